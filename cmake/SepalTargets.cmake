@@ -1,0 +1,75 @@
+# How the library's targets are made.
+
+find_package(absl REQUIRED)
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(SEPAL_LZ4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(SEPAL_ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(SEPAL_XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+find_package(Snappy REQUIRED)
+
+# Compiler settings for all of Sepal's own code.
+add_library(sepal_settings INTERFACE)
+target_compile_features(sepal_settings INTERFACE cxx_std_20)
+target_compile_options(sepal_settings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+if(SEPAL_TOP_LEVEL)
+  target_compile_options(sepal_settings INTERFACE -Werror)
+endif()
+# Virtual overloads beside inline ones are the public interface's way; hidden ones are reached through the base.
+target_compile_options(sepal_settings INTERFACE -Wno-overloaded-virtual)
+if(SEPAL_SANITIZE)
+  target_compile_options(sepal_settings INTERFACE -fsanitize=${SEPAL_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer -g1)
+  target_link_options(sepal_settings INTERFACE -fsanitize=${SEPAL_SANITIZE})
+endif()
+
+set(SEPAL_ABSL_LIBRARIES absl::status absl::statusor absl::strings absl::str_format absl::flat_hash_map
+  absl::inlined_vector absl::core_headers absl::span)
+set(SEPAL_PRIVATE_LIBRARIES Snappy::snappy PkgConfig::SEPAL_LZ4 PkgConfig::SEPAL_ZSTD PkgConfig::SEPAL_XXHASH
+  Threads::Threads)
+
+set(SEPAL_FLOORS "")
+
+# sepal_floor(NAME DIRECTORY dir DEPENDS [floor]): an object library of all sources in `dir`.
+macro(sepal_floor name)
+  cmake_parse_arguments(FLOOR "" "DIRECTORY" "DEPENDS" ${ARGN})
+  file(GLOB floor_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${FLOOR_DIRECTORY}/*.cc")
+  add_library(sepal_${name} OBJECT ${floor_sources})
+  set_target_properties(sepal_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON)
+  target_include_directories(sepal_${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/include")
+  target_link_libraries(sepal_${name} PRIVATE sepal_settings ${SEPAL_ABSL_LIBRARIES} ${SEPAL_PRIVATE_LIBRARIES})
+  list(APPEND SEPAL_FLOORS sepal_${name})
+endmacro()
+
+# The library proper, static and shared, from the same objects; `sepal::sepal` is the static one.
+macro(sepal_library)
+  set(sepal_objects "")
+  foreach(floor ${SEPAL_FLOORS})
+    list(APPEND sepal_objects $<TARGET_OBJECTS:${floor}>)
+  endforeach()
+  add_library(sepal_static STATIC ${sepal_objects})
+  add_library(sepal_shared SHARED ${sepal_objects})
+  foreach(library sepal_static sepal_shared)
+    target_compile_features(${library} PUBLIC cxx_std_20)
+    target_include_directories(${library} PUBLIC
+      $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+    target_link_libraries(${library} PUBLIC absl::status absl::statusor PRIVATE ${SEPAL_ABSL_LIBRARIES}
+      ${SEPAL_PRIVATE_LIBRARIES})
+    set_target_properties(${library} PROPERTIES OUTPUT_NAME sepal VERSION ${PROJECT_VERSION} SOVERSION 0
+      LINKER_LANGUAGE CXX)
+    if(SEPAL_SANITIZE)
+      target_link_options(${library} PUBLIC -fsanitize=${SEPAL_SANITIZE})
+    endif()
+  endforeach()
+  add_library(sepal::sepal-static ALIAS sepal_static)
+  add_library(sepal::sepal-shared ALIAS sepal_shared)
+  add_library(sepal::sepal ALIAS sepal_static)
+endmacro()
+
+# sepal_internal_user(TARGET): lets a test, tool or benchmark of this tree see the internal headers.
+function(sepal_internal_user target)
+  target_link_libraries(${target} PRIVATE sepal_static sepal_settings ${SEPAL_ABSL_LIBRARIES})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
+endfunction()

@@ -1,0 +1,24 @@
+// A named key space of a database, with its own memtable, levels and options, and the log in common with the others.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sepal/export.h"
+
+namespace sepal {
+
+inline constexpr std::string_view kDefaultColumnFamilyName = "default";
+
+// A handle. It stays usable (as an argument that is answered with an error) after the family is dropped and after the
+// database is closed. Safe to share between threads.
+class SEPAL_EXPORT ColumnFamily {
+ public:
+  virtual ~ColumnFamily() = default;
+  virtual std::string_view name() const = 0;
+  // Unique within the database, never used again.
+  virtual uint32_t id() const = 0;
+};
+
+}  // namespace sepal

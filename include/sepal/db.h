@@ -1,0 +1,181 @@
+// Sepal: an embedded ordered key-value store.
+//
+//   sepal::Options options{.create_if_missing = true, .memory_limit = size_t{1} << 30};
+//   absl::StatusOr<std::unique_ptr<sepal::DB>> db = sepal::DB::Open(options, "/var/lib/app");
+//   if (!db.ok()) return db.status();
+//   absl::Status written = (*db)->Put("key", "value", {.sync = true});
+//   absl::StatusOr<std::string> value = (*db)->Get("key");
+//
+// Keys and values are any bytes. A key is at most 64 KiB, a value at most 1 GiB.
+//
+// Every call is safe from any number of threads. No call throws. Errors:
+//   NotFound            the key is absent
+//   InvalidArgument     the caller's mistake: says what and how to mend it
+//   FailedPrecondition  the database is closed, read-only, or the column family was dropped
+//   ResourceExhausted   the disk or the memory limit is full; works again when there is room
+//   Unavailable         `no_slowdown` was asked for and the write would have waited; or another process has the lock
+//   DataLoss            bytes read from a file fail their checksum; says file, offset, expected and got
+//   Aborted             a read-only view has been overtaken by the writer: open it again
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sepal/column_family.h"
+#include "sepal/comparator.h"
+#include "sepal/export.h"
+#include "sepal/iterator.h"
+#include "sepal/options.h"
+#include "sepal/snapshot.h"
+#include "sepal/statistics.h"
+#include "sepal/write_batch.h"
+
+namespace sepal {
+
+inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;
+inline constexpr size_t kMaxValueBytes = size_t{1} << 30;
+
+// A value that was read without copying. It holds the memory that the value lies in (a cached block or a memtable),
+// which counts against the memory limit while it is held. Move-only; may outlive the database.
+class SEPAL_EXPORT PinnedValue {
+ public:
+  PinnedValue() = default;
+  PinnedValue(PinnedValue&& other) noexcept { *this = std::move(other); }
+  PinnedValue& operator=(PinnedValue&& other) noexcept;
+  ~PinnedValue() { Reset(); }
+
+  std::string_view value() const { return value_; }
+  // Lets go of the memory; the value is then empty.
+  void Reset();
+
+  // For the engine: a reference to release by `release(owner, detail)`.
+  using Release = void (*)(void* owner, void* detail);
+  void Pin(std::string_view value, Release release, void* owner, void* detail);
+  // For the engine: a copy in memory of this object's own, which is used again by the next copy.
+  void Copy(std::string_view value);
+
+ private:
+  std::string_view value_;
+  Release release_ = nullptr;
+  void* owner_ = nullptr;
+  void* detail_ = nullptr;
+  std::string copy_;
+};
+
+struct KeyRange {
+  std::string_view begin = {};  // inclusive
+  std::string_view end = {};    // exclusive
+};
+
+class SEPAL_EXPORT DB {
+ public:
+  // Opens or creates the database in `directory`. Holds an exclusive lock on it until closed (except read-only).
+  static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, std::string_view directory);
+  // Removes a database and nothing else from `directory`, and the directory if that leaves it empty. Fails if the
+  // database is open.
+  static absl::Status Destroy(const Options& options, std::string_view directory);
+  // The names of the column families of a database that need not be open.
+  static absl::StatusOr<std::vector<std::string>> ListColumnFamilies(const Options& options,
+                                                                     std::string_view directory);
+
+  // Closes, without an error being seen. Call Close first.
+  virtual ~DB() = default;
+
+  // Each write returns when its record is in the log (with `sync`: durable) and readable.
+  virtual absl::Status Put(const ColumnFamily* family, std::string_view key, std::string_view value,
+                           const WriteOptions& options = {}) = 0;
+  virtual absl::Status Delete(const ColumnFamily* family, std::string_view key, const WriteOptions& options = {}) = 0;
+  // See WriteBatch::SingleDelete.
+  virtual absl::Status SingleDelete(const ColumnFamily* family, std::string_view key,
+                                    const WriteOptions& options = {}) = 0;
+  // `batch` is not changed.
+  virtual absl::Status Write(const WriteBatch* batch, const WriteOptions& options = {}) = 0;
+
+  // The value of `key`, or NotFound (which allocates nothing).
+  virtual absl::Status Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
+                           const ReadOptions& options = {}) = 0;
+  virtual absl::StatusOr<std::string> Get(const ColumnFamily* family, std::string_view key,
+                                          const ReadOptions& options = {}) = 0;
+  // One status and value for each key, all as of one moment. The three spans have one length.
+  virtual void MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys,
+                        std::span<PinnedValue> values, std::span<absl::Status> statuses,
+                        const ReadOptions& options = {}) = 0;
+  // Whether `key` may exist, from memory alone, without I/O: false is certain.
+  virtual bool KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options = {}) = 0;
+  virtual std::unique_ptr<Iterator> NewIterator(const ColumnFamily* family, const ReadOptions& options = {}) = 0;
+
+  virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
+
+  virtual ColumnFamily* DefaultColumnFamily() const = 0;
+  // AlreadyExists if the name is taken. The handle stays valid as long as it is held.
+  virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
+                                                                           const ColumnFamilyOptions& options = {}) = 0;
+  // The family's data is removed once nothing reads it. The default family cannot be dropped.
+  virtual absl::Status DropColumnFamily(const ColumnFamily* family) = 0;
+  // NotFound if there is none of that name.
+  virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> FindColumnFamily(std::string_view name) = 0;
+  virtual std::vector<std::string> ColumnFamilyNames() = 0;
+
+  // Writes the family's memtable to a table file.
+  virtual absl::Status Flush(const ColumnFamily* family, const FlushOptions& options = {}) = 0;
+  // Makes all earlier writes durable.
+  virtual absl::Status Sync() = 0;
+  // Rewrites the range into the last level, dropping what is overwritten or deleted there.
+  virtual absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options = {}) = 0;
+  // Returns when no flush or compaction runs or is due; with the error, if background work has stopped on one.
+  virtual absl::Status WaitForBackgroundWork() = 0;
+  // Waits for background work under way, syncs the log, releases the lock. The first error that was met is returned.
+  // Calls after that give FailedPrecondition. Idempotent.
+  virtual absl::Status Close() = 0;
+
+  // A property by name, as text; nullopt for a name that is not known. Names:
+  //   sepal.stats, sepal.levels, sepal.sstables, sepal.filters, sepal.memory, sepal.options, sepal.snapshots
+  //   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
+  //   sepal.memtable-bytes, sepal.block-cache-bytes, sepal.compaction-debt-bytes, sepal.last-sequence,
+  //   sepal.background-error
+  virtual std::optional<std::string> GetProperty(const ColumnFamily* family, std::string_view name) = 0;
+  // About how many bytes of table files and memtables each range takes; costs no more than a few block reads.
+  virtual absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const KeyRange> ranges,
+                                           std::span<uint64_t> sizes_bytes) = 0;
+  virtual Statistics* statistics() = 0;
+
+  // Verifies the order and the bookkeeping of the whole tree in memory, and that every file exists with its size.
+  virtual absl::Status CheckConsistency() = 0;
+  // Reads every byte of every table file and checks its checksum.
+  virtual absl::Status VerifyChecksums() = 0;
+
+  // The same calls on the default column family.
+  absl::Status Put(std::string_view key, std::string_view value, const WriteOptions& options = {}) {
+    return Put(nullptr, key, value, options);
+  }
+  absl::Status Delete(std::string_view key, const WriteOptions& options = {}) { return Delete(nullptr, key, options); }
+  absl::Status SingleDelete(std::string_view key, const WriteOptions& options = {}) {
+    return SingleDelete(nullptr, key, options);
+  }
+  absl::Status Get(std::string_view key, PinnedValue* value, const ReadOptions& options = {}) {
+    return Get(nullptr, key, value, options);
+  }
+  absl::StatusOr<std::string> Get(std::string_view key, const ReadOptions& options = {}) {
+    return Get(nullptr, key, options);
+  }
+  void MultiGet(std::span<const std::string_view> keys, std::span<PinnedValue> values, std::span<absl::Status> statuses,
+                const ReadOptions& options = {}) {
+    MultiGet(nullptr, keys, values, statuses, options);
+  }
+  bool KeyMayExist(std::string_view key, const ReadOptions& options = {}) { return KeyMayExist(nullptr, key, options); }
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options = {}) { return NewIterator(nullptr, options); }
+  absl::Status Flush(const FlushOptions& options = {}) { return Flush(nullptr, options); }
+  absl::Status CompactRange(const CompactRangeOptions& options = {}) { return CompactRange(nullptr, options); }
+  std::optional<std::string> GetProperty(std::string_view name) { return GetProperty(nullptr, name); }
+  absl::Status GetApproximateSizes(std::span<const KeyRange> ranges, std::span<uint64_t> sizes_bytes) {
+    return GetApproximateSizes(nullptr, ranges, sizes_bytes);
+  }
+};
+
+}  // namespace sepal

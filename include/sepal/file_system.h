@@ -1,0 +1,151 @@
+// Everything that the engine asks of storage.
+//
+// The engine opens a directory once and names files relative to it. The contract is kept small enough for an object
+// store: no rename over an existing file, no mapping, no hard link and no cheap metadata is needed; what a file system
+// offers beyond that it says in its capabilities.
+//
+// Durability: bytes are durable once `WritableFile::Sync` has returned ok; a name (created, removed, linked) is durable
+// once `Directory::Sync` has returned ok after it. Before that, power loss may keep any subset of unsynced sectors and
+// of unsynced directory changes, in any order. After a failed sync nothing may be assumed of the bytes it covered, and
+// a later sync that succeeds says nothing about them.
+//
+// Errors: `NotFound` for a missing name, `AlreadyExists` for a taken one, `PermissionDenied`, `ResourceExhausted` for a
+// full disk or too many open files, `Unavailable` for a lock that another holds, `Unimplemented` for what the
+// capabilities do not offer, `Internal` or `DataLoss` for I/O errors. Every message names the path.
+//
+// All classes here are safe for concurrent use, except that one `WritableFile` is used by one thread at a time apart
+// from `Sync`, which may run beside `Append` and `WriteAt`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sepal/export.h"
+
+namespace sepal {
+
+struct Capabilities {
+  bool map = false;           // WritableFile::Map
+  bool hard_link = false;     // Directory::Link
+  bool allocate = false;      // WritableFile::Allocate reserves space that later writes cannot fail to get
+  bool direct_reads = false;  // ReadMode::kDirect bypasses the operating system's cache
+};
+
+enum class ReadMode : uint8_t { kBuffered, kDirect };
+enum class AccessPattern : uint8_t { kRandom, kSequential };
+
+// One part of a `ReadMany`. The reader fills `status` and `bytes_read`; fewer bytes than asked for means the end of the
+// file.
+struct ReadRequest {
+  uint64_t offset = 0;
+  size_t length = 0;
+  char* buffer = nullptr;
+  size_t bytes_read = 0;
+  absl::Status status = {};
+};
+
+class SEPAL_EXPORT ReadableFile {
+ public:
+  virtual ~ReadableFile() = default;
+  // Reads up to `length` bytes at `offset` into `buffer`; returns how many. Fewer than asked for only at the end.
+  virtual absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const = 0;
+  // Reads all requests, in any order and possibly at once. The default reads them one by one.
+  virtual void ReadMany(std::span<ReadRequest> requests) const;
+  virtual absl::StatusOr<uint64_t> Size() const = 0;
+  // A hint; no effect on results.
+  virtual void Advise(AccessPattern pattern) const { (void)pattern; }
+};
+
+// Bytes of a file mapped for writing. `Store` is a copy into memory: it survives the death of the process, not the loss
+// of power, until the file is synced.
+class SEPAL_EXPORT MappedRegion {
+ public:
+  virtual ~MappedRegion() = default;
+  virtual void Store(size_t offset, std::string_view bytes) = 0;
+  // The region's bytes. Reading beside a `Store` to the same bytes needs the caller's own order.
+  virtual std::string_view Contents() const = 0;
+};
+
+class SEPAL_EXPORT WritableFile {
+ public:
+  // Closes without syncing; errors are lost. Call Close to see them.
+  virtual ~WritableFile() = default;
+  // Writes at the end of the file as this object knows it. On failure any prefix of the bytes may have been written.
+  virtual absl::Status Append(std::string_view bytes) = 0;
+  virtual absl::Status WriteAt(uint64_t offset, std::string_view bytes) = 0;
+  // Reserves space for [offset, offset + length), so that writes there do not fail for want of it. The size of the file
+  // does not change. A no-op where the capability is absent.
+  virtual absl::Status Allocate(uint64_t offset, uint64_t length) = 0;
+  // Starts writing [offset, offset + length) to the disk and returns; durability is not implied.
+  virtual absl::Status SyncRange(uint64_t offset, uint64_t length) = 0;
+  // Makes all bytes that were written before the call, and the size, durable.
+  virtual absl::Status Sync() = 0;
+  virtual absl::Status Truncate(uint64_t size) = 0;
+  virtual absl::StatusOr<std::unique_ptr<MappedRegion>> Map(uint64_t offset, size_t length);
+  // The end of the file as this object knows it.
+  virtual uint64_t Size() const = 0;
+  virtual absl::Status Close() = 0;
+};
+
+enum class WriteMode : uint8_t {
+  kCreateNew,     // fails with AlreadyExists if the name is taken
+  kOpenExisting,  // keeps what is there; the end is the file's size
+};
+
+// Held until destroyed.
+class SEPAL_EXPORT DirectoryLock {
+ public:
+  virtual ~DirectoryLock() = default;
+  // Ok while this process holds the lock; an error in a forked child, and if the lock file was replaced.
+  virtual absl::Status Check() const = 0;
+};
+
+struct DirectoryEntry {
+  std::string name;
+  uint64_t size_bytes = 0;
+};
+
+class SEPAL_EXPORT Directory {
+ public:
+  virtual ~Directory() = default;
+  virtual Capabilities capabilities() const = 0;
+  virtual const std::string& path() const = 0;
+
+  virtual absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name,
+                                                                    ReadMode mode = ReadMode::kBuffered) = 0;
+  virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) = 0;
+  // The regular files in the directory, in no particular order.
+  virtual absl::StatusOr<std::vector<DirectoryEntry>> List() = 0;
+  virtual absl::Status Remove(std::string_view name) = 0;
+  // Renames `from` to `to`, which must not exist.
+  virtual absl::Status Rename(std::string_view from, std::string_view to) = 0;
+  virtual absl::Status Link(std::string_view name, Directory& target, std::string_view new_name);
+  // Makes all creations, removals, renames and links that returned before the call durable.
+  virtual absl::Status Sync() = 0;
+  // Takes the exclusive lock that the file `name` (made if missing, never removed) stands for. `Unavailable`, naming
+  // the holder where known, if it is taken.
+  virtual absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) = 0;
+  virtual absl::StatusOr<uint64_t> FreeBytes() = 0;
+};
+
+class SEPAL_EXPORT FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  // Opens a directory; `NotFound` if it is missing and `create` is false. Missing parents are created too.
+  virtual absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) = 0;
+  // Removes an empty directory.
+  virtual absl::Status RemoveDirectory(std::string_view path) = 0;
+
+  // The operating system's, shared by all. Directories are made with mode 0700 and files with 0600; files are opened
+  // relative to their directory and symbolic links are not followed.
+  static FileSystem* Posix();
+};
+
+}  // namespace sepal

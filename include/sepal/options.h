@@ -1,0 +1,119 @@
+// What can be set, as resources and goals. Everything else is derived from these and can be printed
+// (`DB::GetProperty("sepal.options")`). An option may make a read faster or slower, never different.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sepal/comparator.h"
+#include "sepal/env.h"
+#include "sepal/export.h"
+#include "sepal/filter_policy.h"
+#include "sepal/snapshot.h"
+
+namespace sepal {
+
+class EventListener;
+
+// A compression codec, as the byte on disk.
+enum class CompressionKind : uint8_t { kNone = 0, kSnappy = 1, kLz4 = 2, kZstd = 3 };
+
+enum class CompactionStyle : uint8_t {
+  // Several sorted runs in the upper levels, one in the last: few rewrites, and a read meets few runs. The default.
+  kLazyLeveling,
+  // One sorted run in every level below the first: fewest runs, more rewrites.
+  kLeveled,
+};
+
+// How one column family is kept. May differ from one opening to the next, except the comparator; existing files stay
+// as they were written.
+struct ColumnFamilyOptions {
+  // The order of keys. Must be the one that the family was created with.
+  const Comparator* comparator = BytewiseComparator();
+  // The codec of data blocks. A block that does not shrink by an eighth is stored as it is.
+  CompressionKind compression = CompressionKind::kSnappy;
+  // The codec by level, from the first; levels beyond the end take the last entry. Empty: `compression` everywhere.
+  std::vector<CompressionKind> compression_per_level = {};
+  // Bytes of a data block before compression. Larger blocks compress better and scan faster; smaller ones make a point
+  // read cheaper. Between 256 and 1 MiB.
+  size_t block_bytes = 4096;
+  // Memory for filters, and the false positive rate that it buys.
+  FilterPolicy filter_policy = {};
+  CompactionStyle compaction_style = CompactionStyle::kLazyLeveling;
+};
+
+struct ColumnFamilyDescriptor {
+  std::string name = {};
+  ColumnFamilyOptions options = {};
+};
+
+struct Options {
+  // Create the directory and an empty database if there is none.
+  bool create_if_missing = false;
+  // Fail with AlreadyExists if there is a database.
+  bool error_if_exists = false;
+  // A view as of the opening; nothing is written and no lock is taken, so that it works beside a live writer. What it
+  // shows of the log may not survive a loss of power.
+  bool read_only = false;
+
+  // Bytes of memory for everything: memtables, cached blocks, filters, open tables, compaction buffers, pins. At least
+  // 8 MiB.
+  size_t memory_limit = size_t{256} << 20;
+  // Bytes of one memtable. 0: derived, a quarter of the memory limit, at most 64 MiB.
+  size_t memtable_bytes = 0;
+  // Threads for compactions. 0: one for each core, at most 8.
+  int background_threads = 0;
+
+  // The default column family, and every family that `column_families` does not name.
+  ColumnFamilyOptions family = {};
+  // Options for column families by name. Naming one that does not exist is an error unless `create_if_missing`.
+  std::vector<ColumnFamilyDescriptor> column_families = {};
+
+  // Where log files go; empty: the database directory. A second disk here takes the log's writes off the first.
+  std::string log_directory = {};
+  // Keep a rotating `LOG` of decisions and errors in the database directory.
+  bool info_log = true;
+
+  // Measure latencies into histograms. Counters are always kept.
+  bool latency_histograms = false;
+  // Called on events, in this order (event_listener.h).
+  std::vector<std::shared_ptr<EventListener>> listeners = {};
+
+  // The world to run in.
+  Env env = {};
+};
+
+struct ReadOptions {
+  // Read as of this snapshot; null: as of now.
+  const Snapshot* snapshot = nullptr;
+  // Keep the blocks that are read in the cache. Switch off for scans over much more than fits.
+  bool fill_cache = true;
+  // Iterators only: the first key, and the first key beyond the last. Copied.
+  std::optional<std::string_view> lower_bound = {};
+  std::optional<std::string_view> upper_bound = {};
+};
+
+struct WriteOptions {
+  // Return only when the write is durable against loss of power. Otherwise it survives the death of the process only.
+  bool sync = false;
+  // Rather than wait for flushes or compactions, fail with `Unavailable`.
+  bool no_slowdown = false;
+};
+
+struct FlushOptions {
+  // Return only when the memtable is in a table file.
+  bool wait = true;
+};
+
+struct CompactRangeOptions {
+  // The keys to compact, both inclusive; unset: from the first, to the last.
+  std::optional<std::string_view> begin = {};
+  std::optional<std::string_view> end = {};
+};
+
+}  // namespace sepal

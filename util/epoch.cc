@@ -1,0 +1,56 @@
+#include "util/epoch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sepal {
+
+EpochDomain::~EpochDomain() {
+  for (Retired& retired : retired_) retired.free();
+}
+
+// Readers without a slot of their own count themselves under a lock; the slot's epoch is that of the oldest.
+void EpochDomain::EnterShared() {
+  MutexLock lock(&shared_mutex_);
+  Slot& s = slots_[kSharedThreadSlot];
+  if (s.depth++ == 0) s.epoch.store(global_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+}
+
+void EpochDomain::LeaveShared() {
+  MutexLock lock(&shared_mutex_);
+  Slot& s = slots_[kSharedThreadSlot];
+  if (--s.depth == 0) s.epoch.store(0, std::memory_order_release);
+}
+
+uint64_t EpochDomain::OldestReader() const {
+  uint64_t oldest = UINT64_MAX;
+  for (const Slot& s : slots_) {
+    const uint64_t epoch = s.epoch.load(std::memory_order_seq_cst);
+    if (epoch != 0) oldest = std::min(oldest, epoch);
+  }
+  return oldest;
+}
+
+void EpochDomain::Retire(std::function<void()> free) {
+  const uint64_t epoch = global_.fetch_add(1, std::memory_order_seq_cst);
+  {
+    MutexLock lock(&retired_mutex_);
+    retired_.push_back({epoch, std::move(free)});
+  }
+  Collect();
+}
+
+void EpochDomain::Collect() {
+  std::vector<Retired> safe;
+  {
+    MutexLock lock(&retired_mutex_);
+    const uint64_t oldest = OldestReader();
+    const auto kept = std::stable_partition(retired_.begin(), retired_.end(),
+                                            [&](const Retired& retired) { return retired.epoch >= oldest; });
+    safe.assign(std::make_move_iterator(kept), std::make_move_iterator(retired_.end()));
+    retired_.erase(kept, retired_.end());
+  }
+  for (Retired& retired : safe) retired.free();
+}
+
+}  // namespace sepal

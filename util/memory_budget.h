@@ -1,0 +1,62 @@
+// Who holds how much of the one memory limit.
+//
+// Every large holder charges what it takes and releases what it gives back. Charging never fails: whoever may be
+// refused asks `Fits` first, and the cache, which can always give something up, is asked to shrink when the sum passes
+// the limit. Safe for concurrent use; a charge is one relaxed addition to a counter.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace sepal {
+
+enum class MemoryPart : uint8_t {
+  kMemtables,
+  kDataBlocks,
+  kLeafPages,
+  kGuards,
+  kTables,      // open table readers and their roots
+  kCompaction,  // buffers of flushes and compactions
+  kLog,
+  kPins,  // values too large for the cache, while a reader holds them
+  kCount,
+};
+
+std::string_view Name(MemoryPart part);
+
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  MemoryBudget(const MemoryBudget&) = delete;
+  MemoryBudget& operator=(const MemoryBudget&) = delete;
+
+  size_t limit_bytes() const { return limit_bytes_; }
+  void Charge(MemoryPart part, size_t bytes) {
+    used_[static_cast<size_t>(part)].fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  }
+  void Release(MemoryPart part, size_t bytes) {
+    used_[static_cast<size_t>(part)].fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  }
+  size_t used(MemoryPart part) const {
+    const int64_t bytes = used_[static_cast<size_t>(part)].load(std::memory_order_relaxed);
+    return bytes > 0 ? static_cast<size_t>(bytes) : 0;
+  }
+  size_t total() const;
+  // The parts that the cache cannot give back.
+  size_t unreclaimable() const;
+  // What the cache (data blocks, leaf pages and guards together) may hold beside the others.
+  size_t CacheCapacity() const;
+
+  std::string ToString() const;
+
+ private:
+  const size_t limit_bytes_;
+  std::array<std::atomic<int64_t>, static_cast<size_t>(MemoryPart::kCount)> used_ = {};
+};
+
+}  // namespace sepal

@@ -1,0 +1,29 @@
+// The one place where Abseil's string_view (a type of its own on Debian 12) meets the standard's, and text for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/string_view.h"
+
+namespace sepal {
+
+inline absl::string_view ToAbsl(std::string_view s) { return absl::string_view(s.data(), s.size()); }
+#ifndef ABSL_USES_STD_STRING_VIEW
+inline std::string_view ToStd(absl::string_view s) { return std::string_view(s.data(), s.size()); }
+inline absl::string_view ToAbsl(absl::string_view s) { return s; }
+#endif
+inline std::string_view ToStd(std::string_view s) { return s; }
+
+// `bytes` with what is not printable ASCII as \xNN, cut to `limit` bytes with "..." behind.
+std::string Printable(std::string_view bytes, size_t limit = 64);
+// Lower-case hexadecimal digits, two a byte.
+std::string ToHex(std::string_view bytes);
+// "0x" and 16 (8) hexadecimal digits.
+std::string Hex64(uint64_t value);
+std::string Hex32(uint32_t value);
+// A count of bytes as people say it: "512 B", "4.0 KiB", "1.5 GiB".
+std::string HumanBytes(uint64_t bytes);
+
+}  // namespace sepal

@@ -1,0 +1,84 @@
+#include "util/sync.h"
+
+#include "util/check.h"
+
+namespace sepal {
+
+namespace internal {
+thread_local constinit Scheduler* current_scheduler = nullptr;
+thread_local constinit int held_locks = 0;
+}  // namespace internal
+
+ScopedScheduler::ScopedScheduler(Scheduler* scheduler) : previous_(internal::current_scheduler) {
+  internal::current_scheduler = scheduler;
+}
+
+ScopedScheduler::~ScopedScheduler() { internal::current_scheduler = previous_; }
+
+void Mutex::LockUnderScheduler() {
+  Scheduler::Current()->Point(this, internal::held_locks);
+  while (!mutex_.try_lock()) Scheduler::Current()->Wait(this, UINT64_MAX);
+  ++internal::held_locks;
+}
+
+void Mutex::UnlockUnderScheduler() {
+  mutex_.unlock();
+  --internal::held_locks;
+  Scheduler::Current()->Point(this, internal::held_locks);
+}
+
+void CondVar::Wait(Mutex* mutex) {
+  if (Scheduler* scheduler = Scheduler::Current()) {
+    SEPAL_CHECK(internal::held_locks == 1);
+    mutex->mutex_.unlock();
+    --internal::held_locks;
+    scheduler->Wait(this, UINT64_MAX);
+    mutex->LockUnderScheduler();
+    return;
+  }
+  std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
+  condition_.wait(lock);
+  lock.release();
+}
+
+void CondVar::WaitFor(Mutex* mutex, uint64_t micros) {
+  if (Scheduler* scheduler = Scheduler::Current()) {
+    SEPAL_CHECK(internal::held_locks == 1);
+    mutex->mutex_.unlock();
+    --internal::held_locks;
+    scheduler->Wait(this, scheduler->NowMicros() + micros);
+    mutex->LockUnderScheduler();
+    return;
+  }
+  std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
+  condition_.wait_for(lock, std::chrono::microseconds(micros));
+  lock.release();
+}
+
+void CondVar::NotifyOne() {
+  condition_.notify_one();
+  SchedulePoint(this);
+}
+
+void CondVar::NotifyAll() {
+  condition_.notify_all();
+  SchedulePoint(this);
+}
+
+void Notification::Notify() {
+  MutexLock lock(&mutex_);
+  notified_ = true;
+  changed_.NotifyAll();
+}
+
+bool Notification::HasBeenNotified() {
+  MutexLock lock(&mutex_);
+  return notified_;
+}
+
+void Notification::WaitForNotification() {
+  MutexLock lock(&mutex_);
+  while (!notified_) changed_.Wait(&mutex_);
+}
+
+}  // namespace sepal

@@ -1,0 +1,151 @@
+// All waiting and all hand-over between threads. No other file uses the standard library's mutexes, condition
+// variables or threads (a house test holds it), so that every such place is a scheduling point of a simulation.
+//
+// Law: a thread waits on a condition variable with exactly one mutex held, the one it waits with. Only so can a
+// single-threaded simulation run other work inside the wait.
+//
+// Waits may end without a notification: callers loop over their condition.
+//
+// A `Scheduler` installed for a thread (ScopedScheduler) takes the place of the operating system's: a wait runs other
+// work until something changes. With none installed the cost is one thread-local load.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+
+namespace sepal {
+
+// Where a simulation decides who goes on.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+  // Called before a lock is taken, after it is released, before a notification and around atomic publications. May run
+  // other work, if the caller holds no lock; `held_locks` is the number it holds.
+  virtual void Point(const void* object, int held_locks) = 0;
+  // The calling thread has nothing to do until something changes: run other work, or let time pass. `deadline_micros`
+  // is in the virtual clock's time, UINT64_MAX for none. Stops the process if nothing can ever change (deadlock).
+  virtual void Wait(const void* object, uint64_t deadline_micros) = 0;
+  virtual uint64_t NowMicros() = 0;
+
+  // The calling thread's, or null.
+  static Scheduler* Current();
+};
+
+// Installs `scheduler` for the calling thread while it lives.
+class ScopedScheduler {
+ public:
+  explicit ScopedScheduler(Scheduler* scheduler);
+  ~ScopedScheduler();
+  ScopedScheduler(const ScopedScheduler&) = delete;
+  ScopedScheduler& operator=(const ScopedScheduler&) = delete;
+
+ private:
+  Scheduler* previous_;
+};
+
+namespace internal {
+extern thread_local constinit Scheduler* current_scheduler;
+extern thread_local constinit int held_locks;
+}  // namespace internal
+
+inline Scheduler* Scheduler::Current() { return internal::current_scheduler; }
+
+// A point at which a simulation may switch: beside an atomic publication.
+inline void SchedulePoint(const void* object) {
+  if (Scheduler* scheduler = Scheduler::Current()) [[unlikely]] {
+    scheduler->Point(object, internal::held_locks);
+  }
+}
+
+class ABSL_LOCKABLE Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
+    if (Scheduler::Current() != nullptr) [[unlikely]] {
+      LockUnderScheduler();
+    } else {
+      mutex_.lock();
+    }
+  }
+  void Unlock() ABSL_UNLOCK_FUNCTION() {
+    if (Scheduler::Current() != nullptr) [[unlikely]] {
+      UnlockUnderScheduler();
+    } else {
+      mutex_.unlock();
+    }
+  }
+  // Tells the thread-safety analysis what it cannot see.
+  void AssertHeld() const ABSL_ASSERT_EXCLUSIVE_LOCK() {}
+
+ private:
+  friend class CondVar;
+  void LockUnderScheduler();
+  void UnlockUnderScheduler();
+  std::mutex mutex_;
+};
+
+class ABSL_SCOPED_LOCKABLE MutexLock {
+ public:
+  explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) { mutex_->Lock(); }
+  ~MutexLock() ABSL_UNLOCK_FUNCTION() { mutex_->Unlock(); }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+ private:
+  Mutex* mutex_;
+};
+
+class CondVar {
+ public:
+  // Requires that `mutex` is held, and no other. Releases it while waiting.
+  void Wait(Mutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // The same for `micros` at most.
+  void WaitFor(Mutex* mutex, uint64_t micros) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void NotifyOne();
+  void NotifyAll();
+
+ private:
+  std::condition_variable condition_;
+};
+
+// Something that happens once.
+class Notification {
+ public:
+  void Notify();
+  bool HasBeenNotified();
+  void WaitForNotification();
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  bool notified_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// A thread that is joined when it goes out of scope.
+class Thread {
+ public:
+  Thread() = default;
+  explicit Thread(std::function<void()> body) : thread_(std::move(body)) {}
+  ~Thread() { Join(); }
+  Thread(Thread&&) = default;
+  Thread& operator=(Thread&&) = delete;
+  void Join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  static int HardwareConcurrency() { return static_cast<int>(std::thread::hardware_concurrency()); }
+
+ private:
+  std::thread thread_;
+};
+
+}  // namespace sepal
