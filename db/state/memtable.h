@@ -1,0 +1,74 @@
+// The newest entries of one column family, in memory, until they are flushed to a table file.
+//
+// One writer at a time (the caller's lock); any number of readers beside it, without locks. Readers see every entry
+// whose sequence number was published (the caller's release store of the last visible sequence) before they began, and
+// may see newer ones, which they skip by sequence number. Entries are never changed or removed.
+//
+// Two ways in: a hash index by user key for point lookups (newest first), and a B+-tree with inline 8-byte key prefixes
+// for order. Both point to the entries, which lie in an arena.
+//
+// Memory: charged to MemoryPart::kMemtables as it grows, released on destruction. Shared ownership: readers hold a
+// shared_ptr (a read view does).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "table/internal_key.h"
+#include "table/iterator.h"
+#include "util/memory_budget.h"
+
+namespace sepal {
+
+class MemTable {
+ public:
+  // `hash_seed` is the database's. `expected_bytes` sizes the hash index. `budget` may be null.
+  MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, MemoryBudget* budget);
+  ~MemTable();
+  MemTable(const MemTable&) = delete;
+  MemTable& operator=(const MemTable&) = delete;
+
+  // Requires: no other Add at the same time; no entry with the same key and sequence. Key and value are copied. `hash`
+  // is HashKey(user_key, hash_seed) (ignored where the order is not hashable).
+  void Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value, uint64_t hash);
+
+  struct Found {
+    Trailer trailer;
+    std::string_view value;  // lives as long as the memtable
+  };
+  // The newest entry for `user_key` with a sequence number at or below `visible`, tombstones included; nullopt if there
+  // is none.
+  std::optional<Found> Lookup(std::string_view user_key, uint64_t hash, SequenceNumber visible) const;
+  // Starts to fetch what Lookup will touch first.
+  void PrefetchLookup(uint64_t hash) const;
+
+  // The memtable must outlive the iterator. Keys and values that it returns live as long as the memtable.
+  std::unique_ptr<InternalIterator> NewIterator() const;
+
+  // Readable from any thread; exact when no Add is under way.
+  size_t MemoryBytes() const;  // all that it takes
+  size_t DataBytes() const;    // of keys and values
+  uint64_t EntryCount() const;
+  uint64_t TombstoneCount() const;
+  bool empty() const { return EntryCount() == 0; }
+  // The lowest and highest sequence number added; meaningless while empty.
+  SequenceNumber FirstSequence() const;
+  SequenceNumber LastSequence() const;
+  // About how many bytes of keys and values lie in [begin, end).
+  uint64_t ApproximateBytes(std::string_view begin, std::string_view end) const;
+
+  // Verifies order, links and counts of the whole structure. Only while nothing is added.
+  absl::Status Check() const;
+
+  uint64_t hash_seed() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sepal

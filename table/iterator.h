@@ -1,0 +1,51 @@
+// The contract of every ordered source of entries inside the engine: memtables, blocks, tables, merges.
+//
+// An iterator is at an entry (`Valid`), or not: before the first seek, past either end, or after a failure (`status`).
+// The current entry lies in fields of the base class, so that looking at it costs no virtual call. Implementations set
+// them on every move. The views live until the next move.
+//
+// One thread at a time.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "table/internal_key.h"
+
+namespace sepal {
+
+class InternalIterator {
+ public:
+  InternalIterator() = default;
+  InternalIterator(const InternalIterator&) = delete;
+  InternalIterator& operator=(const InternalIterator&) = delete;
+  virtual ~InternalIterator() = default;
+
+  bool Valid() const { return valid_; }
+  // Require Valid().
+  const InternalKeyView& key() const { return key_; }
+  std::string_view value() const { return value_; }
+
+  virtual void SeekToFirst() = 0;
+  virtual void SeekToLast() = 0;
+  // To the first entry at or after `target`.
+  virtual void Seek(InternalKeyView target) = 0;
+  // To the last entry before `target`.
+  virtual void SeekBefore(InternalKeyView target) = 0;
+  // Require Valid().
+  virtual void Next() = 0;
+  virtual void Prev() = 0;
+  // Ok unless the last move failed; a failed iterator is not valid.
+  virtual absl::Status status() const = 0;
+
+ protected:
+  InternalKeyView key_;
+  std::string_view value_;
+  bool valid_ = false;
+};
+
+// An iterator over nothing, with a status.
+std::unique_ptr<InternalIterator> NewEmptyIterator(absl::Status status = absl::OkStatus());
+
+}  // namespace sepal

@@ -1,0 +1,31 @@
+// Many ordered sources as one: a loser tree over cached 8-byte key prefixes (Knuth, TAOCP vol. 3, 5.4.1), so that most
+// comparisons touch neither the sources nor the keys.
+//
+// Forward and backward; turning round costs a seek of every other child. A failed child makes the merge invalid with
+// that status. With one child the child itself is returned.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "table/internal_key.h"
+#include "table/iterator.h"
+
+namespace sepal {
+
+// Children must not hold equal internal keys (no two updates share a sequence number).
+std::unique_ptr<InternalIterator> NewMergingIterator(KeyOrder order,
+                                                     std::vector<std::unique_ptr<InternalIterator>> children);
+
+// Runs of disjoint sources in key order, opened when reached. `Open(i)` makes the iterator of source i.
+class ConcatenationSources {
+ public:
+  virtual ~ConcatenationSources() = default;
+  virtual size_t Count() const = 0;
+  // The first source whose last key is at or after `target`; Count() if there is none.
+  virtual size_t Find(InternalKeyView target) const = 0;
+  virtual std::unique_ptr<InternalIterator> Open(size_t index) = 0;
+};
+std::unique_ptr<InternalIterator> NewConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources);
+
+}  // namespace sepal
