@@ -1,0 +1,130 @@
+// Reads one sorted table file.
+//
+// A point lookup asks in this order: guard (one cache line for the file) -> root fences -> leaf page: fences, lane ->
+// data block: tag, key. A filter's "no" ends it; a block is read only when both filters say that the key may be there.
+//
+// Immutable after Open; safe for concurrent use; shared ownership. The root and properties are held (charged to
+// kTables); leaf pages, guard and data blocks are in the cache and may be evicted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sepal/file_system.h"
+#include "sepal/statistics.h"
+#include "table/block_source.h"
+#include "table/iterator.h"
+#include "table/table_format.h"
+
+namespace sepal {
+
+struct TableReaderOptions {
+  std::string name;  // for errors
+  KeyOrder order;
+  BlockCache* cache = nullptr;
+  MemoryBudget* budget = nullptr;
+  StatisticsImpl* statistics = nullptr;
+  // What the manifest says; checked where set.
+  std::optional<uint64_t> expected_size = {};
+  std::optional<uint64_t> expected_table_id = {};
+  std::optional<uint64_t> expected_footer_checksum = {};
+};
+
+// A user key on its way through the levels.
+struct LookupKey {
+  std::string_view user_key;
+  uint64_t hash = 0;  // HashKey(user_key, hash_seed)
+  uint64_t hash_seed = 0;
+  SequenceNumber visible;
+};
+
+struct TableLookupOptions {
+  bool fill_cache = true;
+  // Look at what is in memory only; what is not there counts as "maybe".
+  bool cached_only = false;
+};
+
+struct TableHit {
+  enum class Kind : uint8_t {
+    kAbsent,  // no entry of the key is visible in this file
+    kFound,
+    kMaybe,  // cached_only, and what is in memory cannot tell
+  };
+  Kind kind = Kind::kAbsent;
+  Trailer trailer = 0;
+  std::string_view value;  // lives as long as `pin`
+  CachePin pin;
+};
+
+class TableReader {
+ public:
+  static absl::StatusOr<std::shared_ptr<TableReader>> Open(TableReaderOptions options,
+                                                           std::unique_ptr<ReadableFile> file);
+  ~TableReader();
+
+  // Starts to fetch the guard's line for the key, where the guard is in memory.
+  void PrefetchGuard(const LookupKey& key) const;
+  // The newest visible entry of the key. `filters` gets what the filters did (one lookup).
+  absl::Status Lookup(const LookupKey& key, const TableLookupOptions& options, LevelFilterStatistics* filters,
+                      TableHit* hit) const;
+
+  enum class ReadKind : uint8_t {
+    kUser,        // through the cache, kept there
+    kUserNoFill,  // through the cache, nothing new kept
+    kCompaction,  // past the cache, with read-ahead
+  };
+  // The reader must outlive the iterator: `self` is held by it.
+  static std::unique_ptr<InternalIterator> NewIterator(std::shared_ptr<const TableReader> self, ReadKind kind);
+
+  // About where in the file's data the key lies, in bytes from 0 to data_bytes. Reads a leaf page at most.
+  absl::StatusOr<uint64_t> ApproximateOffset(std::string_view user_key) const;
+
+  // Reads every unit, checks it, and checks that entries, order, separators, lanes and guard agree with each other and
+  // with the properties: no key that a filter would deny.
+  absl::Status Verify() const;
+
+  // For each data block, in order: for tools.
+  struct BlockInfo {
+    BlockHandle handle;
+    uint32_t entries = 0;
+    uint32_t keys = 0;
+    size_t raw_bytes = 0;
+    CompressionKind compression = CompressionKind::kNone;
+    size_t lane_bits = 0;
+    int lane_probes = 0;
+    double lane_fill = 0;
+    bool continuation = false;
+    uint8_t dead = 0;
+    Separator separator;
+  };
+  absl::Status ForEachBlock(const std::function<absl::Status(const BlockInfo&)>& visit) const;
+  struct GuardInfo {
+    uint64_t bits = 0;
+    uint64_t keys = 0;
+    int probes = 0;
+    double fill = 0;
+  };
+  // nullopt without a guard.
+  absl::StatusOr<std::optional<GuardInfo>> ReadGuardInfo() const;
+
+  const TableProperties& properties() const;
+  const Footer& footer() const;
+  uint64_t file_size() const;
+  // Of memory that is held whatever the cache does.
+  size_t MemoryBytes() const;
+
+ private:
+  struct Impl;
+  explicit TableReader(std::unique_ptr<Impl> impl);
+  friend class TableIterator;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sepal
