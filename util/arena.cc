@@ -1,0 +1,57 @@
+#include "util/arena.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "util/check.h"
+
+namespace sepal {
+namespace {
+
+constexpr size_t kFirstChunkBytes = 4096;
+constexpr size_t kLargestChunkBytes = size_t{1} << 20;
+// The allocator's own words before a chunk.
+constexpr size_t kChunkOverhead = 16;
+
+size_t NextChunkBytes(size_t held) {
+  const size_t grown = held / 4 / kFirstChunkBytes * kFirstChunkBytes;
+  return std::clamp(grown, kFirstChunkBytes, kLargestChunkBytes) - kChunkOverhead;
+}
+
+}  // namespace
+
+Arena::~Arena() {
+  if (budget_ != nullptr) budget_->Release(part_, memory_bytes());
+}
+
+std::string_view Arena::Copy(std::string_view bytes) {
+  char* piece = Allocate(bytes.size());
+  if (!bytes.empty()) std::memcpy(piece, bytes.data(), bytes.size());
+  return {piece, bytes.size()};
+}
+
+char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
+  SEPAL_CHECK(alignment > 0 && alignment <= 4096 && (alignment & (alignment - 1)) == 0);
+  bytes = std::max<size_t>(bytes, 1);
+  const size_t needed = bytes + alignment - 1;
+  SEPAL_CHECK(needed >= bytes);
+  const size_t chunk_bytes = NextChunkBytes(memory_bytes());
+  const bool alone = needed > chunk_bytes / 4;
+  char* const chunk = NewChunk(alone ? needed : chunk_bytes);
+  char* const piece = chunk + (-reinterpret_cast<uintptr_t>(chunk) & (alignment - 1));
+  if (!alone) {
+    next_ = piece + bytes;
+    end_ = chunk + chunk_bytes;
+  }
+  return piece;
+}
+
+char* Arena::NewChunk(size_t bytes) {
+  chunks_.push_back(std::make_unique_for_overwrite<char[]>(bytes));
+  const size_t charge = bytes + kChunkOverhead;
+  memory_bytes_.store(memory_bytes() + charge, std::memory_order_relaxed);
+  if (budget_ != nullptr) budget_->Charge(part_, charge);
+  return chunks_.back().get();
+}
+
+}  // namespace sepal

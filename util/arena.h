@@ -1,0 +1,69 @@
+// Memory that is handed out piece by piece and given back all at once.
+//
+// Chunks grow with what is held, from 4 KiB to 1 MiB, so that small arenas stay small and at most about a fifth of a
+// large one is unused; a piece that would waste much of a chunk gets memory of its own. What is held is charged to a
+// memory budget, where one is given.
+//
+// One thread allocates at a time; `memory_bytes` may be read by any. Pieces stay where they are until the arena goes;
+// other threads may use them once their addresses were published to them. Nothing is constructed or destroyed in them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "util/memory_budget.h"
+
+namespace sepal {
+
+class Arena {
+ public:
+  // `budget` may be null; else it must outlive the arena.
+  explicit Arena(MemoryBudget* budget = nullptr, MemoryPart part = MemoryPart::kMemtables)
+      : budget_(budget), part_(part) {}
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // `bytes` uninitialised bytes at any address; never null, not even for 0.
+  char* Allocate(size_t bytes) {
+    if (bytes <= static_cast<size_t>(end_ - next_) && bytes > 0) [[likely]] {
+      char* piece = next_;
+      next_ += bytes;
+      return piece;
+    }
+    return AllocateSlowly(bytes, 1);
+  }
+  // The same at a multiple of `alignment`, a power of two up to 4096.
+  char* AllocateAligned(size_t bytes, size_t alignment = alignof(std::max_align_t)) {
+    const size_t skip = -reinterpret_cast<uintptr_t>(next_) & (alignment - 1);
+    const auto left = static_cast<size_t>(end_ - next_);
+    if (bytes > 0 && bytes <= left && skip <= left - bytes) [[likely]] {
+      char* piece = next_ + skip;
+      next_ = piece + bytes;
+      return piece;
+    }
+    return AllocateSlowly(bytes, alignment);
+  }
+  // A copy of `bytes` in the arena.
+  std::string_view Copy(std::string_view bytes);
+
+  // What the arena holds of memory: its chunks, used or not.
+  size_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  char* AllocateSlowly(size_t bytes, size_t alignment);
+  char* NewChunk(size_t bytes);
+
+  MemoryBudget* const budget_;
+  const MemoryPart part_;
+  char* next_ = nullptr;
+  char* end_ = nullptr;
+  std::vector<std::unique_ptr<char[]>> chunks_;
+  std::atomic<size_t> memory_bytes_{0};
+};
+
+}  // namespace sepal
