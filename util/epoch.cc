@@ -13,7 +13,7 @@ EpochDomain::~EpochDomain() {
 void EpochDomain::EnterShared() {
   MutexLock lock(&shared_mutex_);
   Slot& s = slots_[kSharedThreadSlot];
-  if (s.depth++ == 0) s.epoch.store(global_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+  if (s.depth++ == 0) s.epoch.store(global_.load(std::memory_order_acquire), std::memory_order_seq_cst);
 }
 
 void EpochDomain::LeaveShared() {

@@ -12,7 +12,8 @@
 //
 // Order: the reader's store of its slot and its load of the shared pointer, and the writer's swap of the pointer and
 // its loads of the slots, are all seq_cst: either the writer sees the reader's slot, or the reader sees the new
-// pointer.
+// pointer. The reader's load of the global epoch acquires what the `Retire` that raised it came after, so that a reader
+// inside since a later epoch sees the new pointer too.
 //
 // Guards may nest. Holding one for long delays frees, nothing else: take a counted reference for that.
 #pragma once
@@ -70,7 +71,7 @@ class EpochDomain {
       return;
     }
     Slot& s = slots_[slot];
-    if (s.depth++ == 0) s.epoch.store(global_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+    if (s.depth++ == 0) s.epoch.store(global_.load(std::memory_order_acquire), std::memory_order_seq_cst);
   }
   void Leave(uint32_t slot) {
     if (slot == kSharedThreadSlot) [[unlikely]] {
