@@ -142,6 +142,8 @@ class Thread {
   void Join() {
     if (thread_.joinable()) thread_.join();
   }
+  // Blocks the calling thread in real time. Code of the engine asks its `Clock` instead.
+  static void SleepMicros(uint64_t micros) { std::this_thread::sleep_for(std::chrono::microseconds(micros)); }
   static int HardwareConcurrency() { return static_cast<int>(std::thread::hardware_concurrency()); }
 
  private:

@@ -1,0 +1,254 @@
+#include "util/posix_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "util/check.h"
+#include "util/status.h"
+
+namespace sepal {
+namespace {
+
+// What direct reads are aligned to: offset, length and memory. Every disk in use takes 4096.
+constexpr uint64_t kDirectAlignment = 4096;
+constexpr size_t kMaxBounceBytes = 1 << 20;
+
+absl::StatusOr<uint64_t> SizeOf(int fd, const std::string& path) {
+  struct stat info;
+  if (::fstat(fd, &info) != 0) return PosixError(errno, path, "stat");
+  return static_cast<uint64_t>(info.st_size);
+}
+
+// Offsets are signed in the operating system.
+absl::Status CheckRange(uint64_t offset, uint64_t length, const std::string& path, std::string_view operation) {
+  constexpr uint64_t kMax = INT64_MAX;
+  if (offset > kMax || length > kMax - offset) return PosixError(EFBIG, path, operation);
+  return absl::OkStatus();
+}
+
+// Reads until `length` bytes are there or the file ends. With O_DIRECT, all arguments are aligned, and a count that is
+// not means the end.
+absl::StatusOr<size_t> ReadFully(int fd, const std::string& path, uint64_t offset, size_t length, char* buffer,
+                                 uint64_t alignment) {
+  size_t done = 0;
+  while (done < length) {
+    const ssize_t n =
+        RetryInterrupted([&] { return ::pread(fd, buffer + done, length - done, static_cast<off_t>(offset + done)); });
+    if (n < 0) return PosixError(errno, path, absl::StrFormat("read %u bytes at %u", length, offset));
+    if (n == 0) break;
+    done += static_cast<size_t>(n);
+    if (static_cast<uint64_t>(n) % alignment != 0) break;
+  }
+  return done;
+}
+
+class PosixReadableFile final : public ReadableFile {
+ public:
+  PosixReadableFile(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    RETURN_IF_ERROR(CheckRange(offset, length, path_, "read"));
+    return ReadFully(fd_.get(), path_, offset, length, buffer, 1);
+  }
+  absl::StatusOr<uint64_t> Size() const override { return SizeOf(fd_.get(), path_); }
+  void Advise(AccessPattern pattern) const override {
+    const int advice = pattern == AccessPattern::kSequential ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_RANDOM;
+    (void)::posix_fadvise(fd_.get(), 0, 0, advice);
+  }
+
+ private:
+  const UniqueFd fd_;
+  const std::string path_;
+};
+
+struct FreeDeleter {
+  void operator()(char* memory) const { std::free(memory); }
+};
+
+class PosixDirectFile final : public ReadableFile {
+ public:
+  PosixDirectFile(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    RETURN_IF_ERROR(CheckRange(offset, length, path_, "read"));
+    if (length == 0) return size_t{0};
+    if ((offset | length | reinterpret_cast<uintptr_t>(buffer)) % kDirectAlignment == 0) {
+      return ReadFully(fd_.get(), path_, offset, length, buffer, kDirectAlignment);
+    }
+    return ReadThroughBounce(offset, length, buffer);
+  }
+  absl::StatusOr<uint64_t> Size() const override { return SizeOf(fd_.get(), path_); }
+
+ private:
+  absl::StatusOr<size_t> ReadThroughBounce(uint64_t offset, size_t length, char* buffer) const {
+    const uint64_t first = offset / kDirectAlignment * kDirectAlignment;
+    const uint64_t span = (offset - first + length + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
+    const size_t bounce_bytes = static_cast<size_t>(std::min<uint64_t>(span, kMaxBounceBytes));
+    std::unique_ptr<char, FreeDeleter> bounce(static_cast<char*>(std::aligned_alloc(kDirectAlignment, bounce_bytes)));
+    if (bounce == nullptr) return PosixError(ENOMEM, path_, "direct read");
+    size_t done = 0;
+    uint64_t position = first;
+    while (done < length) {
+      ASSIGN_OR_RETURN(const size_t got,
+                       ReadFully(fd_.get(), path_, position, bounce_bytes, bounce.get(), kDirectAlignment));
+      const size_t skip = static_cast<size_t>(offset + done - position);
+      if (got <= skip) break;
+      const size_t take = std::min(got - skip, length - done);
+      std::memcpy(buffer + done, bounce.get() + skip, take);
+      done += take;
+      position += got;
+      if (got < bounce_bytes) break;
+    }
+    return done;
+  }
+
+  const UniqueFd fd_;
+  const std::string path_;
+};
+
+class PosixMappedRegion final : public MappedRegion {
+ public:
+  PosixMappedRegion(char* base, size_t size) : base_(base), size_(size) {}
+  ~PosixMappedRegion() override { ::munmap(base_, size_); }
+  PosixMappedRegion(const PosixMappedRegion&) = delete;
+  PosixMappedRegion& operator=(const PosixMappedRegion&) = delete;
+
+  void Store(size_t offset, std::string_view bytes) override {
+    SEPAL_CHECK(offset <= size_ && bytes.size() <= size_ - offset);
+    if (!bytes.empty()) std::memcpy(base_ + offset, bytes.data(), bytes.size());
+  }
+  std::string_view Contents() const override { return std::string_view(base_, size_); }
+
+ private:
+  char* const base_;
+  const size_t size_;
+};
+
+class PosixWritableFile final : public WritableFile {
+ public:
+  PosixWritableFile(UniqueFd fd, std::string path, uint64_t size)
+      : fd_(std::move(fd)), path_(std::move(path)), size_(size) {}
+
+  absl::Status Append(std::string_view bytes) override {
+    RETURN_IF_ERROR(WriteFully(size_, bytes, "append"));
+    size_ += bytes.size();
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
+    RETURN_IF_ERROR(WriteFully(offset, bytes, "write"));
+    if (!bytes.empty()) size_ = std::max(size_, offset + bytes.size());
+    return absl::OkStatus();
+  }
+
+  absl::Status Allocate(uint64_t offset, uint64_t length) override {
+    RETURN_IF_ERROR(CheckUse(offset, length, "allocate"));
+    if (length == 0) return absl::OkStatus();
+    const int result = RetryInterrupted([&] {
+      return ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(length));
+    });
+    if (result == 0 || errno == EOPNOTSUPP || errno == ENOSYS) return absl::OkStatus();
+    return PosixError(errno, path_, absl::StrFormat("allocate %u bytes at %u", length, offset));
+  }
+
+  absl::Status SyncRange(uint64_t offset, uint64_t length) override {
+    RETURN_IF_ERROR(CheckUse(offset, length, "sync range"));
+    if (length == 0) return absl::OkStatus();  // To the operating system it means "to the end".
+    const int result = RetryInterrupted([&] {
+      return ::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(length),
+                               SYNC_FILE_RANGE_WRITE);
+    });
+    if (result == 0 || errno == ENOSYS || errno == ESPIPE) return absl::OkStatus();
+    return PosixError(errno, path_, "sync range");
+  }
+
+  absl::Status Sync() override {
+    RETURN_IF_ERROR(CheckUse(0, 0, "sync"));
+    if (RetryInterrupted([&] { return ::fdatasync(fd_.get()); }) != 0) return PosixError(errno, path_, "sync");
+    return absl::OkStatus();
+  }
+
+  absl::Status Truncate(uint64_t size) override {
+    RETURN_IF_ERROR(CheckUse(size, 0, "truncate"));
+    if (RetryInterrupted([&] { return ::ftruncate(fd_.get(), static_cast<off_t>(size)); }) != 0) {
+      return PosixError(errno, path_, absl::StrFormat("truncate to %u", size));
+    }
+    size_ = size;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<MappedRegion>> Map(uint64_t offset, size_t length) override {
+    RETURN_IF_ERROR(CheckUse(offset, length, "map"));
+    ASSIGN_OR_RETURN(const uint64_t file_size, SizeOf(fd_.get(), path_));
+    if (length == 0 || offset + length > file_size) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: map %u bytes at %u: the file has %u bytes", path_, length, offset, file_size));
+    }
+    void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), static_cast<off_t>(offset));
+    if (base == MAP_FAILED) return PosixError(errno, path_, absl::StrFormat("map %u bytes at %u", length, offset));
+    auto region = std::make_unique<PosixMappedRegion>(static_cast<char*>(base), length);
+    if (::mlock(base, length) != 0) {
+      return absl::ResourceExhaustedError(
+          absl::StrFormat("%s: lock %u mapped bytes in memory: %s (raise RLIMIT_MEMLOCK)", path_, length,
+                          std::generic_category().message(errno)));
+    }
+    return region;
+  }
+
+  uint64_t Size() const override { return size_; }
+
+  absl::Status Close() override {
+    RETURN_IF_ERROR(CheckUse(0, 0, "close"));
+    const int error = fd_.Close();
+    return error == 0 ? absl::OkStatus() : PosixError(error, path_, "close");
+  }
+
+ private:
+  absl::Status CheckUse(uint64_t offset, uint64_t length, std::string_view operation) const {
+    if (!fd_.valid()) {
+      return absl::FailedPreconditionError(absl::StrFormat("%s: %s: the file is closed", path_, operation));
+    }
+    return CheckRange(offset, length, path_, operation);
+  }
+
+  absl::Status WriteFully(uint64_t offset, std::string_view bytes, std::string_view operation) {
+    RETURN_IF_ERROR(CheckUse(offset, bytes.size(), operation));
+    while (!bytes.empty()) {
+      const ssize_t n =
+          RetryInterrupted([&] { return ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+      if (n < 0) return PosixError(errno, path_, absl::StrFormat("%s %u bytes at %u", operation, bytes.size(), offset));
+      if (n == 0) return PosixError(EIO, path_, operation);
+      bytes.remove_prefix(static_cast<size_t>(n));
+      offset += static_cast<uint64_t>(n);
+    }
+    return absl::OkStatus();
+  }
+
+  UniqueFd fd_;
+  const std::string path_;
+  uint64_t size_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReadableFile> MakePosixReadableFile(UniqueFd fd, std::string path) {
+  return std::make_unique<PosixReadableFile>(std::move(fd), std::move(path));
+}
+
+std::unique_ptr<ReadableFile> MakePosixDirectFile(UniqueFd fd, std::string path) {
+  return std::make_unique<PosixDirectFile>(std::move(fd), std::move(path));
+}
+
+std::unique_ptr<WritableFile> MakePosixWritableFile(UniqueFd fd, std::string path, uint64_t size) {
+  return std::make_unique<PosixWritableFile>(std::move(fd), std::move(path), size);
+}
+
+}  // namespace sepal

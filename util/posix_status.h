@@ -1,0 +1,52 @@
+// The operating system's error numbers as statuses, and file descriptors that close themselves.
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace sepal {
+
+// `path: operation: reason`, with the code that the file-system contract names for `error` (an errno).
+absl::Status PosixError(int error, std::string_view path, std::string_view operation);
+
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  ~UniqueFd() { Close(); }
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    if (this != &other) {
+      Close();
+      fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+  }
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  // 0 or an errno. On Linux the descriptor is gone even when close() was interrupted.
+  int Close() {
+    if (fd_ < 0) return 0;
+    const int result = ::close(std::exchange(fd_, -1));
+    return result == 0 || errno == EINTR ? 0 : errno;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+// Calls `function` until it is not interrupted by a signal.
+template <typename Function>
+auto RetryInterrupted(Function function) {
+  auto result = function();
+  while (result < 0 && errno == EINTR) result = function();
+  return result;
+}
+
+}  // namespace sepal

@@ -1,0 +1,58 @@
+#include "util/thread_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sepal {
+
+ThreadPool::ThreadPool(int flush_threads, int compaction_threads)
+    : compaction_threads_(std::max(compaction_threads, 1)) {
+  flush_threads = std::max(flush_threads, 1);
+  threads_.reserve(static_cast<size_t>(flush_threads + compaction_threads_));
+  for (int i = 0; i < flush_threads; ++i) threads_.emplace_back([this] { RunWorker(Priority::kFlush); });
+  for (int i = 0; i < compaction_threads_; ++i) threads_.emplace_back([this] { RunWorker(Priority::kCompaction); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    MutexLock lock(&mutex_);
+    stopping_ = true;
+    for (Queue& queue : queues_) queue.changed.NotifyAll();
+  }
+  for (Thread& thread : threads_) thread.Join();
+}
+
+void ThreadPool::Schedule(Priority priority, std::function<void()> work) {
+  MutexLock lock(&mutex_);
+  Queue& queue = QueueOf(priority);
+  queue.work.push_back(std::move(work));
+  queue.changed.NotifyOne();
+}
+
+bool ThreadPool::AllWorkDone() const {
+  return running_ == 0 && std::all_of(queues_.begin(), queues_.end(), [](const Queue& q) { return q.work.empty(); });
+}
+
+void ThreadPool::RunWorker(Priority priority) {
+  mutex_.Lock();
+  Queue& queue = QueueOf(priority);
+  while (true) {
+    // Work that still runs, of either priority, may schedule more for this thread.
+    while (queue.work.empty() && !(stopping_ && AllWorkDone())) queue.changed.Wait(&mutex_);
+    if (queue.work.empty()) break;
+    std::function<void()> work = std::move(queue.work.front());
+    queue.work.pop_front();
+    ++running_;
+    mutex_.Unlock();
+    work();
+    work = nullptr;
+    mutex_.Lock();
+    --running_;
+    if (stopping_ && AllWorkDone()) {
+      for (Queue& each : queues_) each.changed.NotifyAll();
+    }
+  }
+  mutex_.Unlock();
+}
+
+}  // namespace sepal

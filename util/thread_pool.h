@@ -1,0 +1,49 @@
+// The executor that a database owns when none is given: operating-system threads, some for flushes only and some for
+// compactions only, so that no compaction delays a flush.
+//
+// Work of one priority starts in the order in which it was scheduled. Safe for concurrent use; work may schedule more
+// work, also while the pool is being destroyed. The destructor returns when all of it has run; it must not be called
+// from a piece of work.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "sepal/env.h"
+#include "util/sync.h"
+
+namespace sepal {
+
+class ThreadPool final : public Executor {
+ public:
+  // At least one thread of each kind is made.
+  ThreadPool(int flush_threads, int compaction_threads);
+  ~ThreadPool() override;
+
+  void Schedule(Priority priority, std::function<void()> work) override;
+  int CompactionConcurrency() const override { return compaction_threads_; }
+
+ private:
+  struct Queue {
+    std::deque<std::function<void()>> work;
+    CondVar changed;
+  };
+
+  void RunWorker(Priority priority);
+  Queue& QueueOf(Priority priority) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return queues_[static_cast<size_t>(priority)];
+  }
+  bool AllWorkDone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const int compaction_threads_;
+  Mutex mutex_;
+  std::array<Queue, 2> queues_ ABSL_GUARDED_BY(mutex_);
+  int running_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<Thread> threads_;
+};
+
+}  // namespace sepal
