@@ -1,0 +1,238 @@
+#include "util/statistics_impl.h"
+
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include "util/check.h"
+
+namespace sepal {
+namespace {
+
+// Puts a new T into `entry`, unless another thread of the shared slot was faster; returns what is there.
+template <class T>
+T* MakeOnce(std::atomic<T*>* entry) {
+  auto made = std::make_unique<T>();
+  T* present = nullptr;
+  if (!entry->compare_exchange_strong(present, made.get(), std::memory_order_acq_rel, std::memory_order_acquire)) {
+    return present;
+  }
+  return made.release();
+}
+
+template <class T>
+void Drop(std::atomic<T*>* entry) {
+  std::unique_ptr<T>(entry->load(std::memory_order_acquire)).reset();
+}
+
+void Lower(std::atomic<uint64_t>* minimum, uint64_t value) {
+  uint64_t seen = minimum->load(std::memory_order_relaxed);
+  while (value < seen && !minimum->compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+void Lift(std::atomic<uint64_t>* maximum, uint64_t value) {
+  uint64_t seen = maximum->load(std::memory_order_relaxed);
+  while (value > seen && !maximum->compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+std::string_view Name(Ticker ticker) {
+  switch (ticker) {
+    case Ticker::kGets:
+      return "get.count";
+    case Ticker::kGetHits:
+      return "get.found";
+    case Ticker::kMemtableHits:
+      return "memtable.hits";
+    case Ticker::kMultiGetKeys:
+      return "multiget.keys";
+    case Ticker::kSeeks:
+      return "iterator.seeks";
+    case Ticker::kNexts:
+      return "iterator.nexts";
+    case Ticker::kPrevs:
+      return "iterator.prevs";
+    case Ticker::kWrites:
+      return "write.entries";
+    case Ticker::kWriteBatches:
+      return "write.batches";
+    case Ticker::kBytesWritten:
+      return "write.bytes";
+    case Ticker::kLogBytes:
+      return "log.bytes";
+    case Ticker::kLogSyncs:
+      return "log.syncs";
+    case Ticker::kFlushes:
+      return "flush.count";
+    case Ticker::kFlushBytes:
+      return "flush.bytes";
+    case Ticker::kCompactions:
+      return "compaction.count";
+    case Ticker::kTrivialMoves:
+      return "compaction.trivial.moves";
+    case Ticker::kCompactionReadBytes:
+      return "compaction.read.bytes";
+    case Ticker::kCompactionWriteBytes:
+      return "compaction.write.bytes";
+    case Ticker::kCompactionEntriesIn:
+      return "compaction.entries.in";
+    case Ticker::kCompactionEntriesOut:
+      return "compaction.entries.out";
+    case Ticker::kBlockCacheHits:
+      return "cache.block.hits";
+    case Ticker::kBlockCacheMisses:
+      return "cache.block.misses";
+    case Ticker::kMetadataCacheHits:
+      return "cache.metadata.hits";
+    case Ticker::kMetadataCacheMisses:
+      return "cache.metadata.misses";
+    case Ticker::kBlockReads:
+      return "block.reads";
+    case Ticker::kBlockReadBytes:
+      return "block.read.bytes";
+    case Ticker::kThrottleMicros:
+      return "throttle.micros";
+    case Ticker::kThrottledWrites:
+      return "throttle.writes";
+    case Ticker::kCount:
+      break;
+  }
+  return "unknown";
+}
+
+std::string_view Name(Histogram histogram) {
+  switch (histogram) {
+    case Histogram::kGetMicros:
+      return "get.micros";
+    case Histogram::kMultiGetMicros:
+      return "multiget.micros";
+    case Histogram::kSeekMicros:
+      return "seek.micros";
+    case Histogram::kWriteMicros:
+      return "write.micros";
+    case Histogram::kSyncMicros:
+      return "sync.micros";
+    case Histogram::kFlushMicros:
+      return "flush.micros";
+    case Histogram::kCompactionMicros:
+      return "compaction.micros";
+    case Histogram::kCount:
+      break;
+  }
+  return "unknown";
+}
+
+double LevelFilterStatistics::ObservedRate() const {
+  const uint64_t found = blocks_searched - std::min(blocks_searched, false_positives);
+  if (lookups <= found) return 0;
+  return static_cast<double>(false_positives) / static_cast<double>(lookups - found);
+}
+
+StatisticsImpl::Shard::~Shard() {
+  for (auto& histogram : histograms) Drop(&histogram);
+}
+
+StatisticsImpl::~StatisticsImpl() {
+  for (auto& shard : shards_) Drop(&shard);
+}
+
+StatisticsImpl::Shard* StatisticsImpl::MakeShard(uint32_t slot) { return MakeOnce(&shards_[slot]); }
+
+void StatisticsImpl::ThreadCounters::Record(Histogram histogram, uint64_t micros) {
+  std::atomic<HistogramShard*>& entry = shard_->histograms[static_cast<size_t>(histogram)];
+  HistogramShard* shard = entry.load(std::memory_order_acquire);
+  if (shard == nullptr) [[unlikely]]
+    shard = MakeOnce(&entry);
+  Raise(shard->buckets[LatencyHistogram::BucketOf(micros)], 1);
+  Raise(shard->sum, micros);
+  Lower(&shard->minimum, micros);
+  Lift(&shard->maximum, micros);
+}
+
+uint64_t StatisticsImpl::Get(Ticker ticker) const {
+  SEPAL_CHECK(ticker < Ticker::kCount);
+  uint64_t sum = 0;
+  ForEachShard(
+      [&](const Shard& shard) { sum += shard.tickers[static_cast<size_t>(ticker)].load(std::memory_order_relaxed); });
+  return sum;
+}
+
+HistogramSummary StatisticsImpl::Get(Histogram histogram) const {
+  SEPAL_CHECK(histogram < Histogram::kCount);
+  LatencyHistogram all;
+  ForEachShard([&](const Shard& shard) {
+    const HistogramShard* part = shard.histograms[static_cast<size_t>(histogram)].load(std::memory_order_acquire);
+    if (part == nullptr) return;
+    for (size_t bucket = 0; bucket < part->buckets.size(); ++bucket) {
+      all.AddToBucket(bucket, part->buckets[bucket].load(std::memory_order_relaxed));
+    }
+    all.AddMoments(part->sum.load(std::memory_order_relaxed), part->minimum.load(std::memory_order_relaxed),
+                   part->maximum.load(std::memory_order_relaxed));
+  });
+  return all.Summary();
+}
+
+LevelFilterStatistics StatisticsImpl::GetFilter(int level) const {
+  LevelFilterStatistics sum;
+  if (level < 0 || level >= kMaxLevels) return sum;
+  ForEachShard([&](const Shard& shard) {
+    const FilterCounters& filter = shard.filters[static_cast<size_t>(level)];
+    sum.lookups += filter.lookups.load(std::memory_order_relaxed);
+    sum.guard_rejections += filter.guard_rejections.load(std::memory_order_relaxed);
+    sum.lane_rejections += filter.lane_rejections.load(std::memory_order_relaxed);
+    sum.blocks_searched += filter.blocks_searched.load(std::memory_order_relaxed);
+    sum.false_positives += filter.false_positives.load(std::memory_order_relaxed);
+  });
+  return sum;
+}
+
+void StatisticsImpl::Reset() {
+  const auto zero = [](Counter& counter) { counter.store(0, std::memory_order_relaxed); };
+  ForEachShard([&](Shard& shard) {
+    for (Counter& ticker : shard.tickers) zero(ticker);
+    for (FilterCounters& filter : shard.filters) {
+      zero(filter.lookups);
+      zero(filter.guard_rejections);
+      zero(filter.lane_rejections);
+      zero(filter.blocks_searched);
+      zero(filter.false_positives);
+    }
+    for (auto& entry : shard.histograms) {
+      HistogramShard* histogram = entry.load(std::memory_order_acquire);
+      if (histogram == nullptr) continue;
+      for (Counter& bucket : histogram->buckets) zero(bucket);
+      zero(histogram->sum);
+      zero(histogram->maximum);
+      histogram->minimum.store(UINT64_MAX, std::memory_order_relaxed);
+    }
+  });
+}
+
+std::string StatisticsImpl::ToString() const {
+  std::string text;
+  for (size_t i = 0; i < kTickers; ++i) {
+    const auto ticker = static_cast<Ticker>(i);
+    if (const uint64_t count = Get(ticker); count != 0) text += absl::StrFormat("%s COUNT : %d\n", Name(ticker), count);
+  }
+  for (size_t i = 0; i < kHistograms; ++i) {
+    const auto histogram = static_cast<Histogram>(i);
+    const HistogramSummary s = Get(histogram);
+    if (s.count == 0) continue;
+    text += absl::StrFormat("%s P50 : %.1f P95 : %.1f P99 : %.1f P99.9 : %.1f P100 : %.0f COUNT : %d AVERAGE : %.2f\n",
+                            Name(histogram), s.p50, s.p95, s.p99, s.p999, s.maximum, s.count, s.average);
+  }
+  for (int level = 0; level < kMaxLevels; ++level) {
+    const LevelFilterStatistics f = GetFilter(level);
+    if (f.lookups == 0) continue;
+    text += absl::StrFormat(
+        "filter.level.%d LOOKUPS : %d GUARD.REJECTIONS : %d LANE.REJECTIONS : %d BLOCKS.SEARCHED : %d "
+        "FALSE.POSITIVES : %d OBSERVED.RATE : %.6f\n",
+        level, f.lookups, f.guard_rejections, f.lane_rejections, f.blocks_searched, f.false_positives,
+        f.ObservedRate());
+  }
+  return text;
+}
+
+}  // namespace sepal
