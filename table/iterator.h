@@ -29,7 +29,7 @@ class InternalIterator {
 
   virtual void SeekToFirst() = 0;
   virtual void SeekToLast() = 0;
-  // To the first entry at or after `target`.
+  // To the first entry at or after `target`, which must not lie in this iterator's current entry.
   virtual void Seek(InternalKeyView target) = 0;
   // To the last entry before `target`.
   virtual void SeekBefore(InternalKeyView target) = 0;

@@ -1,0 +1,95 @@
+#include <utility>
+
+#include "table/merging_iterator.h"
+#include "util/check.h"
+
+namespace sepal {
+namespace {
+
+class ConcatenatingIterator final : public InternalIterator {
+ public:
+  explicit ConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources) : sources_(std::move(sources)) {}
+
+  void SeekToFirst() override {
+    if (!Enter(0)) return;
+    current_->SeekToFirst();
+    SettleForward();
+  }
+  void SeekToLast() override {
+    if (!Enter(sources_->Count() - 1)) return;
+    current_->SeekToLast();
+    SettleBackward();
+  }
+  void Seek(InternalKeyView target) override {
+    if (!Enter(sources_->Find(target))) return;
+    current_->Seek(target);
+    SettleForward();
+  }
+  void SeekBefore(InternalKeyView target) override {
+    const size_t index = sources_->Find(target);
+    if (index >= sources_->Count()) return SeekToLast();
+    Enter(index);
+    current_->SeekBefore(target);
+    SettleBackward();
+  }
+  void Next() override {
+    SEPAL_DCHECK(valid_);
+    current_->Next();
+    SettleForward();
+  }
+  void Prev() override {
+    SEPAL_DCHECK(valid_);
+    current_->Prev();
+    SettleBackward();
+  }
+  absl::Status status() const override { return current_ == nullptr ? absl::OkStatus() : current_->status(); }
+
+ private:
+  // Opens source `index` unless it is open and well. False if there is none (the one before the first included, whose
+  // index wraps round): then nothing is open, and the iterator has ended.
+  bool Enter(size_t index) {
+    if (index >= sources_->Count()) {
+      current_.reset();
+      valid_ = false;
+      return false;
+    }
+    if (current_ == nullptr || index != index_ || !current_->status().ok()) {
+      current_ = sources_->Open(index);
+      index_ = index;
+    }
+    return true;
+  }
+  // While the current source has ended, and well, goes on to the next one.
+  void SettleForward() {
+    while (!current_->Valid() && current_->status().ok()) {
+      if (!Enter(index_ + 1)) return;
+      current_->SeekToFirst();
+    }
+    Show();
+  }
+  void SettleBackward() {
+    while (!current_->Valid() && current_->status().ok()) {
+      if (!Enter(index_ - 1)) return;
+      current_->SeekToLast();
+    }
+    Show();
+  }
+  void Show() {
+    valid_ = current_->Valid();
+    if (!valid_) return;
+    key_ = current_->key();
+    value_ = current_->value();
+  }
+
+  const std::unique_ptr<ConcatenationSources> sources_;
+  std::unique_ptr<InternalIterator> current_;
+  size_t index_ = 0;  // of `current_`
+};
+
+}  // namespace
+
+std::unique_ptr<InternalIterator> NewConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources) {
+  return std::make_unique<ConcatenatingIterator>(std::move(sources));
+}
+
+}  // namespace sepal
