@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# The rules of the house that no compiler holds:
+#   include     includes run downhill through the floors; headers have `#pragma once`; quoted includes name full paths
+#   file        no source file is over 600 lines
+#   function    no function is over 80 lines (on clang-formatted code: from a line at the margin to its `}`)
+#   primitive   threads and locks only through util/sync.h; no atomic_thread_fence; no -march=native
+# Exceptions stand in tools/house_exceptions.txt, at most five, as `rule path reason`.
+#   tools/house_check.sh [ROOT]        exit status 1 if a rule is broken
+set -euo pipefail
+root=${1:-$(dirname "$0")/..}
+cd "$root"
+
+max_file_lines=600
+max_function_lines=80
+exceptions_file=tools/house_exceptions.txt
+broken=0
+
+excepted() { # rule path
+  [ -f "$exceptions_file" ] && grep -Eq "^$1[[:space:]]+$2[[:space:]]+[^[:space:]]" "$exceptions_file"
+}
+complain() { # rule path message
+  if excepted "$1" "$2"; then return; fi
+  printf '%s: %s: %s\n' "$2" "$1" "$3"
+  broken=1
+}
+
+check_exceptions() {
+  [ -f "$exceptions_file" ] || return 0
+  local count line rule path reason
+  count=$(grep -cEv '^[[:space:]]*(#|$)' "$exceptions_file" || true)
+  if [ "$count" -gt 5 ]; then
+    printf '%s: %d exceptions, at most 5 are allowed\n' "$exceptions_file" "$count"
+    broken=1
+  fi
+  while read -r line; do
+    if [[ $line =~ ^[[:space:]]*(#|$) ]]; then continue; fi
+    read -r rule path reason <<<"$line"
+    if [ -z "$reason" ]; then
+      printf '%s: the exception for %s has no reason\n' "$exceptions_file" "$path"
+      broken=1
+    fi
+    if [ ! -f "$path" ]; then
+      printf '%s: the exception of %s names no file: %s\n' "$exceptions_file" "$rule" "$path"
+      broken=1
+    fi
+  done <"$exceptions_file"
+}
+
+# Prints `path TAB rule TAB message` for all files in one pass.
+check_sources() {
+  awk -v max_file="$max_file_lines" -v max_function="$max_function_lines" '
+    function rank(path) {
+      if (path ~ /^(include\/)?sepal\//) return 0
+      if (path ~ /^util\//) return 1
+      if (path ~ /^table\//) return 2
+      if (path ~ /^db\/format\//) return 3
+      if (path ~ /^db\/state\//) return 4
+      if (path ~ /^db\/decide\//) return 5
+      if (path ~ /^db\/act\//) return 6
+      if (path ~ /^db\/engine\//) return 7
+      if (path ~ /^(tools|bench|tests)\//) return 8
+      return -1
+    }
+    function report(rule, message) { print FILENAME "\t" rule "\t" message }
+    function end_file() {
+      if (name == "") return
+      if (lines > max_file) print name "\tfile\t" lines " lines, at most " max_file
+      if (name ~ /\.h$/ && !pragma) print name "\tinclude\tthe header has no #pragma once"
+    }
+    FNR == 1 { end_file(); name = FILENAME; pragma = 0; start = 0; raw = 0; margin = 0; floor = rank(FILENAME) }
+    { lines = FNR }
+    raw { if ($0 ~ /\)[a-zA-Z_]*"/) raw = 0; next }
+    /^#pragma once/ { pragma = 1 }
+    /^[ \t]*#[ \t]*include[ \t]*"/ {
+      target = $0; sub(/^[^"]*"/, "", target); sub(/".*/, "", target)
+      if (target !~ /\//) report("include", "line " FNR ": \"" target "\" is not a path from the root")
+      if (rank(target) > floor) report("include", "line " FNR ": \"" target "\" stands on a higher floor")
+    }
+    {
+      code = $0; sub(/\/\/.*/, "", code); gsub(/"([^"\\]|\\.)*"/, "\"\"", code)
+      if (FILENAME !~ /^util\/sync\.(h|cc)$/ &&
+          code ~ /std::((recursive_|timed_|shared_)*mutex|condition_variable(_any)?|j?thread|lock_guard|unique_lock|scoped_lock|shared_lock|async|call_once|counting_semaphore|binary_semaphore|latch|barrier)([^a-z_]|$)|absl::(Mutex|CondVar|Notification)|pthread_(mutex|cond|create)/)
+        report("primitive", "line " FNR ": threads and locks only through util/sync.h")
+      if (code ~ /atomic_thread_fence/) report("primitive", "line " FNR ": atomic_thread_fence")
+    }
+    /R"[a-zA-Z_]*\(/ && !/\)[a-zA-Z_]*"/ { raw = 1 }
+    /^}$/ {
+      if (start && FNR - start + 1 > max_function)
+        report("function", "line " start ": " FNR - start + 1 " lines, at most " max_function)
+      start = 0; margin = 0; next
+    }
+    /^(}|#|\/\/|namespace|class|struct|enum|union|extern|using|typedef)/ { start = 0; margin = 0; next }
+    /^[^ \t]/ { if (!margin) start = FNR; margin = 1; next }
+    { margin = 0 }
+    END { end_file() }' "$@"
+}
+
+check_exceptions
+mapfile -t sources < <(find include util table db tools bench tests \( -name '*.h' -o -name '*.cc' \) -type f 2>/dev/null |
+  sort)
+if [ ${#sources[@]} -gt 0 ]; then
+  while IFS=$'\t' read -r path rule message; do
+    complain "$rule" "$path" "$message"
+  done < <(check_sources "${sources[@]}")
+fi
+while IFS= read -r path; do
+  complain primitive "$path" "-march=native: choose at run time"
+done < <(grep -rlE --include=CMakeLists.txt --include='*.cmake' --include=CMakePresets.json -e '-march=native' . \
+  --exclude-dir='build*' --exclude-dir=.git 2>/dev/null | sed 's|^\./||' | sort)
+
+if [ "$broken" -eq 0 ]; then echo "house_check: ${#sources[@]} files are in order"; fi
+exit "$broken"

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Shows that house_check.sh finds each thing it forbids, and nothing in a tree that is in order.
+set -eu
+check=$(cd "$(dirname "$0")" && pwd)/house_check.sh
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+failures=0
+
+fresh_tree() {
+  rm -rf "${tree:?}"/*
+  mkdir -p "$tree"/{include/sepal,util,table,db/format,db/engine,tools,tests}
+  printf '#pragma once\n#include "util/a.h"\n' >"$tree/table/good.h"
+  printf '#pragma once\n' >"$tree/util/a.h"
+  { printf 'int Long() {\n'; yes '  Work();' | head -n 78; printf '}\n'; } >"$tree/util/long.cc"
+}
+expect_ok() { # what
+  if ! output=$(bash "$check" "$tree" 2>&1); then
+    printf 'FAILED: %s: expected no complaint, got:\n%s\n' "$1" "$output"
+    failures=1
+  fi
+}
+expect_complaint() { # what pattern
+  local status=0
+  output=$(bash "$check" "$tree" 2>&1) || status=$?
+  if [ "$status" -ne 1 ] || ! grep -Eq -- "$2" <<<"$output"; then
+    printf 'FAILED: %s: expected a complaint that matches "%s", got status %d:\n%s\n' "$1" "$2" "$status" "$output"
+    failures=1
+  fi
+  fresh_tree
+}
+
+fresh_tree
+expect_ok "a tree in order"
+
+printf '#include "db/engine/engine.h"\n' >"$tree/table/climb.cc"
+expect_complaint "an include that climbs" 'table/climb.cc: include: line 1'
+printf '#include "table/good.h"\n' >"$tree/include/sepal/climb.cc"
+expect_complaint "a public header that looks inside" 'include/sepal/climb.cc: include'
+printf '#include "good.h"\n' >"$tree/table/sibling.cc"
+expect_complaint "an include without its path" 'table/sibling.cc: include'
+printf 'int x();\n' >"$tree/util/bare.h"
+expect_complaint "a header without pragma once" 'util/bare.h: include: .*pragma once'
+yes '// line' | head -n 601 >"$tree/util/huge.cc"
+expect_complaint "a file over 600 lines" 'util/huge.cc: file: 601 lines'
+{ printf 'template <class T>\nint Long(\n    int a) {\n'; yes '  Work();' | head -n 77; printf '}\n'; } >"$tree/util/f.cc"
+expect_complaint "a function over 80 lines" 'util/f.cc: function: line 1: 81 lines'
+{ printf 'int Decl(\n    int a);\nnamespace a {\n'; yes '  Work();' | head -n 100; printf '}\n'; } >"$tree/util/ok.cc"
+expect_ok "a long namespace is no function"
+fresh_tree
+for primitive in 'std::mutex m;' 'std::thread t(f);' 'std::condition_variable c;' 'absl::Mutex m;' \
+  'std::lock_guard<M> l(m);' 'std::atomic_thread_fence(std::memory_order_seq_cst);'; do
+  printf '%s\n' "$primitive" >"$tree/db/engine/p.cc"
+  expect_complaint "$primitive" 'db/engine/p.cc: primitive'
+done
+printf '// std::mutex is forbidden here\nconst char* k = "std::mutex";\n' >"$tree/util/comment.cc"
+printf 'std::mutex m;\n' >"$tree/util/sync.h"
+printf '#pragma once\n' >>"$tree/util/sync.h"
+expect_ok "words in comments and strings, and the room of the primitives itself"
+fresh_tree
+printf 'add_compile_options(-march=native)\n' >"$tree/CMakeLists.txt"
+expect_complaint "-march=native" 'CMakeLists.txt: primitive'
+rm -f "$tree/CMakeLists.txt"
+printf 'std::mutex m;\n' >"$tree/util/p.cc"
+printf 'primitive util/p.cc measured\n' >"$tree/tools/house_exceptions.txt"
+expect_ok "an exception with a reason"
+printf 'primitive util/p.cc\n' >"$tree/tools/house_exceptions.txt"
+expect_complaint "an exception without a reason" 'no reason'
+for i in 1 2 3 4 5 6; do
+  : >"$tree/util/e$i.cc"
+  printf 'file util/e%d.cc reason\n' "$i" >>"$tree/tools/house_exceptions.txt"
+done
+expect_complaint "six exceptions" 'at most 5'
+
+if [ "$failures" -eq 0 ]; then echo "house_check_test: all as expected"; fi
+exit "$failures"

@@ -1,0 +1,54 @@
+# The Debian packages that Sepal needs, in one place. Sourced by the other scripts.
+#   require_packages SET...    installs what is missing of the sets: build, test, peers, lint
+
+sepal_packages_build=(build-essential g++ cmake ninja-build pkg-config libabsl-dev libsnappy-dev liblz4-dev libzstd-dev
+  libxxhash-dev libcli11-dev nlohmann-json3-dev)
+sepal_packages_test=(ccache libgtest-dev libgmock-dev libbenchmark-dev clang-14 libclang-rt-14-dev llvm-14 lld-14)
+sepal_packages_peers=(libleveldb-dev librocksdb-dev liblmdb-dev libbenchmark-dev)
+sepal_packages_lint=(clang-14 clang-tidy-14 clang-format-14 git)
+
+say() { printf '== %s\n' "$*" >&2; }
+fail() {
+  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  exit 1
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    fail "must install packages, but is neither root nor has sudo. As root, run: $*"
+  fi
+}
+
+package_missing() { ! dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$'; }
+
+require_packages() {
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+    fail "needs Debian 12 (dpkg and apt-get are not here). Install by hand: ${sepal_packages_build[*]}"
+  local set package missing=()
+  for set in "$@"; do
+    local -n packages="sepal_packages_$set"
+    for package in "${packages[@]}"; do
+      if package_missing "$package"; then missing+=("$package"); fi
+    done
+  done
+  if [ ${#missing[@]} -eq 0 ]; then return; fi
+  say "installing ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if ! { as_root apt-get update -q && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
+    --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    fail "apt-get could not install: ${missing[*]}"
+  fi
+  rm -f "$log"
+}
+
+# CMake arguments that put ccache before the compiler where there is one.
+ccache_arguments() {
+  if command -v ccache >/dev/null; then printf '%s\n' -DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+}
