@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_format.h"
 #include "sepal/file_system.h"
+#include "util/paths.h"
 #include "util/posix_file.h"
 #include "util/posix_status.h"
 #include "util/status.h"
@@ -23,14 +24,6 @@ constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
 // O_NONBLOCK keeps the opening of a pipe from hanging; regular files do not heed it.
 constexpr int kOpenFlags = O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-
-absl::Status CheckName(std::string_view directory, std::string_view name) {
-  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos ||
-      name.find('\0') != std::string_view::npos) {
-    return absl::InvalidArgumentError(absl::StrFormat("%s: \"%s\" is not a file name", directory, Printable(name)));
-  }
-  return absl::OkStatus();
-}
 
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
@@ -134,7 +127,7 @@ Capabilities PosixDirectory::Probe() const {
 }
 
 absl::StatusOr<UniqueFd> PosixDirectory::OpenAt(std::string_view name, int flags, struct stat* info) {
-  RETURN_IF_ERROR(CheckName(path_, name));
+  RETURN_IF_ERROR(CheckFileName(path_, name));
   const std::string name_text(name);
   UniqueFd fd(RetryInterrupted([&] { return ::openat(fd_.get(), name_text.c_str(), flags | kOpenFlags, kFileMode); }));
   if (!fd.valid()) return PosixError(errno, PathOf(name), "open");
@@ -152,7 +145,7 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> PosixDirectory::OpenForRead(std::s
     return MakePosixReadableFile(std::move(fd), PathOf(name));
   }
   absl::StatusOr<UniqueFd> fd = OpenAt(name, O_RDONLY | O_DIRECT, &info);
-  if (absl::IsInvalidArgument(fd.status()) && CheckName(path_, name).ok()) {
+  if (absl::IsInvalidArgument(fd.status()) && CheckFileName(path_, name).ok()) {
     return absl::UnimplementedError(absl::StrFormat("%s: open: no direct reads on this file system", PathOf(name)));
   }
   RETURN_IF_ERROR(fd.status());
@@ -198,14 +191,14 @@ absl::StatusOr<std::vector<DirectoryEntry>> PosixDirectory::List() {
 }
 
 absl::Status PosixDirectory::Remove(std::string_view name) {
-  RETURN_IF_ERROR(CheckName(path_, name));
+  RETURN_IF_ERROR(CheckFileName(path_, name));
   if (::unlinkat(fd_.get(), std::string(name).c_str(), 0) != 0) return PosixError(errno, PathOf(name), "remove");
   return absl::OkStatus();
 }
 
 absl::Status PosixDirectory::Rename(std::string_view from, std::string_view to) {
-  RETURN_IF_ERROR(CheckName(path_, from));
-  RETURN_IF_ERROR(CheckName(path_, to));
+  RETURN_IF_ERROR(CheckFileName(path_, from));
+  RETURN_IF_ERROR(CheckFileName(path_, to));
   const std::string from_text(from);
   const std::string to_text(to);
   int result = ::renameat2(fd_.get(), from_text.c_str(), fd_.get(), to_text.c_str(), RENAME_NOREPLACE);
@@ -221,8 +214,8 @@ absl::Status PosixDirectory::Rename(std::string_view from, std::string_view to) 
 absl::Status PosixDirectory::Link(std::string_view name, Directory& target, std::string_view new_name) {
   auto* posix_target = dynamic_cast<PosixDirectory*>(&target);
   if (posix_target == nullptr) return Directory::Link(name, target, new_name);
-  RETURN_IF_ERROR(CheckName(path_, name));
-  RETURN_IF_ERROR(CheckName(target.path(), new_name));
+  RETURN_IF_ERROR(CheckFileName(path_, name));
+  RETURN_IF_ERROR(CheckFileName(target.path(), new_name));
   if (::linkat(fd_.get(), std::string(name).c_str(), posix_target->fd_.get(), std::string(new_name).c_str(), 0) != 0) {
     return PosixError(errno, PathOf(name), absl::StrFormat("link to %s", posix_target->PathOf(new_name)));
   }
@@ -282,17 +275,10 @@ absl::StatusOr<UniqueFd> OpenDirectoryFd(const std::string& path) {
   return PosixError(errno, path, "open directory");
 }
 
-std::string ParentOf(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos) return ".";
-  const size_t end = path.find_last_not_of('/', slash);
-  return end == std::string_view::npos ? "/" : std::string(path.substr(0, end + 1));
-}
-
 // Makes the directory and its missing parents; each name is durable before anything is put below it.
 absl::Status MakeDirectories(const std::string& path) {
   int result = ::mkdir(path.c_str(), kDirectoryMode);
-  const std::string parent = ParentOf(path);
+  const std::string parent = ParentPath(path);
   if (result != 0 && errno == ENOENT && parent != path) {
     RETURN_IF_ERROR(MakeDirectories(parent));
     result = ::mkdir(path.c_str(), kDirectoryMode);
@@ -311,7 +297,7 @@ absl::Status MakeDirectories(const std::string& path) {
 class PosixFileSystem final : public FileSystem {
  public:
   absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) override {
-    ASSIGN_OR_RETURN(std::string cleaned, Clean(path));
+    ASSIGN_OR_RETURN(std::string cleaned, CleanPath(path));
     absl::StatusOr<UniqueFd> fd = OpenDirectoryFd(cleaned);
     if (create && absl::IsNotFound(fd.status())) {
       RETURN_IF_ERROR(MakeDirectories(cleaned));
@@ -322,19 +308,9 @@ class PosixFileSystem final : public FileSystem {
   }
 
   absl::Status RemoveDirectory(std::string_view path) override {
-    ASSIGN_OR_RETURN(const std::string cleaned, Clean(path));
+    ASSIGN_OR_RETURN(const std::string cleaned, CleanPath(path));
     if (::rmdir(cleaned.c_str()) != 0) return PosixError(errno, cleaned, "remove directory");
     return absl::OkStatus();
-  }
-
- private:
-  // Without slashes at the end.
-  static absl::StatusOr<std::string> Clean(std::string_view path) {
-    if (path.empty() || path.find('\0') != std::string_view::npos) {
-      return absl::InvalidArgumentError(absl::StrFormat("\"%s\" is not a path", Printable(path)));
-    }
-    const size_t end = path.find_last_not_of('/');
-    return end == std::string_view::npos ? std::string("/") : std::string(path.substr(0, end + 1));
   }
 };
 

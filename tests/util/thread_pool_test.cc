@@ -48,9 +48,9 @@ TEST(ThreadPoolTest, StartsWorkOfOnePriorityInTheOrderItWasScheduled) {
 }
 
 TEST(ThreadPoolTest, AFlushDoesNotWaitForACompaction) {
-  ThreadPool pool(1, 1);
   Notification flushed;
   Notification compacted;
+  ThreadPool pool(1, 1);
   pool.Schedule(Priority::kCompaction, [&] {
     flushed.WaitForNotification();
     compacted.Notify();
@@ -60,12 +60,12 @@ TEST(ThreadPoolTest, AFlushDoesNotWaitForACompaction) {
 }
 
 TEST(ThreadPoolTest, RunsAsManyCompactionsAtOnceAsItSays) {
-  ThreadPool pool(1, 3);
-  ASSERT_EQ(pool.CompactionConcurrency(), 3);
   Mutex mutex;
   CondVar changed;
   int arrived = 0;
   Notification done;
+  ThreadPool pool(1, 3);
+  ASSERT_EQ(pool.CompactionConcurrency(), 3);
   for (int i = 0; i < 3; ++i) {
     pool.Schedule(Priority::kCompaction, [&] {
       MutexLock lock(&mutex);
