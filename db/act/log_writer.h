@@ -1,0 +1,156 @@
+// The write-ahead log in its plain mode: every record is in the operating system's hands (one buffered write) before
+// `Append` returns, and on the disk once a `Sync` that covers it has returned. Bytes: db/format/log_format.h.
+//
+// Laws:
+// - A new log file's header and name are synced before its first record is written. So a successor proves that its
+//   predecessor existed, and a log whose header is damaged holds nothing only if nothing lies behind the header.
+// - A sync covers all earlier log files first.
+// - A failed write or sync is final: every later call fails with its error. What was not synced then has an unknown
+//   fate, and its sequence numbers must not be used again by this process.
+// - A full disk is no such failure: space is allocated before anything is written, and when there is none, `Append` and
+//   `Rotate` fail with ResourceExhausted and leave the log as it was. They may be called again.
+// - After recovery, nothing is appended before an edit that makes the new log the minimum (and puts what was replayed
+//   into tables) is durable. From then on all earlier positions count as durable.
+//
+// Thread-safety: `Append`, `Rotate` and `Close` are called by one thread at a time (under the commit lock); everything
+// else is safe beside them and beside itself. One lock inside, never held during a file operation; nothing is called
+// back with it held.
+//
+// Cost: an append is one write call and no allocation.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "db/format/log_format.h"
+#include "sepal/env.h"
+#include "sepal/file_system.h"
+#include "util/numbers.h"
+#include "util/random.h"
+#include "util/sync.h"
+
+namespace sepal {
+
+struct LogOptions {
+  uint64_t database_id = 0;
+  // Salts are drawn from it and the log's number.
+  uint64_t random_seed = 0;
+  // Space is reserved in steps of this size.
+  uint64_t allocation_step_bytes = 4 << 20;
+  // A larger batch is written in fragments, so that the write buffer stays small.
+  size_t max_fragment_bytes = 1 << 20;
+  // Both or neither: told how long each sync took, after it, by the thread that made it.
+  Clock* clock = nullptr;
+  std::function<void(std::string_view path, uint64_t micros)> on_sync = nullptr;
+};
+
+// Where a new line of log files begins; LogRecovery::Next makes it from what was recovered.
+struct LogStart {
+  FileNumber number;             // of the first file
+  LogPosition position;          // where the recovered logs ended; 0 for a new database
+  LogPosition durable;           // up to where they are known to be durable
+  LogPredecessor predecessor;    // number 0: none
+  SequenceNumber last_sequence;  // the last one used
+  ManifestReference manifest;    // that takes edits now
+};
+
+// A log file that is still needed.
+struct LiveLog {
+  FileNumber number;
+  LogPosition start;
+  LogPosition end;
+  SequenceNumber last_sequence;  // of the last entry in it or before it
+  uint64_t size_bytes = 0;       // header included
+  bool durable = false;          // synced to its end
+};
+
+// Where a log ended when it was closed in order: the manifest's `log closed`.
+struct LogEnd {
+  FileNumber number;
+  uint64_t length_bytes = 0;
+};
+
+class WriteAheadLog {
+ public:
+  // Makes the first file. `directory` must outlive the log.
+  static absl::StatusOr<std::unique_ptr<WriteAheadLog>> Create(Directory* directory, LogOptions options,
+                                                               const LogStart& start);
+  // Closes the files without syncing.
+  ~WriteAheadLog();
+  WriteAheadLog(const WriteAheadLog&) = delete;
+  WriteAheadLog& operator=(const WriteAheadLog&) = delete;
+
+  // Writes a batch (batch_format.h; at least its header) whose first entry has the sequence number `first`, greater
+  // than every one before. Returns the position of its end.
+  absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch);
+
+  // Returns once everything up to `through` (at most End()) is on the disk. One sync carries all who wait.
+  absl::Status Sync(LogPosition through) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Goes on in a new file; `next` is greater than every log number before and was never used, not even by a `Rotate`
+  // that failed. The old file stays live.
+  absl::Status Rotate(FileNumber next, ManifestReference manifest) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Forgets the files below `number`: their updates are in tables, or dropped. The current file stays. The caller
+  // removes them from the directory.
+  void ForgetBefore(FileNumber number) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Syncs and closes everything. Later appends fail with FailedPrecondition.
+  absl::StatusOr<LogEnd> Close() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The end of the last record that was appended.
+  LogPosition End() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Everything before it is on the disk.
+  LogPosition Durable() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Oldest first; the last one takes the appends.
+  std::vector<LiveLog> Live() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The bytes of all live files.
+  uint64_t LiveBytes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The error that made the log fail for good, or ok.
+  absl::Status Failure() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct OpenLog;
+
+  WriteAheadLog(Directory* directory, LogOptions options, const LogStart& start);
+  absl::Status StartFile(const LogHeader& header);
+  absl::Status ReserveSpace(uint64_t bytes);
+  absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload);
+  absl::Status Latch(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Usable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Syncs what was appended by now; the caller has made itself the one that syncs.
+  absl::Status SyncRound() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status SyncFile(WritableFile* file, FileNumber number) const;
+
+  // Constant.
+  Directory* const directory_;
+  const LogOptions options_;
+
+  // The appending thread's.
+  Random random_;
+  std::shared_ptr<WritableFile> file_;
+  LogHeader header_;
+  uint64_t offset_ = 0;     // where the next record goes
+  uint64_t allocated_ = 0;  // bytes of the file that have space
+  std::string buffer_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::deque<OpenLog> logs_ ABSL_GUARDED_BY(mutex_);
+  LogPosition end_ ABSL_GUARDED_BY(mutex_);
+  LogPosition durable_ ABSL_GUARDED_BY(mutex_);
+  SequenceNumber last_sequence_ ABSL_GUARDED_BY(mutex_);
+  bool syncing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sepal

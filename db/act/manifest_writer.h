@@ -1,0 +1,84 @@
+// Writing a manifest (db/format/manifest_format.h).
+//
+// Laws:
+// - An edit counts once `AddEdit` has returned ok: it is on the disk.
+// - A failed write or sync is final: every later call fails with its error, and the outcome of the failed edit is
+//   unknown.
+// - A manifest takes edits only after its snapshot is sealed and synced, its name is synced, and the one before it says
+//   durably that it goes on here.
+// - Before a new manifest is made, the leftovers of a crash are removed durably; after it is made in opening, all older
+//   ones are removed (RemoveManifestsBefore) before it takes its first edit. So no older state can be taken for the
+//   newest, even if the disk lacks what a failed sync promised.
+//
+// Not safe for concurrent use, except `Reference`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "db/format/log_format.h"
+#include "db/format/manifest_format.h"
+#include "db/format/version_edit.h"
+#include "sepal/file_system.h"
+#include "util/numbers.h"
+
+namespace sepal {
+
+struct ManifestRecovery;
+
+class ManifestWriter {
+ public:
+  // Makes manifest `number` with `snapshot` (all that the database is) and makes `old`, if any, go on in it; `old`
+  // takes no edits afterwards. If this fails before `old` was written to, the new file is removed and `old` can be used
+  // on.
+  static absl::StatusOr<std::unique_ptr<ManifestWriter>> Create(Directory* directory, FileNumber number,
+                                                                uint64_t database_id,
+                                                                std::span<const VersionEdit> snapshot,
+                                                                ManifestWriter* old);
+  // Opens the manifest that was recovered, to go on in a new one: cuts off a torn end. Takes no edits.
+  static absl::StatusOr<std::unique_ptr<ManifestWriter>> Reopen(Directory* directory,
+                                                                const ManifestRecovery& recovered);
+
+  // Makes `edit` durable.
+  absl::Status AddEdit(const VersionEdit& edit);
+
+  absl::Status Close();
+
+  FileNumber number() const { return number_; }
+  uint64_t size_bytes() const { return size_; }
+  // For the headers of logs. Safe beside everything.
+  ManifestReference Reference() const { return {number_, durable_.load(std::memory_order_acquire)}; }
+
+ private:
+  ManifestWriter(Directory* directory, FileNumber number) : directory_(directory), number_(number) {}
+  absl::Status WriteSnapshot(uint64_t database_id, std::span<const VersionEdit> snapshot);
+  absl::Status ContinueIn(FileNumber next);
+  absl::Status AppendAndSync(const std::string& records, uint64_t checksum);
+  void MarkSynced();
+  absl::Status Latch(const absl::Status& error);
+
+  Directory* const directory_;
+  const FileNumber number_;
+  std::unique_ptr<WritableFile> file_;
+  uint64_t header_checksum_ = 0;
+  uint64_t checksum_ = 0;  // of the last record
+  uint64_t size_ = 0;
+  std::atomic<uint64_t> durable_{0};
+  bool takes_edits_ = false;
+  absl::Status failure_;
+  std::string buffer_;
+};
+
+// Removes the files, then makes that durable. Missing ones are no error.
+absl::Status RemoveDurably(Directory* directory, std::span<const std::string> names);
+
+// Removes all manifests below `number`, oldest first, each durably before the next.
+absl::Status RemoveManifestsBefore(Directory* directory, FileNumber number);
+
+}  // namespace sepal

@@ -1,0 +1,71 @@
+// A write batch as bytes, in the log and in memory:
+//
+// | offset | size   | meaning                                                                        |
+// |--------|--------|--------------------------------------------------------------------------------|
+// | 0      | 4      | number of entries                                                              |
+// | 4      |        | the entries, without gaps:                                                     |
+// |        | 1      | ValueKind: delete, put or single delete                                        |
+// |        | 1 to 5 | column family id, varint32                                                     |
+// |        |        | key: length as varint, bytes                                                   |
+// |        |        | put only: value: length as varint, bytes                                       |
+//
+// Entry i of a batch that was given the sequence number s has s + i. Bytes are a batch if the entries that the number
+// announces fill them exactly.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "table/internal_key.h"
+#include "util/coding.h"
+#include "util/numbers.h"
+
+namespace sepal {
+
+inline constexpr size_t kBatchHeaderBytes = 4;
+
+struct BatchEntry {
+  ValueKind kind = ValueKind::kPut;
+  ColumnFamilyId family;
+  std::string_view key;
+  std::string_view value;  // empty for deletions
+};
+
+// Reads the entries of a batch that may be hostile. Allocates nothing unless it fails. The entries point into `bytes`.
+//
+//   BatchReader reader(bytes);
+//   BatchEntry entry;
+//   while (reader.Next(&entry)) ...
+//   RETURN_IF_ERROR(reader.status());
+class BatchReader {
+ public:
+  explicit BatchReader(std::string_view bytes);
+
+  // What the batch announces; not to be trusted before the end was reached well.
+  uint32_t count() const { return count_; }
+  // False at the end and at the first damage; `status` tells which.
+  bool Next(BatchEntry* entry);
+  // `DataLoss` for bytes that are no batch.
+  absl::Status status() const;
+
+ private:
+  size_t total_bytes_;
+  Decoder decoder_;
+  uint32_t count_ = 0;
+  uint32_t read_ = 0;
+  const char* problem_ = nullptr;
+};
+
+// Reads the whole batch; ok if it is one.
+absl::Status CheckBatch(std::string_view bytes);
+
+// The number of entries that `bytes`, at least kBatchHeaderBytes, announce.
+inline uint32_t BatchCount(std::string_view bytes) { return DecodeFixed32(bytes.data()); }
+
+// Adds an entry to `batch`, which is a batch, and counts it. `value` is for puts only.
+void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
+                      std::string_view value);
+
+}  // namespace sepal

@@ -1,0 +1,41 @@
+// The names of the files in a database directory. All but the fixed ones are a number and a kind, so that no other file
+// of the database needs to hold a name.
+//
+// | name            | meaning                                             |
+// |-----------------|-----------------------------------------------------|
+// | NNNNNN.sst      | sorted table; at least six digits                   |
+// | NNNNNN.log      | write-ahead log                                     |
+// | MANIFEST-NNNNNN | manifest                                            |
+// | LOCK            | locked while a writer has the database open         |
+// | LOG, LOG.old    | decisions and errors, for people                    |
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "util/numbers.h"
+
+namespace sepal {
+
+inline constexpr std::string_view kLockFileName = "LOCK";
+inline constexpr std::string_view kInfoLogFileName = "LOG";
+inline constexpr std::string_view kOldInfoLogFileName = "LOG.old";
+
+enum class FileKind : uint8_t { kTable, kLog, kManifest, kLock, kInfoLog, kOldInfoLog };
+
+struct ParsedFileName {
+  FileKind kind = FileKind::kTable;
+  FileNumber number;  // 0 for the fixed names
+  friend bool operator==(const ParsedFileName&, const ParsedFileName&) = default;
+};
+
+std::string TableFileName(FileNumber number);
+std::string LogFileName(FileNumber number);
+std::string ManifestFileName(FileNumber number);
+
+// nullopt for every name that the functions above do not make.
+std::optional<ParsedFileName> ParseFileName(std::string_view name);
+
+}  // namespace sepal

@@ -1,0 +1,116 @@
+// A write-ahead log file: a header sector, then records without gaps. What follows the last record (zeros of
+// preallocated space, remains of an earlier use) is ignored.
+//
+// Header sector:
+//
+// | offset | size | meaning                                                                                    |
+// |--------|------|--------------------------------------------------------------------------------------------|
+// | 0      | 8    | kLogMagic                                                                                  |
+// | 8      | 4    | format version: 1                                                                          |
+// | 12     | 4    | 0                                                                                          |
+// | 16     | 8    | database id                                                                                |
+// | 24     | 8    | number of this log                                                                         |
+// | 32     | 8    | salt: random, never used before                                                            |
+// | 40     | 8    | start: the LogPosition of the byte at offset 512; below 2^62                               |
+// | 48     | 8    | number of the log before this one; 0: none                                                 |
+// | 56     | 8    | its salt                                                                                   |
+// | 64     | 8    | its length in bytes: where its last record ends                                            |
+// | 72     | 8    | durable: the LogPosition up to which the logs before were synced when this was written     |
+// | 80     | 8    | number of the manifest then                                                                |
+// | 88     | 8    | its durable length in bytes                                                                |
+// | 96     | 408  | 0 (room for a tail ring's name and salt)                                                   |
+// | 504    | 8    | Checksum64(bytes 0..503, 0)                                                                |
+//
+// The LogPosition of the byte at offset o is start + o - 512. The start is where the log before it ended, so that the
+// positions of all logs make one line.
+//
+// Record:
+//
+// | offset | size | meaning                                                                                    |
+// |--------|------|--------------------------------------------------------------------------------------------|
+// | 0      | 4    | Checksum32(bytes 4..27, seed)                                                              |
+// | 4      | 4    | Checksum32(payload, seed)                                                                  |
+// | 8      | 4    | length of the payload                                                                      |
+// | 12     | 8    | sequence number of the batch's first entry << 8, and the LogRecordKind                     |
+// | 20     | 8    | durable: the LogPosition up to which the logs were synced when the record was written      |
+// | 28     |      | payload: the batch (batch_format.h), or a fragment of it                                   |
+//
+// where seed = LogSeed(salt, position of the record), so that bytes of another log, or from another place, never pass.
+// All fragments of a batch carry its sequence number; they may lie in different files. A batch counts once its last
+// fragment is whole. Sequence numbers grow from batch to batch and may jump (updates that bypass the log take numbers
+// too). A `durable` never exceeds the position of the record that carries it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "util/hash.h"
+#include "util/numbers.h"
+
+namespace sepal {
+
+inline constexpr uint64_t kLogMagic = 0x31474f4c4c415053ull;  // "SPALLOG1"
+inline constexpr uint32_t kLogFormatVersion = 1;
+inline constexpr size_t kLogHeaderBytes = 512;
+inline constexpr size_t kLogRecordHeaderBytes = 28;
+inline constexpr uint64_t kMaxLogPosition = uint64_t{1} << 62;
+
+enum class LogRecordKind : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
+
+inline uint64_t LogSeed(uint64_t salt, LogPosition position) {
+  return Mix64(salt + position.value() * 0x9e3779b97f4a7c15ull);
+}
+
+// The log before this one.
+struct LogPredecessor {
+  FileNumber number;
+  uint64_t salt = 0;
+  uint64_t length_bytes = 0;
+  friend bool operator==(const LogPredecessor&, const LogPredecessor&) = default;
+};
+
+// A manifest and how much of it is known to be durable.
+struct ManifestReference {
+  FileNumber number;
+  uint64_t durable_bytes = 0;
+  friend bool operator==(const ManifestReference&, const ManifestReference&) = default;
+};
+
+struct LogHeader {
+  uint64_t database_id = 0;
+  FileNumber number;
+  uint64_t salt = 0;
+  LogPosition start;
+  LogPredecessor predecessor;
+  LogPosition durable;
+  ManifestReference manifest;
+
+  LogPosition PositionAt(uint64_t offset) const { return LogPosition(start.value() + offset - kLogHeaderBytes); }
+  // kLogHeaderBytes bytes.
+  std::string Encode() const;
+  // `bytes` may be short. `DataLoss` for what is no header; `FailedPrecondition` for a newer format version.
+  static absl::StatusOr<LogHeader> Decode(std::string_view bytes, std::string_view file);
+  friend bool operator==(const LogHeader&, const LogHeader&) = default;
+};
+
+struct LogRecordHeader {
+  uint32_t payload_checksum = 0;
+  uint32_t payload_bytes = 0;
+  SequenceNumber first_sequence;
+  LogRecordKind kind = LogRecordKind::kFull;
+  LogPosition durable;
+};
+
+// Writes the header of a record with this payload at `out`, kLogRecordHeaderBytes bytes.
+void EncodeLogRecordHeader(char* out, uint64_t salt, LogPosition position, SequenceNumber first_sequence,
+                           LogRecordKind kind, LogPosition durable, std::string_view payload);
+
+// The header at `bytes`, kLogRecordHeaderBytes of them, if it is one that belongs at `position` of the log with `salt`.
+// The payload is not looked at.
+std::optional<LogRecordHeader> DecodeLogRecordHeader(const char* bytes, uint64_t salt, LogPosition position);
+
+}  // namespace sepal

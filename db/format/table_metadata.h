@@ -1,0 +1,32 @@
+// What a version knows of a table without opening it. A value; immutable once it is part of a version.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "table/internal_key.h"
+#include "util/numbers.h"
+
+namespace sepal {
+
+struct TableMetadata {
+  FileNumber number;
+  RunNumber run;
+  uint64_t size_bytes = 0;
+  uint64_t table_id = 0;         // random; mixed into the checksums of the table's blocks
+  uint64_t footer_checksum = 0;  // Footer::ChecksumOf
+  InternalKey smallest;
+  InternalKey largest;
+  SequenceNumber lowest_sequence;
+  SequenceNumber highest_sequence;
+  uint64_t entries = 0;
+  uint64_t tombstones = 0;
+  uint64_t raw_bytes = 0;  // keys and values before compression
+  uint64_t creation_unix_micros = 0;
+  friend bool operator==(const TableMetadata&, const TableMetadata&) = default;
+};
+
+// One line for people.
+std::string ToString(const TableMetadata& table);
+
+}  // namespace sepal

@@ -1,0 +1,100 @@
+// A change of what the database consists of: the payload of a manifest's edit record.
+//
+// As bytes: fields of (tag varint32, length varint, that many bytes), in any order. A reader that does not know a tag
+// must refuse the edit if the tag is even (FailedPrecondition) and skips the field if it is odd. Numbers within a field
+// are varints unless noted; "bytes" are a varint length and the bytes; a field is filled exactly.
+//
+// | tag | field                | content                                                                            |
+// |-----|----------------------|------------------------------------------------------------------------------------|
+// | 2   | database id          | fixed64; random, the same in every file of the database                            |
+// | 4   | hash seed            | fixed64; the seed of filters of new tables                                         |
+// | 6   | next file number     | no file with this number or a larger one was ever made                             |
+// | 8   | last sequence        | no smaller than any sequence number in a table                                     |
+// | 10  | minimum log number   | logs below it are not needed; the log with this number exists                      |
+// | 12  | column family made   | id varint32, name bytes, comparator name bytes, byte 1 if equal keys are identical |
+// | 14  | column family dropped| id varint32                                                                        |
+// | 16  | flushed through      | id varint32, sequence: the family's updates up to it are in tables                 |
+// | 18  | table added          | id varint32, level, number, run, size, table id fixed64, footer checksum fixed64,  |
+// |     |                      | smallest bytes, largest bytes (internal keys), lowest sequence, highest sequence,  |
+// |     |                      | entries, tombstones, raw bytes, creation time                                      |
+// | 20  | table removed        | id varint32, level, number                                                         |
+// | 22  | log closed           | number, length in bytes: the log was closed in order and synced up to that length  |
+//
+// Tags 2 to 10 and 22 occur at most once in an edit. Removals of an edit apply before its additions, so that a table
+// may move between levels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "db/format/table_metadata.h"
+#include "util/numbers.h"
+
+namespace sepal {
+
+// Levels are 0 .. kMaxLevels - 1 in every edit.
+inline constexpr int kMaxLevels = 64;
+
+struct ColumnFamilyCreation {
+  ColumnFamilyId id;
+  std::string name;
+  std::string comparator_name;
+  bool equal_means_identical = false;
+  friend bool operator==(const ColumnFamilyCreation&, const ColumnFamilyCreation&) = default;
+};
+
+struct FlushedThrough {
+  ColumnFamilyId family;
+  SequenceNumber sequence;
+  friend bool operator==(const FlushedThrough&, const FlushedThrough&) = default;
+};
+
+struct AddedTable {
+  ColumnFamilyId family;
+  int level = 0;
+  TableMetadata table;
+  friend bool operator==(const AddedTable&, const AddedTable&) = default;
+};
+
+struct RemovedTable {
+  ColumnFamilyId family;
+  int level = 0;
+  FileNumber number;
+  friend bool operator==(const RemovedTable&, const RemovedTable&) = default;
+};
+
+struct ClosedLog {
+  FileNumber number;
+  uint64_t length_bytes = 0;  // header sector included
+  friend bool operator==(const ClosedLog&, const ClosedLog&) = default;
+};
+
+struct VersionEdit {
+  std::optional<uint64_t> database_id;
+  std::optional<uint64_t> hash_seed;
+  std::optional<FileNumber> next_file_number;
+  std::optional<SequenceNumber> last_sequence;
+  std::optional<FileNumber> min_log_number;
+  std::vector<ColumnFamilyCreation> created_families;
+  std::vector<ColumnFamilyId> dropped_families;
+  std::vector<FlushedThrough> flushed_through;
+  std::vector<AddedTable> added_tables;
+  std::vector<RemovedTable> removed_tables;
+  std::optional<ClosedLog> closed_log;
+
+  void EncodeTo(std::string* out) const;
+  std::string Encode() const;
+  // `DataLoss` for bytes that no edit has, `FailedPrecondition` for an unknown even tag.
+  static absl::StatusOr<VersionEdit> Decode(std::string_view bytes);
+  friend bool operator==(const VersionEdit&, const VersionEdit&) = default;
+};
+
+// Several lines for people.
+std::string ToString(const VersionEdit& edit);
+
+}  // namespace sepal
