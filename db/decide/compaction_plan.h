@@ -1,0 +1,68 @@
+// What a compaction is to do: a value that the picker makes, a job carries out and the picker sees again while it runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "db/state/version.h"
+
+namespace sepal {
+
+// Tables of one run.
+struct CompactionInput {
+  int level = 0;
+  RunNumber run;
+  std::vector<TableRef> tables;  // in key order
+};
+
+// A table below the output, as far as the splitter cares.
+struct Grandparent {
+  std::string largest_user_key;
+  uint64_t bytes = 0;
+};
+
+struct CompactionPlan {
+  enum class Kind : uint8_t {
+    kNothing,
+    kMove,   // the edit removes the inputs and adds the same tables in the output level; nothing is read or written
+    kMerge,  // the inputs are merged into new tables
+  };
+  Kind kind = Kind::kNothing;
+  // Why: a few words for people.
+  std::string reason = {};
+  // Newest first: by level, then by falling run number.
+  std::vector<CompactionInput> inputs = {};
+  int output_level = 0;
+  // The outputs join this run of the output level; unset: they are a run of their own, with a fresh number. The number
+  // is taken when the plan is adopted, not when the job ends: plans of one level start in order of age.
+  std::optional<RunNumber> output_run = {};
+  // No older entry of any key of the inputs' range lies outside them: tombstones that no snapshot needs may be dropped
+  // and sequence numbers zeroed. Stays true while the job runs.
+  bool bottommost = false;
+  // Tables of the level below the output that overlap it, in key order.
+  std::vector<Grandparent> grandparents = {};
+  // The inputs' hull. Nothing else may write here into the output level while the job runs.
+  std::string smallest_user_key = {};
+  std::string largest_user_key = {};
+
+  bool nothing() const { return kind == Kind::kNothing; }
+  uint64_t InputBytes() const;
+  uint64_t InputEntries() const;
+  int InputTables() const;
+  // The smallest level that gives inputs.
+  int InputLevel() const { return inputs.empty() ? 0 : inputs.front().level; }
+};
+
+// "merge L0[9:12][8:11] + L1[5:3,4] -> L1 run 5, bottommost: level 0 has 4 runs"
+std::string ToString(const CompactionPlan& plan);
+
+// User keys that cut the inputs into at most `max_parts` parts of about equal bytes (by table boundaries): part i
+// covers the keys in [boundary i-1, boundary i). Fewer than max_parts - 1 keys, down to none, where the tables offer no
+// more, or parts would fall below `min_part_bytes`.
+std::vector<std::string> SubcompactionBoundaries(const CompactionPlan& plan, KeyOrder order, int max_parts,
+                                                 uint64_t min_part_bytes);
+
+}  // namespace sepal

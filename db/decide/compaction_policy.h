@@ -1,0 +1,46 @@
+// How the tree of one column family is to be shaped: the figures that picker, throttle and debt estimate share.
+//
+// Lazy leveling. Flushes pile up in level 0 as runs; `runs_per_level` of them are merged into one run of level 1, and
+// so on down, until the last level, which is one run. A batch that reaches level L holds at least memtable_bytes *
+// runs_per_level^L. The last level is the deepest level with data (1 at least); when it outgrows
+//     Capacity(L) = fanout * memtable_bytes * runs_per_level^L          (fanout full batches)
+// it is moved down whole, which rewrites nothing, and the level that it leaves becomes one of the upper ones.
+// Expected write amplification, the flush included, for a tree whose last level is L: 1 (flush) + (L - 1) (upper
+// levels)
+// + 1 + s, where s is the last level's size in batches, between fanout / runs_per_level and fanout. With the defaults
+// that is 4.5 to 12 at L = 1 and 2, 5.5 to 13 at L = 3; overwritten data makes it less. Runs that a read meets:
+// runs_per_level * L + 1 at most, while compaction keeps up.
+//
+// Leveled. Level 0 is merged into level 1 when it has `runs_per_level` runs; level i >= 1 is one run and has the target
+//     Target(i) = 4 * memtable_bytes * fanout^(i - 1)
+// over which one table at a time is merged with what it overlaps below. Expected write amplification: 1 (flush) + 2
+// (level 1) + about 0.6 * fanout for each further level. Runs that a read meets: runs_per_level + one for each level.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sepal/options.h"
+
+namespace sepal {
+
+struct CompactionPolicy {
+  CompactionStyle style = CompactionStyle::kLazyLeveling;
+  uint64_t memtable_bytes = uint64_t{64} << 20;
+  // Runs at which level 0 (both styles) or an upper level (lazy leveling) is merged down. At least 2.
+  int runs_per_level = 4;
+  int fanout = 10;
+  // An output table is closed at this size.
+  uint64_t max_table_bytes = uint64_t{64} << 20;
+  // A table, or an upper level, with more tombstones than this part of its entries is compacted without need of space.
+  double tombstone_density = 0.3;
+  // ... unless it has fewer tombstones than this: a handful is not worth a job.
+  uint64_t min_dense_tombstones = 1000;
+};
+
+// The policy of a column family. `memtable_bytes` is the derived size.
+CompactionPolicy MakeCompactionPolicy(const ColumnFamilyOptions& options, uint64_t memtable_bytes);
+
+std::string ToString(const CompactionPolicy& policy);
+
+}  // namespace sepal

@@ -1,0 +1,19 @@
+// Which level is the last, and how much each may hold. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "db/decide/compaction_policy.h"
+#include "db/state/version.h"
+
+namespace sepal {
+
+// Lazy leveling: the deepest level with data, 1 at least; one deeper if that level has several runs (what was below it
+// is gone).
+int LastLevel(const Version& version);
+
+// The bytes that `level` (>= 1) may hold at rest. Lazy leveling: as the last level, over which it is moved down.
+// Leveled: its target. Saturates.
+uint64_t LevelCapacity(const CompactionPolicy& policy, int level);
+
+}  // namespace sepal

@@ -1,0 +1,121 @@
+// Which versions of a key survive a flush or a compaction. Pure apart from the place in the stream.
+//
+// Snapshots cut history into *stripes*: an entry belongs to the oldest snapshot that sees it. Within a stripe only the
+// newest entry of a key can ever be seen. Fed all entries in internal key order, of each key:
+//   - an entry under a newer put or delete of its stripe is dropped;
+//   - a delete is dropped when `bottommost` and no snapshot divides it from what is older;
+//   - a single delete and the put that it meets next in its stripe go together; one that meets nothing of its key is
+//     dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper;
+//   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it;
+//   - merge, range-delete and blob-reference entries are kept as they are, and hide nothing.
+// No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
+// between two of them a key is put once, and not deleted otherwise.
+//
+// One thread, one stream. Cost: one key comparison an entry; the user key is copied when it changes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "table/internal_key.h"
+#include "util/status.h"
+
+namespace sepal {
+
+struct RetentionOptions {
+  KeyOrder order;
+  // Ascending: what readers may look at. Must end with a sequence number at or above which every snapshot to come will
+  // stand: the last published one, taken no later than the live snapshots.
+  std::vector<SequenceNumber> snapshots = {};
+  // See CompactionPlan::bottommost. Never for a flush: tables of level 0 keep their sequence numbers.
+  bool bottommost = false;
+};
+
+struct RetentionCounts {
+  uint64_t entries_in = 0;
+  uint64_t entries_out = 0;
+  uint64_t hidden_dropped = 0;      // under a newer entry
+  uint64_t tombstones_dropped = 0;  // single deletes with their puts count once
+  uint64_t zeroed = 0;
+};
+
+class Retention {
+ public:
+  explicit Retention(RetentionOptions options);
+
+  // Takes the next entry and passes on what is known to survive: emit(InternalKeyView, std::string_view value,
+  // bool first_of_key) -> absl::Status, called zero to two times; `first_of_key` is set for the first surviving entry
+  // of a user key (where a new table may begin). Stops at emit's first error.
+  template <class Emit>
+  absl::Status Add(InternalKeyView key, std::string_view value, Emit&& emit) {
+    const Step step = Next(key);
+    if (step.release_held) RETURN_IF_ERROR(EmitHeld(emit));
+    if (step.begins_key) BeginKey(key.user_key);
+    switch (step.fate) {
+      case Fate::kKeep:
+        return EmitEntry(key, value, emit);
+      case Fate::kKeepZeroed:
+        return EmitEntry({key.user_key, PackTrailer(SequenceNumber(0), key.kind())}, value, emit);
+      case Fate::kDrop:
+        return absl::OkStatus();
+      case Fate::kHold:
+        held_ = key.trailer;
+        return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+  // After the last entry.
+  template <class Emit>
+  absl::Status Finish(Emit&& emit) {
+    return FinishHeld() ? EmitHeld(emit) : absl::OkStatus();
+  }
+
+  const RetentionCounts& counts() const { return counts_; }
+
+ private:
+  enum class Fate : uint8_t { kKeep, kKeepZeroed, kDrop, kHold };
+  struct Step {
+    bool release_held;  // pass the held single delete on, before this entry
+    bool begins_key;
+    Fate fate;
+  };
+  Step Next(InternalKeyView key);
+  bool FinishHeld();
+  void BeginKey(std::string_view user_key);
+
+  template <class Emit>
+  absl::Status EmitEntry(InternalKeyView key, std::string_view value, Emit&& emit) {
+    const bool first = std::exchange(nothing_emitted_of_key_, false);
+    ++counts_.entries_out;
+    return emit(key, value, first);
+  }
+  template <class Emit>
+  absl::Status EmitHeld(Emit&& emit) {
+    return EmitEntry({user_key_, std::exchange(held_, 0)}, {}, emit);
+  }
+
+  // Which snapshot's stripe: its index.
+  size_t StripeOf(SequenceNumber sequence) const;
+  // What stands over the entries that follow in the stripe.
+  enum class Cover : uint8_t {
+    kNone,
+    kPair,   // a single delete with its put: hides puts, but is gone itself, so that deletes below it still matter
+    kEntry,  // a put or delete
+  };
+
+  const RetentionOptions options_;
+  RetentionCounts counts_;
+  std::string user_key_;
+  bool in_key_ = false;
+  bool nothing_emitted_of_key_ = true;
+  size_t stripe_ = 0;
+  Cover cover_ = Cover::kNone;
+  // The trailer of the single delete that waits for what follows; 0: none.
+  Trailer held_ = 0;
+};
+
+}  // namespace sepal

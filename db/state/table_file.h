@@ -1,0 +1,71 @@
+// One table file as versions share it: what the manifest says of it, and its reader once somebody needed it.
+//
+// Shared ownership (TableRef): by every version that lists the file, by plans and by iterators. When the file was
+// marked obsolete, the last owner to go hands its number to the sink, which is the only way a table file comes to be
+// deleted.
+//
+// Thread-safety: everything here is safe for concurrent use. Once opened, `reader` is one acquire load.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "db/format/table_metadata.h"
+#include "table/table_reader.h"
+#include "util/sync.h"
+
+namespace sepal {
+
+// Is told of files that nobody can reach any more. Called by whichever thread lets go last, with any lock held: it may
+// only note the number down, without taking a lock of the engine.
+class ObsoleteTableSink {
+ public:
+  virtual ~ObsoleteTableSink() = default;
+  virtual void OnLastRelease(FileNumber number) = 0;
+};
+
+// Opens the reader of a table. Safe for concurrent use.
+class TableOpener {
+ public:
+  virtual ~TableOpener() = default;
+  virtual absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(const TableMetadata& metadata) = 0;
+};
+
+class TableFile {
+ public:
+  // `sink` may be null.
+  TableFile(TableMetadata metadata, std::shared_ptr<ObsoleteTableSink> sink);
+  ~TableFile();
+  TableFile(const TableFile&) = delete;
+  TableFile& operator=(const TableFile&) = delete;
+
+  // `metadata().run` is where the file was first added; a move may have taken it to another run since. The `Run` that
+  // lists it knows (Run::MetadataOf).
+  const TableMetadata& metadata() const { return metadata_; }
+  FileNumber number() const { return metadata_.number; }
+
+  // Null until opened. Lives as long as the TableFile.
+  const TableReader* reader() const { return reader_.load(std::memory_order_acquire); }
+  // The reader, opened now if it was not. One caller opens, the others wait; a failure is not remembered.
+  absl::StatusOr<const TableReader*> OpenReader(TableOpener* opener) const;
+  // The same for who must hold the reader on its own (iterators).
+  absl::StatusOr<std::shared_ptr<const TableReader>> ShareReader(TableOpener* opener) const;
+
+  // An edit that removes the file is durable: delete it when the last owner goes.
+  void MarkObsolete() const { obsolete_.store(true, std::memory_order_release); }
+  bool obsolete() const { return obsolete_.load(std::memory_order_acquire); }
+
+ private:
+  mutable std::atomic<const TableReader*> reader_ = nullptr;
+  mutable std::atomic<bool> obsolete_ = false;
+  const TableMetadata metadata_;
+  const std::shared_ptr<ObsoleteTableSink> sink_;
+  mutable Mutex open_mutex_;
+  // Set once, before `reader_` is published; never changes afterwards.
+  mutable std::shared_ptr<const TableReader> owned_reader_ ABSL_GUARDED_BY(open_mutex_);
+};
+
+using TableRef = std::shared_ptr<const TableFile>;
+
+}  // namespace sepal
