@@ -38,11 +38,16 @@
 #include "absl/status/status.h"
 #include "table/internal_key.h"
 #include "table/iterator.h"
+#include "util/coding.h"
 #include "util/hash.h"
 
 namespace sepal {
 
 inline constexpr size_t kBlockHeaderBytes = 24;
+inline constexpr uint8_t kBlockHasTags = 1;
+inline constexpr uint8_t kBlockContinuation = 2;
+inline constexpr uint8_t kBlockUniformKind = 4;
+inline constexpr uint8_t kBlockWideOffsets = 8;
 
 // The byte of a key's hash that its block entry is found by. Independent of the bits that guard and lane use.
 inline uint8_t BlockTag(uint64_t hash) { return static_cast<uint8_t>(Mix64(hash ^ 0x5e9a1b10c4ull) >> 56); }
@@ -57,27 +62,40 @@ class BlockBuilder {
   bool empty() const { return keys_.empty(); }
   size_t entries() const { return keys_.size(); }
   size_t tombstones() const { return tombstones_; }
-  // What Finish would return now, in bytes; and after one more Add.
+  // What Finish would return now, in bytes; and after one more Add. Exact while no key suffix is longer than 127 bytes,
+  // else up to two bytes an entry too much.
   size_t SizeEstimate() const;
   size_t SizeEstimateWith(InternalKeyView key, std::string_view value) const;
   std::string_view last_user_key() const;
   InternalKeyView first_key() const;
   InternalKeyView last_key() const;
 
-  // The block's bytes; valid until Reset. Requires at least one entry.
+  // The block's bytes; valid until Reset, and readable for BlockBuffer::kPadding bytes past their end. Requires at
+  // least one entry.
   std::string_view Finish(bool continuation);
   void Reset();
 
  private:
   struct Pending {
     uint32_t key_offset, key_size, value_size;
-    Trailer trailer;
     uint8_t tag;
+    Trailer trailer;
   };
+  InternalKeyView KeyOf(const Pending& entry) const {
+    return {std::string_view(raw_).substr(entry.key_offset, entry.key_size), entry.trailer};
+  }
+  size_t SizeFor(size_t entries, size_t bytes, size_t shared, size_t longest_key, uint64_t sequence_span,
+                 bool uniform_kind) const;
+  void WriteEntries(char* out, char* offsets, size_t offset_width) const;
+  char* WriteSequencesKindsTags(char* out, int sequence_width) const;
+
   bool tags_;
   std::string raw_;  // keys and values as given, one after another
   std::vector<Pending> keys_;
   size_t shared_ = 0;  // prefix that all keys share
+  size_t longest_key_ = 0;
+  uint64_t lowest_sequence_ = 0, highest_sequence_ = 0;
+  bool uniform_kind_ = true;
   size_t tombstones_ = 0;
   std::string out_;
 };
@@ -93,11 +111,15 @@ class BlockView {
   explicit BlockView(std::string_view bytes);
 
   uint32_t count() const { return count_; }
-  bool continuation() const;
+  bool continuation() const { return (flags_ & kBlockContinuation) != 0; }
   std::string_view prefix() const { return prefix_; }
   Trailer trailer(uint32_t i) const;
+  struct Entry {
+    std::string_view key_suffix, value;
+  };
+  Entry entry(uint32_t i) const;
   std::string_view key_suffix(uint32_t i) const;
-  std::string_view value(uint32_t i) const;
+  std::string_view value(uint32_t i) const { return entry(i).value; }
   // The whole user key of entry i, written to `*buffer`.
   std::string_view user_key(uint32_t i, std::string* buffer) const;
 
@@ -116,12 +138,23 @@ class BlockView {
   uint32_t LowerBound(InternalKeyView target, KeyOrder order) const;
 
  private:
-  int CompareKey(uint32_t i, std::string_view user_key, KeyOrder order) const;
+  const char* EntryBegin(uint32_t i) const {
+    return data_ + ((flags_ & kBlockWideOffsets) != 0 ? DecodeFixed32(offsets_ + size_t{i} * 4)
+                                                      : DecodeFixed16(offsets_ + size_t{i} * 2));
+  }
+  const char* EntryEnd(uint32_t i) const { return i + 1 < count_ ? EntryBegin(i + 1) : data_ + entries_bytes_; }
+  bool ValidateEntries(KeyOrder order, std::string* why) const;
+  // As LowerBound, among the entries from `begin` on.
+  uint32_t LowerBoundFrom(uint32_t begin, InternalKeyView target, KeyOrder order) const;
+  uint32_t LowerBoundBytewise(uint32_t begin, std::string_view suffix, Trailer trailer) const;
+  Hit FindByOrder(std::string_view user_key, Trailer newest, KeyOrder order) const;
+  Hit FirstVisible(uint32_t i, std::string_view user_key, Trailer newest, KeyOrder order) const;
 
   const char* data_;
   uint32_t count_;
   uint32_t entries_bytes_;
   uint64_t base_sequence_;
+  uint64_t sequence_mask_;
   uint8_t flags_, uniform_kind_, sequence_width_;
   const char* sequences_;
   const char* kinds_;
@@ -144,6 +177,8 @@ class BlockCursor {
   void SeekToFirst() { MoveTo(0); }
   void SeekToLast() { MoveTo(view_->count() - 1); }
   void Seek(InternalKeyView target) { MoveTo(view_->LowerBound(target, order_)); }
+  // To the last entry before `target`.
+  void SeekBefore(InternalKeyView target) { MoveTo(view_->LowerBound(target, order_) - 1); }
   void Next() { MoveTo(index_ + 1); }
   // Past the first entry the cursor is invalid.
   void Prev() { MoveTo(index_ - 1); }
@@ -164,5 +199,28 @@ class BlockCursor {
 
 // A block as an iterator of its own, for tests and tools. `bytes` must outlive it.
 std::unique_ptr<InternalIterator> NewBlockIterator(std::string_view bytes, KeyOrder order);
+
+// Below: what must be inlined into the loops over a block.
+
+inline Trailer BlockView::trailer(uint32_t i) const {
+  // The eight bytes lie within the block: its header follows the columns.
+  const uint64_t delta = DecodeFixed64(sequences_ + size_t{i} * sequence_width_) & sequence_mask_;
+  const uint8_t kind = (flags_ & kBlockUniformKind) != 0 ? uniform_kind_ : static_cast<uint8_t>(kinds_[i]);
+  return (base_sequence_ + delta) << 8 | kind;
+}
+
+inline std::string_view BlockView::key_suffix(uint32_t i) const {
+  const char* p = EntryBegin(i);
+  uint64_t size = static_cast<uint8_t>(*p++);
+  if (size >= 0x80) [[unlikely]]
+    p = DecodeVarint(p - 1, p - 1 + kMaxVarint32Bytes, 32, &size);
+  return {p, size};
+}
+
+inline BlockView::Entry BlockView::entry(uint32_t i) const {
+  const std::string_view suffix = key_suffix(i);
+  const char* value = suffix.data() + suffix.size();
+  return {suffix, {value, static_cast<size_t>(EntryEnd(i) - value)}};
+}
 
 }  // namespace sepal

@@ -31,9 +31,13 @@ inline constexpr int kMaxLaneProbes = 16;
 inline constexpr int kMaxGuardProbes = 8;
 inline constexpr size_t kGuardLineBytes = 64;
 inline constexpr uint64_t kLaneMix = 0x1a4e5e9a1ull;
-extern const uint32_t kGuardMultiplier[kMaxGuardProbes];
+// The multipliers of Apache Parquet's split-block Bloom filter.
+inline constexpr uint32_t kGuardMultiplier[kMaxGuardProbes] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
+                                                               0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
+// A lane for more keys than this has room for is merely less selective.
+inline constexpr size_t kMaxLaneBytes = size_t{64} << 10;
 
-// Bytes of a lane for `keys` keys: a multiple of 8, at least 8; 0 when `bits_per_key` is 0.
+// Bytes of a lane for `keys` keys: a multiple of 8, at least 8, at most kMaxLaneBytes; 0 when `bits_per_key` is 0.
 size_t LaneBytes(size_t keys, double bits_per_key);
 void LaneAdd(char* lane, size_t lane_bytes, int probes, uint64_t hash);
 // False is certain. An empty lane says true.

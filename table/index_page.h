@@ -4,9 +4,9 @@
 //
 // The *separator* of a block sorts at or after its last entry and before the first entry of the next block. It is a
 // user key (then all versions of that user key are at or before it), or, where two blocks share a user key, an internal
-// key. A *fence* is the first 8 bytes of the separator after the page's common prefix, big-endian, zero-padded; equal
-// fences are told apart by the whole separator. Where the order is not bytewise, prefix and fences are empty (0) and
-// whole separators decide.
+// key. A *fence* is the first 8 bytes of the separator after the page's common prefix, zero-padded, read as a
+// big-endian number (and stored as all numbers are, little-endian); equal fences are told apart by the whole separator.
+// Where the order is not bytewise, prefix and fences are empty (0) and whole separators decide.
 //
 // Bytes (never compressed, so that a cached page is used in place; n = count):
 //
@@ -72,7 +72,8 @@ struct Separator {
 // The shortest user key that is at or after `last` and before `next`, where there is a shorter one than `last`
 // (bytewise order only); an internal key where both are versions of one user key.
 Separator ShortestSeparator(InternalKeyView last, InternalKeyView next, KeyOrder order);
-// For the last block of a file: the user key of `last`, or a shorter successor of it.
+// For the last block of a file: the user key of `last`. Not a shorter successor of it, which would cut the prefix that
+// the separators of its page have in common.
 Separator ShortestSuccessor(InternalKeyView last, KeyOrder order);
 
 class IndexPageBuilder {

@@ -1,0 +1,251 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "sepal/db.h"
+#include "table/block.h"
+#include "table/tag_search.h"
+
+namespace sepal {
+namespace {
+
+bool EqualBytes(const char* a, const char* b, size_t n) {
+  if (n >= 8) {
+    if (n > 32) return std::memcmp(a, b, n) == 0;
+    uint64_t difference = DecodeFixed64(a + n - 8) ^ DecodeFixed64(b + n - 8);
+    for (size_t i = 0; i + 8 < n; i += 8) difference |= DecodeFixed64(a + i) ^ DecodeFixed64(b + i);
+    return difference == 0;
+  }
+  if (n >= 4) {
+    return ((DecodeFixed32(a) ^ DecodeFixed32(b)) | (DecodeFixed32(a + n - 4) ^ DecodeFixed32(b + n - 4))) == 0;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+bool Equal(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && EqualBytes(a.data(), b.data(), a.size());
+}
+
+// The first `size` bytes (at most 8 count) as BigEndianPrefix gives them, where 8 bytes are readable.
+uint64_t PaddedPrefix(const char* p, size_t size) {
+  const uint64_t bytes = __builtin_bswap64(DecodeFixed64(p));
+  if (size >= 8) return bytes;
+  return bytes & ~(~uint64_t{0} >> (8 * size));
+}
+
+// Puts whole keys together, for orders that must see them whole.
+class WholeKey {
+ public:
+  explicit WholeKey(std::string_view prefix) : prefix_size_(prefix.size()), bytes_(prefix) {}
+  std::string_view With(std::string_view suffix) {
+    bytes_.resize(prefix_size_);
+    return bytes_.append(suffix);
+  }
+
+ private:
+  size_t prefix_size_;
+  std::string bytes_;
+};
+
+}  // namespace
+
+BlockView::BlockView(std::string_view bytes) : data_(bytes.data()) {
+  const char* const header = bytes.data() + bytes.size() - kBlockHeaderBytes;
+  count_ = DecodeFixed32(header);
+  entries_bytes_ = DecodeFixed32(header + 4);
+  base_sequence_ = DecodeFixed64(header + 8);
+  const size_t prefix_size = DecodeFixed32(header + 16);
+  flags_ = static_cast<uint8_t>(header[20]);
+  uniform_kind_ = static_cast<uint8_t>(header[21]);
+  sequence_width_ = static_cast<uint8_t>(header[22]);
+  sequence_mask_ = (uint64_t{1} << (8 * sequence_width_)) - 1;
+  const size_t n = count_;
+  sequences_ = data_ + entries_bytes_;
+  kinds_ = sequences_ + n * sequence_width_;
+  tags_ = kinds_ + ((flags_ & kBlockUniformKind) != 0 ? 0 : n);
+  offsets_ = tags_ + ((flags_ & kBlockHasTags) != 0 ? n : 0);
+  prefix_ = {header - prefix_size, prefix_size};
+}
+
+std::string_view BlockView::user_key(uint32_t i, std::string* buffer) const {
+  buffer->assign(prefix_);
+  return buffer->append(key_suffix(i));
+}
+
+BlockView::Hit BlockView::Find(std::string_view user_key, uint64_t hash, SequenceNumber visible, KeyOrder order) const {
+  const Trailer newest = SeekTrailer(visible);
+  if ((flags_ & kBlockHasTags) == 0 || !order.hashable()) return FindByOrder(user_key, newest, order);
+  const size_t prefix_size = prefix_.size();
+  if (user_key.size() < prefix_size || !EqualBytes(user_key.data(), prefix_.data(), prefix_size)) return {};
+  const std::string_view suffix = user_key.substr(prefix_size);
+  const uint8_t tag = BlockTag(hash);
+  for (uint32_t base = 0; base < count_; base += 32) {
+    uint32_t candidates = MatchTags(tags_ + base, tag);
+    if (count_ - base < 32) candidates &= (uint32_t{1} << (count_ - base)) - 1;
+    for (; candidates != 0; candidates &= candidates - 1) {
+      const uint32_t i = base + static_cast<uint32_t>(std::countr_zero(candidates));
+      if (Equal(key_suffix(i), suffix)) return FirstVisible(i, user_key, newest, order);
+    }
+  }
+  return {};
+}
+
+// Requires: entry i is the first of `user_key`, and keys are equal only if identical.
+BlockView::Hit BlockView::FirstVisible(uint32_t i, std::string_view user_key, Trailer newest, KeyOrder order) const {
+  constexpr int kSteps = 8;  // then search, for keys that have very many versions
+  const std::string_view suffix = user_key.substr(prefix_.size());
+  Hit hit;
+  hit.key_present = true;
+  Trailer found = trailer(i);
+  for (int step = 0; found > newest; ++step) {
+    i = step < kSteps ? i + 1 : LowerBoundFrom(i + 1, {user_key, newest}, order);
+    if (i >= count_ || !Equal(key_suffix(i), suffix)) return hit;
+    found = trailer(i);
+  }
+  hit.found = true;
+  hit.trailer = found;
+  hit.value = value(i);
+  return hit;
+}
+
+BlockView::Hit BlockView::FindByOrder(std::string_view user_key, Trailer newest, KeyOrder order) const {
+  const uint32_t i = LowerBound({user_key, newest}, order);
+  WholeKey whole(prefix_);
+  Hit hit;
+  if (i < count_ && order.Equal(whole.With(key_suffix(i)), user_key)) {
+    hit.found = hit.key_present = true;
+    hit.trailer = trailer(i);
+    hit.value = value(i);
+  } else {
+    hit.key_present = i > 0 && order.Equal(whole.With(key_suffix(i - 1)), user_key);
+  }
+  return hit;
+}
+
+uint32_t BlockView::LowerBound(InternalKeyView target, KeyOrder order) const {
+  return LowerBoundFrom(0, target, order);
+}
+
+uint32_t BlockView::LowerBoundFrom(uint32_t begin, InternalKeyView target, KeyOrder order) const {
+  if (order.bytewise()) [[likely]] {
+    const size_t shared = std::min(prefix_.size(), target.user_key.size());
+    const int c = std::memcmp(target.user_key.data(), prefix_.data(), shared);
+    if (c < 0 || (c == 0 && shared < prefix_.size())) return begin;
+    if (c > 0) return count_;
+    return LowerBoundBytewise(begin, target.user_key.substr(shared), target.trailer);
+  }
+  WholeKey whole(prefix_);
+  uint32_t end = count_;
+  while (begin < end) {
+    const uint32_t middle = begin + (end - begin) / 2;
+    if (order.Less({whole.With(key_suffix(middle)), trailer(middle)}, target)) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
+uint32_t BlockView::LowerBoundBytewise(uint32_t begin, std::string_view suffix, Trailer newest) const {
+  const uint64_t wanted = BigEndianPrefix(suffix);
+  // Entries before `begin` sort before the target, those from begin + length on do not.
+  uint32_t length = count_ - begin;
+  while (length > 0) {
+    const uint32_t half = length / 2;
+    const uint32_t middle = begin + half;
+    const std::string_view candidate = key_suffix(middle);
+    const uint64_t prefix = PaddedPrefix(candidate.data(), candidate.size());
+    bool less = prefix < wanted;
+    if (prefix == wanted) [[unlikely]] {
+      const int c = candidate.compare(suffix);
+      less = c < 0 || (c == 0 && trailer(middle) > newest);
+    }
+    begin = less ? middle + 1 : begin;
+    length = less ? length - half - 1 : half;
+  }
+  return begin;
+}
+
+bool BlockView::Validate(std::string_view bytes, KeyOrder order, std::string* why) {
+  const auto fail = [why](const char* reason) {
+    *why = reason;
+    return false;
+  };
+  if (bytes.size() < kBlockHeaderBytes || bytes.size() > UINT32_MAX) return fail("size of the block");
+  const char* const header = bytes.data() + bytes.size() - kBlockHeaderBytes;
+  const uint64_t n = DecodeFixed32(header);
+  const uint64_t entries_bytes = DecodeFixed32(header + 4);
+  const uint64_t prefix_size = DecodeFixed32(header + 16);
+  const auto flags = static_cast<uint8_t>(header[20]);
+  const auto uniform_kind = static_cast<uint8_t>(header[21]);
+  const auto sequence_width = static_cast<uint8_t>(header[22]);
+  if (n == 0) return fail("block without entries");
+  if (flags >= 16 || header[23] != 0) return fail("unknown flags in the block header");
+  if (sequence_width > 7) return fail("width of sequence numbers");
+  if (uniform_kind > ((flags & kBlockUniformKind) != 0 ? kMaxValueKind : 0)) return fail("uniform kind");
+  if (prefix_size > kMaxKeyBytes) return fail("length of the key prefix");
+  if (((flags & kBlockWideOffsets) != 0) != (entries_bytes > UINT16_MAX)) return fail("width of offsets");
+  const uint64_t columns = sequence_width + ((flags & kBlockUniformKind) != 0 ? 0u : 1u) +
+                           ((flags & kBlockHasTags) != 0 ? 1u : 0u) + ((flags & kBlockWideOffsets) != 0 ? 4u : 2u);
+  if (entries_bytes + n * columns + prefix_size + kBlockHeaderBytes != bytes.size()) {
+    return fail("parts of the block do not add up to its size");
+  }
+  return BlockView(bytes).ValidateEntries(order, why);
+}
+
+// Requires: the columns lie within the block.
+bool BlockView::ValidateEntries(KeyOrder order, std::string* why) const {
+  const auto fail = [why](const char* reason, uint32_t i) {
+    *why = reason;
+    *why += " of entry " + std::to_string(i);
+    return false;
+  };
+  if (EntryBegin(0) != data_) return fail("offset", 0);
+  if (base_sequence_ > kMaxSequenceNumber.value()) return fail("sequence number", 0);
+  std::array<WholeKey, 2> whole = {WholeKey(prefix_), WholeKey(prefix_)};
+  std::string_view last_suffix;
+  uint64_t last_prefix = 0;
+  Trailer last_trailer = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    const char* const begin = EntryBegin(i);
+    const char* const end = EntryEnd(i);
+    if (begin >= end || end > data_ + entries_bytes_) return fail("offset", i);
+    uint64_t size = 0;
+    const char* const suffix_begin = DecodeVarint(begin, end, 32, &size);
+    if (suffix_begin == nullptr || size > static_cast<uint64_t>(end - suffix_begin) ||
+        size + prefix_.size() > kMaxKeyBytes) {
+      return fail("key length", i);
+    }
+    const uint64_t delta = DecodeFixed64(sequences_ + size_t{i} * sequence_width_) & sequence_mask_;
+    if (delta > kMaxSequenceNumber.value() - base_sequence_) return fail("sequence number", i);
+    const Trailer trailer = this->trailer(i);
+    if (!IsValidTrailer(trailer)) return fail("kind", i);
+
+    const std::string_view suffix(suffix_begin, size);
+    const uint64_t prefix = PaddedPrefix(suffix_begin, size);
+    if (i > 0) {
+      bool ascending;
+      if (order.bytewise()) [[likely]] {
+        ascending = last_prefix < prefix;
+        if (last_prefix == prefix) {
+          const int c = last_suffix.compare(suffix);
+          ascending = c < 0 || (c == 0 && last_trailer > trailer);
+        }
+      } else {
+        ascending = order.Less({whole[0].With(last_suffix), last_trailer}, {whole[1].With(suffix), trailer});
+      }
+      if (!ascending) return fail("order", i);
+    }
+    last_suffix = suffix;
+    last_prefix = prefix;
+    last_trailer = trailer;
+  }
+  return true;
+}
+
+}  // namespace sepal

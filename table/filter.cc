@@ -1,0 +1,141 @@
+#include "table/filter.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "util/check.h"
+#include "util/coding.h"
+#include "util/hash.h"
+
+namespace sepal {
+namespace {
+
+constexpr size_t kGuardHeaderBytes = 64;
+constexpr uint64_t kGuardLineBits = kGuardLineBytes * 8;
+
+struct LaneHash {
+  explicit LaneHash(uint64_t hash) {
+    const uint64_t x = Mix64(hash ^ kLaneMix);
+    at = static_cast<uint32_t>(x);
+    step = static_cast<uint32_t>(x >> 32) | 1;
+  }
+  uint64_t NextBit(uint64_t bits) {
+    const uint64_t bit = (at * bits) >> 32;
+    at += step;
+    return bit;
+  }
+  uint32_t at, step;
+};
+
+bool LineHas(const char* line, int probes, uint32_t x) {
+  // Without a branch for each probe: which one fails cannot be predicted.
+  uint64_t all = 1;
+  for (int i = 0; i < probes; ++i) {
+    const uint32_t v = x * kGuardMultiplier[i];
+    all &= DecodeFixed64(line + (v >> 29) * 8) >> ((v >> 23) & 63);
+  }
+  return (all & 1) != 0;
+}
+
+}  // namespace
+
+size_t LaneBytes(size_t keys, double bits_per_key) {
+  if (!(bits_per_key > 0)) return 0;
+  const double words = std::ceil(static_cast<double>(keys) * bits_per_key / 64);
+  return static_cast<size_t>(std::clamp(words * 8, 8.0, static_cast<double>(kMaxLaneBytes)));
+}
+
+void LaneAdd(char* lane, size_t lane_bytes, int probes, uint64_t hash) {
+  const uint64_t bits = lane_bytes * 8;
+  LaneHash h(hash);
+  for (int i = 0; i < probes; ++i) {
+    const uint64_t bit = h.NextBit(bits);
+    lane[bit / 8] = static_cast<char>(static_cast<uint8_t>(lane[bit / 8]) | 1u << (bit % 8));
+  }
+}
+
+bool LaneMayContain(const char* lane, size_t lane_bytes, int probes, uint64_t hash) {
+  if (lane_bytes == 0) return true;
+  const uint64_t bits = lane_bytes * 8;
+  LaneHash h(hash);
+  // Without a branch for each probe: which one fails cannot be predicted.
+  uint32_t all = 1;
+  for (int i = 0; i < probes; ++i) {
+    const uint64_t bit = h.NextBit(bits);
+    all &= static_cast<uint32_t>(static_cast<uint8_t>(lane[bit / 8])) >> (bit % 8);
+  }
+  return (all & 1) != 0;
+}
+
+std::string GuardBuilder::Finish() const {
+  constexpr size_t kAhead = 16;  // lines that are being fetched
+  SEPAL_DCHECK(probes_ >= 1 && probes_ <= kMaxGuardProbes && bits_per_key_ > 0);
+  const double bits = static_cast<double>(hashes_.size()) * bits_per_key_;
+  const auto lines = std::max(uint64_t{1}, static_cast<uint64_t>(std::ceil(bits / kGuardLineBits)));
+  std::string out(kGuardHeaderBytes + lines * kGuardLineBytes, '\0');
+  out[0] = static_cast<char>(FilterKind::kBloom);
+  out[1] = static_cast<char>(probes_);
+  EncodeFixed64(out.data() + 8, lines);
+  EncodeFixed64(out.data() + 16, hashes_.size());
+  char* const first_line = out.data() + kGuardHeaderBytes;
+  for (size_t i = 0; i < hashes_.size(); ++i) {
+    if (i + kAhead < hashes_.size()) {
+      __builtin_prefetch(first_line + ReduceRange(hashes_[i + kAhead], lines) * kGuardLineBytes, 1);
+    }
+    char* const line = first_line + ReduceRange(hashes_[i], lines) * kGuardLineBytes;
+    const auto x = static_cast<uint32_t>(hashes_[i]);
+    for (int p = 0; p < probes_; ++p) {
+      const uint32_t v = x * kGuardMultiplier[p];
+      char* const word = line + (v >> 29) * 8;
+      EncodeFixed64(word, DecodeFixed64(word) | uint64_t{1} << ((v >> 23) & 63));
+    }
+  }
+  return out;
+}
+
+bool GuardView::Validate(std::string_view bytes, std::string* why) {
+  const auto fail = [why](const char* reason) {
+    *why = reason;
+    return false;
+  };
+  if (bytes.size() < kGuardHeaderBytes) return fail("guard is shorter than its header");
+  if (bytes[0] != static_cast<char>(FilterKind::kBloom)) return fail("unknown kind of guard");
+  if (bytes[1] < 1 || bytes[1] > kMaxGuardProbes) return fail("number of probes of the guard");
+  const auto is_zero = [](char c) { return c == 0; };
+  if (!std::all_of(bytes.begin() + 2, bytes.begin() + 8, is_zero) ||
+      !std::all_of(bytes.begin() + 24, bytes.begin() + kGuardHeaderBytes, is_zero)) {
+    return fail("unknown fields in the guard's header");
+  }
+  const uint64_t lines = DecodeFixed64(bytes.data() + 8);
+  const size_t room = bytes.size() - kGuardHeaderBytes;
+  if (lines == 0 || room % kGuardLineBytes != 0 || lines != room / kGuardLineBytes) {
+    return fail("number of lines of the guard");
+  }
+  return true;
+}
+
+GuardView::GuardView(std::string_view bytes)
+    : lines_(bytes.data() + kGuardHeaderBytes),
+      lines_count_(DecodeFixed64(bytes.data() + 8)),
+      keys_(DecodeFixed64(bytes.data() + 16)),
+      probes_(bytes[1]) {}
+
+void GuardView::Prefetch(uint64_t hash) const {
+  __builtin_prefetch(lines_ + ReduceRange(hash, lines_count_) * kGuardLineBytes);
+}
+
+bool GuardView::MayContain(uint64_t hash) const {
+  return LineHas(lines_ + ReduceRange(hash, lines_count_) * kGuardLineBytes, probes_, static_cast<uint32_t>(hash));
+}
+
+double GuardView::Fill() const {
+  uint64_t set = 0;
+  for (uint64_t i = 0; i < lines_count_ * kGuardLineBytes; i += 8) {
+    set += static_cast<uint64_t>(std::popcount(DecodeFixed64(lines_ + i)));
+  }
+  return static_cast<double>(set) / static_cast<double>(lines_count_ * kGuardLineBits);
+}
+
+}  // namespace sepal

@@ -1,0 +1,353 @@
+#include "table/block.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "table/tag_search.h"
+#include "tests/table/block_fixture.h"
+
+namespace sepal {
+namespace {
+
+std::string Bytes(std::initializer_list<int> bytes) {
+  std::string s;
+  for (int b : bytes) s.push_back(static_cast<char>(b));
+  return s;
+}
+
+bool IsValid(std::string_view bytes, KeyOrder order = {}) {
+  std::string why;
+  const PaddedBytes padded(bytes);
+  return BlockView::Validate(padded.view(), order, &why);
+}
+
+// What Find must answer, by walking all entries.
+BlockView::Hit ExpectedHit(const std::vector<TestEntry>& entries, std::string_view key, SequenceNumber visible) {
+  BlockView::Hit hit;
+  for (const TestEntry& entry : entries) {
+    if (entry.key.user_key != key) continue;
+    hit.key_present = true;
+    if (hit.found || entry.key.view().sequence() > visible) continue;
+    hit.found = true;
+    hit.trailer = entry.key.trailer;
+    hit.value = entry.value;
+  }
+  return hit;
+}
+
+void ExpectSameHit(const BlockView::Hit& actual, const BlockView::Hit& expected) {
+  EXPECT_EQ(actual.found, expected.found);
+  EXPECT_EQ(actual.key_present, expected.key_present);
+  if (actual.found && expected.found) {
+    EXPECT_EQ(actual.trailer, expected.trailer);
+    EXPECT_EQ(actual.value, expected.value);
+  }
+}
+
+struct Setting {
+  bool tags;
+  KeyOrder order;
+};
+
+std::vector<Setting> Settings() {
+  static const BackwardComparator identical(true), loose(false);
+  return {{true, KeyOrder()}, {false, KeyOrder()}, {true, KeyOrder(&identical)}, {false, KeyOrder(&loose)}};
+}
+
+size_t CountFor(KeyShape shape, Random& random) { return 1 + random.Uniform(shape == KeyShape::kLong ? 8 : 120); }
+
+TEST(BlockTest, TwoPutsUnderOnePrefixAreTheseBytes) {
+  BlockBuilder builder(true);
+  const uint64_t hash1 = 1, hash2 = 2;
+  builder.Add({"key1", PackTrailer(SequenceNumber(0x105), ValueKind::kPut)}, "A", hash1);
+  builder.Add({"key23", PackTrailer(SequenceNumber(0x102), ValueKind::kPut)}, "", hash2);
+  const std::string expected = Bytes({1, '1', 'A'}) + Bytes({2, '2', '3'}) +                 // entries
+                               Bytes({3, 0}) +                                               // sequences, S = 1
+                               Bytes({BlockTag(hash1), BlockTag(hash2)}) +                   // tags
+                               Bytes({0, 0, 3, 0}) +                                         // offsets
+                               "key" +                                                       // prefix
+                               Bytes({2, 0, 0, 0, 6, 0, 0, 0, 0x02, 1, 0, 0, 0, 0, 0, 0}) +  // n, entries, base
+                               Bytes({3, 0, 0, 0, 1 | 4, 1, 1, 0});  // prefix length, flags, uniform kind, S
+  EXPECT_EQ(builder.Finish(false), expected);
+}
+
+TEST(BlockTest, MixedKindsWithoutTagsInAContinuationAreTheseBytes) {
+  BlockBuilder builder(false);
+  builder.Add({"k", PackTrailer(SequenceNumber(0x30000), ValueKind::kMerge)}, "xy", 0);
+  builder.Add({"k", PackTrailer(SequenceNumber(0x1), ValueKind::kDelete)}, "", 0);
+  const std::string expected = Bytes({0, 'x', 'y'}) + Bytes({0}) +  // entries: the key is all prefix
+                               Bytes({0xff, 0xff, 2, 0, 0, 0}) +    // sequences, S = 3
+                               Bytes({3, 0}) +                      // kinds
+                               Bytes({0, 0, 3, 0}) +                // offsets
+                               "k" +                                // prefix
+                               Bytes({2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}) +
+                               Bytes({1, 0, 0, 0, 2, 0, 3, 0});
+  EXPECT_EQ(builder.Finish(true), expected);
+  EXPECT_TRUE(BlockView(builder.Finish(true)).continuation());
+}
+
+TEST(BlockTest, OffsetsAreFourBytesWideOnlyPast64KiBOfEntries) {
+  for (const size_t value_size : {size_t{65532}, size_t{65533}}) {  // the entries: 0, value; 1, 'b', with prefix "a"
+    BlockBuilder builder(false);
+    builder.Add({"a", PackTrailer(SequenceNumber(1), ValueKind::kPut)}, std::string(value_size, 'v'), 0);
+    builder.Add({"ab", PackTrailer(SequenceNumber(1), ValueKind::kPut)}, "", 0);
+    const bool wide = value_size == 65533;
+    const size_t entries = 1 + value_size + 2;
+    ASSERT_EQ(entries > 65535, wide);
+    const std::string block(builder.Finish(false));
+    EXPECT_EQ(block.size(), entries + 2 * (wide ? 4 : 2) + 1 + kBlockHeaderBytes);
+    EXPECT_EQ(block[block.size() - 4], wide ? 4 | 8 : 4);
+    EXPECT_TRUE(IsValid(block));
+    const PaddedBytes padded(block);
+    EXPECT_EQ(BlockView(padded.view()).value(0).size(), value_size);
+    EXPECT_EQ(BlockView(padded.view()).key_suffix(1), "b");
+  }
+}
+
+TEST(BlockTest, TagSearchAgreesWithItsPortableForm) {
+  Random random(5);
+  for (int round = 0; round < 1000; ++round) {
+    const std::string tags = RandomBytes(random, 32, 4);
+    for (int tag = 0; tag < 5; ++tag) {
+      uint32_t expected = 0;
+      for (size_t i = 0; i < 32; ++i) expected |= tags[i] == tag ? uint32_t{1} << i : 0;
+      EXPECT_EQ(MatchTags(tags.data(), static_cast<uint8_t>(tag)), expected);
+      EXPECT_EQ(MatchTagsPortable(tags.data(), static_cast<uint8_t>(tag)), expected);
+    }
+  }
+}
+
+TEST(BlockTest, EveryEntryComesBackAsItWasAdded) {
+  Random random(1);
+  for (const Setting& setting : Settings()) {
+    for (const KeyShape shape : kAllShapes) {
+      for (int round = 0; round < 12; ++round) {
+        const auto entries = RandomEntries(random, shape, CountFor(shape, random), setting.order);
+        const PaddedBytes block(BuildBlock(entries, setting.tags));
+        std::string why;
+        ASSERT_TRUE(BlockView::Validate(block.view(), setting.order, &why)) << why;
+        const BlockView view(block.view());
+        ASSERT_EQ(view.count(), entries.size());
+        std::string buffer;
+        for (uint32_t i = 0; i < view.count(); ++i) {
+          EXPECT_EQ(view.user_key(i, &buffer), entries[i].key.user_key);
+          EXPECT_EQ(view.trailer(i), entries[i].key.trailer);
+          EXPECT_EQ(view.value(i), entries[i].value);
+        }
+      }
+    }
+  }
+}
+
+TEST(BlockTest, FindGivesTheNewestVisibleVersion) {
+  Random random(2);
+  for (const Setting& setting : Settings()) {
+    for (const KeyShape shape : kAllShapes) {
+      for (int round = 0; round < 8; ++round) {
+        const auto entries = RandomEntries(random, shape, CountFor(shape, random), setting.order);
+        const PaddedBytes block(BuildBlock(entries, setting.tags));
+        const BlockView view(block.view());
+        const auto check = [&](const std::string& key, SequenceNumber visible) {
+          ExpectSameHit(view.Find(key, TestHash(key), visible, setting.order), ExpectedHit(entries, key, visible));
+        };
+        for (const TestEntry& entry : entries) {
+          const SequenceNumber sequence = entry.key.view().sequence();
+          check(entry.key.user_key, sequence);
+          check(entry.key.user_key, kMaxSequenceNumber);
+          if (sequence.value() > 0) check(entry.key.user_key, SequenceNumber(sequence.value() - 1));
+          check(entry.key.user_key + '\0', kMaxSequenceNumber);
+          check(entry.key.user_key.substr(0, entry.key.user_key.size() / 2), kMaxSequenceNumber);
+          check(RandomKey(random, shape), kMaxSequenceNumber);
+        }
+      }
+    }
+  }
+}
+
+TEST(BlockTest, FindSeesThroughVeryManyVersionsOfOneKey) {
+  std::vector<TestEntry> entries;
+  for (uint64_t s = 2000; s > 0; --s) {
+    entries.push_back({InternalKey("hot", PackTrailer(SequenceNumber(2 * s), ValueKind::kPut)), std::to_string(s)});
+  }
+  entries.push_back({InternalKey("hotter", PackTrailer(SequenceNumber(9), ValueKind::kPut)), "x"});
+  for (const bool tags : {false, true}) {
+    const PaddedBytes block(BuildBlock(entries, tags));
+    const BlockView view(block.view());
+    for (uint64_t visible = 0; visible <= 4005; ++visible) {
+      ExpectSameHit(view.Find("hot", TestHash("hot"), SequenceNumber(visible), {}),
+                    ExpectedHit(entries, "hot", SequenceNumber(visible)));
+    }
+  }
+}
+
+TEST(BlockTest, LowerBoundIsTheFirstEntryAtOrAfterTheTarget) {
+  Random random(3);
+  for (const Setting& setting : Settings()) {
+    for (const KeyShape shape : kAllShapes) {
+      for (int round = 0; round < 8; ++round) {
+        const auto entries = RandomEntries(random, shape, CountFor(shape, random), setting.order);
+        const PaddedBytes block(BuildBlock(entries, setting.tags));
+        const BlockView view(block.view());
+        const auto check = [&](InternalKeyView target) {
+          uint32_t expected = 0;
+          while (expected < entries.size() && setting.order.Less(entries[expected].key.view(), target)) ++expected;
+          EXPECT_EQ(view.LowerBound(target, setting.order), expected);
+        };
+        for (const TestEntry& entry : entries) {
+          const std::string& key = entry.key.user_key;
+          check(entry.key.view());
+          check({key, entry.key.trailer + 1});
+          check({key, kFirstTrailer});
+          check({key, kLastTrailer});
+          check({key + '\0', kFirstTrailer});
+          check({std::string_view(key).substr(0, key.size() / 2), kFirstTrailer});
+          const std::string other = RandomKey(random, shape);
+          check({other, kFirstTrailer});
+        }
+        check({"", kFirstTrailer});
+        check({"\xff\xff", kLastTrailer});
+      }
+    }
+  }
+}
+
+TEST(BlockTest, TheCursorWalksBothWaysAndSeeks) {
+  Random random(4);
+  BlockCursor cursor;
+  for (const Setting& setting : Settings()) {
+    for (const KeyShape shape : kAllShapes) {
+      const auto entries = RandomEntries(random, shape, CountFor(shape, random), setting.order);
+      const PaddedBytes block(BuildBlock(entries, setting.tags));
+      cursor.Attach(block.view(), setting.order);
+      EXPECT_FALSE(cursor.Valid());
+      const auto expect_at = [&](size_t i) {
+        ASSERT_TRUE(cursor.Valid());
+        EXPECT_EQ(cursor.key(), entries[i].key.view());
+        EXPECT_EQ(cursor.value(), entries[i].value);
+      };
+      size_t i = 0;
+      for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) expect_at(i++);
+      EXPECT_EQ(i, entries.size());
+      for (cursor.SeekToLast(); cursor.Valid(); cursor.Prev()) expect_at(--i);
+      EXPECT_EQ(i, 0u);
+      for (size_t at = 0; at < entries.size(); ++at) {
+        cursor.Seek(entries[at].key.view());
+        expect_at(at);
+        cursor.SeekBefore(entries[at].key.view());
+        if (at == 0) {
+          EXPECT_FALSE(cursor.Valid());
+        } else {
+          expect_at(at - 1);
+        }
+      }
+    }
+  }
+  cursor.Detach();
+  EXPECT_FALSE(cursor.Valid());
+}
+
+TEST(BlockTest, TheSizeEstimateIsTheSizeForShortKeysAndNeverLessForLongOnes) {
+  Random random(6);
+  for (const KeyShape shape : kAllShapes) {
+    for (const bool tags : {false, true}) {
+      for (int round = 0; round < 10; ++round) {
+        const auto entries = RandomEntries(random, shape, CountFor(shape, random), {});
+        BlockBuilder builder(tags);
+        size_t longest = 0;
+        for (const TestEntry& entry : entries) {
+          const size_t with = builder.SizeEstimateWith(entry.key.view(), entry.value);
+          builder.Add(entry.key.view(), entry.value, 0);
+          EXPECT_EQ(builder.SizeEstimate(), with);
+          longest = std::max(longest, entry.key.user_key.size());
+          const size_t size = builder.Finish(false).size();
+          EXPECT_GE(with, size);
+          EXPECT_LE(with, size + (longest < 128 ? 0 : 4 * builder.entries()));
+        }
+      }
+    }
+  }
+}
+
+TEST(BlockTest, AResetBuilderStartsAnew) {
+  Random random(7);
+  BlockBuilder builder(true);
+  for (int round = 0; round < 20; ++round) {
+    const KeyShape shape = kAllShapes[random.Uniform(std::size(kAllShapes))];
+    const auto entries = RandomEntries(random, shape, CountFor(shape, random), {});
+    builder.Reset();
+    EXPECT_TRUE(builder.empty());
+    size_t tombstones = 0;
+    for (const TestEntry& entry : entries) {
+      builder.Add(entry.key.view(), entry.value, TestHash(entry.key.user_key));
+      tombstones += IsTombstone(entry.key.view().kind());
+    }
+    EXPECT_EQ(builder.entries(), entries.size());
+    EXPECT_EQ(builder.tombstones(), tombstones);
+    EXPECT_EQ(builder.first_key(), entries.front().key.view());
+    EXPECT_EQ(builder.last_key(), entries.back().key.view());
+    EXPECT_EQ(builder.last_user_key(), entries.back().key.user_key);
+    EXPECT_EQ(builder.Finish(false), BuildBlock(entries, true));
+  }
+}
+
+TEST(BlockTest, EntriesOutOfOrderAreRefused) {
+  const auto entry = [](const char* key, uint64_t sequence) {
+    return TestEntry{InternalKey(key, PackTrailer(SequenceNumber(sequence), ValueKind::kPut)), "v"};
+  };
+  EXPECT_TRUE(IsValid(BuildBlock({entry("a", 1), entry("b", 1)}, false)));
+  EXPECT_FALSE(IsValid(BuildBlock({entry("b", 1), entry("a", 1)}, false)));
+  EXPECT_FALSE(IsValid(BuildBlock({entry("a", 1), entry("a", 2)}, false)));
+  EXPECT_FALSE(IsValid(BuildBlock({entry("a", 1), entry("a", 1)}, false)));
+  const BackwardComparator backward(true);
+  EXPECT_FALSE(IsValid(BuildBlock({entry("ab", 1), entry("ba", 1)}, false), KeyOrder(&backward)));
+  EXPECT_TRUE(IsValid(BuildBlock({entry("ba", 1), entry("ab", 1)}, false), KeyOrder(&backward)));
+}
+
+TEST(BlockTest, EveryTruncationIsRefused) {
+  Random random(8);
+  const std::string block = BuildBlock(RandomEntries(random, KeyShape::kRandom, 20, {}), true);
+  for (size_t size = 0; size < block.size(); ++size) EXPECT_FALSE(IsValid(block.substr(0, size))) << size;
+}
+
+// Reads all there is to read; a sanitizer tells whether it stayed in bounds.
+void ReadEverything(std::string_view bytes, KeyOrder order) {
+  const BlockView view(bytes);
+  BlockCursor cursor;
+  cursor.Attach(bytes, order);
+  size_t sum = 0;
+  for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
+    const std::string key(cursor.key().user_key);
+    for (const char c : cursor.value()) sum += static_cast<unsigned char>(c);
+    view.Find(key, TestHash(key), cursor.key().sequence(), order);
+    view.LowerBound(cursor.key(), order);
+  }
+  EXPECT_LE(sum, 255 * bytes.size());
+}
+
+TEST(BlockTest, DamagedBytesAreRefusedOrReadWithinBounds) {
+  Random random(9);
+  for (const Setting& setting : Settings()) {
+    for (int round = 0; round < 3000; ++round) {
+      const KeyShape shape = kAllShapes[random.Uniform(4)];
+      std::string block = BuildBlock(RandomEntries(random, shape, 1 + random.Uniform(6), setting.order), setting.tags);
+      for (uint64_t edits = 1 + random.Uniform(3); edits > 0; --edits) {
+        const size_t from_end = 1 + random.Uniform(random.OneIn(2) ? kBlockHeaderBytes : block.size());
+        const int kind = static_cast<int>(random.Uniform(3));
+        char& byte = block[block.size() - from_end];
+        byte = kind == 0 ? static_cast<char>(random.Next()) : kind == 1 ? static_cast<char>(byte + 1) : '\xff';
+      }
+      const PaddedBytes padded(block);
+      std::string why;
+      if (BlockView::Validate(padded.view(), setting.order, &why)) {
+        ReadEverything(padded.view(), setting.order);
+      } else {
+        EXPECT_FALSE(why.empty());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sepal
