@@ -38,7 +38,7 @@ class PaddedBytes {
   std::unique_ptr<char, Free> data_;
 };
 
-struct TestEntry {
+struct BlockEntry {
   InternalKey key;
   std::string value;
 };
@@ -88,8 +88,8 @@ inline std::string RandomKey(Random& random, KeyShape shape) {
 }
 
 // About `count` entries in order, no two with one internal key.
-inline std::vector<TestEntry> RandomEntries(Random& random, KeyShape shape, size_t count, KeyOrder order) {
-  std::vector<TestEntry> entries;
+inline std::vector<BlockEntry> RandomEntries(Random& random, KeyShape shape, size_t count, KeyOrder order) {
+  std::vector<BlockEntry> entries;
   const bool one_kind = random.OneIn(2);
   const uint64_t sequences = uint64_t{1} << random.Uniform(57);
   while (entries.size() < count) {
@@ -101,18 +101,18 @@ inline std::vector<TestEntry> RandomEntries(Random& random, KeyShape shape, size
     }
   }
   std::sort(entries.begin(), entries.end(),
-            [order](const TestEntry& a, const TestEntry& b) { return order.Less(a.key.view(), b.key.view()); });
+            [order](const BlockEntry& a, const BlockEntry& b) { return order.Less(a.key.view(), b.key.view()); });
   entries.erase(std::unique(entries.begin(), entries.end(),
-                            [](const TestEntry& a, const TestEntry& b) { return a.key == b.key; }),
+                            [](const BlockEntry& a, const BlockEntry& b) { return a.key == b.key; }),
                 entries.end());
   return entries;
 }
 
 inline uint64_t TestHash(std::string_view key) { return HashKey(key, kTestHashSeed); }
 
-inline std::string BuildBlock(const std::vector<TestEntry>& entries, bool tags, bool continuation = false) {
+inline std::string BuildBlock(const std::vector<BlockEntry>& entries, bool tags, bool continuation = false) {
   BlockBuilder builder(tags);
-  for (const TestEntry& entry : entries) builder.Add(entry.key.view(), entry.value, TestHash(entry.key.user_key));
+  for (const BlockEntry& entry : entries) builder.Add(entry.key.view(), entry.value, TestHash(entry.key.user_key));
   return std::string(builder.Finish(continuation));
 }
 

@@ -24,9 +24,9 @@ bool IsValid(std::string_view bytes, KeyOrder order = {}) {
 }
 
 // What Find must answer, by walking all entries.
-BlockView::Hit ExpectedHit(const std::vector<TestEntry>& entries, std::string_view key, SequenceNumber visible) {
+BlockView::Hit ExpectedHit(const std::vector<BlockEntry>& entries, std::string_view key, SequenceNumber visible) {
   BlockView::Hit hit;
-  for (const TestEntry& entry : entries) {
+  for (const BlockEntry& entry : entries) {
     if (entry.key.user_key != key) continue;
     hit.key_present = true;
     if (hit.found || entry.key.view().sequence() > visible) continue;
@@ -152,7 +152,7 @@ TEST(BlockTest, FindGivesTheNewestVisibleVersion) {
         const auto check = [&](const std::string& key, SequenceNumber visible) {
           ExpectSameHit(view.Find(key, TestHash(key), visible, setting.order), ExpectedHit(entries, key, visible));
         };
-        for (const TestEntry& entry : entries) {
+        for (const BlockEntry& entry : entries) {
           const SequenceNumber sequence = entry.key.view().sequence();
           check(entry.key.user_key, sequence);
           check(entry.key.user_key, kMaxSequenceNumber);
@@ -167,7 +167,7 @@ TEST(BlockTest, FindGivesTheNewestVisibleVersion) {
 }
 
 TEST(BlockTest, FindSeesThroughVeryManyVersionsOfOneKey) {
-  std::vector<TestEntry> entries;
+  std::vector<BlockEntry> entries;
   for (uint64_t s = 2000; s > 0; --s) {
     entries.push_back({InternalKey("hot", PackTrailer(SequenceNumber(2 * s), ValueKind::kPut)), std::to_string(s)});
   }
@@ -195,7 +195,7 @@ TEST(BlockTest, LowerBoundIsTheFirstEntryAtOrAfterTheTarget) {
           while (expected < entries.size() && setting.order.Less(entries[expected].key.view(), target)) ++expected;
           EXPECT_EQ(view.LowerBound(target, setting.order), expected);
         };
-        for (const TestEntry& entry : entries) {
+        for (const BlockEntry& entry : entries) {
           const std::string& key = entry.key.user_key;
           check(entry.key.view());
           check({key, entry.key.trailer + 1});
@@ -256,7 +256,7 @@ TEST(BlockTest, TheSizeEstimateIsTheSizeForShortKeysAndNeverLessForLongOnes) {
         const auto entries = RandomEntries(random, shape, CountFor(shape, random), {});
         BlockBuilder builder(tags);
         size_t longest = 0;
-        for (const TestEntry& entry : entries) {
+        for (const BlockEntry& entry : entries) {
           const size_t with = builder.SizeEstimateWith(entry.key.view(), entry.value);
           builder.Add(entry.key.view(), entry.value, 0);
           EXPECT_EQ(builder.SizeEstimate(), with);
@@ -279,7 +279,7 @@ TEST(BlockTest, AResetBuilderStartsAnew) {
     builder.Reset();
     EXPECT_TRUE(builder.empty());
     size_t tombstones = 0;
-    for (const TestEntry& entry : entries) {
+    for (const BlockEntry& entry : entries) {
       builder.Add(entry.key.view(), entry.value, TestHash(entry.key.user_key));
       tombstones += IsTombstone(entry.key.view().kind());
     }
@@ -294,7 +294,7 @@ TEST(BlockTest, AResetBuilderStartsAnew) {
 
 TEST(BlockTest, EntriesOutOfOrderAreRefused) {
   const auto entry = [](const char* key, uint64_t sequence) {
-    return TestEntry{InternalKey(key, PackTrailer(SequenceNumber(sequence), ValueKind::kPut)), "v"};
+    return BlockEntry{InternalKey(key, PackTrailer(SequenceNumber(sequence), ValueKind::kPut)), "v"};
   };
   EXPECT_TRUE(IsValid(BuildBlock({entry("a", 1), entry("b", 1)}, false)));
   EXPECT_FALSE(IsValid(BuildBlock({entry("b", 1), entry("a", 1)}, false)));
