@@ -1,0 +1,64 @@
+#include "db/format/batch_format.h"
+
+#include <limits>
+
+#include "absl/strings/str_format.h"
+#include "util/check.h"
+
+namespace sepal {
+
+BatchReader::BatchReader(std::string_view bytes) : total_bytes_(bytes.size()), decoder_(bytes) {
+  count_ = decoder_.Fixed32();
+  if (!decoder_.ok()) problem_ = "shorter than its header";
+}
+
+bool BatchReader::Next(BatchEntry* entry) {
+  if (problem_ != nullptr) return false;
+  if (read_ == count_) {
+    if (!decoder_.empty()) problem_ = "bytes behind the last entry";
+    return false;
+  }
+  const uint8_t kind = decoder_.Byte();
+  if (kind > static_cast<uint8_t>(ValueKind::kSingleDelete)) {
+    problem_ = "unknown kind of entry";
+    return false;
+  }
+  entry->kind = static_cast<ValueKind>(kind);
+  entry->family = ColumnFamilyId(decoder_.Varint32());
+  entry->key = decoder_.LengthPrefixed();
+  entry->value = entry->kind == ValueKind::kPut ? decoder_.LengthPrefixed() : std::string_view();
+  if (!decoder_.ok()) {
+    problem_ = "an entry is cut short";
+    return false;
+  }
+  ++read_;
+  return true;
+}
+
+absl::Status BatchReader::status() const {
+  if (problem_ == nullptr) return absl::OkStatus();
+  return absl::DataLossError(absl::StrFormat("write batch of %u bytes: offset %u: %s (entry %u of %u)", total_bytes_,
+                                             total_bytes_ - decoder_.remaining(), problem_, read_, count_));
+}
+
+absl::Status CheckBatch(std::string_view bytes) {
+  BatchReader reader(bytes);
+  BatchEntry entry;
+  while (reader.Next(&entry)) {
+  }
+  return reader.status();
+}
+
+void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
+                      std::string_view value) {
+  SEPAL_DCHECK(kind <= ValueKind::kSingleDelete);
+  const uint32_t count = BatchCount(*batch);
+  SEPAL_CHECK(count < std::numeric_limits<uint32_t>::max());
+  EncodeFixed32(batch->data(), count + 1);
+  batch->push_back(static_cast<char>(kind));
+  PutVarint(batch, family.value());
+  PutLengthPrefixed(batch, key);
+  if (kind == ValueKind::kPut) PutLengthPrefixed(batch, value);
+}
+
+}  // namespace sepal

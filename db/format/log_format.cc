@@ -1,0 +1,104 @@
+#include "db/format/log_format.h"
+
+#include "absl/strings/str_format.h"
+#include "util/check.h"
+#include "util/coding.h"
+#include "util/status.h"
+#include "util/strings.h"
+
+namespace sepal {
+namespace {
+
+constexpr size_t kUsedHeaderBytes = 96;
+constexpr size_t kHeaderChecksumOffset = kLogHeaderBytes - 8;
+
+}  // namespace
+
+std::string LogHeader::Encode() const {
+  std::string bytes;
+  bytes.reserve(kLogHeaderBytes);
+  PutFixed64(&bytes, kLogMagic);
+  PutFixed32(&bytes, kLogFormatVersion);
+  PutFixed32(&bytes, 0);
+  PutFixed64(&bytes, database_id);
+  PutFixed64(&bytes, number.value());
+  PutFixed64(&bytes, salt);
+  PutFixed64(&bytes, start.value());
+  PutFixed64(&bytes, predecessor.number.value());
+  PutFixed64(&bytes, predecessor.salt);
+  PutFixed64(&bytes, predecessor.length_bytes);
+  PutFixed64(&bytes, durable.value());
+  PutFixed64(&bytes, manifest.number.value());
+  PutFixed64(&bytes, manifest.durable_bytes);
+  SEPAL_DCHECK(bytes.size() == kUsedHeaderBytes);
+  bytes.resize(kHeaderChecksumOffset, '\0');
+  PutFixed64(&bytes, Checksum64(bytes, 0));
+  return bytes;
+}
+
+absl::StatusOr<LogHeader> LogHeader::Decode(std::string_view bytes, std::string_view file) {
+  if (bytes.size() < kLogHeaderBytes) {
+    return Damaged(file, 0, "log header", absl::StrFormat("%u bytes", kLogHeaderBytes),
+                   absl::StrFormat("%u", bytes.size()));
+  }
+  const uint64_t magic = DecodeFixed64(bytes.data());
+  if (magic != kLogMagic) return Damaged(file, 0, "log magic", Hex64(kLogMagic), Hex64(magic));
+  const uint64_t stored = DecodeFixed64(bytes.data() + kHeaderChecksumOffset);
+  const uint64_t computed = Checksum64(bytes.substr(0, kHeaderChecksumOffset), 0);
+  if (stored != computed) return Damaged(file, 0, "checksum of the log header", Hex64(stored), Hex64(computed));
+  const uint32_t version = DecodeFixed32(bytes.data() + 8);
+  if (version != kLogFormatVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("%s: log format version %u; this library knows %u", file, version, kLogFormatVersion));
+  }
+  Decoder in(bytes.substr(16, kUsedHeaderBytes - 16));
+  LogHeader h;
+  h.database_id = in.Fixed64();
+  h.number = FileNumber(in.Fixed64());
+  h.salt = in.Fixed64();
+  h.start = LogPosition(in.Fixed64());
+  h.predecessor = {FileNumber(in.Fixed64()), 0, 0};
+  h.predecessor.salt = in.Fixed64();
+  h.predecessor.length_bytes = in.Fixed64();
+  h.durable = LogPosition(in.Fixed64());
+  h.manifest.number = FileNumber(in.Fixed64());
+  h.manifest.durable_bytes = in.Fixed64();
+  SEPAL_CHECK(in.Done());
+  const bool has_predecessor = h.predecessor.number > FileNumber(0);
+  if (h.number == FileNumber(0) || h.start.value() >= kMaxLogPosition || h.durable > h.start ||
+      h.predecessor.number >= h.number || (has_predecessor && h.predecessor.length_bytes < kLogHeaderBytes)) {
+    return Damaged(file, 16, "log header with a good checksum and impossible numbers");
+  }
+  return h;
+}
+
+void EncodeLogRecordHeader(char* out, uint64_t salt, LogPosition position, SequenceNumber first_sequence,
+                           LogRecordKind kind, LogPosition durable, std::string_view payload) {
+  const uint64_t seed = LogSeed(salt, position);
+  EncodeFixed32(out + 4, Checksum32(payload, seed));
+  EncodeFixed32(out + 8, static_cast<uint32_t>(payload.size()));
+  EncodeFixed64(out + 12, (first_sequence.value() << 8) | static_cast<uint8_t>(kind));
+  EncodeFixed64(out + 20, durable.value());
+  EncodeFixed32(out, Checksum32({out + 4, kLogRecordHeaderBytes - 4}, seed));
+}
+
+std::optional<LogRecordHeader> DecodeLogRecordHeader(const char* bytes, uint64_t salt, LogPosition position) {
+  // The cheap conditions come first: recovery asks this at every byte behind a hole.
+  const uint64_t sequence_and_kind = DecodeFixed64(bytes + 12);
+  const uint8_t kind = sequence_and_kind & 0xff;
+  if (kind < static_cast<uint8_t>(LogRecordKind::kFull) || kind > static_cast<uint8_t>(LogRecordKind::kLast)) {
+    return std::nullopt;
+  }
+  const LogPosition durable(DecodeFixed64(bytes + 20));
+  if (durable > position) return std::nullopt;
+  if (DecodeFixed32(bytes) != Checksum32({bytes + 4, kLogRecordHeaderBytes - 4}, LogSeed(salt, position))) {
+    return std::nullopt;
+  }
+  return LogRecordHeader{.payload_checksum = DecodeFixed32(bytes + 4),
+                         .payload_bytes = DecodeFixed32(bytes + 8),
+                         .first_sequence = SequenceNumber(sequence_and_kind >> 8),
+                         .kind = static_cast<LogRecordKind>(kind),
+                         .durable = durable};
+}
+
+}  // namespace sepal

@@ -1,0 +1,15 @@
+#include "db/format/table_metadata.h"
+
+#include "absl/strings/str_format.h"
+#include "util/strings.h"
+
+namespace sepal {
+
+std::string ToString(const TableMetadata& table) {
+  return absl::StrFormat("table %06u run %u, %s, %u entries (%u tombstones), %s .. %s, sequences %u .. %u",
+                         table.number.value(), table.run.value(), HumanBytes(table.size_bytes), table.entries,
+                         table.tombstones, ToString(table.smallest.view()), ToString(table.largest.view()),
+                         table.lowest_sequence.value(), table.highest_sequence.value());
+}
+
+}  // namespace sepal
