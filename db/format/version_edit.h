@@ -20,8 +20,8 @@
 // | 20  | table removed        | id varint32, level, number                                                         |
 // | 22  | log closed           | number, length in bytes: the log was closed in order and synced up to that length  |
 //
-// Tags 2 to 10 and 22 occur at most once in an edit. Removals of an edit apply before its additions, so that a table
-// may move between levels.
+// Levels are 0 .. kMaxLevels - 1 (sepal/statistics.h). Tags 2 to 10 and 22 occur at most once in an edit. Removals of
+// an edit apply before its additions, so that a table may move between levels.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "db/format/table_metadata.h"
+#include "sepal/statistics.h"
 #include "util/numbers.h"
 
 namespace sepal {
-
-// Levels are 0 .. kMaxLevels - 1 in every edit.
-inline constexpr int kMaxLevels = 64;
 
 struct ColumnFamilyCreation {
   ColumnFamilyId id;

@@ -69,8 +69,12 @@ class Run {
   TableMetadata MetadataOf(const TableFile& table) const;
 
  private:
-  // -1, 0, 1: the key sorts before, with, after all keys that begin with the common prefix.
+  // Less than, equal to or greater than zero: the key sorts before, begins with, sorts after the common prefix.
   int CompareToCommonPrefix(std::string_view user_key) const;
+  // The first table whose largest key is not before `user_key`; `prefix` is the key's, after the common prefix.
+  size_t SearchPrefixes(std::string_view user_key, uint64_t prefix) const;
+  // The same by whole keys, among the tables [low, high) and `high`.
+  size_t SearchKeys(std::string_view user_key, size_t low, size_t high) const;
 
   RunNumber number_;
   KeyOrder order_;

@@ -1,0 +1,33 @@
+#include "db/state/table_file.h"
+
+#include "util/status.h"
+
+namespace sepal {
+
+TableFile::TableFile(TableMetadata metadata, std::shared_ptr<ObsoleteTableSink> sink)
+    : metadata_(std::move(metadata)), sink_(std::move(sink)) {}
+
+TableFile::~TableFile() {
+  {
+    MutexLock lock(&open_mutex_);
+    owned_reader_.reset();  // closed before the file may be deleted
+  }
+  if (sink_ != nullptr && obsolete()) sink_->OnLastRelease(metadata_.number);
+}
+
+absl::StatusOr<std::shared_ptr<const TableReader>> TableFile::ShareReader(TableOpener* opener) const {
+  MutexLock lock(&open_mutex_);
+  if (owned_reader_ == nullptr) {
+    ASSIGN_OR_RETURN(owned_reader_, opener->OpenTable(metadata_));
+    reader_.store(owned_reader_.get(), std::memory_order_release);
+  }
+  return owned_reader_;
+}
+
+absl::StatusOr<const TableReader*> TableFile::OpenReader(TableOpener* opener) const {
+  if (const TableReader* open = reader()) return open;
+  ASSIGN_OR_RETURN(const std::shared_ptr<const TableReader> opened, ShareReader(opener));
+  return opened.get();
+}
+
+}  // namespace sepal
