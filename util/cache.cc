@@ -1,0 +1,376 @@
+// A clock cache without locks, after ideas of RocksDB's HyperClockCache (P. Dillinger, 2022).
+//
+// The table is an array of frames, a power of two of them, probed linearly from a block's home. `displaced` of a frame
+// counts the blocks that lie beyond it although their home is at it or before it, so that a search may stop at the
+// first frame that displaced nothing. Everything that decides about a frame is in the one word `meta`:
+//
+// | state   | references              | what the frame holds                                                       |
+// |---------|-------------------------|----------------------------------------------------------------------------|
+// | empty   | strays                  | nothing                                                                    |
+// | owned   | strays                  | one thread fills or empties it; the plain fields are that thread's         |
+// | visible | pins and strays         | a block that is in the table; key and plain fields do not change           |
+// | alone   | pins                    | a block outside the table, on the heap, freed with its last pin            |
+//
+// | transition         | by           | operation on meta                  | order   | why |
+// |--------------------|--------------|------------------------------------|---------|-----------------------------------|
+// | empty -> owned     | Claim        | CAS, keeps strays                  | acquire | sees the last owner's work done
+// | | owned -> visible   | Insert       | add state, clock and one reference | release | publishes key and plain fields
+// | | visible: pin       | TryPin       | add a reference, look at the state | acquire | sees what was published | |
+// visible: unpin     | Unpin        | subtract a reference               | release | reads end before the bytes go | |
+// visible: used      | TryPin       | CAS of the clock, may fail         | relaxed | a guess only | | visible: aged |
+// sweep        | CAS of the clock, may fail         | relaxed | a guess only                      | | visible -> owned
+// | TryEvict     | CAS, only with 0 references        | acquire | sees that all reads have ended    | | owned -> empty
+// | Vacate       | subtract state, add a generation   | release | the frame is the next owner's     | | alone: freed |
+// UnpinAlone   | subtracted the last reference      | acquire | sees that all reads have ended    |
+//
+// A *stray* is a reference that TryPin took of a frame that was no longer visible, or had got another key, and gives
+// back at once. So no transition stores `meta`: all are read-modify-write operations that keep the references, which
+// also makes every acquire see all releases before it. A key is compared twice, first as a guess without a reference
+// and then with one, when it cannot change.
+//
+// Memory is charged and a place in the table reserved before a frame is claimed, so that the sum is never passed
+// unnoticed; what cannot be had by evicting is a frame alone.
+#include "util/cache.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+#include "util/check.h"
+#include "util/sync.h"
+
+namespace sepal {
+namespace {
+
+static_assert(sizeof(CacheFrame) == 64);
+
+constexpr size_t kFewestFrames = 64;
+constexpr size_t kMostFrames = size_t{1} << 31;
+// The table's share of an entry, at the load that the table is sized for.
+constexpr size_t kTableBytesPerBlock = 2 * sizeof(CacheFrame);
+// From here on huge pages are worth asking for.
+constexpr size_t kHugeTableBytes = size_t{4} << 20;
+// Frames that a sweep takes on at once.
+constexpr size_t kSweepFrames = 8;
+constexpr uint64_t kMostClock = 3;
+
+// Sweeps that an unused block outlives: when it is new, and after it was found.
+uint64_t ClockWhenNew(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 1 : 3; }
+uint64_t ClockWhenFound(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 2 : 3; }
+
+uint64_t StateOf(uint64_t meta) { return meta & CacheFrame::kStateMask; }
+uint64_t ReferencesOf(uint64_t meta) { return meta & CacheFrame::kReferenceMask; }
+uint64_t ClockOf(uint64_t meta) { return (meta & CacheFrame::kClockMask) / CacheFrame::kClockUnit; }
+uint32_t GenerationOf(uint64_t meta) { return static_cast<uint32_t>(meta / CacheFrame::kGenerationUnit); }
+
+bool HasKey(const CacheFrame& frame, const CacheKey& key) {
+  return frame.offset.load(std::memory_order_relaxed) == key.offset &&
+         frame.file.load(std::memory_order_relaxed) == key.file;
+}
+
+CacheKey KeyOf(const CacheFrame& frame) {
+  return {.file = frame.file.load(std::memory_order_relaxed), .offset = frame.offset.load(std::memory_order_relaxed)};
+}
+
+size_t ChargeOf(size_t block_size) { return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock; }
+
+// Zero bytes are an empty frame, so fresh pages need no work before they are used.
+CacheFrame* MapFrames(size_t count) {
+  const size_t bytes = count * sizeof(CacheFrame);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  SEPAL_CHECK(memory != MAP_FAILED);
+  if (bytes >= kHugeTableBytes) madvise(memory, bytes, MADV_HUGEPAGE);
+  return static_cast<CacheFrame*>(memory);
+}
+
+}  // namespace
+
+BlockBuffer::BlockBuffer(size_t size) : size_(size) {
+  const size_t bytes = ChargeFor(size) - kAllocatorBytes;
+  SEPAL_CHECK(bytes > size);
+  data_ = static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
+  SEPAL_CHECK(data_ != nullptr);
+  std::memset(data_ + size, 0, bytes - size);
+}
+
+BlockBuffer::~BlockBuffer() { Free(data_); }
+
+BlockBuffer& BlockBuffer::operator=(BlockBuffer&& other) noexcept {
+  if (this != &other) {
+    Free(data_);
+    data_ = std::exchange(other.data_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+  }
+  return *this;
+}
+
+void BlockBuffer::Free(char* data) { std::free(data); }
+
+struct BlockCache::Impl {
+  Impl(MemoryBudget* memory_budget, size_t expected_block_bytes)
+      : budget(memory_budget),
+        frame_count(std::bit_ceil(std::clamp(2 * (memory_budget->limit_bytes() / ChargeOf(expected_block_bytes)),
+                                             kFewestFrames, kMostFrames))),
+        home_shift(64 - std::countr_zero(frame_count)),
+        most_blocks(frame_count / 10 * 7),
+        frames(MapFrames(frame_count)) {}
+
+  size_t HomeOf(const CacheKey& key) const {
+    uint64_t h = key.file * 0x9e3779b97f4a7c15u + key.offset;
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93u;
+    h ^= h >> 32;
+    return static_cast<size_t>((h * 0xd6e8feb86659fd93u) >> home_shift);
+  }
+  size_t After(size_t index) const { return (index + 1) & (frame_count - 1); }
+  size_t IndexOf(const CacheFrame* frame) const { return static_cast<size_t>(frame - frames); }
+
+  bool InRoom() const;
+  bool MakeRoom();
+  bool Reserve(MemoryPart part, size_t block_size);
+  void Unreserve(MemoryPart part, size_t block_size);
+  CacheFrame* Claim(size_t home);
+  void Undisplace(size_t home, size_t end);
+  size_t Sweep();
+  bool TryEvict(CacheFrame* frame, uint64_t meta);
+  void Vacate(CacheFrame* frame);
+
+  MemoryBudget* const budget;
+  const size_t frame_count;
+  const int home_shift;
+  const size_t most_blocks;
+  CacheFrame* const frames;
+  std::atomic<uint64_t> next_file{1};
+  // Frames that are not empty, and those that inserts are about to claim.
+  alignas(64) std::atomic<size_t> blocks{0};
+  alignas(64) std::atomic<size_t> hand{0};
+};
+
+namespace {
+
+// Pins the frame if it holds the block `key`.
+bool TryPin(CacheFrame* frame, const CacheKey& key) {
+  const uint64_t before = frame->meta.fetch_add(CacheFrame::kReferenceUnit, std::memory_order_acquire);
+  if (StateOf(before) != CacheFrame::kVisible || !HasKey(*frame, key)) {
+    frame->meta.fetch_sub(CacheFrame::kReferenceUnit, std::memory_order_release);
+    return false;
+  }
+  SEPAL_DCHECK(ReferencesOf(before) < CacheFrame::kReferenceMask / 2);
+  const uint64_t clock = ClockWhenFound(frame->part);
+  if (ClockOf(before) < clock) {
+    uint64_t now = before + CacheFrame::kReferenceUnit;
+    const uint64_t used = (now & ~CacheFrame::kClockMask) | clock * CacheFrame::kClockUnit;
+    frame->meta.compare_exchange_strong(now, used, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool BlockCache::Impl::InRoom() const {
+  const size_t used =
+      budget->used(MemoryPart::kDataBlocks) + budget->used(MemoryPart::kLeafPages) + budget->used(MemoryPart::kGuards);
+  return used <= budget->CacheCapacity() && blocks.load(std::memory_order_relaxed) <= most_blocks;
+}
+
+// Evicts until there is room. Gives up after as many rounds of the hand as the most used block outlives, or a round in
+// which nothing could be evicted or aged.
+bool BlockCache::Impl::MakeRoom() {
+  size_t progress = 0;
+  for (size_t swept = 0; !InRoom();) {
+    progress += Sweep();
+    swept += kSweepFrames;
+    if (swept % frame_count != 0) continue;
+    if (progress == 0 || swept > frame_count * (kMostClock + 1)) return InRoom();
+    progress = 0;
+  }
+  return true;
+}
+
+bool BlockCache::Impl::Reserve(MemoryPart part, size_t block_size) {
+  blocks.fetch_add(1, std::memory_order_relaxed);
+  budget->Charge(part, ChargeOf(block_size));
+  if (MakeRoom()) return true;
+  Unreserve(part, block_size);
+  return false;
+}
+
+void BlockCache::Impl::Unreserve(MemoryPart part, size_t block_size) {
+  budget->Release(part, ChargeOf(block_size));
+  blocks.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Makes the first empty frame from `home` on the caller's. Null if it went round without meeting one, which takes other
+// threads that fill and empty frames at the same pace.
+CacheFrame* BlockCache::Impl::Claim(size_t home) {
+  size_t index = home;
+  for (size_t probes = 0; probes < frame_count; ++probes, index = After(index)) {
+    CacheFrame& frame = frames[index];
+    uint64_t meta = frame.meta.load(std::memory_order_relaxed);
+    while (StateOf(meta) == CacheFrame::kEmpty) {
+      if (frame.meta.compare_exchange_weak(meta, meta + CacheFrame::kOwned, std::memory_order_acquire,
+                                           std::memory_order_relaxed)) {
+        return &frame;
+      }
+    }
+    frame.displaced.fetch_add(1, std::memory_order_relaxed);
+  }
+  for (size_t i = 0; i < frame_count; ++i) frames[i].displaced.fetch_sub(1, std::memory_order_relaxed);
+  return nullptr;
+}
+
+// Takes back the traces of a block whose home is `home` and whose frame is `end`.
+void BlockCache::Impl::Undisplace(size_t home, size_t end) {
+  for (size_t index = home; index != end; index = After(index)) {
+    frames[index].displaced.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+// Moves the hand over a few frames. Returns how many it evicted or aged.
+size_t BlockCache::Impl::Sweep() {
+  const size_t first = hand.fetch_add(kSweepFrames, std::memory_order_relaxed);
+  size_t progress = 0;
+  for (size_t i = 0; i < kSweepFrames; ++i) {
+    CacheFrame& frame = frames[(first + i) & (frame_count - 1)];
+    uint64_t meta = frame.meta.load(std::memory_order_relaxed);
+    if (StateOf(meta) != CacheFrame::kVisible || ReferencesOf(meta) != 0) continue;
+    if (ClockOf(meta) == 0) {
+      progress += TryEvict(&frame, meta) ? 1 : 0;
+    } else {
+      frame.meta.compare_exchange_strong(meta, meta - CacheFrame::kClockUnit, std::memory_order_relaxed);
+      ++progress;
+    }
+  }
+  return progress;
+}
+
+// Empties a frame that was seen visible and without references as `meta`, if it still is.
+bool BlockCache::Impl::TryEvict(CacheFrame* frame, uint64_t meta) {
+  const uint64_t owned = (meta & ~(CacheFrame::kStateMask | CacheFrame::kClockMask)) | CacheFrame::kOwned;
+  if (!frame->meta.compare_exchange_strong(meta, owned, std::memory_order_acquire, std::memory_order_relaxed)) {
+    return false;
+  }
+  Vacate(frame);
+  return true;
+}
+
+// Frees the block of a frame that the caller owns.
+void BlockCache::Impl::Vacate(CacheFrame* frame) {
+  char* const data = std::exchange(frame->data, nullptr);
+  const size_t size = frame->size;
+  const MemoryPart part = frame->part;
+  Undisplace(HomeOf(KeyOf(*frame)), IndexOf(frame));
+  frame->meta.fetch_add(CacheFrame::kGenerationUnit - CacheFrame::kOwned, std::memory_order_release);
+  BlockBuffer::Free(data);
+  Unreserve(part, size);
+}
+
+BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes)
+    : impl_(std::make_unique<Impl>(budget, expected_block_bytes)) {}
+
+BlockCache::~BlockCache() {
+  for (size_t i = 0; i < impl_->frame_count; ++i) {
+    CacheFrame& frame = impl_->frames[i];
+    const uint64_t meta = frame.meta.load(std::memory_order_acquire);
+    if (StateOf(meta) == CacheFrame::kEmpty) continue;
+    SEPAL_CHECK(ReferencesOf(meta) == 0);
+    SEPAL_CHECK(impl_->TryEvict(&frame, meta));
+  }
+  munmap(impl_->frames, impl_->frame_count * sizeof(CacheFrame));
+}
+
+uint64_t BlockCache::NewFileId() { return impl_->next_file.fetch_add(1, std::memory_order_relaxed); }
+
+CachePin BlockCache::Lookup(const CacheKey& key) {
+  size_t index = impl_->HomeOf(key);
+  for (size_t probes = 0; probes < impl_->frame_count; ++probes, index = impl_->After(index)) {
+    CacheFrame& frame = impl_->frames[index];
+    if (HasKey(frame, key) && StateOf(frame.meta.load(std::memory_order_relaxed)) == CacheFrame::kVisible &&
+        TryPin(&frame, key)) {
+      return CachePin(this, &frame);
+    }
+    if (frame.displaced.load(std::memory_order_relaxed) == 0) break;
+  }
+  return CachePin();
+}
+
+CachePin BlockCache::Lookup(FrameHint hint, const CacheKey& key) {
+  const uint64_t place = hint.word % CacheFrame::kGenerationUnit;
+  if (place == 0 || place > impl_->frame_count) return CachePin();
+  CacheFrame& frame = impl_->frames[place - 1];
+  if (GenerationOf(frame.meta.load(std::memory_order_relaxed)) != GenerationOf(hint.word) || !TryPin(&frame, key)) {
+    return CachePin();
+  }
+  // The pin keeps the generation from changing; the one seen before the pin may have been an older one.
+  CachePin pin(this, &frame);
+  return GenerationOf(frame.meta.load(std::memory_order_relaxed)) == GenerationOf(hint.word) ? std::move(pin)
+                                                                                             : CachePin();
+}
+
+CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart part) {
+  SEPAL_CHECK(part == MemoryPart::kDataBlocks || part == MemoryPart::kLeafPages || part == MemoryPart::kGuards);
+  if (CachePin present = Lookup(key)) return present;
+  if (!impl_->Reserve(part, buffer.size())) return PinAlone(std::move(buffer));
+  CacheFrame* const frame = impl_->Claim(impl_->HomeOf(key));
+  if (frame == nullptr) {
+    impl_->Unreserve(part, buffer.size());
+    return PinAlone(std::move(buffer));
+  }
+  frame->file.store(key.file, std::memory_order_relaxed);
+  frame->offset.store(key.offset, std::memory_order_relaxed);
+  frame->part = part;
+  frame->size = buffer.size();
+  frame->data = buffer.Release();
+  SchedulePoint(frame);
+  frame->meta.fetch_add(CacheFrame::kVisible - CacheFrame::kOwned + ClockWhenNew(part) * CacheFrame::kClockUnit +
+                            CacheFrame::kReferenceUnit,
+                        std::memory_order_release);
+  return CachePin(this, frame);
+}
+
+CachePin BlockCache::PinAlone(BlockBuffer buffer) {
+  impl_->budget->Charge(MemoryPart::kPins, buffer.charge() + sizeof(CacheFrame));
+  auto frame = std::make_unique<CacheFrame>();
+  frame->size = buffer.size();
+  frame->data = buffer.Release();
+  frame->meta.store(CacheFrame::kAlone + CacheFrame::kReferenceUnit, std::memory_order_relaxed);
+  return CachePin(this, frame.release());
+}
+
+void BlockCache::UnpinAlone(CacheFrame* frame, uint64_t meta_before) {
+  if (ReferencesOf(meta_before) != 1) return;
+  SEPAL_CHECK(ReferencesOf(frame->meta.load(std::memory_order_acquire)) == 0);
+  const std::unique_ptr<CacheFrame> dropped(frame);
+  impl_->budget->Release(MemoryPart::kPins,
+                         (dropped->data == nullptr ? 0 : BlockBuffer::ChargeFor(dropped->size)) + sizeof(CacheFrame));
+  BlockBuffer::Free(dropped->data);
+}
+
+void BlockCache::EraseFile(uint64_t file) {
+  for (size_t i = 0; i < impl_->frame_count; ++i) {
+    CacheFrame& frame = impl_->frames[i];
+    uint64_t meta = frame.meta.load(std::memory_order_acquire);
+    while (StateOf(meta) == CacheFrame::kVisible && frame.file.load(std::memory_order_relaxed) == file) {
+      if (ReferencesOf(meta) == 0
+              ? impl_->TryEvict(&frame, meta)
+              : frame.meta.compare_exchange_strong(meta, meta & ~CacheFrame::kClockMask, std::memory_order_relaxed)) {
+        break;
+      }
+      meta = frame.meta.load(std::memory_order_acquire);
+    }
+  }
+}
+
+void BlockCache::Shrink() { impl_->MakeRoom(); }
+
+FrameHint CachePin::hint() const {
+  const uint64_t meta = frame_->meta.load(std::memory_order_relaxed);
+  if (StateOf(meta) != CacheFrame::kVisible) return FrameHint();
+  const uint64_t generation = GenerationOf(meta);
+  return {.word = generation * CacheFrame::kGenerationUnit + cache_->impl_->IndexOf(frame_) + 1};
+}
+
+}  // namespace sepal
