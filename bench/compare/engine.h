@@ -1,0 +1,99 @@
+// What the comparison asks of an engine. One adapter for each engine, in a file of its own; the driver is the same for
+// all and knows none of them.
+//
+// An adapter has no error paths: whatever goes wrong ends the process with a message (`Require`), since a comparison
+// with errors in it is worth nothing. Values are handed out without a copy where the engine can do so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sepal::compare {
+
+struct EngineSettings {
+  std::string path;
+  // For everything in memory: block cache, memtables, filters.
+  size_t memory_bytes = 0;
+  size_t memtable_bytes = 0;
+  double filter_bits_per_key = 10;
+  // Entries of the whole data set: for the null engine's answers and LMDB's map.
+  uint64_t entries = 0;
+  size_t entry_bytes = 0;
+};
+
+// Like a database's iterator; keys and values live until the next move.
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  virtual void SeekToFirst() = 0;
+  virtual void SeekToLast() = 0;
+  virtual void Seek(std::string_view target) = 0;
+  virtual void Next() = 0;
+  virtual void Prev() = 0;
+  virtual bool Valid() = 0;
+  virtual std::string_view key() = 0;
+  virtual std::string_view value() = 0;
+};
+
+struct Entry {
+  std::string key;
+  std::string_view value;
+};
+
+// One thread's way to the engine.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual void Put(std::string_view key, std::string_view value, bool sync) = 0;
+  virtual void PutBatch(std::span<const Entry> entries) = 0;
+  virtual void Delete(std::string_view key) = 0;
+  // Whether the key exists; if so, its value, which lives until the session's next call.
+  virtual bool Get(std::string_view key, std::string_view* value) = 0;
+  // How many of the keys exist. Each value is set, or empty for an absent key; they live until the next call.
+  virtual size_t MultiGet(std::span<const std::string_view> keys, std::span<std::string_view> values) = 0;
+  virtual std::unique_ptr<Cursor> NewCursor() = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  // Every setting that differs from the engine's default, and how the memory is shared out, as one line.
+  virtual std::string DescribeSettings() const = 0;
+  virtual std::unique_ptr<Session> NewSession() = 0;
+  // Writes what is in memory to its place on disk and waits until no background work is left. Returns when (NowNanos)
+  // the last activity was seen.
+  virtual uint64_t FinishBackgroundWork() = 0;
+  // Writes the memtable and merges everything into one run. False where the engine has no such thing.
+  virtual bool CompactAll() = 0;
+};
+
+using EngineFactory = std::unique_ptr<Engine> (*)(const EngineSettings&);
+
+struct EngineEntry {
+  const char* name;
+  EngineFactory open;
+  // Whether the last column's ratio is to the best of these (an LSM tree with the same promises).
+  bool is_peer;
+};
+// All engines that were built in, Sepal first.
+std::span<const EngineEntry> AllEngines();
+
+std::unique_ptr<Engine> OpenNull(const EngineSettings& settings);
+std::unique_ptr<Engine> OpenSepal(const EngineSettings& settings);
+std::unique_ptr<Engine> OpenLevelDb(const EngineSettings& settings);
+std::unique_ptr<Engine> OpenRocksDb(const EngineSettings& settings);
+std::unique_ptr<Engine> OpenLmdb(const EngineSettings& settings);
+
+[[noreturn]] void Fail(std::string_view what, std::string_view message);
+// Any status type of `ok()` and `ToString()`.
+template <class Status>
+void Require(const Status& status, std::string_view what) {
+  if (!status.ok()) [[unlikely]]
+    Fail(what, status.ToString());
+}
+
+}  // namespace sepal::compare

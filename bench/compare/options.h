@@ -1,0 +1,33 @@
+// What the comparison was asked to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/compare/engine.h"
+
+namespace sepal::compare {
+
+struct CompareOptions {
+  uint64_t entries = 2'000'000;
+  int key_bytes = 16;
+  int value_bytes = 100;
+  double compression_ratio = 0.5;
+  std::vector<int> threads = {1, 2};
+  int rounds = 3;
+  uint64_t memory_bytes = size_t{512} << 20;
+  uint64_t memtable_bytes = size_t{64} << 20;
+  double filter_bits_per_key = 10;
+  uint64_t seed = 1;
+  std::string directory = {};
+  std::vector<EngineEntry> engines = {};
+  std::vector<std::string> workloads = {};  // empty: all
+  std::string json_path = {};
+  bool markdown = false;
+};
+
+// Ends the process on a mistake (status 2) and after --help (status 0).
+CompareOptions ParseOptions(int argc, char** argv);
+
+}  // namespace sepal::compare

@@ -1,0 +1,319 @@
+#include "bench/compare/scenario.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+
+#include "absl/strings/str_format.h"
+#include "sepal/env.h"
+#include "tools/lib/process_metrics.h"
+#include "tools/lib/workload.h"
+#include "util/sync.h"
+
+namespace sepal::compare {
+namespace {
+
+constexpr WorkloadEntry kWorkloads[] = {
+    {"fillseq", "puts in key order"},
+    {"fillrandom", "puts of random keys, about a third of them overwrites"},
+    {"fillbatch", "puts in key order in batches of 100"},
+    {"fillsync", "durable puts of random keys, at most 10,000; with 4 threads where 2 or more are asked for"},
+    {"filluniquerandom", "puts of every key once in random order"},
+    {"readrandom", "gets of present keys"},
+    {"readmissing", "gets of absent keys between present ones"},
+    {"readhot", "gets of present keys among 1 % of all"},
+    {"multireadrandom", "gets of present keys, 64 at a time"},
+    {"seekrandom", "a seek and 10 steps forward"},
+    {"readseq", "steps forward over everything"},
+    {"readreverse", "steps backward over everything"},
+    {"readwhilewriting", "gets of present keys beside one writer of 20,000 puts a second"},
+    {"overwrite", "puts of random present keys"},
+    {"deleterandom", "deletions of random keys"},
+    {"compact", "a full manual compaction after an eighth was overwritten; entries a second"},
+};
+constexpr size_t kFirstOnUniqueFill = 5;
+constexpr uint64_t kFastStride = 8;  // of operations of a microsecond, every eighth is timed
+
+class Scenario {
+ public:
+  Scenario(const CompareOptions& options, int threads, uint64_t entries_seed)
+      : options_(options), threads_(threads), seed_(entries_seed), shuffle_(options.entries, options.seed) {}
+
+  using Report = std::function<void(const Totals&)>;
+
+  void Run(const std::string& workload, Meter* meter, Engine* engine, const Report& report) {
+    if (workload == "fillseq") report(Fill(meter, workload, [](uint64_t i) { return i; }));
+    if (workload == "fillrandom") report(FillDrawn(meter, workload, options_.entries, threads_, false));
+    if (workload == "fillbatch") report(FillBatch(meter));
+    if (workload == "fillsync") {
+      report(FillDrawn(meter, workload, std::min<uint64_t>(10'000, options_.entries / 20 + 1), threads_ > 1 ? 4 : 1,
+                       true));
+    }
+    if (workload == "filluniquerandom") report(Fill(meter, workload, [this](uint64_t i) { return shuffle_(i); }));
+    if (workload == "readrandom") report(Read(meter, workload, options_.entries, true));
+    if (workload == "readmissing") report(Read(meter, workload, options_.entries, false));
+    if (workload == "readhot") report(Read(meter, workload, (options_.entries + 99) / 100, true));
+    if (workload == "multireadrandom") report(MultiRead(meter));
+    if (workload == "seekrandom") report(SeekRandom(meter));
+    if (workload == "readseq") report(Scan(meter, workload, true));
+    if (workload == "readreverse") report(Scan(meter, workload, false));
+    if (workload == "readwhilewriting") report(ReadWhileWriting(meter, engine));
+    if (workload == "overwrite") report(FillDrawn(meter, workload, options_.entries, threads_, false));
+    if (workload == "deleterandom") report(DeleteRandom(meter));
+    if (workload == "compact") Compact(meter, engine, report);
+  }
+
+ private:
+  tools::ValueGenerator Values(int thread) const {
+    return tools::ValueGenerator(options_.compression_ratio, seed_ + static_cast<uint64_t>(thread),
+                                 static_cast<size_t>(options_.value_bytes));
+  }
+  Random Draws(const Worker* worker) const { return Random(seed_ * 1000 + static_cast<uint64_t>(worker->index)); }
+  uint64_t FirstOf(const Worker* worker) const {
+    return options_.entries * static_cast<uint64_t>(worker->index) / static_cast<uint64_t>(worker->threads);
+  }
+  static void RequireFound(const std::string& workload, uint64_t found, uint64_t expected) {
+    if (found != expected) Fail(workload, absl::StrFormat("found %d keys, expected %d", found, expected));
+  }
+
+  template <class KeyOf>
+  Totals Fill(Meter* meter, const std::string& workload, KeyOf key_of) {
+    return meter->Run(workload, threads_, options_.entries, true, [&](Worker* worker) {
+      tools::KeyBuffer key(options_.key_bytes);
+      tools::ValueGenerator values = Values(worker->index);
+      const uint64_t first = FirstOf(worker);
+      worker->Loop(kFastStride, [&](uint64_t i) {
+        worker->session->Put(key.Format(key_of(first + i)), values.Next(static_cast<size_t>(options_.value_bytes)),
+                             false);
+      });
+    });
+  }
+
+  Totals FillDrawn(Meter* meter, const std::string& workload, uint64_t operations, int threads, bool sync) {
+    return meter->Run(workload, threads, operations, !sync, [&](Worker* worker) {
+      tools::KeyBuffer key(options_.key_bytes);
+      tools::ValueGenerator values = Values(worker->index);
+      Random draws = Draws(worker);
+      worker->Loop(sync ? 1 : kFastStride, [&](uint64_t) {
+        worker->session->Put(key.Format(draws.Uniform(options_.entries)),
+                             values.Next(static_cast<size_t>(options_.value_bytes)), sync);
+      });
+    });
+  }
+
+  Totals FillBatch(Meter* meter) {
+    constexpr uint64_t kBatch = 100;
+    Totals totals = meter->Run("fillbatch", threads_, options_.entries / kBatch, true, [&](Worker* worker) {
+      tools::KeyBuffer key(options_.key_bytes);
+      tools::ValueGenerator values = Values(worker->index);
+      std::vector<Entry> batch(kBatch);
+      uint64_t next = FirstOf(worker);
+      worker->Loop(1, [&](uint64_t) {
+        for (Entry& entry : batch) {
+          entry.key = key.Format(next++);
+          entry.value = values.Next(static_cast<size_t>(options_.value_bytes));
+        }
+        worker->session->PutBatch(batch);
+      });
+    });
+    totals.measurement.operations *= kBatch;
+    totals.measurement.cpu_micros_per_op /= static_cast<double>(kBatch);
+    return totals;
+  }
+
+  Totals Read(Meter* meter, const std::string& workload, uint64_t range, bool present) {
+    Totals totals = meter->Run(workload, threads_, options_.entries, false, [&](Worker* worker) {
+      tools::KeyBuffer key(options_.key_bytes);
+      Random draws = Draws(worker);
+      worker->Loop(kFastStride, [&](uint64_t) {
+        const uint64_t number = draws.Uniform(range);
+        std::string_view value;
+        if (worker->session->Get(present ? key.Format(number) : key.FormatMissing(number), &value)) {
+          ++worker->found;
+          worker->Touch(value);
+        }
+      });
+    });
+    RequireFound(workload, totals.found, present ? options_.entries : 0);
+    return totals;
+  }
+
+  Totals MultiRead(Meter* meter) {
+    constexpr uint64_t kKeys = 64;
+    const uint64_t calls = std::max<uint64_t>(1, options_.entries / kKeys);
+    Totals totals = meter->Run("multireadrandom", threads_, calls, false, [&](Worker* worker) {
+      std::vector<tools::KeyBuffer> buffers(kKeys, tools::KeyBuffer(options_.key_bytes));
+      std::vector<std::string_view> keys(kKeys);
+      std::vector<std::string_view> values(kKeys);
+      Random draws = Draws(worker);
+      worker->Loop(1, [&](uint64_t) {
+        for (size_t i = 0; i < kKeys; ++i) keys[i] = buffers[i].Format(draws.Uniform(options_.entries));
+        worker->found += worker->session->MultiGet(keys, values);
+        for (std::string_view value : values) worker->Touch(value);
+      });
+    });
+    RequireFound("multireadrandom", totals.found, calls * kKeys);
+    totals.measurement.operations *= kKeys;
+    totals.measurement.cpu_micros_per_op /= static_cast<double>(kKeys);
+    return totals;
+  }
+
+  Totals SeekRandom(Meter* meter) {
+    return meter->Run("seekrandom", threads_, std::max<uint64_t>(1, options_.entries / 4), false, [&](Worker* worker) {
+      tools::KeyBuffer key(options_.key_bytes);
+      Random draws = Draws(worker);
+      std::unique_ptr<Cursor> cursor = worker->session->NewCursor();
+      worker->Loop(kFastStride, [&](uint64_t) {
+        cursor->Seek(key.Format(draws.Uniform(options_.entries)));
+        for (int step = 0; step < 10 && cursor->Valid(); ++step) {
+          worker->Touch(cursor->key());
+          worker->Touch(cursor->value());
+          cursor->Next();
+        }
+      });
+    });
+  }
+
+  Totals Scan(Meter* meter, const std::string& workload, bool forward) {
+    Totals totals = meter->Run(workload, threads_, options_.entries, false, [&](Worker* worker) {
+      tools::KeyBuffer key(options_.key_bytes);
+      std::unique_ptr<Cursor> cursor = worker->session->NewCursor();
+      const uint64_t first = FirstOf(worker);
+      cursor->Seek(key.Format(forward ? first : first + worker->operations - 1));
+      worker->Loop(kFastStride * 8, [&](uint64_t) {
+        if (!cursor->Valid()) return;
+        ++worker->found;
+        worker->Touch(cursor->key());
+        worker->Touch(cursor->value());
+        forward ? cursor->Next() : cursor->Prev();
+      });
+    });
+    RequireFound(workload, totals.found, options_.entries);
+    return totals;
+  }
+
+  Totals ReadWhileWriting(Meter* meter, Engine* engine) {
+    std::atomic<bool> stop = false;
+    Thread writer([&] {
+      std::unique_ptr<Session> session = engine->NewSession();
+      tools::KeyBuffer key(options_.key_bytes);
+      tools::ValueGenerator values = Values(1000);
+      Random draws(seed_ + 1000);
+      const uint64_t begin = tools::NowNanos();
+      // 20 puts each millisecond; what was missed is caught up.
+      for (uint64_t written = 0; !stop.load(std::memory_order_relaxed);) {
+        const uint64_t due = (tools::NowNanos() - begin) / 50'000;
+        for (; written < due; ++written) {
+          session->Put(key.Format(draws.Uniform(options_.entries)),
+                       values.Next(static_cast<size_t>(options_.value_bytes)), false);
+        }
+        Clock::System()->SleepMicros(1000);
+      }
+    });
+    Totals totals = Read(meter, "readwhilewriting", options_.entries, true);
+    stop.store(true, std::memory_order_relaxed);
+    writer.Join();
+    engine->FinishBackgroundWork();
+    return totals;
+  }
+
+  Totals DeleteRandom(Meter* meter) {
+    return meter->Run("deleterandom", threads_, options_.entries / 2, true, [&](Worker* worker) {
+      tools::KeyBuffer key(options_.key_bytes);
+      Random draws = Draws(worker);
+      worker->Loop(kFastStride,
+                   [&](uint64_t) { worker->session->Delete(key.Format(draws.Uniform(options_.entries))); });
+    });
+  }
+
+  // Of the database with an eighth of it overwritten in the memtable, so that there is something to merge.
+  void Compact(Meter* meter, Engine* engine, const Report& report) {
+    std::unique_ptr<Session> session = engine->NewSession();
+    tools::KeyBuffer key(options_.key_bytes);
+    tools::ValueGenerator values = Values(0);
+    Random draws(seed_);
+    for (uint64_t i = 0; i < options_.entries / 8; ++i) {
+      session->Put(key.Format(draws.Uniform(options_.entries)), values.Next(static_cast<size_t>(options_.value_bytes)),
+                   false);
+    }
+    bool done = false;
+    Totals totals = meter->Run("compact", 1, 1, true, [&](Worker* worker) {
+      worker->Loop(1, [&](uint64_t) { done = engine->CompactAll(); });
+    });
+    totals.measurement.operations = options_.entries;
+    totals.measurement.cpu_micros_per_op /= static_cast<double>(options_.entries);
+    if (done) report(totals);
+  }
+
+  const CompareOptions& options_;
+  const int threads_;
+  const uint64_t seed_;
+  const tools::Permutation shuffle_;
+};
+
+bool Wanted(const CompareOptions& options, const std::string& workload) {
+  return options.workloads.empty() ||
+         std::find(options.workloads.begin(), options.workloads.end(), workload) != options.workloads.end();
+}
+
+// The workloads of a scenario, in order; the scenario's own fill comes first.
+std::vector<std::string> WorkloadsOf(const std::string& scenario) {
+  std::vector<std::string> names = {scenario};
+  if (scenario == "filluniquerandom") {
+    for (const WorkloadEntry& entry : AllWorkloads().subspan(kFirstOnUniqueFill)) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::span<const WorkloadEntry> AllWorkloads() { return kWorkloads; }
+
+bool IsWorkload(const std::string& name) {
+  return std::any_of(std::begin(kWorkloads), std::end(kWorkloads),
+                     [&](const WorkloadEntry& entry) { return name == entry.name; });
+}
+
+std::vector<std::string> ScenariosFor(const CompareOptions& options) {
+  std::vector<std::string> scenarios;
+  for (const WorkloadEntry& entry : AllWorkloads().first(kFirstOnUniqueFill)) {
+    const std::vector<std::string> workloads = WorkloadsOf(entry.name);
+    if (std::any_of(workloads.begin(), workloads.end(), [&](const std::string& w) { return Wanted(options, w); })) {
+      scenarios.emplace_back(entry.name);
+    }
+  }
+  return scenarios;
+}
+
+void RunScenario(const std::string& scenario, const EngineEntry& engine, int threads, int round,
+                 const CompareOptions& options, const std::function<void(const Measurement&)>& report) {
+  const std::string path = options.directory + "/" + engine.name;
+  std::filesystem::remove_all(path);
+  std::filesystem::create_directories(options.directory);
+  const uint64_t resident_before = tools::ResidentBytes();
+  const EngineSettings settings{.path = path,
+                                .memory_bytes = options.memory_bytes,
+                                .memtable_bytes = options.memtable_bytes,
+                                .filter_bits_per_key = options.filter_bits_per_key,
+                                .entries = options.entries,
+                                .entry_bytes = static_cast<size_t>(options.key_bytes + options.value_bytes)};
+  {
+    std::unique_ptr<Engine> opened = engine.open(settings);
+    Meter meter(opened.get(), path, resident_before);
+    Scenario run(options, threads, options.seed + static_cast<uint64_t>(round));
+    for (const std::string& workload : WorkloadsOf(scenario)) {
+      // The fill is needed by those after it, wanted or not.
+      if (workload != scenario && !Wanted(options, workload)) continue;
+      run.Run(workload, &meter, opened.get(), [&](const Totals& totals) {
+        Measurement measurement = totals.measurement;
+        measurement.engine = engine.name;
+        measurement.threads = threads;
+        measurement.round = round;
+        if (Wanted(options, workload)) report(measurement);
+      });
+    }
+  }
+  std::filesystem::remove_all(path);
+}
+
+}  // namespace sepal::compare
