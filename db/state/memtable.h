@@ -32,8 +32,8 @@ class MemTable {
   MemTable(const MemTable&) = delete;
   MemTable& operator=(const MemTable&) = delete;
 
-  // Requires: no other Add at the same time; no entry with the same key and sequence. Key and value are copied. `hash`
-  // is HashKey(user_key, hash_seed) (ignored where the order is not hashable).
+  // Requires: no other Add at the same time; a sequence number above those of all Adds before. Key and value are
+  // copied. `hash` is HashKey(user_key, hash_seed) (ignored where the order is not hashable).
   void Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value, uint64_t hash);
 
   struct Found {

@@ -1,0 +1,239 @@
+#include "db/state/memtable_tree.h"
+
+#include <algorithm>
+#include <new>
+
+#include "util/check.h"
+
+namespace sepal {
+
+// Odd from construction to destruction.
+class MemTableTree::Change {
+ public:
+  // The fields' own release stores keep them behind the odd version.
+  explicit Change(Node* node) : node_(node), version_(node->version.load(std::memory_order_relaxed)) {
+    node_->version.store(version_ + 1, std::memory_order_relaxed);
+  }
+  ~Change() { node_->version.store(version_ + 2, std::memory_order_release); }
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+
+ private:
+  Node* const node_;
+  const uint32_t version_;
+};
+
+MemTableTree::MemTableTree(KeyOrder order, Arena* arena) : order_(order), arena_(arena) {
+  static_assert(sizeof(Leaf) == 512 && sizeof(Inner) <= 1024);
+  Leaf* leaf = NewNode<Leaf>({});
+  root_.store(leaf, std::memory_order_relaxed);
+  last_leaf_.store(leaf, std::memory_order_relaxed);
+  first_leaf_ = leaf;
+}
+
+void MemTableTree::Insert(const MemTableEntry* entry) {
+  Leaf* const last = last_leaf_.load(std::memory_order_relaxed);
+  const uint32_t n = last->count.load(std::memory_order_relaxed);
+  const bool at_the_end =
+      n == 0 || order_.Less(last->entries[n - 1].load(std::memory_order_relaxed)->key(), entry->key());
+  if (!at_the_end) {
+    InsertInto(LeafWithRoom(entry), entry);
+  } else if (n < kLeafSlots) {
+    Place(last, n, entry);
+    last->count.store(n + 1, std::memory_order_release);
+  } else {
+    AppendLeaf(entry);
+  }
+}
+
+void MemTableTree::InsertInto(Leaf* leaf, const MemTableEntry* entry) {
+  const uint32_t n = leaf->count.load(std::memory_order_relaxed);
+  const uint32_t slot = Rank<false>(*leaf, n, entry->key());
+  if (slot == n) {
+    Place(leaf, n, entry);
+    leaf->count.store(n + 1, std::memory_order_release);
+    return;
+  }
+  const Change change(leaf);
+  ShiftRight(leaf, slot);
+  Place(leaf, slot, entry);
+  leaf->count.store(n + 1, std::memory_order_release);
+}
+
+// Descends to the leaf that `entry` belongs to and splits every full node on the way, so that a split always finds room
+// in its parent.
+MemTableTree::Leaf* MemTableTree::LeafWithRoom(const MemTableEntry* entry) {
+  Node* node = root_.load(std::memory_order_relaxed);
+  if (node->leaf && !static_cast<Leaf*>(node)->full()) return static_cast<Leaf*>(node);
+  node = RootWithRoom();
+  Range range;
+  while (!node->leaf) {
+    auto* const inner = static_cast<Inner*>(node);
+    const uint32_t n = inner->count.load(std::memory_order_relaxed);
+    const uint32_t at = Rank<true>(*inner, n, entry->key());
+    node = inner->children[at].load(std::memory_order_relaxed);
+    PrefetchNode(node);
+    if (at > 0) range.low = inner->entries[at - 1].load(std::memory_order_relaxed);
+    if (at < n) range.high = inner->entries[at].load(std::memory_order_relaxed);
+    if (node->leaf) {
+      if (!static_cast<Leaf*>(node)->full()) break;
+      SplitLeaf(inner, at, static_cast<Leaf*>(node), range);
+    } else {
+      if (!static_cast<Inner*>(node)->full()) continue;
+      SplitInner(inner, at, static_cast<Inner*>(node), kInnerSlots / 2, range);
+    }
+    const MemTableEntry* separator = inner->entries[at].load(std::memory_order_relaxed);
+    if (order_.Less(entry->key(), separator->key())) {
+      range.high = separator;
+    } else {
+      range.low = separator;
+      node = inner->children[at + 1].load(std::memory_order_relaxed);
+    }
+  }
+  return static_cast<Leaf*>(node);
+}
+
+// The last leaf is full and `entry` comes after it: leaves full nodes full, since keys that ascend will not come back
+// to them.
+void MemTableTree::AppendLeaf(const MemTableEntry* entry) {
+  Inner* parent = RootWithRoom();
+  Range range;
+  while (true) {
+    const uint32_t n = parent->count.load(std::memory_order_relaxed);
+    Node* child = parent->children[n].load(std::memory_order_relaxed);
+    if (n > 0) range.low = parent->entries[n - 1].load(std::memory_order_relaxed);
+    if (child->leaf) break;
+    if (static_cast<Inner*>(child)->full()) {
+      SplitInner(parent, n, static_cast<Inner*>(child), kInnerSlots - 1, range);
+      range.low = parent->entries[n].load(std::memory_order_relaxed);
+      child = parent->children[n + 1].load(std::memory_order_relaxed);
+    }
+    parent = static_cast<Inner*>(child);
+  }
+  const uint32_t at = parent->count.load(std::memory_order_relaxed);
+  Leaf* const leaf = last_leaf_.load(std::memory_order_relaxed);
+  SEPAL_DCHECK(parent->children[at].load(std::memory_order_relaxed) == leaf);
+  Leaf* const right = NewNode<Leaf>({entry, nullptr});
+  Place(right, 0, entry);
+  right->count.store(1, std::memory_order_relaxed);
+
+  const Change parent_change(parent);
+  const Change leaf_change(leaf);
+  LinkAfter(leaf, right);
+  Refit(leaf, {range.low, entry});
+  AddChild(parent, at, entry, right);
+}
+
+// The root, once it is an inner node that is not full.
+MemTableTree::Inner* MemTableTree::RootWithRoom() {
+  Node* const root = root_.load(std::memory_order_relaxed);
+  if (!root->leaf && !static_cast<Inner*>(root)->full()) return static_cast<Inner*>(root);
+  auto* const grown = NewNode<Inner>({});
+  grown->children[0].store(root, std::memory_order_relaxed);
+  root_.store(grown, std::memory_order_release);
+  if (!root->leaf) SplitInner(grown, 0, static_cast<Inner*>(root), kInnerSlots / 2, {});
+  return grown;
+}
+
+void MemTableTree::SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, Range range) {
+  constexpr uint32_t kMiddle = kLeafSlots / 2;
+  const MemTableEntry* const separator = leaf->entries[kMiddle].load(std::memory_order_relaxed);
+  Leaf* const right = NewNode<Leaf>({separator, range.high});
+
+  const Change parent_change(parent);
+  const Change leaf_change(leaf);
+  for (uint32_t i = kMiddle; i < kLeafSlots; ++i) {
+    Place(right, i - kMiddle, leaf->entries[i].load(std::memory_order_relaxed));
+  }
+  right->count.store(kLeafSlots - kMiddle, std::memory_order_relaxed);
+  leaf->count.store(kMiddle, std::memory_order_release);
+  Refit(leaf, {range.low, separator});
+  LinkAfter(leaf, right);
+  AddChild(parent, at, separator, right);
+}
+
+// Entry `middle` goes up; the entries and children after it go to a new node.
+void MemTableTree::SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t middle, Range range) {
+  const MemTableEntry* const separator = inner->entries[middle].load(std::memory_order_relaxed);
+  auto* const right = NewNode<Inner>({separator, range.high});
+
+  const Change parent_change(parent);
+  const Change inner_change(inner);
+  for (uint32_t i = middle + 1; i < kInnerSlots; ++i) {
+    Place(right, i - middle - 1, inner->entries[i].load(std::memory_order_relaxed));
+  }
+  for (uint32_t i = middle + 1; i <= kInnerSlots; ++i) {
+    right->children[i - middle - 1].store(inner->children[i].load(std::memory_order_relaxed),
+                                          std::memory_order_relaxed);
+  }
+  right->count.store(kInnerSlots - middle - 1, std::memory_order_relaxed);
+  inner->count.store(middle, std::memory_order_release);
+  Refit(inner, {range.low, separator});
+  AddChild(parent, at, separator, right);
+}
+
+// Requires a Change of `parent`, which has room. `right` was split off child `at`.
+void MemTableTree::AddChild(Inner* parent, uint32_t at, const MemTableEntry* separator, Node* right) {
+  const uint32_t n = parent->count.load(std::memory_order_relaxed);
+  ShiftRight(parent, at);
+  for (uint32_t i = n + 1; i > at + 1; --i) {
+    parent->children[i].store(parent->children[i - 1].load(std::memory_order_relaxed), std::memory_order_release);
+  }
+  Place(parent, at, separator);
+  parent->children[at + 1].store(right, std::memory_order_release);
+  parent->count.store(n + 1, std::memory_order_release);
+}
+
+void MemTableTree::LinkAfter(Leaf* leaf, Leaf* right) {
+  Leaf* const next = leaf->next.load(std::memory_order_relaxed);
+  right->previous.store(leaf, std::memory_order_relaxed);
+  right->next.store(next, std::memory_order_relaxed);
+  leaf->next.store(right, std::memory_order_release);
+  if (next != nullptr) {
+    next->previous.store(right, std::memory_order_release);
+  } else {
+    last_leaf_.store(right, std::memory_order_release);
+  }
+}
+
+template <class AnyNode>
+AnyNode* MemTableTree::NewNode(Range range) {
+  return new (arena_->AllocateAligned(sizeof(AnyNode), 64)) AnyNode(SharedBytes(range));
+}
+
+// How many bytes all keys in the range begin with alike.
+uint32_t MemTableTree::SharedBytes(Range range) const {
+  if (!order_.bytewise() || range.low == nullptr || range.high == nullptr) return 0;
+  const std::string_view low = range.low->user_key();
+  const std::string_view high = range.high->user_key();
+  const size_t n = std::min(low.size(), high.size());
+  return static_cast<uint32_t>(std::mismatch(low.begin(), low.begin() + n, high.begin()).first - low.begin());
+}
+
+template <uint32_t kSlots>
+void MemTableTree::Place(SlottedNode<kSlots>* node, uint32_t slot, const MemTableEntry* entry) const {
+  const uint32_t skip = node->skip.load(std::memory_order_relaxed);
+  node->prefixes[slot].store(PrefixAt(entry->user_key(), skip), std::memory_order_release);
+  node->entries[slot].store(entry, std::memory_order_release);
+}
+
+// Requires a Change of `node`, whose range has become `range`.
+template <uint32_t kSlots>
+void MemTableTree::Refit(SlottedNode<kSlots>* node, Range range) const {
+  const uint32_t skip = SharedBytes(range);
+  if (skip == node->skip.load(std::memory_order_relaxed)) return;
+  node->skip.store(skip, std::memory_order_release);
+  const uint32_t n = node->count.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < n; ++i) Place(node, i, node->entries[i].load(std::memory_order_relaxed));
+}
+
+// Requires a Change of `node`, which has room.
+template <uint32_t kSlots>
+void MemTableTree::ShiftRight(SlottedNode<kSlots>* node, uint32_t from) const {
+  for (uint32_t i = node->count.load(std::memory_order_relaxed); i > from; --i) {
+    node->prefixes[i].store(node->prefixes[i - 1].load(std::memory_order_relaxed), std::memory_order_release);
+    node->entries[i].store(node->entries[i - 1].load(std::memory_order_relaxed), std::memory_order_release);
+  }
+}
+
+}  // namespace sepal

@@ -1,0 +1,187 @@
+// The memtable's order: a B+-tree of pointers to entries with 8 bytes of each key inline.
+//
+// Inline bytes. All keys that can ever come into a node lie between the separators around it, and so share the bytes
+// that these share. A node compares by the 8 key bytes after them (`skip`), as a number, and looks at whole keys only
+// where those are equal. Without a bytewise order all prefixes are 0.
+//
+// One writer, any number of lock-free readers. Entries only come in, nodes only split, to the right, and none is freed
+// before the tree. Each node has a version, odd while the node is being changed:
+//
+// | who    | what                  | how                                                                          |
+// |--------|-----------------------|------------------------------------------------------------------------------|
+// | writer | changes a node        | version odd; fields (each a release store); version even (release)           |
+// | writer | splits a node         | node and parent are odd throughout, so a reader sees both changes or neither |
+// | writer | grows the tree        | publishes the new root before the old one, its child, is split               |
+// | writer | adds at a leaf's end  | slot, then count (release); no new version, since what was there still holds |
+// | reader | reads a node          | version (even); fields (each an acquire load); the same version, else again  |
+// | reader | steps down to a child | reads the child's version before it confirms the parent's                    |
+//
+// A field that was read from a change in progress shows, by its acquire load, the odd version too: the reading is then
+// not confirmed. What is read unconfirmed is still a published entry or node. A reader repeats itself only while the
+// very node it reads is being changed.
+//
+// A leaf's `next` is exact. Its `previous` may lag behind splits of the leaf to its left: whoever follows it goes on to
+// the right until the leaf that it came from is next.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "db/state/memtable_entry.h"
+#include "table/internal_key.h"
+#include "table/iterator.h"
+#include "util/arena.h"
+
+namespace sepal {
+
+class MemTableTree {
+ public:
+  // Nodes lie in `arena`, which outlives the tree.
+  MemTableTree(KeyOrder order, Arena* arena);
+  MemTableTree(const MemTableTree&) = delete;
+  MemTableTree& operator=(const MemTableTree&) = delete;
+
+  // Requires: no other Insert at the same time; no entry with an equal key.
+  void Insert(const MemTableEntry* entry);
+
+  // The first entry at or after `target`, or null.
+  const MemTableEntry* FirstAtOrAfter(InternalKeyView target) const;
+  // An estimate of the part of all entries that is before `target`, from 0 to 1.
+  double FractionBefore(InternalKeyView target) const;
+  std::unique_ptr<InternalIterator> NewIterator() const;
+
+  // Verifies the whole tree and sums up what is in it. Only while nothing is inserted.
+  absl::Status Check(uint64_t* entries, uint64_t* fingerprint) const;
+
+ private:
+  friend class MemTableTreeIterator;
+
+  // A leaf takes 512 bytes, an inner node 1024.
+  static constexpr uint32_t kLeafSlots = 30;
+  static constexpr uint32_t kInnerSlots = 41;
+
+  struct Node {
+    Node(bool is_leaf, uint32_t shared) : skip(shared), leaf(is_leaf) {}
+    std::atomic<uint32_t> version{0};
+    std::atomic<uint32_t> skip;
+    std::atomic<uint32_t> count{0};  // of the slots in use
+    const bool leaf;
+  };
+  template <uint32_t kSlots>
+  struct SlottedNode : Node {
+    using Node::Node;
+    std::array<std::atomic<uint64_t>, kSlots> prefixes = {};
+    std::array<std::atomic<const MemTableEntry*>, kSlots> entries = {};
+    bool full() const { return this->count.load(std::memory_order_relaxed) == kSlots; }
+  };
+  struct Leaf : SlottedNode<kLeafSlots> {
+    explicit Leaf(uint32_t shared) : SlottedNode(true, shared) {}
+    std::atomic<Leaf*> next{nullptr};
+    std::atomic<Leaf*> previous{nullptr};
+  };
+  // The entries are separators: child i holds what is before entry i, child i + 1 what is at or after it.
+  struct Inner : SlottedNode<kInnerSlots> {
+    explicit Inner(uint32_t shared) : SlottedNode(false, shared) {}
+    std::array<std::atomic<Node*>, kInnerSlots + 1> children = {};
+  };
+  // What a node may hold: entries at or after `low` and before `high`. Null is without bound.
+  struct Range {
+    const MemTableEntry* low = nullptr;
+    const MemTableEntry* high = nullptr;
+  };
+  // A leaf as it was at one moment.
+  struct LeafCopy {
+    uint32_t count = 0;
+    const Leaf* next = nullptr;
+    const Leaf* previous = nullptr;
+    std::array<const MemTableEntry*, kLeafSlots> entries;
+  };
+  class Change;  // keeps a node's version odd
+
+  // Both sides.
+  uint64_t PrefixAt(std::string_view user_key, uint32_t skip) const {
+    if (!order_.bytewise() || user_key.size() <= skip) return 0;
+    return BigEndianPrefix(user_key.data() + skip, user_key.size() - skip);
+  }
+  template <bool kOrAt, uint32_t kSlots>
+  uint32_t Rank(const SlottedNode<kSlots>& node, uint32_t count, InternalKeyView target) const;
+
+  // The writer's.
+  template <class AnyNode>
+  AnyNode* NewNode(Range range);
+  uint32_t SharedBytes(Range range) const;
+  template <uint32_t kSlots>
+  void Place(SlottedNode<kSlots>* node, uint32_t slot, const MemTableEntry* entry) const;
+  template <uint32_t kSlots>
+  void Refit(SlottedNode<kSlots>* node, Range range) const;
+  template <uint32_t kSlots>
+  void ShiftRight(SlottedNode<kSlots>* node, uint32_t from) const;
+  void InsertInto(Leaf* leaf, const MemTableEntry* entry);
+  void AppendLeaf(const MemTableEntry* entry);
+  void LinkAfter(Leaf* leaf, Leaf* right);
+  Inner* RootWithRoom();
+  void SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, Range range);
+  void SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t middle, Range range);
+  void AddChild(Inner* parent, uint32_t at, const MemTableEntry* separator, Node* right);
+  Leaf* LeafWithRoom(const MemTableEntry* entry);
+
+  // The readers'.
+  static uint32_t EvenVersion(const Node& node);
+  static bool Unchanged(const Node& node, uint32_t version) {
+    return node.version.load(std::memory_order_acquire) == version;
+  }
+  static void PrefetchNode(const Node* node);
+  const Leaf* FindLeaf(InternalKeyView target, uint32_t* version) const;
+  static bool TryCopy(const Leaf& leaf, uint32_t version, LeafCopy* copy);
+  static void Copy(const Leaf& leaf, LeafCopy* copy);
+  uint32_t CopyLeafOf(InternalKeyView target, const Leaf** leaf, LeafCopy* copy) const;
+
+  struct CheckState;
+  absl::Status CheckNode(const Node& node, Range range, int depth, CheckState* state) const;
+  template <uint32_t kSlots>
+  absl::Status CheckSlots(const SlottedNode<kSlots>& node, Range range) const;
+
+  const KeyOrder order_;
+  Arena* const arena_;
+  std::atomic<Node*> root_;
+  std::atomic<Leaf*> last_leaf_;  // may lag behind by one split
+  const Leaf* first_leaf_;        // the first root: splits go to the right
+};
+
+// How many of the first `count` prefixes are below `prefix`. They ascend, unless the node is being changed.
+template <size_t kSlots>
+uint32_t CountBelow(const std::array<std::atomic<uint64_t>, kSlots>& prefixes, uint32_t from, uint32_t count,
+                    uint64_t prefix) {
+  if (from == count) return count;
+  uint32_t low = from;
+  for (uint32_t n = count - from; n > 1;) {
+    const uint32_t half = n / 2;
+    low = prefixes[low + half - 1].load(std::memory_order_acquire) < prefix ? low + half : low;
+    n -= half;
+  }
+  return low + (prefixes[low].load(std::memory_order_acquire) < prefix ? 1 : 0);
+}
+
+// How many of the first `count` entries are before `target`, or at it where kOrAt.
+template <bool kOrAt, uint32_t kSlots>
+uint32_t MemTableTree::Rank(const SlottedNode<kSlots>& node, uint32_t count, InternalKeyView target) const {
+  const uint64_t prefix = PrefixAt(target.user_key, node.skip.load(std::memory_order_acquire));
+  uint32_t low = CountBelow(node.prefixes, 0, count, prefix);
+  if (low == count || node.prefixes[low].load(std::memory_order_acquire) != prefix) return low;
+  uint32_t high = prefix == UINT64_MAX ? count : CountBelow(node.prefixes, low, count, prefix + 1);
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    const int order = order_.Compare(node.entries[middle].load(std::memory_order_acquire)->key(), target);
+    if (kOrAt ? order <= 0 : order < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace sepal
