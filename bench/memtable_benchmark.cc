@@ -158,5 +158,3 @@ BENCHMARK(Iterate<Decimal, false>)->Arg(500'000)->Arg(2'000'000);
 
 }  // namespace
 }  // namespace sepal
-
-BENCHMARK_MAIN();
