@@ -2,12 +2,13 @@
 //
 // Snapshots cut history into *stripes*: an entry belongs to the oldest snapshot that sees it. Within a stripe only the
 // newest entry of a key can ever be seen. Fed all entries in internal key order, of each key:
-//   - an entry under a newer put or delete of its stripe is dropped;
+//   - an entry under a newer put or delete of its stripe is dropped, except single deletes (below);
 //   - a delete is dropped when `bottommost` and no snapshot divides it from what is older;
 //   - a single delete and the put that it meets next in its stripe go together; one that meets nothing of its key is
-//     dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper;
+//     dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper, and would come
+//     back if a later single delete took that newer entry away;
 //   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it;
-//   - merge, range-delete and blob-reference entries are kept as they are, and hide nothing.
+//   - merge and blob-reference entries that are not hidden are kept and hide nothing; range deletes are kept.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //
@@ -84,6 +85,11 @@ class Retention {
     Fate fate;
   };
   Step Next(InternalKeyView key);
+  // The held single delete and the entry after it.
+  enum class Meeting : uint8_t { kRelease, kDropHeld, kDropBoth };
+  Meeting MeetHeld(bool begins_key, bool same_stripe, ValueKind kind) const;
+  Fate FateOf(InternalKeyView key);
+  Fate Hidden();
   bool FinishHeld();
   void BeginKey(std::string_view user_key);
 

@@ -1,0 +1,38 @@
+#include "db/decide/level_targets.h"
+
+#include <algorithm>
+
+namespace sepal {
+
+namespace {
+
+// a * b^n, at most half of what fits.
+uint64_t Grow(uint64_t a, uint64_t b, int n) {
+  constexpr uint64_t kMost = UINT64_MAX / 2;
+  for (int i = 0; i < n; ++i) {
+    if (a > kMost / b) return kMost;
+    a *= b;
+  }
+  return a;
+}
+
+}  // namespace
+
+int LastLevel(const Version& version) {
+  const int deepest = version.DeepestLevel();
+  if (deepest < 1) return 1;
+  return version.NumRuns(deepest) > 1 ? std::min(deepest + 1, kMaxLevels - 1) : deepest;
+}
+
+uint64_t LevelCapacity(const CompactionPolicy& policy, int level) {
+  const uint64_t fanout = static_cast<uint64_t>(policy.fanout);
+  switch (policy.style) {
+    case CompactionStyle::kLazyLeveling:
+      return Grow(fanout * policy.memtable_bytes, static_cast<uint64_t>(policy.runs_per_level), level);
+    case CompactionStyle::kLeveled:
+      return Grow(4 * policy.memtable_bytes, fanout, level - 1);
+  }
+  return 0;
+}
+
+}  // namespace sepal

@@ -1,0 +1,111 @@
+#include "db/decide/retention.h"
+
+#include <algorithm>
+
+#include "util/check.h"
+
+namespace sepal {
+
+Retention::Retention(RetentionOptions options) : options_(std::move(options)) {
+  SEPAL_CHECK(!options_.snapshots.empty());
+  SEPAL_CHECK(std::is_sorted(options_.snapshots.begin(), options_.snapshots.end()));
+}
+
+size_t Retention::StripeOf(SequenceNumber sequence) const {
+  if (sequence <= options_.snapshots.front()) [[likely]]
+    return 0;
+  const auto it = std::lower_bound(options_.snapshots.begin(), options_.snapshots.end(), sequence);
+  return static_cast<size_t>(it - options_.snapshots.begin());
+}
+
+void Retention::BeginKey(std::string_view user_key) {
+  user_key_.assign(user_key);
+  in_key_ = true;
+  nothing_emitted_of_key_ = true;
+}
+
+Retention::Step Retention::Next(InternalKeyView key) {
+  ++counts_.entries_in;
+  const size_t stripe = StripeOf(key.sequence());
+  const bool begins_key = !in_key_ || !options_.order.Equal(user_key_, key.user_key);
+  const bool same_stripe = !begins_key && stripe == stripe_;
+  bool release_held = false;
+  if (held_ != 0) {
+    switch (MeetHeld(begins_key, same_stripe, key.kind())) {
+      case Meeting::kRelease:
+        release_held = true;
+        break;
+      case Meeting::kDropHeld:
+        held_ = 0;
+        ++counts_.tombstones_dropped;
+        break;
+      case Meeting::kDropBoth:
+        held_ = 0;
+        ++counts_.tombstones_dropped;
+        cover_ = std::max(cover_, Cover::kPair);
+        return {false, false, Fate::kDrop};
+    }
+  }
+  if (!same_stripe) cover_ = Cover::kNone;
+  stripe_ = stripe;
+  return {release_held, begins_key, FateOf(key)};
+}
+
+Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueKind kind) const {
+  if (begins_key) return options_.bottommost ? Meeting::kDropHeld : Meeting::kRelease;
+  if (!same_stripe) return Meeting::kRelease;
+  switch (kind) {
+    case ValueKind::kPut:
+      return Meeting::kDropBoth;
+    case ValueKind::kDelete:
+    case ValueKind::kSingleDelete:
+      return Meeting::kDropHeld;  // what follows says the same
+    case ValueKind::kMerge:
+    case ValueKind::kRangeDelete:
+    case ValueKind::kBlobReference:
+      return Meeting::kRelease;
+  }
+  return Meeting::kRelease;
+}
+
+Retention::Fate Retention::FateOf(InternalKeyView key) {
+  // All that is older is here, and in this stripe.
+  const bool seen_by_all = options_.bottommost && stripe_ == 0;
+  switch (key.kind()) {
+    case ValueKind::kPut:
+      if (cover_ != Cover::kNone) return Hidden();
+      cover_ = Cover::kEntry;
+      if (!seen_by_all || key.sequence() == SequenceNumber(0)) return Fate::kKeep;
+      ++counts_.zeroed;
+      return Fate::kKeepZeroed;
+    case ValueKind::kDelete:
+      if (cover_ == Cover::kEntry) return Hidden();
+      cover_ = Cover::kEntry;
+      if (!seen_by_all) return Fate::kKeep;
+      ++counts_.tombstones_dropped;
+      return Fate::kDrop;
+    case ValueKind::kSingleDelete:
+      return cover_ == Cover::kEntry && seen_by_all ? Hidden() : Fate::kHold;
+    case ValueKind::kMerge:
+    case ValueKind::kBlobReference:
+      return cover_ == Cover::kNone ? Fate::kKeep : Hidden();
+    case ValueKind::kRangeDelete:
+      return Fate::kKeep;
+  }
+  return Fate::kKeep;
+}
+
+Retention::Fate Retention::Hidden() {
+  ++counts_.hidden_dropped;
+  return Fate::kDrop;
+}
+
+bool Retention::FinishHeld() {
+  if (held_ == 0) return false;
+  if (!options_.bottommost) return true;
+  held_ = 0;
+  ++counts_.tombstones_dropped;
+  return false;
+}
+
+}  // namespace sepal
