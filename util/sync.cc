@@ -1,5 +1,7 @@
 #include "util/sync.h"
 
+#include <algorithm>
+
 #include "util/check.h"
 
 namespace sepal {
@@ -41,17 +43,20 @@ void CondVar::Wait(Mutex* mutex) {
   lock.release();
 }
 
+// Beyond it, sums of times would overflow. Waits may end early.
+static constexpr uint64_t kLongestWaitMicros = 3'600'000'000;
+
 void CondVar::WaitFor(Mutex* mutex, uint64_t micros) {
   if (Scheduler* scheduler = Scheduler::Current()) {
     SEPAL_CHECK(internal::held_locks == 1);
     mutex->mutex_.unlock();
     --internal::held_locks;
-    scheduler->Wait(this, scheduler->NowMicros() + micros);
+    scheduler->Wait(this, scheduler->NowMicros() + std::min(micros, kLongestWaitMicros));
     mutex->LockUnderScheduler();
     return;
   }
   std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
-  condition_.wait_for(lock, std::chrono::microseconds(micros));
+  condition_.wait_for(lock, std::chrono::microseconds(std::min(micros, kLongestWaitMicros)));
   lock.release();
 }
 

@@ -1,0 +1,216 @@
+#include "util/simulation.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "util/check.h"
+
+namespace sepal {
+
+struct SimulatedWorld::Actor {
+  enum class State : uint8_t {
+    kReady,         // runs, or can
+    kWaiting,       // until a point on `object`, or the deadline
+    kAwaitingIdle,  // until no other can go on
+    kWithoutWork,   // a worker, until there is work in its queue
+    kFinished,
+  };
+
+  std::string name;
+  State state = State::kReady;
+  const Queue* queue = nullptr;  // A worker's.
+  const void* object = nullptr;
+  uint64_t deadline_micros = UINT64_MAX;
+  CondVar has_baton;
+  std::optional<Thread> thread;
+};
+
+SimulatedWorld::SimulatedWorld(SimulationOptions options)
+    : options_(options), installed_(this), random_(options.seed), now_micros_(options.start_micros) {
+  actors_.push_back(std::make_unique<Actor>());
+  actors_.back()->name = "the first thread";
+  current_ = actors_.back().get();
+  AddActor("the flush worker", [this](Actor* self) { RunWorker(self, Priority::kFlush); });
+  for (int i = 0; i < options_.compaction_workers; ++i) {
+    AddActor(absl::StrFormat("compaction worker %d", i),
+             [this](Actor* self) { RunWorker(self, Priority::kCompaction); });
+  }
+}
+
+SimulatedWorld::~SimulatedWorld() {
+  SEPAL_CHECK(current_ == actors_.front().get());
+  RunUntilIdle();
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kWaiting) StopAtDeadlock();
+  }
+  stopping_ = true;
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kWithoutWork ||
+        (actor.get() != current_ && actor->state == Actor::State::kReady)) {
+      HandOver(actor.get());
+    }
+  }
+  actors_.clear();  // Joins the threads.
+}
+
+SimulatedWorld::Actor* SimulatedWorld::AddActor(std::string name, std::function<void(Actor*)> body) {
+  actors_.push_back(std::make_unique<Actor>());
+  Actor* actor = actors_.back().get();
+  actor->name = std::move(name);
+  actor->thread.emplace([this, actor, body = std::move(body)]() mutable {
+    TakeFirstBaton(actor);
+    {
+      ScopedScheduler scheduler(this);
+      body(actor);
+      body = nullptr;  // What it holds is let go while this thread has the baton.
+    }
+    Finish(actor);
+  });
+  return actor;
+}
+
+void SimulatedWorld::Spawn(std::function<void()> body) {
+  AddActor(absl::StrFormat("thread %d", actors_.size()), [body = std::move(body)](Actor*) { body(); });
+  SchedulePoint(this);
+}
+
+void SimulatedWorld::RunWorker(Actor* self, Priority priority) {
+  Queue& queue = QueueOf(priority);
+  self->queue = &queue;
+  while (true) {
+    while (!queue.empty()) {
+      std::function<void()> work = std::move(queue.front());
+      queue.pop_front();
+      work();
+      work = nullptr;
+      SchedulePoint(this);
+    }
+    if (stopping_) return;
+    self->state = Actor::State::kWithoutWork;
+    HandOver(PickNext());
+    self->state = Actor::State::kReady;
+  }
+}
+
+void SimulatedWorld::RunUntilIdle() {
+  SEPAL_CHECK(current_ == actors_.front().get() && internal::held_locks == 0);
+  current_->state = Actor::State::kAwaitingIdle;
+  HandOver(PickNext());
+  current_->state = Actor::State::kReady;
+}
+
+void SimulatedWorld::Schedule(Priority priority, std::function<void()> work) {
+  SEPAL_CHECK(Scheduler::Current() == this);
+  QueueOf(priority).push_back(std::move(work));
+  SchedulePoint(this);
+}
+
+void SimulatedWorld::Point(const void* object, int held_locks) {
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kWaiting && actor->object == object) actor->state = Actor::State::kReady;
+  }
+  if (held_locks == 0 && random_.OneIn(options_.switch_one_in)) HandOver(PickNext());
+}
+
+void SimulatedWorld::Wait(const void* object, uint64_t deadline_micros) {
+  Actor* self = current_;
+  self->state = Actor::State::kWaiting;
+  self->object = object;
+  self->deadline_micros = deadline_micros;
+  HandOver(PickNext());
+  self->state = Actor::State::kReady;
+}
+
+void SimulatedWorld::SleepMicros(uint64_t micros) {
+  SEPAL_CHECK(Scheduler::Current() == this);
+  const uint64_t deadline = now_micros_ + micros;
+  // An object of its own, at which there is no point: only time ends the wait.
+  const char sleeping = 0;
+  while (now_micros_ < deadline) Wait(&sleeping, deadline);
+}
+
+// Of the workers without work, one for each queue: which of several takes the work is all the same.
+std::vector<SimulatedWorld::Actor*> SimulatedWorld::Candidates() const {
+  std::vector<Actor*> candidates;
+  std::vector<const Queue*> offered;
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kReady) {
+      candidates.push_back(actor.get());
+    } else if (actor->state == Actor::State::kWithoutWork && !actor->queue->empty() &&
+               std::find(offered.begin(), offered.end(), actor->queue) == offered.end()) {
+      offered.push_back(actor->queue);
+      candidates.push_back(actor.get());
+    }
+  }
+  return candidates;
+}
+
+SimulatedWorld::Actor* SimulatedWorld::PickNext() {
+  WakeExpired();
+  std::vector<Actor*> candidates = Candidates();
+  if (candidates.empty() && EarliestDeadline() != UINT64_MAX) {
+    now_micros_ = EarliestDeadline();
+    WakeExpired();
+    candidates = Candidates();
+  }
+  if (!candidates.empty()) return candidates[random_.Uniform(candidates.size())];
+  Actor* first = actors_.front().get();
+  if (first->state != Actor::State::kAwaitingIdle) StopAtDeadlock();
+  return first;
+}
+
+void SimulatedWorld::WakeExpired() {
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kWaiting && actor->deadline_micros <= now_micros_) {
+      actor->state = Actor::State::kReady;
+    }
+  }
+}
+
+uint64_t SimulatedWorld::EarliestDeadline() const {
+  uint64_t earliest = UINT64_MAX;
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kWaiting) earliest = std::min(earliest, actor->deadline_micros);
+  }
+  return earliest;
+}
+
+void SimulatedWorld::StopAtDeadlock() const {
+  for (const auto& actor : actors_) {
+    if (actor->state != Actor::State::kWaiting) continue;
+    std::fprintf(stderr, "simulation with seed %llu: %s waits on %p\n", static_cast<unsigned long long>(options_.seed),
+                 actor->name.c_str(), actor->object);
+  }
+  CheckFailed(__FILE__, __LINE__, "no deadlock: every simulated thread waits, and no deadline will wake one");
+}
+
+void SimulatedWorld::TakeFirstBaton(Actor* self) {
+  MutexLock lock(&baton_);
+  while (current_ != self) self->has_baton.Wait(&baton_);
+}
+
+// With the scheduler off: the baton's own mutex is the real thing.
+void SimulatedWorld::HandOver(Actor* next) {
+  Actor* self = current_;
+  if (self == next) return;
+  ++switches_;
+  ScopedScheduler real(nullptr);
+  MutexLock lock(&baton_);
+  current_ = next;
+  next->has_baton.NotifyOne();
+  while (current_ != self) self->has_baton.Wait(&baton_);
+}
+
+void SimulatedWorld::Finish(Actor* self) {
+  self->state = Actor::State::kFinished;
+  Actor* next = stopping_ ? actors_.front().get() : PickNext();
+  ++switches_;
+  MutexLock lock(&baton_);
+  current_ = next;
+  next->has_baton.NotifyOne();
+}
+
+}  // namespace sepal

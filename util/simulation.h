@@ -1,0 +1,103 @@
+// A world of simulated threads: executor, scheduler and clock in one, deterministic from a seed.
+//
+// Exactly one simulated thread runs at any time: the one that holds the baton. At every scheduling point (util/sync.h)
+// the seed decides whether it goes on or hands the baton to another; a wait always hands it on. Each simulated thread
+// has an operating-system thread for its stack and its thread-local state, so that any of them can be left in the
+// middle of a call; but none runs unless it has the baton, so the order of all that happens depends on the seed alone.
+//
+// Simulated threads: the one that makes the world, one flush worker, the compaction workers, and those of `Spawn`. No
+// other thread may use the world, and code inside it may start no `Thread` of its own.
+//
+// Time is virtual: it passes when a thread asks for it (1 us a call) and, when every thread waits, it jumps to the
+// earliest deadline. If there is none, that is a deadlock, and the process stops with a list of who waits.
+//
+// What the threads use must outlive the world. A switch costs a few microseconds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sepal/env.h"
+#include "util/random.h"
+#include "util/sync.h"
+
+namespace sepal {
+
+struct SimulationOptions {
+  uint64_t seed = 1;
+  int compaction_workers = 2;
+  // At a point where the thread holds no lock, it hands over once in so many.
+  uint32_t switch_one_in = 8;
+  uint64_t start_micros = 1'700'000'000'000'000;
+};
+
+class SimulatedWorld final : public Executor, public Scheduler, public Clock {
+ public:
+  // The calling thread becomes the first simulated thread; it must be the one that destroys the world.
+  explicit SimulatedWorld(SimulationOptions options);
+  explicit SimulatedWorld(uint64_t seed) : SimulatedWorld(SimulationOptions{.seed = seed}) {}
+  // Runs everything to its end. A thread that then still waits is a deadlock.
+  ~SimulatedWorld() override;
+  SimulatedWorld(const SimulatedWorld&) = delete;
+  SimulatedWorld& operator=(const SimulatedWorld&) = delete;
+
+  // Starts another simulated thread.
+  void Spawn(std::function<void()> body);
+  // Lets the others run, and time pass, until each has finished, is without work, or waits for what only the caller
+  // (the world's first thread) can bring about.
+  void RunUntilIdle();
+  // How often the baton went from one thread to another.
+  uint64_t switches() const { return switches_; }
+
+  // Executor.
+  void Schedule(Priority priority, std::function<void()> work) override;
+  int CompactionConcurrency() const override { return options_.compaction_workers; }
+
+  // Scheduler.
+  void Point(const void* object, int held_locks) override;
+  void Wait(const void* object, uint64_t deadline_micros) override;
+  uint64_t NowMicros() override { return now_micros_; }
+
+  // Clock. Both times are one.
+  uint64_t MonotonicMicros() override { return ++now_micros_; }
+  uint64_t UnixMicros() override { return MonotonicMicros(); }
+  void SleepMicros(uint64_t micros) override;
+
+ private:
+  struct Actor;
+  using Queue = std::deque<std::function<void()>>;
+
+  Actor* AddActor(std::string name, std::function<void(Actor*)> body);
+  void RunWorker(Actor* self, Priority priority);
+  void TakeFirstBaton(Actor* self);
+  void HandOver(Actor* next);
+  void Finish(Actor* self);
+  std::vector<Actor*> Candidates() const;
+  Actor* PickNext();
+  void WakeExpired();
+  uint64_t EarliestDeadline() const;
+  [[noreturn]] void StopAtDeadlock() const;
+  Queue& QueueOf(Priority priority) { return queues_[static_cast<size_t>(priority)]; }
+
+  const SimulationOptions options_;
+  const ScopedScheduler installed_;
+
+  // The baton: `current_` changes with the mutex held, and is read without it by the thread that it names.
+  Mutex baton_;
+  Actor* current_ = nullptr;
+
+  // Everything below belongs to the holder of the baton.
+  std::vector<std::unique_ptr<Actor>> actors_;  // In the order in which they were made; the first is the maker.
+  std::array<Queue, 2> queues_;
+  Random random_;
+  uint64_t now_micros_;
+  uint64_t switches_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace sepal
