@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(WorldKind{"Posix", []() -> std::unique_ptr<World> { return std::make_unique<PosixWorld>(); }},
                     WorldKind{"Memory", []() -> std::unique_ptr<World> { return std::make_unique<MemoryWorld>(); }},
                     WorldKind{"Fault", []() -> std::unique_ptr<World> { return std::make_unique<FaultWorld>(); }}),
-    [](const testing::TestParamInfo<WorldKind>& info) { return info.param.name; });
+    [](const testing::TestParamInfo<WorldKind>& each) { return each.param.name; });
 
 TEST_P(FileSystemConformanceTest, OpeningAMissingDirectoryWithoutCreateIsNotFoundAndMakesNothing) {
   ExpectError(fs()->OpenDirectory(Path("no"), false).status(), absl::StatusCode::kNotFound, Path("no"));
