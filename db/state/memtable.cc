@@ -13,8 +13,9 @@
 namespace sepal {
 namespace {
 
-// Sizes the hash index: entries of small keys and values take about this much of the memory that is foreseen.
-constexpr size_t kTypicalEntryBytes = 128;
+// Sizes the hash index: a bucket for every 100 to 200 bytes of memory that are foreseen, which is about what an entry
+// of small key and value takes.
+constexpr size_t kBytesPerBucket = 100;
 
 // Counted by the one writer, read by anybody.
 class Counter {
@@ -36,7 +37,7 @@ struct MemTable::Impl {
         budget(memory_budget),
         arena(budget, MemoryPart::kMemtables),
         tree(order, &arena) {
-    if (order.hashable()) index.emplace(expected_bytes / kTypicalEntryBytes);
+    if (order.hashable()) index.emplace(expected_bytes / kBytesPerBucket);
     if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, fixed_bytes());
   }
   ~Impl() {
@@ -76,8 +77,8 @@ void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view use
 
   char* const memory = m.arena.AllocateAligned(MemTableEntry::Bytes(user_key, value), MemTableEntry::kAlignment);
   MemTableEntry* const entry = MemTableEntry::Make(memory, PackTrailer(sequence, kind), user_key, value, short_hash);
-  if (m.index.has_value()) m.index->Insert(entry);
   m.tree.Insert(entry);
+  if (m.index.has_value()) m.index->Insert(entry);  // by now its bucket has been fetched
 
   if (entries == 0) m.first_sequence.Set(sequence.value());
   m.last_sequence.Set(sequence.value());

@@ -20,8 +20,8 @@ std::atomic<uint64_t>* AllocateBuckets(size_t count) {
 
 }  // namespace
 
-MemTableIndex::MemTableIndex(size_t expected_entries)
-    : bucket_count_(std::bit_ceil(std::clamp<size_t>(expected_entries, 16, size_t{1} << 28))),
+MemTableIndex::MemTableIndex(size_t most_buckets)
+    : bucket_count_(std::bit_floor(std::clamp<size_t>(most_buckets, 16, size_t{1} << 28))),
       shift_(32 - std::countr_zero(bucket_count_)),
       buckets_(AllocateBuckets(bucket_count_)) {}
 
@@ -38,7 +38,9 @@ void MemTableIndex::Insert(MemTableEntry* entry) {
 const MemTableEntry* MemTableIndex::Find(std::string_view user_key, uint32_t hash, SequenceNumber visible) const {
   const uint64_t bucket = buckets_[hash >> shift_].load(std::memory_order_acquire);
   if ((bucket & FilterBit(hash)) == 0) return nullptr;
-  for (const MemTableEntry* entry = Newest(bucket); entry != nullptr; entry = entry->older()) {
+  const MemTableEntry* entry = Newest(bucket);
+  entry->PrefetchRest();
+  for (; entry != nullptr; entry = entry->older()) {
     if (entry->hash() == hash && TrailerSequence(entry->trailer()) <= visible && entry->user_key() == user_key) {
       return entry;
     }

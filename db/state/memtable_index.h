@@ -23,7 +23,8 @@ namespace sepal {
 
 class MemTableIndex {
  public:
-  explicit MemTableIndex(size_t expected_entries);
+  // Has the next lower power of two of buckets, within bounds.
+  explicit MemTableIndex(size_t most_buckets);
 
   // What the index keeps of a key's 64-bit hash.
   static uint32_t ShortHash(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
@@ -49,7 +50,7 @@ class MemTableIndex {
   }
   static uint64_t FilterBit(uint32_t hash) { return uint64_t{1} << (48 + (hash & 15)); }
 
-  const size_t bucket_count_;  // a power of two, 2 at least
+  const size_t bucket_count_;  // a power of two, above 1
   const int shift_;            // leaves the hash's highest bits as the bucket's number
   const std::unique_ptr<Bucket[], Free> buckets_;
 };

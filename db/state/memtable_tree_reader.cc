@@ -17,12 +17,6 @@ uint32_t MemTableTree::EvenVersion(const Node& node) {
   }
 }
 
-// The header and the prefixes; the entries are looked at only in the end, and in one place.
-void MemTableTree::PrefetchNode(const Node* node) {
-  const char* const line = reinterpret_cast<const char*>(node);
-  for (size_t i = 0; i < 5; ++i) __builtin_prefetch(line + 64 * i);
-}
-
 // The leaf whose range holds `target`, and a version at which it did.
 const MemTableTree::Leaf* MemTableTree::FindLeaf(InternalKeyView target, uint32_t* version) const {
   while (true) {
