@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "db/state/version.h"
 
 namespace sepal {
@@ -56,13 +57,18 @@ struct CompactionPlan {
   int InputLevel() const { return inputs.empty() ? 0 : inputs.front().level; }
 };
 
+// Verifies that the plan may be carried out on `version`: its inputs are there, the hull is theirs, the output's run
+// stays disjoint, and no entry passes an older one of its key. Internal error naming what is wrong.
+absl::Status CheckPlan(const Version& version, const CompactionPlan& plan);
+
 // "merge L0[9:12][8:11] + L1[5:3,4] -> L1 run 5, bottommost: level 0 has 4 runs"
 std::string ToString(const CompactionPlan& plan);
 
-// User keys that cut the inputs into at most `max_parts` parts of about equal bytes (by table boundaries): part i
-// covers the keys in [boundary i-1, boundary i). Fewer than max_parts - 1 keys, down to none, where the tables offer no
-// more, or parts would fall below `min_part_bytes`.
+// User keys that cut the inputs into at most `max_parts` parts of about equal bytes: part i covers the keys in
+// [boundary i - 1, boundary i). Cuts are made at smallest and largest keys of tables, and at `inner_keys`: any keys
+// inside the inputs, as the tables' indexes give them (level 0's tables all span everything). Fewer keys than max_parts
+// - 1, down to none, where these offer no more, or parts would fall below `min_part_bytes`.
 std::vector<std::string> SubcompactionBoundaries(const CompactionPlan& plan, KeyOrder order, int max_parts,
-                                                 uint64_t min_part_bytes);
+                                                 uint64_t min_part_bytes, std::span<const std::string> inner_keys = {});
 
 }  // namespace sepal

@@ -5,11 +5,12 @@
 // runs_per_level^L. The last level is the deepest level with data (1 at least); when it outgrows
 //     Capacity(L) = fanout * memtable_bytes * runs_per_level^L          (fanout full batches)
 // it is moved down whole, which rewrites nothing, and the level that it leaves becomes one of the upper ones.
-// Expected write amplification, the flush included, for a tree whose last level is L: 1 (flush) + (L - 1) (upper
-// levels)
-// + 1 + s, where s is the last level's size in batches, between fanout / runs_per_level and fanout. With the defaults
-// that is 4.5 to 12 at L = 1 and 2, 5.5 to 13 at L = 3; overwritten data makes it less. Runs that a read meets:
-// runs_per_level * L + 1 at most, while compaction keeps up.
+// Expected write amplification of fresh data, for a tree whose last level is L: 1 (flush) + (L - 1) (upper levels) + 1
+// + s, where s is the last level's size in batches, between fanout / runs_per_level just after a move and fanout just
+// before the next: with the defaults 4.5 to 12 at L = 1, 5.5 to 13 at L = 2; where old data is overwritten, s is what
+// stays. Space above the live data: at most the upper levels, 4/3 of a batch. Runs that a read meets: runs_per_level *
+// L
+// + 1 at most, while compaction keeps up.
 //
 // Leveled. Level 0 is merged into level 1 when it has `runs_per_level` runs; level i >= 1 is one run and has the target
 //     Target(i) = 4 * memtable_bytes * fanout^(i - 1)

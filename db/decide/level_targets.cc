@@ -35,4 +35,8 @@ uint64_t LevelCapacity(const CompactionPolicy& policy, int level) {
   return 0;
 }
 
+uint64_t MaxOverlapBytes(const CompactionPolicy& policy) {
+  return Grow(policy.max_table_bytes, static_cast<uint64_t>(policy.fanout), 1);
+}
+
 }  // namespace sepal

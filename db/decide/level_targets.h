@@ -16,4 +16,7 @@ int LastLevel(const Version& version);
 // Leveled: its target. Saturates.
 uint64_t LevelCapacity(const CompactionPolicy& policy, int level);
 
+// Of the next level, that one table should overlap.
+uint64_t MaxOverlapBytes(const CompactionPolicy& policy);
+
 }  // namespace sepal

@@ -1,6 +1,15 @@
 #include "db/decide/output_splitter.h"
 
+#include "db/decide/level_targets.h"
+
 namespace sepal {
+
+OutputSplitterOptions MakeSplitterOptions(const CompactionPlan& plan, const CompactionPolicy& policy, KeyOrder order) {
+  return {.order = order,
+          .max_table_bytes = policy.max_table_bytes,
+          .max_overlap_bytes = MaxOverlapBytes(policy),
+          .grandparents = plan.grandparents};
+}
 
 bool OutputSplitter::BeginsTable(std::string_view user_key, bool first_of_key, uint64_t table_bytes) {
   bool passed_boundary = false;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "db/decide/compaction_plan.h"
+#include "db/decide/compaction_policy.h"
 #include "table/internal_key.h"
 
 namespace sepal {
@@ -24,6 +25,8 @@ struct OutputSplitterOptions {
   // In key order.
   std::vector<Grandparent> grandparents = {};
 };
+
+OutputSplitterOptions MakeSplitterOptions(const CompactionPlan& plan, const CompactionPolicy& policy, KeyOrder order);
 
 class OutputSplitter {
  public:

@@ -1,0 +1,88 @@
+#include "db/decide/compaction_picker.h"
+
+#include <algorithm>
+
+#include "db/decide/level_targets.h"
+#include "db/decide/plan_draft.h"
+
+namespace sepal {
+
+CompactionPlan PickCompaction(const PickerInput& input) {
+  const BusyTables busy(input);
+  switch (input.policy.style) {
+    case CompactionStyle::kLazyLeveling:
+      return PickLazyLeveling(input, busy);
+    case CompactionStyle::kLeveled:
+      return PickLeveled(input, busy);
+  }
+  return {};
+}
+
+double CompactionScore(const Version& version, const CompactionPolicy& policy, int level) {
+  const double runs = static_cast<double>(version.NumRuns(level)) / policy.runs_per_level;
+  if (level == 0) return runs;
+  const double fill = static_cast<double>(version.Bytes(level)) / static_cast<double>(LevelCapacity(policy, level));
+  switch (policy.style) {
+    case CompactionStyle::kLazyLeveling:
+      return level < LastLevel(version) ? runs : fill;
+    case CompactionStyle::kLeveled:
+      return version.NumRuns(level) > 1 ? std::max(1.0, fill) : fill;
+  }
+  return 0;
+}
+
+namespace {
+
+uint64_t LazyDebt(const Version& version, const CompactionPolicy& policy) {
+  const int last = LastLevel(version);
+  uint64_t debt = 0;
+  uint64_t arriving = 0;  // from the level above, as one run
+  for (int level = 0; level < last; ++level) {
+    const int runs = version.NumRuns(level) + (arriving > 0 ? 1 : 0);
+    if (runs < policy.runs_per_level) {
+      arriving = 0;
+      continue;
+    }
+    arriving += version.Bytes(level);
+    debt += arriving;
+    if (level + 1 == last) debt += version.Bytes(last);
+  }
+  return debt;
+}
+
+uint64_t LeveledDebt(const Version& version, const CompactionPolicy& policy) {
+  uint64_t debt = 0;
+  uint64_t arriving = 0;
+  if (version.NumRuns(0) >= policy.runs_per_level) {
+    arriving = version.Bytes(0);
+    debt = arriving + version.Bytes(1);
+  }
+  for (int level = 1; level + 1 < kMaxLevels; ++level) {
+    const uint64_t bytes = version.Bytes(level) + arriving;
+    const uint64_t target = version.NumRuns(level) > 1 ? 0 : LevelCapacity(policy, level);
+    if (bytes <= target) {
+      arriving = 0;
+      continue;
+    }
+    arriving = bytes - target;
+    // Each byte is written once and rewrites what it overlaps below.
+    const double overlap = std::min(static_cast<double>(policy.fanout),
+                                    static_cast<double>(version.Bytes(level + 1)) / static_cast<double>(bytes));
+    debt += arriving + static_cast<uint64_t>(overlap * static_cast<double>(arriving));
+  }
+  return debt;
+}
+
+}  // namespace
+
+uint64_t CompactionDebtBytes(const Version& version, const CompactionPolicy& policy) {
+  switch (policy.style) {
+    case CompactionStyle::kLazyLeveling:
+      return LazyDebt(version, policy);
+    case CompactionStyle::kLeveled:
+      return LeveledDebt(version, policy);
+  }
+  return 0;
+}
+
+}  // namespace sepal

@@ -1,0 +1,181 @@
+#include "db/decide/compaction_plan.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_format.h"
+#include "util/status.h"
+
+namespace sepal {
+
+uint64_t CompactionPlan::InputBytes() const {
+  uint64_t bytes = 0;
+  for (const CompactionInput& in : inputs) {
+    for (const TableRef& table : in.tables) bytes += table->metadata().size_bytes;
+  }
+  return bytes;
+}
+
+uint64_t CompactionPlan::InputEntries() const {
+  uint64_t entries = 0;
+  for (const CompactionInput& in : inputs) {
+    for (const TableRef& table : in.tables) entries += table->metadata().entries;
+  }
+  return entries;
+}
+
+int CompactionPlan::InputTables() const {
+  size_t n = 0;
+  for (const CompactionInput& in : inputs) n += in.tables.size();
+  return static_cast<int>(n);
+}
+
+std::string ToString(const CompactionPlan& plan) {
+  std::string text;
+  switch (plan.kind) {
+    case CompactionPlan::Kind::kNothing:
+      return "nothing";
+    case CompactionPlan::Kind::kMove:
+      text = "move";
+      break;
+    case CompactionPlan::Kind::kMerge:
+      text = "merge";
+      break;
+  }
+  for (const CompactionInput& in : plan.inputs) {
+    absl::StrAppendFormat(&text, " L%d[%d:", in.level, in.run.value());
+    for (size_t i = 0; i < in.tables.size(); ++i) {
+      absl::StrAppendFormat(&text, i == 0 ? "%d" : ",%d", in.tables[i]->number().value());
+    }
+    text += ']';
+  }
+  absl::StrAppendFormat(&text, " -> L%d ", plan.output_level);
+  text += plan.output_run.has_value() ? absl::StrFormat("run %d", plan.output_run->value()) : "new run";
+  if (plan.bottommost) text += ", bottommost";
+  return text + ": " + plan.reason;
+}
+
+namespace {
+
+absl::Status Bad(const CompactionPlan& plan, std::string_view what) {
+  return absl::InternalError(absl::StrFormat("plan (%s): %s", ToString(plan), what));
+}
+
+// Where an entry lies on the way of a read: smaller is newer.
+struct Age {
+  int level;
+  RunNumber run;
+  bool NewerThan(const Age& other) const { return level != other.level ? level < other.level : run > other.run; }
+};
+
+// No table outside may lie between an input and the output, by age, and share keys with that input.
+absl::Status CheckAges(const Version& version, const CompactionPlan& plan,
+                       const absl::flat_hash_set<FileNumber>& held) {
+  const RunNumber fresh(UINT64_MAX);
+  const Age output{plan.output_level, plan.output_run.value_or(fresh)};
+  for (const CompactionInput& in : plan.inputs) {
+    const Age age{in.level, in.run};
+    for (const LevelRun& r : version.runs()) {
+      const Age other{r.level, r.run->number()};
+      const bool passed_down = age.NewerThan(other) && other.NewerThan(output);
+      const bool passed_up = output.NewerThan(other) && other.NewerThan(age);
+      if (!passed_down && !passed_up) continue;
+      for (const TableRef& table : in.tables) {
+        const TableMetadata& m = table->metadata();
+        for (const TableRef& passed : r.run->Overlapping({m.smallest.user_key, m.largest.user_key})) {
+          if (held.contains(passed->number())) continue;
+          return Bad(plan, absl::StrFormat("table %d would pass table %d", m.number.value(), passed->number().value()));
+        }
+      }
+    }
+  }
+  // The output stays disjoint from what else is in its run.
+  if (!plan.output_run.has_value()) return absl::OkStatus();
+  const Run* run = version.FindRun(plan.output_level, *plan.output_run);
+  if (run == nullptr) return Bad(plan, "no such output run");
+  for (const TableRef& table : run->Overlapping({plan.smallest_user_key, plan.largest_user_key})) {
+    if (!held.contains(table->number())) {
+      return Bad(plan, absl::StrFormat("the output would overlap table %d", table->number().value()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckPlan(const Version& version, const CompactionPlan& plan) {
+  if (plan.nothing()) return absl::OkStatus();
+  if (plan.inputs.empty()) return Bad(plan, "no inputs");
+  if (plan.output_level < 0 || plan.output_level >= kMaxLevels) return Bad(plan, "no such output level");
+  const KeyOrder order = version.order();
+  absl::flat_hash_set<FileNumber> held;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const CompactionInput& in = plan.inputs[i];
+    if (in.level > plan.output_level) return Bad(plan, "input below the output");
+    if (i > 0) {
+      const CompactionInput& newer = plan.inputs[i - 1];
+      if (!Age{newer.level, newer.run}.NewerThan({in.level, in.run})) return Bad(plan, "inputs not newest first");
+    }
+    const Run* run = version.FindRun(in.level, in.run);
+    if (run == nullptr || in.tables.empty()) return Bad(plan, "an input run that is not there");
+    for (const TableRef& table : in.tables) {
+      const TableMetadata& m = table->metadata();
+      const size_t at = run->FindIndex(m.smallest.user_key);
+      if (at >= run->tables().size() || run->tables()[at] != table) return Bad(plan, "an input that is not there");
+      if (order.Less(m.smallest.user_key, plan.smallest_user_key) ||
+          order.Less(plan.largest_user_key, m.largest.user_key)) {
+        return Bad(plan, "an input outside the hull");
+      }
+      held.insert(m.number);
+    }
+  }
+  return CheckAges(version, plan, held);
+}
+
+std::vector<std::string> SubcompactionBoundaries(const CompactionPlan& plan, KeyOrder order, int max_parts,
+                                                 uint64_t min_part_bytes, std::span<const std::string> inner_keys) {
+  const uint64_t parts = std::min<uint64_t>(static_cast<uint64_t>(std::max(1, max_parts)),
+                                            plan.InputBytes() / std::max<uint64_t>(1, min_part_bytes));
+  if (parts < 2) return {};
+  // Keys at which a cut is possible.
+  std::vector<std::string_view> keys(inner_keys.begin(), inner_keys.end());
+  for (const CompactionInput& in : plan.inputs) {
+    for (const TableRef& table : in.tables) {
+      keys.push_back(table->metadata().smallest.user_key);
+      keys.push_back(table->metadata().largest.user_key);
+    }
+  }
+  const auto less = [&order](std::string_view a, std::string_view b) { return order.Less(a, b); };
+  std::sort(keys.begin(), keys.end(), less);
+  const auto equal = [&order](std::string_view a, std::string_view b) { return order.Equal(a, b); };
+  keys.erase(std::unique(keys.begin(), keys.end(), equal), keys.end());
+  // What lies between keys[i] and keys[i + 1], each table's bytes being spread evenly over what it covers.
+  std::vector<double> change(keys.size() + 1);
+  for (const CompactionInput& in : plan.inputs) {
+    for (const TableRef& table : in.tables) {
+      const TableMetadata& m = table->metadata();
+      const auto at = [&](const std::string& key) {
+        return static_cast<size_t>(std::lower_bound(keys.begin(), keys.end(), key, less) - keys.begin());
+      };
+      const size_t first = at(m.smallest.user_key);
+      const size_t end = std::max(at(m.largest.user_key), first + 1);
+      const double each = static_cast<double>(m.size_bytes) / static_cast<double>(end - first);
+      change[first] += each;
+      change[end] -= each;
+    }
+  }
+  std::vector<std::string> boundaries;
+  const double part_bytes = static_cast<double>(plan.InputBytes()) / static_cast<double>(parts);
+  double density = 0;
+  double passed = 0;
+  // Not at the last key: what follows it would be next to nothing.
+  for (size_t i = 0; i + 2 < keys.size() && boundaries.size() + 1 < parts; ++i) {
+    density += change[i];
+    passed += density;
+    if (passed < part_bytes * static_cast<double>(boundaries.size() + 1) * 0.999) continue;
+    boundaries.emplace_back(keys[i + 1]);
+  }
+  return boundaries;
+}
+
+}  // namespace sepal

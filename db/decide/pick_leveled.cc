@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_format.h"
+#include "db/decide/level_targets.h"
+#include "db/decide/plan_draft.h"
+
+namespace sepal {
+
+namespace {
+
+// All runs of `level` into the next level's only run: level 0, and levels that another style left with several runs.
+std::optional<CompactionPlan> MergeAllRuns(const PickerInput& input, const BusyTables& busy, int level) {
+  const Version& version = *input.version;
+  if (version.NumRuns(level + 1) > 1) return std::nullopt;  // first that one becomes one run
+  PlanDraft draft(input, level + 1);
+  draft.AddRuns(level, version.level(level));
+  draft.JoinOutputRun();
+  if (draft.Blocked(busy)) return std::nullopt;
+  return std::move(draft).Finish(absl::StrFormat("level %d has %d runs", level, version.NumRuns(level)), true);
+}
+
+// One table of `level`, with what it overlaps below.
+std::optional<PlanDraft> OneTable(const PickerInput& input, const BusyTables& busy, int level, const TableRef& table) {
+  const Version& version = *input.version;
+  if (busy.Has(*table) || version.NumRuns(level) != 1 || version.NumRuns(level + 1) > 1) return std::nullopt;
+  PlanDraft draft(input, level + 1);
+  draft.Add(level, *version.level(level).front(), {&table, 1});
+  draft.JoinOutputRun();
+  if (draft.Blocked(busy)) return std::nullopt;
+  return draft;
+}
+
+// Takes the table that rewrites least below, for its own size; of equals the first.
+std::optional<CompactionPlan> MergeBestTable(const PickerInput& input, const BusyTables& busy, int level) {
+  const Version& version = *input.version;
+  std::optional<PlanDraft> best;
+  double least = 0;
+  for (const TableRef& table : version.level(level).front()->tables()) {
+    std::optional<PlanDraft> draft = OneTable(input, busy, level, table);
+    if (!draft.has_value()) continue;
+    const double own = static_cast<double>(table->metadata().size_bytes);
+    const double overlap = static_cast<double>(draft->inputs().InputBytes()) / own;
+    if (best.has_value() && overlap >= least) continue;
+    least = overlap;
+    best.emplace(std::move(*draft));
+  }
+  if (!best.has_value()) return std::nullopt;
+  return std::move(*best).Finish(CapacityReason(level, version.Bytes(level), LevelCapacity(input.policy, level)), true);
+}
+
+std::optional<CompactionPlan> PickLevel(const PickerInput& input, const BusyTables& busy, int level) {
+  if (level == 0 || input.version->NumRuns(level) > 1) return MergeAllRuns(input, busy, level);
+  return MergeBestTable(input, busy, level);
+}
+
+std::optional<CompactionPlan> MergeDenseTable(const PickerInput& input, const BusyTables& busy) {
+  const Version& version = *input.version;
+  for (int level = 1; level < version.DeepestLevel(); ++level) {
+    if (version.NumRuns(level) != 1) continue;
+    for (const TableRef& table : version.level(level).front()->tables()) {
+      const TableMetadata& m = table->metadata();
+      if (!IsDense(input.policy, m.tombstones, m.entries)) continue;
+      std::optional<PlanDraft> draft = OneTable(input, busy, level, table);
+      // Not if it would rewrite many times as many live entries.
+      if (!draft.has_value() || !IsDense(input.policy, draft->Tombstones(), draft->Entries())) continue;
+      return std::move(*draft).Finish(
+          DenseReason(absl::StrFormat("table %d", m.number.value()), m.tombstones, m.entries), true);
+    }
+  }
+  return std::nullopt;
+}
+
+bool IsDue(const PickerInput& input, int level) {
+  const Version& version = *input.version;
+  if (level == 0) return version.NumRuns(0) >= input.policy.runs_per_level;
+  return version.NumRuns(level) > 1 || version.Bytes(level) > LevelCapacity(input.policy, level);
+}
+
+}  // namespace
+
+CompactionPlan PickLeveled(const PickerInput& input, const BusyTables& busy) {
+  std::vector<std::pair<double, int>> due;
+  for (int level = 0; level + 1 < kMaxLevels; ++level) {
+    if (IsDue(input, level)) due.emplace_back(CompactionScore(*input.version, input.policy, level), level);
+  }
+  // The fullest first; of equals the upper one.
+  std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [score, level] : due) {
+    if (auto plan = PickLevel(input, busy, level)) return *std::move(plan);
+  }
+  if (auto plan = MergeDenseTable(input, busy)) return *std::move(plan);
+  return RewriteDenseTable(input, busy);
+}
+
+}  // namespace sepal

@@ -1,0 +1,152 @@
+#include "db/decide/plan_draft.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "db/decide/level_targets.h"
+
+namespace sepal {
+
+namespace {
+
+bool RangesMeet(const KeyOrder& order, std::string_view a_smallest, std::string_view a_largest,
+                std::string_view b_smallest, std::string_view b_largest) {
+  return !order.Less(a_largest, b_smallest) && !order.Less(b_largest, a_smallest);
+}
+
+}  // namespace
+
+BusyTables::BusyTables(const PickerInput& input) : order_(input.version->order()), running_(input.running) {
+  for (const CompactionPlan* plan : running_) {
+    for (const CompactionInput& in : plan->inputs) {
+      for (const TableRef& table : in.tables) tables_.insert(table->number());
+    }
+  }
+}
+
+bool BusyTables::HasAny(std::span<const TableRef> tables) const {
+  if (tables_.empty()) return false;
+  return std::any_of(tables.begin(), tables.end(), [this](const TableRef& table) { return Has(*table); });
+}
+
+bool BusyTables::HasAny(const std::vector<RunRef>& runs) const {
+  return std::any_of(runs.begin(), runs.end(), [this](const RunRef& run) { return HasAny(*run); });
+}
+
+bool BusyTables::Writes(int level, std::string_view smallest, std::string_view largest) const {
+  return std::any_of(running_.begin(), running_.end(), [&](const CompactionPlan* plan) {
+    return plan->output_level == level &&
+           RangesMeet(order_, plan->smallest_user_key, plan->largest_user_key, smallest, largest);
+  });
+}
+
+bool BusyTables::Writes(int level) const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [level](const CompactionPlan* plan) { return plan->output_level == level; });
+}
+
+void PlanDraft::Add(int level, const Run& run, std::span<const TableRef> tables) {
+  if (tables.empty()) return;
+  const KeyOrder order = input_->version->order();
+  const std::string& smallest = tables.front()->metadata().smallest.user_key;
+  const std::string& largest = tables.back()->metadata().largest.user_key;
+  if (empty() || order.Less(smallest, plan_.smallest_user_key)) plan_.smallest_user_key = smallest;
+  if (empty() || order.Less(plan_.largest_user_key, largest)) plan_.largest_user_key = largest;
+  for (const TableRef& table : tables) held_.insert(table->number());
+  plan_.inputs.push_back({level, run.number(), {tables.begin(), tables.end()}});
+}
+
+void PlanDraft::AddRuns(int level, std::span<const RunRef> runs) {
+  for (const RunRef& run : runs) Add(level, *run, run->tables());
+}
+
+void PlanDraft::JoinOutputRun() {
+  const std::vector<RunRef>& runs = input_->version->level(output_level_);
+  if (runs.empty()) return;
+  plan_.output_run = runs.front()->number();
+  Add(output_level_, *runs.front(), runs.front()->Overlapping(hull()));
+}
+
+uint64_t PlanDraft::Tombstones() const {
+  uint64_t tombstones = 0;
+  for (const CompactionInput& in : plan_.inputs) {
+    for (const TableRef& table : in.tables) tombstones += table->metadata().tombstones;
+  }
+  return tombstones;
+}
+
+uint64_t PlanDraft::Entries() const { return plan_.InputEntries(); }
+
+bool PlanDraft::Blocked(const BusyTables& busy) const {
+  for (const CompactionInput& in : plan_.inputs) {
+    if (busy.HasAny(in.tables)) return true;
+  }
+  return busy.Writes(output_level_, plan_.smallest_user_key, plan_.largest_user_key);
+}
+
+bool PlanDraft::IsBottommost() const {
+  for (const LevelRun& r : input_->version->runs()) {
+    if (r.level < output_level_) continue;
+    const bool older = r.level > output_level_ || !plan_.output_run.has_value() || r.run->number() < *plan_.output_run;
+    if (!older) continue;
+    for (const TableRef& table : r.run->Overlapping(hull())) {
+      if (!Holds(*table)) return false;
+    }
+  }
+  return true;
+}
+
+bool PlanDraft::MayMove() const {
+  if (plan_.bottommost && Tombstones() > 0) return false;
+  const KeyOrder order = input_->version->order();
+  std::vector<TableRef> tables;
+  for (const CompactionInput& in : plan_.inputs) {
+    if (in.level == output_level_) return false;
+    tables.insert(tables.end(), in.tables.begin(), in.tables.end());
+  }
+  std::sort(tables.begin(), tables.end(), [&order](const TableRef& a, const TableRef& b) {
+    return order.Less(a->metadata().smallest.view(), b->metadata().smallest.view());
+  });
+  for (size_t i = 1; i < tables.size(); ++i) {
+    if (!order.Less(tables[i - 1]->metadata().largest.user_key, tables[i]->metadata().smallest.user_key)) return false;
+  }
+  uint64_t overlap = 0;
+  for (const Grandparent& grandparent : plan_.grandparents) overlap += grandparent.bytes;
+  return overlap <= MaxOverlapBytes(input_->policy) * tables.size();
+}
+
+void PlanDraft::CollectGrandparents() {
+  // In lazy leveling whole levels are merged: where their tables end does not matter.
+  if (input_->policy.style != CompactionStyle::kLeveled || output_level_ + 1 >= kMaxLevels) return;
+  for (const RunRef& run : input_->version->level(output_level_ + 1)) {
+    if (run != input_->version->level(output_level_ + 1).front()) return;  // several runs are about to become one
+    for (const TableRef& table : run->Overlapping(hull())) {
+      plan_.grandparents.push_back({table->metadata().largest.user_key, table->metadata().size_bytes});
+    }
+  }
+}
+
+CompactionPlan PlanDraft::Finish(std::string reason, bool may_move) && {
+  plan_.output_level = output_level_;
+  plan_.reason = std::move(reason);
+  plan_.bottommost = IsBottommost();
+  CollectGrandparents();
+  plan_.kind = may_move && MayMove() ? CompactionPlan::Kind::kMove : CompactionPlan::Kind::kMerge;
+  return std::move(plan_);
+}
+
+bool IsDense(const CompactionPolicy& policy, uint64_t tombstones, uint64_t entries) {
+  return tombstones >= std::max<uint64_t>(policy.min_dense_tombstones, 1) &&
+         static_cast<double>(tombstones) >= policy.tombstone_density * static_cast<double>(entries);
+}
+
+std::string DenseReason(std::string_view what, uint64_t tombstones, uint64_t entries) {
+  return absl::StrFormat("%s: %d of %d entries are tombstones", what, tombstones, entries);
+}
+
+std::string CapacityReason(int level, uint64_t bytes, uint64_t capacity) {
+  return absl::StrFormat("level %d is at %.2f of its capacity", level,
+                         static_cast<double>(bytes) / static_cast<double>(capacity));
+}
+
+}  // namespace sepal

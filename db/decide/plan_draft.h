@@ -1,0 +1,83 @@
+// A compaction plan in the making, and what stands in its way: shared by the styles of the picker.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "db/decide/compaction_picker.h"
+
+namespace sepal {
+
+// What running plans hold.
+class BusyTables {
+ public:
+  explicit BusyTables(const PickerInput& input);
+
+  bool Has(const TableFile& table) const { return tables_.contains(table.number()); }
+  bool HasAny(std::span<const TableRef> tables) const;
+  bool HasAny(const Run& run) const { return HasAny(run.tables()); }
+  bool HasAny(const std::vector<RunRef>& runs) const;
+  // Whether a running plan writes into `level`, within these keys.
+  bool Writes(int level, std::string_view smallest, std::string_view largest) const;
+  bool Writes(int level) const;
+
+ private:
+  const KeyOrder order_;
+  const std::span<const CompactionPlan* const> running_;
+  absl::flat_hash_set<FileNumber> tables_;
+};
+
+class PlanDraft {
+ public:
+  // `input` must outlive the draft.
+  PlanDraft(const PickerInput& input, int output_level) : input_(&input), output_level_(output_level) {}
+
+  // Newest first. Adding nothing is allowed.
+  void Add(int level, const Run& run, std::span<const TableRef> tables);
+  void AddRuns(int level, std::span<const RunRef> runs);
+  // The output joins the only run of the output level, if it has one, together with the tables of it that overlap what
+  // was added.
+  void JoinOutputRun();
+  // The output replaces tables of this run, which were added.
+  void StayInRun(RunNumber run) { plan_.output_run = run; }
+
+  bool empty() const { return plan_.inputs.empty(); }
+  KeyRange hull() const { return {plan_.smallest_user_key, plan_.largest_user_key}; }
+  const CompactionPlan& inputs() const { return plan_; }
+  uint64_t Tombstones() const;
+  uint64_t Entries() const;
+  // Whether a running plan holds an input or writes where this would write.
+  bool Blocked(const BusyTables& busy) const;
+
+  // The merge; a move if `may_move`, the tables do not overlap each other, none overlaps too much below, and no
+  // tombstone would come to rest where nothing is older.
+  CompactionPlan Finish(std::string reason, bool may_move) &&;
+
+ private:
+  bool Holds(const TableFile& table) const { return held_.contains(table.number()); }
+  bool IsBottommost() const;
+  bool MayMove() const;
+  void CollectGrandparents();
+
+  const PickerInput* input_;
+  int output_level_;
+  CompactionPlan plan_;
+  absl::flat_hash_set<FileNumber> held_;
+};
+
+// The styles.
+CompactionPlan PickLazyLeveling(const PickerInput& input, const BusyTables& busy);
+CompactionPlan PickLeveled(const PickerInput& input, const BusyTables& busy);
+
+// Both styles: a table of the last level whose tombstones no snapshot needs any more is rewritten where it is.
+CompactionPlan RewriteDenseTable(const PickerInput& input, const BusyTables& busy);
+
+// Whether compacting these entries for the sake of these tombstones is worth it.
+bool IsDense(const CompactionPolicy& policy, uint64_t tombstones, uint64_t entries);
+std::string DenseReason(std::string_view what, uint64_t tombstones, uint64_t entries);
+std::string CapacityReason(int level, uint64_t bytes, uint64_t capacity);
+
+}  // namespace sepal
