@@ -45,7 +45,7 @@ std::string ToString(const CompactionPlan& plan) {
   for (const CompactionInput& in : plan.inputs) {
     absl::StrAppendFormat(&text, " L%d[%d:", in.level, in.run.value());
     for (size_t i = 0; i < in.tables.size(); ++i) {
-      absl::StrAppendFormat(&text, i == 0 ? "%d" : ",%d", in.tables[i]->number().value());
+      absl::StrAppendFormat(&text, "%s%d", i == 0 ? "" : ",", in.tables[i]->number().value());
     }
     text += ']';
   }

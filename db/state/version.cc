@@ -171,7 +171,7 @@ std::string Version::TablesPerLevel() const {
     if (level > 0) text += ',';
     if (levels_[level].empty()) text += '0';
     for (size_t i = 0; i < levels_[level].size(); ++i) {
-      absl::StrAppendFormat(&text, i == 0 ? "%d" : "+%d", levels_[level][i]->tables().size());
+      absl::StrAppendFormat(&text, "%s%d", i == 0 ? "" : "+", levels_[level][i]->tables().size());
     }
   }
   return text;
