@@ -31,12 +31,14 @@ uint64_t EpochDomain::OldestReader() const {
   return oldest;
 }
 
-void EpochDomain::Retire(std::function<void()> free) {
+void EpochDomain::Defer(std::function<void()> free) {
   const uint64_t epoch = global_.fetch_add(1, std::memory_order_seq_cst);
-  {
-    MutexLock lock(&retired_mutex_);
-    retired_.push_back({epoch, std::move(free)});
-  }
+  MutexLock lock(&retired_mutex_);
+  retired_.push_back({epoch, std::move(free)});
+}
+
+void EpochDomain::Retire(std::function<void()> free) {
+  Defer(std::move(free));
   Collect();
 }
 

@@ -49,7 +49,10 @@ class EpochDomain {
     uint32_t slot_;
   };
 
-  // Runs `free` once no reader that is inside now can be looking. Call after the pointer was swapped (seq_cst).
+  // Notes `free`, to be run by a later Collect, once no reader that is inside now can be looking. Call after the pointer
+  // was swapped (seq_cst). Runs nothing itself, so that it may be called with a lock held.
+  void Defer(std::function<void()> free);
+  // Defer and Collect.
   void Retire(std::function<void()> free);
   // Runs what has become safe to run.
   void Collect();

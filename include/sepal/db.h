@@ -68,7 +68,7 @@ class SEPAL_EXPORT PinnedValue {
   std::string copy_;
 };
 
-struct KeyRange {
+struct Range {
   std::string_view begin = {};  // inclusive
   std::string_view end = {};    // exclusive
 };
@@ -141,7 +141,7 @@ class SEPAL_EXPORT DB {
   //   sepal.background-error
   virtual std::optional<std::string> GetProperty(const ColumnFamily* family, std::string_view name) = 0;
   // About how many bytes of table files and memtables each range takes; costs no more than a few block reads.
-  virtual absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const KeyRange> ranges,
+  virtual absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const Range> ranges,
                                            std::span<uint64_t> sizes_bytes) = 0;
   virtual Statistics* statistics() = 0;
 
@@ -173,7 +173,7 @@ class SEPAL_EXPORT DB {
   absl::Status Flush(const FlushOptions& options = {}) { return Flush(nullptr, options); }
   absl::Status CompactRange(const CompactRangeOptions& options = {}) { return CompactRange(nullptr, options); }
   std::optional<std::string> GetProperty(std::string_view name) { return GetProperty(nullptr, name); }
-  absl::Status GetApproximateSizes(std::span<const KeyRange> ranges, std::span<uint64_t> sizes_bytes) {
+  absl::Status GetApproximateSizes(std::span<const Range> ranges, std::span<uint64_t> sizes_bytes) {
     return GetApproximateSizes(nullptr, ranges, sizes_bytes);
   }
 };

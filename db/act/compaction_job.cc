@@ -1,0 +1,210 @@
+#include "db/act/compaction_job.h"
+
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "db/decide/output_splitter.h"
+#include "table/merging_iterator.h"
+#include "util/status.h"
+#include "util/sync.h"
+
+namespace sepal {
+
+namespace {
+
+// The tables that an input gives to one part, opened when they are reached.
+class InputTables final : public ConcatenationSources {
+ public:
+  InputTables(std::span<const TableRef> tables, TableOpener* opener, KeyOrder order)
+      : tables_(tables.begin(), tables.end()), opener_(opener), order_(order) {}
+
+  size_t Count() const override { return tables_.size(); }
+  size_t Find(InternalKeyView target) const override {
+    size_t i = 0;
+    while (i < tables_.size() && order_.Less(tables_[i]->metadata().largest.view(), target)) ++i;
+    return i;
+  }
+  std::unique_ptr<InternalIterator> Open(size_t index) override {
+    absl::StatusOr<std::shared_ptr<const TableReader>> reader = tables_[index]->ShareReader(opener_);
+    if (!reader.ok()) return NewEmptyIterator(reader.status());
+    return TableReader::NewIterator(std::move(reader).value(), TableReader::ReadKind::kCompaction);
+  }
+
+ private:
+  const std::vector<TableRef> tables_;
+  TableOpener* const opener_;
+  const KeyOrder order_;
+};
+
+// User keys in [begin, end); unset ends are open.
+struct Part {
+  std::optional<std::string> begin;
+  std::optional<std::string> end;
+  absl::Status status;
+  CompactionResult result;
+};
+
+class PartRunner {
+ public:
+  PartRunner(const CompactionJobInput& input, Part* part)
+      : input_(input),
+        part_(part),
+        order_(input.context.order),
+        retention_({.order = order_, .snapshots = input.snapshots, .bottommost = input.plan->bottommost}),
+        splitter_({.order = order_,
+                   .max_table_bytes = input.context.tuning.table_bytes,
+                   .max_overlap_bytes = input.context.tuning.table_bytes * 10,
+                   .grandparents = input.plan->grandparents}) {}
+
+  absl::Status Run() {
+    const std::unique_ptr<InternalIterator> entries = OpenInputs();
+    const auto emit = [this](InternalKeyView key, std::string_view value, bool first_of_key) {
+      return Emit(key, value, first_of_key);
+    };
+    if (part_->begin.has_value()) {
+      entries->Seek({*part_->begin, kFirstTrailer});
+    } else {
+      entries->SeekToFirst();
+    }
+    for (uint64_t n = 0; entries->Valid() && !AtEnd(entries->key()); entries->Next(), ++n) {
+      if (n % 1024 == 0 && input_.cancel->load(std::memory_order_relaxed)) return absl::CancelledError("closing");
+      RETURN_IF_ERROR(retention_.Add(entries->key(), entries->value(), emit));
+    }
+    RETURN_IF_ERROR(entries->status());
+    RETURN_IF_ERROR(retention_.Finish(emit));
+    if (output_ != nullptr) RETURN_IF_ERROR(FinishOutput());
+    part_->result.counts = retention_.counts();
+    return absl::OkStatus();
+  }
+
+ private:
+  std::unique_ptr<InternalIterator> OpenInputs() const {
+    std::vector<std::unique_ptr<InternalIterator>> children;
+    for (const CompactionInput& run : input_.plan->inputs) {
+      children.push_back(NewConcatenatingIterator(std::make_unique<InputTables>(run.tables, input_.opener, order_)));
+    }
+    return NewMergingIterator(order_, std::move(children));
+  }
+
+  bool AtEnd(const InternalKeyView& key) const {
+    return part_->end.has_value() && !order_.Less(key.user_key, *part_->end);
+  }
+
+  absl::Status Emit(InternalKeyView key, std::string_view value, bool first_of_key) {
+    const uint64_t bytes = output_ != nullptr ? output_->EstimatedBytes() : 0;
+    if (splitter_.BeginsTable(key.user_key, first_of_key, bytes) && output_ != nullptr) {
+      RETURN_IF_ERROR(FinishOutput());
+    }
+    if (output_ == nullptr) {
+      ASSIGN_OR_RETURN(output_, TableOutput::Create(input_.context, input_.plan->output_level));
+    }
+    return output_->Add(key, value);
+  }
+
+  absl::Status FinishOutput() {
+    ASSIGN_OR_RETURN(TableMetadata table, output_->Finish(input_.output_run));
+    output_.reset();
+    part_->result.bytes_written += table.size_bytes;
+    part_->result.outputs.push_back(std::move(table));
+    return absl::OkStatus();
+  }
+
+  const CompactionJobInput& input_;
+  Part* const part_;
+  const KeyOrder order_;
+  Retention retention_;
+  OutputSplitter splitter_;
+  std::unique_ptr<TableOutput> output_;
+};
+
+// The parts of one job and who works on them. Shared with helpers that may start after the job has ended.
+class PartQueue {
+ public:
+  PartQueue(CompactionJobInput input, std::vector<Part> parts)
+      : input_(std::move(input)), parts_(std::move(parts)), count_(parts_.size()) {}
+
+  // Works on parts until none is left to begin.
+  void Work() {
+    while (Part* part = Take()) {
+      part->status = PartRunner(input_, part).Run();
+      MutexLock lock(&mutex_);
+      ++done_;
+      changed_.NotifyAll();
+    }
+  }
+
+  void WaitUntilDone() {
+    MutexLock lock(&mutex_);
+    while (done_ < count_) changed_.Wait(&mutex_);
+  }
+
+  // After all parts are done: lets go of the tables, which must not live as long as a helper that is late.
+  std::vector<Part> TakeResults() {
+    input_ = {};
+    return std::move(parts_);
+  }
+
+ private:
+  Part* Take() {
+    MutexLock lock(&mutex_);
+    return next_ < count_ ? &parts_[next_++] : nullptr;
+  }
+
+  CompactionJobInput input_;
+  std::vector<Part> parts_;
+  const size_t count_;
+  Mutex mutex_;
+  CondVar changed_;
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t done_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+std::vector<Part> CutIntoParts(const CompactionJobInput& input) {
+  const std::vector<std::string> boundaries =
+      SubcompactionBoundaries(*input.plan, input.context.order, input.max_parts, input.min_part_bytes);
+  std::vector<Part> parts(boundaries.size() + 1);
+  for (size_t i = 0; i < boundaries.size(); ++i) {
+    parts[i].end = boundaries[i];
+    parts[i + 1].begin = boundaries[i];
+  }
+  return parts;
+}
+
+void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
+  total->entries_in += part.entries_in;
+  total->entries_out += part.entries_out;
+  total->hidden_dropped += part.hidden_dropped;
+  total->tombstones_dropped += part.tombstones_dropped;
+  total->zeroed += part.zeroed;
+}
+
+}  // namespace
+
+absl::StatusOr<CompactionResult> RunCompaction(CompactionJobInput input) {
+  Directory* const directory = input.context.directory;
+  Executor* const executor = input.executor;
+  CompactionResult total;
+  total.bytes_read = input.plan->InputBytes();
+  std::vector<Part> parts = CutIntoParts(input);
+  const size_t helpers = parts.size() - 1;
+  const auto queue = std::make_shared<PartQueue>(std::move(input), std::move(parts));
+  for (size_t i = 0; i < helpers; ++i) {
+    executor->Schedule(Executor::Priority::kCompaction, [queue] { queue->Work(); });
+  }
+  queue->Work();
+  queue->WaitUntilDone();
+
+  absl::Status status;
+  for (Part& part : queue->TakeResults()) {
+    KeepFirst(&status, part.status);
+    AddCounts(&total.counts, part.result.counts);
+    total.bytes_written += part.result.bytes_written;
+    for (TableMetadata& table : part.result.outputs) total.outputs.push_back(std::move(table));
+  }
+  if (status.ok()) return total;
+  RemoveTables(directory, total.outputs);
+  return status;
+}
+
+}  // namespace sepal

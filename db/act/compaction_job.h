@@ -1,0 +1,48 @@
+// Carries out a merge plan: reads the input tables in key order, keeps what must survive, writes the output tables.
+//
+// The plan is cut into parts by key ranges, which run side by side where the executor has threads to spare; the calling
+// thread works on parts itself, so that a job never waits for a thread that it does not get.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "db/act/table_output.h"
+#include "db/decide/compaction_plan.h"
+#include "db/decide/retention.h"
+#include "db/state/table_file.h"
+#include "sepal/env.h"
+
+namespace sepal {
+
+struct CompactionJobInput {
+  TableOutputContext context;
+  std::shared_ptr<const CompactionPlan> plan;
+  TableOpener* opener = nullptr;
+  // As for Retention.
+  std::vector<SequenceNumber> snapshots;
+  RunNumber output_run;
+  int max_parts = 1;
+  // Parts are not made smaller than this.
+  uint64_t min_part_bytes = uint64_t{4} << 20;
+  Executor* executor = nullptr;
+  // Set: give up, with Cancelled.
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+struct CompactionResult {
+  // Finished and synced, in key order; the directory is not synced.
+  std::vector<TableMetadata> outputs;
+  RetentionCounts counts;
+  uint64_t bytes_read = 0;
+  uint64_t bytes_written = 0;
+};
+
+// On an error no output is left behind.
+absl::StatusOr<CompactionResult> RunCompaction(CompactionJobInput input);
+
+}  // namespace sepal

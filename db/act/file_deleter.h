@@ -1,0 +1,37 @@
+// Removes table files that no edit and no reader refers to any more.
+//
+// A table file is handed in when its last reference goes, which may be in any thread, a reader's too; so handing in
+// only notes the number, and the removal is done by the next background job or by Close. A failed removal is tried
+// again with the next ones; what is left over is found when the database is opened again.
+//
+// Safe for concurrent use. The directory must outlive it.
+#pragma once
+
+#include <vector>
+
+#include "db/state/table_file.h"
+#include "sepal/file_system.h"
+#include "util/numbers.h"
+#include "util/sync.h"
+
+namespace sepal {
+
+class FileDeleter final : public ObsoleteTableSink {
+ public:
+  explicit FileDeleter(Directory* directory) : directory_(directory) {}
+
+  // A table that an edit removed and that nobody reads any more.
+  void OnLastRelease(FileNumber number) override;
+  // Removes what was handed in. Must not be called with a lock held.
+  void Run();
+  // From now on nothing is removed: the directory may be another's.
+  void Stop();
+
+ private:
+  Directory* const directory_;
+  Mutex mutex_;
+  std::vector<FileNumber> pending_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace sepal

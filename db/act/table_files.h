@@ -1,0 +1,35 @@
+// How the tables of one column family are opened.
+//
+// Safe for concurrent use. What `Parts` points to must outlive it and every reader that it opened.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "db/state/table_file.h"
+#include "sepal/file_system.h"
+#include "table/table_reader.h"
+#include "util/cache.h"
+#include "util/memory_budget.h"
+#include "util/statistics_impl.h"
+
+namespace sepal {
+
+class FamilyTableOpener final : public TableOpener {
+ public:
+  struct Parts {
+    Directory* directory;
+    BlockCache* cache;
+    MemoryBudget* budget;
+    StatisticsImpl* statistics;
+  };
+  FamilyTableOpener(Parts parts, KeyOrder order) : parts_(parts), order_(order) {}
+
+  absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(const TableMetadata& metadata) override;
+
+ private:
+  const Parts parts_;
+  const KeyOrder order_;
+};
+
+}  // namespace sepal

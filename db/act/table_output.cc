@@ -1,0 +1,86 @@
+#include "db/act/table_output.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "db/format/file_names.h"
+#include "util/check.h"
+#include "util/status.h"
+
+namespace sepal {
+
+CompressionKind CompressionForLevel(const ColumnFamilyOptions& options, int level) {
+  const std::vector<CompressionKind>& levels = options.compression_per_level;
+  if (levels.empty()) return options.compression;
+  return levels[std::min(static_cast<size_t>(level), levels.size() - 1)];
+}
+
+absl::StatusOr<std::unique_ptr<TableOutput>> TableOutput::Create(const TableOutputContext& context, int level) {
+  const FileNumber number = context.new_file_number();
+  ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file,
+                   context.directory->OpenForWrite(TableFileName(number), WriteMode::kCreateNew));
+  return std::unique_ptr<TableOutput>(new TableOutput(context, number, context.new_table_id(), std::move(file), level));
+}
+
+TableOutput::TableOutput(const TableOutputContext& context, FileNumber number, uint64_t table_id,
+                         std::unique_ptr<WritableFile> file, int level)
+    : directory_(context.directory),
+      number_(number),
+      table_id_(table_id),
+      created_unix_micros_(context.now_unix_micros),
+      file_(std::move(file)) {
+  TableWriterOptions options;
+  options.order = context.order;
+  options.compression = CompressionForLevel(*context.options, level);
+  options.block_bytes = context.options->block_bytes;
+  options.filter_policy = context.options->filter_policy;
+  options.hash_seed = context.hash_seed;
+  options.table_id = table_id;
+  options.database_id = context.database_id;
+  options.column_family_id = context.family_id;
+  options.column_family_name = context.family_name;
+  options.creation_unix_micros = context.now_unix_micros;
+  options.blocks_per_leaf_page = context.tuning.blocks_per_leaf_page;
+  options.write_buffer_bytes = context.tuning.write_buffer_bytes;
+  options.budget = context.budget;
+  writer_ = std::make_unique<TableWriter>(std::move(options), file_.get());
+}
+
+TableOutput::~TableOutput() {
+  if (finished_) return;
+  writer_.reset();
+  file_.reset();
+  directory_->Remove(TableFileName(number_)).IgnoreError();
+}
+
+absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {
+  RETURN_IF_ERROR(writer_->Finish());
+  RETURN_IF_ERROR(file_->Sync());
+  RETURN_IF_ERROR(file_->Close());
+  const TableProperties& properties = writer_->properties();
+  const std::optional<InternalKeyView> smallest = ParseInternalKey(properties.smallest_key);
+  const std::optional<InternalKeyView> largest = ParseInternalKey(properties.largest_key);
+  SEPAL_CHECK(smallest.has_value() && largest.has_value());
+  TableMetadata table;
+  table.number = number_;
+  table.run = run;
+  table.size_bytes = writer_->FileSize();
+  table.table_id = table_id_;
+  table.footer_checksum = writer_->footer_checksum();
+  table.smallest = InternalKey(*smallest);
+  table.largest = InternalKey(*largest);
+  table.lowest_sequence = properties.lowest_sequence;
+  table.highest_sequence = properties.highest_sequence;
+  table.entries = properties.entries;
+  table.tombstones = properties.tombstones;
+  table.raw_bytes = properties.raw_key_bytes + properties.raw_value_bytes;
+  table.creation_unix_micros = created_unix_micros_;
+  finished_ = true;
+  return table;
+}
+
+void RemoveTables(Directory* directory, const std::vector<TableMetadata>& tables) {
+  for (const TableMetadata& table : tables) directory->Remove(TableFileName(table.number)).IgnoreError();
+}
+
+}  // namespace sepal

@@ -1,0 +1,68 @@
+// A table file on its way into the database: created, written, synced; removed again if it is not finished.
+//
+// Law: the metadata that Finish returns may only go into an edit after the directory was synced as well.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "db/format/table_metadata.h"
+#include "db/state/tuning.h"
+#include "sepal/file_system.h"
+#include "sepal/options.h"
+#include "table/table_writer.h"
+#include "util/memory_budget.h"
+
+namespace sepal {
+
+// What the files of a job have in common. Pointers outlive the job.
+struct TableOutputContext {
+  Directory* directory = nullptr;
+  MemoryBudget* budget = nullptr;
+  Tuning tuning;
+  const ColumnFamilyOptions* options = nullptr;
+  KeyOrder order;
+  std::string family_name;
+  uint32_t family_id = 0;
+  uint64_t database_id = 0;
+  uint64_t hash_seed = 0;
+  uint64_t now_unix_micros = 0;
+  // Both safe for concurrent use: subcompactions call them side by side.
+  std::function<FileNumber()> new_file_number;
+  std::function<uint64_t()> new_table_id;
+};
+
+// The codec that tables of `level` are written with.
+CompressionKind CompressionForLevel(const ColumnFamilyOptions& options, int level);
+
+class TableOutput {
+ public:
+  static absl::StatusOr<std::unique_ptr<TableOutput>> Create(const TableOutputContext& context, int level);
+  ~TableOutput();
+
+  absl::Status Add(InternalKeyView key, std::string_view value) { return writer_->Add(key, value); }
+  uint64_t EstimatedBytes() const { return writer_->EstimatedFileSize(); }
+  // Writes the rest and syncs the file. Requires at least one entry.
+  absl::StatusOr<TableMetadata> Finish(RunNumber run);
+
+ private:
+  TableOutput(const TableOutputContext& context, FileNumber number, uint64_t table_id,
+              std::unique_ptr<WritableFile> file, int level);
+
+  Directory* const directory_;
+  const FileNumber number_;
+  const uint64_t table_id_;
+  const uint64_t created_unix_micros_;
+  std::unique_ptr<WritableFile> file_;
+  std::unique_ptr<TableWriter> writer_;
+  bool finished_ = false;
+};
+
+// Removes tables of a job that failed after it had finished some. A file that cannot be removed is found when the
+// database is opened again.
+void RemoveTables(Directory* directory, const std::vector<TableMetadata>& tables);
+
+}  // namespace sepal

@@ -1,0 +1,376 @@
+#include "db/engine/background.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/flush_job.h"
+#include "db/format/file_names.h"
+#include "util/status.h"
+
+namespace sepal {
+
+Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log, Executor* executor)
+    : state_(state), catalog_(catalog), log_(log), executor_(executor), gate_(state) {}
+
+// --- what is due ---
+
+void Background::Schedule() {
+  state_->mutex.AssertHeld();
+  if (gate_.Update()) throttle_changed_ = true;
+  if (state_->closing || !state_->error.ok()) return;
+  for (const FamilyRef& family : state_->Families()) {
+    if (!family->immutables.empty() && !family->flush_running) ScheduleFlush(family);
+  }
+  bool scheduled = true;
+  while (scheduled && state_->compaction_jobs < executor_->CompactionConcurrency()) {
+    scheduled = false;
+    for (const FamilyRef& family : state_->Families()) {
+      if (state_->compaction_jobs < executor_->CompactionConcurrency() && ScheduleCompaction(family)) scheduled = true;
+    }
+  }
+}
+
+void Background::ScheduleFlush(const FamilyRef& family) {
+  family->flush_running = true;
+  ++state_->jobs;
+  executor_->Schedule(Executor::Priority::kFlush, [this, family] { RunFlush(family); });
+}
+
+PickerInput Background::MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const {
+  for (const PlanRef& plan : family.running) running->push_back(plan.get());
+  const std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
+  return {.version = family.version().get(),
+          .policy = family.policy,
+          .running = *running,
+          .oldest_snapshot = snapshots.empty() ? state_->VisibleSequence() : snapshots.front()};
+}
+
+bool Background::ScheduleCompaction(const FamilyRef& family) {
+  std::vector<const CompactionPlan*> running;
+  CompactionPlan picked = PickCompaction(MakePickerInput(*family, &running));
+  if (picked.nothing()) return false;
+  auto plan = std::make_shared<const CompactionPlan>(std::move(picked));
+  const RunNumber run = Adopt(family.get(), plan);
+  ++state_->jobs;
+  ++state_->compaction_jobs;
+  executor_->Schedule(Executor::Priority::kCompaction,
+                      [this, family, plan = std::move(plan), run]() mutable { RunCompactionJob(family, plan, run); });
+  return true;
+}
+
+RunNumber Background::Adopt(Family* family, PlanRef plan) {
+  const RunNumber run = plan->output_run.value_or(RunNumber(0));
+  const bool fresh = !plan->output_run.has_value();
+  family->running.push_back(std::move(plan));
+  return fresh ? RunNumber(catalog_->NewFileNumber().value()) : run;
+}
+
+void Background::Forget(Family* family, const PlanRef& plan) {
+  family->running.erase(std::find(family->running.begin(), family->running.end(), plan));
+}
+
+std::vector<SequenceNumber> Background::Snapshots() const {
+  const SequenceNumber visible = state_->VisibleSequence();
+  std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
+  if (snapshots.empty() || snapshots.back() < visible) snapshots.push_back(visible);
+  return snapshots;
+}
+
+// --- flush ---
+
+void Background::RunFlush(const FamilyRef& family) {
+  FlushEvent event{.column_family = family->name};
+  state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
+  const uint64_t began = state_->core->world.clock->MonotonicMicros();
+  uint64_t bytes = 0;
+  {
+    MutexLock lock(&state_->mutex);
+    bytes = family->ImmutableBytes();
+  }
+  event.status = RetryWhileDiskFull(bytes, [&] { return Flush(family, &event); });
+  event.micros = state_->core->world.clock->MonotonicMicros() - began;
+  StatisticsImpl& statistics = state_->core->statistics;
+  statistics.Add(Ticker::kFlushes);
+  statistics.Add(Ticker::kFlushBytes, event.bytes_written);
+  statistics.Record(Histogram::kFlushMicros, event.micros);
+  state_->core->info_log.Write("flush of %s: table %u, %u entries, %u bytes in %u us: %s", family->name,
+                               event.file_number, event.entries, event.bytes_written, event.micros,
+                               event.status.ToString());
+  state_->Tell([&](EventListener& listener) { listener.OnFlushEnd(event); });
+  {
+    MutexLock lock(&state_->mutex);
+    family->flush_running = false;
+  }
+  EndJob(*family, event.status, "flush");
+}
+
+absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
+  std::vector<std::shared_ptr<const MemTable>> memtables;
+  LogPosition log_end;
+  {
+    MutexLock lock(&state_->mutex);
+    if (family->immutables.empty()) return absl::CancelledError("the column family was dropped");
+    for (const ImmutableMemTable& immutable : family->immutables) memtables.push_back(immutable.memtable);
+    log_end = family->immutables.back().log_end;
+  }
+  // A table must not hold what the log could still lose.
+  RETURN_IF_ERROR(log_->Sync(log_end));
+  absl::StatusOr<std::optional<TableMetadata>> table = std::nullopt;
+  if (!family->dropped.load(std::memory_order_acquire)) {
+    table = FlushMemTables(catalog_->OutputContext(*family), memtables, Snapshots());
+    RETURN_IF_ERROR(table.status());
+  }
+  VersionEdit edit;
+  const SequenceNumber through = memtables.back()->LastSequence();
+  if (table->has_value()) {
+    absl::Status synced = state_->core->directory->Sync();
+    if (!synced.ok()) {
+      RemoveTables(state_->core->directory.get(), {**table});
+      return synced;
+    }
+    edit.added_tables.push_back({.family = family->id, .level = 0, .table = **table});
+    event->file_number = (*table)->number.value();
+    event->entries = (*table)->entries;
+    event->bytes_written = (*table)->size_bytes;
+  }
+  edit.flushed_through.push_back({.family = family->id, .sequence = through});
+  FileNumber minimum;
+  const size_t count = memtables.size();
+  const absl::Status applied = catalog_->Apply(
+      std::move(edit),
+      [&](VersionEdit* complete) {
+        state_->mutex.AssertHeld();
+        if (family->immutables.size() < count) return;  // dropped meanwhile
+        // As it will be once these memtables are gone.
+        std::deque<ImmutableMemTable> kept;
+        kept.swap(family->immutables);
+        family->immutables.assign(kept.begin() + static_cast<ptrdiff_t>(count), kept.end());
+        minimum = catalog_->MinLogNumber();
+        family->immutables.swap(kept);
+        complete->min_log_number = minimum;
+      },
+      [&] {
+        state_->mutex.AssertHeld();
+        family->immutables.erase(family->immutables.begin(),
+                                 family->immutables.begin() + static_cast<ptrdiff_t>(count));
+        family->flushed_through = through;
+      });
+  RETURN_IF_ERROR(applied);
+  RemoveOldLogs(minimum);
+  return absl::OkStatus();
+}
+
+void Background::RemoveOldLogs(FileNumber minimum) {
+  const std::vector<LiveLog> live = log_->Live();
+  log_->ForgetBefore(minimum);
+  for (const LiveLog& log : live) {
+    if (log.number >= minimum || log.number == live.back().number) continue;
+    const absl::Status removed = state_->core->log_directory()->Remove(LogFileName(log.number));
+    if (!removed.ok()) state_->core->info_log.Write("an old log stays: %s", removed.ToString());
+  }
+}
+
+// --- compaction ---
+
+void Background::RunCompactionJob(const FamilyRef& family, const PlanRef& plan, RunNumber run) {
+  const absl::Status status = CarryOut(family, plan, run);
+  {
+    MutexLock lock(&state_->mutex);
+    --state_->compaction_jobs;
+  }
+  EndJob(*family, status, "compaction");
+}
+
+absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run) {
+  CompactionEvent event{.column_family = family->name,
+                        .input_level = plan->InputLevel(),
+                        .output_level = plan->output_level,
+                        .input_files = plan->InputTables(),
+                        .trivial_move = plan->kind == CompactionPlan::Kind::kMove,
+                        .reason = plan->reason};
+  state_->core->info_log.Write("compaction of %s begins: %s", family->name, ToString(*plan));
+  state_->Tell([&](EventListener& listener) { listener.OnCompactionBegin(event); });
+  const uint64_t began = state_->core->world.clock->MonotonicMicros();
+  const uint64_t space = event.trivial_move ? 0 : plan->InputBytes();
+  event.status = RetryWhileDiskFull(space, [&] { return Compact(family, plan, run, &event); });
+  event.micros = state_->core->world.clock->MonotonicMicros() - began;
+  {
+    MutexLock lock(&state_->mutex);
+    Forget(family.get(), plan);
+  }
+  StatisticsImpl& statistics = state_->core->statistics;
+  statistics.Add(event.trivial_move ? Ticker::kTrivialMoves : Ticker::kCompactions);
+  statistics.Add(Ticker::kCompactionReadBytes, event.bytes_read);
+  statistics.Add(Ticker::kCompactionWriteBytes, event.bytes_written);
+  statistics.Add(Ticker::kCompactionEntriesIn, event.entries_in);
+  statistics.Add(Ticker::kCompactionEntriesOut, event.entries_out);
+  statistics.Record(Histogram::kCompactionMicros, event.micros);
+  state_->core->info_log.Write("compaction of %s ends: %d tables, %u bytes read, %u written in %u us: %s", family->name,
+                               event.output_files, event.bytes_read, event.bytes_written, event.micros,
+                               event.status.ToString());
+  state_->Tell([&](EventListener& listener) { listener.OnCompactionEnd(event); });
+  return event.status;
+}
+
+absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, CompactionEvent* event) {
+  Core& core = *state_->core;
+  VersionEdit edit;
+  for (const CompactionInput& input : plan->inputs) {
+    for (const TableRef& table : input.tables) {
+      edit.removed_tables.push_back({.family = family->id, .level = input.level, .number = table->number()});
+    }
+  }
+  CompactionResult result;
+  if (plan->kind == CompactionPlan::Kind::kMove) {
+    for (const CompactionInput& input : plan->inputs) {
+      for (const TableRef& table : input.tables) result.outputs.push_back(table->metadata());
+    }
+  } else {
+    FamilyTableOpener opener({core.directory.get(), &core.cache, &core.budget, &core.statistics}, family->order);
+    ASSIGN_OR_RETURN(result, RunCompaction({.context = catalog_->OutputContext(*family),
+                                            .plan = plan,
+                                            .opener = &opener,
+                                            .snapshots = Snapshots(),
+                                            .output_run = run,
+                                            .max_parts = executor_->CompactionConcurrency(),
+                                            .executor = executor_,
+                                            .cancel = &cancel_}));
+    const absl::Status synced = core.directory->Sync();
+    if (!synced.ok()) {
+      RemoveTables(core.directory.get(), result.outputs);
+      return synced;
+    }
+  }
+  for (TableMetadata& table : result.outputs) {
+    table.run = run;
+    edit.added_tables.push_back({.family = family->id, .level = plan->output_level, .table = std::move(table)});
+  }
+  event->output_files = static_cast<int>(result.outputs.size());
+  event->bytes_read = result.bytes_read;
+  event->bytes_written = result.bytes_written;
+  event->entries_in = result.counts.entries_in;
+  event->entries_out = result.counts.entries_out;
+  return catalog_->Apply(std::move(edit), nullptr, nullptr);
+}
+
+absl::Status Background::CompactRange(const FamilyRef& family, const CompactRangeOptions& options) {
+  const KeyRange range{options.begin, options.end};
+  const FileNumber first_new_file = catalog_->NewFileNumber();
+  const SequenceNumber last_sequence = state_->VisibleSequence();
+  while (true) {
+    PlanRef plan;
+    RunNumber run;
+    {
+      MutexLock lock(&state_->mutex);
+      RETURN_IF_ERROR(state_->error);
+      if (state_->closing) return absl::CancelledError("the database is being closed");
+      std::vector<const CompactionPlan*> running;
+      RangeStep step = PlanRange(MakePickerInput(*family, &running), range, first_new_file, last_sequence);
+      if (step.blocked) {
+        state_->changed.Wait(&state_->mutex);
+        continue;
+      }
+      if (step.plan.nothing()) return absl::OkStatus();
+      plan = std::make_shared<const CompactionPlan>(std::move(step.plan));
+      run = Adopt(family.get(), plan);
+      ++state_->jobs;
+    }
+    const absl::Status status = CarryOut(family, plan, run);
+    EndJob(*family, status, "compaction");
+    RETURN_IF_ERROR(status);
+  }
+}
+
+// --- failing, waiting, ending ---
+
+absl::Status Background::CheckSpace(uint64_t bytes_needed) const {
+  absl::StatusOr<uint64_t> free = state_->core->directory->FreeBytes();
+  // A file system that cannot say is taken at its word when it writes.
+  if (!free.ok() || *free >= bytes_needed + bytes_needed / 8) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("%s: %u bytes are free and about %u are needed", state_->core->path, *free, bytes_needed));
+}
+
+absl::Status Background::RetryWhileDiskFull(uint64_t bytes_needed, const std::function<absl::Status()>& work) {
+  while (true) {
+    absl::Status status = CheckSpace(bytes_needed);
+    if (status.ok()) status = work();
+    const bool full = absl::IsResourceExhausted(status) && log_->Failure().ok();
+    {
+      MutexLock lock(&state_->mutex);
+      gate_.SetDiskFull(full);
+      state_->changed.NotifyAll();
+    }
+    if (!full) return status;
+    if (cancel_.load(std::memory_order_relaxed)) return absl::CancelledError("closing");
+    state_->core->info_log.Write("waiting for space: %s", status.ToString());
+    state_->Tell([&](EventListener& listener) { listener.OnError("background work waits for space", status); });
+    state_->core->world.clock->SleepMicros(state_->core->tuning.space_retry_micros);
+  }
+}
+
+void Background::EndJob(const Family& family, const absl::Status& status, std::string_view what) {
+  const bool void_work = absl::IsCancelled(status) || family.dropped.load(std::memory_order_acquire);
+  if (!status.ok() && !void_work) state_->Stop(status, what);
+  CleanUp();
+  MutexLock lock(&state_->mutex);
+  --state_->jobs;
+  Schedule();
+  state_->changed.NotifyAll();
+}
+
+void Background::CleanUp() {
+  state_->core->epochs.Collect();
+  state_->core->deleter->Run();
+  state_->core->cache.Shrink();
+  ThrottleEvent event;
+  {
+    MutexLock lock(&state_->mutex);
+    if (!std::exchange(throttle_changed_, false)) return;
+    event = {.reason = gate_.current().reason, .bytes_per_second = gate_.current().bytes_per_second};
+  }
+  if (event.bytes_per_second == ThrottleRate::kUnlimited) {
+    state_->core->info_log.Write("writers are no longer slowed");
+  } else {
+    state_->core->info_log.Write("writers are held to %u bytes/s: %s", event.bytes_per_second, event.reason);
+  }
+  state_->Tell([&](EventListener& listener) { listener.OnThrottleChange(event); });
+}
+
+bool Background::NothingDue() const {
+  if (state_->jobs > 0) return false;
+  for (const FamilyRef& family : state_->Families()) {
+    if (!family->immutables.empty()) return false;
+  }
+  return true;
+}
+
+absl::Status Background::WaitUntilIdle() {
+  MutexLock lock(&state_->mutex);
+  Schedule();
+  while (state_->error.ok() && !state_->closing && !NothingDue()) state_->changed.Wait(&state_->mutex);
+  return state_->error;
+}
+
+absl::Status Background::WaitForFlush(const FamilyRef& family) {
+  MutexLock lock(&state_->mutex);
+  const std::shared_ptr<const MemTable> last =
+      family->immutables.empty() ? nullptr : family->immutables.back().memtable;
+  const auto waits = [&] {
+    return std::any_of(family->immutables.begin(), family->immutables.end(),
+                       [&](const ImmutableMemTable& immutable) { return immutable.memtable == last; });
+  };
+  while (state_->error.ok() && !state_->closing && last != nullptr && waits()) state_->changed.Wait(&state_->mutex);
+  return state_->error;
+}
+
+void Background::Close() {
+  cancel_.store(true, std::memory_order_relaxed);
+  MutexLock lock(&state_->mutex);
+  state_->closing = true;
+  state_->changed.NotifyAll();
+  while (state_->jobs > 0) state_->changed.Wait(&state_->mutex);
+}
+
+}  // namespace sepal

@@ -1,0 +1,79 @@
+// Flushes and compactions: when they are due, who runs them, and what happens when they fail.
+//
+// A job's way: decide (with the database mutex) -> work (with none) -> edit (Catalog) -> look again. A full disk makes
+// a job wait and try again; closing makes it give up; any other failure ends all writing.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "db/act/compaction_job.h"
+#include "db/act/log_writer.h"
+#include "db/act/table_files.h"
+#include "db/engine/catalog.h"
+#include "db/engine/engine_state.h"
+#include "db/engine/write_gate.h"
+
+namespace sepal {
+
+class Background {
+ public:
+  Background(EngineState* state, Catalog* catalog, WriteAheadLog* log, Executor* executor);
+
+  WriteGate* gate() { return &gate_; }
+
+  // Starts whatever is due. Requires the database mutex. Called when a memtable was switched, a job ended, or the
+  // database was opened.
+  void Schedule();
+  // Returns when nothing runs and nothing is due, or with the error that ended writing.
+  absl::Status WaitUntilIdle() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Returns when every memtable that `family` had switched by now is in a table.
+  absl::Status WaitForFlush(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Brings a range into the last level; works on it in the calling thread.
+  absl::Status CompactRange(const FamilyRef& family, const CompactRangeOptions& options)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Returns when no job runs; none is started any more.
+  void Close() ABSL_LOCKS_EXCLUDED(state_->mutex);
+
+ private:
+  using PlanRef = std::shared_ptr<const CompactionPlan>;
+
+  void ScheduleFlush(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  PickerInput MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  std::vector<SequenceNumber> Snapshots() const;
+
+  void RunFlush(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status Flush(const FamilyRef& family, FlushEvent* event) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void RunCompactionJob(const FamilyRef& family, const PlanRef& plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Carries out an adopted plan, whole.
+  absl::Status CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, CompactionEvent* event)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
+  RunNumber Adopt(Family* family, PlanRef plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void Forget(Family* family, const PlanRef& plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+
+  // Runs `work` until it ends in anything but a full disk; waits between the tries.
+  absl::Status RetryWhileDiskFull(uint64_t bytes_needed, const std::function<absl::Status()>& work)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status CheckSpace(uint64_t bytes_needed) const;
+  // Frees what became free, and tells listeners of a change of the throttle.
+  void CleanUp() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void EndJob(const Family& family, const absl::Status& status, std::string_view what)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void RemoveOldLogs(FileNumber minimum) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  bool NothingDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+
+  EngineState* const state_;
+  Catalog* const catalog_;
+  WriteAheadLog* const log_;
+  Executor* const executor_;
+  WriteGate gate_;
+  std::atomic<bool> cancel_{false};
+  bool throttle_changed_ ABSL_GUARDED_BY(state_->mutex) = false;
+};
+
+}  // namespace sepal

@@ -1,0 +1,165 @@
+#include "db/engine/commit_pipeline.h"
+
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/format/batch_format.h"
+#include "sepal/db.h"
+#include "util/hash.h"
+#include "util/status.h"
+
+namespace sepal {
+
+CommitPipeline::CommitPipeline(EngineState* state, Catalog* catalog, Background* background, WriteAheadLog* log,
+                               SequenceNumber last)
+    : state_(state), catalog_(catalog), background_(background), log_(log), last_(last) {
+  state_->visible.store(last.value(), std::memory_order_release);
+}
+
+void CommitPipeline::AddFamily(FamilyRef family) {
+  MutexLock lock(&commit_mutex_);
+  std::shared_ptr<MemTable> active;
+  {
+    MutexLock state_lock(&state_->mutex);
+    active = family->active();
+  }
+  const uint32_t id = family->id.value();
+  targets_[id] = {std::move(family), std::move(active)};
+}
+
+void CommitPipeline::RemoveFamily(ColumnFamilyId id) {
+  MutexLock lock(&commit_mutex_);
+  targets_.erase(id.value());
+}
+
+absl::Status CommitPipeline::CheckBatch(std::string_view batch) const {
+  BatchReader reader(batch);
+  BatchEntry entry;
+  while (reader.Next(&entry)) {
+    const auto it = targets_.find(entry.family.value());
+    if (it == targets_.end() || it->second.family->dropped.load(std::memory_order_relaxed)) {
+      return absl::FailedPreconditionError(absl::StrFormat(
+          "column family %u of the batch was dropped or never made; nothing was written", entry.family.value()));
+    }
+    if (entry.key.size() > kMaxKeyBytes || entry.value.size() > kMaxValueBytes) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("key of %u or value of %u bytes: keys take at most %u bytes and values %u", entry.key.size(),
+                          entry.value.size(), kMaxKeyBytes, kMaxValueBytes));
+    }
+  }
+  return reader.status();
+}
+
+absl::Status CommitPipeline::Write(std::string_view batch, bool sync) {
+  LogPosition end;
+  {
+    MutexLock lock(&commit_mutex_);
+    if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
+      return state_->Error();
+    RETURN_IF_ERROR(CheckBatch(batch));
+    const uint32_t count = BatchCount(batch);
+    if (count == 0) return absl::OkStatus();
+    RETURN_IF_ERROR(MakeRoom(batch.size()));
+    const SequenceNumber first = last_.next();
+    absl::StatusOr<LogPosition> appended = log_->Append(first, batch);
+    if (!appended.ok()) [[unlikely]] {
+      if (!log_->Failure().ok()) state_->Stop(appended.status(), "log");
+      return appended.status();
+    }
+    end = *appended;
+    Insert(batch, first);
+    last_ = SequenceNumber(last_.value() + count);
+    state_->visible.store(last_.value(), std::memory_order_release);
+    SchedulePoint(&state_->visible);
+    StatisticsImpl& statistics = state_->core->statistics;
+    statistics.Add(Ticker::kWriteBatches);
+    statistics.Add(Ticker::kWrites, count);
+    statistics.Add(Ticker::kLogBytes, batch.size());
+  }
+  return sync ? SyncThrough(end) : absl::OkStatus();
+}
+
+void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
+  const uint64_t seed = catalog_->identity().hash_seed;
+  SequenceNumber sequence = first;
+  uint64_t user_bytes = 0;
+  BatchReader reader(batch);
+  BatchEntry entry;
+  for (; reader.Next(&entry); sequence = sequence.next()) {
+    const Target& target = targets_.find(entry.family.value())->second;
+    const uint64_t hash = target.family->order.hashable() ? HashKey(entry.key, seed) : 0;
+    target.active->Add(sequence, entry.kind, entry.key, entry.value, hash);
+    user_bytes += entry.key.size() + entry.value.size();
+  }
+  state_->core->statistics.Add(Ticker::kBytesWritten, user_bytes);
+}
+
+absl::Status CommitPipeline::SyncThrough(LogPosition position) {
+  const absl::Status status = log_->Sync(position);
+  if (!status.ok()) state_->Stop(status, "log");
+  return status;
+}
+
+absl::Status CommitPipeline::Sync() { return SyncThrough(log_->End()); }
+
+// The active memtables share one budget. Over it, the one that needs the oldest log is switched; so it is when the logs
+// have grown past their limit because a family that is hardly written to holds on to an old one.
+absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
+  unchecked_bytes_ += batch_bytes;
+  const Tuning& tuning = state_->core->tuning;
+  if (unchecked_bytes_ < tuning.memtable_bytes / 64) [[likely]]
+    return absl::OkStatus();
+  unchecked_bytes_ = 0;
+  size_t bytes = 0;
+  for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
+  if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= tuning.log_limit_bytes) return absl::OkStatus();
+  Target* oldest = OldestTarget();
+  return oldest != nullptr ? Switch(oldest) : absl::OkStatus();
+}
+
+CommitPipeline::Target* CommitPipeline::OldestTarget() {
+  Target* oldest = nullptr;
+  MutexLock lock(&state_->mutex);
+  for (auto& [id, target] : targets_) {
+    if (target.active->empty()) continue;
+    if (oldest == nullptr || target.family->active_first_log < oldest->family->active_first_log ||
+        (target.family->active_first_log == oldest->family->active_first_log &&
+         target.active->MemoryBytes() > oldest->active->MemoryBytes())) {
+      oldest = &target;
+    }
+  }
+  return oldest;
+}
+
+absl::Status CommitPipeline::Switch(Target* target) {
+  const LogPosition log_end = log_->End();
+  const FileNumber next_log = catalog_->NewFileNumber();
+  const absl::Status rotated = log_->Rotate(next_log, catalog_->Reference());
+  if (!rotated.ok()) {
+    if (!log_->Failure().ok()) state_->Stop(rotated, "log");
+    return rotated;
+  }
+  Core& core = *state_->core;
+  auto fresh = std::make_shared<MemTable>(target->family->order, catalog_->identity().hash_seed,
+                                          core.tuning.memtable_bytes, &core.budget);
+  MutexLock lock(&state_->mutex);
+  Family& family = *target->family;
+  family.immutables.push_back({.memtable = target->active, .log_end = log_end, .first_log = family.active_first_log});
+  family.Publish(fresh, family.version(), &core.epochs);
+  target->active = std::move(fresh);
+  for (auto& [id, other] : targets_) {
+    if (other.active->empty()) other.family->active_first_log = next_log;
+  }
+  background_->Schedule();
+  return absl::OkStatus();
+}
+
+absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) {
+  MutexLock lock(&commit_mutex_);
+  if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
+  const auto it = targets_.find(family->id.value());
+  if (it == targets_.end() || it->second.active->empty()) return absl::OkStatus();
+  return Switch(&it->second);
+}
+
+}  // namespace sepal

@@ -1,0 +1,71 @@
+// The way of a write: sequence numbers, log, memtable, publish.
+//
+// One short critical section takes a batch through all four, in order; nobody sleeps in it, and no sync is made in it.
+// A sync writer then waits for the log, whose one sync carries all who wait.
+//
+// Laws:
+//   - a batch is in the log before it is in a memtable, and in all memtables before it is visible;
+//   - a batch that the log refused leaves no trace: its sequence numbers were not taken (a full disk) or writing has
+//     ended for good (everything else);
+//   - a memtable is switched between batches, together with the log, so that every entry of the old one is visible and
+//     lies in logs before the new one.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "db/act/log_writer.h"
+#include "db/engine/background.h"
+#include "db/engine/catalog.h"
+#include "db/engine/engine_state.h"
+#include "sepal/options.h"
+#include "util/sync.h"
+
+namespace sepal {
+
+class CommitPipeline {
+ public:
+  // All must outlive the pipeline. Sequence numbers continue after `last`.
+  CommitPipeline(EngineState* state, Catalog* catalog, Background* background, WriteAheadLog* log, SequenceNumber last);
+
+  void AddFamily(FamilyRef family) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  void RemoveFamily(ColumnFamilyId id) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+
+  // Applies a batch (write-batch bytes), whole or not at all.
+  absl::Status Write(std::string_view batch, bool sync) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // Makes everything written before durable.
+  absl::Status Sync();
+  // Makes the log durable through `position`.
+  absl::Status SyncThrough(LogPosition position);
+
+  // Moves what the family's active memtable holds to its immutables. A no-op while it is empty.
+  absl::Status SwitchMemtable(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+
+ private:
+  absl::Status CheckBatch(std::string_view batch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  void Insert(std::string_view batch, SequenceNumber first) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // A family and its active memtable, which only this pipeline replaces.
+  struct Target {
+    FamilyRef family;
+    std::shared_ptr<MemTable> active;
+  };
+
+  absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  absl::Status Switch(Target* target) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  Target* OldestTarget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+
+  EngineState* const state_;
+  Catalog* const catalog_;
+  Background* const background_;
+  WriteAheadLog* const log_;
+
+  Mutex commit_mutex_;
+  absl::flat_hash_map<uint32_t, Target> targets_ ABSL_GUARDED_BY(commit_mutex_);
+  // Of batches since the memtables were last measured.
+  size_t unchecked_bytes_ ABSL_GUARDED_BY(commit_mutex_) = 0;
+  SequenceNumber last_ ABSL_GUARDED_BY(commit_mutex_);
+};
+
+}  // namespace sepal

@@ -1,0 +1,63 @@
+#include "db/engine/core.h"
+
+#include <utility>
+
+#include "util/random.h"
+
+namespace sepal {
+
+World World::From(const Env& env) {
+  return {.file_system = env.file_system != nullptr ? env.file_system : FileSystem::Posix(),
+          .clock = env.clock != nullptr ? env.clock : Clock::System(),
+          .executor = env.executor,
+          .random_seed = env.random_seed != 0 ? env.random_seed : SystemRandomSeed()};
+}
+
+void PinKeeper::Drop() {
+  if (pins_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_ptr<Directory> dir,
+           std::unique_ptr<Directory> log_dir)
+    : world(w),
+      tuning(t),
+      latency_histograms(options.latency_histograms),
+      directory(std::move(dir)),
+      separate_log_directory(std::move(log_dir)),
+      path(directory->path()),
+      budget(options.memory_limit),
+      cache(&budget, options.family.block_bytes),
+      deleter(std::make_shared<FileDeleter>(directory.get())) {}
+
+BlockCache* PinKeeper::cache() const { return &core_->cache; }
+
+Core::~Core() = default;
+
+void Core::StartKeepers() {
+  for (PinKeeper*& keeper : keepers_) {
+    keeper = new PinKeeper;
+    keeper->Start(shared_from_this());
+  }
+}
+
+void Core::ReleaseKeepers() {
+  for (PinKeeper*& keeper : keepers_) {
+    if (keeper != nullptr) std::exchange(keeper, nullptr)->Drop();
+  }
+}
+
+void Core::PinValue(std::string_view bytes, CachePin pin, PinnedValue* value) {
+  PinKeeper* keeper = keepers_[ThreadSlot()];
+  keeper->Take();
+  CacheFrame* frame = pin.Detach().second;
+  value->Pin(
+      bytes,
+      [](void* owner, void* detail) {
+        auto* held = static_cast<PinKeeper*>(owner);
+        held->cache()->Unpin(static_cast<CacheFrame*>(detail));
+        held->Drop();
+      },
+      keeper, frame);
+}
+
+}  // namespace sepal

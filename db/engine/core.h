@@ -1,0 +1,88 @@
+// What readers need, and keep alive after the database object is gone: memory, caches, statistics, open tables.
+//
+// Iterators and snapshots share ownership of the core. Pinned values hold a `PinKeeper`, so that taking a pin touches a
+// counter of the thread's own and not one that all threads share.
+//
+// Law: whatever lies in the cache or the tables (views, versions, readers) is let go before the core is.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "db/act/file_deleter.h"
+#include "db/act/info_log.h"
+#include "db/act/table_files.h"
+#include "db/state/tuning.h"
+#include "sepal/db.h"
+#include "sepal/env.h"
+#include "util/cache.h"
+#include "util/epoch.h"
+#include "util/memory_budget.h"
+#include "util/statistics_impl.h"
+#include "util/thread_slot.h"
+
+namespace sepal {
+
+// The world with every part filled in.
+struct World {
+  FileSystem* file_system;
+  Clock* clock;
+  Executor* executor;  // null until the database makes its own
+  uint64_t random_seed;
+  static World From(const Env& env);
+};
+
+class Core;
+
+// Counts the pins that threads of one slot took, and holds the core until all are gone.
+class alignas(64) PinKeeper {
+ public:
+  void Start(std::shared_ptr<Core> core) { core_ = std::move(core); }
+  void Take() { pins_.fetch_add(1, std::memory_order_relaxed); }
+  // Drops the core with the last pin.
+  void Drop();
+  BlockCache* cache() const;
+
+ private:
+  std::atomic<int64_t> pins_{1};  // one is the database's
+  std::shared_ptr<Core> core_;
+};
+
+class Core : public std::enable_shared_from_this<Core> {
+ public:
+  Core(const World& world, const Options& options, const Tuning& tuning, std::unique_ptr<Directory> directory,
+       std::unique_ptr<Directory> separate_log_directory);
+  ~Core();
+
+  // Makes the pin keepers; they hold the core until ReleaseKeepers and the last pin.
+  void StartKeepers();
+  void ReleaseKeepers();
+  // Hands the cached bytes that `pin` holds to the caller's value.
+  void PinValue(std::string_view bytes, CachePin pin, PinnedValue* value);
+
+  const World world;
+  const Tuning tuning;
+  const bool latency_histograms;
+  const std::unique_ptr<Directory> directory;
+  // Null: the logs lie in `directory`.
+  const std::unique_ptr<Directory> separate_log_directory;
+  Directory* log_directory() const {
+    return separate_log_directory != nullptr ? separate_log_directory.get() : directory.get();
+  }
+  const std::string path;
+  MemoryBudget budget;
+  StatisticsImpl statistics;
+  InfoLog info_log;
+  BlockCache cache;
+  EpochDomain epochs;
+  const std::shared_ptr<FileDeleter> deleter;
+  // Set once the database is closed: every call is refused from then on.
+  std::atomic<bool> closed{false};
+
+ private:
+  std::array<PinKeeper*, kThreadSlots> keepers_ = {};
+};
+
+}  // namespace sepal

@@ -1,0 +1,35 @@
+// A user's iterator: of the entries of all sources, in order, the newest visible version of each key, without deleted
+// ones and within the bounds.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sepal/iterator.h"
+#include "sepal/options.h"
+#include "table/internal_key.h"
+#include "table/iterator.h"
+#include "util/statistics_impl.h"
+
+namespace sepal {
+
+struct DatabaseIteratorOptions {
+  KeyOrder order;
+  SequenceNumber visible;
+  std::optional<std::string> lower_bound = {};
+  std::optional<std::string> upper_bound = {};
+  // Set once the database is closed.
+  const std::atomic<bool>* closed = nullptr;
+  StatisticsImpl* statistics = nullptr;
+  // Kept alive, and let go after the sources.
+  std::shared_ptr<const void> owner = {};
+};
+
+std::unique_ptr<Iterator> NewDatabaseIterator(DatabaseIteratorOptions options,
+                                              std::unique_ptr<InternalIterator> entries);
+// An iterator over nothing, with a status.
+std::unique_ptr<Iterator> NewErrorIterator(absl::Status status);
+
+}  // namespace sepal

@@ -1,0 +1,83 @@
+// The calls on databases that are not open.
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/log_recovery.h"
+#include "db/act/manifest_recovery.h"
+#include "db/engine/engine.h"
+#include "db/engine/opening.h"
+#include "db/format/file_names.h"
+#include "util/status.h"
+
+namespace sepal {
+
+absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const Tuning& tuning,
+                                                 std::string_view directory) {
+  // Beside a live writer files may vanish between two looks: the view is then taken anew from the manifest.
+  constexpr int kReadOnlyTries = 8;
+  for (int tries = 1;; ++tries) {
+    Opening opening(options, tuning, directory);
+    absl::StatusOr<Parts> parts = opening.Run();
+    if (parts.ok()) return std::make_unique<Engine>(std::move(parts).value());
+    const bool overtaken = options.read_only && (absl::IsDataLoss(parts.status()) || absl::IsNotFound(parts.status()));
+    if (!overtaken || tries == kReadOnlyTries) return parts.status();
+  }
+}
+
+absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, std::string_view directory) {
+  return Engine::Open(options, Tuning::From(options), directory);
+}
+
+absl::Status DB::Destroy(const Options& options, std::string_view path) {
+  const World world = World::From(options.env);
+  absl::StatusOr<std::unique_ptr<Directory>> directory = world.file_system->OpenDirectory(path, /*create=*/false);
+  if (absl::IsNotFound(directory.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(directory.status());
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
+  bool any = false;
+  for (const DirectoryEntry& entry : listing) any = any || ParseFileName(entry.name).has_value();
+  if (any) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DirectoryLock> lock, (*directory)->Lock(kLockFileName));
+    if (!options.log_directory.empty()) {
+      ASSIGN_OR_RETURN(const std::unique_ptr<Directory> logs,
+                       world.file_system->OpenDirectory(options.log_directory, /*create=*/false));
+      ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> log_listing, logs->List());
+      for (const DirectoryEntry& entry : log_listing) {
+        const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+        if (parsed.has_value() && parsed->kind == FileKind::kLog) RETURN_IF_ERROR(logs->Remove(entry.name));
+      }
+    }
+    for (const DirectoryEntry& entry : listing) {
+      const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+      if (parsed.has_value() && parsed->kind != FileKind::kLock) RETURN_IF_ERROR((*directory)->Remove(entry.name));
+    }
+    RETURN_IF_ERROR((*directory)->Remove(kLockFileName));
+    RETURN_IF_ERROR((*directory)->Sync());
+  }
+  directory->reset();
+  // It stays if anything else lies in it.
+  world.file_system->RemoveDirectory(path).IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& options, std::string_view path) {
+  const World world = World::From(options.env);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
+                   world.file_system->OpenDirectory(path, /*create=*/false));
+  std::map<ColumnFamilyId, std::string> names;
+  ASSIGN_OR_RETURN(
+      const ManifestRecovery manifest,
+      RecoverManifest(directory.get(), ManifestReference{}, /*other_files=*/false, [&](const VersionEdit& edit) {
+        for (const ColumnFamilyCreation& made : edit.created_families) {
+          names[made.id] = made.name;
+        }
+        for (const ColumnFamilyId id : edit.dropped_families) names.erase(id);
+        return absl::OkStatus();
+      }));
+  if (!manifest.found) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path));
+  std::vector<std::string> list;
+  for (auto& [id, name] : names) list.push_back(std::move(name));
+  return list;
+}
+
+}  // namespace sepal

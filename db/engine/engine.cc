@@ -1,0 +1,258 @@
+#include "db/engine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/format/batch_format.h"
+#include "util/status.h"
+
+namespace sepal {
+
+Engine::Engine(Parts parts)
+    : core_(std::move(parts.core)),
+      state_(std::move(parts.state)),
+      lock_(std::move(parts.lock)),
+      own_executor_(std::move(parts.own_executor)),
+      catalog_(std::move(parts.catalog)),
+      log_(std::move(parts.log)),
+      read_only_(log_ == nullptr) {
+  core_->StartKeepers();
+  state_->visible.store(parts.last_sequence.value(), std::memory_order_release);
+  std::vector<FamilyRef> families;
+  {
+    MutexLock lock(&state_->mutex);
+    families = state_->Families();
+  }
+  default_family_ = families.front().get();
+  default_handle_ = std::make_unique<FamilyHandle>(core_, families.front());
+  if (read_only_) return;
+  background_ = std::make_unique<Background>(state_.get(), catalog_.get(), log_.get(), parts.executor);
+  pipeline_ = std::make_unique<CommitPipeline>(state_.get(), catalog_.get(), background_.get(), log_.get(),
+                                               parts.last_sequence);
+  for (FamilyRef& family : families) pipeline_->AddFamily(std::move(family));
+  MutexLock lock(&state_->mutex);
+  background_->Schedule();
+}
+
+Engine::~Engine() {
+  Close().IgnoreError();
+  own_executor_.reset();
+  core_->ReleaseKeepers();
+}
+
+// --- who may call ---
+
+absl::Status Engine::CheckOpen() const {
+  if (!core_->closed.load(std::memory_order_acquire)) [[likely]]
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", core_->path));
+}
+
+absl::Status Engine::CheckWritable() const {
+  RETURN_IF_ERROR(CheckOpen());
+  if (!read_only_) [[likely]]
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("the database in %s was opened read-only; open it without read_only to write", core_->path));
+}
+
+absl::StatusOr<Family*> Engine::Resolve(const ColumnFamily* family) const {
+  RETURN_IF_ERROR(CheckOpen());
+  if (family == nullptr || family == default_handle_.get()) return default_family_;
+  const auto* handle = static_cast<const FamilyHandle*>(family);
+  if (handle->core() != core_.get()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the handle of column family \"%s\" belongs to another database", family->name()));
+  }
+  if (handle->family()->dropped.load(std::memory_order_acquire)) {
+    return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", family->name()));
+  }
+  return handle->family().get();
+}
+
+absl::StatusOr<FamilyRef> Engine::ResolveShared(const ColumnFamily* family) const {
+  RETURN_IF_ERROR(Resolve(family).status());
+  const auto* handle = family == nullptr ? default_handle_.get() : static_cast<const FamilyHandle*>(family);
+  return handle->family();
+}
+
+// --- writes ---
+
+absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options) {
+  if (batch.size() > core_->budget.limit_bytes() / 4) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "a batch of %u bytes is over a quarter of memory_limit (%u bytes): split it, or raise the limit", batch.size(),
+        core_->budget.limit_bytes()));
+  }
+  const bool timed = core_->latency_histograms;
+  const uint64_t began = timed ? core_->world.clock->MonotonicMicros() : 0;
+  RETURN_IF_ERROR(background_->gate()->Enter(batch.size(), options.no_slowdown));
+  const absl::Status status = pipeline_->Write(batch, options.sync);
+  if (timed) {
+    core_->statistics.Record(Histogram::kWriteMicros, core_->world.clock->MonotonicMicros() - began);
+  }
+  return status;
+}
+
+absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
+                              const WriteOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
+  // Used again by the thread's next write, so that a write allocates nothing.
+  static thread_local std::string batch;
+  batch.assign(kBatchHeaderBytes, '\0');
+  AppendBatchEntry(&batch, kind, resolved->id, key, value);
+  const absl::Status status = Commit(batch, options);
+  constexpr size_t kKeptBytes = size_t{1} << 20;
+  if (batch.capacity() > kKeptBytes) batch = std::string();
+  return status;
+}
+
+absl::Status Engine::Put(const ColumnFamily* family, std::string_view key, std::string_view value,
+                         const WriteOptions& options) {
+  return WriteOne(family, ValueKind::kPut, key, value, options);
+}
+
+absl::Status Engine::Delete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) {
+  return WriteOne(family, ValueKind::kDelete, key, {}, options);
+}
+
+absl::Status Engine::SingleDelete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) {
+  return WriteOne(family, ValueKind::kSingleDelete, key, {}, options);
+}
+
+absl::Status Engine::Write(const WriteBatch* batch, const WriteOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  if (batch == nullptr) return absl::InvalidArgumentError("the batch is null");
+  return Commit(batch->bytes(), options);
+}
+
+absl::Status Engine::Sync() {
+  RETURN_IF_ERROR(CheckWritable());
+  return pipeline_->Sync();
+}
+
+// --- flushes and compactions ---
+
+absl::Status Engine::Flush(const ColumnFamily* family, const FlushOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
+  RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
+  return options.wait ? background_->WaitForFlush(resolved) : absl::OkStatus();
+}
+
+absl::Status Engine::CompactRange(const ColumnFamily* family, const CompactRangeOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
+  if (options.begin.has_value() && options.end.has_value() && resolved->order.Less(*options.end, *options.begin)) {
+    return absl::InvalidArgumentError("the range to compact ends before it begins");
+  }
+  RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
+  RETURN_IF_ERROR(background_->WaitForFlush(resolved));
+  return background_->CompactRange(resolved, options);
+}
+
+absl::Status Engine::WaitForBackgroundWork() {
+  RETURN_IF_ERROR(CheckWritable());
+  return background_->WaitUntilIdle();
+}
+
+// --- column families ---
+
+absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::string_view name,
+                                                                         const ColumnFamilyOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  if (name.empty() || options.comparator == nullptr) {
+    return absl::InvalidArgumentError("a column family needs a name and a comparator");
+  }
+  MutexLock admin_lock(&admin_mutex_);
+  if (FindColumnFamily(name).ok()) {
+    return absl::AlreadyExistsError(absl::StrFormat("column family \"%s\" exists", name));
+  }
+  auto family = std::make_shared<Family>(ColumnFamilyId(static_cast<uint32_t>(catalog_->NewFileNumber().value())),
+                                         std::string(name), options, PolicyFor(options, core_->tuning));
+  VersionEdit edit;
+  edit.created_families.push_back({.id = family->id,
+                                   .name = family->name,
+                                   .comparator_name = std::string(options.comparator->Name()),
+                                   .equal_means_identical = options.comparator->EqualMeansIdentical()});
+  RETURN_IF_ERROR(catalog_->Apply(std::move(edit), nullptr, [&] {
+    state_->mutex.AssertHeld();
+    family->Publish(std::make_shared<MemTable>(family->order, catalog_->identity().hash_seed,
+                                               core_->tuning.memtable_bytes, &core_->budget),
+                    std::make_shared<const Version>(family->order), &core_->epochs);
+    family->active_first_log = log_->Live().back().number;
+    state_->families[family->id.value()] = family;
+  }));
+  pipeline_->AddFamily(family);
+  return std::make_shared<FamilyHandle>(core_, std::move(family));
+}
+
+absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
+  RETURN_IF_ERROR(CheckWritable());
+  ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
+  if (family.get() == default_family_) {
+    return absl::InvalidArgumentError("the default column family cannot be dropped");
+  }
+  MutexLock admin_lock(&admin_mutex_);
+  if (family->dropped.exchange(true)) {
+    return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", family->name));
+  }
+  pipeline_->RemoveFamily(family->id);
+  VersionEdit edit;
+  edit.dropped_families.push_back(family->id);
+  return catalog_->Apply(std::move(edit), nullptr, [&] {
+    state_->mutex.AssertHeld();
+    for (const TableRef& table : family->version()->Tables()) table->MarkObsolete();
+    family->immutables.clear();
+    state_->families.erase(family->id.value());
+    // Lets go of the tables: readers that are under way keep theirs.
+    family->Publish(std::make_shared<MemTable>(family->order, 0, 0, nullptr),
+                    std::make_shared<const Version>(family->order), &core_->epochs);
+  });
+}
+
+absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::string_view name) {
+  RETURN_IF_ERROR(CheckOpen());
+  MutexLock lock(&state_->mutex);
+  for (const FamilyRef& family : state_->Families()) {
+    if (family->name == name) return std::make_shared<FamilyHandle>(core_, family);
+  }
+  return absl::NotFoundError(absl::StrFormat("there is no column family \"%s\" in %s", name, core_->path));
+}
+
+std::vector<std::string> Engine::ColumnFamilyNames() {
+  MutexLock lock(&state_->mutex);
+  std::vector<std::string> names;
+  for (const FamilyRef& family : state_->Families()) names.push_back(family->name);
+  return names;
+}
+
+// --- the end ---
+
+absl::Status Engine::Close() {
+  MutexLock admin_lock(&admin_mutex_);
+  if (close_done_) return close_status_;
+  close_done_ = true;
+  if (!read_only_) {
+    background_->Close();
+    close_status_ = state_->Error();
+    absl::StatusOr<LogEnd> end = log_->Close();
+    KeepFirst(&close_status_, end.status());
+    if (close_status_.ok()) {
+      VersionEdit edit;
+      edit.closed_log = ClosedLog{.number = end->number, .length_bytes = end->length_bytes};
+      KeepFirst(&close_status_, catalog_->Apply(std::move(edit), nullptr, nullptr));
+    }
+    KeepFirst(&close_status_, catalog_->Close());
+    core_->deleter->Run();
+    core_->deleter->Stop();
+    core_->info_log.Write("closed: %s", close_status_.ToString());
+  }
+  core_->closed.store(true, std::memory_order_release);
+  lock_.reset();
+  return close_status_;
+}
+
+}  // namespace sepal

@@ -1,0 +1,123 @@
+// The database: public calls, each as the list of its steps.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db/engine/background.h"
+#include "db/engine/catalog.h"
+#include "db/engine/commit_pipeline.h"
+#include "db/engine/core.h"
+#include "db/engine/engine_state.h"
+#include "sepal/db.h"
+
+namespace sepal {
+
+// A user's handle of a family. Knows its database, so that a handle of another one is refused.
+class FamilyHandle final : public ColumnFamily {
+ public:
+  FamilyHandle(std::shared_ptr<Core> core, FamilyRef family) : core_(std::move(core)), family_(std::move(family)) {}
+  ~FamilyHandle() override { family_.reset(); }
+  std::string_view name() const override { return family_->name; }
+  uint32_t id() const override { return family_->id.value(); }
+  const Core* core() const { return core_.get(); }
+  const FamilyRef& family() const { return family_; }
+
+ private:
+  const std::shared_ptr<Core> core_;
+  FamilyRef family_;
+};
+
+class Engine final : public DB {
+ public:
+  // Opens a database (db/engine/open.cc).
+  static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, const Tuning& tuning,
+                                                  std::string_view directory);
+
+  // The parts of an opened database, put together by Opening.
+  struct Parts {
+    std::shared_ptr<Core> core;
+    std::unique_ptr<EngineState> state;
+    std::unique_ptr<DirectoryLock> lock;     // null: read-only
+    std::unique_ptr<Executor> own_executor;  // null: the user's
+    Executor* executor = nullptr;
+    std::unique_ptr<Catalog> catalog;
+    std::unique_ptr<WriteAheadLog> log;  // null: read-only
+    SequenceNumber last_sequence;
+  };
+  explicit Engine(Parts parts);
+  ~Engine() override;
+
+  absl::Status Put(const ColumnFamily* family, std::string_view key, std::string_view value,
+                   const WriteOptions& options) override;
+  absl::Status Delete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) override;
+  absl::Status SingleDelete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) override;
+  absl::Status Write(const WriteBatch* batch, const WriteOptions& options) override;
+
+  absl::Status Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
+                   const ReadOptions& options) override;
+  absl::StatusOr<std::string> Get(const ColumnFamily* family, std::string_view key,
+                                  const ReadOptions& options) override;
+  void MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys, std::span<PinnedValue> values,
+                std::span<absl::Status> statuses, const ReadOptions& options) override;
+  bool KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options) override;
+  std::unique_ptr<Iterator> NewIterator(const ColumnFamily* family, const ReadOptions& options) override;
+  std::shared_ptr<const Snapshot> GetSnapshot() override;
+
+  ColumnFamily* DefaultColumnFamily() const override { return default_handle_.get(); }
+  absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
+                                                                   const ColumnFamilyOptions& options) override;
+  absl::Status DropColumnFamily(const ColumnFamily* family) override;
+  absl::StatusOr<std::shared_ptr<ColumnFamily>> FindColumnFamily(std::string_view name) override;
+  std::vector<std::string> ColumnFamilyNames() override;
+
+  absl::Status Flush(const ColumnFamily* family, const FlushOptions& options) override;
+  absl::Status Sync() override;
+  absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options) override;
+  absl::Status WaitForBackgroundWork() override;
+  absl::Status Close() override;
+
+  std::optional<std::string> GetProperty(const ColumnFamily* family, std::string_view name) override;
+  absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const Range> ranges,
+                                   std::span<uint64_t> sizes_bytes) override;
+  Statistics* statistics() override { return &core_->statistics; }
+  absl::Status CheckConsistency() override;
+  absl::Status VerifyChecksums() override;
+
+ private:
+  // The family that a call means, or why it is refused.
+  absl::StatusOr<Family*> Resolve(const ColumnFamily* family) const;
+  absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily* family) const;
+  absl::Status CheckOpen() const;
+  absl::Status CheckWritable() const;
+  absl::Status CheckSnapshot(const ReadOptions& options) const;
+  absl::Status WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
+                        const WriteOptions& options);
+  absl::Status Commit(std::string_view batch, const WriteOptions& options);
+  // Looks up one key in the family's current view and hands the value over.
+  absl::Status GetInView(const Family& family, const ReadView& view, std::string_view key, SequenceNumber visible,
+                         bool fill_cache, PinnedValue* value);
+  SequenceNumber VisibleTo(const ReadOptions& options) const {
+    return options.snapshot != nullptr ? SequenceNumber(options.snapshot->sequence()) : state_->VisibleSequence();
+  }
+
+  const std::shared_ptr<Core> core_;
+  const std::unique_ptr<EngineState> state_;
+  std::unique_ptr<DirectoryLock> lock_;
+  std::unique_ptr<Executor> own_executor_;
+  const std::unique_ptr<Catalog> catalog_;
+  const std::unique_ptr<WriteAheadLog> log_;
+  std::unique_ptr<Background> background_;  // null: read-only
+  std::unique_ptr<CommitPipeline> pipeline_;
+  std::unique_ptr<FamilyHandle> default_handle_;
+  Family* default_family_ = nullptr;
+  const bool read_only_;
+
+  // One creation or drop of a family, or closing, at a time.
+  Mutex admin_mutex_;
+  bool close_done_ ABSL_GUARDED_BY(admin_mutex_) = false;
+  absl::Status close_status_ ABSL_GUARDED_BY(admin_mutex_);
+};
+
+}  // namespace sepal

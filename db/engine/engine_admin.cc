@@ -1,0 +1,193 @@
+// Looking at the database as a whole: properties, sizes, consistency, checksums.
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "db/engine/engine.h"
+#include "db/format/file_names.h"
+#include "util/status.h"
+#include "util/strings.h"
+
+namespace sepal {
+
+namespace {
+
+std::string LevelsText(const Family& family) {
+  const Version& version = *family.version();
+  std::string out = "level  runs  tables         bytes      entries  tombstones   score\n";
+  for (int level = 0; level < kMaxLevels; ++level) {
+    if (version.NumRuns(level) == 0) continue;
+    uint64_t entries = 0;
+    uint64_t tombstones = 0;
+    for (const RunRef& run : version.level(level)) {
+      entries += run->entries();
+      tombstones += run->tombstones();
+    }
+    out +=
+        absl::StrFormat("%5d %5d %7d %13u %12u %11u %7.2f\n", level, version.NumRuns(level), version.NumTables(level),
+                        version.Bytes(level), entries, tombstones, CompactionScore(version, family.policy, level));
+  }
+  return out;
+}
+
+std::string TablesText(const Family& family) {
+  std::string out;
+  for (const AddedTable& added : family.version()->Contents(family.id)) {
+    out += absl::StrFormat("level %d %s\n", added.level, ToString(added.table));
+  }
+  return out;
+}
+
+std::string FiltersText(const Family& family, const StatisticsImpl& statistics) {
+  std::string out =
+      absl::StrFormat("expected false positive rate: %.5f\n", family.options.filter_policy.ExpectedRate());
+  out += "level     lookups  guard said no   lane said no  blocks searched  false positives  observed rate\n";
+  for (int level = 0; level < kMaxLevels; ++level) {
+    const LevelFilterStatistics filter = statistics.GetFilter(level);
+    if (filter.lookups == 0) continue;
+    out +=
+        absl::StrFormat("%5d %11u %14u %14u %16u %16u %14.5f\n", level, filter.lookups, filter.guard_rejections,
+                        filter.lane_rejections, filter.blocks_searched, filter.false_positives, filter.ObservedRate());
+  }
+  return out;
+}
+
+std::string OptionsText(const Family& family, const Core& core) {
+  return absl::StrFormat(
+      "memory_limit: %s\ncomparator: %s\nblock_bytes: %u\nfilter: %.1f lane and %.1f guard bits a key\n%s%s\n",
+      HumanBytes(core.budget.limit_bytes()), family.order.comparator()->Name(), family.options.block_bytes,
+      family.options.filter_policy.lane_bits_per_key, family.options.filter_policy.guard_bits_per_key,
+      core.tuning.ToString(), ToString(family.policy));
+}
+
+uint64_t EntriesEstimate(const Family& family) {
+  uint64_t entries = family.active()->EntryCount() - family.active()->TombstoneCount();
+  for (const ImmutableMemTable& immutable : family.immutables) entries += immutable.memtable->EntryCount();
+  for (const TableRef& table : family.version()->Tables()) {
+    const TableMetadata& metadata = table->metadata();
+    entries += metadata.entries - std::min(metadata.entries, 2 * metadata.tombstones);
+  }
+  return entries;
+}
+
+constexpr std::string_view kPrefix = "sepal.";
+constexpr std::string_view kFilesAtLevel = "num-files-at-level";
+
+}  // namespace
+
+std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::string_view name) {
+  absl::StatusOr<FamilyRef> resolved = ResolveShared(handle);
+  if (!resolved.ok() || !name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  MutexLock lock(&state_->mutex);
+  const Family& family = **resolved;
+  const Version& version = *family.version();
+  if (name == "stats") {
+    return LevelsText(family) + core_->statistics.ToString() + FiltersText(family, core_->statistics);
+  }
+  if (name == "levels") return LevelsText(family);
+  if (name == "sstables") return TablesText(family);
+  if (name == "filters") return FiltersText(family, core_->statistics);
+  if (name == "memory") return core_->budget.ToString();
+  if (name == "options") return OptionsText(family, *core_);
+  if (name == "snapshots") return state_->snapshots->ToString();
+  if (name == "num-runs") return std::to_string(version.NumRuns());
+  if (name == "num-entries") return std::to_string(EntriesEstimate(family));
+  if (name == "total-table-bytes") return std::to_string(version.Bytes());
+  if (name == "memtable-bytes") {
+    return std::to_string(family.ImmutableBytes() + family.active()->MemoryBytes());
+  }
+  if (name == "block-cache-bytes") {
+    return std::to_string(core_->budget.used(MemoryPart::kDataBlocks) + core_->budget.used(MemoryPart::kLeafPages) +
+                          core_->budget.used(MemoryPart::kGuards));
+  }
+  if (name == "compaction-debt-bytes") return std::to_string(CompactionDebtBytes(version, family.policy));
+  if (name == "last-sequence") return ToString(state_->VisibleSequence());
+  if (name == "background-error") return state_->error.ToString();
+  if (name.starts_with(kFilesAtLevel)) {
+    int level = -1;
+    if (!absl::SimpleAtoi(ToAbsl(name.substr(kFilesAtLevel.size())), &level)) return std::nullopt;
+    if (level < 0 || level >= kMaxLevels) return std::nullopt;
+    return std::to_string(version.NumTables(level));
+  }
+  return std::nullopt;
+}
+
+absl::Status Engine::GetApproximateSizes(const ColumnFamily* handle, std::span<const Range> ranges,
+                                         std::span<uint64_t> sizes_bytes) {
+  if (ranges.size() != sizes_bytes.size()) return absl::InvalidArgumentError("one size for each range is needed");
+  ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
+  std::shared_ptr<const ReadView> view;
+  {
+    MutexLock lock(&state_->mutex);
+    view = family->current();
+  }
+  FamilyTableOpener opener({core_->directory.get(), &core_->cache, &core_->budget, &core_->statistics}, family->order);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const auto& [begin, end] = ranges[i];
+    uint64_t& size = sizes_bytes[i];
+    size = 0;
+    if (!family->order.Less(begin, end)) continue;
+    size += view->active->ApproximateBytes(begin, end);
+    for (const auto& memtable : view->immutables) size += memtable->ApproximateBytes(begin, end);
+    for (const LevelRun& level_run : view->version->runs()) {
+      for (const TableRef& table : level_run.run->Overlapping({begin, end})) {
+        const bool from_start = !family->order.Less(table->metadata().smallest.user_key, begin);
+        const bool to_end = family->order.Less(table->metadata().largest.user_key, end);
+        if (from_start && to_end) {
+          size += table->metadata().size_bytes;
+          continue;
+        }
+        ASSIGN_OR_RETURN(const TableReader* reader, table->OpenReader(&opener));
+        ASSIGN_OR_RETURN(const uint64_t first, reader->ApproximateOffset(begin));
+        ASSIGN_OR_RETURN(const uint64_t last, reader->ApproximateOffset(end));
+        size += last > first ? last - first : 0;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::CheckConsistency() {
+  RETURN_IF_ERROR(CheckOpen());
+  std::vector<std::shared_ptr<const ReadView>> views;
+  {
+    MutexLock lock(&state_->mutex);
+    for (const FamilyRef& family : state_->Families()) views.push_back(family->current());
+  }
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, core_->directory->List());
+  absl::flat_hash_map<std::string, uint64_t> sizes;
+  for (const DirectoryEntry& entry : listing) sizes[entry.name] = entry.size_bytes;
+  for (const std::shared_ptr<const ReadView>& view : views) {
+    RETURN_IF_ERROR(view->version->Check());
+    for (const TableRef& table : view->version->Tables()) {
+      const std::string name = TableFileName(table->number());
+      const auto it = sizes.find(name);
+      if (it == sizes.end()) return Damaged(core_->path + "/" + name, 0, "the table is missing");
+      if (it->second != table->metadata().size_bytes) {
+        return Damaged(core_->path + "/" + name, 0, "size of the table", std::to_string(table->metadata().size_bytes),
+                       std::to_string(it->second));
+      }
+    }
+    for (const auto& memtable : view->immutables) RETURN_IF_ERROR(memtable->Check());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::VerifyChecksums() {
+  RETURN_IF_ERROR(CheckOpen());
+  std::vector<std::pair<FamilyRef, std::shared_ptr<const ReadView>>> views;
+  {
+    MutexLock lock(&state_->mutex);
+    for (const FamilyRef& family : state_->Families()) views.emplace_back(family, family->current());
+  }
+  for (const auto& [family, view] : views) {
+    FamilyTableOpener opener({core_->directory.get(), &core_->cache, &core_->budget, &core_->statistics},
+                             family->order);
+    for (const TableRef& table : view->version->Tables()) {
+      ASSIGN_OR_RETURN(const TableReader* reader, table->OpenReader(&opener));
+      RETURN_IF_ERROR(reader->Verify());
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

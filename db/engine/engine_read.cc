@@ -1,0 +1,154 @@
+// Reading: Get, MultiGet, KeyMayExist, iterators, snapshots.
+#include "absl/strings/str_format.h"
+#include "db/engine/database_iterator.h"
+#include "db/engine/engine.h"
+#include "db/engine/point_lookup.h"
+#include "db/engine/view_iterator.h"
+#include "util/check.h"
+#include "util/hash.h"
+#include "util/status.h"
+
+namespace sepal {
+
+namespace {
+
+// A status without a message, so that an absent key costs no allocation.
+absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
+
+class Timer {
+ public:
+  Timer(Core* core, Histogram histogram)
+      : core_(core->latency_histograms ? core : nullptr),
+        histogram_(histogram),
+        began_(core_ != nullptr ? core_->world.clock->MonotonicMicros() : 0) {}
+  ~Timer() {
+    if (core_ != nullptr) core_->statistics.Record(histogram_, core_->world.clock->MonotonicMicros() - began_);
+  }
+
+ private:
+  Core* const core_;
+  const Histogram histogram_;
+  const uint64_t began_;
+};
+
+// What an iterator keeps alive, let go in this order: the view, the family, the core.
+struct IteratorOwner {
+  std::shared_ptr<Core> core;
+  FamilyRef family;
+  std::shared_ptr<const ReadView> view;
+};
+
+}  // namespace
+
+absl::Status Engine::CheckSnapshot(const ReadOptions& options) const {
+  if (options.snapshot == nullptr || SnapshotList::OwnerOf(options.snapshot) == core_.get()) return absl::OkStatus();
+  return absl::InvalidArgumentError("the snapshot belongs to another database");
+}
+
+absl::Status Engine::GetInView(const Family& family, const ReadView& view, std::string_view key, SequenceNumber visible,
+                               bool fill_cache, PinnedValue* value) {
+  const uint64_t seed = catalog_->identity().hash_seed;
+  const LookupKey lookup{
+      .user_key = key, .hash = family.order.hashable() ? HashKey(key, seed) : 0, .hash_seed = seed, .visible = visible};
+  PointResult result;
+  RETURN_IF_ERROR(LookUp(family, view, lookup, {.fill_cache = fill_cache}, core_.get(), &result));
+  StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
+  counters.Add(Ticker::kGets);
+  if (result.in_memtable) counters.Add(Ticker::kMemtableHits);
+  if (result.kind != PointResult::Kind::kFound) return Absent();
+  counters.Add(Ticker::kGetHits);
+  if (result.value.size() <= core_->tuning.copy_value_bytes) {
+    value->Copy(result.value);
+  } else if (result.in_memtable) {
+    auto* held = new std::shared_ptr<const ReadView>(view.shared_from_this());
+    value->Pin(
+        result.value, [](void* owner, void*) { delete static_cast<std::shared_ptr<const ReadView>*>(owner); }, held,
+        nullptr);
+  } else {
+    core_->PinValue(result.value, std::move(result.pin), value);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
+                         const ReadOptions& options) {
+  value->Reset();
+  ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
+  RETURN_IF_ERROR(CheckSnapshot(options));
+  const Timer timer(core_.get(), Histogram::kGetMicros);
+  const EpochDomain::Guard guard(&core_->epochs);
+  const ReadView* view = resolved->view();
+  return GetInView(*resolved, *view, key, VisibleTo(options), options.fill_cache, value);
+}
+
+absl::StatusOr<std::string> Engine::Get(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
+  PinnedValue value;
+  RETURN_IF_ERROR(Get(family, key, &value, options));
+  return std::string(value.value());
+}
+
+void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys, std::span<PinnedValue> values,
+                      std::span<absl::Status> statuses, const ReadOptions& options) {
+  SEPAL_CHECK(values.size() == keys.size() && statuses.size() == keys.size());
+  absl::StatusOr<Family*> resolved = Resolve(family);
+  absl::Status refused = resolved.ok() ? CheckSnapshot(options) : resolved.status();
+  if (!refused.ok()) {
+    std::fill(statuses.begin(), statuses.end(), refused);
+    return;
+  }
+  const Timer timer(core_.get(), Histogram::kMultiGetMicros);
+  core_->statistics.Add(Ticker::kMultiGetKeys, keys.size());
+  const EpochDomain::Guard guard(&core_->epochs);
+  const ReadView* view = (*resolved)->view();
+  const SequenceNumber visible = VisibleTo(options);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    values[i].Reset();
+    statuses[i] = GetInView(**resolved, *view, keys[i], visible, options.fill_cache, &values[i]);
+  }
+}
+
+bool Engine::KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
+  absl::StatusOr<Family*> resolved = Resolve(family);
+  if (!resolved.ok() || !CheckSnapshot(options).ok()) return true;
+  const uint64_t seed = catalog_->identity().hash_seed;
+  const EpochDomain::Guard guard(&core_->epochs);
+  const ReadView* view = (*resolved)->view();
+  const LookupKey lookup{.user_key = key,
+                         .hash = (*resolved)->order.hashable() ? HashKey(key, seed) : 0,
+                         .hash_seed = seed,
+                         .visible = VisibleTo(options)};
+  PointResult result;
+  const absl::Status status = LookUp(**resolved, *view, lookup, {.cached_only = true}, core_.get(), &result);
+  return !status.ok() || result.kind != PointResult::Kind::kAbsent;
+}
+
+std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const ReadOptions& options) {
+  absl::StatusOr<FamilyRef> resolved = ResolveShared(family);
+  if (!resolved.ok()) return NewErrorIterator(resolved.status());
+  if (absl::Status status = CheckSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
+  auto owner = std::make_shared<IteratorOwner>();
+  owner->core = core_;
+  owner->family = *resolved;
+  {
+    const EpochDomain::Guard guard(&core_->epochs);
+    owner->view = owner->family->view()->shared_from_this();
+  }
+  DatabaseIteratorOptions iterator;
+  iterator.order = owner->family->order;
+  iterator.visible = VisibleTo(options);
+  iterator.lower_bound = options.lower_bound;
+  iterator.upper_bound = options.upper_bound;
+  iterator.closed = &core_->closed;
+  iterator.statistics = &core_->statistics;
+  std::unique_ptr<InternalIterator> entries =
+      NewViewIterator(core_.get(), *owner->family, *owner->view, options.fill_cache);
+  iterator.owner = std::move(owner);
+  return NewDatabaseIterator(std::move(iterator), std::move(entries));
+}
+
+std::shared_ptr<const Snapshot> Engine::GetSnapshot() {
+  MutexLock lock(&state_->mutex);
+  return state_->snapshots->Take(state_->VisibleSequence(), core_);
+}
+
+}  // namespace sepal

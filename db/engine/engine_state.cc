@@ -1,0 +1,41 @@
+#include "db/engine/engine_state.h"
+
+#include <algorithm>
+
+#include "util/status.h"
+
+namespace sepal {
+
+void EngineState::Stop(const absl::Status& status, std::string_view where) {
+  {
+    MutexLock lock(&mutex);
+    if (!error.ok()) return;
+    error = Annotate(status, where);
+    stopped.store(true, std::memory_order_release);
+    changed.NotifyAll();
+  }
+  core->info_log.Write("error, writing ends: %s: %s", where, status.ToString());
+  Tell([&](EventListener& listener) { listener.OnError(where, status); });
+}
+
+absl::Status EngineState::Error() const {
+  MutexLock lock(&mutex);
+  return error;
+}
+
+std::vector<FamilyRef> EngineState::Families() const {
+  std::vector<FamilyRef> all;
+  for (const auto& [id, family] : families) {
+    if (!family->dropped.load(std::memory_order_relaxed)) all.push_back(family);
+  }
+  std::sort(all.begin(), all.end(), [](const FamilyRef& a, const FamilyRef& b) { return a->id < b->id; });
+  return all;
+}
+
+size_t EngineState::MemtableBytes() const {
+  size_t bytes = 0;
+  for (const auto& [id, family] : families) bytes += family->ImmutableBytes() + family->active()->MemoryBytes();
+  return bytes;
+}
+
+}  // namespace sepal

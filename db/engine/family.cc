@@ -1,0 +1,31 @@
+#include "db/engine/family.h"
+
+#include <utility>
+
+namespace sepal {
+
+void Family::Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs) {
+  std::vector<std::shared_ptr<const MemTable>> flushing;
+  for (auto it = immutables.rbegin(); it != immutables.rend(); ++it) flushing.push_back(it->memtable);
+  auto next = std::make_shared<const ReadView>(std::move(active), std::move(flushing), std::move(version));
+  view_.store(next.get(), std::memory_order_seq_cst);
+  SchedulePoint(&view_);
+  std::shared_ptr<const ReadView> old = std::exchange(current_, std::move(next));
+  if (old != nullptr) epochs->Defer([old = std::move(old)]() mutable { old.reset(); });
+}
+
+size_t Family::ImmutableBytes() const {
+  size_t bytes = 0;
+  for (const ImmutableMemTable& immutable : immutables) bytes += immutable.memtable->MemoryBytes();
+  return bytes;
+}
+
+CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning) {
+  CompactionPolicy policy = MakeCompactionPolicy(options, tuning.memtable_bytes);
+  policy.runs_per_level = tuning.runs_per_level;
+  policy.fanout = tuning.fanout;
+  policy.max_table_bytes = tuning.table_bytes;
+  return policy;
+}
+
+}  // namespace sepal

@@ -1,0 +1,83 @@
+// One column family of an open database: its options, and the view that readers load.
+//
+// Constant fields may be read by anyone. `view` is for readers, inside an epoch guard. The rest belongs to the database
+// mutex.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db/decide/compaction_picker.h"
+#include "db/state/read_view.h"
+#include "db/state/tuning.h"
+#include "sepal/options.h"
+#include "table/internal_key.h"
+#include "util/epoch.h"
+#include "util/numbers.h"
+
+namespace sepal {
+
+// A memtable that takes no more writes and waits for its flush.
+struct ImmutableMemTable {
+  std::shared_ptr<const MemTable> memtable;
+  // The log's end when the last entry had been written.
+  LogPosition log_end;
+  // The oldest log that holds any of its entries.
+  FileNumber first_log;
+};
+
+class Family {
+ public:
+  Family(ColumnFamilyId family_id, std::string family_name, ColumnFamilyOptions family_options,
+         CompactionPolicy compaction_policy)
+      : id(family_id),
+        name(std::move(family_name)),
+        options(std::move(family_options)),
+        order(options.comparator),
+        policy(compaction_policy) {}
+
+  const ColumnFamilyId id;
+  const std::string name;
+  const ColumnFamilyOptions options;
+  const KeyOrder order;
+  const CompactionPolicy policy;
+
+  std::atomic<bool> dropped{false};
+
+  // The view as of now. Inside an epoch guard only, and no longer than it.
+  const ReadView* view() const { return view_.load(std::memory_order_seq_cst); }
+
+  // --- with the database mutex held ---
+
+  const std::shared_ptr<const ReadView>& current() const { return current_; }
+  const std::shared_ptr<MemTable>& active() const { return current_->active; }
+  const std::shared_ptr<const Version>& version() const { return current_->version; }
+  // Makes the view of `active`, the immutables below and `version` the current one.
+  void Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs);
+
+  // Oldest first.
+  std::deque<ImmutableMemTable> immutables;
+  // Every entry at or below this is in a table.
+  SequenceNumber flushed_through;
+  // The oldest log that may hold entries of the active memtable.
+  FileNumber active_first_log;
+  bool flush_running = false;
+  // Compactions that run now.
+  std::vector<std::shared_ptr<const CompactionPlan>> running;
+
+  size_t ImmutableBytes() const;
+
+ private:
+  std::shared_ptr<const ReadView> current_;
+  std::atomic<const ReadView*> view_{nullptr};
+};
+
+using FamilyRef = std::shared_ptr<Family>;
+
+// How the tree of a family with these options is shaped.
+CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning);
+
+}  // namespace sepal

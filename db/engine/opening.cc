@@ -1,0 +1,439 @@
+#include "db/engine/opening.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/flush_job.h"
+#include "db/decide/obsolete_files.h"
+#include "db/format/batch_format.h"
+#include "db/format/file_names.h"
+#include "util/hash.h"
+#include "util/random.h"
+#include "util/status.h"
+#include "util/thread_pool.h"
+
+namespace sepal {
+
+namespace {
+
+constexpr size_t kSmallestMemoryLimit = size_t{8} << 20;
+// Numbers beyond it are no file of ours.
+constexpr uint64_t kLargestFileNumber = uint64_t{1} << 48;
+
+std::vector<std::string> Names(const std::vector<DirectoryEntry>& listing) {
+  std::vector<std::string> names;
+  for (const DirectoryEntry& entry : listing) names.push_back(entry.name);
+  return names;
+}
+
+}  // namespace
+
+absl::StatusOr<Engine::Parts> Opening::Run() {
+  RETURN_IF_ERROR(CheckOptions());
+  world_ = World::From(options_.env);
+  RETURN_IF_ERROR(OpenDirectories());
+  if (!options_.read_only) RETURN_IF_ERROR(TakeLock());
+  RETURN_IF_ERROR(RecoverCatalog());
+  RETURN_IF_ERROR(CheckFamilies());
+  RETURN_IF_ERROR(CheckTables());
+  RETURN_IF_ERROR(ReplayLogs());
+  RETURN_IF_ERROR(PublishFamilies());
+  if (!options_.read_only) RETURN_IF_ERROR(StartWriting());
+  return std::move(parts_);
+}
+
+absl::Status Opening::CheckOptions() const {
+  if (options_.memory_limit < kSmallestMemoryLimit) {
+    return absl::InvalidArgumentError(absl::StrFormat("memory_limit of %u bytes is too small: it must be at least %u",
+                                                      options_.memory_limit, kSmallestMemoryLimit));
+  }
+  if (options_.memtable_bytes > options_.memory_limit / 2) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("memtable_bytes of %u is over half of memory_limit (%u): two memtables must fit",
+                        options_.memtable_bytes, options_.memory_limit));
+  }
+  std::vector<const ColumnFamilyOptions*> all = {&options_.family};
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) all.push_back(&descriptor.options);
+  for (const ColumnFamilyOptions* family : all) {
+    if (family->comparator == nullptr) return absl::InvalidArgumentError("a column family's comparator is null");
+    if (family->block_bytes < 256 || family->block_bytes > (size_t{1} << 20)) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("block_bytes of %u is out of range: 256 to 1048576", family->block_bytes));
+    }
+    const FilterPolicy& filter = family->filter_policy;
+    if (!(filter.lane_bits_per_key >= 0 && filter.lane_bits_per_key <= 64 && filter.guard_bits_per_key >= 0 &&
+          filter.guard_bits_per_key <= 64)) {
+      return absl::InvalidArgumentError("filter_policy: bits per key must lie between 0 and 64");
+    }
+  }
+  if (options_.read_only && (options_.create_if_missing || options_.error_if_exists)) {
+    return absl::InvalidArgumentError("read_only goes with neither create_if_missing nor error_if_exists");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Opening::OpenDirectories() {
+  const bool create = options_.create_if_missing;
+  absl::StatusOr<std::unique_ptr<Directory>> directory = world_.file_system->OpenDirectory(path_, create);
+  if (absl::IsNotFound(directory.status())) {
+    return absl::NotFoundError(absl::StrFormat(
+        "there is no database in %s: the directory is missing; set create_if_missing to make one", path_));
+  }
+  RETURN_IF_ERROR(directory.status());
+  std::unique_ptr<Directory> log_directory;
+  if (!options_.log_directory.empty()) {
+    ASSIGN_OR_RETURN(log_directory, world_.file_system->OpenDirectory(options_.log_directory, create));
+  }
+  parts_.core =
+      std::make_shared<Core>(world_, options_, tuning_, std::move(directory).value(), std::move(log_directory));
+  parts_.state = std::make_unique<EngineState>(parts_.core, options_);
+  return absl::OkStatus();
+}
+
+absl::Status Opening::TakeLock() {
+  Directory* const directory = parts_.core->directory.get();
+  if (!options_.create_if_missing) {
+    // Nothing is made in a directory that holds no database.
+    ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+    const bool any = std::any_of(listing.begin(), listing.end(),
+                                 [](const DirectoryEntry& entry) { return ParseFileName(entry.name).has_value(); });
+    if (!any) {
+      return absl::NotFoundError(
+          absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
+    }
+  }
+  ASSIGN_OR_RETURN(parts_.lock, directory->Lock(kLockFileName));
+  if (options_.info_log) parts_.core->info_log.Start(directory, world_.clock, tuning_.info_log_bytes);
+  return absl::OkStatus();
+}
+
+// --- what the manifest says ---
+
+absl::Status Opening::RecoverCatalog() {
+  Directory* const directory = parts_.core->directory.get();
+  ASSIGN_OR_RETURN(log_files_, ListLogs(parts_.core->log_directory()));
+  const bool other_files = parts_.core->separate_log_directory != nullptr && !log_files_.empty();
+  ASSIGN_OR_RETURN(manifest_, RecoverManifest(directory, NewestManifest(log_files_), other_files,
+                                              [this](const VersionEdit& edit) { return TakeEdit(edit); }));
+  if (manifest_.found) {
+    if (options_.error_if_exists) {
+      return absl::AlreadyExistsError(absl::StrFormat("there is a database in %s, and error_if_exists is set", path_));
+    }
+    identity_.database_id = manifest_.database_id;
+  } else {
+    if (!options_.create_if_missing) {
+      return absl::NotFoundError(
+          absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
+    }
+    RETURN_IF_ERROR(DescribeNew());
+  }
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  for (const LogFile& log : log_files_) next_file_number_ = std::max(next_file_number_, log.named.next());
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    if (parsed.has_value() && parsed->number.value() < kLargestFileNumber) {
+      next_file_number_ = std::max(next_file_number_, parsed->number.next());
+    }
+  }
+  parts_.catalog = std::make_unique<Catalog>(parts_.state.get(), identity_, next_file_number_);
+  return absl::OkStatus();
+}
+
+absl::Status Opening::TakeEdit(const VersionEdit& edit) {
+  if (edit.hash_seed.has_value()) identity_.hash_seed = *edit.hash_seed;
+  if (edit.next_file_number.has_value()) next_file_number_ = std::max(next_file_number_, *edit.next_file_number);
+  if (edit.last_sequence.has_value()) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
+  if (edit.min_log_number.has_value()) min_log_number_ = *edit.min_log_number;
+  if (edit.closed_log.has_value()) closed_log_ = edit.closed_log;
+  for (const ColumnFamilyCreation& creation : edit.created_families) RETURN_IF_ERROR(AddFamily(creation));
+  for (const ColumnFamilyId id : edit.dropped_families) described_.erase(id);
+  for (auto& [id, described] : described_) RETURN_IF_ERROR(described.tables.Apply(id, edit));
+  for (const FlushedThrough& flushed : edit.flushed_through) {
+    const auto it = described_.find(flushed.family);
+    if (it != described_.end()) it->second.flushed_through = flushed.sequence;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ColumnFamilyOptions> Opening::OptionsFor(const ColumnFamilyCreation& family) const {
+  ColumnFamilyOptions options = options_.family;
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
+    if (descriptor.name == family.name) options = descriptor.options;
+  }
+  if (options.comparator->Name() != family.comparator_name) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "column family \"%s\" in %s was created with comparator \"%s\", not \"%s\": open it with that one", family.name,
+        path_, family.comparator_name, options.comparator->Name()));
+  }
+  if (options.comparator->EqualMeansIdentical() != family.equal_means_identical) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "column family \"%s\" in %s: comparator \"%s\" has changed its answer to EqualMeansIdentical; a changed order "
+        "needs a new name and a new database",
+        family.name, path_, family.comparator_name));
+  }
+  return options;
+}
+
+absl::Status Opening::AddFamily(const ColumnFamilyCreation& creation) {
+  ASSIGN_OR_RETURN(ColumnFamilyOptions family_options, OptionsFor(creation));
+  const CompactionPolicy policy = PolicyFor(family_options, tuning_);
+  auto family = std::make_shared<Family>(creation.id, creation.name, std::move(family_options), policy);
+  auto base = std::make_shared<const Version>(family->order);
+  const std::shared_ptr<FileDeleter> deleter = parts_.core->deleter;
+  VersionBuilder tables(std::move(base), [deleter](const TableMetadata& table) -> TableRef {
+    return std::make_shared<const TableFile>(table, deleter);
+  });
+  described_.emplace(creation.id, Described{std::move(family), std::move(tables), SequenceNumber(0), nullptr});
+  return absl::OkStatus();
+}
+
+absl::Status Opening::DescribeNew() {
+  Random random(world_.random_seed);
+  identity_ = {.database_id = random.Next(), .hash_seed = random.Next()};
+  return AddFamily({.id = ColumnFamilyId(0),
+                    .name = std::string(kDefaultColumnFamilyName),
+                    .comparator_name = std::string(options_.family.comparator->Name()),
+                    .equal_means_identical = options_.family.comparator->EqualMeansIdentical()});
+}
+
+absl::Status Opening::CheckFamilies() const {
+  if (described_.find(ColumnFamilyId(0)) == described_.end()) {
+    return absl::DataLossError(absl::StrFormat("%s: the manifest has no default column family", path_));
+  }
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
+    const bool exists = std::any_of(described_.begin(), described_.end(),
+                                    [&](const auto& entry) { return entry.second.family->name == descriptor.name; });
+    if (!exists && !options_.create_if_missing) {
+      return absl::NotFoundError(absl::StrFormat(
+          "there is no column family \"%s\" in %s; create it with CreateColumnFamily, or set create_if_missing",
+          descriptor.name, path_));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Opening::AddMissingFamilies() {
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
+    const bool exists = std::any_of(described_.begin(), described_.end(),
+                                    [&](const auto& entry) { return entry.second.family->name == descriptor.name; });
+    if (exists) continue;
+    const Comparator* comparator = descriptor.options.comparator;
+    RETURN_IF_ERROR(AddFamily({.id = ColumnFamilyId(static_cast<uint32_t>(parts_.catalog->NewFileNumber().value())),
+                               .name = descriptor.name,
+                               .comparator_name = std::string(comparator->Name()),
+                               .equal_means_identical = comparator->EqualMeansIdentical()}));
+  }
+  return absl::OkStatus();
+}
+
+// Every table that the manifest names must be there with its size; what is in it is checked when it is read.
+absl::Status Opening::CheckTables() const {
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, parts_.core->directory->List());
+  std::map<std::string, uint64_t> sizes;
+  for (const DirectoryEntry& entry : listing) sizes[entry.name] = entry.size_bytes;
+  for (const auto& [id, described] : described_) {
+    VersionBuilder tables = described.tables;
+    ASSIGN_OR_RETURN(const VersionRef version, tables.Build());
+    for (const TableRef& table : version->Tables()) {
+      const std::string name = TableFileName(table->number());
+      const auto it = sizes.find(name);
+      if (it == sizes.end()) {
+        return Damaged(path_ + "/" + name, 0, "a table of the database", "a file", "none; restore it from a backup");
+      }
+      if (it->second != table->metadata().size_bytes) {
+        return Damaged(path_ + "/" + name, 0, "size of the table", std::to_string(table->metadata().size_bytes),
+                       std::to_string(it->second));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// --- what the logs hold ---
+
+std::shared_ptr<MemTable> Opening::NewMemTable(const Family& family) const {
+  return std::make_shared<MemTable>(family.order, identity_.hash_seed, tuning_.memtable_bytes, &parts_.core->budget);
+}
+
+absl::Status Opening::ReplayLogs() {
+  LogRecoveryOptions recovery;
+  recovery.database_id = identity_.database_id;
+  recovery.minimum = min_log_number_;
+  if (closed_log_.has_value()) recovery.closed = LogEnd{closed_log_->number, closed_log_->length_bytes};
+  ASSIGN_OR_RETURN(
+      logs_, RecoverLogs(parts_.core->log_directory(), log_files_, recovery,
+                         [this](SequenceNumber first, std::string_view batch) { return ReplayBatch(first, batch); }));
+  last_sequence_ = std::max(last_sequence_, logs_.last_sequence);
+  if (!logs_.torn.empty()) {
+    parts_.core->info_log.Write("the logs end torn, %u bytes that were never acknowledged as durable are dropped: %s",
+                                logs_.dropped_bytes, logs_.torn);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) {
+  RETURN_IF_ERROR(CheckBatch(batch));
+  BatchReader reader(batch);
+  BatchEntry entry;
+  for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
+    const auto it = described_.find(entry.family);
+    if (it == described_.end() || sequence <= it->second.flushed_through) continue;
+    Described& described = it->second;
+    if (described.replayed == nullptr) described.replayed = NewMemTable(*described.family);
+    const uint64_t hash = described.family->order.hashable() ? HashKey(entry.key, identity_.hash_seed) : 0;
+    described.replayed->Add(sequence, entry.kind, entry.key, entry.value, hash);
+  }
+  if (options_.read_only) return absl::OkStatus();
+  // Between batches, so that the mark of a family never splits one.
+  for (auto& [id, described] : described_) {
+    if (described.replayed != nullptr && described.replayed->MemoryBytes() >= tuning_.memtable_bytes) {
+      RETURN_IF_ERROR(FlushReplayed(&described));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Opening::FlushReplayed(Described* described) {
+  const std::shared_ptr<const MemTable> memtable = std::exchange(described->replayed, nullptr);
+  if (memtable == nullptr || memtable->empty()) return absl::OkStatus();
+  const SequenceNumber through = memtable->LastSequence();
+  ASSIGN_OR_RETURN(const std::optional<TableMetadata> table,
+                   FlushMemTables(parts_.catalog->OutputContext(*described->family), {&memtable, 1}, {through}));
+  described->flushed_through = through;
+  if (!table.has_value()) return absl::OkStatus();
+  flushed_any_ = true;
+  VersionEdit edit;
+  edit.added_tables.push_back({.family = described->family->id, .level = 0, .table = *table});
+  return described->tables.Apply(described->family->id, edit);
+}
+
+absl::Status Opening::PublishFamilies() {
+  if (!options_.read_only) {
+    RETURN_IF_ERROR(AddMissingFamilies());
+    for (auto& [id, described] : described_) RETURN_IF_ERROR(FlushReplayed(&described));
+    if (flushed_any_) RETURN_IF_ERROR(parts_.core->directory->Sync());
+  }
+  EngineState& state = *parts_.state;
+  MutexLock lock(&state.mutex);
+  for (auto& [id, described] : described_) {
+    ASSIGN_OR_RETURN(VersionRef version, described.tables.Build());
+    std::shared_ptr<MemTable> active =
+        described.replayed != nullptr ? std::move(described.replayed) : NewMemTable(*described.family);
+    described.family->flushed_through = described.flushed_through;
+    described.family->Publish(std::move(active), std::move(version), &parts_.core->epochs);
+    state.families[id.value()] = described.family;
+  }
+  parts_.last_sequence = last_sequence_;
+  state.visible.store(last_sequence_.value(), std::memory_order_release);
+  return absl::OkStatus();
+}
+
+// --- becoming the writer ---
+
+absl::Status Opening::StartWriting() {
+  parts_.executor = world_.executor;
+  if (parts_.executor == nullptr) {
+    parts_.own_executor = std::make_unique<ThreadPool>(/*flush_threads=*/1, tuning_.compaction_threads);
+    parts_.executor = parts_.own_executor.get();
+  }
+  RETURN_IF_ERROR(manifest_.found ? StartExisting() : StartNew());
+  RemoveStrayFiles();
+  parts_.core->info_log.Write("opened %s: last sequence %u, %u batches replayed", path_, last_sequence_.value(),
+                              logs_.batches);
+  return absl::OkStatus();
+}
+
+absl::Status Opening::StartNew() {
+  Core& core = *parts_.core;
+  EngineState& state = *parts_.state;
+  RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
+  RETURN_IF_ERROR(RemoveDurably(core.log_directory(), logs_.leftovers));
+  std::vector<VersionEdit> snapshot;
+  {
+    MutexLock lock(&state.mutex);
+    snapshot = parts_.catalog->Snapshot();
+  }
+  snapshot.front().min_log_number.reset();
+  ASSIGN_OR_RETURN(std::unique_ptr<ManifestWriter> manifest,
+                   ManifestWriter::Create(core.directory.get(), parts_.catalog->NewFileNumber(), identity_.database_id,
+                                          snapshot, nullptr));
+  const FileNumber log = parts_.catalog->NewFileNumber();
+  ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),
+                                                     logs_.Next(log, last_sequence_, manifest->Reference())));
+  parts_.catalog->SetManifest(std::move(manifest));
+  VersionEdit edit;
+  edit.min_log_number = log;
+  return parts_.catalog->Apply(std::move(edit), nullptr, [&] { StartFamiliesAt(log); });
+}
+
+absl::Status Opening::StartExisting() {
+  Core& core = *parts_.core;
+  EngineState& state = *parts_.state;
+  RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
+  RETURN_IF_ERROR(RemoveDurably(core.log_directory(), logs_.leftovers));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> old, ManifestWriter::Reopen(core.directory.get(), manifest_));
+  const FileNumber log = parts_.catalog->NewFileNumber();
+  ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),
+                                                     logs_.Next(log, last_sequence_, old->Reference())));
+  const FileNumber number = parts_.catalog->NewFileNumber();
+  std::vector<VersionEdit> snapshot;
+  {
+    MutexLock lock(&state.mutex);
+    StartFamiliesAt(log);
+    snapshot = parts_.catalog->Snapshot();
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<ManifestWriter> manifest,
+                   ManifestWriter::Create(core.directory.get(), number, identity_.database_id, snapshot, old.get()));
+  parts_.catalog->SetManifest(std::move(manifest));
+  return RemoveManifestsBefore(core.directory.get(), number);
+}
+
+LogOptions Opening::MakeLogOptions() const {
+  LogOptions options;
+  options.database_id = identity_.database_id;
+  options.random_seed = world_.random_seed;
+  options.clock = world_.clock;
+  Core* const core = parts_.core.get();
+  EngineState* const state = parts_.state.get();
+  options.on_sync = [core, state](std::string_view path, uint64_t micros) {
+    core->statistics.Add(Ticker::kLogSyncs);
+    core->statistics.Record(Histogram::kSyncMicros, micros);
+    if (micros < core->tuning.slow_disk_micros) return;
+    core->info_log.Write("a sync of %s took %u us", path, micros);
+    const SlowDiskEvent event{.path = std::string(path), .operation = "sync", .micros = micros};
+    state->Tell([&](EventListener& listener) { listener.OnSlowDisk(event); });
+  };
+  return options;
+}
+
+void Opening::StartFamiliesAt(FileNumber log) {
+  parts_.state->mutex.AssertHeld();
+  for (auto& [id, described] : described_) described.family->active_first_log = log;
+}
+
+// What is left over is found again when the database is next opened.
+void Opening::RemoveStrayFiles() {
+  Core& core = *parts_.core;
+  LiveFiles live;
+  {
+    MutexLock lock(&parts_.state->mutex);
+    for (const FamilyRef& family : parts_.state->Families()) {
+      for (const TableRef& table : family->version()->Tables()) live.tables.insert(table->number());
+    }
+  }
+  live.min_log_number = parts_.log->Live().front().number;
+  live.manifest_number = parts_.catalog->Reference().number;
+  std::vector<Directory*> directories = {core.directory.get()};
+  if (core.separate_log_directory != nullptr) directories.push_back(core.separate_log_directory.get());
+  for (Directory* directory : directories) {
+    absl::StatusOr<std::vector<DirectoryEntry>> listing = directory->List();
+    if (!listing.ok()) continue;
+    for (const std::string& name : ObsoleteFiles(Names(*listing), live)) {
+      core.info_log.Write("removing %s, which nothing refers to", name);
+      directory->Remove(name).IgnoreError();
+    }
+  }
+}
+
+}  // namespace sepal

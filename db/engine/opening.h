@@ -1,0 +1,90 @@
+// Opening a database: lock, manifest, logs, tables of what was replayed, a new manifest, a new log.
+//
+// Order, and why:
+//   1. the logs' headers are listed before the manifest is read: what they say of it is older than they are;
+//   2. what the logs hold above each family's flushed-through mark goes into memtables and from there into synced
+//      tables: after a failed sync the page cache may hold what the disk lacks, so nothing replayed is trusted to the
+//      old logs any longer;
+//   3. the new log is made before the new manifest names it as the minimum;
+//   4. the new manifest, whose snapshot has the new tables, retires the old logs in one step;
+//   5. only then are old manifests, logs and stray tables removed, and writes taken.
+// A crash between any two steps leaves a database that opens to the same contents.
+//
+// Read-only, nothing is written: what the logs hold stays in memtables.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "db/act/log_recovery.h"
+#include "db/act/manifest_recovery.h"
+#include "db/engine/engine.h"
+#include "db/state/version_builder.h"
+
+namespace sepal {
+
+class Opening {
+ public:
+  Opening(const Options& options, const Tuning& tuning, std::string_view directory)
+      : options_(options), tuning_(tuning), path_(directory) {}
+
+  absl::StatusOr<Engine::Parts> Run();
+
+ private:
+  // A family as manifest and logs describe it.
+  struct Described {
+    FamilyRef family;
+    VersionBuilder tables;
+    SequenceNumber flushed_through;
+    std::shared_ptr<MemTable> replayed;
+  };
+
+  absl::Status CheckOptions() const;
+  absl::Status OpenDirectories();
+  absl::Status TakeLock();
+  absl::Status RecoverCatalog();
+  absl::Status TakeEdit(const VersionEdit& edit);
+  absl::Status AddFamily(const ColumnFamilyCreation& creation);
+  absl::Status CheckFamilies() const;
+  absl::Status CheckTables() const;
+  absl::StatusOr<ColumnFamilyOptions> OptionsFor(const ColumnFamilyCreation& family) const;
+  absl::Status DescribeNew();
+  absl::Status AddMissingFamilies();
+  absl::Status ReplayLogs();
+  absl::Status ReplayBatch(SequenceNumber first, std::string_view batch);
+  absl::Status FlushReplayed(Described* described);
+  absl::Status PublishFamilies();
+  absl::Status StartWriting();
+  absl::Status StartNew();
+  absl::Status StartExisting();
+  LogOptions MakeLogOptions() const;
+  void StartFamiliesAt(FileNumber log);
+  void RemoveStrayFiles();
+  std::shared_ptr<MemTable> NewMemTable(const Family& family) const;
+
+  const Options& options_;
+  const Tuning tuning_;
+  const std::string path_;
+
+  World world_ = {};
+  Engine::Parts parts_;
+  std::vector<LogFile> log_files_;
+  ManifestRecovery manifest_;
+  LogRecovery logs_;
+  // From the manifest's edits.
+  Catalog::Identity identity_;
+  FileNumber next_file_number_{1};
+  SequenceNumber last_sequence_;
+  FileNumber min_log_number_;
+  std::optional<ClosedLog> closed_log_;
+  std::map<ColumnFamilyId, Described> described_;
+  bool flushed_any_ = false;
+};
+
+}  // namespace sepal

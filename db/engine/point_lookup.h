@@ -1,0 +1,30 @@
+// The way of a Get through one view: memtables, then runs from the newest to the oldest, until an entry is found.
+//
+// The tables that may hold the key are found first, and the guards of all of them are fetched ahead, so that their
+// cache misses overlap; then they are asked one after another.
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "db/engine/core.h"
+#include "db/engine/family.h"
+#include "db/state/read_view.h"
+#include "table/table_reader.h"
+
+namespace sepal {
+
+struct PointResult {
+  enum class Kind : uint8_t { kAbsent, kFound, kMaybe };
+  Kind kind = Kind::kAbsent;
+  // Where the value lies: in the view's memtables, or in a cached block.
+  bool in_memtable = false;
+  std::string_view value;
+  CachePin pin;
+};
+
+// `view` must be held by the caller (an epoch guard, or a reference).
+absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
+                    Core* core, PointResult* result);
+
+}  // namespace sepal

@@ -1,0 +1,18 @@
+// All entries of one view in order, every version of every key: memtables and runs merged.
+#pragma once
+
+#include <memory>
+
+#include "db/engine/core.h"
+#include "db/engine/family.h"
+#include "db/state/read_view.h"
+#include "table/iterator.h"
+
+namespace sepal {
+
+// Core and view must outlive the iterator. A memtable that is empty now is left out: what is added to it later is newer
+// than any sequence number that the caller may ask for.
+std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
+                                                  bool fill_cache);
+
+}  // namespace sepal

@@ -1,0 +1,76 @@
+#include "db/engine/write_gate.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "util/status.h"
+
+namespace sepal {
+
+namespace {
+// Shorter waits are saved up: a sleep costs more than it.
+constexpr uint64_t kShortestSleepMicros = 1000;
+}  // namespace
+
+WriteGate::WriteGate(EngineState* state) : state_(state) {}
+
+bool WriteGate::Update() {
+  state_->mutex.AssertHeld();
+  const Core& core = *state_->core;
+  ThrottleInput input;
+  input.memtable_bytes = state_->MemtableBytes();
+  input.unreclaimable_memory_bytes = core.budget.unreclaimable();
+  ThrottleLimits limits;
+  for (const auto& [id, family] : state_->families) {
+    limits = MakeThrottleLimits(family->policy, core.tuning.memtable_limit_bytes, core.budget.limit_bytes());
+    const Version& version = *family->version();
+    input.level0_runs = std::max(input.level0_runs, version.NumRuns(0));
+    input.debt_bytes = std::max(input.debt_bytes, CompactionDebtBytes(version, family->policy));
+  }
+  const ThrottleRate next = NextThrottleRate(limits, input, decided_);
+  const bool changed = !(next == decided_);
+  decided_ = next;
+  rate_.store(next.bytes_per_second, std::memory_order_relaxed);
+  if (changed) state_->changed.NotifyAll();
+  return changed;
+}
+
+absl::Status WriteGate::WaitWhileStopped(bool no_slowdown) {
+  while (decided_.stopped() && state_->error.ok() && !state_->closing) {
+    if (no_slowdown) return absl::UnavailableError(absl::StrFormat("writes are stopped: %s", decided_.reason));
+    if (disk_full_) {
+      return absl::ResourceExhaustedError(absl::StrFormat(
+          "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
+    }
+    state_->changed.Wait(&state_->mutex);
+  }
+  RETURN_IF_ERROR(state_->error);
+  if (state_->closing) return absl::FailedPreconditionError("the database is closed");
+  return absl::OkStatus();
+}
+
+absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
+  Clock* const clock = state_->core->world.clock;
+  const uint64_t arrived = clock->MonotonicMicros();
+  uint64_t wait_micros = 0;
+  {
+    MutexLock lock(&state_->mutex);
+    RETURN_IF_ERROR(WaitWhileStopped(no_slowdown));
+    if (!decided_.unlimited()) {
+      const uint64_t now = clock->MonotonicMicros();
+      const uint64_t begins = std::max(now, busy_until_micros_);
+      if (no_slowdown && begins > now) {
+        return absl::UnavailableError(absl::StrFormat("writes are slowed: %s", decided_.reason));
+      }
+      busy_until_micros_ = begins + bytes * 1'000'000 / std::max<uint64_t>(decided_.bytes_per_second, 1);
+      wait_micros = begins - now;
+    }
+  }
+  if (wait_micros >= kShortestSleepMicros) clock->SleepMicros(wait_micros);
+  StatisticsImpl& statistics = state_->core->statistics;
+  statistics.Add(Ticker::kThrottledWrites);
+  statistics.Add(Ticker::kThrottleMicros, clock->MonotonicMicros() - arrived);
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

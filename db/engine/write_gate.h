@@ -1,0 +1,53 @@
+// Holds writers back, as the throttle decides (db/decide/throttle.h).
+//
+// Unthrottled, a write pays one relaxed load. Safe for concurrent use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "db/decide/throttle.h"
+#include "db/engine/engine_state.h"
+
+namespace sepal {
+
+class WriteGate {
+ public:
+  explicit WriteGate(EngineState* state);
+
+  // Returns when `bytes` may be written. With `no_slowdown`, Unavailable instead of any wait. ResourceExhausted when
+  // writers stand still because the disk is full. Call with no lock held.
+  absl::Status Enter(size_t bytes, bool no_slowdown) {
+    if (rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited) [[likely]]
+      return absl::OkStatus();
+    return EnterSlowly(bytes, no_slowdown);
+  }
+
+  // These three require the database mutex.
+
+  // Decides anew; to be called whenever what the throttle looks at has changed. Returns whether the rate changed, so
+  // that listeners can be told once the lock is released.
+  bool Update();
+  ThrottleRate current() const {
+    state_->mutex.AssertHeld();
+    return decided_;
+  }
+  void SetDiskFull(bool full) {
+    state_->mutex.AssertHeld();
+    disk_full_ = full;
+  }
+
+ private:
+  absl::Status EnterSlowly(size_t bytes, bool no_slowdown) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status WaitWhileStopped(bool no_slowdown) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+
+  EngineState* const state_;
+  std::atomic<uint64_t> rate_{ThrottleRate::kUnlimited};
+  ThrottleRate decided_ ABSL_GUARDED_BY(state_->mutex);
+  bool disk_full_ ABSL_GUARDED_BY(state_->mutex) = false;
+  // Until when the writes that were let in keep the allowed rate busy.
+  uint64_t busy_until_micros_ ABSL_GUARDED_BY(state_->mutex) = 0;
+};
+
+}  // namespace sepal

@@ -1,0 +1,38 @@
+// The sequence numbers that users hold snapshots of. Safe for concurrent use.
+//
+// Law: a number is in the list before any compaction that could drop a version it sees reads the list, or else every
+// input of that compaction is older than the number.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sepal/snapshot.h"
+#include "util/numbers.h"
+#include "util/sync.h"
+
+namespace sepal {
+
+class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
+ public:
+  // `owner` is kept alive by the snapshot, and tells which database it belongs to.
+  std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner);
+  // Ascending, without repetitions.
+  std::vector<SequenceNumber> Sequences() const;
+  size_t count() const;
+  std::string ToString() const;
+  // The database that a snapshot was taken of.
+  static const void* OwnerOf(const Snapshot* snapshot);
+
+ private:
+  class Held;
+  void Release(SequenceNumber sequence);
+
+  mutable Mutex mutex_;
+  std::map<SequenceNumber, int> held_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sepal

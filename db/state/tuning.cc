@@ -1,0 +1,33 @@
+#include "db/state/tuning.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "util/strings.h"
+#include "util/sync.h"
+
+namespace sepal {
+
+Tuning Tuning::From(const Options& options) {
+  Tuning t;
+  t.memtable_bytes =
+      options.memtable_bytes != 0 ? options.memtable_bytes : std::min(options.memory_limit / 4, size_t{64} << 20);
+  t.memtable_limit_bytes = t.memtable_bytes * 2;
+  t.table_bytes = std::max(t.memtable_bytes, size_t{1} << 20);
+  t.log_limit_bytes = t.memtable_bytes * 2;
+  t.compaction_threads =
+      options.background_threads > 0 ? options.background_threads : std::clamp(Thread::HardwareConcurrency(), 1, 8);
+  return t;
+}
+
+std::string Tuning::ToString() const {
+  return absl::StrFormat(
+      "memtable_bytes: %s\nmemtable_limit_bytes: %s\ntable_bytes: %s\nblocks_per_leaf_page: %u\n"
+      "write_buffer_bytes: %s\nruns_per_level: %d\nfanout: %d\ncompaction_threads: %d\nlog_limit_bytes: %s\n"
+      "manifest_limit_bytes: %s\n",
+      HumanBytes(memtable_bytes), HumanBytes(memtable_limit_bytes), HumanBytes(table_bytes), blocks_per_leaf_page,
+      HumanBytes(write_buffer_bytes), runs_per_level, fanout, compaction_threads, HumanBytes(log_limit_bytes),
+      HumanBytes(manifest_limit_bytes));
+}
+
+}  // namespace sepal

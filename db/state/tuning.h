@@ -1,0 +1,41 @@
+// The sizes that are derived from the options. Users never set them; tests make them small, so that a whole database
+// fits in 128 KiB.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "sepal/options.h"
+
+namespace sepal {
+
+struct Tuning {
+  // Of all active memtables together; the one with the oldest log goes first.
+  size_t memtable_bytes = size_t{64} << 20;
+  // Active and flushing memtables together; writers stop there.
+  size_t memtable_limit_bytes = size_t{128} << 20;
+  size_t table_bytes = size_t{64} << 20;
+  uint32_t blocks_per_leaf_page = 64;
+  size_t write_buffer_bytes = size_t{256} << 10;
+  // Runs of a level that start a compaction.
+  int runs_per_level = 4;
+  int fanout = 10;
+  int compaction_threads = 1;
+  // Live log bytes above which the family with the oldest one is flushed.
+  uint64_t log_limit_bytes = uint64_t{128} << 20;
+  // The manifest is rolled when it is larger than this and four times its live content.
+  uint64_t manifest_limit_bytes = uint64_t{4} << 20;
+  uint64_t info_log_bytes = uint64_t{4} << 20;
+  // A sync that takes longer is reported to listeners and the info log.
+  uint64_t slow_disk_micros = 1'000'000;
+  // Between looks at a full disk.
+  uint64_t space_retry_micros = 250'000;
+  // Values up to this size are copied to the caller rather than pinned.
+  size_t copy_value_bytes = 512;
+
+  static Tuning From(const Options& options);
+  std::string ToString() const;
+};
+
+}  // namespace sepal
