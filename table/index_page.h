@@ -49,10 +49,18 @@
 
 #include "sepal/filter_policy.h"
 #include "table/internal_key.h"
+#include "util/coding.h"
 
 namespace sepal {
 
 inline constexpr size_t kIndexPageHeaderBytes = 64;
+inline constexpr uint8_t kSeparatorHasTrailer = 0x80;
+inline constexpr uint8_t kFenceBytesMask = 0x0f;
+
+// Where the lanes of a page begin: what lies before them, to the next cache line.
+inline constexpr uint64_t IndexPageLanesOffset(uint64_t count, uint64_t prefix_size, uint64_t tails_size) {
+  return (kIndexPageHeaderBytes + count * 20 + prefix_size + tails_size + 63) / 64 * 64;
+}
 
 // Where a unit (block, page, guard, ...) lies in its file; `size` does not count its trailer.
 struct BlockHandle {
@@ -100,11 +108,15 @@ class IndexPageBuilder {
     uint32_t lane_end;
     uint8_t dead;
   };
+  // Fills the columns, prefix and tails of a page of zeros.
+  void WriteColumns(char* page, size_t prefix_size) const;
+
   int level_;
   KeyOrder order_;
   int lane_probes_;
   uint64_t base_offset_ = 0;
   uint64_t entries_ = 0;
+  uint64_t separator_bytes_ = 0;  // with trailers
   std::vector<Block> blocks_;
   std::string lanes_;
 };
@@ -138,8 +150,27 @@ class IndexPageView {
   void PrefetchSearch() const;
 
  private:
+  bool ValidateBlocks(uint64_t file_size, std::string* why) const;
+  bool ValidateSeparators(KeyOrder order, std::string* why) const;
+  uint32_t TailBegin(uint32_t i) const { return i == 0 ? 0 : DecodeFixed32(tail_ends_ + size_t{i - 1} * 4); }
+  uint32_t BlockBegin(uint32_t i) const { return i == 0 ? 0 : DecodeFixed32(block_ends_ + size_t{i - 1} * 4); }
+  size_t LaneBegin(uint32_t i) const { return i == 0 ? 0 : size_t{DecodeFixed16(lane_ends_ + size_t{i - 1} * 2)} * 8; }
+  // A separator in place: `fence_bytes` of its bytes after the prefix are in the fence, the others in `tail`.
+  struct Parts {
+    size_t fence_bytes;
+    std::string_view tail;
+    bool has_trailer;
+    Trailer trailer;
+  };
+  Parts PartsOf(uint32_t i) const;
+  // Whether separator i sorts before the key, where their fences are equal. `rest`: the key after the prefix.
+  bool SeparatorLess(uint32_t i, std::string_view rest, Trailer trailer) const;
+  uint32_t FindByOrder(InternalKeyView key, KeyOrder order) const;
+
   const char* data_;
   uint32_t count_;
+  uint8_t lane_probes_;
+  const uint64_t* fences_;
   const char* block_ends_;
   const char* tail_ends_;
   const char* lane_ends_;
