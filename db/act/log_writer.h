@@ -127,7 +127,7 @@ class WriteAheadLog {
   absl::Status Latch(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Usable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Syncs what was appended by now; the caller has made itself the one that syncs.
-  absl::Status SyncRound() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status SyncRound(std::vector<std::shared_ptr<WritableFile>>* files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SyncFile(WritableFile* file, FileNumber number) const;
 
   // Constant.

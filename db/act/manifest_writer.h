@@ -3,7 +3,7 @@
 // Laws:
 // - An edit counts once `AddEdit` has returned ok: it is on the disk.
 // - A failed write or sync is final: every later call fails with its error, and the outcome of the failed edit is
-//   unknown.
+//   unknown. A full disk is no such failure: space is reserved before anything is written.
 // - A manifest takes edits only after its snapshot is sealed and synced, its name is synced, and the one before it says
 //   durably that it goes on here.
 // - Before a new manifest is made, the leftovers of a crash are removed durably; after it is made in opening, all older
@@ -45,7 +45,7 @@ class ManifestWriter {
   static absl::StatusOr<std::unique_ptr<ManifestWriter>> Reopen(Directory* directory,
                                                                 const ManifestRecovery& recovered);
 
-  // Makes `edit` durable.
+  // Makes `edit` durable. ResourceExhausted (a full disk) leaves everything as it was.
   absl::Status AddEdit(const VersionEdit& edit);
 
   absl::Status Close();
@@ -59,7 +59,9 @@ class ManifestWriter {
   ManifestWriter(Directory* directory, FileNumber number) : directory_(directory), number_(number) {}
   absl::Status WriteSnapshot(uint64_t database_id, std::span<const VersionEdit> snapshot);
   absl::Status ContinueIn(FileNumber next);
-  absl::Status AppendAndSync(const std::string& records, uint64_t checksum);
+  absl::Status ReserveSpace(uint64_t bytes);
+  // Appends `buffer_`, whose last record has `checksum`, and syncs.
+  absl::Status AppendAndSync(uint64_t checksum);
   void MarkSynced();
   absl::Status Latch(const absl::Status& error);
 
@@ -69,6 +71,7 @@ class ManifestWriter {
   uint64_t header_checksum_ = 0;
   uint64_t checksum_ = 0;  // of the last record
   uint64_t size_ = 0;
+  uint64_t allocated_ = 0;  // bytes of the file that have space
   std::atomic<uint64_t> durable_{0};
   bool takes_edits_ = false;
   absl::Status failure_;

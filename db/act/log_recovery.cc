@@ -1,0 +1,368 @@
+#include "db/act/log_recovery.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/file_window.h"
+#include "db/format/batch_format.h"
+#include "db/format/file_names.h"
+#include "util/check.h"
+#include "util/status.h"
+#include "util/strings.h"
+
+namespace sepal {
+namespace {
+
+std::string PathOf(Directory* directory, std::string_view name) {
+  return absl::StrFormat("%s/%s", directory->path(), name);
+}
+
+// Whether no byte behind the place of the header differs from zero.
+absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
+  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));
+  constexpr uint64_t kStep = 4096;
+  for (uint64_t offset = kLogHeaderBytes; offset < window.size(); offset += kStep) {
+    ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kStep));
+    if (bytes.find_first_not_of('\0') != std::string_view::npos) return false;
+  }
+  return true;
+}
+
+// Sorts the files into the line and the leftovers.
+class LineFinder {
+ public:
+  LineFinder(Directory* directory, const LogRecoveryOptions& options) : directory_(directory), options_(options) {}
+
+  absl::Status Find(const std::vector<LogFile>& logs, std::vector<LogFile>* line, std::vector<std::string>* leftovers) {
+    for (const LogFile& log : logs) {
+      ASSIGN_OR_RETURN(const bool needed, IsNeeded(log));
+      if (needed) {
+        line->push_back(log);
+      } else {
+        leftovers->push_back(log.name);
+      }
+    }
+    std::sort(line->begin(), line->end(),
+              [](const LogFile& a, const LogFile& b) { return a.header->number < b.header->number; });
+    RETURN_IF_ERROR(CheckFirst(*line));
+    for (size_t i = 1; i < line->size(); ++i) RETURN_IF_ERROR(CheckLink((*line)[i - 1], (*line)[i]));
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<bool> IsNeeded(const LogFile& log) const {
+    if (!log.header.has_value()) {
+      if (log.named < options_.minimum) return false;
+      if (!absl::IsDataLoss(log.problem)) return log.problem;
+      ASSIGN_OR_RETURN(const bool empty, HoldsNoRecord(directory_, log));
+      if (empty) return false;
+      return Annotate(log.problem, "a write-ahead log holds records behind a header that is damaged");
+    }
+    if (log.header->database_id != options_.database_id) {
+      return Damaged(PathOf(directory_, log.name), 16, "database id of the log", Hex64(options_.database_id),
+                     Hex64(log.header->database_id));
+    }
+    return log.header->number >= options_.minimum;
+  }
+
+  absl::Status CheckFirst(const std::vector<LogFile>& line) const {
+    if (options_.minimum == FileNumber(0)) {
+      if (line.empty() || line.front().header->predecessor.number == FileNumber(0)) return absl::OkStatus();
+      return Missing(line.front().header->predecessor.number);
+    }
+    if (line.empty() || line.front().header->number != options_.minimum) return Missing(options_.minimum);
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckLink(const LogFile& before, const LogFile& log) const {
+    const LogPredecessor& predecessor = log.header->predecessor;
+    const std::string path = PathOf(directory_, log.name);
+    if (predecessor.number > before.header->number) return Missing(predecessor.number);
+    if (predecessor.number != before.header->number) {
+      return Damaged(path, 48, "number of the log before this one", ToString(before.header->number),
+                     ToString(predecessor.number));
+    }
+    if (predecessor.salt != before.header->salt) {
+      return Damaged(path, 56, "salt of the log before this one", Hex64(before.header->salt), Hex64(predecessor.salt));
+    }
+    const LogPosition start = before.header->PositionAt(predecessor.length_bytes);
+    if (log.header->start != start) {
+      return Damaged(path, 40, "start of the log", ToString(start), ToString(log.header->start));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Missing(FileNumber number) const {
+    return Damaged(PathOf(directory_, LogFileName(number)), 0, "a write-ahead log that is needed is missing");
+  }
+
+  Directory* const directory_;
+  const LogRecoveryOptions& options_;
+};
+
+// The first bad place, where it lies and what is wrong there.
+struct Hole {
+  size_t log = 0;  // in the line
+  uint64_t offset = 0;
+  LogPosition position;
+  std::string what;
+  std::string expected;
+  std::string got;
+};
+
+class LogReplay {
+ public:
+  LogReplay(Directory* directory, const LogRecoveryOptions& options, const LogSink& sink, std::vector<LogFile> line,
+            LogRecovery* result)
+      : directory_(directory), options_(options), sink_(sink), line_(std::move(line)), result_(result) {}
+
+  absl::Status Run() {
+    RETURN_IF_ERROR(FindClose());
+    if (!line_.empty()) result_->end = line_.front().header->start;
+    for (size_t i = 0; i < line_.size(); ++i) {
+      const LogHeader& header = *line_[i].header;
+      result_->logs.push_back({line_[i].name, header.number, header.salt, header.start, header.start});
+      if (hole_.has_value()) continue;
+      result_->durable = std::max(result_->durable, header.durable);
+      RETURN_IF_ERROR(ReadLog(i));
+    }
+    if (!hole_.has_value() && pending_.has_value()) {
+      hole_ = Hole{pending_->log, pending_->offset,    pending_->position,
+                   "batch",       "all its fragments", "the end of the logs"};
+    }
+    return hole_.has_value() ? JudgeHole() : absl::OkStatus();
+  }
+
+ private:
+  // A batch of which not all fragments were read.
+  struct Pending {
+    SequenceNumber first;
+    std::string bytes;
+    size_t log = 0;
+    uint64_t offset = 0;
+    LogPosition position;
+  };
+
+  absl::Status FindClose() {
+    if (!options_.closed.has_value() || options_.closed->number < options_.minimum) return absl::OkStatus();
+    for (const LogFile& log : line_) {
+      if (log.header->number != options_.closed->number) continue;
+      closed_ = log.header->PositionAt(options_.closed->length_bytes);
+      return absl::OkStatus();
+    }
+    return Damaged(PathOf(directory_, LogFileName(options_.closed->number)), 0,
+                   "a write-ahead log that was closed in order is missing");
+  }
+
+  bool IsLast(size_t i) const { return i + 1 == line_.size(); }
+
+  absl::Status ReadLog(size_t i) {
+    ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory_, line_[i].name));
+    // Where records of this log end at the latest.
+    const uint64_t limit = IsLast(i) ? window.size() : line_[i + 1].header->predecessor.length_bytes;
+    uint64_t offset = kLogHeaderBytes;
+    while (offset < limit) {
+      ASSIGN_OR_RETURN(const uint64_t next, ReadRecord(i, &window, offset, limit));
+      if (hole_.has_value()) return absl::OkStatus();
+      offset = next;
+    }
+    if (IsLast(i) && closed_ > line_[i].header->PositionAt(offset)) {
+      hole_ =
+          MakeHole(i, offset, "record", "a record up to the length at which the log was closed", "the end of the file");
+    }
+    return absl::OkStatus();
+  }
+
+  // Delivers the record at `offset` and returns where it ends, or sets `hole_`.
+  absl::StatusOr<uint64_t> ReadRecord(size_t i, FileWindow* window, uint64_t offset, uint64_t limit) {
+    const LogHeader& log = *line_[i].header;
+    const LogPosition position = log.PositionAt(offset);
+    ASSIGN_OR_RETURN(std::string_view bytes, window->At(offset, kLogRecordHeaderBytes));
+    if (bytes.size() < kLogRecordHeaderBytes || limit - offset < kLogRecordHeaderBytes) {
+      hole_ = MakeHole(i, offset, "log record", "a header of 28 bytes", absl::StrFormat("%u bytes", bytes.size()));
+      return offset;
+    }
+    const std::optional<LogRecordHeader> record = DecodeLogRecordHeader(bytes.data(), log.salt, position);
+    if (!record.has_value()) {
+      const uint32_t computed = Checksum32(bytes.substr(4, kLogRecordHeaderBytes - 4), LogSeed(log.salt, position));
+      hole_ =
+          MakeHole(i, offset, "checksum of a log record's header", Hex32(DecodeFixed32(bytes.data())), Hex32(computed));
+      return offset;
+    }
+    const uint64_t total = kLogRecordHeaderBytes + uint64_t{record->payload_bytes};
+    if (total > limit - offset) {
+      hole_ = MakeHole(i, offset, "log record", absl::StrFormat("%u bytes", total),
+                       absl::StrFormat("%u bytes up to the end of the log", limit - offset));
+      return offset;
+    }
+    ASSIGN_OR_RETURN(bytes, window->At(offset, total));
+    const std::string_view payload = bytes.substr(std::min(kLogRecordHeaderBytes, bytes.size()));
+    const uint32_t computed = Checksum32(payload, LogSeed(log.salt, position));
+    if (bytes.size() < total || computed != record->payload_checksum) {
+      hole_ =
+          MakeHole(i, offset, "checksum of a log record's payload", Hex32(record->payload_checksum), Hex32(computed));
+      return offset;
+    }
+    result_->durable = std::max(result_->durable, record->durable);
+    RETURN_IF_ERROR(Accept(i, offset, *record, payload));
+    return offset + total;
+  }
+
+  // Takes a record that is what was written.
+  absl::Status Accept(size_t i, uint64_t offset, const LogRecordHeader& record, std::string_view payload) {
+    const bool begins = record.kind == LogRecordKind::kFull || record.kind == LogRecordKind::kFirst;
+    if (begins == pending_.has_value() || (!begins && record.first_sequence != pending_->first)) {
+      return Damaged(PathOf(directory_, line_[i].name), offset, "log record with a good checksum, out of order");
+    }
+    if (record.kind == LogRecordKind::kFull) return Deliver(i, offset, record.first_sequence, payload, payload.size());
+    if (begins) {
+      pending_ = Pending{record.first_sequence, std::string(payload), i, offset, line_[i].header->PositionAt(offset)};
+      return absl::OkStatus();
+    }
+    pending_->bytes.append(payload);
+    if (record.kind == LogRecordKind::kMiddle) return absl::OkStatus();
+    const Pending whole = *std::exchange(pending_, std::nullopt);
+    return Deliver(i, offset, whole.first, whole.bytes, payload.size());
+  }
+
+  absl::Status Deliver(size_t i, uint64_t offset, SequenceNumber first, std::string_view batch, uint64_t last_payload) {
+    const uint64_t count = batch.size() < kBatchHeaderBytes ? 0 : BatchCount(batch);
+    const uint64_t steps = count == 0 ? 0 : count - 1;
+    if (batch.size() < kBatchHeaderBytes || first <= result_->last_sequence ||
+        steps > kMaxSequenceNumber.value() - first.value()) {
+      return Damaged(PathOf(directory_, line_[i].name), offset,
+                     "log record with a good checksum and an impossible batch or sequence number");
+    }
+    RETURN_IF_ERROR(sink_(first, batch));
+    result_->last_sequence = SequenceNumber(first.value() + steps);
+    ++result_->batches;
+    result_->end = line_[i].header->PositionAt(offset + kLogRecordHeaderBytes + last_payload);
+    for (size_t j = 0; j < i; ++j) result_->logs[j].end = line_[j + 1].header->start;
+    result_->logs[i].end = result_->end;
+    return absl::OkStatus();
+  }
+
+  // A bad place within a batch makes the whole batch bad.
+  Hole MakeHole(size_t i, uint64_t offset, std::string what, std::string expected, std::string got) const {
+    Hole hole{i, offset, line_[i].header->PositionAt(offset), std::move(what), std::move(expected), std::move(got)};
+    if (pending_.has_value()) hole.position = pending_->position;
+    return hole;
+  }
+
+  // DataLoss if anything says that the bytes at the hole were durable.
+  absl::Status JudgeHole() {
+    if (closed_ > hole_->position) return CoveredBy("the log was closed in order behind this place");
+    for (size_t i = hole_->log; i < line_.size(); ++i) {
+      if (i > hole_->log && line_[i].header->durable > hole_->position) {
+        return CoveredBy(absl::StrFormat("the header of %s says that this place was synced", line_[i].name));
+      }
+      RETURN_IF_ERROR(LookBehind(i));
+    }
+    if (result_->dropped_bytes == 0 && IsLast(hole_->log) && !pending_.has_value()) return absl::OkStatus();
+    result_->torn = absl::StrFormat("%s: offset %u: %s: expected %s, got %s: torn end, %u bytes dropped",
+                                    PathOf(directory_, line_[hole_->log].name), hole_->offset, hole_->what,
+                                    hole_->expected, hole_->got, result_->dropped_bytes);
+    return absl::OkStatus();
+  }
+
+  // Looks for records whose watermark lies behind the hole, at every byte, and counts what is dropped.
+  absl::Status LookBehind(size_t i) {
+    const LogHeader& log = *line_[i].header;
+    ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory_, line_[i].name));
+    const uint64_t begin = i == hole_->log ? hole_->offset : kLogHeaderBytes;
+    uint64_t used_end = begin;  // behind the last byte that is not zero
+    for (uint64_t offset = begin; offset < window.size();) {
+      ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kLogRecordHeaderBytes));
+      if (bytes.empty()) break;
+      if (bytes.front() != '\0') used_end = offset + 1;
+      std::optional<LogRecordHeader> record;
+      if (bytes.size() == kLogRecordHeaderBytes) {
+        record = DecodeLogRecordHeader(bytes.data(), log.salt, log.PositionAt(offset));
+      }
+      if (!record.has_value()) {
+        ++offset;
+        continue;
+      }
+      if (record->durable > hole_->position) {
+        return CoveredBy(
+            absl::StrFormat("the record at offset %u of %s says that this place was synced", offset, line_[i].name));
+      }
+      offset = std::min(offset + kLogRecordHeaderBytes + record->payload_bytes, window.size());
+      used_end = offset;
+    }
+    result_->dropped_bytes += used_end - begin;
+    return absl::OkStatus();
+  }
+
+  absl::Status CoveredBy(const std::string& proof) const {
+    return Damaged(PathOf(directory_, line_[hole_->log].name), hole_->offset,
+                   absl::StrFormat("%s (%s)", hole_->what, proof), hole_->expected, hole_->got);
+  }
+
+  Directory* const directory_;
+  const LogRecoveryOptions& options_;
+  const LogSink& sink_;
+  const std::vector<LogFile> line_;
+  LogRecovery* const result_;
+  LogPosition closed_;  // 0: not closed in order
+  std::optional<Pending> pending_;
+  std::optional<Hole> hole_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory) {
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, directory->List());
+  std::vector<LogFile> logs;
+  for (const DirectoryEntry& entry : entries) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    if (!parsed.has_value() || parsed->kind != FileKind::kLog) continue;
+    ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, entry.name, kLogHeaderBytes));
+    ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kLogHeaderBytes));
+    absl::StatusOr<LogHeader> header = LogHeader::Decode(bytes, window.path());
+    LogFile log{.name = entry.name, .named = parsed->number, .header = std::nullopt, .problem = header.status()};
+    if (header.ok()) log.header = *std::move(header);
+    logs.push_back(std::move(log));
+  }
+  std::sort(logs.begin(), logs.end(), [](const LogFile& a, const LogFile& b) { return a.named < b.named; });
+  return logs;
+}
+
+ManifestReference NewestManifest(const std::vector<LogFile>& logs) {
+  ManifestReference newest;
+  for (const LogFile& log : logs) {
+    if (!log.header.has_value()) continue;
+    const ManifestReference& reference = log.header->manifest;
+    if (std::pair(reference.number, reference.durable_bytes) > std::pair(newest.number, newest.durable_bytes)) {
+      newest = reference;
+    }
+  }
+  return newest;
+}
+
+absl::StatusOr<LogRecovery> RecoverLogs(Directory* directory, const std::vector<LogFile>& logs,
+                                        const LogRecoveryOptions& options, const LogSink& sink) {
+  LogRecovery result;
+  std::vector<LogFile> line;
+  RETURN_IF_ERROR(LineFinder(directory, options).Find(logs, &line, &result.leftovers));
+  RETURN_IF_ERROR(LogReplay(directory, options, sink, std::move(line), &result).Run());
+  return result;
+}
+
+LogStart LogRecovery::Next(FileNumber number, SequenceNumber last_used, ManifestReference manifest) const {
+  LogStart next{.number = number,
+                .position = end,
+                .durable = durable,
+                .predecessor = {},
+                .last_sequence = std::max(last_sequence, last_used),
+                .manifest = manifest};
+  if (logs.empty()) return next;
+  // The line goes on from its last file, also where that file lies behind a hole and none of its records count.
+  const RecoveredLog& last = logs.back();
+  next.position = last.end;
+  next.predecessor = {last.number, last.salt, kLogHeaderBytes + last.end.value() - last.start.value()};
+  return next;
+}
+
+}  // namespace sepal

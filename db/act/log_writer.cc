@@ -1,0 +1,287 @@
+#include "db/act/log_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/format/batch_format.h"
+#include "db/format/file_names.h"
+#include "util/check.h"
+#include "util/coding.h"
+#include "util/status.h"
+
+namespace sepal {
+
+struct WriteAheadLog::OpenLog {
+  FileNumber number;
+  LogPosition start;
+  LogPosition end;
+  SequenceNumber last_sequence;
+  std::shared_ptr<WritableFile> file;  // null once it is synced and takes no more appends
+};
+
+namespace {
+
+// So that fragments always make progress.
+constexpr size_t kMinFragmentBytes = 64;
+constexpr uint64_t kMaxFragmentBytes = uint64_t{1} << 31;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::Create(Directory* directory, LogOptions options,
+                                                                     const LogStart& start) {
+  options.max_fragment_bytes = std::clamp<uint64_t>(options.max_fragment_bytes, kMinFragmentBytes, kMaxFragmentBytes);
+  std::unique_ptr<WriteAheadLog> log(new WriteAheadLog(directory, std::move(options), start));
+  RETURN_IF_ERROR(log->StartFile(LogHeader{.database_id = log->options_.database_id,
+                                           .number = start.number,
+                                           .salt = 0,
+                                           .start = start.position,
+                                           .predecessor = start.predecessor,
+                                           .durable = start.durable,
+                                           .manifest = start.manifest}));
+  return log;
+}
+
+WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const LogStart& start)
+    : directory_(directory),
+      options_(std::move(options)),
+      random_(options_.random_seed),
+      end_(start.position),
+      durable_(start.position),
+      last_sequence_(start.last_sequence) {}
+
+WriteAheadLog::~WriteAheadLog() = default;
+
+absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::string_view batch) {
+  SEPAL_CHECK(batch.size() >= kBatchHeaderBytes);
+  LogPosition durable;
+  {
+    MutexLock lock(&mutex_);
+    RETURN_IF_ERROR(Usable());
+    SEPAL_CHECK(first > last_sequence_);
+    durable = durable_;
+  }
+  const uint64_t fragments = (batch.size() + options_.max_fragment_bytes - 1) / options_.max_fragment_bytes;
+  RETURN_IF_ERROR(ReserveSpace(batch.size() + fragments * kLogRecordHeaderBytes));
+  if (fragments == 1) {
+    RETURN_IF_ERROR(WriteRecord(first, LogRecordKind::kFull, durable, batch));
+  } else {
+    std::string_view rest = batch;
+    for (uint64_t i = 0; i < fragments; ++i) {
+      const std::string_view fragment = rest.substr(0, options_.max_fragment_bytes);
+      rest.remove_prefix(fragment.size());
+      const LogRecordKind kind = i == 0         ? LogRecordKind::kFirst
+                                 : rest.empty() ? LogRecordKind::kLast
+                                                : LogRecordKind::kMiddle;
+      RETURN_IF_ERROR(WriteRecord(first, kind, durable, fragment));
+    }
+  }
+  const uint32_t count = BatchCount(batch);
+  MutexLock lock(&mutex_);
+  end_ = header_.PositionAt(offset_);
+  last_sequence_ = SequenceNumber(first.value() + (count == 0 ? 0 : count - 1));
+  logs_.back().end = end_;
+  logs_.back().last_sequence = last_sequence_;
+  return end_;
+}
+
+// Fails without harm when the disk is full: nothing has been written.
+absl::Status WriteAheadLog::ReserveSpace(uint64_t bytes) {
+  const uint64_t needed = offset_ + bytes;
+  if (needed <= allocated_) return absl::OkStatus();
+  const uint64_t length = std::max(needed - allocated_, options_.allocation_step_bytes);
+  absl::Status status = file_->Allocate(allocated_, length);
+  if (absl::IsResourceExhausted(status) && length > needed - allocated_) {
+    status = file_->Allocate(allocated_, needed - allocated_);
+    if (status.ok()) {
+      allocated_ = needed;
+      return status;
+    }
+  }
+  if (absl::IsResourceExhausted(status))
+    return Annotate(status, "no space for the write-ahead log; nothing was written");
+  if (!status.ok()) return Latch(status);
+  allocated_ += length;
+  return absl::OkStatus();
+}
+
+absl::Status WriteAheadLog::WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable,
+                                        std::string_view payload) {
+  const size_t record_bytes = kLogRecordHeaderBytes + payload.size();
+  buffer_.resize(kLogRecordHeaderBytes);
+  EncodeLogRecordHeader(buffer_.data(), header_.salt, header_.PositionAt(offset_), first, kind, durable, payload);
+  buffer_.append(payload);
+  SEPAL_DCHECK(buffer_.size() == record_bytes);
+  const absl::Status status = file_->Append(buffer_);
+  if (!status.ok()) return Latch(status);
+  offset_ += record_bytes;
+  return absl::OkStatus();
+}
+
+absl::Status WriteAheadLog::Rotate(FileNumber next, ManifestReference manifest) {
+  LogHeader header;
+  {
+    MutexLock lock(&mutex_);
+    RETURN_IF_ERROR(Usable());
+    SEPAL_CHECK(next > header_.number);
+    header = LogHeader{.database_id = options_.database_id,
+                       .number = next,
+                       .salt = 0,
+                       .start = end_,
+                       .predecessor = {header_.number, header_.salt, offset_},
+                       .durable = durable_,
+                       .manifest = manifest};
+  }
+  return StartFile(header);
+}
+
+// An empty file, left by a failure before its header, is known to recovery as one that holds nothing. Once the header
+// may be there, going on in the old file would contradict it, so that failure is final.
+absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
+  LogHeader header = wanted;
+  header.salt = Mix64(random_.Next() ^ header.number.value() * 0x9e3779b97f4a7c15ull);
+  const std::string name = LogFileName(header.number);
+  ASSIGN_OR_RETURN(std::shared_ptr<WritableFile> file, directory_->OpenForWrite(name, WriteMode::kCreateNew));
+  const uint64_t allocated = std::max<uint64_t>(kLogHeaderBytes, options_.allocation_step_bytes);
+  if (absl::Status status = file->Allocate(0, allocated); !status.ok()) {
+    file.reset();
+    (void)directory_->Remove(name);
+    return Annotate(status, "cannot reserve space for a new write-ahead log");
+  }
+  absl::Status status = file->Append(header.Encode());
+  if (status.ok()) status = file->Sync();
+  if (status.ok()) status = directory_->Sync();
+  if (!status.ok()) return Latch(status);
+
+  const std::shared_ptr<WritableFile> closed_outside_the_lock = std::exchange(file_, file);
+  header_ = header;
+  offset_ = kLogHeaderBytes;
+  allocated_ = allocated;
+  MutexLock lock(&mutex_);
+  if (!logs_.empty() && durable_ >= logs_.back().end) logs_.back().file.reset();
+  logs_.push_back({header.number, header.start, header.start, last_sequence_, std::move(file)});
+  return absl::OkStatus();
+}
+
+absl::Status WriteAheadLog::Sync(LogPosition through) {
+  std::vector<std::shared_ptr<WritableFile>> files;  // closed, where nobody else holds them, outside the lock
+  MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(failure_);
+  SEPAL_CHECK(through <= end_);
+  while (durable_ < through) {
+    RETURN_IF_ERROR(failure_);
+    if (syncing_) {
+      changed_.Wait(&mutex_);
+      continue;
+    }
+    syncing_ = true;
+    const absl::Status status = SyncRound(&files);
+    syncing_ = false;
+    changed_.NotifyAll();
+    RETURN_IF_ERROR(status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteAheadLog::SyncRound(std::vector<std::shared_ptr<WritableFile>>* files) {
+  const LogPosition target = end_;
+  files->clear();
+  std::vector<FileNumber> numbers;
+  for (const OpenLog& log : logs_) {
+    if (log.file == nullptr || log.end <= durable_) continue;
+    files->push_back(log.file);
+    numbers.push_back(log.number);
+  }
+  mutex_.Unlock();
+  absl::Status status;
+  for (size_t i = 0; i < numbers.size() && status.ok(); ++i) status = SyncFile((*files)[i].get(), numbers[i]);
+  if (!status.ok()) status = Latch(status);
+  mutex_.Lock();
+  RETURN_IF_ERROR(status);
+  durable_ = std::max(durable_, target);
+  for (OpenLog& log : logs_) {
+    if (log.end <= durable_ && log.number < logs_.back().number) log.file.reset();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteAheadLog::SyncFile(WritableFile* file, FileNumber number) const {
+  if (options_.on_sync == nullptr) return file->Sync();
+  const uint64_t begin = options_.clock->MonotonicMicros();
+  const absl::Status status = file->Sync();
+  options_.on_sync(directory_->path() + "/" + LogFileName(number), options_.clock->MonotonicMicros() - begin);
+  return status;
+}
+
+void WriteAheadLog::ForgetBefore(FileNumber number) {
+  std::vector<std::shared_ptr<WritableFile>> closed_outside_the_lock;
+  MutexLock lock(&mutex_);
+  while (logs_.size() > 1 && logs_.front().number < number) {
+    closed_outside_the_lock.push_back(std::move(logs_.front().file));
+    logs_.pop_front();
+  }
+}
+
+absl::StatusOr<LogEnd> WriteAheadLog::Close() {
+  RETURN_IF_ERROR(Sync(End()));
+  std::vector<std::shared_ptr<WritableFile>> closed_outside_the_lock;
+  {
+    MutexLock lock(&mutex_);
+    RETURN_IF_ERROR(Usable());
+    while (syncing_) changed_.Wait(&mutex_);
+    RETURN_IF_ERROR(failure_);
+    closed_ = true;
+    for (OpenLog& log : logs_) closed_outside_the_lock.push_back(std::move(log.file));
+  }
+  RETURN_IF_ERROR(std::exchange(file_, nullptr)->Close());
+  return LogEnd{header_.number, offset_};
+}
+
+LogPosition WriteAheadLog::End() const {
+  MutexLock lock(&mutex_);
+  return end_;
+}
+
+LogPosition WriteAheadLog::Durable() const {
+  MutexLock lock(&mutex_);
+  return durable_;
+}
+
+std::vector<LiveLog> WriteAheadLog::Live() const {
+  MutexLock lock(&mutex_);
+  std::vector<LiveLog> live;
+  live.reserve(logs_.size());
+  for (const OpenLog& log : logs_) {
+    live.push_back({log.number, log.start, log.end, log.last_sequence,
+                    kLogHeaderBytes + log.end.value() - log.start.value(), log.end <= durable_});
+  }
+  return live;
+}
+
+uint64_t WriteAheadLog::LiveBytes() const {
+  MutexLock lock(&mutex_);
+  uint64_t bytes = 0;
+  for (const OpenLog& log : logs_) bytes += kLogHeaderBytes + log.end.value() - log.start.value();
+  return bytes;
+}
+
+absl::Status WriteAheadLog::Failure() const {
+  MutexLock lock(&mutex_);
+  return failure_;
+}
+
+absl::Status WriteAheadLog::Usable() const {
+  RETURN_IF_ERROR(failure_);
+  return closed_ ? absl::FailedPreconditionError("the write-ahead log is closed") : absl::OkStatus();
+}
+
+absl::Status WriteAheadLog::Latch(const absl::Status& error) {
+  MutexLock lock(&mutex_);
+  KeepFirst(&failure_, Annotate(error,
+                                "the write-ahead log failed: the outcome of the write is unknown; reopen the "
+                                "database"));
+  changed_.NotifyAll();
+  return failure_;
+}
+
+}  // namespace sepal
