@@ -1,0 +1,150 @@
+#include "db/format/batch_format.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "sepal/write_batch.h"
+#include "util/random.h"
+#include "util/strings.h"
+
+namespace sepal {
+namespace {
+
+class NamedFamily final : public ColumnFamily {
+ public:
+  explicit NamedFamily(uint32_t id) : id_(id) {}
+  std::string_view name() const override { return "family"; }
+  uint32_t id() const override { return id_; }
+
+ private:
+  const uint32_t id_;
+};
+
+class Recorder final : public WriteBatch::Handler {
+ public:
+  absl::Status Put(uint32_t family, std::string_view key, std::string_view value) override {
+    return Note(absl::StrFormat("put %u %s=%s", family, key, value));
+  }
+  absl::Status Delete(uint32_t family, std::string_view key) override {
+    return Note(absl::StrFormat("delete %u %s", family, key));
+  }
+  absl::Status SingleDelete(uint32_t family, std::string_view key) override {
+    return Note(absl::StrFormat("single-delete %u %s", family, key));
+  }
+
+  std::vector<std::string> updates;
+  size_t stop_after = 1000;
+
+ private:
+  absl::Status Note(std::string update) {
+    updates.push_back(std::move(update));
+    return updates.size() < stop_after ? absl::OkStatus() : absl::CancelledError("enough");
+  }
+};
+
+WriteBatch Sample() {
+  const NamedFamily family(300);
+  WriteBatch batch;
+  batch.Put("k", "v1");
+  batch.Delete("");
+  batch.SingleDelete(&family, "xy");
+  batch.Put(&family, std::string_view("\0z", 2), "");
+  return batch;
+}
+
+TEST(BatchFormatTest, BytesAreAsTheTableSays) {
+  EXPECT_EQ(ToHex(WriteBatch().bytes()), "00000000");
+  EXPECT_EQ(ToHex(Sample().bytes()),
+            "04000000"  // entries
+            "01"
+            "00"
+            "016b"
+            "027631"  // put, family 0, "k", "v1"
+            "00"
+            "00"
+            "00"  // delete, family 0, ""
+            "02"
+            "ac02"
+            "027879"  // single delete, family 300, "xy"
+            "01"
+            "ac02"
+            "02007a"
+            "00");  // put, family 300, "\0z", ""
+}
+
+TEST(BatchFormatTest, IterateGivesTheUpdatesInOrder) {
+  Recorder recorder;
+  ASSERT_TRUE(Sample().Iterate(&recorder).ok());
+  EXPECT_EQ(recorder.updates, (std::vector<std::string>{"put 0 k=v1", "delete 0 ", "single-delete 300 xy",
+                                                        std::string("put 300 \0z=", 11)}));
+}
+
+TEST(BatchFormatTest, AnErrorOfTheHandlerEndsTheIteration) {
+  Recorder recorder;
+  recorder.stop_after = 2;
+  EXPECT_TRUE(absl::IsCancelled(Sample().Iterate(&recorder)));
+  EXPECT_EQ(recorder.updates.size(), 2u);
+}
+
+TEST(BatchFormatTest, AppendAddsTheOtherBatchAlsoIfItIsTheSame) {
+  WriteBatch batch = Sample();
+  batch.Append(batch);
+  EXPECT_EQ(batch.Count(), 8u);
+  EXPECT_EQ(batch.ByteSize(), 2 * Sample().ByteSize() - kBatchHeaderBytes);
+  Recorder recorder;
+  ASSERT_TRUE(batch.Iterate(&recorder).ok());
+  EXPECT_EQ(recorder.updates.size(), 8u);
+  EXPECT_EQ(recorder.updates[4], "put 0 k=v1");
+  batch.Clear();
+  EXPECT_EQ(batch.bytes(), WriteBatch().bytes());
+}
+
+TEST(BatchFormatTest, FromBytesTakesWhatBytesGave) {
+  WriteBatch copy;
+  ASSERT_TRUE(WriteBatch::FromBytes(Sample().bytes(), &copy).ok());
+  EXPECT_EQ(copy.bytes(), Sample().bytes());
+}
+
+TEST(BatchFormatTest, EveryTruncationAndExtensionIsRefused) {
+  const std::string bytes = Sample().bytes();
+  WriteBatch batch;
+  batch.Put("before", "");
+  for (size_t n = 0; n < bytes.size(); ++n) {
+    EXPECT_TRUE(absl::IsDataLoss(WriteBatch::FromBytes(bytes.substr(0, n), &batch))) << n;
+  }
+  EXPECT_TRUE(absl::IsDataLoss(WriteBatch::FromBytes(bytes + '\0', &batch)));
+  EXPECT_EQ(batch.Count(), 1u) << "a refused batch must not be taken";
+}
+
+TEST(BatchFormatTest, ReservedAndUnknownKindsAreRefused) {
+  for (int kind = 3; kind < 256; ++kind) {
+    std::string bytes = Sample().bytes();
+    bytes[kBatchHeaderBytes] = static_cast<char>(kind);
+    EXPECT_TRUE(absl::IsDataLoss(CheckBatch(bytes))) << kind;
+  }
+}
+
+TEST(BatchFormatTest, AnyChangeGivesABatchOrDataLoss) {
+  Random random(301);
+  const std::string original = Sample().bytes();
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = original;
+    for (uint64_t i = 0; i <= random.Uniform(3); ++i)
+      bytes[random.Uniform(bytes.size())] = static_cast<char>(random.Next());
+    uint32_t entries = 0;
+    BatchReader reader(bytes);
+    BatchEntry entry;
+    while (reader.Next(&entry)) ++entries;
+    if (reader.status().ok()) {
+      EXPECT_EQ(entries, reader.count());
+    } else {
+      EXPECT_TRUE(absl::IsDataLoss(reader.status()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sepal

@@ -1,0 +1,122 @@
+#include "db/format/log_format.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "util/coding.h"
+#include "util/strings.h"
+
+namespace sepal {
+namespace {
+
+LogHeader SampleHeader() {
+  LogHeader h;
+  h.database_id = 0x0102030405060708;
+  h.number = FileNumber(9);
+  h.salt = 0x1112131415161718;
+  h.start = LogPosition(1000);
+  h.predecessor = {FileNumber(8), 0x2122232425262728, 712};
+  h.durable = LogPosition(900);
+  h.manifest = {FileNumber(5), 345};
+  return h;
+}
+
+TEST(LogFormatTest, TheHeaderIsAsTheTableSays) {
+  const std::string bytes = SampleHeader().Encode();
+  ASSERT_EQ(bytes.size(), kLogHeaderBytes);
+  EXPECT_EQ(ToHex(bytes.substr(0, 96)),
+            "5350414c4c4f4731"
+            "01000000"
+            "00000000"          // "SPALLOG1", version 1, 0
+            "0807060504030201"  // database id
+            "0900000000000000"
+            "1817161514131211"  // number, salt
+            "e803000000000000"  // start
+            "0800000000000000"
+            "2827262524232221"
+            "c802000000000000"  // predecessor
+            "8403000000000000"  // durable
+            "0500000000000000"
+            "5901000000000000");  // manifest
+  EXPECT_EQ(bytes.substr(96, 408), std::string(408, '\0'));
+  EXPECT_EQ(DecodeFixed64(bytes.data() + 504), Checksum64(std::string_view(bytes).substr(0, 504), 0));
+}
+
+TEST(LogFormatTest, AHeaderIsDecodedAndEveryFlippedBitInItIsDataLoss) {
+  std::string bytes = SampleHeader().Encode();
+  ASSERT_TRUE(LogHeader::Decode(bytes, "f").ok());
+  EXPECT_EQ(*LogHeader::Decode(bytes, "f"), SampleHeader());
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    bytes[bit / 8] ^= static_cast<char>(1 << (bit % 8));
+    EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(bytes, "f").status())) << bit;
+    bytes[bit / 8] ^= static_cast<char>(1 << (bit % 8));
+  }
+  for (size_t n = 0; n < bytes.size(); ++n) {
+    EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(bytes.substr(0, n), "f").status())) << n;
+  }
+}
+
+TEST(LogFormatTest, ANewerFormatIsRefusedAsSuch) {
+  std::string bytes = SampleHeader().Encode();
+  EncodeFixed32(bytes.data() + 8, 2);
+  EncodeFixed64(bytes.data() + 504, Checksum64(std::string_view(bytes).substr(0, 504), 0));
+  EXPECT_TRUE(absl::IsFailedPrecondition(LogHeader::Decode(bytes, "f").status()));
+}
+
+TEST(LogFormatTest, ImpossibleNumbersInAHeaderAreDataLoss) {
+  LogHeader h = SampleHeader();
+  h.durable = LogPosition(1001);
+  EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(h.Encode(), "f").status())) << "durable behind the start";
+  h = SampleHeader();
+  h.predecessor.number = h.number;
+  EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(h.Encode(), "f").status())) << "its own predecessor";
+  h = SampleHeader();
+  h.start = LogPosition(kMaxLogPosition);
+  EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(h.Encode(), "f").status())) << "start out of range";
+  h = SampleHeader();
+  h.predecessor.length_bytes = 511;
+  EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(h.Encode(), "f").status())) << "predecessor shorter than a header";
+}
+
+TEST(LogFormatTest, TheRecordHeaderIsAsTheTableSays) {
+  char bytes[kLogRecordHeaderBytes];
+  const LogPosition position(0x2000);
+  EncodeLogRecordHeader(bytes, 77, position, SequenceNumber(0x0a0b), LogRecordKind::kMiddle, LogPosition(0x1f00),
+                        "payload");
+  const uint64_t seed = LogSeed(77, position);
+  EXPECT_EQ(DecodeFixed32(bytes), Checksum32({bytes + 4, 24}, seed));
+  EXPECT_EQ(DecodeFixed32(bytes + 4), Checksum32("payload", seed));
+  EXPECT_EQ(ToHex({bytes + 8, 20}),
+            "07000000"
+            "030b0a0000000000"
+            "001f000000000000");
+  EXPECT_EQ(ToHex({bytes, 8}), "5ac8632212b3f7fb");
+}
+
+TEST(LogFormatTest, ARecordHeaderPassesOnlyInItsPlaceAndItsLog) {
+  char bytes[kLogRecordHeaderBytes];
+  const LogPosition position(5000);
+  EncodeLogRecordHeader(bytes, 77, position, SequenceNumber(12), LogRecordKind::kFull, LogPosition(4000), "payload");
+  const auto header = DecodeLogRecordHeader(bytes, 77, position);
+  ASSERT_TRUE(header.has_value());
+  EXPECT_EQ(header->payload_bytes, 7u);
+  EXPECT_EQ(header->first_sequence, SequenceNumber(12));
+  EXPECT_EQ(header->kind, LogRecordKind::kFull);
+  EXPECT_EQ(header->durable, LogPosition(4000));
+  EXPECT_FALSE(DecodeLogRecordHeader(bytes, 78, position).has_value());
+  EXPECT_FALSE(DecodeLogRecordHeader(bytes, 77, LogPosition(5001)).has_value());
+  for (size_t bit = 0; bit < 8 * kLogRecordHeaderBytes; ++bit) {
+    bytes[bit / 8] ^= static_cast<char>(1 << (bit % 8));
+    EXPECT_FALSE(DecodeLogRecordHeader(bytes, 77, position).has_value()) << bit;
+    bytes[bit / 8] ^= static_cast<char>(1 << (bit % 8));
+  }
+}
+
+TEST(LogFormatTest, ZerosAreNoRecord) {
+  const char zeros[kLogRecordHeaderBytes] = {};
+  EXPECT_FALSE(DecodeLogRecordHeader(zeros, 0, LogPosition(0)).has_value());
+}
+
+}  // namespace
+}  // namespace sepal

@@ -1,0 +1,177 @@
+#include "db/format/version_edit.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "util/coding.h"
+#include "util/strings.h"
+
+namespace sepal {
+namespace {
+
+TableMetadata SampleTable() {
+  TableMetadata t;
+  t.number = FileNumber(7);
+  t.run = RunNumber(3);
+  t.size_bytes = 300;
+  t.table_id = 0x1122334455667788;
+  t.footer_checksum = 0x99;
+  t.smallest = InternalKey("a", PackTrailer(SequenceNumber(5), ValueKind::kPut));
+  t.largest = InternalKey("", PackTrailer(SequenceNumber(2), ValueKind::kDelete));
+  t.lowest_sequence = SequenceNumber(2);
+  t.highest_sequence = SequenceNumber(5);
+  t.entries = 4;
+  t.tombstones = 1;
+  t.raw_bytes = 50;
+  t.creation_unix_micros = 1000;
+  return t;
+}
+
+VersionEdit SampleEdit() {
+  VersionEdit edit;
+  edit.database_id = 0x0102030405060708;
+  edit.hash_seed = 9;
+  edit.next_file_number = FileNumber(200);
+  edit.last_sequence = SequenceNumber(1000);
+  edit.min_log_number = FileNumber(6);
+  edit.created_families.push_back({ColumnFamilyId(1), "cf", "bw", true});
+  edit.dropped_families.push_back(ColumnFamilyId(2));
+  edit.flushed_through.push_back({ColumnFamilyId(0), SequenceNumber(5)});
+  edit.added_tables.push_back({ColumnFamilyId(0), 1, SampleTable()});
+  edit.removed_tables.push_back({ColumnFamilyId(0), 2, FileNumber(4)});
+  edit.closed_log = ClosedLog{FileNumber(6), 612};
+  return edit;
+}
+
+TEST(VersionEditTest, BytesAreAsTheTableSays) {
+  EXPECT_EQ(VersionEdit().Encode(), "");
+  EXPECT_EQ(ToHex(SampleEdit().Encode()),
+            "02"
+            "08"
+            "0807060504030201"  // database id
+            "04"
+            "08"
+            "0900000000000000"  // hash seed
+            "06"
+            "02"
+            "c801"  // next file number 200
+            "08"
+            "02"
+            "e807"  // last sequence 1000
+            "0a"
+            "01"
+            "06"  // minimum log number
+            "0c"
+            "08"
+            "01"
+            "026366"
+            "026277"
+            "01"  // family 1 "cf" "bw", identical
+            "0e"
+            "01"
+            "02"  // drop 2
+            "10"
+            "02"
+            "0005"  // family 0 flushed through 5
+            "12"
+            "30"  // add a table: 48 bytes
+            "00"
+            "01"
+            "07"
+            "03"
+            "ac02"  // family 0, level 1, number 7, run 3, size 300
+            "8877665544332211"
+            "9900000000000000"
+            "09"
+            "61"
+            "0105000000000000"  // "a"@5:put
+            "08"
+            "0002000000000000"  // ""@2:delete
+            "02"
+            "05"
+            "04"
+            "01"
+            "32"
+            "e807"
+            "14"
+            "03"
+            "00"
+            "02"
+            "04"  // remove: family 0, level 2, number 4
+            "16"
+            "03"
+            "06"
+            "e404");  // log 6 closed at 612
+}
+
+TEST(VersionEditTest, WhatWasEncodedIsDecoded) {
+  const auto edit = VersionEdit::Decode(SampleEdit().Encode());
+  ASSERT_TRUE(edit.ok()) << edit.status();
+  EXPECT_EQ(*edit, SampleEdit());
+  EXPECT_EQ(*VersionEdit::Decode(""), VersionEdit());
+}
+
+TEST(VersionEditTest, AnUnknownEvenFieldIsRefusedAndAnOddOneSkipped) {
+  std::string bytes = SampleEdit().Encode();
+  PutVarint(&bytes, 99);
+  PutLengthPrefixed(&bytes, "whatever");
+  ASSERT_TRUE(VersionEdit::Decode(bytes).ok());
+  EXPECT_EQ(*VersionEdit::Decode(bytes), SampleEdit());
+  PutVarint(&bytes, 100);
+  PutLengthPrefixed(&bytes, "");
+  EXPECT_TRUE(absl::IsFailedPrecondition(VersionEdit::Decode(bytes).status()));
+}
+
+TEST(VersionEditTest, EveryTruncationWithinAFieldIsRefused) {
+  const std::string bytes = SampleEdit().Encode();
+  int accepted = 0;
+  for (size_t n = 0; n < bytes.size(); ++n) {
+    const auto edit = VersionEdit::Decode(bytes.substr(0, n));
+    if (edit.ok()) {
+      EXPECT_TRUE(edit->Encode() == bytes.substr(0, n)) << n;
+      ++accepted;
+    } else {
+      EXPECT_TRUE(absl::IsDataLoss(edit.status()));
+    }
+  }
+  EXPECT_EQ(accepted, 11) << "only between fields";
+}
+
+TEST(VersionEditTest, AFieldWithBytesLeftOverIsRefused) {
+  std::string bytes;
+  PutVarint(&bytes, 6);
+  PutLengthPrefixed(&bytes, std::string_view("\x05\x00", 2));
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(bytes).status()));
+}
+
+TEST(VersionEditTest, ASingleFieldTwiceIsRefused) {
+  VersionEdit edit;
+  edit.last_sequence = SequenceNumber(3);
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(edit.Encode() + edit.Encode()).status()));
+}
+
+TEST(VersionEditTest, LevelsSequencesAndKindsOutOfRangeAreRefused) {
+  VersionEdit level;
+  level.removed_tables.push_back({ColumnFamilyId(0), kMaxLevels, FileNumber(1)});
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(level.Encode()).status()));
+  VersionEdit sequence;
+  sequence.last_sequence = SequenceNumber(uint64_t{1} << 56);
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(sequence.Encode()).status()));
+  VersionEdit kind;
+  kind.added_tables.push_back({ColumnFamilyId(0), 0, SampleTable()});
+  kind.added_tables[0].table.smallest.trailer = 0xff;
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(kind.Encode()).status()));
+}
+
+TEST(VersionEditTest, TextNamesEveryPart) {
+  const std::string text = ToString(SampleEdit());
+  for (const char* part : {"0x0102030405060708", "next file number 200", "last sequence 1000", "minimum log number 6",
+                           "family 1 \"cf\"", "drop column family 2", "flushed through 5", "level 1 add table 000007",
+                           "level 2 remove table 000004", "log 000006 closed at 612"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace sepal
