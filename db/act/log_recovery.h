@@ -49,9 +49,9 @@ ManifestReference NewestManifest(const std::vector<LogFile>& logs);
 struct LogRecoveryOptions {
   uint64_t database_id = 0;
   // The manifest's. 0: there may be no log at all. Else the line begins with this log, which must exist.
-  FileNumber minimum;
+  FileNumber minimum = {};
   // The manifest's `log closed`.
-  std::optional<LogEnd> closed;
+  std::optional<LogEnd> closed = {};
 };
 
 struct RecoveredLog {

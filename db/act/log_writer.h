@@ -54,27 +54,27 @@ struct LogOptions {
 
 // Where a new line of log files begins; LogRecovery::Next makes it from what was recovered.
 struct LogStart {
-  FileNumber number;             // of the first file
-  LogPosition position;          // where the recovered logs ended; 0 for a new database
-  LogPosition durable;           // up to where they are known to be durable
-  LogPredecessor predecessor;    // number 0: none
-  SequenceNumber last_sequence;  // the last one used
-  ManifestReference manifest;    // that takes edits now
+  FileNumber number = {};             // of the first file
+  LogPosition position = {};          // where the recovered logs ended; 0 for a new database
+  LogPosition durable = {};           // up to where they are known to be durable
+  LogPredecessor predecessor = {};    // number 0: none
+  SequenceNumber last_sequence = {};  // the last one used
+  ManifestReference manifest = {};    // that takes edits now
 };
 
 // A log file that is still needed.
 struct LiveLog {
-  FileNumber number;
-  LogPosition start;
-  LogPosition end;
-  SequenceNumber last_sequence;  // of the last entry in it or before it
-  uint64_t size_bytes = 0;       // header included
-  bool durable = false;          // synced to its end
+  FileNumber number = {};
+  LogPosition start = {};
+  LogPosition end = {};
+  SequenceNumber last_sequence = {};  // of the last entry in it or before it
+  uint64_t size_bytes = 0;            // header included
+  bool durable = false;               // synced to its end
 };
 
 // Where a log ended when it was closed in order: the manifest's `log closed`.
 struct LogEnd {
-  FileNumber number;
+  FileNumber number = {};
   uint64_t length_bytes = 0;
 };
 
