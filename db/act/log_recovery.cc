@@ -35,20 +35,35 @@ class LineFinder {
   LineFinder(Directory* directory, const LogRecoveryOptions& options) : directory_(directory), options_(options) {}
 
   absl::Status Find(const std::vector<LogFile>& logs, std::vector<LogFile>* line, std::vector<std::string>* leftovers) {
+    std::vector<LogFile> candidates;
     for (const LogFile& log : logs) {
       ASSIGN_OR_RETURN(const bool needed, IsNeeded(log));
       if (needed) {
-        line->push_back(log);
+        candidates.push_back(log);
       } else {
         leftovers->push_back(log.name);
       }
     }
-    std::sort(line->begin(), line->end(),
-              [](const LogFile& a, const LogFile& b) { return a.header->number < b.header->number; });
+    std::sort(candidates.begin(), candidates.end(),
+              [](const LogFile& a, const LogFile& b) { return a.header->number > b.header->number; });
+    for (LogFile& log : candidates) {
+      ASSIGN_OR_RETURN(const bool unused, IsUnused(log, *line));
+      if (unused) {
+        witnessed_ = std::max(witnessed_, log.header->durable);
+        unused_.push_back(*log.header);
+        leftovers->push_back(log.name);
+      } else {
+        line->push_back(std::move(log));
+      }
+    }
+    std::reverse(line->begin(), line->end());
     RETURN_IF_ERROR(CheckFirst(*line));
     for (size_t i = 1; i < line->size(); ++i) RETURN_IF_ERROR(CheckLink((*line)[i - 1], (*line)[i]));
-    return absl::OkStatus();
+    return CheckUnused(*line);
   }
+
+  // Up to where the headers of unused logs say that the line was synced.
+  LogPosition witnessed() const { return witnessed_; }
 
  private:
   absl::StatusOr<bool> IsNeeded(const LogFile& log) const {
@@ -64,6 +79,15 @@ class LineFinder {
                      Hex64(log.header->database_id));
     }
     return log.header->number >= options_.minimum;
+  }
+
+  // A log in which no record was written, and on which nothing stands: its header may never have been synced, so that
+  // no later log may name it. `line` holds the logs behind it, the nearest last.
+  absl::StatusOr<bool> IsUnused(const LogFile& log, const std::vector<LogFile>& line) const {
+    const FileNumber number = log.header->number;
+    if (!line.empty() && line.back().header->predecessor.number == number) return false;
+    if (number == options_.minimum || (options_.closed.has_value() && number == options_.closed->number)) return false;
+    return HoldsNoRecord(directory_, log);
   }
 
   absl::Status CheckFirst(const std::vector<LogFile>& line) const {
@@ -93,12 +117,28 @@ class LineFinder {
     return absl::OkStatus();
   }
 
+  // A log that held records when an unused one was made had a durable header.
+  absl::Status CheckUnused(const std::vector<LogFile>& line) const {
+    for (const LogHeader& unused : unused_) {
+      const LogPredecessor& before = unused.predecessor;
+      if (before.number < options_.minimum || before.length_bytes <= kLogHeaderBytes) continue;
+      const bool found = std::any_of(line.begin(), line.end(),
+                                     [&](const LogFile& log) { return log.header->number == before.number; }) ||
+                         std::any_of(unused_.begin(), unused_.end(),
+                                     [&](const LogHeader& log) { return log.number == before.number; });
+      if (!found) return Missing(before.number);
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Missing(FileNumber number) const {
     return Damaged(PathOf(directory_, LogFileName(number)), 0, "a write-ahead log that is needed is missing");
   }
 
   Directory* const directory_;
   const LogRecoveryOptions& options_;
+  LogPosition witnessed_;
+  std::vector<LogHeader> unused_;
 };
 
 // The first bad place, where it lies and what is wrong there.
@@ -114,11 +154,17 @@ struct Hole {
 class LogReplay {
  public:
   LogReplay(Directory* directory, const LogRecoveryOptions& options, const LogSink& sink, std::vector<LogFile> line,
-            LogRecovery* result)
-      : directory_(directory), options_(options), sink_(sink), line_(std::move(line)), result_(result) {}
+            LogPosition witnessed, LogRecovery* result)
+      : directory_(directory),
+        options_(options),
+        sink_(sink),
+        line_(std::move(line)),
+        witnessed_(witnessed),
+        result_(result) {}
 
   absl::Status Run() {
     RETURN_IF_ERROR(FindClose());
+    result_->durable = witnessed_;
     if (!line_.empty()) result_->end = line_.front().header->start;
     for (size_t i = 0; i < line_.size(); ++i) {
       const LogHeader& header = *line_[i].header;
@@ -167,9 +213,8 @@ class LogReplay {
       if (hole_.has_value()) return absl::OkStatus();
       offset = next;
     }
-    if (IsLast(i) && closed_ > line_[i].header->PositionAt(offset)) {
-      hole_ =
-          MakeHole(i, offset, "record", "a record up to the length at which the log was closed", "the end of the file");
+    if (IsLast(i) && std::max(closed_, witnessed_) > line_[i].header->PositionAt(offset)) {
+      hole_ = MakeHole(i, offset, "log record", "a record up to where the log was synced", "the end of the file");
     }
     return absl::OkStatus();
   }
@@ -253,6 +298,7 @@ class LogReplay {
   // DataLoss if anything says that the bytes at the hole were durable.
   absl::Status JudgeHole() {
     if (closed_ > hole_->position) return CoveredBy("the log was closed in order behind this place");
+    if (witnessed_ > hole_->position) return CoveredBy("a later log's header says that this place was synced");
     for (size_t i = hole_->log; i < line_.size(); ++i) {
       if (i > hole_->log && line_[i].header->durable > hole_->position) {
         return CoveredBy(absl::StrFormat("the header of %s says that this place was synced", line_[i].name));
@@ -304,6 +350,7 @@ class LogReplay {
   const LogRecoveryOptions& options_;
   const LogSink& sink_;
   const std::vector<LogFile> line_;
+  const LogPosition witnessed_;
   LogRecovery* const result_;
   LogPosition closed_;  // 0: not closed in order
   std::optional<Pending> pending_;
@@ -345,8 +392,9 @@ absl::StatusOr<LogRecovery> RecoverLogs(Directory* directory, const std::vector<
                                         const LogRecoveryOptions& options, const LogSink& sink) {
   LogRecovery result;
   std::vector<LogFile> line;
-  RETURN_IF_ERROR(LineFinder(directory, options).Find(logs, &line, &result.leftovers));
-  RETURN_IF_ERROR(LogReplay(directory, options, sink, std::move(line), &result).Run());
+  LineFinder finder(directory, options);
+  RETURN_IF_ERROR(finder.Find(logs, &line, &result.leftovers));
+  RETURN_IF_ERROR(LogReplay(directory, options, sink, std::move(line), finder.witnessed(), &result).Run());
   return result;
 }
 
