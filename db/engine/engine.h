@@ -31,7 +31,7 @@ class FamilyHandle final : public ColumnFamily {
 
 class Engine final : public DB {
  public:
-  // Opens a database (db/engine/open.cc).
+  // Opens a database (db/engine/db.cc, opening.h).
   static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, const Tuning& tuning,
                                                   std::string_view directory);
 
