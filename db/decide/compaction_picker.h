@@ -20,12 +20,12 @@ namespace sepal {
 
 struct PickerInput {
   const Version* version = nullptr;
-  CompactionPolicy policy;
+  CompactionPolicy policy = {};
   // Adopted and not finished yet.
   std::span<const CompactionPlan* const> running = {};
   // No snapshot looks below this: the oldest live snapshot, or the last published sequence. Tables of the last level
   // are rewritten for their tombstones only when none of them is newer.
-  SequenceNumber oldest_snapshot;
+  SequenceNumber oldest_snapshot = {};
 };
 
 CompactionPlan PickCompaction(const PickerInput& input);
@@ -37,7 +37,7 @@ CompactionPlan PickCompaction(const PickerInput& input);
 //
 // kNothing with `blocked` set: a running plan holds what is needed; ask again when one has finished.
 struct RangeStep {
-  CompactionPlan plan;
+  CompactionPlan plan = {};
   bool blocked = false;
 };
 RangeStep PlanRange(const PickerInput& input, const KeyRange& range, FileNumber first_new_file,

@@ -18,9 +18,9 @@ struct LiveFiles {
   // Files of any kind that are being written, or kept for reuse.
   absl::flat_hash_set<FileNumber> pending = {};
   // Logs below it are not needed.
-  FileNumber min_log_number;
+  FileNumber min_log_number = {};
   // Manifests other than this one and those in `pending` are not needed.
-  FileNumber manifest_number;
+  FileNumber manifest_number = {};
 };
 
 // In the order of the listing.

@@ -19,7 +19,7 @@
 namespace sepal {
 
 struct OutputSplitterOptions {
-  KeyOrder order;
+  KeyOrder order = {};
   uint64_t max_table_bytes = 0;
   uint64_t max_overlap_bytes = UINT64_MAX;
   // In key order.

@@ -81,6 +81,8 @@ bool PlanDraft::Blocked(const BusyTables& busy) const {
   for (const CompactionInput& in : plan_.inputs) {
     if (busy.HasAny(in.tables)) return true;
   }
+  // Two plans that both begin a run would leave two, where one may be wanted.
+  if (!plan_.output_run.has_value()) return busy.Writes(output_level_);
   return busy.Writes(output_level_, plan_.smallest_user_key, plan_.largest_user_key);
 }
 

@@ -28,7 +28,7 @@
 namespace sepal {
 
 struct RetentionOptions {
-  KeyOrder order;
+  KeyOrder order = {};
   // Ascending: what readers may look at. Must end with a sequence number at or above which every snapshot to come will
   // stand: the last published one, taken no later than the live snapshots.
   std::vector<SequenceNumber> snapshots = {};

@@ -1,0 +1,192 @@
+// The smaller decisions: where tables end, how fast writers go, which files go.
+#include <gtest/gtest.h>
+
+#include "db/decide/level_targets.h"
+#include "db/decide/obsolete_files.h"
+#include "db/decide/output_splitter.h"
+#include "db/decide/throttle.h"
+
+namespace sepal {
+namespace {
+
+TEST(OutputSplitterTest, BeginsATableOnceTheLastIsFull) {
+  OutputSplitter splitter({.max_table_bytes = 100});
+  EXPECT_FALSE(splitter.BeginsTable("a", true, 0));
+  EXPECT_FALSE(splitter.BeginsTable("b", true, 99));
+  EXPECT_TRUE(splitter.BeginsTable("c", true, 100));
+}
+
+TEST(OutputSplitterTest, NeverSeparatesTheVersionsOfAKey) {
+  OutputSplitter splitter({.max_table_bytes = 100, .max_overlap_bytes = 1, .grandparents = {{"a", 100}, {"b", 100}}});
+  EXPECT_FALSE(splitter.BeginsTable("a", true, 0));
+  EXPECT_FALSE(splitter.BeginsTable("c", false, 1000));
+  EXPECT_TRUE(splitter.BeginsTable("d", true, 1000));
+}
+
+TEST(OutputSplitterTest, EndsWithTheNextLevelsTablesOnceHalfFull) {
+  OutputSplitter splitter({.max_table_bytes = 100, .grandparents = {{"d", 10}, {"h", 10}, {"m", 10}}});
+  EXPECT_FALSE(splitter.BeginsTable("a", true, 0));
+  EXPECT_FALSE(splitter.BeginsTable("d", true, 30));
+  EXPECT_FALSE(splitter.BeginsTable("e", true, 40));  // passed "d", but too small
+  EXPECT_FALSE(splitter.BeginsTable("h", true, 80));  // nothing passed: "h" is in the table that ends there
+  EXPECT_TRUE(splitter.BeginsTable("i", true, 81));
+  EXPECT_FALSE(splitter.BeginsTable("k", true, 60));
+}
+
+TEST(OutputSplitterTest, LimitsWhatATableOverlapsBelow) {
+  OutputSplitter splitter({.max_table_bytes = 1000,
+                           .max_overlap_bytes = 25,
+                           .grandparents = {{"b", 10}, {"d", 10}, {"f", 10}, {"h", 10}, {"j", 10}}});
+  EXPECT_FALSE(splitter.BeginsTable("a", true, 0));
+  EXPECT_FALSE(splitter.BeginsTable("e", true, 2));  // overlaps 20
+  EXPECT_TRUE(splitter.BeginsTable("g", true, 3));   // would overlap 30
+  EXPECT_FALSE(splitter.BeginsTable("i", true, 1));  // the count began again
+}
+
+TEST(OutputSplitterTest, ThePlanAndThePolicyMakeItsOptions) {
+  CompactionPlan plan;
+  plan.grandparents = {{"m", 5}};
+  CompactionPolicy policy;
+  policy.max_table_bytes = 7;
+  policy.fanout = 3;
+  const OutputSplitterOptions options = MakeSplitterOptions(plan, policy, KeyOrder());
+  EXPECT_EQ(options.max_table_bytes, 7u);
+  EXPECT_EQ(options.max_overlap_bytes, 21u);
+  EXPECT_EQ(options.grandparents.size(), 1u);
+}
+
+ThrottleLimits Limits() {
+  return {.memtable_allowance_bytes = 1000,
+          .memory_limit_bytes = 10000,
+          .soft_level0_runs = 10,
+          .hard_level0_runs = 30,
+          .soft_debt_bytes = 1000,
+          .hard_debt_bytes = 9000};
+}
+
+TEST(ThrottleTest, IsSilentBelowEverySoftPoint) {
+  EXPECT_EQ(NextThrottleRate(Limits(), {}, {}), ThrottleRate{});
+  EXPECT_EQ(NextThrottleRate(
+                Limits(),
+                {.memtable_bytes = 600, .unreclaimable_memory_bytes = 9000, .level0_runs = 10, .debt_bytes = 1000}, {}),
+            ThrottleRate{});
+}
+
+// Applied until it rests.
+ThrottleRate Settle(const ThrottleInput& input) {
+  ThrottleRate rate;
+  for (int i = 0; i < 60; ++i) rate = NextThrottleRate(Limits(), input, rate);
+  return rate;
+}
+
+TEST(ThrottleTest, TheRateFallsSmoothlyWithDebt) {
+  double last = static_cast<double>(kMaxThrottledRate);
+  for (uint64_t debt = 1000; debt <= 9000; debt += 80) {
+    const ThrottleRate rate = Settle({.debt_bytes = debt});
+    const double now =
+        rate.unlimited() ? static_cast<double>(kMaxThrottledRate) : static_cast<double>(rate.bytes_per_second);
+    EXPECT_LE(now, last);
+    EXPECT_GT(now, last * 0.9) << "a cliff at " << debt;
+    last = now;
+  }
+  EXPECT_NEAR(last, static_cast<double>(kMinThrottledRate), 2);
+  EXPECT_EQ(Settle({.debt_bytes = 1u << 30}).bytes_per_second, Settle({.debt_bytes = 9000}).bytes_per_second);
+}
+
+TEST(ThrottleTest, OneStepGoesHalfOfTheWay) {
+  const ThrottleRate first = NextThrottleRate(Limits(), {.level0_runs = 30}, {});
+  EXPECT_EQ(first.bytes_per_second, uint64_t{1} << 25);  // between 2^30 and 2^20
+  EXPECT_EQ(first.reason, "runs in level 0: 30 of 30");
+  const ThrottleRate back = NextThrottleRate(Limits(), {}, first);
+  EXPECT_GT(back.bytes_per_second, first.bytes_per_second);
+  EXPECT_FALSE(back.unlimited());
+  EXPECT_EQ(NextThrottleRate(Limits(), {}, NextThrottleRate(Limits(), {}, NextThrottleRate(Limits(), {}, back))),
+            ThrottleRate{});
+}
+
+TEST(ThrottleTest, TheGreatestPressureGivesTheReason) {
+  EXPECT_EQ(NextThrottleRate(Limits(), {.level0_runs = 11, .debt_bytes = 5000}, {}).reason,
+            "compaction debt: 4.9 KiB of 8.8 KiB");
+  EXPECT_EQ(NextThrottleRate(Limits(), {.memtable_bytes = 900, .level0_runs = 11}, {}).reason,
+            "memtables: 900 B of 1000 B");
+}
+
+TEST(ThrottleTest, OnlyMemoryStopsWriters) {
+  EXPECT_FALSE(Settle({.level0_runs = 100000, .debt_bytes = UINT64_MAX}).stopped());
+  EXPECT_FALSE(Settle({.memtable_bytes = 999}).stopped());
+  const ThrottleRate stopped = NextThrottleRate(Limits(), {.memtable_bytes = 1000}, {});
+  EXPECT_TRUE(stopped.stopped());
+  EXPECT_EQ(stopped.reason, "stopped, memtables: 1000 B of 1000 B");
+  EXPECT_TRUE(NextThrottleRate(Limits(), {.unreclaimable_memory_bytes = 10000}, {}).stopped());
+  EXPECT_FALSE(NextThrottleRate(Limits(), {}, stopped).stopped());
+}
+
+TEST(ThrottleTest, LimitsFollowFromThePolicy) {
+  CompactionPolicy policy;
+  policy.memtable_bytes = 100;
+  const ThrottleLimits limits = MakeThrottleLimits(policy, 5, 7);
+  EXPECT_EQ(limits.memtable_allowance_bytes, 5u);
+  EXPECT_EQ(limits.memory_limit_bytes, 7u);
+  EXPECT_GT(limits.soft_level0_runs, policy.runs_per_level);
+  EXPECT_GT(limits.hard_level0_runs, limits.soft_level0_runs);
+  // The ordinary debt, all of level 0 into a full last level, must not slow writers.
+  EXPECT_GT(limits.soft_debt_bytes, LevelCapacity(policy, 1) + 4 * policy.memtable_bytes);
+  EXPECT_GT(limits.hard_debt_bytes, limits.soft_debt_bytes);
+}
+
+TEST(ObsoleteFilesTest, NamesTablesLogsAndManifestsThatNobodyNeeds) {
+  LiveFiles live;
+  live.tables = {FileNumber(10), FileNumber(12)};
+  live.pending = {FileNumber(13), FileNumber(3), FileNumber(21)};
+  live.min_log_number = FileNumber(7);
+  live.manifest_number = FileNumber(20);
+  const std::vector<std::string> listing = {"000010.sst",
+                                            "000011.sst",
+                                            "000012.sst",
+                                            "000013.sst",
+                                            "000003.log",
+                                            "000006.log",
+                                            "000007.log",
+                                            "000008.log",
+                                            "MANIFEST-000019",
+                                            "MANIFEST-000020",
+                                            "MANIFEST-000021",
+                                            "MANIFEST-000022",
+                                            "LOCK",
+                                            "LOG",
+                                            "LOG.old",
+                                            "notes.txt",
+                                            "11.sst",
+                                            "000011.sst.bak",
+                                            "MANIFEST-",
+                                            "000011.SST",
+                                            "000005.log~",
+                                            ".",
+                                            "..",
+                                            "000099.tmp"};
+  EXPECT_EQ(ObsoleteFiles(listing, live),
+            (std::vector<std::string>{"000011.sst", "000006.log", "MANIFEST-000019", "MANIFEST-000022"}));
+}
+
+TEST(ObsoleteFilesTest, NothingIsNamedWhereAllIsLive) {
+  LiveFiles live;
+  live.tables = {FileNumber(1)};
+  live.manifest_number = FileNumber(2);
+  const std::vector<std::string> listing = {"000001.sst", "MANIFEST-000002", "000003.log"};
+  EXPECT_TRUE(ObsoleteFiles(listing, live).empty());
+}
+
+TEST(CompactionPolicyTest, FollowsTheFamilysOptions) {
+  ColumnFamilyOptions options;
+  options.compaction_style = CompactionStyle::kLeveled;
+  const CompactionPolicy policy = MakeCompactionPolicy(options, 1234);
+  EXPECT_EQ(policy.style, CompactionStyle::kLeveled);
+  EXPECT_EQ(policy.memtable_bytes, 1234u);
+  EXPECT_EQ(LevelCapacity(policy, 1), 4936u);
+  EXPECT_EQ(LevelCapacity(policy, 2), 49360u);
+  EXPECT_GE(LevelCapacity({.style = CompactionStyle::kLeveled, .memtable_bytes = uint64_t{1} << 60}, 7),
+            uint64_t{1} << 62);
+}
+
+}  // namespace
+}  // namespace sepal

@@ -1,0 +1,395 @@
+// Random flushes and the picker's plans, carried out on a model tree whose entries are known.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_format.h"
+#include "db/decide/compaction_picker.h"
+#include "db/decide/level_targets.h"
+#include "db/decide/output_splitter.h"
+#include "db/decide/retention.h"
+#include "tests/db/version_text.h"
+#include "util/random.h"
+
+namespace sepal {
+namespace {
+
+struct Entry {
+  uint32_t key;
+  Trailer trailer;
+  uint64_t update;  // which it is, whatever its sequence number becomes
+};
+
+std::string KeyText(uint32_t key) { return absl::StrFormat("key%09d", key); }
+
+// A tree whose unit of size is the entry.
+class ModelTree {
+ public:
+  explicit ModelTree(CompactionPolicy policy) : policy_(policy) {}
+
+  const Version& version() const { return *version_; }
+  uint64_t sequence() const { return sequence_; }
+  uint64_t next_file() const { return next_file_; }
+  size_t running() const { return running_.size(); }
+  uint64_t written() const { return written_; }
+  uint64_t flushed() const { return flushed_; }
+  int most_runs() const { return most_runs_; }
+  std::vector<uint64_t> snapshots;  // ascending
+
+  void Update(uint32_t key, ValueKind kind) {
+    ++sequence_;
+    memtable_.push_back({key, PackTrailer(SequenceNumber(sequence_), kind), sequence_});
+    history_[key].push_back(memtable_.back());
+  }
+  void UseStyle(CompactionStyle style) { policy_.style = style; }
+  void Flush() {
+    if (memtable_.empty()) return;
+    std::sort(memtable_.begin(), memtable_.end(), Before);
+    VersionEdit edit;
+    flushed_ += memtable_.size();
+    WriteTables({.max_table_bytes = UINT64_MAX}, std::move(memtable_), false, 0, RunNumber(next_run_++), &edit);
+    memtable_.clear();
+    Install(edit);
+  }
+
+  PickerInput Input() {
+    running_views_.clear();
+    for (const Job& job : running_) running_views_.push_back(&job.plan);
+    return {.version = version_.get(),
+            .policy = policy_,
+            .running = running_views_,
+            .oldest_snapshot = SequenceNumber(snapshots.empty() ? sequence_ : snapshots.front())};
+  }
+  // Adopts the next plan; false if there is none.
+  bool Start() { return Adopt(PickCompaction(Input())); }
+  bool Adopt(CompactionPlan plan) {
+    if (plan.nothing()) return false;
+    const absl::Status status = CheckPlan(*version_, plan);
+    EXPECT_TRUE(status.ok()) << status << "\n" << version_->ToString();
+    const RunNumber run = plan.output_run.has_value() ? *plan.output_run : RunNumber(next_run_++);
+    running_.push_back({std::move(plan), run});
+    return true;
+  }
+  void Finish(size_t i) {
+    const Job job = std::move(running_[i]);
+    running_.erase(running_.begin() + static_cast<ptrdiff_t>(i));
+    VersionEdit edit;
+    std::vector<Entry> entries;
+    for (const CompactionInput& in : job.plan.inputs) {
+      for (const TableRef& table : in.tables) {
+        edit.removed_tables.push_back({ColumnFamilyId(0), in.level, table->number()});
+        if (job.plan.kind == CompactionPlan::Kind::kMove) {
+          TableMetadata m = table->metadata();
+          m.run = job.run;
+          edit.added_tables.push_back({ColumnFamilyId(0), job.plan.output_level, m});
+        } else {
+          const std::vector<Entry>& contents = contents_.at(table->number());
+          entries.insert(entries.end(), contents.begin(), contents.end());
+        }
+      }
+    }
+    std::sort(entries.begin(), entries.end(), Before);
+    if (job.plan.kind == CompactionPlan::Kind::kMerge) {
+      WriteTables(MakeSplitterOptions(job.plan, policy_, KeyOrder()), std::move(entries), job.plan.bottommost,
+                  job.plan.output_level, job.run, &edit);
+    }
+    Install(edit);
+  }
+  // Until nothing is left to do; false if that does not come.
+  bool Drain() {
+    for (int steps = 0; steps < 3000; ++steps) {
+      while (!running_.empty()) Finish(running_.size() - 1);
+      if (!Start()) return true;
+    }
+    return false;
+  }
+
+  // The first entry on a read's way, the memtable aside.
+  const Entry* Lookup(uint32_t key, uint64_t visible) const {
+    const std::string text = KeyText(key);
+    for (const LevelRun& r : version_->runs()) {
+      const TableFile* table = r.run->Find(text);
+      if (table == nullptr) continue;
+      const std::vector<Entry>& entries = contents_.at(table->number());
+      const Entry wanted{key, SeekTrailer(SequenceNumber(visible)), 0};
+      const auto it = std::lower_bound(entries.begin(), entries.end(), wanted, Before);
+      if (it != entries.end() && it->key == key) return &*it;
+    }
+    return nullptr;
+  }
+  // Every key, as of now and as of every snapshot. Requires an empty memtable.
+  void ExpectRightViews() const {
+    std::vector<uint64_t> at = snapshots;
+    at.push_back(sequence_);
+    for (const auto& [key, updates] : history_) {
+      for (uint64_t visible : at) {
+        uint64_t expected = 0;
+        for (const Entry& e : updates) {
+          if (e.update <= visible) expected = IsTombstone(TrailerKind(e.trailer)) ? 0 : e.update;
+        }
+        const Entry* found = Lookup(key, visible);
+        const uint64_t got = found == nullptr || IsTombstone(TrailerKind(found->trailer)) ? 0 : found->update;
+        ASSERT_EQ(got, expected) << KeyText(key) << " at " << visible << "\n" << version_->ToString();
+      }
+    }
+  }
+
+ private:
+  struct Job {
+    CompactionPlan plan;
+    RunNumber run;
+  };
+  static bool Before(const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.trailer > b.trailer; }
+
+  void WriteTables(OutputSplitterOptions splitter_options, std::vector<Entry> in, bool bottommost, int level,
+                   RunNumber run, VersionEdit* edit) {
+    OutputSplitter splitter(std::move(splitter_options));
+    RetentionOptions options;
+    for (uint64_t s : snapshots) options.snapshots.push_back(SequenceNumber(s));
+    options.snapshots.push_back(SequenceNumber(sequence_));
+    options.bottommost = bottommost;
+    Retention retention(options);
+    std::vector<Entry> table;
+    uint64_t update = 0;
+    const auto emit = [&](InternalKeyView key, std::string_view value, bool first_of_key) {
+      if (splitter.BeginsTable(key.user_key, first_of_key, table.size())) CloseTable(&table, level, run, edit);
+      // A held single delete comes out with no value: its own sequence number names it.
+      const uint64_t named = value.empty() ? key.sequence().value() : update;
+      table.push_back({static_cast<uint32_t>(std::stoul(std::string(key.user_key.substr(3)))), key.trailer, named});
+      return absl::OkStatus();
+    };
+    for (const Entry& e : in) {
+      update = e.update;
+      ASSERT_TRUE(retention.Add({KeyText(e.key), e.trailer}, "value", emit).ok());
+    }
+    ASSERT_TRUE(retention.Finish(emit).ok());
+    CloseTable(&table, level, run, edit);
+  }
+  void CloseTable(std::vector<Entry>* entries, int level, RunNumber run, VersionEdit* edit) {
+    if (entries->empty()) return;
+    TableMetadata m;
+    m.number = FileNumber(next_file_++);
+    m.run = run;
+    m.size_bytes = entries->size();
+    m.entries = entries->size();
+    m.smallest = InternalKey(KeyText(entries->front().key), entries->front().trailer);
+    m.largest = InternalKey(KeyText(entries->back().key), entries->back().trailer);
+    m.lowest_sequence = kMaxSequenceNumber;
+    for (const Entry& e : *entries) {
+      m.tombstones += IsTombstone(TrailerKind(e.trailer)) ? 1 : 0;
+      m.lowest_sequence = std::min(m.lowest_sequence, TrailerSequence(e.trailer));
+      m.highest_sequence = std::max(m.highest_sequence, TrailerSequence(e.trailer));
+    }
+    written_ += m.size_bytes;
+    contents_[m.number] = std::move(*entries);
+    entries->clear();
+    edit->added_tables.push_back({ColumnFamilyId(0), level, m});
+  }
+  void Install(const VersionEdit& edit) {
+    absl::StatusOr<VersionRef> next = BuildOn(version_, edit);  // passes Check
+    ASSERT_TRUE(next.ok()) << next.status() << "\n" << version_->ToString();
+    version_ = *std::move(next);
+    most_runs_ = std::max(most_runs_, version_->NumRuns());
+  }
+
+  CompactionPolicy policy_;
+  VersionRef version_ = std::make_shared<const Version>(KeyOrder());
+  absl::flat_hash_map<FileNumber, std::vector<Entry>> contents_;
+  std::vector<Entry> memtable_;
+  std::map<uint32_t, std::vector<Entry>> history_;
+  std::vector<Job> running_;
+  std::vector<const CompactionPlan*> running_views_;
+  uint64_t sequence_ = 0;
+  uint64_t next_file_ = 1;
+  uint64_t next_run_ = 1;
+  uint64_t written_ = 0;
+  uint64_t flushed_ = 0;
+  int most_runs_ = 0;
+};
+
+CompactionPolicy SmallPolicy(CompactionStyle style, uint64_t memtable) {
+  CompactionPolicy policy;
+  policy.style = style;
+  policy.memtable_bytes = memtable;
+  policy.fanout = 4;
+  policy.max_table_bytes = memtable / 2;
+  policy.min_dense_tombstones = 5;
+  return policy;
+}
+
+// Flushes of various shapes, up to two jobs at a time that end in any order, snapshots that come and go, manual ranges,
+// and a change of style.
+void RunRandomHistory(CompactionStyle style, CompactionStyle other_style, uint64_t seed) {
+  Random random(seed);
+  ModelTree tree(SmallPolicy(style, 20));
+  const bool only_single_deletes = random.OneIn(2);
+  absl::flat_hash_map<uint32_t, bool> present;
+  for (int step = 0; step < 150; ++step) {
+    const uint32_t base = static_cast<uint32_t>(random.Uniform(200));
+    const uint64_t spread = random.OneIn(3) ? 20 : 250;
+    const bool deleting = random.OneIn(5);
+    for (uint64_t n = random.Uniform(25); n > 0; --n) {
+      const uint32_t key = base + static_cast<uint32_t>(random.Uniform(spread));
+      const bool tombstone = random.OneIn(deleting ? 1 : 6);
+      if (!only_single_deletes) {
+        tree.Update(key, tombstone ? ValueKind::kDelete : ValueKind::kPut);
+      } else if (present[key] || !tombstone) {  // put and single delete by turns
+        tree.Update(key, present[key] ? ValueKind::kSingleDelete : ValueKind::kPut);
+        present[key] = !present[key];
+      }
+    }
+    tree.Flush();
+    if (random.OneIn(10)) tree.snapshots.push_back(tree.sequence());
+    if (random.OneIn(12) && !tree.snapshots.empty()) {
+      tree.snapshots.erase(tree.snapshots.begin() + static_cast<ptrdiff_t>(random.Uniform(tree.snapshots.size())));
+    }
+    if (random.OneIn(15)) {
+      const std::string begin = KeyText(base);
+      const std::string end = KeyText(base + 50);
+      tree.Adopt(
+          PlanRange(tree.Input(), {begin, end}, FileNumber(tree.next_file()), SequenceNumber(tree.sequence())).plan);
+    }
+    while (tree.running() < 2 && tree.Start()) {
+    }
+    while (tree.running() > 0 && random.OneIn(2)) tree.Finish(random.Uniform(tree.running()));
+    if (step == 100) tree.UseStyle(other_style);
+    if (step % 3 != 0) continue;
+    ASSERT_NO_FATAL_FAILURE(tree.ExpectRightViews()) << "seed " << seed << ", step " << step;
+  }
+  ASSERT_TRUE(tree.Drain()) << "seed " << seed << "\n" << tree.version().ToString();
+  ASSERT_NO_FATAL_FAILURE(tree.ExpectRightViews()) << "seed " << seed;
+  EXPECT_EQ(CompactionDebtBytes(tree.version(), SmallPolicy(other_style, 20)), 0u) << tree.version().ToString();
+}
+
+TEST(CompactionSimulationTest, LazyLevelingKeepsEveryViewAndComesToRest) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(RunRandomHistory(CompactionStyle::kLazyLeveling, CompactionStyle::kLazyLeveling, seed));
+  }
+}
+
+TEST(CompactionSimulationTest, LeveledKeepsEveryViewAndComesToRest) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(RunRandomHistory(CompactionStyle::kLeveled, CompactionStyle::kLeveled, seed));
+  }
+}
+
+TEST(CompactionSimulationTest, AStyleMayChangeFromOneOpeningToTheNext) {
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(RunRandomHistory(CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled, seed));
+    ASSERT_NO_FATAL_FAILURE(RunRandomHistory(CompactionStyle::kLeveled, CompactionStyle::kLazyLeveling, seed));
+  }
+}
+
+TEST(CompactionSimulationTest, AManualRangeEndsInOneRunWithoutTombstones) {
+  for (const CompactionStyle style : {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled}) {
+    Random random(7);
+    ModelTree tree(SmallPolicy(style, 50));
+    for (int flush = 0; flush < 23; ++flush) {
+      for (int i = 0; i < 50; ++i) {
+        tree.Update(static_cast<uint32_t>(random.Uniform(400)), random.OneIn(4) ? ValueKind::kDelete : ValueKind::kPut);
+      }
+      tree.Flush();
+      if (tree.Start()) tree.Finish(0);
+    }
+    const FileNumber first_new(tree.next_file());
+    const SequenceNumber last_sequence(tree.sequence());
+    for (int steps = 0;; ++steps) {
+      ASSERT_LT(steps, 20);
+      RangeStep step = PlanRange(tree.Input(), {}, first_new, last_sequence);
+      ASSERT_FALSE(step.blocked);
+      if (!tree.Adopt(std::move(step.plan))) break;
+      tree.Finish(0);
+      tree.Update(1, ValueKind::kPut);  // new data arrives all the while
+      tree.Flush();
+    }
+    tree.ExpectRightViews();
+    const int deepest = tree.version().DeepestLevel();
+    for (const LevelRun& r : tree.version().runs()) EXPECT_TRUE(r.level == 0 || r.level == deepest);
+    ASSERT_EQ(tree.version().NumRuns(deepest), 1);
+    EXPECT_EQ(tree.version().level(deepest)[0]->tombstones(), 0u);
+    for (const TableRef& table : tree.version().level(deepest)[0]->tables()) {
+      EXPECT_EQ(table->metadata().highest_sequence, SequenceNumber(0));
+    }
+  }
+}
+
+struct WriteCost {
+  double amplification;
+  int most_runs;
+};
+
+// Fresh keys in random order, compactions keeping up.
+WriteCost FillRandom(CompactionPolicy policy, int flushes) {
+  Random random(1);
+  ModelTree tree(policy);
+  for (int flush = 0; flush < flushes; ++flush) {
+    for (uint64_t i = 0; i < policy.memtable_bytes; ++i) {
+      tree.Update(static_cast<uint32_t>(random.Uniform(900000000)), ValueKind::kPut);
+    }
+    tree.Flush();
+    EXPECT_TRUE(tree.Drain());
+  }
+  return {static_cast<double>(tree.written()) / static_cast<double>(tree.flushed()), tree.most_runs()};
+}
+
+TEST(CompactionSimulationTest, LazyLevelingWritesNoMoreThanItsHeaderSays) {
+  CompactionPolicy policy = SmallPolicy(CompactionStyle::kLazyLeveling, 100);
+  policy.fanout = 10;
+  // Until level 1 is full the last level has 5 batches on average: 2 + 5; and so on.
+  const WriteCost one_level = FillRandom(policy, 40);
+  EXPECT_GT(one_level.amplification, 4);
+  EXPECT_LT(one_level.amplification, 7.1);
+  EXPECT_LE(one_level.most_runs, policy.runs_per_level + 1);
+  const WriteCost two_levels = FillRandom(policy, 200);
+  EXPECT_GT(two_levels.amplification, 5);
+  EXPECT_LT(two_levels.amplification, 9);
+  EXPECT_LE(two_levels.most_runs, 2 * policy.runs_per_level + 1);
+  RecordProperty("one_level", absl::StrFormat("%.2f", one_level.amplification));
+  RecordProperty("two_levels", absl::StrFormat("%.2f", two_levels.amplification));
+}
+
+TEST(CompactionSimulationTest, LeveledWritesNoMoreThanItsHeaderSays) {
+  CompactionPolicy policy = SmallPolicy(CompactionStyle::kLeveled, 100);
+  policy.fanout = 10;
+  const WriteCost cost = FillRandom(policy, 200);
+  EXPECT_GT(cost.amplification, 4);
+  EXPECT_LT(cost.amplification, 11);
+  EXPECT_LE(cost.most_runs, policy.runs_per_level + 3);
+  RecordProperty("amplification", absl::StrFormat("%.2f", cost.amplification));
+}
+
+TEST(CompactionSimulationTest, SequentialKeysAreWrittenOnce) {
+  for (const CompactionStyle style : {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled}) {
+    const CompactionPolicy policy = SmallPolicy(style, 50);
+    ModelTree tree(policy);
+    for (uint32_t i = 0; i < 10000; ++i) {
+      tree.Update(i, ValueKind::kPut);
+      if (i % 50 != 49) continue;
+      tree.Flush();
+      ASSERT_TRUE(tree.Drain());
+    }
+    EXPECT_EQ(tree.written(), tree.flushed());
+  }
+}
+
+TEST(CompactionSimulationTest, DeletingEverythingLeavesNextToNothing) {
+  for (const CompactionStyle style : {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled}) {
+    ModelTree tree(SmallPolicy(style, 50));
+    for (const ValueKind kind : {ValueKind::kPut, ValueKind::kDelete}) {
+      for (uint32_t i = 0; i < 3000; ++i) {
+        tree.Update(i, kind);
+        if (i % 50 != 49) continue;
+        tree.Flush();
+        ASSERT_TRUE(tree.Drain());
+      }
+    }
+    EXPECT_LT(tree.version().Entries(), 600u) << tree.version().ToString();
+    tree.ExpectRightViews();
+  }
+}
+
+}  // namespace
+}  // namespace sepal
