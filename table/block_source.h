@@ -4,6 +4,7 @@
 // Immutable; safe for concurrent use. The file, cache and budget must outlive it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,6 +21,11 @@ namespace sepal {
 
 enum class UnitKind : uint8_t { kDataBlock, kLeafPage, kRoot, kGuard, kProperties };
 
+std::string_view Name(UnitKind kind);
+
+// The word of a FrameHint, where a reader remembers the frame of one block. Null where nothing is remembered.
+using HintWord = std::atomic<uint64_t>;
+
 class BlockSource {
  public:
   struct Context {
@@ -28,7 +34,7 @@ class BlockSource {
     uint64_t file_size = 0;
     uint64_t table_id = 0;
     KeyOrder order;
-    BlockCache* cache = nullptr;           // may be null: nothing is kept
+    BlockCache* cache = nullptr;           // may be null: nothing is kept, and no pin outlives the source
     MemoryBudget* budget = nullptr;        // may be null
     StatisticsImpl* statistics = nullptr;  // may be null
   };
@@ -36,19 +42,37 @@ class BlockSource {
   ~BlockSource();  // erases the file's blocks from the cache
 
   // From the cache, else from the file. With `fill_cache` false a block that is not cached yet is not kept.
-  absl::StatusOr<CachePin> Get(BlockHandle handle, UnitKind kind, bool fill_cache);
+  absl::StatusOr<CachePin> Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint = nullptr);
   // From the cache alone; empty if it is not there.
-  CachePin GetCached(BlockHandle handle, UnitKind kind);
-  // Reads past the cache, with nothing kept: for compactions, verification and opening.
-  absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind) const;
+  CachePin GetCached(BlockHandle handle, UnitKind kind, HintWord* hint = nullptr);
+  // Puts a block that Read or Decode gave into the cache, or pins it alone where it is not to be kept.
+  CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr);
+  // Whether a unit of that many bytes is worth keeping at all: a filter that would push out everything else is not
+  // worth reading for one lookup.
+  bool Keeps(uint64_t bytes) const;
+
+  // Reads past the cache, with nothing kept: for compactions, verification and opening. A unit whose checksum does not
+  // match is read once more before it is called damaged. `stored_as` gets how it was compressed.
+  absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as = nullptr) const;
   // Verifies and decompresses a unit whose bytes and trailer the caller has read (for read-ahead).
   absl::StatusOr<BlockBuffer> Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer) const;
 
   const Context& context() const { return context_; }
 
  private:
+  absl::Status CheckHandle(BlockHandle handle, UnitKind kind) const;
+  absl::Status ReadExactly(BlockHandle handle, UnitKind kind, char* buffer) const;
+  absl::StatusOr<CompressionKind> CheckTrailer(BlockHandle handle, UnitKind kind, const char* bytes) const;
+  absl::StatusOr<BlockBuffer> Expand(BlockHandle handle, UnitKind kind, CompressionKind compression,
+                                     std::string_view bytes) const;
+  absl::Status Validate(BlockHandle handle, UnitKind kind, std::string_view bytes) const;
+  void Count(UnitKind kind, bool hit) const;
+
   Context context_;
   uint64_t cache_file_ = 0;
+  // Without a cache, pins come from this one.
+  std::unique_ptr<MemoryBudget> pin_budget_;
+  std::unique_ptr<BlockCache> pin_cache_;
 };
 
 }  // namespace sepal
