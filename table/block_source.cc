@@ -79,7 +79,7 @@ void BlockSource::Count(UnitKind kind, bool hit) const {
   }
 }
 
-CachePin BlockSource::GetCached(BlockHandle handle, UnitKind kind, HintWord* hint) {
+CachePin BlockSource::GetCached(BlockHandle handle, UnitKind kind, HintWord* hint) const {
   if (context_.cache == nullptr) return {};
   const CacheKey key{cache_file_, handle.offset};
   if (hint != nullptr) {
@@ -100,7 +100,8 @@ bool BlockSource::Keeps(uint64_t bytes) const {
   return context_.budget == nullptr || bytes <= context_.budget->CacheCapacity() / kLargestShare;
 }
 
-CachePin BlockSource::Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint) {
+CachePin BlockSource::Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache,
+                           HintWord* hint) const {
   if (context_.cache == nullptr) return pin_cache_->PinAlone(std::move(buffer));
   const bool lone_value = kind == UnitKind::kDataBlock && buffer.size() > kLoneValueBytes;
   if (!fill_cache || lone_value || !Keeps(buffer.size())) return context_.cache->PinAlone(std::move(buffer));
@@ -109,7 +110,7 @@ CachePin BlockSource::Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer
   return pin;
 }
 
-absl::StatusOr<CachePin> BlockSource::Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint) {
+absl::StatusOr<CachePin> BlockSource::Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint) const {
   if (CachePin pin = GetCached(handle, kind, hint)) return pin;
   ASSIGN_OR_RETURN(BlockBuffer buffer, Read(handle, kind));
   return Keep(handle, kind, std::move(buffer), fill_cache, hint);

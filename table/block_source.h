@@ -42,11 +42,11 @@ class BlockSource {
   ~BlockSource();  // erases the file's blocks from the cache
 
   // From the cache, else from the file. With `fill_cache` false a block that is not cached yet is not kept.
-  absl::StatusOr<CachePin> Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint = nullptr);
+  absl::StatusOr<CachePin> Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint = nullptr) const;
   // From the cache alone; empty if it is not there.
-  CachePin GetCached(BlockHandle handle, UnitKind kind, HintWord* hint = nullptr);
+  CachePin GetCached(BlockHandle handle, UnitKind kind, HintWord* hint = nullptr) const;
   // Puts a block that Read or Decode gave into the cache, or pins it alone where it is not to be kept.
-  CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr);
+  CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr) const;
   // Whether a unit of that many bytes is worth keeping at all: a filter that would push out everything else is not
   // worth reading for one lookup.
   bool Keeps(uint64_t bytes) const;

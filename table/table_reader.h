@@ -3,6 +3,11 @@
 // A point lookup asks in this order: guard (one cache line for the file) -> root fences -> leaf page: fences, lane ->
 // data block: tag, key. A filter's "no" ends it; a block is read only when both filters say that the key may be there.
 //
+// Law: a filter that cannot be read because it is damaged gives DataLoss, never "absent"; a filter that is not in
+// memory while only memory may be asked, or that is too large for the cache, says "maybe".
+//
+// Without a cache every unit is read each time it is asked for, and what a lookup pins must not outlive the reader.
+//
 // Immutable after Open; safe for concurrent use; shared ownership. The root and properties are held (charged to
 // kTables); leaf pages, guard and data blocks are in the cache and may be evicted.
 #pragma once
@@ -120,10 +125,10 @@ class TableReader {
   // Of memory that is held whatever the cache does.
   size_t MemoryBytes() const;
 
+  struct Impl;  // table/table_reader_impl.h, for the parts of this room
+
  private:
-  struct Impl;
   explicit TableReader(std::unique_ptr<Impl> impl);
-  friend class TableIterator;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,300 @@
+// Iteration over one table: root -> leaf page -> block, each step forward or backward.
+#include <algorithm>
+#include <utility>
+
+#include "table/block.h"
+#include "table/table_reader.h"
+#include "table/table_reader_impl.h"
+#include "util/status.h"
+
+namespace sepal {
+namespace {
+
+constexpr uint64_t kFirstCompactionReadAhead = uint64_t{256} << 10;
+constexpr uint64_t kMaxCompactionReadAhead = uint64_t{1} << 20;
+constexpr uint64_t kFirstUserReadAhead = uint64_t{16} << 10;
+constexpr uint64_t kMaxUserReadAhead = uint64_t{256} << 10;
+// A user's scan reads ahead from its third consecutive block that was not cached.
+constexpr int kMissesBeforeReadAhead = 2;
+
+// A window of the file, read in one piece.
+class ReadAhead {
+ public:
+  ReadAhead(const TableReader::Impl& table, uint64_t first, uint64_t largest)
+      : table_(table), first_(first), next_(first), largest_(largest) {}
+  ~ReadAhead() { Charge(0); }
+
+  // The unit's bytes and trailer; empty if it is not in the window.
+  std::string_view Find(BlockHandle handle) const {
+    const uint64_t size = handle.size + kUnitTrailerBytes;
+    if (handle.offset < begin_ || handle.offset + size > begin_ + size_) return {};
+    return {bytes_.get() + (handle.offset - begin_), size};
+  }
+
+  // Moves the window to begin at the block. Windows that follow each other double in size; one that does not starts
+  // small again.
+  absl::Status Fill(BlockHandle handle) {
+    next_ =
+        size_ > 0 && handle.offset > begin_ && handle.offset <= begin_ + size_ ? std::min(2 * next_, largest_) : first_;
+    const uint64_t wanted = std::max(next_, handle.size + kUnitTrailerBytes);
+    size_ = 0;
+    if (handle.offset >= table_.data_bytes()) return absl::OkStatus();
+    const uint64_t length = std::min(wanted, table_.data_bytes() - handle.offset);
+    if (buffer_bytes_ < length || buffer_bytes_ > 2 * largest_) {
+      bytes_ = std::make_unique_for_overwrite<char[]>(length);
+      Charge(length);
+    }
+    ASSIGN_OR_RETURN(size_, table_.file->Read(handle.offset, length, bytes_.get()));
+    begin_ = handle.offset;
+    if (table_.options.statistics != nullptr) table_.options.statistics->Add(Ticker::kBlockReadBytes, size_);
+    return absl::OkStatus();
+  }
+
+ private:
+  void Charge(uint64_t bytes) {
+    if (MemoryBudget* budget = table_.options.budget; budget != nullptr) {
+      budget->Charge(MemoryPart::kCompaction, bytes);
+      budget->Release(MemoryPart::kCompaction, buffer_bytes_);
+    }
+    buffer_bytes_ = bytes;
+  }
+
+  const TableReader::Impl& table_;
+  const uint64_t first_;
+  uint64_t next_;
+  const uint64_t largest_;
+  std::unique_ptr<char[]> bytes_;
+  uint64_t buffer_bytes_ = 0;
+  uint64_t begin_ = 0;
+  uint64_t size_ = 0;
+};
+
+class TableIterator final : public InternalIterator {
+ public:
+  TableIterator(std::shared_ptr<const TableReader> self, const TableReader::Impl& table, TableReader::ReadKind kind)
+      : self_(std::move(self)),
+        table_(table),
+        kind_(kind),
+        ahead_(table, kind == TableReader::ReadKind::kCompaction ? kFirstCompactionReadAhead : kFirstUserReadAhead,
+               kind == TableReader::ReadKind::kCompaction ? kMaxCompactionReadAhead : kMaxUserReadAhead) {}
+
+  void SeekToFirst() override {
+    status_ = absl::OkStatus();
+    if (LoadLeaf(0) && LoadBlock(0)) {
+      cursor_.SeekToFirst();
+      Publish();
+    }
+  }
+
+  void SeekToLast() override {
+    status_ = absl::OkStatus();
+    if (LoadLeaf(table_.root->count() - 1) && LoadBlock(leaf_->count() - 1)) {
+      cursor_.SeekToLast();
+      Publish();
+    }
+  }
+
+  void Seek(InternalKeyView target) override {
+    if (!SeekBlock(target)) return;
+    cursor_.Seek(target);
+    if (!cursor_.Valid()) return NextBlock();
+    Publish();
+  }
+
+  void SeekBefore(InternalKeyView target) override {
+    if (!SeekBlock(target)) {
+      if (status_.ok()) SeekToLast();
+      return;
+    }
+    cursor_.Seek(target);
+    if (!cursor_.Valid()) {
+      cursor_.SeekToLast();
+    } else {
+      cursor_.Prev();
+      if (!cursor_.Valid()) return PreviousBlock();
+    }
+    Publish();
+  }
+
+  void Next() override {
+    cursor_.Next();
+    if (!cursor_.Valid()) [[unlikely]]
+      return NextBlock();
+    Publish();
+  }
+
+  void Prev() override {
+    cursor_.Prev();
+    if (!cursor_.Valid()) [[unlikely]]
+      return PreviousBlock();
+    Publish();
+  }
+
+  absl::Status status() const override { return status_; }
+
+ private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  void Publish() {
+    key_ = cursor_.key();
+    value_ = cursor_.value();
+    valid_ = true;
+  }
+
+  // To no entry: past an end, or after a failure. False, for the convenience of callers.
+  bool Leave(absl::Status status) {
+    valid_ = false;
+    status_ = std::move(status);
+    DropBlock();
+    DropLeaf();
+    return false;
+  }
+  void DropBlock() {
+    block_ = kNone;
+    cursor_.Detach();
+    block_pin_.Reset();
+    block_bytes_ = BlockBuffer();
+  }
+  void DropLeaf() {
+    page_ = kNone;
+    leaf_.reset();
+    leaf_pin_.Reset();
+    leaf_bytes_ = BlockBuffer();
+  }
+
+  // Loads the first block whose separator is at or after `target`; false past the last one, or on failure.
+  bool SeekBlock(InternalKeyView target) {
+    status_ = absl::OkStatus();
+    const uint32_t page = table_.root->Find(target, table_.options.order);
+    if (page == table_.root->count()) return Leave(absl::OkStatus());
+    if (!LoadLeaf(page)) return false;
+    const uint32_t block = leaf_->Find(target, table_.options.order);
+    if (block == leaf_->count()) {
+      return Leave(Damaged(table_.options.name, table_.root->handle(page).offset,
+                           "leaf page: it ends before the root says it does"));
+    }
+    return LoadBlock(block);
+  }
+
+  void NextBlock() {
+    if (block_ + 1 < leaf_->count()) {
+      if (!LoadBlock(block_ + 1)) return;
+    } else if (page_ + 1 < table_.root->count()) {
+      if (!LoadLeaf(page_ + 1) || !LoadBlock(0)) return;
+    } else {
+      Leave(absl::OkStatus());
+      return;
+    }
+    cursor_.SeekToFirst();
+    Publish();
+  }
+
+  void PreviousBlock() {
+    if (block_ > 0) {
+      if (!LoadBlock(block_ - 1)) return;
+    } else if (page_ > 0) {
+      if (!LoadLeaf(page_ - 1) || !LoadBlock(leaf_->count() - 1)) return;
+    } else {
+      Leave(absl::OkStatus());
+      return;
+    }
+    cursor_.SeekToLast();
+    Publish();
+  }
+
+  bool LoadLeaf(uint32_t page) {
+    if (page == page_) return true;
+    DropBlock();
+    DropLeaf();
+    if (absl::Status status = FetchLeaf(page); !status.ok()) return Leave(std::move(status));
+    page_ = page;
+    leaf_.emplace(leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view());
+    return true;
+  }
+
+  bool LoadBlock(uint32_t block) {
+    if (block == block_) return true;
+    DropBlock();
+    const BlockHandle handle = leaf_->handle(block);
+    absl::Status status = kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(handle) : FetchCached(handle);
+    if (!status.ok()) return Leave(std::move(status));
+    block_ = block;
+    last_begin_ = handle.offset;
+    last_end_ = handle.offset + handle.size + kUnitTrailerBytes;
+    cursor_.Attach(block_pin_ ? block_pin_.bytes() : block_bytes_.view(), table_.options.order);
+    return true;
+  }
+
+  absl::Status FetchLeaf(uint32_t page) {
+    if (kind_ != TableReader::ReadKind::kCompaction) {
+      ASSIGN_OR_RETURN(leaf_pin_, table_.Leaf(page));
+      return absl::OkStatus();
+    }
+    leaf_pin_ = table_.CachedLeaf(page);
+    if (leaf_pin_) return absl::OkStatus();
+    ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(table_.root->handle(page), UnitKind::kLeafPage));
+    return absl::OkStatus();
+  }
+
+  absl::Status FetchPastCache(BlockHandle handle) {
+    const bool backward = handle.offset < last_begin_;
+    ASSIGN_OR_RETURN(block_bytes_, ReadBlock(handle, !backward));
+    return absl::OkStatus();
+  }
+
+  absl::Status FetchCached(BlockHandle handle) {
+    block_pin_ = table_.source->GetCached(handle, UnitKind::kDataBlock);
+    if (block_pin_) {
+      misses_ = 0;
+      return absl::OkStatus();
+    }
+    misses_ = handle.offset == last_end_ ? misses_ + 1 : 0;
+    ASSIGN_OR_RETURN(BlockBuffer buffer, ReadBlock(handle, misses_ >= kMissesBeforeReadAhead));
+    block_pin_ =
+        table_.source->Keep(handle, UnitKind::kDataBlock, std::move(buffer), kind_ == TableReader::ReadKind::kUser);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<BlockBuffer> ReadBlock(BlockHandle handle, bool ahead) {
+    if (!ahead) return table_.source->Read(handle, UnitKind::kDataBlock);
+    std::string_view bytes = ahead_.Find(handle);
+    if (bytes.empty()) {
+      RETURN_IF_ERROR(ahead_.Fill(handle));
+      bytes = ahead_.Find(handle);
+    }
+    absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes);
+    // What is damaged in the window is read once more on its own.
+    if (!buffer.ok()) return table_.source->Read(handle, UnitKind::kDataBlock);
+    return buffer;
+  }
+
+  const std::shared_ptr<const TableReader> self_;
+  const TableReader::Impl& table_;
+  const TableReader::ReadKind kind_;
+  absl::Status status_;
+
+  uint32_t page_ = kNone;
+  CachePin leaf_pin_;       // either this
+  BlockBuffer leaf_bytes_;  // or this holds the page
+  std::optional<IndexPageView> leaf_;
+
+  uint32_t block_ = kNone;
+  CachePin block_pin_;
+  BlockBuffer block_bytes_;
+  BlockCursor cursor_;
+
+  // How the file was read up to now.
+  ReadAhead ahead_;
+  uint64_t last_begin_ = 0;
+  uint64_t last_end_ = ~uint64_t{0};
+  int misses_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<InternalIterator> TableReader::NewIterator(std::shared_ptr<const TableReader> self, ReadKind kind) {
+  const Impl& table = *self->impl_;
+  return std::make_unique<TableIterator>(std::move(self), table, kind);
+}
+
+}  // namespace sepal

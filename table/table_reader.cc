@@ -1,0 +1,150 @@
+#include "table/table_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "table/block.h"
+#include "table/filter.h"
+#include "table/table_reader_impl.h"
+#include "util/status.h"
+
+namespace sepal {
+namespace {
+
+// One read at opening covers footer, properties, and a small table's guard and root.
+constexpr size_t kTailBytes = size_t{64} << 10;
+
+size_t MemoryOf(const TableProperties& p) {
+  return sizeof p + p.smallest_key.capacity() + p.largest_key.capacity() + p.comparator_name.capacity() +
+         p.column_family_name.capacity() + p.key_sketch.capacity() + p.writer_version.capacity();
+}
+
+}  // namespace
+
+TableReader::TableReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TableReader::~TableReader() = default;
+
+TableReader::Impl::~Impl() {
+  if (options.budget != nullptr) options.budget->Release(MemoryPart::kTables, memory_bytes);
+}
+
+absl::StatusOr<std::shared_ptr<TableReader>> TableReader::Open(TableReaderOptions options,
+                                                               std::unique_ptr<ReadableFile> file) {
+  auto impl = std::make_unique<Impl>();
+  impl->options = std::move(options);
+  impl->file = std::move(file);
+  ASSIGN_OR_RETURN(impl->file_size, impl->file->Size());
+  if (impl->options.expected_size.has_value() && *impl->options.expected_size != impl->file_size) {
+    return Damaged(impl->options.name, 0, "size of the file", std::to_string(*impl->options.expected_size),
+                   std::to_string(impl->file_size));
+  }
+
+  BlockBuffer tail(std::min<uint64_t>(kTailBytes, impl->file_size));
+  ASSIGN_OR_RETURN(const size_t got, impl->file->Read(impl->file_size - tail.size(), tail.size(), tail.data()));
+  if (got != tail.size()) return Damaged(impl->options.name, impl->file_size, "the file became shorter");
+  RETURN_IF_ERROR(impl->ReadFooter(tail.view()));
+  RETURN_IF_ERROR(impl->ReadProperties(tail.view()));
+  RETURN_IF_ERROR(impl->ReadRoot(tail.view()));
+
+  impl->leaf_hints = std::make_unique<HintWord[]>(impl->root->count());
+  impl->memory_bytes =
+      sizeof(Impl) + impl->root_bytes.charge() + impl->root->count() * sizeof(HintWord) + MemoryOf(impl->properties);
+  if (impl->options.budget != nullptr) impl->options.budget->Charge(MemoryPart::kTables, impl->memory_bytes);
+  return std::shared_ptr<TableReader>(new TableReader(std::move(impl)));
+}
+
+absl::Status TableReader::Impl::ReadFooter(std::string_view tail) {
+  ASSIGN_OR_RETURN(footer, Footer::Decode(tail, options.name, file_size));
+  const uint64_t at = file_size - kFooterBytes;
+  if (options.expected_table_id.has_value() && *options.expected_table_id != footer.table_id) {
+    return Damaged(options.name, at, "table id", Hex64(*options.expected_table_id), Hex64(footer.table_id));
+  }
+  const uint64_t checksum = Footer::ChecksumOf(tail);
+  if (options.expected_footer_checksum.has_value() && *options.expected_footer_checksum != checksum) {
+    return Damaged(options.name, at, "footer's checksum as the manifest has it",
+                   Hex64(*options.expected_footer_checksum), Hex64(checksum));
+  }
+  source.emplace(BlockSource::Context{.name = options.name,
+                                      .file = file.get(),
+                                      .file_size = file_size,
+                                      .table_id = footer.table_id,
+                                      .order = options.order,
+                                      .cache = options.cache,
+                                      .budget = options.budget,
+                                      .statistics = options.statistics});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<BlockBuffer> TableReader::Impl::FromTail(std::string_view tail, BlockHandle handle,
+                                                        UnitKind kind) const {
+  const uint64_t tail_begin = file_size - tail.size();
+  if (handle.offset >= tail_begin) {
+    const std::string_view bytes = tail.substr(handle.offset - tail_begin, handle.size + kUnitTrailerBytes);
+    if (absl::StatusOr<BlockBuffer> buffer = source->Decode(handle, kind, bytes); buffer.ok()) return buffer;
+  }
+  return source->Read(handle, kind);
+}
+
+absl::Status TableReader::Impl::ReadProperties(std::string_view tail) {
+  ASSIGN_OR_RETURN(const BlockBuffer bytes, FromTail(tail, footer.properties, UnitKind::kProperties));
+  ASSIGN_OR_RETURN(properties, TableProperties::Decode(bytes.view(), options.name));
+  const Comparator* comparator = options.order.comparator();
+  if (properties.comparator_name != comparator->Name()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: its keys are in the order \"%s\"; it cannot be read with the comparator \"%s\"",
+                        options.name, properties.comparator_name, comparator->Name()));
+  }
+  if (footer.hashable != options.order.hashable()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: the comparator \"%s\" answered EqualMeansIdentical differently when the file was written",
+                        options.name, comparator->Name()));
+  }
+  hashable = footer.hashable;
+  return absl::OkStatus();
+}
+
+absl::Status TableReader::Impl::ReadRoot(std::string_view tail) {
+  ASSIGN_OR_RETURN(root_bytes, FromTail(tail, footer.root, UnitKind::kRoot));
+  root.emplace(root_bytes.view());
+  if (root->end_offset() != footer.root.offset || root->count() != properties.leaf_pages ||
+      root->entries() != properties.entries || root->begin_offset() != properties.data_bytes) {
+    return Damaged(options.name, footer.root.offset, "root and properties do not agree");
+  }
+  return absl::OkStatus();
+}
+
+CachePin TableReader::Impl::CachedLeaf(uint32_t page) const {
+  return source->GetCached(root->handle(page), UnitKind::kLeafPage, &leaf_hints[page]);
+}
+
+absl::StatusOr<CachePin> TableReader::Impl::Leaf(uint32_t page) const {
+  return source->Get(root->handle(page), UnitKind::kLeafPage, true, &leaf_hints[page]);
+}
+
+absl::StatusOr<uint64_t> TableReader::ApproximateOffset(std::string_view user_key) const {
+  const InternalKeyView target{user_key, kFirstTrailer};
+  const uint32_t page = impl_->root->Find(target, impl_->options.order);
+  if (page == impl_->root->count()) return impl_->data_bytes();
+  ASSIGN_OR_RETURN(const CachePin pin, impl_->Leaf(page));
+  const IndexPageView leaf(pin.bytes());
+  const uint32_t block = leaf.Find(target, impl_->options.order);
+  return block == leaf.count() ? leaf.end_offset() : leaf.handle(block).offset;
+}
+
+absl::StatusOr<std::optional<TableReader::GuardInfo>> TableReader::ReadGuardInfo() const {
+  if (!impl_->has_guard()) return std::optional<GuardInfo>();
+  ASSIGN_OR_RETURN(const BlockBuffer bytes, impl_->source->Read(impl_->footer.guard, UnitKind::kGuard));
+  const GuardView guard(bytes.view());
+  return std::optional<GuardInfo>(GuardInfo{.bits = guard.lines() * kGuardLineBytes * 8,
+                                            .keys = guard.keys(),
+                                            .probes = guard.probes(),
+                                            .fill = guard.Fill()});
+}
+
+const TableProperties& TableReader::properties() const { return impl_->properties; }
+const Footer& TableReader::footer() const { return impl_->footer; }
+uint64_t TableReader::file_size() const { return impl_->file_size; }
+size_t TableReader::MemoryBytes() const { return impl_->memory_bytes; }
+
+}  // namespace sepal

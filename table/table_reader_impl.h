@@ -1,0 +1,47 @@
+// What the parts of the table reader (open, lookup, iterator, verification) share. Not for other rooms.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "table/index_page.h"
+#include "table/table_reader.h"
+
+namespace sepal {
+
+// Constant after Open, but for the hints, which are relaxed atomics: a lost update costs one hash lookup.
+struct TableReader::Impl {
+  TableReaderOptions options;
+  std::unique_ptr<ReadableFile> file;
+  uint64_t file_size = 0;
+  Footer footer;
+  TableProperties properties;
+  // Whether tags and filters may be asked.
+  bool hashable = false;
+  std::optional<BlockSource> source;
+  BlockBuffer root_bytes;
+  std::optional<IndexPageView> root;
+
+  mutable std::unique_ptr<HintWord[]> leaf_hints;  // one a leaf page
+  mutable HintWord guard_hint{0};
+  // Where the guard's lines were last seen. Only ever prefetched, so that it does not matter if they are gone.
+  mutable std::atomic<const char*> guard_lines{nullptr};
+  size_t memory_bytes = 0;
+
+  ~Impl();
+
+  bool has_guard() const { return footer.guard.size != 0; }
+  // Leaf pages and the guard are kept in the cache whatever the caller wants kept of data.
+  absl::StatusOr<CachePin> Leaf(uint32_t page) const;
+  CachePin CachedLeaf(uint32_t page) const;
+  uint64_t data_bytes() const { return root->begin_offset(); }
+
+  absl::Status ReadFooter(std::string_view tail);
+  absl::Status ReadProperties(std::string_view tail);
+  absl::Status ReadRoot(std::string_view tail);
+  // A unit out of the bytes at the file's end, or from the file where they do not reach so far.
+  absl::StatusOr<BlockBuffer> FromTail(std::string_view tail, BlockHandle handle, UnitKind kind) const;
+};
+
+}  // namespace sepal
