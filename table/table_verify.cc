@@ -153,7 +153,7 @@ class Verifier {
     AppendInternalKey(&largest, last_.view());
     if (smallest != stated_.smallest_key) return At(at, "properties: smallest key");
     if (largest != stated_.largest_key) return At(at, "properties: largest key");
-    if (table_.hashable && sketch_.Encode() != stated_.key_sketch) return At(at, "properties: sketch of the keys");
+    if (table_.hashable && sketch_.ToBytes() != stated_.key_sketch) return At(at, "properties: sketch of the keys");
     return absl::OkStatus();
   }
 

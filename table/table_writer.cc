@@ -327,7 +327,7 @@ absl::Status TableWriter::Impl::WriteProperties(BlockHandle* handle) {
   properties.expected_filter_rate = policy.ExpectedRate();
   properties.compression = static_cast<uint32_t>(options.compression);
   properties.block_bytes = static_cast<uint32_t>(options.block_bytes);
-  if (hashable) properties.key_sketch = sketch.Encode();
+  if (hashable) properties.key_sketch = sketch.ToBytes();
   properties.writer_version = VersionString();
   properties.database_id = options.database_id;
   return WriteCompressed(properties.Encode(), handle);

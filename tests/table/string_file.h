@@ -1,0 +1,88 @@
+// A file in a string, with faults on demand, for tests of single files.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sepal/file_system.h"
+
+namespace sepal {
+
+// Collects what is written. `append_status` is what the next appends return.
+class StringWritableFile final : public WritableFile {
+ public:
+  absl::Status Append(std::string_view bytes) override {
+    if (!append_status.ok()) return append_status;
+    contents.append(bytes);
+    append_sizes.push_back(bytes.size());
+    return absl::OkStatus();
+  }
+  absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
+    if (contents.size() < offset + bytes.size()) contents.resize(offset + bytes.size());
+    contents.replace(offset, bytes.size(), bytes);
+    return absl::OkStatus();
+  }
+  absl::Status Allocate(uint64_t, uint64_t) override { return absl::OkStatus(); }
+  absl::Status SyncRange(uint64_t offset, uint64_t length) override {
+    sync_ranges.emplace_back(offset, length);
+    return absl::OkStatus();
+  }
+  absl::Status Sync() override { return absl::OkStatus(); }
+  absl::Status Truncate(uint64_t size) override {
+    contents.resize(size);
+    return absl::OkStatus();
+  }
+  uint64_t Size() const override { return contents.size(); }
+  absl::Status Close() override { return absl::OkStatus(); }
+
+  std::string contents;
+  absl::Status append_status;
+  std::vector<size_t> append_sizes;
+  std::vector<std::pair<uint64_t, uint64_t>> sync_ranges;
+};
+
+// What happens to reads of a StringReadableFile; shared by the test and the file, which the reader under test owns.
+struct ReadFaults {
+  // Returned by every read that touches [from, to).
+  absl::Status status;
+  uint64_t from = 0;
+  uint64_t to = ~uint64_t{0};
+  // The next this many reads of two bytes or more have a bit flipped.
+  int flips = 0;
+  uint64_t reads = 0;
+};
+
+class StringReadableFile final : public ReadableFile {
+ public:
+  explicit StringReadableFile(std::shared_ptr<const std::string> contents, std::shared_ptr<ReadFaults> faults = nullptr)
+      : contents_(std::move(contents)), faults_(std::move(faults)) {}
+  explicit StringReadableFile(std::string contents)
+      : StringReadableFile(std::make_shared<const std::string>(std::move(contents))) {}
+
+  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    const size_t n = offset >= contents_->size() ? 0 : std::min<size_t>(length, contents_->size() - offset);
+    if (n > 0) std::memcpy(buffer, contents_->data() + offset, n);
+    if (faults_ == nullptr) return n;
+    ++faults_->reads;
+    if (!faults_->status.ok() && offset < faults_->to && offset + length > faults_->from) return faults_->status;
+    if (faults_->flips > 0 && n > 1) {
+      --faults_->flips;
+      buffer[n / 2] ^= 4;
+    }
+    return n;
+  }
+  absl::StatusOr<uint64_t> Size() const override { return contents_->size(); }
+
+ private:
+  std::shared_ptr<const std::string> contents_;
+  std::shared_ptr<ReadFaults> faults_;
+};
+
+}  // namespace sepal
