@@ -22,8 +22,6 @@ namespace {
 constexpr size_t kMaxBlockGrowth = 4;
 // A block's columns beside key and value take at most this many bytes an entry.
 constexpr size_t kMaxEntryOverhead = 24;
-// Keeps lanes within the 16-bit offsets of a leaf page.
-constexpr size_t kMaxKeysOfBlock = 16384;
 // Dirty bytes are handed to the disk in steps of this size, so that the final sync finds little to do.
 constexpr uint64_t kWriteBehindBytes = uint64_t{2} << 20;
 
@@ -193,7 +191,7 @@ absl::Status TableWriter::Impl::Add(InternalKeyView key, std::string_view value)
   last_trailer = key.trailer;
   CountKey(key, value, new_key);
   const bool full = (block_bytes_bound >= options.block_bytes && block.SizeEstimate() >= options.block_bytes) ||
-                    block_hashes.size() >= kMaxKeysOfBlock || value.size() > kLoneValueBytes;
+                    value.size() > kLoneValueBytes;
   return full ? CloseBlock() : absl::OkStatus();
 }
 

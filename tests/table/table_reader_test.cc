@@ -1,8 +1,5 @@
 #include "table/table_reader.h"
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <optional>
 
 #include "tests/table/iterator_conformance.h"
