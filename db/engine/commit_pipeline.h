@@ -1,7 +1,8 @@
 // The way of a write: sequence numbers, log, memtable, publish.
 //
-// One short critical section takes a batch through all four, in order; nobody sleeps in it, and no sync is made in it.
-// A sync writer then waits for the log, whose one sync carries all who wait.
+// One short critical section takes a batch through all four, in order; nobody sleeps in it, and no sync is made in it
+// but that of a new log's header, when a memtable is switched. A sync writer then waits for the log, whose one sync
+// carries all who wait.
 //
 // Laws:
 //   - a batch is in the log before it is in a memtable, and in all memtables before it is visible;
