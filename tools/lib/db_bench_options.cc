@@ -1,0 +1,151 @@
+#include "tools/lib/db_bench_options.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/db_bench_workloads.h"
+#include "util/status.h"
+
+namespace sepal::tools {
+namespace {
+
+constexpr size_t kDefaultMemtableBytes = size_t{64} << 20;
+
+// What peers' users have in their scripts and what the engine derives by itself.
+constexpr char kIgnoredFlags[] =
+    "open_files cache_type cache_numshardbits cache_index_and_filter_blocks pin_l0_filter_and_index_blocks_in_cache "
+    "partition_index_and_filters use_ribbon_filter whole_key_filtering max_write_buffer_number target_file_size_base "
+    "max_file_size max_bytes_for_level_base max_bytes_for_level_multiplier num_levels "
+    "level_compaction_dynamic_level_bytes level0_file_num_compaction_trigger level0_slowdown_writes_trigger "
+    "level0_stop_writes_trigger subcompactions use_direct_reads use_direct_io_for_flush_and_compaction mmap_read "
+    "format_version checksum_type verify_checksum perf_level report_interval_seconds report_file stats_per_interval "
+    "reuse_logs comparisons multiread_batched async_io";
+
+void AddSizes(CLI::App* app, DbBenchOptions* o) {
+  app->add_option("--num", o->num, "Entries of the database, and operations of each thread")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app->add_option("--reads", o->reads, "Reads of each thread; -1: as --num")->capture_default_str();
+  app->add_option("--writes", o->writes, "Writes of each thread; -1: as --num")->capture_default_str();
+  AddSeconds(app, "--duration", &o->duration_seconds, "Run each benchmark for this time rather than to a number");
+  app->add_option("--threads", o->threads, "Threads")->check(CLI::Range(1, 1024))->capture_default_str();
+  app->add_option("--seed", o->seed, "Seed of keys and values")->capture_default_str();
+  app->add_option("--key_size", o->key_size, "Bytes of a key")->check(CLI::Range(8, 60000))->capture_default_str();
+  app->add_option("--value_size", o->value_size, "Bytes of a value")
+      ->check(CLI::Range(0, 1 << 30))
+      ->capture_default_str();
+  app->add_option("--batch_size", o->batch_size, "Entries of a batch (fillbatch: 1000 and multireadrandom: 64 if 1)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app->add_option("--compression_ratio", o->compression_ratio, "Compressed size of values over their size")
+      ->check(CLI::Range(0.01, 1.0))
+      ->capture_default_str();
+}
+
+void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
+  app->add_option("--compression_type,--compression", o->compression_type, "none, snappy, lz4 or zstd")
+      ->check(CLI::IsMember({"none", "snappy", "lz4", "zstd"}))
+      ->capture_default_str()
+      ->group("Engine");
+  AddBytes(app, "--memory_limit", &o->memory_limit, "For everything in memory")->group("Engine");
+  AddBytes(app, "--cache_size", &o->cache_size,
+           "Block cache: without --memory_limit, the limit is this and two write buffers")
+      ->group("Engine");
+  AddBytes(app, "--write_buffer_size", &o->write_buffer_size, "One memtable")->group("Engine");
+  app->add_option("--bloom_bits", o->bloom_bits, "Filter bits for each key, lane and guard together; 0: none")
+      ->check(CLI::Range(-1.0, 128.0))
+      ->group("Engine");
+  AddBytes(app, "--block_size", &o->block_size, "Bytes of a block before compression")
+      ->capture_default_str()
+      ->group("Engine");
+  app->add_option("--compaction_style", o->compaction_style, "lazy, or leveled (0)")
+      ->check(CLI::IsMember({"lazy", "leveled", "0"}))
+      ->capture_default_str()
+      ->group("Engine");
+  app->add_option("--background_threads,--max_background_jobs", o->background_threads, "Compaction threads; 0: derived")
+      ->check(CLI::Range(0, 64))
+      ->group("Engine");
+  app->add_flag("--use_existing_db", o->use_existing_db, "Keep the database that is there")->group("Engine");
+  app->add_flag("--sync", o->sync, "Every write is durable before it returns")->group("Engine");
+}
+
+}  // namespace
+
+absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
+  Options options;
+  options.create_if_missing = !use_existing_db;
+  const size_t memtable = write_buffer_size > 0 ? write_buffer_size : kDefaultMemtableBytes;
+  if (memory_limit > 0) {
+    options.memory_limit = memory_limit;
+  } else if (cache_size > 0) {
+    options.memory_limit = cache_size + 2 * memtable;
+  }
+  options.memtable_bytes = write_buffer_size;
+  options.background_threads = background_threads;
+  options.latency_histograms = histogram || statistics;
+  options.family.block_bytes = block_size;
+  if (bloom_bits == 0) {
+    options.family.filter_policy = FilterPolicy::None();
+  } else if (bloom_bits > 0) {
+    options.family.filter_policy = FilterPolicy::FromBitsPerKey(bloom_bits);
+  }
+  options.family.compaction_style =
+      compaction_style == "lazy" ? CompactionStyle::kLazyLeveling : CompactionStyle::kLeveled;
+  if (compression_type == "none") {
+    options.family.compression = CompressionKind::kNone;
+  } else if (compression_type == "snappy") {
+    options.family.compression = CompressionKind::kSnappy;
+  } else if (compression_type == "lz4") {
+    options.family.compression = CompressionKind::kLz4;
+  } else if (compression_type == "zstd") {
+    options.family.compression = CompressionKind::kZstd;
+  } else {
+    return absl::InvalidArgumentError(absl::StrCat("unknown compression ", compression_type));
+  }
+  return options;
+}
+
+std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchOptions* o, std::ostream& out,
+                                     std::ostream& err) {
+  o->benchmarks = {"fillseq",     "fillsync", "fillrandom", "overwrite", "readrandom", "readseq",
+                   "readreverse", "compact",  "readrandom", "readseq",   "readreverse"};
+  CLI::App app{
+      "Measures the engine.\n\nExample: db_bench --benchmarks=fillrandom,readrandom,readmissing --num=1000000 "
+      "--threads=2 --histogram\n\nBenchmarks: " +
+          BenchmarkNames(),
+      "db_bench"};
+  app.add_option("--benchmarks", o->benchmarks, "Benchmarks, in order")->delimiter(',')->capture_default_str();
+  app.add_option("--db", o->db, "Directory of the database");
+  AddSizes(&app, o);
+  app.add_option("--readwritepercent", o->readwritepercent, "Share of reads in readrandomwriterandom")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  app.add_option("--seek_nexts", o->seek_nexts, "Steps behind each seek of seekrandom")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--reverse_iterator", o->reverse_iterator, "Let these steps go backward");
+  app.add_flag("--histogram", o->histogram, "Latencies of every operation");
+  app.add_flag("--statistics", o->statistics, "The engine's statistics at the end");
+  AddSeconds(&app, "--stats_interval_seconds", &o->stats_interval_seconds,
+             "Print the rate to standard error this often");
+  app.add_flag("--json", o->json, "One JSON object a line rather than text");
+  AddEngineFlags(&app, o);
+  AddIgnored(&app, kIgnoredFlags, err);
+  if (std::optional<int> exit = ParseFlags(&app, NormalizeArguments(argc, argv), out, err)) return exit;
+  for (const std::string& benchmark : o->benchmarks) {
+    if (FindWorkload(benchmark) == nullptr) {
+      err << "db_bench: unknown benchmark " << benchmark << "; known: " << BenchmarkNames() << "\n";
+      return kExitUsage;
+    }
+  }
+  if (o->db.empty()) {
+    o->db = std::filesystem::temp_directory_path() / absl::StrFormat("sepal-bench-%d", getuid());
+  }
+  return std::nullopt;
+}
+
+}  // namespace sepal::tools

@@ -1,0 +1,56 @@
+// db_bench's flags, under the names that LevelDB's and RocksDB's have given them.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sepal/options.h"
+
+namespace sepal::tools {
+
+struct DbBenchOptions {
+  std::vector<std::string> benchmarks = {};
+  std::string db = {};
+  uint64_t num = 1'000'000;
+  int64_t reads = -1;   // -1: num
+  int64_t writes = -1;  // -1: num
+  double duration_seconds = 0;
+  int threads = 1;
+  uint64_t seed = 301;
+  int key_size = 16;
+  int value_size = 100;
+  int batch_size = 1;
+  std::string compression_type = "snappy";
+  double compression_ratio = 0.5;
+  uint64_t cache_size = 0;  // 0: not given
+  uint64_t memory_limit = 0;
+  uint64_t write_buffer_size = 0;
+  double bloom_bits = -1;  // -1: the engine's default
+  uint64_t block_size = 4096;
+  std::string compaction_style = "lazy";
+  int background_threads = 0;
+  bool use_existing_db = false;
+  bool sync = false;
+  bool histogram = false;
+  bool statistics = false;
+  bool json = false;
+  int readwritepercent = 90;
+  int seek_nexts = 0;
+  bool reverse_iterator = false;
+  double stats_interval_seconds = 0;
+
+  uint64_t Reads() const { return reads < 0 ? num : static_cast<uint64_t>(reads); }
+  uint64_t Writes() const { return writes < 0 ? num : static_cast<uint64_t>(writes); }
+  // The engine's options. Without --memory_limit, --cache_size and two write buffers make the limit.
+  absl::StatusOr<Options> EngineOptions() const;
+};
+
+// Fills `options`; an exit code if the program should end now.
+std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchOptions* options, std::ostream& out,
+                                     std::ostream& err);
+
+}  // namespace sepal::tools

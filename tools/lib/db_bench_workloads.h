@@ -1,0 +1,97 @@
+// The benchmarks by name: what each thread of one does.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "sepal/db.h"
+#include "tools/lib/db_bench_options.h"
+#include "tools/lib/latency.h"
+#include "tools/lib/workload.h"
+#include "util/random.h"
+
+namespace sepal::tools {
+
+// What the threads of one benchmark share.
+struct BenchShared {
+  DB* db = nullptr;
+  const DbBenchOptions* options = nullptr;
+  uint64_t begin_nanos = 0;
+  // Threads whose operations count and that are not done; the writer of readwhilewriting goes on until there is none.
+  std::atomic<int> measured_left = 0;
+};
+
+// One thread's part. The thread alone writes it; `done` is read by the progress line.
+class BenchThread {
+ public:
+  BenchThread(BenchShared* shared, int index)
+      : shared_(shared),
+        index_(index),
+        random_(shared->options->seed * 1'000'003 + static_cast<uint64_t>(index)),
+        key_(shared->options->key_size) {}
+
+  DB* db() const { return shared_->db; }
+  const DbBenchOptions& options() const { return *shared_->options; }
+  BenchShared& shared() const { return *shared_; }
+  int index() const { return index_; }
+  Random& random() { return random_; }
+  KeyBuffer& key() { return key_; }
+  uint64_t RandomNumber() { return random_.Uniform(options().num); }
+
+  // Whether there is another operation to do, of `limit` (or of as many as fit into --duration).
+  bool More(uint64_t limit);
+  // `operations` are done, which moved `bytes` of keys and values.
+  void Finished(uint64_t operations, uint64_t bytes);
+  void CountFound(uint64_t found, uint64_t asked) {
+    found_ += found;
+    asked_ += asked;
+  }
+
+  uint64_t done() const { return done_.load(std::memory_order_relaxed); }
+  uint64_t bytes() const { return bytes_; }
+  uint64_t found() const { return found_; }
+  uint64_t asked() const { return asked_; }
+  const LatencyHistogram& latencies() const { return latencies_; }
+  uint64_t busy_nanos() const { return last_nanos_ - begin_nanos_; }
+
+  // Around the whole run of the thread.
+  void Begin() { begin_nanos_ = last_nanos_ = NowNanos(); }
+  void End() { last_nanos_ = NowNanos(); }
+
+ private:
+  BenchShared* const shared_;
+  const int index_;
+  Random random_;
+  KeyBuffer key_;
+  std::atomic<uint64_t> done_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t found_ = 0;
+  uint64_t asked_ = 0;
+  uint64_t begin_nanos_ = 0;
+  uint64_t last_nanos_ = 0;
+  LatencyHistogram latencies_;
+};
+
+struct Workload {
+  const char* name;
+  // One thread's part.
+  absl::Status (*run)(BenchThread& thread);
+  // Begins with an empty database.
+  bool fresh = false;
+  // One thread, one operation, whatever --threads says.
+  bool once = false;
+  // One thread more, which is not measured.
+  bool extra_thread = false;
+};
+
+// Null for an unknown name.
+const Workload* FindWorkload(std::string_view name);
+// All names, with spaces between.
+std::string BenchmarkNames();
+// A benchmark that prints rather than measures: its text, or nullopt for one that measures.
+std::optional<std::string> ReportText(std::string_view name, DB* db);
+
+}  // namespace sepal::tools
