@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/db_bench_workloads.h"
+#include "util/compression.h"
 #include "util/status.h"
 
 namespace sepal::tools {
@@ -95,17 +96,9 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   }
   options.family.compaction_style =
       compaction_style == "lazy" ? CompactionStyle::kLazyLeveling : CompactionStyle::kLeveled;
-  if (compression_type == "none") {
-    options.family.compression = CompressionKind::kNone;
-  } else if (compression_type == "snappy") {
-    options.family.compression = CompressionKind::kSnappy;
-  } else if (compression_type == "lz4") {
-    options.family.compression = CompressionKind::kLz4;
-  } else if (compression_type == "zstd") {
-    options.family.compression = CompressionKind::kZstd;
-  } else {
-    return absl::InvalidArgumentError(absl::StrCat("unknown compression ", compression_type));
-  }
+  const std::optional<CompressionKind> compression = CompressionFromName(compression_type);
+  if (!compression.has_value()) return absl::InvalidArgumentError(absl::StrCat("unknown codec ", compression_type));
+  options.family.compression = *compression;
   return options;
 }
 

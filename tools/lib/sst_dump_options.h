@@ -1,0 +1,39 @@
+// sst_dump's flags, under the names that RocksDB's has given them.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sepal/options.h"
+
+namespace sepal::tools {
+
+enum class SstCommand : uint8_t { kCheck, kScan, kRaw, kVerify, kRecompress, kIdentify, kFilters, kNone };
+
+struct SstDumpOptions {
+  // Files, and directories, which stand for the tables in them.
+  std::vector<std::string> inputs = {};
+  SstCommand command = SstCommand::kCheck;
+  std::string command_name = "check";
+  bool show_properties = false;
+  bool output_hex = false;
+  bool json = false;
+  // Of user keys, as bytes; `to` is exclusive.
+  std::optional<std::string> from = {};
+  std::optional<std::string> to = {};
+  std::optional<std::string> prefix = {};
+  uint64_t read_num = UINT64_MAX;
+  // For recompress.
+  std::vector<CompressionKind> compression_types = {CompressionKind::kNone, CompressionKind::kSnappy,
+                                                    CompressionKind::kLz4, CompressionKind::kZstd};
+  uint64_t block_size = 4096;
+};
+
+// Fills `options`; an exit code if the program should end now.
+std::optional<int> ParseSstDumpFlags(int argc, const char* const* argv, SstDumpOptions* options, std::ostream& out,
+                                     std::ostream& err);
+
+}  // namespace sepal::tools
