@@ -16,6 +16,8 @@ target_compile_options(sepal_settings INTERFACE -Wall -Wextra -Wshadow -Wnon-vir
 if(SEPAL_TOP_LEVEL)
   target_compile_options(sepal_settings INTERFACE -Werror)
 endif()
+# GCC 12 sees overlaps in std::string's own code where there are none (its bug 105651).
+target_compile_options(sepal_settings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 # Virtual overloads beside inline ones are the public interface's way; hidden ones are reached through the base.
 target_compile_options(sepal_settings INTERFACE -Wno-overloaded-virtual)
 if(SEPAL_SANITIZE)
