@@ -386,7 +386,8 @@ nlohmann::json PropertiesJson(const TableReader& reader) {
 
 std::string FormatProperties(const TableReader& reader, bool hex) {
   std::string text = "Properties:\n";
-  for (const auto& [name, value] : PropertiesJson(reader).items()) {
+  const nlohmann::json properties = PropertiesJson(reader);
+  for (const auto& [name, value] : properties.items()) {
     std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
     if (name == "smallest_key" || name == "largest_key") {
       const TableProperties& p = reader.properties();
