@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace sepal::tools {

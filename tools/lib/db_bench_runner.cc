@@ -1,6 +1,7 @@
 #include "tools/lib/db_bench_runner.h"
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <vector>
 

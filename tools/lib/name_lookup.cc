@@ -1,7 +1,9 @@
 #include "tools/lib/name_lookup.h"
 
+#include <CLI/CLI.hpp>
 #include <fstream>
 #include <istream>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,6 @@
 #include "tools/lib/sst_dump_options.h"
 
+#include <CLI/CLI.hpp>
 #include <map>
 #include <ostream>
 
