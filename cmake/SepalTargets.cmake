@@ -37,14 +37,12 @@ set(SEPAL_FLOORS "")
 macro(sepal_floor name)
   cmake_parse_arguments(FLOOR "" "DIRECTORY" "DEPENDS" ${ARGN})
   file(GLOB floor_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${FLOOR_DIRECTORY}/*.cc")
-  if(floor_sources)
-    add_library(sepal_${name} OBJECT ${floor_sources})
-    set_target_properties(sepal_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
-      VISIBILITY_INLINES_HIDDEN ON)
-    target_include_directories(sepal_${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/include")
-    target_link_libraries(sepal_${name} PRIVATE sepal_settings ${SEPAL_ABSL_LIBRARIES} ${SEPAL_PRIVATE_LIBRARIES})
-    list(APPEND SEPAL_FLOORS sepal_${name})
-  endif()
+  add_library(sepal_${name} OBJECT ${floor_sources})
+  set_target_properties(sepal_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON)
+  target_include_directories(sepal_${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/include")
+  target_link_libraries(sepal_${name} PRIVATE sepal_settings ${SEPAL_ABSL_LIBRARIES} ${SEPAL_PRIVATE_LIBRARIES})
+  list(APPEND SEPAL_FLOORS sepal_${name})
 endmacro()
 
 # The library proper, static and shared, from the same objects; `sepal::sepal` is the static one.
