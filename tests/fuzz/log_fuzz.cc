@@ -1,0 +1,77 @@
+// Logs of any bytes are recovered or refused. The input is taken once as the file, and once as commands from which a
+// log with good checksums is made, so that what lies behind the checksums is reached.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "db/act/log_recovery.h"
+#include "db/format/log_format.h"
+#include "util/check.h"
+#include "util/coding.h"
+#include "util/memory_file_system.h"
+
+namespace {
+
+using namespace sepal;
+
+void Recover(const std::string& bytes) {
+  MemoryFileSystem memory;
+  auto directory = memory.OpenDirectory("db", true);
+  SEPAL_CHECK(directory.ok() && memory.WriteFileContents("db/000001.log", bytes).ok());
+  const auto logs = ListLogs(directory->get());
+  SEPAL_CHECK(logs.ok());
+  for (const uint64_t minimum : {0, 1}) {
+    SequenceNumber last;
+    const auto recovery = RecoverLogs(directory->get(), *logs, {.database_id = 1, .minimum = FileNumber(minimum)},
+                                      [&](SequenceNumber first, std::string_view) {
+                                        SEPAL_CHECK(first > last);
+                                        last = first;
+                                        return absl::OkStatus();
+                                      });
+    if (!recovery.ok()) {
+      SEPAL_CHECK(absl::IsDataLoss(recovery.status()) || absl::IsFailedPrecondition(recovery.status()));
+    } else {
+      SEPAL_CHECK(recovery->dropped_bytes <= bytes.size() && recovery->last_sequence >= last);
+    }
+  }
+}
+
+// Commands: a kind, steps of the sequence number and of the watermark, a length and that many bytes of payload.
+std::string Build(std::string_view commands) {
+  LogHeader header;
+  header.database_id = 1;
+  header.number = FileNumber(1);
+  header.salt = 5;
+  std::string bytes = header.Encode();
+  uint64_t sequence = 0;
+  Decoder in(commands);
+  while (!in.empty()) {
+    const auto kind = static_cast<LogRecordKind>(in.Byte() % 6);
+    sequence += in.Byte();
+    const LogPosition position = header.PositionAt(bytes.size());
+    const LogPosition durable(position.value() * in.Byte() / 128);
+    const std::string_view payload = in.Bytes(std::min<uint64_t>(in.Byte(), in.remaining()));
+    char record[kLogRecordHeaderBytes];
+    EncodeLogRecordHeader(record, header.salt, position, SequenceNumber(sequence), kind, durable, payload);
+    bytes.append(record, sizeof record);
+    bytes.append(payload);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  Recover(std::string(input));
+  Recover(Build(input));
+  if (size >= 3) {
+    std::string bytes = Build(input);
+    bytes[(data[0] + 256u * data[1]) % bytes.size()] ^= static_cast<char>(data[2]);
+    Recover(bytes);
+  }
+  return 0;
+}
