@@ -90,7 +90,8 @@ class BlockBuilder {
   char* WriteSequencesKindsTags(char* out, int sequence_width) const;
 
   bool tags_;
-  std::string raw_;  // keys and values as given, one after another
+  std::string raw_;  // keys and values as given, one after another, in its first `raw_bytes_`
+  size_t raw_bytes_ = 0;
   std::vector<Pending> keys_;
   size_t shared_ = 0;  // prefix that all keys share
   size_t longest_key_ = 0;
@@ -114,12 +115,10 @@ class BlockView {
   bool continuation() const { return (flags_ & kBlockContinuation) != 0; }
   std::string_view prefix() const { return prefix_; }
   Trailer trailer(uint32_t i) const;
-  struct Entry {
-    std::string_view key_suffix, value;
-  };
-  Entry entry(uint32_t i) const;
   std::string_view key_suffix(uint32_t i) const;
-  std::string_view value(uint32_t i) const { return entry(i).value; }
+  std::string_view value(uint32_t i) const { return value(i, key_suffix(i)); }
+  // The same where the suffix of entry i is at hand.
+  std::string_view value(uint32_t i, std::string_view suffix) const;
   // The whole user key of entry i, written to `*buffer`.
   std::string_view user_key(uint32_t i, std::string* buffer) const;
 
@@ -142,6 +141,8 @@ class BlockView {
     return data_ + ((flags_ & kBlockWideOffsets) != 0 ? DecodeFixed32(offsets_ + size_t{i} * 4)
                                                       : DecodeFixed16(offsets_ + size_t{i} * 2));
   }
+  // The length-prefixed suffix at `p`, of 128 bytes or more.
+  static std::string_view LongSuffix(const char* p);
   const char* EntryEnd(uint32_t i) const { return i + 1 < count_ ? EntryBegin(i + 1) : data_ + entries_bytes_; }
   bool ValidateEntries(KeyOrder order, std::string* why) const;
   // As LowerBound, among the entries from `begin` on.
@@ -187,6 +188,7 @@ class BlockCursor {
 
  private:
   void MoveTo(uint32_t index);
+  void CopyLongSuffix(std::string_view suffix);
 
   std::optional<BlockView> view_;
   KeyOrder order_;
@@ -210,17 +212,16 @@ inline Trailer BlockView::trailer(uint32_t i) const {
 }
 
 inline std::string_view BlockView::key_suffix(uint32_t i) const {
-  const char* p = EntryBegin(i);
-  uint64_t size = static_cast<uint8_t>(*p++);
+  const char* const p = EntryBegin(i);
+  const size_t size = static_cast<uint8_t>(*p);
   if (size >= 0x80) [[unlikely]]
-    p = DecodeVarint(p - 1, p - 1 + kMaxVarint32Bytes, 32, &size);
-  return {p, size};
+    return LongSuffix(p);
+  return {p + 1, size};
 }
 
-inline BlockView::Entry BlockView::entry(uint32_t i) const {
-  const std::string_view suffix = key_suffix(i);
-  const char* value = suffix.data() + suffix.size();
-  return {suffix, {value, static_cast<size_t>(EntryEnd(i) - value)}};
+inline std::string_view BlockView::value(uint32_t i, std::string_view suffix) const {
+  const char* const value = suffix.data() + suffix.size();
+  return {value, static_cast<size_t>(EntryEnd(i) - value)};
 }
 
 }  // namespace sepal

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "table/block.h"
+#include "table/equal_bytes.h"
 #include "util/cache.h"
 #include "util/check.h"
 #include "util/coding.h"
@@ -21,7 +22,7 @@ size_t CommonPrefix(std::string_view a, std::string_view b) {
 
 // The prefix of `shared` bytes of `first` that `key` begins with, too.
 size_t SharedWith(std::string_view first, size_t shared, std::string_view key) {
-  if (key.size() >= shared && std::memcmp(first.data(), key.data(), shared) == 0) return shared;
+  if (key.size() >= shared && EqualBytes(first.data(), key.data(), shared)) return shared;
   return CommonPrefix(first.substr(0, shared), key);
 }
 
@@ -42,11 +43,14 @@ void BlockBuilder::Add(InternalKeyView key, std::string_view value, uint64_t has
     uniform_kind_ &= ((key.trailer ^ keys_.front().trailer) & 0xff) == 0;
   }
   tombstones_ += IsTombstone(key.kind()) ? 1 : 0;
-  SEPAL_DCHECK(raw_.size() + key.user_key.size() + value.size() <= UINT32_MAX);
-  keys_.push_back({static_cast<uint32_t>(raw_.size()), static_cast<uint32_t>(key.user_key.size()),
+  const size_t bytes = raw_bytes_ + key.user_key.size() + value.size();
+  SEPAL_DCHECK(bytes <= UINT32_MAX);
+  if (bytes > raw_.size()) raw_.resize(std::max(bytes, 2 * raw_.size()));
+  keys_.push_back({static_cast<uint32_t>(raw_bytes_), static_cast<uint32_t>(key.user_key.size()),
                    static_cast<uint32_t>(value.size()), tags_ ? BlockTag(hash) : uint8_t{0}, key.trailer});
-  raw_.append(key.user_key);
-  raw_.append(value);
+  std::memcpy(raw_.data() + raw_bytes_, key.user_key.data(), key.user_key.size());
+  std::memcpy(raw_.data() + raw_bytes_ + key.user_key.size(), value.data(), value.size());
+  raw_bytes_ = bytes;
 }
 
 size_t BlockBuilder::SizeFor(size_t entries, size_t bytes, size_t shared, size_t longest_key, uint64_t sequence_span,
@@ -59,11 +63,11 @@ size_t BlockBuilder::SizeFor(size_t entries, size_t bytes, size_t shared, size_t
 }
 
 size_t BlockBuilder::SizeEstimate() const {
-  return SizeFor(keys_.size(), raw_.size(), shared_, longest_key_, highest_sequence_ - lowest_sequence_, uniform_kind_);
+  return SizeFor(keys_.size(), raw_bytes_, shared_, longest_key_, highest_sequence_ - lowest_sequence_, uniform_kind_);
 }
 
 size_t BlockBuilder::SizeEstimateWith(InternalKeyView key, std::string_view value) const {
-  const size_t bytes = raw_.size() + key.user_key.size() + value.size();
+  const size_t bytes = raw_bytes_ + key.user_key.size() + value.size();
   if (keys_.empty()) return SizeFor(1, bytes, key.user_key.size(), key.user_key.size(), 0, true);
   const uint64_t sequence = key.sequence().value();
   return SizeFor(keys_.size() + 1, bytes, SharedWith(first_key().user_key, shared_, key.user_key),
@@ -110,7 +114,7 @@ char* BlockBuilder::WriteSequencesKindsTags(char* out, int sequence_width) const
 std::string_view BlockBuilder::Finish(bool continuation) {
   SEPAL_DCHECK(!keys_.empty());
   const size_t n = keys_.size();
-  size_t entries_bytes = raw_.size() - n * shared_;
+  size_t entries_bytes = raw_bytes_ - n * shared_;
   if (longest_key_ - shared_ < 0x80) [[likely]] {
     entries_bytes += n;
   } else {
@@ -145,7 +149,7 @@ std::string_view BlockBuilder::Finish(bool continuation) {
 
 void BlockBuilder::Reset() {
   keys_.clear();
-  raw_.clear();
+  raw_bytes_ = 0;
   if (raw_.capacity() > kKeptBytes) std::string().swap(raw_);
   if (out_.capacity() > kKeptBytes) std::string().swap(out_);
   shared_ = longest_key_ = tombstones_ = 0;

@@ -66,17 +66,19 @@ void BlockCursor::Detach() {
 void BlockCursor::MoveTo(uint32_t index) {
   index_ = index;
   if (index >= view_->count()) return;
-  const BlockView::Entry entry = view_->entry(index);
+  const std::string_view suffix = view_->key_suffix(index);
   const size_t prefix_size = view_->prefix().size();
-  key_size_ = prefix_size + entry.key_suffix.size();
-  if (entry.key_suffix.size() <= kShortSuffix) [[likely]] {
-    std::memcpy(key_.data() + prefix_size, entry.key_suffix.data(), kShortSuffix);
-  } else {
-    if (key_.size() < key_size_) key_.resize(key_size_);
-    std::memcpy(key_.data() + prefix_size, entry.key_suffix.data(), entry.key_suffix.size());
-  }
+  key_size_ = prefix_size + suffix.size();
   trailer_ = view_->trailer(index);
-  value_ = entry.value;
+  value_ = view_->value(index, suffix);
+  if (suffix.size() > kShortSuffix) [[unlikely]]
+    return CopyLongSuffix(suffix);
+  std::memcpy(key_.data() + prefix_size, suffix.data(), kShortSuffix);
+}
+
+void BlockCursor::CopyLongSuffix(std::string_view suffix) {
+  if (key_.size() < key_size_) key_.resize(key_size_);
+  std::memcpy(key_.data() + key_size_ - suffix.size(), suffix.data(), suffix.size());
 }
 
 std::unique_ptr<InternalIterator> NewBlockIterator(std::string_view bytes, KeyOrder order) {

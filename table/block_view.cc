@@ -5,30 +5,11 @@
 
 #include "sepal/db.h"
 #include "table/block.h"
+#include "table/equal_bytes.h"
 #include "table/tag_search.h"
 
 namespace sepal {
 namespace {
-
-bool EqualBytes(const char* a, const char* b, size_t n) {
-  if (n >= 8) {
-    if (n > 32) return std::memcmp(a, b, n) == 0;
-    uint64_t difference = DecodeFixed64(a + n - 8) ^ DecodeFixed64(b + n - 8);
-    for (size_t i = 0; i + 8 < n; i += 8) difference |= DecodeFixed64(a + i) ^ DecodeFixed64(b + i);
-    return difference == 0;
-  }
-  if (n >= 4) {
-    return ((DecodeFixed32(a) ^ DecodeFixed32(b)) | (DecodeFixed32(a + n - 4) ^ DecodeFixed32(b + n - 4))) == 0;
-  }
-  for (size_t i = 0; i < n; ++i) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
-}
-
-bool Equal(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && EqualBytes(a.data(), b.data(), a.size());
-}
 
 // The first `size` bytes (at most 8 count) as BigEndianPrefix gives them, where 8 bytes are readable.
 uint64_t PaddedPrefix(const char* p, size_t size) {
@@ -71,6 +52,12 @@ BlockView::BlockView(std::string_view bytes) : data_(bytes.data()) {
   prefix_ = {header - prefix_size, prefix_size};
 }
 
+std::string_view BlockView::LongSuffix(const char* p) {
+  uint64_t size = 0;
+  const char* const begin = DecodeVarint(p, p + kMaxVarint32Bytes, 32, &size);
+  return {begin, size};
+}
+
 std::string_view BlockView::user_key(uint32_t i, std::string* buffer) const {
   buffer->assign(prefix_);
   return buffer->append(key_suffix(i));
@@ -88,7 +75,12 @@ BlockView::Hit BlockView::Find(std::string_view user_key, uint64_t hash, Sequenc
     if (count_ - base < 32) candidates &= (uint32_t{1} << (count_ - base)) - 1;
     for (; candidates != 0; candidates &= candidates - 1) {
       const uint32_t i = base + static_cast<uint32_t>(std::countr_zero(candidates));
-      if (Equal(key_suffix(i), suffix)) return FirstVisible(i, user_key, newest, order);
+      const std::string_view candidate = key_suffix(i);
+      if (!EqualBytes(candidate, suffix)) continue;
+      const Trailer trailer = this->trailer(i);
+      if (trailer <= newest) [[likely]]
+        return {true, true, trailer, value(i, candidate)};
+      return FirstVisible(i, user_key, newest, order);
     }
   }
   return {};
@@ -103,7 +95,7 @@ BlockView::Hit BlockView::FirstVisible(uint32_t i, std::string_view user_key, Tr
   Trailer found = trailer(i);
   for (int step = 0; found > newest; ++step) {
     i = step < kSteps ? i + 1 : LowerBoundFrom(i + 1, {user_key, newest}, order);
-    if (i >= count_ || !Equal(key_suffix(i), suffix)) return hit;
+    if (i >= count_ || !EqualBytes(key_suffix(i), suffix)) return hit;
     found = trailer(i);
   }
   hit.found = true;
@@ -132,11 +124,11 @@ uint32_t BlockView::LowerBound(InternalKeyView target, KeyOrder order) const {
 
 uint32_t BlockView::LowerBoundFrom(uint32_t begin, InternalKeyView target, KeyOrder order) const {
   if (order.bytewise()) [[likely]] {
-    const size_t shared = std::min(prefix_.size(), target.user_key.size());
-    const int c = std::memcmp(target.user_key.data(), prefix_.data(), shared);
-    if (c < 0 || (c == 0 && shared < prefix_.size())) return begin;
-    if (c > 0) return count_;
-    return LowerBoundBytewise(begin, target.user_key.substr(shared), target.trailer);
+    const std::string_view key = target.user_key;
+    if (key.size() >= prefix_.size() && EqualBytes(key.data(), prefix_.data(), prefix_.size())) [[likely]] {
+      return LowerBoundBytewise(begin, key.substr(prefix_.size()), target.trailer);
+    }
+    return key < prefix_ ? begin : count_;
   }
   WholeKey whole(prefix_);
   uint32_t end = count_;

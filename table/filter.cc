@@ -21,22 +21,43 @@ struct LaneHash {
     at = static_cast<uint32_t>(x);
     step = static_cast<uint32_t>(x >> 32) | 1;
   }
-  uint64_t NextBit(uint64_t bits) {
-    const uint64_t bit = (at * bits) >> 32;
-    at += step;
-    return bit;
-  }
+  uint64_t Bit(int probe, uint64_t bits) const { return (static_cast<uint32_t>(at + probe * step) * bits) >> 32; }
   uint32_t at, step;
 };
 
-bool LineHas(const char* line, int probes, uint32_t x) {
-  // Without a branch for each probe: which one fails cannot be predicted.
-  uint64_t all = 1;
-  for (int i = 0; i < probes; ++i) {
-    const uint32_t v = x * kGuardMultiplier[i];
-    all &= DecodeFixed64(line + (v >> 29) * 8) >> ((v >> 23) & 63);
+// Probes are asked in groups, without a branch between: which one fails first cannot be predicted, but that one of the
+// first three fails nearly can (7 of 8 absent keys). Measured: gathers (AVX2) and permutes (AVX-512) of all probes at
+// once take longer until the answer is there.
+constexpr int kGroup = 3;
+
+bool LaneHas(const char* lane, size_t lane_bytes, int probes, uint64_t hash) {
+  const uint64_t bits = lane_bytes * 8;
+  const LaneHash h(hash);
+  const auto shifted = [&](int probe) {
+    const uint64_t bit = h.Bit(probe, bits);
+    return DecodeFixed64(lane + bit / 64 * 8) >> (bit % 64);
+  };
+  int i = 0;
+  for (; i + kGroup <= probes; i += kGroup) {
+    if ((shifted(i) & shifted(i + 1) & shifted(i + 2) & 1) == 0) return false;
   }
-  return (all & 1) != 0;
+  uint64_t rest = 1;
+  for (; i < probes; ++i) rest &= shifted(i);
+  return (rest & 1) != 0;
+}
+
+bool LineHas(const char* line, int probes, uint32_t x) {
+  const auto shifted = [&](int probe) {
+    const uint32_t v = x * kGuardMultiplier[probe];
+    return DecodeFixed64(line + (v >> 29) * 8) >> ((v >> 23) & 63);
+  };
+  int i = 0;
+  for (; i + kGroup <= probes; i += kGroup) {
+    if ((shifted(i) & shifted(i + 1) & shifted(i + 2) & 1) == 0) return false;
+  }
+  uint64_t rest = 1;
+  for (; i < probes; ++i) rest &= shifted(i);
+  return (rest & 1) != 0;
 }
 
 }  // namespace
@@ -48,25 +69,16 @@ size_t LaneBytes(size_t keys, double bits_per_key) {
 }
 
 void LaneAdd(char* lane, size_t lane_bytes, int probes, uint64_t hash) {
-  const uint64_t bits = lane_bytes * 8;
-  LaneHash h(hash);
+  const LaneHash h(hash);
   for (int i = 0; i < probes; ++i) {
-    const uint64_t bit = h.NextBit(bits);
+    const uint64_t bit = h.Bit(i, lane_bytes * 8);
     lane[bit / 8] = static_cast<char>(static_cast<uint8_t>(lane[bit / 8]) | 1u << (bit % 8));
   }
 }
 
 bool LaneMayContain(const char* lane, size_t lane_bytes, int probes, uint64_t hash) {
   if (lane_bytes == 0) return true;
-  const uint64_t bits = lane_bytes * 8;
-  LaneHash h(hash);
-  // Without a branch for each probe: which one fails cannot be predicted.
-  uint32_t all = 1;
-  for (int i = 0; i < probes; ++i) {
-    const uint64_t bit = h.NextBit(bits);
-    all &= static_cast<uint32_t>(static_cast<uint8_t>(lane[bit / 8])) >> (bit % 8);
-  }
-  return (all & 1) != 0;
+  return LaneHas(lane, lane_bytes, probes, hash);
 }
 
 std::string GuardBuilder::Finish() const {

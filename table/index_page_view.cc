@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "sepal/db.h"
+#include "table/equal_bytes.h"
 #include "table/fence_search.h"
 #include "table/filter.h"
 #include "table/index_page.h"
@@ -29,11 +30,11 @@ IndexPageView::IndexPageView(std::string_view bytes)
 uint32_t IndexPageView::Find(InternalKeyView key, KeyOrder order) const {
   if (!order.bytewise()) [[unlikely]]
     return FindByOrder(key, order);
-  const size_t shared = std::min(prefix_.size(), key.user_key.size());
-  const int c = std::memcmp(key.user_key.data(), prefix_.data(), shared);
-  if (c < 0 || (c == 0 && shared < prefix_.size())) return 0;
-  if (c > 0) return count_;
-  const std::string_view rest = key.user_key.substr(shared);
+  const size_t prefix_size = prefix_.size();
+  if (key.user_key.size() < prefix_size || !EqualBytes(key.user_key.data(), prefix_.data(), prefix_size)) {
+    return key.user_key < prefix_ ? 0 : count_;
+  }
+  const std::string_view rest = key.user_key.substr(prefix_size);
   const uint64_t fence = BigEndianPrefix(rest);
   uint32_t i = CountFencesLess(fences_, count_, fence);
   if (i == count_ || fences_[i] != fence) [[likely]]

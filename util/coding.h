@@ -35,9 +35,11 @@ inline uint64_t DecodeFixed64(const char* p) {
 
 // The first eight bytes of `s` as a number that sorts as the bytes do; missing bytes count as zero.
 inline uint64_t BigEndianPrefix(const char* data, size_t size) {
+  if (size >= 8) [[likely]]
+    return __builtin_bswap64(DecodeFixed64(data));
   uint64_t v = 0;
-  if (size >= 8) [[likely]] {
-    std::memcpy(&v, data, 8);
+  if (size >= 4) {  // two loads that may overlap
+    v = DecodeFixed32(data) | static_cast<uint64_t>(DecodeFixed32(data + size - 4)) << (8 * (size - 4));
   } else {
     for (size_t i = 0; i < size; ++i) v |= static_cast<uint64_t>(static_cast<unsigned char>(data[i])) << (8 * i);
   }
