@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # The Debian packages that Sepal needs, in one place. Sourced by the other scripts.
 #   require_packages SET...    installs what is missing of the sets: build, test, peers, lint
 
@@ -26,8 +27,9 @@ as_root() {
 package_missing() { ! dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$'; }
 
 require_packages() {
-  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     fail "needs Debian 12 (dpkg and apt-get are not here). Install by hand: ${sepal_packages_build[*]}"
+  fi
   local set package missing=()
   for set in "$@"; do
     local -n packages="sepal_packages_$set"
