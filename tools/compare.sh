@@ -13,4 +13,5 @@ trap 'rm -f "$log"' EXIT
 cmake -G Ninja -S . -B build/compare -DCMAKE_BUILD_TYPE=Release -DSEPAL_BUILD_TESTS=OFF -DSEPAL_BUILD_BENCH=ON \
   "${launcher[@]}" >"$log" 2>&1 || { cat "$log" >&2; fail "cmake failed"; }
 cmake --build build/compare -j "$(nproc)" --target compare -- --quiet || fail "the build failed"
+rm -f "$log"
 exec build/compare/bench/compare/compare "$@"
