@@ -25,8 +25,8 @@ data=$(cd "$data" && pwd)
 rm -rf "$data/bench" "$data/names"
 
 say "db_bench: a million entries of 16 + 100 bytes in $data/bench"
-"$tools/db_bench" --db="$data/bench" --num=1000000 --seed=1 --bloom_bits=13 \
-  --benchmarks=filluniquerandom,waitforcompaction,readrandom,readmissing,multireadrandom,seekrandom,readseq,readreverse \
+"$tools/db_bench" --db="$data/bench" --num=1000000 --seed=1 \
+  --benchmarks=filluniquerandom,flush,waitforcompaction,readrandom,readmissing,multireadrandom,seekrandom,readseq,readreverse,filters \
   | tee "$data/bench.txt"
 
 say "the package index as names: key = package, value = stanza"

@@ -44,7 +44,7 @@ class DbBench {
     const double raw_mib = static_cast<double>(options_.num) * (options_.key_size + options_.value_size) / (1 << 20);
     const FilterPolicy& filter = engine_options_.family.filter_policy;
     out_ << absl::StrFormat("Sepal:       version %s\n", VersionString())
-         << absl::StrFormat("Machine:     %s\n", DescribeMachine("/tmp"))
+         << absl::StrFormat("Machine:     %s\n", DescribeMachine(options_.db))
          << absl::StrFormat("Keys:        %d bytes each\n", options_.key_size)
          << absl::StrFormat("Values:      %d bytes each (%d bytes after compression)\n", options_.value_size,
                             static_cast<int>(options_.value_size * options_.compression_ratio))

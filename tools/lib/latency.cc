@@ -25,6 +25,7 @@ uint64_t LatencyHistogram::LowerBound(size_t bucket) {
 
 double LatencyHistogram::PercentileNanos(double percentile) const {
   if (count_ == 0) return 0;
+  if (percentile >= 100) return static_cast<double>(maximum_);
   const double wanted = static_cast<double>(count_) * percentile / 100;
   double seen = 0;
   for (size_t i = 0; i < kBuckets; ++i) {

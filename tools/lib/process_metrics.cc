@@ -35,9 +35,13 @@ std::string CpuModel() {
   return "unknown processor";
 }
 
+// Of the nearest directory on the way to `path` that exists.
 std::string FileSystemName(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path existing = std::filesystem::absolute(path, error);
+  while (!std::filesystem::exists(existing, error) && existing.has_relative_path()) existing = existing.parent_path();
   struct statfs info = {};
-  if (statfs(path.c_str(), &info) != 0) return "unknown file system";
+  if (statfs(existing.c_str(), &info) != 0) return "unknown file system";
   switch (static_cast<uint64_t>(info.f_type)) {
     case 0xEF53:
       return "ext4";
