@@ -56,10 +56,11 @@ table=$(find "$data/names" "$data/bench" -name '*.sst' | sort | head -n 1)
 say "sst_dump of $table"
 "$tools/sst_dump" --file="$table" --command=check
 "$tools/sst_dump" --file="$table" --command=verify
-"$tools/sst_dump" --file="$table" --show_properties
+"$tools/sst_dump" --file="$table" --command=none --show_properties
 "$tools/sst_dump" --file="$table" --command=filters | tail -n 6
 
 printf '\nSummary (%d s in all)\n' $((SECONDS - started))
-awk '/ micros\/op / { printf "  %-18s %12s a second\n", $1, $5 }' "$data/bench.txt"
-sed -n 's/^/  /p' "$data/lookup.txt"
+awk '/ micros\/op / && $9 > 1 { printf "  %-18s %12s a second\n", $1, $5 }' "$data/bench.txt"
+sed -n 's/^filters saved/  db_bench: &/p' "$data/bench.txt"
+sed -n 's/^/  names: /p' "$data/lookup.txt"
 printf '  database: %s, tools: %s\n' "$data/bench" "$tools"
