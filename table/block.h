@@ -1,29 +1,35 @@
-// A data block: sorted entries, laid out in columns so that a point read touches a tag, an offset and one entry.
+// A data block: sorted entries, laid out in columns. A point read touches a tag, an offset, one key and one value; a
+// search by order stays within the keys, which lie together in a few cache lines.
 //
-// Bytes before compression (all integers little-endian; n = entry count, W = offset width, S = sequence width):
+// Bytes before compression (all integers little-endian; n = entry count; V, K and S are widths):
 //
-// | part      | size          | meaning                                                                        |
-// |-----------|---------------|--------------------------------------------------------------------------------|
-// | entries   | variable      | n times: key suffix length (varint32), key suffix, value                       |
-// | sequences | n * S         | sequence number minus `base sequence`, S bytes each                            |
-// | kinds     | n or 0        | kind byte of each entry; absent when all are `uniform kind`                    |
-// | tags      | n or 0        | BlockTag(hash of the user key); absent without flag kHasTags                   |
-// | offsets   | n * W         | where each entry begins, from the start of the block                           |
-// | prefix    | prefix length | the bytes that all user keys of the block begin with                           |
-// | header    | 24            | below; at the very end                                                         |
+// | part        | size          | meaning                                                                        |
+// |-------------|---------------|--------------------------------------------------------------------------------|
+// | values      | variable      | the values, one after another                                                  |
+// | keys        | variable      | the user keys without the prefix, one after another                            |
+// | sequences   | n * S         | sequence number minus `base sequence`, S bytes each                            |
+// | kinds       | n or 0        | kind byte of each entry; absent when all are `uniform kind`                    |
+// | tags        | n or 0        | BlockTag(hash of the user key); absent without flag 1                          |
+// | value begins| n * V         | where each value begins, from the start of the values                          |
+// | key begins  | n * K or 0    | where each key begins, from the start of the keys; absent with flag 16         |
+// | prefix      | prefix length | the bytes that all user keys of the block begin with                           |
+// | header      | 28            | below; at the very end                                                         |
 //
 // | header offset | size | meaning                                                                            |
 // |---------------|------|------------------------------------------------------------------------------------|
 // | 0             | 4    | n, at least 1                                                                      |
-// | 4             | 4    | bytes of the entries part: the last entry's value ends there                       |
+// | 4             | 4    | bytes of the values                                                                |
 // | 8             | 8    | base sequence: the lowest sequence number in the block                             |
-// | 16            | 4    | prefix length, at most kMaxKeyBytes                                                |
-// | 20            | 1    | flags: 1 has tags, 2 continuation, 4 kinds are uniform, 8 offsets are 4 bytes wide  |
-// | 21            | 1    | uniform kind, or 0                                                                 |
-// | 22            | 1    | S, 0 to 7                                                                          |
-// | 23            | 1    | 0                                                                                  |
+// | 16            | 4    | bytes of the keys                                                                  |
+// | 20            | 4    | prefix length, at most kMaxKeyBytes                                                |
+// | 24            | 1    | flags: 1 has tags, 2 continuation, 4 kinds are uniform, 8 V is 4 rather than 2,    |
+// |               |      | 16 all keys have one length (bytes of the keys / n), 32 K is 4 rather than 2       |
+// | 25            | 1    | uniform kind, or 0                                                                 |
+// | 26            | 1    | S, 0 to 7                                                                          |
+// | 27            | 1    | 0                                                                                  |
 //
-// A value ends where the next entry begins. Offsets ascend. W is 2 unless the entries part is longer than 65535 bytes.
+// A value or key ends where the next begins, the last one where its part ends. V (K) is 4 exactly when the values
+// (keys) are longer than 65535 bytes and the column is there.
 //
 // A block whose first user key is the last one of the block before is a *continuation*.
 #pragma once
@@ -43,11 +49,21 @@
 
 namespace sepal {
 
-inline constexpr size_t kBlockHeaderBytes = 24;
+// Starts to fetch the last `lines` cache lines of a block: its header and the columns before it.
+inline void PrefetchBlockEnd(std::string_view bytes, size_t lines) {
+  constexpr size_t kLine = 64;
+  for (size_t back = 0; back < lines * kLine && back < bytes.size(); back += kLine) {
+    __builtin_prefetch(bytes.data() + bytes.size() - 1 - back);
+  }
+}
+
+inline constexpr size_t kBlockHeaderBytes = 28;
 inline constexpr uint8_t kBlockHasTags = 1;
 inline constexpr uint8_t kBlockContinuation = 2;
 inline constexpr uint8_t kBlockUniformKind = 4;
-inline constexpr uint8_t kBlockWideOffsets = 8;
+inline constexpr uint8_t kBlockWideValues = 8;
+inline constexpr uint8_t kBlockUniformKeySize = 16;
+inline constexpr uint8_t kBlockWideKeys = 32;
 
 // The byte of a key's hash that its block entry is found by. Independent of the bits that guard and lane use.
 inline uint8_t BlockTag(uint64_t hash) { return static_cast<uint8_t>(Mix64(hash ^ 0x5e9a1b10c4ull) >> 56); }
@@ -62,10 +78,9 @@ class BlockBuilder {
   bool empty() const { return keys_.empty(); }
   size_t entries() const { return keys_.size(); }
   size_t tombstones() const { return tombstones_; }
-  // What Finish would return now, in bytes; and after one more Add. Exact while no key suffix is longer than 127 bytes,
-  // else up to two bytes an entry too much.
-  size_t SizeEstimate() const;
-  size_t SizeEstimateWith(InternalKeyView key, std::string_view value) const;
+  // What Finish would return now, in bytes; and after one more Add.
+  size_t SizeEstimate() const { return SizeOf(shape_); }
+  size_t SizeEstimateWith(InternalKeyView key, std::string_view value) const { return SizeOf(ShapeWith(key, value)); }
   std::string_view last_user_key() const;
   InternalKeyView first_key() const;
   InternalKeyView last_key() const;
@@ -84,19 +99,31 @@ class BlockBuilder {
   InternalKeyView KeyOf(const Pending& entry) const {
     return {std::string_view(raw_).substr(entry.key_offset, entry.key_size), entry.trailer};
   }
-  size_t SizeFor(size_t entries, size_t bytes, size_t shared, size_t longest_key, uint64_t sequence_span,
-                 bool uniform_kind) const;
-  void WriteEntries(char* out, char* offsets, size_t offset_width) const;
-  char* WriteSequencesKindsTags(char* out, int sequence_width) const;
+  // What decides the widths and the size.
+  struct Shape {
+    size_t entries = 0;
+    size_t key_bytes = 0, value_bytes = 0;
+    size_t shared = 0;  // prefix that all keys share
+    size_t shortest_key = 0, longest_key = 0;
+    uint64_t lowest_sequence = 0, highest_sequence = 0;
+    bool uniform_kind = true;
+
+    size_t KeysPart() const { return key_bytes - entries * shared; }
+    bool UniformKeySize() const { return shortest_key == longest_key; }
+    int SequenceWidth() const;
+    size_t ValueWidth() const { return value_bytes > UINT16_MAX ? 4 : 2; }
+    size_t KeyWidth() const { return UniformKeySize() ? 0 : KeysPart() > UINT16_MAX ? 4 : 2; }
+  };
+  Shape ShapeWith(InternalKeyView key, std::string_view value) const;
+  size_t SizeOf(const Shape& shape) const;
+  char* WriteKeysAndValues(char* values, char* keys) const;
+  char* WriteSequencesKindsTags(char* out) const;
+  char* WriteBegins(char* out) const;
 
   bool tags_;
-  std::string raw_;  // keys and values as given, one after another, in its first `raw_bytes_`
-  size_t raw_bytes_ = 0;
+  std::string raw_;  // keys and values as given, one after another
   std::vector<Pending> keys_;
-  size_t shared_ = 0;  // prefix that all keys share
-  size_t longest_key_ = 0;
-  uint64_t lowest_sequence_ = 0, highest_sequence_ = 0;
-  bool uniform_kind_ = true;
+  Shape shape_;
   size_t tombstones_ = 0;
   std::string out_;
 };
@@ -116,9 +143,7 @@ class BlockView {
   std::string_view prefix() const { return prefix_; }
   Trailer trailer(uint32_t i) const;
   std::string_view key_suffix(uint32_t i) const;
-  std::string_view value(uint32_t i) const { return value(i, key_suffix(i)); }
-  // The same where the suffix of entry i is at hand.
-  std::string_view value(uint32_t i, std::string_view suffix) const;
+  std::string_view value(uint32_t i) const;
   // The whole user key of entry i, written to `*buffer`.
   std::string_view user_key(uint32_t i, std::string* buffer) const;
 
@@ -137,13 +162,16 @@ class BlockView {
   uint32_t LowerBound(InternalKeyView target, KeyOrder order) const;
 
  private:
-  const char* EntryBegin(uint32_t i) const {
-    return data_ + ((flags_ & kBlockWideOffsets) != 0 ? DecodeFixed32(offsets_ + size_t{i} * 4)
-                                                      : DecodeFixed16(offsets_ + size_t{i} * 2));
+  uint32_t ValueBegin(uint32_t i) const {
+    return (flags_ & kBlockWideValues) != 0 ? DecodeFixed32(value_begins_ + size_t{i} * 4)
+                                            : DecodeFixed16(value_begins_ + size_t{i} * 2);
   }
-  // The length-prefixed suffix at `p`, of 128 bytes or more.
-  static std::string_view LongSuffix(const char* p);
-  const char* EntryEnd(uint32_t i) const { return i + 1 < count_ ? EntryBegin(i + 1) : data_ + entries_bytes_; }
+  uint32_t ValueEnd(uint32_t i) const { return i + 1 < count_ ? ValueBegin(i + 1) : values_bytes_; }
+  uint32_t KeyBegin(uint32_t i) const {
+    return (flags_ & kBlockWideKeys) != 0 ? DecodeFixed32(key_begins_ + size_t{i} * 4)
+                                          : DecodeFixed16(key_begins_ + size_t{i} * 2);
+  }
+  uint32_t KeyEnd(uint32_t i) const { return i + 1 < count_ ? KeyBegin(i + 1) : keys_bytes_; }
   bool ValidateEntries(KeyOrder order, std::string* why) const;
   // As LowerBound, among the entries from `begin` on.
   uint32_t LowerBoundFrom(uint32_t begin, InternalKeyView target, KeyOrder order) const;
@@ -151,16 +179,19 @@ class BlockView {
   Hit FindByOrder(std::string_view user_key, Trailer newest, KeyOrder order) const;
   Hit FirstVisible(uint32_t i, std::string_view user_key, Trailer newest, KeyOrder order) const;
 
-  const char* data_;
+  const char* values_;
+  const char* keys_;
   uint32_t count_;
-  uint32_t entries_bytes_;
+  uint32_t values_bytes_, keys_bytes_;
+  uint32_t key_size_;  // of every suffix, with kBlockUniformKeySize
   uint64_t base_sequence_;
   uint64_t sequence_mask_;
   uint8_t flags_, uniform_kind_, sequence_width_;
   const char* sequences_;
   const char* kinds_;
   const char* tags_;
-  const char* offsets_;
+  const char* value_begins_;
+  const char* key_begins_;
   std::string_view prefix_;
 };
 
@@ -188,7 +219,6 @@ class BlockCursor {
 
  private:
   void MoveTo(uint32_t index);
-  void CopyLongSuffix(std::string_view suffix);
 
   std::optional<BlockView> view_;
   KeyOrder order_;
@@ -212,16 +242,16 @@ inline Trailer BlockView::trailer(uint32_t i) const {
 }
 
 inline std::string_view BlockView::key_suffix(uint32_t i) const {
-  const char* const p = EntryBegin(i);
-  const size_t size = static_cast<uint8_t>(*p);
-  if (size >= 0x80) [[unlikely]]
-    return LongSuffix(p);
-  return {p + 1, size};
+  if ((flags_ & kBlockUniformKeySize) != 0) [[likely]] {
+    return {keys_ + size_t{i} * key_size_, key_size_};
+  }
+  const uint32_t begin = KeyBegin(i);
+  return {keys_ + begin, KeyEnd(i) - begin};
 }
 
-inline std::string_view BlockView::value(uint32_t i, std::string_view suffix) const {
-  const char* const value = suffix.data() + suffix.size();
-  return {value, static_cast<size_t>(EntryEnd(i) - value)};
+inline std::string_view BlockView::value(uint32_t i) const {
+  const uint32_t begin = ValueBegin(i);
+  return {values_ + begin, ValueEnd(i) - begin};
 }
 
 }  // namespace sepal

@@ -26,83 +26,72 @@ size_t SharedWith(std::string_view first, size_t shared, std::string_view key) {
   return CommonPrefix(first.substr(0, shared), key);
 }
 
-int BytesFor(uint64_t v) { return (std::bit_width(v) + 7) / 8; }
-
 }  // namespace
 
-void BlockBuilder::Add(InternalKeyView key, std::string_view value, uint64_t hash) {
+int BlockBuilder::Shape::SequenceWidth() const { return (std::bit_width(highest_sequence - lowest_sequence) + 7) / 8; }
+
+BlockBuilder::Shape BlockBuilder::ShapeWith(InternalKeyView key, std::string_view value) const {
   const uint64_t sequence = key.sequence().value();
+  const size_t size = key.user_key.size();
+  Shape next = shape_;
   if (keys_.empty()) {
-    shared_ = longest_key_ = key.user_key.size();
-    lowest_sequence_ = highest_sequence_ = sequence;
+    next.shared = next.shortest_key = next.longest_key = size;
+    next.lowest_sequence = next.highest_sequence = sequence;
   } else {
-    shared_ = SharedWith(first_key().user_key, shared_, key.user_key);
-    longest_key_ = std::max(longest_key_, key.user_key.size());
-    lowest_sequence_ = std::min(lowest_sequence_, sequence);
-    highest_sequence_ = std::max(highest_sequence_, sequence);
-    uniform_kind_ &= ((key.trailer ^ keys_.front().trailer) & 0xff) == 0;
+    next.shared = SharedWith(first_key().user_key, next.shared, key.user_key);
+    next.shortest_key = std::min(next.shortest_key, size);
+    next.longest_key = std::max(next.longest_key, size);
+    next.lowest_sequence = std::min(next.lowest_sequence, sequence);
+    next.highest_sequence = std::max(next.highest_sequence, sequence);
+    next.uniform_kind = next.uniform_kind && ((key.trailer ^ keys_.front().trailer) & 0xff) == 0;
   }
+  ++next.entries;
+  next.key_bytes += size;
+  next.value_bytes += value.size();
+  return next;
+}
+
+void BlockBuilder::Add(InternalKeyView key, std::string_view value, uint64_t hash) {
+  shape_ = ShapeWith(key, value);
   tombstones_ += IsTombstone(key.kind()) ? 1 : 0;
-  const size_t bytes = raw_bytes_ + key.user_key.size() + value.size();
-  SEPAL_DCHECK(bytes <= UINT32_MAX);
-  if (bytes > raw_.size()) raw_.resize(std::max(bytes, 2 * raw_.size()));
-  keys_.push_back({static_cast<uint32_t>(raw_bytes_), static_cast<uint32_t>(key.user_key.size()),
+  SEPAL_DCHECK(shape_.key_bytes + shape_.value_bytes <= UINT32_MAX);
+  keys_.push_back({static_cast<uint32_t>(raw_.size()), static_cast<uint32_t>(key.user_key.size()),
                    static_cast<uint32_t>(value.size()), tags_ ? BlockTag(hash) : uint8_t{0}, key.trailer});
-  std::memcpy(raw_.data() + raw_bytes_, key.user_key.data(), key.user_key.size());
-  std::memcpy(raw_.data() + raw_bytes_ + key.user_key.size(), value.data(), value.size());
-  raw_bytes_ = bytes;
+  raw_.append(key.user_key);
+  raw_.append(value);
 }
 
-size_t BlockBuilder::SizeFor(size_t entries, size_t bytes, size_t shared, size_t longest_key, uint64_t sequence_span,
-                             bool uniform_kind) const {
-  const size_t length_bytes = static_cast<size_t>(VarintLength(longest_key - shared));
-  const size_t entries_bytes = bytes + entries * length_bytes - entries * shared;
-  const size_t columns = static_cast<size_t>(BytesFor(sequence_span)) + (uniform_kind ? 0 : 1) + (tags_ ? 1 : 0) +
-                         (entries_bytes > UINT16_MAX ? 4 : 2);
-  return entries_bytes + entries * columns + shared + kBlockHeaderBytes;
-}
-
-size_t BlockBuilder::SizeEstimate() const {
-  return SizeFor(keys_.size(), raw_bytes_, shared_, longest_key_, highest_sequence_ - lowest_sequence_, uniform_kind_);
-}
-
-size_t BlockBuilder::SizeEstimateWith(InternalKeyView key, std::string_view value) const {
-  const size_t bytes = raw_bytes_ + key.user_key.size() + value.size();
-  if (keys_.empty()) return SizeFor(1, bytes, key.user_key.size(), key.user_key.size(), 0, true);
-  const uint64_t sequence = key.sequence().value();
-  return SizeFor(keys_.size() + 1, bytes, SharedWith(first_key().user_key, shared_, key.user_key),
-                 std::max(longest_key_, key.user_key.size()),
-                 std::max(highest_sequence_, sequence) - std::min(lowest_sequence_, sequence),
-                 uniform_kind_ && ((key.trailer ^ keys_.front().trailer) & 0xff) == 0);
+size_t BlockBuilder::SizeOf(const Shape& shape) const {
+  const size_t columns = static_cast<size_t>(shape.SequenceWidth()) + (shape.uniform_kind ? 0 : 1) + (tags_ ? 1 : 0) +
+                         shape.ValueWidth() + shape.KeyWidth();
+  return shape.value_bytes + shape.KeysPart() + shape.entries * columns + shape.shared + kBlockHeaderBytes;
 }
 
 std::string_view BlockBuilder::last_user_key() const { return last_key().user_key; }
 InternalKeyView BlockBuilder::first_key() const { return KeyOf(keys_.front()); }
 InternalKeyView BlockBuilder::last_key() const { return KeyOf(keys_.back()); }
 
-// Writes the entries to `out`, and where each begins to `offsets`.
-void BlockBuilder::WriteEntries(char* out, char* offsets, size_t offset_width) const {
-  const char* const begin = out;
+// Returns the end of the keys.
+char* BlockBuilder::WriteKeysAndValues(char* values, char* keys) const {
   for (const Pending& entry : keys_) {
-    EncodeFixed32(offsets, static_cast<uint32_t>(out - begin));
-    offsets += offset_width;
-    const size_t suffix = entry.key_size - shared_;
-    out = EncodeVarint32(out, static_cast<uint32_t>(suffix));
-    // The value follows its key in `raw_` as it does in the block.
-    const size_t bytes = suffix + entry.value_size;
-    std::memcpy(out, raw_.data() + entry.key_offset + shared_, bytes);
-    out += bytes;
+    const char* const key = raw_.data() + entry.key_offset;
+    const size_t suffix = entry.key_size - shape_.shared;
+    std::memcpy(keys, key + shape_.shared, suffix);
+    keys += suffix;
+    std::memcpy(values, key + entry.key_size, entry.value_size);
+    values += entry.value_size;
   }
+  return keys;
 }
 
-char* BlockBuilder::WriteSequencesKindsTags(char* out, int sequence_width) const {
-  if (sequence_width > 0) {
+char* BlockBuilder::WriteSequencesKindsTags(char* out) const {
+  if (const int width = shape_.SequenceWidth(); width > 0) {
     for (const Pending& entry : keys_) {
-      EncodeFixed64(out, (entry.trailer >> 8) - lowest_sequence_);
-      out += sequence_width;
+      EncodeFixed64(out, (entry.trailer >> 8) - shape_.lowest_sequence);
+      out += width;
     }
   }
-  if (!uniform_kind_) {
+  if (!shape_.uniform_kind) {
     for (const Pending& entry : keys_) *out++ = static_cast<char>(entry.trailer & 0xff);
   }
   if (tags_) {
@@ -111,50 +100,55 @@ char* BlockBuilder::WriteSequencesKindsTags(char* out, int sequence_width) const
   return out;
 }
 
+char* BlockBuilder::WriteBegins(char* out) const {
+  uint32_t begin = 0;
+  for (const Pending& entry : keys_) {
+    EncodeFixed32(out, begin);
+    out += shape_.ValueWidth();
+    begin += entry.value_size;
+  }
+  if (shape_.UniformKeySize()) return out;
+  begin = 0;
+  for (const Pending& entry : keys_) {
+    EncodeFixed32(out, begin);
+    out += shape_.KeyWidth();
+    begin += static_cast<uint32_t>(entry.key_size - shape_.shared);
+  }
+  return out;
+}
+
 std::string_view BlockBuilder::Finish(bool continuation) {
   SEPAL_DCHECK(!keys_.empty());
-  const size_t n = keys_.size();
-  size_t entries_bytes = raw_bytes_ - n * shared_;
-  if (longest_key_ - shared_ < 0x80) [[likely]] {
-    entries_bytes += n;
-  } else {
-    for (const Pending& entry : keys_) entries_bytes += static_cast<size_t>(VarintLength(entry.key_size - shared_));
-  }
-  const bool wide = entries_bytes > UINT16_MAX;
-  const int sequence_width = BytesFor(highest_sequence_ - lowest_sequence_);
-  const size_t columns = static_cast<size_t>(sequence_width) + (uniform_kind_ ? 0 : 1) + (tags_ ? 1 : 0);
-  const size_t offset_width = wide ? 4 : 2;
-  const size_t size = entries_bytes + n * (columns + offset_width) + shared_ + kBlockHeaderBytes;
+  const size_t size = SizeEstimate();
   if (out_.size() < size + BlockBuffer::kPadding) out_.resize(size + BlockBuffer::kPadding);
-
-  // Narrow columns are written with wide stores, which run over into the part behind: so front to back, except that
-  // entries are exact.
-  char* out = WriteSequencesKindsTags(out_.data() + entries_bytes, sequence_width);
-  WriteEntries(out_.data(), out, offset_width);
-  out += n * offset_width;
-  std::memcpy(out, raw_.data() + keys_.front().key_offset, shared_);
-  out += shared_;
-  EncodeFixed32(out, static_cast<uint32_t>(n));
-  EncodeFixed32(out + 4, static_cast<uint32_t>(entries_bytes));
-  EncodeFixed64(out + 8, lowest_sequence_);
-  EncodeFixed32(out + 16, static_cast<uint32_t>(shared_));
-  out[20] = static_cast<char>((tags_ ? kBlockHasTags : 0) | (continuation ? kBlockContinuation : 0) |
-                              (uniform_kind_ ? kBlockUniformKind : 0) | (wide ? kBlockWideOffsets : 0));
-  out[21] = static_cast<char>(uniform_kind_ ? keys_.front().trailer & 0xff : 0);
-  out[22] = static_cast<char>(sequence_width);
-  out[23] = 0;
+  // Narrow columns are written with wide stores, which run over into the part behind: so front to back.
+  char* out = WriteKeysAndValues(out_.data(), out_.data() + shape_.value_bytes);
+  out = WriteBegins(WriteSequencesKindsTags(out));
+  std::memcpy(out, raw_.data() + keys_.front().key_offset, shape_.shared);
+  out += shape_.shared;
+  EncodeFixed32(out, static_cast<uint32_t>(shape_.entries));
+  EncodeFixed32(out + 4, static_cast<uint32_t>(shape_.value_bytes));
+  EncodeFixed64(out + 8, shape_.lowest_sequence);
+  EncodeFixed32(out + 16, static_cast<uint32_t>(shape_.KeysPart()));
+  EncodeFixed32(out + 20, static_cast<uint32_t>(shape_.shared));
+  out[24] = static_cast<char>(
+      (tags_ ? kBlockHasTags : 0) | (continuation ? kBlockContinuation : 0) |
+      (shape_.uniform_kind ? kBlockUniformKind : 0) | (shape_.ValueWidth() == 4 ? kBlockWideValues : 0) |
+      (shape_.UniformKeySize() ? kBlockUniformKeySize : 0) | (shape_.KeyWidth() == 4 ? kBlockWideKeys : 0));
+  out[25] = static_cast<char>(shape_.uniform_kind ? keys_.front().trailer & 0xff : 0);
+  out[26] = static_cast<char>(shape_.SequenceWidth());
+  out[27] = 0;
   SEPAL_DCHECK(out + kBlockHeaderBytes == out_.data() + size);
   return {out_.data(), size};
 }
 
 void BlockBuilder::Reset() {
   keys_.clear();
-  raw_bytes_ = 0;
+  raw_.clear();
   if (raw_.capacity() > kKeptBytes) std::string().swap(raw_);
   if (out_.capacity() > kKeptBytes) std::string().swap(out_);
-  shared_ = longest_key_ = tombstones_ = 0;
-  lowest_sequence_ = highest_sequence_ = 0;
-  uniform_kind_ = true;
+  shape_ = {};
+  tombstones_ = 0;
 }
 
 }  // namespace sepal

@@ -69,16 +69,14 @@ void BlockCursor::MoveTo(uint32_t index) {
   const std::string_view suffix = view_->key_suffix(index);
   const size_t prefix_size = view_->prefix().size();
   key_size_ = prefix_size + suffix.size();
+  if (suffix.size() <= kShortSuffix) [[likely]] {
+    std::memcpy(key_.data() + prefix_size, suffix.data(), kShortSuffix);
+  } else {
+    if (key_.size() < key_size_) key_.resize(key_size_);
+    std::memcpy(key_.data() + prefix_size, suffix.data(), suffix.size());
+  }
   trailer_ = view_->trailer(index);
-  value_ = view_->value(index, suffix);
-  if (suffix.size() > kShortSuffix) [[unlikely]]
-    return CopyLongSuffix(suffix);
-  std::memcpy(key_.data() + prefix_size, suffix.data(), kShortSuffix);
-}
-
-void BlockCursor::CopyLongSuffix(std::string_view suffix) {
-  if (key_.size() < key_size_) key_.resize(key_size_);
-  std::memcpy(key_.data() + key_size_ - suffix.size(), suffix.data(), suffix.size());
+  value_ = view_->value(index);
 }
 
 std::unique_ptr<InternalIterator> NewBlockIterator(std::string_view bytes, KeyOrder order) {

@@ -34,28 +34,26 @@ class WholeKey {
 
 }  // namespace
 
-BlockView::BlockView(std::string_view bytes) : data_(bytes.data()) {
+BlockView::BlockView(std::string_view bytes) : values_(bytes.data()) {
   const char* const header = bytes.data() + bytes.size() - kBlockHeaderBytes;
   count_ = DecodeFixed32(header);
-  entries_bytes_ = DecodeFixed32(header + 4);
+  values_bytes_ = DecodeFixed32(header + 4);
   base_sequence_ = DecodeFixed64(header + 8);
-  const size_t prefix_size = DecodeFixed32(header + 16);
-  flags_ = static_cast<uint8_t>(header[20]);
-  uniform_kind_ = static_cast<uint8_t>(header[21]);
-  sequence_width_ = static_cast<uint8_t>(header[22]);
+  keys_bytes_ = DecodeFixed32(header + 16);
+  const size_t prefix_size = DecodeFixed32(header + 20);
+  flags_ = static_cast<uint8_t>(header[24]);
+  uniform_kind_ = static_cast<uint8_t>(header[25]);
+  sequence_width_ = static_cast<uint8_t>(header[26]);
   sequence_mask_ = (uint64_t{1} << (8 * sequence_width_)) - 1;
   const size_t n = count_;
-  sequences_ = data_ + entries_bytes_;
+  key_size_ = (flags_ & kBlockUniformKeySize) != 0 ? keys_bytes_ / count_ : 0;
+  keys_ = values_ + values_bytes_;
+  sequences_ = keys_ + keys_bytes_;
   kinds_ = sequences_ + n * sequence_width_;
   tags_ = kinds_ + ((flags_ & kBlockUniformKind) != 0 ? 0 : n);
-  offsets_ = tags_ + ((flags_ & kBlockHasTags) != 0 ? n : 0);
+  value_begins_ = tags_ + ((flags_ & kBlockHasTags) != 0 ? n : 0);
+  key_begins_ = value_begins_ + n * ((flags_ & kBlockWideValues) != 0 ? 4 : 2);
   prefix_ = {header - prefix_size, prefix_size};
-}
-
-std::string_view BlockView::LongSuffix(const char* p) {
-  uint64_t size = 0;
-  const char* const begin = DecodeVarint(p, p + kMaxVarint32Bytes, 32, &size);
-  return {begin, size};
 }
 
 std::string_view BlockView::user_key(uint32_t i, std::string* buffer) const {
@@ -79,7 +77,7 @@ BlockView::Hit BlockView::Find(std::string_view user_key, uint64_t hash, Sequenc
       if (!EqualBytes(candidate, suffix)) continue;
       const Trailer trailer = this->trailer(i);
       if (trailer <= newest) [[likely]]
-        return {true, true, trailer, value(i, candidate)};
+        return {true, true, trailer, value(i)};
       return FirstVisible(i, user_key, newest, order);
     }
   }
@@ -171,20 +169,28 @@ bool BlockView::Validate(std::string_view bytes, KeyOrder order, std::string* wh
   if (bytes.size() < kBlockHeaderBytes || bytes.size() > UINT32_MAX) return fail("size of the block");
   const char* const header = bytes.data() + bytes.size() - kBlockHeaderBytes;
   const uint64_t n = DecodeFixed32(header);
-  const uint64_t entries_bytes = DecodeFixed32(header + 4);
-  const uint64_t prefix_size = DecodeFixed32(header + 16);
-  const auto flags = static_cast<uint8_t>(header[20]);
-  const auto uniform_kind = static_cast<uint8_t>(header[21]);
-  const auto sequence_width = static_cast<uint8_t>(header[22]);
+  const uint64_t values_bytes = DecodeFixed32(header + 4);
+  const uint64_t keys_bytes = DecodeFixed32(header + 16);
+  const uint64_t prefix_size = DecodeFixed32(header + 20);
+  const auto flags = static_cast<uint8_t>(header[24]);
+  const auto has = [flags](uint8_t flag) { return (flags & flag) != 0; };
+  const auto uniform_kind = static_cast<uint8_t>(header[25]);
+  const auto sequence_width = static_cast<uint8_t>(header[26]);
   if (n == 0) return fail("block without entries");
-  if (flags >= 16 || header[23] != 0) return fail("unknown flags in the block header");
+  if (flags >= 64 || header[27] != 0) return fail("unknown flags in the block header");
   if (sequence_width > 7) return fail("width of sequence numbers");
-  if (uniform_kind > ((flags & kBlockUniformKind) != 0 ? kMaxValueKind : 0)) return fail("uniform kind");
+  if (uniform_kind > (has(kBlockUniformKind) ? kMaxValueKind : 0)) return fail("uniform kind");
   if (prefix_size > kMaxKeyBytes) return fail("length of the key prefix");
-  if (((flags & kBlockWideOffsets) != 0) != (entries_bytes > UINT16_MAX)) return fail("width of offsets");
-  const uint64_t columns = sequence_width + ((flags & kBlockUniformKind) != 0 ? 0u : 1u) +
-                           ((flags & kBlockHasTags) != 0 ? 1u : 0u) + ((flags & kBlockWideOffsets) != 0 ? 4u : 2u);
-  if (entries_bytes + n * columns + prefix_size + kBlockHeaderBytes != bytes.size()) {
+  if (has(kBlockWideValues) != (values_bytes > UINT16_MAX)) return fail("width of value begins");
+  const bool uniform = has(kBlockUniformKeySize);
+  if (has(kBlockWideKeys) != (!uniform && keys_bytes > UINT16_MAX)) return fail("width of key begins");
+  if (uniform && keys_bytes % n != 0) return fail("length of the keys");
+  const uint64_t columns = sequence_width + (has(kBlockUniformKind) ? 0u : 1u) + (has(kBlockHasTags) ? 1u : 0u) +
+                           (has(kBlockWideValues) ? 4u : 2u) +
+                           (uniform               ? 0u
+                            : has(kBlockWideKeys) ? 4u
+                                                  : 2u);
+  if (values_bytes + keys_bytes + n * columns + prefix_size + kBlockHeaderBytes != bytes.size()) {
     return fail("parts of the block do not add up to its size");
   }
   return BlockView(bytes).ValidateEntries(order, why);
@@ -197,29 +203,24 @@ bool BlockView::ValidateEntries(KeyOrder order, std::string* why) const {
     *why += " of entry " + std::to_string(i);
     return false;
   };
-  if (EntryBegin(0) != data_) return fail("offset", 0);
+  const bool uniform = (flags_ & kBlockUniformKeySize) != 0;
+  if (ValueBegin(0) != 0 || (!uniform && KeyBegin(0) != 0)) return fail("begin", 0);
   if (base_sequence_ > kMaxSequenceNumber.value()) return fail("sequence number", 0);
   std::array<WholeKey, 2> whole = {WholeKey(prefix_), WholeKey(prefix_)};
   std::string_view last_suffix;
   uint64_t last_prefix = 0;
   Trailer last_trailer = 0;
   for (uint32_t i = 0; i < count_; ++i) {
-    const char* const begin = EntryBegin(i);
-    const char* const end = EntryEnd(i);
-    if (begin >= end || end > data_ + entries_bytes_) return fail("offset", i);
-    uint64_t size = 0;
-    const char* const suffix_begin = DecodeVarint(begin, end, 32, &size);
-    if (suffix_begin == nullptr || size > static_cast<uint64_t>(end - suffix_begin) ||
-        size + prefix_.size() > kMaxKeyBytes) {
-      return fail("key length", i);
-    }
+    if (ValueBegin(i) > ValueEnd(i) || ValueEnd(i) > values_bytes_) return fail("begin of the value", i);
+    if (!uniform && (KeyBegin(i) > KeyEnd(i) || KeyEnd(i) > keys_bytes_)) return fail("begin of the key", i);
+    const std::string_view suffix = key_suffix(i);
+    if (suffix.size() + prefix_.size() > kMaxKeyBytes) return fail("key length", i);
     const uint64_t delta = DecodeFixed64(sequences_ + size_t{i} * sequence_width_) & sequence_mask_;
     if (delta > kMaxSequenceNumber.value() - base_sequence_) return fail("sequence number", i);
     const Trailer trailer = this->trailer(i);
     if (!IsValidTrailer(trailer)) return fail("kind", i);
 
-    const std::string_view suffix(suffix_begin, size);
-    const uint64_t prefix = PaddedPrefix(suffix_begin, size);
+    const uint64_t prefix = PaddedPrefix(suffix.data(), suffix.size());
     if (i > 0) {
       bool ascending;
       if (order.bytewise()) [[likely]] {

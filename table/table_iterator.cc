@@ -221,7 +221,9 @@ class TableIterator final : public InternalIterator {
     block_ = block;
     last_begin_ = handle.offset;
     last_end_ = handle.offset + handle.size + kUnitTrailerBytes;
-    cursor_.Attach(block_pin_ ? block_pin_.bytes() : block_bytes_.view(), table_.options.order);
+    const std::string_view bytes = block_pin_ ? block_pin_.bytes() : block_bytes_.view();
+    PrefetchBlockEnd(bytes, 12);
+    cursor_.Attach(bytes, table_.options.order);
     return true;
   }
 

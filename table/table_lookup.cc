@@ -11,14 +11,6 @@
 namespace sepal {
 namespace {
 
-// Starts to fetch what a search in a block reads first: header, offsets and tags, at its end.
-void PrefetchBlockEnd(std::string_view bytes) {
-  constexpr size_t kLine = 64;
-  const size_t end = bytes.size();
-  for (size_t back = 0; back < 4 * kLine && back < end; back += kLine)
-    __builtin_prefetch(bytes.data() + end - 1 - back);
-}
-
 // Whether versions of `user_key` may go on behind block `i`: its separator is then an internal key of that user key.
 bool GoesOn(const IndexPageView& leaf, uint32_t i, std::string_view user_key, KeyOrder order) {
   const Separator separator = leaf.separator(i);
@@ -95,7 +87,7 @@ class Search {
         hit->kind = TableHit::Kind::kMaybe;
         return false;
       }
-      PrefetchBlockEnd(pin.bytes());
+      PrefetchBlockEnd(pin.bytes(), 4);
       ++filters_->blocks_searched;
       const BlockView::Hit found = BlockView(pin.bytes()).Find(key_.user_key, hash_, key_.visible, order_);
       if (found.found) {

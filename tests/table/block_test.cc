@@ -63,46 +63,65 @@ TEST(BlockTest, TwoPutsUnderOnePrefixAreTheseBytes) {
   const uint64_t hash1 = 1, hash2 = 2;
   builder.Add({"key1", PackTrailer(SequenceNumber(0x105), ValueKind::kPut)}, "A", hash1);
   builder.Add({"key23", PackTrailer(SequenceNumber(0x102), ValueKind::kPut)}, "", hash2);
-  const std::string expected = Bytes({1, '1', 'A'}) + Bytes({2, '2', '3'}) +                 // entries
+  const std::string expected = std::string("A") +                                            // values
+                               "1" + "23" +                                                  // keys
                                Bytes({3, 0}) +                                               // sequences, S = 1
                                Bytes({BlockTag(hash1), BlockTag(hash2)}) +                   // tags
-                               Bytes({0, 0, 3, 0}) +                                         // offsets
+                               Bytes({0, 0, 1, 0}) +                                         // value begins
+                               Bytes({0, 0, 1, 0}) +                                         // key begins
                                "key" +                                                       // prefix
-                               Bytes({2, 0, 0, 0, 6, 0, 0, 0, 0x02, 1, 0, 0, 0, 0, 0, 0}) +  // n, entries, base
-                               Bytes({3, 0, 0, 0, 1 | 4, 1, 1, 0});  // prefix length, flags, uniform kind, S
+                               Bytes({2, 0, 0, 0, 1, 0, 0, 0, 0x02, 1, 0, 0, 0, 0, 0, 0}) +  // n, values, base
+                               Bytes({3, 0, 0, 0, 3, 0, 0, 0}) +                             // keys, prefix length
+                               Bytes({1 | 4, 1, 1, 0});                                      // flags, uniform kind, S
   EXPECT_EQ(builder.Finish(false), expected);
+
 }
 
 TEST(BlockTest, MixedKindsWithoutTagsInAContinuationAreTheseBytes) {
   BlockBuilder builder(false);
   builder.Add({"k", PackTrailer(SequenceNumber(0x30000), ValueKind::kMerge)}, "xy", 0);
   builder.Add({"k", PackTrailer(SequenceNumber(0x1), ValueKind::kDelete)}, "", 0);
-  const std::string expected = Bytes({0, 'x', 'y'}) + Bytes({0}) +  // entries: the key is all prefix
-                               Bytes({0xff, 0xff, 2, 0, 0, 0}) +    // sequences, S = 3
-                               Bytes({3, 0}) +                      // kinds
-                               Bytes({0, 0, 3, 0}) +                // offsets
-                               "k" +                                // prefix
-                               Bytes({2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}) +
-                               Bytes({1, 0, 0, 0, 2, 0, 3, 0});
+  const std::string expected = std::string("xy") +                // values; the keys are all prefix
+                               Bytes({0xff, 0xff, 2, 0, 0, 0}) +  // sequences, S = 3
+                               Bytes({3, 0}) +                    // kinds
+                               Bytes({0, 0, 2, 0}) +              // value begins
+                               "k" +                              // prefix
+                               Bytes({2, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}) +
+                               Bytes({0, 0, 0, 0, 1, 0, 0, 0, 2 | 16, 0, 3, 0});
   EXPECT_EQ(builder.Finish(true), expected);
+
   EXPECT_TRUE(BlockView(builder.Finish(true)).continuation());
 }
 
-TEST(BlockTest, OffsetsAreFourBytesWideOnlyPast64KiBOfEntries) {
-  for (const size_t value_size : {size_t{65532}, size_t{65533}}) {  // the entries: 0, value; 1, 'b', with prefix "a"
+TEST(BlockTest, ValueBeginsAreFourBytesWideOnlyPast64KiBOfValues) {
+  for (const size_t value_size : {size_t{65535}, size_t{65536}}) {
     BlockBuilder builder(false);
     builder.Add({"a", PackTrailer(SequenceNumber(1), ValueKind::kPut)}, std::string(value_size, 'v'), 0);
     builder.Add({"ab", PackTrailer(SequenceNumber(1), ValueKind::kPut)}, "", 0);
-    const bool wide = value_size == 65533;
-    const size_t entries = 1 + value_size + 2;
-    ASSERT_EQ(entries > 65535, wide);
+    const bool wide = value_size == 65536;
     const std::string block(builder.Finish(false));
-    EXPECT_EQ(block.size(), entries + 2 * (wide ? 4 : 2) + 1 + kBlockHeaderBytes);
+    EXPECT_EQ(block.size(), value_size + 1 + 2 * (wide ? 4 : 2) + 2 * 2 + 1 + kBlockHeaderBytes);
     EXPECT_EQ(block[block.size() - 4], wide ? 4 | 8 : 4);
     EXPECT_TRUE(IsValid(block));
     const PaddedBytes padded(block);
     EXPECT_EQ(BlockView(padded.view()).value(0).size(), value_size);
     EXPECT_EQ(BlockView(padded.view()).key_suffix(1), "b");
+  }
+}
+
+TEST(BlockTest, KeyBeginsAreFourBytesWideOnlyPast64KiBOfKeys) {
+  for (const size_t key_size : {size_t{65534}, size_t{65535}}) {
+    BlockBuilder builder(false);
+    builder.Add({std::string(key_size, 'a'), PackTrailer(SequenceNumber(1), ValueKind::kPut)}, "v", 0);
+    builder.Add({"b", PackTrailer(SequenceNumber(1), ValueKind::kPut)}, "w", 0);
+    const bool wide = key_size == 65535;
+    const std::string block(builder.Finish(false));
+    EXPECT_EQ(block.size(), 2 + key_size + 1 + 2 * 2 + 2 * (wide ? 4 : 2) + kBlockHeaderBytes);
+    EXPECT_EQ(block[block.size() - 4], wide ? 4 | 32 : 4);
+    EXPECT_TRUE(IsValid(block));
+    const PaddedBytes padded(block);
+    EXPECT_EQ(BlockView(padded.view()).key_suffix(0).size(), key_size);
+    EXPECT_EQ(BlockView(padded.view()).value(1), "w");
   }
 }
 

@@ -33,52 +33,50 @@ TEST(TableGoldenTest, DataBlocksAreStable) {
   const std::string contents = GoldenTable();
   std::string os;
   for (int i = 0; i < 250; ++i) os += "6f";
-  EXPECT_EQ(HexOf(contents, 0, 308),
-            // entries: suffix length, suffix, value
-            "03"
-            "706c65"
-            "726564"  // (ap)ple: red
-            "03"
-            "706c65"  // (ap)ple, deleted
-            "05"
-            "7269636f74" +
-                os +            // (ap)ricot
+  EXPECT_EQ(HexOf(contents, 0, 315),
+            "726564" +                   // values: red, nothing,
+                os +                     // many o
+                "706c65"                 // keys: (ap)ple,
+                "706c65"                 // (ap)ple,
+                "7269636f74"             // (ap)ricot
                 "020001"        // sequences less 7
                 "010001"        // kinds
                 "8a8a36"        // tags
-                "000007000b00"  // offsets
+                "000003000300"  // value begins
+                "000003000600"  // key begins
                 "6170"          // prefix: ap
                 "03000000"
-                "0b010000"          // 3 entries, of 267 bytes
+                "fd000000"          // 3 entries, 253 bytes of values
                 "0700000000000000"  // base sequence
+                "0b000000"          // 11 bytes of keys
                 "02000000"          // prefix length
                 "01"
                 "00"
                 "01"
                 "00"  // flags: tags; kinds differ; sequences of 1 byte
                 "00"
-                "a5eb3dfe");  // trailer: not compressed, checksum
-  EXPECT_EQ(HexOf(contents, 313, 40),
-            "00"
-            "79656c6c6f77"  // (banana): yellow
+                "18b189fc");  // trailer: not compressed, checksum
+  EXPECT_EQ(HexOf(contents, 320, 43),
+            "79656c6c6f77"  // value: yellow; the key is all prefix
             "13"            // tag
-            "0000"          // offset
+            "0000"          // value begin
             "62616e616e61"  // prefix: banana
             "01000000"
-            "07000000"          // 1 entry, of 7 bytes
+            "06000000"          // 1 entry, 6 bytes of values
             "2c01000000000000"  // base sequence: 300
+            "00000000"          // no bytes of keys
             "06000000"          // prefix length
-            "05"
+            "15"
             "01"
             "00"
-            "00"  // flags: tags, uniform kind; put; no sequences
+            "00"  // flags: tags, uniform kind, keys of one length; put; no sequences
             "00"
-            "c96b762a");  // trailer
+            "ec1ea01e");  // trailer
 }
 
 TEST(TableGoldenTest, LeafPagesAndRootAreStable) {
   const std::string contents = GoldenTable();
-  EXPECT_EQ(HexOf(contents, 358, 144),
+  EXPECT_EQ(HexOf(contents, 368, 144),
             "02000000"
             "00"
             "01"
@@ -94,8 +92,8 @@ TEST(TableGoldenTest, LeafPagesAndRootAreStable) {
                 Zeros(16) +  // no entries before
                 "0000000000000000"
                 "000000616e616e61"  // fences: (b), (b)anana
-                "39010000"
-                "66010000"  // block ends: 313, 358
+                "40010000"
+                "70010000"  // block ends: 320, 368
                 "00000000"
                 "00000000"  // tail ends
                 "0100"
@@ -109,15 +107,15 @@ TEST(TableGoldenTest, LeafPagesAndRootAreStable) {
                 "20010282201c8011"
                 "00ab010000000000"  // lanes
                 "00"
-                "e315263d");  // trailer
-  EXPECT_EQ(HexOf(contents, 507, 128),
+                "6ca839d3");  // trailer
+  EXPECT_EQ(HexOf(contents, 517, 128),
             "01000000"
             "01"
             "00"
             "00"
             "00"  // 1 leaf page; root; no lanes
-            "6601000000000000"
-            "0400000000000000"  // base offset: 358; entries
+            "7001000000000000"
+            "0400000000000000"  // base offset: 368; entries
             "06000000"
             "00000000"  // lengths of prefix and tails
             "80000000"
@@ -133,11 +131,11 @@ TEST(TableGoldenTest, LeafPagesAndRootAreStable) {
                 "62616e616e61" +
                 Zeros(38) +  // prefix: banana; padding
                 "00"
-                "e8fb5c01");  // trailer
+                "a9d1e061");  // trailer
 }
 
 TEST(TableGoldenTest, GuardIsStable) {
-  EXPECT_EQ(HexOf(GoldenTable(), 640, 128),
+  EXPECT_EQ(HexOf(GoldenTable(), 650, 128),
             "01"
             "03"
             "000000000000"  // Bloom, 3 probes
@@ -153,7 +151,7 @@ TEST(TableGoldenTest, GuardIsStable) {
                 "0008000081000000"
                 "0000000000800000"  //
                 "00"
-                "77518c01");  // trailer
+                "d65c5dd3");  // trailer
 }
 
 // clang-format on
@@ -162,9 +160,9 @@ TEST(TableGoldenTest, PropertiesAndFooterCloseTheFile) {
   const std::string contents = GoldenTable();
   const std::shared_ptr<TableReader> reader = MustOpenTable(contents, nullptr);
   const Footer& footer = reader->footer();
-  EXPECT_EQ(footer.root, (BlockHandle{507, 128}));
-  EXPECT_EQ(footer.guard, (BlockHandle{640, 128}));
-  EXPECT_EQ(footer.properties.offset, 773u);
+  EXPECT_EQ(footer.root, (BlockHandle{517, 128}));
+  EXPECT_EQ(footer.guard, (BlockHandle{650, 128}));
+  EXPECT_EQ(footer.properties.offset, 783u);
   EXPECT_EQ(footer.properties.offset + footer.properties.size + kUnitTrailerBytes + kFooterBytes, contents.size());
   EXPECT_EQ(contents.substr(footer.properties.offset, footer.properties.size), reader->properties().Encode());
   EXPECT_EQ(contents.substr(contents.size() - kFooterBytes), footer.Encode());
