@@ -34,7 +34,7 @@ void Background::Schedule() {
 void Background::ScheduleFlush(const FamilyRef& family) {
   family->flush_running = true;
   ++state_->jobs;
-  executor_->Schedule(Executor::Priority::kFlush, [this, family]() mutable { RunFlush(std::move(family)); });
+  executor_->Schedule(Executor::Priority::kFlush, [this, family = family]() mutable { RunFlush(std::move(family)); });
 }
 
 PickerInput Background::MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const {
@@ -54,7 +54,7 @@ bool Background::ScheduleCompaction(const FamilyRef& family) {
   const RunNumber run = Adopt(family.get(), plan);
   ++state_->jobs;
   ++state_->compaction_jobs;
-  executor_->Schedule(Executor::Priority::kCompaction, [this, family, plan = std::move(plan), run]() mutable {
+  executor_->Schedule(Executor::Priority::kCompaction, [this, family = family, plan = std::move(plan), run]() mutable {
     RunCompactionJob(std::move(family), std::move(plan), run);
   });
   return true;

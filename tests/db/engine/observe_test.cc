@@ -214,6 +214,9 @@ TEST_F(StatisticsTest, FlushesCompactionsAndBlockReadsAreCounted) {
 
 TEST_F(StatisticsTest, FiltersRuleOutAlmostAllAbsentKeysAtAboutTheExpectedRate) {
   database.options.family.filter_policy = {.lane_bits_per_key = 4, .guard_bits_per_key = 3};
+  // So large that rounding up to whole words of filter counts for little.
+  database.options.family.block_bytes = 8192;
+  database.tuning.table_bytes = size_t{64} << 10;
   ASSERT_OK(database.Reopen());
   Fill(0, 4000);
   ASSERT_OK(db()->CompactRange());
@@ -286,6 +289,7 @@ class ListenerTest : public EngineTest {
 TEST_F(ListenerTest, FlushesAndCompactionsAreToldWithWhatTheyDid) {
   Fill(0, 10);
   ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->WaitForBackgroundWork());
   ASSERT_EQ(recorder->flushes.size(), 1u);
   EXPECT_EQ(recorder->flush_begins, 1u);
   const FlushEvent flush = recorder->flushes.front();
