@@ -4,8 +4,23 @@
 
 #include "absl/strings/str_format.h"
 #include "tests/model/option_sets.h"
+#include "util/strings.h"
 
 namespace sepal::model {
+
+namespace {
+
+// The first entry in which two lists differ.
+std::string Difference(const Entries& found, const Entries& expected) {
+  size_t i = 0;
+  while (i < found.size() && i < expected.size() && found[i] == expected[i]) ++i;
+  const auto show = [](const Entries& entries, size_t at) {
+    return at < entries.size() ? Printable(entries[at].first) + " -> " + Printable(entries[at].second) : "the end";
+  };
+  return absl::StrFormat("at %u found %s, expected %s; ", i, show(found, i), show(expected, i));
+}
+
+}  // namespace
 
 History::History(uint64_t seed, Threads threads) : seed_(seed), random_(seed), database_(threads, seed) {
   database_.options.family.comparator = RandomComparator(&random_);
@@ -227,7 +242,8 @@ uint64_t History::FindSurvivors(uint64_t lowest, uint64_t highest) {
   for (const auto& [family, contents] : all) {
     counts +=
         absl::StrFormat("%s: %u entries, model has %u at the lowest and %u at the highest; ", family, contents.size(),
-                        model_.Contents(family, lowest).size(), model_.Contents(family, highest).size());
+                        model_.Contents(family, lowest).size(), model_.Contents(family, highest).size()) +
+        Difference(contents, model_.Contents(family, highest));
   }
   ADD_FAILURE() << "what is there is no prefix of the history between batch " << lowest << " and " << highest << "\n"
                 << counts << "\n"

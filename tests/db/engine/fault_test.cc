@@ -123,13 +123,17 @@ TEST_F(FaultTest, EveryFlippedBitOfATableIsFoundAndNeverBecomesAWrongValue) {
     ASSERT_OK(database.memory.FlipBit(table, offset, static_cast<int>(offset % 8)));
     const absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
     ASSERT_OK(reader.status());
-    EXPECT_EQ((*reader)->VerifyChecksums().code(), absl::StatusCode::kDataLoss) << "offset " << offset;
+    // A flipped bit of the format version looks like a newer format.
+    const auto is_found = [](const absl::Status& status) {
+      return absl::IsDataLoss(status) || absl::IsFailedPrecondition(status);
+    };
+    EXPECT_TRUE(is_found((*reader)->VerifyChecksums())) << "offset " << offset;
     for (uint64_t i = 0; i < 60; ++i) {
       const absl::StatusOr<std::string> value = (*reader)->Get(NumberedKey(i));
       if (value.ok()) {
         EXPECT_TRUE(value->starts_with(std::to_string(i) + ":")) << "offset " << offset;
       } else {
-        EXPECT_EQ(value.status().code(), absl::StatusCode::kDataLoss) << value.status() << " offset " << offset;
+        EXPECT_TRUE(is_found(value.status())) << value.status() << " offset " << offset;
       }
     }
     ASSERT_OK(database.memory.FlipBit(table, offset, static_cast<int>(offset % 8)));
@@ -226,8 +230,15 @@ class FailEveryCallTest : public ::testing::TestWithParam<int> {
  protected:
   static constexpr int kParts = 8;
 
+  static uint64_t CallsWithoutFault() {
+    TestDatabase database(Threads::kSimulated);
+    database.tuning.memtable_bytes = size_t{4} << 10;
+    Script().Run(&database);
+    return database.files.CallCount();
+  }
+
   void FailEachCall(Fault fault, bool sticky) {
-    uint64_t calls = 1;
+    uint64_t calls = CallsWithoutFault();
     for (uint64_t k = 1 + static_cast<uint64_t>(GetParam()); k <= calls; k += kParts) {
       TestDatabase database(Threads::kSimulated, k);
       database.tuning.memtable_bytes = size_t{4} << 10;
