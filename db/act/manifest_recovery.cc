@@ -22,6 +22,7 @@ struct Examined {
   std::string path;
   std::optional<ManifestHeader> header;
   uint64_t header_checksum = 0;
+  bool foreign = false;  // begins as no manifest of ours does, nor one whose making was cut off
   bool sealed = false;
   uint64_t seal_end = 0;
   bool took_edits = false;                 // after the seal
@@ -156,6 +157,14 @@ absl::Status ReadRecords(FileWindow* window, Examined* m) {
   return absl::OkStatus();
 }
 
+// A first sector whose writing was cut off is empty, or zeros, or a part of what it should be.
+bool IsForeign(std::string_view head) {
+  std::string magic;
+  PutFixed64(&magic, kManifestMagic);
+  const std::string_view start = head.substr(0, magic.size());
+  return !std::string_view(magic).starts_with(start) && start.find_first_not_of('\0') != std::string_view::npos;
+}
+
 absl::StatusOr<Examined> Examine(Directory* directory, FileNumber number) {
   ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, ManifestFileName(number)));
   ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kManifestHeaderBytes));
@@ -174,6 +183,7 @@ absl::StatusOr<Examined> Examine(Directory* directory, FileNumber number) {
   }
   if (!absl::IsDataLoss(header.status())) return header.status();
   m.bad = header.status();
+  m.foreign = IsForeign(head);
   if (head.size() < kManifestHeaderBytes) return m;
   // Either the header's checksum is damaged or what it covers.
   RETURN_IF_ERROR(FindWitnesses(&window, kManifestHeaderBytes, ManifestHeaderChecksum(head), &m));
@@ -221,7 +231,7 @@ class ChainFinder {
 
   absl::StatusOr<const Examined*> NoDatabase() {
     for (const auto& [number, m] : manifests_) {
-      if (other_files_ || m.synced_bytes > 0 || floor_.number > FileNumber(0)) {
+      if (other_files_ || m.foreign || m.synced_bytes > 0 || floor_.number > FileNumber(0)) {
         if (!m.bad.ok()) return m.bad;
         return Damaged(m.path, m.length_bytes, "a manifest without its seal");
       }

@@ -11,6 +11,11 @@ namespace sepal {
 absl::StatusOr<std::shared_ptr<TableReader>> FamilyTableOpener::OpenTable(const TableMetadata& metadata) {
   const std::string name = TableFileName(metadata.number);
   absl::StatusOr<std::unique_ptr<ReadableFile>> file = parts_.directory->OpenForRead(name);
+  if (absl::IsNotFound(file.status()) && parts_.beside_a_writer) {
+    return absl::AbortedError(
+        absl::StrFormat("%s/%s: the writer has removed the table since this view was opened; open it again",
+                        parts_.directory->path(), name));
+  }
   if (absl::IsNotFound(file.status())) {
     return absl::DataLossError(
         absl::StrFormat("%s/%s: the table is missing; restore it from a backup", parts_.directory->path(), name));

@@ -22,6 +22,8 @@ class FamilyTableOpener final : public TableOpener {
     BlockCache* cache;
     MemoryBudget* budget;
     StatisticsImpl* statistics;
+    // A writer may be at work beside: a table that is gone is then `Aborted`, and no loss.
+    bool beside_a_writer = false;
   };
   FamilyTableOpener(Parts parts, KeyOrder order) : parts_(parts), order_(order) {}
 

@@ -34,7 +34,7 @@ void Background::Schedule() {
 void Background::ScheduleFlush(const FamilyRef& family) {
   family->flush_running = true;
   ++state_->jobs;
-  executor_->Schedule(Executor::Priority::kFlush, [this, family] { RunFlush(family); });
+  executor_->Schedule(Executor::Priority::kFlush, [this, family = family]() mutable { RunFlush(std::move(family)); });
 }
 
 PickerInput Background::MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const {
@@ -54,8 +54,9 @@ bool Background::ScheduleCompaction(const FamilyRef& family) {
   const RunNumber run = Adopt(family.get(), plan);
   ++state_->jobs;
   ++state_->compaction_jobs;
-  executor_->Schedule(Executor::Priority::kCompaction,
-                      [this, family, plan = std::move(plan), run]() mutable { RunCompactionJob(family, plan, run); });
+  executor_->Schedule(Executor::Priority::kCompaction, [this, family = family, plan = std::move(plan), run]() mutable {
+    RunCompactionJob(std::move(family), std::move(plan), run);
+  });
   return true;
 }
 
@@ -79,7 +80,7 @@ std::vector<SequenceNumber> Background::Snapshots() const {
 
 // --- flush ---
 
-void Background::RunFlush(const FamilyRef& family) {
+void Background::RunFlush(FamilyRef family) {
   FlushEvent event{.column_family = family->name};
   state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
@@ -102,7 +103,7 @@ void Background::RunFlush(const FamilyRef& family) {
     MutexLock lock(&state_->mutex);
     family->flush_running = false;
   }
-  EndJob(*family, event.status, "flush");
+  EndJob(std::move(family), event.status, "flush");
 }
 
 absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
@@ -173,13 +174,14 @@ void Background::RemoveOldLogs(FileNumber minimum) {
 
 // --- compaction ---
 
-void Background::RunCompactionJob(const FamilyRef& family, const PlanRef& plan, RunNumber run) {
+void Background::RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run) {
   const absl::Status status = CarryOut(family, plan, run);
+  plan.reset();
   {
     MutexLock lock(&state_->mutex);
     --state_->compaction_jobs;
   }
-  EndJob(*family, status, "compaction");
+  EndJob(std::move(family), status, "compaction");
 }
 
 absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run) {
@@ -227,7 +229,7 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
       for (const TableRef& table : input.tables) result.outputs.push_back(table->metadata());
     }
   } else {
-    FamilyTableOpener opener({core.directory.get(), &core.cache, &core.budget, &core.statistics}, family->order);
+    FamilyTableOpener opener = core.Opener(family->order);
     ASSIGN_OR_RETURN(result, RunCompaction({.context = catalog_->OutputContext(*family),
                                             .plan = plan,
                                             .opener = &opener,
@@ -277,7 +279,7 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
       ++state_->jobs;
     }
     const absl::Status status = CarryOut(family, plan, run);
-    EndJob(*family, status, "compaction");
+    EndJob(family, status, "compaction");
     RETURN_IF_ERROR(status);
   }
 }
@@ -310,9 +312,10 @@ absl::Status Background::RetryWhileDiskFull(uint64_t bytes_needed, const std::fu
   }
 }
 
-void Background::EndJob(const Family& family, const absl::Status& status, std::string_view what) {
-  const bool void_work = absl::IsCancelled(status) || family.dropped.load(std::memory_order_acquire);
+void Background::EndJob(FamilyRef family, const absl::Status& status, std::string_view what) {
+  const bool void_work = absl::IsCancelled(status) || family->dropped.load(std::memory_order_acquire);
   if (!status.ok() && !void_work) state_->Stop(status, what);
+  family.reset();
   CleanUp();
   MutexLock lock(&state_->mutex);
   --state_->jobs;

@@ -46,9 +46,9 @@ class Background {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   std::vector<SequenceNumber> Snapshots() const;
 
-  void RunFlush(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void RunFlush(FamilyRef family) ABSL_LOCKS_EXCLUDED(state_->mutex);
   absl::Status Flush(const FamilyRef& family, FlushEvent* event) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  void RunCompactionJob(const FamilyRef& family, const PlanRef& plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Carries out an adopted plan, whole.
   absl::Status CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
   absl::Status Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, CompactionEvent* event)
@@ -62,8 +62,8 @@ class Background {
   absl::Status CheckSpace(uint64_t bytes_needed) const;
   // Frees what became free, and tells listeners of a change of the throttle.
   void CleanUp() ABSL_LOCKS_EXCLUDED(state_->mutex);
-  void EndJob(const Family& family, const absl::Status& status, std::string_view what)
-      ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // The last step of a job: from then on the database may be gone, so nothing of it is held any more.
+  void EndJob(FamilyRef family, const absl::Status& status, std::string_view what) ABSL_LOCKS_EXCLUDED(state_->mutex);
   void RemoveOldLogs(FileNumber minimum) ABSL_LOCKS_EXCLUDED(state_->mutex);
   bool NothingDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
 

@@ -56,6 +56,7 @@ absl::Status CommitPipeline::Write(std::string_view batch, bool sync) {
     MutexLock lock(&commit_mutex_);
     if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
       return state_->Error();
+    if (closed_) return Closed();
     RETURN_IF_ERROR(CheckBatch(batch));
     const uint32_t count = BatchCount(batch);
     if (count == 0) return absl::OkStatus();
@@ -154,9 +155,19 @@ absl::Status CommitPipeline::Switch(Target* target) {
   return absl::OkStatus();
 }
 
+void CommitPipeline::Close() {
+  MutexLock lock(&commit_mutex_);
+  closed_ = true;
+}
+
+absl::Status CommitPipeline::Closed() const {
+  return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", state_->core->path));
+}
+
 absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) {
   MutexLock lock(&commit_mutex_);
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
+  if (closed_) return Closed();
   const auto it = targets_.find(family->id.value());
   if (it == targets_.end() || it->second.active->empty()) return absl::OkStatus();
   return Switch(&it->second);

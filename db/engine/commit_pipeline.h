@@ -41,10 +41,14 @@ class CommitPipeline {
   // Makes the log durable through `position`.
   absl::Status SyncThrough(LogPosition position);
 
+  // Lets the write under way finish, and refuses all that come after it.
+  void Close() ABSL_LOCKS_EXCLUDED(commit_mutex_);
+
   // Moves what the family's active memtable holds to its immutables. A no-op while it is empty.
   absl::Status SwitchMemtable(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
  private:
+  absl::Status Closed() const;
   absl::Status CheckBatch(std::string_view batch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   void Insert(std::string_view batch, SequenceNumber first) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // A family and its active memtable, which only this pipeline replaces.
@@ -67,6 +71,7 @@ class CommitPipeline {
   // Of batches since the memtables were last measured.
   size_t unchecked_bytes_ ABSL_GUARDED_BY(commit_mutex_) = 0;
   SequenceNumber last_ ABSL_GUARDED_BY(commit_mutex_);
+  bool closed_ ABSL_GUARDED_BY(commit_mutex_) = false;
 };
 
 }  // namespace sepal

@@ -22,6 +22,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
     : world(w),
       tuning(t),
       latency_histograms(options.latency_histograms),
+      read_only(options.read_only),
       directory(std::move(dir)),
       separate_log_directory(std::move(log_dir)),
       path(directory->path()),

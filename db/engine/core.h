@@ -62,9 +62,14 @@ class Core : public std::enable_shared_from_this<Core> {
   // Hands the cached bytes that `pin` holds to the caller's value.
   void PinValue(std::string_view bytes, CachePin pin, PinnedValue* value);
 
+  FamilyTableOpener Opener(KeyOrder order) {
+    return {{directory.get(), &cache, &budget, &statistics, read_only}, order};
+  }
+
   const World world;
   const Tuning tuning;
   const bool latency_histograms;
+  const bool read_only;
   const std::unique_ptr<Directory> directory;
   // Null: the logs lie in `directory`.
   const std::unique_ptr<Directory> separate_log_directory;

@@ -19,7 +19,8 @@ absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const T
     Opening opening(options, tuning, directory);
     absl::StatusOr<Parts> parts = opening.Run();
     if (parts.ok()) return std::make_unique<Engine>(std::move(parts).value());
-    const bool overtaken = options.read_only && (absl::IsDataLoss(parts.status()) || absl::IsNotFound(parts.status()));
+    const bool overtaken = options.read_only && (absl::IsDataLoss(parts.status()) || absl::IsNotFound(parts.status()) ||
+                                                 absl::IsAborted(parts.status()));
     if (!overtaken || tries == kReadOnlyTries) return parts.status();
   }
 }

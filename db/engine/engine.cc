@@ -46,6 +46,10 @@ Engine::~Engine() {
 absl::Status Engine::CheckOpen() const {
   if (!core_->closed.load(std::memory_order_acquire)) [[likely]]
     return absl::OkStatus();
+  return Closed();
+}
+
+absl::Status Engine::Closed() const {
   return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", core_->path));
 }
 
@@ -167,6 +171,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
     return absl::InvalidArgumentError("a column family needs a name and a comparator");
   }
   MutexLock admin_lock(&admin_mutex_);
+  if (close_begun_) return Closed();
   if (FindColumnFamily(name).ok()) {
     return absl::AlreadyExistsError(absl::StrFormat("column family \"%s\" exists", name));
   }
@@ -196,6 +201,7 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
     return absl::InvalidArgumentError("the default column family cannot be dropped");
   }
   MutexLock admin_lock(&admin_mutex_);
+  if (close_begun_) return Closed();
   if (family->dropped.exchange(true)) {
     return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", family->name));
   }
@@ -231,28 +237,42 @@ std::vector<std::string> Engine::ColumnFamilyNames() {
 
 // --- the end ---
 
+// No lock is held while jobs and syncs are waited for.
 absl::Status Engine::Close() {
-  MutexLock admin_lock(&admin_mutex_);
-  if (close_done_) return close_status_;
-  close_done_ = true;
-  if (!read_only_) {
-    background_->Close();
-    close_status_ = state_->Error();
-    absl::StatusOr<LogEnd> end = log_->Close();
-    KeepFirst(&close_status_, end.status());
-    if (close_status_.ok()) {
-      VersionEdit edit;
-      edit.closed_log = ClosedLog{.number = end->number, .length_bytes = end->length_bytes};
-      KeepFirst(&close_status_, catalog_->Apply(std::move(edit), nullptr, nullptr));
+  {
+    MutexLock admin_lock(&admin_mutex_);
+    if (close_begun_) {
+      while (!close_done_) close_ended_.Wait(&admin_mutex_);
+      return close_status_;
     }
-    KeepFirst(&close_status_, catalog_->Close());
-    core_->deleter->Run();
-    core_->deleter->Stop();
-    core_->info_log.Write("closed: %s", close_status_.ToString());
+    close_begun_ = true;
   }
+  const absl::Status status = read_only_ ? absl::OkStatus() : CloseParts();
   core_->closed.store(true, std::memory_order_release);
   lock_.reset();
-  return close_status_;
+  MutexLock admin_lock(&admin_mutex_);
+  close_status_ = status;
+  close_done_ = true;
+  close_ended_.NotifyAll();
+  return status;
+}
+
+absl::Status Engine::CloseParts() {
+  pipeline_->Close();
+  background_->Close();
+  absl::Status status = state_->Error();
+  absl::StatusOr<LogEnd> end = log_->Close();
+  KeepFirst(&status, end.status());
+  if (status.ok()) {
+    VersionEdit edit;
+    edit.closed_log = ClosedLog{.number = end->number, .length_bytes = end->length_bytes};
+    KeepFirst(&status, catalog_->Apply(std::move(edit), nullptr, nullptr));
+  }
+  KeepFirst(&status, catalog_->Close());
+  core_->deleter->Run();
+  core_->deleter->Stop();
+  core_->info_log.Write("closed: %s", status.ToString());
+  return status;
 }
 
 }  // namespace sepal

@@ -90,6 +90,8 @@ class Engine final : public DB {
   absl::StatusOr<Family*> Resolve(const ColumnFamily* family) const;
   absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily* family) const;
   absl::Status CheckOpen() const;
+  absl::Status Closed() const;
+  absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
   absl::Status CheckWritable() const;
   absl::Status CheckSnapshot(const ReadOptions& options) const;
   absl::Status WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
@@ -114,9 +116,11 @@ class Engine final : public DB {
   Family* default_family_ = nullptr;
   const bool read_only_;
 
-  // One creation or drop of a family, or closing, at a time.
+  // One creation or drop of a family at a time, and none once closing has begun.
   Mutex admin_mutex_;
+  bool close_begun_ ABSL_GUARDED_BY(admin_mutex_) = false;
   bool close_done_ ABSL_GUARDED_BY(admin_mutex_) = false;
+  CondVar close_ended_;
   absl::Status close_status_ ABSL_GUARDED_BY(admin_mutex_);
 };
 

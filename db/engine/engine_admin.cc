@@ -120,7 +120,7 @@ absl::Status Engine::GetApproximateSizes(const ColumnFamily* handle, std::span<c
     MutexLock lock(&state_->mutex);
     view = family->current();
   }
-  FamilyTableOpener opener({core_->directory.get(), &core_->cache, &core_->budget, &core_->statistics}, family->order);
+  FamilyTableOpener opener = core_->Opener(family->order);
   for (size_t i = 0; i < ranges.size(); ++i) {
     const auto& [begin, end] = ranges[i];
     uint64_t& size = sizes_bytes[i];
@@ -180,8 +180,7 @@ absl::Status Engine::VerifyChecksums() {
     for (const FamilyRef& family : state_->Families()) views.emplace_back(family, family->current());
   }
   for (const auto& [family, view] : views) {
-    FamilyTableOpener opener({core_->directory.get(), &core_->cache, &core_->budget, &core_->statistics},
-                             family->order);
+    FamilyTableOpener opener = core_->Opener(family->order);
     for (const TableRef& table : view->version->Tables()) {
       ASSIGN_OR_RETURN(const TableReader* reader, table->OpenReader(&opener));
       RETURN_IF_ERROR(reader->Verify());

@@ -38,6 +38,12 @@ struct IteratorOwner {
   std::shared_ptr<const ReadView> view;
 };
 
+// What a value pinned in a memtable keeps alive; the view goes first.
+struct HeldView {
+  std::shared_ptr<Core> core;
+  std::shared_ptr<const ReadView> view;
+};
+
 }  // namespace
 
 absl::Status Engine::CheckSnapshot(const ReadOptions& options) const {
@@ -60,10 +66,9 @@ absl::Status Engine::GetInView(const Family& family, const ReadView& view, std::
   if (result.value.size() <= core_->tuning.copy_value_bytes) {
     value->Copy(result.value);
   } else if (result.in_memtable) {
-    auto* held = new std::shared_ptr<const ReadView>(view.shared_from_this());
+    auto* held = new HeldView{core_, view.shared_from_this()};
     value->Pin(
-        result.value, [](void* owner, void*) { delete static_cast<std::shared_ptr<const ReadView>*>(owner); }, held,
-        nullptr);
+        result.value, [](void* owner, void*) { delete static_cast<HeldView*>(owner); }, held, nullptr);
   } else {
     core_->PinValue(result.value, std::move(result.pin), value);
   }

@@ -393,6 +393,7 @@ LogOptions Opening::MakeLogOptions() const {
   LogOptions options;
   options.database_id = identity_.database_id;
   options.random_seed = world_.random_seed;
+  options.allocation_step_bytes = tuning_.log_allocation_bytes;
   options.clock = world_.clock;
   Core* const core = parts_.core.get();
   EngineState* const state = parts_.state.get();

@@ -43,7 +43,7 @@ absl::Status LookInTable(const Candidate& candidate, const Family& family, const
       *done = true;
       return absl::OkStatus();
     }
-    FamilyTableOpener opener({core->directory.get(), &core->cache, &core->budget, &core->statistics}, family.order);
+    FamilyTableOpener opener = core->Opener(family.order);
     ASSIGN_OR_RETURN(reader, candidate.file->OpenReader(&opener));
   }
   LevelFilterStatistics filters;

@@ -13,7 +13,7 @@ namespace {
 class RunTables final : public ConcatenationSources {
  public:
   RunTables(Core* core, const Run* run, KeyOrder order, bool fill_cache)
-      : opener_({core->directory.get(), &core->cache, &core->budget, &core->statistics}, order),
+      : opener_(core->Opener(order)),
         run_(run),
         order_(order),
         kind_(fill_cache ? TableReader::ReadKind::kUser : TableReader::ReadKind::kUserNoFill) {}

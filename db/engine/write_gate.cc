@@ -18,7 +18,10 @@ bool WriteGate::Update() {
   state_->mutex.AssertHeld();
   const Core& core = *state_->core;
   ThrottleInput input;
-  input.memtable_bytes = state_->MemtableBytes();
+  // Memtables that no flush is taking away are no reason to wait: the next write switches them.
+  const bool flushing = std::any_of(state_->families.begin(), state_->families.end(),
+                                    [](const auto& entry) { return !entry.second->immutables.empty(); });
+  input.memtable_bytes = flushing ? state_->MemtableBytes() : 0;
   input.unreclaimable_memory_bytes = core.budget.unreclaimable();
   ThrottleLimits limits;
   for (const auto& [id, family] : state_->families) {
@@ -42,7 +45,18 @@ absl::Status WriteGate::WaitWhileStopped(bool no_slowdown) {
       return absl::ResourceExhaustedError(absl::StrFormat(
           "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
     }
-    state_->changed.Wait(&state_->mutex);
+    if (state_->jobs > 0) {
+      state_->changed.Wait(&state_->mutex);
+      continue;
+    }
+    // Nothing is under way that would tell of a change.
+    Update();
+    if (decided_.stopped()) {
+      return absl::ResourceExhaustedError(absl::StrFormat(
+          "writes are %s, and nothing runs that would free memory: let go of iterators and pinned values, or raise "
+          "memory_limit",
+          decided_.reason));
+    }
   }
   RETURN_IF_ERROR(state_->error);
   if (state_->closing) return absl::FailedPreconditionError("the database is closed");

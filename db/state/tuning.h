@@ -24,6 +24,8 @@ struct Tuning {
   int compaction_threads = 1;
   // Live log bytes above which the family with the oldest one is flushed.
   uint64_t log_limit_bytes = uint64_t{128} << 20;
+  // Space for a log is reserved in steps of this size.
+  uint64_t log_allocation_bytes = uint64_t{4} << 20;
   // The manifest is rolled when it is larger than this and four times its live content.
   uint64_t manifest_limit_bytes = uint64_t{4} << 20;
   uint64_t info_log_bytes = uint64_t{4} << 20;

@@ -1,0 +1,273 @@
+// File calls that fail: what is acknowledged stays, nothing wrong is returned, and nothing hangs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::HasSubstr;
+
+using FaultTest = EngineTest;
+
+TEST_F(FaultTest, AfterAFailedLogSyncTheDatabaseIsReadOnlyUntilReopened) {
+  ASSERT_OK(db()->Put("durable", "1", {.sync = true}));
+  database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kSync, .name_contains = ".log"});
+  EXPECT_FALSE(db()->Put("unknown", "2", {.sync = true}).ok());
+  EXPECT_FALSE(db()->Put("refused", "3").ok());
+  EXPECT_FALSE(db()->Flush().ok());
+  EXPECT_FALSE(db()->Sync().ok());
+  EXPECT_FALSE(db()->WaitForBackgroundWork().ok());
+  EXPECT_EQ(Value(db(), "durable"), "1");
+  EXPECT_EQ(Value(db(), "refused"), "NOT_FOUND");
+  EXPECT_THAT(db()->GetProperty("sepal.background-error").value(), HasSubstr(".log"));
+  EXPECT_FALSE(db()->Close().ok());
+  database.files.Clear();
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kAnySubset, 3));
+  EXPECT_EQ(Value(db(), "durable"), "1");
+  EXPECT_EQ(Value(db(), "refused"), "NOT_FOUND");
+  ASSERT_OK(db()->Put("again", "4", {.sync = true}));
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Value(db(), "again"), "4");
+}
+
+TEST_F(FaultTest, AfterAFailedLogWriteTheDatabaseIsReadOnlyUntilReopened) {
+  ASSERT_OK(db()->Put("kept", "1"));
+  database.files.SetDecider([](const FileCall& call) {
+    const bool write = call.op == FileOp::kAppend || call.op == FileOp::kWriteAt;
+    return write && call.name.ends_with(".log") ? Fault::kIoError : Fault::kNone;
+  });
+  EXPECT_FALSE(db()->Put("failed", "2").ok());
+  database.files.Clear();
+  EXPECT_FALSE(db()->Put("refused", "3").ok());
+  EXPECT_EQ(Value(db(), "kept"), "1");
+  EXPECT_EQ(Value(db(), "failed"), "NOT_FOUND");
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
+  EXPECT_EQ(Value(db(), "kept"), "1");
+  EXPECT_EQ(Value(db(), "refused"), "NOT_FOUND");
+}
+
+TEST_F(FaultTest, AfterAFailedManifestWriteOrSyncTheDatabaseIsReadOnlyUntilReopened) {
+  for (const FileOp op : {FileOp::kAppend, FileOp::kSync}) {
+    ASSERT_OK(db()->Put("k", std::string(ToString(op))));
+    database.files.Inject({.fault = Fault::kIoError, .op = op, .name_contains = "MANIFEST"});
+    EXPECT_FALSE(db()->Flush().ok());
+    EXPECT_FALSE(db()->Put("refused", "v").ok());
+    EXPECT_EQ(Value(db(), "k"), ToString(op));
+    EXPECT_EQ(Value(db(), "refused"), "NOT_FOUND");
+    database.files.Clear();
+    ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
+    EXPECT_EQ(Value(db(), "k"), ToString(op));
+    EXPECT_EQ(Value(db(), "refused"), "NOT_FOUND");
+    ASSERT_OK(db()->CheckConsistency());
+  }
+}
+
+TEST_F(FaultTest, AFailedReadIsAnErrorNeverAMissingKey) {
+  Fill(0, 1000);
+  ASSERT_OK(database.Reopen());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kRead, .name_contains = ".sst", .sticky = true});
+  uint64_t failed = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const absl::StatusOr<std::string> value = db()->Get(NumberedKey(i));
+    EXPECT_FALSE(absl::IsNotFound(value.status()));
+    failed += value.ok() ? 0 : 1;
+  }
+  EXPECT_GT(failed, 0u);
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+  }
+  EXPECT_FALSE(it->status().ok());
+  for (it->SeekToLast(); it->Valid(); it->Prev()) {
+  }
+  EXPECT_FALSE(it->status().ok());
+  EXPECT_FALSE(db()->VerifyChecksums().ok());
+  database.files.Clear();
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1000u);
+  ASSERT_OK(db()->VerifyChecksums());
+}
+
+TEST_F(FaultTest, AFailedReadInACompactionDropsNothing) {
+  for (uint64_t skip = 0; skip < 40; ++skip) {
+    Fill(0, 100, 20 + skip);
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(database.Reopen());
+    database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kRead, .name_contains = ".sst", .skip = skip});
+    const absl::Status compacted = db()->CompactRange();
+    const bool failed = database.files.FaultCount() > 0;
+    database.files.Clear();
+    ASSERT_TRUE(compacted.ok() || failed) << compacted;
+    ASSERT_EQ(ReadAll(db()->NewIterator().get()).size(), 100u) << "read " << skip;
+    database.db.reset();
+    ASSERT_OK(database.Open());
+    ASSERT_EQ(ReadAll(db()->NewIterator().get()).size(), 100u) << "read " << skip;
+    EXPECT_EQ(Value(db(), NumberedKey(7)).size(), 20 + skip);
+  }
+}
+
+TEST_F(FaultTest, EveryFlippedBitOfATableIsFoundAndNeverBecomesAWrongValue) {
+  Fill(0, 60);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  std::string table;
+  for (const std::string& name : FilesIn(&database.memory, "/db")) {
+    if (name.ends_with(".sst")) table = "/db/" + name;
+  }
+  const uint64_t size = database.memory.ReadFileContents(table).value().size();
+  for (uint64_t offset = 0; offset < size; offset += 37) {
+    ASSERT_OK(database.memory.FlipBit(table, offset, static_cast<int>(offset % 8)));
+    const absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
+    ASSERT_OK(reader.status());
+    // A flipped bit of the format version looks like a newer format.
+    const auto is_found = [](const absl::Status& status) {
+      return absl::IsDataLoss(status) || absl::IsFailedPrecondition(status);
+    };
+    EXPECT_TRUE(is_found((*reader)->VerifyChecksums())) << "offset " << offset;
+    for (uint64_t i = 0; i < 60; ++i) {
+      const absl::StatusOr<std::string> value = (*reader)->Get(NumberedKey(i));
+      if (value.ok()) {
+        EXPECT_TRUE(value->starts_with(std::to_string(i) + ":")) << "offset " << offset;
+      } else {
+        EXPECT_TRUE(is_found(value.status())) << value.status() << " offset " << offset;
+      }
+    }
+    ASSERT_OK(database.memory.FlipBit(table, offset, static_cast<int>(offset % 8)));
+  }
+}
+
+// A script of about a hundred operations, of every kind that touches files. Each write's outcome is noted.
+class Script {
+ public:
+  struct Write {
+    std::string key, value;
+    bool acknowledged, synced;
+  };
+
+  // Runs until its end, whatever fails.
+  void Run(TestDatabase* database) {
+    if (!database->Open().ok()) return;
+    DB* const db = database->db.get();
+    std::shared_ptr<ColumnFamily> family;
+    if (auto made = db->CreateColumnFamily("f", database->options.family); made.ok()) family = *made;
+    for (int i = 0; i < 60; ++i) {
+      Put(db, i % 7 == 3);
+      if (i % 16 == 15 && db->Flush().ok()) AllDurable();
+      if (i == 40 && db->CompactRange().ok()) AllDurable();
+      if (i % 10 == 9) CheckReads(db);
+      if (i == 30 && family != nullptr) {
+        db->Put(family.get(), "k", "v").IgnoreError();
+        db->Flush(family.get()).IgnoreError();
+      }
+      if (i == 50 && family != nullptr) db->DropColumnFamily(family.get()).IgnoreError();
+    }
+    if (db->Sync().ok()) AllDurable();
+    db->WaitForBackgroundWork().IgnoreError();
+    const bool closed = db->Close().ok();
+    database->db.reset();
+    if (closed) AllDurable();
+  }
+
+  // What survived is a prefix of the writes, whole up to the last that was synced (or, without a loss of power, the
+  // last that was acknowledged).
+  void Verify(DB* db, bool power_lost) const {
+    ASSERT_OK(db->CheckConsistency());
+    const std::unique_ptr<Iterator> it = db->NewIterator();
+    const Entries found = ReadAll(it.get());
+    ASSERT_OK(it->status());
+    size_t must = 0;
+    for (size_t i = 0; i < writes_.size(); ++i) {
+      if (power_lost ? writes_[i].synced : writes_[i].acknowledged) must = i + 1;
+    }
+    std::map<std::string, std::string> expected;
+    bool matches = false;
+    for (size_t i = 0; i <= writes_.size() && !matches; ++i) {
+      if (i > 0) expected[writes_[i - 1].key] = writes_[i - 1].value;
+      matches = i >= must && Entries(expected.begin(), expected.end()) == found;
+    }
+    EXPECT_TRUE(matches) << "of " << writes_.size() << " writes, " << must << " must be there; found " << found.size()
+                         << " entries";
+  }
+
+ private:
+  void Put(DB* db, bool sync) {
+    const size_t number = writes_.size();
+    Write write{.key = NumberedKey(number % 25),
+                .value = std::to_string(number) + std::string(number % 3 == 0 ? 300 : 20, 'v'),
+                .acknowledged = false,
+                .synced = false};
+    write.acknowledged = db->Put(write.key, write.value, {.sync = sync}).ok();
+    const bool durable = write.acknowledged && sync;
+    writes_.push_back(std::move(write));
+    if (durable) AllDurable();
+  }
+  void AllDurable() {
+    for (Write& write : writes_) write.synced = write.synced || write.acknowledged;
+  }
+  // Reads may fail; they may not be wrong.
+  void CheckReads(DB* db) const {
+    std::map<std::string, std::string> newest;
+    for (const Write& write : writes_) {
+      if (write.acknowledged) newest[write.key] = write.value;
+    }
+    for (const auto& [key, value] : newest) {
+      const absl::StatusOr<std::string> read = db->Get(key);
+      EXPECT_FALSE(absl::IsNotFound(read.status())) << key;
+      if (read.ok() && writes_.back().acknowledged) {
+        EXPECT_EQ(*read, value);
+      }
+    }
+  }
+
+  std::vector<Write> writes_;
+};
+
+class FailEveryCallTest : public ::testing::TestWithParam<int> {
+ protected:
+  static constexpr int kParts = 8;
+
+  static uint64_t CallsWithoutFault() {
+    TestDatabase database(Threads::kSimulated);
+    database.tuning.memtable_bytes = size_t{4} << 10;
+    Script().Run(&database);
+    return database.files.CallCount();
+  }
+
+  void FailEachCall(Fault fault, bool sticky) {
+    uint64_t calls = CallsWithoutFault();
+    for (uint64_t k = 1 + static_cast<uint64_t>(GetParam()); k <= calls; k += kParts) {
+      TestDatabase database(Threads::kSimulated, k);
+      database.tuning.memtable_bytes = size_t{4} << 10;
+      Script script;
+      database.files.SetDecider(
+          [&](const FileCall& call) { return call.number == k || (sticky && call.number > k) ? fault : Fault::kNone; });
+      script.Run(&database);
+      calls = std::max(calls, database.files.CallCount());
+      database.files.Clear();
+      const bool power_lost = k % 2 == 0;
+      const absl::Status opened =
+          database.CrashAndReopen(power_lost ? CrashMode::kAnySubset : CrashMode::kKillProcess, k);
+      ASSERT_TRUE(opened.ok()) << "call " << k << ": " << opened;
+      script.Verify(database.db.get(), power_lost);
+      ASSERT_FALSE(HasFailure()) << "call " << k << " of " << calls;
+    }
+    EXPECT_GT(calls, 300u);
+  }
+};
+
+TEST_P(FailEveryCallTest, AnErrorInAnyCallLosesNothingAcknowledged) { FailEachCall(Fault::kIoError, false); }
+TEST_P(FailEveryCallTest, ErrorsFromAnyCallOnLoseNothingAcknowledged) { FailEachCall(Fault::kIoError, true); }
+TEST_P(FailEveryCallTest, AShortWriteInAnyCallLosesNothingAcknowledged) { FailEachCall(Fault::kShortWrite, false); }
+TEST_P(FailEveryCallTest, AnErrorAfterTheEffectOfAnyCallLosesNothingAcknowledged) {
+  FailEachCall(Fault::kFailAfter, false);
+}
+TEST_P(FailEveryCallTest, AFullDiskInAnyCallLosesNothingAcknowledged) { FailEachCall(Fault::kNoSpace, false); }
+
+INSTANTIATE_TEST_SUITE_P(AllCalls, FailEveryCallTest, ::testing::Range(0, 8));
+
+}  // namespace
+}  // namespace sepal

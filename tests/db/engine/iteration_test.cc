@@ -1,0 +1,228 @@
+// Iterators, snapshots, and what lives longer than its database.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using IterationTest = EngineTest;
+
+std::string At(Iterator* iterator) {
+  return iterator->Valid() ? std::string(iterator->key()) : iterator->status().ok() ? "end" : "error";
+}
+
+TEST_F(IterationTest, ANewIteratorIsNotValidUntilItIsMoved) {
+  ASSERT_OK(db()->Put("a", "1"));
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  EXPECT_FALSE(it->Valid());
+  EXPECT_OK(it->status());
+}
+
+TEST_F(IterationTest, SeekAndSeekForPrevFindTheNeighbours) {
+  for (const char* key : {"b", "d", "f"}) ASSERT_OK(db()->Put(key, key));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->Delete("d"));
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  const auto seek = [&](std::string_view target) {
+    it->Seek(target);
+    return At(it.get());
+  };
+  const auto seek_for_prev = [&](std::string_view target) {
+    it->SeekForPrev(target);
+    return At(it.get());
+  };
+  EXPECT_EQ(seek(""), "b");
+  EXPECT_EQ(seek("b"), "b");
+  EXPECT_EQ(seek("c"), "f");
+  EXPECT_EQ(seek("d"), "f");
+  EXPECT_EQ(seek("g"), "end");
+  EXPECT_EQ(seek_for_prev("a"), "end");
+  EXPECT_EQ(seek_for_prev("b"), "b");
+  EXPECT_EQ(seek_for_prev("e"), "b");
+  EXPECT_EQ(seek_for_prev("f"), "f");
+  EXPECT_EQ(seek_for_prev("z"), "f");
+}
+
+TEST_F(IterationTest, BoundsHoldForEveryMove) {
+  for (const char* key : {"a", "b", "c", "d", "e"}) ASSERT_OK(db()->Put(key, key));
+  const std::unique_ptr<Iterator> it = db()->NewIterator({.lower_bound = "b", .upper_bound = "d"});
+  it->SeekToFirst();
+  EXPECT_EQ(At(it.get()), "b");
+  it->Prev();
+  EXPECT_EQ(At(it.get()), "end");
+  it->SeekToLast();
+  EXPECT_EQ(At(it.get()), "c");
+  it->Next();
+  EXPECT_EQ(At(it.get()), "end");
+  it->Seek("a");
+  EXPECT_EQ(At(it.get()), "b");
+  it->Seek("d");
+  EXPECT_EQ(At(it.get()), "end");
+  it->SeekForPrev("z");
+  EXPECT_EQ(At(it.get()), "c");
+  it->SeekForPrev("a");
+  EXPECT_EQ(At(it.get()), "end");
+}
+
+TEST_F(IterationTest, BoundsAreCopied) {
+  for (const char* key : {"a", "b", "c"}) ASSERT_OK(db()->Put(key, key));
+  std::string bound = "b";
+  const std::unique_ptr<Iterator> it = db()->NewIterator({.lower_bound = bound});
+  bound = "z";
+  it->SeekToFirst();
+  EXPECT_EQ(At(it.get()), "b");
+}
+
+TEST_F(IterationTest, EmptyAndInvertedRangesHaveNoEntries) {
+  ASSERT_OK(db()->Put("b", "1"));
+  for (const auto& [lower, upper] : {std::pair("b", "b"), std::pair("c", "a")}) {
+    const std::unique_ptr<Iterator> it = db()->NewIterator({.lower_bound = lower, .upper_bound = upper});
+    EXPECT_THAT(ReadAll(it.get()), IsEmpty());
+    it->SeekToLast();
+    EXPECT_EQ(At(it.get()), "end");
+  }
+}
+
+TEST_F(IterationTest, TurningRoundStaysAtNeighbouringEntries) {
+  Fill(0, 500);
+  ASSERT_OK(db()->Flush());
+  for (uint64_t i = 0; i < 500; i += 2) ASSERT_OK(db()->Delete(NumberedKey(i)));
+  Fill(100, 103);
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  it->Seek(NumberedKey(99));
+  const std::pair<bool, int> moves[] = {{true, 100},  {true, 101}, {true, 102}, {true, 103}, {false, 102},
+                                        {false, 101}, {true, 102}, {true, 103}, {true, 105}, {false, 103}};
+  for (const auto& [forward, expected] : moves) {
+    forward ? it->Next() : it->Prev();
+    EXPECT_EQ(At(it.get()), NumberedKey(static_cast<uint64_t>(expected)));
+  }
+}
+
+TEST_F(IterationTest, AnIteratorSeesTheMomentItWasMadeAt) {
+  Fill(0, 300);
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  const Entries before = ReadAll(db()->NewIterator().get());
+  for (uint64_t i = 0; i < 300; ++i)
+    ASSERT_OK(i % 3 == 0 ? db()->Delete(NumberedKey(i)) : db()->Put(NumberedKey(i), "n"));
+  Fill(300, 900);
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(ReadAll(it.get()), before);
+}
+
+TEST_F(IterationTest, ASnapshotKeepsItsVersionsThroughFlushesAndCompactions) {
+  ASSERT_OK(db()->Put("a", "old"));
+  ASSERT_OK(db()->Put("gone", "there"));
+  const std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
+  const ReadOptions then{.snapshot = snapshot.get()};
+  ASSERT_OK(db()->Put("a", "new"));
+  ASSERT_OK(db()->Delete("gone"));
+  ASSERT_OK(db()->Put("later", "x"));
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(Value(db(), "a", then), "old");
+    EXPECT_EQ(Value(db(), "gone", then), "there");
+    EXPECT_EQ(Value(db(), "later", then), "NOT_FOUND");
+    EXPECT_THAT(ReadAll(db()->NewIterator(then).get()), ElementsAre(std::pair("a", "old"), std::pair("gone", "there")));
+    EXPECT_EQ(Value(db(), "a"), "new");
+    ASSERT_OK(round == 0 ? db()->Flush() : db()->CompactRange());
+  }
+}
+
+TEST_F(IterationTest, ReleasedSnapshotsLetCompactionDropWhatOnlyTheySaw) {
+  std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_OK(db()->Put("k", std::string(500, static_cast<char>('a' + i % 26))));
+    if (i % 10 == 0) snapshot = db()->GetSnapshot();
+  }
+  snapshot.reset();
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(NumberProperty(db(), "sepal.num-entries"), 1u);
+}
+
+TEST_F(IterationTest, ASnapshotOfAnotherDatabaseIsRefused) {
+  auto other = Engine::Open(database.options, database.tuning, "/other");
+  ASSERT_OK(other.status());
+  const std::shared_ptr<const Snapshot> foreign = (*other)->GetSnapshot();
+  EXPECT_EQ(db()->Get("k", {.snapshot = foreign.get()}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(db()->NewIterator({.snapshot = foreign.get()})->status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+class OutlivingTest : public EngineTest {
+ protected:
+  // In the memtable, in the block cache, and too large for it.
+  void WriteEverywhere() {
+    ASSERT_OK(db()->Put("table", std::string(200, 't')));
+    ASSERT_OK(db()->Put("huge", std::string(300 << 10, 'h')));
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->Put("memtable", std::string(200, 'm')));
+  }
+};
+
+TEST_F(OutlivingTest, PinnedValuesOutliveFlushesCompactionsAndTheDatabase) {
+  WriteEverywhere();
+  PinnedValue memtable, table, huge;
+  ASSERT_OK(db()->Get("memtable", &memtable));
+  ASSERT_OK(db()->Get("table", &table));
+  ASSERT_OK(db()->Get("huge", &huge));
+  for (const char* key : {"memtable", "table", "huge"}) ASSERT_OK(db()->Put(key, "new"));
+  ASSERT_OK(db()->CompactRange());
+  Fill(0, 2000);
+  for (uint64_t i = 0; i < 2000; ++i) Value(db(), NumberedKey(i));
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  EXPECT_EQ(memtable.value(), std::string(200, 'm'));
+  EXPECT_EQ(table.value(), std::string(200, 't'));
+  EXPECT_EQ(huge.value(), std::string(300 << 10, 'h'));
+  PinnedValue moved = std::move(memtable);
+  EXPECT_EQ(moved.value(), std::string(200, 'm'));
+  EXPECT_EQ(memtable.value(), "");
+}
+
+TEST_F(OutlivingTest, AnIteratorOfAClosedDatabaseIsNotValidAndSaysWhy) {
+  WriteEverywhere();
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  it->SeekToFirst();
+  ASSERT_TRUE(it->Valid());
+  ASSERT_OK(db()->Close());
+  EXPECT_FALSE(it->Valid());
+  EXPECT_EQ(it->status().code(), absl::StatusCode::kFailedPrecondition);
+  it->SeekToLast();
+  EXPECT_FALSE(it->Valid());
+  database.db.reset();
+  it->Seek("table");
+  EXPECT_FALSE(it->Valid());
+  EXPECT_EQ(it->status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(OutlivingTest, SnapshotsAndHandlesMayOutliveTheDatabase) {
+  auto family = db()->CreateColumnFamily("f");
+  ASSERT_OK(family.status());
+  ASSERT_OK(db()->Put(family->get(), "k", "v"));
+  const std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
+  const uint64_t sequence = snapshot->sequence();
+  ASSERT_OK(db()->Close());
+  EXPECT_EQ(db()->Get("k", {.snapshot = snapshot.get()}).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(db()->Get(family->get(), "k").status().code(), absl::StatusCode::kFailedPrecondition);
+  database.db.reset();
+  EXPECT_EQ((*family)->name(), "f");
+  EXPECT_EQ(snapshot->sequence(), sequence);
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(db()->Get(family->get(), "k").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(OutlivingTest, AValueReadByAClosedDatabasesIteratorIsLeftToTheCallerUntilItMoves) {
+  WriteEverywhere();
+  std::unique_ptr<Iterator> it = db()->NewIterator();
+  it->Seek("table");
+  const std::string_view value = it->value();
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  EXPECT_EQ(value, std::string(200, 't'));
+}
+
+}  // namespace
+}  // namespace sepal

@@ -1,0 +1,303 @@
+// What opening, listing and destroying a database accept and refuse.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "db/format/file_names.h"
+#include "db/format/log_format.h"
+#include "db/format/manifest_format.h"
+#include "tests/db/engine/engine_fixture.h"
+#include "util/coding.h"
+#include "util/hash.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class OpenTest : public ::testing::Test {
+ protected:
+  DB* db() { return database.db.get(); }
+  // The only file whose name begins or ends so.
+  std::string FileNamed(std::string_view part) {
+    for (const std::string& name : FilesIn(&database.memory, database.path)) {
+      if (name.find(part) != std::string::npos) return database.path + "/" + name;
+    }
+    ADD_FAILURE() << "no file with " << part;
+    return {};
+  }
+  TestDatabase database;
+};
+
+#define EXPECT_ERROR(expression, expected_code, part)                      \
+  do {                                                                     \
+    const absl::Status status_ = (expression);                             \
+    EXPECT_EQ(status_.code(), absl::StatusCode::expected_code) << status_; \
+    EXPECT_THAT(status_.ToString(), HasSubstr(part));                      \
+  } while (false)
+
+TEST_F(OpenTest, AMissingDirectoryIsAnErrorAndNothingIsCreated) {
+  database.options.create_if_missing = false;
+  EXPECT_ERROR(database.Open(), kNotFound, "/db");
+  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(OpenTest, ADirectoryWithoutADatabaseIsAnErrorAndNothingIsCreated) {
+  ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "mine"));
+  database.options.create_if_missing = false;
+  EXPECT_ERROR(database.Open(), kNotFound, "create_if_missing");
+  EXPECT_THAT(FilesIn(&database.memory, "/db"), ElementsAre("notes.txt"));
+}
+
+TEST_F(OpenTest, CreatingBesideForeignFilesLeavesThemAlone) {
+  ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "mine"));
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "v"));
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(Value(db(), "k"), "v");
+  EXPECT_EQ(database.memory.ReadFileContents("/db/notes.txt").value(), "mine");
+}
+
+TEST_F(OpenTest, ErrorIfExistsRefusesAnExistingDatabaseAndLeavesItWhole) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "v"));
+  ASSERT_OK(db()->Close());
+  database.options.error_if_exists = true;
+  EXPECT_ERROR(database.Open(), kAlreadyExists, "/db");
+  database.options.error_if_exists = false;
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(Value(db(), "k"), "v");
+}
+
+TEST_F(OpenTest, ASecondWriterIsRefusedUntilTheFirstCloses) {
+  ASSERT_OK(database.Open());
+  EXPECT_ERROR(Engine::Open(database.options, database.tuning, database.path).status(), kUnavailable, "/db");
+  ASSERT_OK(db()->Put("k", "v"));
+  ASSERT_OK(db()->Close());
+  absl::StatusOr<std::unique_ptr<DB>> second = Engine::Open(database.options, database.tuning, database.path);
+  ASSERT_OK(second.status());
+  EXPECT_EQ(Value(second->get(), "k"), "v");
+}
+
+class ReverseComparator final : public Comparator {
+ public:
+  int Compare(std::string_view a, std::string_view b) const override { return b.compare(a); }
+  std::string_view Name() const override { return "test.reverse"; }
+  bool EqualMeansIdentical() const override { return identical; }
+  bool identical = true;
+};
+
+TEST_F(OpenTest, AnotherComparatorIsRefusedByName) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Close());
+  ReverseComparator reverse;
+  database.options.family.comparator = &reverse;
+  EXPECT_ERROR(database.Open(), kInvalidArgument, "test.reverse");
+}
+
+TEST_F(OpenTest, AComparatorThatChangedItsAnswerIsRefused) {
+  ReverseComparator reverse;
+  database.options.family.comparator = &reverse;
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("a", "1"));
+  ASSERT_OK(db()->Put("b", "2"));
+  ASSERT_OK(database.Reopen());
+  EXPECT_THAT(ReadAll(db()->NewIterator().get()), ElementsAre(std::pair("b", "2"), std::pair("a", "1")));
+  ASSERT_OK(db()->Close());
+  reverse.identical = false;
+  EXPECT_ERROR(database.Open(), kInvalidArgument, "EqualMeansIdentical");
+  reverse.identical = true;
+  ASSERT_OK(database.Open());
+  database.db.reset();
+}
+
+// Rewrites a little-endian version field and the checksum that covers it.
+void SetVersion(MemoryFileSystem* files, const std::string& path, size_t checksum_offset) {
+  std::string bytes = files->ReadFileContents(path).value();
+  EncodeFixed32(bytes.data() + 8, 99);
+  EncodeFixed64(bytes.data() + checksum_offset, Checksum64(std::string_view(bytes).substr(0, checksum_offset), 0));
+  ASSERT_OK(files->WriteFileContents(path, bytes));
+}
+
+TEST_F(OpenTest, ANewerManifestFormatIsRefused) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Close());
+  SetVersion(&database.memory, FileNamed("MANIFEST"), 32);
+  EXPECT_ERROR(database.Open(), kFailedPrecondition, "99");
+}
+
+TEST_F(OpenTest, ANewerLogFormatIsRefused) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "v"));
+  ASSERT_OK(db()->Close());
+  SetVersion(&database.memory, FileNamed(".log"), 504);
+  EXPECT_ERROR(database.Open(), kFailedPrecondition, "99");
+}
+
+TEST_F(OpenTest, ADamagedManifestIsDataLossAndNothingIsRemoved) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "v"));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  const std::vector<std::string> before = FilesIn(&database.memory, "/db");
+  const std::string manifest = FileNamed("MANIFEST");
+  ASSERT_OK(database.memory.FlipBit(manifest, 60, 3));
+  EXPECT_ERROR(database.Open(), kDataLoss, manifest);
+  for (const std::string& name : before) {
+    if (name.starts_with("LOG")) continue;
+    EXPECT_THAT(FilesIn(&database.memory, "/db"), Contains(name));
+  }
+  ASSERT_OK(database.memory.FlipBit(manifest, 60, 3));
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(Value(db(), "k"), "v");
+}
+
+TEST_F(OpenTest, AMissingTableIsDataLossThatNamesIt) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "v"));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->Close());
+  const std::string table = FileNamed(".sst");
+  auto directory = database.memory.OpenDirectory("/db", false);
+  ASSERT_OK((*directory)->Remove(table.substr(4)));
+  EXPECT_ERROR(database.Open(), kDataLoss, table.substr(4));
+}
+
+TEST_F(OpenTest, AForeignManifestIsDataLossNotANewDatabase) {
+  ASSERT_OK(database.memory.WriteFileContents("/db/MANIFEST-000007", "this is no manifest"));
+  const absl::Status opened = database.Open();
+  EXPECT_FALSE(opened.ok());
+  EXPECT_EQ(database.memory.ReadFileContents("/db/MANIFEST-000007").value(), "this is no manifest");
+}
+
+TEST_F(OpenTest, ReadOnlyWithoutADatabaseIsNotFoundAndCreatesNothing) {
+  EXPECT_ERROR(database.OpenReadOnly().status(), kNotFound, "/db");
+  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(OpenTest, AMemoryLimitBelowEightMegabytesIsRefused) {
+  database.options.memory_limit = (size_t{8} << 20) - 1;
+  EXPECT_ERROR(database.Open(), kInvalidArgument, "memory_limit");
+  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(OpenTest, BlockSizesAndFilterBitsOutOfRangeAreRefused) {
+  database.options.family.block_bytes = 255;
+  EXPECT_ERROR(database.Open(), kInvalidArgument, "block_bytes");
+  database.options.family.block_bytes = 4096;
+  database.options.family.filter_policy.lane_bits_per_key = 65;
+  EXPECT_ERROR(database.Open(), kInvalidArgument, "filter_policy");
+}
+
+TEST_F(OpenTest, ANamedFamilyThatDoesNotExistIsAnErrorUnlessItMayBeCreated) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Close());
+  database.options.create_if_missing = false;
+  database.options.column_families.push_back({.name = "extra", .options = {}});
+  EXPECT_ERROR(database.Open(), kNotFound, "extra");
+  database.options.create_if_missing = true;
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(db()->ColumnFamilyNames(), ElementsAre("default", "extra"));
+}
+
+TEST_F(OpenTest, DirectoriesWithoutPermissionAreRefusedByPath) {
+  char path[] = "/tmp/sepal_open_test.XXXXXX";
+  ASSERT_NE(::mkdtemp(path), nullptr);
+  std::filesystem::permissions(path, std::filesystem::perms::none);
+  Options options{.create_if_missing = true};
+  const absl::StatusOr<std::unique_ptr<DB>> opened = DB::Open(options, path);
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  const bool privileged = opened.ok();
+  if (!privileged) {
+    EXPECT_ERROR(opened.status(), kPermissionDenied, path);
+  }
+  std::filesystem::remove_all(path);
+  if (privileged) GTEST_SKIP() << "this user may open any directory";
+}
+
+TEST_F(OpenTest, ALogDirectoryHoldsTheLogsAndNothingElse) {
+  database.options.log_directory = "/logs";
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "v", {.sync = true}));
+  for (const std::string& name : FilesIn(&database.memory, "/logs")) EXPECT_THAT(name, HasSubstr(".log"));
+  EXPECT_THAT(FilesIn(&database.memory, "/logs"), Not(IsEmpty()));
+  for (const std::string& name : FilesIn(&database.memory, "/db")) EXPECT_THAT(name, Not(HasSubstr(".log")));
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Value(db(), "k"), "v");
+}
+
+TEST_F(OpenTest, ListColumnFamiliesNamesThoseOfAClosedDatabase) {
+  EXPECT_FALSE(DB::ListColumnFamilies(database.options, "/db").ok());
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->CreateColumnFamily("one").status());
+  auto two = db()->CreateColumnFamily("two");
+  ASSERT_OK(two.status());
+  ASSERT_OK(db()->DropColumnFamily(two->get()));
+  ASSERT_OK(db()->Close());
+  EXPECT_THAT(DB::ListColumnFamilies(database.options, "/db").value(), ElementsAre("default", "one"));
+}
+
+TEST_F(OpenTest, DestroyRemovesTheDatabaseAndNothingElse) {
+  ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "mine"));
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "v"));
+  ASSERT_OK(db()->Flush());
+  EXPECT_ERROR(DB::Destroy(database.options, "/db"), kUnavailable, "/db");
+  EXPECT_EQ(Value(db(), "k"), "v");
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  ASSERT_OK(DB::Destroy(database.options, "/db"));
+  EXPECT_THAT(FilesIn(&database.memory, "/db"), ElementsAre("notes.txt"));
+}
+
+TEST_F(OpenTest, DestroyRemovesADirectoryThatIsLeftEmpty) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  ASSERT_OK(DB::Destroy(database.options, "/db"));
+  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_OK(DB::Destroy(database.options, "/db"));
+}
+
+TEST_F(OpenTest, CloseMayBeRepeatedAndEveryCallAfterItIsRefused) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "v"));
+  ASSERT_OK(db()->Close());
+  EXPECT_OK(db()->Close());
+  EXPECT_ERROR(db()->Put("k", "w"), kFailedPrecondition, "closed");
+  EXPECT_ERROR(db()->Get("k").status(), kFailedPrecondition, "closed");
+  EXPECT_ERROR(db()->Flush(), kFailedPrecondition, "closed");
+  EXPECT_ERROR(db()->Sync(), kFailedPrecondition, "closed");
+  EXPECT_ERROR(db()->CompactRange(), kFailedPrecondition, "closed");
+  EXPECT_ERROR(db()->CreateColumnFamily("f").status(), kFailedPrecondition, "closed");
+  EXPECT_ERROR(db()->NewIterator()->status(), kFailedPrecondition, "closed");
+  EXPECT_ERROR(db()->CheckConsistency(), kFailedPrecondition, "closed");
+}
+
+TEST_F(OpenTest, TheInfoLogRotatesAndCanBeSilenced) {
+  ASSERT_OK(database.Open());
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_OK(db()->Put("k", std::to_string(i)));
+    ASSERT_OK(db()->Flush());
+  }
+  EXPECT_THAT(FilesIn(&database.memory, "/db"), Contains("LOG.old"));
+  EXPECT_LE(database.memory.ReadFileContents("/db/LOG").value().size(), 2 * database.tuning.info_log_bytes);
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  ASSERT_OK(DB::Destroy(database.options, "/db"));
+  database.options.info_log = false;
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "v"));
+  ASSERT_OK(database.Reopen());
+  EXPECT_THAT(FilesIn(&database.memory, "/db"), Not(Contains(HasSubstr("LOG"))));
+}
+
+}  // namespace
+}  // namespace sepal

@@ -1,0 +1,143 @@
+// Writers that are held back, and disks that fill up.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sepal/event_listener.h"
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ThrottleRecorder final : public EventListener {
+ public:
+  void OnThrottleChange(const ThrottleEvent& event) override { events.push_back(event); }
+  void OnError(std::string_view, const absl::Status& status) override { errors.push_back(status); }
+  std::vector<ThrottleEvent> events;
+  std::vector<absl::Status> errors;
+};
+
+class PressureTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    database.options.listeners = {recorder};
+    database.tuning.memtable_bytes = size_t{8} << 10;
+    database.tuning.memtable_limit_bytes = size_t{24} << 10;
+    EngineTest::SetUp();
+  }
+  const std::shared_ptr<ThrottleRecorder> recorder = std::make_shared<ThrottleRecorder>();
+};
+
+// Fills the disk: what is free is less than a table or a log needs.
+void FillDisk(MemoryFileSystem* memory) { memory->SetCapacity(memory->UsedBytes() + 600); }
+
+TEST_F(PressureTest, WritersThatOutrunFlushesWaitAndGoOn) {
+  for (uint64_t i = 0; i < 5000; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::string(100, 'v')));
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 5000u);
+  EXPECT_GT(db()->statistics()->Get(Ticker::kThrottledWrites), 0u);
+  ASSERT_FALSE(recorder->events.empty());
+  bool slowed = false;
+  for (const ThrottleEvent& event : recorder->events) {
+    slowed = slowed || (event.bytes_per_second != UINT64_MAX && !event.reason.empty());
+  }
+  EXPECT_TRUE(slowed);
+}
+
+TEST_F(PressureTest, NoSlowdownGivesUnavailableInsteadOfWaiting) {
+  // Nothing can be flushed, so that memtables fill up.
+  FillDisk(&database.memory);
+  absl::Status status;
+  uint64_t taken = 0;
+  for (; taken < 5000 && status.ok(); ++taken) {
+    status = db()->Put(NumberedKey(taken), std::string(100, 'v'), {.no_slowdown = true});
+    database.world->RunUntilIdle();
+  }
+  EXPECT_FALSE(status.ok());
+  EXPECT_TRUE(absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) << status;
+  database.memory.SetCapacity(UINT64_MAX);
+  ASSERT_OK(db()->Put("k", "v"));
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), taken);
+}
+
+TEST_F(PressureTest, AFullDiskRefusesWritesClearlyKeepsReadingAndLosesNothing) {
+  Fill(0, 500);
+  FillDisk(&database.memory);
+  absl::Status status;
+  uint64_t taken = 500;
+  for (; taken < 5000; ++taken) {
+    status = db()->Put(NumberedKey(taken), NumberedKey(taken));
+    if (!status.ok()) break;
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(status.ToString(), HasSubstr("/db"));
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), taken);
+  for (uint64_t i = 500; i < taken; ++i) EXPECT_EQ(Value(db(), NumberedKey(i)), NumberedKey(i));
+  EXPECT_EQ(Value(db(), NumberedKey(taken)), "NOT_FOUND");
+
+  // Space comes back; nobody has to do anything.
+  database.memory.SetCapacity(UINT64_MAX);
+  database.world->SleepMicros(100 * database.tuning.space_retry_micros);
+  ASSERT_OK(db()->Put(NumberedKey(taken), "resumed"));
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_OK(db()->CheckConsistency());
+  EXPECT_EQ(db()->GetProperty("sepal.background-error").value(), "OK");
+  ASSERT_OK(db()->Sync());
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), taken + 1);
+  EXPECT_EQ(Value(db(), NumberedKey(taken)), "resumed");
+}
+
+TEST_F(PressureTest, AFullDiskDuringCompactionIsWaitedOutToo) {
+  Fill(0, 1000);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  do {
+    Fill(0, 50);
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->WaitForBackgroundWork());
+  } while (NumberProperty(db(), "sepal.num-files-at-level0") == 0);
+  FillDisk(&database.memory);
+  bool compacted = false;
+  database.world->Spawn([&] {
+    EXPECT_OK(db()->CompactRange());
+    compacted = true;
+  });
+  database.world->SleepMicros(20 * database.tuning.space_retry_micros);
+  EXPECT_FALSE(compacted);
+  EXPECT_FALSE(recorder->errors.empty());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1000u);
+  database.memory.SetCapacity(UINT64_MAX);
+  database.world->RunUntilIdle();
+  EXPECT_TRUE(compacted);
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1000u);
+  ASSERT_OK(db()->CheckConsistency());
+}
+
+TEST_F(PressureTest, ClosingWhileTheDiskIsFullDoesNotHangAndKeepsWhatWasAcknowledged) {
+  Fill(0, 200);
+  FillDisk(&database.memory);
+  uint64_t taken = 200;
+  while (taken < 5000 && db()->Put(NumberedKey(taken), "v").ok()) ++taken;
+  db()->Close().IgnoreError();
+  database.db.reset();
+  database.memory.SetCapacity(UINT64_MAX);
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), taken);
+}
+
+TEST_F(PressureTest, OpeningOnAFullDiskFailsClearlyAndLosesNothing) {
+  Fill(0, 200);
+  database.memory.Crash(CrashMode::kKillProcess);
+  database.db.reset();
+  FillDisk(&database.memory);
+  const absl::Status refused = database.Open();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  database.memory.SetCapacity(UINT64_MAX);
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 200u);
+}
+
+}  // namespace
+}  // namespace sepal

@@ -1,0 +1,109 @@
+// Reading beside a writer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using ReadOnlyTest = EngineTest;
+
+TEST_F(ReadOnlyTest, AReaderBesideALiveWriterSeesTheMomentOfItsOpening) {
+  Fill(0, 1000);
+  ASSERT_OK(db()->Put("k", "before"));
+  absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
+  ASSERT_OK(reader.status());
+  ASSERT_OK(db()->Put("k", "after"));
+  ASSERT_OK(db()->Put("new", "v"));
+  EXPECT_EQ(Value(reader->get(), "k"), "before");
+  EXPECT_EQ(Value(reader->get(), "new"), "NOT_FOUND");
+  EXPECT_EQ(ReadAll((*reader)->NewIterator().get()).size(), 1001u);
+  ASSERT_OK((*reader)->Close());
+  absl::StatusOr<std::unique_ptr<DB>> again = database.OpenReadOnly();
+  ASSERT_OK(again.status());
+  EXPECT_EQ(Value(again->get(), "k"), "after");
+}
+
+TEST_F(ReadOnlyTest, AReaderSeesAllFamilies) {
+  auto family = db()->CreateColumnFamily("f");
+  ASSERT_OK(family.status());
+  ASSERT_OK(db()->Put(family->get(), "k", "v"));
+  absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
+  ASSERT_OK(reader.status());
+  EXPECT_THAT((*reader)->ColumnFamilyNames(), ElementsAre("default", "f"));
+  const auto found = (*reader)->FindColumnFamily("f");
+  ASSERT_OK(found.status());
+  EXPECT_EQ((*reader)->Get(found->get(), "k").value(), "v");
+}
+
+TEST_F(ReadOnlyTest, EveryChangeIsRefused) {
+  ASSERT_OK(db()->Put("k", "v"));
+  absl::StatusOr<std::unique_ptr<DB>> opened = database.OpenReadOnly();
+  ASSERT_OK(opened.status());
+  DB* const reader = opened->get();
+  WriteBatch batch;
+  batch.Put("a", "b");
+  for (const absl::Status& refused : {reader->Put("k", "w"), reader->Delete("k"), reader->SingleDelete("k"),
+                                      reader->Write(&batch), reader->Flush(), reader->Sync(), reader->CompactRange(),
+                                      reader->CreateColumnFamily("f").status(), reader->DropColumnFamily(nullptr)}) {
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+    EXPECT_THAT(refused.ToString(), HasSubstr("read-only"));
+  }
+  EXPECT_EQ(Value(reader, "k"), "v");
+}
+
+TEST_F(ReadOnlyTest, NothingIsWritten) {
+  Fill(0, 500);
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  const std::vector<std::string> before = FilesIn(&database.memory, "/db");
+  uint64_t changes = 0;
+  database.files.SetDecider([&](const FileCall& call) {
+    changes += IsMutation(call.op) ? 1 : 0;
+    return Fault::kNone;
+  });
+  {
+    absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
+    ASSERT_OK(reader.status());
+    EXPECT_EQ(ReadAll((*reader)->NewIterator().get()).size(), 500u);
+    EXPECT_OK((*reader)->CheckConsistency());
+    EXPECT_OK((*reader)->VerifyChecksums());
+    EXPECT_OK((*reader)->Close());
+  }
+  database.files.Clear();
+  EXPECT_EQ(changes, 0u);
+  EXPECT_EQ(FilesIn(&database.memory, "/db"), before);
+}
+
+TEST_F(ReadOnlyTest, AViewThatTheWriterOvertookIsAbortedNeverWrong) {
+  Fill(0, 1000);
+  ASSERT_OK(db()->CompactRange());
+  absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
+  ASSERT_OK(reader.status());
+  Fill(0, 1000, 60);
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  uint64_t aborted = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const absl::StatusOr<std::string> value = (*reader)->Get(NumberedKey(i));
+    if (value.ok()) {
+      EXPECT_EQ(value->size(), 40u);
+    } else {
+      EXPECT_EQ(value.status().code(), absl::StatusCode::kAborted) << value.status();
+      ++aborted;
+    }
+  }
+  EXPECT_GT(aborted, 0u);
+  const std::unique_ptr<Iterator> it = (*reader)->NewIterator();
+  const size_t seen = ReadAll(it.get()).size();
+  if (seen != 1000u) {
+    EXPECT_EQ(it->status().code(), absl::StatusCode::kAborted) << it->status();
+  }
+}
+
+}  // namespace
+}  // namespace sepal

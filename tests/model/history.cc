@@ -1,0 +1,262 @@
+#include "tests/model/history.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "tests/model/option_sets.h"
+#include "util/strings.h"
+
+namespace sepal::model {
+
+namespace {
+
+// The first entry in which two lists differ.
+std::string Difference(const Entries& found, const Entries& expected) {
+  size_t i = 0;
+  while (i < found.size() && i < expected.size() && found[i] == expected[i]) ++i;
+  const auto show = [](const Entries& entries, size_t at) {
+    return at < entries.size() ? Printable(entries[at].first) + " -> " + Printable(entries[at].second) : "the end";
+  };
+  return absl::StrFormat("at %u found %s, expected %s; ", i, show(found, i), show(expected, i));
+}
+
+}  // namespace
+
+History::History(uint64_t seed, Threads threads) : seed_(seed), random_(seed), database_(threads, seed) {
+  database_.options.family.comparator = RandomComparator(&random_);
+  RandomizeFamily(&random_, &database_.options.family);
+  database_.tuning = RandomTuning(&random_);
+  model_.CreateFamily("default", database_.options.family.comparator);
+}
+
+History::~History() {
+  database_.files.Clear();
+  database_.db.reset();
+  handles_.clear();
+}
+
+std::string History::Describe() const {
+  std::string text =
+      absl::StrFormat("SEPAL_MODEL_SEED=%u, %s", seed_, model::Describe(database_.options.family, database_.tuning));
+  for (const std::string& step : trail_) text += step + "; ";
+  return text;
+}
+
+void History::Run(int steps) {
+  Start();
+  for (int i = 0; i < steps && !::testing::Test::HasFailure(); ++i) Step();
+  if (::testing::Test::HasFailure()) return;
+  VerifyAll();
+  Succeeded(database_.db->Close(), "close");
+}
+
+void History::Step() {
+  struct Choice {
+    uint64_t weight;
+    std::string_view name;
+    void (History::*call)();
+  };
+  static constexpr Choice kChoices[] = {
+      {300, "write", &History::WriteOne},
+      {100, "batch", &History::WriteMany},
+      {150, "get", &History::GetOne},
+      {40, "multiget", &History::GetMany},
+      {30, "may exist", &History::AskKeyMayExist},
+      {25, "snapshot", &History::TakeSnapshot},
+      {60, "iterator", &History::MakeIterator},
+      {40, "let go", &History::LetGo},
+      {12, "flush", &History::Flush},
+      {15, "sync", &History::Sync},
+      {6, "compact", &History::Compact},
+      {10, "maintain", &History::Maintain},
+      {6, "create family", &History::CreateFamily},
+      {4, "drop family", &History::DropFamily},
+      {5, "reopen", &History::Reopen},
+      {8, "arm a crash", &History::ArmCrash},
+      {6, "crash", nullptr},
+  };
+  uint64_t total = 0;
+  for (const Choice& choice : kChoices) total += choice.weight;
+  uint64_t drawn = random_.Uniform(total);
+  const Choice* choice = kChoices;
+  while (drawn >= choice->weight) drawn -= (choice++)->weight;
+  trail_.push_back(std::string(choice->name));
+  if (trail_.size() > 12) trail_.erase(trail_.begin());
+  if (choice->call != nullptr) {
+    (this->*choice->call)();
+  } else {
+    constexpr CrashMode kModes[] = {CrashMode::kKillProcess, CrashMode::kLoseUnsynced, CrashMode::kAnySubset};
+    Crash(kModes[random_.Uniform(3)]);
+  }
+  for (HeldIterator& held : iterators_) {
+    if (random_.OneIn(2)) MoveIterator(&held);
+  }
+  while (crashed_ && !::testing::Test::HasFailure()) Recover();
+}
+
+void History::Start() {
+  // Asked in the middle of any file call, by any thread.
+  database_.files.SetDecider([this](const FileCall&) {
+    if (calls_until_crash_ > 0 && --calls_until_crash_ == 0) {
+      database_.memory.Crash(armed_mode_, armed_seed_);
+      crashed_ = true;
+      power_lost_ = power_lost_ || armed_mode_ != CrashMode::kKillProcess;
+    }
+    return Fault::kNone;
+  });
+  Succeeded(database_.Open(), "the first open");
+  handles_["default"] = nullptr;
+}
+
+bool History::Succeeded(const absl::Status& status, std::string_view what) {
+  if (status.ok()) return true;
+  if (!crashed_) ADD_FAILURE() << what << ": " << status << "\n" << Describe();
+  return false;
+}
+
+void History::Crash(CrashMode mode) {
+  calls_until_crash_ = 0;
+  database_.memory.Crash(mode, random_.Next());
+  crashed_ = true;
+  power_lost_ = power_lost_ || mode != CrashMode::kKillProcess;
+  trail_.back() += absl::StrFormat(" %d", static_cast<int>(mode));
+}
+
+void History::ArmCrash() {
+  if (calls_until_crash_ > 0) return;
+  constexpr CrashMode kModes[] = {CrashMode::kKillProcess, CrashMode::kLoseUnsynced, CrashMode::kAnySubset};
+  armed_mode_ = kModes[random_.Uniform(3)];
+  armed_seed_ = random_.Next();
+  calls_until_crash_ = 1 + random_.Uniform(random_.OneIn(2) ? 40 : 400);
+}
+
+void History::DropHandles() {
+  for (const HeldIterator& held : iterators_) {
+    if (database_.db == nullptr) {
+      EXPECT_EQ(held.iterator->status().code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_FALSE(held.iterator->Valid());
+    }
+  }
+  iterators_.clear();
+  snapshots_.clear();
+  // Values may be kept for longer.
+  for (const HeldPin& held : pins_) EXPECT_EQ(held.pin.value(), held.expected);
+  if (random_.OneIn(2)) pins_.clear();
+  handles_.clear();
+}
+
+void History::Reopen() {
+  const absl::Status closed = database_.db->Close();
+  if (random_.OneIn(2)) database_.db.reset();
+  if (!Succeeded(closed, "close")) return;
+  synced_ = acknowledged_;
+  database_.db.reset();
+  DropHandles();
+  RandomizeFamily(&random_, &database_.options.family);
+  const absl::Status opened = database_.Open();
+  if (!Succeeded(opened, "reopen")) return;
+  Settle();
+}
+
+void History::Recover() {
+  database_.db.reset();
+  DropHandles();
+  for (int tries = 0;; ++tries) {
+    // Not too often, so that it ends.
+    if (tries < 4 && random_.OneIn(3)) ArmCrash();
+    crashed_ = false;
+    const absl::Status opened = database_.Open();
+    if (opened.ok() && !crashed_) break;
+    if (!opened.ok() && !crashed_) {
+      ADD_FAILURE() << "recovery " << tries << ": " << opened << "\n" << Describe();
+      return;
+    }
+    database_.db.reset();
+  }
+  Settle();
+}
+
+// After an opening: which families and which batches are there?
+void History::Settle() {
+  const std::vector<std::string> names = database_.db->ColumnFamilyNames();
+  if (!unsure_family_.empty()) {
+    const bool exists = std::find(names.begin(), names.end(), unsure_family_) != names.end();
+    if (exists && !model_.HasFamily(unsure_family_)) {
+      model_.CreateFamily(unsure_family_, database_.options.family.comparator);
+    } else if (!exists) {
+      model_.DropFamily(unsure_family_);
+    }
+    unsure_family_.clear();
+  }
+  std::vector<std::string> sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, model_.FamilyNames()) << Describe();
+  for (const std::string& name : names) {
+    if (name == "default") {
+      handles_[name] = nullptr;
+      continue;
+    }
+    auto handle = database_.db->FindColumnFamily(name);
+    if (!Succeeded(handle.status(), "find family")) return;
+    handles_[name] = std::move(handle).value();
+  }
+  const uint64_t survivors = FindSurvivors(power_lost_ ? synced_ : acknowledged_, model_.latest());
+  if (::testing::Test::HasFailure() || crashed_) return;
+  model_.TruncateAfter(survivors);
+  acknowledged_ = synced_ = survivors;
+  power_lost_ = false;
+  Maintain();
+}
+
+absl::StatusOr<Entries> History::Dump(const std::string& family) {
+  const std::unique_ptr<Iterator> iterator = database_.db->NewIterator(handles_.at(family).get());
+  Entries forward = ReadAll(iterator.get());
+  if (!iterator->status().ok()) return iterator->status();
+  Entries backward;
+  for (iterator->SeekToLast(); iterator->Valid(); iterator->Prev()) {
+    backward.emplace_back(iterator->key(), iterator->value());
+  }
+  if (!iterator->status().ok()) return iterator->status();
+  std::reverse(backward.begin(), backward.end());
+  EXPECT_EQ(forward, backward) << "family " << family << "\n" << Describe();
+  return forward;
+}
+
+bool History::Matches(const std::string& family, uint64_t batch, const Entries& contents) const {
+  return model_.Contents(family, batch) == contents;
+}
+
+uint64_t History::FindSurvivors(uint64_t lowest, uint64_t highest) {
+  std::map<std::string, Entries> all;
+  for (const std::string& family : model_.FamilyNames()) {
+    absl::StatusOr<Entries> contents = Dump(family);
+    if (!Succeeded(contents.status(), "reading all")) return 0;
+    all[family] = std::move(contents).value();
+  }
+  for (uint64_t batch = highest + 1; batch-- > lowest;) {
+    const bool all_match = std::all_of(all.begin(), all.end(),
+                                       [&](const auto& entry) { return Matches(entry.first, batch, entry.second); });
+    if (all_match) return batch;
+  }
+  std::string counts;
+  for (const auto& [family, contents] : all) {
+    counts +=
+        absl::StrFormat("%s: %u entries, model has %u at the lowest and %u at the highest; ", family, contents.size(),
+                        model_.Contents(family, lowest).size(), model_.Contents(family, highest).size()) +
+        Difference(contents, model_.Contents(family, highest));
+  }
+  ADD_FAILURE() << "what is there is no prefix of the history between batch " << lowest << " and " << highest << "\n"
+                << counts << "\n"
+                << Describe();
+  return 0;
+}
+
+void History::VerifyAll() {
+  for (const std::string& family : model_.FamilyNames()) {
+    const absl::StatusOr<Entries> contents = Dump(family);
+    if (!Succeeded(contents.status(), "reading all")) return;
+    EXPECT_EQ(*contents, model_.Contents(family, model_.latest())) << "family " << family << "\n" << Describe();
+  }
+}
+
+}  // namespace sepal::model

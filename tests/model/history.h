@@ -1,0 +1,125 @@
+// A random history of every operation on a database, held against the model after each.
+//
+// Power may be lost, or the process killed, between operations or in the middle of any file call, opening included.
+// What must hold then: the database is the model as of some batch, not before the last one that was acknowledged as
+// durable (after a kill: not before the last one acknowledged).
+//
+// The outcome depends on the seed alone (with simulated threads). Failures are reported through GoogleTest.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/db/engine/engine_fixture.h"
+#include "tests/model/model.h"
+#include "util/random.h"
+
+namespace sepal::model {
+
+class History {
+ public:
+  History(uint64_t seed, Threads threads);
+  ~History();
+
+  void Run(int steps);
+  // Seed, options and the last steps, for whoever has to run it again.
+  std::string Describe() const;
+
+ private:
+  struct HeldSnapshot {
+    std::shared_ptr<const Snapshot> snapshot;
+    uint64_t batch;
+  };
+  struct HeldIterator {
+    std::unique_ptr<Iterator> iterator;
+    const Comparator* comparator;
+    Entries expected;
+    // Where it stands: an index into `expected`, or its size when it is not valid.
+    size_t place;
+    std::string family;
+  };
+  struct HeldPin {
+    PinnedValue pin;
+    std::string expected;
+  };
+  // What a read of one moment is made with.
+  struct Moment {
+    ReadOptions options;
+    uint64_t batch;
+  };
+
+  // history.cc: the course of things.
+  void Step();
+  void Start();
+  void Reopen();
+  void Crash(CrashMode mode);
+  void ArmCrash();
+  void Recover();
+  void Settle();
+  uint64_t FindSurvivors(uint64_t lowest, uint64_t highest);
+  bool Matches(const std::string& family, uint64_t batch, const Entries& contents) const;
+  absl::StatusOr<Entries> Dump(const std::string& family);
+  void DropHandles();
+  // Whether the operation went well; if not, it is a failure of the test unless a crash explains it.
+  bool Succeeded(const absl::Status& status, std::string_view what);
+  void VerifyAll();
+
+  // history_writes.cc: what changes the database.
+  Update RandomUpdate(const std::string& family);
+  std::string RandomKey();
+  std::string RandomValue();
+  std::string RandomFamily();
+  const ColumnFamily* Handle(const std::string& family);
+  void Write(const std::vector<Update>& batch, bool as_batch);
+  void WriteOne();
+  void WriteMany();
+  void CreateFamily();
+  void DropFamily();
+  void Flush();
+  void Sync();
+  void Compact();
+  void Maintain();
+
+  // history_reads.cc: what looks at it.
+  Moment RandomMoment();
+  void GetOne();
+  void GetMany();
+  void AskKeyMayExist();
+  void TakeSnapshot();
+  void MakeIterator();
+  void MoveIterator(HeldIterator* held);
+  void Check(const HeldIterator& held, std::string_view move);
+  void LetGo();
+
+  const uint64_t seed_;
+  Random random_;
+  Model model_;
+  std::map<std::string, std::shared_ptr<ColumnFamily>> handles_;
+  std::vector<HeldSnapshot> snapshots_;
+  std::vector<HeldIterator> iterators_;
+  std::vector<HeldPin> pins_;
+  // May outlive the database.
+  TestDatabase database_;
+
+  // The last batch that was acknowledged, and the last that was acknowledged as durable.
+  uint64_t acknowledged_ = 0;
+  uint64_t synced_ = 0;
+  // A crash that has happened, or will at a file call.
+  std::atomic<bool> crashed_{false};
+  std::atomic<bool> power_lost_{false};
+  std::atomic<uint64_t> calls_until_crash_{0};
+  CrashMode armed_mode_ = CrashMode::kKillProcess;
+  uint64_t armed_seed_ = 0;
+  // A creation or drop that a crash may have cut off.
+  std::string unsure_family_;
+  uint64_t values_ = 0;
+  std::vector<std::string> trail_;
+};
+
+}  // namespace sepal::model

@@ -1,0 +1,161 @@
+#include <algorithm>
+
+#include "tests/model/history.h"
+
+namespace sepal::model {
+
+History::Moment History::RandomMoment() {
+  Moment moment{.options = {}, .batch = model_.latest()};
+  moment.options.fill_cache = !random_.OneIn(5);
+  if (!snapshots_.empty() && random_.OneIn(3)) {
+    const HeldSnapshot& held = snapshots_[random_.Uniform(snapshots_.size())];
+    moment.options.snapshot = held.snapshot.get();
+    moment.batch = held.batch;
+  }
+  return moment;
+}
+
+void History::GetOne() {
+  const std::string family = RandomFamily();
+  const std::string key = RandomKey();
+  const Moment moment = RandomMoment();
+  const std::optional<std::string> expected = model_.Get(family, key, moment.batch);
+  HeldPin held{.pin = {}, .expected = expected.value_or("")};
+  absl::Status status;
+  if (random_.OneIn(2)) {
+    status = database_.db->Get(Handle(family), key, &held.pin, moment.options);
+  } else {
+    const absl::StatusOr<std::string> value = database_.db->Get(Handle(family), key, moment.options);
+    status = value.status();
+    if (value.ok()) held.pin.Copy(*value);
+  }
+  if (!status.ok() && !absl::IsNotFound(status)) {
+    Succeeded(status, "get");
+    return;
+  }
+  EXPECT_EQ(status.ok(), expected.has_value()) << "key " << key << " of " << family << "\n" << Describe();
+  EXPECT_EQ(held.pin.value(), held.expected) << "key " << key << " of " << family << "\n" << Describe();
+  if (status.ok() && pins_.size() < 20) pins_.push_back(std::move(held));
+}
+
+void History::GetMany() {
+  const std::string family = RandomFamily();
+  const Moment moment = RandomMoment();
+  std::vector<std::string> keys(random_.Uniform(12));
+  for (std::string& key : keys) key = RandomKey();
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  std::vector<PinnedValue> values(keys.size());
+  std::vector<absl::Status> statuses(keys.size());
+  database_.db->MultiGet(Handle(family), views, values, statuses, moment.options);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const std::optional<std::string> expected = model_.Get(family, keys[i], moment.batch);
+    if (!statuses[i].ok() && !absl::IsNotFound(statuses[i])) {
+      Succeeded(statuses[i], "multiget");
+      continue;
+    }
+    EXPECT_EQ(statuses[i].ok(), expected.has_value()) << "key " << keys[i] << "\n" << Describe();
+    EXPECT_EQ(values[i].value(), expected.value_or("")) << "key " << keys[i] << "\n" << Describe();
+  }
+}
+
+void History::AskKeyMayExist() {
+  const std::string family = RandomFamily();
+  const std::string key = RandomKey();
+  const Moment moment = RandomMoment();
+  const bool exists = model_.Get(family, key, moment.batch).has_value();
+  const bool may_exist = database_.db->KeyMayExist(Handle(family), key, moment.options);
+  EXPECT_TRUE(may_exist || !exists) << "key " << key << " of " << family << "\n" << Describe();
+}
+
+void History::TakeSnapshot() {
+  if (snapshots_.size() < 5) snapshots_.push_back({database_.db->GetSnapshot(), model_.latest()});
+}
+
+void History::MakeIterator() {
+  if (iterators_.size() >= 4) return;
+  HeldIterator held;
+  held.family = RandomFamily();
+  held.comparator = model_.comparator(held.family);
+  Moment moment = RandomMoment();
+  const auto less = [&](std::string_view a, std::string_view b) { return held.comparator->Compare(a, b) < 0; };
+  const std::string lower = RandomKey();
+  const std::string upper = RandomKey();
+  if (random_.OneIn(3)) moment.options.lower_bound = lower;
+  if (random_.OneIn(3)) moment.options.upper_bound = upper;
+  for (auto& entry : model_.Contents(held.family, moment.batch)) {
+    if (moment.options.lower_bound.has_value() && less(entry.first, lower)) continue;
+    if (moment.options.upper_bound.has_value() && !less(entry.first, upper)) continue;
+    held.expected.push_back(std::move(entry));
+  }
+  held.iterator = database_.db->NewIterator(Handle(held.family), moment.options);
+  held.place = held.expected.size();
+  EXPECT_FALSE(held.iterator->Valid());
+  iterators_.push_back(std::move(held));
+  for (int i = 0; i < 8; ++i) MoveIterator(&iterators_.back());
+}
+
+void History::MoveIterator(HeldIterator* held) {
+  if (::testing::Test::HasFailure() || crashed_) return;
+  const Entries& expected = held->expected;
+  const auto before = [&](const std::pair<std::string, std::string>& entry, const std::string& target) {
+    return held->comparator->Compare(entry.first, target) < 0;
+  };
+  const bool valid = held->place < expected.size();
+  const std::string target = RandomKey();
+  const uint64_t drawn = random_.Uniform(10);
+  std::string_view move;
+  if (valid && drawn < 4) {
+    move = "Next";
+    held->iterator->Next();
+    ++held->place;
+  } else if (valid && drawn < 7) {
+    move = "Prev";
+    held->iterator->Prev();
+    held->place = held->place == 0 ? expected.size() : held->place - 1;
+  } else if (drawn == 7) {
+    move = random_.OneIn(2) ? "SeekToFirst" : "SeekToLast";
+    const bool first = move == "SeekToFirst";
+    first ? held->iterator->SeekToFirst() : held->iterator->SeekToLast();
+    held->place = first || expected.empty() ? 0 : expected.size() - 1;
+  } else if (drawn % 2 == 0) {
+    move = "Seek";
+    held->iterator->Seek(target);
+    const auto it = std::lower_bound(expected.begin(), expected.end(), target, before);
+    held->place = static_cast<size_t>(it - expected.begin());
+  } else {
+    move = "SeekForPrev";
+    held->iterator->SeekForPrev(target);
+    auto it = std::lower_bound(expected.begin(), expected.end(), target, before);
+    if (it == expected.end() || held->comparator->Compare(it->first, target) != 0) {
+      it = it == expected.begin() ? expected.end() : std::prev(it);
+    }
+    held->place = static_cast<size_t>(it - expected.begin());
+  }
+  Check(*held, std::string(move) + " (target \"" + target + "\")");
+}
+
+void History::Check(const HeldIterator& held, std::string_view move) {
+  if (!held.iterator->status().ok()) {
+    Succeeded(held.iterator->status(), "iterator");
+    return;
+  }
+  const bool valid = held.place < held.expected.size();
+  EXPECT_EQ(held.iterator->Valid(), valid) << move << " in " << held.family << "\n" << Describe();
+  if (!valid || !held.iterator->Valid()) return;
+  EXPECT_EQ(held.iterator->key(), held.expected[held.place].first) << move << " in " << held.family << "\n"
+                                                                   << Describe();
+  EXPECT_EQ(held.iterator->value(), held.expected[held.place].second) << move << " in " << held.family << "\n"
+                                                                      << Describe();
+}
+
+void History::LetGo() {
+  const auto drop = [&](auto& held) {
+    if (!held.empty()) held.erase(held.begin() + static_cast<ptrdiff_t>(random_.Uniform(held.size())));
+  };
+  drop(iterators_);
+  drop(snapshots_);
+  for (const HeldPin& held : pins_) EXPECT_EQ(held.pin.value(), held.expected) << Describe();
+  if (pins_.size() > 10) pins_.clear();
+}
+
+}  // namespace sepal::model

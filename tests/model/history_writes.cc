@@ -1,0 +1,171 @@
+#include <algorithm>
+
+#include "tests/model/history.h"
+#include "tests/model/option_sets.h"
+
+namespace sepal::model {
+
+namespace {
+
+// A quarter of the keys are only ever deleted by single deletions, and put once between them: the contract.
+bool IsForSingleDeletes(std::string_view key) {
+  uint32_t sum = 0;
+  for (const char c : key) sum += static_cast<uint8_t>(c) | 0x20u;
+  return sum % 4 == 0;
+}
+
+}  // namespace
+
+std::string History::RandomKey() {
+  const uint64_t number = random_.Uniform(120);
+  switch (random_.Uniform(16)) {
+    case 0:
+      return number < 10 ? std::string() : std::string(1, static_cast<char>(number));
+    case 1:
+      return std::string("binary\0\xff", 8) + static_cast<char>(number);
+    case 2:
+      return std::string(200 + number, 'x') + static_cast<char>('a' + number % 5);
+    case 3:
+      return (number % 2 == 0 ? "Case" : "cASE") + std::to_string(number / 8);
+    default:
+      return NumberedKey(number);
+  }
+}
+
+std::string History::RandomValue() {
+  std::string value = std::to_string(++values_) + ".";
+  switch (random_.Uniform(20)) {
+    case 0:
+      return {};
+    case 1:
+      value.resize(400 + random_.Uniform(2000), static_cast<char>(random_.Uniform(256)));
+      break;
+    case 2:
+      while (value.size() < 300) value.push_back(static_cast<char>(random_.Uniform(256)));
+      break;
+    default:
+      value.resize(value.size() + random_.Uniform(60), 'v');
+      break;
+  }
+  return value;
+}
+
+std::string History::RandomFamily() {
+  const std::vector<std::string> names = model_.FamilyNames();
+  return random_.OneIn(2) ? "default" : names[random_.Uniform(names.size())];
+}
+
+const ColumnFamily* History::Handle(const std::string& family) { return handles_.at(family).get(); }
+
+Update History::RandomUpdate(const std::string& family) {
+  Update update{.family = family, .kind = ValueKind::kPut, .key = RandomKey(), .value = {}};
+  if (IsForSingleDeletes(update.key)) {
+    if (model_.PutsSinceDeletion(family, update.key) == 1) update.kind = ValueKind::kSingleDelete;
+  } else if (random_.OneIn(4)) {
+    update.kind = ValueKind::kDelete;
+  }
+  if (update.kind == ValueKind::kPut) update.value = RandomValue();
+  return update;
+}
+
+void History::Write(const std::vector<Update>& batch, bool as_batch) {
+  const WriteOptions options{.sync = random_.OneIn(12)};
+  const Update& first = batch.front();
+  absl::Status written;
+  if (as_batch) {
+    WriteBatch all;
+    for (const Update& update : batch) {
+      const ColumnFamily* family = Handle(update.family);
+      if (update.kind == ValueKind::kPut) {
+        all.Put(family, update.key, update.value);
+      } else if (update.kind == ValueKind::kDelete) {
+        all.Delete(family, update.key);
+      } else {
+        all.SingleDelete(family, update.key);
+      }
+    }
+    written = database_.db->Write(&all, options);
+  } else if (first.kind == ValueKind::kPut) {
+    written = database_.db->Put(Handle(first.family), first.key, first.value, options);
+  } else if (first.kind == ValueKind::kDelete) {
+    written = database_.db->Delete(Handle(first.family), first.key, options);
+  } else {
+    written = database_.db->SingleDelete(Handle(first.family), first.key, options);
+  }
+  // A write that a crash cut off may have come about.
+  model_.Apply(batch);
+  if (!Succeeded(written, "write")) return;
+  acknowledged_ = model_.latest();
+  if (options.sync) synced_ = acknowledged_;
+}
+
+void History::WriteOne() { Write({RandomUpdate(RandomFamily())}, /*as_batch=*/random_.OneIn(4)); }
+
+void History::WriteMany() {
+  std::vector<Update> batch;
+  const uint64_t count = 1 + random_.Uniform(random_.OneIn(8) ? 100 : 6);
+  for (uint64_t i = 0; i < count; ++i) {
+    Update update = RandomUpdate(RandomFamily());
+    const auto same = [&](const Update& other) {
+      return other.family == update.family && model_.comparator(update.family)->Compare(other.key, update.key) == 0;
+    };
+    if (IsForSingleDeletes(update.key) && std::any_of(batch.begin(), batch.end(), same)) continue;
+    batch.push_back(std::move(update));
+  }
+  if (!batch.empty()) Write(batch, /*as_batch=*/true);
+}
+
+void History::CreateFamily() {
+  if (model_.FamilyNames().size() >= 4) return;
+  unsure_family_ = "family" + std::to_string(++values_);
+  auto made = database_.db->CreateColumnFamily(unsure_family_, database_.options.family);
+  if (!Succeeded(made.status(), "create family")) return;
+  model_.CreateFamily(unsure_family_, database_.options.family.comparator);
+  handles_[std::exchange(unsure_family_, "")] = std::move(made).value();
+}
+
+void History::DropFamily() {
+  std::vector<std::string> names = model_.FamilyNames();
+  const std::string name = names[random_.Uniform(names.size())];
+  if (name == "default") return;
+  unsure_family_ = name;
+  const std::shared_ptr<ColumnFamily> handle = handles_.at(name);
+  if (!Succeeded(database_.db->DropColumnFamily(handle.get()), "drop family")) return;
+  unsure_family_.clear();
+  model_.DropFamily(name);
+  handles_.erase(name);
+  EXPECT_EQ(database_.db->Put(handle.get(), "k", "v").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(database_.db->Get(handle.get(), "k").status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+void History::Flush() {
+  const std::string family = RandomFamily();
+  const bool wait = !random_.OneIn(4);
+  if (!Succeeded(database_.db->Flush(Handle(family), {.wait = wait}), "flush")) return;
+  // Everything up to the family's last entry is in a synced table or a synced log.
+  if (wait) synced_ = std::max(synced_, std::min(acknowledged_, model_.LastBatchOf(family)));
+}
+
+void History::Sync() {
+  if (Succeeded(database_.db->Sync(), "sync")) synced_ = acknowledged_;
+}
+
+void History::Compact() {
+  const std::string family = RandomFamily();
+  const std::string a = RandomKey();
+  const std::string b = RandomKey();
+  const bool ordered = model_.comparator(family)->Compare(a, b) <= 0;
+  CompactRangeOptions range;
+  if (random_.OneIn(2)) range.begin = ordered ? a : b;
+  if (random_.OneIn(2)) range.end = ordered ? b : a;
+  if (Succeeded(database_.db->CompactRange(Handle(family), range), "compact")) Maintain();
+}
+
+void History::Maintain() {
+  if (!random_.OneIn(3) && !Succeeded(database_.db->WaitForBackgroundWork(), "wait")) return;
+  if (!Succeeded(database_.db->CheckConsistency(), "consistency")) return;
+  if (random_.OneIn(4) && !Succeeded(database_.db->VerifyChecksums(), "checksums")) return;
+  if (random_.OneIn(3)) VerifyAll();
+}
+
+}  // namespace sepal::model

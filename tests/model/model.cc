@@ -1,0 +1,75 @@
+#include "tests/model/model.h"
+
+#include <algorithm>
+
+namespace sepal::model {
+
+void Model::CreateFamily(const std::string& name, const Comparator* comparator) {
+  families_.insert_or_assign(name, Family{comparator, std::map<std::string, std::vector<Version>, Less>({comparator})});
+}
+
+std::vector<std::string> Model::FamilyNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, family] : families_) names.push_back(name);
+  return names;
+}
+
+void Model::Apply(const std::vector<Update>& batch) {
+  ++latest_;
+  for (const Update& update : batch) {
+    const auto family = families_.find(update.family);
+    if (family == families_.end()) continue;
+    family->second.keys[update.key].push_back({latest_, update.kind, update.key, update.value});
+  }
+}
+
+void Model::TruncateAfter(uint64_t batch) {
+  for (auto& [name, family] : families_) {
+    for (auto it = family.keys.begin(); it != family.keys.end();) {
+      std::vector<Version>& versions = it->second;
+      while (!versions.empty() && versions.back().batch > batch) versions.pop_back();
+      it = versions.empty() ? family.keys.erase(it) : std::next(it);
+    }
+  }
+  latest_ = batch;
+}
+
+const Model::Version* Model::VersionAt(const std::vector<Version>& versions, uint64_t batch) {
+  const auto after = std::upper_bound(versions.begin(), versions.end(), batch,
+                                      [](uint64_t wanted, const Version& version) { return wanted < version.batch; });
+  if (after == versions.begin() || IsTombstone(std::prev(after)->kind)) return nullptr;
+  return &*std::prev(after);
+}
+
+Entries Model::Contents(const std::string& family, uint64_t batch) const {
+  Entries entries;
+  for (const auto& [key, versions] : families_.at(family).keys) {
+    const Version* version = VersionAt(versions, batch);
+    if (version != nullptr) entries.emplace_back(version->key, version->value);
+  }
+  return entries;
+}
+
+std::optional<std::string> Model::Get(const std::string& family, const std::string& key, uint64_t batch) const {
+  const auto& keys = families_.at(family).keys;
+  const auto it = keys.find(key);
+  const Version* version = it == keys.end() ? nullptr : VersionAt(it->second, batch);
+  return version == nullptr ? std::nullopt : std::optional<std::string>(version->value);
+}
+
+int Model::PutsSinceDeletion(const std::string& family, const std::string& key) const {
+  const auto& keys = families_.at(family).keys;
+  const auto it = keys.find(key);
+  if (it == keys.end()) return 0;
+  int puts = 0;
+  for (const Version& version : it->second) puts = IsTombstone(version.kind) ? 0 : puts + 1;
+  return puts;
+}
+
+uint64_t Model::LastBatchOf(const std::string& family) const {
+  uint64_t last = 0;
+  for (const auto& [key, versions] : families_.at(family).keys) last = std::max(last, versions.back().batch);
+  return last;
+}
+
+}  // namespace sepal::model

@@ -1,0 +1,94 @@
+#include "tests/model/option_sets.h"
+
+#include "absl/strings/str_format.h"
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal::model {
+
+namespace {
+
+class ReverseComparator final : public Comparator {
+ public:
+  int Compare(std::string_view a, std::string_view b) const override { return b.compare(a); }
+  std::string_view Name() const override { return "test.reverse"; }
+  bool EqualMeansIdentical() const override { return true; }
+};
+
+// Of ASCII letters. Different bytes may be equal.
+class CaselessComparator final : public Comparator {
+ public:
+  int Compare(std::string_view a, std::string_view b) const override { return Lower(a).compare(Lower(b)); }
+  std::string_view Name() const override { return "test.caseless"; }
+
+ private:
+  static std::string Lower(std::string_view key) {
+    std::string lower(key);
+    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    return lower;
+  }
+};
+
+template <class T, size_t n>
+T Choose(Random* random, const T (&choices)[n]) {
+  return choices[random->Uniform(n)];
+}
+
+constexpr CompressionKind kCompressions[] = {CompressionKind::kNone, CompressionKind::kSnappy, CompressionKind::kLz4,
+                                             CompressionKind::kZstd};
+
+}  // namespace
+
+const Comparator* RandomComparator(Random* random) {
+  static const ReverseComparator reverse;
+  static const CaselessComparator caseless;
+  const Comparator* const all[] = {BytewiseComparator(), BytewiseComparator(), &reverse, &caseless};
+  return Choose(random, all);
+}
+
+void RandomizeFamily(Random* random, ColumnFamilyOptions* options) {
+  options->compaction_style = random->OneIn(2) ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;
+  options->compression = Choose(random, kCompressions);
+  options->compression_per_level.clear();
+  if (random->OneIn(3)) {
+    for (uint64_t levels = 1 + random->Uniform(3); levels > 0; --levels) {
+      options->compression_per_level.push_back(Choose(random, kCompressions));
+    }
+  }
+  options->block_bytes = Choose<size_t>(random, {256, 256, 300, 512, 1024, 4096});
+  const FilterPolicy filters[] = {FilterPolicy{},
+                                  FilterPolicy::None(),
+                                  {.lane_bits_per_key = 8, .guard_bits_per_key = 0},
+                                  {.lane_bits_per_key = 0, .guard_bits_per_key = 5},
+                                  {.lane_bits_per_key = 1, .guard_bits_per_key = 1},
+                                  FilterPolicy::FromFalsePositiveRate(0.001)};
+  options->filter_policy = Choose(random, filters);
+}
+
+Tuning RandomTuning(Random* random) {
+  Tuning tuning = SmallTuning();
+  tuning.memtable_bytes = Choose<size_t>(random, {8 << 10, 16 << 10, 32 << 10});
+  tuning.memtable_limit_bytes = tuning.memtable_bytes * (2 + random->Uniform(4));
+  tuning.table_bytes = Choose<size_t>(random, {2 << 10, 4 << 10, 8 << 10, 16 << 10});
+  tuning.blocks_per_leaf_page = Choose<uint32_t>(random, {1, 2, 4, 16});
+  tuning.write_buffer_bytes = Choose<size_t>(random, {512, 4096});
+  tuning.runs_per_level = static_cast<int>(2 + random->Uniform(3));
+  tuning.fanout = static_cast<int>(2 + random->Uniform(4));
+  tuning.log_limit_bytes = tuning.memtable_bytes * (1 + random->Uniform(4));
+  tuning.manifest_limit_bytes = Choose<uint64_t>(random, {512, 2048, 1 << 20});
+  tuning.copy_value_bytes = Choose<size_t>(random, {0, 16, 512});
+  return tuning;
+}
+
+std::string Describe(const ColumnFamilyOptions& options, const Tuning& tuning) {
+  std::string levels;
+  for (const CompressionKind kind : options.compression_per_level) {
+    levels += " " + std::to_string(static_cast<int>(kind));
+  }
+  return absl::StrFormat(
+      "comparator %s, %s, compression %d (by level:%s), block_bytes %u, lane %.1f guard %.1f\n%s",
+      options.comparator->Name(), options.compaction_style == CompactionStyle::kLeveled ? "leveled" : "lazy leveling",
+      static_cast<int>(options.compression), levels, options.block_bytes, options.filter_policy.lane_bits_per_key,
+      options.filter_policy.guard_bits_per_key, tuning.ToString());
+}
+
+}  // namespace sepal::model
