@@ -25,6 +25,10 @@ class ConcatenatingIterator final : public InternalIterator {
     current_->Seek(target);
     SettleForward();
   }
+  void PrepareSeek(InternalKeyView target, int step) override {
+    valid_ = false;
+    if (Enter(sources_->Find(target))) current_->PrepareSeek(target, step);
+  }
   void SeekBefore(InternalKeyView target) override {
     const size_t index = sources_->Find(target);
     if (index >= sources_->Count()) return SeekToLast();

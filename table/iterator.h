@@ -33,6 +33,9 @@ class InternalIterator {
   virtual void Seek(InternalKeyView target) = 0;
   // To the last entry before `target`.
   virtual void SeekBefore(InternalKeyView target) = 0;
+  // For who is about to seek several iterators to `target`: calls on all of them, step after step (0, 1), let their cache
+  // misses overlap. The position is lost; Seek must follow. Does nothing by default.
+  virtual void PrepareSeek(InternalKeyView target, int step) { (void)target, (void)step; }
   // Require Valid().
   virtual void Next() = 0;
   virtual void Prev() = 0;

@@ -26,6 +26,9 @@ class MergingIterator final : public InternalIterator {
     Restart(Direction::kBackward, [](InternalIterator* child) { child->SeekToLast(); });
   }
   void Seek(InternalKeyView target) override {
+    for (int step = 0; step < 2; ++step) {
+      for (Runner& runner : runners_) runner.child->PrepareSeek(target, step);
+    }
     Restart(Direction::kForward, [&](InternalIterator* child) { child->Seek(target); });
   }
   void SeekBefore(InternalKeyView target) override {

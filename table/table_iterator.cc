@@ -101,6 +101,18 @@ class TableIterator final : public InternalIterator {
     Publish();
   }
 
+  // First the leaf page, then the block; a failure is met again, and reported, by the seek.
+  void PrepareSeek(InternalKeyView target, int step) override {
+    valid_ = false;
+    status_ = absl::OkStatus();
+    if (step > 0) {
+      SeekBlock(target);
+      return;
+    }
+    const uint32_t page = table_.root->Find(target, table_.options.order);
+    if (page < table_.root->count() && LoadLeaf(page)) leaf_->PrefetchSearch();
+  }
+
   void SeekBefore(InternalKeyView target) override {
     if (!SeekBlock(target)) {
       if (status_.ok()) SeekToLast();

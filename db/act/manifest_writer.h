@@ -51,6 +51,8 @@ class ManifestWriter {
   absl::Status Close();
 
   FileNumber number() const { return number_; }
+  // The error that made the manifest fail for good, or ok.
+  const absl::Status& failure() const { return failure_; }
   uint64_t size_bytes() const { return size_; }
   // For the headers of logs. Safe beside everything.
   ManifestReference Reference() const { return {number_, durable_.load(std::memory_order_acquire)}; }

@@ -157,7 +157,10 @@ absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
                                  family->immutables.begin() + static_cast<ptrdiff_t>(count));
         family->flushed_through = through;
       });
-  RETURN_IF_ERROR(applied);
+  if (!applied.ok()) {
+    if (table->has_value()) DiscardIfRefused(applied, {**table});
+    return applied;
+  }
   RemoveOldLogs(minimum);
   return absl::OkStatus();
 }
@@ -224,7 +227,8 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
     }
   }
   CompactionResult result;
-  if (plan->kind == CompactionPlan::Kind::kMove) {
+  const bool moves = plan->kind == CompactionPlan::Kind::kMove;
+  if (moves) {
     for (const CompactionInput& input : plan->inputs) {
       for (const TableRef& table : input.tables) result.outputs.push_back(table->metadata());
     }
@@ -246,14 +250,24 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
   }
   for (TableMetadata& table : result.outputs) {
     table.run = run;
-    edit.added_tables.push_back({.family = family->id, .level = plan->output_level, .table = std::move(table)});
+    edit.added_tables.push_back({.family = family->id, .level = plan->output_level, .table = table});
   }
   event->output_files = static_cast<int>(result.outputs.size());
   event->bytes_read = result.bytes_read;
   event->bytes_written = result.bytes_written;
   event->entries_in = result.counts.entries_in;
   event->entries_out = result.counts.entries_out;
-  return catalog_->Apply(std::move(edit), nullptr, nullptr);
+  const absl::Status applied = catalog_->Apply(std::move(edit), nullptr, nullptr);
+  if (!applied.ok() && !moves) DiscardIfRefused(applied, result.outputs);
+  return applied;
+}
+
+// An edit that was refused for want of space never took effect, so the job will be done again. After any other failure
+// the edit may be on the disk, and the tables must stay.
+void Background::DiscardIfRefused(const absl::Status& applied, const std::vector<TableMetadata>& tables) {
+  if (absl::IsResourceExhausted(applied) && !state_->stopped.load(std::memory_order_acquire)) {
+    RemoveTables(state_->core->directory.get(), tables);
+  }
 }
 
 absl::Status Background::CompactRange(const FamilyRef& family, const CompactRangeOptions& options) {
@@ -279,6 +293,7 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
       ++state_->jobs;
     }
     const absl::Status status = CarryOut(family, plan, run);
+    plan.reset();  // so that the job's end finds its inputs unused, and removes them
     EndJob(family, status, "compaction");
     RETURN_IF_ERROR(status);
   }
@@ -298,7 +313,8 @@ absl::Status Background::RetryWhileDiskFull(uint64_t bytes_needed, const std::fu
   while (true) {
     absl::Status status = CheckSpace(bytes_needed);
     if (status.ok()) status = work();
-    const bool full = absl::IsResourceExhausted(status) && log_->Failure().ok();
+    const bool full =
+        absl::IsResourceExhausted(status) && log_->Failure().ok() && !state_->stopped.load(std::memory_order_acquire);
     {
       MutexLock lock(&state_->mutex);
       gate_.SetDiskFull(full);

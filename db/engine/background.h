@@ -53,6 +53,7 @@ class Background {
   absl::Status CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
   absl::Status Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, CompactionEvent* event)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void DiscardIfRefused(const absl::Status& applied, const std::vector<TableMetadata>& tables);
   RunNumber Adopt(Family* family, PlanRef plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Forget(Family* family, const PlanRef& plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
 

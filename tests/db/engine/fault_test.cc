@@ -66,6 +66,26 @@ TEST_F(FaultTest, AfterAFailedManifestWriteOrSyncTheDatabaseIsReadOnlyUntilReope
   }
 }
 
+TEST(ManifestSpaceTest, ADiskThatIsFullWhenTheManifestNeedsSpaceDelaysAFlushAndEndsNothing) {
+  TestDatabase database;
+  database.tuning.manifest_limit_bytes = uint64_t{1} << 30;
+  ASSERT_OK(database.Open());
+  DB* const db = database.db.get();
+  database.files.Inject({.fault = Fault::kNoSpace, .op = FileOp::kAllocate, .name_contains = "MANIFEST"});
+  const uint64_t before = database.files.FaultCount();
+  for (int i = 0; i < 3000 && database.files.FaultCount() == before; ++i) {
+    ASSERT_OK(db->Put("key" + std::to_string(i % 10), std::to_string(i)));
+    ASSERT_OK(db->Flush());
+  }
+  ASSERT_GT(database.files.FaultCount(), before);
+  EXPECT_EQ(db->GetProperty("sepal.background-error"), "OK");
+  ASSERT_OK(db->Put("after", "1"));
+  ASSERT_OK(db->Flush());
+  ASSERT_OK(db->CheckConsistency());
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(Value(database.db.get(), "after"), "1");
+}
+
 TEST_F(FaultTest, AFailedReadIsAnErrorNeverAMissingKey) {
   Fill(0, 1000);
   ASSERT_OK(database.Reopen());

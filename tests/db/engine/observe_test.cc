@@ -89,6 +89,26 @@ TEST_F(PropertyTest, OptionsStatsAndFiltersSayWhatIsSetAndDone) {
   EXPECT_EQ(db()->GetProperty("sepal.background-error").value(), "OK");
 }
 
+TEST_F(PropertyTest, AfterAManualCompactionOnlyTheTreesTablesLieOnDisk) {
+  for (int round = 0; round < 3; ++round) {
+    Fill(0, 300);
+    ASSERT_OK(db()->Flush());
+  }
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_OK(db()->CompactRange());
+  int in_tree = 0;
+  for (int level = 0; level < kMaxLevels; ++level) {
+    in_tree += std::stoi(*db()->GetProperty("sepal.num-files-at-level" + std::to_string(level)));
+  }
+  absl::StatusOr<std::unique_ptr<Directory>> directory = database.files.OpenDirectory(database.path, false);
+  ASSERT_OK(directory.status());
+  absl::StatusOr<std::vector<DirectoryEntry>> listing = (*directory)->List();
+  ASSERT_OK(listing.status());
+  const auto on_disk = std::count_if(listing->begin(), listing->end(),
+                                     [](const DirectoryEntry& entry) { return entry.name.ends_with(".sst"); });
+  EXPECT_EQ(on_disk, in_tree);
+}
+
 TEST_F(PropertyTest, CompactionDebtIsThereWhileCompactionsAreOwed) {
   EXPECT_EQ(NumberProperty(db(), "sepal.compaction-debt-bytes"), 0u);
   // Compactions do not run until this thread waits.
