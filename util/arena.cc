@@ -47,7 +47,7 @@ char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
 }
 
 char* Arena::NewChunk(size_t bytes) {
-  chunks_.push_back(std::make_unique_for_overwrite<char[]>(bytes));
+  chunks_.emplace_back(static_cast<char*>(::operator new(bytes, kChunkAlignment)));
   const size_t charge = bytes + kChunkOverhead;
   memory_bytes_.store(memory_bytes() + charge, std::memory_order_relaxed);
   if (budget_ != nullptr) budget_->Charge(part_, charge);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -62,7 +63,13 @@ class Arena {
   const MemoryPart part_;
   char* next_ = nullptr;
   char* end_ = nullptr;
-  std::vector<std::unique_ptr<char[]>> chunks_;
+  // Chunks begin at multiples of a cache line, so that how much is skipped to align a piece, and with it the sum of
+  // memory, does not depend on addresses: a simulation comes out the same every time.
+  static constexpr std::align_val_t kChunkAlignment{64};
+  struct FreeChunk {
+    void operator()(char* chunk) const { ::operator delete(chunk, kChunkAlignment); }
+  };
+  std::vector<std::unique_ptr<char, FreeChunk>> chunks_;
   std::atomic<size_t> memory_bytes_{0};
 };
 
