@@ -46,8 +46,12 @@ inline Tuning SmallTuning() {
 
 class TestDatabase {
  public:
-  explicit TestDatabase(Threads threads = Threads::kSimulated, uint64_t seed = 1) : files(&memory) {
-    if (threads == Threads::kSimulated) world = std::make_unique<SimulatedWorld>(seed);
+  // Simulated threads hand over at one point in `switch_one_in`.
+  explicit TestDatabase(Threads threads = Threads::kSimulated, uint64_t seed = 1, uint32_t switch_one_in = 8)
+      : files(&memory) {
+    if (threads == Threads::kSimulated) {
+      world = std::make_unique<SimulatedWorld>(SimulationOptions{.seed = seed, .switch_one_in = switch_one_in});
+    }
     options.create_if_missing = true;
     options.memory_limit = size_t{8} << 20;
     options.family.block_bytes = 256;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 
 #include "tests/db/engine/engine_fixture.h"
@@ -248,10 +249,13 @@ class Script {
 
 class FailEveryCallTest : public ::testing::TestWithParam<int> {
  protected:
-  static constexpr int kParts = 8;
+  static constexpr uint64_t kParts = 8;
+  static constexpr uint32_t kSwitchOneIn = 100;
+  // The parts together meet every call with SEPAL_FAIL_EVERY_CALL set, else some of all places of the script.
+  static uint64_t Step() { return std::getenv("SEPAL_FAIL_EVERY_CALL") != nullptr ? kParts : 61; }
 
   static uint64_t CallsWithoutFault() {
-    TestDatabase database(Threads::kSimulated);
+    TestDatabase database(Threads::kSimulated, 1, kSwitchOneIn);
     database.tuning.memtable_bytes = size_t{4} << 10;
     Script().Run(&database);
     return database.files.CallCount();
@@ -259,8 +263,8 @@ class FailEveryCallTest : public ::testing::TestWithParam<int> {
 
   void FailEachCall(Fault fault, bool sticky) {
     uint64_t calls = CallsWithoutFault();
-    for (uint64_t k = 1 + static_cast<uint64_t>(GetParam()); k <= calls; k += kParts) {
-      TestDatabase database(Threads::kSimulated, k);
+    for (uint64_t k = 1 + static_cast<uint64_t>(GetParam()); k <= calls; k += Step()) {
+      TestDatabase database(Threads::kSimulated, k, kSwitchOneIn);
       database.tuning.memtable_bytes = size_t{4} << 10;
       Script script;
       database.files.SetDecider(
