@@ -116,7 +116,7 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
 
 absl::Status Catalog::Write(const VersionEdit& edit) {
   const absl::Status status = manifest_->AddEdit(edit);
-  if (!manifest_->failure().ok()) state_->Stop(status, "manifest");
+  if (!status.ok() && !manifest_->failure().ok()) state_->Stop(status, "manifest");
   NoteReference();
   return status;
 }

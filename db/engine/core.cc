@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "db/act/latching_directory.h"
 #include "util/random.h"
 
 namespace sepal {
@@ -23,8 +24,8 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       tuning(t),
       latency_histograms(options.latency_histograms),
       read_only(options.read_only),
-      directory(std::move(dir)),
-      separate_log_directory(std::move(log_dir)),
+      directory(std::make_unique<LatchingDirectory>(std::move(dir))),
+      separate_log_directory(log_dir != nullptr ? std::make_unique<LatchingDirectory>(std::move(log_dir)) : nullptr),
       path(directory->path()),
       budget(options.memory_limit),
       cache(&budget, options.family.block_bytes),

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "util/check.h"
 #include "util/status.h"
 
 namespace sepal {
 
 void EngineState::Stop(const absl::Status& status, std::string_view where) {
+  SEPAL_CHECK(!status.ok());
   {
     MutexLock lock(&mutex);
     if (!error.ok()) return;

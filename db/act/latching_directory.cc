@@ -1,0 +1,15 @@
+#include "db/act/latching_directory.h"
+
+#include "util/status.h"
+
+namespace sepal {
+
+absl::Status LatchingDirectory::Sync() {
+  MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(failure_);
+  const absl::Status status = base_->Sync();
+  if (!status.ok()) failure_ = Annotate(status, "a sync of the directory failed; reopen the database");
+  return status;
+}
+
+}  // namespace sepal
