@@ -5,6 +5,7 @@
 #   tsan         Clang with ThreadSanitizer: the concurrent tests
 # Ends with CTest's own summary over the three. Can be run again; what is built is used again.
 #   tools/test.sh [-R REGEX ...]     further arguments go to CTest
+#   SEPAL_TEST_CONFIGURATIONS=release tools/test.sh     one configuration alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/packages.sh
@@ -14,7 +15,8 @@ jobs=$(nproc)
 mapfile -t launcher < <(ccache_arguments)
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
-configurations=(release asan-ubsan tsan)
+# SEPAL_TEST_CONFIGURATIONS, where set, names those to build and run.
+read -r -a configurations <<<"${SEPAL_TEST_CONFIGURATIONS:-release asan-ubsan tsan}"
 for configuration in "${configurations[@]}"; do
   say "building $configuration"
   cmake --preset "$configuration" "${launcher[@]}" >"build-$configuration.log" 2>&1 || {
