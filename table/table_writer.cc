@@ -295,7 +295,7 @@ absl::Status TableWriter::Impl::Finish() {
 absl::Status TableWriter::Impl::WriteLeaves(BlockHandle* root_handle) {
   IndexPageBuilder root(1, options.order, 0);
   for (const Leaf& page : leaves) {
-    if (root.Full()) return absl::ResourceExhaustedError("the table has too many blocks for one root");
+    if (root.Full()) return absl::OutOfRangeError("the table has too many blocks for one root");
     BlockHandle handle;
     RETURN_IF_ERROR(out.Write(page.bytes, CompressionKind::kNone, &handle));
     root.Add(page.separator, handle, page.entries, page.tombstones, {});

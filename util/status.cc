@@ -19,4 +19,9 @@ absl::Status Annotate(const absl::Status& status, std::string_view context) {
   return absl::Status(status.code(), absl::StrFormat("%s: %s", context, ToStd(status.message())));
 }
 
+absl::Status Lasting(const absl::Status& status, std::string_view context) {
+  const absl::Status annotated = Annotate(status, context);
+  return absl::IsResourceExhausted(status) ? absl::InternalError(annotated.message()) : annotated;
+}
+
 }  // namespace sepal

@@ -8,8 +8,8 @@ absl::Status LatchingDirectory::Sync() {
   MutexLock lock(&mutex_);
   RETURN_IF_ERROR(failure_);
   const absl::Status status = base_->Sync();
-  if (!status.ok()) failure_ = Annotate(status, "a sync of the directory failed; reopen the database");
-  return status;
+  if (!status.ok()) failure_ = Lasting(status, "a sync of the directory failed; reopen the database");
+  return failure_;
 }
 
 }  // namespace sepal

@@ -277,9 +277,9 @@ absl::Status WriteAheadLog::Usable() const {
 
 absl::Status WriteAheadLog::Latch(const absl::Status& error) {
   MutexLock lock(&mutex_);
-  KeepFirst(&failure_, Annotate(error,
-                                "the write-ahead log failed: the outcome of the write is unknown; reopen the "
-                                "database"));
+  KeepFirst(&failure_, Lasting(error,
+                               "the write-ahead log failed: the outcome of the write is unknown; reopen the "
+                               "database"));
   changed_.NotifyAll();
   return failure_;
 }

@@ -143,8 +143,7 @@ void ManifestWriter::MarkSynced() {
 }
 
 absl::Status ManifestWriter::Latch(const absl::Status& error) {
-  KeepFirst(&failure_,
-            Annotate(error, "the manifest failed: the outcome of the write is unknown; reopen the database"));
+  KeepFirst(&failure_, Lasting(error, "the manifest failed: the outcome of the write is unknown; reopen the database"));
   return failure_;
 }
 

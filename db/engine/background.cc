@@ -310,15 +310,9 @@ absl::Status Background::CheckSpace(uint64_t bytes_needed) const {
 }
 
 absl::Status Background::RetryWhileDiskFull(uint64_t bytes_needed, const std::function<absl::Status()>& work) {
-  // Where the file system says that there is space and the work still fails for want of it, something else is wrong.
-  constexpr int kMostFailures = 20;
-  int failures = 0;
   while (true) {
     absl::Status status = CheckSpace(bytes_needed);
-    if (status.ok()) {
-      status = work();
-      ++failures;
-    }
+    if (status.ok()) status = work();
     const bool full =
         absl::IsResourceExhausted(status) && log_->Failure().ok() && !state_->stopped.load(std::memory_order_acquire);
     {
@@ -326,7 +320,7 @@ absl::Status Background::RetryWhileDiskFull(uint64_t bytes_needed, const std::fu
       gate_.SetDiskFull(full);
       state_->changed.NotifyAll();
     }
-    if (!full || failures == kMostFailures) return status;
+    if (!full) return status;
     if (cancel_.load(std::memory_order_relaxed)) return absl::CancelledError("closing");
     state_->core->info_log.Write("waiting for space: %s", status.ToString());
     state_->Tell([&](EventListener& listener) { listener.OnError("background work waits for space", status); });

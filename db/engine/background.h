@@ -1,8 +1,8 @@
 // Flushes and compactions: when they are due, who runs them, and what happens when they fail.
 //
 // A job's way: decide (with the database mutex) -> work (with none) -> edit (Catalog) -> look again. A full disk makes
-// a job wait and try again, unless the file system says that there is space; closing makes it give up; any other failure
-// ends all writing.
+// a job wait and try again (a quota too, where the disk itself has space); closing makes it give up; any other failure ends
+// all writing.
 #pragma once
 
 #include <atomic>

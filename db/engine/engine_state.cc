@@ -12,7 +12,7 @@ void EngineState::Stop(const absl::Status& status, std::string_view where) {
   {
     MutexLock lock(&mutex);
     if (!error.ok()) return;
-    error = Annotate(status, where);
+    error = Lasting(status, where);
     stopped.store(true, std::memory_order_release);
     changed.NotifyAll();
   }

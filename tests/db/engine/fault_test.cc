@@ -67,6 +67,64 @@ TEST_F(FaultTest, AfterAFailedManifestWriteOrSyncTheDatabaseIsReadOnlyUntilReope
   }
 }
 
+TEST_F(FaultTest, AFailedMarkInTheManifestEndsWritingWithAReason) {
+  for (const Fault fault : {Fault::kIoError, Fault::kNoSpace, Fault::kShortWrite}) {
+    ASSERT_OK(db()->Put("k", "1"));
+    // The append after the edit's own.
+    database.files.Inject({.fault = fault, .op = FileOp::kAppend, .name_contains = "MANIFEST", .skip = 1});
+    db()->Flush().IgnoreError();
+    ASSERT_OK(db()->Put("k", "2"));
+    EXPECT_TRUE(absl::IsInternal(db()->Flush()));
+    EXPECT_TRUE(absl::IsInternal(db()->Put("k", "3")));
+    EXPECT_THAT(db()->GetProperty("sepal.background-error").value(), HasSubstr("MANIFEST"));
+    EXPECT_EQ(Value(db(), "k"), "2");
+    database.files.Clear();
+    ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
+    EXPECT_EQ(Value(db(), "k"), "2");
+  }
+}
+
+TEST_F(FaultTest, AFailedDirectorySyncEndsWritingWhateverItsReason) {
+  for (const Fault fault : {Fault::kIoError, Fault::kNoSpace, Fault::kTooManyFiles}) {
+    ASSERT_OK(db()->Put("k", "1", {.sync = true}));
+    database.files.Inject({.fault = fault, .op = FileOp::kDirectorySync});
+    EXPECT_TRUE(absl::IsInternal(db()->Flush()));
+    EXPECT_TRUE(absl::IsInternal(db()->Put("refused", "v")));
+    database.files.Clear();
+    ASSERT_OK(database.CrashAndReopen(CrashMode::kAnySubset, 5));
+    EXPECT_EQ(Value(db(), "k"), "1");
+    EXPECT_EQ(Value(db(), "refused"), "NOT_FOUND");
+  }
+}
+
+// Frees the disk once background work was heard to wait for it `tries` times.
+class FreesTheDisk : public EventListener {
+ public:
+  FreesTheDisk(FaultFileSystem* files, int tries) : files_(files), left_(tries) {}
+  void OnError(std::string_view, const absl::Status& status) override {
+    if (absl::IsResourceExhausted(status) && --left_ == 0) files_->Clear();
+  }
+  int left() const { return left_; }
+
+ private:
+  FaultFileSystem* const files_;
+  int left_;
+};
+
+TEST(QuotaTest, AFlushWaitsAsLongAsItsQuotaIsFullThoughTheDiskHasSpace) {
+  TestDatabase database;
+  const auto listener = std::make_shared<FreesTheDisk>(&database.files, 100);
+  database.options.listeners = {listener};
+  ASSERT_OK(database.Open());
+  ASSERT_OK(database.db->Put("k", "v"));
+  database.files.Inject({.fault = Fault::kNoSpace, .op = FileOp::kAppend, .name_contains = ".sst", .sticky = true});
+  ASSERT_OK(database.db->Flush());
+  EXPECT_EQ(listener->left(), 0);
+  ASSERT_OK(database.db->Put("k", "w"));
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(Value(database.db.get(), "k"), "w");
+}
+
 TEST(ManifestSpaceTest, ADiskThatIsFullWhenTheManifestNeedsSpaceDelaysAFlushAndEndsNothing) {
   TestDatabase database;
   database.tuning.manifest_limit_bytes = uint64_t{1} << 30;
