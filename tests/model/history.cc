@@ -35,17 +35,21 @@ History::~History() {
   handles_.clear();
 }
 
+void History::Fail(std::string what) {
+  if (failure_.empty()) failure_ = std::move(what) + "\n" + Describe();
+}
+
 std::string History::Describe() const {
   std::string text =
-      absl::StrFormat("SEPAL_MODEL_SEED=%u, %s", seed_, model::Describe(database_.options.family, database_.tuning));
+      absl::StrFormat("history %u, %s", seed_, model::Describe(database_.options.family, database_.tuning));
   for (const std::string& step : trail_) text += step + "; ";
   return text;
 }
 
 void History::Run(int steps) {
   Start();
-  for (int i = 0; i < steps && !::testing::Test::HasFailure(); ++i) Step();
-  if (::testing::Test::HasFailure()) return;
+  for (int i = 0; i < steps && !failed(); ++i) Step();
+  if (failed()) return;
   VerifyAll();
   Succeeded(database_.db->Close(), "close");
 }
@@ -91,7 +95,7 @@ void History::Step() {
   for (HeldIterator& held : iterators_) {
     if (random_.OneIn(2)) MoveIterator(&held);
   }
-  while (crashed_ && !::testing::Test::HasFailure()) Recover();
+  while (crashed_ && !failed()) Recover();
 }
 
 void History::Start() {
@@ -110,7 +114,7 @@ void History::Start() {
 
 bool History::Succeeded(const absl::Status& status, std::string_view what) {
   if (status.ok()) return true;
-  if (!crashed_) ADD_FAILURE() << what << ": " << status << "\n" << Describe();
+  if (!crashed_) Fail(absl::StrFormat("%s: %s", what, status.ToString()));
   return false;
 }
 
@@ -133,14 +137,14 @@ void History::ArmCrash() {
 void History::DropHandles() {
   for (const HeldIterator& held : iterators_) {
     if (database_.db == nullptr) {
-      EXPECT_EQ(held.iterator->status().code(), absl::StatusCode::kFailedPrecondition);
-      EXPECT_FALSE(held.iterator->Valid());
+      Expect(absl::IsFailedPrecondition(held.iterator->status()) && !held.iterator->Valid(),
+             "an iterator of a closed database");
     }
   }
   iterators_.clear();
   snapshots_.clear();
   // Values may be kept for longer.
-  for (const HeldPin& held : pins_) EXPECT_EQ(held.pin.value(), held.expected);
+  for (const HeldPin& held : pins_) Expect(held.pin.value() == held.expected, "a pinned value");
   if (random_.OneIn(2)) pins_.clear();
   handles_.clear();
 }
@@ -168,7 +172,7 @@ void History::Recover() {
     const absl::Status opened = database_.Open();
     if (opened.ok() && !crashed_) break;
     if (!opened.ok() && !crashed_) {
-      ADD_FAILURE() << "recovery " << tries << ": " << opened << "\n" << Describe();
+      Fail(absl::StrFormat("recovery %d: %s", tries, opened.ToString()));
       return;
     }
     database_.db.reset();
@@ -190,7 +194,7 @@ void History::Settle() {
   }
   std::vector<std::string> sorted = names;
   std::sort(sorted.begin(), sorted.end());
-  EXPECT_EQ(sorted, model_.FamilyNames()) << Describe();
+  Expect(sorted == model_.FamilyNames(), "the column families are not those of the model");
   for (const std::string& name : names) {
     if (name == "default") {
       handles_[name] = nullptr;
@@ -201,7 +205,7 @@ void History::Settle() {
     handles_[name] = std::move(handle).value();
   }
   const uint64_t survivors = FindSurvivors(power_lost_ ? synced_ : acknowledged_, model_.latest());
-  if (::testing::Test::HasFailure() || crashed_) return;
+  if (failed() || crashed_) return;
   model_.TruncateAfter(survivors);
   acknowledged_ = synced_ = survivors;
   power_lost_ = false;
@@ -218,7 +222,7 @@ absl::StatusOr<Entries> History::Dump(const std::string& family) {
   }
   if (!iterator->status().ok()) return iterator->status();
   std::reverse(backward.begin(), backward.end());
-  EXPECT_EQ(forward, backward) << "family " << family << "\n" << Describe();
+  Expect(forward == backward, "forward and backward differ in " + family + ": " + Difference(backward, forward));
   return forward;
 }
 
@@ -245,9 +249,8 @@ uint64_t History::FindSurvivors(uint64_t lowest, uint64_t highest) {
                         model_.Contents(family, lowest).size(), model_.Contents(family, highest).size()) +
         Difference(contents, model_.Contents(family, highest));
   }
-  ADD_FAILURE() << "what is there is no prefix of the history between batch " << lowest << " and " << highest << "\n"
-                << counts << "\n"
-                << Describe();
+  Fail(absl::StrFormat("what is there is no prefix of the history between batch %u and %u; %s", lowest, highest,
+                       counts));
   return 0;
 }
 
@@ -255,7 +258,8 @@ void History::VerifyAll() {
   for (const std::string& family : model_.FamilyNames()) {
     const absl::StatusOr<Entries> contents = Dump(family);
     if (!Succeeded(contents.status(), "reading all")) return;
-    EXPECT_EQ(*contents, model_.Contents(family, model_.latest())) << "family " << family << "\n" << Describe();
+    const Entries expected = model_.Contents(family, model_.latest());
+    Expect(*contents == expected, "family " + family + ": " + Difference(*contents, expected));
   }
 }
 

@@ -4,7 +4,7 @@
 // What must hold then: the database is the model as of some batch, not before the last one that was acknowledged as
 // durable (after a kill: not before the last one acknowledged).
 //
-// The outcome depends on the seed alone (with simulated threads). Failures are reported through GoogleTest.
+// The outcome depends on the seed alone (with simulated threads).
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/db/engine/engine_fixture.h"
+#include "tests/db/engine/test_database.h"
 #include "tests/model/model.h"
 #include "util/random.h"
 
@@ -27,9 +27,11 @@ class History {
   History(uint64_t seed, Threads threads);
   ~History();
 
+  // Ends early at the first mistake.
   void Run(int steps);
-  // Seed, options and the last steps, for whoever has to run it again.
-  std::string Describe() const;
+  // What was wrong, with seed, options and the last steps; empty if nothing was.
+  const std::string& failure() const { return failure_; }
+  const SimulatedWorld* world() const { return database_.world.get(); }
 
  private:
   struct HeldSnapshot {
@@ -55,6 +57,12 @@ class History {
   };
 
   // history.cc: the course of things.
+  bool failed() const { return !failure_.empty(); }
+  void Fail(std::string what);
+  void Expect(bool holds, std::string what) {
+    if (!holds) Fail(std::move(what));
+  }
+  std::string Describe() const;
   void Step();
   void Start();
   void Reopen();
@@ -66,7 +74,7 @@ class History {
   bool Matches(const std::string& family, uint64_t batch, const Entries& contents) const;
   absl::StatusOr<Entries> Dump(const std::string& family);
   void DropHandles();
-  // Whether the operation went well; if not, it is a failure of the test unless a crash explains it.
+  // Whether the operation went well; if not, it is a mistake unless a crash explains it.
   bool Succeeded(const absl::Status& status, std::string_view what);
   void VerifyAll();
 
@@ -98,6 +106,7 @@ class History {
   void LetGo();
 
   const uint64_t seed_;
+  std::string failure_;
   Random random_;
   Model model_;
   std::map<std::string, std::shared_ptr<ColumnFamily>> handles_;

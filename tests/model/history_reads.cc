@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "absl/strings/str_format.h"
 #include "tests/model/history.h"
 
 namespace sepal::model {
@@ -33,8 +34,8 @@ void History::GetOne() {
     Succeeded(status, "get");
     return;
   }
-  EXPECT_EQ(status.ok(), expected.has_value()) << "key " << key << " of " << family << "\n" << Describe();
-  EXPECT_EQ(held.pin.value(), held.expected) << "key " << key << " of " << family << "\n" << Describe();
+  Expect(status.ok() == expected.has_value(), "whether there is a key " + key + " of " + family);
+  Expect(held.pin.value() == held.expected, "the value of key " + key + " of " + family);
   if (status.ok() && pins_.size() < 20) pins_.push_back(std::move(held));
 }
 
@@ -53,8 +54,8 @@ void History::GetMany() {
       Succeeded(statuses[i], "multiget");
       continue;
     }
-    EXPECT_EQ(statuses[i].ok(), expected.has_value()) << "key " << keys[i] << "\n" << Describe();
-    EXPECT_EQ(values[i].value(), expected.value_or("")) << "key " << keys[i] << "\n" << Describe();
+    Expect(statuses[i].ok() == expected.has_value(), "whether there is a key " + keys[i]);
+    Expect(values[i].value() == expected.value_or(""), "the value of key " + keys[i]);
   }
 }
 
@@ -64,7 +65,7 @@ void History::AskKeyMayExist() {
   const Moment moment = RandomMoment();
   const bool exists = model_.Get(family, key, moment.batch).has_value();
   const bool may_exist = database_.db->KeyMayExist(Handle(family), key, moment.options);
-  EXPECT_TRUE(may_exist || !exists) << "key " << key << " of " << family << "\n" << Describe();
+  Expect(may_exist || !exists, "a key that is said not to exist: " + key + " of " + family);
 }
 
 void History::TakeSnapshot() {
@@ -89,13 +90,13 @@ void History::MakeIterator() {
   }
   held.iterator = database_.db->NewIterator(Handle(held.family), moment.options);
   held.place = held.expected.size();
-  EXPECT_FALSE(held.iterator->Valid());
+  Expect(!held.iterator->Valid(), "a new iterator stands somewhere");
   iterators_.push_back(std::move(held));
   for (int i = 0; i < 8; ++i) MoveIterator(&iterators_.back());
 }
 
 void History::MoveIterator(HeldIterator* held) {
-  if (::testing::Test::HasFailure() || crashed_) return;
+  if (failed() || crashed_) return;
   const Entries& expected = held->expected;
   const auto before = [&](const std::pair<std::string, std::string>& entry, const std::string& target) {
     return held->comparator->Compare(entry.first, target) < 0;
@@ -140,12 +141,13 @@ void History::Check(const HeldIterator& held, std::string_view move) {
     return;
   }
   const bool valid = held.place < held.expected.size();
-  EXPECT_EQ(held.iterator->Valid(), valid) << move << " in " << held.family << "\n" << Describe();
+  Expect(held.iterator->Valid() == valid,
+         absl::StrFormat("whether an iterator is valid after %s in %s", move, held.family));
   if (!valid || !held.iterator->Valid()) return;
-  EXPECT_EQ(held.iterator->key(), held.expected[held.place].first) << move << " in " << held.family << "\n"
-                                                                   << Describe();
-  EXPECT_EQ(held.iterator->value(), held.expected[held.place].second) << move << " in " << held.family << "\n"
-                                                                      << Describe();
+  Expect(held.iterator->key() == held.expected[held.place].first,
+         absl::StrFormat("an iterator's key after %s in %s", move, held.family));
+  Expect(held.iterator->value() == held.expected[held.place].second,
+         absl::StrFormat("an iterator's value after %s in %s", move, held.family));
 }
 
 void History::LetGo() {
@@ -154,7 +156,7 @@ void History::LetGo() {
   };
   drop(iterators_);
   drop(snapshots_);
-  for (const HeldPin& held : pins_) EXPECT_EQ(held.pin.value(), held.expected) << Describe();
+  for (const HeldPin& held : pins_) Expect(held.pin.value() == held.expected, "a pinned value");
   if (pins_.size() > 10) pins_.clear();
 }
 

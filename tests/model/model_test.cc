@@ -1,4 +1,4 @@
-// Long random histories. A failure prints its seed; to run it again, or to run for long:
+// Long random histories. A failure says which history it was; to run it again, or to run for long:
 //   SEPAL_MODEL_SEED=17 model_test            this seed only
 //   SEPAL_MODEL_ROUNDS=100 model_test         a hundred times as many seeds
 //   SEPAL_MODEL_STEPS=5000 model_test         longer histories
@@ -31,6 +31,7 @@ class ModelTest : public ::testing::TestWithParam<uint64_t> {};
 TEST_P(ModelTest, HistoriesWithCrashesAgreeWithTheModel) {
   History history(GetParam(), Threads::kSimulated);
   history.Run(static_cast<int>(FromEnvironment("SEPAL_MODEL_STEPS", 800)));
+  EXPECT_EQ(history.failure(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulated, ModelTest, ::testing::ValuesIn(Seeds(40)), SeedName);
@@ -40,6 +41,7 @@ class ModelWithThreadsTest : public ::testing::TestWithParam<uint64_t> {};
 TEST_P(ModelWithThreadsTest, HistoriesBesideConcurrentBackgroundWorkAgreeWithTheModel) {
   History history(GetParam(), Threads::kReal);
   history.Run(static_cast<int>(FromEnvironment("SEPAL_MODEL_STEPS", 800)));
+  EXPECT_EQ(history.failure(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Real, ModelWithThreadsTest, ::testing::ValuesIn(Seeds(8)), SeedName);

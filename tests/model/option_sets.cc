@@ -1,7 +1,7 @@
 #include "tests/model/option_sets.h"
 
 #include "absl/strings/str_format.h"
-#include "tests/db/engine/engine_fixture.h"
+#include "tests/db/engine/test_database.h"
 
 namespace sepal::model {
 

@@ -1,0 +1,13 @@
+// Which harnesses there are. Each room declares its own in `tests/<room>/`, and is named once here.
+#include "tests/reliability/harness.h"
+#include "tests/reliability/rooms.h"
+
+namespace sepal::reliability {
+
+std::vector<Harness> AllHarnesses() {
+  std::vector<Harness> all;
+  AddModelHarnesses(&all);
+  return all;
+}
+
+}  // namespace sepal::reliability
