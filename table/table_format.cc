@@ -103,7 +103,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, std::string_view f
         absl::StrFormat("%s: table format version %u is newer than the newest that this library reads, %u", file,
                         version, kTableFormatVersion));
   }
-  const uint64_t expected = Checksum64(bytes.substr(0, kFooterChecksumOffset), 0);
+  const uint64_t expected = ComputeChecksum(bytes);
   if (const uint64_t got = ChecksumOf(bytes); expected != got) {
     return Damaged(file, at + kFooterChecksumOffset, "footer's checksum", Hex64(expected), Hex64(got));
   }
@@ -131,6 +131,10 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, std::string_view f
   }
   RETURN_IF_ERROR(CheckLayout(footer, file, file_size));
   return footer;
+}
+
+uint64_t Footer::ComputeChecksum(std::string_view bytes) {
+  return Checksum64(bytes.substr(bytes.size() - kFooterBytes, kFooterChecksumOffset), 0);
 }
 
 uint64_t Footer::ChecksumOf(std::string_view bytes) {

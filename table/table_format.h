@@ -72,6 +72,8 @@ struct Footer {
   static absl::StatusOr<Footer> Decode(std::string_view bytes, std::string_view file, uint64_t file_size);
   // What the manifest keeps of a footer: its checksum field.
   static uint64_t ChecksumOf(std::string_view bytes);
+  // What that field should be. Requires at least kFooterBytes; looks at the last of them.
+  static uint64_t ComputeChecksum(std::string_view bytes);
 };
 
 // What a table says of itself. On disk: fields of (tag varint32, length varint32, bytes), in ascending tag order;

@@ -60,7 +60,9 @@ class PosixDirectoryLock final : public DirectoryLock {
     struct stat named;
     if (::fstat(fd_.get(), &held) != 0) return PosixError(errno, path_, "stat");
     if (::fstatat(directory_fd_.get(), name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
-      return Annotate(PosixError(errno, path_, "stat"), "the lock file is gone");
+      if (errno != ENOENT) return PosixError(errno, path_, "stat");
+      return absl::FailedPreconditionError(
+          absl::StrFormat("%s: the lock file is gone; another process may write here", path_));
     }
     if (!SameFile(held, named)) {
       return absl::FailedPreconditionError(

@@ -115,6 +115,7 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
 }
 
 absl::Status Catalog::Write(const VersionEdit& edit) {
+  RETURN_IF_ERROR(state_->CheckLock());
   const absl::Status status = manifest_->AddEdit(edit);
   if (!status.ok() && !manifest_->failure().ok()) state_->Stop(status, "manifest");
   NoteReference();

@@ -133,6 +133,7 @@ CommitPipeline::Target* CommitPipeline::OldestTarget() {
 }
 
 absl::Status CommitPipeline::Switch(Target* target) {
+  RETURN_IF_ERROR(state_->CheckLock());
   const LogPosition log_end = log_->End();
   const FileNumber next_log = catalog_->NewFileNumber();
   const absl::Status rotated = log_->Rotate(next_log, catalog_->Reference());

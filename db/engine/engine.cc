@@ -12,7 +12,6 @@ namespace sepal {
 Engine::Engine(Parts parts)
     : core_(std::move(parts.core)),
       state_(std::move(parts.state)),
-      lock_(std::move(parts.lock)),
       own_executor_(std::move(parts.own_executor)),
       catalog_(std::move(parts.catalog)),
       log_(std::move(parts.log)),
@@ -36,6 +35,11 @@ Engine::Engine(Parts parts)
 }
 
 Engine::~Engine() {
+  if (Forked()) {
+    // The threads that would be waited for are the parent's.
+    (void)background_.release();
+    (void)own_executor_.release();
+  }
   Close().IgnoreError();
   own_executor_.reset();
   core_->ReleaseKeepers();
@@ -53,8 +57,15 @@ absl::Status Engine::Closed() const {
   return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", core_->path));
 }
 
+absl::Status Engine::IsForked() const {
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "the database in %s was opened by the process of which this one is a fork: open it after the fork", core_->path));
+}
+
 absl::Status Engine::CheckWritable() const {
   RETURN_IF_ERROR(CheckOpen());
+  if (Forked()) [[unlikely]]
+    return IsForked();
   if (!read_only_) [[likely]]
     return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -239,6 +250,7 @@ std::vector<std::string> Engine::ColumnFamilyNames() {
 
 // No lock is held while jobs and syncs are waited for.
 absl::Status Engine::Close() {
+  if (Forked()) return IsForked();
   {
     MutexLock admin_lock(&admin_mutex_);
     if (close_begun_) {
@@ -249,7 +261,7 @@ absl::Status Engine::Close() {
   }
   const absl::Status status = read_only_ ? absl::OkStatus() : CloseParts();
   core_->closed.store(true, std::memory_order_release);
-  lock_.reset();
+  state_->directory_lock.reset();
   MutexLock admin_lock(&admin_mutex_);
   close_status_ = status;
   close_done_ = true;
@@ -269,7 +281,8 @@ absl::Status Engine::CloseParts() {
     KeepFirst(&status, catalog_->Apply(std::move(edit), nullptr, nullptr));
   }
   KeepFirst(&status, catalog_->Close());
-  core_->deleter->Run();
+  // After an error the directory may be another's.
+  if (status.ok()) core_->deleter->Run();
   core_->deleter->Stop();
   core_->info_log.Write("closed: %s", status.ToString());
   return status;

@@ -11,6 +11,7 @@
 #include "db/engine/core.h"
 #include "db/engine/engine_state.h"
 #include "sepal/db.h"
+#include "util/fork.h"
 
 namespace sepal {
 
@@ -39,7 +40,6 @@ class Engine final : public DB {
   struct Parts {
     std::shared_ptr<Core> core;
     std::unique_ptr<EngineState> state;
-    std::unique_ptr<DirectoryLock> lock;     // null: read-only
     std::unique_ptr<Executor> own_executor;  // null: the user's
     Executor* executor = nullptr;
     std::unique_ptr<Catalog> catalog;
@@ -93,6 +93,9 @@ class Engine final : public DB {
   absl::Status Closed() const;
   absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
   absl::Status CheckWritable() const;
+  // In a child made by `fork` the background threads are missing, and the files are the parent's.
+  bool Forked() const { return ForkGeneration() != fork_generation_; }
+  absl::Status IsForked() const;
   absl::Status CheckSnapshot(const ReadOptions& options) const;
   absl::Status WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
@@ -106,7 +109,6 @@ class Engine final : public DB {
 
   const std::shared_ptr<Core> core_;
   const std::unique_ptr<EngineState> state_;
-  std::unique_ptr<DirectoryLock> lock_;
   std::unique_ptr<Executor> own_executor_;
   const std::unique_ptr<Catalog> catalog_;
   const std::unique_ptr<WriteAheadLog> log_;
@@ -115,6 +117,7 @@ class Engine final : public DB {
   std::unique_ptr<FamilyHandle> default_handle_;
   Family* default_family_ = nullptr;
   const bool read_only_;
+  const uint64_t fork_generation_ = ForkGeneration();
 
   // One creation or drop of a family at a time, and none once closing has begun.
   Mutex admin_mutex_;

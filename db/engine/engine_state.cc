@@ -20,6 +20,12 @@ void EngineState::Stop(const absl::Status& status, std::string_view where) {
   Tell([&](EventListener& listener) { listener.OnError(where, status); });
 }
 
+absl::Status EngineState::CheckLock() {
+  const absl::Status status = directory_lock->Check();
+  if (!status.ok()) Stop(status, "lock");
+  return status;
+}
+
 absl::Status EngineState::Error() const {
   MutexLock lock(&mutex);
   return error;

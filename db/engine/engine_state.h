@@ -29,6 +29,12 @@ struct EngineState {
   const Options options;
   const std::shared_ptr<SnapshotList> snapshots;
 
+  // Held from opening to closing; null: read-only.
+  std::unique_ptr<DirectoryLock> directory_lock;
+  // Ends all writing if the lock is no longer ours. Asked before what is written would matter to another holder: before
+  // an edit of the manifest, and before a new log is made.
+  absl::Status CheckLock() ABSL_LOCKS_EXCLUDED(mutex);
+
   // The highest sequence number that readers may see. Stored by the commit pipeline, in order.
   std::atomic<uint64_t> visible{0};
   SequenceNumber VisibleSequence() const { return SequenceNumber(visible.load(std::memory_order_acquire)); }

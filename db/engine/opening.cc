@@ -103,7 +103,7 @@ absl::Status Opening::TakeLock() {
           absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
     }
   }
-  ASSIGN_OR_RETURN(parts_.lock, directory->Lock(kLockFileName));
+  ASSIGN_OR_RETURN(parts_.state->directory_lock, directory->Lock(kLockFileName));
   if (options_.info_log) parts_.core->info_log.Start(directory, world_.clock, tuning_.info_log_bytes);
   return absl::OkStatus();
 }
@@ -142,7 +142,10 @@ absl::Status Opening::RecoverCatalog() {
 
 absl::Status Opening::TakeEdit(const VersionEdit& edit) {
   if (edit.hash_seed.has_value()) identity_.hash_seed = *edit.hash_seed;
-  if (edit.next_file_number.has_value()) next_file_number_ = std::max(next_file_number_, *edit.next_file_number);
+  if (edit.next_file_number.has_value()) {
+    manifest_next_file_number_ = std::max(manifest_next_file_number_, *edit.next_file_number);
+    next_file_number_ = std::max(next_file_number_, *edit.next_file_number);
+  }
   if (edit.last_sequence.has_value()) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
   if (edit.min_log_number.has_value()) min_log_number_ = *edit.min_log_number;
   if (edit.closed_log.has_value()) closed_log_ = edit.closed_log;
@@ -278,7 +281,14 @@ absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) 
   BatchEntry entry;
   for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
     const auto it = described_.find(entry.family);
-    if (it == described_.end() || sequence <= it->second.flushed_through) continue;
+    if (it == described_.end()) {
+      // A family that was dropped has a number that the manifest knows to be used.
+      if (FileNumber(entry.family.value()) < manifest_next_file_number_) continue;
+      return absl::DataLossError(absl::StrFormat(
+          "%s: the log holds updates of column family %u, whose making the manifest lacks: its end is missing", path_,
+          entry.family.value()));
+    }
+    if (sequence <= it->second.flushed_through) continue;
     Described& described = it->second;
     if (described.replayed == nullptr) described.replayed = NewMemTable(*described.family);
     const uint64_t hash = described.family->order.hashable() ? HashKey(entry.key, identity_.hash_seed) : 0;
@@ -394,6 +404,7 @@ LogOptions Opening::MakeLogOptions() const {
   options.database_id = identity_.database_id;
   options.random_seed = world_.random_seed;
   options.allocation_step_bytes = tuning_.log_allocation_bytes;
+  options.max_fragment_bytes = tuning_.log_fragment_bytes;
   options.clock = world_.clock;
   Core* const core = parts_.core.get();
   EngineState* const state = parts_.state.get();

@@ -80,6 +80,7 @@ class Opening {
   // From the manifest's edits.
   Catalog::Identity identity_;
   FileNumber next_file_number_{1};
+  FileNumber manifest_next_file_number_{1};
   SequenceNumber last_sequence_;
   FileNumber min_log_number_;
   std::optional<ClosedLog> closed_log_;

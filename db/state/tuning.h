@@ -26,6 +26,8 @@ struct Tuning {
   uint64_t log_limit_bytes = uint64_t{128} << 20;
   // Space for a log is reserved in steps of this size.
   uint64_t log_allocation_bytes = uint64_t{4} << 20;
+  // A larger batch is written to the log in fragments of this size.
+  size_t log_fragment_bytes = size_t{1} << 20;
   // The manifest is rolled when it is larger than this and four times its live content.
   uint64_t manifest_limit_bytes = uint64_t{4} << 20;
   uint64_t info_log_bytes = uint64_t{4} << 20;

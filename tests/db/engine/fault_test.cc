@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "table/table_format.h"
 #include "tests/db/engine/engine_fixture.h"
 
 namespace sepal {
@@ -198,21 +199,18 @@ TEST_F(FaultTest, EveryFlippedBitOfATableIsFoundAndNeverBecomesAWrongValue) {
     if (name.ends_with(".sst")) table = "/db/" + name;
   }
   const uint64_t size = database.memory.ReadFileContents(table).value().size();
-  for (uint64_t offset = 0; offset < size; offset += 37) {
+  // The footer whole: its format version, too, is covered by what the manifest knows.
+  for (uint64_t offset = 0; offset < size; offset += offset + kFooterBytes + 37 < size ? 37 : 1) {
     ASSERT_OK(database.memory.FlipBit(table, offset, static_cast<int>(offset % 8)));
     const absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
     ASSERT_OK(reader.status());
-    // A flipped bit of the format version looks like a newer format.
-    const auto is_found = [](const absl::Status& status) {
-      return absl::IsDataLoss(status) || absl::IsFailedPrecondition(status);
-    };
-    EXPECT_TRUE(is_found((*reader)->VerifyChecksums())) << "offset " << offset;
+    EXPECT_TRUE(absl::IsDataLoss((*reader)->VerifyChecksums())) << "offset " << offset;
     for (uint64_t i = 0; i < 60; ++i) {
       const absl::StatusOr<std::string> value = (*reader)->Get(NumberedKey(i));
       if (value.ok()) {
         EXPECT_TRUE(value->starts_with(std::to_string(i) + ":")) << "offset " << offset;
       } else {
-        EXPECT_TRUE(is_found(value.status())) << value.status() << " offset " << offset;
+        EXPECT_TRUE(absl::IsDataLoss(value.status())) << value.status() << " offset " << offset;
       }
     }
     ASSERT_OK(database.memory.FlipBit(table, offset, static_cast<int>(offset % 8)));

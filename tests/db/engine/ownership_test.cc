@@ -1,0 +1,107 @@
+// Who may write: the process that opened the database, as long as the lock file is the one that it locked. And a log
+// that proves the manifest to lack its end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::HasSubstr;
+
+using OwnershipTest = EngineTest;
+
+TEST_F(OwnershipTest, AReplacedLockFileEndsWritingAtTheNextEditAndReadsGoOn) {
+  for (const bool replaced : {false, true}) {
+    ASSERT_OK(db()->Put("k", "1"));
+    auto directory = database.memory.OpenDirectory("/db", false);
+    ASSERT_OK(directory.status());
+    ASSERT_OK((*directory)->Remove("LOCK"));
+    if (replaced) ASSERT_OK(database.memory.WriteFileContents("/db/LOCK", ""));
+    const std::vector<std::string> before = FilesIn(&database.memory, "/db");
+    const absl::Status flushed = db()->Flush();
+    EXPECT_TRUE(absl::IsFailedPrecondition(flushed)) << flushed;
+    EXPECT_THAT(flushed.ToString(), HasSubstr("LOCK"));
+    EXPECT_EQ(FilesIn(&database.memory, "/db"), before);
+    EXPECT_TRUE(absl::IsFailedPrecondition(db()->Put("k", "2")));
+    EXPECT_EQ(Value(db(), "k"), "1");
+    EXPECT_THAT(db()->GetProperty("sepal.background-error").value(), HasSubstr("LOCK"));
+    EXPECT_FALSE(db()->Close().ok());
+    ASSERT_OK(database.Open());
+    EXPECT_EQ(Value(db(), "k"), "1");
+  }
+}
+
+TEST_F(OwnershipTest, AnEditIsRefusedOnceTheLockFileIsReplaced) {
+  auto directory = database.memory.OpenDirectory("/db", false);
+  ASSERT_OK(directory.status());
+  ASSERT_OK((*directory)->Remove("LOCK"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(db()->CreateColumnFamily("f").status()));
+  EXPECT_FALSE(db()->Close().ok());
+}
+
+TEST(ForkTest, AForkedChildCanNeitherWriteNorCloseAndHarmsNothing) {
+  char path[] = "/tmp/sepal_fork_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(path), nullptr);
+  const Options options{.create_if_missing = true, .memory_limit = size_t{16} << 20};
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path);
+  ASSERT_OK(db.status());
+  ASSERT_OK((*db)->Put("parent", "1"));
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const bool refused = absl::IsFailedPrecondition((*db)->Put("child", "1")) &&
+                         absl::IsFailedPrecondition((*db)->Sync()) && absl::IsFailedPrecondition((*db)->Flush()) &&
+                         absl::IsFailedPrecondition((*db)->Close());
+    db->reset();
+    ::_exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  // The parent still holds the lock, and goes on.
+  EXPECT_TRUE(absl::IsUnavailable(DB::Open(options, path).status()));
+  ASSERT_OK((*db)->Put("parent", "2", {.sync = true}));
+  ASSERT_OK((*db)->Flush());
+  ASSERT_OK((*db)->Close());
+  db = DB::Open(options, path);
+  ASSERT_OK(db.status());
+  EXPECT_EQ(Value(db->get(), "parent"), "2");
+  EXPECT_EQ(Value(db->get(), "child"), "NOT_FOUND");
+  ASSERT_OK((*db)->Close());
+  ASSERT_OK(DB::Destroy(options, path));
+}
+
+TEST_F(OwnershipTest, ALogWithUpdatesOfAFamilyThatTheManifestLacksIsDataLoss) {
+  const std::vector<std::string> files = FilesIn(&database.memory, "/db");
+  std::string manifest;
+  for (const std::string& name : files) manifest = name.starts_with("MANIFEST") ? "/db/" + name : manifest;
+  const std::string before = database.memory.ReadFileContents(manifest).value();
+  const auto family = db()->CreateColumnFamily("f");
+  ASSERT_OK(family.status());
+  ASSERT_OK(db()->Put(family->get(), "k", "v", {.sync = true}));
+  database.memory.Crash(CrashMode::kKillProcess);
+  database.db.reset();
+  ASSERT_OK(database.memory.WriteFileContents(manifest, before));
+  const absl::Status opened = database.Open();
+  EXPECT_TRUE(absl::IsDataLoss(opened)) << opened;
+  EXPECT_THAT(opened.ToString(), HasSubstr("column family"));
+}
+
+TEST_F(OwnershipTest, UpdatesOfADroppedFamilyInTheLogArePassedOver) {
+  const auto family = db()->CreateColumnFamily("f");
+  ASSERT_OK(family.status());
+  ASSERT_OK(db()->Put(family->get(), "k", "v"));
+  ASSERT_OK(db()->Put("kept", "1"));
+  ASSERT_OK(db()->DropColumnFamily(family->get()));
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
+  EXPECT_EQ(Value(db(), "kept"), "1");
+}
+
+}  // namespace
+}  // namespace sepal
