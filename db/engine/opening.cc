@@ -35,9 +35,10 @@ absl::StatusOr<Engine::Parts> Opening::Run() {
   RETURN_IF_ERROR(OpenDirectories());
   if (!options_.read_only) RETURN_IF_ERROR(TakeLock());
   RETURN_IF_ERROR(RecoverCatalog());
-  RETURN_IF_ERROR(CheckFamilies());
   RETURN_IF_ERROR(CheckTables());
   RETURN_IF_ERROR(ReplayLogs());
+  // After the logs: a family that they know and the manifest lacks is damage, and no mistake of the caller's.
+  RETURN_IF_ERROR(CheckFamilies());
   RETURN_IF_ERROR(PublishFamilies());
   if (!options_.read_only) RETURN_IF_ERROR(StartWriting());
   return std::move(parts_);

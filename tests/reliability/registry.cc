@@ -7,6 +7,7 @@ namespace sepal::reliability {
 std::vector<Harness> AllHarnesses() {
   std::vector<Harness> all;
   AddModelHarnesses(&all);
+  AddCorruptionHarnesses(&all);
   return all;
 }
 

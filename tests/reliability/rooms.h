@@ -8,5 +8,6 @@
 namespace sepal::reliability {
 
 void AddModelHarnesses(std::vector<Harness>* all);  // tests/model
+void AddCorruptionHarnesses(std::vector<Harness>* all);  // tests/corruption
 
 }  // namespace sepal::reliability

@@ -1,0 +1,55 @@
+// A small database as files: every kind of file and of record in about 100 KiB, with what is in it.
+//
+// Families: the default one (a codec for each level, tables of several levels, deletions), "versions" (one key with so
+// many versions that its blocks go on), "zstd" (a value of 300 KiB, zstd), "plain" (no filters, no compression),
+// "logged" (updates that only the logs hold, a batch in fragments, and the oldest log), "late" (made last).
+// The manifest goes on in a second one, and the first is still there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "db/state/tuning.h"
+#include "sepal/db.h"
+#include "util/memory_file_system.h"
+
+namespace sepal::corruption {
+
+using Files = std::map<std::string, std::string>;
+using Contents = std::map<std::string, std::string>;
+
+inline constexpr const char* kDirectory = "/db";
+
+struct Subject {
+  std::string name;
+  Files files;
+  // Files as they were earlier: older bytes of those above, and files that are gone.
+  std::vector<std::pair<std::string, std::string>> stale;
+  std::map<std::string, Contents> families;
+  // Updates of the default family, each a batch of its own, in order, to which no later record bears witness: after
+  // damage, those from some point on may be missing. Not in `families`.
+  std::vector<std::pair<std::string, std::string>> tail;
+  // By file: so many bytes of it bear on the answers and are known to be durable, so that a flipped bit in them must be
+  // reported.
+  std::map<std::string, uint64_t> witnessed_bytes;
+  std::string newest_log;
+  std::string newest_manifest;
+  // What was there when the newest log was begun.
+  std::map<std::string, Contents> earlier;
+  Tuning tuning;
+
+  Options MakeOptions(FileSystem* files) const;
+  // Into an empty file system, with what is `changed`; a change to nullptr leaves the file out.
+  void Install(MemoryFileSystem* memory, const std::map<std::string, const std::string*>& changed) const;
+  uint64_t Bytes() const;
+};
+
+// `closed`: after an orderly close; else as a killed process leaves it, synced up to the tail.
+Subject MakeSubject(bool closed);
+
+}  // namespace sepal::corruption
