@@ -158,6 +158,9 @@ class BlockView {
   // block has them.
   Hit Find(std::string_view user_key, uint64_t hash, SequenceNumber visible, KeyOrder order) const;
 
+  // Starts to fetch the key and the value that Find will most likely look at. Where the block has tags.
+  void PrefetchFind(uint64_t hash) const;
+
   // The first entry at or after `target`; count() if there is none.
   uint32_t LowerBound(InternalKeyView target, KeyOrder order) const;
 

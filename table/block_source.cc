@@ -96,6 +96,31 @@ CachePin BlockSource::GetCached(BlockHandle handle, UnitKind kind, HintWord* hin
   return pin;
 }
 
+CachePeek BlockSource::Peek(BlockHandle handle, UnitKind kind, HintWord* hint) const {
+  if (context_.cache == nullptr) return {};
+  const CacheKey key{cache_file_, handle.offset};
+  CachePeek peek;
+  if (const uint64_t word = hint != nullptr ? hint->load(std::memory_order_relaxed) : 0; word != 0) {
+    peek = context_.cache->Peek(FrameHint{word}, key);
+  }
+  if (!peek) {
+    peek = context_.cache->Peek(key);
+    if (peek && hint != nullptr) hint->store(context_.cache->HintOf(peek).word, std::memory_order_relaxed);
+  }
+  if (peek) Count(kind, true);
+  return peek;
+}
+
+void BlockSource::Prefetch(BlockHandle handle, const HintWord* hint) const {
+  if (context_.cache == nullptr) return;
+  const uint64_t word = hint != nullptr ? hint->load(std::memory_order_relaxed) : 0;
+  if (word != 0) {
+    context_.cache->Prefetch(FrameHint{word});
+  } else {
+    context_.cache->Prefetch(CacheKey{cache_file_, handle.offset});
+  }
+}
+
 bool BlockSource::Keeps(uint64_t bytes) const {
   return context_.budget == nullptr || bytes <= context_.budget->CacheCapacity() / kLargestShare;
 }

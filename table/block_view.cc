@@ -84,6 +84,22 @@ BlockView::Hit BlockView::Find(std::string_view user_key, uint64_t hash, Sequenc
   return {};
 }
 
+void BlockView::PrefetchFind(uint64_t hash) const {
+  if ((flags_ & kBlockHasTags) == 0) return;
+  const uint8_t tag = BlockTag(hash);
+  for (uint32_t base = 0; base < count_; base += 32) {
+    const uint32_t candidates = MatchTags(tags_ + base, tag);
+    if (candidates == 0) continue;
+    const uint32_t i = base + static_cast<uint32_t>(std::countr_zero(candidates));
+    if (i >= count_) return;
+    __builtin_prefetch(key_suffix(i).data());
+    const std::string_view found = value(i);
+    __builtin_prefetch(found.data());
+    if (found.size() > 64) __builtin_prefetch(found.data() + 64);
+    return;
+  }
+}
+
 // Requires: entry i is the first of `user_key`, and keys are equal only if identical.
 BlockView::Hit BlockView::FirstVisible(uint32_t i, std::string_view user_key, Trailer newest, KeyOrder order) const {
   constexpr int kSteps = 8;  // then search, for keys that have very many versions

@@ -21,13 +21,18 @@ class ConcatenatingIterator final : public InternalIterator {
     SettleBackward();
   }
   void Seek(InternalKeyView target) override {
-    if (!Enter(sources_->Find(target))) return;
+    const bool entered = std::exchange(prepared_, false) ? current_ != nullptr : Enter(sources_->Find(target));
+    if (!entered) return;
     current_->Seek(target);
     SettleForward();
   }
   void PrepareSeek(InternalKeyView target, int step) override {
     valid_ = false;
-    if (Enter(sources_->Find(target))) current_->PrepareSeek(target, step);
+    if (step == 0) {
+      Enter(sources_->Find(target));
+      prepared_ = true;
+    }
+    if (current_ != nullptr) current_->PrepareSeek(target, step);
   }
   void SeekBefore(InternalKeyView target) override {
     const size_t index = sources_->Find(target);
@@ -88,6 +93,7 @@ class ConcatenatingIterator final : public InternalIterator {
   const std::unique_ptr<ConcatenationSources> sources_;
   std::unique_ptr<InternalIterator> current_;
   size_t index_ = 0;  // of `current_`
+  bool prepared_ = false;
 };
 
 }  // namespace

@@ -147,7 +147,10 @@ class IndexPageView {
   uint64_t end_offset() const;
   // Bytes of this page that are filter.
   size_t LaneBytes() const;
-  void PrefetchSearch() const;
+  // Starts to fetch what Find touches of a page.
+  static void PrefetchFences(std::string_view bytes);
+  // Starts to fetch what says where block `i` and its lane lie.
+  void PrefetchBlock(uint32_t i) const;
 
  private:
   bool ValidateBlocks(uint64_t file_size, std::string* why) const;

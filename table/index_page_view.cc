@@ -125,12 +125,16 @@ uint64_t IndexPageView::begin_offset() const { return DecodeFixed64(data_ + 8); 
 uint64_t IndexPageView::end_offset() const { return begin_offset() + BlockBegin(count_); }
 size_t IndexPageView::LaneBytes() const { return DecodeFixed32(data_ + 36); }
 
-void IndexPageView::PrefetchSearch() const {
-  constexpr uint32_t kLines = 8;  // the fences of a leaf page of 64 blocks
-  const char* const fences = data_ + kIndexPageHeaderBytes;
-  const uint32_t lines = std::min((count_ + 7) / 8, kLines);
-  __builtin_prefetch(data_);
-  for (uint32_t i = 0; i < lines; ++i) __builtin_prefetch(fences + i * 64);
+void IndexPageView::PrefetchFences(std::string_view bytes) {
+  constexpr size_t kLines = 9;  // the header, and the fences of a leaf page of 64 blocks
+  for (size_t at = 0; at < std::min(kLines * 64, bytes.size()); at += 64) __builtin_prefetch(bytes.data() + at);
+}
+
+void IndexPageView::PrefetchBlock(uint32_t i) const {
+  __builtin_prefetch(block_ends_ + size_t{i} * 4);
+  __builtin_prefetch(lane_ends_ + size_t{i} * 2);
+  // Lanes are much alike, so this is about where it lies.
+  __builtin_prefetch(lanes_ + LaneBytes() / count_ * i);
 }
 
 bool IndexPageView::Validate(std::string_view bytes, uint64_t file_size, KeyOrder order, std::string* why) {

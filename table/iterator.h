@@ -33,8 +33,10 @@ class InternalIterator {
   virtual void Seek(InternalKeyView target) = 0;
   // To the last entry before `target`.
   virtual void SeekBefore(InternalKeyView target) = 0;
-  // For who is about to seek several iterators to `target`: calls on all of them, step after step (0, 1), let their cache
-  // misses overlap. The position is lost; Seek must follow. Does nothing by default.
+  // For who is about to seek several iterators to `target`: calls on all of them, step after step from 0 up to
+  // kSeekSteps, let their cache misses overlap. The position is lost; Seek to the same target must follow. Does nothing by
+  // default.
+  static constexpr int kSeekSteps = 5;
   virtual void PrepareSeek(InternalKeyView target, int step) { (void)target, (void)step; }
   // Require Valid().
   virtual void Next() = 0;

@@ -1,10 +1,13 @@
 #include "table/merging_iterator.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "table/equal_bytes.h"
 #include "util/check.h"
+#include "util/coding.h"
 
 namespace sepal {
 namespace {
@@ -13,8 +16,9 @@ namespace {
 // 2j and 2j + 1. losers_[j] is the child that lost match j, losers_[0] the one that won them all.
 class MergingIterator final : public InternalIterator {
  public:
-  MergingIterator(KeyOrder order, std::vector<std::unique_ptr<InternalIterator>> children)
-      : order_(order), losers_(children.size()) {
+  MergingIterator(KeyOrder order, std::vector<std::unique_ptr<InternalIterator>> children,
+                  std::string_view common_prefix)
+      : order_(order), common_prefix_(common_prefix), losers_(children.size()) {
     runners_.reserve(children.size());
     for (auto& child : children) runners_.push_back({0, std::move(child)});
   }
@@ -26,7 +30,7 @@ class MergingIterator final : public InternalIterator {
     Restart(Direction::kBackward, [](InternalIterator* child) { child->SeekToLast(); });
   }
   void Seek(InternalKeyView target) override {
-    for (int step = 0; step < 2; ++step) {
+    for (int step = 0; step < kSeekSteps; ++step) {
       for (Runner& runner : runners_) runner.child->PrepareSeek(target, step);
     }
     Restart(Direction::kForward, [&](InternalIterator* child) { child->Seek(target); });
@@ -73,10 +77,20 @@ class MergingIterator final : public InternalIterator {
     return direction_ == Direction::kForward ? order_.Less(a.key(), b.key()) : order_.Less(b.key(), a.key());
   }
 
+  // A number that never contradicts the order, and tells most keys with the common prefix apart.
+  uint64_t PrefixOf(std::string_view user_key) const {
+    const size_t n = common_prefix_.size();
+    if (n == 0) return order_.Prefix(user_key);
+    if (user_key.size() >= n && EqualBytes(user_key.data(), common_prefix_.data(), n)) [[likely]] {
+      return BigEndianPrefix(user_key.data() + n, user_key.size() - n);
+    }
+    return user_key < common_prefix_ ? 0 : UINT64_MAX;
+  }
+
   // Reads where the child stands. False if it has failed; the merge has then failed too.
   bool Read(Runner* runner) {
     if (runner->child->Valid()) [[likely]] {
-      const uint64_t prefix = order_.Prefix(runner->child->key().user_key);
+      const uint64_t prefix = PrefixOf(runner->child->key().user_key);
       runner->rank = direction_ == Direction::kForward ? prefix : ~prefix;
       return true;
     }
@@ -176,6 +190,7 @@ class MergingIterator final : public InternalIterator {
   }
 
   const KeyOrder order_;
+  const std::string common_prefix_;  // empty where the order is not bytewise
   Direction direction_ = Direction::kForward;
   absl::Status status_;
   std::vector<Runner> runners_;
@@ -187,10 +202,12 @@ class MergingIterator final : public InternalIterator {
 }  // namespace
 
 std::unique_ptr<InternalIterator> NewMergingIterator(KeyOrder order,
-                                                     std::vector<std::unique_ptr<InternalIterator>> children) {
+                                                     std::vector<std::unique_ptr<InternalIterator>> children,
+                                                     std::string_view common_prefix) {
   if (children.empty()) return NewEmptyIterator();
   if (children.size() == 1) return std::move(children[0]);
-  return std::make_unique<MergingIterator>(order, std::move(children));
+  if (!order.bytewise()) common_prefix = {};
+  return std::make_unique<MergingIterator>(order, std::move(children), common_prefix);
 }
 
 }  // namespace sepal

@@ -13,9 +13,12 @@
 
 namespace sepal {
 
-// Children must not hold equal internal keys (no two updates share a sequence number).
+// Children must not hold equal internal keys (no two updates share a sequence number). `common_prefix`: what nearly all
+// keys begin with, where known, so that the 8 bytes after it are those that are cached; keys without it are merged too,
+// only slower. Ignored where the order is not bytewise.
 std::unique_ptr<InternalIterator> NewMergingIterator(KeyOrder order,
-                                                     std::vector<std::unique_ptr<InternalIterator>> children);
+                                                     std::vector<std::unique_ptr<InternalIterator>> children,
+                                                     std::string_view common_prefix = {});
 
 // Runs of disjoint sources in key order, opened when reached. `Open(i)` makes the iterator of source i.
 class ConcatenationSources {

@@ -95,22 +95,48 @@ class TableIterator final : public InternalIterator {
   }
 
   void Seek(InternalKeyView target) override {
-    if (!SeekBlock(target)) return;
+    if (std::exchange(prepared_, false)) {
+      AttachBlock();
+    } else if (!SeekBlock(target)) {
+      return;
+    }
     cursor_.Seek(target);
     if (!cursor_.Valid()) return NextBlock();
     Publish();
   }
 
-  // First the leaf page, then the block; a failure is met again, and reported, by the seek.
+  // A failure is met again, and reported, by the seek.
   void PrepareSeek(InternalKeyView target, int step) override {
-    valid_ = false;
-    status_ = absl::OkStatus();
-    if (step > 0) {
-      SeekBlock(target);
-      return;
+    if (step == 0) {
+      valid_ = prepared_ = false;
+      status_ = absl::OkStatus();
+      sought_page_ = table_.root->Find(target, table_.options.order);
     }
-    const uint32_t page = table_.root->Find(target, table_.options.order);
-    if (page < table_.root->count() && LoadLeaf(page)) leaf_->PrefetchSearch();
+    if (sought_page_ == table_.root->count() || !status_.ok()) return;
+    switch (step) {
+      case 0:
+        if (sought_page_ != page_) {
+          table_.source->Prefetch(table_.root->handle(sought_page_), &table_.leaf_hints[sought_page_]);
+        }
+        break;
+      case 1:
+        if (LoadLeaf(sought_page_)) {
+          IndexPageView::PrefetchFences(leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view());
+        }
+        break;
+      case 2:
+        sought_block_ = leaf_->Find(target, table_.options.order);
+        if (sought_block_ < leaf_->count()) leaf_->PrefetchBlock(sought_block_);
+        break;
+      case 3:
+        if (sought_block_ < leaf_->count() && sought_block_ != block_) {
+          table_.source->Prefetch(leaf_->handle(sought_block_), nullptr);
+        }
+        break;
+      case 4:
+        prepared_ = sought_block_ < leaf_->count() && PinBlock(sought_block_);
+        break;
+    }
   }
 
   void SeekBefore(InternalKeyView target) override {
@@ -225,6 +251,12 @@ class TableIterator final : public InternalIterator {
   }
 
   bool LoadBlock(uint32_t block) {
+    if (!PinBlock(block)) return false;
+    AttachBlock();
+    return true;
+  }
+
+  bool PinBlock(uint32_t block) {
     if (block == block_) return true;
     DropBlock();
     const BlockHandle handle = leaf_->handle(block);
@@ -233,11 +265,15 @@ class TableIterator final : public InternalIterator {
     block_ = block;
     last_begin_ = handle.offset;
     last_end_ = handle.offset + handle.size + kUnitTrailerBytes;
-    const std::string_view bytes = block_pin_ ? block_pin_.bytes() : block_bytes_.view();
-    PrefetchBlockEnd(bytes, 12);
-    cursor_.Attach(bytes, table_.options.order);
+    PrefetchBlockEnd(BlockBytes(), 12);
     return true;
   }
+
+  void AttachBlock() {
+    if (!cursor_.attached()) cursor_.Attach(BlockBytes(), table_.options.order);
+  }
+
+  std::string_view BlockBytes() const { return block_pin_ ? block_pin_.bytes() : block_bytes_.view(); }
 
   absl::Status FetchLeaf(uint32_t page) {
     if (kind_ != TableReader::ReadKind::kCompaction) {
@@ -286,6 +322,11 @@ class TableIterator final : public InternalIterator {
   const TableReader::Impl& table_;
   const TableReader::ReadKind kind_;
   absl::Status status_;
+
+  // Where PrepareSeek is going; `prepared_` once the block is there.
+  uint32_t sought_page_ = kNone;
+  uint32_t sought_block_ = kNone;
+  bool prepared_ = false;
 
   uint32_t page_ = kNone;
   CachePin leaf_pin_;       // either this

@@ -64,8 +64,10 @@ struct TableHit {
   };
   Kind kind = Kind::kAbsent;
   Trailer trailer = 0;
-  std::string_view value;  // lives as long as `pin`
-  CachePin pin;
+  // Lives as long as `pin`; where that is empty, as long as the epoch guard that `peek` was taken under.
+  std::string_view value = {};
+  CachePin pin = {};
+  CachePeek peek = {};
 };
 
 class TableReader {
@@ -76,7 +78,8 @@ class TableReader {
 
   // Starts to fetch the guard's line for the key, where the guard is in memory.
   void PrefetchGuard(const LookupKey& key) const;
-  // The newest visible entry of the key. `filters` gets what the filters did (one lookup).
+  // The newest visible entry of the key. `filters` gets what the filters did (one lookup). Where the cache has an epoch
+  // domain, only inside a guard of it.
   absl::Status Lookup(const LookupKey& key, const TableLookupOptions& options, LevelFilterStatistics* filters,
                       TableHit* hit) const;
 
@@ -126,6 +129,7 @@ class TableReader {
   size_t MemoryBytes() const;
 
   struct Impl;  // table/table_reader_impl.h, for the parts of this room
+  const Impl& impl() const { return *impl_; }
 
  private:
   explicit TableReader(std::unique_ptr<Impl> impl);

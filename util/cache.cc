@@ -4,29 +4,34 @@
 // counts the blocks that lie beyond it although their home is at it or before it, so that a search may stop at the
 // first frame that displaced nothing. Everything that decides about a frame is in the one word `meta`:
 //
-// | state   | references              | what the frame holds                                                       |
-// |---------|-------------------------|----------------------------------------------------------------------------|
-// | empty   | strays                  | nothing                                                                    |
-// | owned   | strays                  | one thread fills or empties it; the plain fields are that thread's         |
-// | visible | pins and strays         | a block that is in the table; key and plain fields do not change           |
-// | alone   | pins                    | a block outside the table, on the heap, freed with its last pin            |
+// | state   | references      | what the frame holds                                                       |
+// |---------|-----------------|----------------------------------------------------------------------------|
+// | empty   | strays          | nothing                                                                    |
+// | owned   | strays          | one thread fills or empties it                                             |
+// | visible | pins and strays | a block that is in the table; the other fields do not change               |
+// | alone   | pins            | a block outside the table, on the heap, freed with its last pin            |
 //
-// | transition         | by           | operation on meta                  | order   | why |
-// |--------------------|--------------|------------------------------------|---------|-----------------------------------|
-// | empty -> owned     | Claim        | CAS, keeps strays                  | acquire | sees the last owner's work done
-// | | owned -> visible   | Insert       | add state, clock and one reference | release | publishes key and plain fields
-// | | visible: pin       | TryPin       | add a reference, look at the state | acquire | sees what was published | |
-// visible: unpin     | Unpin        | subtract a reference               | release | reads end before the bytes go | |
-// visible: used      | TryPin       | CAS of the clock, may fail         | relaxed | a guess only | | visible: aged |
-// sweep        | CAS of the clock, may fail         | relaxed | a guess only                      | | visible -> owned
-// | TryEvict     | CAS, only with 0 references        | acquire | sees that all reads have ended    | | owned -> empty
-// | Vacate       | subtract state, add a generation   | release | the frame is the next owner's     | | alone: freed |
-// UnpinAlone   | subtracted the last reference      | acquire | sees that all reads have ended    |
+// | transition       | by         | operation on meta                       | order   | why                             |
+// |------------------|------------|-----------------------------------------|---------|---------------------------------|
+// | empty -> owned   | Claim      | CAS, keeps strays                       | acquire | sees the last owner's work done |
+// | owned -> visible | Insert     | add state, clock and one reference      | release | publishes the other fields      |
+// | visible: pin     | TryPin     | add a reference, look at the state      | acquire | sees what was published         |
+// | visible: unpin   | Unpin      | subtract a reference                    | release | reads end before the bytes go   |
+// | visible: used    | Use        | CAS of the clock, may fail              | relaxed | a guess only                    |
+// | visible: aged    | Sweep      | CAS of the clock, may fail              | relaxed | a guess only                    |
+// | visible -> owned | TryEvict   | CAS, only with 0 references             | seq_cst | sees that all reads have ended; |
+// |                  |            |                                         |         | peeks: util/epoch.h             |
+// | owned -> empty   | Vacate     | subtract state, add a generation        | release | the frame is the next owner's   |
+// | alone: freed     | UnpinAlone | subtracted the last reference           | acquire | sees that all reads have ended  |
 //
 // A *stray* is a reference that TryPin took of a frame that was no longer visible, or had got another key, and gives
 // back at once. So no transition stores `meta`: all are read-modify-write operations that keep the references, which
 // also makes every acquire see all releases before it. A key is compared twice, first as a guess without a reference
 // and then with one, when it cannot change.
+//
+// A *peek* takes no reference: it reads `meta`, then the other fields (acquire; owners store them with release), then
+// `meta` again. Had any field been another owner's, the second look would see a later generation. The bytes it saw are
+// freed only once the epoch in which the block was evicted has passed.
 //
 // Memory is charged and a place in the table reserved before a frame is claimed, so that the sum is never passed
 // unnoticed; what cannot be had by evicting is a frame alone.
@@ -38,6 +43,8 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <vector>
 
 #include "util/check.h"
 #include "util/sync.h"
@@ -56,6 +63,8 @@ constexpr size_t kHugeTableBytes = size_t{4} << 20;
 // Frames that a sweep takes on at once.
 constexpr size_t kSweepFrames = 8;
 constexpr uint64_t kMostClock = 3;
+// Evicted bytes after which the cache looks what of them may be freed.
+constexpr size_t kMostRetiredBytes = size_t{128} << 10;
 
 // Sweeps that an unused block outlives: when it is new, and after it was found.
 uint64_t ClockWhenNew(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 1 : 3; }
@@ -67,8 +76,8 @@ uint64_t ClockOf(uint64_t meta) { return (meta & CacheFrame::kClockMask) / Cache
 uint32_t GenerationOf(uint64_t meta) { return static_cast<uint32_t>(meta / CacheFrame::kGenerationUnit); }
 
 bool HasKey(const CacheFrame& frame, const CacheKey& key) {
-  return frame.offset.load(std::memory_order_relaxed) == key.offset &&
-         frame.file.load(std::memory_order_relaxed) == key.file;
+  return frame.offset.load(std::memory_order_acquire) == key.offset &&
+         frame.file.load(std::memory_order_acquire) == key.file;
 }
 
 CacheKey KeyOf(const CacheFrame& frame) {
@@ -110,8 +119,9 @@ BlockBuffer& BlockBuffer::operator=(BlockBuffer&& other) noexcept {
 void BlockBuffer::Free(char* data) { std::free(data); }
 
 struct BlockCache::Impl {
-  Impl(MemoryBudget* memory_budget, size_t expected_block_bytes)
+  Impl(MemoryBudget* memory_budget, size_t expected_block_bytes, EpochDomain* epoch_domain)
       : budget(memory_budget),
+        epochs(epoch_domain),
         frame_count(std::bit_ceil(std::clamp(2 * (memory_budget->limit_bytes() / ChargeOf(expected_block_bytes)),
                                              kFewestFrames, kMostFrames))),
         home_shift(64 - std::countr_zero(frame_count)),
@@ -137,8 +147,15 @@ struct BlockCache::Impl {
   size_t Sweep();
   bool TryEvict(CacheFrame* frame, uint64_t meta);
   void Vacate(CacheFrame* frame);
+  void Free(char* data, size_t size);
+  // The frame that a hint names, or null.
+  CacheFrame* FrameAt(FrameHint hint) const {
+    const uint64_t place = hint.word % CacheFrame::kGenerationUnit;
+    return place == 0 || place > frame_count ? nullptr : &frames[place - 1];
+  }
 
   MemoryBudget* const budget;
+  EpochDomain* const epochs;
   const size_t frame_count;
   const int home_shift;
   const size_t most_blocks;
@@ -147,9 +164,26 @@ struct BlockCache::Impl {
   // Frames that are not empty, and those that inserts are about to claim.
   alignas(64) std::atomic<size_t> blocks{0};
   alignas(64) std::atomic<size_t> hand{0};
+
+  // Evicted, but perhaps still looked at; the oldest first.
+  struct Retired {
+    uint64_t stamp;
+    char* data;
+  };
+  Mutex retired_mutex;
+  std::deque<Retired> retired ABSL_GUARDED_BY(retired_mutex);
+  size_t retired_bytes ABSL_GUARDED_BY(retired_mutex) = 0;
 };
 
 namespace {
+
+// Notes that the block of a frame that was seen visible as `meta` was found.
+void Use(CacheFrame* frame, uint64_t meta) {
+  const uint64_t clock = ClockWhenFound(frame->part.load(std::memory_order_relaxed));
+  if (ClockOf(meta) >= clock) return;
+  const uint64_t used = (meta & ~CacheFrame::kClockMask) | clock * CacheFrame::kClockUnit;
+  frame->meta.compare_exchange_strong(meta, used, std::memory_order_relaxed);
+}
 
 // Pins the frame if it holds the block `key`.
 bool TryPin(CacheFrame* frame, const CacheKey& key) {
@@ -159,13 +193,20 @@ bool TryPin(CacheFrame* frame, const CacheKey& key) {
     return false;
   }
   SEPAL_DCHECK(ReferencesOf(before) < CacheFrame::kReferenceMask / 2);
-  const uint64_t clock = ClockWhenFound(frame->part);
-  if (ClockOf(before) < clock) {
-    uint64_t now = before + CacheFrame::kReferenceUnit;
-    const uint64_t used = (now & ~CacheFrame::kClockMask) | clock * CacheFrame::kClockUnit;
-    frame->meta.compare_exchange_strong(now, used, std::memory_order_relaxed);
-  }
+  Use(frame, before + CacheFrame::kReferenceUnit);
   return true;
+}
+
+// Looks at the frame if it holds the block `key`.
+CachePeek TryPeek(CacheFrame* frame, const CacheKey& key) {
+  const uint64_t before = frame->meta.load(std::memory_order_acquire);
+  if (StateOf(before) != CacheFrame::kVisible || !HasKey(*frame, key)) return {};
+  const char* const data = frame->data.load(std::memory_order_acquire);
+  const size_t size = frame->size.load(std::memory_order_acquire);
+  const uint64_t after = frame->meta.load(std::memory_order_seq_cst);
+  if (StateOf(after) != CacheFrame::kVisible || GenerationOf(after) != GenerationOf(before)) return {};
+  Use(frame, after);
+  return {.bytes = {data, size}, .frame = frame, .generation = GenerationOf(after)};
 }
 
 }  // namespace
@@ -250,7 +291,7 @@ size_t BlockCache::Impl::Sweep() {
 // Empties a frame that was seen visible and without references as `meta`, if it still is.
 bool BlockCache::Impl::TryEvict(CacheFrame* frame, uint64_t meta) {
   const uint64_t owned = (meta & ~(CacheFrame::kStateMask | CacheFrame::kClockMask)) | CacheFrame::kOwned;
-  if (!frame->meta.compare_exchange_strong(meta, owned, std::memory_order_acquire, std::memory_order_relaxed)) {
+  if (!frame->meta.compare_exchange_strong(meta, owned, std::memory_order_seq_cst, std::memory_order_relaxed)) {
     return false;
   }
   Vacate(frame);
@@ -259,17 +300,35 @@ bool BlockCache::Impl::TryEvict(CacheFrame* frame, uint64_t meta) {
 
 // Frees the block of a frame that the caller owns.
 void BlockCache::Impl::Vacate(CacheFrame* frame) {
-  char* const data = std::exchange(frame->data, nullptr);
-  const size_t size = frame->size;
-  const MemoryPart part = frame->part;
+  char* const data = frame->data.load(std::memory_order_relaxed);
+  const size_t size = frame->size.load(std::memory_order_relaxed);
+  const MemoryPart part = frame->part.load(std::memory_order_relaxed);
   Undisplace(HomeOf(KeyOf(*frame)), IndexOf(frame));
   frame->meta.fetch_add(CacheFrame::kGenerationUnit - CacheFrame::kOwned, std::memory_order_release);
-  BlockBuffer::Free(data);
+  Free(data, size);
   Unreserve(part, size);
 }
 
-BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes)
-    : impl_(std::make_unique<Impl>(budget, expected_block_bytes)) {}
+// Frees evicted bytes, or notes them, and frees those that nobody can be looking at any more once they are many.
+void BlockCache::Impl::Free(char* data, size_t size) {
+  if (epochs == nullptr) return BlockBuffer::Free(data);
+  std::vector<char*> safe;
+  {
+    MutexLock lock(&retired_mutex);
+    retired.push_back({epochs->Stamp(), data});
+    retired_bytes += size;
+    if (retired_bytes < kMostRetiredBytes) return;
+    retired_bytes = 0;  // so that the next look is as far away, however much stays
+    const uint64_t oldest = epochs->OldestReader();
+    for (; !retired.empty() && retired.front().stamp < oldest; retired.pop_front()) {
+      safe.push_back(retired.front().data);
+    }
+  }
+  for (char* freed : safe) BlockBuffer::Free(freed);
+}
+
+BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs)
+    : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs)) {}
 
 BlockCache::~BlockCache() {
   for (size_t i = 0; i < impl_->frame_count; ++i) {
@@ -278,6 +337,10 @@ BlockCache::~BlockCache() {
     if (StateOf(meta) == CacheFrame::kEmpty) continue;
     SEPAL_CHECK(ReferencesOf(meta) == 0);
     SEPAL_CHECK(impl_->TryEvict(&frame, meta));
+  }
+  {
+    MutexLock lock(&impl_->retired_mutex);
+    for (const Impl::Retired& retired : impl_->retired) BlockBuffer::Free(retired.data);
   }
   munmap(impl_->frames, impl_->frame_count * sizeof(CacheFrame));
 }
@@ -298,17 +361,51 @@ CachePin BlockCache::Lookup(const CacheKey& key) {
 }
 
 CachePin BlockCache::Lookup(FrameHint hint, const CacheKey& key) {
-  const uint64_t place = hint.word % CacheFrame::kGenerationUnit;
-  if (place == 0 || place > impl_->frame_count) return CachePin();
-  CacheFrame& frame = impl_->frames[place - 1];
-  if (GenerationOf(frame.meta.load(std::memory_order_relaxed)) != GenerationOf(hint.word) || !TryPin(&frame, key)) {
+  CacheFrame* const frame = impl_->FrameAt(hint);
+  if (frame == nullptr || GenerationOf(frame->meta.load(std::memory_order_relaxed)) != GenerationOf(hint.word) ||
+      !TryPin(frame, key)) {
     return CachePin();
   }
   // The pin keeps the generation from changing; the one seen before the pin may have been an older one.
-  CachePin pin(this, &frame);
-  return GenerationOf(frame.meta.load(std::memory_order_relaxed)) == GenerationOf(hint.word) ? std::move(pin)
-                                                                                             : CachePin();
+  CachePin pin(this, frame);
+  return GenerationOf(frame->meta.load(std::memory_order_relaxed)) == GenerationOf(hint.word) ? std::move(pin)
+                                                                                              : CachePin();
 }
+
+CachePeek BlockCache::Peek(const CacheKey& key) {
+  if (impl_->epochs == nullptr) return {};
+  size_t index = impl_->HomeOf(key);
+  for (size_t probes = 0; probes < impl_->frame_count; ++probes, index = impl_->After(index)) {
+    CacheFrame& frame = impl_->frames[index];
+    if (HasKey(frame, key)) {
+      if (const CachePeek peek = TryPeek(&frame, key)) return peek;
+    }
+    if (frame.displaced.load(std::memory_order_relaxed) == 0) break;
+  }
+  return {};
+}
+
+CachePeek BlockCache::Peek(FrameHint hint, const CacheKey& key) {
+  CacheFrame* const frame = impl_->FrameAt(hint);
+  if (frame == nullptr || impl_->epochs == nullptr) return {};
+  const CachePeek peek = TryPeek(frame, key);
+  return peek.generation == GenerationOf(hint.word) ? peek : CachePeek{};
+}
+
+FrameHint BlockCache::HintOf(const CachePeek& peek) const {
+  return {.word = peek.generation * CacheFrame::kGenerationUnit + impl_->IndexOf(peek.frame) + 1};
+}
+
+CachePin BlockCache::Pin(const CachePeek& peek) {
+  const uint64_t before = peek.frame->meta.fetch_add(CacheFrame::kReferenceUnit, std::memory_order_acquire);
+  CachePin pin(this, peek.frame);
+  return StateOf(before) == CacheFrame::kVisible && GenerationOf(before) == peek.generation ? std::move(pin)
+                                                                                            : CachePin();
+}
+
+void BlockCache::Prefetch(const CacheKey& key) const { __builtin_prefetch(&impl_->frames[impl_->HomeOf(key)]); }
+
+void BlockCache::Prefetch(FrameHint hint) const { __builtin_prefetch(impl_->FrameAt(hint)); }
 
 CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart part) {
   SEPAL_CHECK(part == MemoryPart::kDataBlocks || part == MemoryPart::kLeafPages || part == MemoryPart::kGuards);
@@ -319,11 +416,11 @@ CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart 
     impl_->Unreserve(part, buffer.size());
     return PinAlone(std::move(buffer));
   }
-  frame->file.store(key.file, std::memory_order_relaxed);
-  frame->offset.store(key.offset, std::memory_order_relaxed);
-  frame->part = part;
-  frame->size = buffer.size();
-  frame->data = buffer.Release();
+  frame->file.store(key.file, std::memory_order_release);
+  frame->offset.store(key.offset, std::memory_order_release);
+  frame->part.store(part, std::memory_order_relaxed);
+  frame->size.store(buffer.size(), std::memory_order_release);
+  frame->data.store(buffer.Release(), std::memory_order_release);
   SchedulePoint(frame);
   frame->meta.fetch_add(CacheFrame::kVisible - CacheFrame::kOwned + ClockWhenNew(part) * CacheFrame::kClockUnit +
                             CacheFrame::kReferenceUnit,
@@ -334,8 +431,8 @@ CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart 
 CachePin BlockCache::PinAlone(BlockBuffer buffer) {
   impl_->budget->Charge(MemoryPart::kPins, buffer.charge() + sizeof(CacheFrame));
   auto frame = std::make_unique<CacheFrame>();
-  frame->size = buffer.size();
-  frame->data = buffer.Release();
+  frame->size.store(buffer.size(), std::memory_order_relaxed);
+  frame->data.store(buffer.Release(), std::memory_order_relaxed);
   frame->meta.store(CacheFrame::kAlone + CacheFrame::kReferenceUnit, std::memory_order_relaxed);
   return CachePin(this, frame.release());
 }
@@ -344,9 +441,10 @@ void BlockCache::UnpinAlone(CacheFrame* frame, uint64_t meta_before) {
   if (ReferencesOf(meta_before) != 1) return;
   SEPAL_CHECK(ReferencesOf(frame->meta.load(std::memory_order_acquire)) == 0);
   const std::unique_ptr<CacheFrame> dropped(frame);
-  impl_->budget->Release(MemoryPart::kPins,
-                         (dropped->data == nullptr ? 0 : BlockBuffer::ChargeFor(dropped->size)) + sizeof(CacheFrame));
-  BlockBuffer::Free(dropped->data);
+  char* const data = dropped->data.load(std::memory_order_relaxed);
+  const size_t size = dropped->size.load(std::memory_order_relaxed);
+  impl_->budget->Release(MemoryPart::kPins, (data == nullptr ? 0 : BlockBuffer::ChargeFor(size)) + sizeof(CacheFrame));
+  BlockBuffer::Free(data);
 }
 
 void BlockCache::EraseFile(uint64_t file) {

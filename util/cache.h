@@ -12,8 +12,11 @@
 // The key of a block decides its bytes, so that it does not matter which of two blocks under one key is found: when two
 // threads put the same key in at the same moment, both may stay.
 //
-// Safe for concurrent use; nothing takes a lock or waits. A hit is one atomic addition, and one subtraction when its
-// pin goes (util/cache.cc has the protocol).
+// A reader that is inside an epoch guard may also *peek*: look at a block without a reference. Its bytes stay until the
+// guard ends, even if the block is evicted meanwhile; that memory is no longer charged then.
+//
+// Safe for concurrent use. A hit takes no lock: a peek only loads, a pin is one atomic addition, and one subtraction
+// when it goes (util/cache.cc has the protocol). An eviction takes a short lock where peeks are possible.
 #pragma once
 
 #include <atomic>
@@ -23,6 +26,7 @@
 #include <string_view>
 #include <utility>
 
+#include "util/epoch.h"
 #include "util/memory_budget.h"
 
 namespace sepal {
@@ -88,20 +92,28 @@ struct alignas(64) CacheFrame {
   static constexpr uint64_t kGenerationUnit = uint64_t{1} << 32;
 
   std::atomic<uint64_t> meta;
-  // Relaxed: read as a guess without a reference, and again with one.
+  // Written by the owner alone. Read as a guess without a reference, and again with one or, by a peek, before `meta`
+  // is read again.
   std::atomic<uint64_t> file;
   std::atomic<uint64_t> offset;
-  // Written by the owner alone, read with a reference.
-  char* data;
-  size_t size;
+  std::atomic<char*> data;
+  std::atomic<size_t> size;
   // How many blocks in the table lie beyond this frame that would have been put here, had it been empty.
   std::atomic<uint32_t> displaced;
-  MemoryPart part;
+  std::atomic<MemoryPart> part;
 };
 
 // A frame and the generation it had; 0 is no hint. One word, so that it can be kept in an atomic.
 struct FrameHint {
   uint64_t word = 0;
+};
+
+// A block that was looked at without a reference: valid as long as the epoch guard under which it was taken.
+struct CachePeek {
+  std::string_view bytes = {};
+  CacheFrame* frame = nullptr;
+  uint32_t generation = 0;
+  explicit operator bool() const { return frame != nullptr; }
 };
 
 // Keeps a frame's bytes alive. Move-only; releasing is one atomic operation. Must not outlive the cache.
@@ -122,7 +134,9 @@ class CachePin {
 
   explicit operator bool() const { return frame_ != nullptr; }
   // Requires a frame. The bytes live as long as the pin.
-  std::string_view bytes() const { return {frame_->data, frame_->size}; }
+  std::string_view bytes() const {
+    return {frame_->data.load(std::memory_order_relaxed), frame_->size.load(std::memory_order_relaxed)};
+  }
   // No hint for a frame that belongs to its pins alone.
   FrameHint hint() const;
   inline void Reset();
@@ -141,8 +155,9 @@ class CachePin {
 class BlockCache {
  public:
   // `budget` must outlive the cache, and nothing else charges the cache's parts. `expected_block_bytes` sizes the hash
-  // table: the typical size of a block; smaller blocks fill the table before the memory.
-  BlockCache(MemoryBudget* budget, size_t expected_block_bytes);
+  // table: the typical size of a block; smaller blocks fill the table before the memory. `epochs`: whose guards readers
+  // hold when they peek; null: a peek finds nothing. Must outlive the cache.
+  BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs = nullptr);
   // Requires that no pin is left.
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;
@@ -155,6 +170,16 @@ class BlockCache {
   CachePin Lookup(const CacheKey& key);
   // The block that `hint` was taken from, or an empty pin.
   CachePin Lookup(FrameHint hint, const CacheKey& key);
+  // The same without a reference. Only inside a guard of the cache's epoch domain.
+  CachePeek Peek(const CacheKey& key);
+  CachePeek Peek(FrameHint hint, const CacheKey& key);
+  FrameHint HintOf(const CachePeek& peek) const;
+  // A reference to the block, or an empty pin if it has been evicted since.
+  CachePin Pin(const CachePeek& peek);
+  // Starts to fetch the frame that a Lookup or Peek will look at first.
+  void Prefetch(const CacheKey& key) const;
+  void Prefetch(FrameHint hint) const;
+
   // Puts a block in and pins it. If another thread put the same key in first, pins that one and drops `buffer`. `part`
   // must be kDataBlocks, kLeafPages or kGuards; the latter two are kept longer than data blocks.
   CachePin Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart part);

@@ -32,7 +32,7 @@ uint64_t EpochDomain::OldestReader() const {
 }
 
 void EpochDomain::Defer(std::function<void()> free) {
-  const uint64_t epoch = global_.fetch_add(1, std::memory_order_seq_cst);
+  const uint64_t epoch = Stamp();
   MutexLock lock(&retired_mutex_);
   retired_.push_back({epoch, std::move(free)});
 }

@@ -49,13 +49,19 @@ class EpochDomain {
     uint32_t slot_;
   };
 
-  // Notes `free`, to be run by a later Collect, once no reader that is inside now can be looking. Call after the pointer
-  // was swapped (seq_cst). Runs nothing itself, so that it may be called with a lock held.
+  // Notes `free`, to be run by a later Collect, once no reader that is inside now can be looking. Call after the
+  // pointer was swapped (seq_cst). Runs nothing itself, so that it may be called with a lock held.
   void Defer(std::function<void()> free);
   // Defer and Collect.
   void Retire(std::function<void()> free);
   // Runs what has become safe to run.
   void Collect();
+
+  // For an owner that frees by itself: call Stamp after the swap (seq_cst); what was swapped out may be freed once
+  // OldestReader() is above the stamp.
+  uint64_t Stamp() { return global_.fetch_add(1, std::memory_order_seq_cst); }
+  // UINT64_MAX when no reader is inside. Looks at every thread's slot.
+  uint64_t OldestReader() const;
 
  private:
   struct alignas(64) Slot {
@@ -86,7 +92,6 @@ class EpochDomain {
   }
   void EnterShared();
   void LeaveShared();
-  uint64_t OldestReader() const;
 
   std::atomic<uint64_t> global_{1};
   std::array<Slot, kThreadSlots> slots_;

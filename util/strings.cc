@@ -1,5 +1,7 @@
 #include "util/strings.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_format.h"
 
 namespace sepal {
@@ -41,6 +43,11 @@ std::string HumanBytes(uint64_t bytes) {
     ++unit;
   }
   return absl::StrFormat("%.1f %s", value, kUnits[unit]);
+}
+
+void ShortenToCommonPrefix(std::string* prefix, std::string_view bytes) {
+  const auto end = std::mismatch(prefix->begin(), prefix->end(), bytes.begin(), bytes.end()).first;
+  prefix->erase(end, prefix->end());
 }
 
 }  // namespace sepal

@@ -26,4 +26,7 @@ std::string Hex32(uint32_t value);
 // A count of bytes as people say it: "512 B", "4.0 KiB", "1.5 GiB".
 std::string HumanBytes(uint64_t bytes);
 
+// Cuts `*prefix` to what it and `bytes` begin with alike.
+void ShortenToCommonPrefix(std::string* prefix, std::string_view bytes);
+
 }  // namespace sepal

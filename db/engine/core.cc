@@ -28,12 +28,13 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       separate_log_directory(log_dir != nullptr ? std::make_unique<LatchingDirectory>(std::move(log_dir)) : nullptr),
       path(directory->path()),
       budget(options.memory_limit),
-      cache(&budget, options.family.block_bytes),
+      cache(&budget, options.family.block_bytes, &epochs),
       deleter(std::make_shared<FileDeleter>(directory.get())) {}
 
 BlockCache* PinKeeper::cache() const { return &core_->cache; }
 
-Core::~Core() = default;
+// What was retired may lie in the cache.
+Core::~Core() { epochs.Collect(); }
 
 void Core::StartKeepers() {
   for (PinKeeper*& keeper : keepers_) {
@@ -48,7 +49,9 @@ void Core::ReleaseKeepers() {
   }
 }
 
-void Core::PinValue(std::string_view bytes, CachePin pin, PinnedValue* value) {
+void Core::PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value) {
+  if (!pin) pin = cache.Pin(peek);
+  if (!pin) return value->Copy(bytes);
   PinKeeper* keeper = keepers_[ThreadSlot()];
   keeper->Take();
   CacheFrame* frame = pin.Detach().second;

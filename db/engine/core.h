@@ -59,8 +59,9 @@ class Core : public std::enable_shared_from_this<Core> {
   // Makes the pin keepers; they hold the core until ReleaseKeepers and the last pin.
   void StartKeepers();
   void ReleaseKeepers();
-  // Hands the cached bytes that `pin` holds to the caller's value.
-  void PinValue(std::string_view bytes, CachePin pin, PinnedValue* value);
+  // Hands a value that was found in a cached block to the caller, pinned there; copied if the block is gone already.
+  // Inside the epoch guard of the lookup.
+  void PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value);
 
   FamilyTableOpener Opener(KeyOrder order) {
     return {{directory.get(), &cache, &budget, &statistics, read_only}, order};
@@ -80,8 +81,8 @@ class Core : public std::enable_shared_from_this<Core> {
   MemoryBudget budget;
   StatisticsImpl statistics;
   InfoLog info_log;
-  BlockCache cache;
   EpochDomain epochs;
+  BlockCache cache;
   const std::shared_ptr<FileDeleter> deleter;
   // Set once the database is closed: every call is refused from then on.
   std::atomic<bool> closed{false};

@@ -10,6 +10,7 @@
 #include "db/engine/commit_pipeline.h"
 #include "db/engine/core.h"
 #include "db/engine/engine_state.h"
+#include "db/engine/point_lookup.h"
 #include "sepal/db.h"
 #include "util/fork.h"
 
@@ -100,9 +101,9 @@ class Engine final : public DB {
   absl::Status WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
-  // Looks up one key in the family's current view and hands the value over.
-  absl::Status GetInView(const Family& family, const ReadView& view, std::string_view key, SequenceNumber visible,
-                         bool fill_cache, PinnedValue* value);
+  LookupKey MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const;
+  // Counts a lookup in `view` that ended, and hands what it found to the caller.
+  absl::Status HandOver(const ReadView& view, PointResult* result, PinnedValue* value);
   SequenceNumber VisibleTo(const ReadOptions& options) const {
     return options.snapshot != nullptr ? SequenceNumber(options.snapshot->sequence()) : state_->VisibleSequence();
   }

@@ -1,7 +1,11 @@
 // Reading: Get, MultiGet, KeyMayExist, iterators, snapshots.
+#include <algorithm>
+#include <array>
+
 #include "absl/strings/str_format.h"
 #include "db/engine/database_iterator.h"
 #include "db/engine/engine.h"
+#include "db/engine/group_lookup.h"
 #include "db/engine/point_lookup.h"
 #include "db/engine/view_iterator.h"
 #include "util/check.h"
@@ -51,26 +55,26 @@ absl::Status Engine::CheckSnapshot(const ReadOptions& options) const {
   return absl::InvalidArgumentError("the snapshot belongs to another database");
 }
 
-absl::Status Engine::GetInView(const Family& family, const ReadView& view, std::string_view key, SequenceNumber visible,
-                               bool fill_cache, PinnedValue* value) {
+LookupKey Engine::MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const {
   const uint64_t seed = catalog_->identity().hash_seed;
-  const LookupKey lookup{
+  return {
       .user_key = key, .hash = family.order.hashable() ? HashKey(key, seed) : 0, .hash_seed = seed, .visible = visible};
-  PointResult result;
-  RETURN_IF_ERROR(LookUp(family, view, lookup, {.fill_cache = fill_cache}, core_.get(), &result));
+}
+
+absl::Status Engine::HandOver(const ReadView& view, PointResult* result, PinnedValue* value) {
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   counters.Add(Ticker::kGets);
-  if (result.in_memtable) counters.Add(Ticker::kMemtableHits);
-  if (result.kind != PointResult::Kind::kFound) return Absent();
+  if (result->in_memtable) counters.Add(Ticker::kMemtableHits);
+  if (result->kind != PointResult::Kind::kFound) return Absent();
   counters.Add(Ticker::kGetHits);
-  if (result.value.size() <= core_->tuning.copy_value_bytes) {
-    value->Copy(result.value);
-  } else if (result.in_memtable) {
+  if (result->value.size() <= core_->tuning.copy_value_bytes) {
+    value->Copy(result->value);
+  } else if (result->in_memtable) {
     auto* held = new HeldView{core_, view.shared_from_this()};
     value->Pin(
-        result.value, [](void* owner, void*) { delete static_cast<HeldView*>(owner); }, held, nullptr);
+        result->value, [](void* owner, void*) { delete static_cast<HeldView*>(owner); }, held, nullptr);
   } else {
-    core_->PinValue(result.value, std::move(result.pin), value);
+    core_->PinValue(result->value, std::move(result->pin), result->peek, value);
   }
   return absl::OkStatus();
 }
@@ -83,7 +87,10 @@ absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, Pinne
   const Timer timer(core_.get(), Histogram::kGetMicros);
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = resolved->view();
-  return GetInView(*resolved, *view, key, VisibleTo(options), options.fill_cache, value);
+  const LookupKey lookup = MakeLookupKey(*resolved, key, VisibleTo(options));
+  PointResult result;
+  RETURN_IF_ERROR(LookUp(*resolved, *view, lookup, {.fill_cache = options.fill_cache}, core_.get(), &result));
+  return HandOver(*view, &result, value);
 }
 
 absl::StatusOr<std::string> Engine::Get(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
@@ -106,22 +113,28 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = (*resolved)->view();
   const SequenceNumber visible = VisibleTo(options);
-  for (size_t i = 0; i < keys.size(); ++i) {
-    values[i].Reset();
-    statuses[i] = GetInView(**resolved, *view, keys[i], visible, options.fill_cache, &values[i]);
+  for (size_t begin = 0; begin < keys.size(); begin += GroupLookup::kMostKeys) {
+    const size_t count = std::min(GroupLookup::kMostKeys, keys.size() - begin);
+    std::array<LookupKey, GroupLookup::kMostKeys> lookups;
+    std::array<PointResult, GroupLookup::kMostKeys> results;
+    for (size_t i = 0; i < count; ++i) lookups[i] = MakeLookupKey(**resolved, keys[begin + i], visible);
+    const std::span<absl::Status> group = statuses.subspan(begin, count);
+    std::fill(group.begin(), group.end(), absl::OkStatus());
+    GroupLookup(**resolved, *view, {.fill_cache = options.fill_cache}, core_.get())
+        .Run(std::span(lookups).first(count), std::span(results).first(count), group);
+    for (size_t i = 0; i < count; ++i) {
+      values[begin + i].Reset();
+      if (group[i].ok()) group[i] = HandOver(*view, &results[i], &values[begin + i]);
+    }
   }
 }
 
 bool Engine::KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
   absl::StatusOr<Family*> resolved = Resolve(family);
   if (!resolved.ok() || !CheckSnapshot(options).ok()) return true;
-  const uint64_t seed = catalog_->identity().hash_seed;
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = (*resolved)->view();
-  const LookupKey lookup{.user_key = key,
-                         .hash = (*resolved)->order.hashable() ? HashKey(key, seed) : 0,
-                         .hash_seed = seed,
-                         .visible = VisibleTo(options)};
+  const LookupKey lookup = MakeLookupKey(**resolved, key, VisibleTo(options));
   PointResult result;
   const absl::Status status = LookUp(**resolved, *view, lookup, {.cached_only = true}, core_.get(), &result);
   return !status.ok() || result.kind != PointResult::Kind::kAbsent;

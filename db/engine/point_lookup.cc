@@ -1,6 +1,7 @@
 #include "db/engine/point_lookup.h"
 
 #include <array>
+#include <utility>
 
 #include "util/status.h"
 
@@ -33,51 +34,46 @@ bool LookInMemTable(const MemTable& memtable, const LookupKey& key, PointResult*
   return true;
 }
 
-// Sets `*done` when the key's newest visible entry was met, or cannot be told from memory alone.
-absl::Status LookInTable(const Candidate& candidate, const Family& family, const LookupKey& key,
-                         const TableLookupOptions& options, Core* core, PointResult* result, bool* done) {
-  const TableReader* reader = candidate.reader;
-  if (reader == nullptr) {
-    if (options.cached_only) {
-      result->kind = PointResult::Kind::kMaybe;
-      *done = true;
-      return absl::OkStatus();
-    }
-    FamilyTableOpener opener = core->Opener(family.order);
-    ASSIGN_OR_RETURN(reader, candidate.file->OpenReader(&opener));
+}  // namespace
+
+bool LookInMemTables(const ReadView& view, const LookupKey& key, PointResult* result) {
+  if (LookInMemTable(*view.active, key, result)) return true;
+  for (const std::shared_ptr<const MemTable>& memtable : view.immutables) {
+    if (LookInMemTable(*memtable, key, result)) return true;
   }
-  LevelFilterStatistics filters;
-  TableHit hit;
-  const absl::Status status = reader->Lookup(key, options, &filters, &hit);
-  core->statistics.AddFilter(candidate.level, filters);
-  RETURN_IF_ERROR(status);
-  switch (hit.kind) {
-    case TableHit::Kind::kAbsent:
-      return absl::OkStatus();
-    case TableHit::Kind::kMaybe:
-      result->kind = PointResult::Kind::kMaybe;
-      break;
-    case TableHit::Kind::kFound:
-      Take(hit.trailer, hit.value, result);
-      result->pin = std::move(hit.pin);
-      break;
-  }
-  *done = true;
-  return absl::OkStatus();
+  return false;
 }
 
-}  // namespace
+absl::StatusOr<const TableReader*> ReaderOf(const TableFile& file, const Family& family,
+                                            const TableLookupOptions& options, Core* core) {
+  const TableReader* reader = file.reader();
+  if (reader != nullptr || options.cached_only) return reader;
+  FamilyTableOpener opener = core->Opener(family.order);
+  return file.OpenReader(&opener);
+}
+
+bool TakeHit(TableHit* hit, PointResult* result) {
+  switch (hit->kind) {
+    case TableHit::Kind::kAbsent:
+      return false;
+    case TableHit::Kind::kMaybe:
+      result->kind = PointResult::Kind::kMaybe;
+      return true;
+    case TableHit::Kind::kFound:
+      break;
+  }
+  Take(hit->trailer, hit->value, result);
+  result->pin = std::move(hit->pin);
+  result->peek = hit->peek;
+  return true;
+}
 
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, PointResult* result) {
-  if (LookInMemTable(*view.active, key, result)) return absl::OkStatus();
-  for (const std::shared_ptr<const MemTable>& memtable : view.immutables) {
-    if (LookInMemTable(*memtable, key, result)) return absl::OkStatus();
-  }
+  if (LookInMemTables(view, key, result)) return absl::OkStatus();
   const std::span<const LevelRun> runs = view.version->runs();
   std::array<Candidate, kRound> candidates;
-  bool done = false;
-  for (size_t next = 0; next < runs.size() && !done;) {
+  for (size_t next = 0; next < runs.size();) {
     size_t count = 0;
     for (; next < runs.size() && count < kRound; ++next) {
       const TableFile* file = runs[next].run->Find(key.user_key);
@@ -86,8 +82,21 @@ absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey&
       if (reader != nullptr) reader->PrefetchGuard(key);
       candidates[count++] = {file, reader, runs[next].level};
     }
-    for (size_t i = 0; i < count && !done; ++i) {
-      RETURN_IF_ERROR(LookInTable(candidates[i], family, key, options, core, result, &done));
+    for (size_t i = 0; i < count; ++i) {
+      const TableReader* reader = candidates[i].reader;
+      if (reader == nullptr) {
+        ASSIGN_OR_RETURN(reader, ReaderOf(*candidates[i].file, family, options, core));
+      }
+      if (reader == nullptr) {
+        result->kind = PointResult::Kind::kMaybe;
+        return absl::OkStatus();
+      }
+      LevelFilterStatistics filters;
+      TableHit hit;
+      const absl::Status status = reader->Lookup(key, options, &filters, &hit);
+      core->statistics.AddFilter(candidates[i].level, filters);
+      RETURN_IF_ERROR(status);
+      if (TakeHit(&hit, result)) return absl::OkStatus();
     }
   }
   return absl::OkStatus();

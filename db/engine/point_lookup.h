@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "db/engine/core.h"
 #include "db/engine/family.h"
 #include "db/state/read_view.h"
@@ -19,12 +20,21 @@ struct PointResult {
   Kind kind = Kind::kAbsent;
   // Where the value lies: in the view's memtables, or in a cached block.
   bool in_memtable = false;
-  std::string_view value;
-  CachePin pin;
+  std::string_view value = {};
+  CachePin pin = {};
+  CachePeek peek = {};
 };
 
 // `view` must be held by the caller (an epoch guard, or a reference).
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, PointResult* result);
+
+// The parts of it, for lookups that go their own way. Each bool: whether the key's newest visible entry was met, or
+// cannot be told from memory alone.
+bool LookInMemTables(const ReadView& view, const LookupKey& key, PointResult* result);
+bool TakeHit(TableHit* hit, PointResult* result);
+// Opens the table where need be; null where memory alone may be asked and it is not open.
+absl::StatusOr<const TableReader*> ReaderOf(const TableFile& file, const Family& family,
+                                            const TableLookupOptions& options, Core* core);
 
 }  // namespace sepal

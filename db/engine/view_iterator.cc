@@ -1,9 +1,11 @@
 #include "db/engine/view_iterator.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "table/merging_iterator.h"
+#include "util/strings.h"
 
 namespace sepal {
 
@@ -38,6 +40,18 @@ class RunTables final : public ConcatenationSources {
   const TableReader::ReadKind kind_;
 };
 
+// What all keys in tables begin with.
+std::string CommonPrefix(const Version& version) {
+  if (version.runs().empty()) return {};
+  std::string prefix = version.runs().front().run->tables().front()->metadata().smallest.user_key;
+  for (const LevelRun& level_run : version.runs()) {
+    const std::vector<TableRef>& tables = level_run.run->tables();
+    ShortenToCommonPrefix(&prefix, tables.front()->metadata().smallest.user_key);
+    ShortenToCommonPrefix(&prefix, tables.back()->metadata().largest.user_key);
+  }
+  return prefix;
+}
+
 }  // namespace
 
 std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
@@ -49,7 +63,7 @@ std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& fami
     sources.push_back(
         NewConcatenatingIterator(std::make_unique<RunTables>(core, level_run.run, family.order, fill_cache)));
   }
-  return NewMergingIterator(family.order, std::move(sources));
+  return NewMergingIterator(family.order, std::move(sources), CommonPrefix(*view.version));
 }
 
 }  // namespace sepal

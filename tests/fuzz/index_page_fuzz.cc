@@ -18,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string why;
   if (!IndexPageView::Validate(bytes.view(), kFileSize, order, &why)) return 0;
   const IndexPageView view(bytes.view());
-  view.PrefetchSearch();
+  IndexPageView::PrefetchFences(bytes.view());
+  view.PrefetchBlock(view.count() - 1);
   for (uint32_t i = 0; i < view.count(); ++i) {
     const Separator separator = view.separator(i);
     const Trailer trailer = separator.has_trailer ? separator.trailer : kLastTrailer;

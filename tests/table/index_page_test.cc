@@ -308,7 +308,8 @@ TEST(IndexPageTest, DamagedBytesAreRefusedOrReadWithinBounds) {
         continue;
       }
       const IndexPageView view(padded.view());
-      view.PrefetchSearch();
+      IndexPageView::PrefetchFences(padded.view());
+      view.PrefetchBlock(view.count() - 1);
       for (uint32_t i = 0; i < view.count(); ++i) {
         const Separator separator = view.separator(i);
         EXPECT_EQ(view.Find(LastAdmitted(separator), order), i);

@@ -27,7 +27,7 @@ class VectorSource {
 };
 
 // Deals the entries out to children, in runs whose mean length is kRun.
-template <size_t kChildren, size_t kRun>
+template <size_t kChildren, size_t kRun, bool kHint = false>
 class MergedSource {
  public:
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
@@ -39,15 +39,18 @@ class MergedSource {
       if (random.OneIn(kRun)) part = random.Uniform(kChildren);
       parts_[part].push_back(entry);
     }
+    // What some keys begin with, and others sort before or after.
+    if (kHint && !entries.empty()) hint_ = entries[entries.size() / 2].user_key.substr(0, 2);
   }
   std::unique_ptr<InternalIterator> NewIterator() {
     std::vector<std::unique_ptr<InternalIterator>> children;
     for (const auto& part : parts_) children.push_back(std::make_unique<VectorIterator>(order_, &part));
-    return NewMergingIterator(order_, std::move(children));
+    return NewMergingIterator(order_, std::move(children), hint_);
   }
 
  private:
   KeyOrder order_;
+  std::string hint_;
   std::vector<std::vector<TestEntry>> parts_;
 };
 
@@ -98,8 +101,9 @@ class ConcatenatedSource {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Vector, IteratorConformance, VectorSource);
-using MergedSources = testing::Types<MergedSource<1, 1>, MergedSource<2, 1>, MergedSource<2, 20>, MergedSource<3, 1>,
-                                     MergedSource<5, 4>, MergedSource<8, 50>, MergedSource<13, 1>>;
+using MergedSources =
+    testing::Types<MergedSource<1, 1>, MergedSource<2, 1>, MergedSource<2, 20>, MergedSource<3, 1>, MergedSource<5, 4>,
+                   MergedSource<8, 50>, MergedSource<13, 1>, MergedSource<5, 4, true>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Merged, IteratorConformance, MergedSources);
 INSTANTIATE_TYPED_TEST_SUITE_P(Concatenated, IteratorConformance, ConcatenatedSource);
 

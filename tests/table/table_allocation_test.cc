@@ -1,25 +1,6 @@
 // Point lookups that find everything in the cache allocate nothing.
-#include <cstdlib>
-#include <new>
-
+#include "tests/count_allocations.h"
 #include "tests/table/table_fixture.h"
-
-namespace {
-thread_local size_t allocations = 0;
-
-void* Allocate(size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size)) return p;
-  std::abort();
-}
-}  // namespace
-
-void* operator new(size_t size) { return Allocate(size); }
-void* operator new[](size_t size) { return Allocate(size); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete[](void* p, size_t) noexcept { std::free(p); }
 
 namespace sepal {
 namespace {

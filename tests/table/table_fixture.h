@@ -77,7 +77,8 @@ inline std::string WriteTable(const TableWriterOptions& options, const std::vect
 
 // A cache with what it stands on.
 struct TestCache {
-  explicit TestCache(size_t limit) : budget(limit), cache(&budget, 4096) {}
+  // With `epochs`, lookups need a guard of it.
+  explicit TestCache(size_t limit, EpochDomain* epochs = nullptr) : budget(limit), cache(&budget, 4096, epochs) {}
   MemoryBudget budget;
   BlockCache cache;
   StatisticsImpl statistics;

@@ -91,10 +91,18 @@ TEST(TableReaderTest, LookupsAgreeWithTheModelForEveryShapeOfTable) {
     SCOPED_TRACE(Describe(shape));
     const KeyOrder order(shape.comparator);
     const std::vector<TestEntry> entries = RandomTestEntries(order, 600, shape.block_bytes);
+    const std::string contents = WriteTable(OptionsOf(shape), entries);
+    EpochDomain epochs;
+    TestCache peeking_cache(size_t{8} << 20, &epochs);
     TestCache cache(size_t{8} << 20);
-    const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(OptionsOf(shape), entries), &cache, order);
+    const std::shared_ptr<TableReader> peeking_reader = MustOpenTable(contents, &peeking_cache, order);
+    const std::shared_ptr<TableReader> reader = MustOpenTable(contents, &cache, order);
     ASSERT_NE(reader, nullptr);
     CheckLookups(*reader, entries, order, kTestHashSeed);
+    {
+      const EpochDomain::Guard guard(&epochs);
+      CheckLookups(*peeking_reader, entries, order, kTestHashSeed);
+    }
     const absl::Status verified = reader->Verify();
     ASSERT_TRUE(verified.ok()) << verified;
     if (HasFatalFailure()) return;

@@ -34,9 +34,9 @@ std::string BytesOf(const CacheKey& key) {
 class BlockCacheTest : public testing::Test {
  protected:
   // Memory for about `blocks` blocks.
-  void MakeCache(size_t blocks) {
+  void MakeCache(size_t blocks, EpochDomain* epochs = nullptr) {
     budget_ = std::make_unique<MemoryBudget>(blocks * (kBlock + 300));
-    cache_ = std::make_unique<BlockCache>(budget_.get(), kBlock);
+    cache_ = std::make_unique<BlockCache>(budget_.get(), kBlock, epochs);
   }
   CachePin Insert(const CacheKey& key, MemoryPart part = MemoryPart::kDataBlocks) {
     return cache_->Insert(key, Buffer(BytesOf(key)), part);
@@ -57,6 +57,7 @@ class BlockCacheTest : public testing::Test {
     for (uint64_t i = 0; i < 500; ++i) Insert({file, i});
   }
 
+  EpochDomain epochs_;
   std::unique_ptr<MemoryBudget> budget_;
   std::unique_ptr<BlockCache> cache_;
 };
@@ -343,7 +344,9 @@ TEST(BlockBufferTest, MovingHandsTheBytesOn) {
 // of whatever it pins, at once and when it lets go.
 class Stresser {
  public:
-  Stresser(BlockCache* cache, MemoryBudget* budget, uint64_t seed) : cache_(cache), budget_(budget), random_(seed) {}
+  // `epochs`: the cache's, or null.
+  Stresser(BlockCache* cache, MemoryBudget* budget, uint64_t seed, EpochDomain* epochs = nullptr)
+      : cache_(cache), budget_(budget), epochs_(epochs), random_(seed) {}
 
   void Run(int operations) {
     for (int i = 0; i < operations; ++i) Step();
@@ -361,6 +364,7 @@ class Stresser {
   void Step() {
     const CacheKey key = {1 + random_() % 4, random_() % 64};
     const uint64_t choice = random_() % 1000;
+    if (epochs_ != nullptr && random_() % 2 == 0) Look(key);
     if (choice < 500) {
       CachePin pin = cache_->Lookup(key);
       if (!pin) pin = cache_->Insert(key, Buffer(BytesOf(key)), PartOf(key));
@@ -378,6 +382,17 @@ class Stresser {
       budget_->Release(MemoryPart::kMemtables, bytes);
     }
   }
+  // Peeks at a block, and at another while the first is still looked at.
+  void Look(const CacheKey& key) {
+    const EpochDomain::Guard guard(epochs_);
+    const CachePeek first = random_() % 2 == 0 ? cache_->Peek(key) : cache_->Peek(HintOf(key), key);
+    const CacheKey other = {1 + random_() % 4, random_() % 64};
+    const CachePeek second = cache_->Peek(other);
+    if (first) bad_ += first.bytes == BytesOf(key) ? 0 : 1;
+    if (second) bad_ += second.bytes == BytesOf(other) ? 0 : 1;
+    if (first) Keep(key, cache_->Pin(first));
+  }
+  FrameHint HintOf(const CacheKey& key) const { return hints_[key.file % 4][key.offset]; }
   void Keep(const CacheKey& key, CachePin pin) {
     if (!pin) return;
     ++hits_;
@@ -398,12 +413,76 @@ class Stresser {
 
   BlockCache* cache_;
   MemoryBudget* budget_;
+  EpochDomain* epochs_;
   std::mt19937_64 random_;
   std::vector<Held> held_;
   FrameHint hints_[4][64] = {};
   uint64_t bad_ = 0;
   uint64_t hits_ = 0;
 };
+
+TEST_F(BlockCacheTest, APeekFindsWhatIsThereByKeyAndByHint) {
+  MakeCache(50, &epochs_);
+  const FrameHint hint = Insert({1, 7}).hint();
+  const EpochDomain::Guard guard(&epochs_);
+  const CachePeek peek = cache_->Peek({1, 7});
+  EXPECT_EQ(peek.bytes, BytesOf({1, 7}));
+  EXPECT_EQ(cache_->HintOf(peek).word, hint.word);
+  EXPECT_EQ(cache_->Peek(hint, {1, 7}).bytes, BytesOf({1, 7}));
+  EXPECT_FALSE(cache_->Peek({1, 8}));
+  EXPECT_FALSE(cache_->Peek(hint, {1, 8}));
+  EXPECT_FALSE(cache_->Peek(FrameHint(), {1, 7}));
+  EXPECT_EQ(budget_->used(MemoryPart::kPins), 0u);
+}
+
+TEST_F(BlockCacheTest, WhatWasPeekedAtStaysReadableUntilTheGuardEndsThoughItIsEvicted) {
+  MakeCache(50, &epochs_);
+  const FrameHint hint = Insert({1, 7}).hint();
+  const EpochDomain::Guard guard(&epochs_);
+  const CachePeek peek = cache_->Peek({1, 7});
+  cache_->EraseFile(1);
+  Flood(2);
+  EXPECT_FALSE(cache_->Peek({1, 7}));
+  EXPECT_FALSE(cache_->Peek(hint, {1, 7}));
+  EXPECT_FALSE(cache_->Pin(peek));
+  EXPECT_EQ(peek.bytes, BytesOf({1, 7}));
+}
+
+TEST_F(BlockCacheTest, APeekCanBecomeAPin) {
+  MakeCache(50, &epochs_);
+  Insert({1, 7});
+  CachePin pin;
+  {
+    const EpochDomain::Guard guard(&epochs_);
+    pin = cache_->Pin(cache_->Peek({1, 7}));
+  }
+  ASSERT_TRUE(pin);
+  Flood(2);
+  EXPECT_EQ(pin.bytes(), BytesOf({1, 7}));
+}
+
+TEST_F(BlockCacheTest, WithoutAnEpochDomainNothingIsPeekedAt) {
+  MakeCache(50);
+  const FrameHint hint = Insert({1, 7}).hint();
+  EXPECT_FALSE(cache_->Peek({1, 7}));
+  EXPECT_FALSE(cache_->Peek(hint, {1, 7}));
+}
+
+TEST_F(BlockCacheTest, ManyThreadsThatPeekAlwaysSeeTheRightBytes) {
+  MakeCache(80, &epochs_);
+  std::vector<Stresser> stressers;
+  for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), i + 21, &epochs_);
+  {
+    std::vector<Thread> threads;
+    for (Stresser& stresser : stressers) threads.emplace_back([&stresser] { stresser.Run(30000); });
+  }
+  for (const Stresser& stresser : stressers) {
+    EXPECT_EQ(stresser.bad(), 0u);
+    EXPECT_GT(stresser.hits(), 1000u);
+  }
+  for (uint64_t file = 1; file <= 4; ++file) cache_->EraseFile(file);
+  EXPECT_EQ(budget_->total(), 0u);
+}
 
 TEST_F(BlockCacheTest, ManyThreadsAlwaysSeeTheRightBytes) {
   MakeCache(80);

@@ -1,22 +1,8 @@
 // How often reading allocates. Every allocation of this test binary is counted by the thread that makes it.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
+#include "tests/count_allocations.h"
 #include "tests/db/engine/engine_fixture.h"
-
-namespace {
-thread_local uint64_t allocations = 0;
-}  // namespace
-
-void* operator new(size_t bytes) {
-  ++allocations;
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  std::abort();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace sepal {
 namespace {

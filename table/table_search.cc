@@ -1,0 +1,202 @@
+#include "table/table_search.h"
+
+#include <utility>
+
+#include "table/block.h"
+#include "table/filter.h"
+#include "table/table_reader_impl.h"
+#include "util/status.h"
+
+namespace sepal {
+
+namespace {
+
+InternalKeyView TargetOf(const LookupKey& key) { return {key.user_key, SeekTrailer(key.visible)}; }
+
+}  // namespace
+
+TableSearch::TableSearch(const TableReader& table, const LookupKey& key, const TableLookupOptions& options,
+                         LevelFilterStatistics* filters, TableHit* hit, bool among_many)
+    : table_(table.impl()), key_(key), options_(options), among_many_(among_many), filters_(filters), hit_(hit) {
+  if (table_.hashable) {
+    hash_ = key.hash_seed == table_.footer.hash_seed ? key.hash : HashKey(key.user_key, table_.footer.hash_seed);
+  }
+  ++filters_->lookups;
+}
+
+bool TableSearch::Step() {
+  switch (stage_) {
+    case Stage::kGuard:
+      AskGuard();
+      break;
+    case Stage::kLeaf:
+      OpenLeaf();
+      break;
+    case Stage::kFences:
+      SearchFences();
+      break;
+    case Stage::kLane:
+      AskLane();
+      break;
+    case Stage::kBlock:
+      OpenBlock();
+      break;
+    case Stage::kTags:
+      BlockView(block_bytes_).PrefetchFind(hash_);
+      stage_ = Stage::kEntry;
+      break;
+    case Stage::kEntry:
+      SearchBlock();
+      break;
+    case Stage::kEnded:
+      break;
+  }
+  return stage_ != Stage::kEnded;
+}
+
+void TableSearch::EndWith(absl::Status status) {
+  status_ = std::move(status);
+  End();
+}
+
+void TableSearch::EndWithMaybe() {
+  hit_->kind = TableHit::Kind::kMaybe;
+  End();
+}
+
+std::string_view TableSearch::Fetch(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint, CachePin* pin) {
+  if (options_.cached_only) {
+    *pin = table_.source->GetCached(handle, kind, hint);
+    if (*pin) return pin->bytes();
+    EndWithMaybe();
+    return {};
+  }
+  absl::StatusOr<CachePin> got = table_.source->Get(handle, kind, fill_cache, hint);
+  if (!got.ok()) {
+    EndWith(std::move(got).status());
+    return {};
+  }
+  *pin = std::move(got).value();
+  return pin->bytes();
+}
+
+void TableSearch::AskGuard() {
+  const BlockHandle handle = table_.footer.guard;
+  if (table_.hashable && table_.has_guard() && table_.source->Keeps(handle.size)) {
+    CachePin pin;
+    std::string_view bytes = table_.source->Peek(handle, UnitKind::kGuard, &table_.guard_hint).bytes;
+    if (bytes.empty() && options_.cached_only) {
+      pin = table_.source->GetCached(handle, UnitKind::kGuard, &table_.guard_hint);
+      if (pin) bytes = pin.bytes();  // else it says "maybe"
+    } else if (bytes.empty()) {
+      bytes = Fetch(handle, UnitKind::kGuard, /*fill_cache=*/true, &table_.guard_hint, &pin);
+      if (bytes.empty()) return;
+    }
+    if (!bytes.empty()) {
+      table_.guard_lines.store(bytes.data() + kGuardLineBytes, std::memory_order_relaxed);
+      if (!GuardView(bytes).MayContain(hash_)) {
+        ++filters_->guard_rejections;
+        return End();
+      }
+    }
+  }
+  GoToLeaf(table_.root->Find(TargetOf(key_), table_.options.order));
+}
+
+void TableSearch::GoToLeaf(uint32_t page) {
+  if (page == table_.root->count()) return End();
+  page_ = page;
+  table_.source->Prefetch(table_.root->handle(page), &table_.leaf_hints[page]);
+  stage_ = Stage::kLeaf;
+}
+
+void TableSearch::OpenLeaf() {
+  const BlockHandle handle = table_.root->handle(page_);
+  HintWord* const hint = &table_.leaf_hints[page_];
+  leaf_bytes_ = table_.source->Peek(handle, UnitKind::kLeafPage, hint).bytes;
+  if (leaf_bytes_.empty()) {
+    leaf_bytes_ = Fetch(handle, UnitKind::kLeafPage, /*fill_cache=*/true, hint, &leaf_pin_);
+    if (leaf_bytes_.empty()) return;
+  }
+  IndexPageView::PrefetchFences(leaf_bytes_);
+  stage_ = Stage::kFences;
+}
+
+void TableSearch::SearchFences() {
+  leaf_.emplace(leaf_bytes_);
+  block_ = first_page_ ? leaf_->Find(TargetOf(key_), table_.options.order) : 0;
+  if (block_ >= leaf_->count()) {
+    return EndWith(Damaged(table_.options.name, table_.root->handle(page_).offset,
+                           "leaf page: it ends before the root says it does"));
+  }
+  GoToBlock();
+}
+
+void TableSearch::GoToBlock() {
+  leaf_->PrefetchBlock(block_);
+  stage_ = Stage::kLane;
+}
+
+void TableSearch::AskLane() {
+  // A key that goes on in the next block is in the lanes of both, so this "no" is for all blocks behind, too.
+  if (table_.hashable && !leaf_->LaneMayContain(block_, hash_)) {
+    ++filters_->lane_rejections;
+    return End();
+  }
+  table_.source->Prefetch(leaf_->handle(block_), nullptr);
+  stage_ = Stage::kBlock;
+}
+
+void TableSearch::OpenBlock() {
+  const BlockHandle handle = leaf_->handle(block_);
+  block_peek_ = table_.source->Peek(handle, UnitKind::kDataBlock, nullptr);
+  block_bytes_ = block_peek_.bytes;
+  if (block_bytes_.empty()) {
+    block_bytes_ = Fetch(handle, UnitKind::kDataBlock, options_.fill_cache, nullptr, &block_pin_);
+    if (block_bytes_.empty()) return;
+  }
+  PrefetchBlockEnd(block_bytes_, 4);
+  stage_ = among_many_ && table_.hashable ? Stage::kTags : Stage::kEntry;
+}
+
+void TableSearch::SearchBlock() {
+  ++filters_->blocks_searched;
+  const BlockView::Hit found = BlockView(block_bytes_).Find(key_.user_key, hash_, key_.visible, table_.options.order);
+  if (found.found) {
+    *hit_ = {.kind = TableHit::Kind::kFound,
+             .trailer = found.trailer,
+             .value = found.value,
+             .pin = std::move(block_pin_),
+             .peek = block_peek_};
+    return End();
+  }
+  if (!found.key_present) ++filters_->false_positives;
+  if (!found.key_present || !GoesOn()) return End();
+  if (++block_ < leaf_->count()) return GoToBlock();
+  first_page_ = false;
+  GoToLeaf(page_ + 1);
+}
+
+// Whether versions of the key may go on behind the block: its separator is then an internal key of that user key.
+bool TableSearch::GoesOn() const {
+  const Separator separator = leaf_->separator(block_);
+  return separator.has_trailer && table_.options.order.Equal(separator.user_key, key_.user_key);
+}
+
+void TableReader::PrefetchGuard(const LookupKey& key) const {
+  const char* lines = impl_->guard_lines.load(std::memory_order_relaxed);
+  if (lines == nullptr || key.hash_seed != impl_->footer.hash_seed) return;
+  const uint64_t count = impl_->footer.guard.size / kGuardLineBytes - 1;
+  __builtin_prefetch(lines + ReduceRange(key.hash, count) * kGuardLineBytes);
+}
+
+absl::Status TableReader::Lookup(const LookupKey& key, const TableLookupOptions& options,
+                                 LevelFilterStatistics* filters, TableHit* hit) const {
+  *hit = {};
+  TableSearch search(*this, key, options, filters, hit, /*among_many=*/false);
+  while (search.Step()) {
+  }
+  return search.status();
+}
+
+}  // namespace sepal

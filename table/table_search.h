@@ -1,0 +1,69 @@
+// One point lookup in one table, taken in steps: guard -> leaf page -> fences -> lane -> block -> entry. Each step ends
+// by starting to fetch what the next one touches, so that a caller who has many lookups under way, and takes a step of
+// each in turn, waits for their cache misses together.
+//
+// Blocks in the cache are looked at under the caller's epoch guard (BlockCache), without a reference.
+//
+// Not safe for concurrent use. The table, the key and the guard must outlive the search and what it found.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "table/index_page.h"
+#include "table/table_reader.h"
+
+namespace sepal {
+
+class TableSearch {
+ public:
+  // `hit` must be as made; it and `filters`, to which what the filters did is added, must outlive the search.
+  // `among_many`: between two steps of this search the caller takes steps of others.
+  TableSearch(const TableReader& table, const LookupKey& key, const TableLookupOptions& options,
+              LevelFilterStatistics* filters, TableHit* hit, bool among_many);
+
+  // Goes on by a step. False when the search has ended: `status` and, if that is OK, the hit tell how.
+  bool Step();
+  const absl::Status& status() const { return status_; }
+
+ private:
+  enum class Stage : uint8_t { kGuard, kLeaf, kFences, kLane, kBlock, kTags, kEntry, kEnded };
+
+  void AskGuard();
+  void GoToLeaf(uint32_t page);
+  void OpenLeaf();
+  void SearchFences();
+  void GoToBlock();
+  void AskLane();
+  void OpenBlock();
+  void SearchBlock();
+  void End() { stage_ = Stage::kEnded; }
+  void EndWith(absl::Status status);
+  void EndWithMaybe();
+  bool GoesOn() const;
+  // The unit's bytes, under the guard or pinned by `*pin`. Empty: the search has ended.
+  std::string_view Fetch(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint, CachePin* pin);
+
+  const TableReader::Impl& table_;
+  const LookupKey& key_;
+  const TableLookupOptions options_;
+  const bool among_many_;
+  LevelFilterStatistics* const filters_;
+  TableHit* const hit_;
+  uint64_t hash_ = 0;
+  Stage stage_ = Stage::kGuard;
+  // Whether the page is the first one: those behind it are searched from their first block on.
+  bool first_page_ = true;
+  uint32_t page_ = 0;
+  uint32_t block_ = 0;
+  std::string_view leaf_bytes_;
+  CachePin leaf_pin_;
+  std::optional<IndexPageView> leaf_;
+  CachePeek block_peek_;
+  std::string_view block_bytes_;
+  CachePin block_pin_;
+  absl::Status status_;
+};
+
+}  // namespace sepal
