@@ -97,6 +97,12 @@ CachePin BlockSource::GetCached(BlockHandle handle, UnitKind kind, HintWord* hin
 }
 
 CachePeek BlockSource::Peek(BlockHandle handle, UnitKind kind, HintWord* hint) const {
+  const CachePeek peek = PeekUncounted(handle, hint);
+  if (peek) Count(kind, true);
+  return peek;
+}
+
+CachePeek BlockSource::PeekUncounted(BlockHandle handle, HintWord* hint) const {
   if (context_.cache == nullptr) return {};
   const CacheKey key{cache_file_, handle.offset};
   CachePeek peek;
@@ -107,7 +113,6 @@ CachePeek BlockSource::Peek(BlockHandle handle, UnitKind kind, HintWord* hint) c
     peek = context_.cache->Peek(key);
     if (peek && hint != nullptr) hint->store(context_.cache->HintOf(peek).word, std::memory_order_relaxed);
   }
-  if (peek) Count(kind, true);
   return peek;
 }
 

@@ -48,6 +48,7 @@ class BlockSource {
   // From the cache alone, without a reference; empty if it is not there. Only inside a guard of the cache's epoch
   // domain, if it has one (else nothing is ever found).
   CachePeek Peek(BlockHandle handle, UnitKind kind, HintWord* hint) const;
+  CachePeek PeekUncounted(BlockHandle handle, HintWord* hint) const;
   // Starts to fetch what Peek will look at first.
   void Prefetch(BlockHandle handle, const HintWord* hint) const;
   // Puts a block that Read or Decode gave into the cache, or pins it alone where it is not to be kept.

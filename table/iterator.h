@@ -34,8 +34,8 @@ class InternalIterator {
   // To the last entry before `target`.
   virtual void SeekBefore(InternalKeyView target) = 0;
   // For who is about to seek several iterators to `target`: calls on all of them, step after step from 0 up to
-  // kSeekSteps, let their cache misses overlap. The position is lost; Seek to the same target must follow. Does nothing by
-  // default.
+  // kSeekSteps, let their cache misses overlap. The position is lost; Seek to the same target must follow. Does nothing
+  // by default.
   static constexpr int kSeekSteps = 5;
   virtual void PrepareSeek(InternalKeyView target, int step) { (void)target, (void)step; }
   // Require Valid().

@@ -78,10 +78,14 @@ class TableReader {
 
   // Starts to fetch the guard's line for the key, where the guard is in memory.
   void PrefetchGuard(const LookupKey& key) const;
+  // What the guard says, where it is in the cache: the first step of a Lookup alone, for callers who ask many tables.
+  // Counts nothing. Inside a guard of the cache's epoch domain.
+  enum class GuardAnswer : uint8_t { kAbsent, kMaybe, kNotInMemory };
+  GuardAnswer AskGuard(const LookupKey& key) const;
   // The newest visible entry of the key. `filters` gets what the filters did (one lookup). Where the cache has an epoch
-  // domain, only inside a guard of it.
+  // domain, only inside a guard of it. `guard_asked`: AskGuard said kMaybe.
   absl::Status Lookup(const LookupKey& key, const TableLookupOptions& options, LevelFilterStatistics* filters,
-                      TableHit* hit) const;
+                      TableHit* hit, bool guard_asked = false) const;
 
   enum class ReadKind : uint8_t {
     kUser,        // through the cache, kept there

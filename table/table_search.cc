@@ -82,26 +82,29 @@ std::string_view TableSearch::Fetch(BlockHandle handle, UnitKind kind, bool fill
 
 void TableSearch::AskGuard() {
   const BlockHandle handle = table_.footer.guard;
-  if (table_.hashable && table_.has_guard() && table_.source->Keeps(handle.size)) {
-    CachePin pin;
-    std::string_view bytes = table_.source->Peek(handle, UnitKind::kGuard, &table_.guard_hint).bytes;
-    if (bytes.empty() && options_.cached_only) {
+  if (!table_.hashable || !table_.has_guard()) return FindLeaf();
+  std::string_view bytes = table_.source->Peek(handle, UnitKind::kGuard, &table_.guard_hint).bytes;
+  CachePin pin;
+  if (bytes.empty() && table_.source->Keeps(handle.size)) {
+    if (options_.cached_only) {
       pin = table_.source->GetCached(handle, UnitKind::kGuard, &table_.guard_hint);
       if (pin) bytes = pin.bytes();  // else it says "maybe"
-    } else if (bytes.empty()) {
+    } else {
       bytes = Fetch(handle, UnitKind::kGuard, /*fill_cache=*/true, &table_.guard_hint, &pin);
       if (bytes.empty()) return;
     }
-    if (!bytes.empty()) {
-      table_.guard_lines.store(bytes.data() + kGuardLineBytes, std::memory_order_relaxed);
-      if (!GuardView(bytes).MayContain(hash_)) {
-        ++filters_->guard_rejections;
-        return End();
-      }
+  }
+  if (!bytes.empty()) {
+    table_.guard_lines.store(bytes.data() + kGuardLineBytes, std::memory_order_relaxed);
+    if (!GuardView(bytes).MayContain(hash_)) {
+      ++filters_->guard_rejections;
+      return End();
     }
   }
-  GoToLeaf(table_.root->Find(TargetOf(key_), table_.options.order));
+  FindLeaf();
 }
+
+void TableSearch::FindLeaf() { GoToLeaf(table_.root->Find(TargetOf(key_), table_.options.order)); }
 
 void TableSearch::GoToLeaf(uint32_t page) {
   if (page == table_.root->count()) return End();
@@ -138,12 +141,12 @@ void TableSearch::GoToBlock() {
 }
 
 void TableSearch::AskLane() {
+  table_.source->Prefetch(leaf_->handle(block_), nullptr);  // most lookups that come here go on to the block
   // A key that goes on in the next block is in the lanes of both, so this "no" is for all blocks behind, too.
   if (table_.hashable && !leaf_->LaneMayContain(block_, hash_)) {
     ++filters_->lane_rejections;
     return End();
   }
-  table_.source->Prefetch(leaf_->handle(block_), nullptr);
   stage_ = Stage::kBlock;
 }
 
@@ -190,10 +193,19 @@ void TableReader::PrefetchGuard(const LookupKey& key) const {
   __builtin_prefetch(lines + ReduceRange(key.hash, count) * kGuardLineBytes);
 }
 
+TableReader::GuardAnswer TableReader::AskGuard(const LookupKey& key) const {
+  if (!impl_->hashable || !impl_->has_guard()) return GuardAnswer::kMaybe;
+  if (key.hash_seed != impl_->footer.hash_seed) return GuardAnswer::kNotInMemory;
+  const std::string_view bytes = impl_->source->PeekUncounted(impl_->footer.guard, &impl_->guard_hint).bytes;
+  if (bytes.empty()) return GuardAnswer::kNotInMemory;
+  return GuardView(bytes).MayContain(key.hash) ? GuardAnswer::kMaybe : GuardAnswer::kAbsent;
+}
+
 absl::Status TableReader::Lookup(const LookupKey& key, const TableLookupOptions& options,
-                                 LevelFilterStatistics* filters, TableHit* hit) const {
+                                 LevelFilterStatistics* filters, TableHit* hit, bool guard_asked) const {
   *hit = {};
   TableSearch search(*this, key, options, filters, hit, /*among_many=*/false);
+  if (guard_asked) search.PassGuard();
   while (search.Step()) {
   }
   return search.status();

@@ -23,6 +23,8 @@ class TableSearch {
   TableSearch(const TableReader& table, const LookupKey& key, const TableLookupOptions& options,
               LevelFilterStatistics* filters, TableHit* hit, bool among_many);
 
+  // Before the first step: the guard has been asked, and said "maybe".
+  void PassGuard() { FindLeaf(); }
   // Goes on by a step. False when the search has ended: `status` and, if that is OK, the hit tell how.
   bool Step();
   const absl::Status& status() const { return status_; }
@@ -31,6 +33,7 @@ class TableSearch {
   enum class Stage : uint8_t { kGuard, kLeaf, kFences, kLane, kBlock, kTags, kEntry, kEnded };
 
   void AskGuard();
+  void FindLeaf();
   void GoToLeaf(uint32_t page);
   void OpenLeaf();
   void SearchFences();

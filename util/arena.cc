@@ -14,6 +14,7 @@ constexpr size_t kLargestChunkBytes = size_t{1} << 20;
 constexpr size_t kChunkOverhead = 16;
 
 size_t NextChunkBytes(size_t held) {
+  if (held / 4 >= MappedMemory::kHugePageBytes) return MappedMemory::kHugePageBytes;
   const size_t grown = held / 4 / kFirstChunkBytes * kFirstChunkBytes;
   return std::clamp(grown, kFirstChunkBytes, kLargestChunkBytes) - kChunkOverhead;
 }
@@ -47,11 +48,17 @@ char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
 }
 
 char* Arena::NewChunk(size_t bytes) {
-  chunks_.emplace_back(static_cast<char*>(::operator new(bytes, kChunkAlignment)));
-  const size_t charge = bytes + kChunkOverhead;
+  const bool huge = bytes == MappedMemory::kHugePageBytes;
+  char* chunk;
+  if (huge) {
+    chunk = huge_chunks_.emplace_back(bytes).data();
+  } else {
+    chunk = chunks_.emplace_back(static_cast<char*>(::operator new(bytes, kChunkAlignment))).get();
+  }
+  const size_t charge = bytes + (huge ? 0 : kChunkOverhead);
   memory_bytes_.store(memory_bytes() + charge, std::memory_order_relaxed);
   if (budget_ != nullptr) budget_->Charge(part_, charge);
-  return chunks_.back().get();
+  return chunk;
 }
 
 }  // namespace sepal

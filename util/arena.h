@@ -1,8 +1,8 @@
 // Memory that is handed out piece by piece and given back all at once.
 //
-// Chunks grow with what is held, from 4 KiB to 1 MiB, so that small arenas stay small and at most about a fifth of a
-// large one is unused; a piece that would waste much of a chunk gets memory of its own. What is held is charged to a
-// memory budget, where one is given.
+// Chunks grow with what is held, from 4 KiB to 1 MiB, and are huge pages from then on, so that small arenas stay small
+// and at most about a fifth of a large one is unused; a piece that would waste much of a chunk gets memory of its own.
+// What is held is charged to a memory budget, where one is given.
 //
 // One thread allocates at a time; `memory_bytes` may be read by any. Pieces stay where they are until the arena goes;
 // other threads may use them once their addresses were published to them. Nothing is constructed or destroyed in them.
@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "util/mapped_memory.h"
 #include "util/memory_budget.h"
 
 namespace sepal {
@@ -70,6 +71,7 @@ class Arena {
     void operator()(char* chunk) const { ::operator delete(chunk, kChunkAlignment); }
   };
   std::vector<std::unique_ptr<char, FreeChunk>> chunks_;
+  std::vector<MappedMemory> huge_chunks_;
   std::atomic<size_t> memory_bytes_{0};
 };
 

@@ -37,8 +37,6 @@
 // unnoticed; what cannot be had by evicting is a frame alone.
 #include "util/cache.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -47,6 +45,7 @@
 #include <vector>
 
 #include "util/check.h"
+#include "util/mapped_memory.h"
 #include "util/sync.h"
 
 namespace sepal {
@@ -58,8 +57,6 @@ constexpr size_t kFewestFrames = 64;
 constexpr size_t kMostFrames = size_t{1} << 31;
 // The table's share of an entry, at the load that the table is sized for.
 constexpr size_t kTableBytesPerBlock = 2 * sizeof(CacheFrame);
-// From here on huge pages are worth asking for.
-constexpr size_t kHugeTableBytes = size_t{4} << 20;
 // Frames that a sweep takes on at once.
 constexpr size_t kSweepFrames = 8;
 constexpr uint64_t kMostClock = 3;
@@ -85,15 +82,6 @@ CacheKey KeyOf(const CacheFrame& frame) {
 }
 
 size_t ChargeOf(size_t block_size) { return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock; }
-
-// Zero bytes are an empty frame, so fresh pages need no work before they are used.
-CacheFrame* MapFrames(size_t count) {
-  const size_t bytes = count * sizeof(CacheFrame);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  SEPAL_CHECK(memory != MAP_FAILED);
-  if (bytes >= kHugeTableBytes) madvise(memory, bytes, MADV_HUGEPAGE);
-  return static_cast<CacheFrame*>(memory);
-}
 
 }  // namespace
 
@@ -126,7 +114,8 @@ struct BlockCache::Impl {
                                              kFewestFrames, kMostFrames))),
         home_shift(64 - std::countr_zero(frame_count)),
         most_blocks(frame_count / 10 * 7),
-        frames(MapFrames(frame_count)) {}
+        memory(frame_count * sizeof(CacheFrame)),
+        frames(reinterpret_cast<CacheFrame*>(memory.data())) {}
 
   size_t HomeOf(const CacheKey& key) const {
     uint64_t h = key.file * 0x9e3779b97f4a7c15u + key.offset;
@@ -159,6 +148,7 @@ struct BlockCache::Impl {
   const size_t frame_count;
   const int home_shift;
   const size_t most_blocks;
+  const MappedMemory memory;  // zero bytes are empty frames
   CacheFrame* const frames;
   std::atomic<uint64_t> next_file{1};
   // Frames that are not empty, and those that inserts are about to claim.
@@ -342,7 +332,6 @@ BlockCache::~BlockCache() {
     MutexLock lock(&impl_->retired_mutex);
     for (const Impl::Retired& retired : impl_->retired) BlockBuffer::Free(retired.data);
   }
-  munmap(impl_->frames, impl_->frame_count * sizeof(CacheFrame));
 }
 
 uint64_t BlockCache::NewFileId() { return impl_->next_file.fetch_add(1, std::memory_order_relaxed); }

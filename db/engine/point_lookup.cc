@@ -68,9 +68,34 @@ bool TakeHit(TableHit* hit, PointResult* result) {
   return true;
 }
 
+namespace {
+
+// True when the key's newest visible entry was met, or cannot be told from memory alone.
+absl::StatusOr<bool> LookInTable(const Candidate& candidate, bool guard_asked, const Family& family,
+                                 const LookupKey& key, const TableLookupOptions& options, Core* core,
+                                 PointResult* result) {
+  const TableReader* reader = candidate.reader;
+  if (reader == nullptr) {
+    ASSIGN_OR_RETURN(reader, ReaderOf(*candidate.file, family, options, core));
+  }
+  if (reader == nullptr) {
+    result->kind = PointResult::Kind::kMaybe;
+    return true;
+  }
+  LevelFilterStatistics filters;
+  TableHit hit;
+  const absl::Status status = reader->Lookup(key, options, &filters, &hit, guard_asked);
+  core->statistics.AddFilter(candidate.level, filters);
+  RETURN_IF_ERROR(status);
+  return TakeHit(&hit, result);
+}
+
+}  // namespace
+
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, PointResult* result) {
   if (LookInMemTables(view, key, result)) return absl::OkStatus();
+  StatisticsImpl::ThreadCounters counters = core->statistics.ForThisThread();
   const std::span<const LevelRun> runs = view.version->runs();
   std::array<Candidate, kRound> candidates;
   for (size_t next = 0; next < runs.size();) {
@@ -83,20 +108,19 @@ absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey&
       candidates[count++] = {file, reader, runs[next].level};
     }
     for (size_t i = 0; i < count; ++i) {
-      const TableReader* reader = candidates[i].reader;
-      if (reader == nullptr) {
-        ASSIGN_OR_RETURN(reader, ReaderOf(*candidates[i].file, family, options, core));
+      const Candidate& candidate = candidates[i];
+      bool guard_asked = false;
+      if (candidate.reader != nullptr) {
+        const TableReader::GuardAnswer answer = candidate.reader->AskGuard(key);
+        if (answer == TableReader::GuardAnswer::kAbsent) {
+          counters.Add(Ticker::kMetadataCacheHits);
+          counters.AddFilter(candidate.level, {.lookups = 1, .guard_rejections = 1});
+          continue;
+        }
+        guard_asked = answer == TableReader::GuardAnswer::kMaybe;
       }
-      if (reader == nullptr) {
-        result->kind = PointResult::Kind::kMaybe;
-        return absl::OkStatus();
-      }
-      LevelFilterStatistics filters;
-      TableHit hit;
-      const absl::Status status = reader->Lookup(key, options, &filters, &hit);
-      core->statistics.AddFilter(candidates[i].level, filters);
-      RETURN_IF_ERROR(status);
-      if (TakeHit(&hit, result)) return absl::OkStatus();
+      ASSIGN_OR_RETURN(const bool done, LookInTable(candidate, guard_asked, family, key, options, core, result));
+      if (done) return absl::OkStatus();
     }
   }
   return absl::OkStatus();

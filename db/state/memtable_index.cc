@@ -8,22 +8,13 @@
 #include "util/hash.h"
 
 namespace sepal {
-namespace {
-
-// Zeroed pages straight from the system are touched, and paid for, only when a key falls into them.
-std::atomic<uint64_t>* AllocateBuckets(size_t count) {
-  static_assert(sizeof(std::atomic<uint64_t>) == sizeof(uint64_t) && std::atomic<uint64_t>::is_always_lock_free);
-  void* memory = std::calloc(count, sizeof(std::atomic<uint64_t>));
-  SEPAL_CHECK(memory != nullptr);
-  return static_cast<std::atomic<uint64_t>*>(memory);
-}
-
-}  // namespace
-
 MemTableIndex::MemTableIndex(size_t most_buckets)
     : bucket_count_(std::bit_floor(std::clamp<size_t>(most_buckets, 16, size_t{1} << 28))),
       shift_(32 - std::countr_zero(bucket_count_)),
-      buckets_(AllocateBuckets(bucket_count_)) {}
+      memory_(bucket_count_ * sizeof(Bucket)),
+      buckets_(reinterpret_cast<Bucket*>(memory_.data())) {
+  static_assert(sizeof(Bucket) == sizeof(uint64_t) && Bucket::is_always_lock_free);  // zero bytes are an empty bucket
+}
 
 void MemTableIndex::Insert(MemTableEntry* entry) {
   const auto address = reinterpret_cast<uint64_t>(entry);

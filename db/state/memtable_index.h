@@ -11,12 +11,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "db/state/memtable_entry.h"
+#include "util/mapped_memory.h"
 #include "util/numbers.h"
 
 namespace sepal {
@@ -41,10 +40,6 @@ class MemTableIndex {
 
  private:
   using Bucket = std::atomic<uint64_t>;
-  struct Free {
-    void operator()(Bucket* buckets) const { std::free(buckets); }
-  };
-
   static const MemTableEntry* Newest(uint64_t bucket) {
     return reinterpret_cast<const MemTableEntry*>(bucket & ((uint64_t{1} << 48) - 1));
   }
@@ -52,7 +47,8 @@ class MemTableIndex {
 
   const size_t bucket_count_;  // a power of two, above 1
   const int shift_;            // leaves the hash's highest bits as the bucket's number
-  const std::unique_ptr<Bucket[], Free> buckets_;
+  const MappedMemory memory_;
+  Bucket* const buckets_;
 };
 
 }  // namespace sepal
