@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sepal/explanation.h"
 #include "sepal/file_system.h"
 #include "sepal/statistics.h"
 #include "table/block_source.h"
@@ -86,6 +87,9 @@ class TableReader {
   // domain, only inside a guard of it. `guard_asked`: AskGuard said kMaybe.
   absl::Status Lookup(const LookupKey& key, const TableLookupOptions& options, LevelFilterStatistics* filters,
                       TableHit* hit, bool guard_asked = false) const;
+
+  // The same lookup, telling what it meets; nothing that it reads is kept in the cache.
+  absl::Status Explain(const LookupKey& key, ExplainedSource* source) const;
 
   enum class ReadKind : uint8_t {
     kUser,        // through the cache, kept there

@@ -101,6 +101,7 @@ class StatisticsImpl final : public Statistics {
   LevelFilterStatistics GetFilter(int level) const override;
   void Reset() override;
   std::string ToString() const override;
+  std::string ToPrometheus() const override;
 
  private:
   Shard* MakeShard(uint32_t slot);

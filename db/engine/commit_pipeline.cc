@@ -174,4 +174,15 @@ absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) {
   return Switch(&it->second);
 }
 
+absl::Status CommitPipeline::SwitchAll(const std::function<void(SequenceNumber last)>& look) {
+  MutexLock lock(&commit_mutex_);
+  if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
+  if (closed_) return Closed();
+  for (auto& [id, target] : targets_) {
+    if (!target.active->empty()) RETURN_IF_ERROR(Switch(&target));
+  }
+  look(last_);
+  return absl::OkStatus();
+}
+
 }  // namespace sepal

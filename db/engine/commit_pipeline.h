@@ -12,6 +12,7 @@
 //     lies in logs before the new one.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -46,6 +47,8 @@ class CommitPipeline {
 
   // Moves what the family's active memtable holds to its immutables. A no-op while it is empty.
   absl::Status SwitchMemtable(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // The same for all families at once; `look` is called before any later write, with the last sequence number.
+  absl::Status SwitchAll(const std::function<void(SequenceNumber last)>& look) ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
  private:
   absl::Status Closed() const;

@@ -77,9 +77,12 @@ class Engine final : public DB {
   absl::Status Sync() override;
   absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options) override;
   absl::Status WaitForBackgroundWork() override;
+  absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options) override;
   absl::Status Close() override;
 
   std::optional<std::string> GetProperty(const ColumnFamily* family, std::string_view name) override;
+  absl::StatusOr<GetExplanation> ExplainGet(const ColumnFamily* family, std::string_view key,
+                                            const ReadOptions& options) override;
   absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const Range> ranges,
                                    std::span<uint64_t> sizes_bytes) override;
   Statistics* statistics() override { return &core_->statistics; }
@@ -90,6 +93,7 @@ class Engine final : public DB {
   // The family that a call means, or why it is refused.
   absl::StatusOr<Family*> Resolve(const ColumnFamily* family) const;
   absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily* family) const;
+  std::string PrometheusPage() const ABSL_LOCKS_EXCLUDED(state_->mutex);
   absl::Status CheckOpen() const;
   absl::Status Closed() const;
   absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);

@@ -77,6 +77,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
   absl::StatusOr<FamilyRef> resolved = ResolveShared(handle);
   if (!resolved.ok() || !name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
+  if (name == "prometheus") return PrometheusPage();
   MutexLock lock(&state_->mutex);
   const Family& family = **resolved;
   const Version& version = *family.version();

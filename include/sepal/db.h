@@ -15,8 +15,8 @@
 //   ResourceExhausted   the disk or the memory limit is full; works again when there is room
 //   Unavailable         `no_slowdown` was asked for and the write would have waited; or another process has the lock
 //   DataLoss            bytes read from a file fail their checksum; says file, offset, expected and got
-//   Internal            a file call failed: after a failed write or sync, all writing ends until the database is reopened
-//   Aborted             a read-only view has been overtaken by the writer: open it again
+//   Internal            a file call failed: after a failed write or sync, all writing ends until the database is
+//   reopened Aborted             a read-only view has been overtaken by the writer: open it again
 #pragma once
 
 #include <memory>
@@ -30,6 +30,7 @@
 #include "absl/status/statusor.h"
 #include "sepal/column_family.h"
 #include "sepal/comparator.h"
+#include "sepal/explanation.h"
 #include "sepal/export.h"
 #include "sepal/iterator.h"
 #include "sepal/options.h"
@@ -131,6 +132,14 @@ class SEPAL_EXPORT DB {
   virtual absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options = {}) = 0;
   // Returns when no flush or compaction runs or is due; with the error, if background work has stopped on one.
   virtual absl::Status WaitForBackgroundWork() = 0;
+  // Makes a database in `directory`, which must be missing or empty, that holds all that is visible now, and nothing
+  // that is written later. Writes go on meanwhile. Table files are hard links where the file system can, copies
+  // elsewhere; what is still in memtables is written to tables of the checkpoint's own, so that it has no log. When it
+  // returns ok the checkpoint is durable. A half-made one (a crash) is refused by Open; an error removes what was made.
+  // Works on a read-only database too. Open it with no log_directory, or with an empty one.
+  //
+  // With `base` and without `link_tables` it is an incremental backup: docs/operations.md.
+  virtual absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options = {}) = 0;
   // Waits for background work under way, syncs the log, releases the lock. The first error that was met is returned.
   // Calls after that give FailedPrecondition. Idempotent.
   virtual absl::Status Close() = 0;
@@ -140,7 +149,12 @@ class SEPAL_EXPORT DB {
   //   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
   //   sepal.memtable-bytes, sepal.block-cache-bytes, sepal.compaction-debt-bytes, sepal.last-sequence,
   //   sepal.background-error
+  //   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format
   virtual std::optional<std::string> GetProperty(const ColumnFamily* family, std::string_view name) = 0;
+  // The way that a Get of `key` takes, and what each memtable, file, filter and block on it says. For people and tools:
+  // it costs several times a Get.
+  virtual absl::StatusOr<GetExplanation> ExplainGet(const ColumnFamily* family, std::string_view key,
+                                                    const ReadOptions& options = {}) = 0;
   // About how many bytes of table files and memtables each range takes; costs no more than a few block reads.
   virtual absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const Range> ranges,
                                            std::span<uint64_t> sizes_bytes) = 0;
@@ -173,6 +187,9 @@ class SEPAL_EXPORT DB {
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options = {}) { return NewIterator(nullptr, options); }
   absl::Status Flush(const FlushOptions& options = {}) { return Flush(nullptr, options); }
   absl::Status CompactRange(const CompactRangeOptions& options = {}) { return CompactRange(nullptr, options); }
+  absl::StatusOr<GetExplanation> ExplainGet(std::string_view key, const ReadOptions& options = {}) {
+    return ExplainGet(nullptr, key, options);
+  }
   std::optional<std::string> GetProperty(std::string_view name) { return GetProperty(nullptr, name); }
   absl::Status GetApproximateSizes(std::span<const Range> ranges, std::span<uint64_t> sizes_bytes) {
     return GetApproximateSizes(nullptr, ranges, sizes_bytes);

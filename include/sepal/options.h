@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -114,6 +115,19 @@ struct CompactRangeOptions {
   // The keys to compact, both inclusive; unset: from the first, to the last.
   std::optional<std::string_view> begin = {};
   std::optional<std::string_view> end = {};
+};
+
+struct CheckpointOptions {
+  // An earlier checkpoint of the same database: tables that it has are linked from there rather than brought over
+  // again. It stays whole by itself; either may be removed.
+  std::string base = {};
+  // Share table files with the database where the file system can. Off: every table is a copy, or a link to one of
+  // `base`, so that a bad place on the disk of the database is none of the checkpoint's.
+  bool link_tables = true;
+  // Read back what was copied and check every byte.
+  bool verify = false;
+  // Told how far it is, in bytes of tables, after each.
+  std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress = nullptr;
 };
 
 }  // namespace sepal

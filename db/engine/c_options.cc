@@ -1,0 +1,175 @@
+// The C interface: options, comparators, filter policies, listeners.
+#include <string>
+#include <utility>
+
+#include "db/engine/c_types.h"
+#include "sepal/event_listener.h"
+
+namespace {
+
+using sepal::BytesOf;
+
+class Listener final : public sepal::EventListener {
+ public:
+  explicit Listener(const sepal_listener_t& c) : c_(c) {}
+
+  void OnFlushBegin(const sepal::FlushEvent& event) override { Tell(c_.flush_begin, event); }
+  void OnFlushEnd(const sepal::FlushEvent& event) override { Tell(c_.flush_end, event); }
+  void OnCompactionBegin(const sepal::CompactionEvent& event) override { Tell(c_.compaction_begin, event); }
+  void OnCompactionEnd(const sepal::CompactionEvent& event) override { Tell(c_.compaction_end, event); }
+  void OnThrottleChange(const sepal::ThrottleEvent& event) override {
+    if (c_.throttle_change != nullptr) c_.throttle_change(c_.state, event.reason.c_str(), event.bytes_per_second);
+  }
+  void OnSlowDisk(const sepal::SlowDiskEvent& event) override {
+    if (c_.slow_disk == nullptr) return;
+    c_.slow_disk(c_.state, event.path.c_str(), std::string(event.operation).c_str(), event.micros);
+  }
+  void OnError(std::string_view context, const absl::Status& status) override {
+    if (c_.error != nullptr) c_.error(c_.state, std::string(context).c_str(), status.ToString().c_str());
+  }
+
+ private:
+  void Tell(void (*call)(void*, const sepal_flush_event_t*), const sepal::FlushEvent& event) const {
+    if (call == nullptr) return;
+    const std::string error = event.status.ToString();
+    const sepal_flush_event_t c = {.column_family = event.column_family.c_str(),
+                                   .file_number = event.file_number,
+                                   .entries = event.entries,
+                                   .bytes_written = event.bytes_written,
+                                   .micros = event.micros,
+                                   .error = event.status.ok() ? nullptr : error.c_str()};
+    call(c_.state, &c);
+  }
+  void Tell(void (*call)(void*, const sepal_compaction_event_t*), const sepal::CompactionEvent& event) const {
+    if (call == nullptr) return;
+    const std::string error = event.status.ToString();
+    const sepal_compaction_event_t c = {.column_family = event.column_family.c_str(),
+                                        .reason = event.reason.c_str(),
+                                        .input_level = event.input_level,
+                                        .output_level = event.output_level,
+                                        .input_files = event.input_files,
+                                        .output_files = event.output_files,
+                                        .bytes_read = event.bytes_read,
+                                        .bytes_written = event.bytes_written,
+                                        .entries_in = event.entries_in,
+                                        .entries_out = event.entries_out,
+                                        .micros = event.micros,
+                                        .trivial_move = event.trivial_move,
+                                        .error = event.status.ok() ? nullptr : error.c_str()};
+    call(c_.state, &c);
+  }
+
+  const sepal_listener_t c_;
+};
+
+}  // namespace
+
+extern "C" {
+
+void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener) {
+  options->rep.listeners.push_back(std::make_shared<Listener>(*listener));
+}
+
+sepal_options_t* sepal_options_create(void) { return new sepal_options_t; }
+void sepal_options_destroy(sepal_options_t* options) { delete options; }
+void sepal_options_set_create_if_missing(sepal_options_t* options, unsigned char value) {
+  options->rep.create_if_missing = value != 0;
+}
+void sepal_options_set_error_if_exists(sepal_options_t* options, unsigned char value) {
+  options->rep.error_if_exists = value != 0;
+}
+void sepal_options_set_read_only(sepal_options_t* options, unsigned char value) { options->rep.read_only = value != 0; }
+void sepal_options_set_memory_limit(sepal_options_t* options, size_t bytes) { options->rep.memory_limit = bytes; }
+void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes) {
+  options->rep.memtable_bytes = bytes;
+}
+void sepal_options_set_background_threads(sepal_options_t* options, int threads) {
+  options->rep.background_threads = threads;
+}
+void sepal_options_set_log_directory(sepal_options_t* options, const char* directory) {
+  options->rep.log_directory = directory;
+}
+void sepal_options_set_info_log(sepal_options_t* options, unsigned char value) { options->rep.info_log = value != 0; }
+void sepal_options_set_latency_histograms(sepal_options_t* options, unsigned char value) {
+  options->rep.latency_histograms = value != 0;
+}
+void sepal_options_add_column_family(sepal_options_t* options, const char* name,
+                                     const sepal_options_t* family_options) {
+  options->rep.column_families.push_back({.name = name, .options = family_options->rep.family});
+}
+void sepal_options_set_comparator(sepal_options_t* options, sepal_comparator_t* comparator) {
+  options->rep.family.comparator = comparator;
+}
+void sepal_options_set_compression(sepal_options_t* options, int compression) {
+  options->rep.family.compression = static_cast<sepal::CompressionKind>(compression);
+}
+void sepal_options_set_compression_per_level(sepal_options_t* options, const int* compressions, size_t levels) {
+  options->rep.family.compression_per_level.clear();
+  for (size_t i = 0; i < levels; ++i) {
+    options->rep.family.compression_per_level.push_back(static_cast<sepal::CompressionKind>(compressions[i]));
+  }
+}
+void sepal_options_set_block_size(sepal_options_t* options, size_t bytes) { options->rep.family.block_bytes = bytes; }
+void sepal_options_set_filter_policy(sepal_options_t* options, const sepal_filterpolicy_t* policy) {
+  options->rep.family.filter_policy = policy->rep;
+}
+void sepal_options_set_compaction_style(sepal_options_t* options, int style) {
+  options->rep.family.compaction_style = static_cast<sepal::CompactionStyle>(style);
+}
+
+sepal_comparator_t* sepal_comparator_create(void* state, void (*destructor)(void*),
+                                            int (*compare)(void*, const char* a, size_t alen, const char* b,
+                                                           size_t blen),
+                                            const char* (*name)(void*)) {
+  auto* comparator = new sepal_comparator_t;
+  comparator->state = state;
+  comparator->destructor = destructor;
+  comparator->compare = compare;
+  comparator->name = name;
+  return comparator;
+}
+void sepal_comparator_set_equal_means_identical(sepal_comparator_t* comparator, unsigned char value) {
+  comparator->equal_means_identical = value != 0;
+}
+void sepal_comparator_destroy(sepal_comparator_t* comparator) { delete comparator; }
+
+sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key) {
+  return new sepal_filterpolicy_t{sepal::FilterPolicy::FromBitsPerKey(bits_per_key)};
+}
+sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate) {
+  return new sepal_filterpolicy_t{sepal::FilterPolicy::FromFalsePositiveRate(false_positive_rate)};
+}
+sepal_filterpolicy_t* sepal_filterpolicy_create_none(void) {
+  return new sepal_filterpolicy_t{sepal::FilterPolicy::None()};
+}
+void sepal_filterpolicy_destroy(sepal_filterpolicy_t* policy) { delete policy; }
+
+sepal_readoptions_t* sepal_readoptions_create(void) { return new sepal_readoptions_t; }
+void sepal_readoptions_destroy(sepal_readoptions_t* options) { delete options; }
+void sepal_readoptions_set_fill_cache(sepal_readoptions_t* options, unsigned char value) {
+  options->rep.fill_cache = value != 0;
+}
+void sepal_readoptions_set_snapshot(sepal_readoptions_t* options, const sepal_snapshot_t* snapshot) {
+  options->rep.snapshot = snapshot == nullptr ? nullptr : snapshot->rep.get();
+}
+void sepal_readoptions_set_lower_bound(sepal_readoptions_t* options, const char* key, size_t keylen) {
+  options->rep.lower_bound.reset();
+  if (key == nullptr) return;
+  options->lower = BytesOf(key, keylen);
+  options->rep.lower_bound = options->lower;
+}
+void sepal_readoptions_set_upper_bound(sepal_readoptions_t* options, const char* key, size_t keylen) {
+  options->rep.upper_bound.reset();
+  if (key == nullptr) return;
+  options->upper = BytesOf(key, keylen);
+  options->rep.upper_bound = options->upper;
+}
+
+sepal_writeoptions_t* sepal_writeoptions_create(void) { return new sepal_writeoptions_t; }
+void sepal_writeoptions_destroy(sepal_writeoptions_t* options) { delete options; }
+void sepal_writeoptions_set_sync(sepal_writeoptions_t* options, unsigned char value) { options->rep.sync = value != 0; }
+void sepal_writeoptions_set_no_slowdown(sepal_writeoptions_t* options, unsigned char value) {
+  options->rep.no_slowdown = value != 0;
+}
+
+}  // extern "C"

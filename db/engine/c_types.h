@@ -1,0 +1,66 @@
+// The objects of the C interface.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "sepal/c.h"
+#include "sepal/db.h"
+
+struct sepal_t {
+  std::unique_ptr<sepal::DB> rep;
+};
+struct sepal_column_family_t {
+  std::shared_ptr<sepal::ColumnFamily> rep;
+};
+struct sepal_filterpolicy_t {
+  sepal::FilterPolicy rep;
+};
+struct sepal_iterator_t {
+  std::unique_ptr<sepal::Iterator> rep;
+};
+struct sepal_options_t {
+  sepal::Options rep;
+};
+struct sepal_pinned_value_t {
+  sepal::PinnedValue rep;
+};
+struct sepal_snapshot_t {
+  std::shared_ptr<const sepal::Snapshot> rep;
+};
+struct sepal_writebatch_t {
+  sepal::WriteBatch rep;
+};
+struct sepal_writeoptions_t {
+  sepal::WriteOptions rep;
+};
+struct sepal_readoptions_t {
+  sepal::ReadOptions rep;
+  std::string lower, upper;
+};
+struct sepal_comparator_t final : sepal::Comparator {
+  ~sepal_comparator_t() override {
+    if (destructor != nullptr) destructor(state);
+  }
+  int Compare(std::string_view a, std::string_view b) const override {
+    return compare(state, a.data(), a.size(), b.data(), b.size());
+  }
+  std::string_view Name() const override { return name(state); }
+  bool EqualMeansIdentical() const override { return equal_means_identical; }
+
+  void* state = nullptr;
+  void (*destructor)(void*) = nullptr;
+  int (*compare)(void*, const char*, size_t, const char*, size_t) = nullptr;
+  const char* (*name)(void*) = nullptr;
+  bool equal_means_identical = false;
+};
+
+namespace sepal {
+
+// Null stands for no bytes.
+inline std::string_view BytesOf(const char* bytes, size_t size) {
+  return size == 0 ? std::string_view("") : std::string_view(bytes, size);
+}
+
+}  // namespace sepal

@@ -1,0 +1,294 @@
+/* Sepal from C, and from every language that can call C. In the shape of LevelDB's leveldb/c.h: whoever knows that one
+   writes sepal_ for leveldb_.
+
+     char* error = NULL;
+     sepal_options_t* options = sepal_options_create();
+     sepal_options_set_create_if_missing(options, 1);
+     sepal_t* db = sepal_open(options, "/var/lib/app", &error);
+     if (error != NULL) { ...; sepal_free(error); }
+
+   Rules:
+   - Objects are opaque; what a function named ..._create or sepal_open returns is given back to its ..._destroy, or to
+     sepal_close. Options and batches are copied by the calls that take them; comparators, listeners and filter policies
+     must outlive what was opened with them, unless said otherwise.
+   - Functions that can fail take `char** errptr`. On failure they set it to a string of their own, "CODE: message" (the
+     codes are those of absl::Status: NOT_FOUND, DATA_LOSS, ...), to be freed by sepal_free; a string that it held
+   before is freed first. On success they leave it alone. Start with NULL.
+   - Keys and values are a pointer and a length. A result that is a pointer to char is the caller's, to be freed by
+     sepal_free, unless it is const.
+   - Booleans are unsigned char: 0 is false, all else true.
+   - A null column family handle means the default family.
+   - Calls on a database, snapshots and handles are safe from any thread; an iterator or batch is used by one thread at
+     a time.
+
+   What is missing is the replacement of file system, clock and executor (Env). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SEPAL_C_EXPORT __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sepal_t sepal_t;
+typedef struct sepal_column_family_t sepal_column_family_t;
+typedef struct sepal_comparator_t sepal_comparator_t;
+typedef struct sepal_filterpolicy_t sepal_filterpolicy_t;
+typedef struct sepal_iterator_t sepal_iterator_t;
+typedef struct sepal_options_t sepal_options_t;
+typedef struct sepal_pinned_value_t sepal_pinned_value_t;
+typedef struct sepal_readoptions_t sepal_readoptions_t;
+typedef struct sepal_snapshot_t sepal_snapshot_t;
+typedef struct sepal_writebatch_t sepal_writebatch_t;
+typedef struct sepal_writeoptions_t sepal_writeoptions_t;
+
+/* --- the database --- */
+
+SEPAL_C_EXPORT sepal_t* sepal_open(const sepal_options_t* options, const char* name, char** errptr);
+/* Without an error being seen; see sepal_close_with_error. Iterators, snapshots and handles may outlive it: their calls
+   then fail. */
+SEPAL_C_EXPORT void sepal_close(sepal_t* db);
+/* The same; the first error that was met is told. */
+SEPAL_C_EXPORT void sepal_close_with_error(sepal_t* db, char** errptr);
+SEPAL_C_EXPORT void sepal_destroy_db(const sepal_options_t* options, const char* name, char** errptr);
+
+SEPAL_C_EXPORT void sepal_put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen,
+                              const char* val, size_t vallen, char** errptr);
+SEPAL_C_EXPORT void sepal_put_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family,
+                                 const char* key, size_t keylen, const char* val, size_t vallen, char** errptr);
+SEPAL_C_EXPORT void sepal_delete(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen,
+                                 char** errptr);
+SEPAL_C_EXPORT void sepal_delete_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family,
+                                    const char* key, size_t keylen, char** errptr);
+/* Of a key that was put exactly once since its last single deletion. */
+SEPAL_C_EXPORT void sepal_singledelete(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen,
+                                       char** errptr);
+SEPAL_C_EXPORT void sepal_singledelete_cf(sepal_t* db, const sepal_writeoptions_t* options,
+                                          sepal_column_family_t* family, const char* key, size_t keylen, char** errptr);
+SEPAL_C_EXPORT void sepal_write(sepal_t* db, const sepal_writeoptions_t* options, sepal_writebatch_t* batch,
+                                char** errptr);
+
+/* NULL if the key is absent (no error) or on an error; otherwise the value, to be freed by sepal_free. */
+SEPAL_C_EXPORT char* sepal_get(sepal_t* db, const sepal_readoptions_t* options, const char* key, size_t keylen,
+                               size_t* vallen, char** errptr);
+SEPAL_C_EXPORT char* sepal_get_cf(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
+                                  const char* key, size_t keylen, size_t* vallen, char** errptr);
+/* The same without a copy; the value lives until sepal_pinned_value_destroy. */
+SEPAL_C_EXPORT sepal_pinned_value_t* sepal_get_pinned(sepal_t* db, const sepal_readoptions_t* options,
+                                                      sepal_column_family_t* family, const char* key, size_t keylen,
+                                                      char** errptr);
+SEPAL_C_EXPORT const char* sepal_pinned_value(const sepal_pinned_value_t* value, size_t* vallen);
+SEPAL_C_EXPORT void sepal_pinned_value_destroy(sepal_pinned_value_t* value);
+/* All as of one moment. values[i] is NULL for a key that is absent or failed, errs[i] NULL for one that did not fail;
+   both are freed by sepal_free. */
+SEPAL_C_EXPORT void sepal_multi_get(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
+                                    size_t num_keys, const char* const* keys, const size_t* keylens, char** values,
+                                    size_t* vallens, char** errs);
+/* 0 is certain; from memory alone. */
+SEPAL_C_EXPORT unsigned char sepal_key_may_exist(sepal_t* db, const sepal_readoptions_t* options,
+                                                 sepal_column_family_t* family, const char* key, size_t keylen);
+
+SEPAL_C_EXPORT sepal_iterator_t* sepal_create_iterator(sepal_t* db, const sepal_readoptions_t* options);
+SEPAL_C_EXPORT sepal_iterator_t* sepal_create_iterator_cf(sepal_t* db, const sepal_readoptions_t* options,
+                                                          sepal_column_family_t* family);
+SEPAL_C_EXPORT const sepal_snapshot_t* sepal_create_snapshot(sepal_t* db);
+SEPAL_C_EXPORT void sepal_release_snapshot(sepal_t* db, const sepal_snapshot_t* snapshot);
+SEPAL_C_EXPORT uint64_t sepal_snapshot_sequence(const sepal_snapshot_t* snapshot);
+
+/* NULL for a property that is not known (names: sepal/db.h). To be freed by sepal_free. */
+SEPAL_C_EXPORT char* sepal_property_value(sepal_t* db, const char* propname);
+SEPAL_C_EXPORT char* sepal_property_value_cf(sepal_t* db, sepal_column_family_t* family, const char* propname);
+SEPAL_C_EXPORT void sepal_approximate_sizes(sepal_t* db, sepal_column_family_t* family, int num_ranges,
+                                            const char* const* range_start_key, const size_t* range_start_key_len,
+                                            const char* const* range_limit_key, const size_t* range_limit_key_len,
+                                            uint64_t* sizes, char** errptr);
+/* A null key stands for the first or the last. */
+SEPAL_C_EXPORT void sepal_compact_range(sepal_t* db, const char* start_key, size_t start_key_len, const char* limit_key,
+                                        size_t limit_key_len, char** errptr);
+SEPAL_C_EXPORT void sepal_compact_range_cf(sepal_t* db, sepal_column_family_t* family, const char* start_key,
+                                           size_t start_key_len, const char* limit_key, size_t limit_key_len,
+                                           char** errptr);
+SEPAL_C_EXPORT void sepal_flush(sepal_t* db, sepal_column_family_t* family, unsigned char wait, char** errptr);
+SEPAL_C_EXPORT void sepal_sync(sepal_t* db, char** errptr);
+SEPAL_C_EXPORT void sepal_wait_for_background_work(sepal_t* db, char** errptr);
+SEPAL_C_EXPORT void sepal_checkpoint(sepal_t* db, const char* directory, char** errptr);
+/* With an earlier checkpoint to share tables with (NULL: none); without link_tables an incremental backup. */
+SEPAL_C_EXPORT void sepal_checkpoint_from(sepal_t* db, const char* directory, const char* base,
+                                          unsigned char link_tables, unsigned char verify, char** errptr);
+SEPAL_C_EXPORT void sepal_check_consistency(sepal_t* db, char** errptr);
+SEPAL_C_EXPORT void sepal_verify_checksums(sepal_t* db, char** errptr);
+/* How a lookup finds its answer, as text; to be freed by sepal_free. */
+SEPAL_C_EXPORT char* sepal_explain_get(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
+                                       const char* key, size_t keylen, char** errptr);
+
+/* --- column families --- */
+
+/* *lencf names, each and the list itself to be freed by sepal_list_column_families_destroy. */
+SEPAL_C_EXPORT char** sepal_list_column_families(const sepal_options_t* options, const char* name, size_t* lencf,
+                                                 char** errptr);
+SEPAL_C_EXPORT void sepal_list_column_families_destroy(char** list, size_t len);
+/* A handle, to be given back to sepal_column_family_handle_destroy. Of `family_options` what concerns a family is
+   taken; NULL: the defaults. */
+SEPAL_C_EXPORT sepal_column_family_t* sepal_create_column_family(sepal_t* db, const sepal_options_t* family_options,
+                                                                 const char* name, char** errptr);
+SEPAL_C_EXPORT sepal_column_family_t* sepal_find_column_family(sepal_t* db, const char* name, char** errptr);
+SEPAL_C_EXPORT void sepal_drop_column_family(sepal_t* db, sepal_column_family_t* family, char** errptr);
+SEPAL_C_EXPORT uint32_t sepal_column_family_id(const sepal_column_family_t* family);
+SEPAL_C_EXPORT void sepal_column_family_handle_destroy(sepal_column_family_t* family);
+
+/* --- iterators --- */
+
+SEPAL_C_EXPORT void sepal_iter_destroy(sepal_iterator_t* iter);
+SEPAL_C_EXPORT unsigned char sepal_iter_valid(const sepal_iterator_t* iter);
+SEPAL_C_EXPORT void sepal_iter_seek_to_first(sepal_iterator_t* iter);
+SEPAL_C_EXPORT void sepal_iter_seek_to_last(sepal_iterator_t* iter);
+SEPAL_C_EXPORT void sepal_iter_seek(sepal_iterator_t* iter, const char* k, size_t klen);
+SEPAL_C_EXPORT void sepal_iter_seek_for_prev(sepal_iterator_t* iter, const char* k, size_t klen);
+SEPAL_C_EXPORT void sepal_iter_next(sepal_iterator_t* iter);
+SEPAL_C_EXPORT void sepal_iter_prev(sepal_iterator_t* iter);
+/* Until the iterator moves or is destroyed. */
+SEPAL_C_EXPORT const char* sepal_iter_key(const sepal_iterator_t* iter, size_t* klen);
+SEPAL_C_EXPORT const char* sepal_iter_value(const sepal_iterator_t* iter, size_t* vlen);
+SEPAL_C_EXPORT void sepal_iter_get_error(const sepal_iterator_t* iter, char** errptr);
+
+/* --- batches --- */
+
+SEPAL_C_EXPORT sepal_writebatch_t* sepal_writebatch_create(void);
+/* From the bytes of sepal_writebatch_data. */
+SEPAL_C_EXPORT sepal_writebatch_t* sepal_writebatch_create_from(const char* data, size_t size, char** errptr);
+SEPAL_C_EXPORT void sepal_writebatch_destroy(sepal_writebatch_t* batch);
+SEPAL_C_EXPORT void sepal_writebatch_clear(sepal_writebatch_t* batch);
+SEPAL_C_EXPORT uint32_t sepal_writebatch_count(const sepal_writebatch_t* batch);
+SEPAL_C_EXPORT void sepal_writebatch_put(sepal_writebatch_t* batch, const char* key, size_t klen, const char* val,
+                                         size_t vlen);
+SEPAL_C_EXPORT void sepal_writebatch_put_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key,
+                                            size_t klen, const char* val, size_t vlen);
+SEPAL_C_EXPORT void sepal_writebatch_delete(sepal_writebatch_t* batch, const char* key, size_t klen);
+SEPAL_C_EXPORT void sepal_writebatch_delete_cf(sepal_writebatch_t* batch, sepal_column_family_t* family,
+                                               const char* key, size_t klen);
+SEPAL_C_EXPORT void sepal_writebatch_singledelete(sepal_writebatch_t* batch, const char* key, size_t klen);
+SEPAL_C_EXPORT void sepal_writebatch_singledelete_cf(sepal_writebatch_t* batch, sepal_column_family_t* family,
+                                                     const char* key, size_t klen);
+/* Single deletions are told as deletions; families are not told. */
+SEPAL_C_EXPORT void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
+                                             void (*put)(void* state, const char* k, size_t klen, const char* v,
+                                                         size_t vlen),
+                                             void (*deleted)(void* state, const char* k, size_t klen));
+SEPAL_C_EXPORT void sepal_writebatch_append(sepal_writebatch_t* destination, const sepal_writebatch_t* source);
+/* The batch as bytes, until it changes. */
+SEPAL_C_EXPORT const char* sepal_writebatch_data(const sepal_writebatch_t* batch, size_t* size);
+
+/* --- options: sepal/options.h says what they mean --- */
+
+enum { sepal_no_compression = 0, sepal_snappy_compression = 1, sepal_lz4_compression = 2, sepal_zstd_compression = 3 };
+enum { sepal_lazy_leveling = 0, sepal_leveled = 1 };
+
+SEPAL_C_EXPORT sepal_options_t* sepal_options_create(void);
+SEPAL_C_EXPORT void sepal_options_destroy(sepal_options_t* options);
+SEPAL_C_EXPORT void sepal_options_set_create_if_missing(sepal_options_t* options, unsigned char value);
+SEPAL_C_EXPORT void sepal_options_set_error_if_exists(sepal_options_t* options, unsigned char value);
+SEPAL_C_EXPORT void sepal_options_set_read_only(sepal_options_t* options, unsigned char value);
+SEPAL_C_EXPORT void sepal_options_set_memory_limit(sepal_options_t* options, size_t bytes);
+/* LevelDB's name for memtable_bytes. */
+SEPAL_C_EXPORT void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes);
+SEPAL_C_EXPORT void sepal_options_set_background_threads(sepal_options_t* options, int threads);
+SEPAL_C_EXPORT void sepal_options_set_log_directory(sepal_options_t* options, const char* directory);
+SEPAL_C_EXPORT void sepal_options_set_info_log(sepal_options_t* options, unsigned char value);
+SEPAL_C_EXPORT void sepal_options_set_latency_histograms(sepal_options_t* options, unsigned char value);
+/* The options of the family of that name, from what `family_options` has for families; both are copied. */
+SEPAL_C_EXPORT void sepal_options_add_column_family(sepal_options_t* options, const char* name,
+                                                    const sepal_options_t* family_options);
+/* For families: */
+SEPAL_C_EXPORT void sepal_options_set_comparator(sepal_options_t* options, sepal_comparator_t* comparator);
+SEPAL_C_EXPORT void sepal_options_set_compression(sepal_options_t* options, int compression);
+/* From the first level on; the last one counts for all further levels. */
+SEPAL_C_EXPORT void sepal_options_set_compression_per_level(sepal_options_t* options, const int* compressions,
+                                                            size_t levels);
+SEPAL_C_EXPORT void sepal_options_set_block_size(sepal_options_t* options, size_t bytes);
+SEPAL_C_EXPORT void sepal_options_set_filter_policy(sepal_options_t* options, const sepal_filterpolicy_t* policy);
+SEPAL_C_EXPORT void sepal_options_set_compaction_style(sepal_options_t* options, int style);
+
+/* --- comparators --- */
+
+SEPAL_C_EXPORT sepal_comparator_t* sepal_comparator_create(void* state, void (*destructor)(void* state),
+                                                           int (*compare)(void* state, const char* a, size_t alen,
+                                                                          const char* b, size_t blen),
+                                                           const char* (*name)(void* state));
+/* Whether keys that compare equal are identical bytes: then filters work. Before the first opening, for good. */
+SEPAL_C_EXPORT void sepal_comparator_set_equal_means_identical(sepal_comparator_t* comparator, unsigned char value);
+SEPAL_C_EXPORT void sepal_comparator_destroy(sepal_comparator_t* comparator);
+
+/* --- filters --- */
+
+/* Bits a key for lanes and guards together. */
+SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key);
+SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate);
+SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_none(void);
+/* At any time: options copy it. */
+SEPAL_C_EXPORT void sepal_filterpolicy_destroy(sepal_filterpolicy_t* policy);
+
+/* --- reading and writing --- */
+
+SEPAL_C_EXPORT sepal_readoptions_t* sepal_readoptions_create(void);
+SEPAL_C_EXPORT void sepal_readoptions_destroy(sepal_readoptions_t* options);
+SEPAL_C_EXPORT void sepal_readoptions_set_fill_cache(sepal_readoptions_t* options, unsigned char value);
+SEPAL_C_EXPORT void sepal_readoptions_set_snapshot(sepal_readoptions_t* options, const sepal_snapshot_t* snapshot);
+/* Iterators: the first key, and the first beyond the last; copied. A null key: none. */
+SEPAL_C_EXPORT void sepal_readoptions_set_lower_bound(sepal_readoptions_t* options, const char* key, size_t keylen);
+SEPAL_C_EXPORT void sepal_readoptions_set_upper_bound(sepal_readoptions_t* options, const char* key, size_t keylen);
+
+SEPAL_C_EXPORT sepal_writeoptions_t* sepal_writeoptions_create(void);
+SEPAL_C_EXPORT void sepal_writeoptions_destroy(sepal_writeoptions_t* options);
+SEPAL_C_EXPORT void sepal_writeoptions_set_sync(sepal_writeoptions_t* options, unsigned char value);
+SEPAL_C_EXPORT void sepal_writeoptions_set_no_slowdown(sepal_writeoptions_t* options, unsigned char value);
+
+/* --- statistics and events --- */
+
+/* All counters, summaries and filters in Prometheus' text format; to be freed by sepal_free. */
+SEPAL_C_EXPORT char* sepal_statistics_prometheus(sepal_t* db);
+/* A line for each that is not zero; to be freed by sepal_free. */
+SEPAL_C_EXPORT char* sepal_statistics_string(sepal_t* db);
+SEPAL_C_EXPORT void sepal_statistics_reset(sepal_t* db);
+
+typedef struct sepal_flush_event_t {
+  const char* column_family;
+  uint64_t file_number, entries, bytes_written, micros;
+  const char* error; /* NULL: none */
+} sepal_flush_event_t;
+
+typedef struct sepal_compaction_event_t {
+  const char* column_family;
+  const char* reason;
+  int input_level, output_level, input_files, output_files;
+  uint64_t bytes_read, bytes_written, entries_in, entries_out, micros;
+  unsigned char trivial_move;
+  const char* error; /* NULL: none */
+} sepal_compaction_event_t;
+
+/* Called from threads of the database, possibly several at once; null members are not called. Strings live for the call
+   only. sepal/event_listener.h says what may be done in it. */
+typedef struct sepal_listener_t {
+  void* state;
+  void (*flush_begin)(void* state, const sepal_flush_event_t* event);
+  void (*flush_end)(void* state, const sepal_flush_event_t* event);
+  void (*compaction_begin)(void* state, const sepal_compaction_event_t* event);
+  void (*compaction_end)(void* state, const sepal_compaction_event_t* event);
+  void (*throttle_change)(void* state, const char* reason, uint64_t bytes_per_second);
+  void (*slow_disk)(void* state, const char* path, const char* operation, uint64_t micros);
+  void (*error)(void* state, const char* context, const char* message);
+} sepal_listener_t;
+/* The struct is copied; `state` must outlive the database. */
+SEPAL_C_EXPORT void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener);
+
+/* --- the rest --- */
+
+SEPAL_C_EXPORT void sepal_free(void* ptr);
+SEPAL_C_EXPORT int sepal_major_version(void);
+SEPAL_C_EXPORT int sepal_minor_version(void);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif

@@ -1,0 +1,418 @@
+/* The C interface, used from C. Prints the first check that fails and ends with status 1. */
+#include "sepal/c.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char* phase = "";
+static char* error = NULL;
+
+#define CHECK(condition)                                                                    \
+  do {                                                                                      \
+    if (!(condition)) {                                                                     \
+      fprintf(stderr, "%s:%d: %s: %s (error: %s)\n", __FILE__, __LINE__, phase, #condition, \
+              error == NULL ? "none" : error);                                              \
+      exit(1);                                                                              \
+    }                                                                                       \
+  } while (0)
+#define CHECK_OK() CHECK(error == NULL)
+
+static void begin(const char* name) { phase = name; }
+
+/* Requires an error of this code, and forgets it. */
+static void expect_error(const char* code) {
+  CHECK(error != NULL);
+  CHECK(strncmp(error, code, strlen(code)) == 0);
+  sepal_free(error);
+  error = NULL;
+}
+
+static void check_value(char* value, size_t length, const char* expected) {
+  if (expected == NULL) {
+    CHECK(value == NULL);
+    return;
+  }
+  CHECK(value != NULL);
+  CHECK(length == strlen(expected));
+  CHECK(memcmp(value, expected, length) == 0);
+  sepal_free(value);
+}
+
+static void check_get_cf(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
+                         const char* key, const char* expected) {
+  size_t length = 0;
+  char* value = sepal_get_cf(db, options, family, key, strlen(key), &length, &error);
+  CHECK_OK();
+  check_value(value, length, expected);
+}
+
+static void check_get(sepal_t* db, const sepal_readoptions_t* options, const char* key, const char* expected) {
+  size_t length = 0;
+  char* value = sepal_get(db, options, key, strlen(key), &length, &error);
+  CHECK_OK();
+  check_value(value, length, expected);
+}
+
+static void put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, const char* value) {
+  sepal_put(db, options, key, strlen(key), value, strlen(value), &error);
+  CHECK_OK();
+}
+
+static void check_at(sepal_iterator_t* iter, const char* key, const char* value) {
+  size_t length = 0;
+  CHECK(sepal_iter_valid(iter));
+  const char* bytes = sepal_iter_key(iter, &length);
+  CHECK(length == strlen(key) && memcmp(bytes, key, length) == 0);
+  bytes = sepal_iter_value(iter, &length);
+  CHECK(length == strlen(value) && memcmp(bytes, value, length) == 0);
+}
+
+struct counts {
+  int puts, deletes;
+};
+static void count_put(void* state, const char* k, size_t klen, const char* v, size_t vlen) {
+  (void)k, (void)v;
+  CHECK(klen > 0 && vlen > 0);
+  ++((struct counts*)state)->puts;
+}
+static void count_delete(void* state, const char* k, size_t klen) {
+  (void)k;
+  CHECK(klen > 0);
+  ++((struct counts*)state)->deletes;
+}
+
+static void test_reads_and_writes(sepal_t* db, const sepal_readoptions_t* ro, sepal_writeoptions_t* wo) {
+  begin("put and get");
+  sepal_writeoptions_set_sync(wo, 1);
+  put(db, wo, "foo", "hello");
+  check_get(db, ro, "foo", "hello");
+  check_get(db, ro, "absent", NULL);
+  sepal_put(db, wo, "empty", 5, NULL, 0, &error);
+  CHECK_OK();
+  check_get(db, ro, "empty", "");
+  sepal_delete(db, wo, "empty", 5, &error);
+  CHECK_OK();
+  check_get(db, ro, "empty", NULL);
+  put(db, wo, "once", "1");
+  sepal_singledelete(db, wo, "once", 4, &error);
+  CHECK_OK();
+  check_get(db, ro, "once", NULL);
+
+  begin("pinned");
+  size_t length = 0;
+  sepal_pinned_value_t* pinned = sepal_get_pinned(db, ro, NULL, "foo", 3, &error);
+  CHECK(pinned != NULL);
+  const char* bytes = sepal_pinned_value(pinned, &length);
+  CHECK(length == 5 && memcmp(bytes, "hello", 5) == 0);
+  sepal_pinned_value_destroy(pinned);
+  CHECK(sepal_get_pinned(db, ro, NULL, "absent", 6, &error) == NULL);
+  CHECK_OK();
+  CHECK(sepal_key_may_exist(db, ro, NULL, "foo", 3));
+
+  begin("multi_get");
+  const char* keys[] = {"foo", "absent"};
+  const size_t lengths[] = {3, 6};
+  char *values[2], *errors[2];
+  size_t value_lengths[2];
+  sepal_multi_get(db, ro, NULL, 2, keys, lengths, values, value_lengths, errors);
+  CHECK(errors[0] == NULL && errors[1] == NULL);
+  check_value(values[0], value_lengths[0], "hello");
+  check_value(values[1], value_lengths[1], NULL);
+}
+
+static void test_batches(sepal_t* db, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo) {
+  begin("writebatch");
+  sepal_writebatch_t* batch = sepal_writebatch_create();
+  sepal_writebatch_put(batch, "foo", 3, "a", 1);
+  sepal_writebatch_clear(batch);
+  sepal_writebatch_put(batch, "bar", 3, "b", 1);
+  sepal_writebatch_put(batch, "box", 3, "c", 1);
+  sepal_writebatch_t* more = sepal_writebatch_create();
+  sepal_writebatch_delete(more, "bar", 3);
+  sepal_writebatch_singledelete(more, "unknown", 7);
+  sepal_writebatch_append(batch, more);
+  sepal_writebatch_destroy(more);
+  CHECK(sepal_writebatch_count(batch) == 4);
+  struct counts counts = {0, 0};
+  sepal_writebatch_iterate(batch, &counts, count_put, count_delete);
+  CHECK(counts.puts == 2 && counts.deletes == 2);
+  size_t size = 0;
+  const char* data = sepal_writebatch_data(batch, &size);
+  sepal_writebatch_t* again = sepal_writebatch_create_from(data, size, &error);
+  CHECK_OK();
+  sepal_write(db, wo, again, &error);
+  CHECK_OK();
+  CHECK(sepal_writebatch_create_from("xyz", 3, &error) == NULL);
+  expect_error("DATA_LOSS");
+  sepal_writebatch_destroy(again);
+  sepal_writebatch_destroy(batch);
+  check_get(db, ro, "foo", "hello");
+  check_get(db, ro, "bar", NULL);
+  check_get(db, ro, "box", "c");
+}
+
+static void test_iteration(sepal_t* db, sepal_readoptions_t* ro) {
+  begin("iter");
+  sepal_iterator_t* iter = sepal_create_iterator(db, ro);
+  CHECK(!sepal_iter_valid(iter));
+  sepal_iter_seek_to_first(iter);
+  check_at(iter, "box", "c");
+  sepal_iter_next(iter);
+  check_at(iter, "foo", "hello");
+  sepal_iter_prev(iter);
+  check_at(iter, "box", "c");
+  sepal_iter_seek_to_last(iter);
+  check_at(iter, "foo", "hello");
+  sepal_iter_seek(iter, "b", 1);
+  check_at(iter, "box", "c");
+  sepal_iter_seek_for_prev(iter, "fon", 3);
+  check_at(iter, "box", "c");
+  sepal_iter_prev(iter);
+  CHECK(!sepal_iter_valid(iter));
+  sepal_iter_get_error(iter, &error);
+  CHECK_OK();
+  sepal_iter_destroy(iter);
+
+  begin("bounds");
+  sepal_readoptions_set_lower_bound(ro, "c", 1);
+  sepal_readoptions_set_upper_bound(ro, "foo", 3);
+  iter = sepal_create_iterator(db, ro);
+  sepal_iter_seek_to_first(iter);
+  CHECK(!sepal_iter_valid(iter));
+  sepal_iter_destroy(iter);
+  sepal_readoptions_set_lower_bound(ro, NULL, 0);
+  sepal_readoptions_set_upper_bound(ro, NULL, 0);
+}
+
+static void test_snapshot(sepal_t* db, sepal_readoptions_t* ro, const sepal_writeoptions_t* wo) {
+  begin("snapshot");
+  const sepal_snapshot_t* snapshot = sepal_create_snapshot(db);
+  CHECK(sepal_snapshot_sequence(snapshot) > 0);
+  sepal_delete(db, wo, "foo", 3, &error);
+  CHECK_OK();
+  sepal_readoptions_set_snapshot(ro, snapshot);
+  check_get(db, ro, "foo", "hello");
+  sepal_readoptions_set_snapshot(ro, NULL);
+  check_get(db, ro, "foo", NULL);
+  sepal_release_snapshot(db, snapshot);
+}
+
+static void test_administration(sepal_t* db, const sepal_readoptions_t* ro, const char* checkpoint,
+                                const char* backup) {
+  begin("administration");
+  sepal_flush(db, NULL, 1, &error);
+  CHECK_OK();
+  sepal_compact_range(db, NULL, 0, NULL, 0, &error);
+  CHECK_OK();
+  sepal_compact_range(db, "z", 1, "a", 1, &error);
+  expect_error("INVALID_ARGUMENT");
+  sepal_sync(db, &error);
+  sepal_wait_for_background_work(db, &error);
+  sepal_check_consistency(db, &error);
+  sepal_verify_checksums(db, &error);
+  CHECK_OK();
+  char* text = sepal_property_value(db, "sepal.num-entries");
+  CHECK(text != NULL && strcmp(text, "1") == 0);
+  sepal_free(text);
+  CHECK(sepal_property_value(db, "nosuchprop") == NULL);
+  text = sepal_statistics_prometheus(db);
+  CHECK(strstr(text, "sepal_gets_total ") != NULL);
+  sepal_free(text);
+  text = sepal_statistics_string(db);
+  CHECK(strlen(text) > 0);
+  sepal_free(text);
+  sepal_statistics_reset(db);
+  text = sepal_explain_get(db, ro, NULL, "box", 3, &error);
+  CHECK(text != NULL && strstr(text, "found, 1 bytes") != NULL);
+  sepal_free(text);
+  const char *start[] = {"a"}, *limit[] = {"z"};
+  const size_t one[] = {1};
+  uint64_t sizes[1] = {0};
+  sepal_approximate_sizes(db, NULL, 1, start, one, limit, one, sizes, &error);
+  CHECK_OK();
+  CHECK(sizes[0] > 0);
+  sepal_checkpoint(db, checkpoint, &error);
+  CHECK_OK();
+  sepal_checkpoint(db, checkpoint, &error);
+  expect_error("ALREADY_EXISTS");
+  sepal_checkpoint_from(db, backup, checkpoint, 0, 1, &error);
+  CHECK_OK();
+}
+
+static void test_families(sepal_t* db, const sepal_options_t* options, const char* directory,
+                          const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo) {
+  begin("families");
+  sepal_column_family_t* family = sepal_create_column_family(db, NULL, "f", &error);
+  CHECK_OK();
+  CHECK(sepal_create_column_family(db, options, "f", &error) == NULL);
+  expect_error("ALREADY_EXISTS");
+  sepal_put_cf(db, wo, family, "k", 1, "v", 1, &error);
+  CHECK_OK();
+  check_get_cf(db, ro, family, "k", "v");
+  check_get(db, ro, "k", NULL);
+  sepal_writebatch_t* batch = sepal_writebatch_create();
+  sepal_writebatch_put_cf(batch, family, "k2", 2, "v2", 2);
+  sepal_writebatch_delete_cf(batch, family, "k", 1);
+  sepal_write(db, wo, batch, &error);
+  CHECK_OK();
+  sepal_writebatch_destroy(batch);
+  check_get_cf(db, ro, family, "k", NULL);
+  sepal_iterator_t* iter = sepal_create_iterator_cf(db, ro, family);
+  sepal_iter_seek_to_first(iter);
+  check_at(iter, "k2", "v2");
+  sepal_iter_destroy(iter);
+  sepal_delete_cf(db, wo, family, "k2", 2, &error);
+  CHECK_OK();
+  char* text = sepal_property_value_cf(db, family, "sepal.num-runs");
+  CHECK(text != NULL);
+  sepal_free(text);
+  sepal_column_family_t* found = sepal_find_column_family(db, "f", &error);
+  CHECK(found != NULL && sepal_column_family_id(found) == sepal_column_family_id(family));
+  sepal_column_family_handle_destroy(found);
+  CHECK(sepal_find_column_family(db, "g", &error) == NULL);
+  expect_error("NOT_FOUND");
+  size_t count = 0;
+  char** names = sepal_list_column_families(options, directory, &count, &error);
+  CHECK_OK();
+  CHECK(count == 2 && strcmp(names[0], "default") == 0 && strcmp(names[1], "f") == 0);
+  sepal_list_column_families_destroy(names, count);
+  sepal_drop_column_family(db, family, &error);
+  CHECK_OK();
+  sepal_put_cf(db, wo, family, "k", 1, "v", 1, &error);
+  expect_error("FAILED_PRECONDITION");
+  sepal_column_family_handle_destroy(family);
+}
+
+static int destroyed = 0;
+static void destroy_comparator(void* state) {
+  (void)state;
+  ++destroyed;
+}
+/* The other way round. */
+static int compare_backward(void* state, const char* a, size_t alen, const char* b, size_t blen) {
+  (void)state;
+  const int order = memcmp(b, a, alen < blen ? alen : blen);
+  if (order != 0) return order;
+  return alen < blen ? 1 : alen > blen ? -1 : 0;
+}
+static const char* comparator_name(void* state) {
+  (void)state;
+  return "test.backward";
+}
+
+static void on_flush(void* state, const sepal_flush_event_t* event) {
+  if (event->error == NULL && strcmp(event->column_family, "default") == 0) ++*(int*)state;
+}
+
+static void test_comparator_and_listener(const char* directory, const sepal_readoptions_t* ro,
+                                         const sepal_writeoptions_t* wo) {
+  begin("comparator");
+  int flushes = 0;
+  sepal_comparator_t* comparator = sepal_comparator_create(NULL, destroy_comparator, compare_backward, comparator_name);
+  sepal_comparator_set_equal_means_identical(comparator, 1);
+  sepal_filterpolicy_t* filter = sepal_filterpolicy_create_bloom(10);
+  sepal_options_t* options = sepal_options_create();
+  const sepal_listener_t listener = {.state = &flushes, .flush_end = on_flush};
+  const int codecs[] = {sepal_no_compression, sepal_zstd_compression};
+  sepal_options_set_create_if_missing(options, 1);
+  sepal_options_set_memory_limit(options, 16 << 20);
+  sepal_options_set_write_buffer_size(options, 1 << 20);
+  sepal_options_set_background_threads(options, 1);
+  sepal_options_set_info_log(options, 0);
+  sepal_options_set_latency_histograms(options, 1);
+  sepal_options_set_comparator(options, comparator);
+  sepal_options_set_compression(options, sepal_lz4_compression);
+  sepal_options_set_compression_per_level(options, codecs, 2);
+  sepal_options_set_block_size(options, 1024);
+  sepal_options_set_filter_policy(options, filter);
+  sepal_options_set_compaction_style(options, sepal_leveled);
+  sepal_options_add_listener(options, &listener);
+  sepal_options_add_column_family(options, "second", options);
+  sepal_filterpolicy_destroy(filter);
+  sepal_t* db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  put(db, wo, "a", "1");
+  put(db, wo, "b", "2");
+  sepal_flush(db, NULL, 1, &error);
+  CHECK_OK();
+  sepal_iterator_t* iter = sepal_create_iterator(db, ro);
+  sepal_iter_seek_to_first(iter);
+  check_at(iter, "b", "2");
+  sepal_iter_destroy(iter);
+  sepal_close_with_error(db, &error);
+  CHECK_OK();
+  CHECK(flushes == 1);
+
+  begin("another comparator is refused");
+  sepal_options_t* plain = sepal_options_create();
+  CHECK(sepal_open(plain, directory, &error) == NULL);
+  expect_error("INVALID_ARGUMENT");
+  sepal_options_destroy(plain);
+  sepal_destroy_db(options, directory, &error);
+  CHECK_OK();
+  sepal_options_destroy(options);
+  sepal_comparator_destroy(comparator);
+  CHECK(destroyed == 1);
+}
+
+int main(void) {
+  char base[] = "/tmp/sepal_c_test_XXXXXX";
+  char directory[64], checkpoint[64], backup[64], other[64];
+  CHECK(mkdtemp(base) != NULL);
+  snprintf(directory, sizeof directory, "%s/db", base);
+  snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint", base);
+  snprintf(backup, sizeof backup, "%s/backup", base);
+  snprintf(other, sizeof other, "%s/other", base);
+  CHECK(sepal_major_version() >= 0 && sepal_minor_version() >= 1);
+
+  begin("open");
+  sepal_options_t* options = sepal_options_create();
+  sepal_readoptions_t* ro = sepal_readoptions_create();
+  sepal_writeoptions_t* wo = sepal_writeoptions_create();
+  sepal_readoptions_set_fill_cache(ro, 1);
+  sepal_writeoptions_set_no_slowdown(wo, 0);
+  CHECK(sepal_open(options, directory, &error) == NULL);
+  expect_error("NOT_FOUND");
+  sepal_options_set_create_if_missing(options, 1);
+  sepal_t* db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  sepal_options_set_error_if_exists(options, 1);
+  CHECK(sepal_open(options, directory, &error) == NULL);
+  expect_error("UNAVAILABLE");
+  sepal_options_set_error_if_exists(options, 0);
+
+  test_reads_and_writes(db, ro, wo);
+  test_batches(db, ro, wo);
+  test_iteration(db, ro);
+  test_snapshot(db, ro, wo);
+  test_administration(db, ro, checkpoint, backup);
+  test_families(db, options, directory, ro, wo);
+  sepal_close(db);
+
+  begin("read-only");
+  sepal_options_set_create_if_missing(options, 0);
+  sepal_options_set_read_only(options, 1);
+  db = sepal_open(options, checkpoint, &error);
+  CHECK_OK();
+  check_get(db, ro, "box", "c");
+  sepal_put(db, wo, "k", 1, "v", 1, &error);
+  expect_error("FAILED_PRECONDITION");
+  sepal_close(db);
+  sepal_options_set_read_only(options, 0);
+
+  test_comparator_and_listener(other, ro, wo);
+
+  begin("destroy");
+  sepal_destroy_db(options, directory, &error);
+  sepal_destroy_db(options, checkpoint, &error);
+  sepal_destroy_db(options, backup, &error);
+  CHECK_OK();
+  CHECK(rmdir(base) == 0);
+  sepal_readoptions_destroy(ro);
+  sepal_writeoptions_destroy(wo);
+  sepal_options_destroy(options);
+  printf("PASS\n");
+  return 0;
+}
