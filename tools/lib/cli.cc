@@ -11,6 +11,7 @@
 #include <numeric>
 #include <ostream>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "tools/lib/latency.h"
@@ -19,16 +20,17 @@
 namespace sepal::tools {
 namespace {
 
+// Of letters changed, missing, added, or swapped with their neighbour.
 size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
+    before = std::exchange(last, row);
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+      row[j] = std::min({last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1), last[j] + 1, row[j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -36,21 +38,27 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 // The known flag nearest to `flag`, or nothing if none is near.
 std::string NearestFlag(const CLI::App& app, std::string_view flag) {
-  std::string best;
-  size_t best_distance = 1 + flag.size() / 3;
+  std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      const size_t distance = EditDistance(name, flag);
-      if (distance < best_distance) {
-        best = name;
-        best_distance = distance;
-      }
+    names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
+  }
+  return Nearest(names, flag);
+}
+
+}  // namespace
+
+std::string Nearest(const std::vector<std::string>& known, std::string_view typed) {
+  std::string best;
+  size_t best_distance = 2 + typed.size() / 4;
+  for (const std::string& name : known) {
+    const size_t distance = EditDistance(name, typed);
+    if (distance < best_distance) {
+      best = name;
+      best_distance = distance;
     }
   }
   return best;
 }
-
-}  // namespace
 
 std::vector<std::string> NormalizeArguments(int argc, const char* const* argv) {
   std::vector<std::string> arguments;
@@ -130,6 +138,10 @@ bool IsUtf8(std::string_view bytes) {
 nlohmann::json BytesJson(std::string_view bytes) {
   if (IsUtf8(bytes)) return {{"utf8", std::string(bytes)}};
   return {{"hex", ToHex(bytes)}};
+}
+
+std::string ToLine(const nlohmann::json& json) {
+  return json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
 }
 
 std::optional<std::string> FromHex(std::string_view hex) {

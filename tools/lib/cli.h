@@ -28,6 +28,9 @@ std::vector<std::string> NormalizeArguments(int argc, const char* const* argv);
 // `err`, with the nearest known flag.
 std::optional<int> ParseFlags(CLI::App* app, std::vector<std::string> arguments, std::ostream& out, std::ostream& err);
 
+// The word of `known` that is nearest to `typed`; empty if none is near.
+std::string Nearest(const std::vector<std::string>& known, std::string_view typed);
+
 // A number of bytes: 1048576, 64MiB, 1G (powers of 1024).
 CLI::Option* AddBytes(CLI::App* app, const std::string& name, uint64_t* bytes, const std::string& description);
 // A time in seconds: 30, 30s, 5m, 1h.
@@ -38,6 +41,8 @@ void AddIgnored(CLI::App* app, const std::string& names, std::ostream& err);
 
 // {"utf8": ...} where the bytes are valid UTF-8, else {"hex": ...}.
 nlohmann::json BytesJson(std::string_view bytes);
+// On one line. What is no UTF-8 (a path may be anything) is replaced, rather than thrown.
+std::string ToLine(const nlohmann::json& json);
 bool IsUtf8(std::string_view bytes);
 // The bytes that `hex` stands for ("0x" before them is allowed); nullopt if it is not hexadecimal.
 std::optional<std::string> FromHex(std::string_view hex);

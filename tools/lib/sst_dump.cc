@@ -31,7 +31,10 @@ int Worse(int a, int b) { return std::max(a, b); }
 int SstDumpMain(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   SstDumpOptions options;
   if (std::optional<int> exit = ParseSstDumpFlags(argc, argv, &options, out, err)) return *exit;
+  return DumpTables(options, "sst_dump", out, err);
+}
 
+int DumpTables(const SstDumpOptions& options, const std::string& program, std::ostream& out, std::ostream& err) {
   int worst = kExitOk;
   for (const std::string& input : options.inputs) {
     std::error_code error;
@@ -39,7 +42,7 @@ int SstDumpMain(int argc, const char* const* argv, std::ostream& out, std::ostre
     if (std::filesystem::is_directory(input, error)) {
       paths = TablesIn(input);
       if (paths.empty()) {
-        err << "sst_dump: " << input << ": no table files in this directory\n";
+        err << program << ": " << input << ": no table files in this directory\n";
         worst = Worse(worst, kExitError);
       }
     }
@@ -47,7 +50,7 @@ int SstDumpMain(int argc, const char* const* argv, std::ostream& out, std::ostre
       const absl::Status status = DumpTable(path, options, out);
       if (status.ok()) continue;
       out.flush();
-      err << "sst_dump: " << path << ": " << status.ToString() << "\n";
+      err << program << ": " << path << ": " << status.ToString() << "\n";
       worst = Worse(worst, absl::IsDataLoss(status) ? kExitDamage : kExitError);
       if (options.json) {
         const nlohmann::json line = {{"schema_version", kJsonSchemaVersion},

@@ -96,8 +96,10 @@ void PrintEntry(const InternalKeyView& key, std::string_view value, bool hex, st
       << Quoted(value, hex) << "\n";
 }
 
-absl::Status Scan(const std::shared_ptr<TableReader>& reader, const SstDumpOptions& options, std::ostream& out) {
-  return ForEachEntry(reader, options, [&](const InternalKeyView& key, std::string_view value) {
+absl::Status Scan(const std::string& path, const std::shared_ptr<TableReader>& reader, const SstDumpOptions& options,
+                  std::ostream& out) {
+  uint64_t entries = 0;
+  RETURN_IF_ERROR(ForEachEntry(reader, options, [&](const InternalKeyView& key, std::string_view value) {
     if (options.json) {
       const nlohmann::json line = {{"key", BytesJson(key.user_key)},
                                    {"sequence", key.sequence().value()},
@@ -107,30 +109,73 @@ absl::Status Scan(const std::shared_ptr<TableReader>& reader, const SstDumpOptio
     } else {
       PrintEntry(key, value, options.output_hex, out);
     }
+    ++entries;
+    return absl::OkStatus();
+  }));
+  if (options.json) {
+    nlohmann::json line = Header(path, options);
+    line["entries"] = entries;
+    out << line.dump() << "\n";
+  }
+  return absl::OkStatus();
+}
+
+std::string HandleText(BlockHandle handle) { return absl::StrFormat("offset %d, size %d", handle.offset, handle.size); }
+
+std::string FooterText(const Footer& footer) {
+  return absl::StrFormat(
+      "Footer:\n  root: %s\n  range deletes: %s\n  guard: %s\n  properties: %s\n  table id: %s\n  hash seed: %s\n"
+      "  hashable: %d\n",
+      HandleText(footer.root), HandleText(footer.range_deletes), HandleText(footer.guard),
+      HandleText(footer.properties), Hex64(footer.table_id), Hex64(footer.hash_seed), footer.hashable);
+}
+
+absl::Status PrintBlocks(const TableReader& reader, bool hex, std::ostream& out) {
+  return reader.ForEachBlock([&](const TableReader::BlockInfo& block) {
+    out << absl::StrFormat("  %s: %d entries, %d keys, %d bytes %s, last %s%s\n", HandleText(block.handle),
+                           block.entries, block.keys, block.raw_bytes, Name(block.compression),
+                           Quoted(block.separator.user_key, hex), block.continuation ? ", continuation" : "");
     return absl::OkStatus();
   });
 }
 
-std::string HandleText(BlockHandle handle) { return absl::StrFormat("offset %d, size %d", handle.offset, handle.size); }
+absl::Status LayoutJson(const std::string& path, const TableReader& reader, const SstDumpOptions& options,
+                        std::ostream& out) {
+  RETURN_IF_ERROR(reader.ForEachBlock([&](const TableReader::BlockInfo& block) {
+    const nlohmann::json line = {
+        {"offset", block.handle.offset},      {"size", block.handle.size},
+        {"raw_bytes", block.raw_bytes},       {"compression", std::string(Name(block.compression))},
+        {"entries", block.entries},           {"keys", block.keys},
+        {"continuation", block.continuation}, {"last_key", BytesJson(block.separator.user_key)}};
+    out << line.dump() << "\n";
+    return absl::OkStatus();
+  }));
+  const auto part = [](BlockHandle handle) { return nlohmann::json{{"offset", handle.offset}, {"size", handle.size}}; };
+  const Footer& footer = reader.footer();
+  nlohmann::json line = Header(path, options);
+  line["root"] = part(footer.root);
+  line["range_deletes"] = part(footer.range_deletes);
+  line["guard"] = part(footer.guard);
+  line["properties"] = part(footer.properties);
+  line["bytes"] = reader.file_size();
+  out << line.dump() << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status Layout(const std::string& path, const TableReader& reader, const SstDumpOptions& options,
+                    std::ostream& out) {
+  if (options.json) return LayoutJson(path, reader, options, out);
+  out << path << ": " << reader.file_size() << " bytes\n" << FooterText(reader.footer()) << "Data blocks:\n";
+  return PrintBlocks(reader, options.output_hex, out);
+}
 
 absl::Status Raw(const std::string& path, const std::shared_ptr<TableReader>& reader, const SstDumpOptions& options,
                  std::ostream& out) {
   const std::string dump_path = std::filesystem::path(path).stem().string() + "_dump.txt";
   std::ofstream dump(dump_path, std::ios::binary);
   if (!dump) return absl::PermissionDeniedError(absl::StrCat(dump_path, " cannot be written"));
-  const Footer& footer = reader->footer();
-  dump << "Footer:\n  root: " << HandleText(footer.root) << "\n  range deletes: " << HandleText(footer.range_deletes)
-       << "\n  guard: " << HandleText(footer.guard) << "\n  properties: " << HandleText(footer.properties)
-       << "\n  table id: " << Hex64(footer.table_id) << "\n  hash seed: " << Hex64(footer.hash_seed)
-       << "\n  hashable: " << footer.hashable << "\n\n"
-       << FormatProperties(*reader, options.output_hex) << "\nData blocks:\n";
-  RETURN_IF_ERROR(reader->ForEachBlock([&](const TableReader::BlockInfo& block) {
-    dump << absl::StrFormat("  %s: %d entries, %d keys, %d bytes %s, last %s%s\n", HandleText(block.handle),
-                            block.entries, block.keys, block.raw_bytes, Name(block.compression),
-                            Quoted(block.separator.user_key, options.output_hex),
-                            block.continuation ? ", continuation" : "");
-    return absl::OkStatus();
-  }));
+  dump << FooterText(reader->footer()) << "\n" << FormatProperties(*reader, options.output_hex) << "\nData blocks:\n";
+  RETURN_IF_ERROR(PrintBlocks(*reader, options.output_hex, dump));
   dump << "\nEntries:\n";
   RETURN_IF_ERROR(ForEachEntry(reader, options, [&](const InternalKeyView& key, std::string_view value) {
     PrintEntry(key, value, options.output_hex, dump);
@@ -311,7 +356,7 @@ absl::Status RunCommand(const std::string& path, const std::shared_ptr<TableRead
     case SstCommand::kCheck:
       return Check(path, reader, options, out);
     case SstCommand::kScan:
-      return Scan(reader, options, out);
+      return Scan(path, reader, options, out);
     case SstCommand::kRaw:
       return Raw(path, reader, options, out);
     case SstCommand::kVerify:
@@ -323,6 +368,8 @@ absl::Status RunCommand(const std::string& path, const std::shared_ptr<TableRead
     case SstCommand::kIdentify:
       Identify(path, *reader, options, out);
       return absl::OkStatus();
+    case SstCommand::kLayout:
+      return Layout(path, *reader, options, out);
     case SstCommand::kNone:
       return absl::OkStatus();
   }

@@ -14,7 +14,7 @@ const std::map<std::string, SstCommand>& Commands() {
   static const std::map<std::string, SstCommand> commands = {
       {"check", SstCommand::kCheck},   {"scan", SstCommand::kScan},         {"raw", SstCommand::kRaw},
       {"verify", SstCommand::kVerify}, {"filters", SstCommand::kFilters},   {"recompress", SstCommand::kRecompress},
-      {"none", SstCommand::kNone},     {"identify", SstCommand::kIdentify},
+      {"none", SstCommand::kNone},     {"identify", SstCommand::kIdentify}, {"layout", SstCommand::kLayout},
   };
   return commands;
 }
@@ -63,6 +63,7 @@ std::optional<int> ParseSstDumpFlags(int argc, const char* const* argv, SstDumpO
       "  recompress  the size that the file would have with each codec\n"
       "  identify    say whether a file is a table\n"
       "  filters     the filter of each block, the guard, totals\n"
+      "  layout      where each part and each block of the file lies\n"
       "  none        nothing (with --show_properties)\n\n"
       "Exit status: 0 nothing wrong, 1 error, 2 usage, 3 damage found",
       "sst_dump"};

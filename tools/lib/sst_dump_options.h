@@ -11,7 +11,7 @@
 
 namespace sepal::tools {
 
-enum class SstCommand : uint8_t { kCheck, kScan, kRaw, kVerify, kRecompress, kIdentify, kFilters, kNone };
+enum class SstCommand : uint8_t { kCheck, kScan, kRaw, kVerify, kRecompress, kIdentify, kFilters, kLayout, kNone };
 
 struct SstDumpOptions {
   // Files, and directories, which stand for the tables in them.

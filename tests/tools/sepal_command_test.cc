@@ -1,0 +1,470 @@
+#include "tools/lib/sepal_command.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/str_format.h"
+#include "sepal/db.h"
+#include "tests/tools/temporary_directory.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/verb.h"
+
+namespace sepal::tools {
+namespace {
+
+Outcome RunSepal(std::vector<std::string> arguments, const std::string& input = "") {
+  arguments.insert(arguments.begin(), "sepal");
+  std::vector<const char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  std::istringstream in(input);
+  std::ostringstream out, err;
+  Outcome outcome;
+  outcome.exit = SepalMain(static_cast<int>(argv.size()), argv.data(), in, out, err);
+  outcome.out = out.str();
+  outcome.err = err.str();
+  return outcome;
+}
+
+// The last line of an output, which the verb's own object is.
+nlohmann::json LastJson(const std::string& out) {
+  nlohmann::json last;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) last = nlohmann::json::parse(line);
+  return last;
+}
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string Key(int i) { return absl::StrFormat("key%04d", i); }
+
+class SepalCommandTest : public testing::Test {
+ protected:
+  SepalCommandTest() : db_(directory_.File("db")) {}
+
+  // Tables in two runs, and something in the log.
+  void MakeDatabase() {
+    Options options{.create_if_missing = true, .memory_limit = size_t{8} << 20};
+    absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, db_);
+    ASSERT_TRUE(db.ok()) << db.status();
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE((*db)->Put(Key(i), "first").ok());
+    ASSERT_TRUE((*db)->Flush().ok());
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE((*db)->Put(Key(i), "second").ok());
+    ASSERT_TRUE((*db)->Flush().ok());
+    ASSERT_TRUE((*db)->Put("in the log", "third").ok());
+    ASSERT_TRUE((*db)->Close().ok());
+  }
+
+  std::vector<std::string> Files(const std::string& extension) const {
+    std::vector<std::string> paths;
+    for (const auto& entry : std::filesystem::directory_iterator(db_)) {
+      if (entry.path().extension() == extension) paths.push_back(entry.path());
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  }
+
+  // Every file with its contents and time of change.
+  std::set<std::string> State() const {
+    std::set<std::string> state;
+    for (const auto& entry : std::filesystem::directory_iterator(db_)) {
+      std::ifstream file(entry.path(), std::ios::binary);
+      std::ostringstream contents;
+      contents << entry.path().string() << entry.last_write_time().time_since_epoch().count() << file.rdbuf();
+      state.insert(contents.str());
+    }
+    return state;
+  }
+
+  static void FlipByte(const std::string& path, double where) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    const auto offset = static_cast<std::streamoff>(where * static_cast<double>(std::filesystem::file_size(path)));
+    file.seekg(offset);
+    const char byte = static_cast<char>(file.get());
+    file.seekp(offset);
+    file.put(static_cast<char>(byte ^ 0x10));
+  }
+
+  TemporaryDirectory directory_;
+  const std::string db_;
+};
+
+TEST_F(SepalCommandTest, PutMakesTheDatabaseAndGetPrintsTheValueAlone) {
+  EXPECT_EQ(RunSepal({"db", "put", db_, "color", "green"}).exit, kExitOk);
+  const Outcome got = RunSepal({"db", "get", db_, "color"});
+  EXPECT_EQ(got.exit, kExitOk) << got.err;
+  EXPECT_EQ(got.out, "green\n");
+  EXPECT_EQ(got.err, "");
+}
+
+TEST_F(SepalCommandTest, PutTakesAValueFromStandardInput) {
+  ASSERT_EQ(RunSepal({"db", "put", db_, "k", "-"}, "from a pipe").exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "get", db_, "k"}).out, "from a pipe\n");
+}
+
+TEST_F(SepalCommandTest, DeleteRemovesAKeyAndGetOfItIsAnError) {
+  ASSERT_EQ(RunSepal({"db", "put", db_, "color", "green"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "delete", db_, "color"}).exit, kExitOk);
+  const Outcome gone = RunSepal({"db", "get", db_, "color"});
+  EXPECT_EQ(gone.exit, kExitError);
+  EXPECT_EQ(gone.out, "");
+  EXPECT_TRUE(Has(gone.err, "no key 'color'")) << gone.err;
+}
+
+TEST_F(SepalCommandTest, BytesGoInAndOutInHexadecimal) {
+  ASSERT_EQ(RunSepal({"db", "put", db_, "00ff", "0a", "--hex"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "get", db_, "00ff", "--hex"}).out, "0a\n");
+  EXPECT_EQ(RunSepal({"db", "scan", db_}).out, "\\x00\\xff\t\\x0a\n");
+  EXPECT_EQ(LastJson(RunSepal({"db", "get", db_, "00ff", "--hex", "--json"}).out).at("key").at("hex"), "00ff");
+  EXPECT_EQ(RunSepal({"db", "get", db_, "xyz", "--hex"}).exit, kExitUsage);
+}
+
+TEST_F(SepalCommandTest, ScanKeepsToItsRange) {
+  MakeDatabase();
+  EXPECT_EQ(RunSepal({"db", "scan", db_, "--count"}).out, "1001\n");
+  EXPECT_EQ(RunSepal({"db", "scan", db_, "--prefix", "key001", "--count"}).out, "10\n");
+  EXPECT_EQ(RunSepal({"db", "scan", db_, "--from", "key0099", "--to", "key0101"}).out,
+            "key0099\tsecond\nkey0100\tfirst\n");
+  EXPECT_EQ(RunSepal({"db", "scan", db_, "--reverse", "--keys", "--limit", "2"}).out, "key0999\nkey0998\n");
+  EXPECT_EQ(LastJson(RunSepal({"db", "scan", db_, "--json", "--limit", "3"}).out).at("entries"), 3);
+}
+
+TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
+  MakeDatabase();
+  const std::string table = Files(".sst").front();
+  std::map<std::string, std::vector<std::string>> arguments = {
+      {"db get", {db_, "key0001"}},   {"db put", {db_, "k", "v"}}, {"db delete", {db_, "k"}},
+      {"db compact", {db_, "--yes"}}, {"options explain", {}},     {"explain get", {db_, "key0001"}},
+  };
+  // What changes the database comes last.
+  std::vector<VerbEntry> verbs = Verbs();
+  std::stable_partition(verbs.begin(), verbs.end(), [](const VerbEntry& verb) {
+    return verb.name != "db put" && verb.name != "db delete" && verb.name != "db compact" && verb.name != "db open";
+  });
+  for (const VerbEntry& verb : verbs) {
+    std::vector<std::string> words;
+    std::istringstream name{std::string(verb.name)};
+    for (std::string word; name >> word;) words.push_back(word);
+    const auto special = arguments.find(std::string(verb.name));
+    if (verb.name == "db checkpoint" || verb.name == "db backup") {
+      words.insert(words.end(), {db_, directory_.File("new " + std::string(verb.name))});
+    } else if (verb.name == "db backups") {
+      words.push_back(directory_.File("new db backup"));
+    } else if (verb.name == "db restore") {
+      words.insert(words.end(), {directory_.File("new db backup") + "/000001", directory_.File("restored")});
+    } else if (special != arguments.end()) {
+      words.insert(words.end(), special->second.begin(), special->second.end());
+    } else {
+      words.push_back(verb.name.starts_with("sst ") ? table : db_);
+    }
+    if (verb.name == "lsm html") words.insert(words.end(), {"--output", directory_.File("lsm.html")});
+    words.push_back("--json");
+    const Outcome outcome = RunSepal(words);
+    EXPECT_EQ(outcome.exit, kExitOk) << verb.name << ": " << outcome.err;
+    const nlohmann::json last = LastJson(outcome.out);
+    EXPECT_EQ(last.value("schema_version", 0), kJsonSchemaVersion) << verb.name;
+    EXPECT_EQ(last.value("command", ""), verb.name);
+    EXPECT_TRUE(last.value("ok", false)) << verb.name;
+  }
+}
+
+TEST_F(SepalCommandTest, WhatOnlyLooksWritesNothingAndWorksBesideAWriter) {
+  MakeDatabase();
+  absl::StatusOr<std::unique_ptr<DB>> writer = DB::Open({.info_log = false}, db_);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  ASSERT_TRUE((*writer)->Put("beside", "yes").ok());
+  ASSERT_TRUE((*writer)->WaitForBackgroundWork().ok());
+  const std::set<std::string> before = State();
+  for (const std::vector<std::string>& looks :
+       std::vector<std::vector<std::string>>{{"db", "get", db_, "beside"},
+                                             {"db", "scan", db_},
+                                             {"db", "stat", db_},
+                                             {"db", "verify", db_},
+                                             {"sst", "verify", db_},
+                                             {"manifest", "dump", db_},
+                                             {"manifest", "check", db_},
+                                             {"wal", "dump", db_},
+                                             {"lsm", "tree", db_},
+                                             {"stats", db_},
+                                             {"explain", "get", db_, "beside"}}) {
+    const Outcome outcome = RunSepal(looks);
+    EXPECT_EQ(outcome.exit, kExitOk) << looks[0] << " " << looks[1] << ": " << outcome.err;
+  }
+  EXPECT_EQ(State(), before);
+  const Outcome refused = RunSepal({"db", "put", db_, "k", "v"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "close it there first")) << refused.err;
+  EXPECT_TRUE((*writer)->Close().ok());
+}
+
+TEST_F(SepalCommandTest, StatAndTreeTellTheShape) {
+  MakeDatabase();
+  const nlohmann::json stat = LastJson(RunSepal({"db", "stat", db_, "--json"}).out);
+  EXPECT_EQ(stat.at("last_sequence"), 1101);
+  EXPECT_EQ(stat.at("column_families").at(0).at("tables_at_level").at(0), 2);
+  const Outcome tree = RunSepal({"lsm", "tree", db_, "--tables"});
+  EXPECT_EQ(tree.exit, kExitOk) << tree.err;
+  EXPECT_TRUE(Has(tree.out, "level 0: 2 runs")) << tree.out;
+  EXPECT_TRUE(Has(tree.out, "'key0000' .. 'key0099'")) << tree.out;
+}
+
+TEST_F(SepalCommandTest, WalDumpShowsTheUpdatesOfTheLog) {
+  MakeDatabase();
+  const Outcome dump = RunSepal({"wal", "dump", db_, "--values"});
+  EXPECT_EQ(dump.exit, kExitOk) << dump.err;
+  EXPECT_TRUE(Has(dump.out, "seq:1101, family:0, type:put 'in the log' => 'third'")) << dump.out;
+}
+
+TEST_F(SepalCommandTest, ManifestDumpShowsEachEdit) {
+  MakeDatabase();
+  const Outcome dump = RunSepal({"manifest", "dump", db_});
+  EXPECT_EQ(dump.exit, kExitOk) << dump.err;
+  EXPECT_TRUE(Has(dump.out, "create column family 0 \"default\"")) << dump.out;
+  EXPECT_TRUE(Has(dump.out, "family 0 flushed through 1100")) << dump.out;
+}
+
+TEST_F(SepalCommandTest, CheckpointWorksBesideAWriterAndRefusesAPlaceThatIsTaken) {
+  MakeDatabase();
+  absl::StatusOr<std::unique_ptr<DB>> writer = DB::Open({}, db_);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  ASSERT_TRUE((*writer)->Put("beside", "yes").ok());
+  const std::string target = directory_.File("checkpoint");
+  const Outcome made = RunSepal({"db", "checkpoint", db_, target, "--json"});
+  EXPECT_EQ(made.exit, kExitOk) << made.err;
+  EXPECT_GT(LastJson(made.out).at("linked"), 0);
+  EXPECT_EQ(RunSepal({"db", "get", target, "beside"}).out, "yes\n");
+  EXPECT_EQ(RunSepal({"db", "scan", target, "--count"}).out, "1002\n");
+  const Outcome again = RunSepal({"db", "checkpoint", db_, target});
+  EXPECT_EQ(again.exit, kExitError);
+  EXPECT_TRUE(Has(again.err, "is not empty")) << again.err;
+  EXPECT_EQ(RunSepal({"db", "verify", target}).exit, kExitOk);
+}
+
+TEST_F(SepalCommandTest, BackupsAreIncrementalListedKeptAndRestored) {
+  MakeDatabase();
+  const std::string backups = directory_.File("backups");
+  const Outcome first = RunSepal({"db", "backup", db_, backups, "--json"});
+  EXPECT_EQ(first.exit, kExitOk) << first.err;
+  EXPECT_EQ(LastJson(first.out).at("linked"), 0);
+  ASSERT_EQ(RunSepal({"db", "put", db_, "later", "1"}).exit, kExitOk);
+  const Outcome second = RunSepal({"db", "backup", db_, backups, "--json"});
+  EXPECT_EQ(second.exit, kExitOk) << second.err;
+  EXPECT_GE(LastJson(second.out).at("linked"), 2);
+  EXPECT_EQ(LastJson(RunSepal({"db", "backups", backups, "--json"}).out).at("backups"), 2);
+  EXPECT_EQ(RunSepal({"db", "verify", backups + "/000001"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "get", backups + "/000001", "later"}).exit, kExitError);
+
+  const std::string restored = directory_.File("restored");
+  EXPECT_EQ(RunSepal({"db", "restore", backups + "/000002", restored}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "get", restored, "later"}).out, "1\n");
+  EXPECT_EQ(RunSepal({"db", "restore", backups + "/000001", restored}).exit, kExitError);
+
+  // An unfinished one is no base, and is told apart.
+  std::filesystem::create_directory(backups + "/000003");
+  std::filesystem::copy_file(Files(".sst").front(), backups + "/000003/000099.sst");
+  EXPECT_TRUE(Has(RunSepal({"db", "backups", backups}).out, "000003  unfinished"));
+  const Outcome kept = RunSepal({"db", "backup", db_, backups, "--keep", "1"});
+  EXPECT_EQ(kept.exit, kExitOk) << kept.err;
+  EXPECT_EQ(LastJson(RunSepal({"db", "backups", backups, "--json"}).out).at("backups"), 1);
+  EXPECT_EQ(RunSepal({"db", "verify", backups + "/000004"}).exit, kExitOk);
+}
+
+TEST_F(SepalCommandTest, ADamagedBackupIsNotRestored) {
+  MakeDatabase();
+  const std::string backups = directory_.File("backups");
+  ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
+  for (const auto& entry : std::filesystem::directory_iterator(backups + "/000001")) {
+    if (entry.path().extension() == ".sst") FlipByte(entry.path(), 0.3);
+  }
+  const Outcome outcome = RunSepal({"db", "restore", backups + "/000001", directory_.File("restored")});
+  EXPECT_EQ(outcome.exit, kExitDamage);
+  EXPECT_FALSE(std::filesystem::exists(directory_.File("restored")));
+}
+
+TEST_F(SepalCommandTest, ExplainGetNamesWhatWasAsked) {
+  MakeDatabase();
+  const Outcome text = RunSepal({"explain", "get", db_, "key0500"});
+  EXPECT_EQ(text.exit, kExitOk) << text.err;
+  EXPECT_TRUE(Has(text.out, "found at sequence 501")) << text.out;
+  const nlohmann::json json = LastJson(RunSepal({"explain", "get", db_, "key0500", "--json"}).out);
+  EXPECT_TRUE(json.at("found"));
+  EXPECT_EQ(json.at("sources").back().at("answer"), "found");
+  EXPECT_TRUE(json.at("sources").back().at("blocks").at(0).at("key_present"));
+  EXPECT_EQ(RunSepal({"explain", "get", db_, "absent"}).exit, kExitOk);
+}
+
+TEST_F(SepalCommandTest, StatsForPrometheusTellOfTheFilesOnly) {
+  MakeDatabase();
+  const Outcome stats = RunSepal({"stats", db_, "--prometheus"});
+  EXPECT_EQ(stats.exit, kExitOk) << stats.err;
+  EXPECT_TRUE(Has(stats.out, "sepal_level_tables{family=\"default\",level=\"0\"} 2\n")) << stats.out;
+  EXPECT_FALSE(Has(stats.out, "sepal_gets_total")) << stats.out;
+}
+
+// What stands between the marks of the page's data.
+nlohmann::json DataOf(const std::string& page) {
+  const std::string begin = "<script type=\"application/json\" id=\"data\">";
+  const size_t at = page.find(begin) + begin.size();
+  return nlohmann::json::parse(page.substr(at, page.find("</script>", at) - at));
+}
+
+TEST_F(SepalCommandTest, LsmHtmlIsOneFileThatNeedsNoNetwork) {
+  MakeDatabase();
+  ASSERT_EQ(RunSepal({"db", "put", db_, "</script><script>alert(1)//", "v"}).exit, kExitOk);
+  const std::string path = directory_.File("lsm.html");
+  const Outcome outcome = RunSepal({"lsm", "html", db_, "--output", path});
+  EXPECT_EQ(outcome.exit, kExitOk) << outcome.err;
+  std::ifstream file(path);
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  const std::string page = contents.str();
+  const nlohmann::json data = DataOf(page);
+  EXPECT_EQ(data.at("tables").size(), Files(".sst").size());
+  EXPECT_EQ(data.at("fills").size(), Files(".sst").size());
+  EXPECT_GE(data.at("edits").size(), data.at("snapshot_edits"));
+  // The namespace of SVG is a name, not an address.
+  const std::string name = "http://www.w3.org/2000/svg";
+  std::string rest = page;
+  rest.erase(rest.find(name), name.size());
+  EXPECT_FALSE(Has(rest, "http")) << rest.substr(rest.find("http"), 80);
+  EXPECT_FALSE(Has(page, "<script>alert"));
+  // A place that cannot be written leaves nothing.
+  EXPECT_EQ(RunSepal({"lsm", "html", db_, "--output", directory_.File("none/lsm.html")}).exit, kExitError);
+}
+
+TEST_F(SepalCommandTest, LsmHtmlDrawsEveryTableInABrowser) {
+  if (std::system("command -v chromium >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no chromium";
+  MakeDatabase();
+  const std::string page = directory_.File("lsm.html"), dom = directory_.File("dom.html");
+  ASSERT_EQ(RunSepal({"lsm", "html", db_, "--output", page}).exit, kExitOk);
+  const std::string command =
+      "timeout 60 chromium --headless=new --no-sandbox --disable-gpu --user-data-dir=" + directory_.File("profile") +
+      " --dump-dom file://" + page + " >" + dom + " 2>/dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  std::ifstream file(dom);
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  size_t drawn = 0;
+  const std::string mark = "<rect class=\"table ";
+  for (size_t at = contents.str().find(mark); at != std::string::npos; at = contents.str().find(mark, at + 1)) ++drawn;
+  EXPECT_EQ(drawn, Files(".sst").size());
+  EXPECT_TRUE(Has(contents.str(), ">level 0</text>"));
+}
+
+TEST_F(SepalCommandTest, CompactAsksUnlessToldYes) {
+  MakeDatabase();
+  const Outcome refused = RunSepal({"db", "compact", db_});
+  EXPECT_EQ(refused.exit, kExitUsage);
+  EXPECT_TRUE(Has(refused.err, "--yes")) << refused.err;
+  ASSERT_EQ(RunSepal({"db", "compact", db_, "--yes"}).exit, kExitOk);
+  EXPECT_EQ(Files(".sst").size(), 1u);
+  EXPECT_EQ(RunSepal({"db", "scan", db_, "--count"}).out, "1001\n");
+}
+
+TEST_F(SepalCommandTest, DamageInATableIsFoundWithExitStatusThree) {
+  MakeDatabase();
+  ASSERT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
+  FlipByte(Files(".sst").front(), 0.3);
+  const Outcome found = RunSepal({"db", "verify", db_, "--json"});
+  EXPECT_EQ(found.exit, kExitDamage);
+  EXPECT_TRUE(Has(found.err, Files(".sst").front())) << found.err;
+  EXPECT_EQ(LastJson(found.out).at("damaged"), 1);
+  EXPECT_EQ(RunSepal({"sst", "verify", Files(".sst").front()}).exit, kExitDamage);
+}
+
+TEST_F(SepalCommandTest, DamageInTheManifestIsFoundWithExitStatusThree) {
+  MakeDatabase();
+  for (const auto& entry : std::filesystem::directory_iterator(db_)) {
+    if (entry.path().filename().string().starts_with("MANIFEST")) FlipByte(entry.path(), 0.2);
+  }
+  for (const char* verb : {"check", "dump"}) {
+    const Outcome found = RunSepal({"manifest", verb, db_});
+    EXPECT_EQ(found.exit, kExitDamage) << found.err;
+  }
+  EXPECT_EQ(RunSepal({"db", "get", db_, "key0001"}).exit, kExitDamage);
+}
+
+TEST_F(SepalCommandTest, AMissingTableIsDamage) {
+  MakeDatabase();
+  std::filesystem::remove(Files(".sst").front());
+  EXPECT_EQ(RunSepal({"manifest", "check", db_}).exit, kExitDamage);
+  EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitDamage);
+}
+
+TEST_F(SepalCommandTest, APlaceWithoutADatabaseIsNamedWithWhatToDo) {
+  const Outcome missing = RunSepal({"db", "get", directory_.File("none"), "k"});
+  EXPECT_EQ(missing.exit, kExitError);
+  EXPECT_TRUE(Has(missing.err, "does not exist")) << missing.err;
+  EXPECT_FALSE(std::filesystem::exists(directory_.File("none")));
+
+  const std::string file = directory_.File("file");
+  std::ofstream(file) << "text";
+  const Outcome no_directory = RunSepal({"db", "stat", file});
+  EXPECT_EQ(no_directory.exit, kExitError);
+  EXPECT_TRUE(Has(no_directory.err, "is a file")) << no_directory.err;
+
+  std::filesystem::create_directory(directory_.File("leveldb"));
+  std::ofstream(directory_.File("leveldb/CURRENT")) << "MANIFEST-000002\n";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"lsm", "tree", directory_.File("leveldb")}, {"db", "put", directory_.File("leveldb"), "k", "v"}}) {
+    const Outcome foreign = RunSepal(words);
+    EXPECT_EQ(foreign.exit, kExitError);
+    EXPECT_TRUE(Has(foreign.err, "LevelDB or RocksDB")) << foreign.err;
+  }
+
+  const Outcome among_others = RunSepal({"db", "put", directory_.path(), "k", "v"});
+  EXPECT_EQ(among_others.exit, kExitError);
+  EXPECT_TRUE(Has(among_others.err, "other files")) << among_others.err;
+}
+
+TEST_F(SepalCommandTest, MistakesAreUsageErrorsThatNameTheNearestWord) {
+  EXPECT_EQ(RunSepal({}).exit, kExitUsage);
+  for (const auto& [words, hint] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"db", "gett", db_, "k"}, "did you mean db get?"},
+           {{"bd", "get", db_, "k"}, "did you mean db get?"},
+           {{"get", db_, "k"}, "did you mean db get?"},
+           {{"gett", db_, "k"}, "did you mean db get?"},
+           {{"stast", db_}, "did you mean stats?"},
+           {{"db", "scan", db_, "--form", "a"}, "did you mean --from?"},
+           {{"db", "get", db_}, "KEY"},
+           {{"db"}, "db verify"}}) {
+    const Outcome outcome = RunSepal(words);
+    EXPECT_EQ(outcome.exit, kExitUsage) << hint;
+    EXPECT_TRUE(Has(outcome.err, hint)) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST_F(SepalCommandTest, HelpBeginsWithAnExample) {
+  EXPECT_TRUE(Has(RunSepal({"--help"}).out, "Examples:"));
+  for (const VerbEntry& verb : Verbs()) {
+    std::vector<std::string> words;
+    std::istringstream name{std::string(verb.name)};
+    for (std::string word; name >> word;) words.push_back(word);
+    words.emplace_back("--help");
+    const Outcome help = RunSepal(words);
+    EXPECT_EQ(help.exit, kExitOk);
+    EXPECT_TRUE(Has(help.out, "Example: sepal " + std::string(verb.example))) << help.out;
+  }
+}
+
+TEST_F(SepalCommandTest, ErrorsAreJsonToo) {
+  const Outcome outcome = RunSepal({"db", "get", directory_.File("none"), "k", "--json"});
+  EXPECT_EQ(outcome.exit, kExitError);
+  const nlohmann::json error = LastJson(outcome.out);
+  EXPECT_FALSE(error.at("ok"));
+  EXPECT_EQ(error.at("exit_code"), kExitError);
+  EXPECT_TRUE(Has(error.at("error"), "does not exist"));
+}
+
+TEST_F(SepalCommandTest, OptionsExplainTellsWhatIsDerived) {
+  const nlohmann::json derived = LastJson(RunSepal({"options", "explain", "--memory-limit", "64MiB", "--json"}).out);
+  EXPECT_EQ(derived.at("memtable_bytes"), 16 << 20);
+  EXPECT_EQ(RunSepal({"options", "explain", "--memory-limit", "much"}).exit, kExitUsage);
+}
+
+}  // namespace
+}  // namespace sepal::tools

@@ -1,0 +1,236 @@
+// sepal db open|stat|verify|compact: a database as a whole.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/database_access.h"
+#include "tools/lib/latency.h"
+#include "tools/lib/verb.h"
+#include "util/status.h"
+#include "util/strings.h"
+
+namespace sepal::tools {
+namespace {
+
+uint64_t NumberProperty(DB* db, const ColumnFamily* family, std::string_view name) {
+  const std::optional<std::string> text = db->GetProperty(family, name);
+  return text.has_value() ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+}
+
+class OpenVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_flag("--create", create_, "Make an empty database if there is none");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    const uint64_t began = NowNanos();
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, create_));
+    const double seconds = static_cast<double>(NowNanos() - began) / 1e9;
+    const std::vector<std::string> families = db->ColumnFamilyNames();
+    const uint64_t sequence = NumberProperty(db.get(), nullptr, "sepal.last-sequence");
+    RETURN_IF_ERROR(db->Close());
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["directory"] = place_.directory;
+      line["seconds"] = seconds;
+      line["last_sequence"] = sequence;
+      line["column_families"] = families;
+      io.out << ToLine(line) << "\n";
+      return absl::OkStatus();
+    }
+    io.out << absl::StrFormat("%s opens: %.3f s, %d column %s, last sequence %d\n", place_.directory, seconds,
+                              families.size(), families.size() == 1 ? "family" : "families", sequence);
+    return absl::OkStatus();
+  }
+
+ private:
+  Place place_;
+  bool create_ = false;
+};
+
+class StatVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override { place_.AddFlags(app); }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
+    nlohmann::json line = JsonHead();
+    line["directory"] = place_.directory;
+    line["last_sequence"] = NumberProperty(db.get(), nullptr, "sepal.last-sequence");
+    if (!json) io.out << place_.directory << ": last sequence " << line["last_sequence"] << "\n";
+    for (const std::string& family_name : db->ColumnFamilyNames()) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(family_name));
+      const auto number = [&](std::string_view property) { return NumberProperty(db.get(), family.get(), property); };
+      const uint64_t entries = number("sepal.num-entries"), bytes = number("sepal.total-table-bytes"),
+                     unflushed = number("sepal.memtable-bytes"), debt = number("sepal.compaction-debt-bytes");
+      if (!json) {
+        io.out << absl::StrFormat("\nfamily %s: about %d entries; tables %s, memtables %s, due for compaction %s\n%s",
+                                  family_name, entries, HumanBytes(bytes), HumanBytes(unflushed), HumanBytes(debt),
+                                  db->GetProperty(family.get(), "sepal.levels").value_or(""));
+        continue;
+      }
+      nlohmann::json one = {{"name", family_name},
+                            {"entries_estimate", entries},
+                            {"table_bytes", bytes},
+                            {"memtable_bytes", unflushed},
+                            {"compaction_debt_bytes", debt},
+                            {"runs", number("sepal.num-runs")},
+                            {"tables_at_level", nlohmann::json::array()}};
+      for (int level = 0; level < kMaxLevels; ++level) {
+        one["tables_at_level"].push_back(number("sepal.num-files-at-level" + std::to_string(level)));
+      }
+      line["column_families"].push_back(std::move(one));
+    }
+    if (json) io.out << ToLine(line) << "\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  Place place_;
+};
+
+class VerifyVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override { place_.AddFlags(app); }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
+                     FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
+    uint64_t total = 0, done = 0, files = 0, damaged = 0;
+    const std::vector<AddedTable> tables = tree.Tables();
+    for (const AddedTable& added : tables) total += added.table.size_bytes;
+    {
+      Progress progress("verified bytes", total, io.err, StandardErrorIsTerminal());
+      for (const AddedTable& added : tables) {
+        const absl::Status status = VerifyTable(directory.get(), added.table);
+        if (!status.ok() && !Vanished(added.table.number)) {
+          ++damaged;
+          Report(io, TableFileName(added.table.number), status);
+        }
+        ++files;
+        done += added.table.size_bytes;
+        progress.Update(done);
+      }
+    }
+    // Manifest and logs are read whole by opening.
+    if (damaged == 0) {
+      ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
+      RETURN_IF_ERROR(db->CheckConsistency());
+    }
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["ok"] = damaged == 0;
+      line["tables"] = files;
+      line["bytes"] = done;
+      line["damaged"] = damaged;
+      io.out << ToLine(line) << "\n";
+    }
+    if (damaged > 0) {
+      reported = json;
+      return absl::DataLossError(absl::StrFormat(
+          "%d of %d tables are damaged; restore them from a backup (docs/operations.md)", damaged, files));
+    }
+    if (!json) {
+      io.out << absl::StrFormat("%s: ok: manifest, logs and %d tables, %s, every checksum\n", place_.directory, files,
+                                HumanBytes(done));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static absl::Status VerifyTable(Directory* directory, const TableMetadata& metadata) {
+    ASSIGN_OR_RETURN(const std::shared_ptr<TableReader> reader, OpenTableOf(directory, metadata));
+    return reader->Verify();
+  }
+
+  // Whether a live writer has removed the table since the manifest was read.
+  bool Vanished(FileNumber number) const {
+    const absl::StatusOr<Tree> now = ReadTree(place_);
+    if (!now.ok()) return false;
+    for (const AddedTable& added : now->Tables()) {
+      if (added.table.number == number) return false;
+    }
+    return true;
+  }
+
+  void Report(const Streams& io, const std::string& file, const absl::Status& status) const {
+    io.err << "sepal " << name << ": " << MessageOf(status) << "\n";
+    if (!json) return;
+    nlohmann::json line = JsonHead();
+    line["ok"] = false;
+    line["file"] = file;
+    line["error"] = MessageOf(status);
+    io.out << ToLine(line) << "\n";
+  }
+
+  Place place_;
+};
+
+class CompactVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_option("--family", family_, "Column family (default: all)");
+    app->add_option("--from", from_, "First key");
+    app->add_option("--to", to_, "Last key");
+    app->add_flag("--yes", yes_, "Do not ask");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    RETURN_IF_ERROR(Confirm(io, yes_,
+                            absl::StrFormat("this rewrites the tables of %s into the last level, which takes time and "
+                                            "as much free space again",
+                                            place_.directory)));
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
+    std::vector<std::string> names = db->ColumnFamilyNames();
+    if (!family_.empty()) names = {family_};
+    uint64_t before = 0, after = 0;
+    for (const std::string& family_name : names) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_name));
+      before += NumberProperty(db.get(), family.get(), "sepal.total-table-bytes");
+      CompactRangeOptions options;
+      if (!from_.empty()) options.begin = from_;
+      if (!to_.empty()) options.end = to_;
+      io.err << "compacting " << family_name << "\n";
+      RETURN_IF_ERROR(db->CompactRange(family.get(), options));
+      after += NumberProperty(db.get(), family.get(), "sepal.total-table-bytes");
+    }
+    RETURN_IF_ERROR(db->Close());
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["bytes_before"] = before;
+      line["bytes_after"] = after;
+      io.out << ToLine(line) << "\n";
+    } else {
+      io.out << absl::StrFormat("%s: tables of %s before, %s now\n", place_.directory, HumanBytes(before),
+                                HumanBytes(after));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Place place_;
+  std::string family_, from_, to_;
+  bool yes_ = false;
+};
+
+}  // namespace
+
+std::vector<VerbEntry> CareVerbs() {
+  return {
+      {"db open", "open as a program would (recovering its logs) and close again", "db open /var/lib/app",
+       MakeVerb<OpenVerb>},
+      {"db stat", "levels, sizes and numbers of a database", "db stat /var/lib/app", MakeVerb<StatVerb>},
+      {"db verify", "check every byte of every file", "db verify /var/lib/app", MakeVerb<VerifyVerb>},
+      {"db compact", "rewrite into the last level, dropping what is overwritten or deleted",
+       "db compact /var/lib/app --yes", MakeVerb<CompactVerb>},
+  };
+}
+
+}  // namespace sepal::tools

@@ -1,0 +1,233 @@
+// sepal db checkpoint|backup|backups|restore: other databases that hold the same.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/database_access.h"
+#include "tools/lib/verb.h"
+#include "util/status.h"
+#include "util/strings.h"
+
+namespace sepal::tools {
+namespace {
+
+// Makes a checkpoint from a read-only view, so that it works beside a live writer, too.
+absl::Status CopyDatabase(const Place& place, const std::string& target, CheckpointOptions options,
+                          std::string_view what, const Streams& io) {
+  absl::Status status;
+  constexpr int kTries = 8;
+  for (int tries = 0; tries < kTries; ++tries) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place));
+    std::optional<Progress> progress;
+    options.progress = [&](uint64_t done, uint64_t total) {
+      if (!progress.has_value()) progress.emplace(std::string(what), total, io.err, StandardErrorIsTerminal());
+      progress->Update(done);
+    };
+    status = db->Checkpoint(target, options);
+    // The writer has compacted tables away meanwhile.
+    if (!absl::IsAborted(status)) break;
+  }
+  return status;
+}
+
+// What a copy consists of; `shared` tables have other names elsewhere.
+struct Extent {
+  uint64_t tables = 0, shared = 0, bytes = 0, shared_bytes = 0;
+  uint64_t last_sequence = 0;
+};
+
+absl::StatusOr<Extent> Measure(const std::string& directory) {
+  ASSIGN_OR_RETURN(const Tree tree, ReadTree({.directory = directory}));
+  Extent extent;
+  extent.last_sequence = tree.last_sequence.value();
+  for (const AddedTable& added : tree.Tables()) {
+    ++extent.tables;
+    extent.bytes += added.table.size_bytes;
+    std::error_code error;
+    const auto links =
+        std::filesystem::hard_link_count(std::filesystem::path(directory) / TableFileName(added.table.number), error);
+    if (error || links < 2) continue;
+    ++extent.shared;
+    extent.shared_bytes += added.table.size_bytes;
+  }
+  return extent;
+}
+
+nlohmann::json ExtentJson(nlohmann::json line, const Extent& extent) {
+  line["tables"] = extent.tables;
+  line["linked"] = extent.shared;
+  line["bytes"] = extent.bytes;
+  line["linked_bytes"] = extent.shared_bytes;
+  line["last_sequence"] = extent.last_sequence;
+  return line;
+}
+
+class CheckpointVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_option("TARGET", target_, "A new or empty directory")->required();
+  }
+
+  absl::Status Run(const Streams& io) override {
+    RETURN_IF_ERROR(CopyDatabase(place_, target_, {}, "checkpoint bytes", io));
+    ASSIGN_OR_RETURN(const Extent extent, Measure(target_));
+    if (json) {
+      nlohmann::json line = ExtentJson(JsonHead(), extent);
+      line["target"] = target_;
+      io.out << ToLine(line) << "\n";
+    } else {
+      io.out << absl::StrFormat("%s: a database of %d tables, %s, %d of them shared with %s\n", target_, extent.tables,
+                                HumanBytes(extent.bytes), extent.shared, place_.directory);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Place place_;
+  std::string target_;
+};
+
+// A directory of backups: each is a database in a directory of its own, 000001, 000002, ...
+struct Backup {
+  uint64_t number = 0;
+  std::string path;
+};
+
+std::vector<Backup> BackupsIn(const std::string& directory) {
+  std::vector<Backup> backups;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string file = it->path().filename().string();
+    uint64_t number = 0;
+    if (file.size() < 6 || !absl::SimpleAtoi(file, &number) || !it->is_directory(error)) continue;
+    backups.push_back({number, it->path().string()});
+  }
+  std::sort(backups.begin(), backups.end(), [](const Backup& a, const Backup& b) { return a.number < b.number; });
+  return backups;
+}
+
+class BackupVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_option("BACKUPS", backups_, "The directory of all backups of this database")->required();
+    app->add_option("--keep", keep_, "Remove all but the newest so many, once this one is made");
+    app->add_flag("--no-verify", no_verify_, "Do not read back what was copied");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    if (keep_ == 0) return absl::CancelledError("--keep 0 would keep nothing, this backup neither");
+    std::vector<Backup> before = BackupsIn(backups_);
+    CheckpointOptions options{.link_tables = false, .verify = !no_verify_};
+    // The newest one that was finished.
+    for (auto it = before.rbegin(); it != before.rend() && options.base.empty(); ++it) {
+      if (Measure(it->path).ok()) options.base = it->path;
+    }
+    const uint64_t number = before.empty() ? 1 : before.back().number + 1;
+    const std::string target = backups_ + "/" + absl::StrFormat("%06d", number);
+    RETURN_IF_ERROR(CopyDatabase(place_, target, options, "backup bytes", io));
+    ASSIGN_OR_RETURN(const Extent extent, Measure(target));
+    RETURN_IF_ERROR(RemoveOld(before));
+    if (json) {
+      nlohmann::json line = ExtentJson(JsonHead(), extent);
+      line["backup"] = target;
+      io.out << ToLine(line) << "\n";
+    } else {
+      io.out << absl::StrFormat("%s: %d tables, %s, of which %s are new\n", target, extent.tables,
+                                HumanBytes(extent.bytes), HumanBytes(extent.bytes - extent.shared_bytes));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status RemoveOld(const std::vector<Backup>& before) const {
+    for (size_t i = 0; i + keep_ <= before.size(); ++i) RETURN_IF_ERROR(DB::Destroy(Options(), before[i].path));
+    return absl::OkStatus();
+  }
+
+  Place place_;
+  std::string backups_;
+  size_t keep_ = SIZE_MAX / 2;
+  bool no_verify_ = false;
+};
+
+class BackupsVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    app->add_option("BACKUPS", backups_, "A directory that db backup was given")->required();
+  }
+
+  absl::Status Run(const Streams& io) override {
+    const std::vector<Backup> backups = BackupsIn(backups_);
+    if (backups.empty()) return absl::NotFoundError(absl::StrFormat("there are no backups in %s", backups_));
+    for (const Backup& backup : backups) {
+      const absl::StatusOr<Extent> extent = Measure(backup.path);
+      if (json) {
+        nlohmann::json line = {{"backup", backup.path}, {"finished", extent.ok()}};
+        io.out << ToLine(extent.ok() ? ExtentJson(line, *extent) : line) << "\n";
+      } else if (extent.ok()) {
+        io.out << absl::StrFormat("%s  sequence %d, %d tables, %s\n", backup.path, extent->last_sequence,
+                                  extent->tables, HumanBytes(extent->bytes));
+      } else {
+        io.out << absl::StrFormat("%s  unfinished or damaged, to be removed: %s\n", backup.path,
+                                  MessageOf(extent.status()));
+      }
+    }
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["backups"] = backups.size();
+      io.out << ToLine(line) << "\n";
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string backups_;
+};
+
+class RestoreVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    app->add_option("BACKUP", backup_.directory, "One backup: BACKUPS/000007")->required();
+    app->add_option("TARGET", target_, "A new or empty directory")->required();
+  }
+
+  absl::Status Run(const Streams& io) override {
+    RETURN_IF_ERROR(CopyDatabase(backup_, target_, {.link_tables = false, .verify = true}, "restored bytes", io));
+    ASSIGN_OR_RETURN(const Extent extent, Measure(target_));
+    if (json) {
+      nlohmann::json line = ExtentJson(JsonHead(), extent);
+      line["target"] = target_;
+      io.out << ToLine(line) << "\n";
+    } else {
+      io.out << absl::StrFormat("%s: %d tables, %s, every byte checked\n", target_, extent.tables,
+                                HumanBytes(extent.bytes));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Place backup_;
+  std::string target_;
+};
+
+}  // namespace
+
+std::vector<VerbEntry> CopyVerbs() {
+  return {{"db checkpoint", "make another database that holds the same, in a moment where disks allow links",
+           "db checkpoint /var/lib/app /backup/today", MakeVerb<CheckpointVerb>},
+          {"db backup", "copy what is new since the last backup, and check it",
+           "db backup /var/lib/app /backup/app --keep 7", MakeVerb<BackupVerb>},
+          {"db backups", "list backups", "db backups /backup/app", MakeVerb<BackupsVerb>},
+          {"db restore", "bring a backup back as a new database, checked", "db restore /backup/app/000007 /var/lib/app",
+           MakeVerb<RestoreVerb>}};
+}
+
+}  // namespace sepal::tools

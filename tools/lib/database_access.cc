@@ -1,0 +1,236 @@
+#include "tools/lib/database_access.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
+#include "db/state/version_builder.h"
+#include "tools/lib/cli.h"
+#include "util/status.h"
+#include "util/strings.h"
+
+namespace sepal::tools {
+namespace {
+
+// What is wrong with a directory that holds no database, and what to do.
+absl::Status NoDatabase(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::path path(directory);
+  if (!std::filesystem::exists(path, error)) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s does not exist; sepal db put %s KEY VALUE makes a database there", directory, directory));
+  }
+  if (!std::filesystem::is_directory(path, error)) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s is a file; a database is a directory (sepal sst show looks into a table file)", directory));
+  }
+  if (std::filesystem::exists(path / "CURRENT", error)) {
+    return absl::NotFoundError(absl::StrFormat(
+        "%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal does not read; docs/migration.md "
+        "tells how to bring its contents over",
+        directory));
+  }
+  return absl::NotFoundError(absl::StrFormat("there is no database in %s", directory));
+}
+
+absl::Status Explain(const absl::Status& status, const std::string& directory) {
+  std::error_code error;
+  if (absl::IsNotFound(status) || !std::filesystem::is_directory(directory, error)) return NoDatabase(directory);
+  if (absl::IsUnavailable(status)) {
+    return absl::UnavailableError(
+        absl::StrFormat("%s; close it there first (db get, db scan, db stat and all that only looks work beside it)",
+                        ToStd(status.message())));
+  }
+  if (absl::IsInvalidArgument(status)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s (the sepal command knows the bytewise order only; use the program that has the comparator)",
+                        ToStd(status.message())));
+  }
+  return status;
+}
+
+// Never a database among other files.
+absl::Status CheckPlaceForNew(const std::string& directory) {
+  std::error_code error;
+  bool other_files = false;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (ParseFileName(it->path().filename().string()).has_value()) return absl::OkStatus();
+    other_files = true;
+  }
+  if (!other_files) return absl::OkStatus();
+  if (std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error)) return NoDatabase(directory);
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "%s holds other files and no database; a new database wants a new or an empty directory", directory));
+}
+
+absl::Status BuildVersion(FamilyTree* family, const std::vector<VersionEdit>& edits) {
+  const KeyOrder order;
+  VersionBuilder builder(std::make_shared<const Version>(order), [](const TableMetadata& table) -> TableRef {
+    return std::make_shared<const TableFile>(table, nullptr);
+  });
+  for (const VersionEdit& edit : edits) RETURN_IF_ERROR(builder.Apply(family->created.id, edit));
+  ASSIGN_OR_RETURN(family->version, builder.Build());
+  return absl::OkStatus();
+}
+
+void TakeTables(const VersionEdit& edit, std::map<ColumnFamilyId, FamilyTree>* families) {
+  for (const RemovedTable& removed : edit.removed_tables) {
+    const auto it = families->find(removed.family);
+    if (it == families->end()) continue;
+    std::erase_if(it->second.tables, [&](const AddedTable& added) {
+      return added.table.number == removed.number && added.level == removed.level;
+    });
+  }
+  for (const AddedTable& added : edit.added_tables) {
+    const auto it = families->find(added.family);
+    if (it != families->end()) it->second.tables.push_back(added);
+  }
+}
+
+void TakeEdit(const VersionEdit& edit, Tree* tree) {
+  if (edit.last_sequence.has_value()) tree->last_sequence = std::max(tree->last_sequence, *edit.last_sequence);
+  if (edit.min_log_number.has_value()) tree->min_log = *edit.min_log_number;
+  if (edit.closed_log.has_value()) tree->closed_log = edit.closed_log;
+  for (const ColumnFamilyCreation& created : edit.created_families) tree->families[created.id].created = created;
+  for (const ColumnFamilyId id : edit.dropped_families) tree->families.erase(id);
+  for (const FlushedThrough& flushed : edit.flushed_through) {
+    const auto it = tree->families.find(flushed.family);
+    if (it != tree->families.end()) it->second.flushed_through = flushed.sequence;
+  }
+  TakeTables(edit, &tree->families);
+}
+
+// The logs of the database; `directory` is where its tables lie.
+absl::StatusOr<std::vector<LogFile>> LogsOf(const Place& place, Directory* directory) {
+  if (place.log_directory.empty()) return ListLogs(directory);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> logs,
+                   FileSystem::Posix()->OpenDirectory(place.log_directory, /*create=*/false));
+  return ListLogs(logs.get());
+}
+
+absl::StatusOr<Tree> ReadTreeOnce(const Place& place, const EditSink& visit) {
+  const std::string& path = place.directory;
+  absl::StatusOr<std::unique_ptr<Directory>> directory = FileSystem::Posix()->OpenDirectory(path, /*create=*/false);
+  if (!directory.ok()) return Explain(directory.status(), path);
+  Tree tree;
+  tree.place = place;
+  ASSIGN_OR_RETURN(tree.logs, LogsOf(place, directory->get()));
+  std::vector<VersionEdit> edits;
+  ASSIGN_OR_RETURN(tree.manifest, RecoverManifest(directory->get(), NewestManifest(tree.logs), /*other_files=*/false,
+                                                  [&](const VersionEdit& edit) -> absl::Status {
+                                                    if (visit) RETURN_IF_ERROR(visit(edit));
+                                                    TakeEdit(edit, &tree);
+                                                    edits.push_back(edit);
+                                                    return absl::OkStatus();
+                                                  }));
+  if (!tree.manifest.found) return NoDatabase(path);
+  for (auto& [id, family] : tree.families) {
+    if (family.created.comparator_name != BytewiseComparator()->Name()) continue;
+    RETURN_IF_ERROR(BuildVersion(&family, edits));
+    // Runs as they are now: a move changes a table's run.
+    family.tables = family.version->Contents(id);
+  }
+  return tree;
+}
+
+}  // namespace
+
+void Place::AddFlags(CLI::App* app) {
+  app->add_option("DIR", directory, "Directory of the database")->required();
+  app->add_option("--log-directory", log_directory, "Where the logs lie, if elsewhere");
+}
+
+absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
+  Options options;
+  options.log_directory = place.log_directory;
+  options.read_only = true;
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
+  if (!db.ok()) return Explain(db.status(), place.directory);
+  return db;
+}
+
+absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create) {
+  if (create) RETURN_IF_ERROR(CheckPlaceForNew(place.directory));
+  Options options;
+  options.log_directory = place.log_directory;
+  options.create_if_missing = create;
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
+  if (!db.ok()) return Explain(db.status(), place.directory);
+  return db;
+}
+
+absl::StatusOr<std::shared_ptr<ColumnFamily>> FamilyNamed(DB* db, const std::string& name) {
+  absl::StatusOr<std::shared_ptr<ColumnFamily>> family =
+      db->FindColumnFamily(name.empty() ? kDefaultColumnFamilyName : name);
+  if (!absl::IsNotFound(family.status())) return family;
+  std::string known;
+  for (const std::string& other : db->ColumnFamilyNames()) known += " " + other;
+  return absl::NotFoundError(absl::StrFormat("there is no column family \"%s\"; known:%s", name, known));
+}
+
+absl::StatusOr<std::string> BytesFrom(const std::string& text, bool hex) {
+  if (!hex) return text;
+  std::optional<std::string> bytes = FromHex(text);
+  if (!bytes.has_value()) return absl::CancelledError(absl::StrFormat("\"%s\" is not hexadecimal", text));
+  return *std::move(bytes);
+}
+
+std::vector<AddedTable> Tree::Tables() const {
+  std::vector<AddedTable> all;
+  for (const auto& [id, family] : families) all.insert(all.end(), family.tables.begin(), family.tables.end());
+  return all;
+}
+
+absl::StatusOr<Tree> ReadTree(const Place& place, const EditSink& visit) {
+  // Beside a live writer a manifest may vanish between two looks. What was shown already is not shown again.
+  constexpr int kTries = 8;
+  for (int tries = 1;; ++tries) {
+    uint64_t shown = 0;
+    EditSink counted;
+    if (visit) {
+      counted = [&](const VersionEdit& edit) {
+        ++shown;
+        return visit(edit);
+      };
+    }
+    absl::StatusOr<Tree> tree = ReadTreeOnce(place, counted);
+    if (tree.ok() || shown > 0 || tries == kTries) return tree;
+    if (!absl::IsDataLoss(tree.status()) && !absl::IsAborted(tree.status())) return tree;
+  }
+}
+
+absl::StatusOr<std::shared_ptr<TableReader>> OpenTableOf(Directory* directory, const TableMetadata& metadata) {
+  const std::string name = TableFileName(metadata.number);
+  ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, directory->OpenForRead(name));
+  TableReaderOptions options;
+  options.name = directory->path() + "/" + name;
+  options.expected_size = metadata.size_bytes;
+  options.expected_table_id = metadata.table_id;
+  options.expected_footer_checksum = metadata.footer_checksum;
+  return TableReader::Open(std::move(options), std::move(file));
+}
+
+nlohmann::json TableJson(const AddedTable& added) {
+  const TableMetadata& table = added.table;
+  return {{"family", added.family.value()},
+          {"level", added.level},
+          {"run", table.run.value()},
+          {"number", table.number.value()},
+          {"file", TableFileName(table.number)},
+          {"bytes", table.size_bytes},
+          {"raw_bytes", table.raw_bytes},
+          {"entries", table.entries},
+          {"tombstones", table.tombstones},
+          {"smallest_key", BytesJson(table.smallest.user_key)},
+          {"largest_key", BytesJson(table.largest.user_key)},
+          {"lowest_sequence", table.lowest_sequence.value()},
+          {"highest_sequence", table.highest_sequence.value()},
+          {"table_id", Hex64(table.table_id)},
+          {"creation_unix_micros", table.creation_unix_micros}};
+}
+
+std::string ShownKey(std::string_view key) { return "'" + Printable(key, 40) + "'"; }
+
+}  // namespace sepal::tools

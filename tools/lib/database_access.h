@@ -1,0 +1,82 @@
+// Databases as tools open them, and what their files say without opening them.
+//
+// What only looks uses `OpenToRead` or `ReadTree`: neither takes a lock nor writes, and both work beside a live writer.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "db/act/log_recovery.h"
+#include "db/act/manifest_recovery.h"
+#include "db/format/version_edit.h"
+#include "db/state/version.h"
+#include "sepal/db.h"
+#include "table/table_reader.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace sepal::tools {
+
+// Where a database lies. `log_directory` is empty where the logs lie beside the tables.
+struct Place {
+  std::string directory = {};
+  std::string log_directory = {};
+
+  // DIR, the first argument of every verb, and --log-directory.
+  void AddFlags(CLI::App* app);
+};
+
+// Errors say what to do about it in the words of the command.
+absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place);
+absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create);
+
+// The family of that name; the default one for an empty name.
+absl::StatusOr<std::shared_ptr<ColumnFamily>> FamilyNamed(DB* db, const std::string& name);
+
+// A key or value from the command line: `text`, or the bytes it stands for with --hex.
+absl::StatusOr<std::string> BytesFrom(const std::string& text, bool hex);
+
+// One column family as the manifest has it.
+struct FamilyTree {
+  ColumnFamilyCreation created;
+  SequenceNumber flushed_through;
+  // Null for a family whose order is not bytewise: only a program that has its comparator can say more.
+  VersionRef version;
+  std::vector<AddedTable> tables;
+};
+
+// The database as manifest and log headers have it.
+struct Tree {
+  Place place;
+  ManifestRecovery manifest;
+  std::vector<LogFile> logs;
+  SequenceNumber last_sequence;
+  FileNumber min_log;
+  std::optional<ClosedLog> closed_log;
+  std::map<ColumnFamilyId, FamilyTree> families;
+
+  std::vector<AddedTable> Tables() const;
+};
+
+// Reads it all; `visit`, if any, is shown each edit of the newest manifest, in order. DataLoss for a damaged manifest,
+// NotFound for no database.
+absl::StatusOr<Tree> ReadTree(const Place& place, const EditSink& visit = nullptr);
+
+// Opens a table of the tree, to be checked against what the manifest says of it.
+absl::StatusOr<std::shared_ptr<TableReader>> OpenTableOf(Directory* directory, const TableMetadata& metadata);
+
+// A table of the tree, as JSON.
+nlohmann::json TableJson(const AddedTable& added);
+
+// A user key for people.
+std::string ShownKey(std::string_view key);
+
+}  // namespace sepal::tools

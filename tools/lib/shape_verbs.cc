@@ -1,0 +1,329 @@
+// sepal lsm tree|html, stats, options explain: the shape of a database, its figures, and what its options derive.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
+#include "db/state/tuning.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/database_access.h"
+#include "tools/lib/lsm_picture.h"
+#include "tools/lib/verb.h"
+#include "util/prometheus.h"
+#include "util/status.h"
+#include "util/strings.h"
+
+namespace sepal::tools {
+namespace {
+
+constexpr size_t kSpanColumns = 48;
+
+// Where keys lie between the smallest and the largest of a family: by their eight bytes after what all have in common.
+class KeyScale {
+ public:
+  explicit KeyScale(const std::vector<AddedTable>& tables) {
+    for (const AddedTable& added : tables) {
+      Widen(added.table.smallest.user_key);
+      Widen(added.table.largest.user_key);
+    }
+    common_ = std::mismatch(low_.begin(), low_.begin() + static_cast<ptrdiff_t>(std::min(low_.size(), high_.size())),
+                            high_.begin())
+                  .first -
+              low_.begin();
+    begin_ = Number(low_);
+    width_ = std::max<double>(1, Number(high_) - begin_);
+  }
+
+  // The column, from 0 to kSpanColumns - 1.
+  size_t Column(std::string_view key) const {
+    const double share = std::clamp((Number(key) - begin_) / width_, 0.0, 1.0);
+    return std::min(kSpanColumns - 1, static_cast<size_t>(share * static_cast<double>(kSpanColumns)));
+  }
+
+ private:
+  void Widen(std::string_view key) {
+    if (!any_ || key < low_) low_ = key;
+    if (!any_ || key > high_) high_ = key;
+    any_ = true;
+  }
+  double Number(std::string_view key) const {
+    double number = 0;
+    for (size_t i = 0; i < 8; ++i) {
+      const size_t at = static_cast<size_t>(common_) + i;
+      number = number * 256 + (at < key.size() ? static_cast<unsigned char>(key[at]) : 0);
+    }
+    return number;
+  }
+
+  std::string low_, high_;
+  ptrdiff_t common_ = 0;
+  bool any_ = false;
+  double begin_ = 0, width_ = 1;
+};
+
+class LsmTreeVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_flag("--tables", tables_, "A line for each table too");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
+    if (json) {
+      PrintJson(tree, io.out);
+      return absl::OkStatus();
+    }
+    for (const auto& [id, family] : tree.families) PrintFamily(family, io.out);
+    return absl::OkStatus();
+  }
+
+ private:
+  void PrintJson(const Tree& tree, std::ostream& out) const {
+    nlohmann::json line = JsonHead();
+    line["directory"] = place_.directory;
+    line["last_sequence_in_manifest"] = tree.last_sequence.value();
+    line["column_families"] = nlohmann::json::array();
+    for (const auto& [id, family] : tree.families) {
+      nlohmann::json one = {{"id", id.value()},
+                            {"name", BytesJson(family.created.name)},
+                            {"comparator", family.created.comparator_name},
+                            {"flushed_through", family.flushed_through.value()},
+                            {"tables", nlohmann::json::array()}};
+      for (const AddedTable& added : family.tables) one["tables"].push_back(TableJson(added));
+      line["column_families"].push_back(std::move(one));
+    }
+    out << ToLine(line) << "\n";
+  }
+
+  void PrintFamily(const FamilyTree& family, std::ostream& out) const {
+    uint64_t bytes = 0, entries = 0;
+    for (const AddedTable& added : family.tables) {
+      bytes += added.table.size_bytes;
+      entries += added.table.entries;
+    }
+    out << absl::StrFormat("family %s: %d tables, %s, %d entries\n", Printable(family.created.name),
+                           family.tables.size(), HumanBytes(bytes), entries);
+    if (family.version == nullptr) {
+      out << "  ordered by " << Printable(family.created.comparator_name) << ", which only its program knows\n";
+      return;
+    }
+    const KeyScale scale(family.tables);
+    int shown_level = -1;
+    for (const LevelRun& level_run : family.version->runs()) {
+      if (level_run.level != shown_level) {
+        shown_level = level_run.level;
+        out << absl::StrFormat("  level %d: %d runs, %s\n", shown_level, family.version->NumRuns(shown_level),
+                               HumanBytes(family.version->Bytes(shown_level)));
+      }
+      PrintRun(*level_run.run, scale, out);
+    }
+  }
+
+  void PrintRun(const sepal::Run& run, const KeyScale& scale, std::ostream& out) const {
+    std::string span(kSpanColumns, '.');
+    for (const TableRef& table : run.tables()) {
+      const size_t first = scale.Column(table->metadata().smallest.user_key);
+      const size_t last = scale.Column(table->metadata().largest.user_key);
+      for (size_t i = first; i <= last; ++i) span[i] = '#';
+    }
+    out << absl::StrFormat("    run %-6d |%s| %5d tables %9s %10d entries %8d tombstones\n", run.number().value(), span,
+                           run.tables().size(), HumanBytes(run.bytes()), run.entries(), run.tombstones());
+    if (!tables_) return;
+    for (const TableRef& table : run.tables()) {
+      const TableMetadata& m = table->metadata();
+      out << absl::StrFormat("      %s %9s %8d entries, seq %d..%d, %s .. %s\n", TableFileName(m.number),
+                             HumanBytes(m.size_bytes), m.entries, m.lowest_sequence.value(), m.highest_sequence.value(),
+                             ShownKey(m.smallest.user_key), ShownKey(m.largest.user_key));
+    }
+  }
+
+  Place place_;
+  bool tables_ = false;
+};
+
+class LsmHtmlVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_option("--output,-o", output_, "Where the page goes")->capture_default_str();
+  }
+
+  absl::Status Run(const Streams& io) override {
+    std::vector<VersionEdit> edits;
+    ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_, [&](const VersionEdit& edit) {
+                       edits.push_back(edit);
+                       return absl::OkStatus();
+                     }));
+    ASSIGN_OR_RETURN(const nlohmann::json fills, Fills(tree));
+    const std::string page = PicturePage(PictureData(tree, edits, fills));
+    // Whole or not at all.
+    const std::string temporary = output_ + ".tmp";
+    std::error_code error;
+    {
+      std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+      file << page;
+      if (!file.flush()) error = std::make_error_code(std::errc::io_error);
+    }
+    if (!error) std::filesystem::rename(temporary, output_, error);
+    if (error) {
+      std::filesystem::remove(temporary, error);
+      return absl::PermissionDeniedError(absl::StrFormat("%s cannot be written; --output names another file", output_));
+    }
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["output"] = output_;
+      line["edits"] = edits.size();
+      io.out << ToLine(line) << "\n";
+    } else {
+      io.out << absl::StrFormat("%s: %d edits, %d tables now; open it in a browser\n", output_, edits.size(),
+                                tree.Tables().size());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Of the tables that are there now; one that a live writer has removed meanwhile is left out.
+  static absl::StatusOr<nlohmann::json> Fills(const Tree& tree) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
+                     FileSystem::Posix()->OpenDirectory(tree.place.directory, /*create=*/false));
+    nlohmann::json fills = nlohmann::json::object();
+    for (const auto& [id, family] : tree.families) {
+      if (family.version == nullptr) continue;
+      for (const AddedTable& added : family.tables) {
+        const absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTableOf(directory.get(), added.table);
+        if (absl::IsNotFound(reader.status())) continue;
+        RETURN_IF_ERROR(reader.status());
+        ASSIGN_OR_RETURN(const std::optional<TableReader::GuardInfo> guard, (*reader)->ReadGuardInfo());
+        const TableProperties& properties = (*reader)->properties();
+        fills[std::to_string(added.table.number.value())] = {{"guard_bytes", properties.guard_bytes},
+                                                             {"guard_fill", guard.has_value() ? guard->fill : 0},
+                                                             {"lane_bytes", properties.lane_bytes},
+                                                             {"expected_rate", properties.expected_filter_rate}};
+      }
+    }
+    return fills;
+  }
+
+  Place place_;
+  std::string output_ = "lsm.html";
+};
+
+class StatsVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_flag("--prometheus", prometheus_, "The levels in Prometheus' text format, for a textfile collector");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
+    if (prometheus_) {
+      const std::string page = db->GetProperty("sepal.prometheus").value_or("");
+      io.out << page.substr(0, page.find(absl::StrFormat("# %s\n", kPrometheusOfThisProcess)));
+      return absl::OkStatus();
+    }
+    nlohmann::json line = JsonHead();
+    line["directory"] = place_.directory;
+    for (const std::string& family_name : db->ColumnFamilyNames()) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(family_name));
+      nlohmann::json one = {{"name", family_name}};
+      if (!json) io.out << "family " << family_name << "\n";
+      for (const char* property : {"num-entries", "num-runs", "total-table-bytes", "memtable-bytes",
+                                   "compaction-debt-bytes", "last-sequence"}) {
+        const std::string value = db->GetProperty(family.get(), std::string("sepal.") + property).value_or("0");
+        one[property] = std::strtoull(value.c_str(), nullptr, 10);
+        if (!json) io.out << absl::StrFormat("  %-24s %s\n", property, value);
+      }
+      line["column_families"].push_back(std::move(one));
+    }
+    if (json) {
+      io.out << ToLine(line) << "\n";
+    } else {
+      io.out << "memory of this look, not of the program that has the database open:\n"
+             << db->GetProperty("sepal.memory").value_or("");
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Place place_;
+  bool prometheus_ = false;
+};
+
+class OptionsExplainVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    AddBytes(app, "--memory-limit", &memory_limit_, "Options::memory_limit")->capture_default_str();
+    AddBytes(app, "--memtable-bytes", &memtable_bytes_, "Options::memtable_bytes; 0: derived")->capture_default_str();
+    app->add_option("--background-threads", threads_, "Options::background_threads; 0: derived")->capture_default_str();
+    app->add_option("--bits-per-key", bits_per_key_, "Filter bits a key, for lane and guard together")
+        ->capture_default_str();
+  }
+
+  absl::Status Run(const Streams& io) override {
+    Options options;
+    options.memory_limit = memory_limit_;
+    options.memtable_bytes = memtable_bytes_;
+    options.background_threads = threads_;
+    const FilterPolicy filter = FilterPolicy::FromBitsPerKey(bits_per_key_);
+    const Tuning tuning = Tuning::From(options);
+    nlohmann::json line = JsonHead();
+    const auto say = [&](std::string_view what, const nlohmann::json& value, const std::string& shown,
+                         std::string_view why) {
+      line[std::string(what)] = value;
+      if (!json) io.out << absl::StrFormat("%-22s %12s   %s\n", what, shown, why);
+    };
+    const auto bytes = [&](std::string_view what, uint64_t value, std::string_view why) {
+      say(what, value, HumanBytes(value), why);
+    };
+    bytes("memory_limit", options.memory_limit, "given: memory for everything");
+    bytes("memtable_bytes", tuning.memtable_bytes,
+          memtable_bytes_ == 0 ? "a quarter of the limit, at most 64 MiB: more writes are merged in memory" : "given");
+    bytes("memtable_limit_bytes", tuning.memtable_limit_bytes,
+          "twice that: writers stop when active and flushing memtables hold so much");
+    bytes("cache_bytes", options.memory_limit - tuning.memtable_limit_bytes,
+          "what is left for blocks, leaf pages and guards while memtables are full");
+    bytes("table_bytes", tuning.table_bytes, "the size at which a compaction begins a new table");
+    bytes("log_limit_bytes", tuning.log_limit_bytes, "live logs above which the family with the oldest is flushed");
+    say("compaction_threads", tuning.compaction_threads, std::to_string(tuning.compaction_threads),
+        threads_ == 0 ? "one for each core, 1 to 8" : "given");
+    say("runs_per_level", tuning.runs_per_level, std::to_string(tuning.runs_per_level),
+        "runs of a level that are merged into the next");
+    say("fanout", tuning.fanout, std::to_string(tuning.fanout), "how much larger each level is than the one above");
+    say("lane_bits_per_key", filter.lane_bits_per_key, absl::StrFormat("%.1f", filter.lane_bits_per_key),
+        "the filter of each block");
+    say("guard_bits_per_key", filter.guard_bits_per_key, absl::StrFormat("%.1f", filter.guard_bits_per_key),
+        "the filter of each file");
+    say("false_positive_rate", filter.ExpectedRate(), absl::StrFormat("%.3f %%", 100 * filter.ExpectedRate()),
+        "of absent keys, how many reach a block of a file");
+    if (json) io.out << ToLine(line) << "\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  uint64_t memory_limit_ = Options().memory_limit, memtable_bytes_ = 0;
+  int threads_ = 0;
+  double bits_per_key_ = FilterPolicy().lane_bits_per_key + FilterPolicy().guard_bits_per_key;
+};
+
+}  // namespace
+
+std::vector<VerbEntry> ShapeVerbs() {
+  return {
+      {"lsm tree", "levels, runs and tables, and the keys they span", "lsm tree /var/lib/app --tables",
+       MakeVerb<LsmTreeVerb>},
+      {"lsm html", "a picture of the tree through time, as one file for a browser",
+       "lsm html /var/lib/app --output lsm.html", MakeVerb<LsmHtmlVerb>},
+      {"stats", "figures of a database", "stats /var/lib/app --prometheus", MakeVerb<StatsVerb>},
+      {"options explain", "what is derived from the options, and why", "options explain --memory-limit 1GiB",
+       MakeVerb<OptionsExplainVerb>},
+  };
+}
+
+}  // namespace sepal::tools

@@ -1,0 +1,54 @@
+#include "tools/lib/verb.h"
+
+#include <unistd.h>
+
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "absl/strings/str_format.h"
+#include "tools/lib/cli.h"
+#include "util/strings.h"
+
+namespace sepal::tools {
+
+nlohmann::json Verb::JsonHead() const {
+  return {{"schema_version", kJsonSchemaVersion}, {"command", name}, {"ok", true}};
+}
+
+const std::vector<VerbEntry>& Verbs() {
+  static const std::vector<VerbEntry> verbs = [] {
+    std::vector<VerbEntry> all;
+    for (auto part : {DataVerbs, CareVerbs, CopyVerbs, ExplainVerbs, TableVerbs, LogVerbs, ShapeVerbs}) {
+      const std::vector<VerbEntry> some = part();
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }();
+  return verbs;
+}
+
+int ExitCodeOf(const absl::Status& status) {
+  if (status.ok()) return kExitOk;
+  return absl::IsDataLoss(status) ? kExitDamage : kExitError;
+}
+
+std::string MessageOf(const absl::Status& status) {
+  std::string message(ToStd(status.message()));
+  if (absl::IsDataLoss(status)) return "damage: " + message;
+  return message.empty() ? status.ToString() : message;
+}
+
+absl::Status Confirm(const Streams& io, bool yes, std::string_view what) {
+  if (yes) return absl::OkStatus();
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) {
+    return absl::CancelledError(absl::StrFormat("%s: say --yes to do it", what));
+  }
+  io.err << what << ". Go on? [y/N] " << std::flush;
+  std::string answer;
+  std::getline(io.in, answer);
+  if (answer == "y" || answer == "Y" || answer == "yes") return absl::OkStatus();
+  return absl::CancelledError("nothing was done");
+}
+
+}  // namespace sepal::tools
