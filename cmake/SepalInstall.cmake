@@ -20,12 +20,39 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/sepalConfigVersion.cmake
 install(FILES "${PROJECT_BINARY_DIR}/sepalConfig.cmake" "${PROJECT_BINARY_DIR}/sepalConfigVersion.cmake"
   DESTINATION "${sepal_cmake_dir}" COMPONENT devel)
 
+file(RELATIVE_PATH SEPAL_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/sepal.pc.in" "${PROJECT_BINARY_DIR}/sepal.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/sepal.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT devel)
 
+if(TARGET sepal)
+  install(PROGRAMS $<TARGET_FILE:sepal> DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+endif()
 foreach(tool db_bench sst_dump)
   if(TARGET ${tool})
     # RocksDB's tools have the same names.
     install(PROGRAMS $<TARGET_FILE:${tool}> DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME sepal_${tool} COMPONENT tools)
   endif()
 endforeach()
+
+# Debian packages: `cpack` in the build directory makes libsepal0, libsepal-dev and sepal-tools.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME sepal)
+set(CPACK_PACKAGE_VENDOR "Sepal")
+set(CPACK_PACKAGE_CONTACT "The Sepal developers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX "/usr")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime devel tools)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libsepal0)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${CMAKE_CURRENT_LIST_DIR}/triggers")
+set(CPACK_DEBIAN_DEVEL_PACKAGE_NAME libsepal-dev)
+set(CPACK_DEBIAN_DEVEL_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVEL_PACKAGE_DEPENDS
+  "libsepal0 (= ${PROJECT_VERSION}), libabsl-dev, libsnappy-dev, liblz4-dev, libzstd-dev, libxxhash-dev")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME sepal-tools)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION database)
+include(CPack)

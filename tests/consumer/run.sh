@@ -17,14 +17,24 @@ for kind in sepal sepal-static sepal-shared; do
   "$work/build/consumer_$kind" "$work/db_$kind"
 done
 
-# The installed .pc file names the configured prefix; this one is elsewhere.
+# Plain compilers with pkg-config: shared, static with the private libraries, and from C.
 pc=$(find "$prefix" -name sepal.pc)
 export PKG_CONFIG_PATH=${pc%/*}
-flags() { pkg-config --define-variable=prefix="$prefix" "$@" sepal; }
-read -r -a compile <<<"$(flags --cflags)"
-read -r -a link <<<"$(flags --libs)"
-"$compiler" "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_pc" "${link[@]}" -Wl,-rpath,"$(dirname "${pc%/*}")"
+libraries=$(dirname "${pc%/*}")
+read -r -a compile <<<"$(pkg-config --cflags sepal)"
+read -r -a link <<<"$(pkg-config --libs sepal)"
+"$compiler" "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_pc" "${link[@]}" -Wl,-rpath,"$libraries"
 "$work/consumer_pc" "$work/db_pc"
+cc -std=c11 -D_DEFAULT_SOURCE -I "$prefix/include" "$source/../c_test.c" -o "$work/consumer_c" -L "$libraries" -lsepal \
+  -Wl,-rpath,"$libraries"
+"$work/consumer_c"
+read -r -a link <<<"$(pkg-config --static --libs sepal)"
+mkdir "$work/shared"
+mv "$libraries"/libsepal.so* "$work/shared"
+"$compiler" "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_static" "${link[@]}"
+mv "$work/shared"/* "$libraries"
+"$work/consumer_static" "$work/db_static"
+"$prefix/bin/sepal" db get "$work/db_static" key
 
 # Nothing but the public interface is visible in the shared library.
 library=$(find "$prefix" -name 'libsepal.so' | head -n 1)
