@@ -106,6 +106,18 @@ class TableReader {
   // with the properties: no key that a filter would deny.
   absl::Status Verify() const;
 
+  // A part of the file that cannot be read: the entries behind `after` (unset: from the first) up to and with `through`
+  // (unset: to the last).
+  struct Gap {
+    BlockHandle handle;
+    std::optional<InternalKey> after;
+    std::optional<InternalKey> through;
+    absl::Status status;
+  };
+  // Hands over every entry that can be read, in order, and tells of what cannot. Stops at the first error of `entry`.
+  absl::Status Salvage(const std::function<absl::Status(InternalKeyView key, std::string_view value)>& entry,
+                       const std::function<void(const Gap&)>& gap) const;
+
   // For each data block, in order: for tools.
   struct BlockInfo {
     BlockHandle handle;

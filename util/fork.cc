@@ -2,21 +2,17 @@
 
 #include <pthread.h>
 
-#include <atomic>
-
 namespace sepal {
-namespace {
 
+namespace fork_internal {
 std::atomic<uint64_t> generation{0};
+}  // namespace fork_internal
 
-}  // namespace
-
-uint64_t ForkGeneration() {
-  static const bool watched = [] {
-    return ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); }) == 0;
-  }();
+uint64_t WatchForks() {
+  static const int watched =
+      ::pthread_atfork(nullptr, nullptr, [] { fork_internal::generation.fetch_add(1, std::memory_order_relaxed); });
   (void)watched;
-  return generation.load(std::memory_order_relaxed);
+  return ForkGeneration();
 }
 
 }  // namespace sepal

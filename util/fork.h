@@ -1,11 +1,20 @@
 // Whether this process is still the one in which something was made.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace sepal {
 
-// A number that changes in a child made by `fork`, and only there. Cost: one load. Safe for concurrent use.
-uint64_t ForkGeneration();
+namespace fork_internal {
+extern std::atomic<uint64_t> generation;
+}  // namespace fork_internal
+
+// A number that changes in a child made by `fork`, and only there, once forks are watched. Cost: one load. Safe for
+// concurrent use.
+inline uint64_t ForkGeneration() { return fork_internal::generation.load(std::memory_order_relaxed); }
+
+// Watches forks from now on; returns ForkGeneration().
+uint64_t WatchForks();
 
 }  // namespace sepal

@@ -87,7 +87,7 @@ class Engine final : public DB {
                                    std::span<uint64_t> sizes_bytes) override;
   Statistics* statistics() override { return &core_->statistics; }
   absl::Status CheckConsistency() override;
-  absl::Status VerifyChecksums() override;
+  absl::Status VerifyChecksums(const VerifyChecksumsOptions& options) override;
 
  private:
   // The family that a call means, or why it is refused.
@@ -122,7 +122,7 @@ class Engine final : public DB {
   std::unique_ptr<FamilyHandle> default_handle_;
   Family* default_family_ = nullptr;
   const bool read_only_;
-  const uint64_t fork_generation_ = ForkGeneration();
+  const uint64_t fork_generation_ = WatchForks();
 
   // One creation or drop of a family at a time, and none once closing has begun.
   Mutex admin_mutex_;

@@ -173,21 +173,36 @@ absl::Status Engine::CheckConsistency() {
   return absl::OkStatus();
 }
 
-absl::Status Engine::VerifyChecksums() {
+absl::Status Engine::VerifyChecksums(const VerifyChecksumsOptions& options) {
   RETURN_IF_ERROR(CheckOpen());
   std::vector<std::pair<FamilyRef, std::shared_ptr<const ReadView>>> views;
+  VerifyProgress progress;
   {
     MutexLock lock(&state_->mutex);
     for (const FamilyRef& family : state_->Families()) views.emplace_back(family, family->current());
   }
   for (const auto& [family, view] : views) {
+    progress.tables += static_cast<uint64_t>(view->version->NumTables());
+    progress.bytes += view->version->Bytes();
+  }
+  absl::Status first;
+  for (const auto& [family, view] : views) {
     FamilyTableOpener opener = core_->Opener(family->order);
     for (const TableRef& table : view->version->Tables()) {
-      ASSIGN_OR_RETURN(const TableReader* reader, table->OpenReader(&opener));
-      RETURN_IF_ERROR(reader->Verify());
+      if (options.progress && !options.progress(progress)) return absl::CancelledError("the verification was ended");
+      const absl::StatusOr<const TableReader*> reader = table->OpenReader(&opener);
+      const absl::Status status = reader.ok() ? (*reader)->Verify() : reader.status();
+      if (!status.ok()) {
+        ++progress.tables_damaged;
+        if (options.on_damage) options.on_damage(status);
+        KeepFirst(&first, status);
+      }
+      ++progress.tables_done;
+      progress.bytes_done += table->metadata().size_bytes;
     }
   }
-  return absl::OkStatus();
+  if (options.progress) options.progress(progress);
+  return first;
 }
 
 }  // namespace sepal

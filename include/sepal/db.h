@@ -34,6 +34,7 @@
 #include "sepal/export.h"
 #include "sepal/iterator.h"
 #include "sepal/options.h"
+#include "sepal/repair.h"
 #include "sepal/snapshot.h"
 #include "sepal/statistics.h"
 #include "sepal/write_batch.h"
@@ -82,6 +83,15 @@ class SEPAL_EXPORT DB {
   // Removes a database and nothing else from `directory`, and the directory if that leaves it empty. Fails if the
   // database is open.
   static absl::Status Destroy(const Options& options, std::string_view directory);
+  // Makes a database that cannot be opened, or parts of which are `DataLoss`, whole again out of what can be read, and
+  // says exactly what was dropped. `options` as for Open: the comparators must be the database's; no `Env` part but
+  // file system, clock and seed is used. The database must not be open.
+  //
+  // Nothing is changed before what replaces it is durable, and whatever is damaged is kept in the directory `lost`; if
+  // the process dies half-way, call it again. Where the manifest itself is damaged, all tables in the directory are
+  // merged: entries that were overwritten or deleted long ago can then show again, and the report says so. With nothing
+  // wrong, nothing is touched.
+  static absl::Status Repair(const Options& options, std::string_view directory, RepairReport* report);
   // The names of the column families of a database that need not be open.
   static absl::StatusOr<std::vector<std::string>> ListColumnFamilies(const Options& options,
                                                                      std::string_view directory);
@@ -162,8 +172,10 @@ class SEPAL_EXPORT DB {
 
   // Verifies the order and the bookkeeping of the whole tree in memory, and that every file exists with its size.
   virtual absl::Status CheckConsistency() = 0;
-  // Reads every byte of every table file and checks its checksum.
-  virtual absl::Status VerifyChecksums() = 0;
+  // Reads every byte of every table file and checks its checksum, and that entries, index and filters agree. Goes on to
+  // the end; the first damage is returned. `progress`, if set, is called before the first and after each table; false
+  // from it ends the verification with `Cancelled`.
+  virtual absl::Status VerifyChecksums(const VerifyChecksumsOptions& options = {}) = 0;
 
   // The same calls on the default column family.
   absl::Status Put(std::string_view key, std::string_view value, const WriteOptions& options = {}) {

@@ -111,6 +111,21 @@ struct FlushOptions {
   bool wait = true;
 };
 
+struct VerifyProgress {
+  uint64_t tables_done = 0;
+  uint64_t tables = 0;
+  uint64_t bytes_done = 0;
+  uint64_t bytes = 0;
+  // In which damage was found.
+  uint64_t tables_damaged = 0;
+};
+
+struct VerifyChecksumsOptions {
+  std::function<bool(const VerifyProgress&)> progress = {};
+  // Told of each table that is damaged.
+  std::function<void(const absl::Status&)> on_damage = {};
+};
+
 struct CompactRangeOptions {
   // The keys to compact, both inclusive; unset: from the first, to the last.
   std::optional<std::string_view> begin = {};

@@ -4,7 +4,6 @@
 // every family is scanned both ways, checksums are verified; the writer then writes, flushes, compacts, closes, and
 // what it leaves is asked again. A failed opening must have done no harm: with the undamaged files put back, all is
 // there.
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -14,9 +13,7 @@
 #include "tests/corruption/subject.h"
 #include "tests/reliability/harness.h"
 #include "tests/reliability/rooms.h"
-#include "util/hash.h"
 #include "util/memory_file_system.h"
-#include "util/random.h"
 
 namespace sepal::corruption {
 
@@ -182,7 +179,7 @@ class Questions {
 // One mutation of one subject.
 class Trial {
  public:
-  Trial(const Subject& subject, const std::map<std::string, const std::string*>& changed, bool loose)
+  Trial(const Subject& subject, const Changes& changed, bool loose)
       : subject_(subject), changed_(changed), loose_(loose) {}
 
   void Run() {
@@ -271,61 +268,14 @@ class Trial {
   }
 
   const Subject& subject_;
-  const std::map<std::string, const std::string*>& changed_;
+  const Changes& changed_;
   const bool loose_;
   MemoryFileSystem memory_;
   bool lost_ = false;
   std::string wrong_;
 };
 
-bool MustBeReported(const Subject& subject, const Mutation& mutation) {
-  const auto it = subject.witnessed_bytes.find(mutation.file);
-  return mutation.kind == MutationKind::kFlipBit && it != subject.witnessed_bytes.end() &&
-         mutation.place / 8 < it->second;
-}
-
-// Whether the mutation may take away, with records of the newest log of a killed process, all that bears witness to
-// them.
-bool MayLoseWitness(const Subject& subject, const Mutation& mutation) {
-  if (subject.tail.empty() || mutation.kind == MutationKind::kFlipBit) return false;
-  const uint64_t witnessed = subject.witnessed_bytes.at(subject.newest_log);
-  const auto touches = [&](const std::string& file, uint64_t sector) {
-    return file == subject.newest_log && (sector + 1) * kSectorBytes > witnessed;
-  };
-  switch (mutation.kind) {
-    case MutationKind::kFlipBit:
-      return false;
-    case MutationKind::kTruncate:
-    case MutationKind::kRemoveFile:
-    case MutationKind::kStaleFile:
-    case MutationKind::kSwapFiles:
-    case MutationKind::kDuplicateFile:
-    case MutationKind::kAppendSector:
-      return mutation.file == subject.newest_log || mutation.other_file == subject.newest_log;
-    case MutationKind::kZeroSector:
-    case MutationKind::kGarbageSector:
-      return touches(mutation.file, mutation.place);
-    case MutationKind::kSwapSectors:
-    case MutationKind::kDuplicateSector:
-      return touches(mutation.file, mutation.place) || touches(mutation.other_file, mutation.other_place);
-  }
-  return false;
-}
-
-// The end of the manifest and that of the log bear witness to each other: nothing is promised if one mutation damages
-// both, but that the process goes on.
-bool MayLoseBothEnds(const Subject& subject, const Mutation& mutation) {
-  if (mutation.kind != MutationKind::kSwapSectors) return false;
-  return (mutation.file == subject.newest_log && mutation.other_file == subject.newest_manifest) ||
-         (mutation.file == subject.newest_manifest && mutation.other_file == subject.newest_log);
-}
-
-void Try(const Subject& subject, uint64_t number, const Mutations& mutations, uint64_t index, Search* search) {
-  if (!search->Begin(absl::StrFormat("subject=%u mutation=%u", number, index))) return;
-  const Mutation mutation = mutations.At(index);
-  std::vector<std::string> buffers;
-  const auto changed = mutations.Apply(mutation, &buffers);
-  if (changed.empty()) return;
+void Try(const Subject& subject, const Mutation& mutation, const Changes& changed, Search* search) {
   Trial trial(subject, changed, MayLoseWitness(subject, mutation));
   trial.Run();
   if (!trial.wrong().empty() && !MayLoseBothEnds(subject, mutation)) {
@@ -334,35 +284,16 @@ void Try(const Subject& subject, uint64_t number, const Mutations& mutations, ui
     search->Fail(ToString(mutation) + ": not reported");
   }
   search->Add(trial.lost() ? "reported" : "harmless", 1);
-  search->Count(Mix64(number << 40 | index));
 }
 
-// Every mutation once, in an order that the seed chooses.
-void SearchCorruption(Search* search) {
-  const std::vector<Subject> subjects = {MakeSubject(false), MakeSubject(true)};
-  const std::vector<Mutations> mutations = {Mutations(&subjects[0]), Mutations(&subjects[1])};
-  if (!search->only_case().empty()) {
-    const uint64_t number = reliability::NumberIn(search->only_case(), "subject").value_or(0) % 2;
-    const uint64_t index = reliability::NumberIn(search->only_case(), "mutation").value_or(0);
-    if (index < mutations[number].count()) Try(subjects[number], number, mutations[number], index, search);
-    return;
-  }
-  const uint64_t all = mutations[0].count() + mutations[1].count();
-  uint64_t step = all * 618 / 1000 + 2 * search->seed() + 1;
-  while (std::gcd(step, all) != 1) ++step;
-  uint64_t at = Random(search->seed()).Uniform(all);
-  for (uint64_t done = 0; done < all && search->GoOn(); ++done, at = (at + step) % all) {
-    const uint64_t number = at < mutations[0].count() ? 0 : 1;
-    Try(subjects[number], number, mutations[number], number == 0 ? at : at - mutations[0].count(), search);
-  }
-}
+void SearchCorruption(Search* search) { ForEachMutation(search, Try); }
 
 }  // namespace
 }  // namespace sepal::corruption
 
 namespace sepal::reliability {
 
-void AddCorruptionHarnesses(std::vector<Harness>* all) {
+void AddCorruptionHarness(std::vector<Harness>* all) {
   all->push_back({"corruption", "every flipped bit, length, sector and file of a small database, asked everything",
                   corruption::SearchCorruption});
 }

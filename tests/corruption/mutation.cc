@@ -1,9 +1,11 @@
 #include "tests/corruption/mutation.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_format.h"
 #include "util/check.h"
+#include "util/hash.h"
 #include "util/random.h"
 
 namespace sepal::corruption {
@@ -150,12 +152,12 @@ std::string_view Mutations::SectorOf(const std::string& bytes, uint64_t number) 
   return std::string_view(bytes).substr(number * kSectorBytes, kSectorBytes);
 }
 
-std::map<std::string, const std::string*> Mutations::Apply(const Mutation& m, std::vector<std::string>* buffers) const {
+Changes Mutations::Apply(const Mutation& m, std::vector<std::string>* buffers) const {
   const Files& files = subject_->files;
   buffers->assign(2, {});
   std::string& first = (*buffers)[0];
   std::string& second = (*buffers)[1];
-  std::map<std::string, const std::string*> changed;
+  Changes changed;
   if (files.contains(m.file)) first = files.at(m.file);
   if (!m.other_file.empty()) second = files.at(m.other_file);
   changed[m.file] = &first;
@@ -210,6 +212,79 @@ std::map<std::string, const std::string*> Mutations::Apply(const Mutation& m, st
     return entry.second != nullptr && it != files.end() && it->second == *entry.second;
   });
   return changed;
+}
+
+bool MustBeReported(const Subject& subject, const Mutation& mutation) {
+  const auto it = subject.witnessed_bytes.find(mutation.file);
+  return mutation.kind == MutationKind::kFlipBit && it != subject.witnessed_bytes.end() &&
+         mutation.place / 8 < it->second;
+}
+
+bool MayLoseWitness(const Subject& subject, const Mutation& mutation) {
+  if (subject.tail.empty() || mutation.kind == MutationKind::kFlipBit) return false;
+  const uint64_t witnessed = subject.witnessed_bytes.at(subject.newest_log);
+  const auto touches = [&](const std::string& file, uint64_t sector) {
+    return file == subject.newest_log && (sector + 1) * kSectorBytes > witnessed;
+  };
+  switch (mutation.kind) {
+    case MutationKind::kFlipBit:
+      return false;
+    case MutationKind::kTruncate:
+    case MutationKind::kRemoveFile:
+    case MutationKind::kStaleFile:
+    case MutationKind::kSwapFiles:
+    case MutationKind::kDuplicateFile:
+    case MutationKind::kAppendSector:
+      return mutation.file == subject.newest_log || mutation.other_file == subject.newest_log;
+    case MutationKind::kZeroSector:
+    case MutationKind::kGarbageSector:
+      return touches(mutation.file, mutation.place);
+    case MutationKind::kSwapSectors:
+    case MutationKind::kDuplicateSector:
+      return touches(mutation.file, mutation.place) || touches(mutation.other_file, mutation.other_place);
+  }
+  return false;
+}
+
+bool MayLoseBothEnds(const Subject& subject, const Mutation& mutation) {
+  if (mutation.kind != MutationKind::kSwapSectors) return false;
+  return (mutation.file == subject.newest_log && mutation.other_file == subject.newest_manifest) ||
+         (mutation.file == subject.newest_manifest && mutation.other_file == subject.newest_log);
+}
+
+namespace {
+
+void Try(const Subject& subject, uint64_t number, const Mutations& mutations, uint64_t index, MutationCase body,
+         reliability::Search* search) {
+  if (!search->Begin(absl::StrFormat("subject=%u mutation=%u", number, index))) return;
+  const Mutation mutation = mutations.At(index);
+  std::vector<std::string> buffers;
+  const Changes changed = mutations.Apply(mutation, &buffers);
+  if (changed.empty()) return;
+  body(subject, mutation, changed, search);
+  search->Count(Mix64(number << 40 | index));
+}
+
+}  // namespace
+
+void ForEachMutation(reliability::Search* search, MutationCase body) {
+  const std::vector<Subject> subjects = {MakeSubject(false), MakeSubject(true)};
+  const std::vector<Mutations> mutations = {Mutations(&subjects[0]), Mutations(&subjects[1])};
+  if (!search->only_case().empty()) {
+    const uint64_t number = reliability::NumberIn(search->only_case(), "subject").value_or(0) % 2;
+    const uint64_t index = reliability::NumberIn(search->only_case(), "mutation").value_or(0);
+    if (index < mutations[number].count()) Try(subjects[number], number, mutations[number], index, body, search);
+    return;
+  }
+  const uint64_t all = mutations[0].count() + mutations[1].count();
+  uint64_t step = all * 618 / 1000 + 2 * search->seed() + 1;
+  while (std::gcd(step, all) != 1) ++step;
+  uint64_t at = Random(search->seed()).Uniform(all);
+  for (uint64_t done = 0; done < all && search->GoOn(); ++done, at = (at + step) % all) {
+    const uint64_t number = at < mutations[0].count() ? 0 : 1;
+    const uint64_t index = number == 0 ? at : at - mutations[0].count();
+    Try(subjects[number], number, mutations[number], index, body, search);
+  }
 }
 
 }  // namespace sepal::corruption

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/corruption/subject.h"
+#include "tests/reliability/harness.h"
 
 namespace sepal::corruption {
 
@@ -37,6 +38,9 @@ struct Mutation {
 
 std::string ToString(const Mutation& mutation);
 
+// The files that differ, with their bytes; nullptr for a file that is lost.
+using Changes = std::map<std::string, const std::string*>;
+
 // Immutable; `subject` outlives it.
 class Mutations {
  public:
@@ -45,9 +49,8 @@ class Mutations {
   uint64_t count() const { return count_; }
   Mutation At(uint64_t index) const;
 
-  // The files that differ, with their bytes; nullptr for a file that is lost. Empty if the mutation changes nothing.
-  // `buffers` keeps the bytes.
-  std::map<std::string, const std::string*> Apply(const Mutation& mutation, std::vector<std::string>* buffers) const;
+  // Empty if the mutation changes nothing. `buffers` keeps the bytes.
+  Changes Apply(const Mutation& mutation, std::vector<std::string>* buffers) const;
 
  private:
   struct Group {
@@ -66,5 +69,19 @@ class Mutations {
   std::vector<Sector> sectors_;
   uint64_t count_ = 0;
 };
+
+// Whether DataLoss must be seen: the flipped bit is in bytes that matter and are known to be durable.
+bool MustBeReported(const Subject& subject, const Mutation& mutation);
+// Whether the mutation may take away, with records of the newest log of a killed process, all that bears witness to
+// them.
+bool MayLoseWitness(const Subject& subject, const Mutation& mutation);
+// The end of the manifest and that of the log bear witness to each other: nothing is promised if one mutation damages
+// both, but that the process goes on.
+bool MayLoseBothEnds(const Subject& subject, const Mutation& mutation);
+
+// Every mutation of both subjects once, in an order that the search's seed chooses; or the one that it asks for.
+using MutationCase = void (*)(const Subject& subject, const Mutation& mutation, const Changes& changed,
+                              reliability::Search* search);
+void ForEachMutation(reliability::Search* search, MutationCase body);
 
 }  // namespace sepal::corruption

@@ -110,6 +110,7 @@ class Builder {
   void Put(const std::string& family, const std::string& key, const std::string& value) {
     Must(db_->Put(families_[family].get(), key, value));
     subject_->families[family][key] = value;
+    subject_->history[family][key].insert(value);
   }
   void Delete(const std::string& family, const std::string& key) {
     Must(db_->Delete(families_[family].get(), key));
@@ -173,6 +174,7 @@ class Builder {
       for (const char* name : {"logged", "late", "default"}) {
         batch.Put(families_[name].get(), Key(400 + i), value);
         subject_->families[name][Key(400 + i)] = value;
+        subject_->history[name][Key(400 + i)].insert(value);
       }
     }
     Must(db_->Write(&batch));
@@ -185,6 +187,7 @@ class Builder {
   void Tail() {
     for (int i = 0; i < 4; ++i) {
       subject_->tail.emplace_back("tail" + std::to_string(i), Text(30, 't'));
+      subject_->history["default"][subject_->tail.back().first].insert(subject_->tail.back().second);
       Must(db_->Put(subject_->tail.back().first, subject_->tail.back().second));
     }
   }

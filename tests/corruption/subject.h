@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ struct Subject {
   // Files as they were earlier: older bytes of those above, and files that are gone.
   std::vector<std::pair<std::string, std::string>> stale;
   std::map<std::string, Contents> families;
+  // Every value that a key ever had.
+  std::map<std::string, std::map<std::string, std::set<std::string>>> history;
   // Updates of the default family, each a batch of its own, in order, to which no later record bears witness: after
   // damage, those from some point on may be missing. Not in `families`.
   std::vector<std::pair<std::string, std::string>> tail;

@@ -53,7 +53,8 @@ std::string Build(std::string_view commands) {
     sequence += in.Byte();
     const LogPosition position = header.PositionAt(bytes.size());
     const LogPosition durable(position.value() * in.Byte() / 128);
-    const std::string_view payload = in.Bytes(std::min<uint64_t>(in.Byte(), in.remaining()));
+    const uint8_t length = in.Byte();
+    const std::string_view payload = in.Bytes(std::min<uint64_t>(length, in.remaining()));
     char record[kLogRecordHeaderBytes];
     EncodeLogRecordHeader(record, header.salt, position, SequenceNumber(sequence), kind, durable, payload);
     bytes.append(record, sizeof record);

@@ -7,7 +7,9 @@ namespace sepal::reliability {
 std::vector<Harness> AllHarnesses() {
   std::vector<Harness> all;
   AddModelHarnesses(&all);
-  AddCorruptionHarnesses(&all);
+  AddCorruptionHarness(&all);
+  AddRepairHarness(&all);
+  AddKernelHarnesses(&all);
   return all;
 }
 

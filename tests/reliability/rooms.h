@@ -7,7 +7,9 @@
 
 namespace sepal::reliability {
 
-void AddModelHarnesses(std::vector<Harness>* all);  // tests/model
-void AddCorruptionHarnesses(std::vector<Harness>* all);  // tests/corruption
+void AddModelHarnesses(std::vector<Harness>* all);     // tests/model
+void AddCorruptionHarness(std::vector<Harness>* all);  // tests/corruption
+void AddRepairHarness(std::vector<Harness>* all);      // tests/corruption
+void AddKernelHarnesses(std::vector<Harness>* all);    // tests/kernel
 
 }  // namespace sepal::reliability

@@ -1,0 +1,123 @@
+#include "db/act/manifest_salvage.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "db/act/file_window.h"
+#include "db/format/file_names.h"
+#include "db/format/manifest_format.h"
+#include "util/coding.h"
+#include "util/hash.h"
+#include "util/status.h"
+
+namespace sepal {
+namespace {
+
+class ManifestSalvage {
+ public:
+  ManifestSalvage(FileWindow* window, std::string_view header)
+      : window_(window),
+        header_checksum_(ManifestHeaderChecksum(header)),
+        computed_(Checksum64(header.substr(0, kManifestHeaderBytes - 8), 0)) {}
+
+  absl::StatusOr<std::vector<VersionEdit>> Run() {
+    uint64_t offset = kManifestHeaderBytes;
+    uint64_t seed = header_checksum_;
+    while (offset < window_->size()) {
+      ASSIGN_OR_RETURN(std::optional<uint64_t> next, Take(offset, &seed));
+      if (!next.has_value()) {
+        ASSIGN_OR_RETURN(next, Resume(offset, &seed));
+      }
+      if (!next.has_value()) break;
+      offset = *next;
+    }
+    return std::move(edits_);
+  }
+
+ private:
+  // The place behind the record at `offset`, if it is whole; its edit is kept.
+  absl::StatusOr<std::optional<uint64_t>> Take(uint64_t offset, uint64_t* seed) {
+    ASSIGN_OR_RETURN(std::string_view bytes, window_->At(offset, kManifestRecordHeaderBytes));
+    if (bytes.size() < kManifestRecordHeaderBytes) return std::nullopt;
+    const uint64_t total = kManifestRecordHeaderBytes + uint64_t{DecodeFixed32(bytes.data())};
+    if (total > window_->size() - offset) return std::nullopt;
+    ASSIGN_OR_RETURN(bytes, window_->At(offset, total));
+    if (bytes.size() < total) return std::nullopt;
+    const uint64_t stored = DecodeFixed64(bytes.data() + 4);
+    if (Checksum64(bytes.substr(12), *seed) != stored) return std::nullopt;
+    *seed = stored;
+    if (static_cast<ManifestRecordKind>(bytes[12]) == ManifestRecordKind::kEdit) {
+      absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(bytes.substr(kManifestRecordHeaderBytes));
+      if (edit.ok()) edits_.push_back(*std::move(edit));
+    }
+    return offset + total;
+  }
+
+  // Behind a bad record, the next place from which the chain of checksums can be followed: the one after it, if its
+  // length and checksum are right, or one behind a control record, which can be told alone.
+  absl::StatusOr<std::optional<uint64_t>> Resume(uint64_t bad, uint64_t* seed) {
+    constexpr uint64_t kControlBytes = kManifestRecordHeaderBytes + kManifestControlBytes;
+    ASSIGN_OR_RETURN(std::string_view bytes, window_->At(bad, kManifestRecordHeaderBytes));
+    if (bytes.size() == kManifestRecordHeaderBytes) {
+      const uint64_t after = bad + kManifestRecordHeaderBytes + DecodeFixed32(bytes.data());
+      uint64_t next_seed = DecodeFixed64(bytes.data() + 4);
+      if (after < window_->size()) {
+        ASSIGN_OR_RETURN(const std::optional<uint64_t> next, Take(after, &next_seed));
+        if (next.has_value()) {
+          *seed = next_seed;
+          return next;
+        }
+      }
+    }
+    for (uint64_t offset = bad + 1; offset + kControlBytes <= window_->size(); ++offset) {
+      ASSIGN_OR_RETURN(bytes, window_->At(offset, kControlBytes));
+      if (bytes.size() < kControlBytes) break;
+      if (DecodeFixed32(bytes.data()) != kManifestControlBytes) continue;
+      const auto kind = static_cast<ManifestRecordKind>(bytes[12]);
+      if (kind != ManifestRecordKind::kContinuedIn && kind != ManifestRecordKind::kSynced) continue;
+      const std::string_view payload = bytes.substr(kManifestRecordHeaderBytes);
+      if (!DecodeManifestControl(kind, payload, offset, header_checksum_).has_value() &&
+          !DecodeManifestControl(kind, payload, offset, computed_).has_value()) {
+        continue;
+      }
+      *seed = DecodeFixed64(bytes.data() + 4);
+      return offset + kControlBytes;
+    }
+    return std::nullopt;
+  }
+
+  FileWindow* const window_;
+  const uint64_t header_checksum_;
+  const uint64_t computed_;
+  std::vector<VersionEdit> edits_;
+};
+
+}  // namespace
+
+absl::StatusOr<SalvagedManifest> SalvageManifest(Directory* directory) {
+  SalvagedManifest result;
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, directory->List());
+  std::vector<FileNumber> numbers;
+  for (const DirectoryEntry& entry : entries) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    if (parsed.has_value() && parsed->kind == FileKind::kManifest) numbers.push_back(parsed->number);
+  }
+  std::sort(numbers.rbegin(), numbers.rend());
+  if (!numbers.empty()) result.highest = numbers.front();
+  for (const FileNumber number : numbers) {
+    ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, ManifestFileName(number)));
+    ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kManifestHeaderBytes));
+    const std::string header(bytes);
+    if (header.size() < kManifestHeaderBytes) continue;
+    const absl::StatusOr<ManifestHeader> decoded = ManifestHeader::Decode(header, window.path());
+    if (result.database_id == 0 && decoded.ok()) result.database_id = decoded->database_id;
+    ASSIGN_OR_RETURN(result.edits, ManifestSalvage(&window, header).Run());
+    if (result.edits.empty()) continue;
+    result.name = ManifestFileName(number);
+    break;
+  }
+  return result;
+}
+
+}  // namespace sepal

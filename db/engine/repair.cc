@@ -1,0 +1,315 @@
+#include "db/engine/repair.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/file_window.h"
+#include "db/act/latching_directory.h"
+#include "db/act/manifest_recovery.h"
+#include "db/act/manifest_salvage.h"
+#include "db/act/manifest_writer.h"
+#include "db/format/file_names.h"
+#include "util/hash.h"
+#include "util/random.h"
+#include "util/status.h"
+#include "util/strings.h"
+
+namespace sepal {
+
+namespace {
+
+constexpr std::string_view kLostDirectory = "lost";
+constexpr uint64_t kLargestFileNumber = uint64_t{1} << 48;
+
+}  // namespace
+
+std::string RepairReport::ToString() const {
+  if (!changed) return "nothing was wrong; nothing was changed\n";
+  std::string text = absl::StrFormat("%u tables kept, %u rewritten, %u updates from logs\n", tables_kept,
+                                     tables_rewritten, updates_from_logs);
+  for (const DroppedData& data : dropped) {
+    text += absl::StrFormat("dropped: %s", data.file);
+    if (data.end_offset > 0) text += absl::StrFormat(", bytes %u to %u", data.begin_offset, data.end_offset);
+    if (!data.column_family.empty()) text += absl::StrFormat(", column family \"%s\"", Printable(data.column_family));
+    if (data.first_key.has_value()) text += absl::StrFormat(", from key \"%s\"", Printable(*data.first_key));
+    if (data.last_key.has_value()) text += absl::StrFormat(", to key \"%s\"", Printable(*data.last_key));
+    text += ": " + data.reason + "\n";
+  }
+  for (const std::string& name : put_aside) text += absl::StrFormat("put aside: %s\n", name);
+  return text;
+}
+
+absl::Status DB::Repair(const Options& options, std::string_view directory, RepairReport* report) {
+  RepairReport unused;
+  if (report == nullptr) report = &unused;
+  *report = {};
+  return Repairing(options, Tuning::From(options), directory, report).Run();
+}
+
+absl::Status Repairing::Run() {
+  RETURN_IF_ERROR(OpenDirectories());
+  RETURN_IF_ERROR(ListFiles());
+  RETURN_IF_ERROR(ReadManifest());
+  RETURN_IF_ERROR(CheckLogs());
+  if (unknown_family_.has_value() && certain_) {
+    RETURN_IF_ERROR(SalvageFromManifest(absl::DataLossError(absl::StrFormat(
+        "the logs hold updates of column family %u, whose making the manifest lacks: its end is missing",
+        unknown_family_->value()))));
+    RETURN_IF_ERROR(CheckLogs());
+  }
+  RETURN_IF_ERROR(certain_ ? CheckListedTables() : FindTables());
+  if (certain_ && logs_whole_ && damaged_tables_.empty() && report_->dropped.empty()) return absl::OkStatus();
+  report_->changed = true;
+  if (!certain_) {
+    for (auto& [id, family] : families_) RETURN_IF_ERROR(MergeTables(&family));
+  }
+  RETURN_IF_ERROR(ReplayLogs());
+  RETURN_IF_ERROR(directory_->Sync());
+  RETURN_IF_ERROR(PutAside());
+  ASSIGN_OR_RETURN(const FileNumber log, WriteState());
+  RemoveOldFiles(log);
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::OpenDirectories() {
+  ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory, world_.file_system->OpenDirectory(path_, /*create=*/false));
+  directory_ = std::make_unique<LatchingDirectory>(std::move(directory));
+  if (!options_.log_directory.empty()) {
+    ASSIGN_OR_RETURN(directory, world_.file_system->OpenDirectory(options_.log_directory, /*create=*/false));
+    log_directory_ = std::make_unique<LatchingDirectory>(std::move(directory));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::ListFiles() {
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory_->List());
+  bool any = false;
+  const auto take_number = [this](FileNumber number) {
+    if (number.value() < kLargestFileNumber) next_file_number_ = std::max(next_file_number_, number.value() + 1);
+  };
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    if (!parsed.has_value()) continue;
+    any = true;
+    take_number(parsed->number);
+    if (parsed->kind == FileKind::kTable) table_files_.insert(parsed->number);
+    if (parsed->kind == FileKind::kManifest) manifests_.push_back(entry.name);
+  }
+  if (!any) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
+  ASSIGN_OR_RETURN(lock_, directory_->Lock(kLockFileName));
+  ASSIGN_OR_RETURN(logs_, ListLogs(log_directory()));
+  for (const LogFile& log : logs_) {
+    take_number(log.named);
+    if (!log.header.has_value()) continue;
+    take_number(log.header->number);
+    take_number(log.header->manifest.number);
+  }
+  return absl::OkStatus();
+}
+
+// --- the manifest ---
+
+absl::Status Repairing::ReadManifest() {
+  const bool other_files = log_directory_ != nullptr && !logs_.empty();
+  const absl::StatusOr<ManifestRecovery> manifest = RecoverManifest(
+      directory_.get(), NewestManifest(logs_), other_files, [this](const VersionEdit& edit) { return TakeEdit(edit); });
+  if (manifest.ok() && !manifest->found) {
+    return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
+  }
+  if (manifest.ok()) {
+    database_id_ = manifest->database_id;
+  } else {
+    if (!absl::IsDataLoss(manifest.status())) return manifest.status();
+    RETURN_IF_ERROR(SalvageFromManifest(manifest.status()));
+  }
+  log_recovery_.database_id = database_id_;
+  return absl::OkStatus();
+}
+
+// The logs may hold updates of families that are not known then; they are kept for people.
+absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
+  certain_ = false;
+  families_.clear();
+  removed_.clear();
+  log_recovery_ = {};
+  ASSIGN_OR_RETURN(const SalvagedManifest salvaged, SalvageManifest(directory_.get()));
+  Drop({.file = salvaged.name.empty() ? ManifestFileName(salvaged.highest) : salvaged.name,
+        .reason = absl::StrFormat("%s: what it said of tables and column families may be missing; all tables that are "
+                                  "there were merged, so that entries that were overwritten or deleted can show again",
+                                  ToStd(damage.message()))});
+  database_id_ = salvaged.database_id;
+  for (const VersionEdit& edit : salvaged.edits) RETURN_IF_ERROR(TakeEdit(edit));
+  for (const LogFile& log : logs_) {
+    if (database_id_ == 0 && log.header.has_value()) database_id_ = log.header->database_id;
+    damaged_logs_.insert(log.name);
+  }
+  log_recovery_.database_id = database_id_;
+  const ColumnFamilyId default_id(0);
+  if (!families_.contains(default_id)) {
+    RETURN_IF_ERROR(AddFamily({.id = default_id,
+                               .name = std::string(kDefaultColumnFamilyName),
+                               .comparator_name = std::string(options_.family.comparator->Name()),
+                               .equal_means_identical = options_.family.comparator->EqualMeansIdentical()}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
+  if (edit.hash_seed.has_value()) hash_seed_ = *edit.hash_seed;
+  if (edit.database_id.has_value() && database_id_ == 0) database_id_ = *edit.database_id;
+  if (edit.next_file_number.has_value() && edit.next_file_number->value() < kLargestFileNumber) {
+    next_file_number_ = std::max(next_file_number_, edit.next_file_number->value());
+    known_numbers_end_ = std::max(known_numbers_end_, edit.next_file_number->value());
+  }
+  if (edit.last_sequence.has_value()) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
+  if (edit.min_log_number.has_value()) log_recovery_.minimum = *edit.min_log_number;
+  if (edit.closed_log.has_value()) {
+    log_recovery_.closed = LogEnd{edit.closed_log->number, edit.closed_log->length_bytes};
+  }
+  for (const ColumnFamilyCreation& creation : edit.created_families) RETURN_IF_ERROR(AddFamily(creation));
+  for (const ColumnFamilyId id : edit.dropped_families) {
+    const auto it = families_.find(id);
+    if (it == families_.end()) continue;
+    for (const auto& [number, table] : it->second.listed) removed_.insert(number);
+    families_.erase(it);
+  }
+  for (const RemovedTable& table : edit.removed_tables) {
+    removed_.insert(table.number);
+    for (auto& [id, family] : families_) family.listed.erase(table.number);
+  }
+  for (const AddedTable& added : edit.added_tables) {
+    removed_.erase(added.table.number);
+    const auto it = families_.find(added.family);
+    if (it != families_.end()) it->second.listed.insert_or_assign(added.table.number, added);
+  }
+  for (const FlushedThrough& flushed : edit.flushed_through) {
+    const auto it = families_.find(flushed.family);
+    if (it != families_.end()) it->second.flushed_through = flushed.sequence;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::AddFamily(const ColumnFamilyCreation& creation) {
+  FamilyState family;
+  family.creation = creation;
+  family.options = options_.family;
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
+    if (descriptor.name == creation.name) family.options = descriptor.options;
+  }
+  if (family.options.comparator == nullptr || family.options.comparator->Name() != creation.comparator_name) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("column family \"%s\" in %s was created with comparator \"%s\": repair it with that one",
+                        creation.name, path_, creation.comparator_name));
+  }
+  family.order = KeyOrder(family.options.comparator);
+  next_file_number_ = std::max(next_file_number_, uint64_t{creation.id.value()} + 1);
+  families_.insert_or_assign(creation.id, std::move(family));
+  return absl::OkStatus();
+}
+
+// --- the new state ---
+
+// Damaged files and all manifests, before anything of them goes.
+absl::Status Repairing::PutAside() {
+  const std::string path = path_ + "/" + std::string(kLostDirectory);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> lost, world_.file_system->OpenDirectory(path, /*create=*/true));
+  for (const std::string& name : manifests_) RETURN_IF_ERROR(CopyAside(directory_.get(), name, lost.get()));
+  for (const std::string& name : damaged_tables_) RETURN_IF_ERROR(CopyAside(directory_.get(), name, lost.get()));
+  for (const std::string& name : damaged_logs_) RETURN_IF_ERROR(CopyAside(log_directory(), name, lost.get()));
+  return lost->Sync();
+}
+
+// A copy, not a link: what a disk has begun to lose is better written once more. An earlier one of the name stays.
+absl::Status Repairing::CopyAside(Directory* from, const std::string& name, Directory* lost) {
+  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(from, name));
+  std::string target = name;
+  absl::StatusOr<std::unique_ptr<WritableFile>> file = lost->OpenForWrite(target, WriteMode::kCreateNew);
+  for (int copy = 1; absl::IsAlreadyExists(file.status()); ++copy) {
+    target = absl::StrFormat("%s.%d", name, copy);
+    file = lost->OpenForWrite(target, WriteMode::kCreateNew);
+  }
+  RETURN_IF_ERROR(file.status());
+  constexpr uint64_t kPiece = uint64_t{256} << 10;
+  for (uint64_t offset = 0; offset < window.size(); offset += kPiece) {
+    ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kPiece));
+    RETURN_IF_ERROR((*file)->Append(bytes));
+  }
+  RETURN_IF_ERROR((*file)->Sync());
+  RETURN_IF_ERROR((*file)->Close());
+  report_->put_aside.push_back(target);
+  return absl::OkStatus();
+}
+
+std::vector<VersionEdit> Repairing::Snapshot(FileNumber log) {
+  std::vector<VersionEdit> edits(1);
+  for (const auto& [id, family] : families_) {
+    VersionEdit& edit = edits.emplace_back();
+    edit.created_families.push_back(family.creation);
+    edit.flushed_through.push_back({.family = id, .sequence = family.flushed_through});
+    for (const Table& table : family.tables) {
+      edit.added_tables.push_back(table.added);
+      last_sequence_ = std::max(last_sequence_, table.added.table.highest_sequence);
+    }
+    last_sequence_ = std::max(last_sequence_, family.flushed_through);
+  }
+  VersionEdit& head = edits.front();
+  head.database_id = database_id_;
+  head.hash_seed = hash_seed_;
+  head.next_file_number = FileNumber(next_file_number_);
+  head.last_sequence = last_sequence_;
+  head.min_log_number = log;
+  return edits;
+}
+
+// Returns the number of the new log.
+absl::StatusOr<FileNumber> Repairing::WriteState() {
+  const FileNumber log = NewFileNumber();
+  const FileNumber number = NewFileNumber();
+  const std::vector<VersionEdit> snapshot = Snapshot(log);
+  LogOptions log_options;
+  log_options.database_id = database_id_;
+  log_options.random_seed = world_.random_seed;
+  log_options.allocation_step_bytes = kLogHeaderBytes;
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<WriteAheadLog> empty,
+      WriteAheadLog::Create(log_directory(), log_options, {.number = log, .last_sequence = last_sequence_}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> manifest,
+                   ManifestWriter::Create(directory_.get(), number, database_id_, snapshot, /*old=*/nullptr));
+  RETURN_IF_ERROR(manifest->Close());
+  RETURN_IF_ERROR(RemoveManifestsBefore(directory_.get(), number));
+  return log;
+}
+
+// What is left over is removed when the database is next opened.
+void Repairing::RemoveOldFiles(FileNumber log) {
+  std::set<FileNumber> live;
+  for (const auto& [id, family] : families_) {
+    for (const Table& table : family.tables) live.insert(table.added.table.number);
+  }
+  for (const FileNumber number : table_files_) {
+    if (!live.contains(number)) directory_->Remove(TableFileName(number)).IgnoreError();
+  }
+  for (const LogFile& file : logs_) {
+    if (file.named < log) log_directory()->Remove(file.name).IgnoreError();
+  }
+}
+
+TableOutputContext Repairing::OutputContext(const FamilyState& family) {
+  TableOutputContext context;
+  context.directory = directory_.get();
+  context.budget = &budget_;
+  context.tuning = tuning_;
+  context.options = &family.options;
+  context.order = family.order;
+  context.family_name = family.creation.name;
+  context.family_id = family.creation.id.value();
+  context.database_id = database_id_;
+  context.hash_seed = hash_seed_;
+  context.now_unix_micros = world_.clock->UnixMicros();
+  context.new_file_number = [this] { return NewFileNumber(); };
+  context.new_table_id = [this] { return Mix64(world_.random_seed ^ Mix64(database_id_ + NewFileNumber().value())); };
+  return context;
+}
+
+}  // namespace sepal

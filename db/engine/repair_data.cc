@@ -1,0 +1,309 @@
+// What a repair takes out of tables and logs.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/flush_job.h"
+#include "db/act/log_salvage.h"
+#include "db/decide/retention.h"
+#include "db/engine/repair.h"
+#include "db/format/batch_format.h"
+#include "db/format/file_names.h"
+#include "util/hash.h"
+#include "util/status.h"
+#include "util/strings.h"
+
+namespace sepal {
+
+namespace {
+
+DroppedData WholeTable(const AddedTable& table, const std::string& family, const absl::Status& why) {
+  return {.file = TableFileName(table.table.number),
+          .column_family = family,
+          .first_key = table.table.smallest.user_key,
+          .last_key = table.table.largest.user_key,
+          .begin_offset = 0,
+          .end_offset = table.table.size_bytes,
+          .reason = std::string(ToStd(why.message()))};
+}
+
+// A table as its own properties describe it.
+AddedTable Describe(FileNumber number, const TableReader& reader) {
+  const TableProperties& properties = reader.properties();
+  AddedTable added;
+  added.family = ColumnFamilyId(properties.column_family_id);
+  added.table.number = number;
+  added.table.size_bytes = reader.file_size();
+  added.table.table_id = reader.footer().table_id;
+  added.table.highest_sequence = properties.highest_sequence;
+  if (const auto key = ParseInternalKey(properties.smallest_key)) added.table.smallest = InternalKey(*key);
+  if (const auto key = ParseInternalKey(properties.largest_key)) added.table.largest = InternalKey(*key);
+  return added;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<TableReader>> Repairing::OpenTable(FileNumber number, KeyOrder order,
+                                                                  const TableMetadata* expected) const {
+  const std::string name = TableFileName(number);
+  absl::StatusOr<std::unique_ptr<ReadableFile>> file = directory_->OpenForRead(name);
+  if (absl::IsNotFound(file.status())) return absl::DataLossError("the table is missing");
+  RETURN_IF_ERROR(file.status());
+  TableReaderOptions options;
+  options.name = path_ + "/" + name;
+  options.order = order;
+  if (expected != nullptr) {
+    options.expected_size = expected->size_bytes;
+    options.expected_table_id = expected->table_id;
+    options.expected_footer_checksum = expected->footer_checksum;
+  }
+  return TableReader::Open(std::move(options), std::move(file).value());
+}
+
+absl::Status Repairing::CheckListedTables() {
+  for (auto& [id, family] : families_) {
+    for (const auto& [number, listed] : family.listed) RETURN_IF_ERROR(CheckTable(&family, listed));
+  }
+  return absl::OkStatus();
+}
+
+// Keeps the table, or what can be read of it.
+absl::Status Repairing::CheckTable(FamilyState* family, const AddedTable& listed) {
+  absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTable(listed.table.number, family->order, &listed.table);
+  if (reader.ok()) {
+    const absl::Status verified = (*reader)->Verify();
+    if (verified.ok()) {
+      ++report_->tables_kept;
+      family->tables.push_back({listed, std::move(reader).value()});
+      return absl::OkStatus();
+    }
+    if (!absl::IsDataLoss(verified)) return verified;
+    damaged_tables_.insert(TableFileName(listed.table.number));
+    return Rewrite(family, listed, **reader);
+  }
+  if (!absl::IsDataLoss(reader.status())) return reader.status();
+  if (table_files_.contains(listed.table.number)) damaged_tables_.insert(TableFileName(listed.table.number));
+  Drop(WholeTable(listed, family->creation.name, reader.status()));
+  return absl::OkStatus();
+}
+
+// Into a new table in the place of the old one: its entries are some of the old one's, so that every law of levels and
+// runs stays true.
+absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, const TableReader& damaged) {
+  std::unique_ptr<TableOutput> output;
+  const TableOutputContext context = OutputContext(*family);
+  const std::string name = TableFileName(listed.table.number);
+  RETURN_IF_ERROR(damaged.Salvage(
+      [&](InternalKeyView key, std::string_view value) -> absl::Status {
+        if (output == nullptr) {
+          ASSIGN_OR_RETURN(output, TableOutput::Create(context, listed.level));
+        }
+        return output->Add(key, value);
+      },
+      [&](const TableReader::Gap& gap) {
+        DroppedData dropped{.file = name,
+                            .column_family = family->creation.name,
+                            .begin_offset = gap.handle.offset,
+                            .end_offset = gap.handle.offset + gap.handle.size,
+                            .reason = std::string(ToStd(gap.status.message()))};
+        if (gap.after.has_value()) dropped.first_key = gap.after->user_key;
+        if (gap.through.has_value()) dropped.last_key = gap.through->user_key;
+        Drop(std::move(dropped));
+      }));
+  if (output == nullptr) return absl::OkStatus();
+  AddedTable rewritten = listed;
+  ASSIGN_OR_RETURN(rewritten.table, output->Finish(listed.table.run));
+  ++report_->tables_rewritten;
+  ASSIGN_OR_RETURN(std::shared_ptr<TableReader> reader,
+                   OpenTable(rewritten.table.number, family->order, &rewritten.table));
+  family->tables.push_back({std::move(rewritten), std::move(reader)});
+  return absl::OkStatus();
+}
+
+// --- without a whole manifest ---
+
+absl::Status Repairing::FindTables() {
+  const std::set<FileNumber> there = table_files_;
+  for (auto& [id, family] : families_) {
+    for (const auto& [number, listed] : family.listed) {
+      // One that is gone was removed by an edit that is lost, or is lost itself.
+      RETURN_IF_ERROR(CheckTable(&family, listed));
+    }
+  }
+  for (const FileNumber number : there) {
+    const bool listed = std::any_of(families_.begin(), families_.end(),
+                                    [&](const auto& family) { return family.second.listed.contains(number); });
+    if (!listed && !removed_.contains(number)) RETURN_IF_ERROR(FindTable(number));
+  }
+  return absl::OkStatus();
+}
+
+// A table that no readable edit names.
+absl::Status Repairing::FindTable(FileNumber number) {
+  std::vector<const Comparator*> comparators = {options_.family.comparator};
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
+    comparators.push_back(descriptor.options.comparator);
+  }
+  absl::StatusOr<std::shared_ptr<TableReader>> reader = absl::UnknownError("");
+  for (const Comparator* comparator : comparators) {
+    reader = OpenTable(number, KeyOrder(comparator), nullptr);
+    if (!absl::IsInvalidArgument(reader.status())) break;
+  }
+  if (!reader.ok()) {
+    if (!absl::IsDataLoss(reader.status())) return reader.status();
+    damaged_tables_.insert(TableFileName(number));
+    Drop({.file = TableFileName(number), .reason = std::string(ToStd(reader.status().message()))});
+    return absl::OkStatus();
+  }
+  const TableProperties& properties = (*reader)->properties();
+  if (database_id_ == 0) database_id_ = properties.database_id;
+  if (hash_seed_ == 0) hash_seed_ = (*reader)->footer().hash_seed;
+  if (properties.database_id != database_id_) return absl::OkStatus();
+  const AddedTable found = Describe(number, **reader);
+  if (!families_.contains(found.family)) {
+    RETURN_IF_ERROR(AddFamily({.id = found.family,
+                               .name = properties.column_family_name,
+                               .comparator_name = properties.comparator_name,
+                               .equal_means_identical = (*reader)->footer().hashable}));
+  }
+  FamilyState& family = families_.at(found.family);
+  const absl::Status verified = (*reader)->Verify();
+  if (verified.ok()) {
+    ++report_->tables_kept;
+    family.tables.push_back({found, std::move(reader).value()});
+    return absl::OkStatus();
+  }
+  if (!absl::IsDataLoss(verified)) return verified;
+  damaged_tables_.insert(TableFileName(number));
+  return Rewrite(&family, found, **reader);
+}
+
+// All tables into one run of the last level. Of equal entries, that of the newest file counts.
+absl::Status Repairing::MergeTables(FamilyState* family) {
+  std::vector<Table> inputs = std::exchange(family->tables, {});
+  std::sort(inputs.begin(), inputs.end(),
+            [](const Table& a, const Table& b) { return a.added.table.number > b.added.table.number; });
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  SequenceNumber highest = family->flushed_through;
+  for (const Table& input : inputs) {
+    children.push_back(TableReader::NewIterator(input.reader, TableReader::ReadKind::kCompaction));
+    children.back()->SeekToFirst();
+    highest = std::max(highest, input.added.table.highest_sequence);
+  }
+  family->flushed_through = highest;
+  Retention retention({.order = family->order, .snapshots = {highest}, .bottommost = true});
+  const TableOutputContext context = OutputContext(*family);
+  constexpr int kLastLevel = kMaxLevels - 1;
+  std::unique_ptr<TableOutput> output;
+  RunNumber run;
+  const auto finish = [&]() -> absl::Status {
+    AddedTable added{.family = family->creation.id, .level = kLastLevel, .table = {}};
+    ASSIGN_OR_RETURN(added.table, output->Finish(run));
+    output.reset();
+    if (run == RunNumber(0)) run = added.table.run = RunNumber(added.table.number.value());
+    family->tables.push_back({std::move(added), nullptr});
+    return absl::OkStatus();
+  };
+  const auto emit = [&](InternalKeyView key, std::string_view value, bool first_of_key) -> absl::Status {
+    if (output != nullptr && first_of_key && output->EstimatedBytes() >= tuning_.table_bytes) RETURN_IF_ERROR(finish());
+    if (output == nullptr) {
+      ASSIGN_OR_RETURN(output, TableOutput::Create(context, kLastLevel));
+    }
+    return output->Add(key, value);
+  };
+  std::optional<InternalKey> last;
+  while (true) {
+    InternalIterator* first = nullptr;
+    for (const std::unique_ptr<InternalIterator>& child : children) {
+      RETURN_IF_ERROR(child->status());
+      if (child->Valid() && (first == nullptr || family->order.Less(child->key(), first->key()))) first = child.get();
+    }
+    if (first == nullptr) break;
+    if (!last.has_value() || family->order.Less(last->view(), first->key())) {
+      RETURN_IF_ERROR(retention.Add(first->key(), first->value(), emit));
+      last = InternalKey(first->key());
+    }
+    first->Next();
+  }
+  RETURN_IF_ERROR(retention.Finish(emit));
+  return output != nullptr ? finish() : absl::OkStatus();
+}
+
+// --- the logs ---
+
+absl::Status Repairing::CheckLogs() {
+  const LogSink look_for_families = [this](SequenceNumber, std::string_view batch) {
+    BatchReader reader(batch);
+    BatchEntry entry;
+    while (reader.Next(&entry)) {
+      if (!families_.contains(entry.family) && entry.family.value() >= known_numbers_end_) {
+        unknown_family_ = entry.family;
+      }
+    }
+    return absl::OkStatus();
+  };
+  logs_whole_ = true;
+  const absl::Status status = RecoverLogs(log_directory(), logs_, log_recovery_, look_for_families).status();
+  if (status.ok()) return absl::OkStatus();
+  if (!absl::IsDataLoss(status)) return status;
+  logs_whole_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::ReplayLogs() {
+  const LogSink sink = [this](SequenceNumber first, std::string_view batch) { return ReplayBatch(first, batch); };
+  if (logs_whole_) {
+    RETURN_IF_ERROR(RecoverLogs(log_directory(), logs_, log_recovery_, sink).status());
+  } else {
+    std::vector<LogGap> gaps;
+    RETURN_IF_ERROR(SalvageLogs(log_directory(), logs_, database_id_, log_recovery_.minimum, sink, &gaps));
+    for (const LogGap& gap : gaps) {
+      const bool there =
+          std::any_of(logs_.begin(), logs_.end(), [&](const LogFile& log) { return log.name == gap.name; });
+      if (there) damaged_logs_.insert(gap.name);
+      Drop({.file = gap.name, .begin_offset = gap.begin_offset, .end_offset = gap.end_offset, .reason = gap.reason});
+    }
+  }
+  for (auto& [id, family] : families_) RETURN_IF_ERROR(FlushReplayed(&family));
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::ReplayBatch(SequenceNumber first, std::string_view batch) {
+  RETURN_IF_ERROR(CheckBatch(batch));
+  BatchReader reader(batch);
+  BatchEntry entry;
+  for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
+    last_sequence_ = std::max(last_sequence_, sequence);
+    const auto it = families_.find(entry.family);
+    if (it == families_.end() || sequence <= it->second.flushed_through) continue;
+    FamilyState& family = it->second;
+    if (family.replayed == nullptr) {
+      family.replayed = std::make_shared<MemTable>(family.order, hash_seed_, tuning_.memtable_bytes, &budget_);
+    }
+    const uint64_t hash = family.order.hashable() ? HashKey(entry.key, hash_seed_) : 0;
+    family.replayed->Add(sequence, entry.kind, entry.key, entry.value, hash);
+    ++report_->updates_from_logs;
+  }
+  for (auto& [id, family] : families_) {
+    if (family.replayed != nullptr && family.replayed->MemoryBytes() >= tuning_.memtable_bytes) {
+      RETURN_IF_ERROR(FlushReplayed(&family));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::FlushReplayed(FamilyState* family) {
+  const std::shared_ptr<const MemTable> memtable = std::exchange(family->replayed, nullptr);
+  if (memtable == nullptr || memtable->empty()) return absl::OkStatus();
+  const SequenceNumber through = memtable->LastSequence();
+  ASSIGN_OR_RETURN(const std::optional<TableMetadata> table,
+                   FlushMemTables(OutputContext(*family), {&memtable, 1}, {through}));
+  family->flushed_through = through;
+  if (table.has_value()) {
+    family->tables.push_back({AddedTable{.family = family->creation.id, .level = 0, .table = *table}, nullptr});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

@@ -1,0 +1,41 @@
+// What DB::Repair found, dropped and changed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sepal/export.h"
+
+namespace sepal {
+
+// Something that could not be read. Updates in it may be missing; where older ones lie in other files, those show
+// again.
+struct DroppedData {
+  std::string file = {};           // a copy of it is in `lost`, unless it is missing
+  std::string column_family = {};  // empty: any
+  // User keys, both inclusive; unset: to the end.
+  std::optional<std::string> first_key = {};
+  std::optional<std::string> last_key = {};
+  // Where in the file, in bytes.
+  uint64_t begin_offset = 0;
+  uint64_t end_offset = 0;
+  std::string reason = {};
+};
+
+struct RepairReport {
+  // False: nothing was wrong, and nothing was touched.
+  bool changed = false;
+  std::vector<DroppedData> dropped = {};
+  // Files that were put aside into the directory `lost` of the database, as they were.
+  std::vector<std::string> put_aside = {};
+  uint64_t tables_kept = 0;
+  uint64_t tables_rewritten = 0;
+  uint64_t updates_from_logs = 0;
+
+  // Several lines for people.
+  SEPAL_EXPORT std::string ToString() const;
+};
+
+}  // namespace sepal
