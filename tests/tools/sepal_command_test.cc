@@ -11,6 +11,7 @@
 #include "sepal/db.h"
 #include "tests/tools/temporary_directory.h"
 #include "tools/lib/cli.h"
+#include "tools/lib/db_bench_runner.h"
 #include "tools/lib/verb.h"
 
 namespace sepal::tools {
@@ -159,6 +160,14 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
       words.insert(words.end(), special->second.begin(), special->second.end());
     } else {
       words.push_back(verb.name.starts_with("sst ") ? table : db_);
+    }
+    if (verb.name == "bench report") {
+      words.back() = directory_.File("recording");
+      std::ofstream(words.back()) << R"({"environment":{}})"
+                                  << "\n"
+                                  << R"({"result":{"benchmark":"fillseq"}})"
+                                  << "\n";
+      words.insert(words.end(), {"--output", directory_.File("bench.html")});
     }
     if (verb.name == "lsm html") words.insert(words.end(), {"--output", directory_.File("lsm.html")});
     words.push_back("--json");
@@ -335,23 +344,61 @@ TEST_F(SepalCommandTest, LsmHtmlIsOneFileThatNeedsNoNetwork) {
   EXPECT_EQ(RunSepal({"lsm", "html", db_, "--output", directory_.File("none/lsm.html")}).exit, kExitError);
 }
 
-TEST_F(SepalCommandTest, LsmHtmlDrawsEveryTableInABrowser) {
-  if (std::system("command -v chromium >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no chromium";
-  MakeDatabase();
-  const std::string page = directory_.File("lsm.html"), dom = directory_.File("dom.html");
-  ASSERT_EQ(RunSepal({"lsm", "html", db_, "--output", page}).exit, kExitOk);
+// What a browser makes of a page.
+std::string Rendered(const std::string& page, const std::string& profile) {
+  const std::string dom = page + ".dom";
   const std::string command =
-      "timeout 60 chromium --headless=new --no-sandbox --disable-gpu --user-data-dir=" + directory_.File("profile") +
+      "timeout 60 chromium --headless=new --no-sandbox --disable-gpu --user-data-dir=" + profile +
       " --dump-dom file://" + page + " >" + dom + " 2>/dev/null";
-  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(std::system(command.c_str()), 0);
   std::ifstream file(dom);
   std::ostringstream contents;
   contents << file.rdbuf();
+  return contents.str();
+}
+
+bool HaveChromium() { return std::system("command -v chromium >/dev/null 2>&1") == 0; }
+
+TEST_F(SepalCommandTest, LsmHtmlDrawsEveryTableInABrowser) {
+  if (!HaveChromium()) GTEST_SKIP() << "there is no chromium";
+  MakeDatabase();
+  const std::string page = directory_.File("lsm.html");
+  ASSERT_EQ(RunSepal({"lsm", "html", db_, "--output", page}).exit, kExitOk);
+  const std::string dom = Rendered(page, directory_.File("profile"));
   size_t drawn = 0;
   const std::string mark = "<rect class=\"table ";
-  for (size_t at = contents.str().find(mark); at != std::string::npos; at = contents.str().find(mark, at + 1)) ++drawn;
+  for (size_t at = dom.find(mark); at != std::string::npos; at = dom.find(mark, at + 1)) ++drawn;
   EXPECT_EQ(drawn, Files(".sst").size());
-  EXPECT_TRUE(Has(contents.str(), ">level 0</text>"));
+  EXPECT_TRUE(Has(dom, ">level 0</text>"));
+}
+
+TEST_F(SepalCommandTest, BenchReportDrawsWhatDbBenchRecorded) {
+  const std::string recording = directory_.File("run.jsonl"), page = directory_.File("bench.html");
+  const std::string flags[] = {"--db=" + db_, "--num=20000", "--benchmarks=fillrandom,readrandom",
+                               "--report_file=" + recording, "--report_interval_seconds=0.01"};
+  std::vector<const char*> argv = {"db_bench"};
+  for (const std::string& flag : flags) argv.push_back(flag.c_str());
+  std::ostringstream out, err;
+  ASSERT_EQ(DbBenchMain(static_cast<int>(argv.size()), argv.data(), out, err), kExitOk) << err.str();
+  const Outcome report = RunSepal({"bench", "report", recording, recording, "--output", page, "--json"});
+  ASSERT_EQ(report.exit, kExitOk) << report.err;
+  EXPECT_EQ(LastJson(report.out).at("results"), 4);
+  std::ifstream file(page);
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  const nlohmann::json run = DataOf(contents.str()).at("runs").at(0);
+  EXPECT_EQ(run.at("results").at(0).at("operations"), 20000);
+  EXPECT_EQ(run.at("samples").back().at("benchmark"), "readrandom");
+  EXPECT_GT(run.at("results").at(1).at("latency_micros").at("p99"), 0);
+  if (HaveChromium()) {
+    const std::string dom = Rendered(page, directory_.File("profile"));
+    EXPECT_TRUE(Has(dom, "<h3>fillrandom</h3>") && Has(dom, "class=\"rate\" d=\"M")) << dom;
+  }
+  EXPECT_EQ(RunSepal({"bench", "report", directory_.File("none")}).exit, kExitError);
+  std::ofstream(directory_.File("text")) << "no JSON\n";
+  const Outcome refused = RunSepal({"bench", "report", directory_.File("text"), "--output", page});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "line 1")) << refused.err;
 }
 
 TEST_F(SepalCommandTest, CompactAsksUnlessToldYes) {

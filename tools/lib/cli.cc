@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -160,6 +162,20 @@ std::optional<std::string> FromHex(std::string_view hex) {
     bytes.push_back(static_cast<char>(high << 4 | low));
   }
   return bytes;
+}
+
+absl::Status WriteWhole(const std::string& path, const std::string& contents) {
+  const std::string temporary = path + ".tmp";
+  std::error_code error;
+  {
+    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+    file << contents;
+    if (!file.flush()) error = std::make_error_code(std::errc::io_error);
+  }
+  if (!error) std::filesystem::rename(temporary, path, error);
+  if (!error) return absl::OkStatus();
+  std::filesystem::remove(temporary, error);
+  return absl::PermissionDeniedError(absl::StrFormat("%s cannot be written; --output names another file", path));
 }
 
 Progress::Progress(std::string name, uint64_t total, std::ostream& err, bool terminal)

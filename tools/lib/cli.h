@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -46,6 +48,9 @@ std::string ToLine(const nlohmann::json& json);
 bool IsUtf8(std::string_view bytes);
 // The bytes that `hex` stands for ("0x" before them is allowed); nullopt if it is not hexadecimal.
 std::optional<std::string> FromHex(std::string_view hex);
+
+// Writes a file whole or not at all, over one that is there.
+absl::Status WriteWhole(const std::string& path, const std::string& contents);
 
 // A line about how far a long job is. On a terminal it is drawn anew at most ten times a second; elsewhere a line is
 // printed every ten seconds.

@@ -24,7 +24,7 @@ constexpr char kIgnoredFlags[] =
     "max_file_size max_bytes_for_level_base max_bytes_for_level_multiplier num_levels "
     "level_compaction_dynamic_level_bytes level0_file_num_compaction_trigger level0_slowdown_writes_trigger "
     "level0_stop_writes_trigger subcompactions use_direct_reads use_direct_io_for_flush_and_compaction mmap_read "
-    "format_version checksum_type verify_checksum perf_level report_interval_seconds report_file stats_per_interval "
+    "format_version checksum_type verify_checksum perf_level stats_per_interval "
     "reuse_logs comparisons multiread_batched async_io";
 
 void AddSizes(CLI::App* app, DbBenchOptions* o) {
@@ -126,6 +126,9 @@ std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchO
   app.add_flag("--statistics", o->statistics, "The engine's statistics at the end");
   AddSeconds(&app, "--stats_interval_seconds", &o->stats_interval_seconds,
              "Print the rate to standard error this often");
+  app.add_option("--report_file", o->report_file, "Record the run here, for sepal bench report (implies --histogram)");
+  AddSeconds(&app, "--report_interval_seconds", &o->report_interval_seconds, "Between samples of the recording")
+      ->capture_default_str();
   app.add_flag("--json", o->json, "One JSON object a line rather than text");
   AddEngineFlags(&app, o);
   AddIgnored(&app, kIgnoredFlags, err);
@@ -136,6 +139,7 @@ std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchO
       return kExitUsage;
     }
   }
+  if (!o->report_file.empty()) o->histogram = true;
   if (o->db.empty()) {
     o->db = std::filesystem::temp_directory_path() / absl::StrFormat("sepal-bench-%d", getuid());
   }

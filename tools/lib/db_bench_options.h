@@ -42,6 +42,8 @@ struct DbBenchOptions {
   int seek_nexts = 0;
   bool reverse_iterator = false;
   double stats_interval_seconds = 0;
+  std::string report_file = {};  // empty: none
+  double report_interval_seconds = 0.25;
 
   uint64_t Reads() const { return reads < 0 ? num : static_cast<uint64_t>(reads); }
   uint64_t Writes() const { return writes < 0 ? num : static_cast<uint64_t>(writes); }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "sepal/db.h"
 #include "sepal/version.h"
+#include "tools/lib/bench_recorder.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/db_bench_workloads.h"
 #include "tools/lib/process_metrics.h"
@@ -24,6 +25,9 @@ class DbBench {
 
   absl::Status Run() {
     if (!options_.json) PrintHeader();
+    if (!options_.report_file.empty()) {
+      ASSIGN_OR_RETURN(recorder_, BenchRecorder::Open(options_.report_file, options_, engine_options_));
+    }
     for (const std::string& name : options_.benchmarks) {
       const Workload& workload = *FindWorkload(name);
       if (workload.fresh && options_.use_existing_db) {
@@ -36,6 +40,7 @@ class DbBench {
     }
     if (db_ == nullptr) return absl::OkStatus();
     if (options_.statistics && !options_.json) out_ << "STATISTICS:\n" << db_->statistics()->ToString();
+    if (recorder_ != nullptr) RETURN_IF_ERROR(recorder_->Finish());
     return db_->Close();
   }
 
@@ -86,7 +91,11 @@ class DbBench {
       return absl::OkStatus();
     }
     BenchResult result;
+    if (recorder_ != nullptr) recorder_->Begin(workload.name, db_.get());
     RETURN_IF_ERROR(Measure(workload, &result));
+    if (recorder_ != nullptr) {
+      recorder_->End(result.operations, db_.get(), nlohmann::json::parse(FormatResultJson(result, /*histogram=*/true)));
+    }
     if (options_.json) {
       out_ << FormatResultJson(result, options_.histogram) << std::endl;
       return absl::OkStatus();
@@ -157,6 +166,7 @@ class DbBench {
       uint64_t done = 0;
       for (const auto& thread : threads) done += thread->done();
       progress.Update(done);
+      if (recorder_ != nullptr) recorder_->Tick(done, db_.get());
       const double since = static_cast<double>(NowNanos() - interval_begin) / 1e9;
       if (options_.stats_interval_seconds > 0 && since >= options_.stats_interval_seconds) {
         err_ << absl::StrFormat("%s: %.0f ops/sec in the last %.1f s\n", workload.name,
@@ -172,6 +182,7 @@ class DbBench {
   std::ostream& out_;
   std::ostream& err_;
   std::unique_ptr<DB> db_;
+  std::unique_ptr<BenchRecorder> recorder_;  // null: the run is not recorded
 };
 
 double OperationsPerSecond(const BenchResult& result) {

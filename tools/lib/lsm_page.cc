@@ -1,7 +1,7 @@
 // The page of `sepal lsm html`: markup, style and script, with a place for the data.
 #include <nlohmann/json.hpp>
 
-#include "tools/lib/cli.h"
+#include "tools/lib/bench_page.h"
 #include "tools/lib/lsm_picture.h"
 
 namespace sepal::tools {
@@ -174,20 +174,6 @@ draw();
 
 }  // namespace
 
-std::string PicturePage(const nlohmann::json& data) {
-  std::string page(kPage);
-  // Inside a script element only "</" and "<!--" could end it early.
-  std::string text;
-  for (const char c : ToLine(data)) {
-    if (c == '<') {
-      text += "\\u003c";
-    } else {
-      text += c;
-    }
-  }
-  const std::string_view mark = "@DATA@";
-  page.replace(page.find(mark), mark.size(), text);
-  return page;
-}
+std::string PicturePage(const nlohmann::json& data) { return PageWithData(kPage, data); }
 
 }  // namespace sepal::tools

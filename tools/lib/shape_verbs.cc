@@ -1,8 +1,6 @@
 // sepal lsm tree|html, stats, options explain: the shape of a database, its figures, and what its options derive.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
@@ -162,19 +160,7 @@ class LsmHtmlVerb final : public Verb {
                      }));
     ASSIGN_OR_RETURN(const nlohmann::json fills, Fills(tree));
     const std::string page = PicturePage(PictureData(tree, edits, fills));
-    // Whole or not at all.
-    const std::string temporary = output_ + ".tmp";
-    std::error_code error;
-    {
-      std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-      file << page;
-      if (!file.flush()) error = std::make_error_code(std::errc::io_error);
-    }
-    if (!error) std::filesystem::rename(temporary, output_, error);
-    if (error) {
-      std::filesystem::remove(temporary, error);
-      return absl::PermissionDeniedError(absl::StrFormat("%s cannot be written; --output names another file", output_));
-    }
+    RETURN_IF_ERROR(WriteWhole(output_, page));
     if (json) {
       nlohmann::json line = JsonHead();
       line["output"] = output_;

@@ -19,7 +19,7 @@ nlohmann::json Verb::JsonHead() const {
 const std::vector<VerbEntry>& Verbs() {
   static const std::vector<VerbEntry> verbs = [] {
     std::vector<VerbEntry> all;
-    for (auto part : {DataVerbs, CareVerbs, CopyVerbs, ExplainVerbs, TableVerbs, LogVerbs, ShapeVerbs}) {
+    for (auto part : {DataVerbs, CareVerbs, CopyVerbs, ExplainVerbs, TableVerbs, LogVerbs, ShapeVerbs, BenchVerbs}) {
       const std::vector<VerbEntry> some = part();
       all.insert(all.end(), some.begin(), some.end());
     }

@@ -64,6 +64,7 @@ std::vector<VerbEntry> ExplainVerbs();
 std::vector<VerbEntry> TableVerbs();
 std::vector<VerbEntry> LogVerbs();
 std::vector<VerbEntry> ShapeVerbs();
+std::vector<VerbEntry> BenchVerbs();
 
 // The exit code that a status stands for.
 int ExitCodeOf(const absl::Status& status);
