@@ -207,6 +207,15 @@ class ChainFinder {
     const Examined* m = &start->second;
     while (m->continued_in.has_value()) {
       result_->older.push_back(number);
+      // Manifests are removed from the oldest on, and only once a later one is sealed. A link that is missing between
+      // an older one and a sealed one says that the removal of the older one did not last (a sync of the directory had
+      // failed), not that anything is lost.
+      const auto newest = NewestSealed();
+      if (newest->first > *m->continued_in && !manifests_.contains(*m->continued_in)) {
+        number = newest->first;
+        m = &newest->second;
+        continue;
+      }
       ASSIGN_OR_RETURN(const Examined* next, Successor(number, *m));
       number = *m->continued_in;
       m = next;
@@ -227,6 +236,15 @@ class ChainFinder {
       ASSIGN_OR_RETURN(manifests_[parsed->number], Examine(directory_, parsed->number));
     }
     return absl::OkStatus();
+  }
+
+  // There is one.
+  std::map<FileNumber, Examined>::const_iterator NewestSealed() const {
+    auto newest = manifests_.end();
+    for (auto it = manifests_.begin(); it != manifests_.end(); ++it) {
+      if (it->second.sealed || newest == manifests_.end()) newest = it;
+    }
+    return newest;
   }
 
   absl::StatusOr<const Examined*> NoDatabase() {

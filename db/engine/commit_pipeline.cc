@@ -1,5 +1,6 @@
 #include "db/engine/commit_pipeline.h"
 
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -123,11 +124,11 @@ CommitPipeline::Target* CommitPipeline::OldestTarget() {
   MutexLock lock(&state_->mutex);
   for (auto& [id, target] : targets_) {
     if (target.active->empty()) continue;
-    if (oldest == nullptr || target.family->active_first_log < oldest->family->active_first_log ||
-        (target.family->active_first_log == oldest->family->active_first_log &&
-         target.active->MemoryBytes() > oldest->active->MemoryBytes())) {
-      oldest = &target;
-    }
+    // By id at last, so that the order of the map does not count.
+    const auto rank = [](const Target& t) {
+      return std::tuple(t.family->active_first_log.value(), ~t.active->MemoryBytes(), t.family->id.value());
+    };
+    if (oldest == nullptr || rank(target) < rank(*oldest)) oldest = &target;
   }
   return oldest;
 }

@@ -355,11 +355,19 @@ absl::Status Opening::StartWriting() {
   return absl::OkStatus();
 }
 
+// The newest first, each for good before the next: a log that is left names the one before it.
+absl::Status Opening::RemoveLeftOverLogs() {
+  for (const std::string& name : logs_.leftovers) {
+    RETURN_IF_ERROR(RemoveDurably(parts_.core->log_directory(), {&name, 1}));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Opening::StartNew() {
   Core& core = *parts_.core;
   EngineState& state = *parts_.state;
   RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
-  RETURN_IF_ERROR(RemoveDurably(core.log_directory(), logs_.leftovers));
+  RETURN_IF_ERROR(RemoveLeftOverLogs());
   std::vector<VersionEdit> snapshot;
   {
     MutexLock lock(&state.mutex);
@@ -382,7 +390,7 @@ absl::Status Opening::StartExisting() {
   Core& core = *parts_.core;
   EngineState& state = *parts_.state;
   RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
-  RETURN_IF_ERROR(RemoveDurably(core.log_directory(), logs_.leftovers));
+  RETURN_IF_ERROR(RemoveLeftOverLogs());
   ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> old, ManifestWriter::Reopen(core.directory.get(), manifest_));
   const FileNumber log = parts_.catalog->NewFileNumber();
   ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),

@@ -61,6 +61,7 @@ class Opening {
   absl::Status FlushReplayed(Described* described);
   absl::Status PublishFamilies();
   absl::Status StartWriting();
+  absl::Status RemoveLeftOverLogs();
   absl::Status StartNew();
   absl::Status StartExisting();
   LogOptions MakeLogOptions() const;

@@ -288,6 +288,24 @@ TEST_F(ManifestTest, AManifestThatALogNamesMustBeThere) {
   EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(Contents(), {FileNumber(3), 100000}).status));
 }
 
+TEST_F(ManifestTest, AnOldManifestThatComesBackAfterItsSuccessorIsGoneHidesNothing) {
+  auto first = Create(1, 10);
+  auto second = Create(4, 11, first.get());
+  const Files both = Contents();
+  auto third = Create(6, 12, second.get());
+  ASSERT_TRUE(third->AddEdit(State(13)).ok());
+  Files files = Contents();
+  files.erase("MANIFEST-000004");
+  const Outcome outcome = RecoverFrom(files);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(outcome.recovery.number, FileNumber(6));
+  EXPECT_EQ(outcome.state, 13u);
+  // Without a later one, a missing successor is a loss.
+  files = both;
+  files.erase("MANIFEST-000004");
+  EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(files).status));
+}
+
 TEST_F(ManifestTest, AnUnsealedManifestAboveTheChainIsALeftover) {
   auto manifest = Create(3, 10);
   Files files = Contents();

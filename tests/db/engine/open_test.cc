@@ -311,5 +311,22 @@ TEST_F(OpenTest, TheInfoLogRotatesAndCanBeSilenced) {
   EXPECT_THAT(FilesIn(&database.memory, "/db"), Not(Contains(HasSubstr("LOG"))));
 }
 
+// A loss of power in between must not keep a log whose predecessor is gone.
+TEST(OpenAfterCrashTest, LogsWithoutRecordsAreRemovedTheNewestFirstEachForGoodBeforeTheNext) {
+  TestDatabase database(Threads::kSimulated, 1, /*switch_one_in=*/1'000'000);
+  database.tuning.memtable_bytes = 1 << 10;  // a log for each write
+  database.options.info_log = false;
+  ASSERT_OK(database.Open());
+  for (int i = 0; i < 4; ++i) ASSERT_OK(database.db->Put(NumberedKey(i), "v"));
+  database.files.SetTracing(true);
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  const std::string trace = database.files.TakeTrace();
+  const size_t removed_4 = trace.find("remove 000004.log");
+  const size_t removed_3 = trace.find("remove 000003.log");
+  ASSERT_NE(removed_4, std::string::npos) << trace;
+  ASSERT_NE(removed_3, std::string::npos) << trace;
+  EXPECT_LT(trace.find("sync-directory", removed_4), removed_3) << trace;
+}
+
 }  // namespace
 }  // namespace sepal
