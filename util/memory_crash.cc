@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "util/hash.h"
 #include "util/memory_state.h"
 #include "util/paths.h"
 
@@ -77,9 +78,13 @@ void MemoryFileSystem::Crash(CrashMode mode, uint64_t seed) {
       state.LosePower(&random);
       break;
   }
-  // Handles from before no longer count, and what they alone kept is gone.
-  state.used = 0;
-  for (auto& [path, names] : state.directories) {
+  state.ForgetHandles();
+}
+
+// What open handles alone kept is gone.
+void MemoryFileSystem::State::ForgetHandles() {
+  used = 0;
+  for (auto& [path, names] : directories) {
     for (auto& [name, node] : names->current) {
       node->names = 0;
       node->handles = 0;
@@ -87,12 +92,46 @@ void MemoryFileSystem::Crash(CrashMode mode, uint64_t seed) {
       node->mappings.clear();
     }
   }
-  for (auto& [path, names] : state.directories) {
+  for (auto& [path, names] : directories) {
     for (auto& [name, node] : names->current) {
       ++node->names;
-      state.Recharge(node.get());
+      Recharge(node.get());
     }
   }
+}
+
+MemoryFileSystem MemoryFileSystem::Clone() const {
+  auto clone = std::make_shared<State>(state_->capabilities);
+  std::map<const MemoryNode*, MemoryNodePtr> nodes;
+  const auto cloned = [&nodes](const MemoryNodePtr& node) {
+    MemoryNodePtr& copy = nodes[node.get()];
+    if (copy == nullptr) copy = std::make_shared<MemoryNode>(*node);
+    return copy;
+  };
+  MutexLock lock(&state_->mutex);
+  MutexLock clone_lock(&clone->mutex);
+  clone->capacity = state_->capacity;
+  for (const auto& [path, names] : state_->directories) {
+    auto copy = std::make_shared<MemoryNames>();
+    for (const auto& [name, node] : names->current) copy->current[name] = cloned(node);
+    for (const auto& [name, node] : names->durable) copy->durable[name] = cloned(node);
+    for (const MemoryNames::Change& change : names->pending) {
+      copy->pending.push_back({change.removed, change.added, cloned(change.node)});
+    }
+    clone->directories[path] = std::move(copy);
+  }
+  clone->ForgetHandles();
+  return MemoryFileSystem(std::move(clone));
+}
+
+uint64_t MemoryFileSystem::Fingerprint() const {
+  MutexLock lock(&state_->mutex);
+  uint64_t hash = 1;
+  for (const auto& [path, names] : state_->directories) {
+    hash = Checksum64(path, hash);
+    for (const auto& [name, node] : names->current) hash = Checksum64(node->contents(), Checksum64(name, hash));
+  }
+  return hash;
 }
 
 }  // namespace sepal

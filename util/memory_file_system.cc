@@ -226,6 +226,7 @@ void MemoryDirectory::LoseUnsynced() {
 }  // namespace
 
 MemoryFileSystem::MemoryFileSystem(Capabilities capabilities) : state_(std::make_shared<State>(capabilities)) {}
+MemoryFileSystem::MemoryFileSystem(std::shared_ptr<State> state) : state_(std::move(state)) {}
 MemoryFileSystem::~MemoryFileSystem() = default;
 
 absl::StatusOr<std::unique_ptr<Directory>> MemoryFileSystem::OpenDirectory(std::string_view path, bool create) {

@@ -44,6 +44,11 @@ class MemoryFileSystem final : public FileSystem {
   // and no lock is held.
   void Crash(CrashMode mode, uint64_t seed = 0);
 
+  // A disk of its own that is as this one is now, with what is unsynced; no file is open there and no lock is held.
+  MemoryFileSystem Clone() const;
+  // A hash of all names and contents as a reader sees them.
+  uint64_t Fingerprint() const;
+
   // The disk's size; unlimited at first. It may be set below what is taken.
   void SetCapacity(uint64_t bytes);
   uint64_t UsedBytes() const;
@@ -58,6 +63,8 @@ class MemoryFileSystem final : public FileSystem {
   struct State;
 
  private:
+  explicit MemoryFileSystem(std::shared_ptr<State> state);
+
   const std::shared_ptr<State> state_;
 };
 

@@ -46,6 +46,7 @@ struct MemoryFileSystem::State {
   uint64_t FreeBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return capacity > used ? capacity - used : 0; }
   MemoryNames* MakeDirectories(const std::string& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   MemoryNodePtr Find(std::string_view path) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void ForgetHandles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void LosePower(Random* random) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   const Capabilities capabilities;

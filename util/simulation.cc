@@ -1,12 +1,14 @@
 #include "util/simulation.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "util/check.h"
+#include "util/hash.h"
 
 namespace sepal {
 
@@ -24,14 +26,20 @@ struct SimulatedWorld::Actor {
   const Queue* queue = nullptr;  // A worker's.
   const void* object = nullptr;
   uint64_t deadline_micros = UINT64_MAX;
+  uint64_t priority = 0;
   CondVar has_baton;
   std::optional<Thread> thread;
 };
 
 SimulatedWorld::SimulatedWorld(SimulationOptions options)
     : options_(options), installed_(this), random_(options.seed), now_micros_(options.start_micros) {
+  for (int i = 0; i < options_.priority_changes; ++i) {
+    changes_.push_back(1 + random_.Uniform(std::max<uint64_t>(1, options_.priority_points)));
+  }
+  std::sort(changes_.begin(), changes_.end());
   actors_.push_back(std::make_unique<Actor>());
   actors_.back()->name = "the first thread";
+  actors_.back()->priority = DrawPriority();
   current_ = actors_.back().get();
   AddActor("the flush worker", [this](Actor* self) { RunWorker(self, Priority::kFlush); });
   for (int i = 0; i < options_.compaction_workers; ++i) {
@@ -60,6 +68,7 @@ SimulatedWorld::Actor* SimulatedWorld::AddActor(std::string name, std::function<
   actors_.push_back(std::make_unique<Actor>());
   Actor* actor = actors_.back().get();
   actor->name = std::move(name);
+  actor->priority = DrawPriority();
   actor->thread.emplace([this, actor, body = std::move(body)]() mutable {
     TakeFirstBaton(actor);
     {
@@ -112,7 +121,23 @@ void SimulatedWorld::Point(const void* object, int held_locks) {
   for (const auto& actor : actors_) {
     if (actor->state == Actor::State::kWaiting && actor->object == object) actor->state = Actor::State::kReady;
   }
-  if (held_locks == 0 && random_.OneIn(options_.switch_one_in)) HandOver(PickNext());
+  if (held_locks == INT_MAX) return;
+  NotePoint();
+  if (held_locks > 0 && !options_.switch_inside_locks) return;
+  if (options_.priority_changes > 0 || random_.OneIn(options_.switch_one_in)) HandOver(PickNext());
+}
+
+void SimulatedWorld::NotePoint() {
+  ++points_;
+  while (next_change_ < changes_.size() && changes_[next_change_] <= points_) {
+    ++next_change_;
+    current_->priority = --lowest_priority_;
+  }
+}
+
+// Above every one that `NotePoint` gives.
+uint64_t SimulatedWorld::DrawPriority() {
+  return options_.priority_changes > 0 ? random_.Next() | (uint64_t{1} << 63) : 0;
 }
 
 void SimulatedWorld::Wait(const void* object, uint64_t deadline_micros) {
@@ -156,6 +181,10 @@ SimulatedWorld::Actor* SimulatedWorld::PickNext() {
     WakeExpired();
     candidates = Candidates();
   }
+  if (!candidates.empty() && options_.priority_changes > 0) {
+    return *std::max_element(candidates.begin(), candidates.end(),
+                             [](const Actor* a, const Actor* b) { return a->priority < b->priority; });
+  }
   if (!candidates.empty()) return candidates[random_.Uniform(candidates.size())];
   Actor* first = actors_.front().get();
   if (first->state != Actor::State::kAwaitingIdle) StopAtDeadlock();
@@ -192,11 +221,18 @@ void SimulatedWorld::TakeFirstBaton(Actor* self) {
   while (current_ != self) self->has_baton.Wait(&baton_);
 }
 
+uint64_t SimulatedWorld::IndexOf(const Actor* actor) const {
+  return static_cast<uint64_t>(
+      std::find_if(actors_.begin(), actors_.end(), [&](const auto& other) { return other.get() == actor; }) -
+      actors_.begin());
+}
+
 // With the scheduler off: the baton's own mutex is the real thing.
 void SimulatedWorld::HandOver(Actor* next) {
   Actor* self = current_;
   if (self == next) return;
   ++switches_;
+  schedule_hash_ = Mix64(schedule_hash_ ^ (points_ << 8) ^ IndexOf(next));
   ScopedScheduler real(nullptr);
   MutexLock lock(&baton_);
   current_ = next;

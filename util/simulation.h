@@ -33,6 +33,14 @@ struct SimulationOptions {
   int compaction_workers = 2;
   // At a point where the thread holds no lock, it hands over once in so many.
   uint32_t switch_one_in = 8;
+  // Above 0: no chance at points. Instead the thread of the highest priority runs, priorities are drawn at random, and
+  // at so many points, drawn from the first `priority_points`, the running thread falls below all others (PCT:
+  // Burckhardt and others 2010). A mistake that takes d such changes is found with a probability of at least
+  // 1 / (threads * points^d).
+  int priority_changes = 0;
+  uint64_t priority_points = 2000;
+  // Hand over at points inside locks too.
+  bool switch_inside_locks = false;
   uint64_t start_micros = 1'700'000'000'000'000;
 };
 
@@ -51,8 +59,12 @@ class SimulatedWorld final : public Executor, public Scheduler, public Clock {
   // Lets the others run, and time pass, until each has finished, is without work, or waits for what only the caller
   // (the world's first thread) can bring about.
   void RunUntilIdle();
-  // How often the baton went from one thread to another.
+  // How often the baton went from one thread to another, and the time.
   uint64_t switches() const { return switches_; }
+  uint64_t micros() const { return now_micros_; }
+  // How many points were met, and a hash of who ran between which.
+  uint64_t points() const { return points_; }
+  uint64_t schedule_hash() const { return schedule_hash_; }
 
   // Executor.
   void Schedule(Priority priority, std::function<void()> work) override;
@@ -77,6 +89,9 @@ class SimulatedWorld final : public Executor, public Scheduler, public Clock {
   void TakeFirstBaton(Actor* self);
   void HandOver(Actor* next);
   void Finish(Actor* self);
+  void NotePoint();
+  uint64_t DrawPriority();
+  uint64_t IndexOf(const Actor* actor) const;
   std::vector<Actor*> Candidates() const;
   Actor* PickNext();
   void WakeExpired();
@@ -97,6 +112,12 @@ class SimulatedWorld final : public Executor, public Scheduler, public Clock {
   Random random_;
   uint64_t now_micros_;
   uint64_t switches_ = 0;
+  uint64_t points_ = 0;
+  uint64_t schedule_hash_ = 0;
+  // The points at which the running thread's priority falls, in order, and the lowest priority given so far.
+  std::vector<uint64_t> changes_;
+  size_t next_change_ = 0;
+  uint64_t lowest_priority_ = uint64_t{1} << 32;
   bool stopping_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "util/sync.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "util/check.h"
 
@@ -29,11 +30,15 @@ void Mutex::UnlockUnderScheduler() {
   Scheduler::Current()->Point(this, internal::held_locks);
 }
 
+// Who waits for the mutex may go on, but not before the caller waits too: no notification falls in between.
+static constexpr int kOnlyWake = INT_MAX;
+
 void CondVar::Wait(Mutex* mutex) {
   if (Scheduler* scheduler = Scheduler::Current()) {
     SEPAL_CHECK(internal::held_locks == 1);
     mutex->mutex_.unlock();
     --internal::held_locks;
+    scheduler->Point(mutex, kOnlyWake);
     scheduler->Wait(this, UINT64_MAX);
     mutex->LockUnderScheduler();
     return;
@@ -51,6 +56,7 @@ void CondVar::WaitFor(Mutex* mutex, uint64_t micros) {
     SEPAL_CHECK(internal::held_locks == 1);
     mutex->mutex_.unlock();
     --internal::held_locks;
+    scheduler->Point(mutex, kOnlyWake);
     scheduler->Wait(this, scheduler->NowMicros() + std::min(micros, kLongestWaitMicros));
     mutex->LockUnderScheduler();
     return;

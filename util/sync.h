@@ -27,7 +27,7 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
   // Called before a lock is taken, after it is released, before a notification and around atomic publications. May run
-  // other work, if the caller holds no lock; `held_locks` is the number it holds.
+  // other work, though not when `held_locks`, the number of locks that the caller holds, is INT_MAX.
   virtual void Point(const void* object, int held_locks) = 0;
   // The calling thread has nothing to do until something changes: run other work, or let time pass. `deadline_micros`
   // is in the virtual clock's time, UINT64_MAX for none. Stops the process if nothing can ever change (deadlock).

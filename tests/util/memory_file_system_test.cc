@@ -467,5 +467,21 @@ TEST_F(MemoryFileSystemTest, ARandomHistoryCrashesIntoAStateThatTheModelAllows) 
   }
 }
 
+TEST(MemoryFileSystemCloneTest, ACloneHasItsOwnDiskWithWhatIsUnsynced) {
+  MemoryFileSystem memory;
+  const std::unique_ptr<Directory> directory = *memory.OpenDirectory("/d", true);
+  const std::unique_ptr<WritableFile> file = *directory->OpenForWrite("f", WriteMode::kCreateNew);
+  ASSERT_TRUE(file->Append("durable").ok() && file->Sync().ok() && directory->Sync().ok());
+  ASSERT_TRUE(file->Append(" and not").ok());
+  MemoryFileSystem clone = memory.Clone();
+  EXPECT_EQ(clone.Fingerprint(), memory.Fingerprint());
+  EXPECT_EQ(clone.ReadFileContents("/d/f").value(), "durable and not");
+  clone.Crash(CrashMode::kLoseUnsynced);
+  EXPECT_EQ(clone.ReadFileContents("/d/f").value(), "durable");
+  EXPECT_NE(clone.Fingerprint(), memory.Fingerprint());
+  EXPECT_EQ(memory.ReadFileContents("/d/f").value(), "durable and not");
+  EXPECT_TRUE(file->Sync().ok());
+}
+
 }  // namespace
 }  // namespace sepal

@@ -164,6 +164,54 @@ TEST(SimulationTest, MutexesExcludeWhileThreadsInterleave) {
   EXPECT_GT(world.switches(), 20u);
 }
 
+// Two threads that each make two steps, which must not be torn apart, inside locks or between points.
+std::string TornOrWhole(SimulationOptions options, uint64_t* schedule) {
+  std::string log;
+  Mutex mutex;
+  SimulatedWorld world(options);
+  for (const char who : {'a', 'b'}) {
+    world.Spawn([&, who] {
+      MutexLock lock(&mutex);
+      log += who;
+      SchedulePoint(&log);
+      log += who;
+    });
+    world.Spawn([&] {
+      log += '.';
+      SchedulePoint(&log);
+    });
+  }
+  world.RunUntilIdle();
+  *schedule = world.schedule_hash();
+  return log;
+}
+
+TEST(SimulationTest, SwitchesInsideLocksLetInOnlyThoseWhoDoNotWantTheLock) {
+  bool let_in = false;
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    uint64_t schedule = 0;
+    const std::string log = TornOrWhole({.seed = seed, .switch_one_in = 2, .switch_inside_locks = true}, &schedule);
+    std::string letters = log;
+    std::erase(letters, '.');
+    EXPECT_TRUE(letters == "aabb" || letters == "bbaa") << log;
+    let_in = let_in || log.find("a.a") != std::string::npos || log.find("b.b") != std::string::npos;
+  }
+  EXPECT_TRUE(let_in);
+}
+
+TEST(SimulationTest, PrioritiesAloneDecideAndTheSeedDecidesThem) {
+  std::vector<uint64_t> schedules;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const SimulationOptions options{.seed = seed, .priority_changes = 2, .priority_points = 12};
+    uint64_t first = 0;
+    uint64_t second = 0;
+    EXPECT_EQ(TornOrWhole(options, &first), TornOrWhole(options, &second));
+    EXPECT_EQ(first, second);
+    if (std::find(schedules.begin(), schedules.end(), first) == schedules.end()) schedules.push_back(first);
+  }
+  EXPECT_GE(schedules.size(), 4u);
+}
+
 TEST(SimulationTest, ATimedWaitAdvancesTheVirtualClockToItsDeadline) {
   Mutex mutex;
   CondVar changed;
