@@ -6,10 +6,14 @@ namespace sepal::reliability {
 
 std::vector<Harness> AllHarnesses() {
   std::vector<Harness> all;
+  AddFaultHarnesses(&all);
+  AddPowerHarnesses(&all);
+  AddSimulationHarnesses(&all);
   AddModelHarnesses(&all);
   AddCorruptionHarness(&all);
   AddRepairHarness(&all);
   AddKernelHarnesses(&all);
+  AddDifferentialHarnesses(&all);
   return all;
 }
 

@@ -46,14 +46,15 @@ class TestDatabase {
  public:
   // Simulated threads hand over at one point in `switch_one_in`.
   explicit TestDatabase(Threads threads = Threads::kSimulated, uint64_t seed = 1, uint32_t switch_one_in = 8)
-      : files(&memory) {
-    if (threads == Threads::kSimulated) {
-      world = std::make_unique<SimulatedWorld>(SimulationOptions{.seed = seed, .switch_one_in = switch_one_in});
-    }
+      : TestDatabase(threads, {.seed = seed, .switch_one_in = switch_one_in}, MemoryFileSystem()) {}
+  // On a disk that may hold something.
+  TestDatabase(Threads threads, SimulationOptions simulation, MemoryFileSystem disk)
+      : memory(std::move(disk)), files(&memory) {
+    if (threads == Threads::kSimulated) world = std::make_unique<SimulatedWorld>(simulation);
     options.create_if_missing = true;
     options.memory_limit = size_t{8} << 20;
     options.family.block_bytes = 256;
-    options.env = {.file_system = &files, .clock = world.get(), .executor = world.get(), .random_seed = seed};
+    options.env = {.file_system = &files, .clock = world.get(), .executor = world.get(), .random_seed = simulation.seed};
   }
   ~TestDatabase() { db.reset(); }
 

@@ -1,0 +1,86 @@
+// Short texts that say what a program does with a database.
+//
+//   p3 p3*300 p3!        put key 3; with a value of 300 bytes; synced        p+ puts the next key, p? any key
+//   d3 s900              delete; single-delete (only keys from 900 on, put once between deletions)
+//   f/p3                 in column family f
+//   [p1 d2 f/p3]!        a batch
+//   fill:0-40*100        a put for each key of a range
+//   flush compact compact:2-9 sync wait verify        flush:f compact:f for a family
+//   create:f drop:f      column families
+//   snap unsnap          take a snapshot, and check it at every later `read`; let all go
+//   iter uniter          the same with an iterator
+//   read                 everything, by all ways
+//   reopen kill power    close and open; open after the death of the process; after a loss of power
+//   3{ ... }             three times
+//
+// The settings, words too, say how the database is kept: see `Configure`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "table/internal_key.h"
+#include "tests/db/engine/test_database.h"
+
+namespace sepal::reliability {
+
+// The first key that is deleted by single deletions only.
+inline constexpr uint64_t kFirstSingleDeleteKey = 900;
+
+struct Op {
+  enum class Kind : uint8_t {
+    kWrite,
+    kFlush,
+    kCompact,
+    kSync,
+    kWait,
+    kVerify,
+    kCreateFamily,
+    kDropFamily,
+    kSnapshot,
+    kLetSnapshotsGo,
+    kIterator,
+    kLetIteratorsGo,
+    kRead,
+    kReopen,
+    kKill,
+    kLosePower,
+  };
+  struct Update {
+    ValueKind kind = ValueKind::kPut;
+    std::string family = {};  // empty: the default one
+    uint64_t key = 0;
+    size_t value_bytes = 24;
+  };
+
+  Kind kind = Kind::kRead;
+  std::vector<Update> updates = {};
+  bool batch = false;
+  bool sync = false;
+  std::string family = {};
+  uint64_t begin = 0;  // of a range; begin > end: everything
+  uint64_t end = 0;
+};
+
+struct Script {
+  std::string name;
+  std::string settings;
+  std::string text;
+};
+
+absl::StatusOr<std::vector<Op>> ParseScript(std::string_view text);
+// Makes the database's options and tuning what the words say:
+//   leveled  none lz4 zstd  logdir  logged (the info log)  tiny mid (memtable)  bare (no filters)  roll (manifest)
+//   shortlog  wide  onefile
+absl::Status Configure(std::string_view settings, TestDatabase* database);
+
+// Written by hand and, from a fixed seed, at random; all kinds of operations in all of them together.
+const std::vector<Script>& AllScripts();
+// Those that make few file calls.
+std::vector<Script> ShortScripts();
+Script RandomScript(uint64_t seed, int operations);
+
+}  // namespace sepal::reliability

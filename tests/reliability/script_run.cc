@@ -1,0 +1,337 @@
+#include "tests/reliability/script_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "util/status.h"
+
+namespace sepal::reliability {
+
+namespace {
+
+std::string FamilyName(const std::string& family) { return family.empty() ? "default" : family; }
+
+absl::StatusOr<Oracle::Contents> ReadContents(Iterator* iterator) {
+  Oracle::Contents contents;
+  for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next())
+    contents[std::string(iterator->key())] = iterator->value();
+  RETURN_IF_ERROR(iterator->status());
+  return contents;
+}
+
+bool SaysSomething(const absl::Status& status) {
+  return !status.message().empty() && !absl::IsUnknown(status) && !absl::IsDataLoss(status);
+}
+
+}  // namespace
+
+absl::StatusOr<Oracle::Database> ReadDatabase(DB* db) {
+  Oracle::Database all;
+  for (const std::string& name : db->ColumnFamilyNames()) {
+    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(name));
+    ASSIGN_OR_RETURN(all[name], ReadContents(db->NewIterator(family.get()).get()));
+  }
+  return all;
+}
+
+ScriptRun::~ScriptRun() { LetGo(); }
+
+void ScriptRun::Expect(bool holds, std::string what) {
+  if (!holds && failure_.empty()) failure_ = std::move(what);
+}
+
+bool ScriptRun::Check(const absl::Status& status, std::string_view what) {
+  if (status.ok()) return true;
+  Expect(Fault() && SaysSomething(status), absl::StrFormat("%s: %s", what, status.ToString()));
+  return false;
+}
+
+const ColumnFamily* ScriptRun::Handle(const std::string& family) {
+  const auto found = handles_.find(family);
+  return found == handles_.end() ? nullptr : found->second.get();
+}
+
+void ScriptRun::Run(const std::vector<Op>& ops) {
+  if (!OpenAndSettle(/*power_lost=*/false, /*faults_allowed=*/true)) return;
+  for (const Op& op : ops) {
+    if (!failure_.empty() || !Step(op)) return;
+  }
+}
+
+bool ScriptRun::Step(const Op& op) {
+  const std::string family = FamilyName(op.family);
+  const bool usable = oracle_->Usable(family);
+  switch (op.kind) {
+    case Op::Kind::kWrite:
+      Write(op);
+      return true;
+    case Op::Kind::kFlush:
+      if (usable && Check(db()->Flush(Handle(family)), "flush")) oracle_->FamilyDurable(family);
+      return true;
+    case Op::Kind::kCompact: {
+      if (!usable) return true;
+      const std::string begin = NumberedKey(op.begin);
+      const std::string end = NumberedKey(op.end);
+      CompactRangeOptions range;
+      if (op.begin <= op.end) range = {.begin = begin, .end = end};
+      if (Check(db()->CompactRange(Handle(family), range), "compact")) oracle_->FamilyDurable(family);
+      return true;
+    }
+    case Op::Kind::kSync:
+      if (Check(db()->Sync(), "sync")) oracle_->AllDurable();
+      return true;
+    case Op::Kind::kWait:
+      Check(db()->WaitForBackgroundWork(), "wait");
+      return true;
+    case Op::Kind::kVerify:
+      Check(db()->CheckConsistency(), "consistency");
+      Check(db()->VerifyChecksums(), "checksums");
+      return true;
+    case Op::Kind::kCreateFamily:
+      CreateFamily(family);
+      return true;
+    case Op::Kind::kDropFamily:
+      DropFamily(family);
+      return true;
+    case Op::Kind::kSnapshot:
+      Hold(/*snapshots=*/true);
+      return true;
+    case Op::Kind::kIterator:
+      Hold(/*snapshots=*/false);
+      return true;
+    case Op::Kind::kLetSnapshotsGo:
+      snapshots_.clear();
+      return true;
+    case Op::Kind::kLetIteratorsGo:
+      iterators_.clear();
+      return true;
+    case Op::Kind::kRead:
+      ReadAll();
+      return true;
+    case Op::Kind::kReopen:
+    case Op::Kind::kKill:
+    case Op::Kind::kLosePower:
+      return Reopen(op);
+  }
+  return true;
+}
+
+// --- what changes the database ---
+
+void ScriptRun::Write(const Op& op) {
+  std::vector<Oracle::Update> updates;
+  WriteBatch batch;
+  for (const Op::Update& update : op.updates) {
+    const std::string family = FamilyName(update.family);
+    if (!oracle_->Usable(family)) continue;
+    const std::string key = NumberedKey(update.key);
+    // Keys for single deletions are put once only.
+    if (update.key >= kFirstSingleDeleteKey && update.kind == ValueKind::kPut &&
+        (oracle_->HasUnknownWrite() || !oracle_->MayRead(family, key, std::nullopt))) {
+      continue;
+    }
+    std::optional<std::string> value;
+    if (update.kind == ValueKind::kPut) {
+      value.emplace(update.value_bytes == 0 ? "" : absl::StrFormat("%u.", ++values_));
+      if (value->size() < update.value_bytes) value->resize(update.value_bytes, static_cast<char>('a' + values_ % 26));
+      batch.Put(Handle(family), key, *value);
+    } else if (update.kind == ValueKind::kDelete) {
+      batch.Delete(Handle(family), key);
+    } else {
+      batch.SingleDelete(Handle(family), key);
+    }
+    updates.push_back({family, key, std::move(value)});
+  }
+  if (updates.empty()) return;
+  oracle_->BeginWrite(updates);
+  const WriteOptions options{.sync = op.sync};
+  absl::Status status;
+  const Oracle::Update& first = updates.front();
+  if (op.batch) {
+    status = db()->Write(&batch, options);
+  } else if (first.value.has_value()) {
+    status = db()->Put(Handle(first.family), first.key, *first.value, options);
+  } else if (op.updates.front().kind == ValueKind::kDelete) {
+    status = db()->Delete(Handle(first.family), first.key, options);
+  } else {
+    status = db()->SingleDelete(Handle(first.family), first.key, options);
+  }
+  const bool acknowledged = Check(status, "write");
+  oracle_->EndWrite(acknowledged);
+  if (acknowledged && op.sync) oracle_->AllDurable();
+}
+
+void ScriptRun::CreateFamily(const std::string& name) {
+  if (oracle_->Known(name)) return;
+  oracle_->BeginCreate(name);
+  auto made = db()->CreateColumnFamily(name, database_->options.family);
+  const bool done = Check(made.status(), "create a family");
+  oracle_->EndFamilyCall(name, done);
+  if (done) handles_[name] = std::move(made).value();
+}
+
+void ScriptRun::DropFamily(const std::string& name) {
+  if (!oracle_->Usable(name)) return;
+  oracle_->BeginDrop(name);
+  const std::shared_ptr<ColumnFamily> handle = std::exchange(handles_[name], nullptr);
+  handles_.erase(name);
+  oracle_->EndFamilyCall(name, Check(db()->DropColumnFamily(handle.get()), "drop a family"));
+}
+
+// --- what looks at it ---
+
+void ScriptRun::Hold(bool snapshots) {
+  std::map<std::string, Oracle::Contents> expected;
+  for (const std::string& name : db()->ColumnFamilyNames()) {
+    if (std::optional<Oracle::Contents> now = oracle_->Now(name)) expected[name] = *std::move(now);
+  }
+  if (snapshots) {
+    if (!expected.empty()) snapshots_.push_back({db()->GetSnapshot(), std::move(expected)});
+    return;
+  }
+  for (auto& [name, contents] : expected) {
+    iterators_.push_back({db()->NewIterator(Handle(name)), std::move(contents)});
+  }
+}
+
+// What an iterator gives before an error must be right; without one, it must be everything. Both ways.
+void ScriptRun::CheckIterator(Iterator* iterator, const Oracle::Contents& expected, std::string_view what) {
+  bool right = true;
+  auto forward = expected.begin();
+  for (iterator->SeekToFirst(); iterator->Valid() && right; iterator->Next(), ++forward) {
+    right = forward != expected.end() && forward->first == iterator->key() && forward->second == iterator->value();
+    if (!right) break;
+  }
+  if (Check(iterator->status(), what)) right = right && forward == expected.end();
+  auto backward = expected.rbegin();
+  for (iterator->SeekToLast(); iterator->Valid() && right; iterator->Prev(), ++backward) {
+    right = backward != expected.rend() && backward->first == iterator->key() && backward->second == iterator->value();
+    if (!right) break;
+  }
+  if (Check(iterator->status(), what)) right = right && backward == expected.rend();
+  Expect(right, absl::StrFormat("%s: an iterator gives what is not there, or not what is", what));
+}
+
+void ScriptRun::ReadFamily(const std::string& family) {
+  if (!oracle_->Usable(family)) return;
+  for (uint64_t number = 0; number < 32; ++number) {
+    const std::string key = NumberedKey(number);
+    const absl::StatusOr<std::string> value = db()->Get(Handle(family), key);
+    if (!value.ok() && !absl::IsNotFound(value.status())) {
+      Check(value.status(), "get");
+      continue;
+    }
+    Expect(oracle_->MayRead(family, key, value.ok() ? std::optional<std::string>(*value) : std::nullopt),
+           absl::StrFormat("get of %s in %s: %s", key, family, value.ok() ? *value : "not found"));
+  }
+  if (const std::optional<Oracle::Contents> now = oracle_->Now(family)) {
+    CheckIterator(db()->NewIterator(Handle(family)).get(), *now, "a new iterator of " + family);
+  }
+}
+
+void ScriptRun::ReadAll() {
+  for (const std::string& name : db()->ColumnFamilyNames()) ReadFamily(name);
+  for (const HeldIterator& held : iterators_) CheckIterator(held.iterator.get(), held.expected, "an old iterator");
+  for (const HeldSnapshot& held : snapshots_) {
+    const ReadOptions options{.snapshot = held.snapshot.get()};
+    for (const auto& [family, expected] : held.expected) {
+      if (!oracle_->Usable(family) || (family != "default" && Handle(family) == nullptr)) continue;
+      CheckIterator(db()->NewIterator(Handle(family), options).get(), expected, "a snapshot");
+      for (const auto& [key, value] : expected) {
+        const absl::StatusOr<std::string> got = db()->Get(Handle(family), key, options);
+        if (absl::IsNotFound(got.status()) || (got.ok() && *got != value)) Expect(false, "a snapshot's " + key);
+        if (!got.ok() && !absl::IsNotFound(got.status())) Check(got.status(), "get from a snapshot");
+      }
+    }
+  }
+}
+
+void ScriptRun::LetGo() {
+  iterators_.clear();
+  snapshots_.clear();
+  handles_.clear();
+}
+
+// --- openings ---
+
+bool ScriptRun::Reopen(const Op& op) {
+  if (op.kind == Op::Kind::kReopen) {
+    if (Check(db()->Close(), "close")) oracle_->AllDurable();
+  } else {
+    const bool power = op.kind == Op::Kind::kLosePower;
+    database_->memory.Crash(power ? CrashMode::kAnySubset : CrashMode::kKillProcess, values_);
+  }
+  LetGo();
+  database_->db.reset();
+  return OpenAndSettle(op.kind == Op::Kind::kLosePower, /*faults_allowed=*/true);
+}
+
+bool ScriptRun::OpenAndSettle(bool power_lost, bool faults_allowed) {
+  LetGo();
+  power_lost_ = power_lost_ || power_lost;
+  const auto check = [&](const absl::Status& status, std::string_view what) {
+    if (faults_allowed) return Check(status, what);
+    Expect(status.ok(), absl::StrFormat("%s: %s", what, status.ToString()));
+    return status.ok();
+  };
+  if (!check(database_->Open(), "open")) return false;
+  absl::StatusOr<Oracle::Database> found = ReadDatabase(db());
+  if (!found.ok() && faults_allowed) found = ReadDatabase(db());
+  if (!check(found.status(), "reading everything")) return false;
+  const std::string wrong = oracle_->Settle(*found, power_lost_);
+  power_lost_ = false;
+  Expect(wrong.empty(), wrong);
+  for (const auto& [name, contents] : *found) {
+    if (name == "default") continue;
+    auto handle = db()->FindColumnFamily(name);
+    if (!check(handle.status(), "find a family")) return false;
+    handles_[name] = std::move(handle).value();
+  }
+  return failure_.empty();
+}
+
+void ScriptRun::OpenAndVerify(bool power_lost) {
+  if (!OpenAndSettle(power_lost, /*faults_allowed=*/false)) return;
+  const auto good = [this](const absl::Status& status, std::string_view what) {
+    Expect(status.ok(), absl::StrFormat("%s after recovery: %s", what, status.ToString()));
+  };
+  good(db()->CheckConsistency(), "consistency");
+  good(db()->VerifyChecksums(), "checksums");
+}
+
+void ScriptRun::CrashAndReopen(uint64_t seed) {
+  LetGo();
+  database_->memory.Crash(CrashMode::kAnySubset, seed);
+  database_->db.reset();
+  OpenAndVerify(/*power_lost=*/true);
+}
+
+void ScriptRun::CrashAndVerify(CrashMode mode, uint64_t seed) {
+  if (!failure_.empty()) return;
+  LetGo();
+  database_->memory.Crash(mode, seed);
+  database_->db.reset();
+  database_->files.Clear();
+  OpenAndVerify(mode != CrashMode::kKillProcess);
+  if (!failure_.empty()) return;
+  // What was found stays, though power is lost at once; and so does what is written now.
+  oracle_->AllDurable();
+  const auto good = [this](const absl::Status& status, std::string_view what) {
+    Expect(status.ok(), absl::StrFormat("%s after recovery: %s", what, status.ToString()));
+    return status.ok();
+  };
+  oracle_->BeginWrite({{"default", "after", "1"}});
+  oracle_->EndWrite(good(db()->Put("after", "1", {.sync = true}), "put"));
+  oracle_->AllDurable();
+  CrashAndReopen(seed + 1);
+  if (!failure_.empty()) return;
+  good(db()->WaitForBackgroundWork(), "background work");
+  ReadAll();
+  LetGo();
+  good(db()->Close(), "close");
+  OpenAndVerify(/*power_lost=*/false);
+  database_->db.reset();
+}
+
+}  // namespace sepal::reliability

@@ -1,0 +1,109 @@
+#include "absl/strings/str_format.h"
+#include "tests/reliability/script.h"
+#include "util/random.h"
+
+namespace sepal::reliability {
+
+namespace {
+
+// The first ten are short.
+constexpr const char* kScripts[][3] = {
+    {"one-put", "", "p1!"},
+    {"two-syncs", "", "p1! p2 p1!"},
+    {"flush-once", "", "p1 p2 d1 flush p3!"},
+    {"reopen-once", "", "p1 p2! reopen p1! d2"},
+    {"kill-once", "", "p1 p2! p3 kill p4!"},
+    {"power-once", "logged", "p1! p2 power p2! p3"},
+    {"family-once", "", "create:f [p1 f/p1]! f/p2 flush:f"},
+    {"drop-once", "", "create:f f/p1! flush:f drop:f p1!"},
+    {"compact-once", "none", "p1 p2 flush p1 d2 compact"},
+    {"roll-once", "roll", "p1 flush p2 flush p3!"},
+
+    {"plain", "logged", "30{ p+ } flush 30{ p+ } sync read compact read 10{ p?! }"},
+    {"all-synced", "", "40{ p?! } flush 10{ p?! }"},
+    {"never-synced", "", "60{ p? } read 60{ p?*80 } read"},
+    {"overwrites", "tiny", "12{ p1*200 p2*200 p3*200 flush } compact read"},
+    {"deletes", "tiny", "fill:0-30*60 flush 20{ d? } flush read compact read d1 d2! compact read"},
+    {"delete-all", "tiny leveled", "fill:0-30*60 compact 40{ d+ } flush compact read p3! read"},
+    {"single-deletes", "tiny",
+     "3{ fill:900-910*40 p+ s903 s904 flush s905 s906 p+ s907 flush s900 compact s901 read }"},
+    {"batches", "", "10{ [p1 p2 p3] [d1 p2*300 p4]! [p5 d5 p5] } flush read 5{ [p? p? p? d?] } reopen read"},
+    {"family-batches", "",
+     "create:f create:g 8{ [p+ f/p+ g/p+] [f/d1 g/p2 p3]! } flush:f read 4{ [p1 f/p1 g/p1] } flush "
+     "kill read"},
+    {"family-churn", "", "3{ create:f 5{ f/p+ } flush:f drop:f p+ } create:f f/p1! reopen f/p2 drop:f reopen read"},
+    {"many-families", "roll",
+     "create:a create:b create:c create:d [a/p1 b/p1 c/p1 d/p1]! flush:a flush:c drop:b reopen "
+     "[a/p2 c/p2 d/p2]! drop:d compact:a read"},
+    {"idle-family", "shortlog", "create:f f/p1 30{ p+*200 } wait read f/p2 30{ p+*200 } read kill read"},
+    {"snapshots", "tiny",
+     "fill:0-20*50 snap 20{ p? } flush snap 10{ d? } compact read snap 20{ p? } compact read unsnap "
+     "compact read"},
+    {"snapshot-deletes", "tiny leveled", "fill:0-20*50 flush snap 30{ d+ } flush compact read unsnap compact read"},
+    {"iterators", "tiny", "fill:0-30*50 iter 20{ p? d? } flush read iter compact read uniter compact read"},
+    {"iterators-families", "tiny", "create:f 20{ p+ f/p+ } iter flush flush:f drop:f read uniter read"},
+    {"reopens", "", "5{ 6{ p? } p?! reopen } read"},
+    {"reopens-dirty", "logged", "5{ 6{ p? } flush 3{ p? } reopen } compact read reopen read"},
+    {"kills", "", "6{ 5{ p?*60 } p?! 2{ p? } kill }"},
+    {"power-cuts", "", "6{ 5{ p?*60 } p?! 2{ p? } power }"},
+    {"power-flushes", "tiny", "5{ 6{ p?*120 } flush 2{ p? } power } compact read"},
+    {"power-families", "", "create:f 4{ [p? f/p?] [p? f/p?]! f/p? flush:f p? power } read"},
+    {"leveled", "tiny leveled", "8{ 12{ p?*90 } flush } read compact read"},
+    {"leveled-zstd", "tiny leveled zstd", "6{ 12{ p?*90 d? } flush } wait read reopen 12{ p? } compact verify"},
+    {"lazy-lz4", "tiny lz4 wide", "8{ 12{ p?*90 } flush } wait read compact verify"},
+    {"bare", "tiny bare", "6{ 12{ p?*60 d? } flush } read compact read"},
+    {"log-directory", "logdir", "20{ p+ } p1! flush 10{ p+ } p2! reopen 5{ p+ } kill p3! power p4!"},
+    {"log-directory-families", "logdir roll", "create:f 10{ p+ f/p+ } flush:f p1! reopen f/p1! drop:f flush p2!"},
+    {"rolling-manifest", "roll logged", "10{ p? p? flush } reopen 5{ p? flush } compact read"},
+    {"short-logs", "shortlog tiny", "60{ p?*150 } p?! read 30{ p?*150 } reopen read"},
+    {"large-values", "onefile", "p1*5000 p2*9000! flush p1*9000 p3*100 [p1*4000 p2*4000]! compact read kill read"},
+    {"range-compactions", "tiny",
+     "fill:0-30*80 flush fill:5-15*80 flush compact:0-10 compact:8-20 fill:0-4 "
+     "compact:2-3 read compact"},
+    {"background", "tiny wide", "80{ p?*120 } wait read 40{ p?*120 d? } wait verify read"},
+    {"background-families", "tiny wide", "create:f 40{ p?*120 f/p?*120 } wait read 20{ f/d? p? } reopen wait read"},
+    {"empty", "", "reopen flush compact reopen read"},
+    {"empty-values", "", "p1*0 p2*0! flush d1 p1*0 compact read reopen read"},
+    {"verify-often", "tiny zstd", "4{ fill:0-12*100 flush verify } compact verify reopen verify"},
+};
+
+constexpr size_t kShort = 10;
+constexpr uint64_t kRandomScripts = 10;
+
+}  // namespace
+
+Script RandomScript(uint64_t seed, int operations) {
+  static constexpr const char* kSettings[] = {"",          "tiny",           "tiny leveled",        "tiny zstd wide",
+                                              "tiny bare", "logdir",         "roll tiny",           "shortlog",
+                                              "lz4 roll",  "none tiny roll", "leveled logdir tiny", "onefile zstd"};
+  static constexpr const char* kWords[] = {
+      "p?",          "p?",   "p?*150",   "p?!",       "d?",           "p+",         "p+*90",  "[p? d? p?]",
+      "[p? p?*80]!", "f/p?", "f/p?*100", "f/d?",      "[p? f/p?]",    "[f/p? d?]!", "flush",  "flush:f",
+      "sync",        "wait", "compact",  "compact:f", "compact:3-17", "snap",       "unsnap", "iter",
+      "uniter",      "read", "reopen",   "kill",      "power",        "create:f",   "drop:f", "verify",
+  };
+  Random random(seed);
+  Script script{.name = absl::StrFormat("random-%u", seed),
+                .settings = kSettings[random.Uniform(std::size(kSettings))],
+                .text = "create:f"};
+  for (int i = 0; i < operations; ++i) {
+    // Half of all are plain writes.
+    const size_t word = random.OneIn(2) ? random.Uniform(14) : random.Uniform(std::size(kWords));
+    script.text += std::string(" ") + kWords[word];
+  }
+  return script;
+}
+
+const std::vector<Script>& AllScripts() {
+  static const std::vector<Script> all = [] {
+    std::vector<Script> scripts;
+    for (const auto& script : kScripts) scripts.push_back({script[0], script[1], script[2]});
+    for (uint64_t seed = 1; seed <= kRandomScripts; ++seed) scripts.push_back(RandomScript(seed, 60));
+    return scripts;
+  }();
+  return all;
+}
+
+std::vector<Script> ShortScripts() { return {AllScripts().begin(), AllScripts().begin() + kShort}; }
+
+}  // namespace sepal::reliability
