@@ -105,8 +105,13 @@ absl::Status Opening::TakeLock() {
     }
   }
   ASSIGN_OR_RETURN(parts_.state->directory_lock, directory->Lock(kLockFileName));
-  if (options_.info_log) parts_.core->info_log.Start(directory, world_.clock, tuning_.info_log_bytes);
   return absl::OkStatus();
+}
+
+// Once it is certain that this opening is not refused for what it finds: the `LOG` of a refused one's owner stays.
+void Opening::StartInfoLog() {
+  if (!options_.info_log || options_.read_only) return;
+  parts_.core->info_log.Start(parts_.core->directory.get(), world_.clock, tuning_.info_log_bytes);
 }
 
 // --- what the manifest says ---
@@ -122,11 +127,16 @@ absl::Status Opening::RecoverCatalog() {
       return absl::AlreadyExistsError(absl::StrFormat("there is a database in %s, and error_if_exists is set", path_));
     }
     identity_.database_id = manifest_.database_id;
+    StartInfoLog();
+    if (!manifest_.torn.empty()) {
+      parts_.core->info_log.Write("the manifest ends torn, what was never acknowledged is dropped: %s", manifest_.torn);
+    }
   } else {
     if (!options_.create_if_missing) {
       return absl::NotFoundError(
           absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
     }
+    StartInfoLog();
     RETURN_IF_ERROR(DescribeNew());
   }
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());

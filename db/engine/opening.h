@@ -48,6 +48,7 @@ class Opening {
   absl::Status CheckOptions() const;
   absl::Status OpenDirectories();
   absl::Status TakeLock();
+  void StartInfoLog();
   absl::Status RecoverCatalog();
   absl::Status TakeEdit(const VersionEdit& edit);
   absl::Status AddFamily(const ColumnFamilyCreation& creation);

@@ -48,13 +48,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sepal/version.h"
 #include "util/hash.h"
 #include "util/numbers.h"
 
 namespace sepal {
 
 inline constexpr uint64_t kLogMagic = 0x31474f4c4c415053ull;  // "SPALLOG1"
-inline constexpr uint32_t kLogFormatVersion = 1;
 inline constexpr size_t kLogHeaderBytes = 512;
 inline constexpr size_t kLogRecordHeaderBytes = 28;
 inline constexpr uint64_t kMaxLogPosition = uint64_t{1} << 62;

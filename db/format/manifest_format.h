@@ -45,12 +45,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sepal/version.h"
 #include "util/numbers.h"
 
 namespace sepal {
 
 inline constexpr uint64_t kManifestMagic = 0x314e414d4c415053ull;  // "SPALMAN1"
-inline constexpr uint32_t kManifestFormatVersion = 1;
 inline constexpr size_t kManifestHeaderBytes = 40;
 inline constexpr size_t kManifestRecordHeaderBytes = 13;
 inline constexpr size_t kManifestControlBytes = 16;

@@ -71,8 +71,11 @@ TEST_F(OpenTest, ErrorIfExistsRefusesAnExistingDatabaseAndLeavesItWhole) {
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->Put("k", "v"));
   ASSERT_OK(db()->Close());
+  const std::string log = database.memory.ReadFileContents("/db/LOG").value();
   database.options.error_if_exists = true;
   EXPECT_ERROR(database.Open(), kAlreadyExists, "/db");
+  EXPECT_EQ(database.memory.ReadFileContents("/db/LOG").value(), log);
+  EXPECT_THAT(FilesIn(&database.memory, "/db"), Not(Contains("LOG.old")));
   database.options.error_if_exists = false;
   ASSERT_OK(database.Open());
   EXPECT_EQ(Value(db(), "k"), "v");
@@ -291,6 +294,16 @@ TEST_F(OpenTest, CloseMayBeRepeatedAndEveryCallAfterItIsRefused) {
   EXPECT_ERROR(db()->CreateColumnFamily("f").status(), kFailedPrecondition, "closed");
   EXPECT_ERROR(db()->NewIterator()->status(), kFailedPrecondition, "closed");
   EXPECT_ERROR(db()->CheckConsistency(), kFailedPrecondition, "closed");
+}
+
+TEST_F(OpenTest, ATornManifestIsToldToTheInfoLog) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Close());
+  const std::string manifest = FileNamed("MANIFEST-");
+  const std::string contents = database.memory.ReadFileContents(manifest).value();
+  ASSERT_OK(database.memory.WriteFileContents(manifest, contents + "torn"));
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(database.memory.ReadFileContents("/db/LOG").value(), HasSubstr("manifest ends torn"));
 }
 
 TEST_F(OpenTest, TheInfoLogRotatesAndCanBeSilenced) {
