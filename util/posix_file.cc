@@ -194,13 +194,11 @@ class PosixWritableFile final : public WritableFile {
     }
     void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), static_cast<off_t>(offset));
     if (base == MAP_FAILED) return PosixError(errno, path_, absl::StrFormat("map %u bytes at %u", length, offset));
-    auto region = std::make_unique<PosixMappedRegion>(static_cast<char*>(base), length);
-    if (::mlock(base, length) != 0) {
-      return absl::ResourceExhaustedError(
-          absl::StrFormat("%s: lock %u mapped bytes in memory: %s (raise RLIMIT_MEMLOCK)", path_, length,
-                          std::generic_category().message(errno)));
-    }
-    return region;
+#ifdef MADV_POPULATE_WRITE
+    // One by one the pages would cost a fault each. Where the kernel cannot, they do.
+    (void)::madvise(base, length, MADV_POPULATE_WRITE);
+#endif
+    return std::make_unique<PosixMappedRegion>(static_cast<char*>(base), length);
   }
 
   uint64_t Size() const override { return size_; }

@@ -14,6 +14,8 @@
 namespace sepal {
 namespace {
 
+constexpr uint64_t kZeroPieceBytes = 4096;
+
 std::string PathOf(Directory* directory, std::string_view name) {
   return absl::StrFormat("%s/%s", directory->path(), name);
 }
@@ -319,6 +321,12 @@ class LogReplay {
     const uint64_t begin = i == hole_->log ? hole_->offset : kLogHeaderBytes;
     uint64_t used_end = begin;  // behind the last byte that is not zero
     for (uint64_t offset = begin; offset < window.size();) {
+      // No header is zero throughout, but one may begin in the last bytes of such a piece.
+      ASSIGN_OR_RETURN(const std::string_view piece, window.At(offset, kZeroPieceBytes));
+      if (piece.size() == kZeroPieceBytes && piece.find_first_not_of('\0') == std::string_view::npos) {
+        offset += kZeroPieceBytes - kLogRecordHeaderBytes;
+        continue;
+      }
       ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kLogRecordHeaderBytes));
       if (bytes.empty()) break;
       if (bytes.front() != '\0') used_end = offset + 1;

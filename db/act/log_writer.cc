@@ -25,6 +25,8 @@ namespace {
 // So that fragments always make progress.
 constexpr size_t kMinFragmentBytes = 64;
 constexpr uint64_t kMaxFragmentBytes = uint64_t{1} << 31;
+constexpr uint64_t kWindowBytes = uint64_t{1} << 20;
+constexpr uint64_t kWindowAlignment = 4096;
 
 }  // namespace
 
@@ -52,7 +54,7 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
 
 WriteAheadLog::~WriteAheadLog() = default;
 
-absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::string_view batch) {
+absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::string_view batch, bool to_be_synced) {
   SEPAL_CHECK(batch.size() >= kBatchHeaderBytes);
   LogPosition durable;
   {
@@ -64,7 +66,7 @@ absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::str
   const uint64_t fragments = (batch.size() + options_.max_fragment_bytes - 1) / options_.max_fragment_bytes;
   RETURN_IF_ERROR(ReserveSpace(batch.size() + fragments * kLogRecordHeaderBytes));
   if (fragments == 1) {
-    RETURN_IF_ERROR(WriteRecord(first, LogRecordKind::kFull, durable, batch));
+    RETURN_IF_ERROR(WriteRecord(first, LogRecordKind::kFull, durable, batch, to_be_synced));
   } else {
     std::string_view rest = batch;
     for (uint64_t i = 0; i < fragments; ++i) {
@@ -73,7 +75,7 @@ absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::str
       const LogRecordKind kind = i == 0         ? LogRecordKind::kFirst
                                  : rest.empty() ? LogRecordKind::kLast
                                                 : LogRecordKind::kMiddle;
-      RETURN_IF_ERROR(WriteRecord(first, kind, durable, fragment));
+      RETURN_IF_ERROR(WriteRecord(first, kind, durable, fragment, to_be_synced));
     }
   }
   const uint32_t count = BatchCount(batch);
@@ -106,16 +108,51 @@ absl::Status WriteAheadLog::ReserveSpace(uint64_t bytes) {
 }
 
 absl::Status WriteAheadLog::WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable,
-                                        std::string_view payload) {
+                                        std::string_view payload, bool to_be_synced) {
   const size_t record_bytes = kLogRecordHeaderBytes + payload.size();
   buffer_.resize(kLogRecordHeaderBytes);
   EncodeLogRecordHeader(buffer_.data(), header_.salt, header_.PositionAt(offset_), first, kind, durable, payload);
-  buffer_.append(payload);
-  SEPAL_DCHECK(buffer_.size() == record_bytes);
-  const absl::Status status = file_->Append(buffer_);
-  if (!status.ok()) return Latch(status);
+  if (!to_be_synced && InWindow(record_bytes)) {
+    const size_t at = offset_ - window_begin_;
+    window_->Store(at, buffer_);
+    window_->Store(at + kLogRecordHeaderBytes, payload);
+  } else {
+    buffer_.append(payload);
+    SEPAL_DCHECK(buffer_.size() == record_bytes);
+    const absl::Status status = extended_ ? file_->WriteAt(offset_, buffer_) : file_->Append(buffer_);
+    if (!status.ok()) return Latch(status);
+  }
   offset_ += record_bytes;
   return absl::OkStatus();
+}
+
+bool WriteAheadLog::InWindow(uint64_t bytes) {
+  // Records that were written may have gone past the window's end.
+  if (window_ != nullptr && offset_ + bytes <= window_begin_ + window_->Contents().size()) return true;
+  if (!may_map_) return false;
+  const uint64_t begin = offset_ / kWindowAlignment * kWindowAlignment;
+  // Only what has space: a store cannot report a full disk.
+  const uint64_t end = std::min(begin + kWindowBytes, allocated_ / kWindowAlignment * kWindowAlignment);
+  if (end < offset_ + bytes) return false;
+  window_.reset();
+  extended_ = true;
+  const auto map = [&]() -> absl::StatusOr<std::unique_ptr<MappedRegion>> {
+    RETURN_IF_ERROR(file_->Truncate(end));
+    return file_->Map(begin, end - begin);
+  };
+  absl::StatusOr<std::unique_ptr<MappedRegion>> window = map();
+  may_map_ = window.ok();  // else this file goes on by writing
+  if (!may_map_) return false;
+  window_ = std::move(window).value();
+  window_begin_ = begin;
+  return true;
+}
+
+absl::Status WriteAheadLog::CutToRecords() {
+  window_.reset();
+  if (!std::exchange(extended_, false)) return absl::OkStatus();
+  const absl::Status status = file_->Truncate(offset_);
+  return status.ok() ? status : Latch(status);
 }
 
 absl::Status WriteAheadLog::Rotate(FileNumber next, ManifestReference manifest) {
@@ -157,6 +194,9 @@ absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
   header_ = header;
   offset_ = kLogHeaderBytes;
   allocated_ = allocated;
+  window_.reset();
+  extended_ = false;
+  may_map_ = options_.map;
   MutexLock lock(&mutex_);
   if (!logs_.empty() && durable_ >= logs_.back().end) logs_.back().file.reset();
   logs_.push_back({header.number, header.start, header.start, last_sequence_, std::move(file)});
@@ -223,6 +263,11 @@ void WriteAheadLog::ForgetBefore(FileNumber number) {
 }
 
 absl::StatusOr<LogEnd> WriteAheadLog::Close() {
+  {
+    MutexLock lock(&mutex_);
+    RETURN_IF_ERROR(Usable());
+  }
+  RETURN_IF_ERROR(CutToRecords());
   RETURN_IF_ERROR(Sync(End()));
   std::vector<std::shared_ptr<WritableFile>> closed_outside_the_lock;
   {

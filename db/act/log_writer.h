@@ -1,5 +1,11 @@
-// The write-ahead log in its plain mode: every record is in the operating system's hands (one buffered write) before
-// `Append` returns, and on the disk once a `Sync` that covers it has returned. Bytes: db/format/log_format.h.
+// The write-ahead log: every record is in the operating system's hands before `Append` returns, and so survives the
+// death of the process, and on the disk once a `Sync` that covers it has returned. Bytes: db/format/log_format.h.
+//
+// Two ways into the operating system's hands. A record that is to be synced at once is written. Any other is stored
+// into a window of the file that is mapped into memory, where the file system offers that and reserves space: a copy
+// instead of a system call. A window is made when the first such record comes, so that a log of synced writes has none:
+// a sync would have to clean its pages, and the next store would wait for the kernel. A mapped file is longer than its
+// records; what lies behind them is zero, and is cut off when the log is closed in order.
 //
 // Laws:
 // - A new log file's header and name are synced before its first record is written. So a successor proves that its
@@ -16,7 +22,7 @@
 // else is safe beside them and beside itself. One lock inside, never held during a file operation; nothing is called
 // back with it held.
 //
-// Cost: an append is one write call and no allocation.
+// Cost: an append is a copy or one write call, and no allocation.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +51,8 @@ struct LogOptions {
   uint64_t random_seed = 0;
   // Space is reserved in steps of this size.
   uint64_t allocation_step_bytes = 4 << 20;
+  // Whether files may be mapped.
+  bool map = false;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
   // Both or neither: told how long each sync took, after it, by the thread that made it.
@@ -89,8 +97,8 @@ class WriteAheadLog {
   WriteAheadLog& operator=(const WriteAheadLog&) = delete;
 
   // Writes a batch (batch_format.h; at least its header) whose first entry has the sequence number `first`, greater
-  // than every one before. Returns the position of its end.
-  absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch);
+  // than every one before. Returns the position of its end. `to_be_synced`: the caller is going to call Sync for it.
+  absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch, bool to_be_synced = true);
 
   // Returns once everything up to `through` (at most End()) is on the disk. One sync carries all who wait.
   absl::Status Sync(LogPosition through) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -123,7 +131,12 @@ class WriteAheadLog {
   WriteAheadLog(Directory* directory, LogOptions options, const LogStart& start);
   absl::Status StartFile(const LogHeader& header);
   absl::Status ReserveSpace(uint64_t bytes);
-  absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload);
+  absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload,
+                           bool to_be_synced);
+  // Whether `bytes` at `offset_` lie in the mapped window, which is made or moved there if it can be.
+  bool InWindow(uint64_t bytes);
+  // Gives back the length that mapping took beyond the records.
+  absl::Status CutToRecords();
   absl::Status Latch(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Usable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Syncs what was appended by now; the caller has made itself the one that syncs.
@@ -141,6 +154,10 @@ class WriteAheadLog {
   uint64_t offset_ = 0;     // where the next record goes
   uint64_t allocated_ = 0;  // bytes of the file that have space
   std::string buffer_;
+  std::unique_ptr<MappedRegion> window_;
+  uint64_t window_begin_ = 0;
+  bool may_map_ = false;
+  bool extended_ = false;  // the file's end lies behind its records
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -63,7 +63,7 @@ absl::Status CommitPipeline::Write(std::string_view batch, bool sync) {
     if (count == 0) return absl::OkStatus();
     RETURN_IF_ERROR(MakeRoom(batch.size()));
     const SequenceNumber first = last_.next();
-    absl::StatusOr<LogPosition> appended = log_->Append(first, batch);
+    absl::StatusOr<LogPosition> appended = log_->Append(first, batch, sync);
     if (!appended.ok()) [[unlikely]] {
       if (!log_->Failure().ok()) state_->Stop(appended.status(), "log");
       return appended.status();

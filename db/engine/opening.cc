@@ -424,6 +424,8 @@ LogOptions Opening::MakeLogOptions() const {
   options.random_seed = world_.random_seed;
   options.allocation_step_bytes = tuning_.log_allocation_bytes;
   options.max_fragment_bytes = tuning_.log_fragment_bytes;
+  const Capabilities capabilities = parts_.core->log_directory()->capabilities();
+  options.map = tuning_.map_log && capabilities.map && capabilities.allocate;
   options.clock = world_.clock;
   Core* const core = parts_.core.get();
   EngineState* const state = parts_.state.get();

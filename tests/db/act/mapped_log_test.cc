@@ -1,0 +1,203 @@
+// Log records that are stored into a mapping: they are there whenever written ones would be.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "db/act/log_recovery.h"
+#include "db/act/log_writer.h"
+#include "sepal/write_batch.h"
+#include "util/fault_file_system.h"
+#include "util/memory_file_system.h"
+#include "util/random.h"
+
+namespace sepal {
+namespace {
+
+constexpr uint64_t kDatabase = 0xdb;
+const char* const kFirstFile = "db/000001.log";
+
+std::string Batch(std::string_view text) {
+  WriteBatch batch;
+  batch.Put(text, "");
+  return batch.bytes();
+}
+
+class MappedLogTest : public testing::Test {
+ protected:
+  MappedLogTest() { Reopen(); }
+
+  void Reopen() {
+    directory_ = files_.OpenDirectory("db", true).value();
+    ASSERT_TRUE(directory_->Sync().ok());
+  }
+  void Create() {
+    LogOptions options;
+    options.database_id = kDatabase;
+    options.random_seed = 7;
+    options.allocation_step_bytes = 16384;
+    options.max_fragment_bytes = 4096;
+    options.map = true;
+    log_ = WriteAheadLog::Create(directory_.get(), options, {.number = FileNumber(1), .manifest = {FileNumber(9), 99}})
+               .value();
+  }
+  void Append(uint64_t sequence, std::string_view text, bool to_be_synced = false) {
+    const auto end = log_->Append(SequenceNumber(sequence), Batch(text), to_be_synced);
+    ASSERT_TRUE(end.ok()) << end.status();
+    appended_.push_back(absl::StrFormat("%u %s", sequence, Batch(text)));
+  }
+  // Appends `count` records of many sizes, some of them in fragments, every `written_one_in`-th one written.
+  void AppendMany(uint64_t first, uint64_t count, uint64_t written_one_in) {
+    Random random(first);
+    for (uint64_t i = 0; i < count; ++i) {
+      const std::string text(random.OneIn(30) ? 9000 : random.Uniform(300), static_cast<char>('a' + i % 26));
+      Append(first + i, text, random.OneIn(written_one_in));
+    }
+  }
+  absl::StatusOr<LogRecovery> Recover(LogRecoveryOptions options = {}) {
+    options.database_id = kDatabase;
+    delivered_.clear();
+    auto logs = ListLogs(directory_.get());
+    if (!logs.ok()) return logs.status();
+    return RecoverLogs(directory_.get(), *logs, options, [&](SequenceNumber first, std::string_view batch) {
+      delivered_.push_back(absl::StrFormat("%u %s", first.value(), batch));
+      return absl::OkStatus();
+    });
+  }
+  uint64_t Calls(FileOp op) const { return counts_[static_cast<size_t>(op)]; }
+  void CountCalls() {
+    files_.SetDecider([this](const FileCall& call) {
+      ++counts_[static_cast<size_t>(call.op)];
+      return Fault::kNone;
+    });
+  }
+
+  MemoryFileSystem memory_;
+  FaultFileSystem files_{&memory_};
+  std::unique_ptr<Directory> directory_;
+  std::unique_ptr<WriteAheadLog> log_;
+  std::vector<std::string> appended_;
+  std::vector<std::string> delivered_;
+  uint64_t counts_[64] = {};
+};
+
+TEST_F(MappedLogTest, RecordsThatAreNotSyncedTakeNoWriteCalls) {
+  Create();
+  CountCalls();
+  for (uint64_t i = 1; i <= 100; ++i) Append(i, "text");
+  EXPECT_EQ(Calls(FileOp::kAppend) + Calls(FileOp::kWriteAt), 0u);
+  EXPECT_EQ(Calls(FileOp::kMap), 1u);
+}
+
+TEST_F(MappedLogTest, ALogOfSyncedWritesIsNotMapped) {
+  Create();
+  CountCalls();
+  for (uint64_t i = 1; i <= 100; ++i) Append(i, "text", /*to_be_synced=*/true);
+  EXPECT_EQ(Calls(FileOp::kMap) + Calls(FileOp::kTruncate), 0u);
+}
+
+TEST_F(MappedLogTest, WhatWasStoredOutlivesTheProcess) {
+  Create();
+  AppendMany(1, 400, 5);
+  memory_.Crash(CrashMode::kKillProcess, 0);
+  log_.reset();
+  Reopen();
+  const auto recovery = Recover();
+  ASSERT_TRUE(recovery.ok()) << recovery.status();
+  EXPECT_EQ(delivered_, appended_);
+  EXPECT_EQ(recovery->dropped_bytes, 0u);
+}
+
+TEST_F(MappedLogTest, AfterALossOfPowerAPrefixIsLeftThatHoldsAllThatWasSynced) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    memory_.Crash(CrashMode::kLoseUnsynced, 0);
+    log_.reset();
+    Reopen();
+    const std::vector<DirectoryEntry> before = directory_->List().value();
+    for (const DirectoryEntry& entry : before) ASSERT_TRUE(directory_->Remove(entry.name).ok());
+    Reopen();
+    appended_.clear();
+    Create();
+    AppendMany(1, 40, 5);
+    ASSERT_TRUE(log_->Sync(log_->End()).ok());
+    const size_t synced = appended_.size();
+    AppendMany(41, 60, 5);
+    memory_.Crash(CrashMode::kAnySubset, seed);
+    log_.reset();
+    Reopen();
+    const auto recovery = Recover();
+    ASSERT_TRUE(recovery.ok()) << recovery.status() << " seed " << seed;
+    ASSERT_GE(delivered_.size(), synced) << "seed " << seed;
+    appended_.resize(delivered_.size());
+    EXPECT_EQ(delivered_, appended_) << "seed " << seed;
+  }
+}
+
+TEST_F(MappedLogTest, AFlippedBitBeforeTheSyncedEndIsDataLoss) {
+  Create();
+  for (uint64_t i = 1; i <= 20; ++i) Append(i, "text");
+  ASSERT_TRUE(log_->Sync(log_->End()).ok());
+  Append(21, "behind");  // carries the watermark
+  ASSERT_TRUE(memory_.FlipBit(kFirstFile, kLogHeaderBytes + 100, 3).ok());
+  EXPECT_TRUE(absl::IsDataLoss(Recover().status()));
+}
+
+TEST_F(MappedLogTest, AnOrderlyCloseCutsTheFileToItsRecords) {
+  Create();
+  AppendMany(1, 50, 3);
+  EXPECT_GT(memory_.ReadFileContents(kFirstFile)->size(), kLogHeaderBytes + log_->End().value());
+  const auto end = log_->Close();
+  ASSERT_TRUE(end.ok()) << end.status();
+  EXPECT_EQ(memory_.ReadFileContents(kFirstFile)->size(), end->length_bytes);
+  const auto recovery = Recover({.closed = *end});
+  ASSERT_TRUE(recovery.ok()) << recovery.status();
+  EXPECT_EQ(delivered_, appended_);
+}
+
+TEST_F(MappedLogTest, RotationGoesOnInANewMapping) {
+  Create();
+  AppendMany(1, 60, 4);
+  ASSERT_TRUE(log_->Rotate(FileNumber(2), {FileNumber(9), 99}).ok());
+  AppendMany(61, 60, 4);
+  memory_.Crash(CrashMode::kKillProcess, 0);
+  log_.reset();
+  Reopen();
+  ASSERT_TRUE(Recover().ok());
+  EXPECT_EQ(delivered_, appended_);
+}
+
+TEST_F(MappedLogTest, WhereMappingFailsRecordsAreWritten) {
+  for (const FileOp op : {FileOp::kMap, FileOp::kTruncate}) {
+    files_.Inject({.fault = Fault::kTooManyFiles, .op = op, .sticky = true});
+    appended_.clear();
+    Create();
+    AppendMany(1, 100, 5);
+    ASSERT_TRUE(Recover().ok());
+    EXPECT_EQ(delivered_, appended_);
+    log_.reset();
+    files_.Clear();
+    ASSERT_TRUE(directory_->Remove("000001.log").ok());
+  }
+}
+
+TEST_F(MappedLogTest, AFullDiskIsToldBeforeAnythingIsStored) {
+  Create();
+  Append(1, "fits");
+  files_.Inject({.fault = Fault::kNoSpace, .op = FileOp::kAllocate, .sticky = true});
+  uint64_t sequence = 2;
+  absl::Status status;
+  while (status.ok() && sequence < 10000) {
+    status = log_->Append(SequenceNumber(sequence++), Batch(std::string(100, 'x')), false).status();
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  files_.Clear();
+  EXPECT_TRUE(log_->Append(SequenceNumber(sequence), Batch("again"), false).ok());
+  const auto recovery = Recover();
+  ASSERT_TRUE(recovery.ok()) << recovery.status();
+  EXPECT_EQ(recovery->last_sequence, SequenceNumber(sequence));
+}
+
+}  // namespace
+}  // namespace sepal
