@@ -94,7 +94,8 @@ void History::Write(const std::vector<Update>& batch, bool as_batch) {
   }
   // A write that a crash cut off may have come about.
   model_.Apply(batch);
-  if (!Succeeded(written, "write")) return;
+  // A store into a mapping cannot tell that the world has ended: what is said after that is no acknowledgement.
+  if (!Succeeded(written, "write") || crashed_) return;
   acknowledged_ = model_.latest();
   if (options.sync) synced_ = acknowledged_;
 }

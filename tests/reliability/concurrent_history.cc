@@ -81,6 +81,7 @@ void ConcurrentHistory::ArmTrouble() {
     trouble_ = true;
     if (kind < 2) return fault;
     power_lost_ = mode != CrashMode::kKillProcess;
+    crashed_ = true;
     database_.memory.Crash(mode, at);
     return Fault::kNone;
   });
@@ -151,7 +152,8 @@ bool ConcurrentHistory::Write(Random* random) {
   const bool sync = random->OneIn(3);
   batches_[number].begun = Now();
   const absl::Status status = database_.db->Write(&batch, {.sync = sync});
-  if (!Check(status, "write")) return false;
+  // A store into a mapping cannot tell that the world has ended: what is said after that is no acknowledgement.
+  if (!Check(status, "write") || crashed_) return false;
   batches_[number].ended = Now();
   batches_[number].durable = sync;
   return true;

@@ -86,6 +86,7 @@ class ConcurrentHistory {
   std::vector<std::set<int>> moments_;  // each holds the one before
   bool trouble_ = false;                // a fault or crash has come: errors are to be expected
   bool power_lost_ = false;
+  bool crashed_ = false;
   uint64_t operations_ = 0;
   std::string failure_;
 };
