@@ -7,7 +7,6 @@
 #include "db/decide/output_splitter.h"
 #include "table/merging_iterator.h"
 #include "util/status.h"
-#include "util/strings.h"
 #include "util/sync.h"
 
 namespace sepal {
@@ -82,13 +81,12 @@ class PartRunner {
  private:
   std::unique_ptr<InternalIterator> OpenInputs() const {
     std::vector<std::unique_ptr<InternalIterator>> children;
-    std::string common_prefix = input_.plan->inputs.front().tables.front()->metadata().smallest.user_key;
+    std::optional<std::string> prefix;
     for (const CompactionInput& run : input_.plan->inputs) {
-      ShortenToCommonPrefix(&common_prefix, run.tables.front()->metadata().smallest.user_key);
-      ShortenToCommonPrefix(&common_prefix, run.tables.back()->metadata().largest.user_key);
+      NarrowToCommonPrefix(run.tables, &prefix);
       children.push_back(NewConcatenatingIterator(std::make_unique<InputTables>(run.tables, input_.opener, order_)));
     }
-    return NewMergingIterator(order_, std::move(children), common_prefix);
+    return NewMergingIterator(order_, std::move(children), prefix.value_or(""));
   }
 
   bool AtEnd(const InternalKeyView& key) const {

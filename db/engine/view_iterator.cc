@@ -1,11 +1,11 @@
 #include "db/engine/view_iterator.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "table/merging_iterator.h"
-#include "util/strings.h"
 
 namespace sepal {
 
@@ -40,18 +40,6 @@ class RunTables final : public ConcatenationSources {
   const TableReader::ReadKind kind_;
 };
 
-// What all keys in tables begin with.
-std::string CommonPrefix(const Version& version) {
-  if (version.runs().empty()) return {};
-  std::string prefix = version.runs().front().run->tables().front()->metadata().smallest.user_key;
-  for (const LevelRun& level_run : version.runs()) {
-    const std::vector<TableRef>& tables = level_run.run->tables();
-    ShortenToCommonPrefix(&prefix, tables.front()->metadata().smallest.user_key);
-    ShortenToCommonPrefix(&prefix, tables.back()->metadata().largest.user_key);
-  }
-  return prefix;
-}
-
 }  // namespace
 
 std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
@@ -59,11 +47,13 @@ std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& fami
   std::vector<std::unique_ptr<InternalIterator>> sources;
   if (!view.active->empty()) sources.push_back(view.active->NewIterator());
   for (const std::shared_ptr<const MemTable>& memtable : view.immutables) sources.push_back(memtable->NewIterator());
+  std::optional<std::string> prefix;
   for (const LevelRun& level_run : view.version->runs()) {
+    NarrowToCommonPrefix(level_run.run->tables(), &prefix);
     sources.push_back(
         NewConcatenatingIterator(std::make_unique<RunTables>(core, level_run.run, family.order, fill_cache)));
   }
-  return NewMergingIterator(family.order, std::move(sources), CommonPrefix(*view.version));
+  return NewMergingIterator(family.order, std::move(sources), prefix.value_or(""));
 }
 
 }  // namespace sepal

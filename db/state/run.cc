@@ -2,6 +2,7 @@
 
 #include "db/state/version.h"
 #include "util/check.h"
+#include "util/strings.h"
 
 namespace sepal {
 
@@ -36,9 +37,8 @@ Run::Run(RunNumber number, std::vector<TableRef> tables, KeyOrder order)
   const std::string& first = tables_.front()->metadata().smallest.user_key;
   const std::string& last = tables_.back()->metadata().largest.user_key;
   if (order_.bytewise()) {
-    const size_t common =
-        static_cast<size_t>(std::mismatch(first.begin(), first.end(), last.begin(), last.end()).first - first.begin());
-    common_prefix_ = first.substr(0, common);
+    common_prefix_ = first;
+    ShortenToCommonPrefix(&common_prefix_, last);
   }
   largest_.reserve(tables_.size());
   smallest_.reserve(tables_.size());
@@ -119,6 +119,13 @@ TableMetadata Run::MetadataOf(const TableFile& table) const {
   TableMetadata metadata = table.metadata();
   metadata.run = number_;
   return metadata;
+}
+
+void NarrowToCommonPrefix(std::span<const TableRef> tables, std::optional<std::string>* prefix) {
+  const std::string& first = tables.front()->metadata().smallest.user_key;
+  if (!prefix->has_value()) *prefix = first;
+  ShortenToCommonPrefix(&**prefix, first);
+  ShortenToCommonPrefix(&**prefix, tables.back()->metadata().largest.user_key);
 }
 
 }  // namespace sepal

@@ -24,10 +24,10 @@ std::string Tuning::ToString() const {
   return absl::StrFormat(
       "memtable_bytes: %s\nmemtable_limit_bytes: %s\ntable_bytes: %s\nblocks_per_leaf_page: %u\n"
       "write_buffer_bytes: %s\nruns_per_level: %d\nfanout: %d\ncompaction_threads: %d\nlog_limit_bytes: %s\n"
-      "manifest_limit_bytes: %s\n",
+      "log_allocation_bytes: %s\nmap_log: %s\nmanifest_limit_bytes: %s\n",
       HumanBytes(memtable_bytes), HumanBytes(memtable_limit_bytes), HumanBytes(table_bytes), blocks_per_leaf_page,
       HumanBytes(write_buffer_bytes), runs_per_level, fanout, compaction_threads, HumanBytes(log_limit_bytes),
-      HumanBytes(manifest_limit_bytes));
+      HumanBytes(log_allocation_bytes), map_log ? "yes" : "no", HumanBytes(manifest_limit_bytes));
 }
 
 }  // namespace sepal

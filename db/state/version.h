@@ -138,6 +138,10 @@ class Version {
 
 using VersionRef = std::shared_ptr<const Version>;
 
+// Cuts `*prefix` to what it and all user keys of `tables` (in order, at least one) begin with alike. Unset, it becomes
+// what they begin with.
+void NarrowToCommonPrefix(std::span<const TableRef> tables, std::optional<std::string>* prefix);
+
 // Whether the user keys of `table` and `range` meet.
 bool Overlaps(const KeyOrder& order, const TableMetadata& table, const KeyRange& range);
 

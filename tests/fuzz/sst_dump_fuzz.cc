@@ -34,7 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const char* const kCommands[] = {"--command=check",      "--command=scan",     "--command=raw",
                                           "--command=verify",     "--command=identify", "--command=filters",
                                           "--command=recompress", "--command=none"};
-  static const std::string path = "/tmp/sepal_sst_dump_fuzz_" + std::to_string(::getpid()) + ".sst";
+  static const std::string stem = "sepal_sst_dump_fuzz_" + std::to_string(::getpid());
+  static const std::string path = "/tmp/" + stem + ".sst";
   if (size < 2) return 0;
   std::string contents(reinterpret_cast<const char*>(data) + 2, size - 2);
   if ((data[1] & 1) != 0) {
@@ -55,5 +56,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int exit = tools::SstDumpMain(4, argv, out, err);
   SEPAL_CHECK(exit == tools::kExitOk || exit == tools::kExitError || exit == tools::kExitDamage);
   ::unlink(path.c_str());
+  ::unlink((stem + "_dump.txt").c_str());  // what raw writes
   return 0;
 }

@@ -5,49 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_format.h"
-#include "db/act/log_recovery.h"
-#include "db/act/log_writer.h"
 #include "db/format/file_names.h"
-#include "sepal/write_batch.h"
-#include "util/fault_file_system.h"
+#include "tests/db/act/log_fixture.h"
 #include "util/manual_clock.h"
-#include "util/memory_file_system.h"
 #include "util/sync.h"
 
 namespace sepal {
 namespace {
 
-constexpr uint64_t kDatabase = 0xdb;
-
-std::string Batch(std::string_view text, int entries = 1) {
-  WriteBatch batch;
-  for (int i = 0; i < entries; ++i) batch.Put(text, "");
-  return batch.bytes();
-}
-
-class LogTest : public testing::Test {
+class LogTest : public LogFixture {
  protected:
-  LogTest() : faults_(&memory_) { Reopen(); }
-
-  void Reopen() {
-    auto directory = faults_.OpenDirectory("db", true);
-    ASSERT_TRUE(directory.ok()) << directory.status();
-    directory_ = *std::move(directory);
-    ASSERT_TRUE(directory_->Sync().ok());
-  }
-
-  LogOptions Options() {
-    LogOptions options;
-    options.database_id = kDatabase;
-    options.random_seed = 7;
-    options.allocation_step_bytes = 1024;
-    options.max_fragment_bytes = 4096;
-    return options;
-  }
-
-  static LogStart FirstLog() { return LogStart{.number = FileNumber(1), .manifest = {FileNumber(9), 99}}; }
-
   std::unique_ptr<WriteAheadLog> Create(const LogStart& start) {
     auto log = WriteAheadLog::Create(directory_.get(), Options(), start);
     EXPECT_TRUE(log.ok()) << log.status();
@@ -60,26 +27,6 @@ class LogTest : public testing::Test {
     EXPECT_TRUE(end.ok()) << end.status();
     return end.ok() ? *end : LogPosition();
   }
-
-  absl::StatusOr<LogRecovery> Recover(LogRecoveryOptions options = {}) {
-    options.database_id = kDatabase;
-    delivered_.clear();
-    auto logs = ListLogs(directory_.get());
-    if (!logs.ok()) return logs.status();
-    return RecoverLogs(directory_.get(), *logs, options, [&](SequenceNumber first, std::string_view batch) {
-      delivered_.push_back(absl::StrFormat("%u %s", first.value(), batch));
-      return absl::OkStatus();
-    });
-  }
-
-  static std::string Delivered(uint64_t sequence, std::string_view text, int entries = 1) {
-    return absl::StrFormat("%u %s", sequence, Batch(text, entries));
-  }
-
-  MemoryFileSystem memory_;
-  FaultFileSystem faults_;
-  std::unique_ptr<Directory> directory_;
-  std::vector<std::string> delivered_;
 };
 
 TEST_F(LogTest, WhatWasAppendedIsDeliveredInOrder) {

@@ -5,48 +5,26 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_format.h"
-#include "db/act/log_recovery.h"
-#include "db/act/log_writer.h"
-#include "sepal/write_batch.h"
-#include "util/fault_file_system.h"
-#include "util/memory_file_system.h"
+#include "tests/db/act/log_fixture.h"
 #include "util/random.h"
 
 namespace sepal {
 namespace {
 
-constexpr uint64_t kDatabase = 0xdb;
 const char* const kFirstFile = "db/000001.log";
 
-std::string Batch(std::string_view text) {
-  WriteBatch batch;
-  batch.Put(text, "");
-  return batch.bytes();
-}
-
-class MappedLogTest : public testing::Test {
+class MappedLogTest : public LogFixture {
  protected:
-  MappedLogTest() { Reopen(); }
-
-  void Reopen() {
-    directory_ = files_.OpenDirectory("db", true).value();
-    ASSERT_TRUE(directory_->Sync().ok());
-  }
   void Create() {
-    LogOptions options;
-    options.database_id = kDatabase;
-    options.random_seed = 7;
+    LogOptions options = Options();
     options.allocation_step_bytes = 16384;
-    options.max_fragment_bytes = 4096;
     options.map = true;
-    log_ = WriteAheadLog::Create(directory_.get(), options, {.number = FileNumber(1), .manifest = {FileNumber(9), 99}})
-               .value();
+    log_ = WriteAheadLog::Create(directory_.get(), options, FirstLog()).value();
   }
   void Append(uint64_t sequence, std::string_view text, bool to_be_synced = false) {
     const auto end = log_->Append(SequenceNumber(sequence), Batch(text), to_be_synced);
     ASSERT_TRUE(end.ok()) << end.status();
-    appended_.push_back(absl::StrFormat("%u %s", sequence, Batch(text)));
+    appended_.push_back(Delivered(sequence, text));
   }
   // Appends `count` records of many sizes, some of them in fragments, every `written_one_in`-th one written.
   void AppendMany(uint64_t first, uint64_t count, uint64_t written_one_in) {
@@ -56,30 +34,16 @@ class MappedLogTest : public testing::Test {
       Append(first + i, text, random.OneIn(written_one_in));
     }
   }
-  absl::StatusOr<LogRecovery> Recover(LogRecoveryOptions options = {}) {
-    options.database_id = kDatabase;
-    delivered_.clear();
-    auto logs = ListLogs(directory_.get());
-    if (!logs.ok()) return logs.status();
-    return RecoverLogs(directory_.get(), *logs, options, [&](SequenceNumber first, std::string_view batch) {
-      delivered_.push_back(absl::StrFormat("%u %s", first.value(), batch));
-      return absl::OkStatus();
-    });
-  }
   uint64_t Calls(FileOp op) const { return counts_[static_cast<size_t>(op)]; }
   void CountCalls() {
-    files_.SetDecider([this](const FileCall& call) {
+    faults_.SetDecider([this](const FileCall& call) {
       ++counts_[static_cast<size_t>(call.op)];
       return Fault::kNone;
     });
   }
 
-  MemoryFileSystem memory_;
-  FaultFileSystem files_{&memory_};
-  std::unique_ptr<Directory> directory_;
   std::unique_ptr<WriteAheadLog> log_;
   std::vector<std::string> appended_;
-  std::vector<std::string> delivered_;
   uint64_t counts_[64] = {};
 };
 
@@ -170,14 +134,14 @@ TEST_F(MappedLogTest, RotationGoesOnInANewMapping) {
 
 TEST_F(MappedLogTest, WhereMappingFailsRecordsAreWritten) {
   for (const FileOp op : {FileOp::kMap, FileOp::kTruncate}) {
-    files_.Inject({.fault = Fault::kTooManyFiles, .op = op, .sticky = true});
+    faults_.Inject({.fault = Fault::kTooManyFiles, .op = op, .sticky = true});
     appended_.clear();
     Create();
     AppendMany(1, 100, 5);
     ASSERT_TRUE(Recover().ok());
     EXPECT_EQ(delivered_, appended_);
     log_.reset();
-    files_.Clear();
+    faults_.Clear();
     ASSERT_TRUE(directory_->Remove("000001.log").ok());
   }
 }
@@ -185,14 +149,14 @@ TEST_F(MappedLogTest, WhereMappingFailsRecordsAreWritten) {
 TEST_F(MappedLogTest, AFullDiskIsToldBeforeAnythingIsStored) {
   Create();
   Append(1, "fits");
-  files_.Inject({.fault = Fault::kNoSpace, .op = FileOp::kAllocate, .sticky = true});
+  faults_.Inject({.fault = Fault::kNoSpace, .op = FileOp::kAllocate, .sticky = true});
   uint64_t sequence = 2;
   absl::Status status;
   while (status.ok() && sequence < 10000) {
     status = log_->Append(SequenceNumber(sequence++), Batch(std::string(100, 'x')), false).status();
   }
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  files_.Clear();
+  faults_.Clear();
   EXPECT_TRUE(log_->Append(SequenceNumber(sequence), Batch("again"), false).ok());
   const auto recovery = Recover();
   ASSERT_TRUE(recovery.ok()) << recovery.status();

@@ -43,6 +43,18 @@ TEST(VersionTest, ListsRunsNewestFirstLevelByLevel) {
   EXPECT_EQ(v->Tables().size(), 5u);
 }
 
+TEST(VersionTest, RunsNarrowACommonPrefixToWhatAllTheirKeysBeginWith) {
+  const VersionRef v =
+      *Draw("L0 run 9: 11[user12..user14] 12[user15..user19]\nL0 run 8: 10[use..users]\nL1 run 3: 4[a..b]\n");
+  std::optional<std::string> prefix;
+  NarrowToCommonPrefix(v->runs()[0].run->tables(), &prefix);
+  EXPECT_EQ(prefix, "user1");
+  NarrowToCommonPrefix(v->runs()[1].run->tables(), &prefix);
+  EXPECT_EQ(prefix, "use");
+  NarrowToCommonPrefix(v->runs()[2].run->tables(), &prefix);
+  EXPECT_EQ(prefix, "");
+}
+
 TEST(VersionTest, AnEmptyVersionHasNoDeepestLevelAndPassesItsCheck) {
   const Version v{KeyOrder()};
   EXPECT_EQ(v.DeepestLevel(), -1);
