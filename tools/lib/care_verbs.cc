@@ -1,4 +1,4 @@
-// sepal db open|stat|verify|compact: a database as a whole.
+// sepal db open|stat|verify|repair|compact: a database as a whole.
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -172,6 +172,79 @@ class VerifyVerb final : public Verb {
   Place place_;
 };
 
+class RepairVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_flag("--yes", yes_, "Do not ask");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    // What is no database is told before anything is asked.
+    const absl::StatusOr<Tree> tree = ReadTree(place_);
+    if (absl::IsNotFound(tree.status())) return tree.status();
+    RETURN_IF_ERROR(Confirm(
+        io, yes_,
+        absl::StrFormat("this reads every byte of %s and, if something is damaged, writes what can be read into new "
+                        "tables and a new manifest; what cannot be read is dropped, and damaged files are kept in "
+                        "%s/lost (sepal db verify tells what is damaged, and changes nothing)",
+                        place_.directory, place_.directory)));
+    Options options;
+    options.log_directory = place_.log_directory;
+    RepairReport report;
+    const absl::Status repaired = WithRemedy(DB::Repair(options, place_.directory, &report), place_.directory);
+    // Exit status 3 is for what was lost by a repair that succeeded.
+    if (absl::IsDataLoss(repaired)) return absl::InternalError(repaired.message());
+    RETURN_IF_ERROR(repaired);
+    if (report.changed) RETURN_IF_ERROR(CheckOpens());
+    json ? PrintJson(report, io.out) : Print(report, io.out);
+    if (report.dropped.empty()) return absl::OkStatus();
+    reported = json;
+    return absl::DataLossError(
+        absl::StrFormat("%d %s lost; compare with a backup (docs/operations.md)", report.dropped.size(),
+                        report.dropped.size() == 1 ? "part, told above, was" : "parts, told above, were"));
+  }
+
+ private:
+  absl::Status CheckOpens() const {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
+    return db->CheckConsistency();
+  }
+
+  void Print(const RepairReport& report, std::ostream& out) const {
+    if (report.changed) {
+      out << absl::StrFormat("%s opens again; damaged files are in %s/lost\n", place_.directory, place_.directory);
+    }
+    out << report.ToString();
+  }
+
+  void PrintJson(const RepairReport& report, std::ostream& out) const {
+    nlohmann::json line = JsonHead();
+    line["ok"] = report.dropped.empty();
+    line["directory"] = place_.directory;
+    line["changed"] = report.changed;
+    line["tables_kept"] = report.tables_kept;
+    line["tables_rewritten"] = report.tables_rewritten;
+    line["updates_from_logs"] = report.updates_from_logs;
+    line["put_aside"] = report.put_aside;
+    line["dropped"] = nlohmann::json::array();
+    for (const DroppedData& data : report.dropped) {
+      nlohmann::json one = {{"file", data.file},
+                            {"begin_offset", data.begin_offset},
+                            {"end_offset", data.end_offset},
+                            {"reason", data.reason}};
+      if (!data.column_family.empty()) one["column_family"] = BytesJson(data.column_family);
+      if (data.first_key.has_value()) one["first_key"] = BytesJson(*data.first_key);
+      if (data.last_key.has_value()) one["last_key"] = BytesJson(*data.last_key);
+      line["dropped"].push_back(std::move(one));
+    }
+    out << ToLine(line) << "\n";
+  }
+
+  Place place_;
+  bool yes_ = false;
+};
+
 class CompactVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
@@ -228,6 +301,8 @@ std::vector<VerbEntry> CareVerbs() {
        MakeVerb<OpenVerb>},
       {"db stat", "levels, sizes and numbers of a database", "db stat /var/lib/app", MakeVerb<StatVerb>},
       {"db verify", "check every byte of every file", "db verify /var/lib/app", MakeVerb<VerifyVerb>},
+      {"db repair", "make a damaged database whole again out of what can be read, and tell what was lost",
+       "db repair /var/lib/app --yes", MakeVerb<RepairVerb>},
       {"db compact", "rewrite into the last level, dropping what is overwritten or deleted",
        "db compact /var/lib/app --yes", MakeVerb<CompactVerb>},
   };

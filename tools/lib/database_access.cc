@@ -27,28 +27,13 @@ absl::Status NoDatabase(const std::string& directory) {
         absl::StrFormat("%s is a file; a database is a directory (sepal sst show looks into a table file)", directory));
   }
   if (std::filesystem::exists(path / "CURRENT", error)) {
-    return absl::NotFoundError(absl::StrFormat(
-        "%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal does not read; docs/migration.md "
-        "tells how to bring its contents over",
-        directory));
+    return absl::NotFoundError(
+        absl::StrFormat("%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal does not read; "
+                        "sepal import NEW %s "
+                        "--from leveldb (or rocksdb) brings its contents over",
+                        directory, directory));
   }
   return absl::NotFoundError(absl::StrFormat("there is no database in %s", directory));
-}
-
-absl::Status Explain(const absl::Status& status, const std::string& directory) {
-  std::error_code error;
-  if (absl::IsNotFound(status) || !std::filesystem::is_directory(directory, error)) return NoDatabase(directory);
-  if (absl::IsUnavailable(status)) {
-    return absl::UnavailableError(
-        absl::StrFormat("%s; close it there first (db get, db scan, db stat and all that only looks work beside it)",
-                        ToStd(status.message())));
-  }
-  if (absl::IsInvalidArgument(status)) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("%s (the sepal command knows the bytewise order only; use the program that has the comparator)",
-                        ToStd(status.message())));
-  }
-  return status;
 }
 
 // Never a database among other files.
@@ -113,7 +98,7 @@ absl::StatusOr<std::vector<LogFile>> LogsOf(const Place& place, Directory* direc
 absl::StatusOr<Tree> ReadTreeOnce(const Place& place, const EditSink& visit) {
   const std::string& path = place.directory;
   absl::StatusOr<std::unique_ptr<Directory>> directory = FileSystem::Posix()->OpenDirectory(path, /*create=*/false);
-  if (!directory.ok()) return Explain(directory.status(), path);
+  if (!directory.ok()) return WithRemedy(directory.status(), path);
   Tree tree;
   tree.place = place;
   ASSIGN_OR_RETURN(tree.logs, LogsOf(place, directory->get()));
@@ -142,12 +127,28 @@ void Place::AddFlags(CLI::App* app) {
   app->add_option("--log-directory", log_directory, "Where the logs lie, if elsewhere");
 }
 
+absl::Status WithRemedy(const absl::Status& status, const std::string& directory) {
+  std::error_code error;
+  if (absl::IsNotFound(status) || !std::filesystem::is_directory(directory, error)) return NoDatabase(directory);
+  if (absl::IsUnavailable(status)) {
+    return absl::UnavailableError(
+        absl::StrFormat("%s; close it there first (db get, db scan, db stat and all that only looks work beside it)",
+                        ToStd(status.message())));
+  }
+  if (absl::IsInvalidArgument(status)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s (the sepal command knows the bytewise order only; use the program that has the comparator)",
+                        ToStd(status.message())));
+  }
+  return status;
+}
+
 absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
   Options options;
   options.log_directory = place.log_directory;
   options.read_only = true;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
-  if (!db.ok()) return Explain(db.status(), place.directory);
+  if (!db.ok()) return WithRemedy(db.status(), place.directory);
   return db;
 }
 
@@ -157,7 +158,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create)
   options.log_directory = place.log_directory;
   options.create_if_missing = create;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
-  if (!db.ok()) return Explain(db.status(), place.directory);
+  if (!db.ok()) return WithRemedy(db.status(), place.directory);
   return db;
 }
 

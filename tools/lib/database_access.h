@@ -34,7 +34,10 @@ struct Place {
   void AddFlags(CLI::App* app);
 };
 
-// Errors say what to do about it in the words of the command.
+// What went wrong with the database of that directory, with what to do about it in the words of the command.
+absl::Status WithRemedy(const absl::Status& status, const std::string& directory);
+
+// Errors are with remedy.
 absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place);
 absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create);
 

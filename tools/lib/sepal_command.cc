@@ -86,12 +86,9 @@ int ListGroup(const std::string& group, std::ostream& err) {
 
 int RunVerb(const VerbEntry& entry, std::vector<std::string> arguments, const Streams& io) {
   const std::unique_ptr<Verb> verb = entry.make();
-  verb->name = std::string(entry.name);
-  const std::string program = "sepal " + verb->name;
-  CLI::App app{absl::StrFormat("%s\n\nExample: sepal %s", entry.summary, entry.example), program};
-  verb->AddFlags(&app);
-  app.add_flag("--json", verb->json, "JSON, one object a line, rather than text");
-  if (std::optional<int> exit = ParseFlags(&app, std::move(arguments), io.out, io.err)) return *exit;
+  const std::unique_ptr<CLI::App> app = MakeApp(entry, verb.get());
+  const std::string program = app->get_name();
+  if (std::optional<int> exit = ParseFlags(app.get(), std::move(arguments), io.out, io.err)) return *exit;
 
   const absl::Status status = verb->Run(io);
   io.out.flush();

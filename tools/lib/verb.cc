@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -19,13 +20,23 @@ nlohmann::json Verb::JsonHead() const {
 const std::vector<VerbEntry>& Verbs() {
   static const std::vector<VerbEntry> verbs = [] {
     std::vector<VerbEntry> all;
-    for (auto part : {DataVerbs, CareVerbs, CopyVerbs, ExplainVerbs, TableVerbs, LogVerbs, ShapeVerbs, BenchVerbs}) {
+    for (auto part :
+         {DataVerbs, CareVerbs, CopyVerbs, ImportVerbs, ExplainVerbs, TableVerbs, LogVerbs, ShapeVerbs, BenchVerbs}) {
       const std::vector<VerbEntry> some = part();
       all.insert(all.end(), some.begin(), some.end());
     }
     return all;
   }();
   return verbs;
+}
+
+std::unique_ptr<CLI::App> MakeApp(const VerbEntry& entry, Verb* verb) {
+  verb->name = std::string(entry.name);
+  auto app = std::make_unique<CLI::App>(absl::StrFormat("%s\n\nExample: sepal %s", entry.summary, entry.example),
+                                        "sepal " + verb->name);
+  verb->AddFlags(app.get());
+  app->add_flag("--json", verb->json, "JSON, one object a line, rather than text");
+  return app;
 }
 
 int ExitCodeOf(const absl::Status& status) {

@@ -64,7 +64,13 @@ std::vector<VerbEntry> ExplainVerbs();
 std::vector<VerbEntry> TableVerbs();
 std::vector<VerbEntry> LogVerbs();
 std::vector<VerbEntry> ShapeVerbs();
+std::vector<VerbEntry> StatsVerbs();
 std::vector<VerbEntry> BenchVerbs();
+std::vector<VerbEntry> ImportVerbs();
+std::vector<VerbEntry> PaperVerbs();
+
+// The flags and arguments of `verb`, which `entry` has made: for parsing, and for what is generated from them.
+std::unique_ptr<CLI::App> MakeApp(const VerbEntry& entry, Verb* verb);
 
 // The exit code that a status stands for.
 int ExitCodeOf(const absl::Status& status);

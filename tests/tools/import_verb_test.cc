@@ -1,0 +1,251 @@
+// sepal import, from databases that LevelDB and RocksDB have made here.
+#include <gtest/gtest.h>
+
+#ifdef SEPAL_WITH_LEVELDB
+#include <leveldb/comparator.h>
+#include <leveldb/db.h>
+#endif
+#ifdef SEPAL_WITH_ROCKSDB
+#include <rocksdb/db.h>
+#endif
+
+#include "tests/tools/sepal_command_fixture.h"
+
+namespace sepal::tools {
+namespace {
+
+class ImportVerbTest : public SepalCommandTest {
+ protected:
+  const std::string old_ = directory_.File("old");
+  const std::string new_ = directory_.File("new");
+
+  // Nothing of an import is left.
+  void ExpectNothingLeft() const {
+    EXPECT_FALSE(std::filesystem::exists(new_));
+    EXPECT_FALSE(std::filesystem::exists(new_ + ".part"));
+  }
+};
+
+TEST_F(ImportVerbTest, WhatIsNoDatabaseIsRefused) {
+  const Outcome missing = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(missing.exit, kExitError);
+  EXPECT_TRUE(Has(missing.err, "no file CURRENT") && Has(missing.err, "comes first")) << missing.err;
+  EXPECT_EQ(RunSepal({"import", new_, old_}).exit, kExitUsage);
+  EXPECT_EQ(RunSepal({"import", new_, old_, "--from", "lmdb"}).exit, kExitUsage);
+  ExpectNothingLeft();
+}
+
+#ifndef SEPAL_WITH_LEVELDB
+TEST_F(ImportVerbTest, WithoutTheLibraryItSaysWhatToInstall) {
+  std::filesystem::create_directory(old_);
+  std::ofstream(old_ + "/CURRENT") << "MANIFEST-000002\n";
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "install libleveldb-dev")) << refused.err;
+  ExpectNothingLeft();
+}
+#else
+class ImportLevelDbTest : public ImportVerbTest {
+ protected:
+  // Tables, a deletion, and something in the log.
+  void MakeLevelDb(int entries) {
+    leveldb::Options options;
+    options.create_if_missing = true;
+    options.write_buffer_size = 256 << 10;
+    leveldb::DB* opened = nullptr;
+    ASSERT_TRUE(leveldb::DB::Open(options, old_, &opened).ok());
+    const std::unique_ptr<leveldb::DB> db(opened);
+    for (int i = 0; i < entries; ++i) ASSERT_TRUE(db->Put({}, Key(i), Value(i)).ok());
+    ASSERT_TRUE(db->Delete({}, Key(7)).ok());
+    ASSERT_TRUE(db->Put({}, std::string("\0\xff", 2), "").ok());
+  }
+  static std::string Value(int i) { return std::string(100, static_cast<char>('a' + i % 26)) + std::to_string(i); }
+};
+
+TEST_F(ImportLevelDbTest, EveryEntryComesOverAndTheSourceIsNotTouched) {
+  MakeLevelDb(10000);
+  const std::set<std::string> before = StateOf(old_);
+  const Outcome imported = RunSepal({"import", new_, old_ + "/", "--from", "leveldb", "--compare", "--json"});
+  ASSERT_EQ(imported.exit, kExitOk) << imported.err;
+  EXPECT_EQ(StateOf(old_), before);
+  const nlohmann::json json = LastJson(imported.out);
+  EXPECT_EQ(json.at("entries"), 10000);
+  EXPECT_TRUE(json.at("compared"));
+  EXPECT_FALSE(std::filesystem::exists(new_ + ".part"));
+  EXPECT_FALSE(std::filesystem::exists(new_ + "/source"));
+  absl::StatusOr<std::unique_ptr<DB> > db = DB::Open({}, new_);
+  ASSERT_TRUE(db.ok()) << db.status();
+  for (int i = 0; i < 10000; ++i) {
+    const absl::StatusOr<std::string> value = (*db)->Get(Key(i));
+    if (i == 7) {
+      EXPECT_TRUE(absl::IsNotFound(value.status()));
+    } else {
+      ASSERT_EQ(value.value_or("absent"), Value(i)) << i;
+    }
+  }
+  EXPECT_EQ((*db)->Get(std::string("\0\xff", 2)).value_or("absent"), "");
+  // The source is a LevelDB database as before.
+  leveldb::DB* opened = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open({}, old_, &opened).ok());
+  std::string value;
+  EXPECT_TRUE(opened->Get({}, Key(9999), &value).ok());
+  delete opened;
+}
+
+TEST_F(ImportLevelDbTest, AnEmptyDirectoryIsTakenAndAnyOtherRefused) {
+  MakeLevelDb(100);
+  std::filesystem::create_directory(new_);
+  EXPECT_EQ(RunSepal({"import", new_, old_, "--from", "leveldb"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "verify", new_}).exit, kExitOk);
+  const std::set<std::string> before = StateOf(new_);
+  const Outcome again = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(again.exit, kExitError);
+  EXPECT_TRUE(Has(again.err, "not an empty directory")) << again.err;
+  EXPECT_EQ(StateOf(new_), before);
+}
+
+TEST_F(ImportLevelDbTest, WhatAnInterruptedImportLeftIsReplacedAndNothingElse) {
+  MakeLevelDb(100);
+  const std::string part = new_ + ".part";
+  ASSERT_EQ(RunSepal({"db", "put", part, "half", "written"}).exit, kExitOk);
+  std::filesystem::create_directory(part + "/source");
+  std::ofstream(part + "/source/LOG") << "\n";
+  ASSERT_EQ(RunSepal({"import", new_, old_, "--from", "leveldb"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "get", new_, "half"}).exit, kExitError);
+  EXPECT_FALSE(std::filesystem::exists(part));
+
+  std::filesystem::remove_all(new_);
+  std::filesystem::create_directory(part);
+  std::ofstream(part + "/letter.txt") << "Dear Ada\n";
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "is in the way")) << refused.err;
+  EXPECT_EQ(Slurp(part + "/letter.txt"), "Dear Ada\n");
+}
+
+TEST_F(ImportLevelDbTest, AnOpenSourceIsRefused) {
+  MakeLevelDb(100);
+  leveldb::DB* opened = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open({}, old_, &opened).ok());
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "LevelDB says") && Has(refused.err, "lock")) << refused.err;
+  ExpectNothingLeft();
+  delete opened;
+}
+
+TEST_F(ImportLevelDbTest, DamageEndsItAndLeavesNothing) {
+  MakeLevelDb(20000);
+  // One alone might be of a compaction that closing cut short.
+  for (const auto& entry : std::filesystem::directory_iterator(old_)) {
+    if (entry.path().extension() == ".ldb") FlipByte(entry.path(), 0.4);
+  }
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(refused.exit, kExitDamage) << refused.err;
+  ExpectNothingLeft();
+}
+
+TEST_F(ImportLevelDbTest, AnotherOrderIsRefused) {
+  class Backward : public leveldb::Comparator {
+   public:
+    int Compare(const leveldb::Slice& a, const leveldb::Slice& b) const override { return b.compare(a); }
+    const char* Name() const override { return "backward"; }
+    void FindShortestSeparator(std::string*, const leveldb::Slice&) const override {}
+    void FindShortSuccessor(std::string*) const override {}
+  } backward;
+  leveldb::Options options;
+  options.create_if_missing = true;
+  options.comparator = &backward;
+  leveldb::DB* opened = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open(options, old_, &opened).ok());
+  delete opened;
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "comparator")) << refused.err;
+  ExpectNothingLeft();
+}
+
+TEST_F(ImportLevelDbTest, AKeyThatIsTooLongIsNamed) {
+  leveldb::Options options;
+  options.create_if_missing = true;
+  leveldb::DB* opened = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open(options, old_, &opened).ok());
+  EXPECT_TRUE(opened->Put({}, std::string(70000, 'k'), "v").ok());
+  delete opened;
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "a key of 70000")) << refused.err;
+  ExpectNothingLeft();
+}
+#endif
+
+#ifdef SEPAL_WITH_ROCKSDB
+class ImportRocksDbTest : public ImportVerbTest {
+ protected:
+  // Two column families, tables, a deletion, and something in the log.
+  std::unique_ptr<rocksdb::DB> MakeRocksDb(std::vector<rocksdb::ColumnFamilyHandle*>* handles) {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::DB* opened = nullptr;
+    EXPECT_TRUE(rocksdb::DB::Open(options, old_, &opened).ok());
+    std::unique_ptr<rocksdb::DB> db(opened);
+    rocksdb::ColumnFamilyHandle* people = nullptr;
+    EXPECT_TRUE(db->CreateColumnFamily(rocksdb::ColumnFamilyOptions(), "people", &people).ok());
+    handles->push_back(people);
+    for (int i = 0; i < 5000; ++i) EXPECT_TRUE(db->Put({}, Key(i), "default" + std::to_string(i)).ok());
+    for (int i = 0; i < 300; ++i) EXPECT_TRUE(db->Put({}, people, Key(i), "person" + std::to_string(i)).ok());
+    EXPECT_TRUE(db->Flush({}, people).ok());
+    EXPECT_TRUE(db->Delete({}, people, Key(7)).ok());
+    return db;
+  }
+  void Release(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles) {
+    for (rocksdb::ColumnFamilyHandle* handle : handles) EXPECT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
+  }
+};
+
+TEST_F(ImportRocksDbTest, ColumnFamiliesComeOverBesideAWriterAndTheSourceIsNotTouched) {
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  const std::unique_ptr<rocksdb::DB> db = MakeRocksDb(&handles);
+  const std::set<std::string> before = StateOf(old_);
+  const Outcome imported = RunSepal({"import", new_, old_, "--from", "rocksdb", "--compare"});
+  ASSERT_EQ(imported.exit, kExitOk) << imported.err;
+  EXPECT_EQ(StateOf(old_), before);
+  EXPECT_TRUE(Has(imported.out, "5299 entries") && Has(imported.out, "2 column families")) << imported.out;
+  EXPECT_EQ(RunSepal({"db", "scan", new_, "--count"}).out, "5000\n");
+  EXPECT_EQ(RunSepal({"db", "scan", new_, "--family", "people", "--count"}).out, "299\n");
+  EXPECT_EQ(RunSepal({"db", "get", new_, Key(299), "--family", "people"}).out, "person299\n");
+  Release(db.get(), handles);
+}
+
+TEST_F(ImportRocksDbTest, TheWrongEngineIsNamedBeforeAnythingIsOpened) {
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  {
+    const std::unique_ptr<rocksdb::DB> db = MakeRocksDb(&handles);
+    Release(db.get(), handles);
+  }
+  const std::set<std::string> before = StateOf(old_);
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "--from rocksdb")) << refused.err;
+  EXPECT_EQ(StateOf(old_), before);
+  ExpectNothingLeft();
+}
+
+TEST_F(ImportRocksDbTest, DamageEndsItAndLeavesNothing) {
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  {
+    const std::unique_ptr<rocksdb::DB> db = MakeRocksDb(&handles);
+    EXPECT_TRUE(db->Flush({}).ok());
+    Release(db.get(), handles);
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(old_)) {
+    if (entry.path().extension() == ".sst") FlipByte(entry.path(), 0.3);
+  }
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "rocksdb"});
+  EXPECT_EQ(refused.exit, kExitDamage) << refused.err;
+  ExpectNothingLeft();
+}
+#endif
+
+}  // namespace
+}  // namespace sepal::tools

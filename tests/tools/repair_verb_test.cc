@@ -1,0 +1,111 @@
+// sepal db repair: what it says, what it leaves alone, and its exit status.
+#include <gtest/gtest.h>
+
+#include "tests/tools/sepal_command_fixture.h"
+
+namespace sepal::tools {
+namespace {
+
+class RepairVerbTest : public SepalCommandTest {
+ protected:
+  // The files whose names hold `part`.
+  std::vector<std::string> Named(const std::string& part) const {
+    std::vector<std::string> paths;
+    for (const auto& entry : std::filesystem::directory_iterator(db_)) {
+      if (Has(entry.path().filename().string(), part)) paths.push_back(entry.path());
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  }
+  // One table of many blocks.
+  void MakeOneTable() {
+    MakeDatabase();
+    ASSERT_EQ(RunSepal({"db", "compact", db_, "--yes"}).exit, kExitOk);
+    ASSERT_EQ(Files(".sst").size(), 1u);
+  }
+};
+
+TEST_F(RepairVerbTest, WithoutYesItTellsWhatItWouldDoAndDoesNothing) {
+  MakeOneTable();
+  FlipByte(Files(".sst").front(), 0.3);
+  const std::set<std::string> before = State();
+  const Outcome refused = RunSepal({"db", "repair", db_});
+  EXPECT_EQ(refused.exit, kExitUsage);
+  EXPECT_TRUE(Has(refused.err, "what cannot be read is dropped") && Has(refused.err, "--yes")) << refused.err;
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(RepairVerbTest, AHealthyDatabaseIsNotTouched) {
+  MakeDatabase();
+  // Who has the lock is written into it.
+  const std::set<std::string> before = StateOf(db_, "LOCK");
+  const Outcome outcome = RunSepal({"db", "repair", db_, "--yes"});
+  EXPECT_EQ(outcome.exit, kExitOk) << outcome.err;
+  EXPECT_EQ(outcome.out, "nothing was wrong; nothing was changed\n");
+  const nlohmann::json json = LastJson(RunSepal({"db", "repair", db_, "--yes", "--json"}).out);
+  EXPECT_FALSE(json.at("changed"));
+  EXPECT_TRUE(json.at("ok"));
+  EXPECT_EQ(StateOf(db_, "LOCK"), before);
+}
+
+TEST_F(RepairVerbTest, WhatWasLostIsNamedWithExitStatusThree) {
+  MakeOneTable();
+  const std::string table = std::filesystem::path(Files(".sst").front()).filename();
+  FlipByte(Files(".sst").front(), 0.3);
+  ASSERT_EQ(RunSepal({"db", "verify", db_}).exit, kExitDamage);
+  const Outcome repaired = RunSepal({"db", "repair", db_, "--yes", "--json"});
+  EXPECT_EQ(repaired.exit, kExitDamage) << repaired.err;
+  const nlohmann::json json = LastJson(repaired.out);
+  EXPECT_FALSE(json.at("ok"));
+  EXPECT_TRUE(json.at("changed"));
+  EXPECT_EQ(json.at("tables_rewritten"), 1);
+  ASSERT_EQ(json.at("dropped").size(), 1u);
+  const nlohmann::json dropped = json["dropped"][0];
+  EXPECT_EQ(dropped.at("file"), table);
+  EXPECT_EQ(dropped.at("column_family").at("utf8"), "default");
+  EXPECT_GT(dropped.at("end_offset"), dropped.at("begin_offset"));
+  EXPECT_TRUE(std::filesystem::exists(db_ + "/lost/" + table));
+
+  EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
+  // Exactly the keys of the range that was named are gone.
+  const std::string first = dropped.at("first_key").at("utf8"), last = dropped.at("last_key").at("utf8");
+  for (int i : {0, 500, 999}) {
+    const bool named = first <= Key(i) && Key(i) <= last;
+    EXPECT_EQ(RunSepal({"db", "get", db_, Key(i)}).exit == kExitOk, !named) << Key(i);
+  }
+  const Outcome again = RunSepal({"db", "repair", db_, "--yes"});
+  EXPECT_EQ(again.exit, kExitOk) << again.err;
+}
+
+TEST_F(RepairVerbTest, TheTextNamesFilesAndReasons) {
+  MakeOneTable();
+  FlipByte(Files(".sst").front(), 0.3);
+  const Outcome repaired = RunSepal({"db", "repair", db_, "--yes"});
+  EXPECT_EQ(repaired.exit, kExitDamage);
+  EXPECT_TRUE(Has(repaired.err, "1 part, told above, was lost")) << repaired.err;
+  EXPECT_TRUE(Has(repaired.out, db_ + " opens again; damaged files are in " + db_ + "/lost\n")) << repaired.out;
+  EXPECT_TRUE(Has(repaired.out, "dropped: 0") && Has(repaired.out, "put aside: 0")) << repaired.out;
+}
+
+TEST_F(RepairVerbTest, ADamagedManifestIsMadeAnew) {
+  MakeDatabase();
+  for (const std::string& manifest : Named("MANIFEST")) FlipByte(manifest, 0.2);
+  ASSERT_EQ(RunSepal({"db", "get", db_, "key0001"}).exit, kExitDamage);
+  EXPECT_EQ(RunSepal({"db", "repair", db_, "--yes"}).exit, kExitDamage);
+  EXPECT_EQ(RunSepal({"db", "get", db_, "key0999"}).out, "first\n");
+  EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
+}
+
+TEST_F(RepairVerbTest, WhatCannotBeRepairedIsAnErrorAndIsLeftAlone) {
+  EXPECT_EQ(RunSepal({"db", "repair", directory_.File("none"), "--yes"}).exit, kExitError);
+  EXPECT_FALSE(std::filesystem::exists(directory_.File("none")));
+  MakeDatabase();
+  absl::StatusOr<std::unique_ptr<DB>> writer = DB::Open({}, db_);
+  ASSERT_TRUE(writer.ok());
+  const Outcome open = RunSepal({"db", "repair", db_, "--yes"});
+  EXPECT_EQ(open.exit, kExitError);
+  EXPECT_TRUE(Has(open.err, "close it there first")) << open.err;
+}
+
+}  // namespace
+}  // namespace sepal::tools

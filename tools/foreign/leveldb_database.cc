@@ -1,0 +1,178 @@
+#include <leveldb/cache.h>
+#include <leveldb/comparator.h>
+#include <leveldb/db.h>
+#include <leveldb/env.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "absl/strings/str_format.h"
+#include "tools/foreign/foreign_database.h"
+#include "util/strings.h"
+#include "util/sync.h"
+
+namespace sepal::tools {
+namespace {
+
+std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
+leveldb::Slice Slice(std::string_view view) { return {view.data(), view.size()}; }
+
+absl::Status FromLevelDb(const leveldb::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  if (status.IsCorruption()) return absl::DataLossError("LevelDB says: " + status.ToString());
+  return absl::InternalError("LevelDB says: " + status.ToString());
+}
+
+// LevelDB has no opening for reading alone. This lets it believe that it writes to `source`: what it writes lies in
+// `scratch`, where it is found again, and what it removes is merely hidden.
+class OverlayEnv final : public leveldb::EnvWrapper {
+ public:
+  OverlayEnv(std::string source, std::string scratch)
+      : EnvWrapper(leveldb::Env::Default()), source_(std::move(source)), scratch_(std::move(scratch)) {}
+
+  leveldb::Status NewSequentialFile(const std::string& path, leveldb::SequentialFile** file) override {
+    return target()->NewSequentialFile(Where(path), file);
+  }
+  leveldb::Status NewRandomAccessFile(const std::string& path, leveldb::RandomAccessFile** file) override {
+    return target()->NewRandomAccessFile(Where(path), file);
+  }
+  leveldb::Status NewWritableFile(const std::string& path, leveldb::WritableFile** file) override {
+    Reveal(path);
+    return target()->NewWritableFile(Scratch(path), file);
+  }
+  // Only asked for with `reuse_logs`, which is off.
+  leveldb::Status NewAppendableFile(const std::string& path, leveldb::WritableFile**) override {
+    return leveldb::Status::NotSupported(path);
+  }
+  leveldb::Status NewLogger(const std::string& path, leveldb::Logger** logger) override {
+    return target()->NewLogger(Scratch(path), logger);
+  }
+  bool FileExists(const std::string& path) override {
+    return target()->FileExists(Scratch(path)) || (!Hidden(path) && target()->FileExists(path));
+  }
+  leveldb::Status GetChildren(const std::string& directory, std::vector<std::string>* names) override {
+    std::vector<std::string> below, above;
+    leveldb::Status status = target()->GetChildren(directory, &below);
+    if (status.ok()) status = target()->GetChildren(scratch_, &above);
+    std::set<std::string> all(above.begin(), above.end());
+    for (const std::string& name : below) {
+      if (!Hidden(source_ + "/" + name)) all.insert(name);
+    }
+    names->assign(all.begin(), all.end());
+    return status;
+  }
+  leveldb::Status RemoveFile(const std::string& path) override {
+    Hide(path);
+    return target()->FileExists(Scratch(path)) ? target()->RemoveFile(Scratch(path)) : leveldb::Status::OK();
+  }
+  leveldb::Status CreateDir(const std::string&) override { return target()->CreateDir(scratch_); }
+  leveldb::Status RemoveDir(const std::string&) override { return leveldb::Status::OK(); }
+  leveldb::Status GetFileSize(const std::string& path, uint64_t* size) override {
+    return target()->GetFileSize(Where(path), size);
+  }
+  leveldb::Status RenameFile(const std::string& from, const std::string& to) override {
+    if (!target()->FileExists(Scratch(from))) {
+      // The old LOG, which there is no copy of.
+      Hide(from);
+      return leveldb::Status::OK();
+    }
+    Hide(from);
+    Reveal(to);
+    return target()->RenameFile(Scratch(from), Scratch(to));
+  }
+  // The true lock: nobody else writes meanwhile. Where it cannot be had for want of a file or of the right to write, a
+  // writer could not have it either.
+  leveldb::Status LockFile(const std::string& path, leveldb::FileLock** lock) override {
+    return target()->LockFile(access(path.c_str(), W_OK) == 0 ? path : Scratch(path), lock);
+  }
+
+ private:
+  std::string Scratch(const std::string& path) const {
+    return path.starts_with(source_) ? scratch_ + path.substr(source_.size()) : path;
+  }
+  std::string Where(const std::string& path) {
+    const std::string above = Scratch(path);
+    if (target()->FileExists(above)) return above;
+    return Hidden(path) ? above : path;
+  }
+  bool Hidden(const std::string& path) {
+    MutexLock lock(&mutex_);
+    return hidden_.contains(path);
+  }
+  void Hide(const std::string& path) {
+    MutexLock lock(&mutex_);
+    hidden_.insert(path);
+  }
+  void Reveal(const std::string& path) {
+    MutexLock lock(&mutex_);
+    hidden_.erase(path);
+  }
+
+  const std::string source_, scratch_;
+  Mutex mutex_;
+  std::set<std::string> hidden_ ABSL_GUARDED_BY(mutex_);
+};
+
+class LevelDbCursor final : public ForeignCursor {
+ public:
+  explicit LevelDbCursor(leveldb::Iterator* iterator) : iterator_(iterator) { iterator_->SeekToFirst(); }
+  bool Valid() const override { return iterator_->Valid(); }
+  void Next() override { iterator_->Next(); }
+  std::string_view key() const override { return View(iterator_->key()); }
+  std::string_view value() const override { return View(iterator_->value()); }
+  absl::Status status() const override { return FromLevelDb(iterator_->status()); }
+
+ private:
+  const std::unique_ptr<leveldb::Iterator> iterator_;
+};
+
+class LevelDb final : public ForeignDatabase {
+ public:
+  LevelDb(const std::string& path, const std::string& scratch) : env_(path, scratch) {}
+
+  absl::Status Open(const std::string& path) {
+    leveldb::Options options;
+    options.env = &env_;
+    options.paranoid_checks = true;
+    leveldb::DB* opened = nullptr;
+    const leveldb::Status status = leveldb::DB::Open(options, path, &opened);
+    db_.reset(opened);
+    return FromLevelDb(status);
+  }
+
+  const std::vector<std::string>& column_families() const override { return families_; }
+  std::unique_ptr<ForeignCursor> NewCursor(size_t) override {
+    leveldb::ReadOptions options;
+    options.verify_checksums = true;
+    options.fill_cache = false;
+    return std::make_unique<LevelDbCursor>(db_->NewIterator(options));
+  }
+  uint64_t BytesBefore(size_t, std::string_view key) override {
+    const leveldb::Range range("", Slice(key));
+    uint64_t bytes = 0;
+    db_->GetApproximateSizes(&range, 1, &bytes);
+    return bytes;
+  }
+  uint64_t BytesInAll(size_t) override {
+    const std::unique_ptr<leveldb::Iterator> it(db_->NewIterator({}));
+    it->SeekToLast();
+    return it->Valid() ? BytesBefore(0, std::string(View(it->key())) + '\xff') : 0;
+  }
+
+ private:
+  OverlayEnv env_;
+  std::unique_ptr<leveldb::DB> db_;
+  const std::vector<std::string> families_ = {"default"};
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenLevelDb(const std::string& path, const std::string& scratch) {
+  const leveldb::Status made = leveldb::Env::Default()->CreateDir(scratch);
+  if (!made.ok()) return FromLevelDb(made);
+  auto database = std::make_unique<LevelDb>(path, scratch);
+  if (absl::Status opened = database->Open(path); !opened.ok()) return opened;
+  return database;
+}
+
+}  // namespace sepal::tools

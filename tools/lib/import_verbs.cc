@@ -1,0 +1,276 @@
+// sepal import: the contents of another engine's database, as a new one.
+//
+// It is written in DIR.part, which gets the name DIR, in one step and for good, once it is whole. An error removes it;
+// what a crash leaves of it goes with the next import.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
+#include "tools/foreign/foreign_database.h"
+#include "tools/lib/cli.h"
+#include "tools/lib/database_access.h"
+#include "tools/lib/latency.h"
+#include "tools/lib/verb.h"
+#include "util/status.h"
+#include "util/strings.h"
+
+namespace sepal::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBatchBytes = size_t{512} << 10;
+// In DIR.part: what LevelDB writes at opening.
+constexpr char kScratch[] = "source";
+
+absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenForeign(const std::string& engine, const std::string& path,
+                                                             [[maybe_unused]] const std::string& scratch) {
+  [[maybe_unused]] const auto missing = [&](std::string_view package) {
+    return absl::UnimplementedError(
+        absl::StrFormat("this sepal was built without %s: install %s and build it again", engine, package));
+  };
+  if (engine == "leveldb") {
+#ifdef SEPAL_WITH_LEVELDB
+    return OpenLevelDb(path, scratch);
+#else
+    return missing("libleveldb-dev");
+#endif
+  }
+#ifdef SEPAL_WITH_ROCKSDB
+  return OpenRocksDb(path);
+#else
+  return missing("librocksdb-dev");
+#endif
+}
+
+// Neither engine is to be let loose on what is not its own.
+absl::Status CheckSource(const std::string& engine, const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(fs::path(path) / "CURRENT", error)) {
+    return absl::NotFoundError(absl::StrFormat(
+        "%s holds no LevelDB or RocksDB database (there is no file CURRENT); the new directory comes first: sepal "
+        "import NEW OLD --from %s",
+        path, engine));
+  }
+  bool of_rocksdb = false, of_leveldb = false;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    const std::string file = it->path().filename();
+    of_rocksdb |= file == "IDENTITY" || file.starts_with("OPTIONS-");
+    of_leveldb |= file.ends_with(".ldb");
+  }
+  const std::string other = engine == "leveldb" ? "rocksdb" : "leveldb";
+  if (engine == "leveldb" ? of_rocksdb : of_leveldb && !of_rocksdb) {
+    return absl::FailedPreconditionError(absl::StrFormat("%s is not of %s: say --from %s", path, engine, other));
+  }
+  return absl::OkStatus();
+}
+
+// Missing or empty: an import never mixes with what is there.
+absl::Status CheckTarget(const std::string& directory) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(directory, error))) return absl::OkStatus();
+  if (fs::is_directory(directory, error) && fs::is_empty(directory, error) && !error) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      absl::StrFormat("%s is there and not an empty directory; an import makes a new database", directory));
+}
+
+// What an import that was interrupted has left. Nothing that is not an import's is removed.
+absl::Status RemovePart(const std::string& part) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(part, error))) return absl::OkStatus();
+  const absl::Status destroyed = DB::Destroy(Options(), part);
+  if (absl::IsUnavailable(destroyed)) {
+    return absl::UnavailableError(absl::StrFormat("another import writes to %s", part));
+  }
+  fs::remove_all(fs::path(part) / kScratch, error);
+  fs::remove(part, error);
+  if (!fs::exists(part, error)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat("%s is in the way: it holds files of no import", part));
+}
+
+// In one step, durably.
+absl::Status GiveName(const std::string& part, const std::string& directory) {
+  std::error_code error;
+  fs::rename(part, directory, error);
+  if (error) return absl::InternalError(absl::StrFormat("%s: %s", directory, error.message()));
+  std::string parent = fs::path(directory).parent_path();
+  if (parent.empty()) parent = ".";
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> handle,
+                   FileSystem::Posix()->OpenDirectory(parent, /*create=*/false));
+  return handle->Sync();
+}
+
+class ImportVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    app->add_option("DIR", directory_, "The new database: a new or empty directory")->required();
+    app->add_option("SOURCE", source_, "The directory of the other engine's database; it is not changed")->required();
+    app->add_option("--from", engine_, "leveldb or rocksdb")->required()->check(CLI::IsMember({"leveldb", "rocksdb"}));
+    app->add_flag("--compare", compare_, "Read both once more at the end, and compare every entry");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
+    while (source_.size() > 1 && source_.back() == '/') source_.pop_back();
+    RETURN_IF_ERROR(CheckSource(engine_, source_));
+    RETURN_IF_ERROR(CheckTarget(directory_));
+    const std::string part = directory_ + ".part";
+    RETURN_IF_ERROR(RemovePart(part));
+    const uint64_t began = NowNanos();
+    absl::Status status = ImportInto(part, io);
+    if (status.ok()) status = GiveName(part, directory_);
+    if (!status.ok()) {
+      RemovePart(part).IgnoreError();
+      return status;
+    }
+    Tell(io.out, static_cast<double>(NowNanos() - began) / 1e9);
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Family {
+    std::string name;
+    uint64_t entries = 0;
+    uint64_t bytes = 0;  // of keys and values
+  };
+
+  absl::Status ImportInto(const std::string& part, const Streams& io) {
+    Options options;
+    options.create_if_missing = true;
+    options.error_if_exists = true;
+    // Opened first: its lock keeps others from the directory.
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> target, DB::Open(options, part));
+    const std::string scratch = part + "/" + kScratch;
+    {
+      ASSIGN_OR_RETURN(const std::unique_ptr<ForeignDatabase> source, OpenForeign(engine_, source_, scratch));
+      RETURN_IF_ERROR(ForEachFamily("imported bytes", source.get(), target.get(), io, &ImportVerb::Copy));
+      if (compare_) {
+        RETURN_IF_ERROR(ForEachFamily("compared bytes", source.get(), target.get(), io, &ImportVerb::Compare));
+      }
+    }
+    RETURN_IF_ERROR(target->Close());
+    std::error_code error;
+    fs::remove_all(scratch, error);
+    return absl::OkStatus();
+  }
+
+  // A family that is being read; `at` tells how far that is.
+  struct Reading {
+    ForeignCursor* cursor;
+    DB* target;
+    ColumnFamily* family;
+    std::function<void(std::string_view key)> at;
+  };
+  using Work = absl::Status (ImportVerb::*)(const Reading& reading, Family* counts);
+
+  absl::Status ForEachFamily(const std::string& what, ForeignDatabase* source, DB* target, const Streams& io,
+                             Work work) {
+    families_.clear();
+    const std::vector<std::string>& names = source->column_families();
+    uint64_t total = 0, before = 0;
+    for (size_t i = 0; i < names.size(); ++i) total += source->BytesInAll(i);
+    Progress progress(what, total, io.err, StandardErrorIsTerminal());
+    for (size_t i = 0; i < names.size(); ++i) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FindOrMake(target, names[i]));
+      families_.push_back({.name = names[i]});
+      const std::unique_ptr<ForeignCursor> cursor = source->NewCursor(i);
+      const Reading reading{cursor.get(), target, family.get(), [&](std::string_view key) {
+                              progress.Update(std::min(total, before + source->BytesBefore(i, key)));
+                            }};
+      RETURN_IF_ERROR((this->*work)(reading, &families_.back()));
+      RETURN_IF_ERROR(cursor->status());
+      before += source->BytesInAll(i);
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::StatusOr<std::shared_ptr<ColumnFamily>> FindOrMake(DB* target, const std::string& name) {
+    absl::StatusOr<std::shared_ptr<ColumnFamily>> family = target->FindColumnFamily(name);
+    return absl::IsNotFound(family.status()) ? target->CreateColumnFamily(name) : std::move(family);
+  }
+
+  absl::Status Copy(const Reading& reading, Family* counts) {
+    ForeignCursor* const cursor = reading.cursor;
+    WriteBatch batch;
+    for (; cursor->Valid(); cursor->Next()) {
+      const std::string_view key = cursor->key(), value = cursor->value();
+      if (key.size() > kMaxKeyBytes || value.size() > kMaxValueBytes) {
+        return absl::OutOfRangeError(
+            absl::StrFormat("family %s, key %s: a key of %d and a value of %d bytes; Sepal takes %d and %d",
+                            counts->name, ShownKey(key), key.size(), value.size(), kMaxKeyBytes, kMaxValueBytes));
+      }
+      batch.Put(reading.family, key, value);
+      ++counts->entries;
+      counts->bytes += key.size() + value.size();
+      if (batch.ByteSize() < kBatchBytes) continue;
+      RETURN_IF_ERROR(reading.target->Write(&batch));
+      batch.Clear();
+      reading.at(key);
+    }
+    return reading.target->Write(&batch);
+  }
+
+  absl::Status Compare(const Reading& reading, Family* counts) {
+    ForeignCursor* const cursor = reading.cursor;
+    ReadOptions options;
+    options.fill_cache = false;
+    const std::unique_ptr<Iterator> it = reading.target->NewIterator(reading.family, options);
+    const auto differs = [&](std::string_view key) {
+      return absl::DataLossError(
+          absl::StrFormat("family %s, key %s is not what was imported", counts->name, ShownKey(key)));
+    };
+    uint64_t next_look = kBatchBytes;
+    for (it->SeekToFirst(); cursor->Valid(); cursor->Next(), it->Next()) {
+      if (!it->Valid()) return it->status().ok() ? differs(cursor->key()) : it->status();
+      if (cursor->key() != it->key() || cursor->value() != it->value()) return differs(cursor->key());
+      ++counts->entries;
+      counts->bytes += it->key().size() + it->value().size();
+      if (counts->bytes < next_look) continue;
+      next_look = counts->bytes + kBatchBytes;
+      reading.at(cursor->key());
+    }
+    RETURN_IF_ERROR(it->status());
+    return it->Valid() && cursor->status().ok() ? differs(it->key()) : absl::OkStatus();
+  }
+
+  void Tell(std::ostream& out, double seconds) const {
+    uint64_t entries = 0, bytes = 0;
+    nlohmann::json line = JsonHead();
+    line["column_families"] = nlohmann::json::array();
+    for (const Family& family : families_) {
+      entries += family.entries;
+      bytes += family.bytes;
+      line["column_families"].push_back(
+          {{"name", BytesJson(family.name)}, {"entries", family.entries}, {"bytes", family.bytes}});
+    }
+    line["directory"] = directory_;
+    line["entries"] = entries;
+    line["bytes"] = bytes;
+    line["seconds"] = seconds;
+    line["compared"] = compare_;
+    if (json) {
+      out << ToLine(line) << "\n";
+      return;
+    }
+    out << absl::StrFormat("%s: %d entries, %s, in %d column %s, in %.1f s%s\n", directory_, entries, HumanBytes(bytes),
+                           families_.size(), families_.size() == 1 ? "family" : "families", seconds,
+                           compare_ ? "; every entry compared" : "");
+  }
+
+  std::string directory_, source_, engine_;
+  bool compare_ = false;
+  std::vector<Family> families_;
+};
+
+}  // namespace
+
+std::vector<VerbEntry> ImportVerbs() {
+  return {{"import", "bring the contents of a LevelDB or RocksDB database over, as a new database",
+           "import /var/lib/new /var/lib/old --from leveldb", MakeVerb<ImportVerb>}};
+}
+
+}  // namespace sepal::tools
