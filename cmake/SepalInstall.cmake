@@ -1,5 +1,5 @@
 # What `cmake --install` puts where. Components: runtime (the shared library), devel (headers, static library, CMake
-# package, pkg-config file), tools (the programs).
+# package, pkg-config file), tools (the programs, their manual page and completion).
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -26,6 +26,11 @@ install(FILES "${PROJECT_BINARY_DIR}/sepal.pc" DESTINATION "${CMAKE_INSTALL_LIBD
 
 if(TARGET sepal)
   install(PROGRAMS $<TARGET_FILE:sepal> DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+endif()
+if(TARGET sepal_papers)
+  install(FILES "${PROJECT_BINARY_DIR}/tools/sepal.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tools)
+  install(FILES "${PROJECT_BINARY_DIR}/tools/sepal.bash" RENAME sepal COMPONENT tools
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 endif()
 foreach(tool db_bench sst_dump)
   if(TARGET ${tool})

@@ -35,6 +35,8 @@ mv "$libraries"/libsepal.so* "$work/shared"
 mv "$work/shared"/* "$libraries"
 "$work/consumer_static" "$work/db_static"
 "$prefix/bin/sepal" db get "$work/db_static" key
+cmp "$prefix/share/man/man1/sepal.1" <("$prefix/bin/sepal" man)
+cmp "$prefix/share/bash-completion/completions/sepal" <("$prefix/bin/sepal" completion bash)
 
 # Nothing but the public interface is visible in the shared library.
 library=$(find "$prefix" -name 'libsepal.so' | head -n 1)

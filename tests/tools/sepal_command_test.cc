@@ -54,7 +54,7 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
   std::map<std::string, std::vector<std::string>> arguments = {
       {"db get", {db_, "key0001"}},      {"db put", {db_, "k", "v"}},   {"db delete", {db_, "k"}},
       {"db compact", {db_, "--yes"}},    {"db repair", {db_, "--yes"}}, {"options explain", {}},
-      {"explain get", {db_, "key0001"}},
+      {"explain get", {db_, "key0001"}}, {"completion", {"bash"}},      {"man", {}},
   };
   // What changes the database comes last.
   std::vector<VerbEntry> verbs = Verbs();
