@@ -1,13 +1,14 @@
 # shellcheck shell=bash disable=SC2034
 # The Debian packages that Sepal needs, in one place. Sourced by the other scripts.
-#   require_packages SET...    installs what is missing of the sets: build, test, peers, lint
+#   require_packages SET...    installs what is missing of the sets: build, test, peers, lint, docs
 
 sepal_packages_build=(build-essential g++ cmake ninja-build pkg-config libabsl-dev libsnappy-dev liblz4-dev libzstd-dev
   libxxhash-dev libcli11-dev nlohmann-json3-dev)
 sepal_packages_test=(ccache libgtest-dev libgmock-dev libbenchmark-dev clang-14 libclang-rt-14-dev llvm-14 lld-14
-  chromium)
+  chromium mandoc)
 sepal_packages_peers=(libleveldb-dev librocksdb-dev liblmdb-dev libbenchmark-dev)
 sepal_packages_lint=(clang-14 clang-tidy-14 clang-format-14 git)
+sepal_packages_docs=(doxygen)
 
 say() { printf '== %s\n' "$*" >&2; }
 fail() {

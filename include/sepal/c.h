@@ -12,8 +12,8 @@
      sepal_close. Options and batches are copied by the calls that take them; comparators, listeners and filter policies
      must outlive what was opened with them, unless said otherwise.
    - Functions that can fail take `char** errptr`. On failure they set it to a string of their own, "CODE: message" (the
-     codes are those of absl::Status: NOT_FOUND, DATA_LOSS, ...), to be freed by sepal_free; a string that it held
-   before is freed first. On success they leave it alone. Start with NULL.
+     codes are those of absl::Status: NOT_FOUND, DATA_LOSS, ...), to be freed by sepal_free; a string that it held is
+     freed first. On success they leave it alone. Start with NULL.
    - Keys and values are a pointer and a length. A result that is a pointer to char is the caller's, to be freed by
      sepal_free, unless it is const.
    - Booleans are unsigned char: 0 is false, all else true.

@@ -15,8 +15,8 @@
 //   ResourceExhausted   the disk or the memory limit is full; works again when there is room
 //   Unavailable         `no_slowdown` was asked for and the write would have waited; or another process has the lock
 //   DataLoss            bytes read from a file fail their checksum; says file, offset, expected and got
-//   Internal            a file call failed: after a failed write or sync, all writing ends until the database is
-//   reopened Aborted             a read-only view has been overtaken by the writer: open it again
+//   Internal            a file call failed; after a failed write or sync all writing ends until the next opening
+//   Aborted             a read-only view has been overtaken by the writer: open it again
 #pragma once
 
 #include <memory>

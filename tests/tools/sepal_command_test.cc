@@ -78,12 +78,14 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
     }
     // That needs other engines' libraries: import_verb_test.cc.
     if (verb.name == "import") continue;
-    if (verb.name == "bench report") {
+    if (verb.name == "bench run") {
+      words.back() = directory_.File("bench");
+      words.insert(words.end(), {"--num=100", "--benchmarks=fillseq", "--report_file=" + directory_.File("recording")});
+    } else if (verb.name == "bench compare") {
       words.back() = directory_.File("recording");
-      std::ofstream(words.back()) << R"({"environment":{}})"
-                                  << "\n"
-                                  << R"({"result":{"benchmark":"fillseq"}})"
-                                  << "\n";
+      words.push_back(directory_.File("recording"));
+    } else if (verb.name == "bench report") {
+      words.back() = directory_.File("recording");
       words.insert(words.end(), {"--output", directory_.File("bench.html")});
     }
     if (verb.name == "lsm html") words.insert(words.end(), {"--output", directory_.File("lsm.html")});
@@ -115,6 +117,7 @@ TEST_F(SepalCommandTest, WhatOnlyLooksWritesNothingAndWorksBesideAWriter) {
                                              {"wal", "dump", db_},
                                              {"lsm", "tree", db_},
                                              {"stats", db_},
+                                             {"stats", db_, "--watch", "--count", "1"},
                                              {"explain", "get", db_, "beside"}}) {
     const Outcome outcome = RunSepal(looks);
     EXPECT_EQ(outcome.exit, kExitOk) << looks[0] << " " << looks[1] << ": " << outcome.err;

@@ -1,43 +1,100 @@
-// sepal bench report: recordings of db_bench as a page.
+// sepal bench run|compare|report: measuring, and what to make of recordings.
 #include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "absl/strings/str_format.h"
+#include "sepal/file_system.h"
+#include "tools/lib/bench_comparison.h"
 #include "tools/lib/bench_page.h"
 #include "tools/lib/cli.h"
+#include "tools/lib/db_bench_runner.h"
 #include "tools/lib/verb.h"
 #include "util/status.h"
 
 namespace sepal::tools {
 namespace {
 
-// One recording, or what is wrong with it.
-absl::StatusOr<nlohmann::json> ReadRecording(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrFormat("%s cannot be read", path));
-  nlohmann::json run = {{"name", std::filesystem::path(path).stem().string()},
-                        {"samples", nlohmann::json::array()},
-                        {"results", nlohmann::json::array()}};
-  uint64_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    const nlohmann::json object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!object.is_object()) {
-      return absl::InvalidArgumentError(absl::StrFormat("%s: line %d is no JSON object", path, number));
+class BenchRunVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    app->add_option("DIR", options_.db, "Directory of the database (default: one among the temporary files)");
+    app->add_flag("--yes", yes_, "Replace the database that is in DIR without asking");
+    options_.AddFlags(app);
+  }
+
+  absl::Status Run(const Streams& io) override {
+    options_.json = json;
+    if (!options_.report_file.empty()) options_.histogram = true;
+    if (const absl::Status known = options_.CheckBenchmarks(); !known.ok()) {
+      return absl::CancelledError(known.message());
     }
-    if (object.contains("environment")) run["environment"] = object["environment"];
-    if (object.contains("sample")) run["samples"].push_back(object["sample"]);
-    if (object.contains("result")) run["results"].push_back(object["result"]);
+    ASSIGN_OR_RETURN(const Options engine_options, options_.EngineOptions());
+    if (options_.db.empty()) {
+      options_.db = DbBenchOptions::DefaultDirectory();
+    } else if (!options_.use_existing_db && FileSystem::Posix()->OpenDirectory(options_.db, /*create=*/false).ok()) {
+      RETURN_IF_ERROR(Confirm(io, yes_,
+                              absl::StrFormat("a benchmark that begins afresh removes the database in %s "
+                                              "(--use_existing_db keeps it)",
+                                              options_.db)));
+    }
+    RETURN_IF_ERROR(RunBenchmarks(options_, engine_options, io.out, io.err));
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["directory"] = options_.db;
+      if (!options_.report_file.empty()) line["report_file"] = options_.report_file;
+      io.out << ToLine(line) << "\n";
+    }
+    return absl::OkStatus();
   }
-  if (!run.contains("environment") || run["results"].empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("%s is no recording with results; db_bench --report_file=%s makes one", path, path));
+
+ private:
+  DbBenchOptions options_;
+  bool yes_ = false;
+};
+
+class BenchCompareVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    app->add_option("FILE", files_,
+                    "Recordings, two or more: what --report_file wrote or --json printed; the first is what the others "
+                    "are compared with")
+        ->required()
+        ->expected(2, 64);
+    app->add_option("--fail-below", fail_below_,
+                    "Exit status 1 if a rate is less than this share of the first one's, or a benchmark is missing")
+        ->check(CLI::PositiveNumber);
   }
-  return run;
-}
+
+  absl::Status Run(const Streams& io) override {
+    std::vector<nlohmann::json> runs;
+    for (const std::string& path : files_) {
+      ASSIGN_OR_RETURN(nlohmann::json run, ReadRecording(path));
+      runs.push_back(std::move(run));
+    }
+    const BenchComparison comparison = CompareRecordings(runs);
+    for (const std::string& difference : comparison.differences) io.err << "note: " << difference << "\n";
+    const std::vector<std::string> failures =
+        fail_below_ > 0 ? comparison.Below(fail_below_) : std::vector<std::string>();
+    if (json) {
+      nlohmann::json line = comparison.ToJson();
+      line.update(JsonHead());
+      line["ok"] = failures.empty();
+      line["failures"] = failures;
+      io.out << ToLine(line) << "\n";
+    } else {
+      io.out << comparison.ToText();
+    }
+    if (failures.empty()) return absl::OkStatus();
+    for (const std::string& failure : failures) io.err << "sepal " << name << ": " << failure << "\n";
+    reported = true;
+    return absl::FailedPreconditionError("rates are too low");
+  }
+
+ private:
+  std::vector<std::string> files_;
+  double fail_below_ = 0;
+};
 
 class BenchReportVerb final : public Verb {
  public:
@@ -52,6 +109,10 @@ class BenchReportVerb final : public Verb {
     uint64_t results = 0;
     for (const std::string& path : files_) {
       ASSIGN_OR_RETURN(nlohmann::json run, ReadRecording(path));
+      if (!run.contains("environment")) {
+        return absl::InvalidArgumentError(
+            absl::StrFormat("%s has results and no samples; db_bench --report_file=%s records both", path, path));
+      }
       results += run["results"].size();
       data["runs"].push_back(std::move(run));
     }
@@ -76,7 +137,11 @@ class BenchReportVerb final : public Verb {
 }  // namespace
 
 std::vector<VerbEntry> BenchVerbs() {
-  return {{"bench report", "charts of recorded benchmarks, as one file for a browser",
+  return {{"bench run", "measure the engine, with the flags of db_bench",
+           "bench run /tmp/bench --benchmarks fillrandom,readrandom --report_file now.jsonl", MakeVerb<BenchRunVerb>},
+          {"bench compare", "rates of recorded benchmarks, and their ratios",
+           "bench compare before.jsonl after.jsonl --fail-below 0.95", MakeVerb<BenchCompareVerb>},
+          {"bench report", "charts of recorded benchmarks, as one file for a browser",
            "bench report before.jsonl after.jsonl --output bench.html", MakeVerb<BenchReportVerb>}};
 }
 

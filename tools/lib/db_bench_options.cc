@@ -11,6 +11,7 @@
 #include "tools/lib/db_bench_workloads.h"
 #include "util/compression.h"
 #include "util/status.h"
+#include "util/strings.h"
 
 namespace sepal::tools {
 namespace {
@@ -103,46 +104,56 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   return options;
 }
 
+void DbBenchOptions::AddFlags(CLI::App* app) {
+  app->add_option("--benchmarks", benchmarks, "Benchmarks, in order")->delimiter(',')->capture_default_str();
+  AddSizes(app, this);
+  app->add_option("--readwritepercent", readwritepercent, "Share of reads in readrandomwriterandom")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  app->add_option("--seek_nexts", seek_nexts, "Steps behind each seek of seekrandom")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app->add_flag("--reverse_iterator", reverse_iterator, "Let these steps go backward");
+  app->add_flag("--histogram", histogram, "Latencies of every operation");
+  app->add_flag("--statistics", statistics, "The engine's statistics at the end");
+  AddSeconds(app, "--stats_interval_seconds", &stats_interval_seconds, "Print the rate to standard error this often");
+  app->add_option("--report_file", report_file,
+                  "Record the run here, for sepal bench report and compare (implies --histogram)");
+  AddSeconds(app, "--report_interval_seconds", &report_interval_seconds, "Between samples of the recording")
+      ->capture_default_str();
+  AddEngineFlags(app, this);
+}
+
+absl::Status DbBenchOptions::CheckBenchmarks() const {
+  for (const std::string& benchmark : benchmarks) {
+    if (FindWorkload(benchmark) != nullptr) continue;
+    return absl::InvalidArgumentError(absl::StrCat("unknown benchmark ", benchmark, "; known: ", BenchmarkNames()));
+  }
+  return absl::OkStatus();
+}
+
+std::string DbBenchOptions::DefaultDirectory() {
+  return std::filesystem::temp_directory_path() / absl::StrFormat("sepal-bench-%d", getuid());
+}
+
 std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchOptions* o, std::ostream& out,
                                      std::ostream& err) {
-  o->benchmarks = {"fillseq",     "fillsync", "fillrandom", "overwrite", "readrandom", "readseq",
-                   "readreverse", "compact",  "readrandom", "readseq",   "readreverse"};
   CLI::App app{
       "Measures the engine.\n\nExample: db_bench --benchmarks=fillrandom,readrandom,readmissing --num=1000000 "
       "--threads=2 --histogram\n\nBenchmarks: " +
           BenchmarkNames(),
       "db_bench"};
-  app.add_option("--benchmarks", o->benchmarks, "Benchmarks, in order")->delimiter(',')->capture_default_str();
   app.add_option("--db", o->db, "Directory of the database");
-  AddSizes(&app, o);
-  app.add_option("--readwritepercent", o->readwritepercent, "Share of reads in readrandomwriterandom")
-      ->check(CLI::Range(0, 100))
-      ->capture_default_str();
-  app.add_option("--seek_nexts", o->seek_nexts, "Steps behind each seek of seekrandom")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_flag("--reverse_iterator", o->reverse_iterator, "Let these steps go backward");
-  app.add_flag("--histogram", o->histogram, "Latencies of every operation");
-  app.add_flag("--statistics", o->statistics, "The engine's statistics at the end");
-  AddSeconds(&app, "--stats_interval_seconds", &o->stats_interval_seconds,
-             "Print the rate to standard error this often");
-  app.add_option("--report_file", o->report_file, "Record the run here, for sepal bench report (implies --histogram)");
-  AddSeconds(&app, "--report_interval_seconds", &o->report_interval_seconds, "Between samples of the recording")
-      ->capture_default_str();
+  o->AddFlags(&app);
   app.add_flag("--json", o->json, "One JSON object a line rather than text");
-  AddEngineFlags(&app, o);
   AddIgnored(&app, kIgnoredFlags, err);
   if (std::optional<int> exit = ParseFlags(&app, NormalizeArguments(argc, argv), out, err)) return exit;
-  for (const std::string& benchmark : o->benchmarks) {
-    if (FindWorkload(benchmark) == nullptr) {
-      err << "db_bench: unknown benchmark " << benchmark << "; known: " << BenchmarkNames() << "\n";
-      return kExitUsage;
-    }
+  if (const absl::Status known = o->CheckBenchmarks(); !known.ok()) {
+    err << "db_bench: " << ToStd(known.message()) << "\n";
+    return kExitUsage;
   }
   if (!o->report_file.empty()) o->histogram = true;
-  if (o->db.empty()) {
-    o->db = std::filesystem::temp_directory_path() / absl::StrFormat("sepal-bench-%d", getuid());
-  }
+  if (o->db.empty()) o->db = DbBenchOptions::DefaultDirectory();
   return std::nullopt;
 }
 

@@ -10,10 +10,15 @@
 #include "absl/status/statusor.h"
 #include "sepal/options.h"
 
+namespace CLI {
+class App;
+}  // namespace CLI
+
 namespace sepal::tools {
 
 struct DbBenchOptions {
-  std::vector<std::string> benchmarks = {};
+  std::vector<std::string> benchmarks = {"fillseq",     "fillsync", "fillrandom", "overwrite", "readrandom", "readseq",
+                                         "readreverse", "compact",  "readrandom", "readseq",   "readreverse"};
   std::string db = {};
   uint64_t num = 1'000'000;
   int64_t reads = -1;   // -1: num
@@ -47,6 +52,12 @@ struct DbBenchOptions {
 
   uint64_t Reads() const { return reads < 0 ? num : static_cast<uint64_t>(reads); }
   uint64_t Writes() const { return writes < 0 ? num : static_cast<uint64_t>(writes); }
+  // All flags but --db, --json and those that mean nothing here.
+  void AddFlags(CLI::App* app);
+  // InvalidArgument if a benchmark is not known.
+  absl::Status CheckBenchmarks() const;
+  // Where the database goes if nobody says.
+  static std::string DefaultDirectory();
   // The engine's options. Without --memory_limit, --cache_size and two write buffers make the limit.
   absl::StatusOr<Options> EngineOptions() const;
 };

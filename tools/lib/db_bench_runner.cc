@@ -230,6 +230,11 @@ std::string FormatResultJson(const BenchResult& result, bool histogram) {
   return json.dump();
 }
 
+absl::Status RunBenchmarks(const DbBenchOptions& options, const Options& engine_options, std::ostream& out,
+                           std::ostream& err) {
+  return DbBench(options, engine_options, out, err).Run();
+}
+
 int DbBenchMain(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   DbBenchOptions options;
   if (std::optional<int> exit = ParseDbBenchFlags(argc, argv, &options, out, err)) return *exit;
@@ -238,7 +243,7 @@ int DbBenchMain(int argc, const char* const* argv, std::ostream& out, std::ostre
     err << "db_bench: " << engine_options.status().ToString() << "\n";
     return kExitUsage;
   }
-  const absl::Status status = DbBench(options, *engine_options, out, err).Run();
+  const absl::Status status = RunBenchmarks(options, *engine_options, out, err);
   if (status.ok()) return kExitOk;
   err << "db_bench: " << status.ToString() << "\n";
   return absl::IsDataLoss(status) ? kExitDamage : kExitError;

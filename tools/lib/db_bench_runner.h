@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <string>
 
+#include "absl/status/status.h"
 #include "tools/lib/db_bench_options.h"
 #include "tools/lib/latency.h"
 
@@ -25,6 +26,10 @@ struct BenchResult {
 std::string FormatResult(const BenchResult& result);
 // The same as one line of JSON.
 std::string FormatResultJson(const BenchResult& result, bool histogram);
+
+// Runs all benchmarks of `options`. Results go to `out`, notes and progress to `err`.
+absl::Status RunBenchmarks(const DbBenchOptions& options, const Options& engine_options, std::ostream& out,
+                           std::ostream& err);
 
 // The whole program. Results go to `out`, notes, progress and errors to `err`; the exit code is returned.
 int DbBenchMain(int argc, const char* const* argv, std::ostream& out, std::ostream& err);

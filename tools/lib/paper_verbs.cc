@@ -201,6 +201,7 @@ std::string ManPage() {
   std::string page = absl::StrFormat(
       ".\\\" Made by `sepal man`.\n"
       ".TH SEPAL 1 %s \"sepal %s\" \"User Commands\"\n"
+      ".ad l\n"
       ".SH NAME\n"
       "sepal \\- look into Sepal databases, and change them\n"
       ".SH SYNOPSIS\n"

@@ -1,4 +1,4 @@
-// sepal lsm tree|html, stats, options explain: the shape of a database, its figures, and what its options derive.
+// sepal lsm tree|html, options explain: the shape of a database, and what its options derive.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,6 @@
 #include "tools/lib/database_access.h"
 #include "tools/lib/lsm_picture.h"
 #include "tools/lib/verb.h"
-#include "util/prometheus.h"
 #include "util/status.h"
 #include "util/strings.h"
 
@@ -200,48 +199,6 @@ class LsmHtmlVerb final : public Verb {
   std::string output_ = "lsm.html";
 };
 
-class StatsVerb final : public Verb {
- public:
-  void AddFlags(CLI::App* app) override {
-    place_.AddFlags(app);
-    app->add_flag("--prometheus", prometheus_, "The levels in Prometheus' text format, for a textfile collector");
-  }
-
-  absl::Status Run(const Streams& io) override {
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
-    if (prometheus_) {
-      const std::string page = db->GetProperty("sepal.prometheus").value_or("");
-      io.out << page.substr(0, page.find(absl::StrFormat("# %s\n", kPrometheusOfThisProcess)));
-      return absl::OkStatus();
-    }
-    nlohmann::json line = JsonHead();
-    line["directory"] = place_.directory;
-    for (const std::string& family_name : db->ColumnFamilyNames()) {
-      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(family_name));
-      nlohmann::json one = {{"name", family_name}};
-      if (!json) io.out << "family " << family_name << "\n";
-      for (const char* property : {"num-entries", "num-runs", "total-table-bytes", "memtable-bytes",
-                                   "compaction-debt-bytes", "last-sequence"}) {
-        const std::string value = db->GetProperty(family.get(), std::string("sepal.") + property).value_or("0");
-        one[property] = std::strtoull(value.c_str(), nullptr, 10);
-        if (!json) io.out << absl::StrFormat("  %-24s %s\n", property, value);
-      }
-      line["column_families"].push_back(std::move(one));
-    }
-    if (json) {
-      io.out << ToLine(line) << "\n";
-    } else {
-      io.out << "memory of this look, not of the program that has the database open:\n"
-             << db->GetProperty("sepal.memory").value_or("");
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  Place place_;
-  bool prometheus_ = false;
-};
-
 class OptionsExplainVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
@@ -306,7 +263,6 @@ std::vector<VerbEntry> ShapeVerbs() {
        MakeVerb<LsmTreeVerb>},
       {"lsm html", "a picture of the tree through time, as one file for a browser",
        "lsm html /var/lib/app --output lsm.html", MakeVerb<LsmHtmlVerb>},
-      {"stats", "figures of a database", "stats /var/lib/app --prometheus", MakeVerb<StatsVerb>},
       {"options explain", "what is derived from the options, and why", "options explain --memory-limit 1GiB",
        MakeVerb<OptionsExplainVerb>},
   };

@@ -21,7 +21,7 @@ const std::vector<VerbEntry>& Verbs() {
   static const std::vector<VerbEntry> verbs = [] {
     std::vector<VerbEntry> all;
     for (auto part : {DataVerbs, CareVerbs, CopyVerbs, ImportVerbs, ExplainVerbs, TableVerbs, LogVerbs, ShapeVerbs,
-                      BenchVerbs, PaperVerbs}) {
+                      StatsVerbs, BenchVerbs, PaperVerbs}) {
       const std::vector<VerbEntry> some = part();
       all.insert(all.end(), some.begin(), some.end());
     }
