@@ -1,5 +1,7 @@
 #include "util/thread_pool.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -34,6 +36,8 @@ bool ThreadPool::AllWorkDone() const {
 }
 
 void ThreadPool::RunWorker(Priority priority) {
+  // As top, ps and debuggers show it; at most 15 characters. That it fails matters to nobody.
+  (void)pthread_setname_np(pthread_self(), priority == Priority::kFlush ? "sepal-flush" : "sepal-compact");
   mutex_.Lock();
   Queue& queue = QueueOf(priority);
   while (true) {

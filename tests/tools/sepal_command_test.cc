@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "db/state/tuning.h"
 #include "tests/tools/sepal_command_fixture.h"
 #include "tools/lib/db_bench_runner.h"
 
@@ -417,6 +418,11 @@ TEST_F(SepalCommandTest, ErrorsAreJsonToo) {
 TEST_F(SepalCommandTest, OptionsExplainTellsWhatIsDerived) {
   const nlohmann::json derived = LastJson(RunSepal({"options", "explain", "--memory-limit", "64MiB", "--json"}).out);
   EXPECT_EQ(derived.at("memtable_bytes"), 16 << 20);
+  // Nothing that the engine says of its sizes is left out.
+  std::istringstream lines(Tuning().ToString());
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(derived.contains(line.substr(0, line.find(':')))) << line;
+  }
   EXPECT_EQ(RunSepal({"options", "explain", "--memory-limit", "much"}).exit, kExitUsage);
 }
 

@@ -1,6 +1,8 @@
 #include "util/thread_pool.h"
 
 #include <atomic>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -35,6 +37,18 @@ TEST(ThreadPoolTest, RunsWorkThatWorkSchedulesWhileThePoolIsBeingDestroyed) {
     });
   }
   EXPECT_EQ(ran, 3);
+}
+
+TEST(ThreadPoolTest, ThreadsAreNamedByWhatTheyDo) {
+  std::string flush, compaction;
+  {
+    ThreadPool pool(1, 1);
+    const auto take_name = [](std::string* name) { std::getline(std::ifstream("/proc/thread-self/comm"), *name); };
+    pool.Schedule(Priority::kFlush, [&] { take_name(&flush); });
+    pool.Schedule(Priority::kCompaction, [&] { take_name(&compaction); });
+  }
+  EXPECT_EQ(flush, "sepal-flush");
+  EXPECT_EQ(compaction, "sepal-compact");
 }
 
 TEST(ThreadPoolTest, StartsWorkOfOnePriorityInTheOrderItWasScheduled) {

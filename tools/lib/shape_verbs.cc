@@ -214,42 +214,84 @@ class OptionsExplainVerb final : public Verb {
     options.memory_limit = memory_limit_;
     options.memtable_bytes = memtable_bytes_;
     options.background_threads = threads_;
-    const FilterPolicy filter = FilterPolicy::FromBitsPerKey(bits_per_key_);
     const Tuning tuning = Tuning::From(options);
-    nlohmann::json line = JsonHead();
-    const auto say = [&](std::string_view what, const nlohmann::json& value, const std::string& shown,
-                         std::string_view why) {
-      line[std::string(what)] = value;
-      if (!json) io.out << absl::StrFormat("%-22s %12s   %s\n", what, shown, why);
-    };
-    const auto bytes = [&](std::string_view what, uint64_t value, std::string_view why) {
-      say(what, value, HumanBytes(value), why);
-    };
-    bytes("memory_limit", options.memory_limit, "given: memory for everything");
-    bytes("memtable_bytes", tuning.memtable_bytes,
-          memtable_bytes_ == 0 ? "a quarter of the limit, at most 64 MiB: more writes are merged in memory" : "given");
-    bytes("memtable_limit_bytes", tuning.memtable_limit_bytes,
-          "twice that: writers stop when active and flushing memtables hold so much");
-    bytes("cache_bytes", options.memory_limit - tuning.memtable_limit_bytes,
-          "what is left for blocks, leaf pages and guards while memtables are full");
-    bytes("table_bytes", tuning.table_bytes, "the size at which a compaction begins a new table");
-    bytes("log_limit_bytes", tuning.log_limit_bytes, "live logs above which the family with the oldest is flushed");
-    say("compaction_threads", tuning.compaction_threads, std::to_string(tuning.compaction_threads),
-        threads_ == 0 ? "one for each core, 1 to 8" : "given");
-    say("runs_per_level", tuning.runs_per_level, std::to_string(tuning.runs_per_level),
-        "runs of a level that are merged into the next");
-    say("fanout", tuning.fanout, std::to_string(tuning.fanout), "how much larger each level is than the one above");
-    say("lane_bits_per_key", filter.lane_bits_per_key, absl::StrFormat("%.1f", filter.lane_bits_per_key),
-        "the filter of each block");
-    say("guard_bits_per_key", filter.guard_bits_per_key, absl::StrFormat("%.1f", filter.guard_bits_per_key),
-        "the filter of each file");
-    say("false_positive_rate", filter.ExpectedRate(), absl::StrFormat("%.3f %%", 100 * filter.ExpectedRate()),
-        "of absent keys, how many reach a block of a file");
-    if (json) io.out << ToLine(line) << "\n";
+    Explanation e{io.out, json, JsonHead()};
+    TellMemory(tuning, &e);
+    TellTree(tuning, &e);
+    TellLog(tuning, &e);
+    TellFilters(FilterPolicy::FromBitsPerKey(bits_per_key_), &e);
+    if (json) io.out << ToLine(e.line) << "\n";
     return absl::OkStatus();
   }
 
  private:
+  // What has been said so far.
+  struct Explanation {
+    std::ostream& out;
+    const bool json;
+    nlohmann::json line;
+
+    void Say(std::string_view what, const nlohmann::json& value, const std::string& shown, std::string_view why) {
+      line[std::string(what)] = value;
+      if (!json) out << absl::StrFormat("%-22s %10s   %s\n", what, shown, why);
+    }
+    void Number(std::string_view what, int64_t value, std::string_view why) {
+      Say(what, value, std::to_string(value), why);
+    }
+    void Bytes(std::string_view what, uint64_t value, std::string_view why) {
+      Say(what, value, HumanBytes(value), why);
+    }
+    void Micros(std::string_view what, uint64_t value, std::string_view why) {
+      Say(what, value, absl::StrFormat("%g s", static_cast<double>(value) / 1e6), why);
+    }
+  };
+
+  void TellMemory(const Tuning& tuning, Explanation* e) const {
+    e->Bytes("memory_limit", memory_limit_, "given: memory for everything");
+    e->Bytes(
+        "memtable_bytes", tuning.memtable_bytes,
+        memtable_bytes_ == 0 ? "a quarter of the limit, at most 64 MiB: more writes are merged in memory" : "given");
+    e->Bytes("memtable_limit_bytes", tuning.memtable_limit_bytes,
+             "twice that: writers stop when active and flushing memtables hold so much");
+    e->Bytes("cache_bytes", memory_limit_ - std::min<uint64_t>(memory_limit_, tuning.memtable_limit_bytes),
+             "what is left for blocks, leaf pages and guards while memtables are full");
+    e->Bytes("copy_value_bytes", tuning.copy_value_bytes,
+             "values up to this size are copied to the reader, larger ones are pinned where they lie");
+  }
+
+  void TellTree(const Tuning& tuning, Explanation* e) const {
+    e->Bytes("table_bytes", tuning.table_bytes,
+             "a memtable, at least 1 MiB: the size at which a compaction begins a new table");
+    e->Number("blocks_per_leaf_page", tuning.blocks_per_leaf_page, "blocks whose index and lanes are read together");
+    e->Bytes("write_buffer_bytes", tuning.write_buffer_bytes, "that are collected before a table's file is written");
+    e->Number("compaction_threads", tuning.compaction_threads, threads_ == 0 ? "one for each core, 1 to 8" : "given");
+    e->Number("runs_per_level", tuning.runs_per_level, "runs of a level that are merged into the next");
+    e->Number("fanout", tuning.fanout, "how much larger each level is than the one above");
+    e->Bytes("manifest_limit_bytes", tuning.manifest_limit_bytes,
+             "a manifest larger than this and four times its live content is begun anew");
+  }
+
+  void TellLog(const Tuning& tuning, Explanation* e) const {
+    e->Bytes("log_limit_bytes", tuning.log_limit_bytes,
+             "two memtables: live logs above which the family with the oldest is flushed");
+    e->Bytes("log_allocation_bytes", tuning.log_allocation_bytes, "the steps in which space for a log is reserved");
+    e->Bytes("log_fragment_bytes", tuning.log_fragment_bytes, "a larger batch is written in fragments of this size");
+    e->Say("map_log", tuning.map_log, tuning.map_log ? "yes" : "no",
+           "writes that are not synced go into the log through a mapping, where the file system can");
+    e->Bytes("info_log_bytes", tuning.info_log_bytes, "the size at which LOG becomes LOG.old");
+    e->Micros("slow_disk_micros", tuning.slow_disk_micros, "a sync that takes longer is told in LOG and to listeners");
+    e->Micros("space_retry_micros", tuning.space_retry_micros, "between looks at a full disk");
+  }
+
+  static void TellFilters(const FilterPolicy& filter, Explanation* e) {
+    e->Say("lane_bits_per_key", filter.lane_bits_per_key, absl::StrFormat("%.1f", filter.lane_bits_per_key),
+           "the filter of each block");
+    e->Say("guard_bits_per_key", filter.guard_bits_per_key, absl::StrFormat("%.1f", filter.guard_bits_per_key),
+           "the filter of each file");
+    e->Say("false_positive_rate", filter.ExpectedRate(), absl::StrFormat("%.3f %%", 100 * filter.ExpectedRate()),
+           "of absent keys, how many reach a block of a file");
+  }
+
   uint64_t memory_limit_ = Options().memory_limit, memtable_bytes_ = 0;
   int threads_ = 0;
   double bits_per_key_ = FilterPolicy().lane_bits_per_key + FilterPolicy().guard_bits_per_key;
