@@ -22,7 +22,7 @@ label { display:flex; gap:.5rem; align-items:center } input[type=range] { width:
 input,select,button { font:inherit; color:inherit; accent-color:var(--few) } select,button { background:var(--band);
   border:1px solid var(--line); border-radius:4px; padding:.1rem .5rem }
 output { min-width:4ch; font-variant-numeric:tabular-nums }
-dl { display:grid; grid-template-columns:repeat(auto-fit,minmax(9rem,1fr)); gap:.25rem 1rem; margin:.75rem 0 }
+dl { display:grid; grid-template-columns:repeat(auto-fit,minmax(8rem,1fr)); gap:.25rem 1rem; margin:.75rem 0 }
 dt { color:var(--dim) } dd { margin:0; font-variant-numeric:tabular-nums } dl>div { border-left:3px solid var(--line);
   padding-left:.5rem }
 svg { width:100%; display:block; font:12px system-ui,sans-serif } svg text { fill:var(--fg) }

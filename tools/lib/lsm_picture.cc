@@ -4,35 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/lib/cli.h"
+#include "tools/lib/key_scale.h"
 #include "util/strings.h"
 
 namespace sepal::tools {
 namespace {
 
-// Where a key lies among all keys of its family: its eight bytes behind what all of them have in common, as a number.
-class KeyNumbers {
- public:
-  void Take(std::string_view key) {
-    if (!any_) common_ = key;
-    any_ = true;
-    size_t same = 0;
-    while (same < common_.size() && same < key.size() && common_[same] == key[same]) ++same;
-    common_.resize(same);
-  }
-  double Of(std::string_view key) const {
-    double number = 0;
-    for (size_t i = common_.size(); i < common_.size() + 8; ++i) {
-      number = number * 256 + (i < key.size() ? static_cast<unsigned char>(key[i]) : 0);
-    }
-    return number;
-  }
-
- private:
-  bool any_ = false;
-  std::string common_;
-};
-
-nlohmann::json Drawn(const AddedTable& added, const KeyNumbers& keys) {
+nlohmann::json Drawn(const AddedTable& added, const KeyScale& keys) {
   const TableMetadata& table = added.table;
   return {{"number", table.number.value()},
           {"family", added.family.value()},
@@ -61,13 +39,15 @@ size_t SnapshotEdits(const std::vector<VersionEdit>& edits) {
 }  // namespace
 
 nlohmann::json PictureData(const Tree& tree, const std::vector<VersionEdit>& edits, const nlohmann::json& fills) {
-  std::map<ColumnFamilyId, KeyNumbers> keys;
+  std::map<ColumnFamilyId, std::vector<std::string>> keys;
   for (const VersionEdit& edit : edits) {
     for (const AddedTable& added : edit.added_tables) {
-      keys[added.family].Take(added.table.smallest.user_key);
-      keys[added.family].Take(added.table.largest.user_key);
+      keys[added.family].push_back(added.table.smallest.user_key);
+      keys[added.family].push_back(added.table.largest.user_key);
     }
   }
+  std::map<ColumnFamilyId, KeyScale> scales;
+  for (const auto& [family, some] : keys) scales.emplace(family, some);
   nlohmann::json data = {{"schema_version", kJsonSchemaVersion},
                          {"directory", tree.place.directory},
                          {"families", nlohmann::json::array()},
@@ -84,7 +64,7 @@ nlohmann::json PictureData(const Tree& tree, const std::vector<VersionEdit>& edi
       drawn["remove"].push_back({{"number", removed.number.value()}, {"level", removed.level}});
     }
     for (const AddedTable& added : edit.added_tables) {
-      data["tables"][std::to_string(added.table.number.value())] = Drawn(added, keys[added.family]);
+      data["tables"][std::to_string(added.table.number.value())] = Drawn(added, scales.at(added.family));
       drawn["add"].push_back(
           {{"number", added.table.number.value()}, {"level", added.level}, {"run", added.table.run.value()}});
     }

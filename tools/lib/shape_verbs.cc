@@ -10,6 +10,7 @@
 #include "db/state/tuning.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/database_access.h"
+#include "tools/lib/key_scale.h"
 #include "tools/lib/lsm_picture.h"
 #include "tools/lib/verb.h"
 #include "util/status.h"
@@ -20,47 +21,35 @@ namespace {
 
 constexpr size_t kSpanColumns = 48;
 
-// Where keys lie between the smallest and the largest of a family: by their eight bytes after what all have in common.
-class KeyScale {
+// Where keys lie between the smallest and the largest of a family.
+class KeyColumns {
  public:
-  explicit KeyScale(const std::vector<AddedTable>& tables) {
-    for (const AddedTable& added : tables) {
-      Widen(added.table.smallest.user_key);
-      Widen(added.table.largest.user_key);
-    }
-    common_ = std::mismatch(low_.begin(), low_.begin() + static_cast<ptrdiff_t>(std::min(low_.size(), high_.size())),
-                            high_.begin())
-                  .first -
-              low_.begin();
-    begin_ = Number(low_);
-    width_ = std::max<double>(1, Number(high_) - begin_);
+  explicit KeyColumns(const std::vector<AddedTable>& tables) : scale_(KeysOf(tables)) {
+    const std::vector<std::string> keys = KeysOf(tables);
+    if (keys.empty()) return;
+    const auto [low, high] = std::minmax_element(keys.begin(), keys.end());
+    begin_ = scale_.Of(*low);
+    width_ = scale_.Of(*high) - begin_;
   }
 
   // The column, from 0 to kSpanColumns - 1.
   size_t Column(std::string_view key) const {
-    const double share = std::clamp((Number(key) - begin_) / width_, 0.0, 1.0);
+    const double share = width_ > 0 ? std::clamp((scale_.Of(key) - begin_) / width_, 0.0, 1.0) : 0;
     return std::min(kSpanColumns - 1, static_cast<size_t>(share * static_cast<double>(kSpanColumns)));
   }
 
  private:
-  void Widen(std::string_view key) {
-    if (!any_ || key < low_) low_ = key;
-    if (!any_ || key > high_) high_ = key;
-    any_ = true;
-  }
-  double Number(std::string_view key) const {
-    double number = 0;
-    for (size_t i = 0; i < 8; ++i) {
-      const size_t at = static_cast<size_t>(common_) + i;
-      number = number * 256 + (at < key.size() ? static_cast<unsigned char>(key[at]) : 0);
+  static std::vector<std::string> KeysOf(const std::vector<AddedTable>& tables) {
+    std::vector<std::string> keys;
+    for (const AddedTable& added : tables) {
+      keys.push_back(added.table.smallest.user_key);
+      keys.push_back(added.table.largest.user_key);
     }
-    return number;
+    return keys;
   }
 
-  std::string low_, high_;
-  ptrdiff_t common_ = 0;
-  bool any_ = false;
-  double begin_ = 0, width_ = 1;
+  const KeyScale scale_;
+  double begin_ = 0, width_ = 0;
 };
 
 class LsmTreeVerb final : public Verb {
@@ -110,7 +99,7 @@ class LsmTreeVerb final : public Verb {
       out << "  ordered by " << Printable(family.created.comparator_name) << ", which only its program knows\n";
       return;
     }
-    const KeyScale scale(family.tables);
+    const KeyColumns columns(family.tables);
     int shown_level = -1;
     for (const LevelRun& level_run : family.version->runs()) {
       if (level_run.level != shown_level) {
@@ -118,15 +107,15 @@ class LsmTreeVerb final : public Verb {
         out << absl::StrFormat("  level %d: %d runs, %s\n", shown_level, family.version->NumRuns(shown_level),
                                HumanBytes(family.version->Bytes(shown_level)));
       }
-      PrintRun(*level_run.run, scale, out);
+      PrintRun(*level_run.run, columns, out);
     }
   }
 
-  void PrintRun(const sepal::Run& run, const KeyScale& scale, std::ostream& out) const {
+  void PrintRun(const sepal::Run& run, const KeyColumns& columns, std::ostream& out) const {
     std::string span(kSpanColumns, '.');
     for (const TableRef& table : run.tables()) {
-      const size_t first = scale.Column(table->metadata().smallest.user_key);
-      const size_t last = scale.Column(table->metadata().largest.user_key);
+      const size_t first = columns.Column(table->metadata().smallest.user_key);
+      const size_t last = columns.Column(table->metadata().largest.user_key);
       for (size_t i = first; i <= last; ++i) span[i] = '#';
     }
     out << absl::StrFormat("    run %-6d |%s| %5d tables %9s %10d entries %8d tombstones\n", run.number().value(), span,
