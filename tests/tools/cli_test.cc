@@ -84,6 +84,8 @@ TEST(CliTest, HexIsDecodedWithAndWithoutItsMark) {
 
 TEST(ProgressTest, TheLineSaysShareRateAndRemainingTime) {
   EXPECT_EQ(Progress::Format("readseq", 250, 1000, 50), "readseq: 250 of 1000 (25 %), 50 a second, 15 s left");
+  EXPECT_EQ(Progress::Format("imported bytes", 1 << 20, 4 << 20, 1024),
+            "imported bytes: 1.0 MiB of 4.0 MiB (25 %), 1.0 KiB a second, 3072 s left");
   EXPECT_EQ(Progress::Format("loading", 250, 0, 50), "loading: 250, 50 a second");
 }
 

@@ -209,12 +209,14 @@ void Progress::Update(uint64_t done) {
 }
 
 std::string Progress::Format(const std::string& name, uint64_t done, uint64_t total, double rate) {
-  std::string line = absl::StrFormat("%s: %d", name, done);
+  const bool bytes = name.ends_with("bytes");
+  const auto shown = [&](uint64_t number) { return bytes ? HumanBytes(number) : std::to_string(number); };
+  std::string line = absl::StrFormat("%s: %s", name, shown(done));
   if (total > 0) {
-    absl::StrAppendFormat(&line, " of %d (%.0f %%)", total,
+    absl::StrAppendFormat(&line, " of %s (%.0f %%)", shown(total),
                           100.0 * static_cast<double>(done) / static_cast<double>(total));
   }
-  absl::StrAppendFormat(&line, ", %.0f a second", rate);
+  absl::StrAppendFormat(&line, ", %s a second", shown(static_cast<uint64_t>(std::llround(std::max(0.0, rate)))));
   if (total > done && rate >= 1) {
     absl::StrAppendFormat(&line, ", %.0f s left", std::ceil(static_cast<double>(total - done) / rate));
   }

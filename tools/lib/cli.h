@@ -56,7 +56,7 @@ absl::Status WriteWhole(const std::string& path, const std::string& contents);
 // printed every ten seconds.
 class Progress {
  public:
-  // `total` 0: not known. `interval_nanos` 0: the rule above.
+  // `total` 0: not known. A name that ends with "bytes" has its numbers with units.
   Progress(std::string name, uint64_t total, std::ostream& err, bool terminal);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
