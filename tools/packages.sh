@@ -52,6 +52,21 @@ require_packages() {
   rm -f "$log"
 }
 
+# unpack_program PACKAGE PATH DIRECTORY: one program of a package, without installing what else it has and would start.
+unpack_program() {
+  local program=${2##*/}
+  if [ -x "$3/$program" ] || command -v "$program" >/dev/null; then return; fi
+  local work
+  work=$(mktemp -d)
+  if (cd "$work" && apt-get download -q "$1" && dpkg-deb --fsys-tarfile ./*.deb | tar -x -f - "./$2") >"$work/log" 2>&1; then
+    mkdir -p "$3"
+    mv "$work/$2" "$3/$program"
+  else
+    say "$program could not be had out of $1: tests that need it are skipped"
+  fi
+  rm -rf "$work"
+}
+
 # CMake arguments that put ccache before the compiler where there is one.
 ccache_arguments() {
   if command -v ccache >/dev/null; then printf '%s\n' -DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi

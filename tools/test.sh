@@ -11,6 +11,8 @@ cd "$(dirname "$0")/.."
 . tools/packages.sh
 
 require_packages build test
+unpack_program prometheus usr/bin/promtool build/programs
+export PATH=$PATH:$PWD/build/programs
 jobs=$(nproc)
 mapfile -t launcher < <(ccache_arguments)
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
