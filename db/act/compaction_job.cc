@@ -6,8 +6,8 @@
 
 #include "db/decide/output_splitter.h"
 #include "table/merging_iterator.h"
+#include "util/side_by_side.h"
 #include "util/status.h"
-#include "util/sync.h"
 
 namespace sepal {
 
@@ -120,51 +120,9 @@ class PartRunner {
   std::unique_ptr<TableOutput> output_;
 };
 
-// The parts of one job and who works on them. Shared with helpers that may start after the job has ended.
-class PartQueue {
- public:
-  PartQueue(CompactionJobInput input, std::vector<Part> parts)
-      : input_(std::move(input)), parts_(std::move(parts)), count_(parts_.size()) {}
-
-  // Works on parts until none is left to begin.
-  void Work() {
-    while (Part* part = Take()) {
-      part->status = PartRunner(input_, part).Run();
-      MutexLock lock(&mutex_);
-      ++done_;
-      changed_.NotifyAll();
-    }
-  }
-
-  void WaitUntilDone() {
-    MutexLock lock(&mutex_);
-    while (done_ < count_) changed_.Wait(&mutex_);
-  }
-
-  // After all parts are done: lets go of the tables, which must not live as long as a helper that is late.
-  std::vector<Part> TakeResults() {
-    input_ = {};
-    return std::move(parts_);
-  }
-
- private:
-  Part* Take() {
-    MutexLock lock(&mutex_);
-    return next_ < count_ ? &parts_[next_++] : nullptr;
-  }
-
-  CompactionJobInput input_;
-  std::vector<Part> parts_;
-  const size_t count_;
-  Mutex mutex_;
-  CondVar changed_;
-  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t done_ ABSL_GUARDED_BY(mutex_) = 0;
-};
-
 std::vector<Part> CutIntoParts(const CompactionJobInput& input) {
   const std::vector<std::string> boundaries =
-      SubcompactionBoundaries(*input.plan, input.context.order, input.max_parts, input.min_part_bytes);
+      SubcompactionBoundaries(*input.plan, input.context.order, input.max_parts, input.context.tuning.part_bytes);
   std::vector<Part> parts(boundaries.size() + 1);
   for (size_t i = 0; i < boundaries.size(); ++i) {
     parts[i].end = boundaries[i];
@@ -183,29 +141,22 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
 
 }  // namespace
 
-absl::StatusOr<CompactionResult> RunCompaction(CompactionJobInput input) {
-  Directory* const directory = input.context.directory;
-  Executor* const executor = input.executor;
+absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) {
   CompactionResult total;
   total.bytes_read = input.plan->InputBytes();
   std::vector<Part> parts = CutIntoParts(input);
-  const size_t helpers = parts.size() - 1;
-  const auto queue = std::make_shared<PartQueue>(std::move(input), std::move(parts));
-  for (size_t i = 0; i < helpers; ++i) {
-    executor->Schedule(Executor::Priority::kCompaction, [queue] { queue->Work(); });
-  }
-  queue->Work();
-  queue->WaitUntilDone();
+  WorkSideBySide(input.executor, Executor::Priority::kCompaction, parts.size(),
+                 [&](size_t i) { parts[i].status = PartRunner(input, &parts[i]).Run(); });
 
   absl::Status status;
-  for (Part& part : queue->TakeResults()) {
+  for (Part& part : parts) {
     KeepFirst(&status, part.status);
     AddCounts(&total.counts, part.result.counts);
     total.bytes_written += part.result.bytes_written;
     for (TableMetadata& table : part.result.outputs) total.outputs.push_back(std::move(table));
   }
   if (status.ok()) return total;
-  RemoveTables(directory, total.outputs);
+  RemoveTables(input.context.directory, total.outputs);
   return status;
 }
 

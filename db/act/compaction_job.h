@@ -27,8 +27,6 @@ struct CompactionJobInput {
   std::vector<SequenceNumber> snapshots;
   RunNumber output_run;
   int max_parts = 1;
-  // Parts are not made smaller than this.
-  uint64_t min_part_bytes = uint64_t{4} << 20;
   Executor* executor = nullptr;
   // Set: give up, with Cancelled.
   const std::atomic<bool>* cancel = nullptr;
@@ -43,6 +41,6 @@ struct CompactionResult {
 };
 
 // On an error no output is left behind.
-absl::StatusOr<CompactionResult> RunCompaction(CompactionJobInput input);
+absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input);
 
 }  // namespace sepal

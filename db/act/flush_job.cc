@@ -1,38 +1,87 @@
 #include "db/act/flush_job.h"
 
+#include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "db/decide/retention.h"
 #include "table/merging_iterator.h"
+#include "util/side_by_side.h"
 #include "util/status.h"
 
 namespace sepal {
+namespace {
 
-absl::StatusOr<std::optional<TableMetadata>> FlushMemTables(const TableOutputContext& context,
-                                                            std::span<const std::shared_ptr<const MemTable>> memtables,
-                                                            std::vector<SequenceNumber> snapshots) {
+// Where the parts behind the first begin: cut as the largest memtable's keys lie.
+std::vector<std::string> CutIntoParts(const FlushInput& input) {
+  if (input.executor == nullptr) return {};
+  uint64_t bytes = 0;
+  const MemTable* largest = input.memtables.front().get();
+  for (const std::shared_ptr<const MemTable>& memtable : input.memtables) {
+    bytes += memtable->DataBytes();
+    if (memtable->EntryCount() > largest->EntryCount()) largest = memtable.get();
+  }
+  const uint64_t parts =
+      std::min<uint64_t>(static_cast<uint64_t>(input.max_parts), bytes / input.context.tuning.part_bytes);
+  return largest->CutKeys(parts);
+}
+
+// Writes the keys in [begin, end); null is without bound. Nullopt when no entry of them survives.
+absl::StatusOr<std::optional<TableMetadata>> FlushPart(const FlushInput& input, const std::string* begin,
+                                                       const std::string* end) {
   std::vector<std::unique_ptr<InternalIterator>> children;
-  for (const std::shared_ptr<const MemTable>& memtable : memtables) children.push_back(memtable->NewIterator());
-  const std::unique_ptr<InternalIterator> entries = NewMergingIterator(context.order, std::move(children));
+  for (const std::shared_ptr<const MemTable>& memtable : input.memtables) children.push_back(memtable->NewIterator());
+  const KeyOrder& order = input.context.order;
+  const std::unique_ptr<InternalIterator> entries = NewMergingIterator(order, std::move(children));
 
   std::unique_ptr<TableOutput> output;
-  Retention retention({.order = context.order, .snapshots = std::move(snapshots), .bottommost = false});
+  Retention retention({.order = order, .snapshots = input.snapshots, .bottommost = false});
   const auto emit = [&](InternalKeyView key, std::string_view value, bool) -> absl::Status {
     if (output == nullptr) {
-      ASSIGN_OR_RETURN(output, TableOutput::Create(context, /*level=*/0));
+      ASSIGN_OR_RETURN(output, TableOutput::Create(input.context, /*level=*/0));
     }
     return output->Add(key, value);
   };
-  for (entries->SeekToFirst(); entries->Valid(); entries->Next()) {
+  if (begin == nullptr) {
+    entries->SeekToFirst();
+  } else {
+    entries->Seek({*begin, kFirstTrailer});
+  }
+  for (; entries->Valid() && (end == nullptr || order.Less(entries->key().user_key, *end)); entries->Next()) {
     RETURN_IF_ERROR(retention.Add(entries->key(), entries->value(), emit));
   }
   RETURN_IF_ERROR(entries->status());
   RETURN_IF_ERROR(retention.Finish(emit));
   if (output == nullptr) return std::nullopt;
-  ASSIGN_OR_RETURN(TableMetadata table, output->Finish(RunNumber(0)));
-  table.run = RunNumber(table.number.value());
-  return table;
+  return output->Finish(RunNumber(0));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TableMetadata>> FlushMemTables(const FlushInput& input) {
+  const std::vector<std::string> cuts = CutIntoParts(input);
+  std::vector<absl::StatusOr<std::optional<TableMetadata>>> parts(cuts.size() + 1, std::nullopt);
+  const auto flush = [&](size_t i) {
+    parts[i] = FlushPart(input, i == 0 ? nullptr : &cuts[i - 1], i == cuts.size() ? nullptr : &cuts[i]);
+  };
+  if (cuts.empty()) {
+    flush(0);
+  } else {
+    WorkSideBySide(input.executor, Executor::Priority::kCompaction, parts.size(), flush);
+  }
+  absl::Status status;
+  std::vector<TableMetadata> tables;
+  for (absl::StatusOr<std::optional<TableMetadata>>& part : parts) {
+    KeepFirst(&status, part.status());
+    if (!part.ok() || !part->has_value()) continue;
+    TableMetadata table = **std::move(part);
+    table.run = RunNumber(tables.empty() ? table.number.value() : tables.front().run.value());
+    tables.push_back(std::move(table));
+  }
+  if (status.ok()) return tables;
+  RemoveTables(input.context.directory, tables);
+  return status;
 }
 
 }  // namespace sepal

@@ -133,12 +133,12 @@ absl::Status CheckPlan(const Version& version, const CompactionPlan& plan) {
 }
 
 std::vector<std::string> SubcompactionBoundaries(const CompactionPlan& plan, KeyOrder order, int max_parts,
-                                                 uint64_t min_part_bytes, std::span<const std::string> inner_keys) {
+                                                 uint64_t min_part_bytes) {
   const uint64_t parts = std::min<uint64_t>(static_cast<uint64_t>(std::max(1, max_parts)),
                                             plan.InputBytes() / std::max<uint64_t>(1, min_part_bytes));
   if (parts < 2) return {};
   // Keys at which a cut is possible.
-  std::vector<std::string_view> keys(inner_keys.begin(), inner_keys.end());
+  std::vector<std::string_view> keys;
   for (const CompactionInput& in : plan.inputs) {
     for (const TableRef& table : in.tables) {
       keys.push_back(table->metadata().smallest.user_key);

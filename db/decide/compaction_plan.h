@@ -65,10 +65,9 @@ absl::Status CheckPlan(const Version& version, const CompactionPlan& plan);
 std::string ToString(const CompactionPlan& plan);
 
 // User keys that cut the inputs into at most `max_parts` parts of about equal bytes: part i covers the keys in
-// [boundary i - 1, boundary i). Cuts are made at smallest and largest keys of tables, and at `inner_keys`: any keys
-// inside the inputs, as the tables' indexes give them (level 0's tables all span everything). Fewer keys than max_parts
-// - 1, down to none, where these offer no more, or parts would fall below `min_part_bytes`.
+// [boundary i - 1, boundary i). Cuts are made at smallest and largest keys of tables. Fewer keys than max_parts - 1,
+// down to none, where these offer no more, or parts would fall below `min_part_bytes`.
 std::vector<std::string> SubcompactionBoundaries(const CompactionPlan& plan, KeyOrder order, int max_parts,
-                                                 uint64_t min_part_bytes, std::span<const std::string> inner_keys = {});
+                                                 uint64_t min_part_bytes);
 
 }  // namespace sepal

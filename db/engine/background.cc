@@ -95,7 +95,7 @@ void Background::RunFlush(FamilyRef family) {
   statistics.Add(Ticker::kFlushes);
   statistics.Add(Ticker::kFlushBytes, event.bytes_written);
   statistics.Record(Histogram::kFlushMicros, event.micros);
-  state_->core->info_log.Write("flush of %s: table %u, %u entries, %u bytes in %u us: %s", family->name,
+  state_->core->info_log.Write("flush of %s: from table %u on, %u entries, %u bytes in %u us: %s", family->name,
                                event.file_number, event.entries, event.bytes_written, event.micros,
                                event.status.ToString());
   state_->Tell([&](EventListener& listener) { listener.OnFlushEnd(event); });
@@ -107,33 +107,43 @@ void Background::RunFlush(FamilyRef family) {
 }
 
 absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
+  event->entries = event->bytes_written = 0;  // of a try before
   std::vector<std::shared_ptr<const MemTable>> memtables;
   LogPosition log_end;
+  bool others_wait = false;
   {
     MutexLock lock(&state_->mutex);
     if (family->immutables.empty()) return absl::CancelledError("the column family was dropped");
     for (const ImmutableMemTable& immutable : family->immutables) memtables.push_back(immutable.memtable);
     log_end = family->immutables.back().log_end;
+    // Not up to the memtables' own last entry: its batch may go on in another family.
+    others_wait = OthersWaitBefore(*family, family->immutables.back().log_last);
   }
-  // A table must not hold what the log could still lose.
-  RETURN_IF_ERROR(log_->Sync(log_end));
-  absl::StatusOr<std::optional<TableMetadata>> table = std::nullopt;
+  // Tables must not hold what comes after an update that the log could still lose. Where these memtables are all that
+  // there is up to here, nothing does.
+  if (others_wait) RETURN_IF_ERROR(log_->Sync(log_end));
+  std::vector<TableMetadata> tables;
   if (!family->dropped.load(std::memory_order_acquire)) {
-    table = FlushMemTables(catalog_->OutputContext(*family), memtables, Snapshots());
-    RETURN_IF_ERROR(table.status());
+    ASSIGN_OR_RETURN(tables, FlushMemTables({.context = catalog_->OutputContext(*family),
+                                             .memtables = memtables,
+                                             .snapshots = Snapshots(),
+                                             .executor = executor_,
+                                             .max_parts = executor_->CompactionConcurrency()}));
   }
   VersionEdit edit;
   const SequenceNumber through = memtables.back()->LastSequence();
-  if (table->has_value()) {
+  if (!tables.empty()) {
     absl::Status synced = state_->core->directory->Sync();
     if (!synced.ok()) {
-      RemoveTables(state_->core->directory.get(), {**table});
+      RemoveTables(state_->core->directory.get(), tables);
       return synced;
     }
-    edit.added_tables.push_back({.family = family->id, .level = 0, .table = **table});
-    event->file_number = (*table)->number.value();
-    event->entries = (*table)->entries;
-    event->bytes_written = (*table)->size_bytes;
+    event->file_number = tables.front().number.value();
+  }
+  for (const TableMetadata& table : tables) {
+    edit.added_tables.push_back({.family = family->id, .level = 0, .table = table});
+    event->entries += table.entries;
+    event->bytes_written += table.size_bytes;
   }
   edit.flushed_through.push_back({.family = family->id, .sequence = through});
   FileNumber minimum;
@@ -158,21 +168,46 @@ absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
         family->flushed_through = through;
       });
   if (!applied.ok()) {
-    if (table->has_value()) DiscardIfRefused(applied, {**table});
+    DiscardIfRefused(applied, tables);
     return applied;
   }
   RemoveOldLogs(minimum);
   return absl::OkStatus();
 }
 
+bool Background::OthersWaitBefore(const Family& family, SequenceNumber through) const {
+  const auto waits = [through](const MemTable& memtable) {
+    return !memtable.empty() && memtable.FirstSequence() <= through;
+  };
+  for (const FamilyRef& other : state_->Families()) {
+    if (other.get() == &family) continue;
+    if (waits(*other->active())) return true;
+    for (const ImmutableMemTable& immutable : other->immutables) {
+      if (waits(*immutable.memtable)) return true;
+    }
+  }
+  return false;
+}
+
 void Background::RemoveOldLogs(FileNumber minimum) {
   const std::vector<LiveLog> live = log_->Live();
   log_->ForgetBefore(minimum);
+  std::vector<std::string> names;
   for (const LiveLog& log : live) {
-    if (log.number >= minimum || log.number == live.back().number) continue;
-    const absl::Status removed = state_->core->log_directory()->Remove(LogFileName(log.number));
-    if (!removed.ok()) state_->core->info_log.Write("an old log stays: %s", removed.ToString());
+    if (log.number < minimum && log.number != live.back().number) names.push_back(LogFileName(log.number));
   }
+  if (names.empty()) return;
+  {
+    MutexLock lock(&state_->mutex);
+    ++state_->jobs;
+  }
+  executor_->Schedule(Executor::Priority::kCompaction, [this, names = std::move(names)] {
+    for (const std::string& name : names) {
+      const absl::Status removed = state_->core->log_directory()->Remove(name);
+      if (!removed.ok()) state_->core->info_log.Write("an old log stays: %s", removed.ToString());
+    }
+    EndJob(nullptr, absl::OkStatus(), "removal of logs");
+  });
 }
 
 // --- compaction ---
@@ -329,8 +364,8 @@ absl::Status Background::RetryWhileDiskFull(uint64_t bytes_needed, const std::fu
 }
 
 void Background::EndJob(FamilyRef family, const absl::Status& status, std::string_view what) {
-  const bool void_work = absl::IsCancelled(status) || family->dropped.load(std::memory_order_acquire);
-  if (!status.ok() && !void_work) state_->Stop(status, what);
+  const auto is_void = [&] { return absl::IsCancelled(status) || family->dropped.load(std::memory_order_acquire); };
+  if (!status.ok() && !is_void()) state_->Stop(status, what);
   family.reset();
   CleanUp();
   MutexLock lock(&state_->mutex);

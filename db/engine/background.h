@@ -1,8 +1,8 @@
 // Flushes and compactions: when they are due, who runs them, and what happens when they fail.
 //
 // A job's way: decide (with the database mutex) -> work (with none) -> edit (Catalog) -> look again. A full disk makes
-// a job wait and try again (a quota too, where the disk itself has space); closing makes it give up; any other failure ends
-// all writing.
+// a job wait and try again (a quota too, where the disk itself has space); closing makes it give up; any other failure
+// ends all writing.
 #pragma once
 
 #include <atomic>
@@ -49,6 +49,9 @@ class Background {
 
   void RunFlush(FamilyRef family) ABSL_LOCKS_EXCLUDED(state_->mutex);
   absl::Status Flush(const FamilyRef& family, FlushEvent* event) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Whether another family has an update at or before `through` that is in no table yet.
+  bool OthersWaitBefore(const Family& family, SequenceNumber through) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Carries out an adopted plan, whole.
   absl::Status CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
@@ -66,6 +69,8 @@ class Background {
   void CleanUp() ABSL_LOCKS_EXCLUDED(state_->mutex);
   // The last step of a job: from then on the database may be gone, so nothing of it is held any more.
   void EndJob(FamilyRef family, const absl::Status& status, std::string_view what) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // In a job of its own: the operating system takes its time to give back a file's pages, and the next flush need not
+  // wait for that.
   void RemoveOldLogs(FileNumber minimum) ABSL_LOCKS_EXCLUDED(state_->mutex);
   bool NothingDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
 

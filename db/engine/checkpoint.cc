@@ -100,11 +100,12 @@ class CheckpointWriter {
     TableOutputContext context = source_.output_context(family);
     context.directory = target_.get();
     // A table that is not finished removes itself.
-    ASSIGN_OR_RETURN(const std::optional<TableMetadata> table, FlushMemTables(context, part.memtables, {source_.last}));
-    if (table.has_value()) {
-      made_.push_back(TableFileName(table->number));
-      edit.added_tables.push_back({.family = family.id, .level = 0, .table = *table});
-      if (options_.verify) RETURN_IF_ERROR(Verify(family, *table));
+    ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
+                     FlushMemTables({.context = context, .memtables = part.memtables, .snapshots = {source_.last}}));
+    for (const TableMetadata& table : tables) {
+      made_.push_back(TableFileName(table.number));
+      edit.added_tables.push_back({.family = family.id, .level = 0, .table = table});
+      if (options_.verify) RETURN_IF_ERROR(Verify(family, table));
     }
     return edit;
   }

@@ -147,7 +147,8 @@ absl::Status CommitPipeline::Switch(Target* target) {
                                           core.tuning.memtable_bytes, &core.budget);
   MutexLock lock(&state_->mutex);
   Family& family = *target->family;
-  family.immutables.push_back({.memtable = target->active, .log_end = log_end, .first_log = family.active_first_log});
+  family.immutables.push_back(
+      {.memtable = target->active, .log_end = log_end, .log_last = last_, .first_log = family.active_first_log});
   family.Publish(fresh, family.version(), &core.epochs);
   target->active = std::move(fresh);
   for (auto& [id, other] : targets_) {

@@ -23,8 +23,9 @@ namespace sepal {
 // A memtable that takes no more writes and waits for its flush.
 struct ImmutableMemTable {
   std::shared_ptr<const MemTable> memtable;
-  // The log's end when the last entry had been written.
+  // The log's end when the last entry had been written, and the last update of any family then.
   LogPosition log_end;
+  SequenceNumber log_last;
   // The oldest log that holds any of its entries.
   FileNumber first_log;
 };

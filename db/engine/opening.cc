@@ -319,13 +319,16 @@ absl::Status Opening::FlushReplayed(Described* described) {
   const std::shared_ptr<const MemTable> memtable = std::exchange(described->replayed, nullptr);
   if (memtable == nullptr || memtable->empty()) return absl::OkStatus();
   const SequenceNumber through = memtable->LastSequence();
-  ASSIGN_OR_RETURN(const std::optional<TableMetadata> table,
-                   FlushMemTables(parts_.catalog->OutputContext(*described->family), {&memtable, 1}, {through}));
+  const TableOutputContext context = parts_.catalog->OutputContext(*described->family);
+  ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
+                   FlushMemTables({.context = context, .memtables = {&memtable, 1}, .snapshots = {through}}));
   described->flushed_through = through;
-  if (!table.has_value()) return absl::OkStatus();
+  if (tables.empty()) return absl::OkStatus();
   flushed_any_ = true;
   VersionEdit edit;
-  edit.added_tables.push_back({.family = described->family->id, .level = 0, .table = *table});
+  for (const TableMetadata& table : tables) {
+    edit.added_tables.push_back({.family = described->family->id, .level = 0, .table = table});
+  }
   return described->tables.Apply(described->family->id, edit);
 }
 

@@ -297,11 +297,12 @@ absl::Status Repairing::FlushReplayed(FamilyState* family) {
   const std::shared_ptr<const MemTable> memtable = std::exchange(family->replayed, nullptr);
   if (memtable == nullptr || memtable->empty()) return absl::OkStatus();
   const SequenceNumber through = memtable->LastSequence();
-  ASSIGN_OR_RETURN(const std::optional<TableMetadata> table,
-                   FlushMemTables(OutputContext(*family), {&memtable, 1}, {through}));
+  ASSIGN_OR_RETURN(
+      const std::vector<TableMetadata> tables,
+      FlushMemTables({.context = OutputContext(*family), .memtables = {&memtable, 1}, .snapshots = {through}}));
   family->flushed_through = through;
-  if (table.has_value()) {
-    family->tables.push_back({AddedTable{.family = family->creation.id, .level = 0, .table = *table}, nullptr});
+  for (const TableMetadata& table : tables) {
+    family->tables.push_back({AddedTable{.family = family->creation.id, .level = 0, .table = table}, nullptr});
   }
   return absl::OkStatus();
 }

@@ -115,6 +115,18 @@ SequenceNumber MemTable::FirstSequence() const { return SequenceNumber(impl_->fi
 SequenceNumber MemTable::LastSequence() const { return SequenceNumber(impl_->last_sequence.value()); }
 uint64_t MemTable::hash_seed() const { return impl_->hash_seed; }
 
+std::vector<std::string> MemTable::CutKeys(size_t parts) const {
+  constexpr size_t kChoices = 16;  // for each cut
+  std::vector<std::string> keys;
+  if (parts < 2) return keys;
+  const std::vector<const MemTableEntry*> separators = impl_->tree.Separators(kChoices * parts);
+  for (size_t i = 1; i < parts && !separators.empty(); ++i) {
+    const std::string_view key = separators[separators.size() * i / parts]->key().user_key;
+    if (keys.empty() || impl_->order.Less(keys.back(), key)) keys.emplace_back(key);
+  }
+  return keys;
+}
+
 uint64_t MemTable::ApproximateBytes(std::string_view begin, std::string_view end) const {
   // A short range is counted, a long one estimated from where its ends are in the tree.
   constexpr int kCountedEntries = 128;

@@ -15,7 +15,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "table/internal_key.h"
@@ -60,6 +62,10 @@ class MemTable {
   SequenceNumber LastSequence() const;
   // About how many bytes of keys and values lie in [begin, end).
   uint64_t ApproximateBytes(std::string_view begin, std::string_view end) const;
+
+  // At most `parts` - 1 user keys, ascending, that cut the entries into parts of about equal numbers: each begins one.
+  // Only while nothing is added.
+  std::vector<std::string> CutKeys(size_t parts) const;
 
   // Verifies order, links and counts of the whole structure. Only while nothing is added.
   absl::Status Check() const;

@@ -28,6 +28,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "db/state/memtable_entry.h"
@@ -52,6 +53,10 @@ class MemTableTree {
   // An estimate of the part of all entries that is before `target`, from 0 to 1.
   double FractionBefore(InternalKeyView target) const;
   std::unique_ptr<InternalIterator> NewIterator() const;
+
+  // Entries in order that cut all of them into about equal pieces: at least `wanted` of them where the tree has as
+  // many. Only while nothing is inserted.
+  std::vector<const MemTableEntry*> Separators(size_t wanted) const;
 
   // Verifies the whole tree and sums up what is in it. Only while nothing is inserted.
   absl::Status Check(uint64_t* entries, uint64_t* fingerprint) const;

@@ -103,6 +103,34 @@ double MemTableTree::FractionBefore(InternalKeyView target) const {
   return before + width * Rank<false>(leaf, count, target) / count;
 }
 
+// One level of the tree: the highest that has enough.
+std::vector<const MemTableEntry*> MemTableTree::Separators(size_t wanted) const {
+  std::vector<const Node*> level = {root_.load(std::memory_order_acquire)};
+  std::vector<const MemTableEntry*> between;  // the nodes of `level`
+  const auto entries_of = [](const auto& node, std::vector<const MemTableEntry*>* out) {
+    const uint32_t count = node.count.load(std::memory_order_acquire);
+    for (uint32_t i = 0; i < count; ++i) out->push_back(node.entries[i].load(std::memory_order_acquire));
+  };
+  while (between.size() < wanted && !level.front()->leaf) {
+    std::vector<const Node*> below;
+    std::vector<const MemTableEntry*> finer;
+    for (size_t i = 0; i < level.size(); ++i) {
+      if (i > 0) finer.push_back(between[i - 1]);
+      const auto& inner = static_cast<const Inner&>(*level[i]);
+      entries_of(inner, &finer);
+      for (uint32_t c = 0; c <= inner.count.load(std::memory_order_acquire); ++c) {
+        below.push_back(inner.children[c].load(std::memory_order_acquire));
+      }
+    }
+    level = std::move(below);
+    between = std::move(finer);
+  }
+  if (between.size() >= wanted) return between;
+  std::vector<const MemTableEntry*> all;
+  for (const Node* leaf : level) entries_of(static_cast<const Leaf&>(*leaf), &all);
+  return all;
+}
+
 // Copies one leaf at a time and moves within the copy. The copy holds whatever was in the leaf's range then; since
 // splits only go to the right, the copy's `next` is exactly what follows that range.
 class MemTableTreeIterator final : public InternalIterator {

@@ -22,6 +22,8 @@ struct Tuning {
   int runs_per_level = 4;
   int fanout = 10;
   int compaction_threads = 1;
+  // Flushes and merges are cut into parts, side by side, of at least this size.
+  uint64_t part_bytes = uint64_t{4} << 20;
   // Live log bytes above which the family with the oldest one is flushed.
   uint64_t log_limit_bytes = uint64_t{128} << 20;
   // Space for a log is reserved in steps of this size.

@@ -15,7 +15,7 @@ namespace sepal {
 
 struct FlushEvent {
   std::string column_family = {};
-  uint64_t file_number = 0;  // 0: nothing was left to write
+  uint64_t file_number = 0;  // of the first table; 0: nothing was left to write
   uint64_t entries = 0;
   uint64_t bytes_written = 0;
   uint64_t micros = 0;

@@ -89,12 +89,9 @@ class PickerScript {
     return text;
   }
   std::string Split(const ScriptCommand& command) {
-    std::vector<std::string> inner;
-    std::istringstream words(command.input);
-    for (std::string word; words >> word;) inner.push_back(word);
     std::string text;
     for (const std::string& key : SubcompactionBoundaries(last_, KeyOrder(), static_cast<int>(command.Number("parts")),
-                                                          command.Number("min", 1), inner)) {
+                                                          command.Number("min", 1))) {
       text += key + "\n";
     }
     return text.empty() ? "whole\n" : text;

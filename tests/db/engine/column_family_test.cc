@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sepal/statistics.h"
 #include "tests/db/engine/engine_fixture.h"
 
 namespace sepal {
@@ -127,6 +128,51 @@ TEST_F(ColumnFamilyTest, ABatchAcrossFamiliesIsReadableWholeAfterLossOfPowerOrNo
   EXPECT_GE(std::stoi(value), 15);
   EXPECT_EQ(ValueIn(found_one.get(), "k"), value);
   EXPECT_EQ(ValueIn(found_two.get(), "k"), value);
+}
+
+TEST_F(ColumnFamilyTest, AFlushSyncsTheLogOnlyWhereAnotherFamilyHasEarlierUpdatesInIt) {
+  const auto one = Make("one");
+  const auto syncs = [this] { return db()->statistics()->Get(Ticker::kLogSyncs); };
+  const uint64_t before = syncs();
+  ASSERT_OK(db()->Put(one.get(), "k", "1"));
+  ASSERT_OK(db()->Flush(one.get()));
+  EXPECT_EQ(syncs(), before);
+
+  ASSERT_OK(db()->Put("earlier", "2"));
+  ASSERT_OK(db()->Put(one.get(), "k", "3"));
+  ASSERT_OK(db()->Put("later", "4"));
+  ASSERT_OK(db()->Flush(one.get()));
+  EXPECT_GT(syncs(), before);
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(ValueIn(db()->FindColumnFamily("one").value().get(), "k"), "3");
+  EXPECT_EQ(Value(db(), "earlier"), "2");
+}
+
+TEST_F(ColumnFamilyTest, ABatchOfWhichOneFamilyIsFlushedStaysWhole) {
+  const auto one = Make("one");
+  WriteBatch batch;
+  batch.Put("k", "1");
+  batch.Put(one.get(), "k", "1");
+  ASSERT_OK(db()->Write(&batch));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Value(db(), "k"), "1");
+  EXPECT_EQ(ValueIn(db()->FindColumnFamily("one").value().get(), "k"), "1");
+}
+
+TEST_F(ColumnFamilyTest, AFamilyFlushedWithoutASyncOfTheLogKeepsEverythingUpToThere) {
+  const auto one = Make("one");
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_OK(db()->Put("a" + std::to_string(i % 7), std::to_string(i)));
+    if (i % 10 == 9) ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->Put(one.get(), "b", std::to_string(i)));
+    if (i % 10 == 9) ASSERT_OK(db()->Flush(one.get()));
+  }
+  ASSERT_OK(db()->Put("last", "lost"));
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Value(db(), "a0"), "49");
+  EXPECT_EQ(ValueIn(db()->FindColumnFamily("one").value().get(), "b"), "49");
+  EXPECT_EQ(Value(db(), "last"), "NOT_FOUND");
 }
 
 TEST_F(ColumnFamilyTest, ManyIdleFamiliesDoNotStopWriters) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -313,6 +314,36 @@ TEST(MemTableTest, EstimatesTheBytesOfARange) {
           << begin << " to " << end << (ascending ? " ascending" : " scattered");
     }
   }
+}
+
+TEST(MemTableTest, CutKeysCutTheEntriesIntoAboutEqualParts) {
+  for (const uint64_t entries : {0, 1, 2, 29, 400, 20000}) {
+    MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+    Random random(entries);
+    std::set<std::string> keys;
+    for (uint64_t i = 1; i <= entries; ++i) {
+      const std::string key = absl::StrFormat("k%08u", random.Uniform(1'000'000));
+      keys.insert(key);
+      Add(&table, i, key, "");
+    }
+    EXPECT_TRUE(table.CutKeys(1).empty());
+    const std::vector<std::string> cuts = table.CutKeys(4);
+    ASSERT_LE(cuts.size(), 3u);
+    if (entries < 400) continue;
+    ASSERT_EQ(cuts.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_TRUE(keys.contains(cuts[i]));
+      const auto before = std::distance(keys.begin(), keys.lower_bound(cuts[i]));
+      const double part = static_cast<double>(before) / static_cast<double>(keys.size());
+      EXPECT_NEAR(part, static_cast<double>(i + 1) / 4, 0.1) << entries << " entries, cut " << i;
+    }
+  }
+}
+
+TEST(MemTableTest, OneKeyOfManyVersionsIsNotCut) {
+  MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  for (uint64_t i = 1; i <= 500; ++i) Add(&table, i, "key", "");
+  EXPECT_LE(table.CutKeys(8).size(), 1u);  // in front of it all
 }
 
 TEST(MemTableTest, CheckNoticesAHashThatIsNotTheKeys) {

@@ -1,0 +1,123 @@
+#include "db/act/flush_job.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
+#include "util/fault_file_system.h"
+#include "util/hash.h"
+#include "util/memory_budget.h"
+#include "util/memory_file_system.h"
+#include "util/random.h"
+#include "util/thread_pool.h"
+
+namespace sepal {
+namespace {
+
+constexpr uint64_t kSeed = 5;
+
+class FlushJobTest : public testing::Test {
+ protected:
+  FlushJobTest() {
+    directory_ = files_.OpenDirectory("db", true).value();
+    context_.directory = directory_.get();
+    context_.budget = &budget_;
+    context_.tuning.part_bytes = 4096;
+    context_.options = &options_;
+    context_.hash_seed = kSeed;
+    context_.new_file_number = [this] { return FileNumber(++last_number_); };
+    context_.new_table_id = [this] { return ++last_id_; };
+  }
+
+  // Versions of random keys, oldest first over both memtables.
+  void Fill(uint64_t entries) {
+    auto first = std::make_shared<MemTable>(KeyOrder(), kSeed, 1 << 20, nullptr);
+    auto second = std::make_shared<MemTable>(KeyOrder(), kSeed, 1 << 20, nullptr);
+    Random random(entries);
+    for (uint64_t i = 1; i <= entries; ++i) {
+      const std::string key = absl::StrFormat("key%05u", random.Uniform(entries));
+      const std::string value = absl::StrFormat("value %u", i);
+      (i * 3 < entries ? first : second)->Add(SequenceNumber(i), ValueKind::kPut, key, value, HashKey(key, kSeed));
+      newest_[key] = value;
+    }
+    memtables_ = {first, second};
+  }
+
+  absl::StatusOr<std::vector<TableMetadata>> Flush(int parts) {
+    return FlushMemTables({.context = context_,
+                           .memtables = memtables_,
+                           .snapshots = {kMaxSequenceNumber},
+                           .executor = parts > 1 ? &pool_ : nullptr,
+                           .max_parts = parts});
+  }
+
+  size_t FileCount() { return directory_->List().value().size(); }
+
+  MemoryFileSystem memory_;
+  FaultFileSystem files_{&memory_};
+  std::unique_ptr<Directory> directory_;
+  MemoryBudget budget_{size_t{64} << 20};
+  ColumnFamilyOptions options_;
+  TableOutputContext context_;
+  std::atomic<uint64_t> last_number_{0};
+  std::atomic<uint64_t> last_id_{0};
+  std::vector<std::shared_ptr<const MemTable>> memtables_;
+  std::map<std::string, std::string> newest_;
+  ThreadPool pool_{1, 3};
+};
+
+TEST_F(FlushJobTest, PartsAreTablesOfOneRunInKeyOrderThatHoldEverything) {
+  Fill(5000);
+  const auto tables = Flush(4);
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  ASSERT_EQ(tables->size(), 4u);
+  uint64_t entries = 0;
+  for (size_t i = 0; i < tables->size(); ++i) {
+    EXPECT_EQ((*tables)[i].run.value(), tables->front().number.value());
+    if (i > 0) {
+      EXPECT_LT((*tables)[i - 1].largest.user_key, (*tables)[i].smallest.user_key);
+    }
+    EXPECT_NEAR(static_cast<double>((*tables)[i].entries), static_cast<double>(newest_.size()) / 4,
+                static_cast<double>(newest_.size()) / 10);
+    entries += (*tables)[i].entries;
+  }
+  EXPECT_EQ(entries, newest_.size());
+  EXPECT_EQ(tables->front().smallest.user_key, newest_.begin()->first);
+  EXPECT_EQ(tables->back().largest.user_key, newest_.rbegin()->first);
+  EXPECT_EQ(FileCount(), 4u);
+}
+
+TEST_F(FlushJobTest, WithoutAnExecutorThereIsOneTable) {
+  Fill(5000);
+  const auto tables = Flush(1);
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  ASSERT_EQ(tables->size(), 1u);
+  EXPECT_EQ(tables->front().entries, newest_.size());
+}
+
+TEST_F(FlushJobTest, PartsAreNotMadeSmallerThanTheTuningSays) {
+  Fill(100);
+  const auto tables = Flush(4);
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  EXPECT_EQ(tables->size(), 1u);
+}
+
+TEST_F(FlushJobTest, WhenOnePartFailsNoTableIsLeftBehind) {
+  Fill(5000);
+  for (uint64_t call = 0; call < 12; ++call) {
+    files_.Inject({.fault = Fault::kIoError, .mutations_only = true, .skip = call});
+    const auto tables = Flush(4);
+    files_.Clear();
+    EXPECT_FALSE(tables.ok()) << "call " << call;
+    EXPECT_EQ(FileCount(), 0u) << "call " << call;
+    for (const DirectoryEntry& entry : directory_->List().value()) ASSERT_TRUE(directory_->Remove(entry.name).ok());
+  }
+}
+
+}  // namespace
+}  // namespace sepal
