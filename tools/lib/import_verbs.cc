@@ -27,24 +27,18 @@ constexpr size_t kBatchBytes = size_t{512} << 10;
 // In DIR.part: what LevelDB writes at opening.
 constexpr char kScratch[] = "source";
 
-absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenForeign(const std::string& engine, const std::string& path,
+// The places are of no use where the engines' libraries were not there at build time.
+absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenForeign(const std::string& engine,
+                                                             [[maybe_unused]] const std::string& path,
                                                              [[maybe_unused]] const std::string& scratch) {
-  [[maybe_unused]] const auto missing = [&](std::string_view package) {
-    return absl::UnimplementedError(
-        absl::StrFormat("this sepal was built without %s: install %s and build it again", engine, package));
-  };
-  if (engine == "leveldb") {
 #ifdef SEPAL_WITH_LEVELDB
-    return OpenLevelDb(path, scratch);
-#else
-    return missing("libleveldb-dev");
+  if (engine == "leveldb") return OpenLevelDb(path, scratch);
 #endif
-  }
 #ifdef SEPAL_WITH_ROCKSDB
-  return OpenRocksDb(path);
-#else
-  return missing("librocksdb-dev");
+  if (engine == "rocksdb") return OpenRocksDb(path);
 #endif
+  return absl::UnimplementedError(
+      absl::StrFormat("this sepal was built without %s: install lib%s-dev and build it again", engine, engine));
 }
 
 // Neither engine is to be let loose on what is not its own.
