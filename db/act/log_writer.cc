@@ -15,8 +15,8 @@ namespace sepal {
 struct WriteAheadLog::OpenLog {
   FileNumber number;
   LogPosition start;
-  LogPosition end;
-  SequenceNumber last_sequence;
+  LogPosition end;                     // once it takes no more appends
+  SequenceNumber last_sequence;        // likewise
   std::shared_ptr<WritableFile> file;  // null once it is synced and takes no more appends
 };
 
@@ -48,21 +48,17 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
     : directory_(directory),
       options_(std::move(options)),
       random_(options_.random_seed),
-      end_(start.position),
-      durable_(start.position),
-      last_sequence_(start.last_sequence) {}
+      end_(start.position.value()),
+      last_sequence_(start.last_sequence.value()),
+      durable_(start.position.value()) {}
 
 WriteAheadLog::~WriteAheadLog() = default;
 
 absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::string_view batch, bool to_be_synced) {
   SEPAL_CHECK(batch.size() >= kBatchHeaderBytes);
-  LogPosition durable;
-  {
-    MutexLock lock(&mutex_);
-    RETURN_IF_ERROR(Usable());
-    SEPAL_CHECK(first > last_sequence_);
-    durable = durable_;
-  }
+  RETURN_IF_ERROR(Usable());
+  SEPAL_CHECK(first.value() > last_sequence_.load(std::memory_order_relaxed));
+  const LogPosition durable = Durable();
   const uint64_t fragments = (batch.size() + options_.max_fragment_bytes - 1) / options_.max_fragment_bytes;
   RETURN_IF_ERROR(ReserveSpace(batch.size() + fragments * kLogRecordHeaderBytes));
   if (fragments == 1) {
@@ -79,12 +75,11 @@ absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::str
     }
   }
   const uint32_t count = BatchCount(batch);
-  MutexLock lock(&mutex_);
-  end_ = header_.PositionAt(offset_);
-  last_sequence_ = SequenceNumber(first.value() + (count == 0 ? 0 : count - 1));
-  logs_.back().end = end_;
-  logs_.back().last_sequence = last_sequence_;
-  return end_;
+  const LogPosition end = header_.PositionAt(offset_);
+  last_sequence_.store(first.value() + (count == 0 ? 0 : count - 1), std::memory_order_release);
+  end_.store(end.value(), std::memory_order_release);
+  SchedulePoint(&end_);
+  return end;
 }
 
 // Fails without harm when the disk is full: nothing has been written.
@@ -156,20 +151,15 @@ absl::Status WriteAheadLog::CutToRecords() {
 }
 
 absl::Status WriteAheadLog::Rotate(FileNumber next, ManifestReference manifest) {
-  LogHeader header;
-  {
-    MutexLock lock(&mutex_);
-    RETURN_IF_ERROR(Usable());
-    SEPAL_CHECK(next > header_.number);
-    header = LogHeader{.database_id = options_.database_id,
-                       .number = next,
-                       .salt = 0,
-                       .start = end_,
-                       .predecessor = {header_.number, header_.salt, offset_},
-                       .durable = durable_,
-                       .manifest = manifest};
-  }
-  return StartFile(header);
+  RETURN_IF_ERROR(Usable());
+  SEPAL_CHECK(next > header_.number);
+  return StartFile(LogHeader{.database_id = options_.database_id,
+                             .number = next,
+                             .salt = 0,
+                             .start = End(),
+                             .predecessor = {header_.number, header_.salt, offset_},
+                             .durable = Durable(),
+                             .manifest = manifest});
 }
 
 // An empty file, left by a failure before its header, is known to recovery as one that holds nothing. Once the header
@@ -198,8 +188,14 @@ absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
   extended_ = false;
   may_map_ = options_.map;
   MutexLock lock(&mutex_);
-  if (!logs_.empty() && durable_ >= logs_.back().end) logs_.back().file.reset();
-  logs_.push_back({header.number, header.start, header.start, last_sequence_, std::move(file)});
+  const SequenceNumber last_sequence(last_sequence_.load(std::memory_order_relaxed));
+  if (!logs_.empty()) {
+    OpenLog& full = logs_.back();
+    full.end = End();
+    full.last_sequence = last_sequence;
+    if (Durable() >= full.end) full.file.reset();
+  }
+  logs_.push_back({header.number, header.start, header.start, last_sequence, std::move(file)});
   return absl::OkStatus();
 }
 
@@ -207,8 +203,8 @@ absl::Status WriteAheadLog::Sync(LogPosition through) {
   std::vector<std::shared_ptr<WritableFile>> files;  // closed, where nobody else holds them, outside the lock
   MutexLock lock(&mutex_);
   RETURN_IF_ERROR(failure_);
-  SEPAL_CHECK(through <= end_);
-  while (durable_ < through) {
+  SEPAL_CHECK(through <= End());
+  while (Durable() < through) {
     RETURN_IF_ERROR(failure_);
     if (syncing_) {
       changed_.Wait(&mutex_);
@@ -224,11 +220,11 @@ absl::Status WriteAheadLog::Sync(LogPosition through) {
 }
 
 absl::Status WriteAheadLog::SyncRound(std::vector<std::shared_ptr<WritableFile>>* files) {
-  const LogPosition target = end_;
+  const LogPosition target = End();
   files->clear();
   std::vector<FileNumber> numbers;
   for (const OpenLog& log : logs_) {
-    if (log.file == nullptr || log.end <= durable_) continue;
+    if (log.file == nullptr || EndOf(log) <= Durable()) continue;
     files->push_back(log.file);
     numbers.push_back(log.number);
   }
@@ -238,9 +234,9 @@ absl::Status WriteAheadLog::SyncRound(std::vector<std::shared_ptr<WritableFile>>
   if (!status.ok()) status = Latch(status);
   mutex_.Lock();
   RETURN_IF_ERROR(status);
-  durable_ = std::max(durable_, target);
+  if (target > Durable()) durable_.store(target.value(), std::memory_order_release);
   for (OpenLog& log : logs_) {
-    if (log.end <= durable_ && log.number < logs_.back().number) log.file.reset();
+    if (log.number < logs_.back().number && log.end <= Durable()) log.file.reset();
   }
   return absl::OkStatus();
 }
@@ -263,33 +259,24 @@ void WriteAheadLog::ForgetBefore(FileNumber number) {
 }
 
 absl::StatusOr<LogEnd> WriteAheadLog::Close() {
-  {
-    MutexLock lock(&mutex_);
-    RETURN_IF_ERROR(Usable());
-  }
+  RETURN_IF_ERROR(Usable());
   RETURN_IF_ERROR(CutToRecords());
   RETURN_IF_ERROR(Sync(End()));
   std::vector<std::shared_ptr<WritableFile>> closed_outside_the_lock;
   {
     MutexLock lock(&mutex_);
-    RETURN_IF_ERROR(Usable());
     while (syncing_) changed_.Wait(&mutex_);
     RETURN_IF_ERROR(failure_);
     closed_ = true;
+    usable_.store(false, std::memory_order_release);
     for (OpenLog& log : logs_) closed_outside_the_lock.push_back(std::move(log.file));
   }
   RETURN_IF_ERROR(std::exchange(file_, nullptr)->Close());
   return LogEnd{header_.number, offset_};
 }
 
-LogPosition WriteAheadLog::End() const {
-  MutexLock lock(&mutex_);
-  return end_;
-}
-
-LogPosition WriteAheadLog::Durable() const {
-  MutexLock lock(&mutex_);
-  return durable_;
+LogPosition WriteAheadLog::EndOf(const OpenLog& log) const {
+  return log.number == logs_.back().number ? End() : log.end;
 }
 
 std::vector<LiveLog> WriteAheadLog::Live() const {
@@ -297,8 +284,11 @@ std::vector<LiveLog> WriteAheadLog::Live() const {
   std::vector<LiveLog> live;
   live.reserve(logs_.size());
   for (const OpenLog& log : logs_) {
-    live.push_back({log.number, log.start, log.end, log.last_sequence,
-                    kLogHeaderBytes + log.end.value() - log.start.value(), log.end <= durable_});
+    const LogPosition end = EndOf(log);
+    const bool current = log.number == logs_.back().number;
+    live.push_back({log.number, log.start, end,
+                    current ? SequenceNumber(last_sequence_.load(std::memory_order_acquire)) : log.last_sequence,
+                    kLogHeaderBytes + end.value() - log.start.value(), end <= Durable()});
   }
   return live;
 }
@@ -306,7 +296,7 @@ std::vector<LiveLog> WriteAheadLog::Live() const {
 uint64_t WriteAheadLog::LiveBytes() const {
   MutexLock lock(&mutex_);
   uint64_t bytes = 0;
-  for (const OpenLog& log : logs_) bytes += kLogHeaderBytes + log.end.value() - log.start.value();
+  for (const OpenLog& log : logs_) bytes += kLogHeaderBytes + EndOf(log).value() - log.start.value();
   return bytes;
 }
 
@@ -316,6 +306,9 @@ absl::Status WriteAheadLog::Failure() const {
 }
 
 absl::Status WriteAheadLog::Usable() const {
+  if (usable_.load(std::memory_order_acquire)) [[likely]]
+    return absl::OkStatus();
+  MutexLock lock(&mutex_);
   RETURN_IF_ERROR(failure_);
   return closed_ ? absl::FailedPreconditionError("the write-ahead log is closed") : absl::OkStatus();
 }
@@ -325,6 +318,7 @@ absl::Status WriteAheadLog::Latch(const absl::Status& error) {
   KeepFirst(&failure_, Lasting(error,
                                "the write-ahead log failed: the outcome of the write is unknown; reopen the "
                                "database"));
+  usable_.store(false, std::memory_order_release);
   changed_.NotifyAll();
   return failure_;
 }

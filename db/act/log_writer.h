@@ -20,11 +20,12 @@
 //
 // Thread-safety: `Append`, `Rotate` and `Close` are called by one thread at a time (under the commit lock); everything
 // else is safe beside them and beside itself. One lock inside, never held during a file operation; nothing is called
-// back with it held.
+// back with it held. An append does without it: it publishes its end (a release store) after its bytes.
 //
-// Cost: an append is a copy or one write call, and no allocation.
+// Cost: an append is a copy or one write call, and neither allocation nor lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -115,9 +116,9 @@ class WriteAheadLog {
   absl::StatusOr<LogEnd> Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The end of the last record that was appended.
-  LogPosition End() const ABSL_LOCKS_EXCLUDED(mutex_);
+  LogPosition End() const { return LogPosition(end_.load(std::memory_order_acquire)); }
   // Everything before it is on the disk.
-  LogPosition Durable() const ABSL_LOCKS_EXCLUDED(mutex_);
+  LogPosition Durable() const { return LogPosition(durable_.load(std::memory_order_acquire)); }
   // Oldest first; the last one takes the appends.
   std::vector<LiveLog> Live() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The bytes of all live files.
@@ -138,7 +139,9 @@ class WriteAheadLog {
   // Gives back the length that mapping took beyond the records.
   absl::Status CutToRecords();
   absl::Status Latch(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status Usable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Usable() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Where the records of a live log end.
+  LogPosition EndOf(const OpenLog& log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Syncs what was appended by now; the caller has made itself the one that syncs.
   absl::Status SyncRound(std::vector<std::shared_ptr<WritableFile>>* files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SyncFile(WritableFile* file, FileNumber number) const;
@@ -159,12 +162,16 @@ class WriteAheadLog {
   bool may_map_ = false;
   bool extended_ = false;  // the file's end lies behind its records
 
+  // Stored by the appending thread alone.
+  std::atomic<uint64_t> end_;
+  std::atomic<uint64_t> last_sequence_;
+  // Changed with the mutex held.
+  std::atomic<uint64_t> durable_;
+  std::atomic<bool> usable_{true};  // neither failed nor closed
+
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<OpenLog> logs_ ABSL_GUARDED_BY(mutex_);
-  LogPosition end_ ABSL_GUARDED_BY(mutex_);
-  LogPosition durable_ ABSL_GUARDED_BY(mutex_);
-  SequenceNumber last_sequence_ ABSL_GUARDED_BY(mutex_);
   bool syncing_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
