@@ -14,12 +14,11 @@ namespace {
 thread_local uint64_t allocations = 0;
 }  // namespace
 
-// Not inlined: where GCC sees `free` at one end and `new` at the other, it warns of a pair that does not match.
-[[gnu::noinline]] void* operator new(size_t bytes) {
+void* operator new(size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
   std::abort();
 }
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return operator new(bytes); }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }

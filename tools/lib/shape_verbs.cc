@@ -254,6 +254,7 @@ class OptionsExplainVerb final : public Verb {
     e->Number("blocks_per_leaf_page", tuning.blocks_per_leaf_page, "blocks whose index and lanes are read together");
     e->Bytes("write_buffer_bytes", tuning.write_buffer_bytes, "that are collected before a table's file is written");
     e->Number("compaction_threads", tuning.compaction_threads, threads_ == 0 ? "one for each core, 1 to 8" : "given");
+    e->Bytes("part_bytes", tuning.part_bytes, "flushes and merges are cut into parts, side by side, of at least this");
     e->Number("runs_per_level", tuning.runs_per_level, "runs of a level that are merged into the next");
     e->Number("fanout", tuning.fanout, "how much larger each level is than the one above");
     e->Bytes("manifest_limit_bytes", tuning.manifest_limit_bytes,
