@@ -91,7 +91,7 @@ class OverlayEnv final : public leveldb::EnvWrapper {
     return path.starts_with(source_) ? scratch_ + path.substr(source_.size()) : path;
   }
   std::string Where(const std::string& path) {
-    const std::string above = Scratch(path);
+    std::string above = Scratch(path);
     if (target()->FileExists(above)) return above;
     return Hidden(path) ? above : path;
   }
