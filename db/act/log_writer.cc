@@ -92,6 +92,7 @@ absl::Status WriteAheadLog::ReserveSpace(uint64_t bytes) {
     status = file_->Allocate(allocated_, needed - allocated_);
     if (status.ok()) {
       allocated_ = needed;
+      ExtendToAllocated();
       return status;
     }
   }
@@ -99,7 +100,13 @@ absl::Status WriteAheadLog::ReserveSpace(uint64_t bytes) {
     return Annotate(status, "no space for the write-ahead log; nothing was written");
   if (!status.ok()) return Latch(status);
   allocated_ += length;
+  ExtendToAllocated();
   return absl::OkStatus();
+}
+
+// Where that fails the file goes on by writing, which extends it too, and meets any lasting failure itself.
+void WriteAheadLog::ExtendToAllocated() {
+  if (may_map_) may_map_ = file_->Truncate(allocated_).ok();
 }
 
 absl::Status WriteAheadLog::WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable,
@@ -130,13 +137,8 @@ bool WriteAheadLog::InWindow(uint64_t bytes) {
   const uint64_t end = std::min(begin + kWindowBytes, allocated_ / kWindowAlignment * kWindowAlignment);
   if (end < offset_ + bytes) return false;
   window_.reset();
-  extended_ = true;
-  const auto map = [&]() -> absl::StatusOr<std::unique_ptr<MappedRegion>> {
-    RETURN_IF_ERROR(file_->Truncate(end));
-    return file_->Map(begin, end - begin);
-  };
-  absl::StatusOr<std::unique_ptr<MappedRegion>> window = map();
-  may_map_ = window.ok();  // else this file goes on by writing
+  absl::StatusOr<std::unique_ptr<MappedRegion>> window = file_->Map(begin, end - begin);
+  may_map_ = window.ok();
   if (!may_map_) return false;
   window_ = std::move(window).value();
   window_begin_ = begin;
@@ -176,6 +178,7 @@ absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
     return Annotate(status, "cannot reserve space for a new write-ahead log");
   }
   absl::Status status = file->Append(header.Encode());
+  const bool extended = status.ok() && options_.map && file->Truncate(allocated).ok();  // as ExtendToAllocated
   if (status.ok()) status = file->Sync();
   if (status.ok()) status = directory_->Sync();
   if (!status.ok()) return Latch(status);
@@ -185,8 +188,8 @@ absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
   offset_ = kLogHeaderBytes;
   allocated_ = allocated;
   window_.reset();
-  extended_ = false;
-  may_map_ = options_.map;
+  extended_ = options_.map;
+  may_map_ = extended;
   MutexLock lock(&mutex_);
   const SequenceNumber last_sequence(last_sequence_.load(std::memory_order_relaxed));
   if (!logs_.empty()) {

@@ -4,8 +4,9 @@
 // Two ways into the operating system's hands. A record that is to be synced at once is written. Any other is stored
 // into a window of the file that is mapped into memory, where the file system offers that and reserves space: a copy
 // instead of a system call. A window is made when the first such record comes, so that a log of synced writes has none:
-// a sync would have to clean its pages, and the next store would wait for the kernel. A mapped file is longer than its
-// records; what lies behind them is zero, and is cut off when the log is closed in order.
+// a sync would have to clean its pages, and the next store would wait for the kernel. There a file is always as long as
+// the space reserved for it, so that a sync has no new length to make durable. What lies behind the records is zero,
+// and is cut off when the log is closed in order.
 //
 // Laws:
 // - A new log file's header and name are synced before its first record is written. So a successor proves that its
@@ -52,7 +53,7 @@ struct LogOptions {
   uint64_t random_seed = 0;
   // Space is reserved in steps of this size.
   uint64_t allocation_step_bytes = 4 << 20;
-  // Whether files may be mapped.
+  // Whether files may be mapped, and be longer than their records. Requires that the file system reserves space.
   bool map = false;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
@@ -136,7 +137,8 @@ class WriteAheadLog {
                            bool to_be_synced);
   // Whether `bytes` at `offset_` lie in the mapped window, which is made or moved there if it can be.
   bool InWindow(uint64_t bytes);
-  // Gives back the length that mapping took beyond the records.
+  void ExtendToAllocated();
+  // Gives back the length beyond the records.
   absl::Status CutToRecords();
   absl::Status Latch(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Usable() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -160,7 +162,7 @@ class WriteAheadLog {
   std::unique_ptr<MappedRegion> window_;
   uint64_t window_begin_ = 0;
   bool may_map_ = false;
-  bool extended_ = false;  // the file's end lies behind its records
+  bool extended_ = false;  // the file's end may lie behind its records
 
   // Stored by the appending thread alone.
   std::atomic<uint64_t> end_;
