@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <new>
 
+// GCC may put only one of a pair in line, and then sees malloc's counterpart for memory of `operator new`.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 namespace {
 thread_local uint64_t allocations = 0;
 }  // namespace
