@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Builds the consumer with Sepal as a subdirectory of it, and runs it. The objects are those of the Release build, so that
-# a compiler cache has them all.
+# Builds the consumer with Sepal as a subdirectory of it, and runs it.
 #   subdirectory.sh SOURCE CMAKE COMPILER [LAUNCHER]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,8 +7,7 @@ source=$1 cmake=$2 compiler=$3 launcher=${4:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-export CCACHE_BASEDIR=$source CCACHE_NOHASHDIR=1
-"$cmake" -S "$here/subdirectory" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DSEPAL_WERROR=ON \
+"$cmake" -S "$here/subdirectory" -B "$work/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" -DSEPAL_SOURCE="$source" \
   >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$cmake" --build "$work/build" --target consumer -j "$(nproc)" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
