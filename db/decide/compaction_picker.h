@@ -26,6 +26,8 @@ struct PickerInput {
   // No snapshot looks below this: the oldest live snapshot, or the last published sequence. Tables of the last level
   // are rewritten for their tombstones only when none of them is newer.
   SequenceNumber oldest_snapshot = {};
+  // Nothing is written, and everything is in tables.
+  bool at_rest = false;
 };
 
 CompactionPlan PickCompaction(const PickerInput& input);

@@ -11,6 +11,7 @@ CompactionPolicy MakeCompactionPolicy(const ColumnFamilyOptions& options, uint64
   CompactionPolicy policy;
   policy.style = options.compaction_style;
   policy.memtable_bytes = std::max<uint64_t>(memtable_bytes, 1);
+  policy.min_rest_bytes = policy.memtable_bytes / 16;
   return policy;
 }
 

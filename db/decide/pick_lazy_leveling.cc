@@ -66,6 +66,7 @@ CompactionPlan PickLazyLeveling(const PickerInput& input, const BusyTables& busy
   if (auto plan = MoveLastLevelDown(input, busy)) return *std::move(plan);
   if (auto plan = MergeFullLevel(input, busy)) return *std::move(plan);
   if (auto plan = MergeDenseLevel(input, busy)) return *std::move(plan);
+  if (CompactionPlan plan = MergeAtRest(input, busy); !plan.nothing()) return plan;
   return RewriteDenseTable(input, busy);
 }
 

@@ -75,6 +75,10 @@ CompactionPlan PickLeveled(const PickerInput& input, const BusyTables& busy);
 // Both styles: a table of the last level whose tombstones no snapshot needs any more is rewritten where it is.
 CompactionPlan RewriteDenseTable(const PickerInput& input, const BusyTables& busy);
 
+// Both styles: nothing is written and everything is in tables, so what lies above the last level (lazy leveling) or in
+// level 0 (leveled) is merged down, if it is enough to be worth rewriting what it meets.
+CompactionPlan MergeAtRest(const PickerInput& input, const BusyTables& busy);
+
 // Whether compacting these entries for the sake of these tombstones is worth it.
 bool IsDense(const CompactionPolicy& policy, uint64_t tombstones, uint64_t entries);
 std::string DenseReason(std::string_view what, uint64_t tombstones, uint64_t entries);

@@ -43,7 +43,8 @@ PickerInput Background::MakePickerInput(const Family& family, std::vector<const 
   return {.version = family.version().get(),
           .policy = family.policy,
           .running = *running,
-          .oldest_snapshot = snapshots.empty() ? state_->VisibleSequence() : snapshots.front()};
+          .oldest_snapshot = snapshots.empty() ? state_->VisibleSequence() : snapshots.front(),
+          .at_rest = family.active()->empty() && family.immutables.empty()};
 }
 
 bool Background::ScheduleCompaction(const FamilyRef& family) {

@@ -101,14 +101,14 @@ class RepairTrial {
   bool changed_ = false;
 };
 
-void Try(const Subject& subject, const Mutation& mutation, const Changes& changed, Search* search) {
+void TryRepair(const Subject& subject, const Mutation& mutation, const Changes& changed, Search* search) {
   RepairTrial trial(subject, changed, MayLoseWitness(subject, mutation) || MayLoseBothEnds(subject, mutation));
   const std::string wrong = trial.Run();
   if (!wrong.empty()) search->Fail(ToString(mutation) + ": " + wrong);
   search->Add(trial.changed() ? "repaired" : "nothing to repair", 1);
 }
 
-void SearchRepair(Search* search) { ForEachMutation(search, Try); }
+void SearchRepair(Search* search) { ForEachMutation(search, TryRepair); }
 
 }  // namespace
 }  // namespace sepal::corruption

@@ -11,7 +11,7 @@ namespace sepal::reliability {
 namespace {
 
 constexpr int kClients = 3;
-constexpr int kOperations = 14;
+constexpr int kOperationsOfClient = 14;
 constexpr uint64_t kDataKeys = 8;
 constexpr int kAbsent = -1;
 
@@ -96,7 +96,7 @@ void ConcurrentHistory::Run() {
   ArmTrouble();
   for (int i = 0; i < kClients; ++i) {
     const uint64_t seed = random_.Next();
-    database_.world->Spawn([this, seed] { Client(seed, kOperations); });
+    database_.world->Spawn([this, seed] { Client(seed, kOperationsOfClient); });
   }
   database_.world->RunUntilIdle();
   database_.files.Clear();

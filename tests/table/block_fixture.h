@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,7 +16,13 @@
 
 namespace sepal {
 
-inline constexpr uint64_t kTestHashSeed = 77;
+inline constexpr uint64_t kBlockHashSeed = 77;
+
+inline std::string Bytes(std::initializer_list<int> bytes) {
+  std::string s;
+  for (int b : bytes) s.push_back(static_cast<char>(b));
+  return s;
+}
 
 // A copy of bytes, aligned to 64 and readable for exactly 64 bytes past the end.
 class PaddedBytes {
@@ -108,7 +115,7 @@ inline std::vector<BlockEntry> RandomEntries(Random& random, KeyShape shape, siz
   return entries;
 }
 
-inline uint64_t TestHash(std::string_view key) { return HashKey(key, kTestHashSeed); }
+inline uint64_t TestHash(std::string_view key) { return HashKey(key, kBlockHashSeed); }
 
 inline std::string BuildBlock(const std::vector<BlockEntry>& entries, bool tags, bool continuation = false) {
   BlockBuilder builder(tags);

@@ -11,12 +11,6 @@
 namespace sepal {
 namespace {
 
-std::string Bytes(std::initializer_list<int> bytes) {
-  std::string s;
-  for (int b : bytes) s.push_back(static_cast<char>(b));
-  return s;
-}
-
 bool IsValid(std::string_view bytes, KeyOrder order = {}) {
   std::string why;
   const PaddedBytes padded(bytes);
@@ -74,7 +68,6 @@ TEST(BlockTest, TwoPutsUnderOnePrefixAreTheseBytes) {
                                Bytes({3, 0, 0, 0, 3, 0, 0, 0}) +                             // keys, prefix length
                                Bytes({1 | 4, 1, 1, 0});                                      // flags, uniform kind, S
   EXPECT_EQ(builder.Finish(false), expected);
-
 }
 
 TEST(BlockTest, MixedKindsWithoutTagsInAContinuationAreTheseBytes) {

@@ -14,15 +14,9 @@
 namespace sepal {
 namespace {
 
-std::string Bytes(std::initializer_list<int> bytes) {
-  std::string s;
-  for (int b : bytes) s.push_back(static_cast<char>(b));
-  return s;
-}
-
 constexpr uint64_t kFileSize = uint64_t{1} << 40;
 
-bool IsValid(std::string_view bytes, KeyOrder order = {}, uint64_t file_size = kFileSize) {
+bool IsValidPage(std::string_view bytes, KeyOrder order = {}, uint64_t file_size = kFileSize) {
   std::string why;
   const PaddedBytes padded(bytes);
   return IndexPageView::Validate(padded.view(), file_size, order, &why);
@@ -260,7 +254,7 @@ TEST(IndexPageTest, ABuilderIsFullBeforeAFieldOverflows) {
                 std::string(kMaxLaneBytes, 'L'));
   }
   EXPECT_GE(blocks, 4);
-  EXPECT_TRUE(IsValid(builder.Finish(0)));
+  EXPECT_TRUE(IsValidPage(builder.Finish(0)));
   EXPECT_GE(builder.MemoryBytes(), static_cast<size_t>(blocks) * kMaxLaneBytes);
 }
 
@@ -268,16 +262,16 @@ TEST(IndexPageTest, PagesThatReachBeyondTheFileOrAreCutShortAreRefused) {
   Random random(5);
   const std::string page = BuildPage(RandomSeparators(random, KeyShape::kRandom, 10, {}), {}, 100);
   const uint64_t end = IndexPageView(PaddedBytes(page).view()).end_offset();
-  EXPECT_TRUE(IsValid(page, {}, end));
-  EXPECT_FALSE(IsValid(page, {}, end - 1));
-  EXPECT_FALSE(IsValid(page, {}, 0));
-  for (size_t size = 0; size < page.size(); ++size) EXPECT_FALSE(IsValid(page.substr(0, size)));
-  EXPECT_FALSE(IsValid(page + std::string(64, '\0')));
+  EXPECT_TRUE(IsValidPage(page, {}, end));
+  EXPECT_FALSE(IsValidPage(page, {}, end - 1));
+  EXPECT_FALSE(IsValidPage(page, {}, 0));
+  for (size_t size = 0; size < page.size(); ++size) EXPECT_FALSE(IsValidPage(page.substr(0, size)));
+  EXPECT_FALSE(IsValidPage(page + std::string(64, '\0')));
 }
 
 TEST(IndexPageTest, SeparatorsOutOfOrderAreRefused) {
   const auto valid = [](std::vector<Separator> separators, KeyOrder order = {}) {
-    return IsValid(BuildPage(separators, order), order);
+    return IsValidPage(BuildPage(separators, order), order);
   };
   EXPECT_TRUE(valid({{"a", false, 0}, {"b", false, 0}}));
   EXPECT_FALSE(valid({{"b", false, 0}, {"a", false, 0}}));

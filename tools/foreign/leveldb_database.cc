@@ -15,7 +15,7 @@ namespace sepal::tools {
 namespace {
 
 std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
-leveldb::Slice Slice(std::string_view view) { return {view.data(), view.size()}; }
+leveldb::Slice LevelSlice(std::string_view view) { return {view.data(), view.size()}; }
 
 absl::Status FromLevelDb(const leveldb::Status& status) {
   if (status.ok()) return absl::OkStatus();
@@ -148,7 +148,7 @@ class LevelDb final : public ForeignDatabase {
     return std::make_unique<LevelDbCursor>(db_->NewIterator(options));
   }
   uint64_t BytesBefore(size_t, std::string_view key) override {
-    const leveldb::Range range("", Slice(key));
+    const leveldb::Range range("", LevelSlice(key));
     uint64_t bytes = 0;
     db_->GetApproximateSizes(&range, 1, &bytes);
     return bytes;

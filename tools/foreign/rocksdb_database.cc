@@ -7,7 +7,7 @@ namespace sepal::tools {
 namespace {
 
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
-rocksdb::Slice Slice(std::string_view view) { return {view.data(), view.size()}; }
+rocksdb::Slice RockSlice(std::string_view view) { return {view.data(), view.size()}; }
 
 absl::Status FromRocksDb(const rocksdb::Status& status) {
   if (status.ok()) return absl::OkStatus();
@@ -65,7 +65,7 @@ class RocksDb final : public ForeignDatabase {
     return std::make_unique<RocksDbCursor>(db_->NewIterator(options, handles_[family]));
   }
   uint64_t BytesBefore(size_t family, std::string_view key) override {
-    const rocksdb::Range range("", Slice(key));
+    const rocksdb::Range range("", RockSlice(key));
     uint64_t bytes = 0;
     db_->GetApproximateSizes(handles_[family], &range, 1, &bytes);
     return bytes;

@@ -31,7 +31,7 @@ struct Answers {
 absl::Status Load(DB* db, const std::string& path, std::ostream& err) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return absl::NotFoundError(absl::StrCat(path, " cannot be read"));
-  constexpr size_t kBatchBytes = size_t{256} << 10;
+  constexpr size_t kFeedBytes = size_t{256} << 10;
   WriteBatch batch;
   uint64_t lines = 0;
   Progress progress("loading", 0, err, StandardErrorIsTerminal());
@@ -41,7 +41,7 @@ absl::Status Load(DB* db, const std::string& path, std::ostream& err) {
     const std::string_view value = tab == std::string::npos ? std::string_view() : whole.substr(tab + 1);
     batch.Put(whole.substr(0, tab), value);
     ++lines;
-    if (batch.ByteSize() >= kBatchBytes) {
+    if (batch.ByteSize() >= kFeedBytes) {
       RETURN_IF_ERROR(db->Write(&batch));
       batch.Clear();
       progress.Update(lines);

@@ -18,26 +18,26 @@
 namespace sepal {
 namespace {
 
-constexpr uint64_t kDatabase = 0xdb;
+constexpr uint64_t kManifestDatabase = 0xdb;
 
 using Files = std::map<std::string, std::string>;
 
 // The state of these tests' database is one number: the last sequence of the last edit.
 VersionEdit State(uint64_t n) {
   VersionEdit edit;
-  edit.database_id = kDatabase;
+  edit.database_id = kManifestDatabase;
   edit.last_sequence = SequenceNumber(n);
   return edit;
 }
 
-struct Outcome {
+struct ManifestOutcome {
   absl::Status status;
   ManifestRecovery recovery;
   uint64_t state = 0;
 };
 
-Outcome RecoverFrom(Directory* directory, ManifestReference floor = {}, bool other_files = false) {
-  Outcome outcome;
+ManifestOutcome RecoverManifestFrom(Directory* directory, ManifestReference floor = {}, bool other_files = false) {
+  ManifestOutcome outcome;
   auto recovery = RecoverManifest(directory, floor, other_files, [&](const VersionEdit& edit) {
     outcome.state = edit.last_sequence->value();
     return absl::OkStatus();
@@ -47,12 +47,12 @@ Outcome RecoverFrom(Directory* directory, ManifestReference floor = {}, bool oth
   return outcome;
 }
 
-Outcome RecoverFrom(const Files& files, ManifestReference floor = {}, bool other_files = true) {
+ManifestOutcome RecoverManifestFrom(const Files& files, ManifestReference floor = {}, bool other_files = true) {
   MemoryFileSystem memory;
   auto directory = memory.OpenDirectory("db", true);
   EXPECT_TRUE(directory.ok());
   for (const auto& [name, bytes] : files) EXPECT_TRUE(memory.WriteFileContents("db/" + name, bytes).ok());
-  return RecoverFrom(directory->get(), floor, other_files);
+  return RecoverManifestFrom(directory->get(), floor, other_files);
 }
 
 class ManifestTest : public testing::Test {
@@ -61,7 +61,7 @@ class ManifestTest : public testing::Test {
 
   std::unique_ptr<ManifestWriter> Create(uint64_t number, uint64_t state, ManifestWriter* old = nullptr) {
     const std::vector<VersionEdit> snapshot = {State(state)};
-    auto manifest = ManifestWriter::Create(directory_.get(), FileNumber(number), kDatabase, snapshot, old);
+    auto manifest = ManifestWriter::Create(directory_.get(), FileNumber(number), kManifestDatabase, snapshot, old);
     EXPECT_TRUE(manifest.ok()) << manifest.status();
     return manifest.ok() ? *std::move(manifest) : nullptr;
   }
@@ -92,7 +92,7 @@ TEST_F(ManifestTest, EditsComeBackInOrder) {
   EXPECT_EQ(states, (std::vector<uint64_t>{10, 11, 12}));
   EXPECT_TRUE(recovery->found);
   EXPECT_EQ(recovery->number, FileNumber(1));
-  EXPECT_EQ(recovery->database_id, kDatabase);
+  EXPECT_EQ(recovery->database_id, kManifestDatabase);
   EXPECT_EQ(recovery->edits, 3u);
   EXPECT_EQ(recovery->length_bytes, manifest->size_bytes());
   EXPECT_EQ(recovery->torn, "");
@@ -102,7 +102,7 @@ TEST_F(ManifestTest, EditsComeBackInOrder) {
 
 TEST_F(ManifestTest, BytesOfAWholeManifestAreAsTheFormatSays) {
   auto manifest = Create(5, 3);
-  std::string expected = ManifestHeader{FileNumber(5), kDatabase}.Encode();
+  std::string expected = ManifestHeader{FileNumber(5), kManifestDatabase}.Encode();
   const uint64_t header = ManifestHeaderChecksum(expected);
   uint64_t checksum = AppendManifestRecord(&expected, ManifestRecordKind::kEdit, State(3).Encode(), header);
   checksum = AppendManifestRecord(&expected, ManifestRecordKind::kSeal, EncodeManifestSeal(1, checksum), checksum);
@@ -117,7 +117,7 @@ TEST_F(ManifestTest, AnEditIsDurableOnceItIsAdded) {
   ASSERT_TRUE(manifest->AddEdit(State(11)).ok());
   memory_.Crash(CrashMode::kLoseUnsynced);
   directory_ = faults_.OpenDirectory("db", true).value();
-  const Outcome outcome = RecoverFrom(directory_.get());
+  const ManifestOutcome outcome = RecoverManifestFrom(directory_.get());
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(outcome.state, 11u);
 }
@@ -132,8 +132,9 @@ TEST_F(ManifestTest, AFailedAppendOrSyncIsFinal) {
     faults_.Clear();
     EXPECT_EQ(manifest->AddEdit(State(12)), status);
     const std::vector<VersionEdit> snapshot = {State(12)};
-    EXPECT_EQ(ManifestWriter::Create(directory_.get(), FileNumber(100), kDatabase, snapshot, manifest.get()).status(),
-              status);
+    EXPECT_EQ(
+        ManifestWriter::Create(directory_.get(), FileNumber(100), kManifestDatabase, snapshot, manifest.get()).status(),
+        status);
   }
 }
 
@@ -146,14 +147,14 @@ TEST_F(ManifestTest, AFullDiskFailsTheEditAndTheRollAndBothResumeWithSpace) {
   EXPECT_TRUE(absl::IsResourceExhausted(manifest->AddEdit(large)));
   const std::vector<VersionEdit> snapshot = {large};
   EXPECT_TRUE(absl::IsResourceExhausted(
-      ManifestWriter::Create(directory_.get(), FileNumber(2), kDatabase, snapshot, manifest.get()).status()));
+      ManifestWriter::Create(directory_.get(), FileNumber(2), kManifestDatabase, snapshot, manifest.get()).status()));
   EXPECT_EQ(Contents().size(), 1u) << "nothing is left behind";
   memory_.SetCapacity(10 << 20);
   EXPECT_TRUE(manifest->AddEdit(large).ok());
   auto next = Create(2, 12, manifest.get());
   ASSERT_NE(next, nullptr);
   EXPECT_TRUE(next->AddEdit(State(13)).ok());
-  EXPECT_EQ(RecoverFrom(directory_.get()).state, 13u);
+  EXPECT_EQ(RecoverManifestFrom(directory_.get()).state, 13u);
 }
 
 TEST_F(ManifestTest, TheChainIsFollowedAndOldOnesAreRemovedOldestFirst) {
@@ -161,7 +162,7 @@ TEST_F(ManifestTest, TheChainIsFollowedAndOldOnesAreRemovedOldestFirst) {
   auto second = Create(4, 11, first.get());
   auto third = Create(6, 12, second.get());
   ASSERT_TRUE(third->AddEdit(State(13)).ok());
-  Outcome outcome = RecoverFrom(directory_.get());
+  ManifestOutcome outcome = RecoverManifestFrom(directory_.get());
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(outcome.state, 13u);
   EXPECT_EQ(outcome.recovery.number, FileNumber(6));
@@ -173,17 +174,17 @@ TEST_F(ManifestTest, TheChainIsFollowedAndOldOnesAreRemovedOldestFirst) {
   const size_t sync = trace.find("sync", a);
   const size_t b = trace.find("remove MANIFEST-000004");
   EXPECT_TRUE(a < sync && sync < b && b != std::string::npos) << trace;
-  EXPECT_EQ(RecoverFrom(directory_.get()).state, 13u);
+  EXPECT_EQ(RecoverManifestFrom(directory_.get()).state, 13u);
 }
 
 TEST_F(ManifestTest, WithNothingThereThereIsNoDatabase) {
-  Outcome outcome = RecoverFrom(Files(), {}, false);
+  ManifestOutcome outcome = RecoverManifestFrom(Files(), {}, false);
   ASSERT_TRUE(outcome.status.ok());
   EXPECT_FALSE(outcome.recovery.found);
-  EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(Files(), {}, true).status)) << "tables or logs without a manifest";
-  EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(Files{{"000007.sst", "x"}}, {}, false).status));
-  EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(Files{{"000007.log", "x"}}, {}, false).status));
-  outcome = RecoverFrom(Files{{"MANIFEST-000003", "SPAL"}}, {}, false);
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(Files(), {}, true).status)) << "tables or logs without a manifest";
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(Files{{"000007.sst", "x"}}, {}, false).status));
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(Files{{"000007.log", "x"}}, {}, false).status));
+  outcome = RecoverManifestFrom(Files{{"MANIFEST-000003", "SPAL"}}, {}, false);
   ASSERT_TRUE(outcome.status.ok());
   EXPECT_EQ(outcome.recovery.leftovers, std::vector<std::string>{"MANIFEST-000003"});
 }
@@ -199,7 +200,7 @@ TEST_F(ManifestTest, EveryFlippedBitOfASyncedManifestIsDataLoss) {
     for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
       Files damaged = files;
       damaged["MANIFEST-000001"][bit / 8] ^= static_cast<char>(1 << (bit % 8));
-      const Outcome outcome = RecoverFrom(damaged, {}, other_files);
+      const ManifestOutcome outcome = RecoverManifestFrom(damaged, {}, other_files);
       if (bit / 8 < synced) {
         ASSERT_TRUE(absl::IsDataLoss(outcome.status)) << "byte " << bit / 8 << " " << outcome.status;
       } else {
@@ -222,17 +223,17 @@ TEST_F(ManifestTest, EveryTruncationDropsTheTornEditsUnlessALogSaysThatTheyWereS
   for (size_t n = 0; n <= files.at("MANIFEST-000001").size(); ++n) {
     Files cut = files;
     cut["MANIFEST-000001"].resize(n);
-    const Outcome outcome = RecoverFrom(cut);
+    const ManifestOutcome outcome = RecoverManifestFrom(cut);
     if (n < sealed) {
       ASSERT_TRUE(absl::IsDataLoss(outcome.status)) << n << " " << outcome.status;
-      const Outcome alone = RecoverFrom(cut, {}, false);
+      const ManifestOutcome alone = RecoverManifestFrom(cut, {}, false);
       ASSERT_TRUE(alone.status.ok()) << n << " " << alone.status;
       ASSERT_FALSE(alone.recovery.found) << "a crash while the database was created";
     } else {
       ASSERT_TRUE(outcome.status.ok()) << n << " " << outcome.status;
       ASSERT_EQ(outcome.state, n < first ? 10u : n < reference.durable_bytes ? 11u : 12u) << n;
     }
-    const Outcome with_floor = RecoverFrom(cut, reference);
+    const ManifestOutcome with_floor = RecoverManifestFrom(cut, reference);
     ASSERT_EQ(with_floor.status.ok(), n >= reference.durable_bytes) << n << " " << with_floor.status;
     ASSERT_TRUE(with_floor.status.ok() || absl::IsDataLoss(with_floor.status));
   }
@@ -249,7 +250,7 @@ TEST_F(ManifestTest, DamageInASupersededManifestIsHarmlessOrDataLossNeverAnOlder
   for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     Files damaged = files;
     damaged["MANIFEST-000001"][bit / 8] ^= static_cast<char>(1 << (bit % 8));
-    const Outcome outcome = RecoverFrom(damaged);
+    const ManifestOutcome outcome = RecoverManifestFrom(damaged);
     ASSERT_TRUE(absl::IsDataLoss(outcome.status) || (outcome.status.ok() && outcome.state == 12)) << outcome.status;
     right += outcome.status.ok() ? 1 : 0;
   }
@@ -257,7 +258,7 @@ TEST_F(ManifestTest, DamageInASupersededManifestIsHarmlessOrDataLossNeverAnOlder
   for (size_t n = 0; n < bytes.size(); ++n) {
     Files cut = files;
     cut["MANIFEST-000001"].resize(n);
-    const Outcome outcome = RecoverFrom(cut);
+    const ManifestOutcome outcome = RecoverManifestFrom(cut);
     ASSERT_TRUE(absl::IsDataLoss(outcome.status) || (outcome.status.ok() && outcome.state == 12)) << n;
   }
 }
@@ -269,23 +270,23 @@ TEST_F(ManifestTest, AMissingOrDamagedSuccessorIsDataLoss) {
   const Files files = Contents();
   Files missing = files;
   missing.erase("MANIFEST-000002");
-  EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(missing).status));
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(missing).status));
   for (const size_t n : {size_t{0}, size_t{20}, kManifestHeaderBytes, kManifestHeaderBytes + 20}) {
     Files cut = files;
     cut["MANIFEST-000002"].resize(n);
-    EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(cut).status)) << n;
+    EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(cut).status)) << n;
   }
   Files swapped;
   swapped["MANIFEST-000001"] = files.at("MANIFEST-000002");
   swapped["MANIFEST-000002"] = files.at("MANIFEST-000001");
-  EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(swapped).status));
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(swapped).status));
 }
 
 TEST_F(ManifestTest, AManifestThatALogNamesMustBeThere) {
   auto manifest = Create(3, 10);
-  EXPECT_TRUE(RecoverFrom(Contents(), {FileNumber(2), 1000}).status.ok()) << "an older one is gone by now";
-  EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(Contents(), {FileNumber(4), 1}).status));
-  EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(Contents(), {FileNumber(3), 100000}).status));
+  EXPECT_TRUE(RecoverManifestFrom(Contents(), {FileNumber(2), 1000}).status.ok()) << "an older one is gone by now";
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(Contents(), {FileNumber(4), 1}).status));
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(Contents(), {FileNumber(3), 100000}).status));
 }
 
 TEST_F(ManifestTest, AnOldManifestThatComesBackAfterItsSuccessorIsGoneHidesNothing) {
@@ -296,21 +297,21 @@ TEST_F(ManifestTest, AnOldManifestThatComesBackAfterItsSuccessorIsGoneHidesNothi
   ASSERT_TRUE(third->AddEdit(State(13)).ok());
   Files files = Contents();
   files.erase("MANIFEST-000004");
-  const Outcome outcome = RecoverFrom(files);
+  const ManifestOutcome outcome = RecoverManifestFrom(files);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(outcome.recovery.number, FileNumber(6));
   EXPECT_EQ(outcome.state, 13u);
   // Without a later one, a missing successor is a loss.
   files = both;
   files.erase("MANIFEST-000004");
-  EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(files).status));
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(files).status));
 }
 
 TEST_F(ManifestTest, AnUnsealedManifestAboveTheChainIsALeftover) {
   auto manifest = Create(3, 10);
   Files files = Contents();
-  files["MANIFEST-000009"] = ManifestHeader{FileNumber(9), kDatabase}.Encode();
-  const Outcome outcome = RecoverFrom(files);
+  files["MANIFEST-000009"] = ManifestHeader{FileNumber(9), kManifestDatabase}.Encode();
+  const ManifestOutcome outcome = RecoverManifestFrom(files);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(outcome.state, 10u);
   EXPECT_EQ(outcome.recovery.leftovers, std::vector<std::string>{"MANIFEST-000009"});
@@ -328,7 +329,7 @@ class ManifestCrashTest : public testing::Test {
   static void Run(FileSystem* file_system, Life* life) {
     auto directory = file_system->OpenDirectory("db", true);
     if (!directory.ok()) return;
-    const Outcome outcome = RecoverFrom(directory->get());
+    const ManifestOutcome outcome = RecoverManifestFrom(directory->get());
     if (!outcome.status.ok()) return;
     auto entries = (*directory)->List();
     if (!entries.ok()) return;
@@ -359,7 +360,7 @@ class ManifestCrashTest : public testing::Test {
                    Life* life) {
     life->attempted = std::max(life->attempted, state);
     const std::vector<VersionEdit> snapshot = {State(state)};
-    auto next = ManifestWriter::Create(directory, FileNumber(number), kDatabase, snapshot, manifest->get());
+    auto next = ManifestWriter::Create(directory, FileNumber(number), kManifestDatabase, snapshot, manifest->get());
     if (!next.ok()) return false;
     *manifest = *std::move(next);
     life->acknowledged = std::max(life->acknowledged, state);
@@ -369,7 +370,7 @@ class ManifestCrashTest : public testing::Test {
   static void Check(MemoryFileSystem* memory, Life* life, const std::string& what) {
     auto directory = memory->OpenDirectory("db", true);
     ASSERT_TRUE(directory.ok());
-    const Outcome outcome = RecoverFrom(directory->get());
+    const ManifestOutcome outcome = RecoverManifestFrom(directory->get());
     ASSERT_TRUE(outcome.status.ok()) << what << " " << outcome.status;
     if (life->acknowledged > 0) {
       ASSERT_TRUE(outcome.recovery.found) << what;

@@ -35,7 +35,8 @@ class PickerScript {
     return {.version = version_.get(),
             .policy = policy_,
             .running = running_views_,
-            .oldest_snapshot = SequenceNumber(command.Number("snapshot", kMaxSequenceNumber.value()))};
+            .oldest_snapshot = SequenceNumber(command.Number("snapshot", kMaxSequenceNumber.value())),
+            .at_rest = command.Has("at_rest")};
   }
   std::string SetPolicy(const ScriptCommand& command) {
     policy_ = CompactionPolicy{};
@@ -45,6 +46,7 @@ class PickerScript {
     policy_.fanout = static_cast<int>(command.Number("fanout", 10));
     policy_.max_table_bytes = command.Number("max_table", 100);
     policy_.min_dense_tombstones = command.Number("min_dense", 10);
+    policy_.min_rest_bytes = command.Number("min_rest", 100);
     return ToString(policy_) + "\n";
   }
   std::string SetVersion(const ScriptCommand& command) {

@@ -17,7 +17,7 @@
 namespace sepal {
 namespace {
 
-struct Entry {
+struct ModelEntry {
   uint32_t key;
   Trailer trailer;
   uint64_t update;  // which it is, whatever its sequence number becomes
@@ -38,6 +38,7 @@ class ModelTree {
   uint64_t flushed() const { return flushed_; }
   int most_runs() const { return most_runs_; }
   std::vector<uint64_t> snapshots;  // ascending
+  bool at_rest = false;
 
   void Update(uint32_t key, ValueKind kind) {
     ++sequence_;
@@ -61,7 +62,8 @@ class ModelTree {
     return {.version = version_.get(),
             .policy = policy_,
             .running = running_views_,
-            .oldest_snapshot = SequenceNumber(snapshots.empty() ? sequence_ : snapshots.front())};
+            .oldest_snapshot = SequenceNumber(snapshots.empty() ? sequence_ : snapshots.front()),
+            .at_rest = at_rest};
   }
   // Adopts the next plan; false if there is none.
   bool Start() { return Adopt(PickCompaction(Input())); }
@@ -77,7 +79,7 @@ class ModelTree {
     const Job job = std::move(running_[i]);
     running_.erase(running_.begin() + static_cast<ptrdiff_t>(i));
     VersionEdit edit;
-    std::vector<Entry> entries;
+    std::vector<ModelEntry> entries;
     for (const CompactionInput& in : job.plan.inputs) {
       for (const TableRef& table : in.tables) {
         edit.removed_tables.push_back({ColumnFamilyId(0), in.level, table->number()});
@@ -86,7 +88,7 @@ class ModelTree {
           m.run = job.run;
           edit.added_tables.push_back({ColumnFamilyId(0), job.plan.output_level, m});
         } else {
-          const std::vector<Entry>& contents = contents_.at(table->number());
+          const std::vector<ModelEntry>& contents = contents_.at(table->number());
           entries.insert(entries.end(), contents.begin(), contents.end());
         }
       }
@@ -108,13 +110,13 @@ class ModelTree {
   }
 
   // The first entry on a read's way, the memtable aside.
-  const Entry* Lookup(uint32_t key, uint64_t visible) const {
+  const ModelEntry* Lookup(uint32_t key, uint64_t visible) const {
     const std::string text = KeyText(key);
     for (const LevelRun& r : version_->runs()) {
       const TableFile* table = r.run->Find(text);
       if (table == nullptr) continue;
-      const std::vector<Entry>& entries = contents_.at(table->number());
-      const Entry wanted{key, SeekTrailer(SequenceNumber(visible)), 0};
+      const std::vector<ModelEntry>& entries = contents_.at(table->number());
+      const ModelEntry wanted{key, SeekTrailer(SequenceNumber(visible)), 0};
       const auto it = std::lower_bound(entries.begin(), entries.end(), wanted, Before);
       if (it != entries.end() && it->key == key) return &*it;
     }
@@ -127,10 +129,10 @@ class ModelTree {
     for (const auto& [key, updates] : history_) {
       for (uint64_t visible : at) {
         uint64_t expected = 0;
-        for (const Entry& e : updates) {
+        for (const ModelEntry& e : updates) {
           if (e.update <= visible) expected = IsTombstone(TrailerKind(e.trailer)) ? 0 : e.update;
         }
-        const Entry* found = Lookup(key, visible);
+        const ModelEntry* found = Lookup(key, visible);
         const uint64_t got = found == nullptr || IsTombstone(TrailerKind(found->trailer)) ? 0 : found->update;
         ASSERT_EQ(got, expected) << KeyText(key) << " at " << visible << "\n" << version_->ToString();
       }
@@ -142,9 +144,11 @@ class ModelTree {
     CompactionPlan plan;
     RunNumber run;
   };
-  static bool Before(const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.trailer > b.trailer; }
+  static bool Before(const ModelEntry& a, const ModelEntry& b) {
+    return a.key != b.key ? a.key < b.key : a.trailer > b.trailer;
+  }
 
-  void WriteTables(OutputSplitterOptions splitter_options, std::vector<Entry> in, bool bottommost, int level,
+  void WriteTables(OutputSplitterOptions splitter_options, std::vector<ModelEntry> in, bool bottommost, int level,
                    RunNumber run, VersionEdit* edit) {
     OutputSplitter splitter(std::move(splitter_options));
     RetentionOptions options;
@@ -152,7 +156,7 @@ class ModelTree {
     options.snapshots.push_back(SequenceNumber(sequence_));
     options.bottommost = bottommost;
     Retention retention(options);
-    std::vector<Entry> table;
+    std::vector<ModelEntry> table;
     uint64_t update = 0;
     const auto emit = [&](InternalKeyView key, std::string_view value, bool first_of_key) {
       if (splitter.BeginsTable(key.user_key, first_of_key, table.size())) CloseTable(&table, level, run, edit);
@@ -161,14 +165,14 @@ class ModelTree {
       table.push_back({static_cast<uint32_t>(std::stoul(std::string(key.user_key.substr(3)))), key.trailer, named});
       return absl::OkStatus();
     };
-    for (const Entry& e : in) {
+    for (const ModelEntry& e : in) {
       update = e.update;
       ASSERT_TRUE(retention.Add({KeyText(e.key), e.trailer}, "value", emit).ok());
     }
     ASSERT_TRUE(retention.Finish(emit).ok());
     CloseTable(&table, level, run, edit);
   }
-  void CloseTable(std::vector<Entry>* entries, int level, RunNumber run, VersionEdit* edit) {
+  void CloseTable(std::vector<ModelEntry>* entries, int level, RunNumber run, VersionEdit* edit) {
     if (entries->empty()) return;
     TableMetadata m;
     m.number = FileNumber(next_file_++);
@@ -178,7 +182,7 @@ class ModelTree {
     m.smallest = InternalKey(KeyText(entries->front().key), entries->front().trailer);
     m.largest = InternalKey(KeyText(entries->back().key), entries->back().trailer);
     m.lowest_sequence = kMaxSequenceNumber;
-    for (const Entry& e : *entries) {
+    for (const ModelEntry& e : *entries) {
       m.tombstones += IsTombstone(TrailerKind(e.trailer)) ? 1 : 0;
       m.lowest_sequence = std::min(m.lowest_sequence, TrailerSequence(e.trailer));
       m.highest_sequence = std::max(m.highest_sequence, TrailerSequence(e.trailer));
@@ -197,9 +201,9 @@ class ModelTree {
 
   CompactionPolicy policy_;
   VersionRef version_ = std::make_shared<const Version>(KeyOrder());
-  absl::flat_hash_map<FileNumber, std::vector<Entry>> contents_;
-  std::vector<Entry> memtable_;
-  std::map<uint32_t, std::vector<Entry>> history_;
+  absl::flat_hash_map<FileNumber, std::vector<ModelEntry>> contents_;
+  std::vector<ModelEntry> memtable_;
+  std::map<uint32_t, std::vector<ModelEntry>> history_;
   std::vector<Job> running_;
   std::vector<const CompactionPlan*> running_views_;
   uint64_t sequence_ = 0;
@@ -217,6 +221,7 @@ CompactionPolicy SmallPolicy(CompactionStyle style, uint64_t memtable) {
   policy.fanout = 4;
   policy.max_table_bytes = memtable / 2;
   policy.min_dense_tombstones = 5;
+  policy.min_rest_bytes = 1;
   return policy;
 }
 
@@ -252,6 +257,7 @@ void RunRandomHistory(CompactionStyle style, CompactionStyle other_style, uint64
       tree.Adopt(
           PlanRange(tree.Input(), {begin, end}, FileNumber(tree.next_file()), SequenceNumber(tree.sequence())).plan);
     }
+    tree.at_rest = random.OneIn(4);
     while (tree.running() < 2 && tree.Start()) {
     }
     while (tree.running() > 0 && random.OneIn(2)) tree.Finish(random.Uniform(tree.running()));

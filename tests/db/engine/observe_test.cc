@@ -41,6 +41,27 @@ TEST_F(PropertyTest, FilesRunsAndBytesFollowFlushesAndCompactions) {
   EXPECT_NE(db()->GetProperty("sepal.levels"), std::nullopt);
 }
 
+TEST_F(PropertyTest, AtRestOverwrittenEntriesGoThoughNoLevelIsFull) {
+  Fill(0, 100);
+  ASSERT_OK(db()->Flush());
+  Fill(0, 100);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(NumberProperty(db(), "sepal.num-runs"), 1u) << db()->GetProperty("sepal.levels").value();
+  EXPECT_EQ(NumberProperty(db(), "sepal.num-entries"), 100u);
+}
+
+TEST_F(PropertyTest, WhileThereAreWritesLevelsWaitUntilTheyAreFull) {
+  database.tuning.memtable_bytes = size_t{4} << 10;
+  ASSERT_OK(database.Reopen());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  for (int round = 0; NumberProperty(db(), "sepal.num-runs") < 2; ++round) {
+    ASSERT_LT(round, 100);
+    Fill(0, 10);
+    ASSERT_OK(db()->WaitForBackgroundWork());
+  }
+}
+
 TEST_F(PropertyTest, MemtableBytesGrowWithWritesAndFallWithTheFlush) {
   const uint64_t empty = NumberProperty(db(), "sepal.memtable-bytes");
   Fill(0, 100);
