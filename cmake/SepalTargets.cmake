@@ -45,7 +45,7 @@ endfunction()
 
 # sepal_compile_together(TARGET): several sources of a target are one translation unit, so that the headers and templates
 # of GoogleTest, CLI11 and JSON are compiled once for all of them. SEPAL_COMPILE_APART=ON for editing them one by one.
-option(SEPAL_COMPILE_APART "Compile every source of tests and tools by itself" OFF)
+option(SEPAL_COMPILE_APART "Compile every source by itself" OFF)
 function(sepal_compile_together target)
   if(NOT SEPAL_COMPILE_APART)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
@@ -59,9 +59,10 @@ set(SEPAL_PRIVATE_LIBRARIES Snappy::snappy PkgConfig::SEPAL_LZ4 PkgConfig::SEPAL
 
 set(SEPAL_FLOORS "")
 
-# sepal_floor(NAME DIRECTORY dir DEPENDS [floor]): an object library of all sources in `dir`.
+# sepal_floor(NAME DIRECTORY dir DEPENDS [floor] [TOGETHER "file file ..." ...]): an object library of all sources in
+# `dir`. The files of one string, none of them on the way of a read or write, are compiled as one.
 macro(sepal_floor name)
-  cmake_parse_arguments(FLOOR "" "DIRECTORY" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(FLOOR "" "DIRECTORY" "DEPENDS;TOGETHER" ${ARGN})
   file(GLOB floor_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${FLOOR_DIRECTORY}/*.cc")
   add_library(sepal_${name} OBJECT ${floor_sources})
   set_target_properties(sepal_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
@@ -69,6 +70,15 @@ macro(sepal_floor name)
   target_include_directories(sepal_${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/include")
   target_link_libraries(sepal_${name} PRIVATE sepal_settings ${SEPAL_ABSL_LIBRARIES} ${SEPAL_PRIVATE_LIBRARIES})
   sepal_precompile(sepal_${name} sepal_util)
+  if(FLOOR_TOGETHER AND NOT SEPAL_COMPILE_APART)
+    set_target_properties(sepal_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    foreach(together ${FLOOR_TOGETHER})
+      string(MD5 group "${together}")
+      string(REGEX REPLACE "[ \n]+" ";" files "${together}")
+      list(TRANSFORM files REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/${FLOOR_DIRECTORY}/\\1.cc")
+      set_source_files_properties(${files} PROPERTIES UNITY_GROUP ${group})
+    endforeach()
+  endif()
   list(APPEND SEPAL_FLOORS sepal_${name})
 endmacro()
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "util/check.h"
 
@@ -23,6 +24,7 @@ size_t NextChunkBytes(size_t held) {
 
 Arena::~Arena() {
   if (budget_ != nullptr) budget_->Release(part_, memory_bytes());
+  if (pool_ != nullptr) pool_->Give(std::move(huge_chunks_));
 }
 
 std::string_view Arena::Copy(std::string_view bytes) {
@@ -51,7 +53,7 @@ char* Arena::NewChunk(size_t bytes) {
   const bool huge = bytes == MappedMemory::kHugePageBytes;
   char* chunk;
   if (huge) {
-    chunk = huge_chunks_.emplace_back(bytes).data();
+    chunk = huge_chunks_.emplace_back(pool_ != nullptr ? pool_->Take() : MappedMemory(bytes)).data();
   } else {
     chunk = chunks_.emplace_back(static_cast<char*>(::operator new(bytes, kChunkAlignment))).get();
   }

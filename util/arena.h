@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "util/chunk_pool.h"
 #include "util/mapped_memory.h"
 #include "util/memory_budget.h"
 
@@ -23,9 +24,9 @@ namespace sepal {
 
 class Arena {
  public:
-  // `budget` may be null; else it must outlive the arena.
-  explicit Arena(MemoryBudget* budget = nullptr, MemoryPart part = MemoryPart::kMemtables)
-      : budget_(budget), part_(part) {}
+  // `budget` and `pool`, where huge pages come from and go to, may be null; else they must outlive the arena.
+  explicit Arena(MemoryBudget* budget = nullptr, MemoryPart part = MemoryPart::kMemtables, ChunkPool* pool = nullptr)
+      : budget_(budget), part_(part), pool_(pool) {}
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -62,6 +63,7 @@ class Arena {
 
   MemoryBudget* const budget_;
   const MemoryPart part_;
+  ChunkPool* const pool_;
   char* next_ = nullptr;
   char* end_ = nullptr;
   // Chunks begin at multiples of a cache line, so that how much is skipped to align a piece, and with it the sum of

@@ -17,7 +17,7 @@ const char* DecodeVarint(const char* p, const char* end, int max_bits, uint64_t*
   return nullptr;
 }
 
-uint64_t Decoder::Varint(int max_bits) {
+uint64_t Decoder::LongVarint(int max_bits) {
   uint64_t v = 0;
   const char* next = ok_ ? DecodeVarint(p_, end_, max_bits, &v) : nullptr;
   if (next == nullptr) {

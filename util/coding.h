@@ -94,7 +94,11 @@ class Decoder {
   uint16_t Fixed16() { return Take(2) ? DecodeFixed16(p_ - 2) : 0; }
   uint32_t Fixed32() { return Take(4) ? DecodeFixed32(p_ - 4) : 0; }
   uint64_t Fixed64() { return Take(8) ? DecodeFixed64(p_ - 8) : 0; }
-  uint64_t Varint(int max_bits = 64);
+  uint64_t Varint(int max_bits = 64) {
+    if (ok_ && p_ != end_ && (*p_ & 0x80) == 0 && max_bits >= 7) [[likely]]
+      return static_cast<unsigned char>(*p_++);
+    return LongVarint(max_bits);
+  }
   uint32_t Varint32() { return static_cast<uint32_t>(Varint(32)); }
   std::string_view Bytes(uint64_t n) { return Take(n) ? std::string_view(p_ - n, n) : std::string_view(); }
   std::string_view LengthPrefixed() { return Bytes(Varint()); }
@@ -106,6 +110,8 @@ class Decoder {
     p_ += n;
     return true;
   }
+
+  uint64_t LongVarint(int max_bits);
 
   const char* p_;
   const char* end_;

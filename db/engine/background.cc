@@ -44,8 +44,10 @@ PickerInput Background::MakePickerInput(const Family& family, std::vector<const 
           .policy = family.policy,
           .running = *running,
           .oldest_snapshot = snapshots.empty() ? state_->VisibleSequence() : snapshots.front(),
-          .at_rest = family.active()->empty() && family.immutables.empty()};
+          .at_rest = AtRest(family)};
 }
+
+bool Background::AtRest(const Family& family) { return family.active()->empty() && family.immutables.empty(); }
 
 bool Background::ScheduleCompaction(const FamilyRef& family) {
   std::vector<const CompactionPlan*> running;
@@ -382,6 +384,10 @@ void Background::CleanUp() {
   ThrottleEvent event;
   {
     MutexLock lock(&state_->mutex);
+    const std::vector<FamilyRef> families = state_->Families();
+    if (std::all_of(families.begin(), families.end(), [](const FamilyRef& f) { return AtRest(*f); })) {
+      state_->core->memtable_chunks.Clear();
+    }
     if (!std::exchange(throttle_changed_, false)) return;
     event = {.reason = gate_.current().reason, .bytes_per_second = gate_.current().bytes_per_second};
   }

@@ -45,6 +45,8 @@ class Background {
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   PickerInput MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Nothing of `family` is in memory alone.
+  static bool AtRest(const Family& family);
   std::vector<SequenceNumber> Snapshots() const;
 
   void RunFlush(FamilyRef family) ABSL_LOCKS_EXCLUDED(state_->mutex);

@@ -1,8 +1,8 @@
 // What the database consists of, and the only way to change it: an edit goes to the manifest first, and takes effect in
 // memory once it is durable there.
 //
-// A failure to write or sync the manifest ends all writing (EngineState::Stop). A full disk is no such failure: the edit
-// is refused with ResourceExhausted, nothing has changed, and it may be tried again.
+// A failure to write or sync the manifest ends all writing (EngineState::Stop). A full disk is no such failure: the
+// edit is refused with ResourceExhausted, nothing has changed, and it may be tried again.
 #pragma once
 
 #include <atomic>

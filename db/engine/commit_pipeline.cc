@@ -33,7 +33,9 @@ void CommitPipeline::RemoveFamily(ColumnFamilyId id) {
   targets_.erase(id.value());
 }
 
-absl::Status CommitPipeline::CheckBatch(std::string_view batch) const {
+absl::Status CommitPipeline::Prepare(std::string_view batch) {
+  const uint64_t seed = catalog_->identity().hash_seed;
+  prepared_.clear();
   BatchReader reader(batch);
   BatchEntry entry;
   while (reader.Next(&entry)) {
@@ -47,6 +49,10 @@ absl::Status CommitPipeline::CheckBatch(std::string_view batch) const {
           absl::StrFormat("key of %u or value of %u bytes: keys take at most %u bytes and values %u", entry.key.size(),
                           entry.value.size(), kMaxKeyBytes, kMaxValueBytes));
     }
+    Target* const target = &it->second;
+    const uint64_t hash = target->family->order.hashable() ? HashKey(entry.key, seed) : 0;
+    target->active->PrefetchLookup(hash);  // where it will be inserted
+    if (prepared_.size() < kMostPrepared) prepared_.push_back({entry, target, hash});
   }
   return reader.status();
 }
@@ -58,7 +64,7 @@ absl::Status CommitPipeline::Write(std::string_view batch, bool sync) {
     if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
       return state_->Error();
     if (closed_) return Closed();
-    RETURN_IF_ERROR(CheckBatch(batch));
+    RETURN_IF_ERROR(Prepare(batch));
     const uint32_t count = BatchCount(batch);
     if (count == 0) return absl::OkStatus();
     RETURN_IF_ERROR(MakeRoom(batch.size()));
@@ -82,16 +88,22 @@ absl::Status CommitPipeline::Write(std::string_view batch, bool sync) {
 }
 
 void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
-  const uint64_t seed = catalog_->identity().hash_seed;
   SequenceNumber sequence = first;
   uint64_t user_bytes = 0;
-  BatchReader reader(batch);
-  BatchEntry entry;
-  for (; reader.Next(&entry); sequence = sequence.next()) {
-    const Target& target = targets_.find(entry.family.value())->second;
-    const uint64_t hash = target.family->order.hashable() ? HashKey(entry.key, seed) : 0;
+  const auto insert = [&](const BatchEntry& entry, const Target& target, uint64_t hash) {
     target.active->Add(sequence, entry.kind, entry.key, entry.value, hash);
+    sequence = sequence.next();
     user_bytes += entry.key.size() + entry.value.size();
+  };
+  if (prepared_.size() == BatchCount(batch)) {
+    for (const Prepared& p : prepared_) insert(p.entry, *p.target, p.hash);
+  } else {
+    const uint64_t seed = catalog_->identity().hash_seed;
+    BatchReader reader(batch);
+    for (BatchEntry entry; reader.Next(&entry);) {
+      const Target& target = targets_.find(entry.family.value())->second;
+      insert(entry, target, target.family->order.hashable() ? HashKey(entry.key, seed) : 0);
+    }
   }
   state_->core->statistics.Add(Ticker::kBytesWritten, user_bytes);
 }
@@ -143,8 +155,7 @@ absl::Status CommitPipeline::Switch(Target* target) {
     return rotated;
   }
   Core& core = *state_->core;
-  auto fresh = std::make_shared<MemTable>(target->family->order, catalog_->identity().hash_seed,
-                                          core.tuning.memtable_bytes, &core.budget);
+  std::shared_ptr<MemTable> fresh = core.NewMemTable(target->family->order, catalog_->identity().hash_seed);
   MutexLock lock(&state_->mutex);
   Family& family = *target->family;
   family.immutables.push_back(

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -22,6 +23,7 @@
 #include "db/engine/background.h"
 #include "db/engine/catalog.h"
 #include "db/engine/engine_state.h"
+#include "db/format/batch_format.h"
 #include "sepal/options.h"
 #include "util/sync.h"
 
@@ -52,13 +54,23 @@ class CommitPipeline {
 
  private:
   absl::Status Closed() const;
-  absl::Status CheckBatch(std::string_view batch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Checks a batch before anything of it is written.
+  absl::Status Prepare(std::string_view batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   void Insert(std::string_view batch, SequenceNumber first) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // A family and its active memtable, which only this pipeline replaces.
   struct Target {
     FamilyRef family;
     std::shared_ptr<MemTable> active;
   };
+
+  // An entry of the batch in hand, ready to be inserted.
+  struct Prepared {
+    BatchEntry entry;
+    Target* target;
+    uint64_t hash;
+  };
+  // Of larger batches the rest is read again: what is fetched ahead of its insertion should still be in the cache then.
+  static constexpr size_t kMostPrepared = 256;
 
   absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status Switch(Target* target) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
@@ -74,6 +86,8 @@ class CommitPipeline {
   // Of batches since the memtables were last measured.
   size_t unchecked_bytes_ ABSL_GUARDED_BY(commit_mutex_) = 0;
   SequenceNumber last_ ABSL_GUARDED_BY(commit_mutex_);
+  // The first entries of the batch in hand.
+  std::vector<Prepared> prepared_ ABSL_GUARDED_BY(commit_mutex_);
   bool closed_ ABSL_GUARDED_BY(commit_mutex_) = false;
 };
 

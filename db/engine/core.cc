@@ -28,6 +28,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       separate_log_directory(log_dir != nullptr ? std::make_unique<LatchingDirectory>(std::move(log_dir)) : nullptr),
       path(directory->path()),
       budget(options.memory_limit),
+      memtable_chunks(tuning.memtable_bytes, &budget, MemoryPart::kMemtables),
       cache(&budget, options.family.block_bytes, &epochs),
       deleter(std::make_shared<FileDeleter>(directory.get())) {}
 

@@ -14,10 +14,12 @@
 #include "db/act/file_deleter.h"
 #include "db/act/info_log.h"
 #include "db/act/table_files.h"
+#include "db/state/memtable.h"
 #include "db/state/tuning.h"
 #include "sepal/db.h"
 #include "sepal/env.h"
 #include "util/cache.h"
+#include "util/chunk_pool.h"
 #include "util/epoch.h"
 #include "util/memory_budget.h"
 #include "util/statistics_impl.h"
@@ -63,6 +65,10 @@ class Core : public std::enable_shared_from_this<Core> {
   // Inside the epoch guard of the lookup.
   void PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value);
 
+  // With `hash_seed`, the database's.
+  std::shared_ptr<MemTable> NewMemTable(KeyOrder order, uint64_t hash_seed) {
+    return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes, &budget, &memtable_chunks);
+  }
   FamilyTableOpener Opener(KeyOrder order) {
     return {{directory.get(), &cache, &budget, &statistics, read_only}, order};
   }
@@ -79,6 +85,7 @@ class Core : public std::enable_shared_from_this<Core> {
   }
   const std::string path;
   MemoryBudget budget;
+  ChunkPool memtable_chunks;
   StatisticsImpl statistics;
   InfoLog info_log;
   EpochDomain epochs;

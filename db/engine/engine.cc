@@ -195,8 +195,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
                                    .equal_means_identical = options.comparator->EqualMeansIdentical()});
   RETURN_IF_ERROR(catalog_->Apply(std::move(edit), nullptr, [&] {
     state_->mutex.AssertHeld();
-    family->Publish(std::make_shared<MemTable>(family->order, catalog_->identity().hash_seed,
-                                               core_->tuning.memtable_bytes, &core_->budget),
+    family->Publish(core_->NewMemTable(family->order, catalog_->identity().hash_seed),
                     std::make_shared<const Version>(family->order), &core_->epochs);
     family->active_first_log = log_->Live().back().number;
     state_->families[family->id.value()] = family;

@@ -267,7 +267,7 @@ absl::Status Opening::CheckTables() const {
 // --- what the logs hold ---
 
 std::shared_ptr<MemTable> Opening::NewMemTable(const Family& family) const {
-  return std::make_shared<MemTable>(family.order, identity_.hash_seed, tuning_.memtable_bytes, &parts_.core->budget);
+  return parts_.core->NewMemTable(family.order, identity_.hash_seed);
 }
 
 absl::Status Opening::ReplayLogs() {

@@ -31,11 +31,11 @@ class Counter {
 }  // namespace
 
 struct MemTable::Impl {
-  Impl(KeyOrder key_order, uint64_t seed, size_t expected_bytes, MemoryBudget* memory_budget)
+  Impl(KeyOrder key_order, uint64_t seed, size_t expected_bytes, MemoryBudget* memory_budget, ChunkPool* chunks)
       : order(key_order),
         hash_seed(seed),
         budget(memory_budget),
-        arena(budget, MemoryPart::kMemtables),
+        arena(budget, MemoryPart::kMemtables, chunks),
         tree(order, &arena) {
     if (order.hashable()) index.emplace(expected_bytes / kBytesPerBucket);
     if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, fixed_bytes());
@@ -61,8 +61,8 @@ struct MemTable::Impl {
   alignas(64) MemTableTree tree;
 };
 
-MemTable::MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, MemoryBudget* budget)
-    : impl_(std::make_unique<Impl>(order, hash_seed, expected_bytes, budget)) {}
+MemTable::MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, MemoryBudget* budget, ChunkPool* chunks)
+    : impl_(std::make_unique<Impl>(order, hash_seed, expected_bytes, budget, chunks)) {}
 
 MemTable::~MemTable() = default;
 

@@ -22,14 +22,16 @@
 #include "absl/status/status.h"
 #include "table/internal_key.h"
 #include "table/iterator.h"
+#include "util/chunk_pool.h"
 #include "util/memory_budget.h"
 
 namespace sepal {
 
 class MemTable {
  public:
-  // `hash_seed` is the database's. `expected_bytes` sizes the hash index. `budget` may be null.
-  MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, MemoryBudget* budget);
+  // `hash_seed` is the database's. `expected_bytes` sizes the hash index. `budget` and `chunks` may be null.
+  MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, MemoryBudget* budget,
+           ChunkPool* chunks = nullptr);
   ~MemTable();
   MemTable(const MemTable&) = delete;
   MemTable& operator=(const MemTable&) = delete;

@@ -1,0 +1,63 @@
+#include "util/chunk_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "util/arena.h"
+
+namespace sepal {
+namespace {
+
+constexpr size_t kChunk = MappedMemory::kHugePageBytes;
+
+std::vector<MappedMemory> TakeChunks(ChunkPool* pool, int n) {
+  std::vector<MappedMemory> chunks;
+  for (int i = 0; i < n; ++i) chunks.push_back(pool->Take());
+  return chunks;
+}
+
+TEST(ChunkPoolTest, WhatWasGivenBackComesAgainAndIsChargedInBetween) {
+  MemoryBudget budget(kChunk * 10);
+  ChunkPool pool(kChunk * 2, &budget, MemoryPart::kMemtables);
+  std::vector<MappedMemory> chunks = TakeChunks(&pool, 1);
+  ASSERT_EQ(chunks[0].size(), kChunk);
+  char* const memory = chunks[0].data();
+  std::memset(memory, 'x', kChunk);
+  EXPECT_EQ(budget.used(MemoryPart::kMemtables), 0u);
+  pool.Give(std::move(chunks));
+  EXPECT_EQ(budget.used(MemoryPart::kMemtables), kChunk);
+  chunks = TakeChunks(&pool, 1);
+  EXPECT_EQ(chunks[0].data(), memory);
+  EXPECT_EQ(budget.used(MemoryPart::kMemtables), 0u);
+}
+
+TEST(ChunkPoolTest, KeepsNoMoreThanItMayAndNothingOnceCleared) {
+  MemoryBudget budget(kChunk * 10);
+  ChunkPool pool(kChunk * 2 + 1, &budget, MemoryPart::kMemtables);
+  pool.Give(TakeChunks(&pool, 5));
+  EXPECT_EQ(budget.used(MemoryPart::kMemtables), kChunk * 2);
+  pool.Clear();
+  EXPECT_EQ(budget.used(MemoryPart::kMemtables), 0u);
+}
+
+TEST(ChunkPoolTest, AnArenaGivesItsHugePagesBack) {
+  MemoryBudget budget(kChunk * 20);
+  ChunkPool pool(kChunk * 8, &budget, MemoryPart::kMemtables);
+  size_t held = 0;
+  {
+    Arena arena(&budget, MemoryPart::kMemtables, &pool);
+    while (arena.memory_bytes() < kChunk * 8) std::memset(arena.Allocate(1000), 'x', 1000);
+    held = arena.memory_bytes();
+    EXPECT_EQ(budget.used(MemoryPart::kMemtables), held);
+  }
+  const size_t kept = budget.used(MemoryPart::kMemtables);
+  EXPECT_GE(kept, kChunk);
+  EXPECT_LT(kept, held);
+  EXPECT_EQ(kept % kChunk, 0u);
+}
+
+}  // namespace
+}  // namespace sepal
