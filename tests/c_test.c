@@ -1,6 +1,8 @@
 /* The C interface, used from C. Prints the first check that fails and ends with status 1. */
 #include "sepal/c.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,6 +359,40 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   CHECK(destroyed == 1);
 }
 
+/* A manifest that is gone is made again from the tables. */
+static void test_repair(const sepal_options_t* options, const char* directory, const sepal_readoptions_t* ro) {
+  begin("repair");
+  char* report = sepal_repair_db(options, directory, &error);
+  CHECK_OK();
+  CHECK(report != NULL && strstr(report, "dropped:") == NULL);
+  sepal_free(report);
+
+  DIR* listing = opendir(directory);
+  CHECK(listing != NULL);
+  int removed = 0;
+  for (struct dirent* entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+    if (strncmp(entry->d_name, "MANIFEST-", 9) != 0) continue;
+    CHECK(unlinkat(dirfd(listing), entry->d_name, 0) == 0);
+    ++removed;
+  }
+  closedir(listing);
+  CHECK(removed == 1);
+  CHECK(sepal_open(options, directory, &error) == NULL);
+  expect_error("");
+
+  report = sepal_repair_db(options, directory, &error);
+  CHECK_OK();
+  CHECK(report != NULL && strlen(report) > 0);
+  sepal_free(report);
+  sepal_t* db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  check_get(db, ro, "box", "c");
+  sepal_close(db);
+
+  CHECK(sepal_repair_db(options, "/nonexistent/database", &error) == NULL);
+  expect_error("");
+}
+
 int main(void) {
   char base[] = "/tmp/sepal_c_test_XXXXXX";
   char directory[64], checkpoint[64], backup[64], other[64];
@@ -402,6 +438,7 @@ int main(void) {
   sepal_close(db);
   sepal_options_set_read_only(options, 0);
 
+  test_repair(options, checkpoint, ro);
   test_comparator_and_listener(other, ro, wo);
 
   begin("destroy");
@@ -409,6 +446,10 @@ int main(void) {
   sepal_destroy_db(options, checkpoint, &error);
   sepal_destroy_db(options, backup, &error);
   CHECK_OK();
+  /* What the repair put aside is not the database's. */
+  char command[128];
+  snprintf(command, sizeof command, "rm -r %s/checkpoint/lost && rmdir %s/checkpoint", base, base);
+  CHECK(system(command) == 0);
   CHECK(rmdir(base) == 0);
   sepal_readoptions_destroy(ro);
   sepal_writeoptions_destroy(wo);

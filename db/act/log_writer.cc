@@ -52,7 +52,7 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
       last_sequence_(start.last_sequence.value()),
       durable_(start.position.value()) {}
 
-WriteAheadLog::~WriteAheadLog() = default;
+WriteAheadLog::~WriteAheadLog() { SetWindow(nullptr, 0); }
 
 absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::string_view batch, bool to_be_synced) {
   SEPAL_CHECK(batch.size() >= kBatchHeaderBytes);
@@ -136,17 +136,26 @@ bool WriteAheadLog::InWindow(uint64_t bytes) {
   // Only what has space: a store cannot report a full disk.
   const uint64_t end = std::min(begin + kWindowBytes, allocated_ / kWindowAlignment * kWindowAlignment);
   if (end < offset_ + bytes) return false;
-  window_.reset();
+  SetWindow(nullptr, 0);
   absl::StatusOr<std::unique_ptr<MappedRegion>> window = file_->Map(begin, end - begin);
   may_map_ = window.ok();
   if (!may_map_) return false;
-  window_ = std::move(window).value();
-  window_begin_ = begin;
+  SetWindow(std::move(window).value(), begin);
   return true;
 }
 
+void WriteAheadLog::SetWindow(std::unique_ptr<MappedRegion> window, uint64_t begin) {
+  const auto bytes = [](const auto& region) { return region != nullptr ? region->Contents().size() : 0; };
+  if (options_.budget != nullptr) {
+    options_.budget->Release(MemoryPart::kLog, bytes(window_));
+    options_.budget->Charge(MemoryPart::kLog, bytes(window));
+  }
+  window_ = std::move(window);
+  window_begin_ = begin;
+}
+
 absl::Status WriteAheadLog::CutToRecords() {
-  window_.reset();
+  SetWindow(nullptr, 0);
   if (!std::exchange(extended_, false)) return absl::OkStatus();
   const absl::Status status = file_->Truncate(offset_);
   return status.ok() ? status : Latch(status);
@@ -187,7 +196,7 @@ absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
   header_ = header;
   offset_ = kLogHeaderBytes;
   allocated_ = allocated;
-  window_.reset();
+  SetWindow(nullptr, 0);
   extended_ = options_.map;
   may_map_ = extended;
   MutexLock lock(&mutex_);

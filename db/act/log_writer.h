@@ -41,6 +41,7 @@
 #include "db/format/log_format.h"
 #include "sepal/env.h"
 #include "sepal/file_system.h"
+#include "util/memory_budget.h"
 #include "util/numbers.h"
 #include "util/random.h"
 #include "util/sync.h"
@@ -55,6 +56,8 @@ struct LogOptions {
   uint64_t allocation_step_bytes = 4 << 20;
   // Whether files may be mapped, and be longer than their records. Requires that the file system reserves space.
   bool map = false;
+  // Charged with what is mapped; may be null, else it must outlive the log.
+  MemoryBudget* budget = nullptr;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
   // Both or neither: told how long each sync took, after it, by the thread that made it.
@@ -137,6 +140,7 @@ class WriteAheadLog {
                            bool to_be_synced);
   // Whether `bytes` at `offset_` lie in the mapped window, which is made or moved there if it can be.
   bool InWindow(uint64_t bytes);
+  void SetWindow(std::unique_ptr<MappedRegion> window, uint64_t begin);
   void ExtendToAllocated();
   // Gives back the length beyond the records.
   absl::Status CutToRecords();

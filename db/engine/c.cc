@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "db/engine/c_types.h"
+#include "sepal/repair.h"
 #include "sepal/version.h"
 #include "util/check.h"
 
@@ -63,6 +64,12 @@ void sepal_close_with_error(sepal_t* db, char** errptr) {
 
 void sepal_destroy_db(const sepal_options_t* options, const char* name, char** errptr) {
   SaveError(errptr, sepal::DB::Destroy(options->rep, name));
+}
+
+char* sepal_repair_db(const sepal_options_t* options, const char* name, char** errptr) {
+  sepal::RepairReport report;
+  const absl::Status status = sepal::DB::Repair(options->rep, name, &report);
+  return SaveError(errptr, status) ? nullptr : NewCopy(report.ToString());
 }
 
 void sepal_put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen, const char* val,

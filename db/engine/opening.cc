@@ -429,6 +429,7 @@ LogOptions Opening::MakeLogOptions() const {
   options.max_fragment_bytes = tuning_.log_fragment_bytes;
   const Capabilities capabilities = parts_.core->log_directory()->capabilities();
   options.map = tuning_.map_log && capabilities.map && capabilities.allocate;
+  options.budget = &parts_.core->budget;
   options.clock = world_.clock;
   Core* const core = parts_.core.get();
   EngineState* const state = parts_.state.get();

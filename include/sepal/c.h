@@ -54,6 +54,9 @@ SEPAL_C_EXPORT void sepal_close(sepal_t* db);
 /* The same; the first error that was met is told. */
 SEPAL_C_EXPORT void sepal_close_with_error(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_destroy_db(const sepal_options_t* options, const char* name, char** errptr);
+/* Makes a damaged database that is not open whole again out of what can be read. What it did and dropped, as text; to
+   be freed by sepal_free. NULL after an error. */
+SEPAL_C_EXPORT char* sepal_repair_db(const sepal_options_t* options, const char* name, char** errptr);
 
 SEPAL_C_EXPORT void sepal_put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen,
                               const char* val, size_t vallen, char** errptr);

@@ -55,6 +55,26 @@ TEST_F(MappedLogTest, RecordsThatAreNotSyncedTakeNoWriteCalls) {
   EXPECT_EQ(Calls(FileOp::kMap), 1u);
 }
 
+TEST_F(MappedLogTest, WhatIsMappedIsCharged) {
+  MemoryBudget budget(1 << 20);
+  LogOptions options = Options();
+  options.allocation_step_bytes = 16384;
+  options.map = true;
+  options.budget = &budget;
+  log_ = WriteAheadLog::Create(directory_.get(), options, FirstLog()).value();
+  EXPECT_EQ(budget.used(MemoryPart::kLog), 0u);
+  AppendMany(1, 50, UINT64_MAX);
+  const size_t mapped = budget.used(MemoryPart::kLog);
+  EXPECT_GE(mapped, 4096u);
+  EXPECT_LE(mapped, 16384u);
+  ASSERT_TRUE(log_->Rotate(FileNumber(8), {}).ok());
+  EXPECT_EQ(budget.used(MemoryPart::kLog), 0u);
+  Append(51, "more");
+  EXPECT_GT(budget.used(MemoryPart::kLog), 0u);
+  log_.reset();
+  EXPECT_EQ(budget.used(MemoryPart::kLog), 0u);
+}
+
 TEST_F(MappedLogTest, ALogOfSyncedWritesIsNotMapped) {
   Create();
   CountCalls();
