@@ -44,7 +44,8 @@ PickerInput Background::MakePickerInput(const Family& family, std::vector<const 
           .policy = family.policy,
           .running = *running,
           .oldest_snapshot = snapshots.empty() ? state_->VisibleSequence() : snapshots.front(),
-          .at_rest = AtRest(family)};
+          // Who only looks at a database, or adds little, should not set off a merge by opening it.
+          .at_rest = family.flushed && AtRest(family)};
 }
 
 bool Background::AtRest(const Family& family) { return family.active()->empty() && family.immutables.empty(); }
@@ -105,6 +106,7 @@ void Background::RunFlush(FamilyRef family) {
   {
     MutexLock lock(&state_->mutex);
     family->flush_running = false;
+    family->flushed = true;
   }
   EndJob(std::move(family), event.status, "flush");
 }

@@ -66,6 +66,8 @@ class Family {
   // The oldest log that may hold entries of the active memtable.
   FileNumber active_first_log;
   bool flush_running = false;
+  // Since the database was opened.
+  bool flushed = false;
   // Compactions that run now.
   std::vector<std::shared_ptr<const CompactionPlan>> running;
 

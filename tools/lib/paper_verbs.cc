@@ -250,9 +250,7 @@ class PaperVerb : public Verb {
 class CompletionVerb final : public PaperVerb {
  public:
   void AddFlags(CLI::App* app) override {
-    app->add_option("SHELL", shell_, "bash (zsh takes the same after bashcompinit)")
-        ->required()
-        ->check(CLI::IsMember({"bash"}));
+    app->add_option("SHELL", shell_, "bash")->required()->check(CLI::IsMember({"bash"}));
   }
   absl::Status Run(const Streams& io) override {
     Print(BashCompletion(), io.out);

@@ -51,8 +51,9 @@ TEST_F(PropertyTest, AtRestOverwrittenEntriesGoThoughNoLevelIsFull) {
   EXPECT_EQ(NumberProperty(db(), "sepal.num-entries"), 100u);
 }
 
-TEST_F(PropertyTest, WhileThereAreWritesLevelsWaitUntilTheyAreFull) {
+TEST_F(PropertyTest, WhileThereAreWritesAndAfterOpeningLevelsWaitUntilTheyAreFull) {
   database.tuning.memtable_bytes = size_t{4} << 10;
+  database.tuning.runs_per_level = 9;
   ASSERT_OK(database.Reopen());
   ASSERT_OK(db()->WaitForBackgroundWork());
   for (int round = 0; NumberProperty(db(), "sepal.num-runs") < 2; ++round) {
@@ -60,6 +61,9 @@ TEST_F(PropertyTest, WhileThereAreWritesLevelsWaitUntilTheyAreFull) {
     Fill(0, 10);
     ASSERT_OK(db()->WaitForBackgroundWork());
   }
+  ASSERT_OK(database.Reopen());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_GE(NumberProperty(db(), "sepal.num-runs"), 2u) << db()->GetProperty("sepal.levels").value();
 }
 
 TEST_F(PropertyTest, MemtableBytesGrowWithWritesAndFallWithTheFlush) {
