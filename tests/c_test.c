@@ -378,7 +378,7 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
   closedir(listing);
   CHECK(removed == 1);
   CHECK(sepal_open(options, directory, &error) == NULL);
-  expect_error("");
+  expect_error("DATA_LOSS");
 
   report = sepal_repair_db(options, directory, &error);
   CHECK_OK();
@@ -390,7 +390,7 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
   sepal_close(db);
 
   CHECK(sepal_repair_db(options, "/nonexistent/database", &error) == NULL);
-  expect_error("");
+  expect_error("NOT_FOUND");
 }
 
 int main(void) {

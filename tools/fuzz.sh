@@ -32,7 +32,7 @@ case $wanted in
 esac
 
 mapfile -t launcher < <(ccache_arguments)
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+ccache_environment "$PWD"
 cmake --preset fuzz "${launcher[@]}" >/dev/null
 ninja -C build/fuzz --quiet "${targets[@]/%/_fuzz}" || fail "the build failed"
 

@@ -67,6 +67,12 @@ unpack_program() {
   rm -rf "$work"
 }
 
+# ccache_environment TREE: what lets ccache know an object again in another directory, precompiled headers and all.
+ccache_environment() {
+  export CCACHE_BASEDIR=$1 CCACHE_NOHASHDIR=1
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+}
+
 # CMake arguments that put ccache before the compiler where there is one.
 ccache_arguments() {
   if command -v ccache >/dev/null; then printf '%s\n' -DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi

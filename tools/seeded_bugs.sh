@@ -53,7 +53,7 @@ build() {
 configure() {
   local launcher
   mapfile -t launcher < <(ccache_arguments)
-  export CCACHE_BASEDIR=$scratch/tree CCACHE_NOHASHDIR=1
+  ccache_environment "$scratch/tree"
   # As the release preset, in the same place, so that ccache knows what did not change.
   (cd "$scratch/tree" && cmake --preset release "${launcher[@]}" -DSEPAL_BUILD_BENCH=OFF) >"$scratch/cmake.log" 2>&1 || {
     cat "$scratch/cmake.log" >&2

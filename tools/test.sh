@@ -15,7 +15,7 @@ unpack_program prometheus usr/bin/promtool build/programs
 export PATH=$PATH:$PWD/build/programs
 jobs=$(nproc)
 mapfile -t launcher < <(ccache_arguments)
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+ccache_environment "$PWD"
 
 # SEPAL_TEST_CONFIGURATIONS, where set, names those to build and run.
 read -r -a configurations <<<"${SEPAL_TEST_CONFIGURATIONS:-release asan-ubsan tsan}"

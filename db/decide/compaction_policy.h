@@ -11,8 +11,8 @@
 // stays. Space above the live data: at most the upper levels, 4/3 of a batch. Runs that a read meets: runs_per_level *
 // L + 1 at most, while compaction keeps up.
 //
-// At rest, in both styles: when a flush leaves no entry in memory, no writer competes for the time,
-// and what lies above the last level (leveled: in level 0) is merged down, unless it is little beside what it meets.
+// At rest, in both styles: when a flush leaves no entry in memory, no writer competes for the time, and what lies above
+// the last level (leveled: in level 0) is merged down, unless it is little beside what it meets.
 //
 // Leveled. Level 0 is merged into level 1 when it has `runs_per_level` runs; level i >= 1 is one run and has the target
 //     Target(i) = 4 * memtable_bytes * fanout^(i - 1)
@@ -39,8 +39,7 @@ struct CompactionPolicy {
   double tombstone_density = 0.3;
   // ... unless it has fewer tombstones than this: a handful is not worth a job.
   uint64_t min_dense_tombstones = 1000;
-  // At rest, what lies above the last level is merged into it when it has at least this part of the last level's
-  // entries,
+  // What is merged down at rest has at least this part of the entries of the level that it goes to ...
   double rest_fraction = 0.1;
   // ... and at least so many bytes.
   uint64_t min_rest_bytes = uint64_t{4} << 20;

@@ -8,9 +8,7 @@ namespace {
 
 uint64_t EntriesOf(const Version& version, int level) {
   uint64_t entries = 0;
-  for (const RunRef& run : version.level(level)) {
-    for (const TableRef& table : run->tables()) entries += table->metadata().entries;
-  }
+  for (const RunRef& run : version.level(level)) entries += run->entries();
   return entries;
 }
 

@@ -383,16 +383,18 @@ void Background::CleanUp() {
   state_->core->epochs.Collect();
   state_->core->deleter->Run();
   state_->core->cache.Shrink();
+  bool at_rest = false;
+  bool throttle_changed = false;
   ThrottleEvent event;
   {
     MutexLock lock(&state_->mutex);
     const std::vector<FamilyRef> families = state_->Families();
-    if (std::all_of(families.begin(), families.end(), [](const FamilyRef& f) { return AtRest(*f); })) {
-      state_->core->memtable_chunks.Clear();
-    }
-    if (!std::exchange(throttle_changed_, false)) return;
+    at_rest = std::all_of(families.begin(), families.end(), [](const FamilyRef& f) { return AtRest(*f); });
+    throttle_changed = std::exchange(throttle_changed_, false);
     event = {.reason = gate_.current().reason, .bytes_per_second = gate_.current().bytes_per_second};
   }
+  if (at_rest) state_->core->memtable_chunks.Clear();
+  if (!throttle_changed) return;
   if (event.bytes_per_second == ThrottleRate::kUnlimited) {
     state_->core->info_log.Write("writers are no longer slowed");
   } else {
