@@ -60,7 +60,8 @@ set(SEPAL_PRIVATE_LIBRARIES Snappy::snappy PkgConfig::SEPAL_LZ4 PkgConfig::SEPAL
 set(SEPAL_FLOORS "")
 
 # sepal_floor(NAME DIRECTORY dir DEPENDS [floor] [TOGETHER "file file ..." ...]): an object library of all sources in
-# `dir`. The files of one string, none of them on the way of a read or write, are compiled as one.
+# `dir`. The files of one string, none of them on the way of a read or write, are compiled as one; CMAKE_UNITY_BUILD=ON
+# of the project that builds takes its place.
 macro(sepal_floor name)
   cmake_parse_arguments(FLOOR "" "DIRECTORY" "DEPENDS;TOGETHER" ${ARGN})
   file(GLOB floor_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${FLOOR_DIRECTORY}/*.cc")
@@ -70,7 +71,7 @@ macro(sepal_floor name)
   target_include_directories(sepal_${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/include")
   target_link_libraries(sepal_${name} PRIVATE sepal_settings ${SEPAL_ABSL_LIBRARIES} ${SEPAL_PRIVATE_LIBRARIES})
   sepal_precompile(sepal_${name} sepal_util)
-  if(FLOOR_TOGETHER AND NOT SEPAL_COMPILE_APART)
+  if(FLOOR_TOGETHER AND NOT SEPAL_COMPILE_APART AND NOT CMAKE_UNITY_BUILD)
     set_target_properties(sepal_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     foreach(together ${FLOOR_TOGETHER})
       string(MD5 group "${together}")

@@ -7,6 +7,7 @@
 #include "util/cache.h"
 #include "util/check.h"
 #include "util/coding.h"
+#include "util/strings.h"
 
 namespace sepal {
 namespace {
@@ -14,16 +15,10 @@ namespace {
 // Buffers that one large value has grown beyond this are given back.
 constexpr size_t kKeptBytes = size_t{1} << 20;
 
-size_t CommonPrefix(std::string_view a, std::string_view b) {
-  const size_t limit = std::min(a.size(), b.size());
-  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(limit), b.begin()).first -
-                             a.begin());
-}
-
 // The prefix of `shared` bytes of `first` that `key` begins with, too.
 size_t SharedWith(std::string_view first, size_t shared, std::string_view key) {
   if (key.size() >= shared && EqualBytes(first.data(), key.data(), shared)) return shared;
-  return CommonPrefix(first.substr(0, shared), key);
+  return CommonPrefixSize(first.substr(0, shared), key);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "table/table_format.h"
 #include "util/check.h"
 #include "util/coding.h"
+#include "util/strings.h"
 
 namespace sepal {
 namespace {
@@ -14,12 +15,6 @@ namespace {
 constexpr uint64_t kMaxBlocks = uint64_t{1} << 24;
 constexpr uint64_t kMaxSeparatorBytes = uint64_t{1} << 30;
 constexpr uint64_t kMaxLanesBytes = uint64_t{UINT16_MAX} * 8;
-
-size_t CommonPrefix(std::string_view a, std::string_view b) {
-  size_t same = 0;
-  while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
-  return same;
-}
 
 // How much of a separator after the page's prefix is in its fence.
 size_t FenceBytes(const Separator& separator, size_t prefix_size, KeyOrder order) {
@@ -58,7 +53,7 @@ std::string IndexPageBuilder::Finish(uint64_t entries_before) {
   const size_t n = blocks_.size();
   const std::string_view first = blocks_.front().separator.user_key;
   // Of keys in bytewise order, the first and the last share what all share.
-  const size_t prefix_size = order_.bytewise() ? CommonPrefix(first, blocks_.back().separator.user_key) : 0;
+  const size_t prefix_size = order_.bytewise() ? CommonPrefixSize(first, blocks_.back().separator.user_key) : 0;
   size_t tails_size = 0;
   for (const Block& block : blocks_) {
     tails_size += block.separator.user_key.size() - prefix_size - FenceBytes(block.separator, prefix_size, order_) +

@@ -45,9 +45,12 @@ std::string HumanBytes(uint64_t bytes) {
   return absl::StrFormat("%.1f %s", value, kUnits[unit]);
 }
 
+size_t CommonPrefixSize(std::string_view a, std::string_view b) {
+  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
 void ShortenToCommonPrefix(std::string* prefix, std::string_view bytes) {
-  const auto end = std::mismatch(prefix->begin(), prefix->end(), bytes.begin(), bytes.end()).first;
-  prefix->erase(end, prefix->end());
+  prefix->resize(CommonPrefixSize(*prefix, bytes));
 }
 
 }  // namespace sepal

@@ -26,6 +26,8 @@ std::string Hex32(uint32_t value);
 // A count of bytes as people say it: "512 B", "4.0 KiB", "1.5 GiB".
 std::string HumanBytes(uint64_t bytes);
 
+// How many bytes `a` and `b` begin with alike.
+size_t CommonPrefixSize(std::string_view a, std::string_view b);
 // Cuts `*prefix` to what it and `bytes` begin with alike.
 void ShortenToCommonPrefix(std::string* prefix, std::string_view bytes);
 

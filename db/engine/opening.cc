@@ -18,8 +18,6 @@ namespace sepal {
 namespace {
 
 constexpr size_t kSmallestMemoryLimit = size_t{8} << 20;
-// Numbers beyond it are no file of ours.
-constexpr uint64_t kLargestFileNumber = uint64_t{1} << 48;
 
 std::vector<std::string> Names(const std::vector<DirectoryEntry>& listing) {
   std::vector<std::string> names;
@@ -143,7 +141,7 @@ absl::Status Opening::RecoverCatalog() {
   for (const LogFile& log : log_files_) next_file_number_ = std::max(next_file_number_, log.named.next());
   for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
-    if (parsed.has_value() && parsed->number.value() < kLargestFileNumber) {
+    if (parsed.has_value() && parsed->number.value() < kFileNumbersEnd) {
       next_file_number_ = std::max(next_file_number_, parsed->number.next());
     }
   }

@@ -20,7 +20,6 @@ namespace sepal {
 namespace {
 
 constexpr std::string_view kLostDirectory = "lost";
-constexpr uint64_t kLargestFileNumber = uint64_t{1} << 48;
 
 }  // namespace
 
@@ -86,7 +85,7 @@ absl::Status Repairing::ListFiles() {
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory_->List());
   bool any = false;
   const auto take_number = [this](FileNumber number) {
-    if (number.value() < kLargestFileNumber) next_file_number_ = std::max(next_file_number_, number.value() + 1);
+    if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.value() + 1);
   };
   for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
@@ -158,7 +157,7 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
 absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
   if (edit.hash_seed.has_value()) hash_seed_ = *edit.hash_seed;
   if (edit.database_id.has_value() && database_id_ == 0) database_id_ = *edit.database_id;
-  if (edit.next_file_number.has_value() && edit.next_file_number->value() < kLargestFileNumber) {
+  if (edit.next_file_number.has_value() && edit.next_file_number->value() < kFileNumbersEnd) {
     next_file_number_ = std::max(next_file_number_, edit.next_file_number->value());
     known_numbers_end_ = std::max(known_numbers_end_, edit.next_file_number->value());
   }

@@ -23,6 +23,9 @@ inline constexpr std::string_view kLockFileName = "LOCK";
 inline constexpr std::string_view kInfoLogFileName = "LOG";
 inline constexpr std::string_view kOldInfoLogFileName = "LOG.old";
 
+// Numbers from it on are no file of ours.
+inline constexpr uint64_t kFileNumbersEnd = uint64_t{1} << 48;
+
 enum class FileKind : uint8_t { kTable, kLog, kManifest, kLock, kInfoLog, kOldInfoLog };
 
 struct ParsedFileName {

@@ -10,7 +10,7 @@ namespace sepal {
 namespace {
 
 constexpr size_t kUsedHeaderBytes = 96;
-constexpr size_t kHeaderChecksumOffset = kLogHeaderBytes - 8;
+constexpr size_t kLogChecksumOffset = kLogHeaderBytes - 8;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ std::string LogHeader::Encode() const {
   PutFixed64(&bytes, manifest.number.value());
   PutFixed64(&bytes, manifest.durable_bytes);
   SEPAL_DCHECK(bytes.size() == kUsedHeaderBytes);
-  bytes.resize(kHeaderChecksumOffset, '\0');
+  bytes.resize(kLogChecksumOffset, '\0');
   PutFixed64(&bytes, Checksum64(bytes, 0));
   return bytes;
 }
@@ -43,8 +43,8 @@ absl::StatusOr<LogHeader> LogHeader::Decode(std::string_view bytes, std::string_
   }
   const uint64_t magic = DecodeFixed64(bytes.data());
   if (magic != kLogMagic) return Damaged(file, 0, "log magic", Hex64(kLogMagic), Hex64(magic));
-  const uint64_t stored = DecodeFixed64(bytes.data() + kHeaderChecksumOffset);
-  const uint64_t computed = Checksum64(bytes.substr(0, kHeaderChecksumOffset), 0);
+  const uint64_t stored = DecodeFixed64(bytes.data() + kLogChecksumOffset);
+  const uint64_t computed = Checksum64(bytes.substr(0, kLogChecksumOffset), 0);
   if (stored != computed) return Damaged(file, 0, "checksum of the log header", Hex64(stored), Hex64(computed));
   const uint32_t version = DecodeFixed32(bytes.data() + 8);
   if (version != kLogFormatVersion) {

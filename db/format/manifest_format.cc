@@ -9,7 +9,7 @@
 namespace sepal {
 namespace {
 
-constexpr size_t kHeaderChecksumOffset = kManifestHeaderBytes - 8;
+constexpr size_t kManifestChecksumOffset = kManifestHeaderBytes - 8;
 
 uint64_t ControlChecksum(ManifestRecordKind kind, uint64_t value, uint64_t offset, uint64_t header_checksum) {
   char bytes[17];
@@ -40,7 +40,7 @@ absl::StatusOr<ManifestHeader> ManifestHeader::Decode(std::string_view bytes, st
   const uint64_t magic = DecodeFixed64(bytes.data());
   if (magic != kManifestMagic) return Damaged(file, 0, "manifest magic", Hex64(kManifestMagic), Hex64(magic));
   const uint64_t stored = ManifestHeaderChecksum(bytes);
-  const uint64_t computed = Checksum64(bytes.substr(0, kHeaderChecksumOffset), 0);
+  const uint64_t computed = Checksum64(bytes.substr(0, kManifestChecksumOffset), 0);
   if (stored != computed) return Damaged(file, 0, "checksum of the manifest header", Hex64(stored), Hex64(computed));
   const uint32_t version = DecodeFixed32(bytes.data() + 8);
   if (version != kManifestFormatVersion) {
@@ -51,7 +51,7 @@ absl::StatusOr<ManifestHeader> ManifestHeader::Decode(std::string_view bytes, st
 }
 
 uint64_t ManifestHeaderChecksum(std::string_view header) {
-  return DecodeFixed64(header.data() + kHeaderChecksumOffset);
+  return DecodeFixed64(header.data() + kManifestChecksumOffset);
 }
 
 uint64_t AppendManifestRecord(std::string* out, ManifestRecordKind kind, std::string_view payload,

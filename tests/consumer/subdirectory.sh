@@ -9,6 +9,7 @@ trap 'rm -rf "$work"' EXIT
 
 "$cmake" -S "$here/subdirectory" -B "$work/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" -DSEPAL_SOURCE="$source" \
+  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
   >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$cmake" --build "$work/build" --target consumer -j "$(nproc)" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$work/build/consumer" "$work/db"
