@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "table/block.h"
+#include "table/block_cursor.h"
 #include "table/index_page.h"
 #include "table/table_format.h"
 #include "tests/table/block_fixture.h"

@@ -42,8 +42,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "table/equal_bytes.h"
 #include "table/internal_key.h"
-#include "table/iterator.h"
 #include "util/coding.h"
 #include "util/hash.h"
 
@@ -161,6 +161,10 @@ class BlockView {
   // Starts to fetch the key and the value that Find will most likely look at. Where the block has tags.
   void PrefetchFind(uint64_t hash) const;
 
+  // Whether entry i, which is not the first, has the user key of the one before. Where keys are equal only if
+  // identical.
+  bool RepeatsKey(uint32_t i) const;
+
   // The first entry at or after `target`; count() if there is none.
   uint32_t LowerBound(InternalKeyView target, KeyOrder order) const;
 
@@ -198,43 +202,6 @@ class BlockView {
   std::string_view prefix_;
 };
 
-// A cursor over a block, for table iterators: no virtual calls. Borrows the block's bytes. Holds the key it stands at
-// in a buffer of its own, whose prefix is written once a block.
-class BlockCursor {
- public:
-  BlockCursor() = default;
-  // Stands before the first entry.
-  void Attach(std::string_view bytes, KeyOrder order);
-  void Detach();
-  bool attached() const { return view_.has_value(); }
-
-  bool Valid() const { return attached() && index_ < view_->count(); }
-  void SeekToFirst() { MoveTo(0); }
-  void SeekToLast() { MoveTo(view_->count() - 1); }
-  void Seek(InternalKeyView target) { MoveTo(view_->LowerBound(target, order_)); }
-  // To the last entry before `target`.
-  void SeekBefore(InternalKeyView target) { MoveTo(view_->LowerBound(target, order_) - 1); }
-  void Next() { MoveTo(index_ + 1); }
-  // Past the first entry the cursor is invalid.
-  void Prev() { MoveTo(index_ - 1); }
-  InternalKeyView key() const { return {{key_.data(), key_size_}, trailer_}; }
-  std::string_view value() const { return value_; }
-
- private:
-  void MoveTo(uint32_t index);
-
-  std::optional<BlockView> view_;
-  KeyOrder order_;
-  uint32_t index_ = ~uint32_t{0};
-  std::string key_;
-  size_t key_size_ = 0;
-  Trailer trailer_ = 0;
-  std::string_view value_;
-};
-
-// A block as an iterator of its own, for tests and tools. `bytes` must outlive it.
-std::unique_ptr<InternalIterator> NewBlockIterator(std::string_view bytes, KeyOrder order);
-
 // Below: what must be inlined into the loops over a block.
 
 inline Trailer BlockView::trailer(uint32_t i) const {
@@ -251,6 +218,8 @@ inline std::string_view BlockView::key_suffix(uint32_t i) const {
   const uint32_t begin = KeyBegin(i);
   return {keys_ + begin, KeyEnd(i) - begin};
 }
+
+inline bool BlockView::RepeatsKey(uint32_t i) const { return EqualBytes(key_suffix(i - 1), key_suffix(i)); }
 
 inline std::string_view BlockView::value(uint32_t i) const {
   const uint32_t begin = ValueBegin(i);

@@ -1,15 +1,10 @@
-#include <cstring>
-#include <utility>
+#include "table/block_cursor.h"
 
-#include "table/block.h"
+#include "table/iterator.h"
 #include "util/cache.h"
 
 namespace sepal {
 namespace {
-
-// Suffixes up to this length are copied with one move of fixed size; it must not exceed the padding of blocks.
-constexpr size_t kShortSuffix = 32;
-static_assert(kShortSuffix <= BlockBuffer::kPadding);
 
 class BlockIterator final : public InternalIterator {
  public:
@@ -39,9 +34,7 @@ class BlockIterator final : public InternalIterator {
   void Publish(Move move) {
     move(cursor_);
     valid_ = cursor_.Valid();
-    if (!valid_) return;
-    key_ = cursor_.key();
-    value_ = cursor_.value();
+    if (valid_) ShowLent(&cursor_);
   }
 
   BlockCursor cursor_;
@@ -50,6 +43,7 @@ class BlockIterator final : public InternalIterator {
 }  // namespace
 
 void BlockCursor::Attach(std::string_view bytes, KeyOrder order) {
+  static_assert(kShortSuffix <= BlockBuffer::kPadding);
   view_.emplace(bytes);
   order_ = order;
   index_ = ~uint32_t{0};
@@ -61,22 +55,6 @@ void BlockCursor::Attach(std::string_view bytes, KeyOrder order) {
 void BlockCursor::Detach() {
   view_.reset();
   index_ = ~uint32_t{0};
-}
-
-void BlockCursor::MoveTo(uint32_t index) {
-  index_ = index;
-  if (index >= view_->count()) return;
-  const std::string_view suffix = view_->key_suffix(index);
-  const size_t prefix_size = view_->prefix().size();
-  key_size_ = prefix_size + suffix.size();
-  if (suffix.size() <= kShortSuffix) [[likely]] {
-    std::memcpy(key_.data() + prefix_size, suffix.data(), kShortSuffix);
-  } else {
-    if (key_.size() < key_size_) key_.resize(key_size_);
-    std::memcpy(key_.data() + prefix_size, suffix.data(), suffix.size());
-  }
-  trailer_ = view_->trailer(index);
-  value_ = view_->value(index);
 }
 
 std::unique_ptr<InternalIterator> NewBlockIterator(std::string_view bytes, KeyOrder order) {

@@ -96,26 +96,6 @@ CachePin BlockSource::GetCached(BlockHandle handle, UnitKind kind, HintWord* hin
   return pin;
 }
 
-CachePeek BlockSource::Peek(BlockHandle handle, UnitKind kind, HintWord* hint) const {
-  const CachePeek peek = PeekUncounted(handle, hint);
-  if (peek) Count(kind, true);
-  return peek;
-}
-
-CachePeek BlockSource::PeekUncounted(BlockHandle handle, HintWord* hint) const {
-  if (context_.cache == nullptr) return {};
-  const CacheKey key{cache_file_, handle.offset};
-  CachePeek peek;
-  if (const uint64_t word = hint != nullptr ? hint->load(std::memory_order_relaxed) : 0; word != 0) {
-    peek = context_.cache->Peek(FrameHint{word}, key);
-  }
-  if (!peek) {
-    peek = context_.cache->Peek(key);
-    if (peek && hint != nullptr) hint->store(context_.cache->HintOf(peek).word, std::memory_order_relaxed);
-  }
-  return peek;
-}
-
 void BlockSource::Prefetch(BlockHandle handle, const HintWord* hint) const {
   if (context_.cache == nullptr) return;
   const uint64_t word = hint != nullptr ? hint->load(std::memory_order_relaxed) : 0;

@@ -23,9 +23,6 @@ enum class UnitKind : uint8_t { kDataBlock, kLeafPage, kRoot, kGuard, kPropertie
 
 std::string_view Name(UnitKind kind);
 
-// The word of a FrameHint, where a reader remembers the frame of one block. Null where nothing is remembered.
-using HintWord = std::atomic<uint64_t>;
-
 class BlockSource {
  public:
   struct Context {
@@ -46,9 +43,12 @@ class BlockSource {
   // From the cache alone; empty if it is not there.
   CachePin GetCached(BlockHandle handle, UnitKind kind, HintWord* hint = nullptr) const;
   // From the cache alone, without a reference; empty if it is not there. Only inside a guard of the cache's epoch
-  // domain, if it has one (else nothing is ever found).
-  CachePeek Peek(BlockHandle handle, UnitKind kind, HintWord* hint) const;
-  CachePeek PeekUncounted(BlockHandle handle, HintWord* hint) const;
+  // domain, if it has one (else nothing is ever found). Callers count it as a hit themselves.
+  CachePeek Peek(BlockHandle handle, HintWord* hint) const {
+    if (context_.cache == nullptr) return {};
+    const CacheKey key{cache_file_, handle.offset};
+    return hint == nullptr ? context_.cache->Peek(key) : context_.cache->Peek(key, hint);
+  }
   // Starts to fetch what Peek will look at first.
   void Prefetch(BlockHandle handle, const HintWord* hint) const;
   // Puts a block that Read or Decode gave into the cache, or pins it alone where it is not to be kept.

@@ -160,20 +160,35 @@ uint32_t BlockView::LowerBoundFrom(uint32_t begin, InternalKeyView target, KeyOr
 
 uint32_t BlockView::LowerBoundBytewise(uint32_t begin, std::string_view suffix, Trailer newest) const {
   const uint64_t wanted = BigEndianPrefix(suffix);
-  // Entries before `begin` sort before the target, those from begin + length on do not.
+  if (begin == count_) return begin;
+  const auto prefix = [this](uint32_t i) {
+    const std::string_view candidate = key_suffix(i);
+    return PaddedPrefix(candidate.data(), candidate.size());
+  };
+  // By prefixes first, without a branch that depends on a key: entries before `begin` sort before the target, those
+  // from begin + length on do not.
   uint32_t length = count_ - begin;
-  while (length > 0) {
+  while (length > 1) {
     const uint32_t half = length / 2;
-    const uint32_t middle = begin + half;
-    const std::string_view candidate = key_suffix(middle);
-    const uint64_t prefix = PaddedPrefix(candidate.data(), candidate.size());
-    bool less = prefix < wanted;
-    if (prefix == wanted) [[unlikely]] {
-      const int c = candidate.compare(suffix);
-      less = c < 0 || (c == 0 && trailer(middle) > newest);
+    begin += half & -static_cast<uint32_t>(prefix(begin + half - 1) < wanted);
+    length -= half;
+  }
+  uint64_t found = prefix(begin);
+  if (found < wanted) {
+    if (++begin == count_) return begin;
+    found = prefix(begin);
+  }
+  if (found != wanted) [[likely]]
+    return begin;
+  // Then by whole keys among those whose prefix is the target's: most often it is the first.
+  uint32_t end = count_;
+  for (uint32_t middle = begin; begin < end; middle = begin + (end - begin) / 2) {
+    const int c = key_suffix(middle).compare(suffix);
+    if (c < 0 || (c == 0 && trailer(middle) > newest)) {
+      begin = middle + 1;
+    } else {
+      end = middle;
     }
-    begin = less ? middle + 1 : begin;
-    length = less ? length - half - 1 : half;
   }
   return begin;
 }

@@ -43,12 +43,12 @@ class ConcatenatingIterator final : public InternalIterator {
   }
   void Next() override {
     SEPAL_DCHECK(valid_);
-    current_->Next();
+    current_->Advance();
     SettleForward();
   }
   void Prev() override {
     SEPAL_DCHECK(valid_);
-    current_->Prev();
+    current_->Retreat();
     SettleBackward();
   }
   absl::Status status() const override { return current_ == nullptr ? absl::OkStatus() : current_->status(); }
@@ -60,6 +60,7 @@ class ConcatenatingIterator final : public InternalIterator {
     if (index >= sources_->Count()) {
       current_.reset();
       valid_ = false;
+      lent_ = nullptr;
       return false;
     }
     if (current_ == nullptr || index != index_ || !current_->status().ok()) {
@@ -74,20 +75,14 @@ class ConcatenatingIterator final : public InternalIterator {
       if (!Enter(index_ + 1)) return;
       current_->SeekToFirst();
     }
-    Show();
+    ShowChild(*current_);
   }
   void SettleBackward() {
     while (!current_->Valid() && current_->status().ok()) {
       if (!Enter(index_ - 1)) return;
       current_->SeekToLast();
     }
-    Show();
-  }
-  void Show() {
-    valid_ = current_->Valid();
-    if (!valid_) return;
-    key_ = current_->key();
-    value_ = current_->value();
+    ShowChild(*current_);
   }
 
   const std::unique_ptr<ConcatenationSources> sources_;

@@ -10,13 +10,13 @@ namespace sepal {
 namespace {
 
 // Halves [begin, begin + *count) until at most `window` fences are left among which the answer's end lies; returns how
-// many were passed.
+// many were passed. Without a branch that depends on a fence.
 inline uint32_t Narrow(const uint64_t* fences, uint32_t* count, uint32_t window, uint64_t fence) {
   uint32_t begin = 0;
   uint32_t length = *count;
   while (length > window) {
     const uint32_t half = length / 2;
-    begin = fences[begin + half - 1] < fence ? begin + half : begin;
+    begin += half & -static_cast<uint32_t>(fences[begin + half - 1] < fence);
     length -= half;
   }
   *count = length;
@@ -33,21 +33,23 @@ uint32_t CountFencesLessPortable(const uint64_t* fences, uint32_t count, uint64_
 
 #if defined(__x86_64__)
 
-__attribute__((target("avx2"))) uint32_t CountFencesLessAvx2(const uint64_t* fences, uint32_t count, uint64_t fence) {
-  const uint32_t begin = Narrow(fences, &count, 16, fence);
+__attribute__((target("avx2,popcnt"))) uint32_t CountFencesLessAvx2(const uint64_t* fences, uint32_t count,
+                                                                    uint64_t fence) {
+  constexpr uint32_t kWindow = 16;
+  if (count < kWindow) return CountFencesLessPortable(fences, count, fence);
+  uint32_t length = count;
+  // A window moved back takes in fences that are less, too.
+  const uint32_t begin = std::min(Narrow(fences, &length, kWindow, fence), count - kWindow);
   fences += begin;
   const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
   const __m256i wanted = _mm256_xor_si256(_mm256_set1_epi64x(static_cast<int64_t>(fence)), sign);
-  __m256i less = _mm256_setzero_si256();
-  uint32_t i = 0;
-  for (; i + 4 <= count; i += 4) {
+  uint32_t less = 0;
+  for (uint32_t i = 0; i < kWindow; i += 4) {
     const __m256i four = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(fences + i));
-    less = _mm256_sub_epi64(less, _mm256_cmpgt_epi64(wanted, _mm256_xor_si256(four, sign)));
+    const __m256i greater = _mm256_cmpgt_epi64(wanted, _mm256_xor_si256(four, sign));
+    less |= static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(greater))) << i;
   }
-  const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(less), _mm256_extracti128_si256(less, 1));
-  auto sum = static_cast<uint32_t>(_mm_cvtsi128_si64(two) + _mm_extract_epi64(two, 1));
-  for (; i < count; ++i) sum += fences[i] < fence ? 1 : 0;
-  return begin + sum;
+  return begin + static_cast<uint32_t>(__builtin_popcount(less));
 }
 
 __attribute__((target("avx512f,popcnt,bmi2"))) uint32_t CountFencesLessAvx512(const uint64_t* fences, uint32_t count,

@@ -4,6 +4,9 @@
 // The current entry lies in fields of the base class, so that looking at it costs no virtual call. Implementations set
 // them on every move. The views live until the next move.
 //
+// Where the current entry lies in a block, the iterator may also *lend* the cursor over it, so that steps within the
+// block cost no virtual call, however many iterators are stacked (`NextInBlock`, `Advance`).
+//
 // One thread at a time.
 #pragma once
 
@@ -11,6 +14,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "table/block_cursor.h"
 #include "table/internal_key.h"
 
 namespace sepal {
@@ -41,15 +45,54 @@ class InternalIterator {
   // Require Valid().
   virtual void Next() = 0;
   virtual void Prev() = 0;
+
+  // The same moves, where they stay within the block that is lent. False: nothing was moved, Next (Prev) must be
+  // called.
+  bool NextInBlock() { return lent_ != nullptr && lent_->TryNext() && ShowLent(lent_); }
+  bool PrevInBlock() { return lent_ != nullptr && lent_->TryPrev() && ShowLent(lent_); }
+  // To the next user key within the block that is lent. False: the iterator stands at an entry of the same user key.
+  // Requires that keys are equal only if identical.
+  bool NextKeyInBlock() {
+    if (lent_ == nullptr) return false;
+    const bool moved = lent_->TryNextKey();
+    return ShowLent(lent_) && moved;
+  }
+  void Advance() {
+    if (!NextInBlock()) Next();
+  }
+  void Retreat() {
+    if (!PrevInBlock()) Prev();
+  }
+
   // Ok unless the last move failed; a failed iterator is not valid.
   virtual absl::Status status() const = 0;
 
  protected:
+  // Where `cursor` stands, which is lent from now on.
+  bool ShowLent(BlockCursor* cursor) {
+    lent_ = cursor;
+    key_ = cursor->key();
+    value_ = cursor->value();
+    return true;
+  }
+  // Where `child` stands, if it is valid. What it lends is lent on.
+  void ShowChild(const InternalIterator& child) {
+    valid_ = child.valid_;
+    lent_ = child.lent_;
+    key_ = child.key_;
+    value_ = child.value_;
+  }
+  static BlockCursor* LentBy(const InternalIterator& child) { return child.lent_; }
+
   InternalKeyView key_;
   std::string_view value_;
   bool valid_ = false;
+  // Null where nothing is lent. Stands at the current entry.
+  BlockCursor* lent_ = nullptr;
 };
 
+// Over one block; `bytes` must outlive the iterator.
+std::unique_ptr<InternalIterator> NewBlockIterator(std::string_view bytes, KeyOrder order);
 // An iterator over nothing, with a status.
 std::unique_ptr<InternalIterator> NewEmptyIterator(absl::Status status = absl::OkStatus());
 

@@ -42,14 +42,14 @@ class MergingIterator final : public InternalIterator {
     SEPAL_DCHECK(valid_);
     if (direction_ != Direction::kForward) [[unlikely]]
       return Turn(Direction::kForward);
-    runners_[losers_[0]].child->Next();
+    runners_[losers_[0]].child->Advance();
     Replay();
   }
   void Prev() override {
     SEPAL_DCHECK(valid_);
     if (direction_ != Direction::kBackward) [[unlikely]]
       return Turn(Direction::kBackward);
-    runners_[losers_[0]].child->Prev();
+    runners_[losers_[0]].child->Retreat();
     Replay();
   }
   absl::Status status() const override { return status_; }
@@ -57,6 +57,8 @@ class MergingIterator final : public InternalIterator {
  private:
   enum class Direction : uint8_t { kForward, kBackward };
   static constexpr uint32_t kUnknown = UINT32_MAX;
+  // A search in the block is worth its time for a child that wins again and again.
+  static constexpr int kWinsBeforeLending = 8;
 
   struct Runner {
     // Ascends in the direction of travel: the key's prefix, or its complement when going backward; the largest number
@@ -113,16 +115,16 @@ class MergingIterator final : public InternalIterator {
   }
 
   // Goes on from the current entry in the other direction. The current key lies in the winner, which therefore moves
-  // last.
+  // last. (What the winner itself shows is old where its cursor was lent.)
   void Turn(Direction direction) {
     direction_ = direction;
     Runner& current = runners_[losers_[0]];
     for (Runner& runner : runners_) {
       if (&runner == &current) continue;
       if (direction == Direction::kForward) {
-        runner.child->Seek(current.child->key());
+        runner.child->Seek(key_);
       } else {
-        runner.child->SeekBefore(current.child->key());
+        runner.child->SeekBefore(key_);
       }
       if (!Read(&runner)) return;
     }
@@ -150,6 +152,7 @@ class MergingIterator final : public InternalIterator {
     }
     losers_[0] = winners_[1];
     runner_up_ = kUnknown;
+    wins_ = 0;
   }
 
   // The last winner has moved: replays its matches up to the root. Once a child has won twice running, the best of
@@ -158,7 +161,12 @@ class MergingIterator final : public InternalIterator {
     const uint32_t last = losers_[0];
     if (!Read(&runners_[last])) [[unlikely]]
       return;
-    if (runner_up_ != kUnknown && Beats(last, runner_up_)) return ShowWinner();
+    if (runner_up_ != kUnknown && Beats(last, runner_up_)) {
+      ShowWinner();
+      if (++wins_ >= kWinsBeforeLending) LendWinner();
+      return;
+    }
+    wins_ = 0;
 
     const uint32_t n = static_cast<uint32_t>(runners_.size());
     uint32_t winner = last;
@@ -182,11 +190,23 @@ class MergingIterator final : public InternalIterator {
   }
 
   void ShowWinner() {
-    const InternalIterator& winner = *runners_[losers_[0]].child;
-    valid_ = winner.Valid();
-    if (!valid_) return;
-    key_ = winner.key();
-    value_ = winner.value();
+    ShowChild(*runners_[losers_[0]].child);
+    lent_ = nullptr;
+  }
+
+  // Lends the winner's cursor as far as no other child has an entry. The winner loses track of what is done with it
+  // until it is moved again.
+  void LendWinner() {
+    const InternalIterator& runner_up = *runners_[runner_up_].child;
+    BlockCursor* const cursor = LentBy(*runners_[losers_[0]].child);
+    if (!valid_ || cursor == nullptr) return;
+    const uint32_t at = cursor->index();
+    if (direction_ == Direction::kForward) {
+      cursor->Narrow(at, runner_up.Valid() ? cursor->LowerBound(runner_up.key()) : cursor->count());
+    } else {
+      cursor->Narrow(runner_up.Valid() ? cursor->LowerBound(runner_up.key()) : 0, at + 1);
+    }
+    lent_ = cursor;
   }
 
   const KeyOrder order_;
@@ -197,6 +217,7 @@ class MergingIterator final : public InternalIterator {
   std::vector<uint32_t> losers_;
   std::vector<uint32_t> winners_;  // of PlayAll
   uint32_t runner_up_ = kUnknown;
+  int wins_ = 0;  // running, over the runner-up
 };
 
 }  // namespace

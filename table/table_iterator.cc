@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "table/block.h"
+#include "table/block_cursor.h"
 #include "table/table_reader.h"
 #include "table/table_reader_impl.h"
 #include "util/status.h"
@@ -174,8 +175,7 @@ class TableIterator final : public InternalIterator {
   static constexpr uint32_t kNone = ~uint32_t{0};
 
   void Publish() {
-    key_ = cursor_.key();
-    value_ = cursor_.value();
+    ShowLent(&cursor_);
     valid_ = true;
   }
 
@@ -189,6 +189,7 @@ class TableIterator final : public InternalIterator {
   }
   void DropBlock() {
     block_ = kNone;
+    lent_ = nullptr;
     cursor_.Detach();
     block_pin_.Reset();
     block_bytes_ = BlockBuffer();
@@ -266,6 +267,7 @@ class TableIterator final : public InternalIterator {
     last_begin_ = handle.offset;
     last_end_ = handle.offset + handle.size + kUnitTrailerBytes;
     PrefetchBlockEnd(BlockBytes(), 12);
+    if (block + 1 < leaf_->count()) table_.source->Prefetch(leaf_->handle(block + 1), nullptr);
     return true;
   }
 

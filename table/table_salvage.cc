@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "table/block.h"
+#include "table/block_cursor.h"
 #include "table/table_reader.h"
 #include "table/table_reader_impl.h"
 #include "util/status.h"

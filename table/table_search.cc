@@ -21,7 +21,23 @@ TableSearch::TableSearch(const TableReader& table, const LookupKey& key, const T
   if (table_.hashable) {
     hash_ = key.hash_seed == table_.footer.hash_seed ? key.hash : HashKey(key.user_key, table_.footer.hash_seed);
   }
+  if (StatisticsImpl* statistics = table_.options.statistics; statistics != nullptr) {
+    counters_ = statistics->ForThisThread();
+  }
   ++filters_->lookups;
+}
+
+void TableSearch::Run() {
+  if (stage_ == Stage::kGuard) AskGuard();
+  while (stage_ == Stage::kLeaf) {
+    OpenLeaf();
+    if (stage_ == Stage::kFences) SearchFences();
+    while (stage_ == Stage::kLane) {
+      AskLane();
+      if (stage_ == Stage::kBlock) OpenBlock();
+      if (stage_ == Stage::kEntry) SearchBlock();
+    }
+  }
 }
 
 bool TableSearch::Step() {
@@ -54,6 +70,10 @@ bool TableSearch::Step() {
   return stage_ != Stage::kEnded;
 }
 
+void TableSearch::Count(Ticker ticker) {
+  if (counters_.has_value()) counters_->Add(ticker);
+}
+
 void TableSearch::EndWith(absl::Status status) {
   status_ = std::move(status);
   End();
@@ -83,7 +103,8 @@ std::string_view TableSearch::Fetch(BlockHandle handle, UnitKind kind, bool fill
 void TableSearch::AskGuard() {
   const BlockHandle handle = table_.footer.guard;
   if (!table_.hashable || !table_.has_guard()) return FindLeaf();
-  std::string_view bytes = table_.source->Peek(handle, UnitKind::kGuard, &table_.guard_hint).bytes;
+  std::string_view bytes = table_.source->Peek(handle, &table_.guard_hint).bytes;
+  if (!bytes.empty()) Count(Ticker::kMetadataCacheHits);
   CachePin pin;
   if (bytes.empty() && table_.source->Keeps(handle.size)) {
     if (options_.cached_only) {
@@ -109,16 +130,18 @@ void TableSearch::FindLeaf() { GoToLeaf(table_.root->Find(TargetOf(key_), table_
 void TableSearch::GoToLeaf(uint32_t page) {
   if (page == table_.root->count()) return End();
   page_ = page;
-  table_.source->Prefetch(table_.root->handle(page), &table_.leaf_hints[page]);
+  page_handle_ = table_.root->handle(page);
+  table_.source->Prefetch(page_handle_, &table_.leaf_hints[page]);
   stage_ = Stage::kLeaf;
 }
 
 void TableSearch::OpenLeaf() {
-  const BlockHandle handle = table_.root->handle(page_);
   HintWord* const hint = &table_.leaf_hints[page_];
-  leaf_bytes_ = table_.source->Peek(handle, UnitKind::kLeafPage, hint).bytes;
-  if (leaf_bytes_.empty()) {
-    leaf_bytes_ = Fetch(handle, UnitKind::kLeafPage, /*fill_cache=*/true, hint, &leaf_pin_);
+  leaf_bytes_ = table_.source->Peek(page_handle_, hint).bytes;
+  if (!leaf_bytes_.empty()) [[likely]] {
+    Count(Ticker::kMetadataCacheHits);
+  } else {
+    leaf_bytes_ = Fetch(page_handle_, UnitKind::kLeafPage, /*fill_cache=*/true, hint, &leaf_pin_);
     if (leaf_bytes_.empty()) return;
   }
   IndexPageView::PrefetchFences(leaf_bytes_);
@@ -129,8 +152,8 @@ void TableSearch::SearchFences() {
   leaf_.emplace(leaf_bytes_);
   block_ = first_page_ ? leaf_->Find(TargetOf(key_), table_.options.order) : 0;
   if (block_ >= leaf_->count()) {
-    return EndWith(Damaged(table_.options.name, table_.root->handle(page_).offset,
-                           "leaf page: it ends before the root says it does"));
+    return EndWith(
+        Damaged(table_.options.name, page_handle_.offset, "leaf page: it ends before the root says it does"));
   }
   GoToBlock();
 }
@@ -141,7 +164,8 @@ void TableSearch::GoToBlock() {
 }
 
 void TableSearch::AskLane() {
-  table_.source->Prefetch(leaf_->handle(block_), nullptr);  // most lookups that come here go on to the block
+  block_handle_ = leaf_->handle(block_);
+  table_.source->Prefetch(block_handle_, nullptr);  // most lookups that come here go on to the block
   // A key that goes on in the next block is in the lanes of both, so this "no" is for all blocks behind, too.
   if (table_.hashable && !leaf_->LaneMayContain(block_, hash_)) {
     ++filters_->lane_rejections;
@@ -151,11 +175,12 @@ void TableSearch::AskLane() {
 }
 
 void TableSearch::OpenBlock() {
-  const BlockHandle handle = leaf_->handle(block_);
-  block_peek_ = table_.source->Peek(handle, UnitKind::kDataBlock, nullptr);
+  block_peek_ = table_.source->Peek(block_handle_, nullptr);
   block_bytes_ = block_peek_.bytes;
-  if (block_bytes_.empty()) {
-    block_bytes_ = Fetch(handle, UnitKind::kDataBlock, options_.fill_cache, nullptr, &block_pin_);
+  if (!block_bytes_.empty()) [[likely]] {
+    Count(Ticker::kBlockCacheHits);
+  } else {
+    block_bytes_ = Fetch(block_handle_, UnitKind::kDataBlock, options_.fill_cache, nullptr, &block_pin_);
     if (block_bytes_.empty()) return;
   }
   PrefetchBlockEnd(block_bytes_, 4);
@@ -196,7 +221,7 @@ void TableReader::PrefetchGuard(const LookupKey& key) const {
 TableReader::GuardAnswer TableReader::AskGuard(const LookupKey& key) const {
   if (!impl_->hashable || !impl_->has_guard()) return GuardAnswer::kMaybe;
   if (key.hash_seed != impl_->footer.hash_seed) return GuardAnswer::kNotInMemory;
-  const std::string_view bytes = impl_->source->PeekUncounted(impl_->footer.guard, &impl_->guard_hint).bytes;
+  const std::string_view bytes = impl_->source->Peek(impl_->footer.guard, &impl_->guard_hint).bytes;
   if (bytes.empty()) return GuardAnswer::kNotInMemory;
   return GuardView(bytes).MayContain(key.hash) ? GuardAnswer::kMaybe : GuardAnswer::kAbsent;
 }
@@ -206,8 +231,7 @@ absl::Status TableReader::Lookup(const LookupKey& key, const TableLookupOptions&
   *hit = {};
   TableSearch search(*this, key, options, filters, hit, /*among_many=*/false);
   if (guard_asked) search.PassGuard();
-  while (search.Step()) {
-  }
+  search.Run();
   return search.status();
 }
 

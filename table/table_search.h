@@ -27,6 +27,8 @@ class TableSearch {
   void PassGuard() { FindLeaf(); }
   // Goes on by a step. False when the search has ended: `status` and, if that is OK, the hit tell how.
   bool Step();
+  // Takes all steps at once.
+  void Run();
   const absl::Status& status() const { return status_; }
 
  private:
@@ -45,6 +47,7 @@ class TableSearch {
   void EndWith(absl::Status status);
   void EndWithMaybe();
   bool GoesOn() const;
+  void Count(Ticker ticker);
   // The unit's bytes, under the guard or pinned by `*pin`. Empty: the search has ended.
   std::string_view Fetch(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint, CachePin* pin);
 
@@ -52,6 +55,7 @@ class TableSearch {
   const LookupKey& key_;
   const TableLookupOptions options_;
   const bool among_many_;
+  std::optional<StatisticsImpl::ThreadCounters> counters_;
   LevelFilterStatistics* const filters_;
   TableHit* const hit_;
   uint64_t hash_ = 0;
@@ -60,6 +64,8 @@ class TableSearch {
   bool first_page_ = true;
   uint32_t page_ = 0;
   uint32_t block_ = 0;
+  BlockHandle page_handle_;
+  BlockHandle block_handle_;
   std::string_view leaf_bytes_;
   CachePin leaf_pin_;
   std::optional<IndexPageView> leaf_;

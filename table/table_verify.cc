@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "table/block.h"
+#include "table/block_cursor.h"
 #include "table/filter.h"
 #include "table/table_reader.h"
 #include "table/table_reader_impl.h"

@@ -86,25 +86,33 @@ size_t ChargeOf(size_t block_size) { return BlockBuffer::ChargeFor(block_size) +
 }  // namespace
 
 BlockBuffer::BlockBuffer(size_t size) : size_(size) {
-  const size_t bytes = ChargeFor(size) - kAllocatorBytes;
+  const size_t bytes = Padded(size);
   SEPAL_CHECK(bytes > size);
-  data_ = static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
+  data_ = bytes <= BlockHeap::kLargestPiece ? BlockHeap::OfProcess().Allocate(bytes)
+                                            : static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
   SEPAL_CHECK(data_ != nullptr);
   std::memset(data_ + size, 0, bytes - size);
 }
 
-BlockBuffer::~BlockBuffer() { Free(data_); }
+BlockBuffer::~BlockBuffer() { Free(data_, size_); }
 
 BlockBuffer& BlockBuffer::operator=(BlockBuffer&& other) noexcept {
   if (this != &other) {
-    Free(data_);
+    Free(data_, size_);
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
   }
   return *this;
 }
 
-void BlockBuffer::Free(char* data) { std::free(data); }
+void BlockBuffer::Free(char* data, size_t size) {
+  if (data == nullptr) return;
+  if (const size_t bytes = Padded(size); bytes <= BlockHeap::kLargestPiece) {
+    BlockHeap::OfProcess().Free(data, bytes);
+  } else {
+    std::free(data);
+  }
+}
 
 struct BlockCache::Impl {
   Impl(MemoryBudget* memory_budget, size_t expected_block_bytes, EpochDomain* epoch_domain)
@@ -159,6 +167,7 @@ struct BlockCache::Impl {
   struct Retired {
     uint64_t stamp;
     char* data;
+    size_t size;
   };
   Mutex retired_mutex;
   std::deque<Retired> retired ABSL_GUARDED_BY(retired_mutex);
@@ -301,20 +310,20 @@ void BlockCache::Impl::Vacate(CacheFrame* frame) {
 
 // Frees evicted bytes, or notes them, and frees those that nobody can be looking at any more once they are many.
 void BlockCache::Impl::Free(char* data, size_t size) {
-  if (epochs == nullptr) return BlockBuffer::Free(data);
-  std::vector<char*> safe;
+  if (epochs == nullptr) return BlockBuffer::Free(data, size);
+  std::vector<Retired> safe;
   {
     MutexLock lock(&retired_mutex);
-    retired.push_back({epochs->Stamp(), data});
+    retired.push_back({epochs->Stamp(), data, size});
     retired_bytes += size;
     if (retired_bytes < kMostRetiredBytes) return;
     retired_bytes = 0;  // so that the next look is as far away, however much stays
     const uint64_t oldest = epochs->OldestReader();
     for (; !retired.empty() && retired.front().stamp < oldest; retired.pop_front()) {
-      safe.push_back(retired.front().data);
+      safe.push_back(retired.front());
     }
   }
-  for (char* freed : safe) BlockBuffer::Free(freed);
+  for (const Retired& freed : safe) BlockBuffer::Free(freed.data, freed.size);
 }
 
 BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs)
@@ -330,7 +339,7 @@ BlockCache::~BlockCache() {
   }
   {
     MutexLock lock(&impl_->retired_mutex);
-    for (const Impl::Retired& retired : impl_->retired) BlockBuffer::Free(retired.data);
+    for (const Impl::Retired& retired : impl_->retired) BlockBuffer::Free(retired.data, retired.size);
   }
 }
 
@@ -374,15 +383,19 @@ CachePeek BlockCache::Peek(const CacheKey& key) {
   return {};
 }
 
-CachePeek BlockCache::Peek(FrameHint hint, const CacheKey& key) {
-  CacheFrame* const frame = impl_->FrameAt(hint);
-  if (frame == nullptr || impl_->epochs == nullptr) return {};
-  const CachePeek peek = TryPeek(frame, key);
-  return peek.generation == GenerationOf(hint.word) ? peek : CachePeek{};
-}
-
-FrameHint BlockCache::HintOf(const CachePeek& peek) const {
-  return {.word = peek.generation * CacheFrame::kGenerationUnit + impl_->IndexOf(peek.frame) + 1};
+// The frame may hold the block in a later generation than that of the hint; its bytes are the same then.
+CachePeek BlockCache::Peek(const CacheKey& key, HintWord* hint) {
+  if (CacheFrame* frame = impl_->FrameAt({hint->load(std::memory_order_relaxed)});
+      frame != nullptr && impl_->epochs != nullptr) [[likely]] {
+    if (const CachePeek peek = TryPeek(frame, key)) [[likely]]
+      return peek;
+  }
+  const CachePeek peek = Peek(key);
+  if (peek) {
+    hint->store(peek.generation * CacheFrame::kGenerationUnit + impl_->IndexOf(peek.frame) + 1,
+                std::memory_order_relaxed);
+  }
+  return peek;
 }
 
 CachePin BlockCache::Pin(const CachePeek& peek) {
@@ -433,7 +446,7 @@ void BlockCache::UnpinAlone(CacheFrame* frame, uint64_t meta_before) {
   char* const data = dropped->data.load(std::memory_order_relaxed);
   const size_t size = dropped->size.load(std::memory_order_relaxed);
   impl_->budget->Release(MemoryPart::kPins, (data == nullptr ? 0 : BlockBuffer::ChargeFor(size)) + sizeof(CacheFrame));
-  BlockBuffer::Free(data);
+  BlockBuffer::Free(data, size);
 }
 
 void BlockCache::EraseFile(uint64_t file) {

@@ -26,6 +26,7 @@
 #include <string_view>
 #include <utility>
 
+#include "util/block_heap.h"
 #include "util/epoch.h"
 #include "util/memory_budget.h"
 
@@ -57,18 +58,20 @@ class BlockBuffer {
   size_t size() const { return size_; }
   // What a buffer of `size` bytes takes of memory, the allocator's share included.
   static constexpr size_t ChargeFor(size_t size) {
-    return (size + kPadding + kAlignment - 1) / kAlignment * kAlignment + kAllocatorBytes;
+    const size_t bytes = Padded(size);
+    return bytes <= BlockHeap::kLargestPiece ? BlockHeap::SizeFor(bytes) : bytes + kMallocBytes;
   }
   size_t charge() const { return data_ == nullptr ? 0 : ChargeFor(size_); }
-  // Gives the memory to the caller, who frees it with Free.
+  // Gives the memory to the caller, who frees it with Free, and the size that it had.
   char* Release() {
     size_ = 0;
     return std::exchange(data_, nullptr);
   }
-  static void Free(char* data);
+  static void Free(char* data, size_t size);
 
  private:
-  static constexpr size_t kAllocatorBytes = 16;
+  static constexpr size_t kMallocBytes = 16;
+  static constexpr size_t Padded(size_t size) { return (size + kPadding + kAlignment - 1) / kAlignment * kAlignment; }
   char* data_ = nullptr;
   size_t size_ = 0;
 };
@@ -107,6 +110,8 @@ struct alignas(64) CacheFrame {
 struct FrameHint {
   uint64_t word = 0;
 };
+// The word of a FrameHint, where a reader remembers the frame of one block.
+using HintWord = std::atomic<uint64_t>;
 
 // A block that was looked at without a reference: valid as long as the epoch guard under which it was taken.
 struct CachePeek {
@@ -172,8 +177,8 @@ class BlockCache {
   CachePin Lookup(FrameHint hint, const CacheKey& key);
   // The same without a reference. Only inside a guard of the cache's epoch domain.
   CachePeek Peek(const CacheKey& key);
-  CachePeek Peek(FrameHint hint, const CacheKey& key);
-  FrameHint HintOf(const CachePeek& peek) const;
+  // Tries the frame that `*hint` names first, and remembers the one where the block was found.
+  CachePeek Peek(const CacheKey& key, HintWord* hint);
   // A reference to the block, or an empty pin if it has been evicted since.
   CachePin Pin(const CachePeek& peek);
   // Starts to fetch the frame that a Lookup or Peek will look at first.

@@ -105,6 +105,30 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* mutex_;
 };
 
+// The lock of a memory allocator: no scheduling point, so that a simulation does not see what memory was used before
+// it. Held for a few instructions, with no other lock taken within.
+class ABSL_LOCKABLE AllocatorMutex {
+ public:
+  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+};
+
+class ABSL_SCOPED_LOCKABLE AllocatorMutexLock {
+ public:
+  explicit AllocatorMutexLock(AllocatorMutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {
+    mutex_->Lock();
+  }
+  ~AllocatorMutexLock() ABSL_UNLOCK_FUNCTION() { mutex_->Unlock(); }
+  AllocatorMutexLock(const AllocatorMutexLock&) = delete;
+  AllocatorMutexLock& operator=(const AllocatorMutexLock&) = delete;
+
+ private:
+  AllocatorMutex* mutex_;
+};
+
 class CondVar {
  public:
   // Requires that `mutex` is held, and no other. Releases it while waiting.

@@ -67,7 +67,7 @@ class PartRunner {
     } else {
       entries->SeekToFirst();
     }
-    for (uint64_t n = 0; entries->Valid() && !AtEnd(entries->key()); entries->Next(), ++n) {
+    for (uint64_t n = 0; entries->Valid() && !AtEnd(entries->key()); entries->Advance(), ++n) {
       if (n % 1024 == 0 && input_.cancel->load(std::memory_order_relaxed)) return absl::CancelledError("closing");
       RETURN_IF_ERROR(retention_.Add(entries->key(), entries->value(), emit));
     }

@@ -13,7 +13,10 @@ namespace {
 class DatabaseIterator final : public Iterator {
  public:
   DatabaseIterator(DatabaseIteratorOptions options, std::unique_ptr<InternalIterator> entries)
-      : options_(std::move(options)), order_(options_.order), entries_(std::move(entries)) {}
+      : options_(std::move(options)),
+        order_(options_.order),
+        hashable_(order_.hashable()),
+        entries_(std::move(entries)) {}
   ~DatabaseIterator() override { entries_.reset(); }
 
   bool Valid() const override { return valid_ && !Closed(); }
@@ -68,8 +71,9 @@ class DatabaseIterator final : public Iterator {
     SEPAL_DCHECK(valid_);
     if (!Begin(Ticker::kNexts)) return;
     if (forward_) {
+      if (hashable_ && entries_->NextKeyInBlock()) return FindNextVisible(/*skip_key=*/false);
       key_buffer_.assign(entries_->key().user_key);
-      entries_->Next();
+      entries_->Advance();
     } else {
       // Back to the versions of the key that was shown; the skip below passes them.
       forward_ = true;
@@ -103,7 +107,7 @@ class DatabaseIterator final : public Iterator {
   // From where `entries_` stands, to the first entry to be shown. With `skip_key`, versions of the key in `key_buffer_`
   // are passed over.
   void FindNextVisible(bool skip_key) {
-    for (; entries_->Valid(); entries_->Next()) {
+    for (; entries_->Valid(); entries_->Advance()) {
       const InternalKeyView& key = entries_->key();
       if (key.sequence() > options_.visible) continue;
       if (skip_key && order_.Equal(key.user_key, key_buffer_)) continue;
@@ -133,7 +137,7 @@ class DatabaseIterator final : public Iterator {
             value_buffer_.assign(entries_->value());
           }
         }
-        entries_->Prev();
+        entries_->Retreat();
       }
       if (!entries_->status().ok()) return;
       if (found) {
@@ -145,6 +149,7 @@ class DatabaseIterator final : public Iterator {
 
   const DatabaseIteratorOptions options_;
   const KeyOrder order_;
+  const bool hashable_;
   std::unique_ptr<InternalIterator> entries_;
   bool valid_ = false;
   bool forward_ = true;

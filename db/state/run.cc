@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "db/state/version.h"
+#include "table/equal_bytes.h"
 #include "util/check.h"
 #include "util/strings.h"
 
@@ -71,8 +72,9 @@ size_t Run::FirstAtOrAfter(std::string_view user_key) const {
 size_t Run::FindIndex(std::string_view user_key) const {
   size_t i = 0;
   if (order_.bytewise()) {
-    if (CompareToCommonPrefix(user_key) != 0) return tables_.size();
-    const uint64_t prefix = PrefixAfter(user_key, common_prefix_.size());
+    const size_t shared = common_prefix_.size();
+    if (user_key.size() < shared || !EqualBytes(user_key.data(), common_prefix_.data(), shared)) return tables_.size();
+    const uint64_t prefix = PrefixAfter(user_key, shared);
     i = SearchPrefixes(user_key, prefix);
     if (i == tables_.size() || prefix > smallest_[i]) return i;
     if (prefix < smallest_[i]) return tables_.size();

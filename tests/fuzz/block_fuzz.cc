@@ -4,6 +4,7 @@
 #include <string>
 
 #include "table/block.h"
+#include "table/block_cursor.h"
 #include "tests/table/block_fixture.h"
 #include "util/check.h"
 

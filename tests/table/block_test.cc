@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "table/block_cursor.h"
 #include "table/tag_search.h"
 #include "tests/table/block_fixture.h"
 

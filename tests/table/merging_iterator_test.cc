@@ -1,11 +1,15 @@
 #include "table/merging_iterator.h"
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "table/block.h"
+#include "tests/table/block_fixture.h"
 #include "tests/table/iterator_conformance.h"
 #include "tests/table/vector_iterator.h"
 #include "util/random.h"
@@ -100,7 +104,80 @@ class ConcatenatedSource {
   std::vector<std::vector<TestEntry>> parts_;
 };
 
+// One block, or nothing.
+class BlockOfEntries {
+ public:
+  BlockOfEntries(KeyOrder order, std::span<const TestEntry> entries) : order_(order) {
+    if (entries.empty()) return;
+    BlockBuilder builder(/*tags=*/false);
+    for (const TestEntry& entry : entries) builder.Add(entry.key(), entry.value, 0);
+    bytes_.emplace(builder.Finish(/*continuation=*/false));
+  }
+  std::unique_ptr<InternalIterator> NewIterator() const {
+    return bytes_.has_value() ? NewBlockIterator(bytes_->view(), order_) : NewEmptyIterator();
+  }
+
+ private:
+  KeyOrder order_;
+  std::optional<PaddedBytes> bytes_;
+};
+
+// Blocks of up to 40 entries, one after another.
+class BlockSources final : public ConcatenationSources {
+ public:
+  BlockSources(KeyOrder order, const std::vector<TestEntry>* entries) : order_(order), entries_(entries) {
+    for (size_t i = 0; i < entries->size(); i += kEntries) {
+      blocks_.emplace_back(order, std::span(*entries).subspan(i, std::min(kEntries, entries->size() - i)));
+    }
+  }
+  size_t Count() const override { return blocks_.size(); }
+  size_t Find(InternalKeyView target) const override {
+    size_t i = 0;
+    while (i < Count() && order_.Less((*entries_)[std::min(entries_->size(), (i + 1) * kEntries) - 1].key(), target)) {
+      ++i;
+    }
+    return i;
+  }
+  std::unique_ptr<InternalIterator> Open(size_t index) override { return blocks_[index].NewIterator(); }
+
+ private:
+  static constexpr size_t kEntries = 40;
+  const KeyOrder order_;
+  const std::vector<TestEntry>* const entries_;
+  std::vector<BlockOfEntries> blocks_;
+};
+
+// As MergedSource, of children that lend their blocks' cursors.
+template <size_t kChildren, size_t kRun>
+class MergedBlocks {
+ public:
+  void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
+    order_ = order;
+    parts_.resize(kChildren);
+    Random random(7);
+    size_t part = 0;
+    for (const TestEntry& entry : entries) {
+      if (random.OneIn(kRun)) part = random.Uniform(kChildren);
+      parts_[part].push_back(entry);
+    }
+  }
+  std::unique_ptr<InternalIterator> NewIterator() {
+    std::vector<std::unique_ptr<InternalIterator>> children;
+    for (const auto& part : parts_) {
+      children.push_back(NewConcatenatingIterator(std::make_unique<BlockSources>(order_, &part)));
+    }
+    return NewMergingIterator(order_, std::move(children), "");
+  }
+
+ private:
+  KeyOrder order_;
+  std::vector<std::vector<TestEntry>> parts_;
+};
+
 INSTANTIATE_TYPED_TEST_SUITE_P(Vector, IteratorConformance, VectorSource);
+using LendingSources =
+    testing::Types<MergedBlocks<1, 1>, MergedBlocks<2, 30>, MergedBlocks<3, 60>, MergedBlocks<8, 25>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Lending, IteratorConformance, LendingSources);
 using MergedSources =
     testing::Types<MergedSource<1, 1>, MergedSource<2, 1>, MergedSource<2, 20>, MergedSource<3, 1>, MergedSource<5, 4>,
                    MergedSource<8, 50>, MergedSource<13, 1>, MergedSource<5, 4, true>>;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <random>
 #include <string>
 #include <vector>
@@ -337,7 +338,7 @@ TEST(BlockBufferTest, MovingHandsTheBytesOn) {
   EXPECT_EQ(other.view(), "more");
   char* data = other.Release();
   EXPECT_EQ(std::string_view(data, 4), "more");
-  BlockBuffer::Free(data);
+  BlockBuffer::Free(data, 4);
 }
 
 // What one thread of the stress test does: every operation at random over few keys in little memory, checking the bytes
@@ -370,7 +371,7 @@ class Stresser {
       if (!pin) pin = cache_->Insert(key, Buffer(BytesOf(key)), PartOf(key));
       Keep(key, std::move(pin));
     } else if (choice < 800) {
-      Keep(key, cache_->Lookup(hints_[key.file % 4][key.offset], key));
+      Keep(key, cache_->Lookup(FrameHint{HintOf(key)->load()}, key));
     } else if (choice < 990) {
       if (!held_.empty()) Drop();
     } else if (choice < 995) {
@@ -385,19 +386,19 @@ class Stresser {
   // Peeks at a block, and at another while the first is still looked at.
   void Look(const CacheKey& key) {
     const EpochDomain::Guard guard(epochs_);
-    const CachePeek first = random_() % 2 == 0 ? cache_->Peek(key) : cache_->Peek(HintOf(key), key);
+    const CachePeek first = random_() % 2 == 0 ? cache_->Peek(key) : cache_->Peek(key, HintOf(key));
     const CacheKey other = {1 + random_() % 4, random_() % 64};
     const CachePeek second = cache_->Peek(other);
     if (first) bad_ += first.bytes == BytesOf(key) ? 0 : 1;
     if (second) bad_ += second.bytes == BytesOf(other) ? 0 : 1;
     if (first) Keep(key, cache_->Pin(first));
   }
-  FrameHint HintOf(const CacheKey& key) const { return hints_[key.file % 4][key.offset]; }
+  HintWord* HintOf(const CacheKey& key) { return &hints_[key.file % 4][key.offset]; }
   void Keep(const CacheKey& key, CachePin pin) {
     if (!pin) return;
     ++hits_;
     Check(key, pin);
-    hints_[key.file % 4][key.offset] = pin.hint();
+    HintOf(key)->store(pin.hint().word);
     held_.push_back({key, std::move(pin)});
     if (held_.size() > 8) Drop();
   }
@@ -416,34 +417,44 @@ class Stresser {
   EpochDomain* epochs_;
   std::mt19937_64 random_;
   std::vector<Held> held_;
-  FrameHint hints_[4][64] = {};
+  HintWord hints_[4][64] = {};
   uint64_t bad_ = 0;
   uint64_t hits_ = 0;
 };
 
 TEST_F(BlockCacheTest, APeekFindsWhatIsThereByKeyAndByHint) {
   MakeCache(50, &epochs_);
-  const FrameHint hint = Insert({1, 7}).hint();
+  HintWord hint = Insert({1, 7}).hint().word;
+  const uint64_t word = hint.load();
   const EpochDomain::Guard guard(&epochs_);
-  const CachePeek peek = cache_->Peek({1, 7});
-  EXPECT_EQ(peek.bytes, BytesOf({1, 7}));
-  EXPECT_EQ(cache_->HintOf(peek).word, hint.word);
-  EXPECT_EQ(cache_->Peek(hint, {1, 7}).bytes, BytesOf({1, 7}));
+  EXPECT_EQ(cache_->Peek({1, 7}).bytes, BytesOf({1, 7}));
+  EXPECT_EQ(cache_->Peek({1, 7}, &hint).bytes, BytesOf({1, 7}));
   EXPECT_FALSE(cache_->Peek({1, 8}));
-  EXPECT_FALSE(cache_->Peek(hint, {1, 8}));
-  EXPECT_FALSE(cache_->Peek(FrameHint(), {1, 7}));
+  EXPECT_FALSE(cache_->Peek({1, 8}, &hint));
+  EXPECT_EQ(hint.load(), word);
   EXPECT_EQ(budget_->used(MemoryPart::kPins), 0u);
+}
+
+TEST_F(BlockCacheTest, APeekRemembersWhereTheBlockWasFound) {
+  MakeCache(50, &epochs_);
+  const uint64_t word = Insert({1, 7}).hint().word;
+  const EpochDomain::Guard guard(&epochs_);
+  for (const uint64_t wrong : {uint64_t{0}, Insert({1, 8}).hint().word, UINT64_MAX}) {
+    HintWord hint = wrong;
+    EXPECT_EQ(cache_->Peek({1, 7}, &hint).bytes, BytesOf({1, 7}));
+    EXPECT_EQ(hint.load(), word);
+  }
 }
 
 TEST_F(BlockCacheTest, WhatWasPeekedAtStaysReadableUntilTheGuardEndsThoughItIsEvicted) {
   MakeCache(50, &epochs_);
-  const FrameHint hint = Insert({1, 7}).hint();
+  HintWord hint = Insert({1, 7}).hint().word;
   const EpochDomain::Guard guard(&epochs_);
   const CachePeek peek = cache_->Peek({1, 7});
   cache_->EraseFile(1);
   Flood(2);
   EXPECT_FALSE(cache_->Peek({1, 7}));
-  EXPECT_FALSE(cache_->Peek(hint, {1, 7}));
+  EXPECT_FALSE(cache_->Peek({1, 7}, &hint));
   EXPECT_FALSE(cache_->Pin(peek));
   EXPECT_EQ(peek.bytes, BytesOf({1, 7}));
 }
@@ -463,14 +474,14 @@ TEST_F(BlockCacheTest, APeekCanBecomeAPin) {
 
 TEST_F(BlockCacheTest, WithoutAnEpochDomainNothingIsPeekedAt) {
   MakeCache(50);
-  const FrameHint hint = Insert({1, 7}).hint();
+  HintWord hint = Insert({1, 7}).hint().word;
   EXPECT_FALSE(cache_->Peek({1, 7}));
-  EXPECT_FALSE(cache_->Peek(hint, {1, 7}));
+  EXPECT_FALSE(cache_->Peek({1, 7}, &hint));
 }
 
 TEST_F(BlockCacheTest, ManyThreadsThatPeekAlwaysSeeTheRightBytes) {
   MakeCache(80, &epochs_);
-  std::vector<Stresser> stressers;
+  std::deque<Stresser> stressers;
   for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), i + 21, &epochs_);
   {
     std::vector<Thread> threads;
@@ -486,7 +497,7 @@ TEST_F(BlockCacheTest, ManyThreadsThatPeekAlwaysSeeTheRightBytes) {
 
 TEST_F(BlockCacheTest, ManyThreadsAlwaysSeeTheRightBytes) {
   MakeCache(80);
-  std::vector<Stresser> stressers;
+  std::deque<Stresser> stressers;
   for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), i + 1);
   {
     std::vector<Thread> threads;
@@ -509,7 +520,7 @@ TEST_F(BlockCacheTest, ManyThreadsAlwaysSeeTheRightBytes) {
 // The table is so small that searches, inserts and evictions meet in the same few frames all the time.
 TEST_F(BlockCacheTest, ManyThreadsInATinyCacheLeaveNothingBehind) {
   MakeCache(4);
-  std::vector<Stresser> stressers;
+  std::deque<Stresser> stressers;
   for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), i + 11);
   {
     std::vector<Thread> threads;

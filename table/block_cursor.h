@@ -1,0 +1,104 @@
+// A cursor over a block: no virtual calls. Borrows the block's bytes. Holds the key it stands at in a buffer of its
+// own, whose prefix is written once a block.
+//
+// Table iterators lend theirs to whoever goes on step by step (InternalIterator::NextInBlock): within a part of the
+// block in which no other source has an entry. That part is the whole block unless it was narrowed.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "table/block.h"
+#include "table/internal_key.h"
+
+namespace sepal {
+
+class BlockCursor {
+ public:
+  BlockCursor() = default;
+  // Stands before the first entry.
+  void Attach(std::string_view bytes, KeyOrder order);
+  void Detach();
+  bool attached() const { return view_.has_value(); }
+
+  bool Valid() const { return attached() && index_ < view_->count(); }
+  InternalKeyView key() const { return {{key_.data(), key_size_}, trailer_}; }
+  std::string_view value() const { return value_; }
+
+  // These moves end what Narrow began.
+  void SeekToFirst() { MoveTo(0); }
+  void SeekToLast() { MoveTo(view_->count() - 1); }
+  void Seek(InternalKeyView target) { MoveTo(LowerBound(target)); }
+  // To the last entry before `target`.
+  void SeekBefore(InternalKeyView target) { MoveTo(LowerBound(target) - 1); }
+  void Next() { MoveTo(index_ + 1); }
+  // Past the first entry the cursor is invalid.
+  void Prev() { MoveTo(index_ - 1); }
+
+  // The rest require Valid().
+  uint32_t index() const { return index_; }
+  uint32_t count() const { return view_->count(); }
+  uint32_t LowerBound(InternalKeyView target) const { return view_->LowerBound(target, order_); }
+  // Keeps the moves below within [begin, end), which holds the current entry.
+  void Narrow(uint32_t begin, uint32_t end) {
+    begin_ = begin;
+    end_ = end;
+  }
+  // False at the end of the part, where nothing is moved.
+  bool TryNext() { return index_ + 1 < end_ && Show(index_ + 1); }
+  bool TryPrev() { return index_ > begin_ && Show(index_ - 1); }
+  // To the next user key. False where the part ends before one: the cursor is then at the last entry of the part, which
+  // has the user key it was at. Requires that keys are equal only if identical.
+  bool TryNextKey();
+
+ private:
+  // Suffixes up to this length are copied with one move of fixed size; it must not exceed the padding of blocks.
+  static constexpr size_t kShortSuffix = 32;
+
+  void MoveTo(uint32_t index) {
+    index_ = index;
+    begin_ = 0;
+    end_ = view_->count();
+    if (index < end_) Show(index);
+  }
+  bool Show(uint32_t index);
+
+  std::optional<BlockView> view_;
+  KeyOrder order_;
+  uint32_t index_ = ~uint32_t{0};
+  uint32_t begin_ = 0, end_ = 0;
+  std::string key_;
+  size_t key_size_ = 0;
+  Trailer trailer_ = 0;
+  std::string_view value_;
+};
+
+inline bool BlockCursor::Show(uint32_t index) {
+  index_ = index;
+  const std::string_view suffix = view_->key_suffix(index);
+  const size_t prefix_size = view_->prefix().size();
+  key_size_ = prefix_size + suffix.size();
+  if (suffix.size() <= kShortSuffix) [[likely]] {
+    std::memcpy(key_.data() + prefix_size, suffix.data(), kShortSuffix);
+  } else {
+    if (key_.size() < key_size_) key_.resize(key_size_);
+    std::memcpy(key_.data() + prefix_size, suffix.data(), suffix.size());
+  }
+  trailer_ = view_->trailer(index);
+  value_ = view_->value(index);
+  return true;
+}
+
+inline bool BlockCursor::TryNextKey() {
+  uint32_t next = index_ + 1;
+  while (next < end_ && view_->RepeatsKey(next)) [[unlikely]]++ next;
+  if (next < end_) [[likely]]
+    return Show(next);
+  if (next > index_ + 1) Show(next - 1);
+  return false;
+}
+
+}  // namespace sepal

@@ -1,0 +1,162 @@
+#include "util/block_heap.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "util/cache.h"
+#include "util/random.h"
+#include "util/sync.h"
+
+namespace sepal {
+namespace {
+
+struct Piece {
+  char* data;
+  size_t size;
+  uint8_t mark;
+};
+
+// Pieces of one heap, each filled with a mark of its own while it is held.
+class Pieces {
+ public:
+  Pieces(BlockHeap* heap, uint64_t seed) : heap_(heap), random_(seed) {}
+  ~Pieces() {
+    while (!held_.empty()) Drop(held_.size() - 1);
+  }
+
+  void Take(size_t size) {
+    const Piece piece{heap_->Allocate(size), size, static_cast<uint8_t>(random_.Uniform(256))};
+    misaligned_ += reinterpret_cast<uintptr_t>(piece.data) % BlockHeap::kAlignment == 0 ? 0 : 1;
+    std::memset(piece.data, piece.mark, size);
+    held_.push_back(piece);
+  }
+  void Drop(size_t index) {
+    std::swap(held_[index], held_.back());
+    const Piece piece = held_.back();
+    held_.pop_back();
+    overwritten_ +=
+        std::all_of(piece.data, piece.data + piece.size, [&](char c) { return static_cast<uint8_t>(c) == piece.mark; })
+            ? 0
+            : 1;
+    heap_->Free(piece.data, piece.size);
+  }
+  void DropAny() {
+    if (!held_.empty()) Drop(random_.Uniform(held_.size()));
+  }
+  Random& random() { return random_; }
+  size_t count() const { return held_.size(); }
+  int misaligned() const { return misaligned_; }
+  int overwritten() const { return overwritten_; }
+
+ private:
+  BlockHeap* const heap_;
+  Random random_;
+  std::vector<Piece> held_;
+  int misaligned_ = 0;
+  int overwritten_ = 0;
+};
+
+size_t AnySize(Random& random) { return 1 + random.Uniform(size_t{1} << random.Uniform(17)); }
+
+TEST(BlockHeapTest, APieceTakesWhatWasAskedForAndLittleMore) {
+  for (size_t bytes = 1; bytes <= BlockHeap::kLargestPiece; ++bytes) {
+    const size_t size = BlockHeap::SizeFor(bytes);
+    ASSERT_GE(size, bytes);
+    ASSERT_EQ(size % BlockHeap::kAlignment, 0u);
+    if (bytes >= 512 && bytes <= 4096) {
+      ASSERT_LE(size, bytes + bytes / 24 + 64) << bytes;
+    }
+    if (bytes > 4096) {
+      ASSERT_LE(size, bytes + bytes / 3) << bytes;
+    }
+    ASSERT_LE(BlockHeap::SizeFor(bytes), BlockHeap::SizeFor(std::min(bytes + 1, BlockHeap::kLargestPiece)));
+  }
+}
+
+TEST(BlockHeapTest, PiecesAreAlignedAndDoNotOverlap) {
+  BlockHeap heap;
+  Pieces pieces(&heap, 1);
+  for (int i = 0; i < 30'000; ++i) {
+    pieces.random().Uniform(1000) < 520 ? pieces.Take(AnySize(pieces.random())) : pieces.DropAny();
+  }
+  while (pieces.count() > 0) pieces.DropAny();
+  EXPECT_EQ(pieces.misaligned(), 0);
+  EXPECT_EQ(pieces.overwritten(), 0);
+}
+
+TEST(BlockHeapTest, AWholeSpanOfEverySizeIsUsedBeforeMoreIsMapped) {
+  BlockHeap heap;
+  for (const size_t size : {size_t{64}, size_t{512}, size_t{4160}, BlockHeap::kLargestPiece}) {
+    Pieces pieces(&heap, size);
+    const size_t fits = (size_t{2} << 20) * 15 / 16 / BlockHeap::SizeFor(size);
+    for (size_t i = 0; i < fits - fits / 8; ++i) pieces.Take(size);
+    EXPECT_LE(heap.MappedBytes(), size_t{2} << 20) << size;
+    while (pieces.count() > 0) pieces.DropAny();
+    EXPECT_EQ(pieces.overwritten(), 0);
+  }
+}
+
+TEST(BlockHeapTest, WhatIsFreedIsUsedAgainForPiecesOfAnotherSize) {
+  BlockHeap heap;
+  for (const size_t size : {700, 4160, 9000, 600, 30000, 5000}) {
+    Pieces pieces(&heap, size);
+    for (size_t bytes = 0; bytes < size_t{8} << 20; bytes += BlockHeap::SizeFor(size)) pieces.Take(size);
+    EXPECT_LE(heap.MappedBytes(), size_t{11} << 20) << size;
+  }
+}
+
+TEST(BlockHeapTest, ChunksGoBackToTheSystemWhenTheyAreEmpty) {
+  BlockHeap heap;
+  Pieces pieces(&heap, 1);
+  for (int i = 0; i < 8000; ++i) pieces.Take(4160);
+  EXPECT_GE(heap.MappedBytes(), size_t{8000} * 4160);
+  while (pieces.count() > 0) pieces.DropAny();
+  EXPECT_LE(heap.MappedBytes(), size_t{4} << 20);
+}
+
+TEST(BlockHeapTest, AnotherThreadMayFree) {
+  BlockHeap heap;
+  std::vector<std::unique_ptr<Pieces>> of_threads;
+  for (uint64_t seed = 0; seed < 4; ++seed) of_threads.push_back(std::make_unique<Pieces>(&heap, seed));
+  {
+    std::vector<Thread> threads;
+    for (auto& pieces : of_threads) {
+      threads.emplace_back([&pieces] {
+        for (int i = 0; i < 5000; ++i) {
+          pieces->random().OneIn(2) ? pieces->Take(AnySize(pieces->random())) : pieces->DropAny();
+        }
+      });
+    }
+  }
+  for (auto& pieces : of_threads) {
+    while (pieces->count() > 0) pieces->DropAny();
+    EXPECT_EQ(pieces->overwritten(), 0);
+    EXPECT_EQ(pieces->misaligned(), 0);
+  }
+}
+
+TEST(BlockHeapDeathTest, FreeingAPieceTwiceStopsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  BlockHeap heap;
+  char* const piece = heap.Allocate(1000);
+  heap.Free(piece, 1000);
+  EXPECT_DEATH(heap.Free(piece, 1000), "");
+}
+
+TEST(BlockHeapTest, BuffersOfEverySizeChargeWhatTheyTake) {
+  for (const size_t size :
+       {size_t{0}, size_t{1}, size_t{4000}, BlockHeap::kLargestPiece - 64, BlockHeap::kLargestPiece, size_t{1} << 20}) {
+    BlockBuffer buffer(size);
+    std::memset(buffer.data(), 0x5a, size);
+    EXPECT_GE(BlockBuffer::ChargeFor(size), size + BlockBuffer::kPadding);
+    for (size_t i = 0; i < BlockBuffer::kPadding; ++i) ASSERT_EQ(buffer.data()[size + i], 0);
+  }
+}
+
+}  // namespace
+}  // namespace sepal

@@ -1,0 +1,95 @@
+// Memory for blocks: pieces of up to 32 KiB, cut from huge pages.
+//
+// A cache of many blocks is met at random: on pages of 4 KiB nearly every access to a block misses the address cache,
+// twice over in a virtual machine. On huge pages it does not (docs/decisions/0014).
+//
+// The system gives *chunks* of 2 MiB. A chunk is cut into *spans* of 128 KiB, and a span, when it is first needed, into
+// n pieces of one size, n from 4 to 256: so sizes lie a thirty-second apart at 4 KiB, and a quarter at 32 KiB. A
+// span whose pieces are all free can be cut anew; a chunk without a used span goes back to the system, but for one.
+//
+// One heap serves the process, as malloc does. Safe for concurrent use; a call takes a short lock. Under
+// AddressSanitizer what is free, and the slack behind a piece, may not be touched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+
+#include "util/mapped_memory.h"
+#include "util/sync.h"
+
+namespace sepal {
+
+class BlockHeap {
+ public:
+  static constexpr size_t kAlignment = 64;
+  static constexpr size_t kLargestPiece = size_t{32} << 10;
+
+  BlockHeap() = default;
+  // Requires that all pieces have been freed.
+  ~BlockHeap();
+  BlockHeap(const BlockHeap&) = delete;
+  BlockHeap& operator=(const BlockHeap&) = delete;
+  // The heap of the process. Never destroyed.
+  static BlockHeap& OfProcess();
+
+  // What a piece of `bytes`, at most kLargestPiece, takes.
+  static constexpr size_t SizeFor(size_t bytes) { return SizeOfClass(ClassFor(bytes)); }
+
+  // A piece of `bytes`, from 1 to kLargestPiece, aligned to kAlignment.
+  char* Allocate(size_t bytes);
+  // `bytes` as it was asked for.
+  void Free(char* piece, size_t bytes);
+
+  size_t MappedBytes() const;
+
+ private:
+  static constexpr size_t kChunkBytes = MappedMemory::kHugePageBytes;
+  static constexpr size_t kSpanBytes = size_t{128} << 10;
+  static constexpr size_t kSpans = kChunkBytes / kSpanBytes;
+  static constexpr uint32_t kAllSpans = (uint32_t{1} << kSpans) - 1;
+  static constexpr size_t kMostPieces = 256;  // of a span
+  // What is known of a chunk lies at its beginning; the first span is so much shorter.
+  static constexpr size_t kHeaderBytes = 4096;
+
+  struct Span {
+    uint64_t free[kMostPieces / 64];  // a bit for each piece
+    Span* previous;
+    Span* next;
+    uint16_t pieces;  // 0: not cut
+    uint16_t used;
+  };
+  struct Chunk {
+    Span spans[kSpans];
+    uint32_t uncut_spans;  // a bit for each
+    MappedMemory memory;
+  };
+  static_assert(sizeof(Chunk) <= kHeaderBytes);
+
+  // A class is the number of pieces that a whole span has.
+  static constexpr size_t ClassFor(size_t bytes) {
+    const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return kSpanBytes / rounded < kMostPieces ? kSpanBytes / rounded : kMostPieces;
+  }
+  static constexpr size_t SizeOfClass(size_t pieces) { return kSpanBytes / pieces / kAlignment * kAlignment; }
+  static Chunk* ChunkOf(const void* address);
+  static size_t IndexOf(const Span* span);
+  static char* BytesOf(const Span* span);
+
+  Span* CutSpan(size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UncutSpan(Span* span) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Chunk* MapChunk() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Unmap(Chunk* chunk);
+  void Link(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Unlink(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable AllocatorMutex mutex_;
+  // Spans of each class that have a free piece.
+  Span* partial_[kMostPieces + 1] ABSL_GUARDED_BY(mutex_) = {};
+  // Chunks that have an uncut span. The lowest is used first, so that the others may become empty.
+  std::set<Chunk*> open_chunks_ ABSL_GUARDED_BY(mutex_);
+  size_t chunks_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t empty_chunks_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace sepal
