@@ -56,6 +56,12 @@ inline void PrefetchBlockEnd(std::string_view bytes, size_t lines) {
     __builtin_prefetch(bytes.data() + bytes.size() - 1 - back);
   }
 }
+// The same for where a block ended, whose bytes may be gone.
+inline void PrefetchBeforeEnd(const char* end, size_t lines) {
+  const auto address = reinterpret_cast<uintptr_t>(end);
+  for (size_t line = 0; line < lines; ++line)
+    __builtin_prefetch(reinterpret_cast<const char*>(address - 1 - line * 64));
+}
 
 inline constexpr size_t kBlockHeaderBytes = 28;
 inline constexpr uint8_t kBlockHasTags = 1;

@@ -48,8 +48,8 @@ class BlockCursor {
     end_ = end;
   }
   // False at the end of the part, where nothing is moved.
-  bool TryNext() { return index_ + 1 < end_ && Show(index_ + 1); }
-  bool TryPrev() { return index_ > begin_ && Show(index_ - 1); }
+  bool TryNext() { return index_ + 1 < end_ && ShowNext(index_ + 1); }
+  bool TryPrev() { return index_ > begin_ && ShowPrevious(index_ - 1); }
   // To the next user key. False where the part ends before one: the cursor is then at the last entry of the part, which
   // has the user key it was at. Requires that keys are equal only if identical.
   bool TryNextKey();
@@ -57,6 +57,8 @@ class BlockCursor {
  private:
   // Suffixes up to this length are copied with one move of fixed size; it must not exceed the padding of blocks.
   static constexpr size_t kShortSuffix = 32;
+  // Of the values, those that many bytes away in the direction of travel are being fetched.
+  static constexpr ptrdiff_t kValueBytesAhead = 512;
 
   void MoveTo(uint32_t index) {
     index_ = index;
@@ -65,6 +67,14 @@ class BlockCursor {
     if (index < end_) Show(index);
   }
   bool Show(uint32_t index);
+  bool ShowNext(uint32_t index) {
+    __builtin_prefetch(value_.data() + value_.size() + kValueBytesAhead);
+    return Show(index);
+  }
+  bool ShowPrevious(uint32_t index) {
+    __builtin_prefetch(value_.data() - kValueBytesAhead);
+    return Show(index);
+  }
 
   std::optional<BlockView> view_;
   KeyOrder order_;
@@ -77,9 +87,14 @@ class BlockCursor {
 };
 
 inline bool BlockCursor::Show(uint32_t index) {
-  index_ = index;
+  // All that is read of the block first: what is written to the key's buffer might, to the compiler, change the view.
   const std::string_view suffix = view_->key_suffix(index);
   const size_t prefix_size = view_->prefix().size();
+  const Trailer trailer = view_->trailer(index);
+  const std::string_view value = view_->value(index);
+  index_ = index;
+  trailer_ = trailer;
+  value_ = value;
   key_size_ = prefix_size + suffix.size();
   if (suffix.size() <= kShortSuffix) [[likely]] {
     std::memcpy(key_.data() + prefix_size, suffix.data(), kShortSuffix);
@@ -87,8 +102,6 @@ inline bool BlockCursor::Show(uint32_t index) {
     if (key_.size() < key_size_) key_.resize(key_size_);
     std::memcpy(key_.data() + prefix_size, suffix.data(), suffix.size());
   }
-  trailer_ = view_->trailer(index);
-  value_ = view_->value(index);
   return true;
 }
 
@@ -96,7 +109,7 @@ inline bool BlockCursor::TryNextKey() {
   uint32_t next = index_ + 1;
   while (next < end_ && view_->RepeatsKey(next)) [[unlikely]]++ next;
   if (next < end_) [[likely]]
-    return Show(next);
+    return ShowNext(next);
   if (next > index_ + 1) Show(next - 1);
   return false;
 }

@@ -74,7 +74,9 @@ BlockView::Hit BlockView::Find(std::string_view user_key, uint64_t hash, Sequenc
     for (; candidates != 0; candidates &= candidates - 1) {
       const uint32_t i = base + static_cast<uint32_t>(std::countr_zero(candidates));
       const std::string_view candidate = key_suffix(i);
-      __builtin_prefetch(value(i).data());
+      const std::string_view candidate_value = value(i);
+      __builtin_prefetch(candidate_value.data());
+      __builtin_prefetch(candidate_value.data() + candidate_value.size());
       if (!EqualBytes(candidate, suffix)) continue;
       const Trailer trailer = this->trailer(i);
       if (trailer <= newest) [[likely]]

@@ -15,6 +15,8 @@ constexpr uint64_t kFirstCompactionReadAhead = uint64_t{256} << 10;
 constexpr uint64_t kMaxCompactionReadAhead = uint64_t{1} << 20;
 constexpr uint64_t kFirstUserReadAhead = uint64_t{16} << 10;
 constexpr uint64_t kMaxUserReadAhead = uint64_t{256} << 10;
+// The header of a block, the columns and most keys.
+constexpr size_t kFetchedLines = 12;
 // A user's scan reads ahead from its third consecutive block that was not cached.
 constexpr int kMissesBeforeReadAhead = 2;
 
@@ -131,7 +133,8 @@ class TableIterator final : public InternalIterator {
         break;
       case 3:
         if (sought_block_ < leaf_->count() && sought_block_ != block_) {
-          table_.source->Prefetch(leaf_->handle(sought_block_), nullptr);
+          table_.source->Prefetch(leaf_->handle(sought_block_),
+                                  &table_.BlockHints(page_, leaf_->count())[sought_block_].frame);
         }
         break;
       case 4:
@@ -260,15 +263,37 @@ class TableIterator final : public InternalIterator {
   bool PinBlock(uint32_t block) {
     if (block == block_) return true;
     DropBlock();
+    if (kind_ != TableReader::ReadKind::kCompaction) {
+      hint_ = &table_.BlockHints(page_, leaf_->count())[block];
+      if (const char* end = hint_->end.load(std::memory_order_relaxed); end != nullptr) {
+        PrefetchBeforeEnd(end, kFetchedLines);
+      }
+    }
     const BlockHandle handle = leaf_->handle(block);
     absl::Status status = kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(handle) : FetchCached(handle);
     if (!status.ok()) return Leave(std::move(status));
     block_ = block;
-    last_begin_ = handle.offset;
-    last_end_ = handle.offset + handle.size + kUnitTrailerBytes;
-    PrefetchBlockEnd(BlockBytes(), 12);
-    if (block + 1 < leaf_->count()) table_.source->Prefetch(leaf_->handle(block + 1), nullptr);
+    const uint64_t begin = handle.offset;
+    const uint64_t end_offset = begin + handle.size + kUnitTrailerBytes;
+    if (begin == last_end_ && block + 1 < leaf_->count()) PrefetchNeighbour(1);
+    if (end_offset == last_begin_ && block > 0) PrefetchNeighbour(-1);
+    last_begin_ = begin;
+    last_end_ = end_offset;
+    if (const char* end = BlockBytes().data() + BlockBytes().size();
+        hint_ == nullptr || hint_->end.load(std::memory_order_relaxed) != end) {
+      PrefetchBlockEnd(BlockBytes(), kFetchedLines);
+      if (hint_ != nullptr) hint_->end.store(end, std::memory_order_relaxed);
+    }
     return true;
+  }
+
+  // For scans: the block before or behind, which is about as long as this one.
+  void PrefetchNeighbour(int distance) {
+    if (hint_ == nullptr) return;
+    const char* const end = hint_[distance].end.load(std::memory_order_relaxed);
+    if (end == nullptr) return;
+    PrefetchBeforeEnd(end, kFetchedLines);
+    if (distance > 0) PrefetchBeforeEnd(end - BlockBytes().size() + 64 * kFetchedLines, kFetchedLines);
   }
 
   void AttachBlock() {
@@ -295,15 +320,15 @@ class TableIterator final : public InternalIterator {
   }
 
   absl::Status FetchCached(BlockHandle handle) {
-    block_pin_ = table_.source->GetCached(handle, UnitKind::kDataBlock);
+    block_pin_ = table_.source->GetCached(handle, UnitKind::kDataBlock, &hint_->frame);
     if (block_pin_) {
       misses_ = 0;
       return absl::OkStatus();
     }
     misses_ = handle.offset == last_end_ ? misses_ + 1 : 0;
     ASSIGN_OR_RETURN(BlockBuffer buffer, ReadBlock(handle, misses_ >= kMissesBeforeReadAhead));
-    block_pin_ =
-        table_.source->Keep(handle, UnitKind::kDataBlock, std::move(buffer), kind_ == TableReader::ReadKind::kUser);
+    block_pin_ = table_.source->Keep(handle, UnitKind::kDataBlock, std::move(buffer),
+                                     kind_ == TableReader::ReadKind::kUser, &hint_->frame);
     return absl::OkStatus();
   }
 
@@ -336,6 +361,7 @@ class TableIterator final : public InternalIterator {
   std::optional<IndexPageView> leaf_;
 
   uint32_t block_ = kNone;
+  BlockHint* hint_ = nullptr;  // of the block; null in compactions
   CachePin block_pin_;
   BlockBuffer block_bytes_;
   BlockCursor cursor_;

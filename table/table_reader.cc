@@ -26,6 +26,9 @@ TableReader::TableReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TableReader::~TableReader() = default;
 
 TableReader::Impl::~Impl() {
+  for (uint32_t page = 0; block_hints != nullptr && page < root->count(); ++page) {
+    delete[] block_hints[page].load(std::memory_order_relaxed);
+  }
   if (options.budget != nullptr) options.budget->Release(MemoryPart::kTables, memory_bytes);
 }
 
@@ -48,10 +51,23 @@ absl::StatusOr<std::shared_ptr<TableReader>> TableReader::Open(TableReaderOption
   RETURN_IF_ERROR(impl->ReadRoot(tail.view()));
 
   impl->leaf_hints = std::make_unique<HintWord[]>(impl->root->count());
-  impl->memory_bytes =
-      sizeof(Impl) + impl->root_bytes.charge() + impl->root->count() * sizeof(HintWord) + MemoryOf(impl->properties);
-  if (impl->options.budget != nullptr) impl->options.budget->Charge(MemoryPart::kTables, impl->memory_bytes);
+  impl->block_hints = std::make_unique<std::atomic<BlockHint*>[]>(impl->root->count());
+  impl->Charge(sizeof(Impl) + impl->root_bytes.charge() + MemoryOf(impl->properties) +
+               impl->root->count() * (sizeof(HintWord) + sizeof(BlockHint*)));
   return std::shared_ptr<TableReader>(new TableReader(std::move(impl)));
+}
+
+void TableReader::Impl::Charge(size_t bytes) const {
+  memory_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (options.budget != nullptr) options.budget->Charge(MemoryPart::kTables, bytes);
+}
+
+BlockHint* TableReader::Impl::MakeBlockHints(uint32_t page, uint32_t blocks) const {
+  auto made = std::make_unique<BlockHint[]>(blocks);
+  BlockHint* present = nullptr;
+  if (!block_hints[page].compare_exchange_strong(present, made.get(), std::memory_order_acq_rel)) return present;
+  Charge(blocks * sizeof(BlockHint));
+  return made.release();
 }
 
 absl::Status TableReader::Impl::ReadFooter(std::string_view tail) {

@@ -10,6 +10,13 @@
 
 namespace sepal {
 
+// Where a data block was last seen.
+struct BlockHint {
+  HintWord frame{0};
+  // Behind its bytes. Only ever prefetched, so that it does not matter if they are gone.
+  std::atomic<const char*> end{nullptr};
+};
+
 // Constant after Open, but for the hints, which are relaxed atomics: a lost update costs one hash lookup.
 struct TableReader::Impl {
   TableReaderOptions options;
@@ -24,10 +31,12 @@ struct TableReader::Impl {
   std::optional<IndexPageView> root;
 
   mutable std::unique_ptr<HintWord[]> leaf_hints;  // one a leaf page
+  // For each leaf page those of its blocks, or null while it has not been searched.
+  mutable std::unique_ptr<std::atomic<BlockHint*>[]> block_hints;
   mutable HintWord guard_hint{0};
   // Where the guard's lines were last seen. Only ever prefetched, so that it does not matter if they are gone.
   mutable std::atomic<const char*> guard_lines{nullptr};
-  size_t memory_bytes = 0;
+  mutable std::atomic<size_t> memory_bytes{0};
 
   ~Impl();
 
@@ -35,6 +44,13 @@ struct TableReader::Impl {
   // Leaf pages and the guard are kept in the cache whatever the caller wants kept of data.
   absl::StatusOr<CachePin> Leaf(uint32_t page) const;
   CachePin CachedLeaf(uint32_t page) const;
+  // Of the `blocks` blocks of a leaf page.
+  BlockHint* BlockHints(uint32_t page, uint32_t blocks) const {
+    BlockHint* const hints = block_hints[page].load(std::memory_order_acquire);
+    return hints != nullptr ? hints : MakeBlockHints(page, blocks);
+  }
+  void Charge(size_t bytes) const;
+  BlockHint* MakeBlockHints(uint32_t page, uint32_t blocks) const;
   uint64_t data_bytes() const { return root->begin_offset(); }
 
   absl::Status ReadFooter(std::string_view tail);

@@ -11,6 +11,9 @@ namespace sepal {
 
 namespace {
 
+// The header of a block and the columns before it.
+constexpr size_t kFetchedLines = 4;
+
 InternalKeyView TargetOf(const LookupKey& key) { return {key.user_key, SeekTrailer(key.visible)}; }
 
 }  // namespace
@@ -150,6 +153,7 @@ void TableSearch::OpenLeaf() {
 
 void TableSearch::SearchFences() {
   leaf_.emplace(leaf_bytes_);
+  hints_ = table_.BlockHints(page_, leaf_->count());
   block_ = first_page_ ? leaf_->Find(TargetOf(key_), table_.options.order) : 0;
   if (block_ >= leaf_->count()) {
     return EndWith(
@@ -160,12 +164,17 @@ void TableSearch::SearchFences() {
 
 void TableSearch::GoToBlock() {
   leaf_->PrefetchBlock(block_);
+  __builtin_prefetch(&hints_[block_]);
   stage_ = Stage::kLane;
 }
 
 void TableSearch::AskLane() {
   block_handle_ = leaf_->handle(block_);
-  table_.source->Prefetch(block_handle_, nullptr);  // most lookups that come here go on to the block
+  // Most lookups that come here go on to the block.
+  table_.source->Prefetch(block_handle_, &hints_[block_].frame);
+  if (const char* end = hints_[block_].end.load(std::memory_order_relaxed); end != nullptr) {
+    PrefetchBeforeEnd(end, kFetchedLines);
+  }
   // A key that goes on in the next block is in the lanes of both, so this "no" is for all blocks behind, too.
   if (table_.hashable && !leaf_->LaneMayContain(block_, hash_)) {
     ++filters_->lane_rejections;
@@ -175,15 +184,19 @@ void TableSearch::AskLane() {
 }
 
 void TableSearch::OpenBlock() {
-  block_peek_ = table_.source->Peek(block_handle_, nullptr);
+  BlockHint& hint = hints_[block_];
+  block_peek_ = table_.source->Peek(block_handle_, &hint.frame);
   block_bytes_ = block_peek_.bytes;
   if (!block_bytes_.empty()) [[likely]] {
     Count(Ticker::kBlockCacheHits);
   } else {
-    block_bytes_ = Fetch(block_handle_, UnitKind::kDataBlock, options_.fill_cache, nullptr, &block_pin_);
+    block_bytes_ = Fetch(block_handle_, UnitKind::kDataBlock, options_.fill_cache, &hint.frame, &block_pin_);
     if (block_bytes_.empty()) return;
   }
-  PrefetchBlockEnd(block_bytes_, 4);
+  if (const char* end = block_bytes_.data() + block_bytes_.size(); hint.end.load(std::memory_order_relaxed) != end) {
+    PrefetchBlockEnd(block_bytes_, kFetchedLines);
+    hint.end.store(end, std::memory_order_relaxed);
+  }
   stage_ = among_many_ && table_.hashable ? Stage::kTags : Stage::kEntry;
 }
 

@@ -16,6 +16,8 @@
 
 namespace sepal {
 
+struct BlockHint;
+
 class TableSearch {
  public:
   // `hit` must be as made; it and `filters`, to which what the filters did is added, must outlive the search.
@@ -69,6 +71,7 @@ class TableSearch {
   std::string_view leaf_bytes_;
   CachePin leaf_pin_;
   std::optional<IndexPageView> leaf_;
+  BlockHint* hints_ = nullptr;  // of the page's blocks
   CachePeek block_peek_;
   std::string_view block_bytes_;
   CachePin block_pin_;

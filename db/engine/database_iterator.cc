@@ -17,7 +17,10 @@ class DatabaseIterator final : public Iterator {
         order_(options_.order),
         hashable_(order_.hashable()),
         entries_(std::move(entries)) {}
-  ~DatabaseIterator() override { entries_.reset(); }
+  ~DatabaseIterator() override {
+    CountSteps();
+    entries_.reset();
+  }
 
   bool Valid() const override { return valid_ && !Closed(); }
   std::string_view key() const override { return forward_ ? entries_->key().user_key : std::string_view(key_buffer_); }
@@ -69,9 +72,15 @@ class DatabaseIterator final : public Iterator {
 
   void Next() override {
     SEPAL_DCHECK(valid_);
+    if (forward_ && hashable_ && !Closed() && entries_->NextKeyInBlock()) [[likely]] {
+      ++steps_;
+      if (IsShown(entries_->key())) [[likely]]
+        return;
+      valid_ = false;
+      return FindNextVisible(/*skip_key=*/false);
+    }
     if (!Begin(Ticker::kNexts)) return;
     if (forward_) {
-      if (hashable_ && entries_->NextKeyInBlock()) return FindNextVisible(/*skip_key=*/false);
       key_buffer_.assign(entries_->key().user_key);
       entries_->Advance();
     } else {
@@ -101,7 +110,18 @@ class DatabaseIterator final : public Iterator {
     if (Closed()) [[unlikely]]
       return false;
     options_.statistics->Add(ticker);
+    CountSteps();
     return true;
+  }
+
+  // Steps within blocks are counted together, once a block.
+  void CountSteps() {
+    if (steps_ > 0) options_.statistics->Add(Ticker::kNexts, std::exchange(steps_, 0));
+  }
+
+  // Whether it can be told at a glance that an entry, the newest of its key, is to be shown.
+  bool IsShown(const InternalKeyView& key) const {
+    return key.sequence() <= options_.visible && !IsTombstone(key.kind()) && !options_.upper_bound.has_value();
   }
 
   // From where `entries_` stands, to the first entry to be shown. With `skip_key`, versions of the key in `key_buffer_`
@@ -153,6 +173,7 @@ class DatabaseIterator final : public Iterator {
   std::unique_ptr<InternalIterator> entries_;
   bool valid_ = false;
   bool forward_ = true;
+  uint64_t steps_ = 0;  // not counted yet
   std::string key_buffer_;
   std::string value_buffer_;
 };

@@ -21,10 +21,7 @@ void GroupLookup::Run(std::span<const LookupKey> keys, std::span<PointResult> re
 }
 
 void GroupLookup::AskMemTables() {
-  for (const LookupKey& key : keys_) {
-    view_.active->PrefetchLookup(key.hash);
-    for (const auto& memtable : view_.immutables) memtable->PrefetchLookup(key.hash);
-  }
+  for (const LookupKey& key : keys_) PrefetchMemTables(view_, key);
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (!LookInMemTables(view_, keys_[i], &results_[i])) wanted_[wanted_count_++] = static_cast<uint8_t>(i);
   }

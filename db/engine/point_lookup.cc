@@ -27,6 +27,7 @@ void Take(Trailer trailer, std::string_view value, PointResult* result) {
 }
 
 bool LookInMemTable(const MemTable& memtable, const LookupKey& key, PointResult* result) {
+  if (memtable.empty()) return false;
   const std::optional<MemTable::Found> found = memtable.Lookup(key.user_key, key.hash, key.visible);
   if (!found.has_value()) return false;
   result->in_memtable = true;
@@ -35,6 +36,11 @@ bool LookInMemTable(const MemTable& memtable, const LookupKey& key, PointResult*
 }
 
 }  // namespace
+
+void PrefetchMemTables(const ReadView& view, const LookupKey& key) {
+  if (!view.active->empty()) view.active->PrefetchLookup(key.hash);
+  for (const std::shared_ptr<const MemTable>& memtable : view.immutables) memtable->PrefetchLookup(key.hash);
+}
 
 bool LookInMemTables(const ReadView& view, const LookupKey& key, PointResult* result) {
   if (LookInMemTable(*view.active, key, result)) return true;
@@ -70,10 +76,25 @@ bool TakeHit(TableHit* hit, PointResult* result) {
 
 namespace {
 
+// The tables from `runs[*next]` on that may hold the key, as many as one round takes. Their guards are being fetched.
+size_t FindCandidates(std::span<const LevelRun> runs, const LookupKey& key, size_t* next,
+                      std::array<Candidate, kRound>* candidates) {
+  size_t count = 0;
+  for (; *next < runs.size() && count < kRound; ++*next) {
+    const LevelRun& run = runs[*next];
+    const TableFile* file = run.run->Find(key.user_key);
+    if (file == nullptr) continue;
+    const TableReader* reader = file->reader();
+    if (reader != nullptr) reader->PrefetchGuard(key);
+    (*candidates)[count++] = {file, reader, run.level};
+  }
+  return count;
+}
+
 // True when the key's newest visible entry was met, or cannot be told from memory alone.
 absl::StatusOr<bool> LookInTable(const Candidate& candidate, bool guard_asked, const Family& family,
                                  const LookupKey& key, const TableLookupOptions& options, Core* core,
-                                 PointResult* result) {
+                                 StatisticsImpl::ThreadCounters* counters, PointResult* result) {
   const TableReader* reader = candidate.reader;
   if (reader == nullptr) {
     ASSIGN_OR_RETURN(reader, ReaderOf(*candidate.file, family, options, core));
@@ -85,7 +106,7 @@ absl::StatusOr<bool> LookInTable(const Candidate& candidate, bool guard_asked, c
   LevelFilterStatistics filters;
   TableHit hit;
   const absl::Status status = reader->Lookup(key, options, &filters, &hit, guard_asked);
-  core->statistics.AddFilter(candidate.level, filters);
+  counters->AddFilter(candidate.level, filters);
   RETURN_IF_ERROR(status);
   return TakeHit(&hit, result);
 }
@@ -94,19 +115,14 @@ absl::StatusOr<bool> LookInTable(const Candidate& candidate, bool guard_asked, c
 
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, PointResult* result) {
-  if (LookInMemTables(view, key, result)) return absl::OkStatus();
-  StatisticsImpl::ThreadCounters counters = core->statistics.ForThisThread();
+  PrefetchMemTables(view, key);
   const std::span<const LevelRun> runs = view.version->runs();
   std::array<Candidate, kRound> candidates;
-  for (size_t next = 0; next < runs.size();) {
-    size_t count = 0;
-    for (; next < runs.size() && count < kRound; ++next) {
-      const TableFile* file = runs[next].run->Find(key.user_key);
-      if (file == nullptr) continue;
-      const TableReader* reader = file->reader();
-      if (reader != nullptr) reader->PrefetchGuard(key);
-      candidates[count++] = {file, reader, runs[next].level};
-    }
+  size_t next = 0;
+  size_t count = FindCandidates(runs, key, &next, &candidates);
+  if (LookInMemTables(view, key, result)) return absl::OkStatus();
+  StatisticsImpl::ThreadCounters counters = core->statistics.ForThisThread();
+  for (; count > 0; count = FindCandidates(runs, key, &next, &candidates)) {
     for (size_t i = 0; i < count; ++i) {
       const Candidate& candidate = candidates[i];
       bool guard_asked = false;
@@ -119,7 +135,8 @@ absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey&
         }
         guard_asked = answer == TableReader::GuardAnswer::kMaybe;
       }
-      ASSIGN_OR_RETURN(const bool done, LookInTable(candidate, guard_asked, family, key, options, core, result));
+      ASSIGN_OR_RETURN(const bool done,
+                       LookInTable(candidate, guard_asked, family, key, options, core, &counters, result));
       if (done) return absl::OkStatus();
     }
   }

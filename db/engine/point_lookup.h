@@ -1,7 +1,7 @@
 // The way of a Get through one view: memtables, then runs from the newest to the oldest, until an entry is found.
 //
 // The tables that may hold the key are found first, and the guards of all of them are fetched ahead, so that their
-// cache misses overlap; then they are asked one after another.
+// cache misses overlap, and those of the memtables' indexes; then they are asked one after another.
 #pragma once
 
 #include <string_view>
@@ -29,6 +29,8 @@ struct PointResult {
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, PointResult* result);
 
+// Starts to fetch what LookInMemTables touches first.
+void PrefetchMemTables(const ReadView& view, const LookupKey& key);
 // The parts of it, for lookups that go their own way. Each bool: whether the key's newest visible entry was met, or
 // cannot be told from memory alone.
 bool LookInMemTables(const ReadView& view, const LookupKey& key, PointResult* result);
