@@ -31,7 +31,10 @@ class BlockCursor {
   // These moves end what Narrow began.
   void SeekToFirst() { MoveTo(0); }
   void SeekToLast() { MoveTo(view_->count() - 1); }
-  void Seek(InternalKeyView target) { MoveTo(LowerBound(target)); }
+  void Seek(InternalKeyView target) {
+    MoveTo(LowerBound(target));
+    for (ptrdiff_t ahead = 0; ahead < kValueBytesAhead; ahead += 64) __builtin_prefetch(value_.data() + ahead);
+  }
   // To the last entry before `target`.
   void SeekBefore(InternalKeyView target) { MoveTo(LowerBound(target) - 1); }
   void Next() { MoveTo(index_ + 1); }

@@ -18,6 +18,20 @@ uint64_t PaddedPrefix(const char* p, size_t size) {
   return bytes & ~(~uint64_t{0} >> (8 * size));
 }
 
+// The first i in [begin, end) whose prefix_of(i) is not below `wanted`, or end. Without a branch that depends on a
+// prefix.
+template <class PrefixOf>
+uint32_t FirstNotBelow(uint32_t begin, uint32_t end, uint64_t wanted, PrefixOf prefix_of) {
+  if (begin == end) return end;
+  uint32_t length = end - begin;
+  while (length > 1) {
+    const uint32_t half = length / 2;
+    begin += half & -static_cast<uint32_t>(prefix_of(begin + half - 1) < wanted);
+    length -= half;
+  }
+  return begin + (prefix_of(begin) < wanted ? 1 : 0);
+}
+
 // Puts whole keys together, for orders that must see them whole.
 class WholeKey {
  public:
@@ -162,25 +176,14 @@ uint32_t BlockView::LowerBoundFrom(uint32_t begin, InternalKeyView target, KeyOr
 
 uint32_t BlockView::LowerBoundBytewise(uint32_t begin, std::string_view suffix, Trailer newest) const {
   const uint64_t wanted = BigEndianPrefix(suffix);
-  if (begin == count_) return begin;
-  const auto prefix = [this](uint32_t i) {
+  const auto any_prefix = [this](uint32_t i) {
     const std::string_view candidate = key_suffix(i);
     return PaddedPrefix(candidate.data(), candidate.size());
   };
-  // By prefixes first, without a branch that depends on a key: entries before `begin` sort before the target, those
-  // from begin + length on do not.
-  uint32_t length = count_ - begin;
-  while (length > 1) {
-    const uint32_t half = length / 2;
-    begin += half & -static_cast<uint32_t>(prefix(begin + half - 1) < wanted);
-    length -= half;
-  }
-  uint64_t found = prefix(begin);
-  if (found < wanted) {
-    if (++begin == count_) return begin;
-    found = prefix(begin);
-  }
-  if (found != wanted) [[likely]]
+  const auto whole_prefix = [this](uint32_t i) { return BigEndianPrefix(keys_ + size_t{i} * key_size_, 8); };
+  const bool whole = (flags_ & kBlockUniformKeySize) != 0 && key_size_ >= 8;
+  begin = whole ? FirstNotBelow(begin, count_, wanted, whole_prefix) : FirstNotBelow(begin, count_, wanted, any_prefix);
+  if (begin == count_ || any_prefix(begin) != wanted) [[likely]]
     return begin;
   // Then by whole keys among those whose prefix is the target's: most often it is the first.
   uint32_t end = count_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "util/simd.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -67,17 +69,26 @@ __attribute__((target("avx512f,popcnt,bmi2"))) uint32_t CountFencesLessAvx512(co
   return begin + sum + static_cast<uint32_t>(__builtin_popcount(_mm512_mask_cmplt_epu64_mask(rest, last, wanted)));
 }
 
-uint32_t CountFencesLess(const uint64_t* fences, uint32_t count, uint64_t fence) {
-  if (__builtin_cpu_supports("avx2")) return CountFencesLessAvx2(fences, count, fence);
-  return CountFencesLessPortable(fences, count, fence);
-}
-
-#else
-
-uint32_t CountFencesLess(const uint64_t* fences, uint32_t count, uint64_t fence) {
-  return CountFencesLessPortable(fences, count, fence);
-}
-
 #endif
+
+namespace {
+
+using Form = uint32_t (*)(const uint64_t* fences, uint32_t count, uint64_t fence);
+
+Form FormFor(SimdLevel level) {
+#if defined(__x86_64__)
+  if (level == SimdLevel::kAvx512) return CountFencesLessAvx512;
+  if (level == SimdLevel::kAvx2) return CountFencesLessAvx2;
+#endif
+  (void)level;
+  return CountFencesLessPortable;
+}
+
+}  // namespace
+
+uint32_t CountFencesLess(const uint64_t* fences, uint32_t count, uint64_t fence) {
+  static const Form used = FormFor(UsedSimd());
+  return used(fences, count, fence);
+}
 
 }  // namespace sepal

@@ -98,8 +98,10 @@ class MergingIterator final : public InternalIterator {
     }
     runner->rank = UINT64_MAX;
     status_ = runner->child->status();
-    if (!status_.ok()) valid_ = false;
-    return status_.ok();
+    if (status_.ok()) return true;
+    valid_ = false;
+    lent_ = nullptr;
+    return false;
   }
 
   template <class Move>

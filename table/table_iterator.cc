@@ -195,13 +195,13 @@ class TableIterator final : public InternalIterator {
     lent_ = nullptr;
     cursor_.Detach();
     block_pin_.Reset();
-    block_bytes_ = BlockBuffer();
+    block_bytes_.Clear();
   }
   void DropLeaf() {
     page_ = kNone;
     leaf_.reset();
     leaf_pin_.Reset();
-    leaf_bytes_ = BlockBuffer();
+    leaf_bytes_.Clear();
   }
 
   // Loads the first block whose separator is at or after `target`; false past the last one, or on failure.

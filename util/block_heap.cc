@@ -42,12 +42,14 @@ BlockHeap& BlockHeap::OfProcess() {
   static BlockHeap* const heap = [] {
     auto* made = new BlockHeap;
     // A child that was forked while another thread held the lock must still be able to free what it has.
-    SEPAL_CHECK(pthread_atfork([] { OfProcess().mutex_.Lock(); }, [] { OfProcess().mutex_.Unlock(); },
-                               [] { OfProcess().mutex_.Unlock(); }) == 0);
+    SEPAL_CHECK(pthread_atfork(LockForFork, UnlockAfterFork, UnlockAfterFork) == 0);
     return made;
   }();
   return *heap;
 }
+
+void BlockHeap::LockForFork() { OfProcess().mutex_.Lock(); }
+void BlockHeap::UnlockAfterFork() { OfProcess().mutex_.Unlock(); }
 
 BlockHeap::~BlockHeap() {
   AllocatorMutexLock lock(&mutex_);

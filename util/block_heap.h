@@ -66,6 +66,9 @@ class BlockHeap {
   };
   static_assert(sizeof(Chunk) <= kHeaderBytes);
 
+  static void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  static void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+
   // A class is the number of pieces that a whole span has.
   static constexpr size_t ClassFor(size_t bytes) {
     const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;

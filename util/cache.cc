@@ -94,11 +94,9 @@ BlockBuffer::BlockBuffer(size_t size) : size_(size) {
   std::memset(data_ + size, 0, bytes - size);
 }
 
-BlockBuffer::~BlockBuffer() { Free(data_, size_); }
-
 BlockBuffer& BlockBuffer::operator=(BlockBuffer&& other) noexcept {
   if (this != &other) {
-    Free(data_, size_);
+    Clear();
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
   }

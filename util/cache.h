@@ -51,7 +51,12 @@ class BlockBuffer {
   BlockBuffer(BlockBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   BlockBuffer& operator=(BlockBuffer&& other) noexcept;
-  ~BlockBuffer();
+  ~BlockBuffer() { Clear(); }
+
+  // Frees what there is.
+  void Clear() {
+    if (data_ != nullptr) Free(std::exchange(data_, nullptr), std::exchange(size_, 0));
+  }
 
   char* data() { return data_; }
   std::string_view view() const { return {data_, size_}; }
@@ -67,6 +72,7 @@ class BlockBuffer {
     size_ = 0;
     return std::exchange(data_, nullptr);
   }
+  // Nothing, for null.
   static void Free(char* data, size_t size);
 
  private:

@@ -10,6 +10,7 @@
 #include "table/filter.h"
 #include "table/table_format.h"
 #include "tests/table/block_fixture.h"
+#include "util/simd.h"
 
 namespace sepal {
 namespace {
@@ -193,10 +194,10 @@ TEST(IndexPageTest, AllFormsOfTheFenceSearchAgree) {
       ASSERT_EQ(CountFencesLess(fences.data(), count, fence), expected);
       ASSERT_EQ(CountFencesLessPortable(fences.data(), count, fence), expected);
 #if defined(__x86_64__)
-      if (__builtin_cpu_supports("avx2")) {
+      if (OfferedSimd() >= SimdLevel::kAvx2) {
         ASSERT_EQ(CountFencesLessAvx2(fences.data(), count, fence), expected);
       }
-      if (__builtin_cpu_supports("avx512f")) {
+      if (OfferedSimd() >= SimdLevel::kAvx512) {
         ASSERT_EQ(CountFencesLessAvx512(fences.data(), count, fence), expected);
       }
 #endif
