@@ -5,6 +5,7 @@
 // block in which no other source has an entry. That part is the whole block unless it was narrowed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -33,6 +34,7 @@ class BlockCursor {
   void SeekToLast() { MoveTo(view_->count() - 1); }
   void Seek(InternalKeyView target) {
     MoveTo(LowerBound(target));
+    if (!Valid()) return;
     for (ptrdiff_t ahead = 0; ahead < kValueBytesAhead; ahead += 64) __builtin_prefetch(value_.data() + ahead);
   }
   // To the last entry before `target`.
@@ -45,10 +47,10 @@ class BlockCursor {
   uint32_t index() const { return index_; }
   uint32_t count() const { return view_->count(); }
   uint32_t LowerBound(InternalKeyView target) const { return view_->LowerBound(target, order_); }
-  // Keeps the moves below within [begin, end), which holds the current entry.
+  // Keeps the moves below within [begin, end), which holds the current entry, and within what was narrowed before.
   void Narrow(uint32_t begin, uint32_t end) {
-    begin_ = begin;
-    end_ = end;
+    begin_ = std::max(begin_, begin);
+    end_ = std::min(end_, end);
   }
   // False at the end of the part, where nothing is moved.
   bool TryNext() { return index_ + 1 < end_ && ShowNext(index_ + 1); }

@@ -11,11 +11,13 @@ class ConcatenatingIterator final : public InternalIterator {
   explicit ConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources) : sources_(std::move(sources)) {}
 
   void SeekToFirst() override {
+    prepared_ = false;
     if (!Enter(0)) return;
     current_->SeekToFirst();
     SettleForward();
   }
   void SeekToLast() override {
+    prepared_ = false;
     if (!Enter(sources_->Count() - 1)) return;
     current_->SeekToLast();
     SettleBackward();
@@ -35,6 +37,7 @@ class ConcatenatingIterator final : public InternalIterator {
     if (current_ != nullptr) current_->PrepareSeek(target, step);
   }
   void SeekBefore(InternalKeyView target) override {
+    prepared_ = false;
     const size_t index = sources_->Find(target);
     if (index >= sources_->Count()) return SeekToLast();
     Enter(index);

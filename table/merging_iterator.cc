@@ -201,7 +201,7 @@ class MergingIterator final : public InternalIterator {
   void LendWinner() {
     const InternalIterator& runner_up = *runners_[runner_up_].child;
     BlockCursor* const cursor = LentBy(*runners_[losers_[0]].child);
-    if (!valid_ || cursor == nullptr) return;
+    if (cursor == nullptr) return;
     const uint32_t at = cursor->index();
     if (direction_ == Direction::kForward) {
       cursor->Narrow(at, runner_up.Valid() ? cursor->LowerBound(runner_up.key()) : cursor->count());

@@ -82,6 +82,7 @@ class TableIterator final : public InternalIterator {
                kind == TableReader::ReadKind::kCompaction ? kMaxCompactionReadAhead : kMaxUserReadAhead) {}
 
   void SeekToFirst() override {
+    prepared_ = false;
     status_ = absl::OkStatus();
     if (LoadLeaf(0) && LoadBlock(0)) {
       cursor_.SeekToFirst();
@@ -90,6 +91,7 @@ class TableIterator final : public InternalIterator {
   }
 
   void SeekToLast() override {
+    prepared_ = false;
     status_ = absl::OkStatus();
     if (LoadLeaf(table_.root->count() - 1) && LoadBlock(leaf_->count() - 1)) {
       cursor_.SeekToLast();
@@ -134,7 +136,7 @@ class TableIterator final : public InternalIterator {
       case 3:
         if (sought_block_ < leaf_->count() && sought_block_ != block_) {
           table_.source->Prefetch(leaf_->handle(sought_block_),
-                                  &table_.BlockHints(page_, leaf_->count())[sought_block_].frame);
+                                  hints_ != nullptr ? &hints_[sought_block_].frame : nullptr);
         }
         break;
       case 4:
@@ -144,17 +146,13 @@ class TableIterator final : public InternalIterator {
   }
 
   void SeekBefore(InternalKeyView target) override {
+    prepared_ = false;
     if (!SeekBlock(target)) {
       if (status_.ok()) SeekToLast();
       return;
     }
-    cursor_.Seek(target);
-    if (!cursor_.Valid()) {
-      cursor_.SeekToLast();
-    } else {
-      cursor_.Prev();
-      if (!cursor_.Valid()) return PreviousBlock();
-    }
+    cursor_.SeekBefore(target);
+    if (!cursor_.Valid()) return PreviousBlock();
     Publish();
   }
 
@@ -199,6 +197,7 @@ class TableIterator final : public InternalIterator {
   }
   void DropLeaf() {
     page_ = kNone;
+    hints_ = nullptr;
     leaf_.reset();
     leaf_pin_.Reset();
     leaf_bytes_.Clear();
@@ -251,6 +250,7 @@ class TableIterator final : public InternalIterator {
     if (absl::Status status = FetchLeaf(page); !status.ok()) return Leave(std::move(status));
     page_ = page;
     leaf_.emplace(leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view());
+    hints_ = kind_ == TableReader::ReadKind::kUser ? table_.BlockHints(page, leaf_->count()) : nullptr;
     return true;
   }
 
@@ -263,14 +263,16 @@ class TableIterator final : public InternalIterator {
   bool PinBlock(uint32_t block) {
     if (block == block_) return true;
     DropBlock();
-    if (kind_ != TableReader::ReadKind::kCompaction) {
-      hint_ = &table_.BlockHints(page_, leaf_->count())[block];
-      if (const char* end = hint_->end.load(std::memory_order_relaxed); end != nullptr) {
+    HintWord* hint = nullptr;
+    if (hints_ != nullptr) {
+      hint = &hints_[block].frame;
+      if (const char* end = hints_[block].end.load(std::memory_order_relaxed); end != nullptr) {
         PrefetchBeforeEnd(end, kFetchedLines);
       }
     }
     const BlockHandle handle = leaf_->handle(block);
-    absl::Status status = kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(handle) : FetchCached(handle);
+    absl::Status status =
+        kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(handle) : FetchCached(handle, hint);
     if (!status.ok()) return Leave(std::move(status));
     block_ = block;
     const uint64_t begin = handle.offset;
@@ -280,17 +282,17 @@ class TableIterator final : public InternalIterator {
     last_begin_ = begin;
     last_end_ = end_offset;
     if (const char* end = BlockBytes().data() + BlockBytes().size();
-        hint_ == nullptr || hint_->end.load(std::memory_order_relaxed) != end) {
+        hints_ == nullptr || hints_[block].end.load(std::memory_order_relaxed) != end) {
       PrefetchBlockEnd(BlockBytes(), kFetchedLines);
-      if (hint_ != nullptr) hint_->end.store(end, std::memory_order_relaxed);
+      if (hints_ != nullptr) hints_[block].end.store(end, std::memory_order_relaxed);
     }
     return true;
   }
 
   // For scans: the block before or behind, which is about as long as this one.
   void PrefetchNeighbour(int distance) {
-    if (hint_ == nullptr) return;
-    const char* const end = hint_[distance].end.load(std::memory_order_relaxed);
+    if (hints_ == nullptr) return;
+    const char* const end = hints_[static_cast<int64_t>(block_) + distance].end.load(std::memory_order_relaxed);
     if (end == nullptr) return;
     PrefetchBeforeEnd(end, kFetchedLines);
     if (distance > 0) PrefetchBeforeEnd(end - BlockBytes().size() + 64 * kFetchedLines, kFetchedLines);
@@ -319,8 +321,8 @@ class TableIterator final : public InternalIterator {
     return absl::OkStatus();
   }
 
-  absl::Status FetchCached(BlockHandle handle) {
-    block_pin_ = table_.source->GetCached(handle, UnitKind::kDataBlock, &hint_->frame);
+  absl::Status FetchCached(BlockHandle handle, HintWord* hint) {
+    block_pin_ = table_.source->GetCached(handle, UnitKind::kDataBlock, hint);
     if (block_pin_) {
       misses_ = 0;
       return absl::OkStatus();
@@ -328,7 +330,7 @@ class TableIterator final : public InternalIterator {
     misses_ = handle.offset == last_end_ ? misses_ + 1 : 0;
     ASSIGN_OR_RETURN(BlockBuffer buffer, ReadBlock(handle, misses_ >= kMissesBeforeReadAhead));
     block_pin_ = table_.source->Keep(handle, UnitKind::kDataBlock, std::move(buffer),
-                                     kind_ == TableReader::ReadKind::kUser, &hint_->frame);
+                                     kind_ == TableReader::ReadKind::kUser, hint);
     return absl::OkStatus();
   }
 
@@ -359,9 +361,9 @@ class TableIterator final : public InternalIterator {
   CachePin leaf_pin_;       // either this
   BlockBuffer leaf_bytes_;  // or this holds the page
   std::optional<IndexPageView> leaf_;
+  BlockHint* hints_ = nullptr;  // of the page's blocks, or null
 
   uint32_t block_ = kNone;
-  BlockHint* hint_ = nullptr;  // of the block; null in compactions
   CachePin block_pin_;
   BlockBuffer block_bytes_;
   BlockCursor cursor_;

@@ -15,6 +15,9 @@ namespace {
 // One read at opening covers footer, properties, and a small table's guard and root.
 constexpr size_t kTailBytes = size_t{64} << 10;
 
+// No hints are made while open tables take more than this share of the memory limit.
+constexpr size_t kTablesShareForHints = 32;
+
 size_t MemoryOf(const TableProperties& p) {
   return sizeof p + p.smallest_key.capacity() + p.largest_key.capacity() + p.comparator_name.capacity() +
          p.column_family_name.capacity() + p.key_sketch.capacity() + p.writer_version.capacity();
@@ -63,6 +66,10 @@ void TableReader::Impl::Charge(size_t bytes) const {
 }
 
 BlockHint* TableReader::Impl::MakeBlockHints(uint32_t page, uint32_t blocks) const {
+  if (options.budget != nullptr &&
+      options.budget->used(MemoryPart::kTables) > options.budget->limit_bytes() / kTablesShareForHints) {
+    return nullptr;
+  }
   auto made = std::make_unique<BlockHint[]>(blocks);
   BlockHint* present = nullptr;
   if (!block_hints[page].compare_exchange_strong(present, made.get(), std::memory_order_acq_rel)) return present;

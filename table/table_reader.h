@@ -8,8 +8,8 @@
 //
 // Without a cache every unit is read each time it is asked for, and what a lookup pins must not outlive the reader.
 //
-// Immutable after Open; safe for concurrent use; shared ownership. The root and properties are held (charged to
-// kTables); leaf pages, guard and data blocks are in the cache and may be evicted.
+// Immutable after Open but for hints; safe for concurrent use; shared ownership. The root, the properties and the hints
+// are held (charged to kTables); leaf pages, guard and data blocks are in the cache and may be evicted.
 #pragma once
 
 #include <atomic>

@@ -17,7 +17,8 @@ struct BlockHint {
   std::atomic<const char*> end{nullptr};
 };
 
-// Constant after Open, but for the hints, which are relaxed atomics: a lost update costs one hash lookup.
+// Constant after Open, but for the hints, which are relaxed atomics (a lost update costs one hash lookup), and the
+// bytes that they take.
 struct TableReader::Impl {
   TableReaderOptions options;
   std::unique_ptr<ReadableFile> file;
@@ -44,7 +45,8 @@ struct TableReader::Impl {
   // Leaf pages and the guard are kept in the cache whatever the caller wants kept of data.
   absl::StatusOr<CachePin> Leaf(uint32_t page) const;
   CachePin CachedLeaf(uint32_t page) const;
-  // Of the `blocks` blocks of a leaf page.
+  // Of the `blocks` blocks of a leaf page; null while open tables take more than their share of memory, since hints
+  // stay as long as the reader.
   BlockHint* BlockHints(uint32_t page, uint32_t blocks) const {
     BlockHint* const hints = block_hints[page].load(std::memory_order_acquire);
     return hints != nullptr ? hints : MakeBlockHints(page, blocks);

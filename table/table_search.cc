@@ -164,15 +164,16 @@ void TableSearch::SearchFences() {
 
 void TableSearch::GoToBlock() {
   leaf_->PrefetchBlock(block_);
-  __builtin_prefetch(&hints_[block_]);
+  __builtin_prefetch(&HintOfBlock());
   stage_ = Stage::kLane;
 }
 
 void TableSearch::AskLane() {
   block_handle_ = leaf_->handle(block_);
   // Most lookups that come here go on to the block.
-  table_.source->Prefetch(block_handle_, &hints_[block_].frame);
-  if (const char* end = hints_[block_].end.load(std::memory_order_relaxed); end != nullptr) {
+  const BlockHint& hint = HintOfBlock();
+  table_.source->Prefetch(block_handle_, &hint.frame);
+  if (const char* end = hint.end.load(std::memory_order_relaxed); end != nullptr) {
     PrefetchBeforeEnd(end, kFetchedLines);
   }
   // A key that goes on in the next block is in the lanes of both, so this "no" is for all blocks behind, too.
@@ -184,7 +185,8 @@ void TableSearch::AskLane() {
 }
 
 void TableSearch::OpenBlock() {
-  BlockHint& hint = hints_[block_];
+  block_pin_.Reset();  // of the block before, where versions of the key go on
+  BlockHint& hint = HintOfBlock();
   block_peek_ = table_.source->Peek(block_handle_, &hint.frame);
   block_bytes_ = block_peek_.bytes;
   if (!block_bytes_.empty()) [[likely]] {

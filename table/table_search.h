@@ -12,11 +12,9 @@
 
 #include "absl/status/status.h"
 #include "table/index_page.h"
-#include "table/table_reader.h"
+#include "table/table_reader_impl.h"
 
 namespace sepal {
-
-struct BlockHint;
 
 class TableSearch {
  public:
@@ -49,6 +47,7 @@ class TableSearch {
   void EndWith(absl::Status status);
   void EndWithMaybe();
   bool GoesOn() const;
+  BlockHint& HintOfBlock() { return hints_ != nullptr ? hints_[block_] : no_hint_; }
   void Count(Ticker ticker);
   // The unit's bytes, under the guard or pinned by `*pin`. Empty: the search has ended.
   std::string_view Fetch(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint, CachePin* pin);
@@ -71,7 +70,8 @@ class TableSearch {
   std::string_view leaf_bytes_;
   CachePin leaf_pin_;
   std::optional<IndexPageView> leaf_;
-  BlockHint* hints_ = nullptr;  // of the page's blocks
+  BlockHint* hints_ = nullptr;  // of the page's blocks; null where there is no memory for them
+  BlockHint no_hint_;
   CachePeek block_peek_;
   std::string_view block_bytes_;
   CachePin block_pin_;

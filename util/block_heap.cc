@@ -8,13 +8,6 @@
 
 #include "util/check.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SEPAL_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SEPAL_ADDRESS_SANITIZER 1
-#endif
-#endif
 #if defined(SEPAL_ADDRESS_SANITIZER)
 #include <sanitizer/asan_interface.h>
 #endif
@@ -53,13 +46,6 @@ void BlockHeap::UnlockAfterFork() { OfProcess().mutex_.Unlock(); }
 
 BlockHeap::~BlockHeap() {
   AllocatorMutexLock lock(&mutex_);
-  for (size_t size_class = 0; size_class <= kMostPieces; ++size_class) {
-    while (Span* const span = partial_[size_class]) {
-      SEPAL_CHECK(span->used == 0);
-      Unlink(span, size_class);
-      UncutSpan(span);
-    }
-  }
   SEPAL_CHECK(chunks_ == empty_chunks_);
   for (Chunk* chunk : open_chunks_) Unmap(chunk);
 }
@@ -77,10 +63,26 @@ char* BlockHeap::BytesOf(const Span* span) {
 
 char* BlockHeap::Allocate(size_t bytes) {
   SEPAL_DCHECK(bytes > 0 && bytes <= kLargestPiece);
+  while (true) {
+    {
+      AllocatorMutexLock lock(&mutex_);
+      if (char* const piece = Take(bytes)) return piece;
+    }
+    // Not under the lock: the system clears two megabytes.
+    Chunk* const chunk = MapChunk();
+    AllocatorMutexLock lock(&mutex_);
+    open_chunks_.insert(chunk);
+    ++chunks_;
+    ++empty_chunks_;
+  }
+}
+
+// Null where there is no room for one.
+char* BlockHeap::Take(size_t bytes) {
   const size_t size_class = ClassFor(bytes);
-  AllocatorMutexLock lock(&mutex_);
   Span* span = partial_[size_class];
   if (span == nullptr) span = CutSpan(size_class);
+  if (span == nullptr) return nullptr;
   size_t word = 0;
   while (span->free[word] == 0) ++word;
   const auto bit = static_cast<size_t>(std::countr_zero(span->free[word]));
@@ -92,9 +94,18 @@ char* BlockHeap::Allocate(size_t bytes) {
 }
 
 void BlockHeap::Free(char* piece, size_t bytes) {
+  Chunk* unused;
+  {
+    AllocatorMutexLock lock(&mutex_);
+    unused = GiveBack(piece, bytes);
+  }
+  if (unused != nullptr) Unmap(unused);
+}
+
+// The chunk that is to be unmapped, if there is one.
+BlockHeap::Chunk* BlockHeap::GiveBack(char* piece, size_t bytes) {
   const size_t size_class = ClassFor(bytes);
   const size_t size = SizeOfClass(size_class);
-  AllocatorMutexLock lock(&mutex_);
   Chunk* const chunk = ChunkOf(piece);
   Span* const span = &chunk->spans[static_cast<size_t>(piece - reinterpret_cast<char*>(chunk)) / kSpanBytes];
   const auto offset = static_cast<size_t>(piece - BytesOf(span));
@@ -106,11 +117,9 @@ void BlockHeap::Free(char* piece, size_t bytes) {
   word |= bit;
   Forbid(piece, size);
   if (span->used-- == span->pieces) Link(span, size_class);
-  // The last span of a class stays cut: the next piece is most likely of the same size.
-  if (span->used == 0 && (span->previous != nullptr || span->next != nullptr)) {
-    Unlink(span, size_class);
-    UncutSpan(span);
-  }
+  if (span->used > 0) return nullptr;
+  Unlink(span, size_class);
+  return UncutSpan(span);
 }
 
 size_t BlockHeap::MappedBytes() const {
@@ -118,8 +127,10 @@ size_t BlockHeap::MappedBytes() const {
   return chunks_ * kChunkBytes;
 }
 
+// Null where no chunk has an uncut span.
 BlockHeap::Span* BlockHeap::CutSpan(size_t size_class) {
-  Chunk* const chunk = open_chunks_.empty() ? MapChunk() : *open_chunks_.begin();
+  if (open_chunks_.empty()) return nullptr;
+  Chunk* const chunk = *open_chunks_.begin();
   if (chunk->uncut_spans == kAllSpans) --empty_chunks_;
   Span* const span = &chunk->spans[__builtin_ctz(chunk->uncut_spans)];
   chunk->uncut_spans &= chunk->uncut_spans - 1;
@@ -134,19 +145,20 @@ BlockHeap::Span* BlockHeap::CutSpan(size_t size_class) {
   return span;
 }
 
-void BlockHeap::UncutSpan(Span* span) {
+// The chunk that is to be unmapped, if there is one: of those that are empty, one is kept.
+BlockHeap::Chunk* BlockHeap::UncutSpan(Span* span) {
   Chunk* const chunk = ChunkOf(span);
   span->pieces = 0;
   if (chunk->uncut_spans == 0) open_chunks_.insert(chunk);
   chunk->uncut_spans |= uint32_t{1} << IndexOf(span);
-  if (chunk->uncut_spans != kAllSpans) return;
+  if (chunk->uncut_spans != kAllSpans) return nullptr;
   if (empty_chunks_ == 0) {
     ++empty_chunks_;
-    return;
+    return nullptr;
   }
   open_chunks_.erase(chunk);
   --chunks_;
-  Unmap(chunk);
+  return chunk;
 }
 
 BlockHeap::Chunk* BlockHeap::MapChunk() {
@@ -155,9 +167,6 @@ BlockHeap::Chunk* BlockHeap::MapChunk() {
   chunk->uncut_spans = kAllSpans;
   Forbid(memory.data() + kHeaderBytes, kChunkBytes - kHeaderBytes);
   chunk->memory = std::move(memory);
-  open_chunks_.insert(chunk);
-  ++chunks_;
-  ++empty_chunks_;
   return chunk;
 }
 

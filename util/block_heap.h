@@ -4,8 +4,9 @@
 // twice over in a virtual machine. On huge pages it does not (docs/decisions/0014).
 //
 // The system gives *chunks* of 2 MiB. A chunk is cut into *spans* of 128 KiB, and a span, when it is first needed, into
-// n pieces of one size, n from 4 to 256: so sizes lie a thirty-second apart at 4 KiB, and a quarter at 32 KiB. A
-// span whose pieces are all free can be cut anew; a chunk without a used span goes back to the system, but for one.
+// n pieces of one size, n from 4 to 256 (a chunk's first span is shorter, and has fewer): so sizes lie a thirty-second
+// apart at 4 KiB, and a quarter at 32 KiB. A span whose pieces are all free can be cut anew; a chunk without a used
+// span goes back to the system, but for one.
 //
 // One heap serves the process, as malloc does. Safe for concurrent use; a call takes a short lock. Under
 // AddressSanitizer what is free, and the slack behind a piece, may not be touched.
@@ -17,6 +18,14 @@
 
 #include "util/mapped_memory.h"
 #include "util/sync.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SEPAL_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SEPAL_ADDRESS_SANITIZER 1
+#endif
+#endif
 
 namespace sepal {
 
@@ -79,9 +88,11 @@ class BlockHeap {
   static size_t IndexOf(const Span* span);
   static char* BytesOf(const Span* span);
 
+  char* Take(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Chunk* GiveBack(char* piece, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Span* CutSpan(size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void UncutSpan(Span* span) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Chunk* MapChunk() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Chunk* UncutSpan(Span* span) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static Chunk* MapChunk();
   static void Unmap(Chunk* chunk);
   void Link(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unlink(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -88,8 +88,8 @@ size_t ChargeOf(size_t block_size) { return BlockBuffer::ChargeFor(block_size) +
 BlockBuffer::BlockBuffer(size_t size) : size_(size) {
   const size_t bytes = Padded(size);
   SEPAL_CHECK(bytes > size);
-  data_ = bytes <= BlockHeap::kLargestPiece ? BlockHeap::OfProcess().Allocate(bytes)
-                                            : static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
+  data_ = IsPiece(bytes) ? BlockHeap::OfProcess().Allocate(bytes)
+                         : static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
   SEPAL_CHECK(data_ != nullptr);
   std::memset(data_ + size, 0, bytes - size);
 }
@@ -105,7 +105,7 @@ BlockBuffer& BlockBuffer::operator=(BlockBuffer&& other) noexcept {
 
 void BlockBuffer::Free(char* data, size_t size) {
   if (data == nullptr) return;
-  if (const size_t bytes = Padded(size); bytes <= BlockHeap::kLargestPiece) {
+  if (const size_t bytes = Padded(size); IsPiece(bytes)) {
     BlockHeap::OfProcess().Free(data, bytes);
   } else {
     std::free(data);

@@ -77,6 +77,15 @@ class BlockBuffer {
 
  private:
   static constexpr size_t kMallocBytes = 16;
+  // Under AddressSanitizer all comes from malloc, whose freed memory is not used again for long.
+  static constexpr bool IsPiece(size_t padded) {
+#if defined(SEPAL_ADDRESS_SANITIZER)
+    (void)padded;
+    return false;
+#else
+    return padded <= BlockHeap::kLargestPiece;
+#endif
+  }
   static constexpr size_t Padded(size_t size) { return (size + kPadding + kAlignment - 1) / kAlignment * kAlignment; }
   char* data_ = nullptr;
   size_t size_ = 0;

@@ -8,21 +8,44 @@
 
 namespace sepal {
 
-MappedMemory::MappedMemory(size_t bytes) : size_(bytes) {
-  const size_t slack = bytes >= kHugePageBytes ? kHugePageBytes : 0;
-  SEPAL_CHECK(bytes > 0 && bytes + slack >= bytes);
-  void* const mapped =
-      mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+namespace {
+
+char* Map(size_t bytes) {
+  void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   SEPAL_CHECK(mapped != MAP_FAILED);
-  data_ = static_cast<char*>(mapped);
-  if (slack == 0) return;
-  // Gives back what lies before the first multiple and after the end.
-  const size_t before = -reinterpret_cast<uintptr_t>(mapped) & (kHugePageBytes - 1);
-  data_ += before;
+  return static_cast<char*>(mapped);
+}
+
+// Bytes from `address` to the next multiple of a huge page.
+size_t BeforeHugePage(const char* address) {
+  return -reinterpret_cast<uintptr_t>(address) & (MappedMemory::kHugePageBytes - 1);
+}
+
+// Maps more than is wanted, and gives back what lies before the first multiple and after the end.
+char* MapAligned(size_t bytes) {
   constexpr size_t kPage = 4096;
+  SEPAL_CHECK(bytes + MappedMemory::kHugePageBytes >= bytes);
+  const size_t mapped_bytes = bytes + MappedMemory::kHugePageBytes;
+  char* const mapped = Map(mapped_bytes);
+  const size_t before = BeforeHugePage(mapped);
   const size_t end = (before + bytes + kPage - 1) / kPage * kPage;
   if (before > 0) munmap(mapped, before);
-  if (end < bytes + slack) munmap(static_cast<char*>(mapped) + end, bytes + slack - end);
+  if (end < mapped_bytes) munmap(mapped + end, mapped_bytes - end);
+  return mapped + before;
+}
+
+}  // namespace
+
+// Beside memory that begins at a multiple the system most often gives memory that does, too, and makes one mapping of
+// both: their number is limited (vm.max_map_count).
+MappedMemory::MappedMemory(size_t bytes) : size_(bytes) {
+  SEPAL_CHECK(bytes > 0);
+  data_ = Map(bytes);
+  if (bytes < kHugePageBytes) return;
+  if (BeforeHugePage(data_) != 0) {
+    munmap(data_, bytes);
+    data_ = MapAligned(bytes);
+  }
   madvise(data_, bytes, MADV_HUGEPAGE);
 }
 

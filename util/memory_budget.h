@@ -20,7 +20,7 @@ enum class MemoryPart : uint8_t {
   kDataBlocks,
   kLeafPages,
   kGuards,
-  kTables,      // open table readers and their roots
+  kTables,      // open table readers, their roots and hints
   kCompaction,  // buffers of flushes and compactions
   kLog,
   kPins,  // values too large for the cache, while a reader holds them

@@ -1,6 +1,6 @@
-// Which vector instructions the engine uses: those that this machine has, or fewer where the environment variable
-// SEPAL_SIMD asks for fewer ("portable", "avx2", "avx512"). That is for tests, which must pass on each, and for
-// measurements; any other value is ignored.
+// Which vector form is used of what has several (table/fence_search.h): AVX2 where this machine has it, unless the
+// environment variable SEPAL_SIMD names another ("portable", "avx2", "avx512") that it has. That is for tests, which
+// must pass on each, and for measurements; any other value is ignored.
 #pragma once
 
 #include <cstdint>

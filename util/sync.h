@@ -106,7 +106,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 };
 
 // The lock of a memory allocator: no scheduling point, so that a simulation does not see what memory was used before
-// it. Held for a few instructions, with no other lock taken within.
+// it. Held for some tens of instructions, with no other lock of the engine taken within.
 class ABSL_LOCKABLE AllocatorMutex {
  public:
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }

@@ -369,6 +369,48 @@ TEST(TableReaderTest, HeldMemoryIsChargedWhileTheReaderLives) {
   EXPECT_EQ(cache.budget.used(MemoryPart::kTables), 0u);
 }
 
+// Looks every key up.
+void AskForAll(const TableReader& reader, const std::vector<TestEntry>& entries) {
+  for (const TestEntry& entry : entries) {
+    const LookupKey key{.user_key = entry.user_key,
+                        .hash = HashKey(entry.user_key, reader.footer().hash_seed),
+                        .hash_seed = reader.footer().hash_seed,
+                        .visible = kMaxSequenceNumber};
+    LevelFilterStatistics filters;
+    TableHit hit;
+    ASSERT_TRUE(reader.Lookup(key, {}, &filters, &hit).ok());
+    ASSERT_EQ(hit.kind, TableHit::Kind::kFound);
+  }
+}
+
+TEST(TableReaderTest, HintsForBlocksAreChargedAndGivenBackWithTheReader) {
+  TestCache cache(size_t{8} << 20);
+  const std::vector<TestEntry> entries = EvenEntries(5000);
+  {
+    const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(OptionsOf({}), entries), &cache);
+    const size_t before = reader->MemoryBytes();
+    AskForAll(*reader, entries);
+    EXPECT_EQ(reader->MemoryBytes(), before + reader->properties().data_blocks * 16);
+    EXPECT_EQ(cache.budget.used(MemoryPart::kTables), reader->MemoryBytes());
+  }
+  EXPECT_EQ(cache.budget.used(MemoryPart::kTables), 0u);
+}
+
+TEST(TableReaderTest, NoHintsAreMadeWhereOpenTablesTakeTheirShareOfMemory) {
+  TestCache cache(size_t{8} << 20);
+  const std::vector<TestEntry> entries = EvenEntries(5000);
+  const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(OptionsOf({}), entries), &cache);
+  const size_t before = reader->MemoryBytes();
+  cache.budget.Charge(MemoryPart::kTables, size_t{1} << 20);
+  AskForAll(*reader, entries);
+  const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader, TableReader::ReadKind::kUser);
+  size_t seen = 0;
+  for (it->SeekToFirst(); it->Valid(); it->Advance()) ++seen;
+  EXPECT_EQ(seen, entries.size());
+  EXPECT_EQ(reader->MemoryBytes(), before);
+  cache.budget.Release(MemoryPart::kTables, size_t{1} << 20);
+}
+
 TEST(TableReaderTest, ForEachBlockDescribesWhatIsThere) {
   Shape shape;
   shape.block_bytes = 1024;
