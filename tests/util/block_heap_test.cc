@@ -61,7 +61,7 @@ class Pieces {
   int overwritten_ = 0;
 };
 
-size_t AnySize(Random& random) { return 1 + random.Uniform(size_t{1} << random.Uniform(17)); }
+size_t AnySize(Random& random) { return 1 + random.Uniform(BlockHeap::kLargestPiece >> random.Uniform(16)); }
 
 TEST(BlockHeapTest, APieceTakesWhatWasAskedForAndLittleMore) {
   for (size_t bytes = 1; bytes <= BlockHeap::kLargestPiece; ++bytes) {
