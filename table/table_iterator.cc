@@ -16,7 +16,7 @@ constexpr uint64_t kMaxCompactionReadAhead = uint64_t{1} << 20;
 constexpr uint64_t kFirstUserReadAhead = uint64_t{16} << 10;
 constexpr uint64_t kMaxUserReadAhead = uint64_t{256} << 10;
 // The header of a block, the columns and most keys.
-constexpr size_t kFetchedLines = 12;
+constexpr size_t kScanLines = 12;
 // A user's scan reads ahead from its third consecutive block that was not cached.
 constexpr int kMissesBeforeReadAhead = 2;
 
@@ -267,7 +267,7 @@ class TableIterator final : public InternalIterator {
     if (hints_ != nullptr) {
       hint = &hints_[block].frame;
       if (const char* end = hints_[block].end.load(std::memory_order_relaxed); end != nullptr) {
-        PrefetchBeforeEnd(end, kFetchedLines);
+        PrefetchBeforeEnd(end, kScanLines);
       }
     }
     const BlockHandle handle = leaf_->handle(block);
@@ -283,7 +283,7 @@ class TableIterator final : public InternalIterator {
     last_end_ = end_offset;
     if (const char* end = BlockBytes().data() + BlockBytes().size();
         hints_ == nullptr || hints_[block].end.load(std::memory_order_relaxed) != end) {
-      PrefetchBlockEnd(BlockBytes(), kFetchedLines);
+      PrefetchBlockEnd(BlockBytes(), kScanLines);
       if (hints_ != nullptr) hints_[block].end.store(end, std::memory_order_relaxed);
     }
     return true;
@@ -294,8 +294,8 @@ class TableIterator final : public InternalIterator {
     if (hints_ == nullptr) return;
     const char* const end = hints_[static_cast<int64_t>(block_) + distance].end.load(std::memory_order_relaxed);
     if (end == nullptr) return;
-    PrefetchBeforeEnd(end, kFetchedLines);
-    if (distance > 0) PrefetchBeforeEnd(end - BlockBytes().size() + 64 * kFetchedLines, kFetchedLines);
+    PrefetchBeforeEnd(end, kScanLines);
+    if (distance > 0) PrefetchBeforeEnd(end - BlockBytes().size() + 64 * kScanLines, kScanLines);
   }
 
   void AttachBlock() {
