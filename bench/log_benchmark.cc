@@ -1,0 +1,72 @@
+// What an append to the write-ahead log costs: written, stored into the mapping, and synced. On real files, in TMPDIR.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "db/act/log_writer.h"
+#include "db/format/batch_format.h"
+#include "db/format/file_names.h"
+#include "util/check.h"
+
+namespace sepal {
+namespace {
+
+constexpr uint64_t kFileBytes = uint64_t{64} << 20;
+
+// A log in a directory of its own, both gone at the end.
+class BenchmarkLog {
+ public:
+  explicit BenchmarkLog(bool map) {
+    const char* const temporary = std::getenv("TMPDIR");
+    path_ = std::string(temporary != nullptr ? temporary : "/tmp") + "/sepal_log_benchmark_XXXXXX";
+    SEPAL_CHECK(mkdtemp(path_.data()) != nullptr);
+    directory_ = FileSystem::Posix()->OpenDirectory(path_, /*create=*/false).value();
+    LogOptions options;
+    options.map = map;
+    log_ = WriteAheadLog::Create(directory_.get(), options, {.number = FileNumber(number_)}).value();
+  }
+  ~BenchmarkLog() {
+    SEPAL_CHECK(log_->Close().ok());
+    SEPAL_CHECK(directory_->Remove(LogFileName(FileNumber(number_))).ok());
+    directory_.reset();
+    SEPAL_CHECK(FileSystem::Posix()->RemoveDirectory(path_).ok());
+  }
+
+  void Append(std::string_view batch, bool sync) {
+    if (log_->Live().back().size_bytes > kFileBytes) StartFile();
+    const absl::StatusOr<LogPosition> end = log_->Append(SequenceNumber(++sequence_), batch, sync);
+    SEPAL_CHECK(end.ok());
+    if (sync) SEPAL_CHECK(log_->Sync(*end).ok());
+  }
+
+ private:
+  void StartFile() {
+    SEPAL_CHECK(log_->Rotate(FileNumber(number_ + 1), {}).ok());
+    log_->ForgetBefore(FileNumber(number_ + 1));
+    SEPAL_CHECK(directory_->Remove(LogFileName(FileNumber(number_))).ok());
+    ++number_;
+  }
+
+  std::string path_;
+  std::unique_ptr<Directory> directory_;
+  std::unique_ptr<WriteAheadLog> log_;
+  uint64_t number_ = 1;
+  uint64_t sequence_ = 0;
+};
+
+// Batches of one entry of 16 + 100 bytes.
+void Append(benchmark::State& state, bool map, bool sync) {
+  BenchmarkLog log(map);
+  std::string batch(kBatchHeaderBytes, '\0');
+  AppendBatchEntry(&batch, ValueKind::kPut, ColumnFamilyId(0), std::string(16, 'k'), std::string(100, 'v'));
+  for (auto _ : state) log.Append(batch, sync);
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * batch.size()));
+}
+BENCHMARK_CAPTURE(Append, LogWritten, false, false);
+BENCHMARK_CAPTURE(Append, LogMapped, true, false);
+BENCHMARK_CAPTURE(Append, LogSynced, true, true);
+
+}  // namespace
+}  // namespace sepal
