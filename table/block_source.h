@@ -23,6 +23,13 @@ enum class UnitKind : uint8_t { kDataBlock, kLeafPage, kRoot, kGuard, kPropertie
 
 std::string_view Name(UnitKind kind);
 
+// Where a data block was last seen.
+struct BlockHint {
+  HintWord frame{0};
+  // Behind its bytes. Only ever prefetched, so that it does not matter if they are gone.
+  std::atomic<const char*> end{nullptr};
+};
+
 class BlockSource {
  public:
   struct Context {
@@ -45,9 +52,7 @@ class BlockSource {
   // From the cache alone, without a reference; empty if it is not there. Only inside a guard of the cache's epoch
   // domain, if it has one (else nothing is ever found). Callers count it as a hit themselves.
   CachePeek Peek(BlockHandle handle, HintWord* hint) const {
-    if (context_.cache == nullptr) return {};
-    const CacheKey key{cache_file_, handle.offset};
-    return hint == nullptr ? context_.cache->Peek(key) : context_.cache->Peek(key, hint);
+    return context_.cache == nullptr ? CachePeek() : context_.cache->Peek({cache_file_, handle.offset}, hint);
   }
   // Starts to fetch what Peek will look at first.
   void Prefetch(BlockHandle handle, const HintWord* hint) const;

@@ -25,6 +25,17 @@ inline uint32_t Narrow(const uint64_t* fences, uint32_t* count, uint32_t window,
   return begin;
 }
 
+using Form = uint32_t (*)(const uint64_t* fences, uint32_t count, uint64_t fence);
+
+Form FormFor(SimdLevel level) {
+#if defined(__x86_64__)
+  if (level == SimdLevel::kAvx512) return CountFencesLessAvx512;
+  if (level == SimdLevel::kAvx2) return CountFencesLessAvx2;
+#endif
+  (void)level;
+  return CountFencesLessPortable;
+}
+
 }  // namespace
 
 uint32_t CountFencesLessPortable(const uint64_t* fences, uint32_t count, uint64_t fence) {
@@ -70,21 +81,6 @@ __attribute__((target("avx512f,popcnt,bmi2"))) uint32_t CountFencesLessAvx512(co
 }
 
 #endif
-
-namespace {
-
-using Form = uint32_t (*)(const uint64_t* fences, uint32_t count, uint64_t fence);
-
-Form FormFor(SimdLevel level) {
-#if defined(__x86_64__)
-  if (level == SimdLevel::kAvx512) return CountFencesLessAvx512;
-  if (level == SimdLevel::kAvx2) return CountFencesLessAvx2;
-#endif
-  (void)level;
-  return CountFencesLessPortable;
-}
-
-}  // namespace
 
 uint32_t CountFencesLess(const uint64_t* fences, uint32_t count, uint64_t fence) {
   static const Form used = FormFor(UsedSimd());

@@ -10,13 +10,6 @@
 
 namespace sepal {
 
-// Where a data block was last seen.
-struct BlockHint {
-  HintWord frame{0};
-  // Behind its bytes. Only ever prefetched, so that it does not matter if they are gone.
-  std::atomic<const char*> end{nullptr};
-};
-
 // Constant after Open, but for the hints, which are relaxed atomics (a lost update costs one hash lookup), and the
 // bytes that they take.
 struct TableReader::Impl {

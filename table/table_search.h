@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "table/index_page.h"
-#include "table/table_reader_impl.h"
+#include "table/table_reader.h"
 
 namespace sepal {
 

@@ -30,19 +30,25 @@ class VectorSource {
   std::vector<TestEntry> entries_;
 };
 
-// Deals the entries out to children, in runs whose mean length is kRun.
+// Deals the entries out, in runs whose mean length is `run`.
+std::vector<std::vector<TestEntry>> DealOut(const std::vector<TestEntry>& entries, size_t children, size_t run) {
+  std::vector<std::vector<TestEntry>> parts(children);
+  Random random(7);
+  size_t part = 0;
+  for (const TestEntry& entry : entries) {
+    if (random.OneIn(run)) part = random.Uniform(children);
+    parts[part].push_back(entry);
+  }
+  return parts;
+}
+
+// A merge of entries that were dealt out to children.
 template <size_t kChildren, size_t kRun, bool kHint = false>
 class MergedSource {
  public:
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
     order_ = order;
-    parts_.resize(kChildren);
-    Random random(7);
-    size_t part = 0;
-    for (const TestEntry& entry : entries) {
-      if (random.OneIn(kRun)) part = random.Uniform(kChildren);
-      parts_[part].push_back(entry);
-    }
+    parts_ = DealOut(entries, kChildren, kRun);
     // What some keys begin with, and others sort before or after.
     if (kHint && !entries.empty()) hint_ = entries[entries.size() / 2].user_key.substr(0, 2);
   }
@@ -153,13 +159,7 @@ class MergedBlocks {
  public:
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
     order_ = order;
-    parts_.resize(kChildren);
-    Random random(7);
-    size_t part = 0;
-    for (const TestEntry& entry : entries) {
-      if (random.OneIn(kRun)) part = random.Uniform(kChildren);
-      parts_[part].push_back(entry);
-    }
+    parts_ = DealOut(entries, kChildren, kRun);
   }
   std::unique_ptr<InternalIterator> NewIterator() {
     std::vector<std::unique_ptr<InternalIterator>> children;

@@ -390,7 +390,7 @@ TEST(TableReaderTest, HintsForBlocksAreChargedAndGivenBackWithTheReader) {
     const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(OptionsOf({}), entries), &cache);
     const size_t before = reader->MemoryBytes();
     AskForAll(*reader, entries);
-    EXPECT_EQ(reader->MemoryBytes(), before + reader->properties().data_blocks * 16);
+    EXPECT_EQ(reader->MemoryBytes(), before + reader->properties().data_blocks * sizeof(BlockHint));
     EXPECT_EQ(cache.budget.used(MemoryPart::kTables), reader->MemoryBytes());
   }
   EXPECT_EQ(cache.budget.used(MemoryPart::kTables), 0u);
