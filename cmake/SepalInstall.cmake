@@ -57,7 +57,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${CMAKE_CURRENT_LIST_DIR}/trigge
 set(CPACK_DEBIAN_DEVEL_PACKAGE_NAME libsepal-dev)
 set(CPACK_DEBIAN_DEVEL_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVEL_PACKAGE_DEPENDS
-  "libsepal0 (= ${PROJECT_VERSION}), libabsl-dev, libsnappy-dev, liblz4-dev, libzstd-dev, libxxhash-dev")
+  "libsepal0 (= ${PROJECT_VERSION}), libabsl-dev, libsnappy-dev, liblz4-dev, libzstd-dev, libxxhash-dev, liburing-dev")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME sepal-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION database)
 include(CPack)

@@ -6,6 +6,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(SEPAL_LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(SEPAL_ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(SEPAL_XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(SEPAL_URING REQUIRED IMPORTED_TARGET liburing)
 find_package(Snappy REQUIRED)
 
 # Compiler settings for all of Sepal's own code.
@@ -55,7 +56,7 @@ endfunction()
 set(SEPAL_ABSL_LIBRARIES absl::status absl::statusor absl::strings absl::str_format absl::flat_hash_map
   absl::inlined_vector absl::core_headers absl::span)
 set(SEPAL_PRIVATE_LIBRARIES Snappy::snappy PkgConfig::SEPAL_LZ4 PkgConfig::SEPAL_ZSTD PkgConfig::SEPAL_XXHASH
-  Threads::Threads)
+  PkgConfig::SEPAL_URING Threads::Threads)
 
 set(SEPAL_FLOORS "")
 

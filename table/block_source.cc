@@ -174,14 +174,17 @@ absl::Status BlockSource::CheckHandle(BlockHandle handle, UnitKind kind) const {
   return absl::OkStatus();
 }
 
+void BlockSource::CountRead(size_t bytes) const {
+  if (context_.statistics == nullptr) return;
+  StatisticsImpl::ThreadCounters counters = context_.statistics->ForThisThread();
+  counters.Add(Ticker::kBlockReads);
+  counters.Add(Ticker::kBlockReadBytes, bytes);
+}
+
 absl::Status BlockSource::ReadExactly(BlockHandle handle, UnitKind kind, char* buffer) const {
   const size_t length = handle.size + kUnitTrailerBytes;
   ASSIGN_OR_RETURN(const size_t got, context_.file->Read(handle.offset, length, buffer));
-  if (context_.statistics != nullptr) {
-    StatisticsImpl::ThreadCounters counters = context_.statistics->ForThisThread();
-    counters.Add(Ticker::kBlockReads);
-    counters.Add(Ticker::kBlockReadBytes, length);
-  }
+  CountRead(length);
   if (got != length) {
     return Damaged(context_.name, handle.offset, absl::StrFormat("%s: the file ends within it", Name(kind)),
                    absl::StrFormat("%u bytes", length), absl::StrFormat("%u", got));

@@ -68,10 +68,13 @@ class BlockSource {
   // Verifies and decompresses a unit whose bytes and trailer the caller has read (for read-ahead).
   absl::StatusOr<BlockBuffer> Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer) const;
 
+  // For callers who read the bytes themselves: whether the handle may be read at all; that it has been.
+  absl::Status CheckHandle(BlockHandle handle, UnitKind kind) const;
+  void CountRead(size_t bytes) const;
+
   const Context& context() const { return context_; }
 
  private:
-  absl::Status CheckHandle(BlockHandle handle, UnitKind kind) const;
   absl::Status ReadExactly(BlockHandle handle, UnitKind kind, char* buffer) const;
   absl::StatusOr<CompressionKind> CheckTrailer(BlockHandle handle, UnitKind kind, const char* bytes) const;
   absl::StatusOr<BlockBuffer> Expand(BlockHandle handle, UnitKind kind, CompressionKind compression,

@@ -20,6 +20,8 @@ constexpr size_t kScanLines = 12;
 // A user's scan reads ahead from its third consecutive block that was not cached.
 constexpr int kMissesBeforeReadAhead = 2;
 
+enum class Travel : uint8_t { kForward, kBackward };
+
 // A window of the file, read in one piece.
 class ReadAhead {
  public:
@@ -34,21 +36,25 @@ class ReadAhead {
     return {bytes_.get() + (handle.offset - begin_), size};
   }
 
-  // Moves the window to begin at the block. Windows that follow each other double in size; one that does not starts
-  // small again.
-  absl::Status Fill(BlockHandle handle) {
-    next_ =
-        size_ > 0 && handle.offset > begin_ && handle.offset <= begin_ + size_ ? std::min(2 * next_, largest_) : first_;
+  // Moves the window to begin at the block, or to end with it. Windows that follow each other double in size; one that
+  // does not starts small again.
+  absl::Status Fill(BlockHandle handle, Travel travel) {
+    const uint64_t end = handle.offset + handle.size + kUnitTrailerBytes;
+    const bool follows =
+        size_ > 0 && (travel == Travel::kForward ? handle.offset > begin_ && handle.offset <= begin_ + size_
+                                                 : end >= begin_ && end < begin_ + size_);
+    next_ = follows ? std::min(2 * next_, largest_) : first_;
     const uint64_t wanted = std::max(next_, handle.size + kUnitTrailerBytes);
     size_ = 0;
-    if (handle.offset >= table_.data_bytes()) return absl::OkStatus();
-    const uint64_t length = std::min(wanted, table_.data_bytes() - handle.offset);
+    if (end > table_.data_bytes()) return absl::OkStatus();
+    const uint64_t first = travel == Travel::kForward ? handle.offset : end - std::min(wanted, end);
+    const uint64_t length = std::min(wanted, (travel == Travel::kForward ? table_.data_bytes() : end) - first);
     if (buffer_bytes_ < length || buffer_bytes_ > 2 * largest_) {
       bytes_ = std::make_unique_for_overwrite<char[]>(length);
       Charge(length);
     }
-    ASSIGN_OR_RETURN(size_, table_.file->Read(handle.offset, length, bytes_.get()));
-    begin_ = handle.offset;
+    ASSIGN_OR_RETURN(size_, table_.file->Read(first, length, bytes_.get()));
+    begin_ = first;
     if (table_.options.statistics != nullptr) table_.options.statistics->Add(Ticker::kBlockReadBytes, size_);
     return absl::OkStatus();
   }
@@ -317,7 +323,7 @@ class TableIterator final : public InternalIterator {
 
   absl::Status FetchPastCache(BlockHandle handle) {
     const bool backward = handle.offset < last_begin_;
-    ASSIGN_OR_RETURN(block_bytes_, ReadBlock(handle, !backward));
+    ASSIGN_OR_RETURN(block_bytes_, ReadBlock(handle, !backward, Travel::kForward));
     return absl::OkStatus();
   }
 
@@ -327,18 +333,20 @@ class TableIterator final : public InternalIterator {
       misses_ = 0;
       return absl::OkStatus();
     }
-    misses_ = handle.offset == last_end_ ? misses_ + 1 : 0;
-    ASSIGN_OR_RETURN(BlockBuffer buffer, ReadBlock(handle, misses_ >= kMissesBeforeReadAhead));
+    const bool backward = handle.offset + handle.size + kUnitTrailerBytes == last_begin_;
+    misses_ = backward || handle.offset == last_end_ ? misses_ + 1 : 0;
+    ASSIGN_OR_RETURN(BlockBuffer buffer, ReadBlock(handle, misses_ >= kMissesBeforeReadAhead,
+                                                   backward ? Travel::kBackward : Travel::kForward));
     block_pin_ = table_.source->Keep(handle, UnitKind::kDataBlock, std::move(buffer),
                                      kind_ == TableReader::ReadKind::kUser, hint);
     return absl::OkStatus();
   }
 
-  absl::StatusOr<BlockBuffer> ReadBlock(BlockHandle handle, bool ahead) {
+  absl::StatusOr<BlockBuffer> ReadBlock(BlockHandle handle, bool ahead, Travel travel) {
     if (!ahead) return table_.source->Read(handle, UnitKind::kDataBlock);
     std::string_view bytes = ahead_.Find(handle);
     if (bytes.empty()) {
-      RETURN_IF_ERROR(ahead_.Fill(handle));
+      RETURN_IF_ERROR(ahead_.Fill(handle, travel));
       bytes = ahead_.Find(handle);
     }
     absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes);

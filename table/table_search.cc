@@ -70,7 +70,30 @@ bool TableSearch::Step() {
     case Stage::kEnded:
       break;
   }
-  return stage_ != Stage::kEnded;
+  return stage_ != Stage::kEnded && !waits_;
+}
+
+void TableSearch::Provide(absl::StatusOr<CachePin> unit) {
+  waits_ = false;
+  if (!unit.ok()) return EndWith(std::move(unit).status());
+  switch (stage_) {
+    case Stage::kGuard:
+      return HearGuard(unit->bytes());
+    case Stage::kLeaf:
+      leaf_pin_ = *std::move(unit);
+      leaf_bytes_ = leaf_pin_.bytes();
+      return EnterLeaf();
+    case Stage::kBlock:
+      block_pin_ = *std::move(unit);
+      block_bytes_ = block_pin_.bytes();
+      return EnterBlock();
+    case Stage::kFences:
+    case Stage::kLane:
+    case Stage::kTags:
+    case Stage::kEntry:
+    case Stage::kEnded:
+      break;  // these read nothing
+  }
 }
 
 void TableSearch::Count(Ticker ticker) {
@@ -92,6 +115,13 @@ std::string_view TableSearch::Fetch(BlockHandle handle, UnitKind kind, bool fill
     *pin = table_.source->GetCached(handle, kind, hint);
     if (*pin) return pin->bytes();
     EndWithMaybe();
+    return {};
+  }
+  if (among_many_) {
+    *pin = table_.source->GetCached(handle, kind, hint);
+    if (*pin) return pin->bytes();
+    want_ = {&*table_.source, handle, kind, fill_cache, hint};
+    waits_ = true;
     return {};
   }
   absl::StatusOr<CachePin> got = table_.source->Get(handle, kind, fill_cache, hint);
@@ -118,12 +148,15 @@ void TableSearch::AskGuard() {
       if (bytes.empty()) return;
     }
   }
-  if (!bytes.empty()) {
-    table_.guard_lines.store(bytes.data() + kGuardLineBytes, std::memory_order_relaxed);
-    if (!GuardView(bytes).MayContain(hash_)) {
-      ++filters_->guard_rejections;
-      return End();
-    }
+  if (bytes.empty()) return FindLeaf();
+  HearGuard(bytes);
+}
+
+void TableSearch::HearGuard(std::string_view bytes) {
+  table_.guard_lines.store(bytes.data() + kGuardLineBytes, std::memory_order_relaxed);
+  if (!GuardView(bytes).MayContain(hash_)) {
+    ++filters_->guard_rejections;
+    return End();
   }
   FindLeaf();
 }
@@ -147,6 +180,10 @@ void TableSearch::OpenLeaf() {
     leaf_bytes_ = Fetch(page_handle_, UnitKind::kLeafPage, /*fill_cache=*/true, hint, &leaf_pin_);
     if (leaf_bytes_.empty()) return;
   }
+  EnterLeaf();
+}
+
+void TableSearch::EnterLeaf() {
   IndexPageView::PrefetchFences(leaf_bytes_);
   stage_ = Stage::kFences;
 }
@@ -195,6 +232,11 @@ void TableSearch::OpenBlock() {
     block_bytes_ = Fetch(block_handle_, UnitKind::kDataBlock, options_.fill_cache, &hint.frame, &block_pin_);
     if (block_bytes_.empty()) return;
   }
+  EnterBlock();
+}
+
+void TableSearch::EnterBlock() {
+  BlockHint& hint = HintOfBlock();
   if (const char* end = block_bytes_.data() + block_bytes_.size(); hint.end.load(std::memory_order_relaxed) != end) {
     PrefetchBlockEnd(block_bytes_, kFetchedLines);
     hint.end.store(end, std::memory_order_relaxed);

@@ -2,6 +2,8 @@
 // by starting to fetch what the next one touches, so that a caller who has many lookups under way, and takes a step of
 // each in turn, waits for their cache misses together.
 //
+// A search among many does not read: it says what it wants of the file (`want`), and goes on when it is given that.
+//
 // Blocks in the cache are looked at under the caller's epoch guard (BlockCache), without a reference.
 //
 // Not safe for concurrent use. The table, the key and the guard must outlive the search and what it found.
@@ -13,20 +15,26 @@
 #include "absl/status/status.h"
 #include "table/index_page.h"
 #include "table/table_reader.h"
+#include "table/unit_batch.h"
 
 namespace sepal {
 
 class TableSearch {
  public:
   // `hit` must be as made; it and `filters`, to which what the filters did is added, must outlive the search.
-  // `among_many`: between two steps of this search the caller takes steps of others.
+  // `among_many`: between two steps of this search the caller takes steps of others, and reads for all of them.
   TableSearch(const TableReader& table, const LookupKey& key, const TableLookupOptions& options,
               LevelFilterStatistics* filters, TableHit* hit, bool among_many);
 
   // Before the first step: the guard has been asked, and said "maybe".
   void PassGuard() { FindLeaf(); }
-  // Goes on by a step. False when the search has ended: `status` and, if that is OK, the hit tell how.
+  // Goes on by a step. False when the search has ended - `status` and, if that is OK, the hit tell how - or wants
+  // something.
   bool Step();
+  // What the search waits for; null if nothing.
+  const UnitWant* want() const { return waits_ ? &want_ : nullptr; }
+  // What it waited for. Afterwards it goes on, or has ended.
+  void Provide(absl::StatusOr<CachePin> unit);
   // Takes all steps at once.
   void Run();
   const absl::Status& status() const { return status_; }
@@ -35,13 +43,16 @@ class TableSearch {
   enum class Stage : uint8_t { kGuard, kLeaf, kFences, kLane, kBlock, kTags, kEntry, kEnded };
 
   void AskGuard();
+  void HearGuard(std::string_view bytes);
   void FindLeaf();
   void GoToLeaf(uint32_t page);
   void OpenLeaf();
+  void EnterLeaf();
   void SearchFences();
   void GoToBlock();
   void AskLane();
   void OpenBlock();
+  void EnterBlock();
   void SearchBlock();
   void End() { stage_ = Stage::kEnded; }
   void EndWith(absl::Status status);
@@ -49,7 +60,7 @@ class TableSearch {
   bool GoesOn() const;
   BlockHint& HintOfBlock() { return hints_ != nullptr ? hints_[block_] : no_hint_; }
   void Count(Ticker ticker);
-  // The unit's bytes, under the guard or pinned by `*pin`. Empty: the search has ended.
+  // The unit's bytes, pinned by `*pin`. Empty: the search has ended, or waits.
   std::string_view Fetch(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint, CachePin* pin);
 
   const TableReader::Impl& table_;
@@ -75,6 +86,8 @@ class TableSearch {
   CachePeek block_peek_;
   std::string_view block_bytes_;
   CachePin block_pin_;
+  bool waits_ = false;
+  UnitWant want_;
   absl::Status status_;
 };
 

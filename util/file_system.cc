@@ -1,14 +1,14 @@
 #include "sepal/file_system.h"
 
 #include "absl/strings/str_format.h"
+#include "util/read_many.h"
 
 namespace sepal {
 
-void ReadableFile::ReadMany(std::span<ReadRequest> requests) const {
+void Directory::ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const {
   for (ReadRequest& request : requests) {
-    absl::StatusOr<size_t> bytes_read = Read(request.offset, request.length, request.buffer);
-    request.bytes_read = bytes_read.ok() ? *bytes_read : 0;
-    request.status = bytes_read.status();
+    FillByRead(&request);
+    done(request);
   }
 }
 

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -16,10 +15,6 @@
 
 namespace sepal {
 namespace {
-
-// What direct reads are aligned to: offset, length and memory. Every disk in use takes 4096.
-constexpr uint64_t kDirectAlignment = 4096;
-constexpr size_t kMaxBounceBytes = 1 << 20;
 
 absl::StatusOr<uint64_t> SizeOf(int fd, const std::string& path) {
   struct stat info;
@@ -50,55 +45,61 @@ absl::StatusOr<size_t> ReadFully(int fd, const std::string& path, uint64_t offse
   return done;
 }
 
-class PosixReadableFile final : public ReadableFile {
+// As small as the kernel says: the sectors of most disks have 512 bytes, and a block of two kilobytes is then half as
+// much to read as the pages that it lies in.
+uint64_t DirectAlignmentOf(int fd) {
+#ifdef STATX_DIOALIGN
+  struct statx info;
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &info) == 0 && (info.stx_mask & STATX_DIOALIGN) != 0) {
+    const uint64_t alignment = std::max(info.stx_dio_mem_align, info.stx_dio_offset_align);
+    if (alignment >= 512 && alignment < kDirectAlignment && (alignment & (alignment - 1)) == 0) return alignment;
+  }
+#else
+  (void)fd;
+#endif
+  return kDirectAlignment;
+}
+
+class PosixReadableFile final : public PosixReadable {
  public:
-  PosixReadableFile(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  PosixReadableFile(UniqueFd fd, std::string path) : PosixReadable(std::move(fd), std::move(path), 1) {}
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
-    RETURN_IF_ERROR(CheckRange(offset, length, path_, "read"));
-    return ReadFully(fd_.get(), path_, offset, length, buffer, 1);
+    RETURN_IF_ERROR(CheckRange(offset, length, path(), "read"));
+    return ReadFully(fd(), path(), offset, length, buffer, 1);
   }
-  absl::StatusOr<uint64_t> Size() const override { return SizeOf(fd_.get(), path_); }
+  absl::StatusOr<uint64_t> Size() const override { return SizeOf(fd(), path()); }
   void Advise(AccessPattern pattern) const override {
     const int advice = pattern == AccessPattern::kSequential ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_RANDOM;
-    (void)::posix_fadvise(fd_.get(), 0, 0, advice);
+    (void)::posix_fadvise(fd(), 0, 0, advice);
   }
-
- private:
-  const UniqueFd fd_;
-  const std::string path_;
 };
 
-struct FreeDeleter {
-  void operator()(char* memory) const { std::free(memory); }
-};
-
-class PosixDirectFile final : public ReadableFile {
+class PosixDirectFile final : public PosixReadable {
  public:
-  PosixDirectFile(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  PosixDirectFile(UniqueFd fd, std::string path, uint64_t alignment)
+      : PosixReadable(std::move(fd), std::move(path), alignment) {}
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
-    RETURN_IF_ERROR(CheckRange(offset, length, path_, "read"));
+    RETURN_IF_ERROR(CheckRange(offset, length, path(), "read"));
     if (length == 0) return size_t{0};
-    if ((offset | length | reinterpret_cast<uintptr_t>(buffer)) % kDirectAlignment == 0) {
-      return ReadFully(fd_.get(), path_, offset, length, buffer, kDirectAlignment);
+    if ((offset | length | reinterpret_cast<uintptr_t>(buffer)) % alignment() == 0) {
+      return ReadFully(fd(), path(), offset, length, buffer, alignment());
     }
     return ReadThroughBounce(offset, length, buffer);
   }
-  absl::StatusOr<uint64_t> Size() const override { return SizeOf(fd_.get(), path_); }
+  absl::StatusOr<uint64_t> Size() const override { return SizeOf(fd(), path()); }
 
  private:
   absl::StatusOr<size_t> ReadThroughBounce(uint64_t offset, size_t length, char* buffer) const {
-    const uint64_t first = offset / kDirectAlignment * kDirectAlignment;
-    const uint64_t span = (offset - first + length + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
-    const size_t bounce_bytes = static_cast<size_t>(std::min<uint64_t>(span, kMaxBounceBytes));
-    std::unique_ptr<char, FreeDeleter> bounce(static_cast<char*>(std::aligned_alloc(kDirectAlignment, bounce_bytes)));
-    if (bounce == nullptr) return PosixError(ENOMEM, path_, "direct read");
+    const AlignedRange range = AlignedRange::Around(offset, length, alignment());
+    const size_t bounce_bytes = std::min(range.length, kMaxBounceBytes);
+    const AlignedBytes bounce = MakeAligned(bounce_bytes);
+    if (bounce == nullptr) return PosixError(ENOMEM, path(), "direct read");
     size_t done = 0;
-    uint64_t position = first;
+    uint64_t position = range.offset;
     while (done < length) {
-      ASSIGN_OR_RETURN(const size_t got,
-                       ReadFully(fd_.get(), path_, position, bounce_bytes, bounce.get(), kDirectAlignment));
+      ASSIGN_OR_RETURN(const size_t got, ReadFully(fd(), path(), position, bounce_bytes, bounce.get(), alignment()));
       const size_t skip = static_cast<size_t>(offset + done - position);
       if (got <= skip) break;
       const size_t take = std::min(got - skip, length - done);
@@ -109,9 +110,6 @@ class PosixDirectFile final : public ReadableFile {
     }
     return done;
   }
-
-  const UniqueFd fd_;
-  const std::string path_;
 };
 
 class PosixMappedRegion final : public MappedRegion {
@@ -242,7 +240,8 @@ std::unique_ptr<ReadableFile> MakePosixReadableFile(UniqueFd fd, std::string pat
 }
 
 std::unique_ptr<ReadableFile> MakePosixDirectFile(UniqueFd fd, std::string path) {
-  return std::make_unique<PosixDirectFile>(std::move(fd), std::move(path));
+  const uint64_t alignment = DirectAlignmentOf(fd.get());
+  return std::make_unique<PosixDirectFile>(std::move(fd), std::move(path), alignment);
 }
 
 std::unique_ptr<WritableFile> MakePosixWritableFile(UniqueFd fd, std::string path, uint64_t size) {

@@ -3,13 +3,58 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "sepal/file_system.h"
 #include "util/posix_status.h"
 
 namespace sepal {
+
+// What every disk in use takes as the alignment of direct reads: offset, length and memory.
+inline constexpr uint64_t kDirectAlignment = 4096;
+// Longer direct reads that are not aligned go piece by piece.
+inline constexpr size_t kMaxBounceBytes = size_t{1} << 20;
+
+struct FreeDeleter {
+  void operator()(char* memory) const { std::free(memory); }
+};
+using AlignedBytes = std::unique_ptr<char, FreeDeleter>;
+// Null without memory.
+inline AlignedBytes MakeAligned(size_t length) {
+  const size_t padded = (length + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
+  return AlignedBytes(static_cast<char*>(std::aligned_alloc(kDirectAlignment, padded)));
+}
+
+// The smallest aligned range around another.
+struct AlignedRange {
+  uint64_t offset;
+  size_t length;
+  static AlignedRange Around(uint64_t offset, size_t length, uint64_t alignment) {
+    const uint64_t first = offset / alignment * alignment;
+    const uint64_t end = (offset + length + alignment - 1) / alignment * alignment;
+    return {first, static_cast<size_t>(end - first)};
+  }
+};
+
+// Every file that this room opens for reading: what a batch of reads needs of it.
+class PosixReadable : public ReadableFile {
+ public:
+  PosixReadable(UniqueFd fd, std::string path, uint64_t alignment)
+      : fd_(std::move(fd)), path_(std::move(path)), alignment_(alignment) {}
+  int fd() const { return fd_.get(); }
+  const std::string& path() const { return path_; }
+  // Open with O_DIRECT: reads are aligned.
+  bool direct() const { return alignment_ > 1; }
+  uint64_t alignment() const { return alignment_; }
+
+ private:
+  const UniqueFd fd_;
+  const std::string path_;
+  const uint64_t alignment_;
+};
 
 // Through the page cache.
 std::unique_ptr<ReadableFile> MakePosixReadableFile(UniqueFd fd, std::string path);

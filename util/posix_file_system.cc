@@ -15,6 +15,7 @@
 #include "util/paths.h"
 #include "util/posix_file.h"
 #include "util/posix_status.h"
+#include "util/read_many.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -86,6 +87,9 @@ class PosixDirectory final : public Directory {
   Capabilities capabilities() const override;
   const std::string& path() const override { return path_; }
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override;
+  void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const override {
+    ReadManyPosix(requests, done);
+  }
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override;
   absl::StatusOr<std::vector<DirectoryEntry>> List() override;
   absl::Status Remove(std::string_view name) override;

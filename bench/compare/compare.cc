@@ -57,12 +57,13 @@ void InChild(const std::function<void(FILE*)>& body, const std::function<void(co
 std::vector<std::string> DescribeSettings(const CompareOptions& options) {
   std::vector<std::string> settings;
   settings.push_back(absl::StrFormat(
-      "all: %d entries of %d + %d bytes, value compression ratio %.2f, memory %s (block cache + memtables), memtables "
+      "all: %d entries of %d + %d bytes%s, value compression ratio %.2f, memory %s (block cache + memtables), "
+      "memtables "
       "of "
       "%s, log written before a write returns, synced only in fillsync; medians of %d round%s; latencies of every 8th "
       "operation (scans: 64th; batches, multi-gets, synced writes: each)",
-      options.entries, options.key_bytes, options.value_bytes, options.compression_ratio,
-      HumanBytes(options.memory_bytes), HumanBytes(options.memtable_bytes), options.rounds,
+      options.entries, options.key_bytes, options.value_bytes, options.clustered ? " in clusters of 1,000" : "",
+      options.compression_ratio, HumanBytes(options.memory_bytes), HumanBytes(options.memtable_bytes), options.rounds,
       options.rounds == 1 ? "" : "s"));
   for (const EngineEntry& engine : options.engines) {
     const std::string path = options.directory + "/settings-" + engine.name;
@@ -71,7 +72,9 @@ std::vector<std::string> DescribeSettings(const CompareOptions& options) {
                                          .memtable_bytes = options.memtable_bytes,
                                          .filter_bits_per_key = options.filter_bits_per_key,
                                          .entries = options.entries,
-                                         .entry_bytes = static_cast<size_t>(options.key_bytes + options.value_bytes)};
+                                         .entry_bytes = static_cast<size_t>(options.key_bytes + options.value_bytes),
+                                         .compress = options.compress,
+                                         .direct_reads = options.direct_reads};
     std::filesystem::create_directories(options.directory);
     InChild([&](FILE* out) { absl::FPrintF(out, "%s\n", engine.open(engine_settings)->DescribeSettings()); },
             [&](const std::string& line) { settings.push_back(line); });

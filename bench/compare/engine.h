@@ -23,6 +23,10 @@ struct EngineSettings {
   // Entries of the whole data set: for the null engine's answers and LMDB's map.
   uint64_t entries = 0;
   size_t entry_bytes = 0;
+  // Snappy, for all that have it.
+  bool compress = true;
+  // Past the operating system's cache, for those that can.
+  bool direct_reads = false;
 };
 
 // Like a database's iterator; keys and values live until the next move.
@@ -78,6 +82,7 @@ struct EngineEntry {
   EngineFactory open;
   // Whether the last column's ratio is to the best of these (an LSM tree with the same promises).
   bool is_peer;
+  bool has_direct_reads;
 };
 // All engines that were built in, Sepal first.
 std::span<const EngineEntry> AllEngines();

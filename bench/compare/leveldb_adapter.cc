@@ -102,7 +102,7 @@ class LevelDbEngine final : public Engine {
     options_.write_buffer_size = settings.memtable_bytes;
     options_.block_cache = cache_.get();
     options_.filter_policy = filter_.get();
-    options_.compression = leveldb::kSnappyCompression;
+    options_.compression = settings.compress ? leveldb::kSnappyCompression : leveldb::kNoCompression;
     options_.max_file_size = size_t{32} << 20;
     leveldb::DB* db = nullptr;
     Require(leveldb::DB::Open(options_, settings.path, &db), "leveldb Open");

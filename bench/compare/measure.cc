@@ -21,6 +21,7 @@ Totals Meter::Run(const std::string& workload, int threads, uint64_t operations,
     workers[index].operations = operations * (index + 1) / share - operations * index / share;
   }
 
+  const uint64_t read = tools::StorageBytesRead();
   const uint64_t written = tools::StorageBytesWritten();
   const uint64_t cpu = tools::ProcessCpuNanos();
   const uint64_t begin = tools::NowNanos();
@@ -42,6 +43,7 @@ Totals Meter::Run(const std::string& workload, int threads, uint64_t operations,
   m.operations = operations;
   m.seconds = static_cast<double>(end - begin) / 1e9;
   m.cpu_micros_per_op = static_cast<double>(tools::ProcessCpuNanos() - cpu) / 1e3 / static_cast<double>(operations);
+  m.read_bytes = tools::StorageBytesRead() - read;
   m.written_bytes = tools::StorageBytesWritten() - written;
   const uint64_t resident = tools::ResidentBytes();
   m.resident_bytes = resident > resident_before_ ? resident - resident_before_ : 0;

@@ -38,17 +38,17 @@ void ChooseEngines(CLI::App& app, const std::vector<std::string>& names, Compare
 
 std::span<const EngineEntry> AllEngines() {
   static const std::vector<EngineEntry> engines = {
-      {"sepal", OpenSepal, false},
+      {"sepal", OpenSepal, false, true},
 #ifdef SEPAL_COMPARE_ROCKSDB
-      {"rocksdb", OpenRocksDb, true},
+      {"rocksdb", OpenRocksDb, true, true},
 #endif
 #ifdef SEPAL_COMPARE_LEVELDB
-      {"leveldb", OpenLevelDb, true},
+      {"leveldb", OpenLevelDb, true, false},
 #endif
 #ifdef SEPAL_COMPARE_LMDB
-      {"lmdb", OpenLmdb, false},
+      {"lmdb", OpenLmdb, false, false},
 #endif
-      {"null", OpenNull, false},
+      {"null", OpenNull, false, true},
   };
   return engines;
 }
@@ -85,6 +85,14 @@ CompareOptions ParseOptions(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(0.01, 1.0));
   app.add_option("--bloom_bits", options.filter_bits_per_key, "Filter bits for each key")->capture_default_str();
+  app.add_flag("!--no_compression", options.compress, "No engine compresses");
+  app.add_flag("--clustered", options.clustered,
+               "Keys in clusters of 1,000 numbers, a million apart, rather than all in a row");
+  app.add_option("--writes_per_second", options.writes_per_second, "Of the writer in readwhilewriting")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000'000));
+  app.add_flag("--direct_reads", options.direct_reads,
+               "The cold workloads read past the operating system's cache; engines that cannot are left out of them");
   app.add_option("--seed", options.seed, "Seed of keys and values")->capture_default_str();
   app.add_option("--dir", options.directory, "Where the databases go; default a new directory below the temporary one");
   app.add_option("--json", options.json_path, "Write every measurement to this file, as JSON");

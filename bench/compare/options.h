@@ -19,6 +19,10 @@ struct CompareOptions {
   uint64_t memory_bytes = size_t{512} << 20;
   uint64_t memtable_bytes = size_t{64} << 20;
   double filter_bits_per_key = 10;
+  bool compress = true;
+  bool clustered = false;
+  bool direct_reads = false;
+  uint64_t writes_per_second = 20'000;
   uint64_t seed = 1;
   std::string directory = {};
   std::vector<EngineEntry> engines = {};

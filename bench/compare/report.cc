@@ -71,6 +71,9 @@ class Tables {
     std::vector<Row> rows = {{"operations a second"}};
     for (const EngineEntry& engine : options_.engines) rows[0].emplace_back(engine.name);
     rows[0].emplace_back("sepal / best peer");
+    const bool beside_lmdb = std::any_of(options_.engines.begin(), options_.engines.end(),
+                                         [](const EngineEntry& engine) { return engine.name == std::string("lmdb"); });
+    if (beside_lmdb) rows[0].emplace_back("sepal / lmdb");
     ForEachWorkload(threads, [&](const std::string& workload) {
       Row row = {workload};
       double best_peer = 0;
@@ -80,24 +83,28 @@ class Tables {
         if (m != nullptr && engine.is_peer) best_peer = std::max(best_peer, m->OperationsPerSecond());
       }
       const Measurement* sepal = Find(threads, workload, "sepal");
-      row.push_back(
-          sepal == nullptr || best_peer == 0 ? "-" : absl::StrFormat("%.2f", sepal->OperationsPerSecond() / best_peer));
+      const auto ratio = [sepal](double other) {
+        return sepal == nullptr || other == 0 ? "-" : absl::StrFormat("%.2f", sepal->OperationsPerSecond() / other);
+      };
+      row.push_back(ratio(best_peer));
+      const Measurement* lmdb = Find(threads, workload, "lmdb");
+      if (beside_lmdb) row.push_back(ratio(lmdb == nullptr ? 0 : lmdb->OperationsPerSecond()));
       rows.push_back(row);
     });
     return FormatRows(rows, options_.markdown);
   }
 
   std::string Details(int threads) const {
-    std::vector<Row> rows = {{"workload", "engine", "CPU us/op", "p50 us", "p99 us", "p99.9 us", "written MiB",
-                              "space MiB", "log MiB", "resident MiB"}};
+    std::vector<Row> rows = {{"workload", "engine", "CPU us/op", "p50 us", "p99 us", "p99.9 us", "read MiB",
+                              "written MiB", "space MiB", "log MiB", "resident MiB"}};
     ForEachWorkload(threads, [&](const std::string& workload) {
       for (const EngineEntry& engine : options_.engines) {
         const Measurement* m = Find(threads, workload, engine.name);
         if (m == nullptr) continue;
         rows.push_back({workload, engine.name, absl::StrFormat("%.3f", m->cpu_micros_per_op),
                         absl::StrFormat("%.2f", m->p50_micros), absl::StrFormat("%.2f", m->p99_micros),
-                        absl::StrFormat("%.2f", m->p999_micros), Mebibytes(m->written_bytes), Mebibytes(m->space_bytes),
-                        Mebibytes(m->log_bytes), Mebibytes(m->resident_bytes)});
+                        absl::StrFormat("%.2f", m->p999_micros), Mebibytes(m->read_bytes), Mebibytes(m->written_bytes),
+                        Mebibytes(m->space_bytes), Mebibytes(m->log_bytes), Mebibytes(m->resident_bytes)});
       }
     });
     return FormatRows(rows, options_.markdown);
@@ -140,6 +147,7 @@ std::vector<Measurement> Medians(const std::vector<Measurement>& all) {
     median.p50_micros = MedianOf(group->second, &Measurement::p50_micros);
     median.p99_micros = MedianOf(group->second, &Measurement::p99_micros);
     median.p999_micros = MedianOf(group->second, &Measurement::p999_micros);
+    median.read_bytes = MedianOf(group->second, &Measurement::read_bytes);
     median.written_bytes = MedianOf(group->second, &Measurement::written_bytes);
     median.space_bytes = MedianOf(group->second, &Measurement::space_bytes);
     median.log_bytes = MedianOf(group->second, &Measurement::log_bytes);

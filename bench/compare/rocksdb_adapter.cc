@@ -115,7 +115,8 @@ class RocksDbEngine final : public Engine {
     options_.write_buffer_size = settings.memtable_bytes;
     // Memtables are charged to the block cache, so that what they do not use caches blocks.
     options_.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(settings.memory_bytes, cache);
-    options_.compression = rocksdb::kSnappyCompression;
+    options_.compression = settings.compress ? rocksdb::kSnappyCompression : rocksdb::kNoCompression;
+    options_.use_direct_reads = settings.direct_reads;
     options_.max_background_jobs = 2;
     options_.level_compaction_dynamic_level_bytes = true;
     options_.max_open_files = -1;

@@ -1,5 +1,8 @@
 #include "bench/compare/scenario.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -26,12 +29,18 @@ constexpr WorkloadEntry kWorkloads[] = {
     {"seekrandom", "a seek and 10 steps forward"},
     {"readseq", "steps forward over everything"},
     {"readreverse", "steps backward over everything"},
-    {"readwhilewriting", "gets of present keys beside one writer of 20,000 puts a second"},
+    {"readwhilewriting", "gets of present keys beside one writer (--writes_per_second)"},
     {"overwrite", "puts of random present keys"},
     {"deleterandom", "deletions of random keys"},
     {"compact", "a full manual compaction after an eighth was overwritten; entries a second"},
+    {"coldreadrandom", "gets of present keys, nothing but metadata in memory"},
+    {"coldreadmissing", "gets of absent keys, nothing but metadata in memory"},
+    {"coldmultireadrandom", "gets of present keys, 64 at a time, nothing but metadata in memory"},
 };
 constexpr size_t kFirstOnUniqueFill = 5;
+constexpr uint64_t kKeysOfMultiGet = 64;
+// Cold reads are few, so that hardly any block is met twice.
+constexpr uint64_t kEntriesPerColdRead = 100;
 constexpr uint64_t kFastStride = 8;  // of operations of a microsecond, every eighth is timed
 
 class Scenario {
@@ -50,10 +59,16 @@ class Scenario {
                        true));
     }
     if (workload == "filluniquerandom") report(Fill(meter, workload, [this](uint64_t i) { return shuffle_(i); }));
-    if (workload == "readrandom") report(Read(meter, workload, options_.entries, true));
-    if (workload == "readmissing") report(Read(meter, workload, options_.entries, false));
-    if (workload == "readhot") report(Read(meter, workload, (options_.entries + 99) / 100, true));
-    if (workload == "multireadrandom") report(MultiRead(meter));
+    const uint64_t cold_reads = std::max<uint64_t>(1, options_.entries / kEntriesPerColdRead);
+    if (workload == "readrandom") report(Read(meter, workload, options_.entries, options_.entries, true));
+    if (workload == "readmissing") report(Read(meter, workload, options_.entries, options_.entries, false));
+    if (workload == "readhot") {
+      report(Read(meter, workload, options_.entries, (options_.entries + 99) / 100, true));
+    }
+    if (workload == "multireadrandom") report(MultiRead(meter, workload, options_.entries));
+    if (workload == "coldreadrandom") report(Read(meter, workload, cold_reads, options_.entries, true));
+    if (workload == "coldreadmissing") report(Read(meter, workload, cold_reads, options_.entries, false));
+    if (workload == "coldmultireadrandom") report(MultiRead(meter, workload, cold_reads));
     if (workload == "seekrandom") report(SeekRandom(meter));
     if (workload == "readseq") report(Scan(meter, workload, true));
     if (workload == "readreverse") report(Scan(meter, workload, false));
@@ -63,7 +78,26 @@ class Scenario {
     if (workload == "compact") Compact(meter, engine, report);
   }
 
+  // Brings indexes and filters into memory, and no data.
+  void WarmMetadata(Engine* engine) {
+    std::unique_ptr<Session> session = engine->NewSession();
+    tools::KeyBuffer key(options_.key_bytes);
+    Random draws(seed_ + 77);
+    std::string_view value;
+    for (uint64_t i = 0; i < options_.entries / 20; ++i) {
+      (void)session->Get(FormatMissing(&key, draws.Uniform(options_.entries)), &value);
+    }
+  }
+
  private:
+  // The number that stands in the key of an entry.
+  uint64_t InKey(uint64_t number) const {
+    return options_.clustered ? number / 1000 * 1'000'000 + number % 1000 : number;
+  }
+  std::string_view Format(tools::KeyBuffer* key, uint64_t number) const { return key->Format(InKey(number)); }
+  std::string_view FormatMissing(tools::KeyBuffer* key, uint64_t number) const {
+    return key->FormatMissing(InKey(number));
+  }
   tools::ValueGenerator Values(int thread) const {
     return tools::ValueGenerator(options_.compression_ratio, seed_ + static_cast<uint64_t>(thread),
                                  static_cast<size_t>(options_.value_bytes));
@@ -83,7 +117,7 @@ class Scenario {
       tools::ValueGenerator values = Values(worker->index);
       const uint64_t first = FirstOf(worker);
       worker->Loop(kFastStride, [&](uint64_t i) {
-        worker->session->Put(key.Format(key_of(first + i)), values.Next(static_cast<size_t>(options_.value_bytes)),
+        worker->session->Put(Format(&key, key_of(first + i)), values.Next(static_cast<size_t>(options_.value_bytes)),
                              false);
       });
     });
@@ -95,7 +129,7 @@ class Scenario {
       tools::ValueGenerator values = Values(worker->index);
       Random draws = Draws(worker);
       worker->Loop(sync ? 1 : kFastStride, [&](uint64_t) {
-        worker->session->Put(key.Format(draws.Uniform(options_.entries)),
+        worker->session->Put(Format(&key, draws.Uniform(options_.entries)),
                              values.Next(static_cast<size_t>(options_.value_bytes)), sync);
       });
     });
@@ -110,7 +144,7 @@ class Scenario {
       uint64_t next = FirstOf(worker);
       worker->Loop(1, [&](uint64_t) {
         for (Entry& entry : batch) {
-          entry.key = key.Format(next++);
+          entry.key = Format(&key, next++);
           entry.value = values.Next(static_cast<size_t>(options_.value_bytes));
         }
         worker->session->PutBatch(batch);
@@ -121,38 +155,38 @@ class Scenario {
     return totals;
   }
 
-  Totals Read(Meter* meter, const std::string& workload, uint64_t range, bool present) {
-    Totals totals = meter->Run(workload, threads_, options_.entries, false, [&](Worker* worker) {
+  Totals Read(Meter* meter, const std::string& workload, uint64_t reads, uint64_t range, bool present) {
+    Totals totals = meter->Run(workload, threads_, reads, false, [&](Worker* worker) {
       tools::KeyBuffer key(options_.key_bytes);
       Random draws = Draws(worker);
       worker->Loop(kFastStride, [&](uint64_t) {
         const uint64_t number = draws.Uniform(range);
         std::string_view value;
-        if (worker->session->Get(present ? key.Format(number) : key.FormatMissing(number), &value)) {
+        if (worker->session->Get(present ? Format(&key, number) : FormatMissing(&key, number), &value)) {
           ++worker->found;
           worker->Touch(value);
         }
       });
     });
-    RequireFound(workload, totals.found, present ? options_.entries : 0);
+    RequireFound(workload, totals.found, present ? reads : 0);
     return totals;
   }
 
-  Totals MultiRead(Meter* meter) {
-    constexpr uint64_t kKeys = 64;
-    const uint64_t calls = std::max<uint64_t>(1, options_.entries / kKeys);
-    Totals totals = meter->Run("multireadrandom", threads_, calls, false, [&](Worker* worker) {
+  Totals MultiRead(Meter* meter, const std::string& workload, uint64_t reads) {
+    constexpr uint64_t kKeys = kKeysOfMultiGet;
+    const uint64_t calls = std::max<uint64_t>(1, reads / kKeys);
+    Totals totals = meter->Run(workload, threads_, calls, false, [&](Worker* worker) {
       std::vector<tools::KeyBuffer> buffers(kKeys, tools::KeyBuffer(options_.key_bytes));
       std::vector<std::string_view> keys(kKeys);
       std::vector<std::string_view> values(kKeys);
       Random draws = Draws(worker);
       worker->Loop(1, [&](uint64_t) {
-        for (size_t i = 0; i < kKeys; ++i) keys[i] = buffers[i].Format(draws.Uniform(options_.entries));
+        for (size_t i = 0; i < kKeys; ++i) keys[i] = Format(&buffers[i], draws.Uniform(options_.entries));
         worker->found += worker->session->MultiGet(keys, values);
         for (std::string_view value : values) worker->Touch(value);
       });
     });
-    RequireFound("multireadrandom", totals.found, calls * kKeys);
+    RequireFound(workload, totals.found, calls * kKeys);
     totals.measurement.operations *= kKeys;
     totals.measurement.cpu_micros_per_op /= static_cast<double>(kKeys);
     return totals;
@@ -164,7 +198,7 @@ class Scenario {
       Random draws = Draws(worker);
       std::unique_ptr<Cursor> cursor = worker->session->NewCursor();
       worker->Loop(kFastStride, [&](uint64_t) {
-        cursor->Seek(key.Format(draws.Uniform(options_.entries)));
+        cursor->Seek(Format(&key, draws.Uniform(options_.entries)));
         for (int step = 0; step < 10 && cursor->Valid(); ++step) {
           worker->Touch(cursor->key());
           worker->Touch(cursor->value());
@@ -179,7 +213,7 @@ class Scenario {
       tools::KeyBuffer key(options_.key_bytes);
       std::unique_ptr<Cursor> cursor = worker->session->NewCursor();
       const uint64_t first = FirstOf(worker);
-      cursor->Seek(key.Format(forward ? first : first + worker->operations - 1));
+      cursor->Seek(Format(&key, forward ? first : first + worker->operations - 1));
       worker->Loop(kFastStride * 8, [&](uint64_t) {
         if (!cursor->Valid()) return;
         ++worker->found;
@@ -200,17 +234,17 @@ class Scenario {
       tools::ValueGenerator values = Values(1000);
       Random draws(seed_ + 1000);
       const uint64_t begin = tools::NowNanos();
-      // 20 puts each millisecond; what was missed is caught up.
+      // A few puts each millisecond; what was missed is caught up.
       for (uint64_t written = 0; !stop.load(std::memory_order_relaxed);) {
-        const uint64_t due = (tools::NowNanos() - begin) / 50'000;
+        const uint64_t due = (tools::NowNanos() - begin) / (1'000'000'000 / options_.writes_per_second);
         for (; written < due; ++written) {
-          session->Put(key.Format(draws.Uniform(options_.entries)),
+          session->Put(Format(&key, draws.Uniform(options_.entries)),
                        values.Next(static_cast<size_t>(options_.value_bytes)), false);
         }
         Clock::System()->SleepMicros(1000);
       }
     });
-    Totals totals = Read(meter, "readwhilewriting", options_.entries, true);
+    Totals totals = Read(meter, "readwhilewriting", options_.entries, options_.entries, true);
     stop.store(true, std::memory_order_relaxed);
     writer.Join();
     engine->FinishBackgroundWork();
@@ -222,7 +256,7 @@ class Scenario {
       tools::KeyBuffer key(options_.key_bytes);
       Random draws = Draws(worker);
       worker->Loop(kFastStride,
-                   [&](uint64_t) { worker->session->Delete(key.Format(draws.Uniform(options_.entries))); });
+                   [&](uint64_t) { worker->session->Delete(Format(&key, draws.Uniform(options_.entries))); });
     });
   }
 
@@ -233,8 +267,8 @@ class Scenario {
     tools::ValueGenerator values = Values(0);
     Random draws(seed_);
     for (uint64_t i = 0; i < options_.entries / 8; ++i) {
-      session->Put(key.Format(draws.Uniform(options_.entries)), values.Next(static_cast<size_t>(options_.value_bytes)),
-                   false);
+      session->Put(Format(&key, draws.Uniform(options_.entries)),
+                   values.Next(static_cast<size_t>(options_.value_bytes)), false);
     }
     bool done = false;
     Totals totals = meter->Run("compact", 1, 1, true, [&](Worker* worker) {
@@ -254,6 +288,22 @@ class Scenario {
 bool Wanted(const CompareOptions& options, const std::string& workload) {
   return options.workloads.empty() ||
          std::find(options.workloads.begin(), options.workloads.end(), workload) != options.workloads.end();
+}
+
+bool IsCold(const std::string& workload) { return workload.starts_with("cold"); }
+
+// What the operating system has cached of the files.
+void DropFromPageCache(const std::string& path) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+    if (!entry.is_regular_file()) continue;
+    const int fd = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) Fail(entry.path().string(), "cannot be opened");
+    // Only clean pages go.
+    if (fdatasync(fd) != 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0) {
+      Fail(entry.path().string(), "stays in the page cache");
+    }
+    close(fd);
+  }
 }
 
 // The workloads of a scenario, in order; the scenario's own fill comes first.
@@ -291,19 +341,29 @@ void RunScenario(const std::string& scenario, const EngineEntry& engine, int thr
   std::filesystem::remove_all(path);
   std::filesystem::create_directories(options.directory);
   const uint64_t resident_before = tools::ResidentBytes();
-  const EngineSettings settings{.path = path,
-                                .memory_bytes = options.memory_bytes,
-                                .memtable_bytes = options.memtable_bytes,
-                                .filter_bits_per_key = options.filter_bits_per_key,
-                                .entries = options.entries,
-                                .entry_bytes = static_cast<size_t>(options.key_bytes + options.value_bytes)};
+  EngineSettings settings{.path = path,
+                          .memory_bytes = options.memory_bytes,
+                          .memtable_bytes = options.memtable_bytes,
+                          .filter_bits_per_key = options.filter_bits_per_key,
+                          .entries = options.entries,
+                          .entry_bytes = static_cast<size_t>(options.key_bytes + options.value_bytes),
+                          .compress = options.compress};
   {
     std::unique_ptr<Engine> opened = engine.open(settings);
-    Meter meter(opened.get(), path, resident_before);
     Scenario run(options, threads, options.seed + static_cast<uint64_t>(round));
     for (const std::string& workload : WorkloadsOf(scenario)) {
       // The fill is needed by those after it, wanted or not.
       if (workload != scenario && !Wanted(options, workload)) continue;
+      if (IsCold(workload)) {
+        if (options.direct_reads && !engine.has_direct_reads) continue;
+        opened.reset();
+        DropFromPageCache(path);
+        settings.direct_reads = options.direct_reads;
+        opened = engine.open(settings);
+        run.WarmMetadata(opened.get());
+        DropFromPageCache(path);
+      }
+      Meter meter(opened.get(), path, resident_before);
       run.Run(workload, &meter, opened.get(), [&](const Totals& totals) {
         Measurement measurement = totals.measurement;
         measurement.engine = engine.name;

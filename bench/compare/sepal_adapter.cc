@@ -87,7 +87,8 @@ class SepalEngine final : public Engine {
     options_.memory_limit = settings.memory_bytes;
     options_.memtable_bytes = settings.memtable_bytes;
     options_.family.filter_policy = FilterPolicy::FromBitsPerKey(settings.filter_bits_per_key);
-    options_.family.compression = CompressionKind::kSnappy;
+    options_.family.compression = settings.compress ? CompressionKind::kSnappy : CompressionKind::kNone;
+    options_.direct_reads = settings.direct_reads;
     absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options_, settings.path);
     Require(db.status(), "sepal Open");
     db_ = std::move(*db);
@@ -98,10 +99,11 @@ class SepalEngine final : public Engine {
     const FilterPolicy& filter = options_.family.filter_policy;
     return absl::StrFormat(
         "sepal: memory_limit %s for everything (block cache = the limit less memtables, buffers and open tables), "
-        "memtable_bytes %s, filters %.1f bits a key (lane %.1f + guard %.1f), Snappy, %d-byte blocks, lazy leveling, "
+        "memtable_bytes %s, filters %.1f bits a key (lane %.1f + guard %.1f), %s, %d-byte blocks, lazy leveling, "
         "background threads = cores; every read verifies checksums",
         HumanBytes(options_.memory_limit), HumanBytes(options_.memtable_bytes),
         filter.lane_bits_per_key + filter.guard_bits_per_key, filter.lane_bits_per_key, filter.guard_bits_per_key,
+        options_.family.compression == CompressionKind::kNone ? "no compression" : "Snappy",
         options_.family.block_bytes);
   }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<SepalSession>(db_.get()); }

@@ -26,6 +26,9 @@ class LatchingDirectory final : public Directory {
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override {
     return base_->OpenForRead(name, mode);
   }
+  void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const override {
+    base_->ReadMany(requests, done);
+  }
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override {
     return base_->OpenForWrite(name, mode);
   }

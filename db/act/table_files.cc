@@ -10,7 +10,7 @@ namespace sepal {
 
 absl::StatusOr<std::shared_ptr<TableReader>> FamilyTableOpener::OpenTable(const TableMetadata& metadata) {
   const std::string name = TableFileName(metadata.number);
-  absl::StatusOr<std::unique_ptr<ReadableFile>> file = parts_.directory->OpenForRead(name);
+  absl::StatusOr<std::unique_ptr<ReadableFile>> file = parts_.directory->OpenForRead(name, parts_.read_mode);
   if (absl::IsNotFound(file.status()) && parts_.beside_a_writer) {
     return absl::AbortedError(
         absl::StrFormat("%s/%s: the writer has removed the table since this view was opened; open it again",

@@ -24,6 +24,7 @@ class FamilyTableOpener final : public TableOpener {
     StatisticsImpl* statistics;
     // A writer may be at work beside: a table that is gone is then `Aborted`, and no loss.
     bool beside_a_writer = false;
+    ReadMode read_mode = ReadMode::kBuffered;
   };
   FamilyTableOpener(Parts parts, KeyOrder order) : parts_(parts), order_(order) {}
 

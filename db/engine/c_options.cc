@@ -83,6 +83,9 @@ void sepal_options_set_memory_limit(sepal_options_t* options, size_t bytes) { op
 void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes) {
   options->rep.memtable_bytes = bytes;
 }
+void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value) {
+  options->rep.direct_reads = value != 0;
+}
 void sepal_options_set_background_threads(sepal_options_t* options, int threads) {
   options->rep.background_threads = threads;
 }

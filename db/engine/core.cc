@@ -24,6 +24,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       tuning(t),
       latency_histograms(options.latency_histograms),
       read_only(options.read_only),
+      read_mode(options.direct_reads ? ReadMode::kDirect : ReadMode::kBuffered),
       directory(std::make_unique<LatchingDirectory>(std::move(dir))),
       separate_log_directory(log_dir != nullptr ? std::make_unique<LatchingDirectory>(std::move(log_dir)) : nullptr),
       path(directory->path()),

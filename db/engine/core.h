@@ -70,13 +70,14 @@ class Core : public std::enable_shared_from_this<Core> {
     return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes, &budget, &memtable_chunks);
   }
   FamilyTableOpener Opener(KeyOrder order) {
-    return {{directory.get(), &cache, &budget, &statistics, read_only}, order};
+    return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode}, order};
   }
 
   const World world;
   const Tuning tuning;
   const bool latency_histograms;
   const bool read_only;
+  const ReadMode read_mode;  // of tables
   const std::unique_ptr<Directory> directory;
   // Null: the logs lie in `directory`.
   const std::unique_ptr<Directory> separate_log_directory;

@@ -29,28 +29,44 @@ void GroupLookup::AskMemTables() {
 
 void GroupLookup::AskRun(const LevelRun& run) {
   LevelFilterStatistics filters;
-  std::array<uint8_t, kMostKeys> active;
-  size_t active_count = 0;
+  active_count_ = 0;
   const auto settled = std::remove_if(wanted_.begin(), wanted_.begin() + wanted_count_, [&](uint8_t i) {
     searches_[i].search.reset();
     const TableFile* file = run.run->Find(keys_[i].user_key);
     if (file == nullptr) return false;
     if (Begin(i, *file, &filters)) {
-      active[active_count++] = i;
+      active_[active_count_++] = i;
       return false;
     }
     return true;
   });
   wanted_count_ = static_cast<size_t>(settled - wanted_.begin());
-  while (active_count > 0) {
-    const auto stepping = std::remove_if(active.begin(), active.begin() + active_count,
-                                         [&](uint8_t i) { return !searches_[i].search->Step(); });
-    active_count = static_cast<size_t>(stepping - active.begin());
-  }
+  for (StepAll(); active_count_ > 0; StepAll()) ReadWanted();
   const auto left =
       std::remove_if(wanted_.begin(), wanted_.begin() + wanted_count_, [&](uint8_t i) { return Settle(i); });
   wanted_count_ = static_cast<size_t>(left - wanted_.begin());
   core_->statistics.AddFilter(run.level, filters);
+}
+
+void GroupLookup::StepAll() {
+  std::array<uint8_t, kMostKeys> stepping;
+  size_t count = std::exchange(active_count_, 0);
+  std::copy_n(active_.begin(), count, stepping.begin());
+  while (count > 0) {
+    const auto end = std::remove_if(stepping.begin(), stepping.begin() + count, [&](uint8_t i) {
+      if (searches_[i].search->Step()) return false;
+      if (searches_[i].search->want() != nullptr) active_[active_count_++] = i;
+      return true;
+    });
+    count = static_cast<size_t>(end - stepping.begin());
+  }
+}
+
+void GroupLookup::ReadWanted() {
+  std::array<UnitWant, kMostKeys> wants;
+  for (size_t i = 0; i < active_count_; ++i) wants[i] = *searches_[active_[i]].search->want();
+  FetchUnits(*core_->directory, std::span(wants).first(active_count_),
+             [&](size_t i, absl::StatusOr<CachePin> unit) { searches_[active_[i]].search->Provide(std::move(unit)); });
 }
 
 // False when the table cannot be asked, which settles the key.

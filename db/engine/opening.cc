@@ -80,6 +80,10 @@ absl::Status Opening::OpenDirectories() {
         "there is no database in %s: the directory is missing; set create_if_missing to make one", path_));
   }
   RETURN_IF_ERROR(directory.status());
+  if (options_.direct_reads && !(*directory)->capabilities().direct_reads) {
+    return absl::UnimplementedError(absl::StrFormat(
+        "direct_reads: the file system of %s has no direct reads; open without, or use another file system", path_));
+  }
   std::unique_ptr<Directory> log_directory;
   if (!options_.log_directory.empty()) {
     ASSIGN_OR_RETURN(log_directory, world_.file_system->OpenDirectory(options_.log_directory, create));

@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,9 +42,12 @@ struct Capabilities {
 enum class ReadMode : uint8_t { kBuffered, kDirect };
 enum class AccessPattern : uint8_t { kRandom, kSequential };
 
-// One part of a `ReadMany`. The reader fills `status` and `bytes_read`; fewer bytes than asked for means the end of the
-// file.
+class ReadableFile;
+
+// One part of a `Directory::ReadMany`, which fills `status` and `bytes_read`; fewer bytes than asked for means the end
+// of the file.
 struct ReadRequest {
+  const ReadableFile* file = nullptr;
   uint64_t offset = 0;
   size_t length = 0;
   char* buffer = nullptr;
@@ -56,8 +60,6 @@ class SEPAL_EXPORT ReadableFile {
   virtual ~ReadableFile() = default;
   // Reads up to `length` bytes at `offset` into `buffer`; returns how many. Fewer than asked for only at the end.
   virtual absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const = 0;
-  // Reads all requests, in any order and possibly at once. The default reads them one by one.
-  virtual void ReadMany(std::span<ReadRequest> requests) const;
   virtual absl::StatusOr<uint64_t> Size() const = 0;
   // A hint; no effect on results.
   virtual void Advise(AccessPattern pattern) const { (void)pattern; }
@@ -120,6 +122,9 @@ class SEPAL_EXPORT Directory {
 
   virtual absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name,
                                                                     ReadMode mode = ReadMode::kBuffered) = 0;
+  // Reads all requests, in any order and possibly at once, and calls `done` for each as it is filled, in the calling
+  // thread; returns after the last. The files must have been opened by this directory. The default reads one by one.
+  virtual void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const;
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) = 0;
   // The regular files in the directory, in no particular order.
   virtual absl::StatusOr<std::vector<DirectoryEntry>> List() = 0;

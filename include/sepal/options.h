@@ -67,6 +67,9 @@ struct Options {
   size_t memory_limit = size_t{256} << 20;
   // Bytes of one memtable. 0: derived, a quarter of the memory limit, at most 64 MiB.
   size_t memtable_bytes = 0;
+  // Read table files past the operating system's cache (O_DIRECT), so that memory holds a block once, and
+  // `memory_limit` is all that the database takes of it. Opening fails with Unimplemented where the file system cannot.
+  bool direct_reads = false;
   // Threads for compactions. 0: one for each core, at most 8.
   int background_threads = 0;
 

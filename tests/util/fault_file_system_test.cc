@@ -176,10 +176,12 @@ TEST_F(FaultFileSystemTest, ReadManyFailsRequestByRequest) {
   std::unique_ptr<ReadableFile> file = directory_->OpenForRead("f").value();
   fs_.Inject({.fault = Fault::kIoError, .op = FileOp::kRead, .skip = 1});
   char buffers[3];
-  ReadRequest requests[3] = {{.offset = 0, .length = 1, .buffer = &buffers[0]},
-                             {.offset = 1, .length = 1, .buffer = &buffers[1]},
-                             {.offset = 2, .length = 1, .buffer = &buffers[2]}};
-  file->ReadMany(requests);
+  ReadRequest requests[3] = {{.file = file.get(), .offset = 0, .length = 1, .buffer = &buffers[0]},
+                             {.file = file.get(), .offset = 1, .length = 1, .buffer = &buffers[1]},
+                             {.file = file.get(), .offset = 2, .length = 1, .buffer = &buffers[2]}};
+  int done = 0;
+  directory_->ReadMany(requests, [&](ReadRequest&) { ++done; });
+  EXPECT_EQ(done, 3);
   EXPECT_TRUE(requests[0].status.ok());
   EXPECT_EQ(requests[1].status.code(), absl::StatusCode::kInternal);
   EXPECT_EQ(requests[1].bytes_read, 0u);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -179,14 +180,46 @@ TEST_P(FileSystemConformanceTest, ReadManyFillsEveryRequest) {
   Write("f", "0123456789");
   std::unique_ptr<ReadableFile> file = dir().OpenForRead("f").value();
   char buffers[3][8];
-  ReadRequest requests[3] = {{.offset = 4, .length = 3, .buffer = buffers[0]},
-                             {.offset = 0, .length = 2, .buffer = buffers[1]},
-                             {.offset = 9, .length = 8, .buffer = buffers[2]}};
-  file->ReadMany(requests);
+  ReadRequest requests[3] = {{.file = file.get(), .offset = 4, .length = 3, .buffer = buffers[0]},
+                             {.file = file.get(), .offset = 0, .length = 2, .buffer = buffers[1]},
+                             {.file = file.get(), .offset = 9, .length = 8, .buffer = buffers[2]}};
+  std::set<const ReadRequest*> done;
+  dir().ReadMany(requests, [&](ReadRequest& request) { EXPECT_TRUE(done.insert(&request).second); });
+  EXPECT_EQ(done.size(), 3u);
   for (const ReadRequest& request : requests) EXPECT_TRUE(request.status.ok());
   EXPECT_EQ(std::string(buffers[0], requests[0].bytes_read), "456");
   EXPECT_EQ(std::string(buffers[1], requests[1].bytes_read), "01");
   EXPECT_EQ(std::string(buffers[2], requests[2].bytes_read), "9");
+}
+
+TEST_P(FileSystemConformanceTest, ReadManyReadsFromManyFilesInEitherMode) {
+  Random random(11);
+  std::string contents(300'000, '\0');
+  for (char& c : contents) c = static_cast<char>(random.Next());
+  std::vector<std::unique_ptr<ReadableFile>> files;
+  for (const char* name : {"a", "b", "c"}) {
+    Write(name, name + contents);
+    files.push_back(dir().OpenForRead(name).value());
+    if (dir().capabilities().direct_reads) files.push_back(dir().OpenForRead(name, ReadMode::kDirect).value());
+  }
+  constexpr size_t kRequests = 200;
+  std::vector<ReadRequest> requests(kRequests);
+  std::vector<std::string> buffers(kRequests);
+  for (size_t i = 0; i < kRequests; ++i) {
+    buffers[i].resize(random.Uniform(9000));
+    requests[i] = {.file = files[random.Uniform(files.size())].get(),
+                   .offset = random.Uniform(contents.size() + 5000),
+                   .length = buffers[i].size(),
+                   .buffer = buffers[i].data()};
+  }
+  size_t done = 0;
+  dir().ReadMany(requests, [&](ReadRequest& request) {
+    ++done;
+    const size_t i = static_cast<size_t>(&request - requests.data());
+    ASSERT_TRUE(request.status.ok()) << request.status;
+    EXPECT_EQ(buffers[i].substr(0, request.bytes_read), ReadAt(*request.file, request.offset, request.length));
+  });
+  EXPECT_EQ(done, kRequests);
 }
 
 TEST_P(FileSystemConformanceTest, DirectReadsGiveTheSameBytesAtAnyOffsetAndLength) {

@@ -24,7 +24,7 @@ constexpr char kIgnoredFlags[] =
     "partition_index_and_filters use_ribbon_filter whole_key_filtering max_write_buffer_number target_file_size_base "
     "max_file_size max_bytes_for_level_base max_bytes_for_level_multiplier num_levels "
     "level_compaction_dynamic_level_bytes level0_file_num_compaction_trigger level0_slowdown_writes_trigger "
-    "level0_stop_writes_trigger subcompactions use_direct_reads use_direct_io_for_flush_and_compaction mmap_read "
+    "level0_stop_writes_trigger subcompactions use_direct_io_for_flush_and_compaction mmap_read "
     "format_version checksum_type verify_checksum perf_level stats_per_interval "
     "reuse_logs comparisons multiread_batched async_io";
 
@@ -72,6 +72,8 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
   app->add_option("--background_threads,--max_background_jobs", o->background_threads, "Compaction threads; 0: derived")
       ->check(CLI::Range(0, 64))
       ->group("Engine");
+  app->add_flag("--use_direct_reads", o->use_direct_reads, "Read tables past the operating system's cache")
+      ->group("Engine");
   app->add_flag("--use_existing_db", o->use_existing_db, "Keep the database that is there")->group("Engine");
   app->add_flag("--sync", o->sync, "Every write is durable before it returns")->group("Engine");
 }
@@ -88,6 +90,7 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
     options.memory_limit = cache_size + 2 * memtable;
   }
   options.memtable_bytes = write_buffer_size;
+  options.direct_reads = use_direct_reads;
   options.background_threads = background_threads;
   options.latency_histograms = histogram || statistics;
   options.family.block_bytes = block_size;

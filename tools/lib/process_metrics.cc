@@ -68,6 +68,7 @@ uint64_t ProcessCpuNanos() {
 
 uint64_t ResidentBytes() { return NumberAfter("/proc/self/status", "VmRSS:") * 1024; }
 
+uint64_t StorageBytesRead() { return NumberAfter("/proc/self/io", "read_bytes:"); }
 uint64_t StorageBytesWritten() { return NumberAfter("/proc/self/io", "write_bytes:"); }
 
 DirectorySize MeasureDirectory(const std::string& path) {

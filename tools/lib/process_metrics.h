@@ -14,6 +14,9 @@ uint64_t ResidentBytes();
 // dirty); 0 on file systems that do not count them, tmpfs for one.
 uint64_t StorageBytesWritten();
 
+// Bytes that the process caused to be fetched from there (`read_bytes`).
+uint64_t StorageBytesRead();
+
 struct DirectorySize {
   uint64_t data_bytes = 0;  // allocated to all files but logs
   uint64_t log_bytes = 0;   // of files named *.log

@@ -1,0 +1,134 @@
+// What reads cost that find little in memory: how often the file system is asked.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/db/engine/engine_fixture.h"
+#include "util/random.h"
+
+namespace sepal {
+namespace {
+
+class ColdReadTest : public EngineTest {
+ protected:
+  static constexpr uint64_t kKeys = 4000;
+
+  void SetUp() override {
+    database.options.family.block_bytes = 4096;
+    database.tuning.blocks_per_leaf_page = 64;
+    database.tuning.table_bytes = size_t{64} << 10;
+    database.tuning.memtable_bytes = size_t{64} << 10;
+    EngineTest::SetUp();
+    for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(NumberedKey(2 * i), std::string(60, 'v')));
+    ASSERT_OK(db()->CompactRange());
+    ASSERT_OK(database.Reopen());
+  }
+  // Opens all tables and brings their metadata into memory, and no data blocks.
+  void WarmMetadata() {
+    for (uint64_t i = 0; i < kKeys; ++i) (void)db()->Get(NumberedKey(2 * i + 1), {.fill_cache = false});
+  }
+  uint64_t Reads(const std::function<void()>& work) {
+    database.files.SetTracing(true);
+    database.files.TakeTrace();
+    work();
+    const std::string trace = database.files.TakeTrace();
+    database.files.SetTracing(false);
+    uint64_t reads = 0;
+    for (size_t at = 0; (at = trace.find("read ", at)) != std::string::npos; ++at) ++reads;
+    return reads;
+  }
+  void MultiGet(const std::vector<std::string>& keys, const ReadOptions& options = {}) {
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    values.assign(keys.size(), {});
+    statuses.assign(keys.size(), {});
+    std::vector<PinnedValue> pins(keys.size());
+    db()->MultiGet(views, pins, statuses, options);
+    for (size_t i = 0; i < keys.size(); ++i) values[i] = pins[i].value();
+  }
+
+  std::vector<std::string> values;
+  std::vector<absl::Status> statuses;
+};
+
+TEST_F(ColdReadTest, AnAbsentKeyHardlyEverReadsAndAPresentOneReadsOnce) {
+  WarmMetadata();
+  const uint64_t absent = Reads([&] {
+    for (uint64_t i = 0; i < kKeys; ++i) {
+      EXPECT_TRUE(absl::IsNotFound(db()->Get(NumberedKey(2 * i) + "x", {.fill_cache = false}).status()));
+    }
+  });
+  EXPECT_LE(absent, kKeys * 5 / 1000);
+  const uint64_t present = Reads([&] {
+    for (uint64_t i = 0; i < kKeys; i += 10) EXPECT_OK(db()->Get(NumberedKey(2 * i), {.fill_cache = false}).status());
+  });
+  EXPECT_EQ(present, kKeys / 10);
+}
+
+TEST_F(ColdReadTest, AMultiGetReadsABlockOnceForAllItsKeysAndNeighboursTogether) {
+  WarmMetadata();
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < 64; ++i) keys.push_back(NumberedKey(2 * (1000 + i)));
+  // 64 neighbours lie in two or three blocks of one table, or at a border of two.
+  const uint64_t reads = Reads([&] { MultiGet(keys); });
+  EXPECT_GE(reads, 1u);
+  EXPECT_LE(reads, 2u);
+  for (const absl::Status& status : statuses) EXPECT_OK(status);
+  EXPECT_EQ(Reads([&] { MultiGet(keys); }), 0u);
+}
+
+TEST_F(ColdReadTest, AMultiGetThatKeepsNothingFindsTheSame) {
+  Random random(3);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::string> keys;
+    for (int i = 0; i < 150; ++i) keys.push_back(NumberedKey(random.Uniform(2 * kKeys)));
+    MultiGet(keys, {.fill_cache = false});
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const bool present = std::stoull(keys[i].substr(3)) % 2 == 0;
+      ASSERT_EQ(statuses[i].code(), present ? absl::StatusCode::kOk : absl::StatusCode::kNotFound) << keys[i];
+      ASSERT_EQ(values[i], present ? std::string(60, 'v') : "");
+    }
+  }
+}
+
+TEST_F(ColdReadTest, DamageInABlockFailsTheKeysOfThatBlockAlone) {
+  const std::vector<std::string> tables = FilesIn(&database.memory, database.path);
+  const auto table =
+      std::find_if(tables.begin(), tables.end(), [](const std::string& n) { return n.ends_with(".sst"); });
+  ASSERT_NE(table, tables.end());
+  const std::string path = database.path + "/" + *table;
+  std::string bytes = database.memory.ReadFileContents(path).value();
+  bytes[100] ^= 1;  // in the first data block
+  ASSERT_OK(database.memory.WriteFileContents(path, bytes));
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < kKeys; ++i) keys.push_back(NumberedKey(2 * i));
+  MultiGet(keys);
+  size_t damaged = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (absl::IsDataLoss(statuses[i])) {
+      ++damaged;
+    } else {
+      ASSERT_OK(statuses[i]);
+      ASSERT_EQ(values[i], std::string(60, 'v'));
+    }
+  }
+  EXPECT_GE(damaged, 10u);
+  EXPECT_LE(damaged, 200u);
+}
+
+TEST_F(ColdReadTest, DirectReadsNeedAFileSystemThatHasThem) {
+  ASSERT_OK(db()->Close());
+  database.options.direct_reads = true;
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(Value(db(), NumberedKey(0)), std::string(60, 'v'));
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  MemoryFileSystem without(Capabilities{.map = true, .allocate = true, .direct_reads = false});
+  Options options = database.options;
+  options.env.file_system = &without;
+  const absl::Status refused = Engine::Open(options, database.tuning, "/db").status();
+  EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
+  EXPECT_NE(refused.message().find("direct_reads"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sepal
