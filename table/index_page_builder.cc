@@ -32,8 +32,7 @@ void IndexPageBuilder::Add(const Separator& separator, BlockHandle handle, uint6
   entries_ += entries;
   separator_bytes_ += separator.user_key.size() + kTrailerBytes;
   const uint64_t dead = entries == 0 ? 0 : (tombstones * 255 + entries - 1) / entries;
-  blocks_.push_back({separator, handle.offset + handle.size + kUnitTrailerBytes, static_cast<uint32_t>(lanes_.size()),
-                     static_cast<uint8_t>(dead)});
+  blocks_.push_back({separator, EndOf(handle), static_cast<uint32_t>(lanes_.size()), static_cast<uint8_t>(dead)});
 }
 
 bool IndexPageBuilder::Full() const {

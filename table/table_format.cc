@@ -28,9 +28,6 @@ BlockHandle ReadHandle(Decoder* in) {
   return handle;
 }
 
-// Where the unit and its trailer end. Requires a size within kMaxUnitBytes.
-uint64_t EndOf(BlockHandle handle) { return handle.offset + handle.size + kUnitTrailerBytes; }
-
 // Whether the units of the tail follow each other without gaps, right up to the footer.
 absl::Status CheckLayout(const Footer& footer, std::string_view file, uint64_t file_size) {
   const uint64_t at = file_size - kFooterBytes;

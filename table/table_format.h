@@ -50,6 +50,8 @@ namespace sepal {
 inline constexpr uint64_t kTableMagic = 0x314c42544c415053ull;  // "SPALTBL1"
 inline constexpr size_t kFooterBytes = 112;
 inline constexpr size_t kUnitTrailerBytes = 5;
+// Where the unit's trailer ends. Requires a size within kMaxUnitBytes.
+inline uint64_t EndOf(BlockHandle handle) { return handle.offset + handle.size + kUnitTrailerBytes; }
 inline constexpr uint8_t kChecksumXxh3 = 1;
 inline constexpr uint8_t kHashXxh3 = 1;
 // No unit is larger, whatever a length field says.

@@ -39,7 +39,7 @@ class ReadAhead {
   // Moves the window to begin at the block, or to end with it. Windows that follow each other double in size; one that
   // does not starts small again.
   absl::Status Fill(BlockHandle handle, Travel travel) {
-    const uint64_t end = handle.offset + handle.size + kUnitTrailerBytes;
+    const uint64_t end = EndOf(handle);
     const bool follows =
         size_ > 0 && (travel == Travel::kForward ? handle.offset > begin_ && handle.offset <= begin_ + size_
                                                  : end >= begin_ && end < begin_ + size_);
@@ -282,7 +282,7 @@ class TableIterator final : public InternalIterator {
     if (!status.ok()) return Leave(std::move(status));
     block_ = block;
     const uint64_t begin = handle.offset;
-    const uint64_t end_offset = begin + handle.size + kUnitTrailerBytes;
+    const uint64_t end_offset = EndOf(handle);
     if (begin == last_end_ && block + 1 < leaf_->count()) PrefetchNeighbour(1);
     if (end_offset == last_begin_ && block > 0) PrefetchNeighbour(-1);
     last_begin_ = begin;
@@ -333,7 +333,7 @@ class TableIterator final : public InternalIterator {
       misses_ = 0;
       return absl::OkStatus();
     }
-    const bool backward = handle.offset + handle.size + kUnitTrailerBytes == last_begin_;
+    const bool backward = EndOf(handle) == last_begin_;
     misses_ = backward || handle.offset == last_end_ ? misses_ + 1 : 0;
     ASSIGN_OR_RETURN(BlockBuffer buffer, ReadBlock(handle, misses_ >= kMissesBeforeReadAhead,
                                                    backward ? Travel::kBackward : Travel::kForward));

@@ -22,8 +22,6 @@ struct Extent {
   size_t last;
 };
 
-uint64_t EndOf(BlockHandle handle) { return handle.offset + handle.size + kUnitTrailerBytes; }
-
 class Batch {
  public:
   Batch(std::span<const UnitWant> wants, const std::function<void(size_t, absl::StatusOr<CachePin>)>& got)
