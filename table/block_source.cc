@@ -10,6 +10,7 @@
 #include "table/table_writer.h"
 #include "util/coding.h"
 #include "util/compression.h"
+#include "util/perf_times.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -183,7 +184,11 @@ void BlockSource::CountRead(size_t bytes) const {
 
 absl::Status BlockSource::ReadExactly(BlockHandle handle, UnitKind kind, char* buffer) const {
   const size_t length = handle.size + kUnitTrailerBytes;
-  ASSIGN_OR_RETURN(const size_t got, context_.file->Read(handle.offset, length, buffer));
+  size_t got = 0;
+  {
+    const PerfTimer timer(PerfPart::kRead);
+    ASSIGN_OR_RETURN(got, context_.file->Read(handle.offset, length, buffer));
+  }
   CountRead(length);
   if (got != length) {
     return Damaged(context_.name, handle.offset, absl::StrFormat("%s: the file ends within it", Name(kind)),

@@ -6,6 +6,7 @@
 #include "table/block_cursor.h"
 #include "table/table_reader.h"
 #include "table/table_reader_impl.h"
+#include "util/perf_times.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -53,7 +54,10 @@ class ReadAhead {
       bytes_ = std::make_unique_for_overwrite<char[]>(length);
       Charge(length);
     }
-    ASSIGN_OR_RETURN(size_, table_.file->Read(first, length, bytes_.get()));
+    {
+      const PerfTimer timer(PerfPart::kRead);
+      ASSIGN_OR_RETURN(size_, table_.file->Read(first, length, bytes_.get()));
+    }
     begin_ = first;
     if (table_.options.statistics != nullptr) table_.options.statistics->Add(Ticker::kBlockReadBytes, size_);
     return absl::OkStatus();

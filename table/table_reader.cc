@@ -7,6 +7,7 @@
 #include "table/block.h"
 #include "table/filter.h"
 #include "table/table_reader_impl.h"
+#include "util/perf_times.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -47,7 +48,11 @@ absl::StatusOr<std::shared_ptr<TableReader>> TableReader::Open(TableReaderOption
   }
 
   BlockBuffer tail(std::min<uint64_t>(kTailBytes, impl->file_size));
-  ASSIGN_OR_RETURN(const size_t got, impl->file->Read(impl->file_size - tail.size(), tail.size(), tail.data()));
+  size_t got = 0;
+  {
+    const PerfTimer timer(PerfPart::kRead);
+    ASSIGN_OR_RETURN(got, impl->file->Read(impl->file_size - tail.size(), tail.size(), tail.data()));
+  }
   if (got != tail.size()) return Damaged(impl->options.name, impl->file_size, "the file became shorter");
   RETURN_IF_ERROR(impl->ReadFooter(tail.view()));
   RETURN_IF_ERROR(impl->ReadProperties(tail.view()));

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "util/perf_times.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -44,6 +45,7 @@ class Batch {
       requests[i].buffer = next;
       next += length;
     }
+    const PerfTimer timer(PerfPart::kRead);
     directory.ReadMany(requests, [&](ReadRequest& request) {
       HandOut(extents_[static_cast<size_t>(&request - requests.data())], request);
     });

@@ -1,37 +1,23 @@
 /* The C interface, used from C. Prints the first check that fails and ends with status 1. */
-#include "sepal/c.h"
+#include "c_test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static const char* phase = "";
-static char* error = NULL;
+const char* phase = "";
+char* error = NULL;
 
-#define CHECK(condition)                                                                    \
-  do {                                                                                      \
-    if (!(condition)) {                                                                     \
-      fprintf(stderr, "%s:%d: %s: %s (error: %s)\n", __FILE__, __LINE__, phase, #condition, \
-              error == NULL ? "none" : error);                                              \
-      exit(1);                                                                              \
-    }                                                                                       \
-  } while (0)
-#define CHECK_OK() CHECK(error == NULL)
+void begin(const char* name) { phase = name; }
 
-static void begin(const char* name) { phase = name; }
-
-/* Requires an error of this code, and forgets it. */
-static void expect_error(const char* code) {
+void expect_error(const char* code) {
   CHECK(error != NULL);
   CHECK(strncmp(error, code, strlen(code)) == 0);
   sepal_free(error);
   error = NULL;
 }
 
-static void check_value(char* value, size_t length, const char* expected) {
+void check_value(char* value, size_t length, const char* expected) {
   if (expected == NULL) {
     CHECK(value == NULL);
     return;
@@ -42,27 +28,27 @@ static void check_value(char* value, size_t length, const char* expected) {
   sepal_free(value);
 }
 
-static void check_get_cf(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
-                         const char* key, const char* expected) {
+void check_get_cf(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family, const char* key,
+                  const char* expected) {
   size_t length = 0;
   char* value = sepal_get_cf(db, options, family, key, strlen(key), &length, &error);
   CHECK_OK();
   check_value(value, length, expected);
 }
 
-static void check_get(sepal_t* db, const sepal_readoptions_t* options, const char* key, const char* expected) {
+void check_get(sepal_t* db, const sepal_readoptions_t* options, const char* key, const char* expected) {
   size_t length = 0;
   char* value = sepal_get(db, options, key, strlen(key), &length, &error);
   CHECK_OK();
   check_value(value, length, expected);
 }
 
-static void put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, const char* value) {
+void put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, const char* value) {
   sepal_put(db, options, key, strlen(key), value, strlen(value), &error);
   CHECK_OK();
 }
 
-static void check_at(sepal_iterator_t* iter, const char* key, const char* value) {
+void check_at(sepal_iterator_t* iter, const char* key, const char* value) {
   size_t length = 0;
   CHECK(sepal_iter_valid(iter));
   const char* bytes = sepal_iter_key(iter, &length);
@@ -72,7 +58,8 @@ static void check_at(sepal_iterator_t* iter, const char* key, const char* value)
 }
 
 struct counts {
-  int puts, deletes;
+  int puts, deletes, single_deletes;
+  uint32_t families;
 };
 static void count_put(void* state, const char* k, size_t klen, const char* v, size_t vlen) {
   (void)k, (void)v;
@@ -83,6 +70,20 @@ static void count_delete(void* state, const char* k, size_t klen) {
   (void)k;
   CHECK(klen > 0);
   ++((struct counts*)state)->deletes;
+}
+
+static void count_put_cf(void* state, uint32_t family, const char* k, size_t klen, const char* v, size_t vlen) {
+  ((struct counts*)state)->families |= 1u << family;
+  count_put(state, k, klen, v, vlen);
+}
+static void count_delete_cf(void* state, uint32_t family, const char* k, size_t klen) {
+  ((struct counts*)state)->families |= 1u << family;
+  count_delete(state, k, klen);
+}
+static void count_single_delete_cf(void* state, uint32_t family, const char* k, size_t klen) {
+  (void)k;
+  CHECK(family == 0 && klen > 0);
+  ++((struct counts*)state)->single_deletes;
 }
 
 static void test_reads_and_writes(sepal_t* db, const sepal_readoptions_t* ro, sepal_writeoptions_t* wo) {
@@ -137,9 +138,12 @@ static void test_batches(sepal_t* db, const sepal_readoptions_t* ro, const sepal
   sepal_writebatch_append(batch, more);
   sepal_writebatch_destroy(more);
   CHECK(sepal_writebatch_count(batch) == 4);
-  struct counts counts = {0, 0};
+  struct counts counts = {0, 0, 0, 0};
   sepal_writebatch_iterate(batch, &counts, count_put, count_delete);
   CHECK(counts.puts == 2 && counts.deletes == 2);
+  memset(&counts, 0, sizeof counts);
+  sepal_writebatch_iterate_cf(batch, &counts, count_put_cf, count_delete_cf, count_single_delete_cf);
+  CHECK(counts.puts == 2 && counts.deletes == 1 && counts.single_deletes == 1 && counts.families == 1);
   size_t size = 0;
   const char* data = sepal_writebatch_data(batch, &size);
   sepal_writebatch_t* again = sepal_writebatch_create_from(data, size, &error);
@@ -267,11 +271,25 @@ static void test_families(sepal_t* db, const sepal_options_t* options, const cha
   sepal_iter_destroy(iter);
   sepal_delete_cf(db, wo, family, "k2", 2, &error);
   CHECK_OK();
+  batch = sepal_writebatch_create();
+  sepal_writebatch_singledelete_cf(batch, family, "never", 5);
+  sepal_write(db, wo, batch, &error);
+  CHECK_OK();
+  sepal_writebatch_destroy(batch);
+  sepal_put_cf(db, wo, family, "once", 4, "v", 1, &error);
+  sepal_singledelete_cf(db, wo, family, "once", 4, &error);
+  CHECK_OK();
+  check_get_cf(db, ro, family, "once", NULL);
+  sepal_compact_range_cf(db, family, NULL, 0, NULL, 0, &error);
+  CHECK_OK();
   char* text = sepal_property_value_cf(db, family, "sepal.num-runs");
   CHECK(text != NULL);
   sepal_free(text);
   sepal_column_family_t* found = sepal_find_column_family(db, "f", &error);
   CHECK(found != NULL && sepal_column_family_id(found) == sepal_column_family_id(family));
+  size_t length = 0;
+  const char* found_name = sepal_column_family_name(found, &length);
+  CHECK(length == 1 && found_name[0] == 'f');
   sepal_column_family_handle_destroy(found);
   CHECK(sepal_find_column_family(db, "g", &error) == NULL);
   expect_error("NOT_FOUND");
@@ -279,6 +297,9 @@ static void test_families(sepal_t* db, const sepal_options_t* options, const cha
   char** names = sepal_list_column_families(options, directory, &count, &error);
   CHECK_OK();
   CHECK(count == 2 && strcmp(names[0], "default") == 0 && strcmp(names[1], "f") == 0);
+  sepal_list_column_families_destroy(names, count);
+  names = sepal_column_family_names(db, &count);
+  CHECK(count == 2 && strcmp(names[1], "f") == 0);
   sepal_list_column_families_destroy(names, count);
   sepal_drop_column_family(db, family, &error);
   CHECK_OK();
@@ -308,15 +329,29 @@ static void on_flush(void* state, const sepal_flush_event_t* event) {
   if (event->error == NULL && strcmp(event->column_family, "default") == 0) ++*(int*)state;
 }
 
+static void on_slow_call(void* state, const sepal_slow_call_event_t* event) {
+  CHECK(event->call != NULL && event->reason != NULL && event->column_family != NULL);
+  CHECK(event->micros >= event->read_micros);
+  if (strcmp(event->call, "write") == 0 && event->keylen == 1 && event->key[0] == 'a') ++((int*)state)[1];
+}
+
 static void test_comparator_and_listener(const char* directory, const sepal_readoptions_t* ro,
                                          const sepal_writeoptions_t* wo) {
   begin("comparator");
-  int flushes = 0;
+  int told[2] = {0, 0}; /* flushes, slow writes of "a" */
   sepal_comparator_t* comparator = sepal_comparator_create(NULL, destroy_comparator, compare_backward, comparator_name);
   sepal_comparator_set_equal_means_identical(comparator, 1);
-  sepal_filterpolicy_t* filter = sepal_filterpolicy_create_bloom(10);
+  sepal_filterpolicy_t* filter = sepal_filterpolicy_create_rate(0.01);
+  CHECK(sepal_filterpolicy_expected_rate(filter) <= 0.01);
+  sepal_filterpolicy_destroy(filter);
+  filter = sepal_filterpolicy_create_none();
+  CHECK(sepal_filterpolicy_expected_rate(filter) == 1);
+  sepal_filterpolicy_destroy(filter);
+  filter = sepal_filterpolicy_create_bloom(10);
+  sepal_filterpolicy_destroy(filter);
+  filter = sepal_filterpolicy_create_split(6, 4);
   sepal_options_t* options = sepal_options_create();
-  const sepal_listener_t listener = {.state = &flushes, .flush_end = on_flush};
+  const sepal_listener_t listener = {.state = told, .flush_end = on_flush, .slow_call = on_slow_call};
   const int codecs[] = {sepal_no_compression, sepal_zstd_compression};
   sepal_options_set_create_if_missing(options, 1);
   sepal_options_set_memory_limit(options, 16 << 20);
@@ -325,6 +360,7 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_options_set_background_threads(options, 1);
   sepal_options_set_info_log(options, 0);
   sepal_options_set_latency_histograms(options, 1);
+  sepal_options_set_slow_call_micros(options, 1);
   sepal_options_set_comparator(options, comparator);
   sepal_options_set_compression(options, sepal_lz4_compression);
   sepal_options_set_compression_per_level(options, codecs, 2);
@@ -346,7 +382,7 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_iter_destroy(iter);
   sepal_close_with_error(db, &error);
   CHECK_OK();
-  CHECK(flushes == 1);
+  CHECK(told[0] == 1 && told[1] == 1);
 
   begin("another comparator is refused");
   sepal_options_t* plain = sepal_options_create();
@@ -380,6 +416,12 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
   CHECK(removed == 1);
   CHECK(sepal_open(options, directory, &error) == NULL);
   expect_error("DATA_LOSS");
+  report = sepal_repair_db_dry_run(options, directory, &error);
+  CHECK_OK();
+  CHECK(report != NULL && strstr(report, "dropped:") != NULL);
+  sepal_free(report);
+  CHECK(sepal_open(options, directory, &error) == NULL);
+  expect_error("DATA_LOSS");
 
   report = sepal_repair_db(options, directory, &error);
   CHECK_OK();
@@ -396,13 +438,16 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
 
 int main(void) {
   char base[] = "/tmp/sepal_c_test_XXXXXX";
-  char directory[64], checkpoint[64], backup[64], other[64];
+  char directory[64], checkpoint[64], backup[64], other[64], third[64];
   CHECK(mkdtemp(base) != NULL);
   snprintf(directory, sizeof directory, "%s/db", base);
   snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint", base);
   snprintf(backup, sizeof backup, "%s/backup", base);
   snprintf(other, sizeof other, "%s/other", base);
-  CHECK(sepal_major_version() >= 0 && sepal_minor_version() >= 1);
+  snprintf(third, sizeof third, "%s/third", base);
+  char version[32];
+  snprintf(version, sizeof version, "%d.%d.%d", sepal_major_version(), sepal_minor_version(), sepal_patch_version());
+  CHECK(strcmp(version, sepal_version_string()) == 0);
 
   begin("open");
   sepal_options_t* options = sepal_options_create();
@@ -425,6 +470,8 @@ int main(void) {
   test_iteration(db, ro);
   test_snapshot(db, ro, wo);
   test_administration(db, ro, checkpoint, backup);
+  test_statistics(db, ro);
+  test_progress(db, third);
   test_families(db, options, directory, ro, wo);
   sepal_close(db);
 
@@ -441,11 +488,13 @@ int main(void) {
 
   test_repair(options, checkpoint, ro);
   test_comparator_and_listener(other, ro, wo);
+  test_env(other, ro, wo);
 
   begin("destroy");
   sepal_destroy_db(options, directory, &error);
   sepal_destroy_db(options, checkpoint, &error);
   sepal_destroy_db(options, backup, &error);
+  sepal_destroy_db(options, third, &error);
   CHECK_OK();
   /* What the repair put aside is not the database's. */
   char command[128];

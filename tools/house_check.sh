@@ -4,6 +4,7 @@
 #   file        no source file is over 600 lines
 #   function    no function is over 80 lines (on clang-formatted code: from a line at the margin to its `}`)
 #   primitive   threads and locks only through util/sync.h; no atomic_thread_fence; no -march=native
+#   interface   every function of the C interface is called by its tests
 # Exceptions stand in tools/house_exceptions.txt, at most five, as `rule path reason`.
 #   tools/house_check.sh [ROOT]        exit status 1 if a rule is broken
 set -euo pipefail
@@ -107,6 +108,12 @@ while IFS= read -r path; do
   complain primitive "$path" "-march=native: choose at run time"
 done < <(grep -rlE --include=CMakeLists.txt --include='*.cmake' --include=CMakePresets.json -e '-march=native' . \
   --exclude-dir='build*' --exclude-dir=.git 2>/dev/null | sed 's|^\./||' | sort)
+
+# Calls, in declarations and in tests.
+calls() { grep -ohE '\bsepal_[a-z0-9_]+\(' "$@" 2>/dev/null | sort -u; }
+while IFS= read -r call; do
+  complain interface include/sepal/c.h "no test of tests/c_*.c calls ${call%(}"
+done < <(comm -23 <(calls include/sepal/c.h) <(calls tests/c_*.c))
 
 if [ "$broken" -eq 0 ]; then echo "house_check: ${#sources[@]} files are in order"; fi
 exit "$broken"

@@ -32,6 +32,9 @@ expect_complaint() { # what pattern
 fresh_tree
 expect_ok "a tree in order"
 
+printf 'int sepal_used(void);\nint sepal_unused(void);\n' | sed '1i #pragma once' >"$tree/include/sepal/c.h"
+printf 'int main(void) { return sepal_used(); }\n' >"$tree/tests/c_test.c"
+expect_complaint "a function of the C interface without a test" 'include/sepal/c.h: interface: .*sepal_unused$'
 printf '#include "db/engine/engine.h"\n' >"$tree/table/climb.cc"
 expect_complaint "an include that climbs" 'table/climb.cc: include: line 1'
 printf '#include "table/good.h"\n' >"$tree/include/sepal/climb.cc"

@@ -86,6 +86,8 @@ Described Describe(Ticker ticker) {
       return {"sepal_throttle_seconds_total", "Time that writers were held back.", kMicro};
     case Ticker::kThrottledWrites:
       return {"sepal_throttled_writes_total", "Writes that were held back."};
+    case Ticker::kSlowCalls:
+      return {"sepal_slow_calls_total", "Calls slower than slow_call_micros."};
     case Ticker::kCount:
       break;
   }

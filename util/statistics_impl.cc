@@ -96,6 +96,8 @@ std::string_view Name(Ticker ticker) {
       return "throttle.micros";
     case Ticker::kThrottledWrites:
       return "throttle.writes";
+    case Ticker::kSlowCalls:
+      return "call.slow";
     case Ticker::kCount:
       break;
   }
@@ -177,15 +179,28 @@ HistogramSummary StatisticsImpl::Get(Histogram histogram) const {
 LevelFilterStatistics StatisticsImpl::GetFilter(int level) const {
   LevelFilterStatistics sum;
   if (level < 0 || level >= kMaxLevels) return sum;
-  ForEachShard([&](const Shard& shard) {
-    const FilterCounters& filter = shard.filters[static_cast<size_t>(level)];
-    sum.lookups += filter.lookups.load(std::memory_order_relaxed);
-    sum.guard_rejections += filter.guard_rejections.load(std::memory_order_relaxed);
-    sum.lane_rejections += filter.lane_rejections.load(std::memory_order_relaxed);
-    sum.blocks_searched += filter.blocks_searched.load(std::memory_order_relaxed);
-    sum.false_positives += filter.false_positives.load(std::memory_order_relaxed);
-  });
+  ForEachShard([&](const Shard& shard) { shard.AddFilterTo(level, &sum); });
   return sum;
+}
+
+void StatisticsImpl::Shard::AddFilterTo(int level, LevelFilterStatistics* sum) const {
+  const FilterCounters& filter = filters[static_cast<size_t>(level)];
+  sum->lookups += filter.lookups.load(std::memory_order_relaxed);
+  sum->guard_rejections += filter.guard_rejections.load(std::memory_order_relaxed);
+  sum->lane_rejections += filter.lane_rejections.load(std::memory_order_relaxed);
+  sum->blocks_searched += filter.blocks_searched.load(std::memory_order_relaxed);
+  sum->false_positives += filter.false_positives.load(std::memory_order_relaxed);
+}
+
+ThreadStatistics StatisticsImpl::GetThisThread() const {
+  ThreadStatistics counts;
+  const Shard* shard = shards_[ThreadSlot()].load(std::memory_order_acquire);
+  if (shard == nullptr) return counts;
+  for (size_t i = 0; i < kTickers; ++i) counts.tickers[i] = shard->tickers[i].load(std::memory_order_relaxed);
+  for (int level = 0; level < kMaxLevels; ++level) {
+    shard->AddFilterTo(level, &counts.filters[static_cast<size_t>(level)]);
+  }
+  return counts;
 }
 
 void StatisticsImpl::Reset() {

@@ -42,8 +42,10 @@ class StatisticsImpl final : public Statistics {
   struct alignas(64) Shard {
     std::array<Counter, kTickers> tickers = {};
     std::array<FilterCounters, kMaxLevels> filters = {};
+    Counter sampled{0};
     std::array<std::atomic<HistogramShard*>, kHistograms> histograms = {};
     ~Shard();
+    void AddFilterTo(int level, LevelFilterStatistics* sum) const;
   };
 
  public:
@@ -60,6 +62,16 @@ class StatisticsImpl final : public Statistics {
       RaiseIfAny(filter.false_positives, delta.false_positives);
     }
     void Record(Histogram histogram, uint64_t micros);
+    // True for the first of the thread's calls, and then for one in `one_in`.
+    bool TakesSample(uint64_t one_in) {
+      const uint64_t before = shard_->sampled.load(std::memory_order_relaxed);
+      Raise(shard_->sampled, 1);
+      return before % one_in == 0;
+    }
+    // The thread's share.
+    uint64_t Get(Ticker ticker) const {
+      return shard_->tickers[static_cast<size_t>(ticker)].load(std::memory_order_relaxed);
+    }
 
    private:
     friend class StatisticsImpl;
@@ -99,6 +111,7 @@ class StatisticsImpl final : public Statistics {
   uint64_t Get(Ticker ticker) const override;
   HistogramSummary Get(Histogram histogram) const override;
   LevelFilterStatistics GetFilter(int level) const override;
+  ThreadStatistics GetThisThread() const override;
   void Reset() override;
   std::string ToString() const override;
   std::string ToPrometheus() const override;

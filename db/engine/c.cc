@@ -3,15 +3,15 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "db/engine/c_types.h"
 #include "sepal/repair.h"
 #include "sepal/version.h"
 #include "util/check.h"
 
-namespace {
+namespace sepal {
 
-// The bytes with a zero behind, for the caller to free.
 char* NewCopy(std::string_view bytes) {
   char* copy = static_cast<char*>(std::malloc(bytes.size() + 1));
   SEPAL_CHECK(copy != nullptr);
@@ -19,6 +19,12 @@ char* NewCopy(std::string_view bytes) {
   copy[bytes.size()] = '\0';
   return copy;
 }
+
+}  // namespace sepal
+
+namespace {
+
+using sepal::NewCopy;
 
 // True, with `*errptr` set, for an error.
 bool SaveError(char** errptr, const absl::Status& status) {
@@ -41,7 +47,34 @@ char* TakeValue(absl::Status status, const sepal::PinnedValue& value, size_t* va
   return NewCopy(value.value());
 }
 
+// A list for sepal_list_column_families_destroy.
+char** NewList(const std::vector<std::string>& names, size_t* length) {
+  char** list = static_cast<char**>(std::malloc(names.size() * sizeof(char*)));
+  SEPAL_CHECK(list != nullptr || names.empty());
+  *length = 0;
+  for (const std::string& name : names) list[(*length)++] = NewCopy(name);
+  return list;
+}
+
 char* CopyOrNull(const std::optional<std::string>& text) { return text.has_value() ? NewCopy(*text) : nullptr; }
+
+struct BatchCalls final : sepal::WriteBatch::Handler {
+  absl::Status Put(uint32_t family, std::string_view key, std::string_view value) override {
+    return put(family, key, value), absl::OkStatus();
+  }
+  absl::Status Delete(uint32_t family, std::string_view key) override { return deleted(family, key), absl::OkStatus(); }
+  absl::Status SingleDelete(uint32_t family, std::string_view key) override {
+    return single_deleted(family, key), absl::OkStatus();
+  }
+  std::function<void(uint32_t, std::string_view, std::string_view)> put;
+  std::function<void(uint32_t, std::string_view)> deleted, single_deleted;
+};
+
+char* Repair(const sepal_options_t& options, const char* name, const sepal::RepairOptions& repair, char** errptr) {
+  sepal::RepairReport report;
+  const absl::Status status = sepal::DB::Repair(options.rep, name, &report, repair);
+  return SaveError(errptr, status) ? nullptr : NewCopy(report.ToString());
+}
 
 }  // namespace
 
@@ -67,9 +100,10 @@ void sepal_destroy_db(const sepal_options_t* options, const char* name, char** e
 }
 
 char* sepal_repair_db(const sepal_options_t* options, const char* name, char** errptr) {
-  sepal::RepairReport report;
-  const absl::Status status = sepal::DB::Repair(options->rep, name, &report);
-  return SaveError(errptr, status) ? nullptr : NewCopy(report.ToString());
+  return Repair(*options, name, {}, errptr);
+}
+char* sepal_repair_db_dry_run(const sepal_options_t* options, const char* name, char** errptr) {
+  return Repair(*options, name, {.dry_run = true}, errptr);
 }
 
 void sepal_put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen, const char* val,
@@ -205,12 +239,34 @@ void sepal_checkpoint(sepal_t* db, const char* directory, char** errptr) {
 }
 void sepal_checkpoint_from(sepal_t* db, const char* directory, const char* base, unsigned char link_tables,
                            unsigned char verify, char** errptr) {
-  const sepal::CheckpointOptions options = {
+  sepal_checkpoint_with_progress(db, directory, base, link_tables, verify, nullptr, nullptr, errptr);
+}
+void sepal_checkpoint_with_progress(sepal_t* db, const char* directory, const char* base, unsigned char link_tables,
+                                    unsigned char verify, void* state, void (*progress)(void*, uint64_t, uint64_t),
+                                    char** errptr) {
+  sepal::CheckpointOptions options = {
       .base = base == nullptr ? "" : base, .link_tables = link_tables != 0, .verify = verify != 0};
+  if (progress != nullptr) {
+    options.progress = [state, progress](uint64_t done, uint64_t total) { progress(state, done, total); };
+  }
   SaveError(errptr, db->rep->Checkpoint(directory, options));
 }
 void sepal_check_consistency(sepal_t* db, char** errptr) { SaveError(errptr, db->rep->CheckConsistency()); }
 void sepal_verify_checksums(sepal_t* db, char** errptr) { SaveError(errptr, db->rep->VerifyChecksums()); }
+void sepal_verify_checksums_with_progress(sepal_t* db, void* state,
+                                          unsigned char (*progress)(void*, uint64_t, uint64_t, uint64_t, uint64_t),
+                                          void (*damage)(void*, const char*), char** errptr) {
+  sepal::VerifyChecksumsOptions options;
+  if (progress != nullptr) {
+    options.progress = [state, progress](const sepal::VerifyProgress& at) {
+      return progress(state, at.tables_done, at.tables, at.bytes_done, at.bytes) != 0;
+    };
+  }
+  if (damage != nullptr) {
+    options.on_damage = [state, damage](const absl::Status& status) { damage(state, status.ToString().c_str()); };
+  }
+  SaveError(errptr, db->rep->VerifyChecksums(options));
+}
 
 char* sepal_explain_get(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family, const char* key,
                         size_t keylen, char** errptr) {
@@ -225,11 +281,10 @@ char** sepal_list_column_families(const sepal_options_t* options, const char* na
   *lencf = 0;
   const absl::StatusOr<std::vector<std::string>> names = sepal::DB::ListColumnFamilies(options->rep, name);
   if (SaveError(errptr, names.status())) return nullptr;
-  char** list = static_cast<char**>(std::malloc(names->size() * sizeof(char*)));
-  SEPAL_CHECK(list != nullptr || names->empty());
-  for (const std::string& family : *names) list[(*lencf)++] = NewCopy(family);
-  return list;
+  return NewList(*names, lencf);
 }
+
+char** sepal_column_family_names(sepal_t* db, size_t* lencf) { return NewList(db->rep->ColumnFamilyNames(), lencf); }
 
 void sepal_list_column_families_destroy(char** list, size_t len) {
   for (size_t i = 0; i < len; ++i) std::free(list[i]);
@@ -252,6 +307,10 @@ void sepal_drop_column_family(sepal_t* db, sepal_column_family_t* family, char**
   SaveError(errptr, db->rep->DropColumnFamily(Handle(family)));
 }
 
+const char* sepal_column_family_name(const sepal_column_family_t* family, size_t* namelen) {
+  *namelen = family->rep->name().size();
+  return family->rep->name().data();
+}
 uint32_t sepal_column_family_id(const sepal_column_family_t* family) { return family->rep->id(); }
 void sepal_column_family_handle_destroy(sepal_column_family_t* family) { delete family; }
 
@@ -321,26 +380,30 @@ void sepal_writebatch_singledelete_cf(sepal_writebatch_t* batch, sepal_column_fa
 void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
                               void (*put)(void*, const char* k, size_t klen, const char* v, size_t vlen),
                               void (*deleted)(void*, const char* k, size_t klen)) {
-  struct Handler final : sepal::WriteBatch::Handler {
-    absl::Status Put(uint32_t, std::string_view key, std::string_view value) override {
-      on_put(state, key.data(), key.size(), value.data(), value.size());
-      return absl::OkStatus();
-    }
-    absl::Status Delete(uint32_t, std::string_view key) override {
-      on_delete(state, key.data(), key.size());
-      return absl::OkStatus();
-    }
-    absl::Status SingleDelete(uint32_t family, std::string_view key) override { return Delete(family, key); }
-    void* state = nullptr;
-    void (*on_put)(void*, const char*, size_t, const char*, size_t) = nullptr;
-    void (*on_delete)(void*, const char*, size_t) = nullptr;
+  BatchCalls calls;
+  calls.put = [=](uint32_t, std::string_view key, std::string_view value) {
+    put(state, key.data(), key.size(), value.data(), value.size());
   };
-  Handler handler;
-  handler.state = state;
-  handler.on_put = put;
-  handler.on_delete = deleted;
+  calls.deleted = [=](uint32_t, std::string_view key) { deleted(state, key.data(), key.size()); };
+  calls.single_deleted = calls.deleted;
   // A batch that was made by these functions has no error.
-  batch->rep.Iterate(&handler).IgnoreError();
+  batch->rep.Iterate(&calls).IgnoreError();
+}
+
+void sepal_writebatch_iterate_cf(const sepal_writebatch_t* batch, void* state,
+                                 void (*put)(void*, uint32_t family, const char* k, size_t klen, const char* v,
+                                             size_t vlen),
+                                 void (*deleted)(void*, uint32_t family, const char* k, size_t klen),
+                                 void (*singledeleted)(void*, uint32_t family, const char* k, size_t klen)) {
+  BatchCalls calls;
+  calls.put = [=](uint32_t family, std::string_view key, std::string_view value) {
+    put(state, family, key.data(), key.size(), value.data(), value.size());
+  };
+  calls.deleted = [=](uint32_t family, std::string_view key) { deleted(state, family, key.data(), key.size()); };
+  calls.single_deleted = [=](uint32_t family, std::string_view key) {
+    singledeleted(state, family, key.data(), key.size());
+  };
+  batch->rep.Iterate(&calls).IgnoreError();
 }
 
 void sepal_writebatch_append(sepal_writebatch_t* destination, const sepal_writebatch_t* source) {
@@ -352,16 +415,12 @@ const char* sepal_writebatch_data(const sepal_writebatch_t* batch, size_t* size)
   return batch->rep.bytes().data();
 }
 
-// --- statistics ---
-
-char* sepal_statistics_prometheus(sepal_t* db) { return NewCopy(db->rep->statistics()->ToPrometheus()); }
-char* sepal_statistics_string(sepal_t* db) { return NewCopy(db->rep->statistics()->ToString()); }
-void sepal_statistics_reset(sepal_t* db) { db->rep->statistics()->Reset(); }
-
 // --- the rest ---
 
 void sepal_free(void* ptr) { std::free(ptr); }
 int sepal_major_version(void) { return sepal::kMajorVersion; }
 int sepal_minor_version(void) { return sepal::kMinorVersion; }
+int sepal_patch_version(void) { return sepal::kPatchVersion; }
+const char* sepal_version_string(void) { return sepal::VersionString(); }
 
 }  // extern "C"

@@ -27,6 +27,25 @@ class Listener final : public sepal::EventListener {
   void OnError(std::string_view context, const absl::Status& status) override {
     if (c_.error != nullptr) c_.error(c_.state, std::string(context).c_str(), status.ToString().c_str());
   }
+  void OnSlowCall(const sepal::SlowCallEvent& event) override {
+    if (c_.slow_call == nullptr) return;
+    const auto part = [&event](sepal::PerfPart which) { return event.part_micros[static_cast<size_t>(which)]; };
+    const std::string call(event.call), reason(event.reason);
+    const sepal_slow_call_event_t c = {.call = call.c_str(),
+                                       .column_family = event.column_family.c_str(),
+                                       .key = event.key.data(),
+                                       .keylen = event.key.size(),
+                                       .micros = event.micros,
+                                       .throttle_micros = part(sepal::PerfPart::kThrottle),
+                                       .lock_micros = part(sepal::PerfPart::kLock),
+                                       .read_micros = part(sepal::PerfPart::kRead),
+                                       .log_micros = part(sepal::PerfPart::kLog),
+                                       .sync_micros = part(sepal::PerfPart::kSync),
+                                       .block_reads = event.block_reads,
+                                       .block_read_bytes = event.block_read_bytes,
+                                       .reason = reason.c_str()};
+    c_.slow_call(c_.state, &c);
+  }
 
  private:
   void Tell(void (*call)(void*, const sepal_flush_event_t*), const sepal::FlushEvent& event) const {
@@ -96,6 +115,9 @@ void sepal_options_set_info_log(sepal_options_t* options, unsigned char value) {
 void sepal_options_set_latency_histograms(sepal_options_t* options, unsigned char value) {
   options->rep.latency_histograms = value != 0;
 }
+void sepal_options_set_slow_call_micros(sepal_options_t* options, uint64_t micros) {
+  options->rep.slow_call_micros = micros;
+}
 void sepal_options_add_column_family(sepal_options_t* options, const char* name,
                                      const sepal_options_t* family_options) {
   options->rep.column_families.push_back({.name = name, .options = family_options->rep.family});
@@ -134,10 +156,18 @@ sepal_comparator_t* sepal_comparator_create(void* state, void (*destructor)(void
 void sepal_comparator_set_equal_means_identical(sepal_comparator_t* comparator, unsigned char value) {
   comparator->equal_means_identical = value != 0;
 }
+void sepal_comparator_set_canonicalize(sepal_comparator_t* comparator,
+                                       char* (*canonicalize)(void*, const char* key, size_t keylen,
+                                                             size_t* resultlen)) {
+  comparator->canonicalize = canonicalize;
+}
 void sepal_comparator_destroy(sepal_comparator_t* comparator) { delete comparator; }
 
 sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key) {
   return new sepal_filterpolicy_t{sepal::FilterPolicy::FromBitsPerKey(bits_per_key)};
+}
+sepal_filterpolicy_t* sepal_filterpolicy_create_split(double lane_bits_per_key, double guard_bits_per_key) {
+  return new sepal_filterpolicy_t{{.lane_bits_per_key = lane_bits_per_key, .guard_bits_per_key = guard_bits_per_key}};
 }
 sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate) {
   return new sepal_filterpolicy_t{sepal::FilterPolicy::FromFalsePositiveRate(false_positive_rate)};
@@ -145,6 +175,7 @@ sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate)
 sepal_filterpolicy_t* sepal_filterpolicy_create_none(void) {
   return new sepal_filterpolicy_t{sepal::FilterPolicy::None()};
 }
+double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy) { return policy->rep.ExpectedRate(); }
 void sepal_filterpolicy_destroy(sepal_filterpolicy_t* policy) { delete policy; }
 
 sepal_readoptions_t* sepal_readoptions_create(void) { return new sepal_readoptions_t; }

@@ -1,12 +1,15 @@
 // The objects of the C interface.
 #pragma once
 
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "sepal/c.h"
 #include "sepal/db.h"
+#include "sepal/perf_context.h"
 
 struct sepal_t {
   std::unique_ptr<sepal::DB> rep;
@@ -22,6 +25,9 @@ struct sepal_iterator_t {
 };
 struct sepal_options_t {
   sepal::Options rep;
+};
+struct sepal_perfcontext_t {
+  sepal::PerfContext rep;
 };
 struct sepal_pinned_value_t {
   sepal::PinnedValue rep;
@@ -48,15 +54,26 @@ struct sepal_comparator_t final : sepal::Comparator {
   }
   std::string_view Name() const override { return name(state); }
   bool EqualMeansIdentical() const override { return equal_means_identical; }
+  std::optional<std::string> Canonicalize(std::string_view key) const override {
+    if (canonicalize == nullptr) return std::nullopt;
+    size_t size = 0;
+    const std::unique_ptr<char, decltype(&std::free)> result(canonicalize(state, key.data(), key.size(), &size),
+                                                             &std::free);
+    return std::string(result.get(), size);
+  }
 
   void* state = nullptr;
   void (*destructor)(void*) = nullptr;
   int (*compare)(void*, const char*, size_t, const char*, size_t) = nullptr;
   const char* (*name)(void*) = nullptr;
+  char* (*canonicalize)(void*, const char*, size_t, size_t*) = nullptr;
   bool equal_means_identical = false;
 };
 
 namespace sepal {
+
+// The bytes with a zero behind, for the caller to free.
+char* NewCopy(std::string_view bytes);
 
 // Null stands for no bytes.
 inline std::string_view BytesOf(const char* bytes, size_t size) {

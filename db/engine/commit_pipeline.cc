@@ -7,6 +7,7 @@
 #include "db/format/batch_format.h"
 #include "sepal/db.h"
 #include "util/hash.h"
+#include "util/perf_times.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -60,7 +61,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
 absl::Status CommitPipeline::Write(std::string_view batch, bool sync) {
   LogPosition end;
   {
-    MutexLock lock(&commit_mutex_);
+    TimedMutexLock lock(&commit_mutex_);
     if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
       return state_->Error();
     if (closed_) return Closed();
@@ -69,7 +70,7 @@ absl::Status CommitPipeline::Write(std::string_view batch, bool sync) {
     if (count == 0) return absl::OkStatus();
     RETURN_IF_ERROR(MakeRoom(batch.size()));
     const SequenceNumber first = last_.next();
-    absl::StatusOr<LogPosition> appended = log_->Append(first, batch, sync);
+    absl::StatusOr<LogPosition> appended = Append(first, batch, sync);
     if (!appended.ok()) [[unlikely]] {
       if (!log_->Failure().ok()) state_->Stop(appended.status(), "log");
       return appended.status();
@@ -85,6 +86,11 @@ absl::Status CommitPipeline::Write(std::string_view batch, bool sync) {
     statistics.Add(Ticker::kLogBytes, batch.size());
   }
   return sync ? SyncThrough(end) : absl::OkStatus();
+}
+
+absl::StatusOr<LogPosition> CommitPipeline::Append(SequenceNumber first, std::string_view batch, bool sync) {
+  const PerfTimer timer(PerfPart::kLog);
+  return log_->Append(first, batch, sync);
 }
 
 void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
@@ -109,6 +115,7 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
 }
 
 absl::Status CommitPipeline::SyncThrough(LogPosition position) {
+  const PerfTimer timer(PerfPart::kSync);
   const absl::Status status = log_->Sync(position);
   if (!status.ok()) state_->Stop(status, "log");
   return status;
@@ -145,11 +152,16 @@ CommitPipeline::Target* CommitPipeline::OldestTarget() {
   return oldest;
 }
 
+absl::Status CommitPipeline::NewLog(FileNumber number) {
+  const PerfTimer timer(PerfPart::kLog);
+  return log_->Rotate(number, catalog_->Reference());
+}
+
 absl::Status CommitPipeline::Switch(Target* target) {
   RETURN_IF_ERROR(state_->CheckLock());
   const LogPosition log_end = log_->End();
   const FileNumber next_log = catalog_->NewFileNumber();
-  const absl::Status rotated = log_->Rotate(next_log, catalog_->Reference());
+  const absl::Status rotated = NewLog(next_log);
   if (!rotated.ok()) {
     if (!log_->Failure().ok()) state_->Stop(rotated, "log");
     return rotated;

@@ -72,6 +72,9 @@ class CommitPipeline {
   // Of larger batches the rest is read again: what is fetched ahead of its insertion should still be in the cache then.
   static constexpr size_t kMostPrepared = 256;
 
+  absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch, bool sync)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  absl::Status NewLog(FileNumber number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status Switch(Target* target) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   Target* OldestTarget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);

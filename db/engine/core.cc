@@ -22,7 +22,6 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
            std::unique_ptr<Directory> log_dir)
     : world(w),
       tuning(t),
-      latency_histograms(options.latency_histograms),
       read_only(options.read_only),
       read_mode(options.direct_reads ? ReadMode::kDirect : ReadMode::kBuffered),
       directory(std::make_unique<LatchingDirectory>(std::move(dir))),
@@ -30,6 +29,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       path(directory->path()),
       budget(options.memory_limit),
       memtable_chunks(tuning.memtable_bytes, &budget, MemoryPart::kMemtables),
+      calls(options, w.clock, &statistics, &info_log),
       cache(&budget, options.family.block_bytes, &epochs),
       deleter(std::make_shared<FileDeleter>(directory.get())) {}
 

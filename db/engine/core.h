@@ -14,6 +14,7 @@
 #include "db/act/file_deleter.h"
 #include "db/act/info_log.h"
 #include "db/act/table_files.h"
+#include "db/engine/call_watch.h"
 #include "db/state/memtable.h"
 #include "db/state/tuning.h"
 #include "sepal/db.h"
@@ -75,7 +76,6 @@ class Core : public std::enable_shared_from_this<Core> {
 
   const World world;
   const Tuning tuning;
-  const bool latency_histograms;
   const bool read_only;
   const ReadMode read_mode;  // of tables
   const std::unique_ptr<Directory> directory;
@@ -89,6 +89,7 @@ class Core : public std::enable_shared_from_this<Core> {
   ChunkPool memtable_chunks;
   StatisticsImpl statistics;
   InfoLog info_log;
+  CallWatch calls;
   EpochDomain epochs;
   BlockCache cache;
   const std::shared_ptr<FileDeleter> deleter;

@@ -31,6 +31,7 @@ class DatabaseIterator final : public Iterator {
   }
 
   void SeekToFirst() override {
+    const WatchedCall call(options_.calls, ASeek({}));
     if (!Begin(Ticker::kSeeks)) return;
     forward_ = true;
     if (options_.lower_bound.has_value()) {
@@ -43,6 +44,7 @@ class DatabaseIterator final : public Iterator {
 
   void Seek(std::string_view target) override {
     if (options_.lower_bound.has_value() && order_.Less(target, *options_.lower_bound)) return SeekToFirst();
+    const WatchedCall call(options_.calls, ASeek(target));
     if (!Begin(Ticker::kSeeks)) return;
     forward_ = true;
     entries_->Seek({target, SeekTrailer(options_.visible)});
@@ -50,6 +52,7 @@ class DatabaseIterator final : public Iterator {
   }
 
   void SeekToLast() override {
+    const WatchedCall call(options_.calls, ASeek({}));
     if (!Begin(Ticker::kSeeks)) return;
     forward_ = false;
     if (options_.upper_bound.has_value()) {
@@ -62,6 +65,7 @@ class DatabaseIterator final : public Iterator {
 
   void SeekForPrev(std::string_view target) override {
     if (options_.upper_bound.has_value() && !order_.Less(target, *options_.upper_bound)) return SeekToLast();
+    const WatchedCall call(options_.calls, ASeek(target));
     if (!Begin(Ticker::kSeeks)) return;
     forward_ = false;
     // All versions of `target` are before (target, 0) or at it; no update has trailer 0 and sequence 0 but a
@@ -77,8 +81,10 @@ class DatabaseIterator final : public Iterator {
       if (IsShown(entries_->key())) [[likely]]
         return;
       valid_ = false;
+      const WatchedCall call(options_.calls, AStep("next"));
       return FindNextVisible(/*skip_key=*/false);
     }
+    const WatchedCall call(options_.calls, AStep("next"));
     if (!Begin(Ticker::kNexts)) return;
     if (forward_) {
       key_buffer_.assign(entries_->key().user_key);
@@ -93,6 +99,7 @@ class DatabaseIterator final : public Iterator {
 
   void Prev() override {
     SEPAL_DCHECK(valid_);
+    const WatchedCall call(options_.calls, AStep("prev"));
     if (!Begin(Ticker::kPrevs)) return;
     if (forward_) {
       forward_ = false;
@@ -112,6 +119,13 @@ class DatabaseIterator final : public Iterator {
     options_.statistics->Add(ticker);
     CountSteps();
     return true;
+  }
+
+  CallWatch::Subject ASeek(std::string_view target) const {
+    return {.call = "seek", .histogram = Histogram::kSeekMicros, .column_family = options_.family_name, .key = target};
+  }
+  CallWatch::Subject AStep(std::string_view direction) const {
+    return {.call = direction, .column_family = options_.family_name, .key_buffer = &key_buffer_};
   }
 
   // Steps within blocks are counted together, once a block.

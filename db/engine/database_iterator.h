@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "db/engine/call_watch.h"
 #include "sepal/iterator.h"
 #include "sepal/options.h"
 #include "table/internal_key.h"
@@ -23,6 +25,8 @@ struct DatabaseIteratorOptions {
   // Set once the database is closed.
   const std::atomic<bool>* closed = nullptr;
   StatisticsImpl* statistics = nullptr;
+  CallWatch* calls = nullptr;
+  std::string_view family_name = {};
   // Kept alive, and let go after the sources.
   std::shared_ptr<const void> owner = {};
 };

@@ -5,6 +5,7 @@
 #include "db/act/log_recovery.h"
 #include "db/act/manifest_recovery.h"
 #include "db/engine/engine.h"
+#include "db/engine/foreign_database.h"
 #include "db/engine/opening.h"
 #include "db/format/file_names.h"
 #include "util/status.h"
@@ -35,6 +36,7 @@ absl::Status DB::Destroy(const Options& options, std::string_view path) {
   if (absl::IsNotFound(directory.status())) return absl::OkStatus();
   RETURN_IF_ERROR(directory.status());
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
+  RETURN_IF_ERROR(CheckNotForeign(listing, path));
   bool any = false;
   for (const DirectoryEntry& entry : listing) any = any || ParseFileName(entry.name).has_value();
   if (any) {

@@ -100,14 +100,10 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
         "a batch of %u bytes is over a quarter of memory_limit (%u bytes): split it, or raise the limit", batch.size(),
         core_->budget.limit_bytes()));
   }
-  const bool timed = core_->latency_histograms;
-  const uint64_t began = timed ? core_->world.clock->MonotonicMicros() : 0;
+  const WatchedCall call(&core_->calls,
+                         {.call = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync, .batch = batch});
   RETURN_IF_ERROR(background_->gate()->Enter(batch.size(), options.no_slowdown));
-  const absl::Status status = pipeline_->Write(batch, options.sync);
-  if (timed) {
-    core_->statistics.Record(Histogram::kWriteMicros, core_->world.clock->MonotonicMicros() - began);
-  }
-  return status;
+  return pipeline_->Write(batch, options.sync);
 }
 
 absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
@@ -145,6 +141,7 @@ absl::Status Engine::Write(const WriteBatch* batch, const WriteOptions& options)
 
 absl::Status Engine::Sync() {
   RETURN_IF_ERROR(CheckWritable());
+  const WatchedCall call(&core_->calls, {.call = "sync"});
   return pipeline_->Sync();
 }
 

@@ -36,16 +36,34 @@ std::string TablesText(const Family& family) {
   return out;
 }
 
+// Of tables that are not open, what the options say of their filters.
 std::string FiltersText(const Family& family, const StatisticsImpl& statistics) {
-  std::string out =
-      absl::StrFormat("expected false positive rate: %.5f\n", family.options.filter_policy.ExpectedRate());
-  out += "level     lookups  guard said no   lane said no  blocks searched  false positives  observed rate\n";
+  const FilterPolicy& policy = family.options.filter_policy;
+  std::string out = absl::StrFormat("expected false positive rate: %.5f\n", policy.ExpectedRate());
+  out +=
+      "level  tables  filter bytes  expected rate  observed rate     lookups  guard said no   lane said no  "
+      "reads saved  blocks searched  false positives\n";
+  const Version& version = *family.version();
   for (int level = 0; level < kMaxLevels; ++level) {
     const LevelFilterStatistics filter = statistics.GetFilter(level);
-    if (filter.lookups == 0) continue;
-    out +=
-        absl::StrFormat("%5d %11u %14u %14u %16u %16u %14.5f\n", level, filter.lookups, filter.guard_rejections,
-                        filter.lane_rejections, filter.blocks_searched, filter.false_positives, filter.ObservedRate());
+    if (filter.lookups == 0 && version.NumTables(level) == 0) continue;
+    double entries = 0, passed = 0, bytes = 0;
+    for (const RunRef& run : version.level(level)) {
+      for (const TableRef& table : run->tables()) {
+        const auto count = static_cast<double>(table->metadata().entries);
+        const TableReader* reader = table->reader();
+        entries += count;
+        passed += count * (reader != nullptr ? reader->properties().expected_filter_rate : policy.ExpectedRate());
+        bytes += reader != nullptr
+                     ? static_cast<double>(reader->properties().guard_bytes + reader->properties().lane_bytes)
+                     : count * (policy.lane_bits_per_key + policy.guard_bits_per_key) / 8;
+      }
+    }
+    absl::StrAppendFormat(&out, "%5d %7d %13.0f %14.5f %14.5f %11u %14u %14u %12u %16u %16u\n", level,
+                          version.NumTables(level), bytes, entries > 0 ? passed / entries : 1.0, filter.ObservedRate(),
+                          filter.lookups, filter.guard_rejections, filter.lane_rejections,
+                          filter.guard_rejections + filter.lane_rejections, filter.blocks_searched,
+                          filter.false_positives);
   }
   return out;
 }

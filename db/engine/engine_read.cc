@@ -19,22 +19,6 @@ namespace {
 // A status without a message, so that an absent key costs no allocation.
 absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
 
-class Timer {
- public:
-  Timer(Core* core, Histogram histogram)
-      : core_(core->latency_histograms ? core : nullptr),
-        histogram_(histogram),
-        began_(core_ != nullptr ? core_->world.clock->MonotonicMicros() : 0) {}
-  ~Timer() {
-    if (core_ != nullptr) core_->statistics.Record(histogram_, core_->world.clock->MonotonicMicros() - began_);
-  }
-
- private:
-  Core* const core_;
-  const Histogram histogram_;
-  const uint64_t began_;
-};
-
 // What an iterator keeps alive, let go in this order: the view, the family, the core.
 struct IteratorOwner {
   std::shared_ptr<Core> core;
@@ -84,7 +68,8 @@ absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, Pinne
   value->Reset();
   ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
   RETURN_IF_ERROR(CheckSnapshot(options));
-  const Timer timer(core_.get(), Histogram::kGetMicros);
+  const WatchedCall call(
+      &core_->calls, {.call = "get", .histogram = Histogram::kGetMicros, .column_family = resolved->name, .key = key});
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = resolved->view();
   const LookupKey lookup = MakeLookupKey(*resolved, key, VisibleTo(options));
@@ -108,7 +93,10 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
     std::fill(statuses.begin(), statuses.end(), refused);
     return;
   }
-  const Timer timer(core_.get(), Histogram::kMultiGetMicros);
+  const WatchedCall call(&core_->calls, {.call = "multiget",
+                                         .histogram = Histogram::kMultiGetMicros,
+                                         .column_family = (*resolved)->name,
+                                         .key = keys.empty() ? std::string_view() : keys.front()});
   core_->statistics.Add(Ticker::kMultiGetKeys, keys.size());
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = (*resolved)->view();
@@ -158,6 +146,8 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   iterator.upper_bound = options.upper_bound;
   iterator.closed = &core_->closed;
   iterator.statistics = &core_->statistics;
+  iterator.calls = &core_->calls;
+  iterator.family_name = owner->family->name;
   std::unique_ptr<InternalIterator> entries =
       NewViewIterator(core_.get(), *owner->family, *owner->view, options.fill_cache);
   iterator.owner = std::move(owner);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "db/act/flush_job.h"
 #include "db/decide/obsolete_files.h"
+#include "db/engine/foreign_database.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
 #include "util/hash.h"
@@ -84,6 +85,10 @@ absl::Status Opening::OpenDirectories() {
     return absl::UnimplementedError(absl::StrFormat(
         "direct_reads: the file system of %s has no direct reads; open without, or use another file system", path_));
   }
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
+  RETURN_IF_ERROR(CheckNotForeign(listing, path_));
+  any_files_ = std::any_of(listing.begin(), listing.end(),
+                           [](const DirectoryEntry& entry) { return ParseFileName(entry.name).has_value(); });
   std::unique_ptr<Directory> log_directory;
   if (!options_.log_directory.empty()) {
     ASSIGN_OR_RETURN(log_directory, world_.file_system->OpenDirectory(options_.log_directory, create));
@@ -96,15 +101,9 @@ absl::Status Opening::OpenDirectories() {
 
 absl::Status Opening::TakeLock() {
   Directory* const directory = parts_.core->directory.get();
-  if (!options_.create_if_missing) {
-    // Nothing is made in a directory that holds no database.
-    ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
-    const bool any = std::any_of(listing.begin(), listing.end(),
-                                 [](const DirectoryEntry& entry) { return ParseFileName(entry.name).has_value(); });
-    if (!any) {
-      return absl::NotFoundError(
-          absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
-    }
+  // Nothing is made in a directory that holds no database.
+  if (!options_.create_if_missing && !any_files_) {
+    return absl::NotFoundError(absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
   }
   ASSIGN_OR_RETURN(parts_.state->directory_lock, directory->Lock(kLockFileName));
   return absl::OkStatus();

@@ -77,6 +77,7 @@ class Opening {
   World world_ = {};
   Engine::Parts parts_;
   std::vector<LogFile> log_files_;
+  bool any_files_ = false;  // of a database, in the directory
   ManifestRecovery manifest_;
   LogRecovery logs_;
   // From the manifest's edits.

@@ -9,6 +9,7 @@
 #include "db/act/manifest_recovery.h"
 #include "db/act/manifest_salvage.h"
 #include "db/act/manifest_writer.h"
+#include "db/engine/foreign_database.h"
 #include "db/format/file_names.h"
 #include "util/hash.h"
 #include "util/random.h"
@@ -24,9 +25,11 @@ constexpr std::string_view kLostDirectory = "lost";
 }  // namespace
 
 std::string RepairReport::ToString() const {
+  if (!changed && dry_run) return "nothing is wrong; a repair would change nothing\n";
   if (!changed) return "nothing was wrong; nothing was changed\n";
-  std::string text = absl::StrFormat("%u tables kept, %u rewritten, %u updates from logs\n", tables_kept,
-                                     tables_rewritten, updates_from_logs);
+  std::string text = dry_run ? "a dry run: nothing was changed; this is what a repair would do\n" : "";
+  absl::StrAppendFormat(&text, "%u tables kept, %u rewritten, %u updates from logs\n", tables_kept, tables_rewritten,
+                        updates_from_logs);
   for (const DroppedData& data : dropped) {
     text += absl::StrFormat("dropped: %s", data.file);
     if (data.end_offset > 0) text += absl::StrFormat(", bytes %u to %u", data.begin_offset, data.end_offset);
@@ -39,11 +42,12 @@ std::string RepairReport::ToString() const {
   return text;
 }
 
-absl::Status DB::Repair(const Options& options, std::string_view directory, RepairReport* report) {
+absl::Status DB::Repair(const Options& options, std::string_view directory, RepairReport* report,
+                        const RepairOptions& repair) {
   RepairReport unused;
   if (report == nullptr) report = &unused;
-  *report = {};
-  return Repairing(options, Tuning::From(options), directory, report).Run();
+  *report = {.dry_run = repair.dry_run};
+  return Repairing(options, Tuning::From(options), directory, report, repair.dry_run).Run();
 }
 
 absl::Status Repairing::Run() {
@@ -60,6 +64,7 @@ absl::Status Repairing::Run() {
   RETURN_IF_ERROR(certain_ ? CheckListedTables() : FindTables());
   if (certain_ && logs_whole_ && damaged_tables_.empty() && report_->dropped.empty()) return absl::OkStatus();
   report_->changed = true;
+  if (dry_run_) return Foresee();
   if (!certain_) {
     for (auto& [id, family] : families_) RETURN_IF_ERROR(MergeTables(&family));
   }
@@ -68,6 +73,21 @@ absl::Status Repairing::Run() {
   RETURN_IF_ERROR(PutAside());
   ASSIGN_OR_RETURN(const FileNumber log, WriteState());
   RemoveOldFiles(log);
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::Foresee() {
+  if (!certain_) {
+    for (auto& [id, family] : families_) {
+      for (const Table& table : family.tables) {
+        family.flushed_through = std::max(family.flushed_through, table.added.table.highest_sequence);
+      }
+    }
+  }
+  RETURN_IF_ERROR(ReplayLogs());
+  report_->put_aside = manifests_;
+  report_->put_aside.insert(report_->put_aside.end(), damaged_tables_.begin(), damaged_tables_.end());
+  report_->put_aside.insert(report_->put_aside.end(), damaged_logs_.begin(), damaged_logs_.end());
   return absl::OkStatus();
 }
 
@@ -83,6 +103,7 @@ absl::Status Repairing::OpenDirectories() {
 
 absl::Status Repairing::ListFiles() {
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory_->List());
+  RETURN_IF_ERROR(CheckNotForeign(listing, path_));
   bool any = false;
   const auto take_number = [this](FileNumber number) {
     if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.value() + 1);
@@ -96,7 +117,9 @@ absl::Status Repairing::ListFiles() {
     if (parsed->kind == FileKind::kManifest) manifests_.push_back(entry.name);
   }
   if (!any) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
-  ASSIGN_OR_RETURN(lock_, directory_->Lock(kLockFileName));
+  if (!dry_run_) {
+    ASSIGN_OR_RETURN(lock_, directory_->Lock(kLockFileName));
+  }
   ASSIGN_OR_RETURN(logs_, ListLogs(log_directory()));
   for (const LogFile& log : logs_) {
     take_number(log.named);

@@ -39,8 +39,14 @@ namespace sepal {
 
 class Repairing {
  public:
-  Repairing(const Options& options, const Tuning& tuning, std::string_view directory, RepairReport* report)
-      : options_(options), tuning_(tuning), path_(directory), world_(World::From(options.env)), report_(report) {}
+  Repairing(const Options& options, const Tuning& tuning, std::string_view directory, RepairReport* report,
+            bool dry_run = false)
+      : options_(options),
+        tuning_(tuning),
+        path_(directory),
+        world_(World::From(options.env)),
+        report_(report),
+        dry_run_(dry_run) {}
 
   absl::Status Run();
 
@@ -84,6 +90,8 @@ class Repairing {
   absl::Status PutAside();
   absl::Status CopyAside(Directory* from, const std::string& name, Directory* lost);
   absl::StatusOr<FileNumber> WriteState();
+  // In its place in a dry run.
+  absl::Status Foresee();
   std::vector<VersionEdit> Snapshot(FileNumber log);
   void RemoveOldFiles(FileNumber log);
 
@@ -97,6 +105,7 @@ class Repairing {
   const std::string path_;
   const World world_;
   RepairReport* const report_;
+  const bool dry_run_;
 
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<Directory> log_directory_;

@@ -92,10 +92,13 @@ absl::Status Repairing::CheckTable(FamilyState* family, const AddedTable& listed
 // runs stays true.
 absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, const TableReader& damaged) {
   std::unique_ptr<TableOutput> output;
+  bool any = false;
   const TableOutputContext context = OutputContext(*family);
   const std::string name = TableFileName(listed.table.number);
   RETURN_IF_ERROR(damaged.Salvage(
       [&](InternalKeyView key, std::string_view value) -> absl::Status {
+        any = true;
+        if (dry_run_) return absl::OkStatus();
         if (output == nullptr) {
           ASSIGN_OR_RETURN(output, TableOutput::Create(context, listed.level));
         }
@@ -111,10 +114,14 @@ absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, c
         if (gap.through.has_value()) dropped.last_key = gap.through->user_key;
         Drop(std::move(dropped));
       }));
-  if (output == nullptr) return absl::OkStatus();
+  if (!any) return absl::OkStatus();
+  ++report_->tables_rewritten;
+  if (dry_run_) {
+    family->tables.push_back({listed, nullptr});
+    return absl::OkStatus();
+  }
   AddedTable rewritten = listed;
   ASSIGN_OR_RETURN(rewritten.table, output->Finish(listed.table.run));
-  ++report_->tables_rewritten;
   ASSIGN_OR_RETURN(std::shared_ptr<TableReader> reader,
                    OpenTable(rewritten.table.number, family->order, &rewritten.table));
   family->tables.push_back({std::move(rewritten), std::move(reader)});
@@ -297,6 +304,10 @@ absl::Status Repairing::FlushReplayed(FamilyState* family) {
   const std::shared_ptr<const MemTable> memtable = std::exchange(family->replayed, nullptr);
   if (memtable == nullptr || memtable->empty()) return absl::OkStatus();
   const SequenceNumber through = memtable->LastSequence();
+  if (dry_run_) {
+    family->flushed_through = through;
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(
       const std::vector<TableMetadata> tables,
       FlushMemTables({.context = OutputContext(*family), .memtables = {&memtable, 1}, .snapshots = {through}}));

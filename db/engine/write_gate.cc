@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "util/perf_times.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -65,6 +66,7 @@ absl::Status WriteGate::WaitWhileStopped(bool no_slowdown) {
 
 absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
   Clock* const clock = state_->core->world.clock;
+  const PerfTimer timer(PerfPart::kThrottle);
   const uint64_t arrived = clock->MonotonicMicros();
   uint64_t wait_micros = 0;
   {

@@ -21,7 +21,7 @@
    - Calls on a database, snapshots and handles are safe from any thread; an iterator or batch is used by one thread at
      a time.
 
-   What is missing is the replacement of file system, clock and executor (Env). */
+   A file system of one's own is written in C++ (sepal/file_system.h); all else that is public can be had here. */
 #pragma once
 
 #include <stddef.h>
@@ -36,9 +36,11 @@ extern "C" {
 typedef struct sepal_t sepal_t;
 typedef struct sepal_column_family_t sepal_column_family_t;
 typedef struct sepal_comparator_t sepal_comparator_t;
+typedef struct sepal_env_t sepal_env_t;
 typedef struct sepal_filterpolicy_t sepal_filterpolicy_t;
 typedef struct sepal_iterator_t sepal_iterator_t;
 typedef struct sepal_options_t sepal_options_t;
+typedef struct sepal_perfcontext_t sepal_perfcontext_t;
 typedef struct sepal_pinned_value_t sepal_pinned_value_t;
 typedef struct sepal_readoptions_t sepal_readoptions_t;
 typedef struct sepal_snapshot_t sepal_snapshot_t;
@@ -57,6 +59,8 @@ SEPAL_C_EXPORT void sepal_destroy_db(const sepal_options_t* options, const char*
 /* Makes a damaged database that is not open whole again out of what can be read. What it did and dropped, as text; to
    be freed by sepal_free. NULL after an error. */
 SEPAL_C_EXPORT char* sepal_repair_db(const sepal_options_t* options, const char* name, char** errptr);
+/* What it would do and drop; nothing is changed. */
+SEPAL_C_EXPORT char* sepal_repair_db_dry_run(const sepal_options_t* options, const char* name, char** errptr);
 
 SEPAL_C_EXPORT void sepal_put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen,
                               const char* val, size_t vallen, char** errptr);
@@ -121,8 +125,18 @@ SEPAL_C_EXPORT void sepal_checkpoint(sepal_t* db, const char* directory, char** 
 /* With an earlier checkpoint to share tables with (NULL: none); without link_tables an incremental backup. */
 SEPAL_C_EXPORT void sepal_checkpoint_from(sepal_t* db, const char* directory, const char* base,
                                           unsigned char link_tables, unsigned char verify, char** errptr);
+/* The same; `progress`, unless NULL, is told after each table how far it is. */
+SEPAL_C_EXPORT void sepal_checkpoint_with_progress(
+    sepal_t* db, const char* directory, const char* base, unsigned char link_tables, unsigned char verify, void* state,
+    void (*progress)(void* state, uint64_t done_bytes, uint64_t total_bytes), char** errptr);
 SEPAL_C_EXPORT void sepal_check_consistency(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_verify_checksums(sepal_t* db, char** errptr);
+/* The same; `progress` is called before the first and after each table and ends it by returning 0, `damage` is told of
+   each damaged table. Either may be NULL. */
+SEPAL_C_EXPORT void sepal_verify_checksums_with_progress(
+    sepal_t* db, void* state,
+    unsigned char (*progress)(void* state, uint64_t tables_done, uint64_t tables, uint64_t bytes_done, uint64_t bytes),
+    void (*damage)(void* state, const char* message), char** errptr);
 /* How a lookup finds its answer, as text; to be freed by sepal_free. */
 SEPAL_C_EXPORT char* sepal_explain_get(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
                                        const char* key, size_t keylen, char** errptr);
@@ -132,6 +146,8 @@ SEPAL_C_EXPORT char* sepal_explain_get(sepal_t* db, const sepal_readoptions_t* o
 /* *lencf names, each and the list itself to be freed by sepal_list_column_families_destroy. */
 SEPAL_C_EXPORT char** sepal_list_column_families(const sepal_options_t* options, const char* name, size_t* lencf,
                                                  char** errptr);
+/* The same of a database that is open. */
+SEPAL_C_EXPORT char** sepal_column_family_names(sepal_t* db, size_t* lencf);
 SEPAL_C_EXPORT void sepal_list_column_families_destroy(char** list, size_t len);
 /* A handle, to be given back to sepal_column_family_handle_destroy. Of `family_options` what concerns a family is
    taken; NULL: the defaults. */
@@ -139,6 +155,8 @@ SEPAL_C_EXPORT sepal_column_family_t* sepal_create_column_family(sepal_t* db, co
                                                                  const char* name, char** errptr);
 SEPAL_C_EXPORT sepal_column_family_t* sepal_find_column_family(sepal_t* db, const char* name, char** errptr);
 SEPAL_C_EXPORT void sepal_drop_column_family(sepal_t* db, sepal_column_family_t* family, char** errptr);
+/* As long as the handle. */
+SEPAL_C_EXPORT const char* sepal_column_family_name(const sepal_column_family_t* family, size_t* namelen);
 SEPAL_C_EXPORT uint32_t sepal_column_family_id(const sepal_column_family_t* family);
 SEPAL_C_EXPORT void sepal_column_family_handle_destroy(sepal_column_family_t* family);
 
@@ -180,6 +198,12 @@ SEPAL_C_EXPORT void sepal_writebatch_iterate(const sepal_writebatch_t* batch, vo
                                              void (*put)(void* state, const char* k, size_t klen, const char* v,
                                                          size_t vlen),
                                              void (*deleted)(void* state, const char* k, size_t klen));
+/* The same with families and single deletions told. */
+SEPAL_C_EXPORT void sepal_writebatch_iterate_cf(
+    const sepal_writebatch_t* batch, void* state,
+    void (*put)(void* state, uint32_t family, const char* k, size_t klen, const char* v, size_t vlen),
+    void (*deleted)(void* state, uint32_t family, const char* k, size_t klen),
+    void (*singledeleted)(void* state, uint32_t family, const char* k, size_t klen));
 SEPAL_C_EXPORT void sepal_writebatch_append(sepal_writebatch_t* destination, const sepal_writebatch_t* source);
 /* The batch as bytes, until it changes. */
 SEPAL_C_EXPORT const char* sepal_writebatch_data(const sepal_writebatch_t* batch, size_t* size);
@@ -202,6 +226,10 @@ SEPAL_C_EXPORT void sepal_options_set_background_threads(sepal_options_t* option
 SEPAL_C_EXPORT void sepal_options_set_log_directory(sepal_options_t* options, const char* directory);
 SEPAL_C_EXPORT void sepal_options_set_info_log(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_latency_histograms(sepal_options_t* options, unsigned char value);
+/* 0: none. */
+SEPAL_C_EXPORT void sepal_options_set_slow_call_micros(sepal_options_t* options, uint64_t micros);
+/* Must outlive the database. */
+SEPAL_C_EXPORT void sepal_options_set_env(sepal_options_t* options, sepal_env_t* env);
 /* The options of the family of that name, from what `family_options` has for families; both are copied. */
 SEPAL_C_EXPORT void sepal_options_add_column_family(sepal_options_t* options, const char* name,
                                                     const sepal_options_t* family_options);
@@ -223,14 +251,23 @@ SEPAL_C_EXPORT sepal_comparator_t* sepal_comparator_create(void* state, void (*d
                                                            const char* (*name)(void* state));
 /* Whether keys that compare equal are identical bytes: then filters work. Before the first opening, for good. */
 SEPAL_C_EXPORT void sepal_comparator_set_equal_means_identical(sepal_comparator_t* comparator, unsigned char value);
+/* For an order in which different bytes may be equal: a copy, made with malloc, of the one that stands for all keys
+   that are equal to this. Then filters work. Before the first opening, for good. */
+SEPAL_C_EXPORT void sepal_comparator_set_canonicalize(sepal_comparator_t* comparator,
+                                                      char* (*canonicalize)(void* state, const char* key, size_t keylen,
+                                                                            size_t* resultlen));
 SEPAL_C_EXPORT void sepal_comparator_destroy(sepal_comparator_t* comparator);
 
 /* --- filters --- */
 
 /* Bits a key for lanes and guards together. */
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key);
+SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_split(double lane_bits_per_key,
+                                                                     double guard_bits_per_key);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_none(void);
+/* The rate at which an absent key passes. */
+SEPAL_C_EXPORT double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy);
 /* At any time: options copy it. */
 SEPAL_C_EXPORT void sepal_filterpolicy_destroy(sepal_filterpolicy_t* policy);
 
@@ -257,6 +294,30 @@ SEPAL_C_EXPORT char* sepal_statistics_prometheus(sepal_t* db);
 SEPAL_C_EXPORT char* sepal_statistics_string(sepal_t* db);
 SEPAL_C_EXPORT void sepal_statistics_reset(sepal_t* db);
 
+typedef struct sepal_histogram_t {
+  uint64_t count;
+  double average, minimum, maximum, p50, p95, p99, p999, p9999;
+} sepal_histogram_t;
+typedef struct sepal_filter_statistics_t {
+  uint64_t lookups, guard_rejections, lane_rejections, blocks_searched, false_positives;
+  double observed_rate;
+} sepal_filter_statistics_t;
+/* By the names that sepal_statistics_string prints ("get.count", "get.micros"). 0 for a name or level that is not
+   known: then nothing is written. */
+SEPAL_C_EXPORT unsigned char sepal_statistics_ticker(sepal_t* db, const char* name, uint64_t* value);
+SEPAL_C_EXPORT unsigned char sepal_statistics_histogram(sepal_t* db, const char* name, sepal_histogram_t* value);
+SEPAL_C_EXPORT unsigned char sepal_statistics_filter(sepal_t* db, int level, sepal_filter_statistics_t* value);
+
+/* What the calls of this thread do and where their time goes, from here on; sepal/perf_context.h has the rules. */
+SEPAL_C_EXPORT sepal_perfcontext_t* sepal_perfcontext_create(sepal_t* db);
+SEPAL_C_EXPORT void sepal_perfcontext_destroy(sepal_perfcontext_t* context);
+SEPAL_C_EXPORT void sepal_perfcontext_reset(sepal_perfcontext_t* context);
+/* A ticker by its name, "call.micros", or "call.PART.micros" with PART of throttle, lock, read, log, sync. */
+SEPAL_C_EXPORT unsigned char sepal_perfcontext_metric(const sepal_perfcontext_t* context, const char* name,
+                                                      uint64_t* value);
+/* A line for each that is not zero; to be freed by sepal_free. */
+SEPAL_C_EXPORT char* sepal_perfcontext_string(const sepal_perfcontext_t* context);
+
 typedef struct sepal_flush_event_t {
   const char* column_family;
   uint64_t file_number, entries, bytes_written, micros;
@@ -272,6 +333,17 @@ typedef struct sepal_compaction_event_t {
   const char* error; /* NULL: none */
 } sepal_compaction_event_t;
 
+/* Microseconds; what the parts leave over went to the processor. */
+typedef struct sepal_slow_call_event_t {
+  const char* call;
+  const char* column_family; /* "": several */
+  const char* key;
+  size_t keylen;
+  uint64_t micros, throttle_micros, lock_micros, read_micros, log_micros, sync_micros;
+  uint64_t block_reads, block_read_bytes;
+  const char* reason;
+} sepal_slow_call_event_t;
+
 /* Called from threads of the database, possibly several at once; null members are not called. Strings live for the call
    only. sepal/event_listener.h says what may be done in it. */
 typedef struct sepal_listener_t {
@@ -283,15 +355,37 @@ typedef struct sepal_listener_t {
   void (*throttle_change)(void* state, const char* reason, uint64_t bytes_per_second);
   void (*slow_disk)(void* state, const char* path, const char* operation, uint64_t micros);
   void (*error)(void* state, const char* context, const char* message);
+  void (*slow_call)(void* state, const sepal_slow_call_event_t* event);
 } sepal_listener_t;
 /* The struct is copied; `state` must outlive the database. */
 SEPAL_C_EXPORT void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener);
+
+/* --- the world that a database runs in (sepal/env.h): the system's, unless something is set --- */
+
+SEPAL_C_EXPORT sepal_env_t* sepal_create_default_env(void);
+SEPAL_C_EXPORT void sepal_env_destroy(sepal_env_t* env);
+/* A directory for tests, made if it is missing; NULL if that fails. To be freed by sepal_free. */
+SEPAL_C_EXPORT char* sepal_env_get_test_directory(sepal_env_t* env);
+/* Of whatever is chosen at random. 0: from the system. */
+SEPAL_C_EXPORT void sepal_env_set_random_seed(sepal_env_t* env, uint64_t seed);
+/* Microseconds of a clock that never goes back; microseconds since 1970; a sleep. */
+SEPAL_C_EXPORT void sepal_env_set_clock(sepal_env_t* env, void* state, uint64_t (*monotonic_micros)(void* state),
+                                        uint64_t (*unix_micros)(void* state),
+                                        void (*sleep_micros)(void* state, uint64_t micros));
+/* `schedule` has run(work) called once, from any thread, in the order of calls with the same priority (0: flushes,
+   which writers may wait for; 1: compactions), and not before it returns. `concurrency` compactions can run at once. */
+SEPAL_C_EXPORT void sepal_env_set_executor(sepal_env_t* env, void* state, int concurrency,
+                                           void (*schedule)(void* state, int priority, void (*run)(void* work),
+                                                            void* work));
 
 /* --- the rest --- */
 
 SEPAL_C_EXPORT void sepal_free(void* ptr);
 SEPAL_C_EXPORT int sepal_major_version(void);
 SEPAL_C_EXPORT int sepal_minor_version(void);
+SEPAL_C_EXPORT int sepal_patch_version(void);
+/* "major.minor.patch" of what is linked; not to be freed. */
+SEPAL_C_EXPORT const char* sepal_version_string(void);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -34,6 +34,7 @@
 #include "sepal/export.h"
 #include "sepal/iterator.h"
 #include "sepal/options.h"
+#include "sepal/perf_context.h"
 #include "sepal/repair.h"
 #include "sepal/snapshot.h"
 #include "sepal/statistics.h"
@@ -91,7 +92,8 @@ class SEPAL_EXPORT DB {
   // the process dies half-way, call it again. Where the manifest itself is damaged, all tables in the directory are
   // merged: entries that were overwritten or deleted long ago can then show again, and the report says so. With nothing
   // wrong, nothing is touched.
-  static absl::Status Repair(const Options& options, std::string_view directory, RepairReport* report);
+  static absl::Status Repair(const Options& options, std::string_view directory, RepairReport* report,
+                             const RepairOptions& repair = {});
   // The names of the column families of a database that need not be open.
   static absl::StatusOr<std::vector<std::string>> ListColumnFamilies(const Options& options,
                                                                      std::string_view directory);

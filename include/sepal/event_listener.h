@@ -4,12 +4,14 @@
 // No call may come back into the database, except for reads. Must be safe for concurrent use.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "sepal/export.h"
+#include "sepal/perf_context.h"
 
 namespace sepal {
 
@@ -52,6 +54,22 @@ struct SlowDiskEvent {
   uint64_t micros = 0;
 };
 
+// A call of a user that took longer than Options::slow_call_micros.
+struct SlowCallEvent {
+  // "get", "multiget", "seek", "next", "prev", "write", "sync".
+  std::string_view call = {};
+  std::string column_family = {};  // empty: the log's, or a batch's, that may concern several
+  // The first of the call, at most 64 bytes of it; of a step of an iterator a key that it passed.
+  std::string key = {};
+  uint64_t micros = 0;
+  // Where they went (sepal/perf_context.h); what is left over went to the processor and to waiting for it.
+  std::array<uint64_t, kPerfParts> part_micros = {};
+  uint64_t block_reads = 0;
+  uint64_t block_read_bytes = 0;
+  // What took most: the name of a part, or "processor".
+  std::string_view reason = {};
+};
+
 class SEPAL_EXPORT EventListener {
  public:
   virtual ~EventListener() = default;
@@ -61,6 +79,8 @@ class SEPAL_EXPORT EventListener {
   virtual void OnCompactionEnd(const CompactionEvent&) {}
   virtual void OnThrottleChange(const ThrottleEvent&) {}
   virtual void OnSlowDisk(const SlowDiskEvent&) {}
+  // Called by the thread whose call it was, before the call returns.
+  virtual void OnSlowCall(const SlowCallEvent&) {}
   // A background job failed, or the database became read-only. `context` says where.
   virtual void OnError(std::string_view context, const absl::Status&) { (void)context; }
 };

@@ -24,9 +24,17 @@ struct DroppedData {
   std::string reason = {};
 };
 
+struct RepairOptions {
+  // Only say what a repair would do: nothing is written, and no lock is taken, so that the database must not be open
+  // elsewhere.
+  bool dry_run = false;
+};
+
 struct RepairReport {
   // False: nothing was wrong, and nothing was touched.
   bool changed = false;
+  // Nothing was touched in any case: all else is what a repair would do.
+  bool dry_run = false;
   std::vector<DroppedData> dropped = {};
   // Files that were put aside into the directory `lost` of the database, as they were.
   std::vector<std::string> put_aside = {};

@@ -42,6 +42,7 @@ enum class Ticker : uint8_t {
   kBlockReadBytes,
   kThrottleMicros,  // that writers were held back
   kThrottledWrites,
+  kSlowCalls,  // over Options::slow_call_micros
   kCount,
 };
 
@@ -71,13 +72,19 @@ struct LevelFilterStatistics {
   double ObservedRate() const;
 };
 
+inline constexpr int kMaxLevels = 8;
+
+// What one thread has counted.
+struct ThreadStatistics {
+  std::array<uint64_t, static_cast<size_t>(Ticker::kCount)> tickers = {};
+  std::array<LevelFilterStatistics, kMaxLevels> filters = {};
+};
+
 struct HistogramSummary {
   uint64_t count = 0;
   double average = 0, minimum = 0, maximum = 0;
   double p50 = 0, p95 = 0, p99 = 0, p999 = 0, p9999 = 0;
 };
-
-inline constexpr int kMaxLevels = 8;
 
 class SEPAL_EXPORT Statistics {
  public:
@@ -85,6 +92,8 @@ class SEPAL_EXPORT Statistics {
   virtual uint64_t Get(Ticker ticker) const = 0;
   virtual HistogramSummary Get(Histogram histogram) const = 0;
   virtual LevelFilterStatistics GetFilter(int level) const = 0;
+  // The share of the calling thread (sepal/perf_context.h).
+  virtual ThreadStatistics GetThisThread() const = 0;
   // Sets everything back to zero; counts made meanwhile may be lost.
   virtual void Reset() = 0;
   // A line for each counter, histogram and level that is not zero.

@@ -34,8 +34,8 @@ class SEPAL_EXPORT WriteBatch {
 
   void Put(std::string_view key, std::string_view value) { Put(nullptr, key, value); }
   void Delete(std::string_view key) { Delete(nullptr, key); }
-  // Deletes a key that was put exactly once since its last single deletion, and that is never deleted otherwise; cheaper
-  // to compact away than `Delete`. With any other history an older value may reappear.
+  // Deletes a key that was put exactly once since its last single deletion, and that is never deleted otherwise;
+  // cheaper to compact away than `Delete`. With any other history an older value may reappear.
   void SingleDelete(std::string_view key) { SingleDelete(nullptr, key); }
 
   // The same for a column family; a null family is the default one.

@@ -25,7 +25,7 @@ read -r -a compile <<<"$(pkg-config --cflags sepal)"
 read -r -a link <<<"$(pkg-config --libs sepal)"
 "$compiler" "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_pc" "${link[@]}" -Wl,-rpath,"$libraries"
 "$work/consumer_pc" "$work/db_pc"
-cc -std=c11 -D_DEFAULT_SOURCE -I "$prefix/include" "$source/../c_test.c" -o "$work/consumer_c" -L "$libraries" -lsepal \
+cc -std=c11 -D_DEFAULT_SOURCE -I "$prefix/include" "$source/../c_test.c" "$source/../c_world_test.c" -pthread -o "$work/consumer_c" -L "$libraries" -lsepal \
   -Wl,-rpath,"$libraries"
 "$work/consumer_c"
 read -r -a link <<<"$(pkg-config --static --libs sepal)"
@@ -36,12 +36,22 @@ mv "$work/shared"/* "$libraries"
 "$work/consumer_static" "$work/db_static"
 "$prefix/bin/sepal" db get "$work/db_static" key
 cmp "$prefix/share/man/man1/sepal.1" <("$prefix/bin/sepal" man)
+cmp "$prefix/share/man/man1/sepal_db_bench.1" <("$prefix/bin/sepal" man db_bench)
+cmp "$prefix/share/man/man1/sepal_sst_dump.1" <("$prefix/bin/sepal" man sst_dump)
 cmp "$prefix/share/bash-completion/completions/sepal" <("$prefix/bin/sepal" completion bash)
+cmp "$prefix/share/zsh/vendor-completions/_sepal" <("$prefix/bin/sepal" completion zsh)
+cmp "$prefix/share/fish/vendor_completions.d/sepal.fish" <("$prefix/bin/sepal" completion fish)
 
 # Nothing but the public interface is visible in the shared library.
 library=$(find "$prefix" -name 'libsepal.so' | head -n 1)
 hidden=$(nm -DC --defined-only "$library" | grep -c 'sepal::internal::' || true)
 if [ "$hidden" -ne 0 ]; then
   echo "the shared library exports $hidden internal symbols"
+  exit 1
+fi
+strip --strip-unneeded -o "$work/stripped.so" "$library"
+bytes=$(stat -c %s "$work/stripped.so")
+if [ "$bytes" -ge 2500000 ]; then
+  echo "the shared library has $bytes bytes when stripped; at most 2.5 MB"
   exit 1
 fi

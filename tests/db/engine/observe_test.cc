@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "absl/strings/str_split.h"
 #include "sepal/event_listener.h"
 #include "tests/db/engine/engine_fixture.h"
 
@@ -282,6 +285,29 @@ TEST_F(StatisticsTest, FiltersRuleOutAlmostAllAbsentKeysAtAboutTheExpectedRate) 
   EXPECT_EQ(present.blocks_searched - present.false_positives, 4000u);
 }
 
+TEST_F(StatisticsTest, TheFiltersOfEachLevelAreSummedUpWithWhatTheyCostAndSave) {
+  Fill(0, 2000);
+  ASSERT_OK(db()->CompactRange());
+  db()->statistics()->Reset();
+  for (uint64_t i = 0; i < 1999; ++i) Value(db(), NumberedKey(i) + "x");
+  const std::vector<std::string> lines = absl::StrSplit(db()->GetProperty("sepal.filters").value(), '\n');
+  ASSERT_EQ(lines.size(), 4u);
+  int level = -1, tables = 0;
+  double bytes = 0, expected = 0, observed = 0;
+  uint64_t lookups = 0, guards = 0, lanes = 0, saved = 0;
+  std::istringstream row(lines[2]);
+  row >> level >> tables >> bytes >> expected >> observed >> lookups >> guards >> lanes >> saved;
+  EXPECT_EQ(tables, std::stoi(*db()->GetProperty("sepal.num-files-at-level" + std::to_string(level))));
+  EXPECT_GT(lookups, 1900u);  // but for the keys between two tables
+  EXPECT_EQ(saved, guards + lanes);
+  EXPECT_GT(saved, 1850u);
+  EXPECT_GT(expected, 0);
+  EXPECT_LT(expected, 0.05);
+  EXPECT_LT(observed, 0.05);
+  EXPECT_GT(bytes, 2000 * 13 / 8);
+  EXPECT_LT(bytes, 2000 * 13);
+}
+
 TEST_F(StatisticsTest, WithoutFiltersEveryCandidateBlockIsSearched) {
   database.options.family.filter_policy = FilterPolicy::None();
   ASSERT_OK(database.Reopen());
@@ -300,10 +326,13 @@ TEST_F(StatisticsTest, LatenciesAreMeasuredOnlyWhenAskedFor) {
   EXPECT_EQ(db()->statistics()->Get(Histogram::kWriteMicros).count, 0u);
   database.options.latency_histograms = true;
   ASSERT_OK(database.Reopen());
-  Fill(0, 5);
-  Value(db(), NumberedKey(1));
-  EXPECT_EQ(db()->statistics()->Get(Histogram::kWriteMicros).count, 5u);
-  EXPECT_EQ(db()->statistics()->Get(Histogram::kGetMicros).count, 1u);
+  // One call in 16; each of those that are synced.
+  Fill(0, 160);
+  EXPECT_EQ(db()->statistics()->Get(Histogram::kWriteMicros).count, 10u);
+  for (int i = 0; i < 5; ++i) ASSERT_OK(db()->Put("k", "v", {.sync = true}));
+  EXPECT_EQ(db()->statistics()->Get(Histogram::kWriteMicros).count, 15u);
+  for (uint64_t i = 0; i < 160; ++i) Value(db(), NumberedKey(i));
+  EXPECT_EQ(db()->statistics()->Get(Histogram::kGetMicros).count, 10u);
   EXPECT_THAT(db()->statistics()->ToString(), HasSubstr(std::string(Name(Histogram::kGetMicros))));
 }
 

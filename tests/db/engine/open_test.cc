@@ -136,6 +136,9 @@ TEST_F(OpenTest, ANewerManifestFormatIsRefused) {
   ASSERT_OK(db()->Close());
   SetVersion(&database.memory, FileNamed("MANIFEST"), 32);
   EXPECT_ERROR(database.Open(), kFailedPrecondition, "99");
+  RepairReport report;
+  EXPECT_ERROR(DB::Repair(database.options, "/db", &report), kFailedPrecondition, "99");
+  EXPECT_ERROR(database.Open(), kFailedPrecondition, "99");
 }
 
 TEST_F(OpenTest, ANewerLogFormatIsRefused) {
@@ -144,6 +147,8 @@ TEST_F(OpenTest, ANewerLogFormatIsRefused) {
   ASSERT_OK(db()->Close());
   SetVersion(&database.memory, FileNamed(".log"), 504);
   EXPECT_ERROR(database.Open(), kFailedPrecondition, "99");
+  RepairReport report;
+  EXPECT_ERROR(DB::Repair(database.options, "/db", &report), kFailedPrecondition, "99");
 }
 
 TEST_F(OpenTest, ADamagedManifestIsDataLossAndNothingIsRemoved) {

@@ -197,6 +197,57 @@ TEST_F(RepairTest, WithoutAnyManifestTablesAndLogsAreTheDatabase) {
   ASSERT_OK(db()->CheckConsistency());
 }
 
+TEST_F(RepairTest, ADryRunForeseesTheReportAndWritesNothing) {
+  Fill(0, 500);
+  ASSERT_OK(db()->Flush());
+  Fill(300, 700);
+  CloseDatabase();
+  for (const std::string damaged : {".sst", "MANIFEST", ".log"}) {
+    FlipByte(Last(damaged), damaged == "MANIFEST" ? 60 : damaged == ".log" ? 600 : 100);
+    const Files before = Contents();
+    ASSERT_OK(DB::Repair(database.options, "/db", &report, {.dry_run = true}));
+    EXPECT_EQ(Contents(), before) << damaged;
+    EXPECT_TRUE(report.dry_run);
+    const RepairReport foreseen = report;
+    ASSERT_OK(Repair());
+    EXPECT_EQ(foreseen.changed, report.changed);
+    EXPECT_EQ(foreseen.put_aside, report.put_aside) << damaged;
+    EXPECT_EQ(foreseen.tables_kept, report.tables_kept) << damaged;
+    EXPECT_EQ(foreseen.tables_rewritten, report.tables_rewritten) << damaged;
+    EXPECT_EQ(foreseen.updates_from_logs, report.updates_from_logs) << damaged;
+    ASSERT_EQ(foreseen.dropped.size(), report.dropped.size()) << damaged;
+    for (size_t i = 0; i < foreseen.dropped.size(); ++i) {
+      EXPECT_EQ(foreseen.dropped[i].file, report.dropped[i].file);
+      EXPECT_EQ(foreseen.dropped[i].reason, report.dropped[i].reason);
+    }
+    ASSERT_OK(database.Open());
+    Fill(1000, 1100);
+    CloseDatabase();
+  }
+}
+
+TEST_F(RepairTest, WhatIsLevelDbsIsNeitherOpenedNorRepairedNorRemoved) {
+  CloseDatabase();
+  absl::StatusOr<std::unique_ptr<Directory>> directory = database.memory.OpenDirectory("/ldb", /*create=*/true);
+  ASSERT_OK(directory.status());
+  for (const char* name : {"CURRENT", "MANIFEST-000002", "000003.log"}) {
+    absl::StatusOr<std::unique_ptr<WritableFile>> file = (*directory)->OpenForWrite(name, WriteMode::kCreateNew);
+    ASSERT_OK(file.status());
+    ASSERT_OK((*file)->Append("MANIFEST-000002\n"));
+  }
+  const std::vector<std::string> before = FilesIn(&database.memory, "/ldb");
+  EXPECT_TRUE(absl::IsFailedPrecondition(DB::Repair(database.options, "/ldb", &report)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(DB::Destroy(database.options, "/ldb")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(DB::Open(database.options, "/ldb").status()));
+  Options read_only = database.options;
+  read_only.create_if_missing = false;
+  read_only.read_only = true;
+  const absl::Status refused = DB::Open(read_only, "/ldb").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(refused.ToString(), HasSubstr("LevelDB or RocksDB"));
+  EXPECT_EQ(FilesIn(&database.memory, "/ldb"), before);
+}
+
 TEST_F(RepairTest, ACrashAtAnyCallIsHealedByAnotherRepair) {
   Fill(0, 150);
   ASSERT_OK(db()->Flush());

@@ -1,0 +1,36 @@
+/* What the tests of the C interface share. */
+#pragma once
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sepal/c.h"
+
+extern const char* phase;
+extern char* error;
+
+#define CHECK(condition)                                                                    \
+  do {                                                                                      \
+    if (!(condition)) {                                                                     \
+      fprintf(stderr, "%s:%d: %s: %s (error: %s)\n", __FILE__, __LINE__, phase, #condition, \
+              error == NULL ? "none" : error);                                              \
+      exit(1);                                                                              \
+    }                                                                                       \
+  } while (0)
+#define CHECK_OK() CHECK(error == NULL)
+
+void begin(const char* name);
+/* Requires an error of this code, and forgets it. */
+void expect_error(const char* code);
+void check_value(char* value, size_t length, const char* expected);
+void check_get_cf(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family, const char* key,
+                  const char* expected);
+void check_get(sepal_t* db, const sepal_readoptions_t* options, const char* key, const char* expected);
+void put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, const char* value);
+void check_at(sepal_iterator_t* iter, const char* key, const char* value);
+
+/* c_world_test.c */
+void test_statistics(sepal_t* db, const sepal_readoptions_t* ro);
+void test_progress(sepal_t* db, const char* directory);
+void test_env(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);

@@ -1,0 +1,170 @@
+/* Statistics, progress and the world that a database runs in, from C. */
+#include <ctype.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "c_test.h"
+
+void test_statistics(sepal_t* db, const sepal_readoptions_t* ro) {
+  begin("statistics");
+  uint64_t before = 0, after = 0;
+  CHECK(sepal_statistics_ticker(db, "get.count", &before));
+  check_get(db, ro, "box", "c");
+  CHECK(sepal_statistics_ticker(db, "get.count", &after));
+  CHECK(after == before + 1);
+  CHECK(!sepal_statistics_ticker(db, "no.such.count", &after));
+  sepal_writeoptions_t* wo = sepal_writeoptions_create();
+  sepal_delete(db, wo, "never", 5, &error);
+  sepal_sync(db, &error);
+  CHECK_OK();
+  sepal_writeoptions_destroy(wo);
+  sepal_histogram_t histogram;
+  CHECK(sepal_statistics_histogram(db, "sync.micros", &histogram));
+  CHECK(histogram.count > 0 && histogram.maximum >= histogram.minimum && histogram.p99 >= histogram.p50);
+  CHECK(!sepal_statistics_histogram(db, "no.such.micros", &histogram));
+  sepal_filter_statistics_t filter;
+  uint64_t lookups = 0;
+  for (int level = 0; sepal_statistics_filter(db, level, &filter); ++level) lookups += filter.lookups;
+  CHECK(lookups > 0);
+  CHECK(!sepal_statistics_filter(db, -1, &filter));
+
+  begin("perfcontext");
+  sepal_perfcontext_t* context = sepal_perfcontext_create(db);
+  uint64_t value = 1;
+  check_get(db, ro, "box", "c");
+  CHECK(sepal_perfcontext_metric(context, "get.found", &value) && value == 1);
+  CHECK(sepal_perfcontext_metric(context, "call.micros", &value));
+  CHECK(sepal_perfcontext_metric(context, "call.read.micros", &value));
+  CHECK(!sepal_perfcontext_metric(context, "call.other.micros", &value));
+  char* text = sepal_perfcontext_string(context);
+  CHECK(strstr(text, "get.count 1\n") != NULL);
+  sepal_free(text);
+  sepal_perfcontext_reset(context);
+  CHECK(sepal_perfcontext_metric(context, "get.found", &value) && value == 0);
+  sepal_perfcontext_destroy(context);
+}
+
+static void count_bytes(void* state, uint64_t done, uint64_t total) {
+  CHECK(done <= total);
+  *(uint64_t*)state = done;
+}
+static unsigned char count_tables(void* state, uint64_t tables_done, uint64_t tables, uint64_t bytes_done,
+                                  uint64_t bytes) {
+  CHECK(tables_done <= tables && bytes_done <= bytes);
+  *(uint64_t*)state = tables_done;
+  return 1;
+}
+static unsigned char end_at_once(void* state, uint64_t tables_done, uint64_t tables, uint64_t bytes_done,
+                                 uint64_t bytes) {
+  (void)state, (void)tables_done, (void)tables, (void)bytes_done, (void)bytes;
+  return 0;
+}
+static void no_damage(void* state, const char* message) {
+  (void)state;
+  fprintf(stderr, "%s\n", message);
+  CHECK(0);
+}
+
+void test_progress(sepal_t* db, const char* directory) {
+  begin("progress");
+  uint64_t done = 0;
+  sepal_verify_checksums_with_progress(db, &done, count_tables, no_damage, &error);
+  CHECK_OK();
+  CHECK(done > 0);
+  sepal_verify_checksums_with_progress(db, NULL, end_at_once, NULL, &error);
+  expect_error("CANCELLED");
+  done = 0;
+  sepal_checkpoint_with_progress(db, directory, NULL, 0, 0, &done, count_bytes, &error);
+  CHECK_OK();
+  CHECK(done > 0);
+}
+
+/* Keys are equal if they differ in case alone. */
+static int compare_lower(void* state, const char* a, size_t alen, const char* b, size_t blen) {
+  (void)state;
+  for (size_t i = 0; i < alen && i < blen; ++i) {
+    const int order = tolower((unsigned char)a[i]) - tolower((unsigned char)b[i]);
+    if (order != 0) return order;
+  }
+  return alen < blen ? -1 : alen > blen ? 1 : 0;
+}
+static char* lower(void* state, const char* key, size_t keylen, size_t* resultlen) {
+  (void)state;
+  char* result = malloc(keylen + 1);
+  for (size_t i = 0; i < keylen; ++i) result[i] = (char)tolower((unsigned char)key[i]);
+  *resultlen = keylen;
+  return result;
+}
+static const char* lower_name(void* state) {
+  (void)state;
+  return "test.lower";
+}
+
+struct world {
+  uint64_t now, slept;
+  int scheduled;
+};
+static uint64_t tick(void* state) { return __atomic_add_fetch(&((struct world*)state)->now, 1, __ATOMIC_RELAXED); }
+static void note_sleep(void* state, uint64_t micros) {
+  __atomic_add_fetch(&((struct world*)state)->now, micros, __ATOMIC_RELAXED);
+}
+struct job {
+  void (*run)(void* work);
+  void* work;
+};
+static void* run_job(void* argument) {
+  struct job job = *(struct job*)argument;
+  free(argument);
+  job.run(job.work);
+  return NULL;
+}
+/* A thread for each piece of work. */
+static void schedule(void* state, int priority, void (*run)(void* work), void* work) {
+  CHECK(priority == 0 || priority == 1);
+  __atomic_add_fetch(&((struct world*)state)->scheduled, 1, __ATOMIC_RELAXED);
+  struct job* job = malloc(sizeof *job);
+  job->run = run;
+  job->work = work;
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, run_job, job) == 0);
+  CHECK(pthread_detach(thread) == 0);
+}
+
+void test_env(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo) {
+  begin("env");
+  struct world world = {1000000, 0, 0};
+  sepal_env_t* env = sepal_create_default_env();
+  char* tests = sepal_env_get_test_directory(env);
+  CHECK(tests != NULL && access(tests, W_OK) == 0);
+  sepal_free(tests);
+  sepal_env_set_random_seed(env, 7);
+  sepal_env_set_clock(env, &world, tick, tick, note_sleep);
+  sepal_env_set_executor(env, &world, 1, schedule);
+  sepal_comparator_t* comparator = sepal_comparator_create(NULL, NULL, compare_lower, lower_name);
+  sepal_comparator_set_canonicalize(comparator, lower);
+  sepal_options_t* options = sepal_options_create();
+  sepal_options_set_create_if_missing(options, 1);
+  sepal_options_set_comparator(options, comparator);
+  sepal_options_set_env(options, env);
+  char logs[128];
+  snprintf(logs, sizeof logs, "%s_logs", directory);
+  sepal_options_set_log_directory(options, logs);
+  sepal_t* db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  put(db, wo, "Key", "1");
+  sepal_flush(db, NULL, 1, &error);
+  CHECK_OK();
+  put(db, wo, "other", "2");
+  check_get(db, ro, "kEY", "1");
+  check_get(db, ro, "kEYs", NULL);
+  CHECK(world.scheduled > 0 && world.now > 1000000);
+  sepal_close_with_error(db, &error);
+  CHECK_OK();
+  sepal_destroy_db(options, directory, &error);
+  CHECK_OK();
+  CHECK(rmdir(logs) == 0);
+  sepal_options_set_env(options, NULL);
+  sepal_options_destroy(options);
+  sepal_comparator_destroy(comparator);
+  sepal_env_destroy(env);
+}
