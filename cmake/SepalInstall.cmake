@@ -31,11 +31,19 @@ if(TARGET sepal_papers)
   install(FILES "${PROJECT_BINARY_DIR}/tools/sepal.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tools)
   install(FILES "${PROJECT_BINARY_DIR}/tools/sepal.bash" RENAME sepal COMPONENT tools
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${PROJECT_BINARY_DIR}/tools/sepal.zsh" RENAME _sepal COMPONENT tools
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions")
+  install(FILES "${PROJECT_BINARY_DIR}/tools/sepal.fish" COMPONENT tools
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 endif()
 foreach(tool db_bench sst_dump)
   if(TARGET ${tool})
     # RocksDB's tools have the same names.
     install(PROGRAMS $<TARGET_FILE:${tool}> DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME sepal_${tool} COMPONENT tools)
+  endif()
+  if(TARGET sepal_papers)
+    install(FILES "${PROJECT_BINARY_DIR}/tools/${tool}.1" RENAME sepal_${tool}.1 COMPONENT tools
+      DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
   endif()
 endforeach()
 

@@ -60,9 +60,88 @@ TEST_F(PaperVerbsTest, BashCompletesWhatHasBegun) {
   EXPECT_EQ(Completed({"sepal", "db", "ge"}), "get\n");
   EXPECT_EQ(Completed({"sepal", "db", "get", "/var/lib/app", "--fa"}), "--family\n");
   EXPECT_EQ(Completed({"sepal", "import", "new", "old", "--from", ""}), "leveldb rocksdb\n");
-  EXPECT_EQ(Completed({"sepal", "completion", ""}), "bash\n");
+  EXPECT_EQ(Completed({"sepal", "completion", ""}), "bash zsh fish\n");
   // The names of files, which bash knows.
   EXPECT_EQ(Completed({"sepal", "db", "get", ""}), "\n");
+}
+
+TEST_F(PaperVerbsTest, FishCompletesEveryVerbAndFlag) {
+  if (!HaveProgram("fish")) GTEST_SKIP() << "there is no fish";
+  const std::string script = directory_.File("sepal.fish");
+  std::ofstream(script) << RunSepal({"completion", "fish"}).out;
+  // One fish for all questions; an answer is lines of a candidate, a tab and its description.
+  std::string questions = "source " + script + "\n";
+  const auto ask = [&](const std::string& line) {
+    questions += "echo '>> " + line + "'; complete -C '" + line + "'\n";
+  };
+  ask("sepal ");
+  ask("sepal db ge");
+  ask("sepal import new old --from ");
+  for (const VerbEntry& verb : Verbs()) ask("sepal " + std::string(verb.name) + " --");
+  const std::string asking = directory_.File("ask.fish");
+  std::ofstream(asking) << questions;
+  const std::string answers = Shell("HOME=" + directory_.path() + " fish --no-config " + asking + " 2>&1");
+  const auto answer = [&](const std::string& line) {
+    const size_t at = answers.find(">> " + line + "\n");
+    return at == answers.npos ? "" : answers.substr(at, answers.find(">> ", at + 1) - at);
+  };
+  EXPECT_TRUE(Has(answer("sepal "), "\nmanifest\tdump, check\n")) << answers;
+  EXPECT_TRUE(Has(answer("sepal db ge"), "\nget\tprint the value of a key\n")) << answers;
+  EXPECT_FALSE(Has(answer("sepal db ge"), "\nput"));
+  EXPECT_TRUE(Has(answer("sepal import new old --from "), "\nleveldb\tleveldb or rocksdb\nrocksdb\t")) << answers;
+  for (const VerbEntry& verb : Verbs()) {
+    const std::string offered = answer("sepal " + std::string(verb.name) + " --");
+    for (const std::string& flag : FlagsOf(verb)) {
+      EXPECT_TRUE(Has(offered, "\n" + flag + "\t")) << verb.name << " " << flag << offered;
+    }
+  }
+}
+
+TEST_F(PaperVerbsTest, ZshCompletesEveryVerbAndFlag) {
+  if (!HaveProgram("zsh")) GTEST_SKIP() << "there is no zsh";
+  const std::string script = directory_.File("sepal.zsh");
+  std::ofstream(script) << RunSepal({"completion", "zsh"}).out;
+  // zsh's own functions, replaced by ones that print what they are asked for.
+  std::string questions =
+      "compdef() { :; }\n_arguments() { print -rl -- $words[1] \"$@\"; }\n"
+      "_describe() { print -rl -- ${(P)4}; }\nsource " +
+      script + "\n";
+  const auto ask = [&](const std::string& line, int current) {
+    questions += absl::StrFormat("print '>> %s'\nwords=(%s '')\nCURRENT=%d\n_sepal\n", line, line, current);
+  };
+  ask("sepal", 2);
+  ask("sepal db", 3);
+  for (const VerbEntry& verb : Verbs()) {
+    ask("sepal " + std::string(verb.name) + " x", static_cast<int>(WordsOf(verb).size()) + 3);
+  }
+  const std::string asking = directory_.File("ask.zsh");
+  std::ofstream(asking) << questions;
+  const std::string answers = Shell("zsh -f " + asking + " 2>&1");
+  const auto answer = [&](const std::string& line) {
+    const size_t at = answers.find(">> " + line + "\n");
+    return at == answers.npos ? "" : answers.substr(at, answers.find(">> ", at + 1) - at);
+  };
+  EXPECT_TRUE(Has(answer("sepal"), "\nmanifest:dump, check\n")) << answers;
+  EXPECT_TRUE(Has(answer("sepal db"), "\nget:print the value of a key\n")) << answers;
+  EXPECT_TRUE(Has(answer("sepal import x"), "--from[") && Has(answer("sepal import x"), ":(leveldb rocksdb)\n"));
+  for (const VerbEntry& verb : Verbs()) {
+    const std::string offered = answer("sepal " + std::string(verb.name) + " x");
+    EXPECT_TRUE(Has(offered, " x\n" + WordsOf(verb).back() + "\n")) << offered;
+    for (const std::string& flag : FlagsOf(verb)) EXPECT_TRUE(Has(offered, "\n" + flag + "[")) << verb.name << flag;
+  }
+}
+
+TEST_F(PaperVerbsTest, TheSisterProgramsHavePagesWithEveryFlag) {
+  for (const auto& [page, flag] : std::vector<std::pair<std::string, std::string>>{
+           {"db_bench", "--report_file"}, {"sst_dump", "--compression_types"}}) {
+    std::string text = RunSepal({"man", page}).out;
+    std::erase(text, '\\');
+    EXPECT_TRUE(Has(text, "sepal_" + page + " -")) << text;
+    EXPECT_TRUE(Has(text, "fB" + flag + "fR")) << text;
+    EXPECT_TRUE(Has(text, "Example: sepal_" + page + " --")) << text;
+    EXPECT_TRUE(Has(text, "EXIT STATUS")) << text;
+  }
+  EXPECT_EQ(RunSepal({"man", "ls"}).exit, kExitUsage);
 }
 
 TEST_F(PaperVerbsTest, TheManualHasEveryVerbAndFlag) {
@@ -82,8 +161,11 @@ TEST_F(PaperVerbsTest, TheManualHasEveryVerbAndFlag) {
 }
 
 TEST_F(PaperVerbsTest, ThePageIsTakenWithoutWarnings) {
-  const std::string page = directory_.File("sepal.1");
-  std::ofstream(page) << RunSepal({"man"}).out;
+  std::string page;
+  for (const std::string name : {"sepal", "db_bench", "sst_dump"}) {
+    std::ofstream(directory_.File(name + ".1")) << RunSepal({"man", name}).out;
+    page += " " + directory_.File(name + ".1");
+  }
   int asked = 0;
   for (const auto& [program, command] : std::vector<std::pair<std::string, std::string>>{
            {"groff", "groff -man -Tutf8 -ww " + page + " 2>&1 >/dev/null"},

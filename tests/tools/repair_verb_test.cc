@@ -48,6 +48,25 @@ TEST_F(RepairVerbTest, AHealthyDatabaseIsNotTouched) {
   EXPECT_EQ(StateOf(db_, "LOCK"), before);
 }
 
+TEST_F(RepairVerbTest, ADryRunTellsWhatTheRepairThenDoesAndChangesNothing) {
+  MakeOneTable();
+  EXPECT_EQ(RunSepal({"db", "repair", db_, "--dry-run"}).out, "nothing is wrong; a repair would change nothing\n");
+  FlipByte(Files(".sst").front(), 0.3);
+  const std::set<std::string> before = State();
+  const Outcome text = RunSepal({"db", "repair", db_, "--dry-run"});
+  EXPECT_EQ(text.exit, kExitDamage) << text.err;
+  EXPECT_TRUE(Has(text.out, "a dry run: nothing was changed") && Has(text.out, "dropped: ")) << text.out;
+  EXPECT_TRUE(Has(text.err, "a repair would lose 1 part")) << text.err;
+  nlohmann::json foreseen = LastJson(RunSepal({"db", "repair", db_, "--dry-run", "--json"}).out);
+  EXPECT_EQ(State(), before);
+  EXPECT_TRUE(foreseen.at("dry_run"));
+  nlohmann::json done = LastJson(RunSepal({"db", "repair", db_, "--yes", "--json"}).out);
+  EXPECT_FALSE(done.at("dry_run"));
+  foreseen.erase("dry_run");
+  done.erase("dry_run");
+  EXPECT_EQ(foreseen, done);
+}
+
 TEST_F(RepairVerbTest, WhatWasLostIsNamedWithExitStatusThree) {
   MakeOneTable();
   const std::string table = std::filesystem::path(Files(".sst").front()).filename();

@@ -202,6 +202,35 @@ TEST_F(SepalCommandTest, BackupsAreIncrementalListedKeptAndRestored) {
   EXPECT_EQ(RunSepal({"db", "verify", backups + "/000004"}).exit, kExitOk);
 }
 
+TEST_F(SepalCommandTest, OnAFullDiskACopySaysSoAndLeavesNothing) {
+  MakeDatabase();
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open({}, db_);
+  ASSERT_TRUE(db.ok()) << db.status();
+  std::string big;  // that does not compress
+  for (uint64_t x = 1; big.size() < 1 << 20; x = x * 6364136223846793005u + 1)
+    big.push_back(static_cast<char>(x >> 56));
+  ASSERT_TRUE((*db)->Put("big", big).ok());
+  ASSERT_TRUE((*db)->CompactRange().ok());
+  ASSERT_TRUE((*db)->Close().ok());
+  db->reset();
+  ASSERT_EQ(RunSepal({"db", "backup", db_, directory_.File("backups")}).exit, kExitOk);
+  const std::string disk = directory_.File("disk");
+  std::filesystem::create_directory(disk);
+  if (std::system(("mount -t tmpfs -o size=64k none " + disk + " 2>/dev/null").c_str()) != 0) {
+    GTEST_SKIP() << "no file system can be mounted here";
+  }
+  for (const std::vector<std::string>& copy : std::vector<std::vector<std::string>>{
+           {"db", "backup", db_, disk + "/backups"},
+           {"db", "checkpoint", db_, disk + "/copy"},
+           {"db", "restore", directory_.File("backups") + "/000001", disk + "/back"}}) {
+    const Outcome full = RunSepal(copy);
+    EXPECT_EQ(full.exit, kExitError) << copy[1];
+    EXPECT_TRUE(Has(full.err, "No space left") && Has(full.err, "make room")) << full.err;
+    EXPECT_TRUE(std::filesystem::is_empty(disk)) << copy[1];
+  }
+  EXPECT_EQ(std::system(("umount " + disk).c_str()), 0);
+}
+
 TEST_F(SepalCommandTest, ADamagedBackupIsNotRestored) {
   MakeDatabase();
   const std::string backups = directory_.File("backups");
@@ -224,6 +253,30 @@ TEST_F(SepalCommandTest, ExplainGetNamesWhatWasAsked) {
   EXPECT_EQ(json.at("sources").back().at("answer"), "found");
   EXPECT_TRUE(json.at("sources").back().at("blocks").at(0).at("key_present"));
   EXPECT_EQ(RunSepal({"explain", "get", db_, "absent"}).exit, kExitOk);
+}
+
+TEST_F(SepalCommandTest, ExplainFiltersTellsWhatTheyCostAndSave) {
+  MakeDatabase();
+  const std::set<std::string> before = State();
+  const Outcome outcome = RunSepal({"explain", "filters", db_, "--json"});
+  EXPECT_EQ(outcome.exit, kExitOk) << outcome.err;
+  const nlohmann::json level = LastJson(outcome.out).at("column_families").at(0).at("levels").at(0);
+  EXPECT_EQ(level.at("tables"), 2);
+  EXPECT_EQ(level.at("entries"), 1100);
+  EXPECT_GT(level.at("filter_bytes"), 1100);
+  EXPECT_GT(level.at("lookups"), 1000);
+  EXPECT_GT(level.at("reads_saved"), level.at("lookups").get<int>() * 95 / 100);
+  EXPECT_LT(level.at("expected_rate"), 0.05);
+  EXPECT_LT(level.at("observed_rate"), 0.05);
+  const Outcome text = RunSepal({"explain", "filters", db_, "--family", "default", "--probes", "0"});
+  EXPECT_EQ(text.exit, kExitOk) << text.err;
+  EXPECT_TRUE(Has(text.out, "expected rate  observed rate")) << text.out;
+  EXPECT_EQ(RunSepal({"explain", "filters", db_, "--family", "none"}).exit, kExitError);
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(SepalCommandTest, OptionsThatCannotBeAreRefused) {
+  EXPECT_EQ(RunSepal({"options", "explain", "--memory-limit", "1MiB"}).exit, kExitUsage);
 }
 
 TEST_F(SepalCommandTest, StatsForPrometheusTellOfTheFilesOnly) {
@@ -262,12 +315,13 @@ TEST_F(SepalCommandTest, LsmHtmlIsOneFileThatNeedsNoNetwork) {
   EXPECT_EQ(RunSepal({"lsm", "html", db_, "--output", directory_.File("none/lsm.html")}).exit, kExitError);
 }
 
-// What a browser makes of a page.
-std::string Rendered(const std::string& page, const std::string& profile) {
+// What a browser makes of a page. The user of the browser prefers dark pages, or light ones.
+std::string Rendered(const std::string& page, const std::string& profile, bool dark = false) {
   const std::string dom = page + ".dom";
   const std::string command =
       "timeout 60 chromium --headless=new --no-sandbox --disable-gpu --user-data-dir=" + profile +
-      " --dump-dom file://" + page + " >" + dom + " 2>/dev/null";
+      " --blink-settings=preferredColorScheme=" + (dark ? "0" : "1") + " --dump-dom file://" + page + " >" + dom +
+      " 2>/dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0);
   return Slurp(dom);
 }
@@ -283,6 +337,34 @@ TEST_F(SepalCommandTest, LsmHtmlDrawsEveryTableInABrowser) {
   for (size_t at = dom.find(mark); at != std::string::npos; at = dom.find(mark, at + 1)) ++drawn;
   EXPECT_EQ(drawn, Files(".sst").size());
   EXPECT_TRUE(Has(dom, ">level 0</text>"));
+}
+
+TEST_F(SepalCommandTest, LsmHtmlIsUsedByKeyboardInLightAndDark) {
+  if (!HaveProgram("chromium")) GTEST_SKIP() << "there is no chromium";
+  MakeDatabase();
+  const std::string page = directory_.File("lsm.html");
+  ASSERT_EQ(RunSepal({"lsm", "html", db_, "--output", page}).exit, kExitOk);
+  // Presses keys, and writes down what came of it.
+  std::ofstream(page, std::ios::app) << R"(<script>
+const state = document.body.dataset, at = id => document.getElementById(id);
+const press = key => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+state.last = at("edit").value;
+press("ArrowLeft");
+state.left = Number(state.last) - at("edit").value;
+press("ArrowRight");
+state.right = Number(state.last) - at("edit").value;
+press("c");
+state.compared = at("compare").checked;
+document.querySelector("rect.table").focus();
+state.told = at("detail").textContent.includes(".sst");
+state.color = getComputedStyle(document.body).backgroundColor;
+</script>)";
+  const std::string light = Rendered(page, directory_.File("profile"));
+  for (const char* expected : {"data-left=\"1\"", "data-right=\"0\"", "data-compared=\"true\"", "data-told=\"true\""}) {
+    EXPECT_TRUE(Has(light, expected)) << expected << light.substr(light.find("<body"), 300);
+  }
+  EXPECT_TRUE(Has(light, "data-color=\"rgb(255, 255, 255)\""));
+  EXPECT_TRUE(Has(Rendered(page, directory_.File("profile"), /*dark=*/true), "data-color=\"rgb(17, 17, 19)\""));
 }
 
 TEST_F(SepalCommandTest, BenchReportDrawsWhatDbBenchRecorded) {
@@ -365,12 +447,19 @@ TEST_F(SepalCommandTest, APlaceWithoutADatabaseIsNamedWithWhatToDo) {
 
   std::filesystem::create_directory(directory_.File("leveldb"));
   std::ofstream(directory_.File("leveldb/CURRENT")) << "MANIFEST-000002\n";
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"lsm", "tree", directory_.File("leveldb")}, {"db", "put", directory_.File("leveldb"), "k", "v"}}) {
+  std::ofstream(directory_.File("leveldb/MANIFEST-000002")) << "theirs";
+  const std::set<std::string> theirs = StateOf(directory_.File("leveldb"));
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"lsm", "tree", directory_.File("leveldb")},
+                                             {"db", "get", directory_.File("leveldb"), "k"},
+                                             {"db", "open", directory_.File("leveldb")},
+                                             {"db", "repair", directory_.File("leveldb"), "--yes"},
+                                             {"db", "put", directory_.File("leveldb"), "k", "v"}}) {
     const Outcome foreign = RunSepal(words);
     EXPECT_EQ(foreign.exit, kExitError);
     EXPECT_TRUE(Has(foreign.err, "LevelDB or RocksDB")) << foreign.err;
   }
+  EXPECT_EQ(StateOf(directory_.File("leveldb")), theirs);
 
   const Outcome among_others = RunSepal({"db", "put", directory_.path(), "k", "v"});
   EXPECT_EQ(among_others.exit, kExitError);

@@ -177,29 +177,37 @@ class RepairVerb final : public Verb {
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
     app->add_flag("--yes", yes_, "Do not ask");
+    app->add_flag("--dry-run", dry_run_,
+                  "Only tell what would be kept, rewritten and dropped; close the database first");
   }
 
   absl::Status Run(const Streams& io) override {
     // What is no database is told before anything is asked.
     const absl::StatusOr<Tree> tree = ReadTree(place_);
     if (absl::IsNotFound(tree.status())) return tree.status();
-    RETURN_IF_ERROR(Confirm(
-        io, yes_,
-        absl::StrFormat("this reads every byte of %s and, if something is damaged, writes what can be read into new "
-                        "tables and a new manifest; what cannot be read is dropped, and damaged files are kept in "
-                        "%s/lost (sepal db verify tells what is damaged, and changes nothing)",
-                        place_.directory, place_.directory)));
+    if (!dry_run_) {
+      RETURN_IF_ERROR(Confirm(
+          io, yes_,
+          absl::StrFormat("this reads every byte of %s and, if something is damaged, writes what can be read into new "
+                          "tables and a new manifest; what cannot be read is dropped, and damaged files are kept in "
+                          "%s/lost (--dry-run tells what would be dropped, and changes nothing)",
+                          place_.directory, place_.directory)));
+    }
     Options options;
     options.log_directory = place_.log_directory;
     RepairReport report;
-    const absl::Status repaired = WithRemedy(DB::Repair(options, place_.directory, &report), place_.directory);
+    const absl::Status repaired =
+        WithRemedy(DB::Repair(options, place_.directory, &report, {.dry_run = dry_run_}), place_.directory);
     // Exit status 3 is for what was lost by a repair that succeeded.
     if (absl::IsDataLoss(repaired)) return absl::InternalError(repaired.message());
     RETURN_IF_ERROR(repaired);
-    if (report.changed) RETURN_IF_ERROR(CheckOpens());
+    if (report.changed && !dry_run_) RETURN_IF_ERROR(CheckOpens());
     json ? PrintJson(report, io.out) : Print(report, io.out);
     if (report.dropped.empty()) return absl::OkStatus();
     reported = json;
+    if (dry_run_)
+      return absl::DataLossError(absl::StrFormat("a repair would lose %d %s", report.dropped.size(),
+                                                 report.dropped.size() == 1 ? "part" : "parts"));
     return absl::DataLossError(
         absl::StrFormat("%d %s lost; compare with a backup (docs/operations.md)", report.dropped.size(),
                         report.dropped.size() == 1 ? "part, told above, was" : "parts, told above, were"));
@@ -212,7 +220,7 @@ class RepairVerb final : public Verb {
   }
 
   void Print(const RepairReport& report, std::ostream& out) const {
-    if (report.changed) {
+    if (report.changed && !report.dry_run) {
       out << absl::StrFormat("%s opens again; damaged files are in %s/lost\n", place_.directory, place_.directory);
     }
     out << report.ToString();
@@ -223,6 +231,7 @@ class RepairVerb final : public Verb {
     line["ok"] = report.dropped.empty();
     line["directory"] = place_.directory;
     line["changed"] = report.changed;
+    line["dry_run"] = report.dry_run;
     line["tables_kept"] = report.tables_kept;
     line["tables_rewritten"] = report.tables_rewritten;
     line["updates_from_logs"] = report.updates_from_logs;
@@ -243,6 +252,7 @@ class RepairVerb final : public Verb {
 
   Place place_;
   bool yes_ = false;
+  bool dry_run_ = false;
 };
 
 class CompactVerb final : public Verb {

@@ -33,7 +33,9 @@ absl::Status CopyDatabase(const Place& place, const std::string& target, Checkpo
     // The writer has compacted tables away meanwhile.
     if (!absl::IsAborted(status)) break;
   }
-  return status;
+  if (!absl::IsResourceExhausted(status)) return status;
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("%s; nothing of it is left behind: make room and do it again", ToStd(status.message())));
 }
 
 // What a copy consists of; `shared` tables have other names elsewhere.
@@ -132,7 +134,10 @@ class BackupVerb final : public Verb {
     }
     const uint64_t number = before.empty() ? 1 : before.back().number + 1;
     const std::string target = backups_ + "/" + absl::StrFormat("%06d", number);
-    RETURN_IF_ERROR(CopyDatabase(place_, target, options, "backup bytes", io));
+    const absl::Status copied = CopyDatabase(place_, target, options, "backup bytes", io);
+    std::error_code unused;
+    if (!copied.ok()) std::filesystem::remove(backups_, unused);  // if it is empty
+    RETURN_IF_ERROR(copied);
     ASSIGN_OR_RETURN(const Extent extent, Measure(target));
     RETURN_IF_ERROR(RemoveOld(before));
     if (json) {

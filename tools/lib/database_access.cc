@@ -102,6 +102,8 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, const EditSink& visit) {
   Tree tree;
   tree.place = place;
   ASSIGN_OR_RETURN(tree.logs, LogsOf(place, directory->get()));
+  std::error_code error;
+  if (std::filesystem::exists(std::filesystem::path(path) / "CURRENT", error)) return NoDatabase(path);
   std::vector<VersionEdit> edits;
   ASSIGN_OR_RETURN(tree.manifest, RecoverManifest(directory->get(), NewestManifest(tree.logs), /*other_files=*/false,
                                                   [&](const VersionEdit& edit) -> absl::Status {
@@ -128,8 +130,11 @@ void Place::AddFlags(CLI::App* app) {
 }
 
 absl::Status WithRemedy(const absl::Status& status, const std::string& directory) {
+  if (status.ok()) return status;
   std::error_code error;
-  if (absl::IsNotFound(status) || !std::filesystem::is_directory(directory, error)) return NoDatabase(directory);
+  const bool foreign = std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error);
+  if (absl::IsNotFound(status) || foreign || !std::filesystem::is_directory(directory, error))
+    return NoDatabase(directory);
   if (absl::IsUnavailable(status)) {
     return absl::UnavailableError(
         absl::StrFormat("%s; close it there first (db get, db scan, db stat and all that only looks work beside it)",

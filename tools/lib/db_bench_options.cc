@@ -139,18 +139,23 @@ std::string DbBenchOptions::DefaultDirectory() {
   return std::filesystem::temp_directory_path() / absl::StrFormat("sepal-bench-%d", getuid());
 }
 
-std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchOptions* o, std::ostream& out,
-                                     std::ostream& err) {
-  CLI::App app{
+std::unique_ptr<CLI::App> DbBenchApp(DbBenchOptions* o, std::ostream& err) {
+  auto app = std::make_unique<CLI::App>(
       "Measures the engine.\n\nExample: db_bench --benchmarks=fillrandom,readrandom,readmissing --num=1000000 "
       "--threads=2 --histogram\n\nBenchmarks: " +
           BenchmarkNames(),
-      "db_bench"};
-  app.add_option("--db", o->db, "Directory of the database");
-  o->AddFlags(&app);
-  app.add_flag("--json", o->json, "One JSON object a line rather than text");
-  AddIgnored(&app, kIgnoredFlags, err);
-  if (std::optional<int> exit = ParseFlags(&app, NormalizeArguments(argc, argv), out, err)) return exit;
+      "db_bench");
+  app->add_option("--db", o->db, "Directory of the database");
+  o->AddFlags(app.get());
+  app->add_flag("--json", o->json, "One JSON object a line rather than text");
+  AddIgnored(app.get(), kIgnoredFlags, err);
+  return app;
+}
+
+std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchOptions* o, std::ostream& out,
+                                     std::ostream& err) {
+  const std::unique_ptr<CLI::App> app = DbBenchApp(o, err);
+  if (std::optional<int> exit = ParseFlags(app.get(), NormalizeArguments(argc, argv), out, err)) return exit;
   if (const absl::Status known = o->CheckBenchmarks(); !known.ok()) {
     err << "db_bench: " << ToStd(known.message()) << "\n";
     return kExitUsage;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ struct DbBenchOptions {
 };
 
 // Fills `options`; an exit code if the program should end now.
+// The flags; what is said of ignored ones goes to `err`. Both must outlive the result.
+std::unique_ptr<CLI::App> DbBenchApp(DbBenchOptions* options, std::ostream& err);
 std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchOptions* options, std::ostream& out,
                                      std::ostream& err);
 

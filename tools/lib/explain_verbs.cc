@@ -1,12 +1,15 @@
-// sepal explain get: how a lookup found its answer.
+// sepal explain: how a lookup found its answer; what the filters of each level cost and spare.
 #include <CLI/CLI.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "absl/strings/str_format.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/database_access.h"
 #include "tools/lib/verb.h"
 #include "util/status.h"
+#include "util/strings.h"
 
 namespace sepal::tools {
 namespace {
@@ -109,10 +112,128 @@ class ExplainGetVerb final : public Verb {
   bool hex_ = false;
 };
 
+// The filters of one level.
+struct LevelFilters {
+  uint64_t tables = 0;
+  uint64_t entries = 0;
+  uint64_t bytes = 0;
+  double passed = 0;  // entries times the expected rate
+  LevelFilterStatistics observed = {};
+
+  double ExpectedRate() const { return entries > 0 ? passed / static_cast<double>(entries) : 1; }
+  uint64_t ReadsSaved() const { return observed.guard_rejections + observed.lane_rejections; }
+};
+
+class ExplainFiltersVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_option("--family", family_, "Column family (default: all)");
+    app->add_option("--probes", probes_, "Absent keys to look up, to see what the filters let through")
+        ->check(CLI::Range(uint64_t{0}, uint64_t{100'000'000}))
+        ->capture_default_str();
+  }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
+    if (!family_.empty()) RETURN_IF_ERROR(FamilyNamed(db.get(), family_).status());
+    nlohmann::json families = nlohmann::json::array();
+    for (const auto& [id, family] : tree.families) {
+      if (!family_.empty() && family.created.name != family_) continue;
+      std::map<int, LevelFilters> levels;
+      RETURN_IF_ERROR(ReadTables(family, &levels));
+      RETURN_IF_ERROR(Probe(db.get(), family, &levels));
+      if (json) {
+        families.push_back({{"name", family.created.name}, {"levels", LevelsJson(levels)}});
+      } else {
+        Print(family.created.name, levels, io.out);
+      }
+    }
+    if (!json) return absl::OkStatus();
+    nlohmann::json line = JsonHead();
+    line["column_families"] = std::move(families);
+    io.out << ToLine(line) << "\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status ReadTables(const FamilyTree& family, std::map<int, LevelFilters>* levels) const {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
+                     FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
+    for (const AddedTable& added : family.tables) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<TableReader> reader, OpenTableOf(directory.get(), added.table));
+      const TableProperties& properties = reader->properties();
+      LevelFilters& level = (*levels)[added.level];
+      ++level.tables;
+      level.entries += properties.entries;
+      level.bytes += properties.guard_bytes + properties.lane_bytes;
+      level.passed += static_cast<double>(properties.entries) * properties.expected_filter_rate;
+    }
+    return absl::OkStatus();
+  }
+
+  // Looks up keys beside ones that are there, spread over all tables.
+  absl::Status Probe(DB* db, const FamilyTree& family, std::map<int, LevelFilters>* levels) const {
+    if (family.tables.empty() || probes_ == 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> handle, FamilyNamed(db, family.created.name));
+    db->statistics()->Reset();
+    const uint64_t each = (probes_ + family.tables.size() - 1) / family.tables.size();
+    const std::unique_ptr<Iterator> it = db->NewIterator(handle.get());
+    for (const AddedTable& added : family.tables) {
+      it->Seek(added.table.smallest.user_key);
+      for (uint64_t i = 0; i < each && it->Valid(); ++i, it->Next()) {
+        PinnedValue value;
+        const absl::Status status = db->Get(handle.get(), std::string(it->key()) + '\0', &value);
+        if (!absl::IsNotFound(status)) RETURN_IF_ERROR(status);
+      }
+      RETURN_IF_ERROR(it->status());
+    }
+    for (auto& [number, level] : *levels) level.observed = db->statistics()->GetFilter(number);
+    return absl::OkStatus();
+  }
+
+  static nlohmann::json LevelsJson(const std::map<int, LevelFilters>& levels) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const auto& [number, level] : levels) {
+      list.push_back({{"level", number},
+                      {"tables", level.tables},
+                      {"entries", level.entries},
+                      {"filter_bytes", level.bytes},
+                      {"expected_rate", level.ExpectedRate()},
+                      {"observed_rate", level.observed.ObservedRate()},
+                      {"lookups", level.observed.lookups},
+                      {"guard_rejections", level.observed.guard_rejections},
+                      {"lane_rejections", level.observed.lane_rejections},
+                      {"reads_saved", level.ReadsSaved()},
+                      {"false_positives", level.observed.false_positives}});
+    }
+    return list;
+  }
+
+  static void Print(const std::string& family, const std::map<int, LevelFilters>& levels, std::ostream& out) {
+    out << absl::StrFormat("family %s\n", Printable(family));
+    out << "level  tables       entries  filter memory  expected rate  observed rate     lookups  reads saved  "
+           "false positives\n";
+    for (const auto& [number, level] : levels) {
+      out << absl::StrFormat("%5d %7d %13d %14s %14.5f %14.5f %11d %12d %16d\n", number, level.tables, level.entries,
+                             HumanBytes(level.bytes), level.ExpectedRate(), level.observed.ObservedRate(),
+                             level.observed.lookups, level.ReadsSaved(), level.observed.false_positives);
+    }
+  }
+
+  Place place_;
+  std::string family_;
+  uint64_t probes_ = 10'000;
+};
+
 }  // namespace
 
 std::vector<VerbEntry> ExplainVerbs() {
-  return {{"explain get", "which memtables, files, filters and blocks a lookup asks, and what each says",
+  return {{"explain filters",
+           "per level: memory for filters, the false positive rate expected and observed, block reads saved",
+           "explain filters /var/lib/app --probes 100000", MakeVerb<ExplainFiltersVerb>},
+          {"explain get", "which memtables, files, filters and blocks a lookup asks, and what each says",
            "explain get /var/lib/app user:1", MakeVerb<ExplainGetVerb>}};
 }
 

@@ -199,6 +199,11 @@ class OptionsExplainVerb final : public Verb {
   }
 
   absl::Status Run(const Streams& io) override {
+    constexpr size_t kLeastMemory = size_t{8} << 20;  // include/sepal/options.h
+    if (memory_limit_ < kLeastMemory) {
+      return absl::CancelledError(absl::StrFormat("--memory-limit %s: the least that works is %s",
+                                                  HumanBytes(memory_limit_), HumanBytes(kLeastMemory)));
+    }
     Options options;
     options.memory_limit = memory_limit_;
     options.memtable_bytes = memtable_bytes_;

@@ -48,12 +48,8 @@ bool ChooseCodecs(const std::vector<std::string>& names, SstDumpOptions* options
 
 }  // namespace
 
-std::optional<int> ParseSstDumpFlags(int argc, const char* const* argv, SstDumpOptions* o, std::ostream& out,
-                                     std::ostream& err) {
-  std::vector<std::string> files, codecs;
-  std::string from, to, prefix;
-  bool input_key_hex = false;
-  CLI::App app{
+std::unique_ptr<CLI::App> SstDumpApp(SstDumpOptions* o, SstDumpTexts* texts, std::ostream& err) {
+  auto app = std::make_unique<CLI::App>(
       "Looks into table files.\n\nExample: sst_dump --command=verify --show_properties /var/lib/app/000012.sst\n\n"
       "Commands:\n"
       "  check       read every entry; order and number (the default)\n"
@@ -66,25 +62,32 @@ std::optional<int> ParseSstDumpFlags(int argc, const char* const* argv, SstDumpO
       "  layout      where each part and each block of the file lies\n"
       "  none        nothing (with --show_properties)\n\n"
       "Exit status: 0 nothing wrong, 1 error, 2 usage, 3 damage found",
-      "sst_dump"};
-  app.add_option("files", o->inputs, "Table files, and directories of them");
-  app.add_option("--file", files, "The same")->delimiter(',');
-  app.add_option("--command", o->command_name, "One of the above")->capture_default_str();
-  app.add_flag("--show_properties", o->show_properties, "Print the file's properties too");
-  app.add_flag("--output_hex", o->output_hex, "Print keys and values in hexadecimal");
-  app.add_flag("--input_key_hex", input_key_hex, "--from, --to and --prefix are hexadecimal");
-  app.add_option("--from", from, "First user key");
-  app.add_option("--to", to, "First user key beyond the last");
-  app.add_option("--prefix", prefix, "Only user keys that begin so");
-  app.add_option("--read_num", o->read_num, "At most this many entries");
-  app.add_option("--compression_types", codecs, "For recompress: none, snappy, lz4, zstd")->delimiter(',');
-  AddBytes(&app, "--block_size,--set_block_size", &o->block_size, "For recompress: bytes of a block")
+      "sst_dump");
+  app->add_option("files", o->inputs, "Table files, and directories of them");
+  app->add_option("--file", texts->files, "The same")->delimiter(',');
+  app->add_option("--command", o->command_name, "One of the above")->capture_default_str();
+  app->add_flag("--show_properties", o->show_properties, "Print the file's properties too");
+  app->add_flag("--output_hex", o->output_hex, "Print keys and values in hexadecimal");
+  app->add_flag("--input_key_hex", texts->input_key_hex, "--from, --to and --prefix are hexadecimal");
+  app->add_option("--from", texts->from, "First user key");
+  app->add_option("--to", texts->to, "First user key beyond the last");
+  app->add_option("--prefix", texts->prefix, "Only user keys that begin so");
+  app->add_option("--read_num", o->read_num, "At most this many entries");
+  app->add_option("--compression_types", texts->codecs, "For recompress: none, snappy, lz4, zstd")->delimiter(',');
+  AddBytes(app.get(), "--block_size,--set_block_size", &o->block_size, "For recompress: bytes of a block")
       ->capture_default_str();
-  app.add_flag("--json", o->json, "One JSON object a line rather than text");
-  AddIgnored(&app, kIgnoredFlags, err);
-  if (std::optional<int> exit = ParseFlags(&app, NormalizeArguments(argc, argv), out, err)) return exit;
+  app->add_flag("--json", o->json, "One JSON object a line rather than text");
+  AddIgnored(app.get(), kIgnoredFlags, err);
+  return app;
+}
 
-  o->inputs.insert(o->inputs.end(), files.begin(), files.end());
+std::optional<int> ParseSstDumpFlags(int argc, const char* const* argv, SstDumpOptions* o, std::ostream& out,
+                                     std::ostream& err) {
+  SstDumpTexts texts;
+  const std::unique_ptr<CLI::App> app = SstDumpApp(o, &texts, err);
+  if (std::optional<int> exit = ParseFlags(app.get(), NormalizeArguments(argc, argv), out, err)) return exit;
+
+  o->inputs.insert(o->inputs.end(), texts.files.begin(), texts.files.end());
   if (o->inputs.empty()) {
     err << "sst_dump: no file is named; --help lists the flags\n";
     return kExitUsage;
@@ -97,9 +100,10 @@ std::optional<int> ParseSstDumpFlags(int argc, const char* const* argv, SstDumpO
     return kExitUsage;
   }
   o->command = command->second;
-  if (!DecodeKey(app, "--from", input_key_hex, from, &o->from, err) ||
-      !DecodeKey(app, "--to", input_key_hex, to, &o->to, err) ||
-      !DecodeKey(app, "--prefix", input_key_hex, prefix, &o->prefix, err) || !ChooseCodecs(codecs, o, err)) {
+  if (!DecodeKey(*app, "--from", texts.input_key_hex, texts.from, &o->from, err) ||
+      !DecodeKey(*app, "--to", texts.input_key_hex, texts.to, &o->to, err) ||
+      !DecodeKey(*app, "--prefix", texts.input_key_hex, texts.prefix, &o->prefix, err) ||
+      !ChooseCodecs(texts.codecs, o, err)) {
     return kExitUsage;
   }
   return std::nullopt;

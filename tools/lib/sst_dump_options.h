@@ -3,11 +3,16 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sepal/options.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace sepal::tools {
 
@@ -32,6 +37,15 @@ struct SstDumpOptions {
   uint64_t block_size = 4096;
 };
 
+// What is given as text and understood once all flags are known.
+struct SstDumpTexts {
+  std::vector<std::string> files = {}, codecs = {};
+  std::string from = {}, to = {}, prefix = {};
+  bool input_key_hex = false;
+};
+
+// The flags; what is said of ignored ones goes to `err`. All must outlive the result.
+std::unique_ptr<CLI::App> SstDumpApp(SstDumpOptions* options, SstDumpTexts* texts, std::ostream& err);
 // Fills `options`; an exit code if the program should end now.
 std::optional<int> ParseSstDumpFlags(int argc, const char* const* argv, SstDumpOptions* options, std::ostream& out,
                                      std::ostream& err);
