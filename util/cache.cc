@@ -33,6 +33,9 @@
 // `meta` again. Had any field been another owner's, the second look would see a later generation. The bytes it saw are
 // freed only once the epoch in which the block was evicted has passed.
 //
+// `touched` has a bit for each group of frames of which one was ever claimed. Bits are set before their frames are
+// published and never cleared, so that whoever knows of a block finds its bit; a walk over all blocks looks at no more.
+//
 // Memory is charged and a place in the table reserved before a frame is claimed, so that the sum is never passed
 // unnoticed; what cannot be had by evicting is a frame alone.
 #include "util/cache.h"
@@ -57,6 +60,8 @@ constexpr size_t kFewestFrames = 64;
 constexpr size_t kMostFrames = size_t{1} << 31;
 // The table's share of an entry, at the load that the table is sized for.
 constexpr size_t kTableBytesPerBlock = 2 * sizeof(CacheFrame);
+// Frames that share a bit of what was touched.
+constexpr size_t kGroupFrames = 64;
 // Frames that a sweep takes on at once.
 constexpr size_t kSweepFrames = 8;
 constexpr uint64_t kMostClock = 3;
@@ -121,7 +126,8 @@ struct BlockCache::Impl {
         home_shift(64 - std::countr_zero(frame_count)),
         most_blocks(frame_count / 10 * 7),
         memory(frame_count * sizeof(CacheFrame)),
-        frames(reinterpret_cast<CacheFrame*>(memory.data())) {}
+        frames(reinterpret_cast<CacheFrame*>(memory.data())),
+        touched((frame_count / kGroupFrames + 63) / 64) {}
 
   size_t HomeOf(const CacheKey& key) const {
     uint64_t h = key.file * 0x9e3779b97f4a7c15u + key.offset;
@@ -133,6 +139,10 @@ struct BlockCache::Impl {
   size_t After(size_t index) const { return (index + 1) & (frame_count - 1); }
   size_t IndexOf(const CacheFrame* frame) const { return static_cast<size_t>(frame - frames); }
 
+  void Touch(const CacheFrame* frame);
+  // `body(frame)` for every frame that may hold a block.
+  template <typename Body>
+  void ForEachTouched(Body body);
   bool InRoom() const;
   bool MakeRoom();
   bool Reserve(MemoryPart part, size_t block_size);
@@ -156,6 +166,7 @@ struct BlockCache::Impl {
   const size_t most_blocks;
   const MappedMemory memory;  // zero bytes are empty frames
   CacheFrame* const frames;
+  std::vector<std::atomic<uint64_t>> touched;
   std::atomic<uint64_t> next_file{1};
   // Frames that are not empty, and those that inserts are about to claim.
   alignas(64) std::atomic<size_t> blocks{0};
@@ -208,6 +219,23 @@ CachePeek TryPeek(CacheFrame* frame, const CacheKey& key) {
 
 }  // namespace
 
+void BlockCache::Impl::Touch(const CacheFrame* frame) {
+  const size_t group = IndexOf(frame) / kGroupFrames;
+  const uint64_t bit = uint64_t{1} << group % 64;
+  std::atomic<uint64_t>& word = touched[group / 64];
+  if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+}
+
+template <typename Body>
+void BlockCache::Impl::ForEachTouched(Body body) {
+  for (size_t i = 0; i < touched.size(); ++i) {
+    for (uint64_t bits = touched[i].load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
+      CacheFrame* const group = &frames[(i * 64 + static_cast<size_t>(std::countr_zero(bits))) * kGroupFrames];
+      for (size_t k = 0; k < kGroupFrames; ++k) body(&group[k]);
+    }
+  }
+}
+
 bool BlockCache::Impl::InRoom() const {
   const size_t used =
       budget->used(MemoryPart::kDataBlocks) + budget->used(MemoryPart::kLeafPages) + budget->used(MemoryPart::kGuards);
@@ -251,6 +279,7 @@ CacheFrame* BlockCache::Impl::Claim(size_t home) {
     while (StateOf(meta) == CacheFrame::kEmpty) {
       if (frame.meta.compare_exchange_weak(meta, meta + CacheFrame::kOwned, std::memory_order_acquire,
                                            std::memory_order_relaxed)) {
+        Touch(&frame);
         return &frame;
       }
     }
@@ -328,13 +357,12 @@ BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochD
     : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs)) {}
 
 BlockCache::~BlockCache() {
-  for (size_t i = 0; i < impl_->frame_count; ++i) {
-    CacheFrame& frame = impl_->frames[i];
-    const uint64_t meta = frame.meta.load(std::memory_order_acquire);
-    if (StateOf(meta) == CacheFrame::kEmpty) continue;
+  impl_->ForEachTouched([this](CacheFrame* frame) {
+    const uint64_t meta = frame->meta.load(std::memory_order_acquire);
+    if (StateOf(meta) == CacheFrame::kEmpty) return;
     SEPAL_CHECK(ReferencesOf(meta) == 0);
-    SEPAL_CHECK(impl_->TryEvict(&frame, meta));
-  }
+    SEPAL_CHECK(impl_->TryEvict(frame, meta));
+  });
   {
     MutexLock lock(&impl_->retired_mutex);
     for (const Impl::Retired& retired : impl_->retired) BlockBuffer::Free(retired.data, retired.size);
@@ -448,18 +476,17 @@ void BlockCache::UnpinAlone(CacheFrame* frame, uint64_t meta_before) {
 }
 
 void BlockCache::EraseFile(uint64_t file) {
-  for (size_t i = 0; i < impl_->frame_count; ++i) {
-    CacheFrame& frame = impl_->frames[i];
-    uint64_t meta = frame.meta.load(std::memory_order_acquire);
-    while (StateOf(meta) == CacheFrame::kVisible && frame.file.load(std::memory_order_relaxed) == file) {
+  impl_->ForEachTouched([this, file](CacheFrame* frame) {
+    uint64_t meta = frame->meta.load(std::memory_order_acquire);
+    while (StateOf(meta) == CacheFrame::kVisible && frame->file.load(std::memory_order_relaxed) == file) {
       if (ReferencesOf(meta) == 0
-              ? impl_->TryEvict(&frame, meta)
-              : frame.meta.compare_exchange_strong(meta, meta & ~CacheFrame::kClockMask, std::memory_order_relaxed)) {
-        break;
+              ? impl_->TryEvict(frame, meta)
+              : frame->meta.compare_exchange_strong(meta, meta & ~CacheFrame::kClockMask, std::memory_order_relaxed)) {
+        return;
       }
-      meta = frame.meta.load(std::memory_order_acquire);
+      meta = frame->meta.load(std::memory_order_acquire);
     }
-  }
+  });
 }
 
 void BlockCache::Shrink() { impl_->MakeRoom(); }

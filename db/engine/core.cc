@@ -30,7 +30,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       budget(options.memory_limit),
       memtable_chunks(tuning.memtable_bytes, &budget, MemoryPart::kMemtables),
       calls(options, w.clock, &statistics, &info_log),
-      cache(&budget, options.family.block_bytes, &epochs),
+      cache(&budget, tuning.cached_block_bytes, &epochs),
       deleter(std::make_shared<FileDeleter>(directory.get())) {}
 
 BlockCache* PinKeeper::cache() const { return &core_->cache; }

@@ -14,6 +14,7 @@ Tuning Tuning::From(const Options& options) {
       options.memtable_bytes != 0 ? options.memtable_bytes : std::min(options.memory_limit / 4, size_t{64} << 20);
   t.memtable_limit_bytes = t.memtable_bytes * 2;
   t.table_bytes = std::max(t.memtable_bytes, size_t{1} << 20);
+  t.cached_block_bytes = options.family.block_bytes;
   t.log_limit_bytes = t.memtable_bytes * 2;
   t.compaction_threads =
       options.background_threads > 0 ? options.background_threads : std::clamp(Thread::HardwareConcurrency(), 1, 8);

@@ -17,6 +17,8 @@ struct Tuning {
   size_t memtable_limit_bytes = size_t{128} << 20;
   size_t table_bytes = size_t{64} << 20;
   uint32_t blocks_per_leaf_page = 64;
+  // The typical size of a cached block, from which follows for how many the cache's table has room.
+  size_t cached_block_bytes = size_t{4} << 10;
   size_t write_buffer_bytes = size_t{256} << 10;
   // Runs of a level that start a compaction.
   int runs_per_level = 4;
