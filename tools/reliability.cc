@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -91,7 +92,7 @@ int Main(int argc, char** argv) {
   run->add_option("--count", flags.run.count, "Distinct cases for each; 0: no limit");
   run->add_option("--case", flags.run.only_case, "Only the case of this name, as a failure prints it");
   run->add_option("--failures", flags.run.max_failures, "Go on until so many were found")->capture_default_str();
-  run->add_option("--case-seconds", flags.run.case_seconds, "A case that takes longer hangs; 0: none does")
+  run->add_option("--case-seconds", flags.run.case_seconds, "A case that takes more processor time hangs; 0: none does")
       ->capture_default_str();
   run->add_option("--ledger", flags.ledger, "Append a line of JSON with the figures to this file");
   std::vector<std::string> arguments = tools::NormalizeArguments(argc, argv);
@@ -126,7 +127,10 @@ int main(int argc, char** argv) {
   // Addresses are the same in every run, so that nothing that follows from them differs.
   if (const int persona = ::personality(0xffffffff);
       persona != -1 && (persona & ADDR_NO_RANDOMIZE) == 0 && ::personality(persona | ADDR_NO_RANDOMIZE) != -1) {
-    ::execv("/proc/self/exe", argv);
+    // By its own name, so that it is seen by it.
+    std::array<char, 4096> path = {};
+    const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+    if (length > 0) ::execv(path.data(), argv);
   }
   return sepal::reliability::Main(argc, argv);
 }

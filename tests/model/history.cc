@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "tests/model/option_sets.h"
+#include "util/hash.h"
 #include "util/strings.h"
 
 namespace sepal::model {
@@ -22,7 +23,8 @@ std::string Difference(const Entries& found, const Entries& expected) {
 
 }  // namespace
 
-History::History(uint64_t seed, Threads threads) : seed_(seed), random_(seed), database_(threads, seed) {
+History::History(uint64_t seed, Threads threads, reliability::Parts kept)
+    : seed_(seed), kept_(std::move(kept)), random_(seed), database_(threads, seed) {
   database_.options.family.comparator = RandomComparator(&random_);
   RandomizeFamily(&random_, &database_.options.family);
   database_.tuning = RandomTuning(&random_);
@@ -46,9 +48,14 @@ std::string History::Describe() const {
   return text;
 }
 
-void History::Run(int steps) {
+void History::Run(uint32_t steps) {
   Start();
-  for (int i = 0; i < steps && !failed(); ++i) Step();
+  for (uint32_t i = 0; i < steps && !failed(); ++i) {
+    if (!kept_.Has(i)) continue;
+    random_ = Random(Mix64(seed_ + (uint64_t{i} << 32)));
+    if (sabotage_) sabotage_(database_.db.get(), i);
+    Step();
+  }
   if (failed()) return;
   VerifyAll();
   Succeeded(database_.db->Close(), "close");

@@ -18,17 +18,22 @@
 
 #include "tests/db/engine/test_database.h"
 #include "tests/model/model.h"
+#include "tests/reliability/shrink.h"
 #include "util/random.h"
 
 namespace sepal::model {
 
 class History {
  public:
-  History(uint64_t seed, Threads threads);
+  // `kept`: the steps that are run, of all that the seed stands for; each is drawn by itself.
+  History(uint64_t seed, Threads threads, reliability::Parts kept = reliability::Parts::All());
   ~History();
 
+  // Called before each step that is run, for tests of this class: what it does to the database, the model does not
+  // know.
+  void Sabotage(std::function<void(DB* db, uint32_t step)> before_step) { sabotage_ = std::move(before_step); }
   // Ends early at the first mistake.
-  void Run(int steps);
+  void Run(uint32_t steps);
   // What was wrong, with seed, options and the last steps; empty if nothing was.
   const std::string& failure() const { return failure_; }
   const SimulatedWorld* world() const { return database_.world.get(); }
@@ -106,6 +111,8 @@ class History {
   void LetGo();
 
   const uint64_t seed_;
+  const reliability::Parts kept_;
+  std::function<void(DB* db, uint32_t step)> sabotage_;
   std::string failure_;
   Random random_;
   Model model_;

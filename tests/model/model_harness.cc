@@ -2,21 +2,20 @@
 #include "tests/model/history.h"
 #include "tests/reliability/harness.h"
 #include "tests/reliability/rooms.h"
-#include "util/hash.h"
+#include "tests/reliability/shrink.h"
 
 namespace sepal::reliability {
 
 namespace {
 
-constexpr int kSteps = 400;
+constexpr uint32_t kSteps = 400;
 
 void SearchHistories(Search* search) {
-  ForEachSeed(search, [search](uint64_t seed) {
-    model::History history(seed, Threads::kSimulated);
+  ForEachSeedShrinking(search, kSteps, /*draws=*/1, [search](const SeededCase& what) {
+    model::History history(what.seed, Threads::kSimulated, what.parts);
     history.Run(kSteps);
-    if (!history.failure().empty()) search->Fail(history.failure());
-    search->Count(Mix64(seed));
     search->Add("operations", kSteps);
+    return history.failure();
   });
 }
 

@@ -30,7 +30,7 @@ class ModelTest : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(ModelTest, HistoriesWithCrashesAgreeWithTheModel) {
   History history(GetParam(), Threads::kSimulated);
-  history.Run(static_cast<int>(FromEnvironment("SEPAL_MODEL_STEPS", 800)));
+  history.Run(static_cast<uint32_t>(FromEnvironment("SEPAL_MODEL_STEPS", 800)));
   EXPECT_EQ(history.failure(), "");
 }
 
@@ -40,8 +40,36 @@ class ModelWithThreadsTest : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(ModelWithThreadsTest, HistoriesBesideConcurrentBackgroundWorkAgreeWithTheModel) {
   History history(GetParam(), Threads::kReal);
-  history.Run(static_cast<int>(FromEnvironment("SEPAL_MODEL_STEPS", 800)));
+  history.Run(static_cast<uint32_t>(FromEnvironment("SEPAL_MODEL_STEPS", 800)));
   EXPECT_EQ(history.failure(), "");
+}
+
+// Deletes a key behind the model's back at one step.
+std::string RunSabotaged(const reliability::SeededCase& what) {
+  History history(what.seed, Threads::kSimulated, what.parts);
+  history.Sabotage([](DB* db, uint32_t step) {
+    if (step != 57) return;
+    for (uint64_t key = 0; key < 120; ++key) EXPECT_TRUE(db->Delete(NumberedKey(key)).ok());
+  });
+  history.Run(120);
+  return history.failure();
+}
+
+TEST(ModelShrinkingTest, AFailureIsMadeSmallerToTheStepsThatItTakesAndCanBeRepeated) {
+  reliability::Search search(reliability::SearchOptions{.seed = 3, .count = 1});
+  reliability::ForEachSeedShrinking(&search, 120, /*draws=*/1, RunSabotaged);
+  ASSERT_EQ(search.failed(), 1u);
+  const std::string& what = search.failures().front().what;
+  const size_t name = what.find("seed=3 keep=");
+  ASSERT_NE(name, std::string::npos) << what;
+  const std::string smaller = what.substr(name, what.rfind('\'') - name);
+  // A write, and the step that undoes it unseen.
+  EXPECT_NE(what.find("made smaller, 2 of its 120 parts"), std::string::npos) << what;
+  EXPECT_TRUE(reliability::Parts::InName(smaller).Has(57)) << smaller;
+
+  reliability::Search again(reliability::SearchOptions{.only_case = smaller});
+  reliability::ForEachSeedShrinking(&again, 120, /*draws=*/1, RunSabotaged);
+  EXPECT_EQ(again.failed(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Real, ModelWithThreadsTest, ::testing::ValuesIn(Seeds(8)), SeedName);

@@ -10,8 +10,6 @@ namespace sepal::reliability {
 
 namespace {
 
-constexpr int kClients = 3;
-constexpr int kOperationsOfClient = 14;
 constexpr uint64_t kDataKeys = 8;
 constexpr int kAbsent = -1;
 
@@ -21,9 +19,9 @@ int BatchOf(std::string_view value) { return std::atoi(std::string(value.substr(
 
 }  // namespace
 
-SimulationOptions ConcurrentHistory::DrawSimulation(uint64_t seed) {
-  Random random(Mix64(seed));
-  SimulationOptions options{.seed = seed, .compaction_workers = 1};
+SimulationOptions ConcurrentHistory::DrawSimulation(const SeededCase& what) {
+  Random random(Mix64(what.seed));
+  SimulationOptions options{.seed = what.draw == 0 ? what.seed : Mix64(what.seed) + what.draw, .compaction_workers = 1};
   // Half by chance, half by priorities.
   if (random.OneIn(2)) {
     options.switch_one_in = static_cast<uint32_t>(uint64_t{2} << random.Uniform(6));
@@ -35,8 +33,10 @@ SimulationOptions ConcurrentHistory::DrawSimulation(uint64_t seed) {
   return options;
 }
 
-ConcurrentHistory::ConcurrentHistory(uint64_t seed)
-    : seed_(seed), random_(seed), database_(Threads::kSimulated, DrawSimulation(seed), MemoryFileSystem()) {}
+ConcurrentHistory::ConcurrentHistory(SeededCase what)
+    : case_(std::move(what)),
+      random_(case_.seed),
+      database_(Threads::kSimulated, DrawSimulation(case_), MemoryFileSystem()) {}
 
 ConcurrentHistory::~ConcurrentHistory() {
   database_.files.Clear();
@@ -44,7 +44,7 @@ ConcurrentHistory::~ConcurrentHistory() {
 }
 
 void ConcurrentHistory::Fail(std::string what) {
-  if (failure_.empty()) failure_ = absl::StrFormat("seed %u: %s", seed_, what);
+  if (failure_.empty()) failure_ = absl::StrFormat("seed %u: %s", case_.seed, what);
 }
 
 bool ConcurrentHistory::Check(const absl::Status& status, std::string_view what) {
@@ -70,7 +70,7 @@ void ConcurrentHistory::Configure() {
 // In half of all histories a call fails, or the world ends, in the middle.
 void ConcurrentHistory::ArmTrouble() {
   const uint64_t kind = random_.Uniform(8);
-  if (kind >= 4) return;
+  if (kind >= 4 || !case_.parts.Has(kTroublePart)) return;
   const uint64_t at = database_.files.CallCount() + 1 + random_.Uniform(250);
   constexpr CrashMode kModes[] = {CrashMode::kKillProcess, CrashMode::kLoseUnsynced, CrashMode::kAnySubset};
   const CrashMode mode = kModes[random_.Uniform(3)];
@@ -94,20 +94,19 @@ void ConcurrentHistory::Run() {
   if (!Check(second.status(), "create a family")) return;
   second_ = *std::move(second);
   ArmTrouble();
-  for (int i = 0; i < kClients; ++i) {
-    const uint64_t seed = random_.Next();
-    database_.world->Spawn([this, seed] { Client(seed, kOperationsOfClient); });
-  }
+  for (uint32_t i = 0; i < kClients; ++i) database_.world->Spawn([this, i] { Client(i); });
   database_.world->RunUntilIdle();
   database_.files.Clear();
   if (failure_.empty()) Recover();
 }
 
-void ConcurrentHistory::Client(uint64_t seed, int operations) {
-  Random random(seed);
+void ConcurrentHistory::Client(uint32_t number) {
   std::vector<Held> held;
-  for (int i = 0; i < operations && failure_.empty(); ++i) {
+  for (uint32_t i = 0; i < kOperationsOfClient && failure_.empty(); ++i) {
+    const uint32_t part = number * kOperationsOfClient + i;
+    if (!case_.parts.Has(part)) continue;
     ++operations_;
+    Random random(Mix64(case_.seed * kParts + part));
     if (!OneOperation(&random, &held)) break;
   }
 }

@@ -9,7 +9,7 @@
 // - a moment that is held and read again is the same;
 // - after a crash the same holds, of what was acknowledged (power lost: as durable) before it.
 //
-// The outcome depends on the seed alone.
+// The outcome depends on the case alone. Its parts are the operations of all clients, and the fault or crash.
 #pragma once
 
 #include <map>
@@ -20,13 +20,19 @@
 #include <vector>
 
 #include "tests/db/engine/test_database.h"
+#include "tests/reliability/shrink.h"
 #include "util/random.h"
 
 namespace sepal::reliability {
 
 class ConcurrentHistory {
  public:
-  explicit ConcurrentHistory(uint64_t seed);
+  static constexpr uint32_t kClients = 3;
+  static constexpr uint32_t kOperationsOfClient = 14;
+  static constexpr uint32_t kTroublePart = kClients * kOperationsOfClient;
+  static constexpr uint32_t kParts = kTroublePart + 1;
+
+  explicit ConcurrentHistory(SeededCase what);
   ~ConcurrentHistory();
 
   void Run();
@@ -54,10 +60,10 @@ class ConcurrentHistory {
     View view;
   };
 
-  static SimulationOptions DrawSimulation(uint64_t seed);
+  static SimulationOptions DrawSimulation(const SeededCase& what);
   void Configure();
   void ArmTrouble();
-  void Client(uint64_t seed, int operations);
+  void Client(uint32_t number);
   bool OneOperation(Random* random, std::vector<Held>* held);
   bool Write(Random* random);
   bool Look(Random* random, std::vector<Held>* held);
@@ -77,7 +83,7 @@ class ConcurrentHistory {
   void Fail(std::string what);
   const ColumnFamily* Handle(int family) const { return family == 0 ? nullptr : second_.get(); }
 
-  const uint64_t seed_;
+  const SeededCase case_;
   Random random_;
   std::shared_ptr<ColumnFamily> second_;
   TestDatabase database_;

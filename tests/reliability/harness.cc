@@ -1,9 +1,12 @@
 #include "tests/reliability/harness.h"
 
 #include <signal.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstring>
 #include <utility>
@@ -45,12 +48,53 @@ void OnCrash(int signal) {
   ::raise(signal);
 }
 
+// The watch over the case under way. A signal every second, so that what counts is seconds in which the process could
+// run at all: a process that was stopped gets one signal for all of that time.
+constexpr unsigned kWallSecondsForEach = 20;
+struct Watch {
+  std::atomic<unsigned> limit{0};  // in seconds of the processor; 0: no watch
+  std::atomic<unsigned> ticks{0};
+  std::atomic<int64_t> cpu_at_begin{0};
+};
+Watch watch;
+
+int64_t CpuSeconds() {
+  timespec time = {};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return time.tv_sec;
+}
+
+void OnTick(int signal) {
+  const unsigned limit = watch.limit.load(std::memory_order_relaxed);
+  if (limit == 0) return;
+  const unsigned ticks = watch.ticks.fetch_add(1, std::memory_order_relaxed) + 1;
+  const int64_t cpu = CpuSeconds() - watch.cpu_at_begin.load(std::memory_order_relaxed);
+  if (cpu > int64_t{limit} || ticks > limit * kWallSecondsForEach) OnCrash(signal);
+}
+
+// Ticks every second, or not at all.
+void SetTicking(bool on) {
+  if (on) {
+    struct sigaction action = {};
+    action.sa_handler = OnTick;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGALRM, &action, nullptr);
+  }
+  const itimerval interval = {.it_interval = {.tv_sec = on ? 1 : 0, .tv_usec = 0},
+                              .it_value = {.tv_sec = on ? 1 : 0, .tv_usec = 0}};
+  ::setitimer(ITIMER_REAL, &interval, nullptr);
+}
+
 }  // namespace
 
-Search::Search(SearchOptions options) : options_(std::move(options)), began_(std::chrono::steady_clock::now()) {}
+Search::Search(SearchOptions options) : options_(std::move(options)), began_(std::chrono::steady_clock::now()) {
+  if (options_.case_seconds > 0) SetTicking(true);
+}
 
 Search::~Search() {
-  if (options_.case_seconds > 0) ::alarm(0);
+  if (options_.case_seconds == 0) return;
+  watch.limit.store(0, std::memory_order_relaxed);
+  SetTicking(false);
 }
 
 double Search::Seconds() const {
@@ -68,7 +112,11 @@ bool Search::Begin(std::string name) {
   current_ = std::move(name);
   current_failed_ = false;
   Copy(current_, crash_report.name, sizeof(crash_report.name));
-  if (options_.case_seconds > 0) ::alarm(options_.case_seconds);
+  if (options_.case_seconds > 0) {
+    watch.ticks.store(0, std::memory_order_relaxed);
+    watch.cpu_at_begin.store(CpuSeconds(), std::memory_order_relaxed);
+    watch.limit.store(options_.case_seconds, std::memory_order_relaxed);
+  }
   return true;
 }
 
@@ -88,7 +136,7 @@ void ForEachSeed(Search* search, const std::function<void(uint64_t seed)>& body)
   const bool only_one = !search->only_case().empty();
   for (uint64_t seed = only_one ? NumberIn(search->only_case(), "seed").value_or(0) : search->seed(); search->GoOn();
        ++seed) {
-    if (!search->Begin(absl::StrFormat("seed=%u", seed))) return;
+    if (!search->Begin(only_one ? search->only_case() : absl::StrFormat("seed=%u", seed))) return;
     body(seed);
     if (only_one) return;
   }
@@ -113,7 +161,7 @@ const Harness* FindHarness(const std::vector<Harness>& all, std::string_view nam
 void ReportCrashes(std::string_view harness, uint64_t seed) {
   Copy(harness, crash_report.harness, sizeof(crash_report.harness));
   Copy(absl::StrFormat("%u", seed), crash_report.seed, sizeof(crash_report.seed));
-  for (const int signal : {SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGSEGV}) ::signal(signal, OnCrash);
+  for (const int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV}) ::signal(signal, OnCrash);
 }
 
 }  // namespace sepal::reliability

@@ -36,7 +36,8 @@ struct SearchOptions {
   // Only the case of this name.
   std::string only_case = {};
   uint64_t max_failures = 1;
-  // A case that takes longer counts as a hang and ends the process; 0: no watch is kept.
+  // A case that takes more of the processor's time, or twenty times as long by the clock, counts as a hang and ends the
+  // process; 0: no watch is kept. Time for which the process is stopped does not count.
   unsigned case_seconds = 0;
   std::function<void(uint64_t cases)> progress = {};
 };
@@ -89,7 +90,7 @@ struct Harness {
   std::function<void(Search*)> body;
 };
 
-// One case for each seed from the run's on, named "seed=N".
+// One case for each seed from the run's on, named "seed=N"; a name that is asked for may say more.
 void ForEachSeed(Search* search, const std::function<void(uint64_t seed)>& body);
 // The N of "key=N" in the name of a case.
 std::optional<uint64_t> NumberIn(std::string_view name, std::string_view key);
@@ -99,8 +100,8 @@ std::vector<Harness> AllHarnesses();
 // By name; null if there is none.
 const Harness* FindHarness(const std::vector<Harness>& all, std::string_view name);
 
-// From now on a crash of this process (a check that fails, a fault, a case that hangs) prints the command that repeats
-// the case under way, then ends the process as it would have ended.
+// From now on a crash of this process (a check that fails, a fault) prints the command that repeats the case under way,
+// then ends the process as it would have ended; a case that hangs does, too.
 void ReportCrashes(std::string_view harness, uint64_t seed);
 
 }  // namespace sepal::reliability

@@ -50,6 +50,16 @@ TEST(SearchTest, NumbersAreFoundByTheirWholeKey) {
   EXPECT_EQ(NumberIn("block=2", "k"), std::nullopt);
 }
 
+TEST(SearchDeathTest, ACaseThatOnlyTakesProcessorTimeIsReportedAsAHang) {
+  const auto hang = [] {
+    ReportCrashes("spin", 7);
+    Search run(SearchOptions{.case_seconds = 1});
+    run.Begin("k=3");
+    for (volatile uint64_t i = 0;;) i = i + 1;
+  };
+  EXPECT_DEATH(hang(), "the case hangs; to repeat it: reliability run spin --seed 7 --case 'k=3'");
+}
+
 TEST(RegistryTest, HarnessesHaveNamesOfTheirOwn) {
   std::set<std::string> names;
   for (const Harness& harness : AllHarnesses()) {

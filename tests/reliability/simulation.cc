@@ -2,24 +2,26 @@
 #include "tests/reliability/concurrent_history.h"
 #include "tests/reliability/harness.h"
 #include "tests/reliability/rooms.h"
-#include "util/hash.h"
+#include "tests/reliability/shrink.h"
 
 namespace sepal::reliability {
 
 namespace {
 
+// Schedules that are tried for each smaller form of a case that failed.
+constexpr uint64_t kDraws = 4;
+
 void SearchSchedules(Search* search) {
   std::unordered_set<uint64_t> schedules;
-  ForEachSeed(search, [&](uint64_t seed) {
-    ConcurrentHistory history(seed);
+  ForEachSeedShrinking(search, ConcurrentHistory::kParts, kDraws, [&](const SeededCase& what) {
+    ConcurrentHistory history(what);
     const uint64_t began = history.world().micros();
     history.Run();
-    if (!history.failure().empty()) search->Fail(history.failure());
-    search->Count(Mix64(seed));
     if (schedules.insert(history.world().schedule_hash()).second) search->Add("distinct schedules", 1);
     search->Add("switches", history.world().switches());
     search->Add("operations", history.operations());
     search->Add("virtual microseconds", history.world().micros() - began);
+    return history.failure();
   });
 }
 

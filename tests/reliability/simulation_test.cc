@@ -12,7 +12,7 @@ TEST(SimulationHarnessTest, ASampleOfSchedulesShowsNothingThatCannotBe) {
 
 TEST(SimulationHarnessTest, ASeedGivesTheSameScheduleAgain) {
   const auto hash_of = [](uint64_t seed) {
-    ConcurrentHistory history(seed);
+    ConcurrentHistory history({.seed = seed});
     history.Run();
     EXPECT_EQ(history.failure(), "");
     return history.world().schedule_hash();
