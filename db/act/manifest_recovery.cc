@@ -230,6 +230,7 @@ class ChainFinder {
     ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, directory_->List());
     for (const DirectoryEntry& entry : entries) {
       const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+      strangers_ |= !parsed.has_value();
       if (!parsed.has_value()) continue;
       other_files_ |= parsed->kind == FileKind::kTable || parsed->kind == FileKind::kLog;
       if (parsed->kind != FileKind::kManifest) continue;
@@ -249,7 +250,7 @@ class ChainFinder {
 
   absl::StatusOr<const Examined*> NoDatabase() {
     for (const auto& [number, m] : manifests_) {
-      if (other_files_ || m.foreign || m.synced_bytes > 0 || floor_.number > FileNumber(0)) {
+      if (other_files_ || (m.foreign && !MayBeFirst(number)) || m.synced_bytes > 0 || floor_.number > FileNumber(0)) {
         if (!m.bad.ok()) return m.bad;
         return Damaged(m.path, m.length_bytes, "a manifest without its seal");
       }
@@ -257,6 +258,12 @@ class ChainFinder {
     }
     if (!other_files_) return nullptr;
     return absl::DataLossError(absl::StrFormat("%s: there are tables or logs, but no manifest", directory_->path()));
+  }
+
+  // Whether a file without a manifest's beginning may be what a loss of power left of a database's first manifest: the
+  // disk may hold anything where nothing was synced. Other programs' manifests lie beside files that we never make.
+  bool MayBeFirst(FileNumber number) const {
+    return number == kFirstManifest && manifests_.size() == 1 && !other_files_ && !strangers_;
   }
 
   absl::StatusOr<const Examined*> Successor(FileNumber own_number, const Examined& m) {
@@ -323,6 +330,7 @@ class ChainFinder {
   Directory* const directory_;
   const ManifestReference floor_;
   bool other_files_;
+  bool strangers_ = false;  // files with names that we never give
   ManifestRecovery* const result_;
   std::map<FileNumber, Examined> manifests_;
 };

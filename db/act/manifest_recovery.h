@@ -9,7 +9,9 @@
 // `DataLoss`; otherwise it is the torn end of an edit that was never acknowledged.
 //
 // Files that are not part of the chain are leftovers of a crash while a manifest was made; one among them that took
-// edits is `DataLoss`. Damage in a manifest that was continued elsewhere harms nothing.
+// edits is `DataLoss`. A database that has no other file yet may consist of a first manifest of which nothing can be
+// read; it is a leftover, too, unless files of other programs lie beside it. Damage in a manifest that was continued
+// elsewhere harms nothing.
 //
 // Nothing is written. Beside a live writer a manifest may vanish: the caller starts again.
 #pragma once
@@ -27,6 +29,9 @@
 #include "util/numbers.h"
 
 namespace sepal {
+
+// The number of a new database's manifest.
+inline constexpr FileNumber kFirstManifest{1};
 
 struct ManifestRecovery {
   bool found = false;  // false: there is no database here; only `leftovers` is set

@@ -9,6 +9,7 @@
 #include "db/engine/foreign_database.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
+#include "util/check.h"
 #include "util/hash.h"
 #include "util/random.h"
 #include "util/status.h"
@@ -139,6 +140,9 @@ absl::Status Opening::RecoverCatalog() {
     }
     StartInfoLog();
     RETURN_IF_ERROR(DescribeNew());
+    // What is left over of another making is removed for good before anything is made: numbers begin anew.
+    parts_.catalog = std::make_unique<Catalog>(parts_.state.get(), identity_, kFirstManifest);
+    return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
   for (const LogFile& log : log_files_) next_file_number_ = std::max(next_file_number_, log.named.next());
@@ -335,6 +339,7 @@ absl::Status Opening::FlushReplayed(Described* described) {
 
 absl::Status Opening::PublishFamilies() {
   if (!options_.read_only) {
+    if (!manifest_.found) SEPAL_CHECK(parts_.catalog->NewFileNumber() == kFirstManifest);
     RETURN_IF_ERROR(AddMissingFamilies());
     for (auto& [id, described] : described_) RETURN_IF_ERROR(FlushReplayed(&described));
     if (flushed_any_) RETURN_IF_ERROR(parts_.core->directory->Sync());
@@ -388,9 +393,9 @@ absl::Status Opening::StartNew() {
     snapshot = parts_.catalog->Snapshot();
   }
   snapshot.front().min_log_number.reset();
-  ASSIGN_OR_RETURN(std::unique_ptr<ManifestWriter> manifest,
-                   ManifestWriter::Create(core.directory.get(), parts_.catalog->NewFileNumber(), identity_.database_id,
-                                          snapshot, nullptr));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<ManifestWriter> manifest,
+      ManifestWriter::Create(core.directory.get(), kFirstManifest, identity_.database_id, snapshot, nullptr));
   const FileNumber log = parts_.catalog->NewFileNumber();
   ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),
                                                      logs_.Next(log, last_sequence_, manifest->Reference())));

@@ -71,8 +71,7 @@ class PowerSearch {
     SEPAL_CHECK(ops.ok());
     database.files.SetTracing(!search_->only_case().empty());
     database.files.SetDecider([&](const FileCall& call) {
-      // Garbage in the first sector of the first manifest cannot be told from another program's file (docs).
-      if (!IsMutation(call.op) || database.db == nullptr) return Fault::kNone;
+      if (!IsMutation(call.op)) return Fault::kNone;
       if (random_.OneIn(kCopyOneCallIn)) moments->push_back({database.memory.Clone(), oracle, call.number});
       const bool sync = call.op == FileOp::kSync || call.op == FileOp::kDirectorySync;
       if (!sync || failing_sync == 0 || --failing_sync > 0) return Fault::kNone;

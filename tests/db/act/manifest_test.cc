@@ -317,6 +317,30 @@ TEST_F(ManifestTest, AnUnsealedManifestAboveTheChainIsALeftover) {
   EXPECT_EQ(outcome.recovery.leftovers, std::vector<std::string>{"MANIFEST-000009"});
 }
 
+TEST_F(ManifestTest, ALoneFirstManifestOfGarbageIsWhatALossOfPowerLeftOfItsMaking) {
+  const Files garbage = {{"MANIFEST-000001", std::string(300, 'g')}, {"LOCK", ""}, {"LOG", "making"}};
+  const ManifestOutcome outcome = RecoverManifestFrom(garbage, {}, /*other_files=*/false);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_FALSE(outcome.recovery.found);
+  EXPECT_EQ(outcome.recovery.leftovers, std::vector<std::string>{"MANIFEST-000001"});
+}
+
+TEST_F(ManifestTest, AManifestOfGarbageBesideAnythingElseIsDamage) {
+  const std::string bytes(300, 'g');
+  const Files garbage = {{"MANIFEST-000001", bytes}};
+  const auto with = [&](const std::string& name) {
+    Files files = garbage;
+    files[name] = bytes;
+    return RecoverManifestFrom(files, {}, /*other_files=*/false).status;
+  };
+  for (const char* name : {"CURRENT", "000002.log", "000005.sst", "MANIFEST-000003", "000005.ldb"}) {
+    EXPECT_TRUE(absl::IsDataLoss(with(name))) << name;
+  }
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(garbage, {}, /*other_files=*/true).status));
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(garbage, {FileNumber(1), 0}, /*other_files=*/false).status));
+  EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(Files{{"MANIFEST-000002", bytes}}, {}, false).status));
+}
+
 // A life of a database with a fault in its k-th file operation and a crash behind it.
 class ManifestCrashTest : public testing::Test {
  protected:

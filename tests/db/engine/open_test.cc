@@ -188,6 +188,16 @@ TEST_F(OpenTest, AForeignManifestIsDataLossNotANewDatabase) {
   EXPECT_EQ(database.memory.ReadFileContents("/db/MANIFEST-000007").value(), "this is no manifest");
 }
 
+TEST_F(OpenTest, ADatabaseWhoseMakingALossOfPowerCutOffIsMadeAnew) {
+  ASSERT_OK(database.memory.WriteFileContents("/db/MANIFEST-000001", std::string(200, 'g')));
+  database.options.column_families.push_back({.name = "extra", .options = {}});
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("k", "v", {.sync = true}));
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Value(db(), "k"), "v");
+  EXPECT_THAT(db()->ColumnFamilyNames(), ElementsAre("default", "extra"));
+}
+
 TEST_F(OpenTest, ReadOnlyWithoutADatabaseIsNotFoundAndCreatesNothing) {
   EXPECT_ERROR(database.OpenReadOnly().status(), kNotFound, "/db");
   EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
