@@ -50,6 +50,17 @@ class Oracle {
 
   // Empty if `found` is a state that may be there after an opening; else what is wrong. Takes it for the truth then.
   std::string Settle(const Database& found, bool power_lost);
+  // A checkpoint to `path` is called, of what is there now, and has returned.
+  void BeginCheckpoint(std::string path, Database contents) {
+    checkpoints_.push_back({std::move(path), std::move(contents)});
+  }
+  void EndCheckpoint(bool done) { checkpoints_.back().done = done; }
+  struct Checkpoint {
+    std::string path;
+    Database contents;
+    bool done = false;  // else it may be there whole, or refuse to be opened
+  };
+  const std::vector<Checkpoint>& checkpoints() const { return checkpoints_; }
   // How many writes must be there at least, and how many may.
   std::string Bounds() const;
   size_t durable() const { return durable_; }
@@ -77,6 +88,7 @@ class Oracle {
   State base_;
   std::vector<Write> writes_;  // since `base_`
   size_t durable_ = 0;         // of them
+  std::vector<Checkpoint> checkpoints_;
 };
 
 }  // namespace sepal::reliability

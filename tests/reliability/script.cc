@@ -121,7 +121,8 @@ class Parser {
         {"iter", Op::Kind::kIterator},   {"unsnap", Op::Kind::kLetSnapshotsGo},
         {"read", Op::Kind::kRead},       {"uniter", Op::Kind::kLetIteratorsGo},
         {"reopen", Op::Kind::kReopen},   {"kill", Op::Kind::kKill},
-        {"power", Op::Kind::kLosePower},
+        {"power", Op::Kind::kLosePower}, {"checkpoint", Op::Kind::kCheckpoint},
+        {"backup", Op::Kind::kBackup},
     };
     size_t length = 0;
     while (length < rest_.size() && !std::isspace(static_cast<unsigned char>(rest_[length])) && rest_[length] != '}') {

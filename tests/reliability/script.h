@@ -7,6 +7,8 @@
 //   fill:0-40*100        a put for each key of a range
 //   flush compact compact:2-9 sync wait verify        flush:f compact:f for a family
 //   create:f drop:f      column families
+//   checkpoint           write one to a directory of its own
+//   backup               the same without sharing tables with the database, on the base of the last one
 //   snap unsnap          take a snapshot, and check it at every later `read`; let all go
 //   iter uniter          the same with an iterator
 //   read                 everything, by all ways
@@ -38,6 +40,8 @@ struct Op {
     kSync,
     kWait,
     kVerify,
+    kCheckpoint,
+    kBackup,
     kCreateFamily,
     kDropFamily,
     kSnapshot,

@@ -94,6 +94,10 @@ bool ScriptRun::Step(const Op& op) {
     case Op::Kind::kDropFamily:
       DropFamily(family);
       return true;
+    case Op::Kind::kCheckpoint:
+    case Op::Kind::kBackup:
+      WriteCheckpoint(op.kind == Op::Kind::kBackup);
+      return true;
     case Op::Kind::kSnapshot:
       Hold(/*snapshots=*/true);
       return true;
@@ -177,6 +181,45 @@ void ScriptRun::DropFamily(const std::string& name) {
   const std::shared_ptr<ColumnFamily> handle = std::exchange(handles_[name], nullptr);
   handles_.erase(name);
   oracle_->EndFamilyCall(name, Check(db()->DropColumnFamily(handle.get()), "drop a family"));
+}
+
+// Of nothing whose contents are not sure.
+void ScriptRun::WriteCheckpoint(bool backup) {
+  Oracle::Database expected;
+  for (const std::string& name : db()->ColumnFamilyNames()) {
+    std::optional<Oracle::Contents> now = oracle_->Now(name);
+    if (!now.has_value()) return;
+    expected[name] = *std::move(now);
+  }
+  CheckpointOptions options;
+  if (backup) {
+    options.link_tables = false;
+    options.verify = true;
+    for (const Oracle::Checkpoint& earlier : oracle_->checkpoints()) {
+      if (earlier.done) options.base = earlier.path;
+    }
+  }
+  const std::string path = absl::StrFormat("/checkpoint%u", oracle_->checkpoints().size());
+  oracle_->BeginCheckpoint(path, std::move(expected));
+  oracle_->EndCheckpoint(Check(db()->Checkpoint(path, options), "checkpoint"));
+}
+
+void ScriptRun::CheckCheckpoints() {
+  for (const Oracle::Checkpoint& checkpoint : oracle_->checkpoints()) {
+    Options options = database_->options;
+    options.read_only = true;
+    options.create_if_missing = false;
+    options.log_directory.clear();
+    const absl::StatusOr<std::unique_ptr<DB>> opened = Engine::Open(options, database_->tuning, checkpoint.path);
+    const bool refused = absl::IsNotFound(opened.status()) || absl::IsDataLoss(opened.status());
+    if (refused && !checkpoint.done) continue;
+    Expect(opened.ok(), absl::StrFormat("%s: %s", checkpoint.path, opened.status().ToString()));
+    if (!opened.ok()) return;
+    const absl::StatusOr<Oracle::Database> found = ReadDatabase(opened->get());
+    Expect(found.ok() && *found == checkpoint.contents,
+           absl::StrFormat("%s holds something else than the database did: %s", checkpoint.path,
+                           found.status().ToString()));
+  }
 }
 
 // --- what looks at it ---
@@ -298,6 +341,7 @@ void ScriptRun::OpenAndVerify(bool power_lost) {
   };
   good(db()->CheckConsistency(), "consistency");
   good(db()->VerifyChecksums(), "checksums");
+  CheckCheckpoints();
 }
 
 void ScriptRun::CrashAndReopen(uint64_t seed) {

@@ -54,6 +54,9 @@ class ScriptRun {
   void CheckIterator(Iterator* iterator, const Oracle::Contents& expected, std::string_view what);
   void CreateFamily(const std::string& name);
   void DropFamily(const std::string& name);
+  void WriteCheckpoint(bool backup);
+  // Those that were acknowledged are whole, and the others whole or none.
+  void CheckCheckpoints();
   void Hold(bool snapshots);
   void LetGo();
   // False if the database cannot be opened, because of a fault.

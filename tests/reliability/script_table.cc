@@ -65,6 +65,14 @@ constexpr const char* kScripts[][3] = {
     {"empty", "", "reopen flush compact reopen read"},
     {"empty-values", "", "p1*0 p2*0! flush d1 p1*0 compact read reopen read"},
     {"verify-often", "tiny zstd", "4{ fill:0-12*100 flush verify } compact verify reopen verify"},
+    // Records of more than a sector: what a failed sync lost is not written again by chance.
+    {"synced-sectors", "", "24{ p?*700! } read"},
+    {"synced-batches", "", "create:f 12{ [p?*600 f/p?*600]! p?*600 } read kill 6{ [p?*600 f/d?]! }"},
+    {"checkpoints", "tiny",
+     "create:f fill:0-12*90 f/p1 flush p1 [p2 f/p2] checkpoint 4{ p? d? } drop:f flush p3! checkpoint kill p? "
+     "checkpoint"},
+    {"backups", "tiny zstd logdir",
+     "fill:0-12*90 flush p1 backup 4{ p? d? } flush backup compact p2! backup reopen backup"},
 };
 
 constexpr size_t kShort = 10;
@@ -77,10 +85,11 @@ Script RandomScript(uint64_t seed, int operations) {
                                               "tiny bare", "logdir",         "roll tiny",           "shortlog",
                                               "lz4 roll",  "none tiny roll", "leveled logdir tiny", "onefile zstd"};
   static constexpr const char* kWords[] = {
-      "p?",          "p?",   "p?*150",   "p?!",       "d?",           "p+",         "p+*90",  "[p? d? p?]",
-      "[p? p?*80]!", "f/p?", "f/p?*100", "f/d?",      "[p? f/p?]",    "[f/p? d?]!", "flush",  "flush:f",
-      "sync",        "wait", "compact",  "compact:f", "compact:3-17", "snap",       "unsnap", "iter",
-      "uniter",      "read", "reopen",   "kill",      "power",        "create:f",   "drop:f", "verify",
+      "p?",           "p?",          "p?*150",   "p?!",    "d?",       "p+",      "p+*90",
+      "[p? d? p?]",   "[p? p?*80]!", "p?*700!",  "f/p?",   "f/p?*100", "f/d?",    "[p? f/p?]",
+      "[f/p? d?]!",   "flush",       "flush:f",  "sync",   "wait",     "compact", "compact:f",
+      "compact:3-17", "snap",        "unsnap",   "iter",   "uniter",   "read",    "reopen",
+      "kill",         "power",       "create:f", "drop:f", "verify",
   };
   Random random(seed);
   Script script{.name = absl::StrFormat("random-%u", seed),
@@ -88,7 +97,7 @@ Script RandomScript(uint64_t seed, int operations) {
                 .text = "create:f"};
   for (int i = 0; i < operations; ++i) {
     // Half of all are plain writes.
-    const size_t word = random.OneIn(2) ? random.Uniform(14) : random.Uniform(std::size(kWords));
+    const size_t word = random.OneIn(2) ? random.Uniform(15) : random.Uniform(std::size(kWords));
     script.text += std::string(" ") + kWords[word];
   }
   return script;
