@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<Catalog::Change>> Catalog::BuildVersions(const Versio
 }
 
 absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEdit*)>& complete,
-                            const std::function<void()>& install) {
+                            const std::function<void()>& install) noexcept {
   MutexLock edit_lock(&edit_mutex_);
   {
     MutexLock lock(&state_->mutex);

@@ -40,8 +40,10 @@ class Catalog {
 
   // Makes `edit` durable and effective. With the database mutex held, `complete` may add to the edit before it is
   // written, and `install` changes what else must change in the same moment as the versions; both may be null.
+  // noexcept: between the manifest and the versions nothing can be taken back, and an allocation that fails ends the
+  // process.
   absl::Status Apply(VersionEdit edit, const std::function<void(VersionEdit*)>& complete,
-                     const std::function<void()>& install) ABSL_LOCKS_EXCLUDED(edit_mutex_, state_->mutex);
+                     const std::function<void()>& install) noexcept ABSL_LOCKS_EXCLUDED(edit_mutex_, state_->mutex);
 
   // All of it as edits, for a new manifest. Requires the database mutex.
   std::vector<VersionEdit> Snapshot() const;

@@ -58,7 +58,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
   return reader.status();
 }
 
-absl::Status CommitPipeline::Write(std::string_view batch, bool sync) {
+absl::Status CommitPipeline::Write(std::string_view batch, bool sync) noexcept {
   LogPosition end;
   {
     TimedMutexLock lock(&commit_mutex_);
@@ -114,14 +114,14 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
   state_->core->statistics.Add(Ticker::kBytesWritten, user_bytes);
 }
 
-absl::Status CommitPipeline::SyncThrough(LogPosition position) {
+absl::Status CommitPipeline::SyncThrough(LogPosition position) noexcept {
   const PerfTimer timer(PerfPart::kSync);
   const absl::Status status = log_->Sync(position);
   if (!status.ok()) state_->Stop(status, "log");
   return status;
 }
 
-absl::Status CommitPipeline::Sync() { return SyncThrough(log_->End()); }
+absl::Status CommitPipeline::Sync() noexcept { return SyncThrough(log_->End()); }
 
 // The active memtables share one budget. Over it, the one that needs the oldest log is switched; so it is when the logs
 // have grown past their limit because a family that is hardly written to holds on to an old one.
@@ -190,7 +190,7 @@ absl::Status CommitPipeline::Closed() const {
   return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", state_->core->path));
 }
 
-absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) {
+absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) noexcept {
   MutexLock lock(&commit_mutex_);
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
   if (closed_) return Closed();
@@ -199,7 +199,7 @@ absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) {
   return Switch(&it->second);
 }
 
-absl::Status CommitPipeline::SwitchAll(const std::function<void(SequenceNumber last)>& look) {
+absl::Status CommitPipeline::SwitchAll(const std::function<void(SequenceNumber last)>& look) noexcept {
   MutexLock lock(&commit_mutex_);
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
   if (closed_) return Closed();

@@ -9,7 +9,10 @@
 //   - a batch that the log refused leaves no trace: its sequence numbers were not taken (a full disk) or writing has
 //     ended for good (everything else);
 //   - a memtable is switched between batches, together with the log, so that every entry of the old one is visible and
-//     lies in logs before the new one.
+//     lies in logs before the new one;
+//   - an exception, which only an allocation that fails can be the cause of, ends the process (noexcept): half of a
+//   batch
+//     in the memtables could not be taken back.
 #pragma once
 
 #include <functional>
@@ -38,19 +41,20 @@ class CommitPipeline {
   void RemoveFamily(ColumnFamilyId id) ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
   // Applies a batch (write-batch bytes), whole or not at all.
-  absl::Status Write(std::string_view batch, bool sync) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  absl::Status Write(std::string_view batch, bool sync) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Makes everything written before durable.
-  absl::Status Sync();
+  absl::Status Sync() noexcept;
   // Makes the log durable through `position`.
-  absl::Status SyncThrough(LogPosition position);
+  absl::Status SyncThrough(LogPosition position) noexcept;
 
   // Lets the write under way finish, and refuses all that come after it.
   void Close() ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
   // Moves what the family's active memtable holds to its immutables. A no-op while it is empty.
-  absl::Status SwitchMemtable(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  absl::Status SwitchMemtable(const FamilyRef& family) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // The same for all families at once; `look` is called before any later write, with the last sequence number.
-  absl::Status SwitchAll(const std::function<void(SequenceNumber last)>& look) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  absl::Status SwitchAll(const std::function<void(SequenceNumber last)>& look) noexcept
+      ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
  private:
   absl::Status Closed() const;

@@ -1,9 +1,11 @@
-// The real kernel: a writer is killed, or the file system under it is shut down as by a power cut, or fills up; what it
-// acknowledged is there, and the whole is a moment of its history.
+// The real kernel: a writer is killed, or gets no memory any more, or the file system under it is shut down as by a
+// power cut, or fills up; what it acknowledged is there, and the whole is a moment of its history.
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,17 +46,44 @@ class ScratchDirectory {
   std::string path_;
 };
 
+// From some update on a process gets no more memory than it has and `bytes` beyond.
+struct MemoryLimit {
+  uint64_t from_update = UINT64_MAX;
+  uint64_t bytes = 0;
+};
+
+// Of the process's address space: what it has, and so much more.
+void LimitMemory(uint64_t bytes) {
+  unsigned long long pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%llu", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + bytes;
+  const rlimit space = {.rlim_cur = limit, .rlim_max = limit};
+  if (pages == 0 || ::setrlimit(RLIMIT_AS, &space) != 0) ::_exit(3);
+}
+
 // A process that writes on, and says through a pipe what was acknowledged. Killed at the latest when this goes.
 class Writer {
  public:
-  Writer(const std::string& path, uint64_t seed) {
+  Writer(const std::string& path, uint64_t seed, MemoryLimit memory = {}) {
     int ends[2];
     if (::pipe(ends) != 0) std::abort();
     pid_ = ::fork();
     if (pid_ < 0) std::abort();
     if (pid_ == 0) {
       ::close(ends[0]);
+      // Its end is no mistake, and leaves no core.
+      ::signal(SIGABRT, SIG_DFL);
+      const rlimit none = {};
+      ::setrlimit(RLIMIT_CORE, &none);
+      if (memory.bytes > 0 && std::getenv("SEPAL_KERNEL_VERBOSE") == nullptr) {
+        ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+      }
+      uint64_t updates = 0;
       const absl::Status status = WriteOn(path, seed, [&](uint64_t number, bool durable) {
+        if (updates++ == memory.from_update) LimitMemory(memory.bytes);
         const uint64_t word = number << 1 | (durable ? 1 : 0);
         if (::write(ends[1], &word, sizeof word) != static_cast<ssize_t>(sizeof word)) ::_exit(1);
       });
@@ -75,20 +104,44 @@ class Writer {
   // Ends the process, and reads the rest of what it said. False if it had ended by itself.
   bool Kill() {
     ::kill(pid_, SIGKILL);
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = 0;
-    uint64_t word = 0;
-    while (::read(from_, &word, sizeof word) == static_cast<ssize_t>(sizeof word)) {
-      acknowledged_ = word >> 1;
-      if ((word & 1) != 0) durable_ = word >> 1;
+    return Reap();
+  }
+  // Waits until it ends by itself, or for so long. False if it had to be killed.
+  bool WaitForEnd(int milliseconds) {
+    for (int waited = 0; waited < milliseconds; ++waited) {
+      siginfo_t info = {};
+      if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+        Reap();
+        return true;
+      }
+      Listen(/*wait=*/false);
+      ::usleep(1000);
     }
-    return WIFSIGNALED(status);
+    Kill();
+    return false;
   }
   uint64_t acknowledged() const { return acknowledged_; }
   uint64_t durable() const { return durable_; }
 
  private:
+  // False if it ended by itself.
+  bool Reap() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = 0;
+    Listen(/*wait=*/true);
+    return WIFSIGNALED(status);
+  }
+  void Listen(bool wait) {
+    pollfd poll = {.fd = from_, .events = POLLIN, .revents = 0};
+    uint64_t word = 0;
+    while (wait || (::poll(&poll, 1, 0) == 1 && (poll.revents & POLLIN) != 0)) {
+      if (::read(from_, &word, sizeof word) != static_cast<ssize_t>(sizeof word)) return;
+      acknowledged_ = word >> 1;
+      if ((word & 1) != 0) durable_ = word >> 1;
+    }
+  }
+
   pid_t pid_ = 0;
   int from_ = -1;
   uint64_t acknowledged_ = 0;
@@ -161,6 +214,33 @@ void SearchKills(Search* search) {
     }
     search->Add("updates acknowledged", writer.acknowledged());
     search->Count(Mix64(search->seed() * 1'000'003 + kill));
+  }
+}
+
+// --- no memory ---
+
+// An allocation that fails ends the process, wherever it stands, if it is not one of those that give an error.
+void SearchLackOfMemory(Search* search) {
+  constexpr uint64_t kLife = 10;
+  constexpr int kLongestMilliseconds = 1000;
+  const ScratchDirectory scratch;
+  if (scratch.path().empty()) return search->Fail("no directory under /tmp can be made");
+  Random random(search->seed());
+  uint64_t acknowledged = 0;
+  for (uint64_t number = 0; search->GoOn(); ++number) {
+    const std::string path = absl::StrFormat("%s/db%u", scratch.path(), number / kLife);
+    const uint64_t seed = Mix64(search->seed() + number / kLife);
+    if (number % kLife == 0) acknowledged = 0;
+    const MemoryLimit limit = {.from_update = random.Uniform(100), .bytes = 1 + random.Uniform(uint64_t{2} << 20)};
+    if (!search->Begin(absl::StrFormat("lack=%u", number))) break;
+    Writer writer(path, seed, limit);
+    search->Add(writer.WaitForEnd(kLongestMilliseconds) ? "ended for want of memory" : "had enough", 1);
+    acknowledged = std::max(acknowledged, writer.acknowledged());
+    const Checked checked = CheckApart(path, seed);
+    const std::string wrong = Judge(checked, acknowledged);
+    if (!wrong.empty()) search->Fail(wrong);
+    acknowledged = checked.last;
+    search->Count(Mix64(search->seed() * 1'000'003 + number) ^ 3);
   }
 }
 
@@ -346,6 +426,7 @@ namespace sepal::reliability {
 
 void AddKernelHarnesses(std::vector<Harness>* all) {
   all->push_back({"kill", "a writer on the real file system dies by SIGKILL", kernel::SearchKills});
+  all->push_back({"memory", "a writer on the real file system gets no more memory", kernel::SearchLackOfMemory});
   for (const char* kind : {"ext4", "xfs"}) {
     all->push_back({std::string("power-") + kind, "a loop-mounted file system is shut down under a writer (root)",
                     [kind](Search* search) { kernel::SearchPowerCuts(search, kind); }});
