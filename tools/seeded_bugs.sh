@@ -4,6 +4,7 @@
 #   tools/seeded_bugs.sh --check        only: does every patch apply?
 #   tools/seeded_bugs.sh --all          all of them
 #   tools/seeded_bugs.sh 03 12-logs     those whose names begin so
+#   tools/seeded_bugs.sh --two          two of those that are found quickly (`# Quick: yes`), others for each commit
 #   SEPAL_SEEDED_SECONDS=300            the time that a harness has (default 120)
 #   SEPAL_SEEDED_DIR=/tmp/seeded        the scratch copy (default build/seeded); kept, so that the next run is quicker
 # Ends with `N seeded bugs: F found, M missed`; exit status 1 if one was missed.
@@ -85,10 +86,14 @@ try() { # patch
 
 case ${1:-} in
   --check) check ;;
-  '' | -h | --help) sed -n '2,9p' "$0" ;;
+  '' | -h | --help) sed -n '2,10p' "$0" ;;
   *)
     mapfile -t patches < <(all_patches)
-    if [ "$1" != --all ]; then
+    if [ "$1" = --two ]; then
+      mapfile -t patches < <(all_patches | xargs grep -lx '# Quick: yes')
+      turn=$(git rev-list --count HEAD 2>/dev/null || date +%j)
+      patches=("${patches[$((10#$turn * 2 % ${#patches[@]}))]}" "${patches[$(((10#$turn * 2 + 1) % ${#patches[@]}))]}")
+    elif [ "$1" != --all ]; then
       chosen=()
       for name in "$@"; do
         for patch in "${patches[@]}"; do
