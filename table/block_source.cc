@@ -24,6 +24,10 @@ constexpr size_t kMaxPropertiesBytes = size_t{16} << 20;
 // A unit that would take more than this share of the cache is not kept.
 constexpr size_t kLargestShare = 4;
 
+bool MayBeCompressed(UnitKind kind) { return kind == UnitKind::kDataBlock || kind == UnitKind::kProperties; }
+
+}  // namespace
+
 MemoryPart PartOf(UnitKind kind) {
   switch (kind) {
     case UnitKind::kLeafPage:
@@ -37,10 +41,6 @@ MemoryPart PartOf(UnitKind kind) {
   }
   return MemoryPart::kDataBlocks;
 }
-
-bool MayBeCompressed(UnitKind kind) { return kind == UnitKind::kDataBlock || kind == UnitKind::kProperties; }
-
-}  // namespace
 
 std::string_view Name(UnitKind kind) {
   switch (kind) {
@@ -60,7 +60,7 @@ std::string_view Name(UnitKind kind) {
 
 BlockSource::BlockSource(Context context) : context_(std::move(context)) {
   if (context_.cache != nullptr) {
-    cache_file_ = context_.cache->NewFileId();
+    cache_file_ = context_.cache_file.has_value() ? *context_.cache_file : context_.cache->NewFileId();
   } else {
     pin_budget_ = std::make_unique<MemoryBudget>(0);
     pin_cache_ = std::make_unique<BlockCache>(pin_budget_.get(), kLoneValueBytes);

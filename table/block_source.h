@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,8 @@ namespace sepal {
 enum class UnitKind : uint8_t { kDataBlock, kLeafPage, kRoot, kGuard, kProperties };
 
 std::string_view Name(UnitKind kind);
+// What a cached unit of the kind is charged to.
+MemoryPart PartOf(UnitKind kind);
 
 // Where a data block was last seen.
 struct BlockHint {
@@ -37,6 +40,8 @@ class BlockSource {
     const ReadableFile* file = nullptr;
     uint64_t file_size = 0;
     uint64_t table_id = 0;
+    // The file's number in the cache's keys; unset: a new one.
+    std::optional<uint64_t> cache_file = {};
     KeyOrder order;
     BlockCache* cache = nullptr;           // may be null: nothing is kept, and no pin outlives the source
     MemoryBudget* budget = nullptr;        // may be null

@@ -99,6 +99,7 @@ absl::Status TableReader::Impl::ReadFooter(std::string_view tail) {
                                       .file = file.get(),
                                       .file_size = file_size,
                                       .table_id = footer.table_id,
+                                      .cache_file = options.cache_file,
                                       .order = options.order,
                                       .cache = options.cache,
                                       .budget = options.budget,

@@ -41,6 +41,8 @@ struct TableReaderOptions {
   std::optional<uint64_t> expected_size = {};
   std::optional<uint64_t> expected_table_id = {};
   std::optional<uint64_t> expected_footer_checksum = {};
+  // By which blocks of this very file may be in the cache already (TableWriterOptions::on_unit). Unset: none are.
+  std::optional<uint64_t> cache_file = {};
 };
 
 // A user key on its way through the levels.

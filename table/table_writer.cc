@@ -110,6 +110,9 @@ struct TableWriter::Impl {
   absl::Status WriteGuard(BlockHandle* handle);
   absl::Status WriteProperties(BlockHandle* handle);
   absl::Status WriteCompressed(std::string_view bytes, BlockHandle* handle);
+  void Tell(BlockHandle handle, UnitKind kind, std::string_view bytes) const {
+    if (options.on_unit) options.on_unit(handle, kind, bytes);
+  }
 
   size_t MemoryBytes() const;
   void ChargeMemory();
@@ -223,7 +226,9 @@ absl::Status TableWriter::Impl::CloseBlock() {
   const size_t entries = block.entries();
   const size_t tombstones = block.tombstones();
   BlockHandle handle;
-  RETURN_IF_ERROR(WriteCompressed(block.Finish(continuation), &handle));
+  const std::string_view bytes = block.Finish(continuation);
+  RETURN_IF_ERROR(WriteCompressed(bytes, &handle));
+  Tell(handle, UnitKind::kDataBlock, bytes);
   BuildLane();
   closed = Closed{handle, entries, tombstones};
   properties.tombstones += tombstones;
@@ -298,6 +303,7 @@ absl::Status TableWriter::Impl::WriteLeaves(BlockHandle* root_handle) {
     if (root.Full()) return absl::OutOfRangeError("the table has too many blocks for one root");
     BlockHandle handle;
     RETURN_IF_ERROR(out.Write(page.bytes, CompressionKind::kNone, &handle));
+    Tell(handle, UnitKind::kLeafPage, page.bytes);
     root.Add(page.separator, handle, page.entries, page.tombstones, {});
   }
   properties.leaf_pages = leaves.size();
@@ -310,7 +316,9 @@ absl::Status TableWriter::Impl::WriteGuard(BlockHandle* handle) {
   if (guard.keys() == 0) return absl::OkStatus();
   const std::string bytes = guard.Finish();
   properties.guard_bytes = bytes.size();
-  return out.Write(bytes, CompressionKind::kNone, handle);
+  RETURN_IF_ERROR(out.Write(bytes, CompressionKind::kNone, handle));
+  Tell(*handle, UnitKind::kGuard, bytes);
+  return absl::OkStatus();
 }
 
 absl::Status TableWriter::Impl::WriteProperties(BlockHandle* handle) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "absl/status/status.h"
 #include "sepal/file_system.h"
 #include "sepal/options.h"
+#include "table/block_source.h"
 #include "table/internal_key.h"
 #include "table/table_format.h"
 #include "util/memory_budget.h"
@@ -34,6 +36,9 @@ struct TableWriterOptions {
   uint32_t blocks_per_leaf_page = 64;
   size_t write_buffer_bytes = size_t{256} << 10;
   MemoryBudget* budget = nullptr;  // charged to kCompaction while the writer lives; may be null
+  // Told of each data block, leaf page and the guard, with the bytes that a reader will keep of it; may be empty. They
+  // are not yet durable, and the file may never be.
+  std::function<void(BlockHandle handle, UnitKind kind, std::string_view bytes)> on_unit = {};
 };
 
 // Values larger than this get a block of their own.

@@ -139,11 +139,13 @@ struct BlockCache::Impl {
   size_t After(size_t index) const { return (index + 1) & (frame_count - 1); }
   size_t IndexOf(const CacheFrame* frame) const { return static_cast<size_t>(frame - frames); }
 
+  size_t UsedBytes() const;
   void Touch(const CacheFrame* frame);
   // `body(frame)` for every frame that may hold a block.
   template <typename Body>
   void ForEachTouched(Body body);
   bool InRoom() const;
+  bool HasFree(size_t block_size) const;
   bool MakeRoom();
   bool Reserve(MemoryPart part, size_t block_size);
   void Unreserve(MemoryPart part, size_t block_size);
@@ -166,8 +168,8 @@ struct BlockCache::Impl {
   const size_t most_blocks;
   const MappedMemory memory;  // zero bytes are empty frames
   CacheFrame* const frames;
+  std::atomic<uint64_t> next_file{uint64_t{1} << 63};
   std::vector<std::atomic<uint64_t>> touched;
-  std::atomic<uint64_t> next_file{1};
   // Frames that are not empty, and those that inserts are about to claim.
   alignas(64) std::atomic<size_t> blocks{0};
   alignas(64) std::atomic<size_t> hand{0};
@@ -219,6 +221,16 @@ CachePeek TryPeek(CacheFrame* frame, const CacheKey& key) {
 
 }  // namespace
 
+size_t BlockCache::Impl::UsedBytes() const {
+  return budget->used(MemoryPart::kDataBlocks) + budget->used(MemoryPart::kLeafPages) +
+         budget->used(MemoryPart::kGuards);
+}
+
+bool BlockCache::Impl::HasFree(size_t block_size) const {
+  return UsedBytes() + ChargeOf(block_size) <= budget->CacheCapacity() / 4 * 3 &&
+         blocks.load(std::memory_order_relaxed) < most_blocks / 4 * 3;
+}
+
 void BlockCache::Impl::Touch(const CacheFrame* frame) {
   const size_t group = IndexOf(frame) / kGroupFrames;
   const uint64_t bit = uint64_t{1} << group % 64;
@@ -237,9 +249,7 @@ void BlockCache::Impl::ForEachTouched(Body body) {
 }
 
 bool BlockCache::Impl::InRoom() const {
-  const size_t used =
-      budget->used(MemoryPart::kDataBlocks) + budget->used(MemoryPart::kLeafPages) + budget->used(MemoryPart::kGuards);
-  return used <= budget->CacheCapacity() && blocks.load(std::memory_order_relaxed) <= most_blocks;
+  return UsedBytes() <= budget->CacheCapacity() && blocks.load(std::memory_order_relaxed) <= most_blocks;
 }
 
 // Evicts until there is room. Gives up after as many rounds of the hand as the most used block outlives, or a round in
@@ -454,6 +464,14 @@ CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart 
                             CacheFrame::kReferenceUnit,
                         std::memory_order_release);
   return CachePin(this, frame);
+}
+
+bool BlockCache::InsertWhereFree(const CacheKey& key, std::string_view bytes, MemoryPart part) {
+  if (!impl_->HasFree(bytes.size())) return false;
+  BlockBuffer buffer(bytes.size());
+  std::memcpy(buffer.data(), bytes.data(), bytes.size());
+  (void)Insert(key, std::move(buffer), part);
+  return true;
 }
 
 CachePin BlockCache::PinAlone(BlockBuffer buffer) {

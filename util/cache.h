@@ -183,7 +183,7 @@ class BlockCache {
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  // A number for CacheKey::file.
+  // A number for CacheKey::file, above those that callers choose by themselves (below 2^63).
   uint64_t NewFileId();
 
   // The block, or an empty pin.
@@ -203,6 +203,9 @@ class BlockCache {
   // Puts a block in and pins it. If another thread put the same key in first, pins that one and drops `buffer`. `part`
   // must be kDataBlocks, kLeafPages or kGuards; the latter two are kept longer than data blocks.
   CachePin Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart part);
+  // Copies a block in that is likely to be read soon, if there is memory that nobody uses: nothing is evicted for it,
+  // and a quarter of the cache stays free. Whether it did.
+  bool InsertWhereFree(const CacheKey& key, std::string_view bytes, MemoryPart part);
   // Makes a pin for a block that is not kept: charged to kPins until released.
   CachePin PinAlone(BlockBuffer buffer);
   // Drops all unpinned blocks of a file that is gone. Its pinned ones go first once they are unpinned.

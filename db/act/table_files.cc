@@ -28,7 +28,8 @@ absl::StatusOr<std::shared_ptr<TableReader>> FamilyTableOpener::OpenTable(const 
                             .statistics = parts_.statistics,
                             .expected_size = metadata.size_bytes,
                             .expected_table_id = metadata.table_id,
-                            .expected_footer_checksum = metadata.footer_checksum},
+                            .expected_footer_checksum = metadata.footer_checksum,
+                            .cache_file = metadata.number.value()},
                            std::move(file).value());
 }
 

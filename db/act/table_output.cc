@@ -43,6 +43,11 @@ TableOutput::TableOutput(const TableOutputContext& context, FileNumber number, u
   options.blocks_per_leaf_page = context.tuning.blocks_per_leaf_page;
   options.write_buffer_bytes = context.tuning.write_buffer_bytes;
   options.budget = context.budget;
+  if (BlockCache* const cache = context.cache; cache != nullptr) {
+    options.on_unit = [cache, file = number.value()](BlockHandle handle, UnitKind kind, std::string_view bytes) {
+      if (bytes.size() <= kLoneValueBytes) cache->InsertWhereFree({file, handle.offset}, bytes, PartOf(kind));
+    };
+  }
   writer_ = std::make_unique<TableWriter>(std::move(options), file_.get());
 }
 

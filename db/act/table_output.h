@@ -14,6 +14,7 @@
 #include "sepal/file_system.h"
 #include "sepal/options.h"
 #include "table/table_writer.h"
+#include "util/cache.h"
 #include "util/memory_budget.h"
 
 namespace sepal {
@@ -22,6 +23,9 @@ namespace sepal {
 struct TableOutputContext {
   Directory* directory = nullptr;
   MemoryBudget* budget = nullptr;
+  // Where what is written stays, as far as there is free room; the table's number is the file of its cache keys. Null:
+  // nothing stays.
+  BlockCache* cache = nullptr;
   Tuning tuning;
   const ColumnFamilyOptions* options = nullptr;
   KeyOrder order;

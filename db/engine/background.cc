@@ -274,7 +274,10 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
     }
   } else {
     FamilyTableOpener opener = core.Opener(family->order);
-    ASSIGN_OR_RETURN(result, RunCompaction({.context = catalog_->OutputContext(*family),
+    TableOutputContext context = catalog_->OutputContext(*family);
+    // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
+    if (plan->bottommost) context.cache = &core.cache;
+    ASSIGN_OR_RETURN(result, RunCompaction({.context = std::move(context),
                                             .plan = plan,
                                             .opener = &opener,
                                             .snapshots = Snapshots(),

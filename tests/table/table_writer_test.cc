@@ -1,6 +1,7 @@
 #include "table/table_writer.h"
 
 #include "table/block.h"
+#include "table/table_reader_impl.h"
 #include "tests/table/iterator_conformance.h"
 #include "tests/table/table_fixture.h"
 #include "util/compression.h"
@@ -37,6 +38,29 @@ TEST(TableWriterTest, BlocksCloseAtTheTargetAndNeverGrowBeyondFourTimesIt) {
   }
   // Only a block before an entry that would not have fitted may be small, and the last one.
   EXPECT_LT(small, blocks.size() / 3);
+}
+
+TEST(TableWriterTest, TellsOfEachUnitWithTheBytesThatAReaderKeepsOfIt) {
+  for (const CompressionKind kind : {CompressionKind::kNone, CompressionKind::kSnappy}) {
+    TableWriterOptions options = TestWriterOptions();
+    options.compression = kind;
+    options.blocks_per_leaf_page = 8;
+    std::vector<std::pair<BlockHandle, UnitKind>> handles;
+    std::vector<std::string> units;
+    options.on_unit = [&](BlockHandle handle, UnitKind unit_kind, std::string_view bytes) {
+      handles.emplace_back(handle, unit_kind);
+      units.emplace_back(bytes);
+    };
+    const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(options, EvenEntries(3000, 100)), nullptr);
+    EXPECT_EQ(std::count_if(handles.begin(), handles.end(), [](const auto& h) { return h.second == UnitKind::kGuard; }),
+              1);
+    EXPECT_EQ(handles.size(), reader->properties().data_blocks + reader->properties().leaf_pages + 1);
+    for (size_t i = 0; i < handles.size(); ++i) {
+      const absl::StatusOr<BlockBuffer> read = reader->impl().source->Read(handles[i].first, handles[i].second);
+      ASSERT_TRUE(read.ok()) << read.status();
+      EXPECT_EQ(read->view(), units[i]);
+    }
+  }
 }
 
 TEST(TableWriterTest, ALargeValueStandsAlone) {

@@ -133,6 +133,24 @@ TEST_F(BlockCacheTest, PinnedBlocksAreNeverEvicted) {
   }
 }
 
+TEST_F(BlockCacheTest, WhatGoesWhereMemoryIsFreeEvictsNothingAndLeavesAQuarterFree) {
+  MakeCache(100);
+  for (uint64_t i = 0; i < 10; ++i) Insert({1, i});
+  size_t taken = 0;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const CacheKey key{2, i};
+    const bool put = cache_->InsertWhereFree(key, BytesOf(key), MemoryPart::kDataBlocks);
+    EXPECT_EQ(Has(key), put) << i;
+    taken += put ? 1 : 0;
+  }
+  EXPECT_GE(taken, 40u);
+  EXPECT_LE(Held(), budget_->CacheCapacity() / 4 * 3);
+  for (uint64_t i = 0; i < 10; ++i) EXPECT_TRUE(Has({1, i})) << i;
+  budget_->Charge(MemoryPart::kMemtables, budget_->limit_bytes());
+  EXPECT_FALSE(cache_->InsertWhereFree({3, 1}, "block", MemoryPart::kDataBlocks));
+  budget_->Release(MemoryPart::kMemtables, budget_->limit_bytes());
+}
+
 TEST_F(BlockCacheTest, WhenAllIsPinnedAnInsertBelongsToItsPinAlone) {
   MakeCache(20);
   std::vector<CachePin> pins;

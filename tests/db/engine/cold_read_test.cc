@@ -115,6 +115,33 @@ TEST_F(ColdReadTest, DamageInABlockFailsTheKeysOfThatBlockAlone) {
   EXPECT_LE(damaged, 200u);
 }
 
+TEST_F(ColdReadTest, WhatACompactionWroteIsReadWithoutTheDiskButForOpeningTheTable) {
+  ASSERT_OK(db()->Put(NumberedKey(1), "new"));
+  ASSERT_OK(db()->CompactRange());
+  // A table is opened when it is first asked; a read for its footer, root and properties each.
+  const std::vector<std::string> names = FilesIn(&database.memory, database.path);
+  const auto tables = static_cast<uint64_t>(
+      std::count_if(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(".sst"); }));
+  ASSERT_GE(tables, 2u);
+  EXPECT_LE(Reads([&] {
+              for (uint64_t i = 0; i < kKeys; ++i) ASSERT_EQ(Value(db(), NumberedKey(2 * i)), std::string(60, 'v'));
+            }),
+            tables * 3);
+}
+
+TEST_F(ColdReadTest, ACompactionThatFailsLeavesNothingThatIsRead) {
+  ASSERT_OK(db()->Put(NumberedKey(2), "new"));
+  ASSERT_OK(db()->Flush());
+  database.files.Inject({.fault = Fault::kNoSpace, .op = FileOp::kSync, .name_contains = ".sst"});
+  (void)db()->CompactRange();
+  database.files.Clear();
+  EXPECT_EQ(Value(db(), NumberedKey(2)), "new");
+  for (uint64_t i = 2; i < kKeys; ++i) ASSERT_EQ(Value(db(), NumberedKey(2 * i)), std::string(60, 'v'));
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(Value(db(), NumberedKey(2)), "new");
+  for (uint64_t i = 2; i < kKeys; ++i) ASSERT_EQ(Value(db(), NumberedKey(2 * i)), std::string(60, 'v'));
+}
+
 TEST_F(ColdReadTest, DirectReadsNeedAFileSystemThatHasThem) {
   ASSERT_OK(db()->Close());
   database.options.direct_reads = true;
