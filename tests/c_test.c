@@ -205,11 +205,44 @@ static void test_snapshot(sepal_t* db, sepal_readoptions_t* ro, const sepal_writ
   sepal_release_snapshot(db, snapshot);
 }
 
+struct progress {
+  int calls, end_at;
+  uint64_t done, total;
+};
+static unsigned char note_progress(void* state, uint64_t bytes_done, uint64_t bytes_total, double seconds_left) {
+  struct progress* progress = state;
+  CHECK(bytes_done <= bytes_total);
+  CHECK(bytes_done > 0 || seconds_left <= 0);
+  progress->done = bytes_done;
+  progress->total = bytes_total;
+  return ++progress->calls != progress->end_at;
+}
+
+static void test_background_work(sepal_t* db) {
+  begin("background work");
+  sepal_continue_background_work(db, &error);
+  expect_error("FAILED_PRECONDITION");
+  sepal_pause_background_work(db, &error);
+  CHECK_OK();
+  sepal_continue_background_work(db, &error);
+  CHECK_OK();
+  struct progress progress = {0, 1, 0, 0};
+  sepal_compact_range_with_progress(db, NULL, NULL, 0, NULL, 0, &progress, note_progress, &error);
+  expect_error("CANCELLED");
+  CHECK(progress.calls == 1);
+  progress.end_at = 0;
+  sepal_compact_range_with_progress(db, NULL, NULL, 0, NULL, 0, &progress, note_progress, &error);
+  CHECK_OK();
+  CHECK(progress.calls > 2 && progress.done == progress.total && progress.total > 0);
+}
+
 static void test_administration(sepal_t* db, const sepal_readoptions_t* ro, const char* checkpoint,
                                 const char* backup) {
   begin("administration");
   sepal_flush(db, NULL, 1, &error);
   CHECK_OK();
+  test_background_work(db);
+  begin("administration");
   sepal_compact_range(db, NULL, 0, NULL, 0, &error);
   CHECK_OK();
   sepal_compact_range(db, "z", 1, "a", 1, &error);
@@ -366,7 +399,9 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_options_set_compression_per_level(options, codecs, 2);
   sepal_options_set_block_size(options, 1024);
   sepal_options_set_filter_policy(options, filter);
-  sepal_options_set_compaction_style(options, sepal_leveled);
+  sepal_options_set_compaction_style(options, sepal_universal);
+  sepal_options_set_max_space_amplification(options, 1.5);
+  sepal_options_set_background_bytes_per_second(options, 100 << 20);
   sepal_options_add_listener(options, &listener);
   sepal_options_add_column_family(options, "second", options);
   sepal_filterpolicy_destroy(filter);

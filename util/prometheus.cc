@@ -88,6 +88,9 @@ Described Describe(Ticker ticker) {
       return {"sepal_throttled_writes_total", "Writes that were held back."};
     case Ticker::kSlowCalls:
       return {"sepal_slow_calls_total", "Calls slower than slow_call_micros."};
+    case Ticker::kPacedMicros:
+      return {"sepal_background_paced_seconds_total", "Time that flushes and compactions waited for their rate.",
+              kMicro};
     case Ticker::kCount:
       break;
   }

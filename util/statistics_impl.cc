@@ -98,6 +98,8 @@ std::string_view Name(Ticker ticker) {
       return "throttle.writes";
     case Ticker::kSlowCalls:
       return "call.slow";
+    case Ticker::kPacedMicros:
+      return "background.paced.micros";
     case Ticker::kCount:
       break;
   }

@@ -45,6 +45,10 @@ struct Part {
   CompactionResult result;
 };
 
+constexpr uint64_t kEntriesBetweenQuestions = 1024;
+
+absl::Status Ended() { return absl::CancelledError("the compaction was ended"); }
+
 class PartRunner {
  public:
   PartRunner(const CompactionJobInput& input, Part* part)
@@ -67,11 +71,15 @@ class PartRunner {
     } else {
       entries->SeekToFirst();
     }
-    for (uint64_t n = 0; entries->Valid() && !AtEnd(entries->key()); entries->Advance(), ++n) {
-      if (n % 1024 == 0 && input_.cancel->load(std::memory_order_relaxed)) return absl::CancelledError("closing");
+    uint64_t since_asked = 0;
+    for (; entries->Valid() && !AtEnd(entries->key()); entries->Advance(), ++since_asked) {
+      if (since_asked == kEntriesBetweenQuestions) {
+        if (!input_.control->GoesOn(std::exchange(since_asked, 0))) return Ended();
+      }
       RETURN_IF_ERROR(retention_.Add(entries->key(), entries->value(), emit));
     }
     RETURN_IF_ERROR(entries->status());
+    if (!input_.control->GoesOn(since_asked)) return Ended();
     RETURN_IF_ERROR(retention_.Finish(emit));
     if (output_ != nullptr) RETURN_IF_ERROR(FinishOutput());
     part_->result.counts = retention_.counts();
@@ -145,8 +153,11 @@ absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) 
   CompactionResult total;
   total.bytes_read = input.plan->InputBytes();
   std::vector<Part> parts = CutIntoParts(input);
-  WorkSideBySide(input.executor, Executor::Priority::kCompaction, parts.size(),
-                 [&](size_t i) { parts[i].status = PartRunner(input, &parts[i]).Run(); });
+  WorkSideBySide(input.executor, Executor::Priority::kCompaction, parts.size(), [&](size_t i) {
+    input.control->BeginPart();
+    parts[i].status = input.control->GoesOn(0) ? PartRunner(input, &parts[i]).Run() : Ended();
+    input.control->EndPart();
+  });
 
   absl::Status status;
   for (Part& part : parts) {

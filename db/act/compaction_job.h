@@ -4,7 +4,6 @@
 // thread works on parts itself, so that a job never waits for a thread that it does not get.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,6 +18,18 @@
 
 namespace sepal {
 
+// Who watches over a job. Called by all its threads, side by side.
+class CompactionControl {
+ public:
+  virtual ~CompactionControl() = default;
+  // Around what a thread does with files; beginning may wait.
+  virtual void BeginPart() = 0;
+  virtual void EndPart() = 0;
+  // Between entries of a part, so many of which were read since the last call. May wait. False: give up, with
+  // Cancelled.
+  virtual bool GoesOn(uint64_t entries) = 0;
+};
+
 struct CompactionJobInput {
   TableOutputContext context;
   std::shared_ptr<const CompactionPlan> plan;
@@ -28,8 +39,7 @@ struct CompactionJobInput {
   RunNumber output_run;
   int max_parts = 1;
   Executor* executor = nullptr;
-  // Set: give up, with Cancelled.
-  const std::atomic<bool>* cancel = nullptr;
+  CompactionControl* control = nullptr;
 };
 
 struct CompactionResult {

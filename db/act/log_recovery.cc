@@ -368,9 +368,13 @@ class LogReplay {
 }  // namespace
 
 absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory) {
-  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, directory->List());
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  return ListLogs(directory, listing);
+}
+
+absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<const DirectoryEntry> listing) {
   std::vector<LogFile> logs;
-  for (const DirectoryEntry& entry : entries) {
+  for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (!parsed.has_value() || parsed->kind != FileKind::kLog) continue;
     ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, entry.name, kLogHeaderBytes));

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,8 @@ struct LogFile {
 // All logs in a directory and their headers. To be taken before the manifest is read: a header's word about the
 // manifest is older than the header.
 absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory);
+// The same from a listing of the directory.
+absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<const DirectoryEntry> listing);
 
 // The newest manifest that a log of this listing names, and what it says of it.
 ManifestReference NewestManifest(const std::vector<LogFile>& logs);

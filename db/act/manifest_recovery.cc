@@ -198,8 +198,8 @@ class ChainFinder {
       : directory_(directory), floor_(floor), other_files_(other_files), result_(result) {}
 
   // The last manifest of the chain; null if there is no database.
-  absl::StatusOr<const Examined*> Find() {
-    RETURN_IF_ERROR(ExamineAll());
+  absl::StatusOr<const Examined*> Find(std::span<const DirectoryEntry> listing) {
+    RETURN_IF_ERROR(ExamineAll(listing));
     const auto start = std::find_if(manifests_.begin(), manifests_.end(),
                                     [](const auto& entry) { return entry.second.PartOfChain(); });
     if (start == manifests_.end()) return NoDatabase();
@@ -226,9 +226,8 @@ class ChainFinder {
   }
 
  private:
-  absl::Status ExamineAll() {
-    ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, directory_->List());
-    for (const DirectoryEntry& entry : entries) {
+  absl::Status ExamineAll(std::span<const DirectoryEntry> listing) {
+    for (const DirectoryEntry& entry : listing) {
       const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
       strangers_ |= !parsed.has_value();
       if (!parsed.has_value()) continue;
@@ -357,9 +356,15 @@ absl::Status DeliverEdits(Directory* directory, const Examined& m, ManifestRecov
 
 absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, ManifestReference floor, bool other_files,
                                                  const EditSink& sink) {
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  return RecoverManifest(directory, listing, floor, other_files, sink);
+}
+
+absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, std::span<const DirectoryEntry> listing,
+                                                 ManifestReference floor, bool other_files, const EditSink& sink) {
   ManifestRecovery result;
   ChainFinder finder(directory, floor, other_files, &result);
-  ASSIGN_OR_RETURN(const Examined* last, finder.Find());
+  ASSIGN_OR_RETURN(const Examined* last, finder.Find(listing));
   if (last == nullptr) return result;
   result.found = true;
   result.number = last->header->number;

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,5 +54,8 @@ using EditSink = std::function<absl::Status(const VersionEdit& edit)>;
 // or log in the directory there is no database; `other_files` tells whether there are any in other directories.
 absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, ManifestReference floor, bool other_files,
                                                  const EditSink& sink);
+// The same from a listing of the directory.
+absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, std::span<const DirectoryEntry> listing,
+                                                 ManifestReference floor, bool other_files, const EditSink& sink);
 
 }  // namespace sepal

@@ -159,9 +159,13 @@ absl::Status RemoveDurably(Directory* directory, std::span<const std::string> na
 }
 
 absl::Status RemoveManifestsBefore(Directory* directory, FileNumber number) {
-  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, directory->List());
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  return RemoveManifestsBefore(directory, listing, number);
+}
+
+absl::Status RemoveManifestsBefore(Directory* directory, std::span<const DirectoryEntry> listing, FileNumber number) {
   std::vector<FileNumber> older;
-  for (const DirectoryEntry& entry : entries) {
+  for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (parsed.has_value() && parsed->kind == FileKind::kManifest && parsed->number < number) {
       older.push_back(parsed->number);

@@ -85,5 +85,7 @@ absl::Status RemoveDurably(Directory* directory, std::span<const std::string> na
 
 // Removes all manifests below `number`, oldest first, each durably before the next.
 absl::Status RemoveManifestsBefore(Directory* directory, FileNumber number);
+// The same from a listing of the directory; what is in it and gone by now is no error.
+absl::Status RemoveManifestsBefore(Directory* directory, std::span<const DirectoryEntry> listing, FileNumber number);
 
 }  // namespace sepal

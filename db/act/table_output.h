@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "db/act/paced_file.h"
 #include "db/format/table_metadata.h"
 #include "db/state/tuning.h"
 #include "sepal/file_system.h"
@@ -37,6 +38,8 @@ struct TableOutputContext {
   // Both safe for concurrent use: subcompactions call them side by side.
   std::function<FileNumber()> new_file_number;
   std::function<uint64_t()> new_table_id;
+  // Of background work.
+  Pacing pacing = {};
 };
 
 // The codec that tables of `level` are written with.

@@ -14,6 +14,8 @@ CompactionPlan PickCompaction(const PickerInput& input) {
       return PickLazyLeveling(input, busy);
     case CompactionStyle::kLeveled:
       return PickLeveled(input, busy);
+    case CompactionStyle::kUniversal:
+      return PickUniversal(input, busy);
   }
   return {};
 }
@@ -27,6 +29,8 @@ double CompactionScore(const Version& version, const CompactionPolicy& policy, i
       return level < LastLevel(version) ? runs : fill;
     case CompactionStyle::kLeveled:
       return version.NumRuns(level) > 1 ? std::max(1.0, fill) : fill;
+    case CompactionStyle::kUniversal:
+      return runs;
   }
   return 0;
 }
@@ -47,7 +51,18 @@ uint64_t LazyDebt(const Version& version, const CompactionPolicy& policy) {
     debt += arriving;
     if (level + 1 == last) debt += version.Bytes(last);
   }
-  return debt;
+  return ExceedsSpace(version, policy) ? std::max(debt, version.Bytes()) : debt;
+}
+
+uint64_t UniversalDebt(const Version& version, const CompactionPolicy& policy) {
+  uint64_t debt = 0;
+  uint64_t arriving = 0;  // from the level above, as one run
+  for (int level = 0; level + 1 < kMaxLevels; ++level) {
+    const int runs = version.NumRuns(level) + (arriving > 0 ? 1 : 0);
+    arriving = runs < policy.runs_per_level ? 0 : arriving + version.Bytes(level);
+    debt += arriving;
+  }
+  return ExceedsSpace(version, policy) ? std::max(debt, version.Bytes()) : debt;
 }
 
 uint64_t LeveledDebt(const Version& version, const CompactionPolicy& policy) {
@@ -81,6 +96,8 @@ uint64_t CompactionDebtBytes(const Version& version, const CompactionPolicy& pol
       return LazyDebt(version, policy);
     case CompactionStyle::kLeveled:
       return LeveledDebt(version, policy);
+    case CompactionStyle::kUniversal:
+      return UniversalDebt(version, policy);
   }
   return 0;
 }

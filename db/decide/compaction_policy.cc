@@ -10,24 +10,28 @@ namespace sepal {
 CompactionPolicy MakeCompactionPolicy(const ColumnFamilyOptions& options, uint64_t memtable_bytes) {
   CompactionPolicy policy;
   policy.style = options.compaction_style;
+  policy.max_space_amplification = options.max_space_amplification;
   policy.memtable_bytes = std::max<uint64_t>(memtable_bytes, 1);
   policy.min_rest_bytes = policy.memtable_bytes / 16;
   return policy;
 }
 
-std::string ToString(const CompactionPolicy& policy) {
-  std::string_view style;
-  switch (policy.style) {
+std::string_view Name(CompactionStyle style) {
+  switch (style) {
     case CompactionStyle::kLazyLeveling:
-      style = "lazy leveling";
-      break;
+      return "lazy leveling";
     case CompactionStyle::kLeveled:
-      style = "leveled";
-      break;
+      return "leveled";
+    case CompactionStyle::kUniversal:
+      return "universal";
   }
-  return absl::StrFormat("%s, memtable %s, %d runs per level, fanout %d, tables up to %s", style,
-                         HumanBytes(policy.memtable_bytes), policy.runs_per_level, policy.fanout,
-                         HumanBytes(policy.max_table_bytes));
+  return "unknown";
+}
+
+std::string ToString(const CompactionPolicy& policy) {
+  return absl::StrFormat("%s, memtable %s, %d runs per level, fanout %d, tables up to %s, space up to %.2f",
+                         Name(policy.style), HumanBytes(policy.memtable_bytes), policy.runs_per_level, policy.fanout,
+                         HumanBytes(policy.max_table_bytes), policy.max_space_amplification);
 }
 
 }  // namespace sepal

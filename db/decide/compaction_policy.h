@@ -11,17 +11,27 @@
 // stays. Space above the live data: at most the upper levels, 4/3 of a batch. Runs that a read meets: runs_per_level *
 // L + 1 at most, while compaction keeps up.
 //
-// At rest, in both styles: when a flush leaves no entry in memory, no writer competes for the time, and what lies above
-// the last level (leveled: in level 0) is merged down, unless it is little beside what it meets.
+// At rest, in both these styles: when a flush leaves no entry in memory, no writer competes for the time, and what lies
+// above the last level (leveled: in level 0) is merged down, unless it is little beside what it meets.
 //
 // Leveled. Level 0 is merged into level 1 when it has `runs_per_level` runs; level i >= 1 is one run and has the target
 //     Target(i) = 4 * memtable_bytes * fanout^(i - 1)
 // over which one table at a time is merged with what it overlaps below. Expected write amplification: 1 (flush) + 2
 // (level 1) + about 0.6 * fanout for each further level. Runs that a read meets: runs_per_level + one for each level.
+//
+// Universal. As lazy leveling, but the last level too holds several runs: `runs_per_level` of any level are merged into
+// one of the next, and nothing is ever merged for rest's sake. Expected write amplification: 1 + log_r(n / m), where n
+// are all bytes and m is a memtable; with the space bound, up to 1 + 1 + log_a(n / m), where a is
+// max_space_amplification. Runs that a read meets: runs_per_level for each level, at most.
+//
+// Space, in lazy leveling and universal: once a run lies below level 0, the oldest run stands for the live data. When
+// the others are more than (max_space_amplification - 1) times as much, all runs below level 0 become one; if there is
+// only one, level 0 joins in. Leveled is near 1 + 1 / fanout by its targets.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "sepal/options.h"
 
@@ -30,9 +40,12 @@ namespace sepal {
 struct CompactionPolicy {
   CompactionStyle style = CompactionStyle::kLazyLeveling;
   uint64_t memtable_bytes = uint64_t{64} << 20;
-  // Runs at which level 0 (both styles) or an upper level (lazy leveling) is merged down. At least 2.
+  // Runs at which level 0 (all styles), an upper level (lazy leveling) or any level (universal) is merged down. At
+  // least 2.
   int runs_per_level = 4;
   int fanout = 10;
+  // See ColumnFamilyOptions. At least 1.
+  double max_space_amplification = 2;
   // An output table is closed at this size.
   uint64_t max_table_bytes = uint64_t{64} << 20;
   // A table, or an upper level, with more tombstones than this part of its entries is compacted without need of space.
@@ -41,13 +54,14 @@ struct CompactionPolicy {
   uint64_t min_dense_tombstones = 1000;
   // What is merged down at rest has at least this part of the entries of the level that it goes to ...
   double rest_fraction = 0.1;
-  // ... and at least so many bytes.
+  // ... and at least so many bytes; so has what is merged for space's sake.
   uint64_t min_rest_bytes = uint64_t{4} << 20;
 };
 
 // The policy of a column family. `memtable_bytes` is the derived size.
 CompactionPolicy MakeCompactionPolicy(const ColumnFamilyOptions& options, uint64_t memtable_bytes);
 
+std::string_view Name(CompactionStyle style);
 std::string ToString(const CompactionPolicy& policy);
 
 }  // namespace sepal

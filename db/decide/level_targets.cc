@@ -31,8 +31,18 @@ uint64_t LevelCapacity(const CompactionPolicy& policy, int level) {
       return Grow(fanout * policy.memtable_bytes, static_cast<uint64_t>(policy.runs_per_level), level);
     case CompactionStyle::kLeveled:
       return Grow(4 * policy.memtable_bytes, fanout, level - 1);
+    case CompactionStyle::kUniversal:
+      return Grow(policy.memtable_bytes, static_cast<uint64_t>(policy.runs_per_level), level + 1);
   }
   return 0;
+}
+
+bool ExceedsSpace(const Version& version, const CompactionPolicy& policy) {
+  if (policy.style == CompactionStyle::kLeveled || version.DeepestLevel() < 1) return false;
+  const uint64_t oldest = version.runs().back().run->bytes();
+  const uint64_t above = version.Bytes() - oldest;
+  return above > 0 && above >= policy.min_rest_bytes &&
+         static_cast<double>(above) > (policy.max_space_amplification - 1) * static_cast<double>(oldest);
 }
 
 uint64_t MaxOverlapBytes(const CompactionPolicy& policy) {

@@ -13,8 +13,12 @@ namespace sepal {
 int LastLevel(const Version& version);
 
 // The bytes that `level` (>= 1) may hold at rest. Lazy leveling: as the last level, over which it is moved down.
-// Leveled: its target. Saturates.
+// Leveled: its target. Universal: as the only level below level 0, over which it is moved down: its run is as large as
+// one of the next. Saturates.
 uint64_t LevelCapacity(const CompactionPolicy& policy, int level);
+
+// Whether there is more above the oldest run than the space bound allows. False in the leveled style.
+bool ExceedsSpace(const Version& version, const CompactionPolicy& policy);
 
 // Of the next level, that one table should overlap.
 uint64_t MaxOverlapBytes(const CompactionPolicy& policy);

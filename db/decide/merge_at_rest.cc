@@ -18,6 +18,7 @@ int RestingLevel(const PickerInput& input) {
     case CompactionStyle::kLazyLeveling:
       return LastLevel(*input.version);
     case CompactionStyle::kLeveled:
+    case CompactionStyle::kUniversal:
       return 1;
   }
   return 1;

@@ -8,22 +8,6 @@ namespace sepal {
 
 namespace {
 
-// The last level outgrew its capacity: what it holds becomes the last level's content one deeper.
-std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const BusyTables& busy) {
-  const Version& version = *input.version;
-  const int last = LastLevel(version);
-  if (last + 1 >= kMaxLevels || version.NumRuns(last) != 1) return std::nullopt;
-  const uint64_t capacity = LevelCapacity(input.policy, last);
-  if (version.Bytes(last) <= capacity) return std::nullopt;
-  if (busy.Writes(last) || busy.Writes(last + 1)) return std::nullopt;
-  PlanDraft draft(input, last + 1);
-  draft.AddRuns(last, version.level(last));
-  if (draft.Blocked(busy)) return std::nullopt;
-  CompactionPlan plan = std::move(draft).Finish(CapacityReason(last, version.Bytes(last), capacity), false);
-  plan.kind = CompactionPlan::Kind::kMove;  // what tombstones it holds were in the last level before
-  return plan;
-}
-
 // All of an upper level into the one below. nullopt where a running plan holds some of it: a newer run must not pass.
 std::optional<PlanDraft> WholeLevel(const PickerInput& input, const BusyTables& busy, int level) {
   const Version& version = *input.version;
@@ -65,6 +49,7 @@ std::optional<CompactionPlan> MergeDenseLevel(const PickerInput& input, const Bu
 CompactionPlan PickLazyLeveling(const PickerInput& input, const BusyTables& busy) {
   if (auto plan = MoveLastLevelDown(input, busy)) return *std::move(plan);
   if (auto plan = MergeFullLevel(input, busy)) return *std::move(plan);
+  if (CompactionPlan plan = ReduceSpace(input, busy); !plan.nothing()) return plan;
   if (auto plan = MergeDenseLevel(input, busy)) return *std::move(plan);
   if (CompactionPlan plan = MergeAtRest(input, busy); !plan.nothing()) return plan;
   return RewriteDenseTable(input, busy);

@@ -63,8 +63,8 @@ void PlanDraft::AddRuns(int level, std::span<const RunRef> runs) {
 void PlanDraft::JoinOutputRun() {
   const std::vector<RunRef>& runs = input_->version->level(output_level_);
   if (runs.empty()) return;
-  plan_.output_run = runs.front()->number();
-  Add(output_level_, *runs.front(), runs.front()->Overlapping(hull()));
+  plan_.output_run = runs.back()->number();
+  Add(output_level_, *runs.back(), runs.back()->Overlapping(hull()));
 }
 
 uint64_t PlanDraft::Tombstones() const {
@@ -103,7 +103,7 @@ bool PlanDraft::MayMove() const {
   const KeyOrder order = input_->version->order();
   std::vector<TableRef> tables;
   for (const CompactionInput& in : plan_.inputs) {
-    if (in.level == output_level_) return false;
+    if (in.level == output_level_ && in.run == plan_.output_run) return false;
     tables.insert(tables.end(), in.tables.begin(), in.tables.end());
   }
   std::sort(tables.begin(), tables.end(), [&order](const TableRef& a, const TableRef& b) {

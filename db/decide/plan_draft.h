@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,8 +39,8 @@ class PlanDraft {
   // Newest first. Adding nothing is allowed.
   void Add(int level, const Run& run, std::span<const TableRef> tables);
   void AddRuns(int level, std::span<const RunRef> runs);
-  // The output joins the only run of the output level, if it has one, together with the tables of it that overlap what
-  // was added.
+  // The output joins the oldest run of the output level, if it has one, together with the tables of it that overlap
+  // what was added. Newer runs of that level must have been added.
   void JoinOutputRun();
   // The output replaces tables of this run, which were added.
   void StayInRun(RunNumber run) { plan_.output_run = run; }
@@ -71,12 +72,20 @@ class PlanDraft {
 // The styles.
 CompactionPlan PickLazyLeveling(const PickerInput& input, const BusyTables& busy);
 CompactionPlan PickLeveled(const PickerInput& input, const BusyTables& busy);
+CompactionPlan PickUniversal(const PickerInput& input, const BusyTables& busy);
 
-// Both styles: a table of the last level whose tombstones no snapshot needs any more is rewritten where it is.
+// Lazy leveling and universal. The last level outgrew its capacity: what it holds is moved one deeper.
+std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const BusyTables& busy);
+// At the space bound all runs below level 0 become one; if there is only one, level 0 joins it.
+CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy);
+// All runs from `first_level` on into the oldest; nullopt where running plans stand in the way, or there is no other.
+std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& busy, int first_level);
+
+// All styles: a table of the last level whose tombstones no snapshot needs any more is rewritten where it is.
 CompactionPlan RewriteDenseTable(const PickerInput& input, const BusyTables& busy);
 
-// Both styles: nothing is written and everything is in tables, so what lies above the last level (lazy leveling) or in
-// level 0 (leveled) is merged down, if it is enough to be worth rewriting what it meets.
+// Lazy leveling and leveled: nothing is written and everything is in tables, so what lies above the last level (lazy
+// leveling) or in level 0 (leveled) is merged down, if it is enough to be worth rewriting what it meets.
 CompactionPlan MergeAtRest(const PickerInput& input, const BusyTables& busy);
 
 // Whether compacting these entries for the sake of these tombstones is worth it.

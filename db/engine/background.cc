@@ -11,14 +11,42 @@
 namespace sepal {
 
 Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log, Executor* executor)
-    : state_(state), catalog_(catalog), log_(log), executor_(executor), gate_(state) {}
+    : state_(state), catalog_(catalog), log_(log), executor_(executor), gate_(state), pause_(state) {}
+
+// Ends a compaction when the database is closed or its caller wants no more of it, and holds it while it is paused.
+class Background::Control final : public CompactionControl {
+ public:
+  // `progress` is null but in a CompactRange.
+  Control(Background* background, RangeProgress* progress) : background_(background), progress_(progress) {}
+
+  void BeginPart() override { background_->pause_.Enter(); }
+  void EndPart() override { background_->pause_.Leave(); }
+  bool GoesOn(uint64_t entries) override {
+    background_->pause_.StepAside();
+    if (progress_ != nullptr) {
+      progress_->Count(entries);
+      if (progress_->TakesTelling()) {
+        // Whoever is told may pause, or take its time.
+        background_->pause_.Leave();
+        progress_->Tell();
+        background_->pause_.Enter();
+      }
+      if (progress_->ended()) return false;
+    }
+    return !background_->cancel_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  Background* const background_;
+  RangeProgress* const progress_;
+};
 
 // --- what is due ---
 
 void Background::Schedule() {
   state_->mutex.AssertHeld();
   if (gate_.Update()) throttle_changed_ = true;
-  if (state_->closing || !state_->error.ok()) return;
+  if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
   for (const FamilyRef& family : state_->Families()) {
     if (!family->immutables.empty() && !family->flush_running) ScheduleFlush(family);
   }
@@ -111,7 +139,18 @@ void Background::RunFlush(FamilyRef family) {
   EndJob(std::move(family), event.status, "flush");
 }
 
+namespace {
+
+Pacing PacingOf(Core* core, Executor::Priority priority) {
+  return {.limiter = core->rate_limiter.bytes_per_second() > 0 ? &core->rate_limiter : nullptr,
+          .priority = priority,
+          .statistics = &core->statistics};
+}
+
+}  // namespace
+
 absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
+  const PauseGate::Section section(&pause_);
   event->entries = event->bytes_written = 0;  // of a try before
   std::vector<std::shared_ptr<const MemTable>> memtables;
   LogPosition log_end;
@@ -129,7 +168,9 @@ absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
   if (others_wait) RETURN_IF_ERROR(log_->Sync(log_end));
   std::vector<TableMetadata> tables;
   if (!family->dropped.load(std::memory_order_acquire)) {
-    ASSIGN_OR_RETURN(tables, FlushMemTables({.context = catalog_->OutputContext(*family),
+    TableOutputContext context = catalog_->OutputContext(*family);
+    context.pacing = PacingOf(state_->core.get(), Executor::Priority::kFlush);
+    ASSIGN_OR_RETURN(tables, FlushMemTables({.context = context,
                                              .memtables = memtables,
                                              .snapshots = Snapshots(),
                                              .executor = executor_,
@@ -218,7 +259,7 @@ void Background::RemoveOldLogs(FileNumber minimum) {
 // --- compaction ---
 
 void Background::RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run) {
-  const absl::Status status = CarryOut(family, plan, run);
+  const absl::Status status = CarryOut(family, plan, run, nullptr);
   plan.reset();
   {
     MutexLock lock(&state_->mutex);
@@ -227,7 +268,8 @@ void Background::RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run)
   EndJob(std::move(family), status, "compaction");
 }
 
-absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run) {
+absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run,
+                                  RangeProgress* progress) {
   CompactionEvent event{.column_family = family->name,
                         .input_level = plan->InputLevel(),
                         .output_level = plan->output_level,
@@ -238,7 +280,7 @@ absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, 
   state_->Tell([&](EventListener& listener) { listener.OnCompactionBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
   const uint64_t space = event.trivial_move ? 0 : plan->InputBytes();
-  event.status = RetryWhileDiskFull(space, [&] { return Compact(family, plan, run, &event); });
+  event.status = RetryWhileDiskFull(space, [&] { return Compact(family, plan, run, progress, &event); });
   event.micros = state_->core->world.clock->MonotonicMicros() - began;
   {
     MutexLock lock(&state_->mutex);
@@ -258,7 +300,27 @@ absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, 
   return event.status;
 }
 
-absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, CompactionEvent* event) {
+absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const PlanRef& plan, RunNumber run,
+                                                   RangeProgress* progress) {
+  Core& core = *state_->core;
+  Control control(this, progress);
+  FamilyTableOpener opener = core.Opener(family.order);
+  TableOutputContext context = catalog_->OutputContext(family);
+  context.pacing = PacingOf(&core, Executor::Priority::kCompaction);
+  // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
+  if (plan->bottommost) context.cache = &core.cache;
+  return RunCompaction({.context = std::move(context),
+                        .plan = plan,
+                        .opener = &opener,
+                        .snapshots = Snapshots(),
+                        .output_run = run,
+                        .max_parts = executor_->CompactionConcurrency(),
+                        .executor = executor_,
+                        .control = &control});
+}
+
+absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress,
+                                 CompactionEvent* event) {
   Core& core = *state_->core;
   VersionEdit edit;
   for (const CompactionInput& input : plan->inputs) {
@@ -273,18 +335,10 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
       for (const TableRef& table : input.tables) result.outputs.push_back(table->metadata());
     }
   } else {
-    FamilyTableOpener opener = core.Opener(family->order);
-    TableOutputContext context = catalog_->OutputContext(*family);
-    // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
-    if (plan->bottommost) context.cache = &core.cache;
-    ASSIGN_OR_RETURN(result, RunCompaction({.context = std::move(context),
-                                            .plan = plan,
-                                            .opener = &opener,
-                                            .snapshots = Snapshots(),
-                                            .output_run = run,
-                                            .max_parts = executor_->CompactionConcurrency(),
-                                            .executor = executor_,
-                                            .cancel = &cancel_}));
+    ASSIGN_OR_RETURN(result, Merge(*family, plan, run, progress));
+  }
+  const PauseGate::Section section(&pause_);
+  if (!moves) {
     const absl::Status synced = core.directory->Sync();
     if (!synced.ok()) {
       RemoveTables(core.directory.get(), result.outputs);
@@ -317,6 +371,8 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
   const KeyRange range{options.begin, options.end};
   const FileNumber first_new_file = catalog_->NewFileNumber();
   const SequenceNumber last_sequence = state_->VisibleSequence();
+  RangeProgress progress(options.progress, BytesIn(*family, range), state_->core->world.clock);
+  if (!progress.Tell()) return absl::CancelledError("the compaction was ended before it began");
   while (true) {
     PlanRef plan;
     RunNumber run;
@@ -326,20 +382,36 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
       if (state_->closing) return absl::CancelledError("the database is being closed");
       std::vector<const CompactionPlan*> running;
       RangeStep step = PlanRange(MakePickerInput(*family, &running), range, first_new_file, last_sequence);
-      if (step.blocked) {
+      if (step.blocked || state_->pauses > 0) {
         state_->changed.Wait(&state_->mutex);
         continue;
       }
-      if (step.plan.nothing()) return absl::OkStatus();
+      if (step.plan.nothing()) break;
       plan = std::make_shared<const CompactionPlan>(std::move(step.plan));
       run = Adopt(family.get(), plan);
       ++state_->jobs;
     }
-    const absl::Status status = CarryOut(family, plan, run);
+    progress.BeginPlan(plan->InputBytes(), plan->InputEntries());
+    const absl::Status status = CarryOut(family, plan, run, &progress);
     plan.reset();  // so that the job's end finds its inputs unused, and removes them
     EndJob(family, status, "compaction");
     RETURN_IF_ERROR(status);
   }
+  progress.TellEnd();
+  return absl::OkStatus();
+}
+
+uint64_t Background::BytesIn(const Family& family, const KeyRange& range) const {
+  std::shared_ptr<const Version> version;
+  {
+    MutexLock lock(&state_->mutex);
+    version = family.version();
+  }
+  uint64_t bytes = 0;
+  for (const LevelRun& r : version->runs()) {
+    for (const TableRef& table : r.run->Overlapping(range)) bytes += table->metadata().size_bytes;
+  }
+  return bytes;
 }
 
 // --- failing, waiting, ending ---
@@ -407,7 +479,7 @@ void Background::CleanUp() {
 }
 
 bool Background::NothingDue() const {
-  if (state_->jobs > 0) return false;
+  if (state_->jobs > 0 || state_->pauses > 0) return false;
   for (const FamilyRef& family : state_->Families()) {
     if (!family->immutables.empty()) return false;
   }
@@ -433,8 +505,16 @@ absl::Status Background::WaitForFlush(const FamilyRef& family) {
   return state_->error;
 }
 
+absl::Status Background::Continue() {
+  MutexLock lock(&state_->mutex);
+  RETURN_IF_ERROR(pause_.Continue());
+  Schedule();
+  return absl::OkStatus();
+}
+
 void Background::Close() {
   cancel_.store(true, std::memory_order_relaxed);
+  state_->core->rate_limiter.Lift();
   MutexLock lock(&state_->mutex);
   state_->closing = true;
   state_->changed.NotifyAll();

@@ -15,6 +15,8 @@
 #include "db/act/table_files.h"
 #include "db/engine/catalog.h"
 #include "db/engine/engine_state.h"
+#include "db/engine/pause_gate.h"
+#include "db/engine/range_progress.h"
 #include "db/engine/write_gate.h"
 
 namespace sepal {
@@ -35,11 +37,15 @@ class Background {
   // Brings a range into the last level; works on it in the calling thread.
   absl::Status CompactRange(const FamilyRef& family, const CompactRangeOptions& options)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // See DB.
+  void Pause() { pause_.Pause(); }
+  absl::Status Continue() ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns when no job runs; none is started any more.
   void Close() ABSL_LOCKS_EXCLUDED(state_->mutex);
 
  private:
   using PlanRef = std::shared_ptr<const CompactionPlan>;
+  class Control;
 
   void ScheduleFlush(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
@@ -56,9 +62,14 @@ class Background {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Carries out an adopted plan, whole.
-  absl::Status CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  absl::Status Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, CompactionEvent* event)
+  absl::Status CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::StatusOr<CompactionResult> Merge(const Family& family, const PlanRef& plan, RunNumber run,
+                                         RangeProgress* progress) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress,
+                       CompactionEvent* event) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Of the tables that may hold keys of `range`.
+  uint64_t BytesIn(const Family& family, const KeyRange& range) const ABSL_LOCKS_EXCLUDED(state_->mutex);
   void DiscardIfRefused(const absl::Status& applied, const std::vector<TableMetadata>& tables);
   RunNumber Adopt(Family* family, PlanRef plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Forget(Family* family, const PlanRef& plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
@@ -81,6 +92,7 @@ class Background {
   WriteAheadLog* const log_;
   Executor* const executor_;
   WriteGate gate_;
+  PauseGate pause_;
   std::atomic<bool> cancel_{false};
   bool throttle_changed_ ABSL_GUARDED_BY(state_->mutex) = false;
 };

@@ -222,10 +222,27 @@ void sepal_compact_range(sepal_t* db, const char* start_key, size_t start_key_le
 
 void sepal_compact_range_cf(sepal_t* db, sepal_column_family_t* family, const char* start_key, size_t start_key_len,
                             const char* limit_key, size_t limit_key_len, char** errptr) {
+  sepal_compact_range_with_progress(db, family, start_key, start_key_len, limit_key, limit_key_len, nullptr, nullptr,
+                                    errptr);
+}
+
+void sepal_compact_range_with_progress(sepal_t* db, sepal_column_family_t* family, const char* start_key,
+                                       size_t start_key_len, const char* limit_key, size_t limit_key_len, void* state,
+                                       unsigned char (*progress)(void*, uint64_t, uint64_t, double), char** errptr) {
   sepal::CompactRangeOptions options;
   if (start_key != nullptr) options.begin = BytesOf(start_key, start_key_len);
   if (limit_key != nullptr) options.end = BytesOf(limit_key, limit_key_len);
+  if (progress != nullptr) {
+    options.progress = [state, progress](const sepal::CompactionProgress& p) {
+      return progress(state, p.bytes_done, p.bytes_total, p.seconds_left) != 0;
+    };
+  }
   SaveError(errptr, db->rep->CompactRange(Handle(family), options));
+}
+
+void sepal_pause_background_work(sepal_t* db, char** errptr) { SaveError(errptr, db->rep->PauseBackgroundWork()); }
+void sepal_continue_background_work(sepal_t* db, char** errptr) {
+  SaveError(errptr, db->rep->ContinueBackgroundWork());
 }
 
 void sepal_flush(sepal_t* db, sepal_column_family_t* family, unsigned char wait, char** errptr) {

@@ -108,6 +108,9 @@ void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char valu
 void sepal_options_set_background_threads(sepal_options_t* options, int threads) {
   options->rep.background_threads = threads;
 }
+void sepal_options_set_background_bytes_per_second(sepal_options_t* options, uint64_t bytes) {
+  options->rep.background_bytes_per_second = bytes;
+}
 void sepal_options_set_log_directory(sepal_options_t* options, const char* directory) {
   options->rep.log_directory = directory;
 }
@@ -140,6 +143,9 @@ void sepal_options_set_filter_policy(sepal_options_t* options, const sepal_filte
 }
 void sepal_options_set_compaction_style(sepal_options_t* options, int style) {
   options->rep.family.compaction_style = static_cast<sepal::CompactionStyle>(style);
+}
+void sepal_options_set_max_space_amplification(sepal_options_t* options, double most) {
+  options->rep.family.max_space_amplification = most;
 }
 
 sepal_comparator_t* sepal_comparator_create(void* state, void (*destructor)(void*),

@@ -1,5 +1,6 @@
 #include "db/engine/commit_pipeline.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -123,8 +124,9 @@ absl::Status CommitPipeline::SyncThrough(LogPosition position) noexcept {
 
 absl::Status CommitPipeline::Sync() noexcept { return SyncThrough(log_->End()); }
 
-// The active memtables share one budget. Over it, the one that needs the oldest log is switched; so it is when the logs
-// have grown past their limit because a family that is hardly written to holds on to an old one.
+// The active memtables share one budget. Over it, those that need the oldest logs are switched until half of it is
+// free: with many families, small groups of them take turns, and no family has a log of its own. So it is when a family
+// that is hardly written to holds on to so many logs that, with what is being flushed, they would outgrow their limit.
 absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   unchecked_bytes_ += batch_bytes;
   const Tuning& tuning = state_->core->tuning;
@@ -133,23 +135,16 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   unchecked_bytes_ = 0;
   size_t bytes = 0;
   for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
-  if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= tuning.log_limit_bytes) return absl::OkStatus();
-  Target* oldest = OldestTarget();
-  return oldest != nullptr ? Switch(oldest) : absl::OkStatus();
-}
-
-CommitPipeline::Target* CommitPipeline::OldestTarget() {
-  Target* oldest = nullptr;
-  MutexLock lock(&state_->mutex);
-  for (auto& [id, target] : targets_) {
-    if (target.active->empty()) continue;
-    // By id at last, so that the order of the map does not count.
-    const auto rank = [](const Target& t) {
-      return std::tuple(t.family->active_first_log.value(), ~t.active->MemoryBytes(), t.family->id.value());
-    };
-    if (oldest == nullptr || rank(target) < rank(*oldest)) oldest = &target;
+  const uint64_t log_bytes = tuning.log_limit_bytes / 2;
+  if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= log_bytes) [[likely]]
+    return absl::OkStatus();
+  const std::vector<Target*> by_age = TargetsByAge();
+  const size_t room = bytes < tuning.memtable_bytes ? tuning.memtable_bytes : tuning.memtable_bytes / 2;
+  size_t chosen = 0;
+  while (chosen < by_age.size() && (bytes > room || LogBytesSince(*by_age[chosen]) > log_bytes)) {
+    bytes -= by_age[chosen++]->active->MemoryBytes();
   }
-  return oldest;
+  return Switch(std::span(by_age).first(chosen));
 }
 
 absl::Status CommitPipeline::NewLog(FileNumber number) {
@@ -157,7 +152,33 @@ absl::Status CommitPipeline::NewLog(FileNumber number) {
   return log_->Rotate(number, catalog_->Reference());
 }
 
-absl::Status CommitPipeline::Switch(Target* target) {
+std::vector<CommitPipeline::Target*> CommitPipeline::TargetsByAge() {
+  std::vector<Target*> by_age;
+  for (auto& [id, target] : targets_) {
+    if (!target.active->empty()) by_age.push_back(&target);
+  }
+  MutexLock lock(&state_->mutex);
+  // By id at last, so that the order of the map does not count.
+  const auto rank = [](const Target* t) {
+    return std::tuple(t->family->active_first_log.value(), ~t->active->MemoryBytes(), t->family->id.value());
+  };
+  std::sort(by_age.begin(), by_age.end(), [&](const Target* a, const Target* b) { return rank(a) < rank(b); });
+  return by_age;
+}
+
+uint64_t CommitPipeline::LogBytesSince(const Target& target) const {
+  FileNumber first;
+  {
+    MutexLock lock(&state_->mutex);
+    first = target.family->active_first_log;
+  }
+  uint64_t bytes = 0;
+  for (const LiveLog& log : log_->Live()) bytes += log.number >= first ? log.size_bytes : 0;
+  return bytes;
+}
+
+absl::Status CommitPipeline::Switch(std::span<Target* const> targets) {
+  if (targets.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(state_->CheckLock());
   const LogPosition log_end = log_->End();
   const FileNumber next_log = catalog_->NewFileNumber();
@@ -167,13 +188,18 @@ absl::Status CommitPipeline::Switch(Target* target) {
     return rotated;
   }
   Core& core = *state_->core;
-  std::shared_ptr<MemTable> fresh = core.NewMemTable(target->family->order, catalog_->identity().hash_seed);
+  std::vector<std::shared_ptr<MemTable>> fresh;
+  for (const Target* target : targets) {
+    fresh.push_back(core.NewMemTable(target->family->order, catalog_->identity().hash_seed));
+  }
   MutexLock lock(&state_->mutex);
-  Family& family = *target->family;
-  family.immutables.push_back(
-      {.memtable = target->active, .log_end = log_end, .log_last = last_, .first_log = family.active_first_log});
-  family.Publish(fresh, family.version(), &core.epochs);
-  target->active = std::move(fresh);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    Family& family = *targets[i]->family;
+    family.immutables.push_back(
+        {.memtable = targets[i]->active, .log_end = log_end, .log_last = last_, .first_log = family.active_first_log});
+    family.Publish(fresh[i], family.version(), &core.epochs);
+    targets[i]->active = std::move(fresh[i]);
+  }
   for (auto& [id, other] : targets_) {
     if (other.active->empty()) other.family->active_first_log = next_log;
   }
@@ -196,16 +222,15 @@ absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) noexcept {
   if (closed_) return Closed();
   const auto it = targets_.find(family->id.value());
   if (it == targets_.end() || it->second.active->empty()) return absl::OkStatus();
-  return Switch(&it->second);
+  Target* const target = &it->second;
+  return Switch({&target, 1});
 }
 
 absl::Status CommitPipeline::SwitchAll(const std::function<void(SequenceNumber last)>& look) noexcept {
   MutexLock lock(&commit_mutex_);
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
   if (closed_) return Closed();
-  for (auto& [id, target] : targets_) {
-    if (!target.active->empty()) RETURN_IF_ERROR(Switch(&target));
-  }
+  RETURN_IF_ERROR(Switch(TargetsByAge()));
   look(last_);
   return absl::OkStatus();
 }

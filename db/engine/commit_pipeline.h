@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -80,8 +81,12 @@ class CommitPipeline {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status NewLog(FileNumber number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  absl::Status Switch(Target* target) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  Target* OldestTarget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // With one new log for all of them.
+  absl::Status Switch(std::span<Target* const> targets) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Those that hold anything, by the oldest log that they need, then by size.
+  std::vector<Target*> TargetsByAge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // The logs from the oldest that `target` needs to the end.
+  uint64_t LogBytesSince(const Target& target) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
 
   EngineState* const state_;
   Catalog* const catalog_;

@@ -23,6 +23,7 @@
 #include "util/chunk_pool.h"
 #include "util/epoch.h"
 #include "util/memory_budget.h"
+#include "util/rate_limiter.h"
 #include "util/statistics_impl.h"
 #include "util/thread_slot.h"
 
@@ -88,6 +89,8 @@ class Core : public std::enable_shared_from_this<Core> {
   MemoryBudget budget;
   ChunkPool memtable_chunks;
   StatisticsImpl statistics;
+  // Of tables that flushes and compactions write.
+  RateLimiter rate_limiter;
   InfoLog info_log;
   CallWatch calls;
   EpochDomain epochs;

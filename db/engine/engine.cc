@@ -170,6 +170,17 @@ absl::Status Engine::WaitForBackgroundWork() {
   return background_->WaitUntilIdle();
 }
 
+absl::Status Engine::PauseBackgroundWork() {
+  RETURN_IF_ERROR(CheckWritable());
+  background_->Pause();
+  return absl::OkStatus();
+}
+
+absl::Status Engine::ContinueBackgroundWork() {
+  RETURN_IF_ERROR(CheckWritable());
+  return background_->Continue();
+}
+
 // --- column families ---
 
 absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::string_view name,

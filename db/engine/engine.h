@@ -77,6 +77,8 @@ class Engine final : public DB {
   absl::Status Sync() override;
   absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options) override;
   absl::Status WaitForBackgroundWork() override;
+  absl::Status PauseBackgroundWork() override;
+  absl::Status ContinueBackgroundWork() override;
   absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options) override;
   absl::Status Close() override;
 

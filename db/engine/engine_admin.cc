@@ -70,10 +70,12 @@ std::string FiltersText(const Family& family, const StatisticsImpl& statistics) 
 
 std::string OptionsText(const Family& family, const Core& core) {
   return absl::StrFormat(
-      "memory_limit: %s\ncomparator: %s\nblock_bytes: %u\nfilter: %.1f lane and %.1f guard bits a key\n%s%s\n",
-      HumanBytes(core.budget.limit_bytes()), family.order.comparator()->Name(), family.options.block_bytes,
-      family.options.filter_policy.lane_bits_per_key, family.options.filter_policy.guard_bits_per_key,
-      core.tuning.ToString(), ToString(family.policy));
+      "memory_limit: %s\nbackground_bytes_per_second: %s\ncomparator: %s\nblock_bytes: %u\nfilter: %.1f lane and %.1f "
+      "guard bits a key\n%s%s\n",
+      HumanBytes(core.budget.limit_bytes()),
+      core.rate_limiter.bytes_per_second() == 0 ? "no limit" : std::to_string(core.rate_limiter.bytes_per_second()),
+      family.order.comparator()->Name(), family.options.block_bytes, family.options.filter_policy.lane_bits_per_key,
+      family.options.filter_policy.guard_bits_per_key, core.tuning.ToString(), ToString(family.policy));
 }
 
 uint64_t EntriesEstimate(const Family& family) {

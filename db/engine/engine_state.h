@@ -52,6 +52,8 @@ struct EngineState {
   int jobs ABSL_GUARDED_BY(mutex) = 0;
   int compaction_jobs ABSL_GUARDED_BY(mutex) = 0;
   bool closing ABSL_GUARDED_BY(mutex) = false;
+  // How often the user has paused background work (pause_gate.h).
+  int pauses ABSL_GUARDED_BY(mutex) = 0;
 
   // Ends all writing until the database is opened again; the first error is kept and told.
   void Stop(const absl::Status& status, std::string_view where) ABSL_LOCKS_EXCLUDED(mutex);

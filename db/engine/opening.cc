@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "db/act/flush_job.h"
 #include "db/decide/obsolete_files.h"
@@ -21,8 +22,9 @@ namespace {
 
 constexpr size_t kSmallestMemoryLimit = size_t{8} << 20;
 
-std::vector<std::string> Names(const std::vector<DirectoryEntry>& listing) {
+std::vector<std::string> Names(std::span<const DirectoryEntry> listing) {
   std::vector<std::string> names;
+  names.reserve(listing.size());
   for (const DirectoryEntry& entry : listing) names.push_back(entry.name);
   return names;
 }
@@ -61,6 +63,11 @@ absl::Status Opening::CheckOptions() const {
     if (family->block_bytes < 256 || family->block_bytes > (size_t{1} << 20)) {
       return absl::InvalidArgumentError(
           absl::StrFormat("block_bytes of %u is out of range: 256 to 1048576", family->block_bytes));
+    }
+    if (!(family->max_space_amplification >= 1)) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "max_space_amplification of %g is out of range: tables take at least the space of what they hold, 1",
+          family->max_space_amplification));
     }
     const FilterPolicy& filter = family->filter_policy;
     if (!(filter.lane_bits_per_key >= 0 && filter.lane_bits_per_key <= 64 && filter.guard_bits_per_key >= 0 &&
@@ -120,9 +127,12 @@ void Opening::StartInfoLog() {
 
 absl::Status Opening::RecoverCatalog() {
   Directory* const directory = parts_.core->directory.get();
-  ASSIGN_OR_RETURN(log_files_, ListLogs(parts_.core->log_directory()));
-  const bool other_files = parts_.core->separate_log_directory != nullptr && !log_files_.empty();
-  ASSIGN_OR_RETURN(manifest_, RecoverManifest(directory, NewestManifest(log_files_), other_files,
+  Directory* const logs = parts_.core->separate_log_directory.get();
+  ASSIGN_OR_RETURN(listing_, directory->List());
+  ASSIGN_OR_RETURN(log_files_, logs != nullptr ? ListLogs(logs) : ListLogs(directory, listing_));
+  const bool other_files = logs != nullptr && !log_files_.empty();
+  RETURN_IF_ERROR(ListAgain());
+  ASSIGN_OR_RETURN(manifest_, RecoverManifest(directory, listing_, NewestManifest(log_files_), other_files,
                                               [this](const VersionEdit& edit) { return TakeEdit(edit); }));
   if (manifest_.found) {
     if (options_.error_if_exists) {
@@ -144,15 +154,21 @@ absl::Status Opening::RecoverCatalog() {
     parts_.catalog = std::make_unique<Catalog>(parts_.state.get(), identity_, kFirstManifest);
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
   for (const LogFile& log : log_files_) next_file_number_ = std::max(next_file_number_, log.named.next());
-  for (const DirectoryEntry& entry : listing) {
+  for (const DirectoryEntry& entry : listing_) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (parsed.has_value() && parsed->number.value() < kFileNumbersEnd) {
       next_file_number_ = std::max(next_file_number_, parsed->number.next());
     }
   }
   parts_.catalog = std::make_unique<Catalog>(parts_.state.get(), identity_, next_file_number_);
+  return absl::OkStatus();
+}
+
+// Beside a live writer: what the manifest names may be younger than the listing.
+absl::Status Opening::ListAgain() {
+  if (!options_.read_only) return absl::OkStatus();
+  ASSIGN_OR_RETURN(listing_, parts_.core->directory->List());
   return absl::OkStatus();
 }
 
@@ -199,12 +215,15 @@ absl::Status Opening::AddFamily(const ColumnFamilyCreation& creation) {
   const CompactionPolicy policy = PolicyFor(family_options, tuning_);
   auto family = std::make_shared<Family>(creation.id, creation.name, std::move(family_options), policy);
   auto base = std::make_shared<const Version>(family->order);
-  const std::shared_ptr<FileDeleter> deleter = parts_.core->deleter;
-  VersionBuilder tables(std::move(base), [deleter](const TableMetadata& table) -> TableRef {
-    return std::make_shared<const TableFile>(table, deleter);
-  });
-  described_.emplace(creation.id, Described{std::move(family), std::move(tables), SequenceNumber(0), nullptr});
+  described_.emplace(creation.id, Described{std::move(family), VersionBuilder(std::move(base), MakeTableFactory()),
+                                            SequenceNumber(0), nullptr});
   return absl::OkStatus();
+}
+
+TableFactory Opening::MakeTableFactory() const {
+  return [deleter = parts_.core->deleter](const TableMetadata& table) -> TableRef {
+    return std::make_shared<const TableFile>(table, deleter);
+  };
 }
 
 absl::Status Opening::DescribeNew() {
@@ -247,24 +266,30 @@ absl::Status Opening::AddMissingFamilies() {
 }
 
 // Every table that the manifest names must be there with its size; what is in it is checked when it is read.
-absl::Status Opening::CheckTables() const {
-  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, parts_.core->directory->List());
-  std::map<std::string, uint64_t> sizes;
-  for (const DirectoryEntry& entry : listing) sizes[entry.name] = entry.size_bytes;
-  for (const auto& [id, described] : described_) {
-    VersionBuilder tables = described.tables;
-    ASSIGN_OR_RETURN(const VersionRef version, tables.Build());
-    for (const TableRef& table : version->Tables()) {
-      const std::string name = TableFileName(table->number());
-      const auto it = sizes.find(name);
-      if (it == sizes.end()) {
-        return Damaged(path_ + "/" + name, 0, "a table of the database", "a file", "none; restore it from a backup");
-      }
-      if (it->second != table->metadata().size_bytes) {
-        return Damaged(path_ + "/" + name, 0, "size of the table", std::to_string(table->metadata().size_bytes),
+absl::Status Opening::CheckTables() {
+  RETURN_IF_ERROR(ListAgain());
+  absl::flat_hash_map<FileNumber, uint64_t> sizes;
+  sizes.reserve(listing_.size());
+  for (const DirectoryEntry& entry : listing_) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    if (parsed.has_value() && parsed->kind == FileKind::kTable) sizes[parsed->number] = entry.size_bytes;
+  }
+  for (auto& [id, described] : described_) {
+    ASSIGN_OR_RETURN(const VersionRef version, described.tables.Build());
+    for (const LevelRun& r : version->runs()) {
+      for (const TableRef& table : r.run->tables()) {
+        const auto it = sizes.find(table->number());
+        if (it != sizes.end() && it->second == table->metadata().size_bytes) continue;
+        const std::string name = path_ + "/" + TableFileName(table->number());
+        if (it == sizes.end()) {
+          return Damaged(name, 0, "a table of the database", "a file", "none; restore it from a backup");
+        }
+        return Damaged(name, 0, "size of the table", std::to_string(table->metadata().size_bytes),
                        std::to_string(it->second));
       }
     }
+    // What the logs bring goes on from here.
+    described.tables = VersionBuilder(version, MakeTableFactory());
   }
   return absl::OkStatus();
 }
@@ -424,7 +449,7 @@ absl::Status Opening::StartExisting() {
   ASSIGN_OR_RETURN(std::unique_ptr<ManifestWriter> manifest,
                    ManifestWriter::Create(core.directory.get(), number, identity_.database_id, snapshot, old.get()));
   parts_.catalog->SetManifest(std::move(manifest));
-  return RemoveManifestsBefore(core.directory.get(), number);
+  return RemoveManifestsBefore(core.directory.get(), listing_, number);
 }
 
 LogOptions Opening::MakeLogOptions() const {
@@ -461,22 +486,25 @@ void Opening::RemoveStrayFiles() {
   LiveFiles live;
   {
     MutexLock lock(&parts_.state->mutex);
+    live.tables.reserve(listing_.size());
     for (const FamilyRef& family : parts_.state->Families()) {
-      for (const TableRef& table : family->version()->Tables()) live.tables.insert(table->number());
+      for (const LevelRun& r : family->version()->runs()) {
+        for (const TableRef& table : r.run->tables()) live.tables.insert(table->number());
+      }
     }
   }
   live.min_log_number = parts_.log->Live().front().number;
   live.manifest_number = parts_.catalog->Reference().number;
-  std::vector<Directory*> directories = {core.directory.get()};
-  if (core.separate_log_directory != nullptr) directories.push_back(core.separate_log_directory.get());
-  for (Directory* directory : directories) {
-    absl::StatusOr<std::vector<DirectoryEntry>> listing = directory->List();
-    if (!listing.ok()) continue;
-    for (const std::string& name : ObsoleteFiles(Names(*listing), live)) {
+  const auto remove = [&](Directory* directory, std::span<const DirectoryEntry> listing) {
+    for (const std::string& name : ObsoleteFiles(Names(listing), live)) {
       core.info_log.Write("removing %s, which nothing refers to", name);
       directory->Remove(name).IgnoreError();
     }
-  }
+  };
+  remove(core.directory.get(), listing_);
+  if (core.separate_log_directory == nullptr) return;
+  const absl::StatusOr<std::vector<DirectoryEntry>> logs = core.separate_log_directory->List();
+  if (logs.ok()) remove(core.separate_log_directory.get(), *logs);
 }
 
 }  // namespace sepal

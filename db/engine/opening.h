@@ -50,10 +50,12 @@ class Opening {
   absl::Status TakeLock();
   void StartInfoLog();
   absl::Status RecoverCatalog();
+  absl::Status ListAgain();
   absl::Status TakeEdit(const VersionEdit& edit);
   absl::Status AddFamily(const ColumnFamilyCreation& creation);
   absl::Status CheckFamilies() const;
-  absl::Status CheckTables() const;
+  absl::Status CheckTables();
+  TableFactory MakeTableFactory() const;
   absl::StatusOr<ColumnFamilyOptions> OptionsFor(const ColumnFamilyCreation& family) const;
   absl::Status DescribeNew();
   absl::Status AddMissingFamilies();
@@ -76,6 +78,9 @@ class Opening {
 
   World world_ = {};
   Engine::Parts parts_;
+  // Of the database directory. Under the lock nobody else changes it, and one listing serves for all: what this opening
+  // removes or makes meanwhile matters to no later step.
+  std::vector<DirectoryEntry> listing_;
   std::vector<LogFile> log_files_;
   bool any_files_ = false;  // of a database, in the directory
   ManifestRecovery manifest_;

@@ -46,7 +46,7 @@ absl::Status WriteGate::WaitWhileStopped(bool no_slowdown) {
       return absl::ResourceExhaustedError(absl::StrFormat(
           "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
     }
-    if (state_->jobs > 0) {
+    if (state_->jobs > 0 || state_->pauses > 0) {
       state_->changed.Wait(&state_->mutex);
       continue;
     }

@@ -1,7 +1,6 @@
 #include "db/state/version_builder.h"
 
 #include <algorithm>
-#include <map>
 
 #include "absl/strings/str_format.h"
 #include "util/check.h"
@@ -21,6 +20,27 @@ bool SameFile(TableMetadata a, const TableMetadata& b) {
   return a == b;
 }
 
+// Those that do not continue an ascending order are sorted, and merged into the others.
+void SortByKey(const KeyOrder& order, std::vector<TableRef>* tables) {
+  const auto less = [&order](const TableRef& a, const TableRef& b) {
+    return order.Less(a->metadata().smallest.view(), b->metadata().smallest.view());
+  };
+  std::vector<TableRef> stragglers;
+  size_t kept = 0;
+  for (TableRef& table : *tables) {
+    if (kept > 0 && less(table, (*tables)[kept - 1])) {
+      stragglers.push_back(std::move(table));
+    } else {
+      TableRef& place = (*tables)[kept++];
+      if (&place != &table) place = std::move(table);
+    }
+  }
+  if (stragglers.empty()) return;
+  std::sort(stragglers.begin(), stragglers.end(), less);
+  std::move(stragglers.begin(), stragglers.end(), tables->begin() + static_cast<ptrdiff_t>(kept));
+  std::inplace_merge(tables->begin(), tables->begin() + static_cast<ptrdiff_t>(kept), tables->end(), less);
+}
+
 }  // namespace
 
 VersionBuilder::VersionBuilder(VersionRef base, TableFactory factory)
@@ -33,7 +53,8 @@ VersionBuilder::LevelTables& VersionBuilder::Touch(int level) {
   if (!touched.has_value()) {
     touched.emplace();
     for (const RunRef& run : base_->level(level)) {
-      for (const TableRef& table : run->tables()) touched->emplace(table->number(), Place{run->number(), table});
+      touched->reserve(touched->size() + run->tables().size());
+      for (const TableRef& table : run->tables()) touched->emplace(table->number(), Arrival(run->number(), table));
     }
   }
   return *touched;
@@ -65,7 +86,7 @@ absl::Status VersionBuilder::Apply(ColumnFamilyId family, const VersionEdit& edi
       table = moved->second;
       gone_.erase(moved);
     }
-    if (!Touch(added.level).emplace(number, Place{added.table.run, std::move(table)}).second) {
+    if (!Touch(added.level).emplace(number, Arrival(added.table.run, std::move(table))).second) {
       return BadEdit("adds a table that is there already", added.level, number);
     }
   }
@@ -73,20 +94,27 @@ absl::Status VersionBuilder::Apply(ColumnFamilyId family, const VersionEdit& edi
 }
 
 std::vector<RunRef> VersionBuilder::BuildLevel(const LevelTables& tables) const {
-  const KeyOrder order = base_->order();
-  std::map<RunNumber, std::vector<TableRef>, std::greater<>> by_run;
-  for (const auto& [number, place] : tables) by_run[place.run].push_back(place.table);
+  std::vector<const Place*> places;
+  places.reserve(tables.size());
+  for (const auto& [number, place] : tables) places.push_back(&place);
+  std::sort(places.begin(), places.end(), [](const Place* a, const Place* b) {
+    return a->run != b->run ? a->run > b->run : a->arrival < b->arrival;
+  });
   std::vector<RunRef> runs;
-  for (auto& [number, run_tables] : by_run) {
-    std::sort(run_tables.begin(), run_tables.end(), [&order](const TableRef& a, const TableRef& b) {
-      return order.Less(a->metadata().smallest.view(), b->metadata().smallest.view());
-    });
-    runs.push_back(std::make_shared<const Run>(number, std::move(run_tables), order));
+  for (auto begin = places.begin(); begin != places.end();) {
+    const RunNumber run = (*begin)->run;
+    const auto end = std::find_if(begin, places.end(), [run](const Place* place) { return place->run != run; });
+    std::vector<TableRef> in_order;
+    in_order.reserve(static_cast<size_t>(end - begin));
+    for (; begin != end; ++begin) in_order.push_back((*begin)->table);
+    SortByKey(base_->order(), &in_order);
+    runs.push_back(std::make_shared<const Run>(run, std::move(in_order), base_->order()));
   }
   return runs;
 }
 
 absl::StatusOr<VersionRef> VersionBuilder::Build() {
+  if (std::none_of(levels_.begin(), levels_.end(), [](const auto& level) { return level.has_value(); })) return base_;
   std::array<std::vector<RunRef>, kMaxLevels> levels;
   for (int level = 0; level < kMaxLevels; ++level) {
     levels[level] = levels_[level].has_value() ? BuildLevel(*levels_[level]) : base_->level(level);

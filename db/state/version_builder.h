@@ -3,6 +3,9 @@
 // Removals are applied before additions within one edit, so that one that removes a table and adds the same number
 // elsewhere moves it: the TableFile, with its reader, is kept. Levels that no edit touches are shared with the base.
 //
+// Cost: linear in the tables of the levels that are touched, where they come in key order (as a manifest's snapshot has
+// them); what comes out of order is sorted.
+//
 // One thread. After an error the builder is dead.
 #pragma once
 
@@ -10,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -32,7 +36,7 @@ class VersionBuilder {
   // cannot be.
   absl::Status Apply(ColumnFamilyId family, const VersionEdit& edit);
 
-  // The new version, which has passed Check.
+  // The new version, which has passed Check; the base where no edit touched a level.
   absl::StatusOr<VersionRef> Build();
   // Tables that the new version no longer lists: to be marked obsolete once the edit is durable.
   std::vector<TableRef> RemovedTables() const;
@@ -41,17 +45,20 @@ class VersionBuilder {
   struct Place {
     RunNumber run;
     TableRef table;
+    uint64_t arrival;  // among all that were placed
   };
   using LevelTables = absl::flat_hash_map<FileNumber, Place>;
 
   // The level's tables, to be changed.
   LevelTables& Touch(int level);
+  Place Arrival(RunNumber run, TableRef table) { return {run, std::move(table), arrivals_++}; }
   std::vector<RunRef> BuildLevel(const LevelTables& tables) const;
 
-  const VersionRef base_;
-  const TableFactory factory_;
+  VersionRef base_;
+  TableFactory factory_;
   // Of the levels that an edit touched.
   std::array<std::optional<LevelTables>, kMaxLevels> levels_;
+  uint64_t arrivals_ = 0;
   // Removed and not added again, by number.
   absl::flat_hash_map<FileNumber, TableRef> gone_;
 };

@@ -118,6 +118,16 @@ SEPAL_C_EXPORT void sepal_compact_range(sepal_t* db, const char* start_key, size
 SEPAL_C_EXPORT void sepal_compact_range_cf(sepal_t* db, sepal_column_family_t* family, const char* start_key,
                                            size_t start_key_len, const char* limit_key, size_t limit_key_len,
                                            char** errptr);
+/* The same, told of as it goes on (sepal/options.h: CompactionProgress): seconds_left is below 0 while it is not known.
+   A 0 that is returned ends the call with CANCELLED. Any thread of the database may call, one at a time. */
+SEPAL_C_EXPORT void sepal_compact_range_with_progress(
+    sepal_t* db, sepal_column_family_t* family, const char* start_key, size_t start_key_len, const char* limit_key,
+    size_t limit_key_len, void* state,
+    unsigned char (*progress)(void* state, uint64_t bytes_done, uint64_t bytes_total, double seconds_left),
+    char** errptr);
+/* Counted; sepal/db.h says what stands still. */
+SEPAL_C_EXPORT void sepal_pause_background_work(sepal_t* db, char** errptr);
+SEPAL_C_EXPORT void sepal_continue_background_work(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_flush(sepal_t* db, sepal_column_family_t* family, unsigned char wait, char** errptr);
 SEPAL_C_EXPORT void sepal_sync(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_wait_for_background_work(sepal_t* db, char** errptr);
@@ -211,7 +221,7 @@ SEPAL_C_EXPORT const char* sepal_writebatch_data(const sepal_writebatch_t* batch
 /* --- options: sepal/options.h says what they mean --- */
 
 enum { sepal_no_compression = 0, sepal_snappy_compression = 1, sepal_lz4_compression = 2, sepal_zstd_compression = 3 };
-enum { sepal_lazy_leveling = 0, sepal_leveled = 1 };
+enum { sepal_lazy_leveling = 0, sepal_leveled = 1, sepal_universal = 2 };
 
 SEPAL_C_EXPORT sepal_options_t* sepal_options_create(void);
 SEPAL_C_EXPORT void sepal_options_destroy(sepal_options_t* options);
@@ -223,6 +233,7 @@ SEPAL_C_EXPORT void sepal_options_set_memory_limit(sepal_options_t* options, siz
 SEPAL_C_EXPORT void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_background_threads(sepal_options_t* options, int threads);
+SEPAL_C_EXPORT void sepal_options_set_background_bytes_per_second(sepal_options_t* options, uint64_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_log_directory(sepal_options_t* options, const char* directory);
 SEPAL_C_EXPORT void sepal_options_set_info_log(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_latency_histograms(sepal_options_t* options, unsigned char value);
@@ -242,6 +253,7 @@ SEPAL_C_EXPORT void sepal_options_set_compression_per_level(sepal_options_t* opt
 SEPAL_C_EXPORT void sepal_options_set_block_size(sepal_options_t* options, size_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_filter_policy(sepal_options_t* options, const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT void sepal_options_set_compaction_style(sepal_options_t* options, int style);
+SEPAL_C_EXPORT void sepal_options_set_max_space_amplification(sepal_options_t* options, double most);
 
 /* --- comparators --- */
 

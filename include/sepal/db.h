@@ -140,10 +140,18 @@ class SEPAL_EXPORT DB {
   virtual absl::Status Flush(const ColumnFamily* family, const FlushOptions& options = {}) = 0;
   // Makes all earlier writes durable.
   virtual absl::Status Sync() = 0;
-  // Rewrites the range into the last level, dropping what is overwritten or deleted there.
+  // Rewrites the range into the last level, dropping what is overwritten or deleted there. `Cancelled` if
+  // `options.progress` ended it.
   virtual absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options = {}) = 0;
   // Returns when no flush or compaction runs or is due; with the error, if background work has stopped on one.
   virtual absl::Status WaitForBackgroundWork() = 0;
+  // Returns when no flush or compaction reads or writes a file any more: a flush under way ends first, a compaction, a
+  // CompactRange too, stands still where it is. None begins or goes on until ContinueBackgroundWork was called as
+  // often. Meanwhile memtables fill up; once they are full, writes wait (`no_slowdown`: fail with `Unavailable`). A
+  // Flush that waits, CompactRange and WaitForBackgroundWork return only after it. Close need not wait for it.
+  virtual absl::Status PauseBackgroundWork() = 0;
+  // FailedPrecondition if nothing is paused.
+  virtual absl::Status ContinueBackgroundWork() = 0;
   // Makes a database in `directory`, which must be missing or empty, that holds all that is visible now, and nothing
   // that is written later. Writes go on meanwhile. Table files are hard links where the file system can, copies
   // elsewhere; what is still in memtables is written to tables of the checkpoint's own, so that it has no log. When it

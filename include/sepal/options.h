@@ -29,6 +29,8 @@ enum class CompactionStyle : uint8_t {
   kLazyLeveling,
   // One sorted run in every level below the first: fewest runs, more rewrites.
   kLeveled,
+  // Several sorted runs in every level: fewest rewrites, most runs, and more space above the live data.
+  kUniversal,
 };
 
 // How one column family is kept. May differ from one opening to the next, except the comparator; existing files stay
@@ -46,6 +48,10 @@ struct ColumnFamilyOptions {
   // Memory for filters, and the false positive rate that it buys.
   FilterPolicy filter_policy = {};
   CompactionStyle compaction_style = CompactionStyle::kLazyLeveling;
+  // Bytes of tables for each byte of live data, at most, once background work has caught up; the oldest sorted run is
+  // taken for the live data. At least 1. Lower: less space, more rewriting; it matters most to kUniversal, while
+  // kLeveled has no need of it.
+  double max_space_amplification = 2;
 };
 
 struct ColumnFamilyDescriptor {
@@ -72,6 +78,9 @@ struct Options {
   bool direct_reads = false;
   // Threads for compactions. 0: one for each core, at most 8.
   int background_threads = 0;
+  // Bytes of tables that flushes and compactions may write in a second, together; flushes first. 0: as fast as the disk
+  // takes them. Set it where others need the disk too, to several times the rate of writes: below that, writers wait.
+  uint64_t background_bytes_per_second = 0;
 
   // The default column family, and every family that `column_families` does not name.
   ColumnFamilyOptions family = {};
@@ -132,10 +141,22 @@ struct VerifyChecksumsOptions {
   std::function<void(const absl::Status&)> on_damage = {};
 };
 
+struct CompactionProgress {
+  // Of tables read. The total is an estimate: tables that need no rewriting are counted too.
+  uint64_t bytes_done = 0;
+  uint64_t bytes_total = 0;
+  // At the pace so far, pauses included; below 0 while nothing can be said.
+  double seconds_left = -1;
+};
+
 struct CompactRangeOptions {
   // The keys to compact, both inclusive; unset: from the first, to the last.
   std::optional<std::string_view> begin = {};
   std::optional<std::string_view> end = {};
+  // Called at the beginning, after each thousandth or 16 MiB, and at the end, by the threads that work on it, one at a
+  // time, with no lock held. False ends the call with `Cancelled`: what was merged by then stays so, the rest is as it
+  // was. While it does not return, that thread's work stands still.
+  std::function<bool(const CompactionProgress&)> progress = {};
 };
 
 struct CheckpointOptions {

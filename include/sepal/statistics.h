@@ -43,6 +43,7 @@ enum class Ticker : uint8_t {
   kThrottleMicros,  // that writers were held back
   kThrottledWrites,
   kSlowCalls,  // over Options::slow_call_micros
+  kPacedMicros,  // that threads of flushes and compactions waited for Options::background_bytes_per_second
   kCount,
 };
 

@@ -1,6 +1,7 @@
 #include "tests/model/option_sets.h"
 
 #include "absl/strings/str_format.h"
+#include "db/decide/compaction_policy.h"
 #include "tests/db/engine/test_database.h"
 
 namespace sepal::model {
@@ -46,7 +47,9 @@ const Comparator* RandomComparator(Random* random) {
 }
 
 void RandomizeFamily(Random* random, ColumnFamilyOptions* options) {
-  options->compaction_style = random->OneIn(2) ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;
+  options->compaction_style =
+      Choose(random, {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled, CompactionStyle::kUniversal});
+  options->max_space_amplification = Choose(random, {1.0, 1.5, 2.0, 100.0});
   options->compression = Choose(random, kCompressions);
   options->compression_per_level.clear();
   if (random->OneIn(3)) {
@@ -86,8 +89,8 @@ std::string Describe(const ColumnFamilyOptions& options, const Tuning& tuning) {
     levels += " " + std::to_string(static_cast<int>(kind));
   }
   return absl::StrFormat(
-      "comparator %s, %s, compression %d (by level:%s), block_bytes %u, lane %.1f guard %.1f\n%s",
-      options.comparator->Name(), options.compaction_style == CompactionStyle::kLeveled ? "leveled" : "lazy leveling",
+      "comparator %s, %s, space up to %.1f, compression %d (by level:%s), block_bytes %u, lane %.1f guard %.1f\n%s",
+      options.comparator->Name(), Name(options.compaction_style), options.max_space_amplification,
       static_cast<int>(options.compression), levels, options.block_bytes, options.filter_policy.lane_bits_per_key,
       options.filter_policy.guard_bits_per_key, tuning.ToString());
 }

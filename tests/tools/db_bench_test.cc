@@ -133,9 +133,16 @@ TEST(DbBenchTest, AMissingDatabaseThatShouldExistIsAnError) {
 TEST(DbBenchTest, FlagsBecomeTheEnginesOptions) {
   DbBenchOptions flags;
   std::ostringstream out, err;
-  const char* argv[] = {"db_bench",           "--cache_size=100MiB", "--write_buffer_size=8MiB", "--bloom_bits=0",
-                        "--block_size=16KiB", "--compression=zstd",  "--compaction_style=0"};
-  ASSERT_EQ(ParseDbBenchFlags(7, argv, &flags, out, err), std::nullopt) << err.str();
+  const char* argv[] = {"db_bench",
+                        "--cache_size=100MiB",
+                        "--write_buffer_size=8MiB",
+                        "--bloom_bits=0",
+                        "--block_size=16KiB",
+                        "--compression=zstd",
+                        "--compaction_style=0",
+                        "--rate_limiter_bytes_per_sec=3MiB",
+                        "--max_space_amplification=1.5"};
+  ASSERT_EQ(ParseDbBenchFlags(9, argv, &flags, out, err), std::nullopt) << err.str();
   const absl::StatusOr<Options> options = flags.EngineOptions();
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->memory_limit, size_t{116} << 20);
@@ -144,6 +151,8 @@ TEST(DbBenchTest, FlagsBecomeTheEnginesOptions) {
   EXPECT_EQ(options->family.block_bytes, size_t{16} << 10);
   EXPECT_EQ(options->family.compression, CompressionKind::kZstd);
   EXPECT_EQ(options->family.compaction_style, CompactionStyle::kLeveled);
+  EXPECT_EQ(options->background_bytes_per_second, uint64_t{3} << 20);
+  EXPECT_EQ(options->family.max_space_amplification, 1.5);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // sepal db open|stat|verify|repair|compact: a database as a whole.
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "absl/strings/str_format.h"
@@ -281,6 +282,14 @@ class CompactVerb final : public Verb {
       if (!from_.empty()) options.begin = from_;
       if (!to_.empty()) options.end = to_;
       io.err << "compacting " << family_name << "\n";
+      std::optional<Progress> shown;
+      options.progress = [&](const CompactionProgress& progress) {
+        if (!shown.has_value()) {
+          shown.emplace("compacted bytes", progress.bytes_total, io.err, StandardErrorIsTerminal());
+        }
+        shown->Update(progress.bytes_done);
+        return true;
+      };
       RETURN_IF_ERROR(db->CompactRange(family.get(), options));
       after += NumberProperty(db.get(), family.get(), "sepal.total-table-bytes");
     }

@@ -65,9 +65,16 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
   AddBytes(app, "--block_size", &o->block_size, "Bytes of a block before compression")
       ->capture_default_str()
       ->group("Engine");
-  app->add_option("--compaction_style", o->compaction_style, "lazy, or leveled (0)")
-      ->check(CLI::IsMember({"lazy", "leveled", "0"}))
+  app->add_option("--compaction_style", o->compaction_style, "lazy, leveled (0) or universal (1)")
+      ->check(CLI::IsMember({"lazy", "leveled", "0", "universal", "1"}))
       ->capture_default_str()
+      ->group("Engine");
+  app->add_option("--max_space_amplification", o->max_space_amplification, "Bytes of tables over those of live data")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str()
+      ->group("Engine");
+  AddBytes(app, "--rate_limiter_bytes_per_sec", &o->rate_limiter_bytes_per_sec,
+           "That flushes and compactions write in a second; 0: no limit")
       ->group("Engine");
   app->add_option("--background_threads,--max_background_jobs", o->background_threads, "Compaction threads; 0: derived")
       ->check(CLI::Range(0, 64))
@@ -99,8 +106,13 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   } else if (bloom_bits > 0) {
     options.family.filter_policy = FilterPolicy::FromBitsPerKey(bloom_bits);
   }
-  options.family.compaction_style =
-      compaction_style == "lazy" ? CompactionStyle::kLazyLeveling : CompactionStyle::kLeveled;
+  options.background_bytes_per_second = rate_limiter_bytes_per_sec;
+  if (compaction_style == "leveled" || compaction_style == "0") {
+    options.family.compaction_style = CompactionStyle::kLeveled;
+  } else if (compaction_style == "universal" || compaction_style == "1") {
+    options.family.compaction_style = CompactionStyle::kUniversal;
+  }
+  options.family.max_space_amplification = max_space_amplification;
   const std::optional<CompressionKind> compression = CompressionFromName(compression_type);
   if (!compression.has_value()) return absl::InvalidArgumentError(absl::StrCat("unknown codec ", compression_type));
   options.family.compression = *compression;

@@ -40,6 +40,8 @@ struct DbBenchOptions {
   uint64_t block_size = 4096;
   std::string compaction_style = "lazy";
   int background_threads = 0;
+  uint64_t rate_limiter_bytes_per_sec = 0;
+  double max_space_amplification = ColumnFamilyOptions().max_space_amplification;
   bool use_existing_db = false;
   bool sync = false;
   bool histogram = false;

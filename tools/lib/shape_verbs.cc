@@ -194,6 +194,15 @@ class OptionsExplainVerb final : public Verb {
     AddBytes(app, "--memory-limit", &memory_limit_, "Options::memory_limit")->capture_default_str();
     AddBytes(app, "--memtable-bytes", &memtable_bytes_, "Options::memtable_bytes; 0: derived")->capture_default_str();
     app->add_option("--background-threads", threads_, "Options::background_threads; 0: derived")->capture_default_str();
+    AddBytes(app, "--background-bytes-per-second", &background_bytes_,
+             "Options::background_bytes_per_second; 0: no limit")
+        ->capture_default_str();
+    app->add_option("--compaction-style", style_, "lazy, leveled or universal")
+        ->check(CLI::IsMember({"lazy", "leveled", "universal"}))
+        ->capture_default_str();
+    app->add_option("--max-space-amplification", family_.max_space_amplification, "Of the column family")
+        ->check(CLI::Range(1.0, 1e6))
+        ->capture_default_str();
     app->add_option("--bits-per-key", bits_per_key_, "Filter bits a key, for lane and guard together")
         ->capture_default_str();
   }
@@ -212,6 +221,7 @@ class OptionsExplainVerb final : public Verb {
     Explanation e{io.out, json, JsonHead()};
     TellMemory(tuning, &e);
     TellTree(tuning, &e);
+    TellShape(tuning, &e);
     TellLog(tuning, &e);
     TellFilters(FilterPolicy::FromBitsPerKey(bits_per_key_), &e);
     if (json) io.out << ToLine(e.line) << "\n";
@@ -227,7 +237,7 @@ class OptionsExplainVerb final : public Verb {
 
     void Say(std::string_view what, const nlohmann::json& value, const std::string& shown, std::string_view why) {
       line[std::string(what)] = value;
-      if (!json) out << absl::StrFormat("%-22s %10s   %s\n", what, shown, why);
+      if (!json) out << absl::StrFormat("%-27s %10s   %s\n", what, shown, why);
     }
     void Number(std::string_view what, int64_t value, std::string_view why) {
       Say(what, value, std::to_string(value), why);
@@ -260,10 +270,24 @@ class OptionsExplainVerb final : public Verb {
     e->Bytes("write_buffer_bytes", tuning.write_buffer_bytes, "that are collected before a table's file is written");
     e->Number("compaction_threads", tuning.compaction_threads, threads_ == 0 ? "one for each core, 1 to 8" : "given");
     e->Bytes("part_bytes", tuning.part_bytes, "flushes and merges are cut into parts, side by side, of at least this");
-    e->Number("runs_per_level", tuning.runs_per_level, "runs of a level that are merged into the next");
-    e->Number("fanout", tuning.fanout, "how much larger each level is than the one above");
     e->Bytes("manifest_limit_bytes", tuning.manifest_limit_bytes,
              "a manifest larger than this and four times its live content is begun anew");
+  }
+
+  void TellShape(const Tuning& tuning, Explanation* e) const {
+    const char* why = "one sorted run in the last level, several in those above: few rewrites, few runs to read";
+    if (style_ == "leveled") why = "one sorted run in each level below the first: fewest runs to read, more rewrites";
+    if (style_ == "universal") why = "several sorted runs in each level: fewest rewrites, most runs to read";
+    e->Say("compaction_style", style_, style_, why);
+    e->Number("runs_per_level", tuning.runs_per_level, "runs of a level that are merged into the next");
+    e->Number("fanout", tuning.fanout, "how much larger each level is than the one above");
+    const double most = family_.max_space_amplification;
+    e->Say("max_space_amplification", most, absl::StrFormat("%.2f", most),
+           style_ == "leveled" ? "not needed: the levels' targets keep it near 1.1"
+                               : "bytes of tables over those of the oldest run, above which they are merged");
+    e->Say("background_bytes_per_second", background_bytes_,
+           background_bytes_ == 0 ? "no limit" : HumanBytes(background_bytes_),
+           "that flushes, first, and compactions write");
   }
 
   void TellLog(const Tuning& tuning, Explanation* e) const {
@@ -288,6 +312,9 @@ class OptionsExplainVerb final : public Verb {
   }
 
   uint64_t memory_limit_ = Options().memory_limit, memtable_bytes_ = 0;
+  uint64_t background_bytes_ = 0;
+  std::string style_ = "lazy";
+  ColumnFamilyOptions family_;
   int threads_ = 0;
   double bits_per_key_ = FilterPolicy().lane_bits_per_key + FilterPolicy().guard_bits_per_key;
 };

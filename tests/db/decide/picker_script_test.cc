@@ -40,7 +40,11 @@ class PickerScript {
   }
   std::string SetPolicy(const ScriptCommand& command) {
     policy_ = CompactionPolicy{};
-    policy_.style = command.Text("style") == "leveled" ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;
+    for (const CompactionStyle style : {CompactionStyle::kLeveled, CompactionStyle::kUniversal}) {
+      if (command.Text("style") == Name(style)) policy_.style = style;
+    }
+    // In hundredths; out of the way unless given.
+    policy_.max_space_amplification = static_cast<double>(command.Number("space", 9900)) / 100;
     policy_.memtable_bytes = command.Number("memtable", 100);
     policy_.runs_per_level = static_cast<int>(command.Number("runs", 4));
     policy_.fanout = static_cast<int>(command.Number("fanout", 10));
@@ -132,6 +136,8 @@ void RunPickerScript(const std::string& name) {
 
 TEST(CompactionPickerTest, LazyLevelingDecidesAsTheScriptSays) { RunPickerScript("lazy_leveling.txt"); }
 TEST(CompactionPickerTest, LeveledDecidesAsTheScriptSays) { RunPickerScript("leveled.txt"); }
+TEST(CompactionPickerTest, UniversalDecidesAsTheScriptSays) { RunPickerScript("universal.txt"); }
+TEST(CompactionPickerTest, TheSpaceBoundIsKeptAsTheScriptSays) { RunPickerScript("space.txt"); }
 TEST(CompactionPickerTest, ManualRangesAreStepped) { RunPickerScript("manual_range.txt"); }
 TEST(CompactionPlanTest, ChecksAndSplitsAsTheScriptSays) { RunPickerScript("plan.txt"); }
 

@@ -214,6 +214,9 @@ class ModelTree {
   int most_runs_ = 0;
 };
 
+constexpr CompactionStyle kStyles[] = {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled,
+                                       CompactionStyle::kUniversal};
+
 CompactionPolicy SmallPolicy(CompactionStyle style, uint64_t memtable) {
   CompactionPolicy policy;
   policy.style = style;
@@ -282,15 +285,23 @@ TEST(CompactionSimulationTest, LeveledKeepsEveryViewAndComesToRest) {
   }
 }
 
+TEST(CompactionSimulationTest, UniversalKeepsEveryViewAndComesToRest) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(RunRandomHistory(CompactionStyle::kUniversal, CompactionStyle::kUniversal, seed));
+  }
+}
+
 TEST(CompactionSimulationTest, AStyleMayChangeFromOneOpeningToTheNext) {
-  for (uint64_t seed = 0; seed < 4; ++seed) {
-    ASSERT_NO_FATAL_FAILURE(RunRandomHistory(CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled, seed));
-    ASSERT_NO_FATAL_FAILURE(RunRandomHistory(CompactionStyle::kLeveled, CompactionStyle::kLazyLeveling, seed));
+  for (const CompactionStyle before : kStyles) {
+    for (const CompactionStyle after : kStyles) {
+      if (before == after) continue;
+      for (uint64_t seed = 0; seed < 3; ++seed) ASSERT_NO_FATAL_FAILURE(RunRandomHistory(before, after, seed));
+    }
   }
 }
 
 TEST(CompactionSimulationTest, AManualRangeEndsInOneRunWithoutTombstones) {
-  for (const CompactionStyle style : {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled}) {
+  for (const CompactionStyle style : kStyles) {
     Random random(7);
     ModelTree tree(SmallPolicy(style, 50));
     for (int flush = 0; flush < 23; ++flush) {
@@ -367,8 +378,43 @@ TEST(CompactionSimulationTest, LeveledWritesNoMoreThanItsHeaderSays) {
   RecordProperty("amplification", absl::StrFormat("%.2f", cost.amplification));
 }
 
+TEST(CompactionSimulationTest, UniversalWritesNoMoreThanItsHeaderSays) {
+  CompactionPolicy policy = SmallPolicy(CompactionStyle::kUniversal, 100);
+  // 200 batches: log2 of that is 7.6, log4 3.8.
+  const WriteCost bounded = FillRandom(policy, 200);
+  EXPECT_GT(bounded.amplification, 4);
+  EXPECT_LT(bounded.amplification, 9.6);
+  policy.max_space_amplification = 100;
+  const WriteCost free = FillRandom(policy, 200);
+  EXPECT_LT(free.amplification, 4.9);
+  EXPECT_LE(free.most_runs, 4 * policy.runs_per_level);
+  RecordProperty("bounded", absl::StrFormat("%.2f", bounded.amplification));
+  RecordProperty("free", absl::StrFormat("%.2f", free.amplification));
+}
+
+TEST(CompactionSimulationTest, OverwritingTakesNoMoreSpaceThanTheBound) {
+  for (const CompactionStyle style : {CompactionStyle::kLazyLeveling, CompactionStyle::kUniversal}) {
+    for (const double bound : {1.25, 2.0}) {
+      CompactionPolicy policy = SmallPolicy(style, 100);
+      policy.max_space_amplification = bound;
+      ModelTree tree(policy);
+      Random random(5);
+      for (int flush = 0; flush < 100; ++flush) {
+        for (int i = 0; i < 100; ++i) tree.Update(static_cast<uint32_t>(random.Uniform(1000)), ValueKind::kPut);
+        tree.Flush();
+        ASSERT_TRUE(tree.Drain());
+        // 1000 keys are alive from about here on.
+        if (flush >= 60) {
+          ASSERT_LE(tree.version().Entries(), static_cast<uint64_t>(bound * 1000)) << flush;
+        }
+      }
+      tree.ExpectRightViews();
+    }
+  }
+}
+
 TEST(CompactionSimulationTest, SequentialKeysAreWrittenOnce) {
-  for (const CompactionStyle style : {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled}) {
+  for (const CompactionStyle style : kStyles) {
     const CompactionPolicy policy = SmallPolicy(style, 50);
     ModelTree tree(policy);
     for (uint32_t i = 0; i < 10000; ++i) {
@@ -382,7 +428,7 @@ TEST(CompactionSimulationTest, SequentialKeysAreWrittenOnce) {
 }
 
 TEST(CompactionSimulationTest, DeletingEverythingLeavesNextToNothing) {
-  for (const CompactionStyle style : {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled}) {
+  for (const CompactionStyle style : kStyles) {
     ModelTree tree(SmallPolicy(style, 50));
     for (const ValueKind kind : {ValueKind::kPut, ValueKind::kDelete}) {
       for (uint32_t i = 0; i < 3000; ++i) {

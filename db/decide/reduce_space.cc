@@ -1,0 +1,49 @@
+#include <optional>
+
+#include "absl/strings/str_format.h"
+#include "db/decide/level_targets.h"
+#include "db/decide/plan_draft.h"
+
+namespace sepal {
+
+std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const BusyTables& busy) {
+  const Version& version = *input.version;
+  const int last = LastLevel(version);
+  if (last + 1 >= kMaxLevels || version.NumRuns(last) != 1) return std::nullopt;
+  const uint64_t capacity = LevelCapacity(input.policy, last);
+  if (version.Bytes(last) <= capacity) return std::nullopt;
+  if (busy.Writes(last) || busy.Writes(last + 1)) return std::nullopt;
+  PlanDraft draft(input, last + 1);
+  draft.AddRuns(last, version.level(last));
+  if (draft.Blocked(busy)) return std::nullopt;
+  CompactionPlan plan = std::move(draft).Finish(CapacityReason(last, version.Bytes(last), capacity), false);
+  plan.kind = CompactionPlan::Kind::kMove;  // what tombstones it holds were in the last level before
+  return plan;
+}
+
+std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& busy, int first_level) {
+  const Version& version = *input.version;
+  const bool universal = input.policy.style == CompactionStyle::kUniversal;
+  const int target = universal ? version.DeepestLevel() : LastLevel(version);
+  PlanDraft draft(input, target);
+  for (int level = first_level; level < target; ++level) draft.AddRuns(level, version.level(level));
+  const std::span<const RunRef> beside = version.level(target);
+  if (beside.size() > 1) draft.AddRuns(target, beside.first(beside.size() - 1));
+  if (draft.empty()) return std::nullopt;
+  draft.JoinOutputRun();
+  if (draft.Blocked(busy)) return std::nullopt;
+  return draft;
+}
+
+CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy) {
+  const Version& version = *input.version;
+  if (!ExceedsSpace(version, input.policy)) return {};
+  // Level 0 is left alone where that helps: it must be free to move down while a large merge runs.
+  const int first_level = version.NumRuns() - version.NumRuns(0) > 1 ? 1 : 0;
+  std::optional<PlanDraft> draft = AllFrom(input, busy, first_level);
+  if (!draft.has_value()) return {};
+  const double space = static_cast<double>(version.Bytes()) / static_cast<double>(version.runs().back().run->bytes());
+  return std::move(*draft).Finish(absl::StrFormat("space is %.2f times the oldest run", space), true);
+}
+
+}  // namespace sepal

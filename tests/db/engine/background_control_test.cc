@@ -1,0 +1,294 @@
+// Background work that the user paces, pauses, watches and ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "sepal/event_listener.h"
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::HasSubstr;
+
+// How many flushes and compactions were begun.
+class JobCounter final : public EventListener {
+ public:
+  void OnFlushBegin(const FlushEvent&) override { ++jobs; }
+  void OnCompactionBegin(const CompactionEvent&) override { ++jobs; }
+  int jobs = 0;
+};
+
+class BackgroundControlTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    database.options.listeners = {counter};
+    EngineTest::SetUp();
+  }
+  void ReopenWithRate(uint64_t bytes_per_second) {
+    database.options.background_bytes_per_second = bytes_per_second;
+    ASSERT_OK(database.Reopen());
+  }
+  uint64_t TableBytesWritten() {
+    return db()->statistics()->Get(Ticker::kFlushBytes) + db()->statistics()->Get(Ticker::kCompactionWriteBytes);
+  }
+
+  const std::shared_ptr<JobCounter> counter = std::make_shared<JobCounter>();
+};
+
+// --- the rate ---
+
+TEST_F(BackgroundControlTest, TablesAreWrittenNoFasterThanTheRate) {
+  ReopenWithRate(20'000);
+  const uint64_t began = database.world->micros();
+  Fill(0, 3000);
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  const uint64_t micros = database.world->micros() - began;
+  const uint64_t bytes = TableBytesWritten();
+  EXPECT_GT(bytes, 100'000u);
+  // What was saved up before, and the pieces that were last taken.
+  EXPECT_GE(micros + 1'000'000, bytes * 1'000'000 / 20'000);
+  EXPECT_GT(db()->statistics()->Get(Ticker::kPacedMicros), micros / 2);
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 3000u);
+  EXPECT_THAT(db()->GetProperty("sepal.options").value_or(""), HasSubstr("background_bytes_per_second: 20000"));
+}
+
+TEST_F(BackgroundControlTest, ClosingWaitsForNoRate) {
+  ReopenWithRate(1);
+  const uint64_t began = database.world->micros();
+  Fill(0, 150);
+  ASSERT_OK(db()->Flush({.wait = false}));
+  Fill(150, 200);
+  database.world->SleepMicros(1'000'000);
+  ASSERT_OK(db()->Close());
+  EXPECT_LT(database.world->micros() - began, 5'000'000u);
+  database.options.background_bytes_per_second = 0;
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 200u);
+}
+
+// --- pauses ---
+
+TEST_F(BackgroundControlTest, NothingIsFlushedOrCompactedWhilePaused) {
+  Fill(0, 1000);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_OK(db()->PauseBackgroundWork());
+  const std::string before = FilesPerLevel(db());
+  const int jobs = counter->jobs;
+  Fill(1000, 1100);
+  ASSERT_OK(db()->Flush({.wait = false}));
+  database.world->RunUntilIdle();
+  EXPECT_EQ(FilesPerLevel(db()), before);
+  EXPECT_EQ(counter->jobs, jobs);
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1100u);
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_GT(counter->jobs, jobs);
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1100u);
+}
+
+TEST_F(BackgroundControlTest, PausesAreCounted) {
+  EXPECT_EQ(db()->ContinueBackgroundWork().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_OK(db()->PauseBackgroundWork());
+  ASSERT_OK(db()->PauseBackgroundWork());
+  Fill(0, 10);
+  ASSERT_OK(db()->Flush({.wait = false}));
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  database.world->RunUntilIdle();
+  EXPECT_EQ(FilesPerLevel(db()), "");
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_NE(FilesPerLevel(db()), "");
+  EXPECT_EQ(db()->ContinueBackgroundWork().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// Pauses at every stage of whatever runs: once Pause has returned the directory does not change any more.
+TEST(BackgroundPauseTest, OnceItHasReturnedNoTableComesOrGrows) {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    TestDatabase database(Threads::kSimulated, seed, 2);
+    ASSERT_OK(database.Open());
+    DB* db = database.db.get();
+    bool writing = true;
+    database.world->Spawn([&] {
+      for (uint64_t i = 0; i < 2500; ++i) EXPECT_OK(db->Put(NumberedKey(i * 7 % 1000), std::string(60, 'v')));
+      writing = false;
+    });
+    for (int pause = 0; writing; ++pause) {
+      database.world->SleepMicros(seed * 37 + static_cast<uint64_t>(pause) * 101);
+      ASSERT_OK(db->PauseBackgroundWork());
+      const auto tables = [&] {
+        uint64_t sum = 0;
+        auto directory = database.files.OpenDirectory("/db", false);
+        const auto listing = (*directory)->List();
+        for (const DirectoryEntry& entry : *listing) {
+          if (entry.name.ends_with(".sst")) sum += 1'000'000 + entry.size_bytes;
+        }
+        return sum;
+      };
+      const uint64_t before = tables();
+      database.world->RunUntilIdle();
+      EXPECT_LE(tables(), before);  // one that is obsolete may still go
+      ASSERT_OK(db->ContinueBackgroundWork());
+    }
+    ASSERT_OK(db->WaitForBackgroundWork());
+    EXPECT_EQ(ReadAll(db->NewIterator().get()).size(), 1000u) << seed;
+    ASSERT_OK(db->CheckConsistency());
+  }
+}
+
+TEST_F(BackgroundControlTest, WritesWaitWhenMemoryIsFullAndGoOnAfterwards) {
+  ASSERT_OK(db()->PauseBackgroundWork());
+  bool all_written = false;
+  database.world->Spawn([&] {
+    Fill(0, 3000);
+    all_written = true;
+  });
+  database.world->RunUntilIdle();
+  EXPECT_FALSE(all_written);
+  EXPECT_EQ(db()->Put("k", "v", {.no_slowdown = true}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_LE(NumberProperty(db(), "sepal.memtable-bytes"), 2 * database.tuning.memtable_limit_bytes);
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  database.world->RunUntilIdle();
+  EXPECT_TRUE(all_written);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 3000u);
+}
+
+TEST_F(BackgroundControlTest, CallsThatNeedBackgroundWorkReturnAfterThePause) {
+  Fill(0, 100);
+  ASSERT_OK(db()->PauseBackgroundWork());
+  int returned = 0;
+  database.world->Spawn([&] {
+    EXPECT_OK(db()->Flush());
+    ++returned;
+  });
+  database.world->Spawn([&] {
+    EXPECT_OK(db()->CompactRange());
+    ++returned;
+  });
+  database.world->Spawn([&] {
+    EXPECT_OK(db()->WaitForBackgroundWork());
+    ++returned;
+  });
+  database.world->RunUntilIdle();
+  EXPECT_EQ(returned, 0);
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  database.world->RunUntilIdle();
+  EXPECT_EQ(returned, 3);
+}
+
+TEST_F(BackgroundControlTest, ClosingEndsAPause) {
+  Fill(0, 2000);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_OK(db()->PauseBackgroundWork());
+  absl::Status compacted;
+  database.world->Spawn([&] { compacted = db()->CompactRange(); });
+  database.world->RunUntilIdle();
+  ASSERT_OK(db()->Close());
+  database.world->RunUntilIdle();
+  EXPECT_FALSE(compacted.ok());
+  EXPECT_EQ(db()->PauseBackgroundWork().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 2000u);
+}
+
+// --- progress and cancelling ---
+
+TEST_F(BackgroundControlTest, ProgressGrowsToTheTotalAndTellsTheTimeLeft) {
+  Fill(0, 6000);
+  std::vector<CompactionProgress> told;
+  CompactRangeOptions options;
+  options.progress = [&](const CompactionProgress& progress) {
+    told.push_back(progress);
+    return true;
+  };
+  ASSERT_OK(db()->CompactRange(options));
+  ASSERT_GE(told.size(), 4u);
+  EXPECT_EQ(told.front().bytes_done, 0u);
+  EXPECT_LT(told.front().seconds_left, 0);
+  EXPECT_GT(told.front().bytes_total, 0u);
+  for (size_t i = 1; i < told.size(); ++i) {
+    EXPECT_GE(told[i].bytes_done, told[i - 1].bytes_done);
+    EXPECT_LE(told[i].bytes_done, told[i].bytes_total);
+  }
+  EXPECT_GT(told[told.size() / 2].seconds_left, 0);
+  EXPECT_EQ(told.back().bytes_done, told.back().bytes_total);
+  EXPECT_EQ(told.back().seconds_left, 0);
+}
+
+// Ended at each telling in turn, until there are no more of them than that.
+TEST_F(BackgroundControlTest, ProgressThatSaysNoEndsTheCallAndLosesNothing) {
+  size_t ended = 0;
+  for (bool all_told = false; !all_told; ++ended) {
+    Fill(0, 4000);
+    size_t calls = 0;
+    bool last = false;
+    CompactRangeOptions options;
+    options.progress = [&](const CompactionProgress& progress) {
+      last = progress.bytes_done == progress.bytes_total;
+      return calls++ < ended;
+    };
+    const absl::Status compacted = db()->CompactRange(options);
+    all_told = compacted.ok();
+    EXPECT_TRUE(all_told ? last : absl::IsCancelled(compacted)) << compacted;
+    EXPECT_LE(calls, ended + 1);
+    ASSERT_OK(db()->WaitForBackgroundWork());
+    EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 4000u);
+    ASSERT_OK(db()->CheckConsistency());
+  }
+  EXPECT_GE(ended, 4u);
+  EXPECT_EQ(NumberProperty(db(), "sepal.num-runs"), 1u);
+}
+
+TEST_F(BackgroundControlTest, WhoIsToldOfProgressMayPause) {
+  Fill(0, 4000);
+  bool paused = false;
+  bool ended = false;
+  CompactRangeOptions options;
+  options.progress = [&](const CompactionProgress& progress) {
+    if (progress.bytes_done > 0 && !paused) {
+      EXPECT_OK(db()->PauseBackgroundWork());
+      paused = true;
+    }
+    return true;
+  };
+  database.world->Spawn([&] {
+    EXPECT_OK(db()->CompactRange(options));
+    ended = true;
+  });
+  database.world->RunUntilIdle();
+  EXPECT_TRUE(paused);
+  EXPECT_FALSE(ended);
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  database.world->RunUntilIdle();
+  EXPECT_TRUE(ended);
+}
+
+// --- the space bound ---
+
+TEST_F(BackgroundControlTest, UniversalCompactionKeepsTheSpaceBoundAndAllData) {
+  database.options.family.compaction_style = CompactionStyle::kUniversal;
+  database.options.family.max_space_amplification = 1.5;
+  ASSERT_OK(database.Reopen());
+  for (int round = 0; round < 8; ++round) Fill(0, 1500);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1500u);
+  ASSERT_OK(db()->CheckConsistency());
+  const uint64_t bytes = NumberProperty(db(), "sepal.total-table-bytes");
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_LE(bytes, NumberProperty(db(), "sepal.total-table-bytes") * 8 / 5);
+  EXPECT_THAT(db()->GetProperty("sepal.options").value_or(""), HasSubstr("universal"));
+}
+
+TEST_F(BackgroundControlTest, ASpaceBoundBelowOneIsRefused) {
+  database.options.family.max_space_amplification = 0.9;
+  const absl::Status opened = database.Reopen();
+  EXPECT_EQ(opened.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(opened.ToString(), HasSubstr("max_space_amplification"));
+}
+
+}  // namespace
+}  // namespace sepal
