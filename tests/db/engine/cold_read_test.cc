@@ -116,7 +116,7 @@ TEST_F(ColdReadTest, DamageInABlockFailsTheKeysOfThatBlockAlone) {
 }
 
 TEST_F(ColdReadTest, WhatACompactionWroteIsReadWithoutTheDiskButForOpeningTheTable) {
-  ASSERT_OK(db()->Put(NumberedKey(1), "new"));
+  for (uint64_t i = 0; i < kKeys; i += 20) ASSERT_OK(db()->Put(NumberedKey(2 * i), std::string(60, 'v')));
   ASSERT_OK(db()->CompactRange());
   // A table is opened when it is first asked; a read for its footer, root and properties each.
   const std::vector<std::string> names = FilesIn(&database.memory, database.path);

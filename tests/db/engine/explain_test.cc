@@ -54,6 +54,7 @@ TEST_F(ExplainTest, AKeyInATableNamesFileLeafPageAndBlock) {
 TEST_F(ExplainTest, WhatIsReadForAnExplanationIsNotKeptInTheCache) {
   Fill(0, 200);
   ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(database.Reopen());
   const GetExplanation first = Explain(NumberedKey(100));
   EXPECT_FALSE(first.sources.back().blocks[0].cached);
   EXPECT_GT(first.bytes_read, 0u);
@@ -127,6 +128,7 @@ TEST_F(ExplainTest, AlwaysAgreesWithGet) {
 TEST_F(ExplainTest, DamageIsReportedAndNeverTakenForAbsence) {
   Fill(0, 200);
   ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(database.Reopen());
   for (const std::string& name : FilesIn(&database.memory, database.path)) {
     if (!name.ends_with(".sst")) continue;
     ASSERT_OK(database.memory.FlipBit(database.path + "/" + name, 40, 3));

@@ -229,6 +229,7 @@ class PerfContextTest : public EngineTest {
     EngineTest::SetUp();
     Fill(0, 1000);
     ASSERT_OK(db()->CompactRange());
+    ASSERT_OK(database.Reopen());  // with nothing in the cache
   }
 };
 
