@@ -30,12 +30,12 @@ constexpr WorkloadEntry kWorkloads[] = {
     {"readseq", "steps forward over everything"},
     {"readreverse", "steps backward over everything"},
     {"readwhilewriting", "gets of present keys beside one writer (--writes_per_second)"},
-    {"overwrite", "puts of random present keys"},
-    {"deleterandom", "deletions of random keys"},
-    {"compact", "a full manual compaction after an eighth was overwritten; entries a second"},
     {"coldreadrandom", "gets of present keys, nothing but metadata in memory"},
     {"coldreadmissing", "gets of absent keys, nothing but metadata in memory"},
     {"coldmultireadrandom", "gets of present keys, 64 at a time, nothing but metadata in memory"},
+    {"overwrite", "puts of random present keys"},
+    {"deleterandom", "deletions of random keys"},
+    {"compact", "a full manual compaction after an eighth was overwritten; entries a second"},
 };
 constexpr size_t kFirstOnUniqueFill = 5;
 constexpr uint64_t kKeysOfMultiGet = 64;

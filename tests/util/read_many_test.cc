@@ -20,7 +20,7 @@ namespace {
 using ReadManyWay = void (*)(std::span<ReadRequest>, const std::function<void(ReadRequest&)>&);
 
 void ByRing(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) {
-  ASSERT_TRUE(ReadManyByRing(requests, done)) << "io_uring is not to be had here";
+  ASSERT_TRUE(ReadManyByRing(requests, done));
 }
 
 class ReadManyTest : public ::testing::TestWithParam<ReadManyWay> {
@@ -28,6 +28,9 @@ class ReadManyTest : public ::testing::TestWithParam<ReadManyWay> {
   static constexpr size_t kFileBytes = 200'000;
 
   void SetUp() override {
+    if (GetParam() == &ByRing && !ReadManyByRing({}, [](ReadRequest&) {})) {
+      GTEST_SKIP() << "this process may not use io_uring";
+    }
     std::string pattern = (std::filesystem::temp_directory_path() / "sepal_read_many_XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     path_ = pattern;
@@ -43,7 +46,9 @@ class ReadManyTest : public ::testing::TestWithParam<ReadManyWay> {
     Open("b", ReadMode::kBuffered);
     if (directory_->capabilities().direct_reads) Open("a", ReadMode::kDirect);
   }
-  void TearDown() override { std::filesystem::remove_all(path_); }
+  void TearDown() override {
+    if (!path_.empty()) std::filesystem::remove_all(path_);
+  }
 
   void Open(const char* name, ReadMode mode) { files_.push_back(directory_->OpenForRead(name, mode).value()); }
 
