@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Cold reads beside what the disk can do: 4 KiB random direct reads by fio, one and 32 under way, then bench/compare's
 # cold workloads with direct reads, then fio again (a disk that is shared has better and worse minutes).
-#   tools/cold_reads.sh [DIRECTORY] [FLAG...]     flags of compare, e.g. --num=10000000 --engines=sepal
+#   tools/cold_reads.sh [FLAG...]      flags of compare; without any: --threads=1,2 --rounds=3 --engines=sepal,rocksdb
+#   SEPAL_COLD_DIR=/mnt/disk           on the disk to be measured (default: the temporary directory)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/packages.sh
 
-directory=${1:-$(mktemp -d)}
-[ $# -eq 0 ] || shift
+if [ $# -eq 0 ]; then set -- --threads=1,2 --rounds=3 --engines=sepal,rocksdb; fi
 require_packages disk
-mkdir -p "$directory"
+directory=$(mktemp -d -p "${SEPAL_COLD_DIR:-${TMPDIR:-/tmp}}")
+trap 'rm -rf "$directory"' EXIT
 
 random_reads() { # DEPTH
   fio --name=reads --rw=randread --bs=4k --iodepth="$1" --ioengine=io_uring --direct=1 --filename="$directory/fio.dat" \
@@ -22,7 +23,6 @@ measure_disk() {
 }
 
 measure_disk
-tools/compare.sh --dir="$directory/compare" --direct_reads --threads=1,2 --rounds=3 --engines=sepal,rocksdb \
+tools/compare.sh --dir="$directory/compare" --direct_reads \
   --workloads=coldreadrandom,coldreadmissing,coldmultireadrandom "$@"
 measure_disk
-rm -f "$directory/fio.dat"

@@ -42,7 +42,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <vector>
@@ -89,33 +88,6 @@ CacheKey KeyOf(const CacheFrame& frame) {
 size_t ChargeOf(size_t block_size) { return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock; }
 
 }  // namespace
-
-BlockBuffer::BlockBuffer(size_t size) : size_(size) {
-  const size_t bytes = Padded(size);
-  SEPAL_CHECK(bytes > size);
-  data_ = IsPiece(bytes) ? BlockHeap::OfProcess().Allocate(bytes)
-                         : static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
-  SEPAL_CHECK(data_ != nullptr);
-  std::memset(data_ + size, 0, bytes - size);
-}
-
-BlockBuffer& BlockBuffer::operator=(BlockBuffer&& other) noexcept {
-  if (this != &other) {
-    Clear();
-    data_ = std::exchange(other.data_, nullptr);
-    size_ = std::exchange(other.size_, 0);
-  }
-  return *this;
-}
-
-void BlockBuffer::Free(char* data, size_t size) {
-  if (data == nullptr) return;
-  if (const size_t bytes = Padded(size); IsPiece(bytes)) {
-    BlockHeap::OfProcess().Free(data, bytes);
-  } else {
-    std::free(data);
-  }
-}
 
 struct BlockCache::Impl {
   Impl(MemoryBudget* memory_budget, size_t expected_block_bytes, EpochDomain* epoch_domain)

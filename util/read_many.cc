@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "util/check.h"
 #include "util/fork.h"
 #include "util/posix_file.h"
 #include "util/sync.h"
@@ -30,6 +31,7 @@ class Flight {
  public:
   // False where the request must be read by itself.
   bool Prepare(const ReadRequest& request) {
+    SEPAL_DCHECK(dynamic_cast<const PosixReadable*>(request.file) != nullptr);
     const auto& file = static_cast<const PosixReadable&>(*request.file);
     fd_ = file.fd();
     offset_ = request.offset;

@@ -13,34 +13,6 @@ namespace sepal {
 Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log, Executor* executor)
     : state_(state), catalog_(catalog), log_(log), executor_(executor), gate_(state), pause_(state) {}
 
-// Ends a compaction when the database is closed or its caller wants no more of it, and holds it while it is paused.
-class Background::Control final : public CompactionControl {
- public:
-  // `progress` is null but in a CompactRange.
-  Control(Background* background, RangeProgress* progress) : background_(background), progress_(progress) {}
-
-  void BeginPart() override { background_->pause_.Enter(); }
-  void EndPart() override { background_->pause_.Leave(); }
-  bool GoesOn(uint64_t entries) override {
-    background_->pause_.StepAside();
-    if (progress_ != nullptr) {
-      progress_->Count(entries);
-      if (progress_->TakesTelling()) {
-        // Whoever is told may pause, or take its time.
-        background_->pause_.Leave();
-        progress_->Tell();
-        background_->pause_.Enter();
-      }
-      if (progress_->ended()) return false;
-    }
-    return !background_->cancel_.load(std::memory_order_relaxed);
-  }
-
- private:
-  Background* const background_;
-  RangeProgress* const progress_;
-};
-
 // --- what is due ---
 
 void Background::Schedule() {
@@ -139,16 +111,6 @@ void Background::RunFlush(FamilyRef family) {
   EndJob(std::move(family), event.status, "flush");
 }
 
-namespace {
-
-Pacing PacingOf(Core* core, Executor::Priority priority) {
-  return {.limiter = core->rate_limiter.bytes_per_second() > 0 ? &core->rate_limiter : nullptr,
-          .priority = priority,
-          .statistics = &core->statistics};
-}
-
-}  // namespace
-
 absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
   const PauseGate::Section section(&pause_);
   event->entries = event->bytes_written = 0;  // of a try before
@@ -169,7 +131,7 @@ absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
   std::vector<TableMetadata> tables;
   if (!family->dropped.load(std::memory_order_acquire)) {
     TableOutputContext context = catalog_->OutputContext(*family);
-    context.pacing = PacingOf(state_->core.get(), Executor::Priority::kFlush);
+    context.pacing = state_->core->PacingFor(Executor::Priority::kFlush);
     ASSIGN_OR_RETURN(tables, FlushMemTables({.context = context,
                                              .memtables = memtables,
                                              .snapshots = Snapshots(),
@@ -254,164 +216,6 @@ void Background::RemoveOldLogs(FileNumber minimum) {
     }
     EndJob(nullptr, absl::OkStatus(), "removal of logs");
   });
-}
-
-// --- compaction ---
-
-void Background::RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run) {
-  const absl::Status status = CarryOut(family, plan, run, nullptr);
-  plan.reset();
-  {
-    MutexLock lock(&state_->mutex);
-    --state_->compaction_jobs;
-  }
-  EndJob(std::move(family), status, "compaction");
-}
-
-absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run,
-                                  RangeProgress* progress) {
-  CompactionEvent event{.column_family = family->name,
-                        .input_level = plan->InputLevel(),
-                        .output_level = plan->output_level,
-                        .input_files = plan->InputTables(),
-                        .trivial_move = plan->kind == CompactionPlan::Kind::kMove,
-                        .reason = plan->reason};
-  state_->core->info_log.Write("compaction of %s begins: %s", family->name, ToString(*plan));
-  state_->Tell([&](EventListener& listener) { listener.OnCompactionBegin(event); });
-  const uint64_t began = state_->core->world.clock->MonotonicMicros();
-  const uint64_t space = event.trivial_move ? 0 : plan->InputBytes();
-  event.status = RetryWhileDiskFull(space, [&] { return Compact(family, plan, run, progress, &event); });
-  event.micros = state_->core->world.clock->MonotonicMicros() - began;
-  {
-    MutexLock lock(&state_->mutex);
-    Forget(family.get(), plan);
-  }
-  StatisticsImpl& statistics = state_->core->statistics;
-  statistics.Add(event.trivial_move ? Ticker::kTrivialMoves : Ticker::kCompactions);
-  statistics.Add(Ticker::kCompactionReadBytes, event.bytes_read);
-  statistics.Add(Ticker::kCompactionWriteBytes, event.bytes_written);
-  statistics.Add(Ticker::kCompactionEntriesIn, event.entries_in);
-  statistics.Add(Ticker::kCompactionEntriesOut, event.entries_out);
-  statistics.Record(Histogram::kCompactionMicros, event.micros);
-  state_->core->info_log.Write("compaction of %s ends: %d tables, %u bytes read, %u written in %u us: %s", family->name,
-                               event.output_files, event.bytes_read, event.bytes_written, event.micros,
-                               event.status.ToString());
-  state_->Tell([&](EventListener& listener) { listener.OnCompactionEnd(event); });
-  return event.status;
-}
-
-absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const PlanRef& plan, RunNumber run,
-                                                   RangeProgress* progress) {
-  Core& core = *state_->core;
-  Control control(this, progress);
-  FamilyTableOpener opener = core.Opener(family.order);
-  TableOutputContext context = catalog_->OutputContext(family);
-  context.pacing = PacingOf(&core, Executor::Priority::kCompaction);
-  // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
-  if (plan->bottommost) context.cache = &core.cache;
-  return RunCompaction({.context = std::move(context),
-                        .plan = plan,
-                        .opener = &opener,
-                        .snapshots = Snapshots(),
-                        .output_run = run,
-                        .max_parts = executor_->CompactionConcurrency(),
-                        .executor = executor_,
-                        .control = &control});
-}
-
-absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress,
-                                 CompactionEvent* event) {
-  Core& core = *state_->core;
-  VersionEdit edit;
-  for (const CompactionInput& input : plan->inputs) {
-    for (const TableRef& table : input.tables) {
-      edit.removed_tables.push_back({.family = family->id, .level = input.level, .number = table->number()});
-    }
-  }
-  CompactionResult result;
-  const bool moves = plan->kind == CompactionPlan::Kind::kMove;
-  if (moves) {
-    for (const CompactionInput& input : plan->inputs) {
-      for (const TableRef& table : input.tables) result.outputs.push_back(table->metadata());
-    }
-  } else {
-    ASSIGN_OR_RETURN(result, Merge(*family, plan, run, progress));
-  }
-  const PauseGate::Section section(&pause_);
-  if (!moves) {
-    const absl::Status synced = core.directory->Sync();
-    if (!synced.ok()) {
-      RemoveTables(core.directory.get(), result.outputs);
-      return synced;
-    }
-  }
-  for (TableMetadata& table : result.outputs) {
-    table.run = run;
-    edit.added_tables.push_back({.family = family->id, .level = plan->output_level, .table = table});
-  }
-  event->output_files = static_cast<int>(result.outputs.size());
-  event->bytes_read = result.bytes_read;
-  event->bytes_written = result.bytes_written;
-  event->entries_in = result.counts.entries_in;
-  event->entries_out = result.counts.entries_out;
-  const absl::Status applied = catalog_->Apply(std::move(edit), nullptr, nullptr);
-  if (!applied.ok() && !moves) DiscardIfRefused(applied, result.outputs);
-  return applied;
-}
-
-// An edit that was refused for want of space never took effect, so the job will be done again. After any other failure
-// the edit may be on the disk, and the tables must stay.
-void Background::DiscardIfRefused(const absl::Status& applied, const std::vector<TableMetadata>& tables) {
-  if (absl::IsResourceExhausted(applied) && !state_->stopped.load(std::memory_order_acquire)) {
-    RemoveTables(state_->core->directory.get(), tables);
-  }
-}
-
-absl::Status Background::CompactRange(const FamilyRef& family, const CompactRangeOptions& options) {
-  const KeyRange range{options.begin, options.end};
-  const FileNumber first_new_file = catalog_->NewFileNumber();
-  const SequenceNumber last_sequence = state_->VisibleSequence();
-  RangeProgress progress(options.progress, BytesIn(*family, range), state_->core->world.clock);
-  if (!progress.Tell()) return absl::CancelledError("the compaction was ended before it began");
-  while (true) {
-    PlanRef plan;
-    RunNumber run;
-    {
-      MutexLock lock(&state_->mutex);
-      RETURN_IF_ERROR(state_->error);
-      if (state_->closing) return absl::CancelledError("the database is being closed");
-      std::vector<const CompactionPlan*> running;
-      RangeStep step = PlanRange(MakePickerInput(*family, &running), range, first_new_file, last_sequence);
-      if (step.blocked || state_->pauses > 0) {
-        state_->changed.Wait(&state_->mutex);
-        continue;
-      }
-      if (step.plan.nothing()) break;
-      plan = std::make_shared<const CompactionPlan>(std::move(step.plan));
-      run = Adopt(family.get(), plan);
-      ++state_->jobs;
-    }
-    progress.BeginPlan(plan->InputBytes(), plan->InputEntries());
-    const absl::Status status = CarryOut(family, plan, run, &progress);
-    plan.reset();  // so that the job's end finds its inputs unused, and removes them
-    EndJob(family, status, "compaction");
-    RETURN_IF_ERROR(status);
-  }
-  progress.TellEnd();
-  return absl::OkStatus();
-}
-
-uint64_t Background::BytesIn(const Family& family, const KeyRange& range) const {
-  std::shared_ptr<const Version> version;
-  {
-    MutexLock lock(&state_->mutex);
-    version = family.version();
-  }
-  uint64_t bytes = 0;
-  for (const LevelRun& r : version->runs()) {
-    for (const TableRef& table : r.run->Overlapping(range)) bytes += table->metadata().size_bytes;
-  }
-  return bytes;
 }
 
 // --- failing, waiting, ending ---

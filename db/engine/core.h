@@ -13,6 +13,7 @@
 
 #include "db/act/file_deleter.h"
 #include "db/act/info_log.h"
+#include "db/act/paced_file.h"
 #include "db/act/table_files.h"
 #include "db/engine/call_watch.h"
 #include "db/state/memtable.h"
@@ -73,6 +74,13 @@ class Core : public std::enable_shared_from_this<Core> {
   }
   FamilyTableOpener Opener(KeyOrder order) {
     return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode}, order};
+  }
+
+  // The pace of background work; none where the options set none.
+  Pacing PacingFor(Executor::Priority priority) {
+    return {.limiter = rate_limiter.bytes_per_second() > 0 ? &rate_limiter : nullptr,
+            .priority = priority,
+            .statistics = &statistics};
   }
 
   const World world;
