@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -317,6 +318,11 @@ class PosixFileSystem final : public FileSystem {
     ASSIGN_OR_RETURN(const std::string cleaned, CleanPath(path));
     if (::rmdir(cleaned.c_str()) != 0) return PosixError(errno, cleaned, "remove directory");
     return absl::OkStatus();
+  }
+
+  size_t MaxOpenFiles() const override {
+    struct rlimit limit;
+    return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
   }
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "db/act/latching_directory.h"
+#include "db/act/reopening_directory.h"
 #include "util/random.h"
 
 namespace sepal {
@@ -24,7 +25,8 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       tuning(t),
       read_only(options.read_only),
       read_mode(options.direct_reads ? ReadMode::kDirect : ReadMode::kBuffered),
-      directory(std::make_unique<LatchingDirectory>(std::move(dir))),
+      directory(std::make_unique<LatchingDirectory>(std::make_unique<ReopeningDirectory>(
+          std::move(dir), ReopeningDirectory::ShareOf(world.file_system->MaxOpenFiles()), options.read_only))),
       separate_log_directory(log_dir != nullptr ? std::make_unique<LatchingDirectory>(std::move(log_dir)) : nullptr),
       path(directory->path()),
       budget(options.memory_limit),

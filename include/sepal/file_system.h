@@ -147,6 +147,8 @@ class SEPAL_EXPORT FileSystem {
   virtual absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) = 0;
   // Removes an empty directory.
   virtual absl::Status RemoveDirectory(std::string_view path) = 0;
+  // Files that the process may have open at once.
+  virtual size_t MaxOpenFiles() const { return SIZE_MAX; }
 
   // The operating system's, shared by all. Directories are made with mode 0700 and files with 0600; files are opened
   // relative to their directory and symbolic links are not followed.
