@@ -122,7 +122,7 @@ BENCHMARK(BlockValidateEntry);
 
 void IndexPageFind(benchmark::State& state) {
   const auto blocks = static_cast<uint64_t>(state.range(0));
-  IndexPageBuilder builder(0, {}, 0);
+  IndexPageBuilder builder(0, {}, {});
   for (uint64_t b = 0; b < blocks; ++b) {
     builder.Add({Key(1'000'000'000 + b * 1024), false, 0}, {b * 4096, 4096 - kUnitTrailerBytes}, 33, 0, "");
   }

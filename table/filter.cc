@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "table/fingerprint_search.h"
 #include "util/check.h"
 #include "util/coding.h"
 #include "util/hash.h"
@@ -46,6 +47,12 @@ bool LaneHas(const char* lane, size_t lane_bytes, int probes, uint64_t hash) {
   return (rest & 1) != 0;
 }
 
+uint16_t FingerprintOf(uint64_t hash, int width) {
+  const uint64_t x = Mix64(hash ^ kLaneMix);
+  const auto low = static_cast<uint16_t>(width == 1 ? x & 0xff : x);
+  return low == 0 ? 1 : low;
+}
+
 bool LineHas(const char* line, int probes, uint32_t x) {
   const auto shifted = [&](int probe) {
     const uint32_t v = x * kGuardMultiplier[probe];
@@ -79,6 +86,80 @@ void LaneAdd(char* lane, size_t lane_bytes, int probes, uint64_t hash) {
 bool LaneMayContain(const char* lane, size_t lane_bytes, int probes, uint64_t hash) {
   if (lane_bytes == 0) return true;
   return LaneHas(lane, lane_bytes, probes, hash);
+}
+
+size_t FingerprintLaneBytes(size_t keys, int width) {
+  const size_t bytes = (keys * static_cast<size_t>(width) + 7) / 8 * 8;
+  return bytes <= kMaxLaneBytes ? bytes : 0;
+}
+
+void FingerprintLaneSet(char* lane, int width, size_t slot, uint64_t hash) {
+  const uint16_t fingerprint = FingerprintOf(hash, width);
+  if (width == 1) {
+    lane[slot] = static_cast<char>(fingerprint);
+  } else {
+    EncodeFixed16(lane + slot * 2, fingerprint);
+  }
+}
+
+int FingerprintLaneFind(const char* lane, size_t lane_bytes, int width, uint64_t hash) {
+  const uint16_t wanted = FingerprintOf(hash, width);
+  return width == 1 ? FindFingerprint<1>(lane, lane_bytes, wanted) : FindFingerprint<2>(lane, lane_bytes, wanted);
+}
+
+LaneForm LaneForm::Of(const FilterPolicy& policy) {
+  if (!(policy.lane_bits_per_key > 0)) return {};
+  switch (policy.lane_kind) {
+    case FilterKind::kNone:
+      break;
+    case FilterKind::kBloom:
+      return {FilterKind::kBloom, FilterPolicy::ProbesFor(policy.lane_bits_per_key)};
+    case FilterKind::kFingerprint:
+      return {FilterKind::kFingerprint, policy.FingerprintBytes()};
+  }
+  return {};
+}
+
+size_t LaneForm::BytesFor(size_t keys, double bits_per_key) const {
+  switch (kind) {
+    case FilterKind::kNone:
+      break;
+    case FilterKind::kBloom:
+      return LaneBytes(keys, bits_per_key);
+    case FilterKind::kFingerprint:
+      return FingerprintLaneBytes(keys, shape);
+  }
+  return 0;
+}
+
+void LaneForm::Fill(char* lane, size_t lane_bytes, std::span<const uint64_t> hashes) const {
+  if (lane_bytes == 0) return;
+  for (size_t slot = 0; slot < hashes.size(); ++slot) {
+    if (kind == FilterKind::kFingerprint) {
+      FingerprintLaneSet(lane, shape, slot, hashes[slot]);
+    } else {
+      LaneAdd(lane, lane_bytes, shape, hashes[slot]);
+    }
+  }
+}
+
+bool LaneForm::Valid() const {
+  switch (kind) {
+    case FilterKind::kNone:
+      return shape == 0;
+    case FilterKind::kBloom:
+      return shape >= 1 && shape <= kMaxLaneProbes;
+    case FilterKind::kFingerprint:
+      return shape == 1 || shape == 2;
+  }
+  return false;
+}
+
+double LaneForm::ExpectedRate(size_t keys, size_t lane_bytes) const {
+  if (lane_bytes == 0) return 1;
+  const auto n = static_cast<double>(keys);
+  if (kind == FilterKind::kFingerprint) return 1 - std::pow(1 - 1 / (std::exp2(8 * shape) - 1), n);
+  return std::pow(1 - std::exp(-shape * n / (static_cast<double>(lane_bytes) * 8)), shape);
 }
 
 std::string GuardBuilder::Finish() const {

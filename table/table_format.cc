@@ -76,7 +76,7 @@ std::string Footer::Encode() const {
   out.push_back(static_cast<char>(kChecksumXxh3));
   out.push_back(static_cast<char>(kHashXxh3));
   PutFixed16(&out, hashable ? kFooterFlagHashable : 0);
-  PutFixed32(&out, kTableFormatVersion);
+  PutFixed32(&out, version);
   PutFixed64(&out, Checksum64(out, 0));
   PutFixed64(&out, kTableMagic);
   return out;
@@ -122,6 +122,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, std::string_view f
         absl::StrFormat("%s: format version %u with checksum kind %u, hash kind %u, flags %u is not known", file,
                         version, checksum_kind, hash_kind, flags));
   }
+  footer.version = version;
   footer.hashable = (flags & kFooterFlagHashable) != 0;
   if (footer.file_size != file_size) {
     return Damaged(file, at, "size of the file", std::to_string(footer.file_size), std::to_string(file_size));
@@ -173,6 +174,8 @@ void ForEachField(Properties& p, Visit visit) {
   visit(28, p.database_id);
   visit(29, p.lane_bytes);
 }
+
+constexpr uint32_t kFingerprintBytesTag = 30;
 
 struct FieldWriter {
   std::string* out;
@@ -239,6 +242,7 @@ bool IsInternalKey(std::string_view bytes) {
 std::string TableProperties::Encode() const {
   std::string out;
   ForEachField(*this, FieldWriter{&out});
+  if (fingerprint_bytes != 0) FieldWriter{&out}(kFingerprintBytesTag, fingerprint_bytes);
   return out;
 }
 
@@ -250,11 +254,16 @@ absl::StatusOr<TableProperties> TableProperties::Decode(std::string_view bytes, 
     const uint32_t tag = in.Varint32();
     const std::string_view field = in.Bytes(in.Varint32());
     bool ok = in.ok() && tag > last_tag;
-    if (ok) ForEachField(properties, FieldReader{tag, field, &ok});
+    if (ok) {
+      const FieldReader read{tag, field, &ok};
+      ForEachField(properties, read);
+      read(kFingerprintBytesTag, properties.fingerprint_bytes);
+    }
     if (!ok) return Damaged(file, 0, absl::StrFormat("properties: field %u is malformed", tag));
     last_tag = tag;
   }
   if (!in.Done()) return Damaged(file, 0, "properties are malformed");
+  if (properties.fingerprint_bytes != 0) properties.filter_policy.lane_kind = FilterKind::kFingerprint;
   if (properties.entries == 0 || properties.data_blocks == 0 || properties.leaf_pages == 0 ||
       properties.lowest_sequence > properties.highest_sequence || !IsInternalKey(properties.smallest_key) ||
       !IsInternalKey(properties.largest_key)) {

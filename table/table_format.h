@@ -26,7 +26,7 @@
 // | 88     | 1    | checksum kind: 1, XXH3                                                                  |
 // | 89     | 1    | hash kind: 1, XXH3 with seed                                                            |
 // | 90     | 2    | flags: 1 keys are hashable (tags and filters may be used)                               |
-// | 92     | 4    | format version                                                                          |
+// | 92     | 4    | format version: 1; 2 where lanes are of fingerprints                                    |
 // | 96     | 8    | Checksum64(bytes 0..95, 0)                                                              |
 // | 104    | 8    | kTableMagic                                                                             |
 //
@@ -52,6 +52,9 @@ inline constexpr size_t kFooterBytes = 112;
 inline constexpr size_t kUnitTrailerBytes = 5;
 // Where the unit's trailer ends. Requires a size within kMaxUnitBytes.
 inline uint64_t EndOf(BlockHandle handle) { return handle.offset + handle.size + kUnitTrailerBytes; }
+// Tables are written in the oldest version that has what they hold.
+inline constexpr uint32_t kPlainTableVersion = 1;
+inline constexpr uint32_t kFingerprintTableVersion = 2;
 inline constexpr uint8_t kChecksumXxh3 = 1;
 inline constexpr uint8_t kHashXxh3 = 1;
 // No unit is larger, whatever a length field says.
@@ -68,6 +71,7 @@ struct Footer {
   uint64_t hash_seed = 0;
   uint64_t file_size = 0;
   bool hashable = true;
+  uint32_t version = kPlainTableVersion;
 
   std::string Encode() const;
   // `file` names the file in errors; `file_size` is its real size.
@@ -99,7 +103,7 @@ struct TableProperties {
   std::string column_family_name;     // 16
   uint32_t column_family_id = 0;      // 17
   uint64_t creation_unix_micros = 0;  // 18
-  FilterPolicy filter_policy;         // 19, 20: lane and guard bits per key
+  FilterPolicy filter_policy;         // 19, 20: lane and guard bits per key; the kind of lanes follows from 30
   uint32_t lane_probes = 0;           // 21
   uint32_t guard_probes = 0;          // 22
   double expected_filter_rate = 1;    // 23
@@ -109,6 +113,7 @@ struct TableProperties {
   std::string writer_version;         // 27: library version
   uint64_t database_id = 0;           // 28
   uint64_t lane_bytes = 0;            // 29: of the leaf pages' bytes, those of the lanes
+  uint32_t fingerprint_bytes = 0;     // 30: a key, in lanes of fingerprints; absent with other lanes
 
   std::string Encode() const;
   static absl::StatusOr<TableProperties> Decode(std::string_view bytes, std::string_view file);

@@ -209,8 +209,9 @@ absl::Status TableReader::ForEachBlock(const std::function<absl::Status(const Bl
       info.keys = DistinctKeys(bytes.view(), impl_->options.order);
       info.raw_bytes = bytes.size();
       info.lane_bits = leaf.lane(i).size() * 8;
-      info.lane_probes = leaf.lane(i).empty() ? 0 : leaf.lane_probes();
       if (info.lane_bits > 0) {
+        info.lane_form = leaf.lane_form();
+        info.lane_expected_rate = info.lane_form.ExpectedRate(info.keys, leaf.lane(i).size());
         info.lane_fill = static_cast<double>(BitsSet(leaf.lane(i))) / static_cast<double>(info.lane_bits);
       }
       info.continuation = view.continuation();

@@ -85,12 +85,12 @@ struct TableWriter::Impl {
       : options(std::move(o)),
         hashable(options.order.hashable()),
         policy(hashable ? options.filter_policy : FilterPolicy::None()),
-        lane_probes(FilterPolicy::ProbesFor(policy.lane_bits_per_key)),
+        lane_form(LaneForm::Of(policy)),
         guard_probes(std::min(FilterPolicy::ProbesFor(policy.guard_bits_per_key), kMaxGuardProbes)),
         max_block_bytes(kMaxBlockGrowth * options.block_bytes),
         out(file, options.table_id, options.write_buffer_bytes),
         block(hashable),
-        leaf(0, options.order, lane_probes),
+        leaf(0, options.order, lane_form),
         guard(policy.guard_bits_per_key, guard_probes) {}
   ~Impl() {
     if (options.budget != nullptr) options.budget->Release(MemoryPart::kCompaction, charged);
@@ -120,7 +120,7 @@ struct TableWriter::Impl {
   const TableWriterOptions options;
   const bool hashable;
   const FilterPolicy policy;
-  const int lane_probes;
+  const LaneForm lane_form;
   const int guard_probes;
   const size_t max_block_bytes;
 
@@ -249,9 +249,8 @@ absl::Status TableWriter::Impl::WriteCompressed(std::string_view bytes, BlockHan
 }
 
 void TableWriter::Impl::BuildLane() {
-  lane.assign(LaneBytes(block_hashes.size(), policy.lane_bits_per_key), '\0');
-  if (lane.empty()) return;
-  for (const uint64_t hash : block_hashes) LaneAdd(lane.data(), lane.size(), lane_probes, hash);
+  lane.assign(lane_form.BytesFor(block_hashes.size(), policy.lane_bits_per_key), '\0');
+  lane_form.Fill(lane.data(), lane.size(), block_hashes);
 }
 
 void TableWriter::Impl::IndexClosedBlock(const InternalKeyView* next) {
@@ -285,6 +284,7 @@ absl::Status TableWriter::Impl::Finish() {
   footer.table_id = options.table_id;
   footer.hash_seed = options.hash_seed;
   footer.hashable = hashable;
+  if (lane_form.kind == FilterKind::kFingerprint) footer.version = kFingerprintTableVersion;
   RETURN_IF_ERROR(WriteLeaves(&footer.root));
   RETURN_IF_ERROR(WriteGuard(&footer.guard));
   RETURN_IF_ERROR(WriteProperties(&footer.properties));
@@ -298,7 +298,7 @@ absl::Status TableWriter::Impl::Finish() {
 }
 
 absl::Status TableWriter::Impl::WriteLeaves(BlockHandle* root_handle) {
-  IndexPageBuilder root(1, options.order, 0);
+  IndexPageBuilder root(1, options.order, {});
   for (const Leaf& page : leaves) {
     if (root.Full()) return absl::OutOfRangeError("the table has too many blocks for one root");
     BlockHandle handle;
@@ -328,7 +328,10 @@ absl::Status TableWriter::Impl::WriteProperties(BlockHandle* handle) {
   properties.column_family_id = options.column_family_id;
   properties.creation_unix_micros = options.creation_unix_micros;
   properties.filter_policy = policy;
-  properties.lane_probes = static_cast<uint32_t>(lane_probes);
+  properties.lane_probes = static_cast<uint32_t>(lane_form.kind == FilterKind::kBloom ? lane_form.shape : 0);
+  if (lane_form.kind == FilterKind::kFingerprint) {
+    properties.fingerprint_bytes = static_cast<uint32_t>(lane_form.shape);
+  }
   properties.guard_probes = static_cast<uint32_t>(guard_probes);
   properties.expected_filter_rate = policy.ExpectedRate();
   properties.compression = static_cast<uint32_t>(options.compression);

@@ -374,7 +374,9 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   int told[2] = {0, 0}; /* flushes, slow writes of "a" */
   sepal_comparator_t* comparator = sepal_comparator_create(NULL, destroy_comparator, compare_backward, comparator_name);
   sepal_comparator_set_equal_means_identical(comparator, 1);
-  sepal_filterpolicy_t* filter = sepal_filterpolicy_create_rate(0.01);
+  sepal_filterpolicy_t* filter = sepal_filterpolicy_create_fingerprint(16, 5);
+  sepal_filterpolicy_destroy(filter);
+  filter = sepal_filterpolicy_create_rate(0.01);
   CHECK(sepal_filterpolicy_expected_rate(filter) <= 0.01);
   sepal_filterpolicy_destroy(filter);
   filter = sepal_filterpolicy_create_none();

@@ -175,6 +175,11 @@ sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key) {
 sepal_filterpolicy_t* sepal_filterpolicy_create_split(double lane_bits_per_key, double guard_bits_per_key) {
   return new sepal_filterpolicy_t{{.lane_bits_per_key = lane_bits_per_key, .guard_bits_per_key = guard_bits_per_key}};
 }
+sepal_filterpolicy_t* sepal_filterpolicy_create_fingerprint(double lane_bits_per_key, double guard_bits_per_key) {
+  return new sepal_filterpolicy_t{{.lane_bits_per_key = lane_bits_per_key,
+                                   .guard_bits_per_key = guard_bits_per_key,
+                                   .lane_kind = sepal::FilterKind::kFingerprint}};
+}
 sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate) {
   return new sepal_filterpolicy_t{sepal::FilterPolicy::FromFalsePositiveRate(false_positive_rate)};
 }

@@ -74,6 +74,10 @@ absl::Status Opening::CheckOptions() const {
           filter.guard_bits_per_key <= 64)) {
       return absl::InvalidArgumentError("filter_policy: bits per key must lie between 0 and 64");
     }
+    if (filter.lane_kind != FilterKind::kBloom && filter.lane_kind != FilterKind::kFingerprint) {
+      return absl::InvalidArgumentError(
+          "filter_policy: lane_kind is kBloom or kFingerprint; for no lanes set lane_bits_per_key to 0");
+    }
   }
   if (options_.read_only && (options_.create_if_missing || options_.error_if_exists)) {
     return absl::InvalidArgumentError("read_only goes with neither create_if_missing nor error_if_exists");

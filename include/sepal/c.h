@@ -276,6 +276,9 @@ SEPAL_C_EXPORT void sepal_comparator_destroy(sepal_comparator_t* comparator);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_split(double lane_bits_per_key,
                                                                      double guard_bits_per_key);
+/* Lanes of fingerprints: one byte a key below 12 bits, two from there on. */
+SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_fingerprint(double lane_bits_per_key,
+                                                                           double guard_bits_per_key);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_none(void);
 /* The rate at which an absent key passes. */

@@ -14,7 +14,7 @@ inline constexpr int kMajorVersion = 0;
 inline constexpr int kMinorVersion = 1;
 inline constexpr int kPatchVersion = 0;
 
-inline constexpr uint32_t kTableFormatVersion = 1;
+inline constexpr uint32_t kTableFormatVersion = 2;
 inline constexpr uint32_t kLogFormatVersion = 1;
 inline constexpr uint32_t kManifestFormatVersion = 1;
 

@@ -67,7 +67,15 @@ TEST(FooterTest, RefusesANewerVersionByName) {
   const absl::Status status = Footer::Decode(bytes, "000012.sst", TestFooter().file_size).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.ToString().find("000012.sst"), std::string::npos) << status;
-  EXPECT_NE(status.ToString().find("version 2"), std::string::npos) << status;
+  EXPECT_NE(status.ToString().find("version 3"), std::string::npos) << status;
+}
+
+TEST(FooterTest, TheVersionIsTheOldestThatHasWhatTheTableHolds) {
+  EXPECT_EQ(Decode(TestFooter())->version, 1u);
+  Footer footer = TestFooter();
+  footer.version = kFingerprintTableVersion;
+  EXPECT_EQ(DecodeFixed32(footer.Encode().data() + 92), 2u);
+  EXPECT_EQ(Decode(footer)->version, 2u);
 }
 
 TEST(FooterTest, RefusesKindsAndFlagsThatItDoesNotKnow) {
@@ -194,6 +202,17 @@ TEST(TablePropertiesTest, BytesAreStable) {
             "1b05312e322e33"    // version
             "1c011c"
             "1d011d");  // database, lane bytes
+}
+
+TEST(TablePropertiesTest, LanesOfFingerprintsAreNamedByOneMoreField) {
+  TableProperties p = TestProperties();
+  p.fingerprint_bytes = 2;
+  const std::string bytes = p.Encode();
+  EXPECT_EQ(ToHex(bytes), ToHex(TestProperties().Encode()) + "1e0102");
+  const absl::StatusOr<TableProperties> decoded = TableProperties::Decode(bytes, "f");
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->fingerprint_bytes, 2u);
+  EXPECT_EQ(decoded->filter_policy.lane_kind, FilterKind::kFingerprint);
 }
 
 TEST(TablePropertiesTest, EveryFieldComesBack) {

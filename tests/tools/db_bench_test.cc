@@ -155,5 +155,16 @@ TEST(DbBenchTest, FlagsBecomeTheEnginesOptions) {
   EXPECT_EQ(options->family.max_space_amplification, 1.5);
 }
 
+TEST(DbBenchTest, LanesMayBeOfFingerprints) {
+  DbBenchOptions flags;
+  std::ostringstream out, err;
+  const char* argv[] = {"db_bench", "--bloom_bits=21", "--lanes=fingerprint"};
+  ASSERT_EQ(ParseDbBenchFlags(3, argv, &flags, out, err), std::nullopt) << err.str();
+  const absl::StatusOr<Options> options = flags.EngineOptions();
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->family.filter_policy.lane_kind, FilterKind::kFingerprint);
+  EXPECT_NEAR(options->family.filter_policy.lane_bits_per_key, 12.9, 0.1);
+}
+
 }  // namespace
 }  // namespace sepal::tools

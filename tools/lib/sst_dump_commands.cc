@@ -282,22 +282,29 @@ struct FilterTotals {
 absl::Status FilterBlocks(const TableReader& reader, const SstDumpOptions& options, FilterTotals* totals,
                           std::ostream& out) {
   return reader.ForEachBlock([&](const TableReader::BlockInfo& block) {
-    const double rate = block.lane_bits == 0 ? 1 : RateOf(block.lane_fill, block.lane_probes);
+    const bool fingerprints = block.lane_form.kind == FilterKind::kFingerprint;
+    const int probes = fingerprints ? 0 : block.lane_form.shape;
+    const double rate = block.lane_bits == 0 ? 1
+                        : fingerprints       ? block.lane_expected_rate
+                                             : RateOf(block.lane_fill, probes);
     if (options.json) {
       const nlohmann::json line = {{"block", totals->blocks},
                                    {"offset", block.handle.offset},
                                    {"keys", block.keys},
                                    {"entries", block.entries},
                                    {"lane_bits", block.lane_bits},
-                                   {"probes", block.lane_probes},
+                                   {"probes", probes},
+                                   {"fingerprint_bytes", fingerprints ? block.lane_form.shape : 0},
                                    {"fill", block.lane_fill},
                                    {"expected_rate", rate},
                                    {"last_key", BytesJson(block.separator.user_key)}};
       out << line.dump() << "\n";
     } else {
-      out << absl::StrFormat("block %5d at %9d: %4d keys, %5d bits, k %2d, fill %.3f, expected rate %.5f\n",
-                             totals->blocks, block.handle.offset, block.keys, block.lane_bits, block.lane_probes,
-                             block.lane_fill, rate);
+      out << absl::StrFormat("block %5d at %9d: %4d keys, %5d bits, ", totals->blocks, block.handle.offset, block.keys,
+                             block.lane_bits)
+          << (fingerprints ? absl::StrFormat("fingerprints of %d bytes, ", block.lane_form.shape)
+                           : absl::StrFormat("k %2d, fill %.3f, ", probes, block.lane_fill))
+          << absl::StrFormat("expected rate %.5f\n", rate);
     }
     ++totals->blocks;
     totals->keys += block.keys;
@@ -421,6 +428,7 @@ nlohmann::json PropertiesJson(const TableReader& reader) {
           {"lane_bits_per_key", p.filter_policy.lane_bits_per_key},
           {"guard_bits_per_key", p.filter_policy.guard_bits_per_key},
           {"lane_probes", p.lane_probes},
+          {"fingerprint_bytes", p.fingerprint_bytes},
           {"guard_probes", p.guard_probes},
           {"expected_filter_rate", p.expected_filter_rate},
           {"compression", IsKnownCompression(static_cast<uint8_t>(p.compression))
