@@ -19,6 +19,7 @@
 // | visible: unpin   | Unpin      | subtract a reference                    | release | reads end before the bytes go   |
 // | visible: used    | Use        | CAS of the clock, may fail              | relaxed | a guess only                    |
 // | visible: aged    | Sweep      | CAS of the clock, may fail              | relaxed | a guess only                    |
+// | visible: trusted | Sweep      | CAS, ends the probation, may fail       | relaxed | who does it counts it           |
 // | visible -> owned | TryEvict   | CAS, only with 0 references             | seq_cst | sees that all reads have ended; |
 // |                  |            |                                         |         | peeks: util/epoch.h             |
 // | owned -> empty   | Vacate     | subtract state, add a generation        | release | the frame is the next owner's   |
@@ -38,6 +39,10 @@
 //
 // Memory is charged and a place in the table reserved before a frame is claimed, so that the sum is never passed
 // unnoticed; what cannot be had by evicting is a frame alone.
+//
+// The hand goes over the frames in one of two ways (util/cache_admission.h). While too many blocks are on probation, it
+// evicts those, or trusts those that were found, and passes by all others. Else it ages and evicts the others, and
+// evicts none on probation.
 #include "util/cache.h"
 
 #include <algorithm>
@@ -46,7 +51,9 @@
 #include <deque>
 #include <vector>
 
+#include "util/cache_admission.h"
 #include "util/check.h"
+#include "util/hash.h"
 #include "util/mapped_memory.h"
 #include "util/sync.h"
 
@@ -63,13 +70,14 @@ constexpr size_t kTableBytesPerBlock = 2 * sizeof(CacheFrame);
 constexpr size_t kGroupFrames = 64;
 // Frames that a sweep takes on at once.
 constexpr size_t kSweepFrames = 8;
-constexpr uint64_t kMostClock = 3;
+constexpr uint64_t kMostClock = 6;
 // Evicted bytes after which the cache looks what of them may be freed.
 constexpr size_t kMostRetiredBytes = size_t{128} << 10;
 
-// Sweeps that an unused block outlives: when it is new, and after it was found.
-uint64_t ClockWhenNew(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 1 : 3; }
-uint64_t ClockWhenFound(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 2 : 3; }
+// Sweeps that an unused block outlives: when it is new and trusted, and after it was found. On probation it begins with
+// none, so that the clock tells whether it was found.
+uint64_t ClockWhenNew(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 1 : 4; }
+uint64_t ClockWhenFound(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 3 : kMostClock; }
 
 uint64_t StateOf(uint64_t meta) { return meta & CacheFrame::kStateMask; }
 uint64_t ReferencesOf(uint64_t meta) { return meta & CacheFrame::kReferenceMask; }
@@ -85,7 +93,9 @@ CacheKey KeyOf(const CacheFrame& frame) {
   return {.file = frame.file.load(std::memory_order_relaxed), .offset = frame.offset.load(std::memory_order_relaxed)};
 }
 
-size_t ChargeOf(size_t block_size) { return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock; }
+size_t ChargeOf(size_t block_size) {
+  return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock + CacheAdmission::kBytesPerBlock;
+}
 
 }  // namespace
 
@@ -99,15 +109,18 @@ struct BlockCache::Impl {
         most_blocks(frame_count / 10 * 7),
         memory(frame_count * sizeof(CacheFrame)),
         frames(reinterpret_cast<CacheFrame*>(memory.data())),
-        touched((frame_count / kGroupFrames + 63) / 64) {}
+        touched((frame_count / kGroupFrames + 63) / 64),
+        admission(memory_budget->limit_bytes() / ChargeOf(expected_block_bytes)) {}
 
-  size_t HomeOf(const CacheKey& key) const {
+  static uint64_t HashOf(const CacheKey& key) {
     uint64_t h = key.file * 0x9e3779b97f4a7c15u + key.offset;
     h ^= h >> 32;
     h *= 0xd6e8feb86659fd93u;
     h ^= h >> 32;
-    return static_cast<size_t>((h * 0xd6e8feb86659fd93u) >> home_shift);
+    return h * 0xd6e8feb86659fd93u;
   }
+  size_t HomeOf(uint64_t hash) const { return static_cast<size_t>(hash >> home_shift); }
+  size_t HomeOf(const CacheKey& key) const { return HomeOf(HashOf(key)); }
   size_t After(size_t index) const { return (index + 1) & (frame_count - 1); }
   size_t IndexOf(const CacheFrame* frame) const { return static_cast<size_t>(frame - frames); }
 
@@ -123,9 +136,9 @@ struct BlockCache::Impl {
   void Unreserve(MemoryPart part, size_t block_size);
   CacheFrame* Claim(size_t home);
   void Undisplace(size_t home, size_t end);
-  size_t Sweep();
-  bool TryEvict(CacheFrame* frame, uint64_t meta);
-  void Vacate(CacheFrame* frame);
+  size_t Sweep(bool only_probation);
+  bool TryEvict(CacheFrame* frame, uint64_t meta, bool remember);
+  void Vacate(CacheFrame* frame, bool on_probation, bool remember);
   void Free(char* data, size_t size);
   // The frame that a hint names, or null.
   CacheFrame* FrameAt(FrameHint hint) const {
@@ -142,6 +155,7 @@ struct BlockCache::Impl {
   CacheFrame* const frames;
   std::atomic<uint64_t> next_file{uint64_t{1} << 63};
   std::vector<std::atomic<uint64_t>> touched;
+  CacheAdmission admission;
   // Frames that are not empty, and those that inserts are about to claim.
   alignas(64) std::atomic<size_t> blocks{0};
   alignas(64) std::atomic<size_t> hand{0};
@@ -224,15 +238,18 @@ bool BlockCache::Impl::InRoom() const {
   return UsedBytes() <= budget->CacheCapacity() && blocks.load(std::memory_order_relaxed) <= most_blocks;
 }
 
-// Evicts until there is room. Gives up after as many rounds of the hand as the most used block outlives, or a round in
-// which nothing could be evicted or aged.
+// Evicts until there is room. Gives up after as many rounds of the hand as the most used block outlives in both ways of
+// going, or a round of each way in which nothing could be evicted or aged.
 bool BlockCache::Impl::MakeRoom() {
   size_t progress = 0;
+  size_t idle_rounds = 0;
   for (size_t swept = 0; !InRoom();) {
-    progress += Sweep();
+    // After a round for nothing the other way: what it would evict may be pinned.
+    progress += Sweep(admission.ProbationIsOverFull() != (idle_rounds == 1));
     swept += kSweepFrames;
     if (swept % frame_count != 0) continue;
-    if (progress == 0 || swept > frame_count * (kMostClock + 1)) return InRoom();
+    idle_rounds = progress == 0 ? idle_rounds + 1 : 0;
+    if (idle_rounds == 2 || swept > 2 * frame_count * (kMostClock + 1)) return InRoom();
     progress = 0;
   }
   return true;
@@ -279,15 +296,21 @@ void BlockCache::Impl::Undisplace(size_t home, size_t end) {
 }
 
 // Moves the hand over a few frames. Returns how many it evicted or aged.
-size_t BlockCache::Impl::Sweep() {
+size_t BlockCache::Impl::Sweep(bool only_probation) {
   const size_t first = hand.fetch_add(kSweepFrames, std::memory_order_relaxed);
   size_t progress = 0;
   for (size_t i = 0; i < kSweepFrames; ++i) {
     CacheFrame& frame = frames[(first + i) & (frame_count - 1)];
     uint64_t meta = frame.meta.load(std::memory_order_relaxed);
-    if (StateOf(meta) != CacheFrame::kVisible || ReferencesOf(meta) != 0) continue;
+    const bool on_probation = (meta & CacheFrame::kProbation) != 0;
+    if (StateOf(meta) != CacheFrame::kVisible || ReferencesOf(meta) != 0 || on_probation != only_probation) continue;
     if (ClockOf(meta) == 0) {
-      progress += TryEvict(&frame, meta) ? 1 : 0;
+      progress += TryEvict(&frame, meta, /*remember=*/true) ? 1 : 0;
+    } else if (on_probation) {
+      const bool trusted =
+          frame.meta.compare_exchange_strong(meta, meta - CacheFrame::kProbation, std::memory_order_relaxed);
+      if (trusted) admission.Promoted();
+      ++progress;
     } else {
       frame.meta.compare_exchange_strong(meta, meta - CacheFrame::kClockUnit, std::memory_order_relaxed);
       ++progress;
@@ -296,25 +319,32 @@ size_t BlockCache::Impl::Sweep() {
   return progress;
 }
 
-// Empties a frame that was seen visible and without references as `meta`, if it still is.
-bool BlockCache::Impl::TryEvict(CacheFrame* frame, uint64_t meta) {
-  const uint64_t owned = (meta & ~(CacheFrame::kStateMask | CacheFrame::kClockMask)) | CacheFrame::kOwned;
+// Empties a frame that was seen visible and without references as `meta`, if it still is. `remember`: the block may be
+// wanted again.
+bool BlockCache::Impl::TryEvict(CacheFrame* frame, uint64_t meta, bool remember) {
+  const bool on_probation = (meta & CacheFrame::kProbation) != 0;
+  const uint64_t owned =
+      (meta & ~(CacheFrame::kStateMask | CacheFrame::kClockMask | CacheFrame::kProbation)) | CacheFrame::kOwned;
   if (!frame->meta.compare_exchange_strong(meta, owned, std::memory_order_seq_cst, std::memory_order_relaxed)) {
     return false;
   }
-  Vacate(frame);
+  Vacate(frame, on_probation, remember);
   return true;
 }
 
 // Frees the block of a frame that the caller owns.
-void BlockCache::Impl::Vacate(CacheFrame* frame) {
+void BlockCache::Impl::Vacate(CacheFrame* frame, bool on_probation, bool remember) {
+  const uint64_t hash = HashOf(KeyOf(*frame));
   char* const data = frame->data.load(std::memory_order_relaxed);
   const size_t size = frame->size.load(std::memory_order_relaxed);
   const MemoryPart part = frame->part.load(std::memory_order_relaxed);
-  Undisplace(HomeOf(KeyOf(*frame)), IndexOf(frame));
+  Undisplace(HomeOf(hash), IndexOf(frame));
   frame->meta.fetch_add(CacheFrame::kGenerationUnit - CacheFrame::kOwned, std::memory_order_release);
   Free(data, size);
   Unreserve(part, size);
+  if (part != MemoryPart::kDataBlocks) return;
+  admission.Removed(on_probation);
+  if (remember) admission.Evicted(hash, on_probation);
 }
 
 // Frees evicted bytes, or notes them, and frees those that nobody can be looking at any more once they are many.
@@ -343,7 +373,7 @@ BlockCache::~BlockCache() {
     const uint64_t meta = frame->meta.load(std::memory_order_acquire);
     if (StateOf(meta) == CacheFrame::kEmpty) return;
     SEPAL_CHECK(ReferencesOf(meta) == 0);
-    SEPAL_CHECK(impl_->TryEvict(frame, meta));
+    SEPAL_CHECK(impl_->TryEvict(frame, meta, /*remember=*/false));
   });
   {
     MutexLock lock(&impl_->retired_mutex);
@@ -420,6 +450,8 @@ void BlockCache::Prefetch(FrameHint hint) const { __builtin_prefetch(impl_->Fram
 CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart part) {
   SEPAL_CHECK(part == MemoryPart::kDataBlocks || part == MemoryPart::kLeafPages || part == MemoryPart::kGuards);
   if (CachePin present = Lookup(key)) return present;
+  const bool is_data = part == MemoryPart::kDataBlocks;
+  const bool on_probation = is_data && !impl_->admission.Trusts(Impl::HashOf(key));
   if (!impl_->Reserve(part, buffer.size())) return PinAlone(std::move(buffer));
   CacheFrame* const frame = impl_->Claim(impl_->HomeOf(key));
   if (frame == nullptr) {
@@ -431,9 +463,11 @@ CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart 
   frame->part.store(part, std::memory_order_relaxed);
   frame->size.store(buffer.size(), std::memory_order_release);
   frame->data.store(buffer.Release(), std::memory_order_release);
+  if (is_data) impl_->admission.Inserted(on_probation);
   SchedulePoint(frame);
-  frame->meta.fetch_add(CacheFrame::kVisible - CacheFrame::kOwned + ClockWhenNew(part) * CacheFrame::kClockUnit +
-                            CacheFrame::kReferenceUnit,
+  const uint64_t standing =
+      on_probation ? uint64_t{CacheFrame::kProbation} : ClockWhenNew(part) * CacheFrame::kClockUnit;
+  frame->meta.fetch_add(CacheFrame::kVisible - CacheFrame::kOwned + standing + CacheFrame::kReferenceUnit,
                         std::memory_order_release);
   return CachePin(this, frame);
 }
@@ -470,7 +504,7 @@ void BlockCache::EraseFile(uint64_t file) {
     uint64_t meta = frame->meta.load(std::memory_order_acquire);
     while (StateOf(meta) == CacheFrame::kVisible && frame->file.load(std::memory_order_relaxed) == file) {
       if (ReferencesOf(meta) == 0
-              ? impl_->TryEvict(frame, meta)
+              ? impl_->TryEvict(frame, meta, /*remember=*/false)
               : frame->meta.compare_exchange_strong(meta, meta & ~CacheFrame::kClockMask, std::memory_order_relaxed)) {
         return;
       }

@@ -43,18 +43,19 @@ class BlockCache;
 
 // The descriptor of a cached block. Only cache.cc changes one; it is laid open here so that pins cost no calls.
 //
-// `meta`, from the lowest bit: 26 bits of references, 2 of clock, 2 of state, 2 unused, 32 of generation.
+// `meta`, from the lowest bit: 26 bits of references, 3 of clock, 2 of state, 1 of probation, 32 of generation.
 struct alignas(64) CacheFrame {
   static constexpr uint64_t kReferenceUnit = 1;
   static constexpr uint64_t kReferenceMask = (uint64_t{1} << 26) - 1;
   static constexpr uint64_t kClockUnit = uint64_t{1} << 26;
-  static constexpr uint64_t kClockMask = 3 * kClockUnit;
-  static constexpr uint64_t kStateUnit = uint64_t{1} << 28;
+  static constexpr uint64_t kClockMask = 7 * kClockUnit;
+  static constexpr uint64_t kStateUnit = uint64_t{1} << 29;
   static constexpr uint64_t kStateMask = 3 * kStateUnit;
   static constexpr uint64_t kEmpty = 0 * kStateUnit;
   static constexpr uint64_t kOwned = 1 * kStateUnit;
   static constexpr uint64_t kVisible = 2 * kStateUnit;
   static constexpr uint64_t kAlone = 3 * kStateUnit;
+  static constexpr uint64_t kProbation = uint64_t{1} << 31;
   static constexpr uint64_t kGenerationUnit = uint64_t{1} << 32;
 
   std::atomic<uint64_t> meta;
@@ -149,7 +150,8 @@ class BlockCache {
   void Prefetch(FrameHint hint) const;
 
   // Puts a block in and pins it. If another thread put the same key in first, pins that one and drops `buffer`. `part`
-  // must be kDataBlocks, kLeafPages or kGuards; the latter two are kept longer than data blocks.
+  // must be kDataBlocks, kLeafPages or kGuards; the latter two are kept longer than data blocks. A data block that is
+  // new goes before those that were found again (util/cache_admission.h).
   CachePin Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart part);
   // Copies a block in that is likely to be read soon, if there is memory that nobody uses: nothing is evicted for it,
   // and a quarter of the cache stays free. Whether it did.

@@ -1,0 +1,35 @@
+#include "util/cache_admission.h"
+
+#include <algorithm>
+
+namespace sepal {
+namespace {
+
+// Bounds of the share of data blocks that may be on probation, in parts of 20.
+constexpr int64_t kLeastShare = 1;
+constexpr int64_t kMostShare = 18;
+// How much the share grows, and shrinks, with a block that comes back, in halves of a block.
+constexpr int64_t kGrowth = 1;
+constexpr int64_t kShrinkage = 2;
+
+static_assert(2 * EvictedKeys::MemoryBytes(100'000) <= CacheAdmission::kBytesPerBlock * 100'000);
+
+}  // namespace
+
+int64_t CacheAdmission::HalfShare() const {
+  const int64_t halves = 2 * data_blocks_.load(std::memory_order_relaxed);
+  return std::clamp(half_share_.load(std::memory_order_relaxed), halves * kLeastShare / 20, halves * kMostShare / 20);
+}
+
+bool CacheAdmission::ProbationIsOverFull() const {
+  return 2 * on_probation_.load(std::memory_order_relaxed) > HalfShare();
+}
+
+bool CacheAdmission::Trusts(uint64_t hash) {
+  const bool was_trusted = evicted_trusted_.Remembers(hash);
+  if (!was_trusted && !evicted_on_probation_.Remembers(hash)) return false;
+  half_share_.store(HalfShare() + (was_trusted ? -kShrinkage : kGrowth), std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace sepal
