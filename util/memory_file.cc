@@ -32,7 +32,7 @@ absl::Status MemoryHandle::CheckAlive(std::string_view operation) const {
 
 namespace {
 
-using State = MemoryFileSystem::State;
+using MemoryState = MemoryFileSystem::State;
 
 class MemoryReadableFile final : public ReadableFile {
  public:
@@ -115,7 +115,7 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
   }
 
   absl::Status Allocate(uint64_t offset, uint64_t length) override {
-    State& state = handle_->state();
+    MemoryState& state = handle_->state();
     MutexLock lock(&state.mutex);
     RETURN_IF_ERROR(CheckUse("allocate"));
     if (!state.capabilities.allocate) return absl::OkStatus();
@@ -140,7 +140,7 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
   }
 
   absl::Status Truncate(uint64_t size) override {
-    State& state = handle_->state();
+    MemoryState& state = handle_->state();
     MutexLock lock(&state.mutex);
     RETURN_IF_ERROR(CheckUse("truncate"));
     MemoryNode& node = *handle_->node();
@@ -191,7 +191,7 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
 
   // As much as the disk has room for.
   absl::Status Write(uint64_t offset, std::string_view bytes) const {
-    State& state = handle_->state();
+    MemoryState& state = handle_->state();
     state.mutex.AssertHeld();
     MemoryNode& node = *handle_->node();
     const uint64_t writable_end = node.SpaceTaken() + state.FreeBytes();

@@ -23,9 +23,40 @@ class MemTableTree::Change {
   const uint32_t version_;
 };
 
+// The inner nodes of a descent, each with the number of the child below it.
+class MemTableTree::Path {
+ public:
+  void Add(const Inner* inner, uint32_t child) {
+    SEPAL_DCHECK(depth_ < steps_.size());
+    steps_[depth_++] = {inner, child};
+  }
+  // The last child was split, and the path goes on in its right half.
+  void TurnRight() { ++steps_[depth_ - 1].child; }
+  // Of the node below the path.
+  Range range() const {
+    Range range;
+    for (size_t i = depth_; i > 0 && (range.low == nullptr || range.high == nullptr); --i) {
+      const auto& [inner, child] = steps_[i - 1];
+      if (range.low == nullptr && child > 0) range.low = inner->entries[child - 1].load(std::memory_order_relaxed);
+      if (range.high == nullptr && child < inner->count.load(std::memory_order_relaxed)) {
+        range.high = inner->entries[child].load(std::memory_order_relaxed);
+      }
+    }
+    return range;
+  }
+
+ private:
+  struct Step {
+    const Inner* inner;
+    uint32_t child;
+  };
+  std::array<Step, 16> steps_;  // each level has ten times as many nodes as that above, at least
+  size_t depth_ = 0;
+};
+
 MemTableTree::MemTableTree(KeyOrder order, Arena* arena) : order_(order), arena_(arena) {
   static_assert(sizeof(Leaf) == 512 && sizeof(Inner) <= 1024);
-  Leaf* leaf = NewNode<Leaf>({});
+  Leaf* leaf = NewNode<Leaf>();
   root_.store(leaf, std::memory_order_relaxed);
   last_leaf_.store(leaf, std::memory_order_relaxed);
   first_leaf_ = leaf;
@@ -66,29 +97,23 @@ MemTableTree::Leaf* MemTableTree::LeafWithRoom(const MemTableEntry* entry) {
   Node* node = root_.load(std::memory_order_relaxed);
   if (node->leaf && !static_cast<Leaf*>(node)->full()) return static_cast<Leaf*>(node);
   node = RootWithRoom();
-  Range range;
+  Path path;
   while (!node->leaf) {
     auto* const inner = static_cast<Inner*>(node);
-    const uint32_t n = inner->count.load(std::memory_order_relaxed);
-    const uint32_t at = Rank<true>(*inner, n, entry->key());
+    const uint32_t at = Rank<true>(*inner, inner->count.load(std::memory_order_relaxed), entry->key());
     node = inner->children[at].load(std::memory_order_relaxed);
-    PrefetchNode(node);
-    if (at > 0) range.low = inner->entries[at - 1].load(std::memory_order_relaxed);
-    if (at < n) range.high = inner->entries[at].load(std::memory_order_relaxed);
+    Prefetch(node, sizeof(Leaf));
+    path.Add(inner, at);
     if (node->leaf) {
       if (!static_cast<Leaf*>(node)->full()) break;
-      SplitLeaf(inner, at, static_cast<Leaf*>(node), range);
+      SplitLeaf(inner, at, static_cast<Leaf*>(node), path.range());
     } else {
       if (!static_cast<Inner*>(node)->full()) continue;
-      SplitInner(inner, at, static_cast<Inner*>(node), kInnerSlots / 2, range);
+      SplitInner(inner, at, static_cast<Inner*>(node), kInnerSlots / 2, path.range());
     }
-    const MemTableEntry* separator = inner->entries[at].load(std::memory_order_relaxed);
-    if (order_.Less(entry->key(), separator->key())) {
-      range.high = separator;
-    } else {
-      range.low = separator;
-      node = inner->children[at + 1].load(std::memory_order_relaxed);
-    }
+    if (order_.Less(entry->key(), inner->entries[at].load(std::memory_order_relaxed)->key())) continue;
+    path.TurnRight();
+    node = inner->children[at + 1].load(std::memory_order_relaxed);
   }
   return static_cast<Leaf*>(node);
 }
@@ -113,7 +138,7 @@ void MemTableTree::AppendLeaf(const MemTableEntry* entry) {
   const uint32_t at = parent->count.load(std::memory_order_relaxed);
   Leaf* const leaf = last_leaf_.load(std::memory_order_relaxed);
   SEPAL_DCHECK(parent->children[at].load(std::memory_order_relaxed) == leaf);
-  Leaf* const right = NewNode<Leaf>({entry, nullptr});
+  Leaf* const right = NewNode<Leaf>();
   Place(right, 0, entry);
   right->count.store(1, std::memory_order_relaxed);
 
@@ -128,7 +153,8 @@ void MemTableTree::AppendLeaf(const MemTableEntry* entry) {
 MemTableTree::Inner* MemTableTree::RootWithRoom() {
   Node* const root = root_.load(std::memory_order_relaxed);
   if (!root->leaf && !static_cast<Inner*>(root)->full()) return static_cast<Inner*>(root);
-  auto* const grown = NewNode<Inner>({});
+  auto* const grown = NewNode<Inner>();
+  Refit(grown, {});
   grown->children[0].store(root, std::memory_order_relaxed);
   root_.store(grown, std::memory_order_release);
   if (!root->leaf) SplitInner(grown, 0, static_cast<Inner*>(root), kInnerSlots / 2, {});
@@ -138,7 +164,8 @@ MemTableTree::Inner* MemTableTree::RootWithRoom() {
 void MemTableTree::SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, Range range) {
   constexpr uint32_t kMiddle = kLeafSlots / 2;
   const MemTableEntry* const separator = leaf->entries[kMiddle].load(std::memory_order_relaxed);
-  Leaf* const right = NewNode<Leaf>({separator, range.high});
+  Leaf* const right = NewNode<Leaf>();
+  Refit(right, {separator, range.high});
 
   const Change parent_change(parent);
   const Change leaf_change(leaf);
@@ -155,7 +182,7 @@ void MemTableTree::SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, Range range
 // Entry `middle` goes up; the entries and children after it go to a new node.
 void MemTableTree::SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t middle, Range range) {
   const MemTableEntry* const separator = inner->entries[middle].load(std::memory_order_relaxed);
-  auto* const right = NewNode<Inner>({separator, range.high});
+  auto* const right = NewNode<Inner>();
 
   const Change parent_change(parent);
   const Change inner_change(inner);
@@ -167,6 +194,7 @@ void MemTableTree::SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t
                                           std::memory_order_relaxed);
   }
   right->count.store(kInnerSlots - middle - 1, std::memory_order_relaxed);
+  Refit(right, {separator, range.high});
   inner->count.store(middle, std::memory_order_release);
   Refit(inner, {range.low, separator});
   AddChild(parent, at, separator, right);
@@ -182,6 +210,7 @@ void MemTableTree::AddChild(Inner* parent, uint32_t at, const MemTableEntry* sep
   Place(parent, at, separator);
   parent->children[at + 1].store(right, std::memory_order_release);
   parent->count.store(n + 1, std::memory_order_release);
+  if ((parent->skip.load(std::memory_order_relaxed) & kEdge) != 0) Refit(parent, {});
 }
 
 void MemTableTree::LinkAfter(Leaf* leaf, Leaf* right) {
@@ -197,30 +226,44 @@ void MemTableTree::LinkAfter(Leaf* leaf, Leaf* right) {
 }
 
 template <class AnyNode>
-AnyNode* MemTableTree::NewNode(Range range) {
-  return new (arena_->AllocateAligned(sizeof(AnyNode), 64)) AnyNode(SharedBytes(range));
+AnyNode* MemTableTree::NewNode() {
+  return new (arena_->AllocateAligned(sizeof(AnyNode), 64)) AnyNode();
 }
 
-// How many bytes all keys in the range begin with alike.
-uint32_t MemTableTree::SharedBytes(Range range) const {
-  if (!order_.bytewise() || range.low == nullptr || range.high == nullptr) return 0;
-  const std::string_view low = range.low->user_key();
-  const std::string_view high = range.high->user_key();
+// How many bytes the two keys begin with alike.
+uint32_t MemTableTree::SharedBytes(const MemTableEntry* a, const MemTableEntry* b) {
+  const std::string_view low = a->user_key();
+  const std::string_view high = b->user_key();
   const size_t n = std::min(low.size(), high.size());
   return static_cast<uint32_t>(std::mismatch(low.begin(), low.begin() + n, high.begin()).first - low.begin());
 }
 
+uint32_t MemTableTree::SkipOf(const Leaf&, Range range) const {
+  if (!order_.bytewise() || range.low == nullptr || range.high == nullptr) return 0;
+  return SharedBytes(range.low, range.high);
+}
+
+uint32_t MemTableTree::SkipOf(const Inner& inner, Range range) const {
+  if (!order_.bytewise()) return 0;
+  if (range.low != nullptr && range.high != nullptr) return SharedBytes(range.low, range.high);
+  const uint32_t n = inner.count.load(std::memory_order_relaxed);
+  if (n == 0) return kEdge;
+  return kEdge | SharedBytes(inner.entries[0].load(std::memory_order_relaxed),
+                             inner.entries[n - 1].load(std::memory_order_relaxed));
+}
+
 template <uint32_t kSlots>
 void MemTableTree::Place(SlottedNode<kSlots>* node, uint32_t slot, const MemTableEntry* entry) const {
-  const uint32_t skip = node->skip.load(std::memory_order_relaxed);
+  const uint32_t skip = node->skip.load(std::memory_order_relaxed) & ~kEdge;
   node->prefixes[slot].store(PrefixAt(entry->user_key(), skip), std::memory_order_release);
   node->entries[slot].store(entry, std::memory_order_release);
 }
 
-// Requires a Change of `node`, whose range has become `range`.
-template <uint32_t kSlots>
-void MemTableTree::Refit(SlottedNode<kSlots>* node, Range range) const {
-  const uint32_t skip = SharedBytes(range);
+// Makes the node skip what it may. Requires a Change of `node`, unless it is not published yet, and that its range or
+// its entries have changed.
+template <class AnyNode>
+void MemTableTree::Refit(AnyNode* node, Range range) const {
+  const uint32_t skip = SkipOf(*node, range);
   if (skip == node->skip.load(std::memory_order_relaxed)) return;
   node->skip.store(skip, std::memory_order_release);
   const uint32_t n = node->count.load(std::memory_order_relaxed);

@@ -2,7 +2,9 @@
 //
 // Inline bytes. All keys that can ever come into a node lie between the separators around it, and so share the bytes
 // that these share. A node compares by the 8 key bytes after them (`skip`), as a number, and looks at whole keys only
-// where those are equal. Without a bytewise order all prefixes are 0.
+// where those are equal. An inner node at the tree's left or right edge lacks a separator on one side: it skips what
+// its own entries share, and a search there first looks whether its target shares it, too. A leaf at an edge skips
+// nothing. Without a bytewise order all prefixes are 0.
 //
 // One writer, any number of lock-free readers. Entries only come in, nodes only split, to the right, and none is freed
 // before the tree. Each node has a version, odd while the node is being changed:
@@ -67,11 +69,12 @@ class MemTableTree {
   // A leaf takes 512 bytes, an inner node 1024.
   static constexpr uint32_t kLeafSlots = 30;
   static constexpr uint32_t kInnerSlots = 41;
+  static constexpr uint32_t kEdge = uint32_t{1} << 31;
 
   struct Node {
-    Node(bool is_leaf, uint32_t shared) : skip(shared), leaf(is_leaf) {}
+    explicit Node(bool is_leaf) : leaf(is_leaf) {}
     std::atomic<uint32_t> version{0};
-    std::atomic<uint32_t> skip;
+    std::atomic<uint32_t> skip{0};   // with kEdge where only the node's own entries are known to share the bytes
     std::atomic<uint32_t> count{0};  // of the slots in use
     const bool leaf;
   };
@@ -83,13 +86,13 @@ class MemTableTree {
     bool full() const { return this->count.load(std::memory_order_relaxed) == kSlots; }
   };
   struct Leaf : SlottedNode<kLeafSlots> {
-    explicit Leaf(uint32_t shared) : SlottedNode(true, shared) {}
+    Leaf() : SlottedNode(true) {}
     std::atomic<Leaf*> next{nullptr};
     std::atomic<Leaf*> previous{nullptr};
   };
   // The entries are separators: child i holds what is before entry i, child i + 1 what is at or after it.
   struct Inner : SlottedNode<kInnerSlots> {
-    explicit Inner(uint32_t shared) : SlottedNode(false, shared) {}
+    Inner() : SlottedNode(false) {}
     std::array<std::atomic<Node*>, kInnerSlots + 1> children = {};
   };
   // What a node may hold: entries at or after `low` and before `high`. Null is without bound.
@@ -105,8 +108,12 @@ class MemTableTree {
     std::array<const MemTableEntry*, kLeafSlots> entries;
   };
   class Change;  // keeps a node's version odd
+  class Path;    // of a descent
 
   // Both sides.
+  static void Prefetch(const Node* node, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(reinterpret_cast<const char*>(node) + at);
+  }
   uint64_t PrefixAt(std::string_view user_key, uint32_t skip) const {
     if (!order_.bytewise() || user_key.size() <= skip) return 0;
     return BigEndianPrefix(user_key.data() + skip, user_key.size() - skip);
@@ -116,12 +123,14 @@ class MemTableTree {
 
   // The writer's.
   template <class AnyNode>
-  AnyNode* NewNode(Range range);
-  uint32_t SharedBytes(Range range) const;
+  AnyNode* NewNode();
+  static uint32_t SharedBytes(const MemTableEntry* a, const MemTableEntry* b);
+  uint32_t SkipOf(const Leaf& leaf, Range range) const;
+  uint32_t SkipOf(const Inner& inner, Range range) const;
   template <uint32_t kSlots>
   void Place(SlottedNode<kSlots>* node, uint32_t slot, const MemTableEntry* entry) const;
-  template <uint32_t kSlots>
-  void Refit(SlottedNode<kSlots>* node, Range range) const;
+  template <class AnyNode>
+  void Refit(AnyNode* node, Range range) const;
   template <uint32_t kSlots>
   void ShiftRight(SlottedNode<kSlots>* node, uint32_t from) const;
   void InsertInto(Leaf* leaf, const MemTableEntry* entry);
@@ -139,10 +148,7 @@ class MemTableTree {
     return node.version.load(std::memory_order_acquire) == version;
   }
   // The header and the prefixes; entries are looked at only in the end, and in one place.
-  static void PrefetchNode(const Node* node) {
-    const char* const line = reinterpret_cast<const char*>(node);
-    for (size_t i = 0; i < 5; ++i) __builtin_prefetch(line + 64 * i);
-  }
+  static void PrefetchNode(const Node* node) { Prefetch(node, 320); }
   const Leaf* FindLeaf(InternalKeyView target, uint32_t* version) const;
   static bool TryCopy(const Leaf& leaf, uint32_t version, LeafCopy* copy);
   static void Copy(const Leaf& leaf, LeafCopy* copy);
@@ -177,7 +183,14 @@ uint32_t CountBelow(const std::array<std::atomic<uint64_t>, kSlots>& prefixes, u
 // How many of the first `count` entries are before `target`, or at it where kOrAt.
 template <bool kOrAt, uint32_t kSlots>
 uint32_t MemTableTree::Rank(const SlottedNode<kSlots>& node, uint32_t count, InternalKeyView target) const {
-  const uint64_t prefix = PrefixAt(target.user_key, node.skip.load(std::memory_order_acquire));
+  if (count == 0) return 0;
+  const uint32_t skip = node.skip.load(std::memory_order_acquire);
+  if ((skip & kEdge) != 0) {
+    const std::string_view first = node.entries[0].load(std::memory_order_acquire)->user_key();
+    const int order = target.user_key.substr(0, skip & ~kEdge).compare(first.substr(0, skip & ~kEdge));
+    if (order != 0) return order < 0 ? 0 : count;
+  }
+  const uint64_t prefix = PrefixAt(target.user_key, skip & ~kEdge);
   uint32_t low = CountBelow(node.prefixes, 0, count, prefix);
   if (low == count || node.prefixes[low].load(std::memory_order_acquire) != prefix) return low;
   uint32_t high = prefix == UINT64_MAX ? count : CountBelow(node.prefixes, low, count, prefix + 1);

@@ -67,7 +67,9 @@ absl::Status MemTableTree::CheckNode(const Node& node, Range range, int depth, C
 template <uint32_t kSlots>
 absl::Status MemTableTree::CheckSlots(const SlottedNode<kSlots>& node, Range range) const {
   const uint32_t count = node.count.load(std::memory_order_acquire);
-  const uint32_t skip = node.skip.load(std::memory_order_acquire);
+  const uint32_t skip = node.skip.load(std::memory_order_acquire) & ~kEdge;
+  const bool at_edge = (node.skip.load(std::memory_order_acquire) & kEdge) != 0;
+  const bool bounded = range.low != nullptr && range.high != nullptr;
   if (count > kSlots) return Broken("a node holds more than it can");
   for (uint32_t i = 0; i < count; ++i) {
     const MemTableEntry* const entry = node.entries[i].load(std::memory_order_acquire);
@@ -79,12 +81,14 @@ absl::Status MemTableTree::CheckSlots(const SlottedNode<kSlots>& node, Range ran
     if (node.prefixes[i].load(std::memory_order_acquire) != PrefixAt(entry->user_key(), skip)) {
       return Broken("a wrong prefix", entry);
     }
-    if (range.low != nullptr && order_.bytewise() &&
-        entry->user_key().substr(0, skip) != range.low->user_key().substr(0, skip)) {
+    const MemTableEntry* const shares =
+        bounded && order_.bytewise() ? range.low : node.entries[0].load(std::memory_order_acquire);
+    if (entry->user_key().substr(0, skip) != shares->user_key().substr(0, skip)) {
       return Broken("more bytes are skipped than are shared", entry);
     }
   }
-  if (skip > 0 && (range.low == nullptr || range.high == nullptr)) return Broken("bytes are skipped without bounds");
+  if (at_edge && (bounded || node.leaf)) return Broken("not at an edge of the tree");
+  if (skip > 0 && !at_edge && !bounded) return Broken("bytes are skipped without bounds");
   return absl::OkStatus();
 }
 
