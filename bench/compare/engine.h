@@ -83,6 +83,7 @@ struct EngineEntry {
   // Whether the last column's ratio is to the best of these (an LSM tree with the same promises).
   bool is_peer;
   bool has_direct_reads;
+  bool has_log;  // to be replayed at an opening
 };
 // All engines that were built in, Sepal first.
 std::span<const EngineEntry> AllEngines();

@@ -58,6 +58,7 @@ Totals Meter::Run(const std::string& workload, int threads, uint64_t operations,
   m.p50_micros = latencies.PercentileNanos(50) / 1e3;
   m.p99_micros = latencies.PercentileNanos(99) / 1e3;
   m.p999_micros = latencies.PercentileNanos(99.9) / 1e3;
+  m.max_micros = static_cast<double>(latencies.MaximumNanos()) / 1e3;
   return totals;
 }
 

@@ -19,7 +19,7 @@ struct Measurement {
   uint64_t operations = 0;
   double seconds = 0;
   double cpu_micros_per_op = 0;
-  double p50_micros = 0, p99_micros = 0, p999_micros = 0;
+  double p50_micros = 0, p99_micros = 0, p999_micros = 0, max_micros = 0;
   uint64_t read_bytes = 0;  // from the disk
   uint64_t written_bytes = 0;
   uint64_t space_bytes = 0;  // all files but logs, after the workload
@@ -29,8 +29,8 @@ struct Measurement {
   double OperationsPerSecond() const { return seconds > 0 ? static_cast<double>(operations) / seconds : 0; }
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, engine, workload, threads, round, operations, seconds,
-                                   cpu_micros_per_op, p50_micros, p99_micros, p999_micros, read_bytes, written_bytes,
-                                   space_bytes, log_bytes, resident_bytes)
+                                   cpu_micros_per_op, p50_micros, p99_micros, p999_micros, max_micros, read_bytes,
+                                   written_bytes, space_bytes, log_bytes, resident_bytes)
 
 // What one thread of a workload does with.
 struct Worker {

@@ -38,17 +38,17 @@ void ChooseEngines(CLI::App& app, const std::vector<std::string>& names, Compare
 
 std::span<const EngineEntry> AllEngines() {
   static const std::vector<EngineEntry> engines = {
-      {"sepal", OpenSepal, false, true},
+      {"sepal", OpenSepal, false, true, true},
 #ifdef SEPAL_COMPARE_ROCKSDB
-      {"rocksdb", OpenRocksDb, true, true},
+      {"rocksdb", OpenRocksDb, true, true, true},
 #endif
 #ifdef SEPAL_COMPARE_LEVELDB
-      {"leveldb", OpenLevelDb, true, false},
+      {"leveldb", OpenLevelDb, true, false, true},
 #endif
 #ifdef SEPAL_COMPARE_LMDB
-      {"lmdb", OpenLmdb, false, false},
+      {"lmdb", OpenLmdb, false, false, false},
 #endif
-      {"null", OpenNull, false, true},
+      {"null", OpenNull, false, true, false},
   };
   return engines;
 }
@@ -91,6 +91,12 @@ CompareOptions ParseOptions(int argc, char** argv) {
   app.add_option("--writes_per_second", options.writes_per_second, "Of the writer in readwhilewriting")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000'000));
+  app.add_option("--arrivals_per_second", options.arrivals_per_second, "Of puts in openloop")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000'000));
+  app.add_option("--open_loop_seconds", options.open_loop_seconds, "How long openloop goes on")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86'400));
   app.add_flag("--direct_reads", options.direct_reads,
                "The cold workloads read past the operating system's cache; engines that cannot are left out of them");
   app.add_option("--seed", options.seed, "Seed of keys and values")->capture_default_str();

@@ -23,6 +23,8 @@ struct CompareOptions {
   bool clustered = false;
   bool direct_reads = false;
   uint64_t writes_per_second = 20'000;
+  uint64_t arrivals_per_second = 20'000;
+  uint64_t open_loop_seconds = 10;
   uint64_t seed = 1;
   std::string directory = {};
   std::vector<EngineEntry> engines = {};

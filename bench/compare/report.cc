@@ -95,7 +95,7 @@ class Tables {
   }
 
   std::string Details(int threads) const {
-    std::vector<Row> rows = {{"workload", "engine", "CPU us/op", "p50 us", "p99 us", "p99.9 us", "read MiB",
+    std::vector<Row> rows = {{"workload", "engine", "CPU us/op", "p50 us", "p99 us", "p99.9 us", "max us", "read MiB",
                               "written MiB", "space MiB", "log MiB", "resident MiB"}};
     ForEachWorkload(threads, [&](const std::string& workload) {
       for (const EngineEntry& engine : options_.engines) {
@@ -103,8 +103,9 @@ class Tables {
         if (m == nullptr) continue;
         rows.push_back({workload, engine.name, absl::StrFormat("%.3f", m->cpu_micros_per_op),
                         absl::StrFormat("%.2f", m->p50_micros), absl::StrFormat("%.2f", m->p99_micros),
-                        absl::StrFormat("%.2f", m->p999_micros), Mebibytes(m->read_bytes), Mebibytes(m->written_bytes),
-                        Mebibytes(m->space_bytes), Mebibytes(m->log_bytes), Mebibytes(m->resident_bytes)});
+                        absl::StrFormat("%.2f", m->p999_micros), absl::StrFormat("%.0f", m->max_micros),
+                        Mebibytes(m->read_bytes), Mebibytes(m->written_bytes), Mebibytes(m->space_bytes),
+                        Mebibytes(m->log_bytes), Mebibytes(m->resident_bytes)});
       }
     });
     return FormatRows(rows, options_.markdown);
@@ -147,6 +148,7 @@ std::vector<Measurement> Medians(const std::vector<Measurement>& all) {
     median.p50_micros = MedianOf(group->second, &Measurement::p50_micros);
     median.p99_micros = MedianOf(group->second, &Measurement::p99_micros);
     median.p999_micros = MedianOf(group->second, &Measurement::p999_micros);
+    median.max_micros = MedianOf(group->second, &Measurement::max_micros);
     median.read_bytes = MedianOf(group->second, &Measurement::read_bytes);
     median.written_bytes = MedianOf(group->second, &Measurement::written_bytes);
     median.space_bytes = MedianOf(group->second, &Measurement::space_bytes);

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_format.h"
+#include "bench/compare/recovery.h"
 #include "sepal/env.h"
 #include "tools/lib/process_metrics.h"
 #include "tools/lib/workload.h"
@@ -21,6 +22,7 @@ constexpr WorkloadEntry kWorkloads[] = {
     {"fillrandom", "puts of random keys, about a third of them overwrites"},
     {"fillbatch", "puts in key order in batches of 100"},
     {"fillsync", "durable puts of random keys, at most 10,000; with 4 threads where 2 or more are asked for"},
+    {"recovery", "openings after the death of a process that had everything in the log only; entries a second"},
     {"filluniquerandom", "puts of every key once in random order"},
     {"readrandom", "gets of present keys"},
     {"readmissing", "gets of absent keys between present ones"},
@@ -34,10 +36,11 @@ constexpr WorkloadEntry kWorkloads[] = {
     {"coldreadmissing", "gets of absent keys, nothing but metadata in memory"},
     {"coldmultireadrandom", "gets of present keys, 64 at a time, nothing but metadata in memory"},
     {"overwrite", "puts of random present keys"},
+    {"openloop", "puts of random present keys at fixed times (--arrivals_per_second), each late from its own time on"},
     {"deleterandom", "deletions of random keys"},
     {"compact", "a full manual compaction after an eighth was overwritten; entries a second"},
 };
-constexpr size_t kFirstOnUniqueFill = 5;
+constexpr size_t kFirstOnUniqueFill = 6;
 constexpr uint64_t kKeysOfMultiGet = 64;
 // Cold reads are few, so that hardly any block is met twice.
 constexpr uint64_t kEntriesPerColdRead = 100;
@@ -74,6 +77,7 @@ class Scenario {
     if (workload == "readreverse") report(Scan(meter, workload, false));
     if (workload == "readwhilewriting") report(ReadWhileWriting(meter, engine));
     if (workload == "overwrite") report(FillDrawn(meter, workload, options_.entries, threads_, false));
+    if (workload == "openloop") report(OpenLoop(meter));
     if (workload == "deleterandom") report(DeleteRandom(meter));
     if (workload == "compact") Compact(meter, engine, report);
   }
@@ -251,6 +255,26 @@ class Scenario {
     return totals;
   }
 
+  // A put that makes others wait makes them late, as it would clients that do not know of each other. The thread does
+  // not sleep: timers are late by more than a put takes.
+  Totals OpenLoop(Meter* meter) {
+    const uint64_t arrivals = options_.arrivals_per_second * options_.open_loop_seconds;
+    return meter->Run("openloop", 1, arrivals, false, [&](Worker* worker) {
+      tools::KeyBuffer key(options_.key_bytes);
+      tools::ValueGenerator values = Values(worker->index);
+      Random draws = Draws(worker);
+      const uint64_t begin = tools::NowNanos();
+      for (uint64_t i = 0; i < worker->operations; ++i) {
+        const uint64_t due = begin + i * 1'000'000'000 / options_.arrivals_per_second;
+        while (tools::NowNanos() < due) {
+        }
+        worker->session->Put(Format(&key, draws.Uniform(options_.entries)),
+                             values.Next(static_cast<size_t>(options_.value_bytes)), false);
+        worker->latencies.Add(tools::NowNanos() - due);
+      }
+    });
+  }
+
   Totals DeleteRandom(Meter* meter) {
     return meter->Run("deleterandom", threads_, options_.entries / 2, true, [&](Worker* worker) {
       tools::KeyBuffer key(options_.key_bytes);
@@ -348,7 +372,15 @@ void RunScenario(const std::string& scenario, const EngineEntry& engine, int thr
                           .entries = options.entries,
                           .entry_bytes = static_cast<size_t>(options.key_bytes + options.value_bytes),
                           .compress = options.compress};
-  {
+  const auto note = [&](Measurement measurement) {
+    measurement.engine = engine.name;
+    measurement.threads = threads;
+    measurement.round = round;
+    report(measurement);
+  };
+  if (scenario == "recovery") {
+    if (engine.has_log) note(MeasureRecovery(engine, options, settings));
+  } else {
     std::unique_ptr<Engine> opened = engine.open(settings);
     Scenario run(options, threads, options.seed + static_cast<uint64_t>(round));
     for (const std::string& workload : WorkloadsOf(scenario)) {
@@ -365,11 +397,7 @@ void RunScenario(const std::string& scenario, const EngineEntry& engine, int thr
       }
       Meter meter(opened.get(), path, resident_before);
       run.Run(workload, &meter, opened.get(), [&](const Totals& totals) {
-        Measurement measurement = totals.measurement;
-        measurement.engine = engine.name;
-        measurement.threads = threads;
-        measurement.round = round;
-        if (Wanted(options, workload)) report(measurement);
+        if (Wanted(options, workload)) note(totals.measurement);
       });
     }
   }

@@ -72,6 +72,11 @@ class Core : public std::enable_shared_from_this<Core> {
   std::shared_ptr<MemTable> NewMemTable(KeyOrder order, uint64_t hash_seed) {
     return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes, &budget, &memtable_chunks);
   }
+  // For updates that are flushed before anybody looks for them.
+  std::shared_ptr<MemTable> NewMemTableToFlush(KeyOrder order, uint64_t hash_seed) {
+    return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes, &budget, &memtable_chunks,
+                                      /*indexed=*/false);
+  }
   FamilyTableOpener Opener(KeyOrder order) {
     return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode}, order};
   }

@@ -38,6 +38,7 @@ absl::StatusOr<Engine::Parts> Opening::Run() {
   if (!options_.read_only) RETURN_IF_ERROR(TakeLock());
   RETURN_IF_ERROR(RecoverCatalog());
   RETURN_IF_ERROR(CheckTables());
+  if (!options_.read_only) ChooseExecutor();
   RETURN_IF_ERROR(ReplayLogs());
   // After the logs: a family that they know and the manifest lacks is damage, and no mistake of the caller's.
   RETURN_IF_ERROR(CheckFamilies());
@@ -304,6 +305,13 @@ std::shared_ptr<MemTable> Opening::NewMemTable(const Family& family) const {
   return parts_.core->NewMemTable(family.order, identity_.hash_seed);
 }
 
+void Opening::ChooseExecutor() {
+  parts_.executor = world_.executor;
+  if (parts_.executor != nullptr) return;
+  parts_.own_executor = std::make_unique<ThreadPool>(/*flush_threads=*/1, tuning_.compaction_threads);
+  parts_.executor = parts_.own_executor.get();
+}
+
 absl::Status Opening::ReplayLogs() {
   LogRecoveryOptions recovery;
   recovery.database_id = identity_.database_id;
@@ -335,9 +343,7 @@ absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) 
     }
     if (sequence <= it->second.flushed_through) continue;
     Described& described = it->second;
-    if (described.replayed == nullptr) described.replayed = NewMemTable(*described.family);
-    const uint64_t hash = described.family->order.hashable() ? HashKey(entry.key, identity_.hash_seed) : 0;
-    described.replayed->Add(sequence, entry.kind, entry.key, entry.value, hash);
+    Replay(sequence, entry, &described);
   }
   if (options_.read_only) return absl::OkStatus();
   // Between batches, so that the mark of a family never splits one.
@@ -349,13 +355,33 @@ absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) 
   return absl::OkStatus();
 }
 
+// A view for readers needs each entry in its place. A writer flushes all of them first.
+void Opening::Replay(SequenceNumber sequence, const BatchEntry& entry, Described* described) {
+  const KeyOrder& order = described->family->order;
+  if (options_.read_only) {
+    if (described->replayed == nullptr) described->replayed = NewMemTable(*described->family);
+    const uint64_t hash = order.hashable() ? HashKey(entry.key, identity_.hash_seed) : 0;
+    described->replayed->Add(sequence, entry.kind, entry.key, entry.value, hash);
+    return;
+  }
+  if (described->replayed == nullptr) {
+    described->replayed = parts_.core->NewMemTableToFlush(order, identity_.hash_seed);
+  }
+  described->replayed->Collect(sequence, entry.kind, entry.key, entry.value);
+}
+
 absl::Status Opening::FlushReplayed(Described* described) {
+  if (described->replayed == nullptr) return absl::OkStatus();
+  described->replayed->Arrange();
   const std::shared_ptr<const MemTable> memtable = std::exchange(described->replayed, nullptr);
-  if (memtable == nullptr || memtable->empty()) return absl::OkStatus();
   const SequenceNumber through = memtable->LastSequence();
   const TableOutputContext context = parts_.catalog->OutputContext(*described->family);
   ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
-                   FlushMemTables({.context = context, .memtables = {&memtable, 1}, .snapshots = {through}}));
+                   FlushMemTables({.context = context,
+                                   .memtables = {&memtable, 1},
+                                   .snapshots = {through},
+                                   .executor = parts_.executor,
+                                   .max_parts = parts_.executor->CompactionConcurrency()}));
   described->flushed_through = through;
   if (tables.empty()) return absl::OkStatus();
   flushed_any_ = true;
@@ -391,11 +417,6 @@ absl::Status Opening::PublishFamilies() {
 // --- becoming the writer ---
 
 absl::Status Opening::StartWriting() {
-  parts_.executor = world_.executor;
-  if (parts_.executor == nullptr) {
-    parts_.own_executor = std::make_unique<ThreadPool>(/*flush_threads=*/1, tuning_.compaction_threads);
-    parts_.executor = parts_.own_executor.get();
-  }
   RETURN_IF_ERROR(manifest_.found ? StartExisting() : StartNew());
   RemoveStrayFiles();
   parts_.core->info_log.Write("opened %s: last sequence %u, %u batches replayed", path_, last_sequence_.value(),

@@ -25,6 +25,7 @@
 #include "db/act/log_recovery.h"
 #include "db/act/manifest_recovery.h"
 #include "db/engine/engine.h"
+#include "db/format/batch_format.h"
 #include "db/state/version_builder.h"
 
 namespace sepal {
@@ -61,6 +62,8 @@ class Opening {
   absl::Status AddMissingFamilies();
   absl::Status ReplayLogs();
   absl::Status ReplayBatch(SequenceNumber first, std::string_view batch);
+  void Replay(SequenceNumber sequence, const BatchEntry& entry, Described* described);
+  void ChooseExecutor();
   absl::Status FlushReplayed(Described* described);
   absl::Status PublishFamilies();
   absl::Status StartWriting();

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "db/state/memtable_entry.h"
 #include "db/state/memtable_index.h"
 #include "db/state/memtable_tree.h"
 #include "util/arena.h"
 #include "util/check.h"
+#include "util/coding.h"
 #include "util/status.h"
+#include "util/strings.h"
 
 namespace sepal {
 namespace {
@@ -16,6 +20,8 @@ namespace {
 // Sizes the hash index: a bucket for every 100 to 200 bytes of memory that are foreseen, which is about what an entry
 // of small key and value takes.
 constexpr size_t kBytesPerBucket = 100;
+// Entries that are fetched before they come into the tree in order.
+constexpr size_t kAhead = 8;
 
 // Counted by the one writer, read by anybody.
 class Counter {
@@ -31,24 +37,35 @@ class Counter {
 }  // namespace
 
 struct MemTable::Impl {
-  Impl(KeyOrder key_order, uint64_t seed, size_t expected_bytes, MemoryBudget* memory_budget, ChunkPool* chunks)
+  Impl(KeyOrder key_order, uint64_t seed, size_t expected_bytes, MemoryBudget* memory_budget, ChunkPool* chunks,
+       bool indexed)
       : order(key_order),
         hash_seed(seed),
         budget(memory_budget),
         arena(budget, MemoryPart::kMemtables, chunks),
         tree(order, &arena) {
-    if (order.hashable()) index.emplace(expected_bytes / kBytesPerBucket);
+    if (indexed && order.hashable()) index.emplace(expected_bytes / kBytesPerBucket);
     if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, fixed_bytes());
   }
   ~Impl() {
     if (budget != nullptr) budget->Release(MemoryPart::kMemtables, fixed_bytes());
   }
   size_t fixed_bytes() const { return sizeof(Impl) + (index.has_value() ? index->memory_bytes() : 0); }
+  // A new entry, not published yet.
+  MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
+    SEPAL_CHECK(user_key.size() <= UINT32_MAX && value.size() <= UINT32_MAX);
+    char* const memory = arena.AllocateAligned(MemTableEntry::Bytes(user_key, value), MemTableEntry::kAlignment);
+    return MemTableEntry::Make(memory, trailer, user_key, value, short_hash);
+  }
+  void Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes);
+  void SortIntoTree(uint64_t count, const MemTableEntry* newest);
 
   const KeyOrder order;
   const uint64_t hash_seed;
   MemoryBudget* const budget;
-  std::optional<MemTableIndex> index;  // where the order is hashable
+  std::optional<MemTableIndex> index;  // where it is wanted and the order is hashable
+  MemTableEntry* collected = nullptr;  // the newest; each has the one before it as `older`
+  uint64_t collected_entries = 0;
 
   // Written with every update: apart from what lookups read.
   alignas(64) Arena arena;
@@ -61,30 +78,78 @@ struct MemTable::Impl {
   alignas(64) MemTableTree tree;
 };
 
-MemTable::MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, MemoryBudget* budget, ChunkPool* chunks)
-    : impl_(std::make_unique<Impl>(order, hash_seed, expected_bytes, budget, chunks)) {}
+void MemTable::Impl::Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes) {
+  if (entries.value() == 0) first_sequence.Set(sequence.value());
+  last_sequence.Set(sequence.value());
+  data_bytes.Add(bytes);
+  if (IsTombstone(kind)) tombstones.Add(1);
+  entries.Add(1);
+}
+
+// By the 8 bytes behind those that all keys share, mostly. Entries that ascend go into the tree at its end.
+void MemTable::Impl::SortIntoTree(uint64_t count, const MemTableEntry* newest) {
+  struct Item {
+    uint64_t prefix;
+    const MemTableEntry* entry;
+  };
+  const size_t bytes = count * sizeof(Item);
+  if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, bytes);
+  std::vector<Item> items;
+  items.reserve(count);
+  size_t shared = order.bytewise() ? newest->user_key().size() : 0;
+  for (const MemTableEntry* entry = newest; entry != nullptr; entry = entry->older()) {
+    items.push_back({0, entry});
+    shared = std::min(shared, CommonPrefixSize(entry->user_key(), newest->user_key()));
+  }
+  if (order.bytewise()) {
+    for (Item& item : items) {
+      item.prefix = BigEndianPrefix(item.entry->user_key().substr(shared));
+    }
+  }
+  std::sort(items.begin(), items.end(), [this](const Item& a, const Item& b) {
+    return a.prefix != b.prefix ? a.prefix < b.prefix : order.Less(a.entry->key(), b.entry->key());
+  });
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i + kAhead < items.size()) items[i + kAhead].entry->Prefetch();
+    tree.Insert(items[i].entry);
+  }
+  if (budget != nullptr) budget->Release(MemoryPart::kMemtables, bytes);
+}
+
+MemTable::MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, MemoryBudget* budget, ChunkPool* chunks,
+                   bool indexed)
+    : impl_(std::make_unique<Impl>(order, hash_seed, expected_bytes, budget, chunks, indexed)) {}
 
 MemTable::~MemTable() = default;
 
 void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value,
                    uint64_t hash) {
   Impl& m = *impl_;
-  const uint64_t entries = m.entries.value();
-  SEPAL_CHECK(entries == 0 || sequence.value() > m.last_sequence.value());
-  SEPAL_CHECK(user_key.size() <= UINT32_MAX && value.size() <= UINT32_MAX);
+  SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
   const uint32_t short_hash = m.index.has_value() ? MemTableIndex::ShortHash(hash) : 0;
   if (m.index.has_value()) m.index->Prefetch(short_hash);
 
-  char* const memory = m.arena.AllocateAligned(MemTableEntry::Bytes(user_key, value), MemTableEntry::kAlignment);
-  MemTableEntry* const entry = MemTableEntry::Make(memory, PackTrailer(sequence, kind), user_key, value, short_hash);
+  MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, short_hash);
   m.tree.Insert(entry);
   if (m.index.has_value()) m.index->Insert(entry);  // by now its bucket has been fetched
+  m.Count(sequence, kind, entry->data_bytes());
+}
 
-  if (entries == 0) m.first_sequence.Set(sequence.value());
-  m.last_sequence.Set(sequence.value());
-  m.data_bytes.Add(entry->data_bytes());
-  if (IsTombstone(kind)) m.tombstones.Add(1);
-  m.entries.Set(entries + 1);
+void MemTable::Collect(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value) {
+  Impl& m = *impl_;
+  SEPAL_CHECK(!m.index.has_value());
+  SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
+  MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, 0);
+  entry->set_older(std::exchange(m.collected, entry));
+  ++m.collected_entries;
+  m.Count(sequence, kind, entry->data_bytes());
+}
+
+void MemTable::Arrange() {
+  Impl& m = *impl_;
+  const uint64_t count = std::exchange(m.collected_entries, 0);
+  const MemTableEntry* const newest = std::exchange(m.collected, nullptr);
+  if (count > 0) m.SortIntoTree(count, newest);
 }
 
 std::optional<MemTable::Found> MemTable::Lookup(std::string_view user_key, uint64_t hash,

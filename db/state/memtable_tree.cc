@@ -4,6 +4,7 @@
 #include <new>
 
 #include "util/check.h"
+#include "util/strings.h"
 
 namespace sepal {
 
@@ -230,12 +231,8 @@ AnyNode* MemTableTree::NewNode() {
   return new (arena_->AllocateAligned(sizeof(AnyNode), 64)) AnyNode();
 }
 
-// How many bytes the two keys begin with alike.
 uint32_t MemTableTree::SharedBytes(const MemTableEntry* a, const MemTableEntry* b) {
-  const std::string_view low = a->user_key();
-  const std::string_view high = b->user_key();
-  const size_t n = std::min(low.size(), high.size());
-  return static_cast<uint32_t>(std::mismatch(low.begin(), low.begin() + n, high.begin()).first - low.begin());
+  return static_cast<uint32_t>(CommonPrefixSize(a->user_key(), b->user_key()));
 }
 
 uint32_t MemTableTree::SkipOf(const Leaf&, Range range) const {

@@ -83,6 +83,56 @@ class MemTableSource {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(MemTable, IteratorConformance, MemTableSource);
 
+// Collects all of them, or the later half of them to entries that are in order already.
+template <bool kAllAtOnce>
+class CollectedMemTableSource {
+ public:
+  void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
+    table_ = std::make_unique<MemTable>(order, kSeed, 64 << 10, nullptr, nullptr, /*indexed=*/false);
+    std::vector<TestEntry> history = entries;
+    std::sort(history.begin(), history.end(),
+              [](const TestEntry& a, const TestEntry& b) { return a.trailer < b.trailer; });
+    for (size_t i = 0; i < history.size(); ++i) {
+      const TestEntry& entry = history[i];
+      table_->Collect(entry.key().sequence(), entry.key().kind(), entry.user_key, entry.value);
+      if (!kAllAtOnce && i == history.size() / 2) table_->Arrange();
+    }
+    table_->Arrange();
+    EXPECT_EQ(table_->EntryCount(), history.size());
+    EXPECT_TRUE(table_->Check().ok()) << table_->Check();
+  }
+  std::unique_ptr<InternalIterator> NewIterator() { return table_->NewIterator(); }
+
+ private:
+  std::unique_ptr<MemTable> table_;
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(CollectedMemTable, IteratorConformance, CollectedMemTableSource<true>);
+INSTANTIATE_TYPED_TEST_SUITE_P(TwiceCollectedMemTable, IteratorConformance, CollectedMemTableSource<false>);
+
+TEST(MemTableTest, CollectedEntriesAreInOrderAfterArrange) {
+  MemoryBudget budget(64 << 20);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, &budget, nullptr, /*indexed=*/false);
+  Random random(5);
+  std::map<std::string, uint64_t> newest;
+  for (uint64_t sequence = 1; sequence <= 20'000; ++sequence) {
+    // Short keys that begin long ones, long ones that differ late, and the same key again.
+    std::string key = std::string(random.Uniform(3) * 9, 'p') + std::to_string(random.Uniform(5'000));
+    if (sequence % 100 == 0) key.resize(random.Uniform(4));
+    table.Collect(SequenceNumber(sequence), ValueKind::kPut, key, std::to_string(sequence));
+    newest[key] = sequence;
+  }
+  EXPECT_FALSE(table.NewIterator()->Valid());
+  const size_t before = budget.used(MemoryPart::kMemtables);
+  table.Arrange();
+  EXPECT_GE(budget.used(MemoryPart::kMemtables), before);  // the tree's nodes; what the sort took is given back
+  EXPECT_EQ(budget.used(MemoryPart::kMemtables), table.MemoryBytes());
+  ASSERT_TRUE(table.Check().ok()) << table.Check();
+  for (const auto& [key, sequence] : newest) {
+    EXPECT_EQ(FoundAs(table, key), absl::StrFormat("%d@%d", sequence, sequence));
+  }
+}
+
 TEST(MemTableTest, IsEmptyAtFirst) {
   const MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
   EXPECT_TRUE(table.empty());
