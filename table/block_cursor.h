@@ -58,6 +58,11 @@ class BlockCursor {
   // To the next user key. False where the part ends before one: the cursor is then at the last entry of the part, which
   // has the user key it was at. Requires that keys are equal only if identical.
   bool TryNextKey();
+  // To the previous entry, if the part shows that both it and the current one are the newest of their user keys, and it
+  // is the only one of its own. False: nothing was moved. Requires the same.
+  bool TryPrevKey() { return index_ > begin_ + 1 && BeginsKey() && !view_->RepeatsKey(index_ - 1) && TryPrev(); }
+  // Whether the part shows that no newer entry has the user key of the current one. Requires the same.
+  bool BeginsKey() const { return index_ > begin_ && !view_->RepeatsKey(index_); }
 
  private:
   // Suffixes up to this length are copied with one move of fixed size; it must not exceed the padding of blocks.

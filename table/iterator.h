@@ -57,6 +57,11 @@ class InternalIterator {
     const bool moved = lent_->TryNextKey();
     return ShowLent(lent_) && moved;
   }
+  // To the previous entry within the block that is lent, where both that and the current one are the newest of their
+  // user keys, and that is the only one of its own. False: nothing was moved. Requires the same.
+  bool PrevKeyInBlock() { return lent_ != nullptr && lent_->TryPrevKey() && ShowLent(lent_); }
+  // Whether the block that is lent shows that no newer entry has the current one's user key. Requires the same.
+  bool BeginsKeyInBlock() const { return lent_ != nullptr && lent_->BeginsKey(); }
   void Advance() {
     if (!NextInBlock()) Next();
   }

@@ -8,8 +8,9 @@ namespace sepal {
 
 namespace {
 
-// Going forward, `entries_` stands at the entry that is shown. Going backward, it stands before all versions of the key
-// that is shown, and `key_buffer_` and `value_buffer_` hold what is shown.
+// Going forward, `entries_` stands at the entry that is shown. Going backward, it does so where the entry is plainly
+// the only version of its key; else it stands before all versions of the key that is shown, and `key_buffer_` and
+// `value_buffer_` hold what is shown.
 class DatabaseIterator final : public Iterator {
  public:
   DatabaseIterator(DatabaseIteratorOptions options, std::unique_ptr<InternalIterator> entries)
@@ -23,8 +24,8 @@ class DatabaseIterator final : public Iterator {
   }
 
   bool Valid() const override { return valid_ && !Closed(); }
-  std::string_view key() const override { return forward_ ? entries_->key().user_key : std::string_view(key_buffer_); }
-  std::string_view value() const override { return forward_ ? entries_->value() : std::string_view(value_buffer_); }
+  std::string_view key() const override { return at_entry_ ? entries_->key().user_key : std::string_view(key_buffer_); }
+  std::string_view value() const override { return at_entry_ ? entries_->value() : std::string_view(value_buffer_); }
   absl::Status status() const override {
     if (Closed()) return absl::FailedPreconditionError("the database of this iterator is closed");
     return entries_->status();
@@ -33,7 +34,7 @@ class DatabaseIterator final : public Iterator {
   void SeekToFirst() override {
     const WatchedCall call(options_.calls, ASeek({}));
     if (!Begin(Ticker::kSeeks)) return;
-    forward_ = true;
+    SetOut(Direction::kForward);
     if (options_.lower_bound.has_value()) {
       entries_->Seek({*options_.lower_bound, kFirstTrailer});
     } else {
@@ -46,7 +47,7 @@ class DatabaseIterator final : public Iterator {
     if (options_.lower_bound.has_value() && order_.Less(target, *options_.lower_bound)) return SeekToFirst();
     const WatchedCall call(options_.calls, ASeek(target));
     if (!Begin(Ticker::kSeeks)) return;
-    forward_ = true;
+    SetOut(Direction::kForward);
     entries_->Seek({target, SeekTrailer(options_.visible)});
     FindNextVisible(/*skip_key=*/false);
   }
@@ -54,7 +55,7 @@ class DatabaseIterator final : public Iterator {
   void SeekToLast() override {
     const WatchedCall call(options_.calls, ASeek({}));
     if (!Begin(Ticker::kSeeks)) return;
-    forward_ = false;
+    SetOut(Direction::kBackward);
     if (options_.upper_bound.has_value()) {
       entries_->SeekBefore({*options_.upper_bound, kFirstTrailer});
     } else {
@@ -67,7 +68,7 @@ class DatabaseIterator final : public Iterator {
     if (options_.upper_bound.has_value() && !order_.Less(target, *options_.upper_bound)) return SeekToLast();
     const WatchedCall call(options_.calls, ASeek(target));
     if (!Begin(Ticker::kSeeks)) return;
-    forward_ = false;
+    SetOut(Direction::kBackward);
     // All versions of `target` are before (target, 0) or at it; no update has trailer 0 and sequence 0 but a
     // zeroed delete, which retention never leaves.
     entries_->SeekBefore({target, kLastTrailer});
@@ -76,7 +77,8 @@ class DatabaseIterator final : public Iterator {
 
   void Next() override {
     SEPAL_DCHECK(valid_);
-    if (forward_ && hashable_ && !Closed() && entries_->NextKeyInBlock()) [[likely]] {
+    if (at_entry_ && hashable_ && !Closed() && entries_->NextKeyInBlock()) [[likely]] {
+      direction_ = Direction::kForward;
       ++steps_;
       if (IsShown(entries_->key())) [[likely]]
         return;
@@ -86,31 +88,45 @@ class DatabaseIterator final : public Iterator {
     }
     const WatchedCall call(options_.calls, AStep("next"));
     if (!Begin(Ticker::kNexts)) return;
-    if (forward_) {
+    if (at_entry_) {
       key_buffer_.assign(entries_->key().user_key);
       entries_->Advance();
     } else {
       // Back to the versions of the key that was shown; the skip below passes them.
-      forward_ = true;
       entries_->Seek({key_buffer_, kFirstTrailer});
     }
+    SetOut(Direction::kForward);
     FindNextVisible(/*skip_key=*/true);
   }
 
   void Prev() override {
     SEPAL_DCHECK(valid_);
+    if (at_entry_ && hashable_ && !Closed() && entries_->PrevKeyInBlock()) [[likely]] {
+      direction_ = Direction::kBackward;
+      ++steps_back_;
+      if (IsVisible(entries_->key()) && !options_.lower_bound.has_value()) [[likely]]
+        return;
+      valid_ = false;
+      const WatchedCall call(options_.calls, AStep("prev"));
+      return FindPreviousVisible();
+    }
     const WatchedCall call(options_.calls, AStep("prev"));
     if (!Begin(Ticker::kPrevs)) return;
-    if (forward_) {
-      forward_ = false;
+    if (at_entry_) {
       key_buffer_.assign(entries_->key().user_key);
-      entries_->SeekBefore({key_buffer_, kFirstTrailer});
+      GoBefore(key_buffer_);
     }
     FindPreviousVisible();
   }
 
  private:
   bool Closed() const { return options_.closed->load(std::memory_order_acquire); }
+
+  enum class Direction : uint8_t { kForward, kBackward };
+  void SetOut(Direction direction) {
+    direction_ = direction;
+    at_entry_ = direction == Direction::kForward;
+  }
 
   bool Begin(Ticker ticker) {
     valid_ = false;
@@ -131,11 +147,21 @@ class DatabaseIterator final : public Iterator {
   // Steps within blocks are counted together, once a block.
   void CountSteps() {
     if (steps_ > 0) options_.statistics->Add(Ticker::kNexts, std::exchange(steps_, 0));
+    if (steps_back_ > 0) options_.statistics->Add(Ticker::kPrevs, std::exchange(steps_back_, 0));
   }
 
+  bool IsVisible(const InternalKeyView& key) const {
+    return key.sequence() <= options_.visible && !IsTombstone(key.kind());
+  }
   // Whether it can be told at a glance that an entry, the newest of its key, is to be shown.
-  bool IsShown(const InternalKeyView& key) const {
-    return key.sequence() <= options_.visible && !IsTombstone(key.kind()) && !options_.upper_bound.has_value();
+  bool IsShown(const InternalKeyView& key) const { return IsVisible(key) && !options_.upper_bound.has_value(); }
+
+  // From the entry that is shown to the last before all versions of its key, which `user_key` is a copy of.
+  void GoBefore(std::string_view user_key) {
+    if (direction_ == Direction::kForward) return entries_->SeekBefore({user_key, kFirstTrailer});
+    do {
+      entries_->Retreat();
+    } while (entries_->Valid() && order_.Equal(entries_->key().user_key, user_key));
   }
 
   // From where `entries_` stands, to the first entry to be shown. With `skip_key`, versions of the key in `key_buffer_`
@@ -156,11 +182,17 @@ class DatabaseIterator final : public Iterator {
     }
   }
 
-  // `entries_` stands at or before the newest candidate; versions come oldest first. Collects the newest visible
-  // version of each key until one is not a tombstone.
+  // `entries_` stands at the oldest version of the first candidate. Collects the newest visible version of each key
+  // until one is not a tombstone.
   void FindPreviousVisible() {
+    SetOut(Direction::kBackward);
     while (entries_->Valid()) {
       if (options_.lower_bound.has_value() && order_.Less(entries_->key().user_key, *options_.lower_bound)) return;
+      if (hashable_ && entries_->BeginsKeyInBlock() && IsVisible(entries_->key())) {
+        at_entry_ = true;
+        valid_ = true;
+        return;
+      }
       key_buffer_.assign(entries_->key().user_key);
       bool found = false;
       while (entries_->Valid() && order_.Equal(entries_->key().user_key, key_buffer_)) {
@@ -186,8 +218,10 @@ class DatabaseIterator final : public Iterator {
   const bool hashable_;
   std::unique_ptr<InternalIterator> entries_;
   bool valid_ = false;
-  bool forward_ = true;
-  uint64_t steps_ = 0;  // not counted yet
+  bool at_entry_ = true;
+  Direction direction_ = Direction::kForward;  // in which `entries_` was moved last
+  uint64_t steps_ = 0;                         // not counted yet
+  uint64_t steps_back_ = 0;
   std::string key_buffer_;
   std::string value_buffer_;
 };

@@ -2,7 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_format.h"
 #include "tests/db/engine/engine_fixture.h"
+#include "util/random.h"
 
 namespace sepal {
 namespace {
@@ -100,6 +106,54 @@ TEST_F(IterationTest, TurningRoundStaysAtNeighbouringEntries) {
   for (const auto& [forward, expected] : moves) {
     forward ? it->Next() : it->Prev();
     EXPECT_EQ(At(it.get()), NumberedKey(static_cast<uint64_t>(expected)));
+  }
+}
+
+// One random walk through versions, tombstones and runs, beside an ordered map.
+TEST_F(IterationTest, AWalkBackAndForthSeesWhatAnOrderedMapHolds) {
+  Random random(11);
+  std::map<std::string, std::string> now;
+  std::vector<std::pair<std::shared_ptr<const Snapshot>, std::map<std::string, std::string>>> moments;
+  for (int i = 0; i < 6'000; ++i) {
+    const std::string key = absl::StrFormat("key%04d", random.Uniform(700));
+    if (random.OneIn(4)) {
+      ASSERT_OK(db()->Delete(key));
+      now.erase(key);
+    } else {
+      ASSERT_OK(db()->Put(key, std::to_string(i)));
+      now[key] = std::to_string(i);
+    }
+    if (i % 1'500 == 1'499) moments.emplace_back(db()->GetSnapshot(), now);
+    if (i % 2'000 == 1'999) ASSERT_OK(db()->Flush());
+    if (i == 4'200) ASSERT_OK(db()->CompactRange());
+  }
+  for (const auto& [snapshot, entries] : moments) {
+    for (const bool bounded : {false, true}) {
+      std::map<std::string, std::string> expected = entries;
+      ReadOptions options{.snapshot = snapshot.get()};
+      if (bounded) {
+        options.lower_bound = "key0100";
+        options.upper_bound = "key0600";
+        expected = {entries.lower_bound("key0100"), entries.lower_bound("key0600")};
+      }
+      const std::unique_ptr<Iterator> it = db()->NewIterator(options);
+      it->SeekToFirst();
+      auto at = expected.begin();
+      for (int leg = 0; leg < 200; ++leg) {
+        const bool forward = random.OneIn(2);
+        for (uint64_t steps = random.OneIn(3) ? 1 : random.Uniform(60); steps > 0; --steps) {
+          ASSERT_EQ(At(it.get()), at->first);
+          ASSERT_EQ(it->value(), at->second);
+          if (at == (forward ? std::prev(expected.end()) : expected.begin())) break;
+          forward ? it->Next() : it->Prev();
+          forward ? ++at : --at;
+        }
+      }
+      size_t left = 0;
+      for (it->SeekToLast(); it->Valid(); it->Prev()) ++left;
+      EXPECT_EQ(left, expected.size());
+      ASSERT_OK(it->status());
+    }
   }
 }
 
