@@ -385,6 +385,8 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   filter = sepal_filterpolicy_create_bloom(10);
   sepal_filterpolicy_destroy(filter);
   filter = sepal_filterpolicy_create_split(6, 4);
+  CHECK(sepal_filterpolicy_lane_bits_per_key(filter) == 6 && sepal_filterpolicy_guard_bits_per_key(filter) == 4);
+  CHECK(sepal_filterpolicy_probes_for(10) == 7 && sepal_filterpolicy_expected_rate_for(0) == 1);
   sepal_options_t* options = sepal_options_create();
   const sepal_listener_t listener = {.state = told, .flush_end = on_flush, .slow_call = on_slow_call};
   const int codecs[] = {sepal_no_compression, sepal_zstd_compression};
@@ -460,9 +462,24 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
   CHECK(sepal_open(options, directory, &error) == NULL);
   expect_error("DATA_LOSS");
 
+  sepal_repair_report_t* repaired = sepal_repair_db_report(options, directory, 0, &error);
+  CHECK_OK();
+  report = sepal_repair_report_string(repaired);
+  CHECK(strlen(report) > 0);
+  sepal_free(report);
+  sepal_repair_summary_t summary;
+  sepal_repair_report_summary(repaired, &summary);
+  CHECK(summary.changed && !summary.dry_run && summary.tables_kept + summary.tables_rewritten > 0);
+  sepal_dropped_data_t dropped;
+  CHECK(summary.dropped > 0 && sepal_repair_report_dropped(repaired, 0, &dropped));
+  CHECK(strncmp(dropped.file, "MANIFEST", 8) == 0 && strlen(dropped.reason) > 0);
+  CHECK(!sepal_repair_report_dropped(repaired, summary.dropped, &dropped));
+  for (size_t i = 0; i < summary.put_aside; ++i) CHECK(sepal_repair_report_put_aside(repaired, i) != NULL);
+  CHECK(sepal_repair_report_put_aside(repaired, summary.put_aside) == NULL);
+  sepal_repair_report_destroy(repaired);
   report = sepal_repair_db(options, directory, &error);
   CHECK_OK();
-  CHECK(report != NULL && strlen(report) > 0);
+  CHECK(report != NULL);
   sepal_free(report);
   sepal_t* db = sepal_open(options, directory, &error);
   CHECK_OK();
@@ -475,12 +492,13 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
 
 int main(void) {
   char base[] = "/tmp/sepal_c_test_XXXXXX";
-  char directory[64], checkpoint[64], backup[64], other[64], third[64];
+  char directory[64], checkpoint[64], backup[64], other[64], third[64], copy[64];
   CHECK(mkdtemp(base) != NULL);
   snprintf(directory, sizeof directory, "%s/db", base);
   snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint", base);
   snprintf(backup, sizeof backup, "%s/backup", base);
   snprintf(other, sizeof other, "%s/other", base);
+  snprintf(copy, sizeof copy, "%s/copy", base);
   snprintf(third, sizeof third, "%s/third", base);
   char version[32];
   snprintf(version, sizeof version, "%d.%d.%d", sepal_major_version(), sepal_minor_version(), sepal_patch_version());
@@ -508,6 +526,7 @@ int main(void) {
   test_snapshot(db, ro, wo);
   test_administration(db, ro, checkpoint, backup);
   test_statistics(db, ro);
+  test_explanation(db, ro);
   test_progress(db, third);
   test_families(db, options, directory, ro, wo);
   sepal_close(db);
@@ -526,6 +545,7 @@ int main(void) {
   test_repair(options, checkpoint, ro);
   test_comparator_and_listener(other, ro, wo);
   test_env(other, ro, wo);
+  test_file_system(other, copy, ro, wo);
 
   begin("destroy");
   sepal_destroy_db(options, directory, &error);

@@ -33,4 +33,9 @@ void check_at(sepal_iterator_t* iter, const char* key, const char* value);
 /* c_world_test.c */
 void test_statistics(sepal_t* db, const sepal_readoptions_t* ro);
 void test_progress(sepal_t* db, const char* directory);
+void test_explanation(sepal_t* db, const sepal_readoptions_t* ro);
 void test_env(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
+
+/* c_file_system_test.c */
+void test_file_system(const char* directory, const char* checkpoint, const sepal_readoptions_t* ro,
+                      const sepal_writeoptions_t* wo);

@@ -27,6 +27,12 @@ void test_statistics(sepal_t* db, const sepal_readoptions_t* ro) {
   for (int level = 0; sepal_statistics_filter(db, level, &filter); ++level) lookups += filter.lookups;
   CHECK(lookups > 0);
   CHECK(!sepal_statistics_filter(db, -1, &filter));
+  CHECK(sepal_statistics_thread_ticker(db, "get.count", &after) && after > 0);
+  CHECK(!sepal_statistics_thread_ticker(db, "no.such.count", &after));
+  uint64_t of_thread = 0;
+  for (int level = 0; sepal_statistics_thread_filter(db, level, &filter); ++level) of_thread += filter.lookups;
+  CHECK(of_thread > 0 && of_thread <= lookups);
+  CHECK(!sepal_statistics_thread_filter(db, SEPAL_MAX_LEVELS, &filter));
 
   begin("perfcontext");
   sepal_perfcontext_t* context = sepal_perfcontext_create(db);
@@ -36,12 +42,47 @@ void test_statistics(sepal_t* db, const sepal_readoptions_t* ro) {
   CHECK(sepal_perfcontext_metric(context, "call.micros", &value));
   CHECK(sepal_perfcontext_metric(context, "call.read.micros", &value));
   CHECK(!sepal_perfcontext_metric(context, "call.other.micros", &value));
+  lookups = 0;
+  for (int level = 0; sepal_perfcontext_filter(context, level, &filter); ++level) lookups += filter.lookups;
+  CHECK(lookups > 0);
+  CHECK(!sepal_perfcontext_filter(context, -1, &filter));
   char* text = sepal_perfcontext_string(context);
   CHECK(strstr(text, "get.count 1\n") != NULL);
   sepal_free(text);
   sepal_perfcontext_reset(context);
   CHECK(sepal_perfcontext_metric(context, "get.found", &value) && value == 0);
   sepal_perfcontext_destroy(context);
+}
+
+void test_explanation(sepal_t* db, const sepal_readoptions_t* ro) {
+  begin("explanation");
+  sepal_explanation_t* explanation = sepal_explanation_create(db, ro, NULL, "box", 3, &error);
+  CHECK_OK();
+  sepal_explained_get_t get;
+  sepal_explanation_get(explanation, &get);
+  CHECK(get.found && get.value_bytes == 1 && get.sources > 0 && get.visible_sequence > 0);
+  CHECK(get.keylen == 3 && memcmp(get.key, "box", 3) == 0 && strcmp(get.column_family, "default") == 0);
+  sepal_explained_source_t source;
+  CHECK(sepal_explanation_source(explanation, get.sources - 1, &source));
+  CHECK(source.answer == sepal_answer_found && source.value_bytes == 1);
+  CHECK(!sepal_explanation_source(explanation, get.sources, &source));
+  /* A table's: the block that holds the key comes last. */
+  CHECK(source.kind == sepal_in_table && source.file_number > 0 && source.has_guard && source.guard_admits);
+  sepal_explained_block_t block;
+  CHECK(source.blocks > 0 && sepal_explanation_block(explanation, get.sources - 1, source.blocks - 1, &block));
+  CHECK(block.key_present && block.lane_admits && block.stored_bytes > 0 && block.fences > block.fence);
+  CHECK(!sepal_explanation_block(explanation, get.sources - 1, source.blocks, &block));
+  CHECK(!sepal_explanation_block(explanation, get.sources, 0, &block));
+  char* parts = sepal_explanation_string(explanation);
+  CHECK(strstr(parts, "box") != NULL);
+  sepal_free(parts);
+  sepal_explanation_destroy(explanation);
+
+  explanation = sepal_explanation_create(db, ro, NULL, "no such key", 11, &error);
+  CHECK_OK();
+  sepal_explanation_get(explanation, &get);
+  CHECK(!get.found && get.value_bytes == 0);
+  sepal_explanation_destroy(explanation);
 }
 
 static void count_bytes(void* state, uint64_t done, uint64_t total) {

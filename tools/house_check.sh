@@ -4,7 +4,8 @@
 #   file        no source file is over 600 lines
 #   function    no function is over 80 lines (on clang-formatted code: from a line at the margin to its `}`)
 #   primitive   threads and locks only through util/sync.h; no atomic_thread_fence; no -march=native
-#   interface   every function of the C interface is called by its tests
+#   interface   every function of the C interface is called by its tests; all that is public in C++ is in it by its own
+#               name, or by the one that tools/c_names.txt gives
 # Exceptions stand in tools/house_exceptions.txt, at most five, as `rule path reason`.
 #   tools/house_check.sh [ROOT]        exit status 1 if a rule is broken
 set -euo pipefail
@@ -109,11 +110,50 @@ while IFS= read -r path; do
 done < <(grep -rlE --include=CMakeLists.txt --include='*.cmake' --include=CMakePresets.json -e '-march=native' . \
   --exclude-dir='build*' --exclude-dir=.git 2>/dev/null | sed 's|^\./||' | sort)
 
+mapfile -t c_headers < <(find include/sepal \( -name 'c.h' -o -name 'c_*.h' \) 2>/dev/null | sort)
 # Calls, in declarations and in tests.
 calls() { grep -ohE '\bsepal_[a-z0-9_]+\(' "$@" 2>/dev/null | sort -u; }
 while IFS= read -r call; do
   complain interface include/sepal/c.h "no test of tests/c_*.c calls ${call%(}"
-done < <(comm -23 <(calls include/sepal/c.h) <(calls tests/c_*.c))
+done < <(comm -23 <(calls "${c_headers[@]}" /dev/null) <(calls tests/c_*.c))
+
+# Names of the public methods and fields; set_FIELD where C needs a function to set an option that lasts.
+public_names() {
+  awk '
+    /^(struct|class) / {
+      hidden = /^class/
+      setter = /^struct (Options|ColumnFamilyOptions|ReadOptions|WriteOptions) / ? "set_" : ""
+    }
+    /^ public:/ { hidden = 0 }
+    /^ (private|protected):/ { hidden = 1 }
+    hidden || !/^  ( |  )?[A-Za-z]/ || /^ *(using|return|friend|enum|struct|class)/ { next }
+    { line = $0; sub(/ *\/\/.*/, "", line) }
+    line ~ /^ +[^=]*[ *&][A-Za-z]+\(/ && line !~ /^ +std::function|operator|~/ {
+      sub(/\(.*/, "", line); sub(/.*[ *&]/, "", line); print line; next
+    }
+    line ~ /^  [a-zA-Z_:<>,()& *0-9]+ [*]?[a-z][a-z0-9_]*( = .*)?;$/ {
+      sub(/;$/, "", line)
+      while (match(line, /<[^<>]*>/)) line = substr(line, 1, RSTART - 1) substr(line, RSTART + RLENGTH)
+      n = split(line, parts, ",")
+      for (i = 1; i <= n; i++) {
+        sub(/ = .*/, "", parts[i]); sub(/.*[ *]/, "", parts[i])
+        if (parts[i] ~ /[^_]$/) print setter parts[i]
+      }
+    }' "$@" | sort -u
+}
+plain() { tr -d _ | tr '[:upper:]' '[:lower:]'; }
+if [ ${#c_headers[@]} -gt 0 ]; then
+  mapfile -t public_headers < <(find include/sepal -name '*.h' -not -name 'c.h' -not -name 'c_*.h' | sort)
+  words=$(cat "${c_headers[@]}" | tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' | grep -oE '[A-Za-z0-9_]+' |
+    plain | sort -u)
+  while IFS= read -r name; do
+    other=$(awk -v name="$name" '$1 == name { print $2 }' tools/c_names.txt 2>/dev/null || true)
+    if [ "$other" = - ]; then continue; fi
+    if ! grep -qE "$(plain <<<"${other:-$name}")\$" <<<"$words"; then
+      complain interface include/sepal/c.h "nothing there is for ${name}${other:+ ($other)}"
+    fi
+  done < <(public_names "${public_headers[@]}")
+fi
 
 if [ "$broken" -eq 0 ]; then echo "house_check: ${#sources[@]} files are in order"; fi
 exit "$broken"

@@ -35,6 +35,22 @@ expect_ok "a tree in order"
 printf 'int sepal_used(void);\nint sepal_unused(void);\n' | sed '1i #pragma once' >"$tree/include/sepal/c.h"
 printf 'int main(void) { return sepal_used(); }\n' >"$tree/tests/c_test.c"
 expect_complaint "a function of the C interface without a test" 'include/sepal/c.h: interface: .*sepal_unused$'
+with_options() { # a field of Options, and what C has
+  printf '#pragma once\nstruct Options {\n  // Bytes.\n  uint64_t %s = 0;\n};\n' "$1" >"$tree/include/sepal/options.h"
+  printf '#pragma once\n/* %s */\nvoid %s(int value);\n' "$1" "$2" >"$tree/include/sepal/c.h"
+  printf 'int main(void) { return %s(1); }\n' "$2" >"$tree/tests/c_test.c"
+}
+with_options thread_count sepal_options_thread_count
+expect_complaint "an option that C cannot set" 'include/sepal/c.h: interface: nothing there is for set_thread_count$'
+with_options thread_count sepal_options_set_thread_count
+printf '#pragma once\nclass DB {\n public:\n  virtual int Merge(int a) = 0;\n};\n' >"$tree/include/sepal/db.h"
+expect_complaint "a method that C lacks" 'include/sepal/c.h: interface: nothing there is for Merge$'
+with_options thread_count sepal_options_set_thread_count
+expect_ok "an option that C can set"
+with_options block_bytes sepal_options_set_block_size
+printf 'set_block_bytes set_block_size\n' >"$tree/tools/c_names.txt"
+expect_ok "an option by another name"
+fresh_tree
 printf '#include "db/engine/engine.h"\n' >"$tree/table/climb.cc"
 expect_complaint "an include that climbs" 'table/climb.cc: include: line 1'
 printf '#include "table/good.h"\n' >"$tree/include/sepal/climb.cc"

@@ -20,13 +20,6 @@ char* NewCopy(std::string_view bytes) {
   return copy;
 }
 
-}  // namespace sepal
-
-namespace {
-
-using sepal::NewCopy;
-
-// True, with `*errptr` set, for an error.
 bool SaveError(char** errptr, const absl::Status& status) {
   if (status.ok()) return false;
   std::free(*errptr);
@@ -34,10 +27,20 @@ bool SaveError(char** errptr, const absl::Status& status) {
   return true;
 }
 
+}  // namespace sepal
+
+namespace {
+
 using sepal::BytesOf;
-const sepal::ColumnFamily* Handle(const sepal_column_family_t* family) {
-  return family == nullptr ? nullptr : family->rep.get();
-}
+using sepal::Handle;
+using sepal::NewCopy;
+using sepal::SaveError;
+
+static_assert(sepal::kMaxKeyBytes == SEPAL_MAX_KEY_BYTES && sepal::kMaxValueBytes == SEPAL_MAX_VALUE_BYTES);
+static_assert(sepal::kMaxLevels == SEPAL_MAX_LEVELS);
+static_assert(sepal::kTableFormatVersion == SEPAL_TABLE_FORMAT_VERSION &&
+              sepal::kLogFormatVersion == SEPAL_LOG_FORMAT_VERSION &&
+              sepal::kManifestFormatVersion == SEPAL_MANIFEST_FORMAT_VERSION);
 
 // An absent key is no error.
 char* TakeValue(absl::Status status, const sepal::PinnedValue& value, size_t* vallen, char** errptr) {
@@ -70,12 +73,6 @@ struct BatchCalls final : sepal::WriteBatch::Handler {
   std::function<void(uint32_t, std::string_view)> deleted, single_deleted;
 };
 
-char* Repair(const sepal_options_t& options, const char* name, const sepal::RepairOptions& repair, char** errptr) {
-  sepal::RepairReport report;
-  const absl::Status status = sepal::DB::Repair(options.rep, name, &report, repair);
-  return SaveError(errptr, status) ? nullptr : NewCopy(report.ToString());
-}
-
 }  // namespace
 
 extern "C" {
@@ -97,13 +94,6 @@ void sepal_close_with_error(sepal_t* db, char** errptr) {
 
 void sepal_destroy_db(const sepal_options_t* options, const char* name, char** errptr) {
   SaveError(errptr, sepal::DB::Destroy(options->rep, name));
-}
-
-char* sepal_repair_db(const sepal_options_t* options, const char* name, char** errptr) {
-  return Repair(*options, name, {}, errptr);
-}
-char* sepal_repair_db_dry_run(const sepal_options_t* options, const char* name, char** errptr) {
-  return Repair(*options, name, {.dry_run = true}, errptr);
 }
 
 void sepal_put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen, const char* val,
@@ -283,13 +273,6 @@ void sepal_verify_checksums_with_progress(sepal_t* db, void* state,
     options.on_damage = [state, damage](const absl::Status& status) { damage(state, status.ToString().c_str()); };
   }
   SaveError(errptr, db->rep->VerifyChecksums(options));
-}
-
-char* sepal_explain_get(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family, const char* key,
-                        size_t keylen, char** errptr) {
-  const absl::StatusOr<sepal::GetExplanation> explanation =
-      db->rep->ExplainGet(Handle(family), BytesOf(key, keylen), options->rep);
-  return SaveError(errptr, explanation.status()) ? nullptr : NewCopy(explanation->ToString());
 }
 
 // --- column families ---

@@ -187,6 +187,16 @@ sepal_filterpolicy_t* sepal_filterpolicy_create_none(void) {
   return new sepal_filterpolicy_t{sepal::FilterPolicy::None()};
 }
 double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy) { return policy->rep.ExpectedRate(); }
+double sepal_filterpolicy_lane_bits_per_key(const sepal_filterpolicy_t* policy) {
+  return policy->rep.lane_bits_per_key;
+}
+double sepal_filterpolicy_guard_bits_per_key(const sepal_filterpolicy_t* policy) {
+  return policy->rep.guard_bits_per_key;
+}
+int sepal_filterpolicy_probes_for(double bits_per_key) { return sepal::FilterPolicy::ProbesFor(bits_per_key); }
+double sepal_filterpolicy_expected_rate_for(double bits_per_key) {
+  return sepal::FilterPolicy::ExpectedRate(bits_per_key);
+}
 void sepal_filterpolicy_destroy(sepal_filterpolicy_t* policy) { delete policy; }
 
 sepal_readoptions_t* sepal_readoptions_create(void) { return new sepal_readoptions_t; }

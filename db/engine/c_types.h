@@ -10,9 +10,22 @@
 #include "sepal/c.h"
 #include "sepal/db.h"
 #include "sepal/perf_context.h"
+#include "sepal/repair.h"
 
 struct sepal_t {
   std::unique_ptr<sepal::DB> rep;
+};
+struct sepal_env_t {
+  sepal::Env rep;
+  std::unique_ptr<sepal::FileSystem> file_system;
+  std::unique_ptr<sepal::Clock> clock;
+  std::unique_ptr<sepal::Executor> executor;
+};
+struct sepal_explanation_t {
+  sepal::GetExplanation rep;
+};
+struct sepal_repair_report_t {
+  sepal::RepairReport rep;
 };
 struct sepal_column_family_t {
   std::shared_ptr<sepal::ColumnFamily> rep;
@@ -74,6 +87,12 @@ namespace sepal {
 
 // The bytes with a zero behind, for the caller to free.
 char* NewCopy(std::string_view bytes);
+// True, with `*errptr` set, for an error.
+bool SaveError(char** errptr, const absl::Status& status);
+// Null: the default family.
+inline const ColumnFamily* Handle(const sepal_column_family_t* family) {
+  return family == nullptr ? nullptr : family->rep.get();
+}
 
 // Null stands for no bytes.
 inline std::string_view BytesOf(const char* bytes, size_t size) {

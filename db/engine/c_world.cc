@@ -49,13 +49,18 @@ std::optional<Enum> Named(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace
+bool IsLevel(int level) { return level >= 0 && level < sepal::kMaxLevels; }
 
-struct sepal_env_t {
-  sepal::Env rep;
-  std::unique_ptr<sepal::Clock> clock;
-  std::unique_ptr<sepal::Executor> executor;
-};
+sepal_filter_statistics_t FilterOf(const sepal::LevelFilterStatistics& f) {
+  return {.lookups = f.lookups,
+          .guard_rejections = f.guard_rejections,
+          .lane_rejections = f.lane_rejections,
+          .blocks_searched = f.blocks_searched,
+          .false_positives = f.false_positives,
+          .observed_rate = f.ObservedRate()};
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -88,14 +93,20 @@ unsigned char sepal_statistics_histogram(sepal_t* db, const char* name, sepal_hi
 }
 
 unsigned char sepal_statistics_filter(sepal_t* db, int level, sepal_filter_statistics_t* value) {
-  if (level < 0 || level >= sepal::kMaxLevels) return 0;
-  const sepal::LevelFilterStatistics f = db->rep->statistics()->GetFilter(level);
-  *value = {.lookups = f.lookups,
-            .guard_rejections = f.guard_rejections,
-            .lane_rejections = f.lane_rejections,
-            .blocks_searched = f.blocks_searched,
-            .false_positives = f.false_positives,
-            .observed_rate = f.ObservedRate()};
+  if (!IsLevel(level)) return 0;
+  *value = FilterOf(db->rep->statistics()->GetFilter(level));
+  return 1;
+}
+
+unsigned char sepal_statistics_thread_ticker(sepal_t* db, const char* name, uint64_t* value) {
+  const std::optional<sepal::Ticker> ticker = Named<sepal::Ticker>(name);
+  if (ticker.has_value()) *value = db->rep->statistics()->GetThisThread().tickers[static_cast<size_t>(*ticker)];
+  return ticker.has_value();
+}
+
+unsigned char sepal_statistics_thread_filter(sepal_t* db, int level, sepal_filter_statistics_t* value) {
+  if (!IsLevel(level)) return 0;
+  *value = FilterOf(db->rep->statistics()->GetThisThread().filters[static_cast<size_t>(level)]);
   return 1;
 }
 
@@ -122,6 +133,13 @@ unsigned char sepal_perfcontext_metric(const sepal_perfcontext_t* context, const
   const std::optional<sepal::Ticker> ticker = Named<sepal::Ticker>(wanted);
   if (ticker.has_value()) *value = context->rep.Get(*ticker);
   return ticker.has_value();
+}
+
+unsigned char sepal_perfcontext_filter(const sepal_perfcontext_t* context, int level,
+                                       sepal_filter_statistics_t* value) {
+  if (!IsLevel(level)) return 0;
+  *value = FilterOf(context->rep.GetFilter(level));
+  return 1;
 }
 
 char* sepal_perfcontext_string(const sepal_perfcontext_t* context) { return sepal::NewCopy(context->rep.ToString()); }

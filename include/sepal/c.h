@@ -21,7 +21,7 @@
    - Calls on a database, snapshots and handles are safe from any thread; an iterator or batch is used by one thread at
      a time.
 
-   A file system of one's own is written in C++ (sepal/file_system.h); all else that is public can be had here. */
+   A file system of one's own is in sepal/c_file_system.h. All that is public can be had from C. */
 #pragma once
 
 #include <stddef.h>
@@ -37,15 +37,21 @@ typedef struct sepal_t sepal_t;
 typedef struct sepal_column_family_t sepal_column_family_t;
 typedef struct sepal_comparator_t sepal_comparator_t;
 typedef struct sepal_env_t sepal_env_t;
+typedef struct sepal_explanation_t sepal_explanation_t;
 typedef struct sepal_filterpolicy_t sepal_filterpolicy_t;
 typedef struct sepal_iterator_t sepal_iterator_t;
 typedef struct sepal_options_t sepal_options_t;
 typedef struct sepal_perfcontext_t sepal_perfcontext_t;
 typedef struct sepal_pinned_value_t sepal_pinned_value_t;
 typedef struct sepal_readoptions_t sepal_readoptions_t;
+typedef struct sepal_repair_report_t sepal_repair_report_t;
 typedef struct sepal_snapshot_t sepal_snapshot_t;
 typedef struct sepal_writebatch_t sepal_writebatch_t;
 typedef struct sepal_writeoptions_t sepal_writeoptions_t;
+
+#define SEPAL_MAX_KEY_BYTES ((size_t)64 << 10)
+#define SEPAL_MAX_VALUE_BYTES ((size_t)1 << 30)
+#define SEPAL_MAX_LEVELS 8
 
 /* --- the database --- */
 
@@ -147,7 +153,7 @@ SEPAL_C_EXPORT void sepal_verify_checksums_with_progress(
     sepal_t* db, void* state,
     unsigned char (*progress)(void* state, uint64_t tables_done, uint64_t tables, uint64_t bytes_done, uint64_t bytes),
     void (*damage)(void* state, const char* message), char** errptr);
-/* How a lookup finds its answer, as text; to be freed by sepal_free. */
+/* How a lookup finds its answer, as text; to be freed by sepal_free. In parts: sepal_explanation_create. */
 SEPAL_C_EXPORT char* sepal_explain_get(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
                                        const char* key, size_t keylen, char** errptr);
 
@@ -218,6 +224,89 @@ SEPAL_C_EXPORT void sepal_writebatch_append(sepal_writebatch_t* destination, con
 /* The batch as bytes, until it changes. */
 SEPAL_C_EXPORT const char* sepal_writebatch_data(const sepal_writebatch_t* batch, size_t* size);
 
+/* --- what a repair did (sepal/repair.h) --- */
+
+/* NULL after an error. `dry_run`: only what it would do. */
+SEPAL_C_EXPORT sepal_repair_report_t* sepal_repair_db_report(const sepal_options_t* options, const char* name,
+                                                             unsigned char dry_run, char** errptr);
+SEPAL_C_EXPORT void sepal_repair_report_destroy(sepal_repair_report_t* report);
+/* To be freed by sepal_free. */
+SEPAL_C_EXPORT char* sepal_repair_report_string(const sepal_repair_report_t* report);
+
+typedef struct sepal_repair_summary_t {
+  unsigned char changed, dry_run;
+  size_t dropped, put_aside; /* how many there are below */
+  uint64_t tables_kept, tables_rewritten, updates_from_logs;
+} sepal_repair_summary_t;
+/* What lived in a file, and may be missing now; strings live as long as the report. */
+typedef struct sepal_dropped_data_t {
+  const char* file;
+  const char* column_family; /* "": any */
+  const char* first_key;     /* both inclusive; NULL: to the end */
+  size_t first_key_len;
+  const char* last_key;
+  size_t last_key_len;
+  uint64_t begin_offset, end_offset;
+  const char* reason;
+} sepal_dropped_data_t;
+SEPAL_C_EXPORT void sepal_repair_report_summary(const sepal_repair_report_t* report, sepal_repair_summary_t* summary);
+/* 0 beyond the last: then nothing is written. */
+SEPAL_C_EXPORT unsigned char sepal_repair_report_dropped(const sepal_repair_report_t* report, size_t index,
+                                                         sepal_dropped_data_t* dropped);
+/* A file that was put aside into `lost`; NULL beyond the last. */
+SEPAL_C_EXPORT const char* sepal_repair_report_put_aside(const sepal_repair_report_t* report, size_t index);
+
+/* --- how a lookup finds its answer (sepal/explanation.h) --- */
+
+SEPAL_C_EXPORT sepal_explanation_t* sepal_explanation_create(sepal_t* db, const sepal_readoptions_t* options,
+                                                             sepal_column_family_t* family, const char* key,
+                                                             size_t keylen, char** errptr);
+SEPAL_C_EXPORT void sepal_explanation_destroy(sepal_explanation_t* explanation);
+/* To be freed by sepal_free. */
+SEPAL_C_EXPORT char* sepal_explanation_string(const sepal_explanation_t* explanation);
+
+enum { sepal_in_active_memtable = 0, sepal_in_immutable_memtable = 1, sepal_in_table = 2 };
+enum {
+  sepal_answer_found = 0,
+  sepal_answer_deleted = 1,
+  sepal_answer_absent = 2,
+  sepal_guard_says_no = 3,
+  sepal_lane_says_no = 4
+};
+/* Strings live as long as the explanation. */
+typedef struct sepal_explained_get_t {
+  const char* key;
+  size_t keylen;
+  const char* column_family;
+  unsigned char found;
+  uint64_t value_bytes, visible_sequence, runs, runs_without_file;
+  size_t sources; /* how many there are below */
+  uint64_t bytes_read, micros;
+} sepal_explained_get_t;
+typedef struct sepal_explained_source_t {
+  int kind, answer;
+  uint64_t sequence, value_bytes;
+  /* The rest is for tables. */
+  int level;
+  uint64_t run, file_number;
+  unsigned char was_open, has_guard, guard_cached, guard_admits;
+  size_t blocks; /* how many there are below */
+  uint64_t bytes_read, micros;
+} sepal_explained_source_t;
+typedef struct sepal_explained_block_t {
+  uint64_t offset, stored_bytes;
+  uint32_t leaf_page;
+  unsigned char leaf_page_cached;
+  uint32_t fence, fences;
+  unsigned char has_lane, lane_admits, cached, key_present;
+} sepal_explained_block_t;
+SEPAL_C_EXPORT void sepal_explanation_get(const sepal_explanation_t* explanation, sepal_explained_get_t* get);
+/* 0 beyond the last: then nothing is written. */
+SEPAL_C_EXPORT unsigned char sepal_explanation_source(const sepal_explanation_t* explanation, size_t index,
+                                                      sepal_explained_source_t* source);
+SEPAL_C_EXPORT unsigned char sepal_explanation_block(const sepal_explanation_t* explanation, size_t source,
+                                                     size_t index, sepal_explained_block_t* block);
+
 /* --- options: sepal/options.h says what they mean --- */
 
 enum { sepal_no_compression = 0, sepal_snappy_compression = 1, sepal_lz4_compression = 2, sepal_zstd_compression = 3 };
@@ -283,6 +372,11 @@ SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_none(void);
 /* The rate at which an absent key passes. */
 SEPAL_C_EXPORT double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy);
+SEPAL_C_EXPORT double sepal_filterpolicy_lane_bits_per_key(const sepal_filterpolicy_t* policy);
+SEPAL_C_EXPORT double sepal_filterpolicy_guard_bits_per_key(const sepal_filterpolicy_t* policy);
+/* Of one filter with so many bits a key: how many are asked, and the rate at which an absent key passes. */
+SEPAL_C_EXPORT int sepal_filterpolicy_probes_for(double bits_per_key);
+SEPAL_C_EXPORT double sepal_filterpolicy_expected_rate_for(double bits_per_key);
 /* At any time: options copy it. */
 SEPAL_C_EXPORT void sepal_filterpolicy_destroy(sepal_filterpolicy_t* policy);
 
@@ -322,6 +416,9 @@ typedef struct sepal_filter_statistics_t {
 SEPAL_C_EXPORT unsigned char sepal_statistics_ticker(sepal_t* db, const char* name, uint64_t* value);
 SEPAL_C_EXPORT unsigned char sepal_statistics_histogram(sepal_t* db, const char* name, sepal_histogram_t* value);
 SEPAL_C_EXPORT unsigned char sepal_statistics_filter(sepal_t* db, int level, sepal_filter_statistics_t* value);
+/* The share of the calling thread. */
+SEPAL_C_EXPORT unsigned char sepal_statistics_thread_ticker(sepal_t* db, const char* name, uint64_t* value);
+SEPAL_C_EXPORT unsigned char sepal_statistics_thread_filter(sepal_t* db, int level, sepal_filter_statistics_t* value);
 
 /* What the calls of this thread do and where their time goes, from here on; sepal/perf_context.h has the rules. */
 SEPAL_C_EXPORT sepal_perfcontext_t* sepal_perfcontext_create(sepal_t* db);
@@ -330,6 +427,8 @@ SEPAL_C_EXPORT void sepal_perfcontext_reset(sepal_perfcontext_t* context);
 /* A ticker by its name, "call.micros", or "call.PART.micros" with PART of throttle, lock, read, log, sync. */
 SEPAL_C_EXPORT unsigned char sepal_perfcontext_metric(const sepal_perfcontext_t* context, const char* name,
                                                       uint64_t* value);
+SEPAL_C_EXPORT unsigned char sepal_perfcontext_filter(const sepal_perfcontext_t* context, int level,
+                                                      sepal_filter_statistics_t* value);
 /* A line for each that is not zero; to be freed by sepal_free. */
 SEPAL_C_EXPORT char* sepal_perfcontext_string(const sepal_perfcontext_t* context);
 
@@ -399,6 +498,10 @@ SEPAL_C_EXPORT void sepal_free(void* ptr);
 SEPAL_C_EXPORT int sepal_major_version(void);
 SEPAL_C_EXPORT int sepal_minor_version(void);
 SEPAL_C_EXPORT int sepal_patch_version(void);
+/* Of the files that are written; sepal/version.h has the rule for others. */
+#define SEPAL_TABLE_FORMAT_VERSION 1
+#define SEPAL_LOG_FORMAT_VERSION 1
+#define SEPAL_MANIFEST_FORMAT_VERSION 1
 /* "major.minor.patch" of what is linked; not to be freed. */
 SEPAL_C_EXPORT const char* sepal_version_string(void);
 

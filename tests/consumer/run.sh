@@ -25,8 +25,8 @@ read -r -a compile <<<"$(pkg-config --cflags sepal)"
 read -r -a link <<<"$(pkg-config --libs sepal)"
 "$compiler" "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_pc" "${link[@]}" -Wl,-rpath,"$libraries"
 "$work/consumer_pc" "$work/db_pc"
-cc -std=c11 -D_DEFAULT_SOURCE -I "$prefix/include" "$source/../c_test.c" "$source/../c_world_test.c" -pthread -o "$work/consumer_c" -L "$libraries" -lsepal \
-  -Wl,-rpath,"$libraries"
+cc -std=c11 -D_DEFAULT_SOURCE -I "$prefix/include" "$source"/../c_*.c -pthread -o "$work/consumer_c" -L "$libraries" \
+  -lsepal -Wl,-rpath,"$libraries"
 "$work/consumer_c"
 read -r -a link <<<"$(pkg-config --static --libs sepal)"
 mkdir "$work/shared"

@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sepal/file_system.h"
+#include "tests/util/file_system_through_c.h"
 #include "util/fault_file_system.h"
 #include "util/memory_file_system.h"
 #include "util/random.h"
@@ -64,6 +65,15 @@ class FaultWorld final : public World {
  private:
   MemoryFileSystem memory_;
   FaultFileSystem fault_{&memory_};
+};
+
+class CWorld final : public World {
+ public:
+  FileSystem* file_system() override { return through_c_.get(); }
+
+ private:
+  MemoryFileSystem memory_;
+  FileSystemThroughC through_c_{&memory_};
 };
 
 struct WorldKind {
@@ -120,6 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, FileSystemConformanceTest,
     testing::Values(WorldKind{"Posix", []() -> std::unique_ptr<World> { return std::make_unique<PosixWorld>(); }},
                     WorldKind{"Memory", []() -> std::unique_ptr<World> { return std::make_unique<MemoryWorld>(); }},
+                    WorldKind{"ThroughC", []() -> std::unique_ptr<World> { return std::make_unique<CWorld>(); }},
                     WorldKind{"Fault", []() -> std::unique_ptr<World> { return std::make_unique<FaultWorld>(); }}),
     [](const testing::TestParamInfo<WorldKind>& each) { return each.param.name; });
 
