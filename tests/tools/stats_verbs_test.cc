@@ -130,13 +130,19 @@ TEST_F(StatsVerbsTest, PromtoolTakesBothPages) {
   }
 }
 
-TEST_F(StatsVerbsTest, TheDashboardDrawsOnlyWhatThereIs) {
+TEST_F(StatsVerbsTest, TheDashboardDrawsEveryCounterAndOnlyWhatThereIs) {
   std::string all;
   for (const std::string& expression : Expressions()) all += expression + "\n";
   const std::set<std::string> drawn = Names(all);
   EXPECT_GT(drawn.size(), 40u);
   std::set<std::string> printed = Names(LivePage());
   EXPECT_THAT(drawn, IsSubsetOf(printed));
+  std::set<std::string> counters;
+  for (const std::string& name : printed) {
+    if (name.ends_with("_total")) counters.insert(name);
+  }
+  EXPECT_GT(counters.size(), 25u);
+  EXPECT_THAT(counters, IsSubsetOf(drawn));
 }
 
 TEST_F(StatsVerbsTest, TheDashboardsExpressionsAreOnesThatPrometheusTakes) {
