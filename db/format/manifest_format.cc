@@ -44,8 +44,10 @@ absl::StatusOr<ManifestHeader> ManifestHeader::Decode(std::string_view bytes, st
   if (stored != computed) return Damaged(file, 0, "checksum of the manifest header", Hex64(stored), Hex64(computed));
   const uint32_t version = DecodeFixed32(bytes.data() + 8);
   if (version != kManifestFormatVersion) {
-    return absl::FailedPreconditionError(absl::StrFormat("%s: manifest format version %u; this library knows %u", file,
-                                                         version, kManifestFormatVersion));
+    return absl::FailedPreconditionError(
+        absl::StrFormat("%s: manifest format version %u; this library knows %u: "
+                        "it wants a newer version of Sepal",
+                        file, version, kManifestFormatVersion));
   }
   return ManifestHeader{FileNumber(DecodeFixed64(bytes.data() + 16)), DecodeFixed64(bytes.data() + 24)};
 }

@@ -51,6 +51,9 @@ TEST_F(BenchVerbsTest, RunDoesNotReplaceADatabaseUnasked) {
 }
 
 TEST_F(BenchVerbsTest, RunNamesWhatItDoesNotKnow) {
+  const Outcome nowhere = RunSepal({"bench", "run", "--num=10"});
+  EXPECT_EQ(nowhere.exit, kExitUsage);
+  EXPECT_TRUE(Has(nowhere.err, "DIR is required")) << nowhere.err;
   const Outcome unknown = RunSepal({"bench", "run", db_, "--benchmarks=fillsec"});
   EXPECT_EQ(unknown.exit, kExitUsage);
   EXPECT_TRUE(Has(unknown.err, "unknown benchmark fillsec; known: fillseq")) << unknown.err;

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "db/format/manifest_format.h"
 #include "db/state/tuning.h"
 #include "tests/tools/sepal_command_fixture.h"
 #include "tools/lib/db_bench_runner.h"
+#include "util/coding.h"
+#include "util/hash.h"
 
 namespace sepal::tools {
 namespace {
@@ -93,6 +96,7 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
     words.push_back("--json");
     const Outcome outcome = RunSepal(words);
     EXPECT_EQ(outcome.exit, kExitOk) << verb.name << ": " << outcome.err;
+    EXPECT_FALSE(Has(outcome.out + outcome.err, "\x1b[")) << verb.name << ": colours";
     const nlohmann::json last = LastJson(outcome.out);
     EXPECT_EQ(last.value("schema_version", 0), kJsonSchemaVersion) << verb.name;
     EXPECT_EQ(last.value("command", ""), verb.name);
@@ -423,7 +427,36 @@ TEST_F(SepalCommandTest, DamageInTheManifestIsFoundWithExitStatusThree) {
     const Outcome found = RunSepal({"manifest", verb, db_});
     EXPECT_EQ(found.exit, kExitDamage) << found.err;
   }
-  EXPECT_EQ(RunSepal({"db", "get", db_, "key0001"}).exit, kExitDamage);
+  const Outcome get = RunSepal({"db", "get", db_, "key0001"});
+  EXPECT_EQ(get.exit, kExitDamage);
+  EXPECT_TRUE(Has(get.err, "sepal db repair DIR --dry-run")) << get.err;
+}
+
+// The manifest says a version that is one too high, with a checksum that is right.
+TEST_F(SepalCommandTest, ADatabaseOfANewerFormatIsAnErrorThatSaysSoAndIsLeftAlone) {
+  MakeDatabase();
+  for (const auto& entry : std::filesystem::directory_iterator(db_)) {
+    if (!entry.path().filename().string().starts_with("MANIFEST")) continue;
+    std::string bytes = Slurp(entry.path());
+    std::string header = bytes.substr(0, kManifestHeaderBytes - 8);
+    ++header[8];
+    PutFixed64(&header, Checksum64(header, 0));
+    std::ofstream(entry.path(), std::ios::binary) << header << bytes.substr(kManifestHeaderBytes);
+  }
+  const std::set<std::string> before = State();
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"db", "get", db_, "key0001"},
+                                                                                     {"db", "put", db_, "key0001", "v"},
+                                                                                     {"db", "verify", db_},
+                                                                                     {"db", "repair", db_, "--yes"},
+                                                                                     {"manifest", "dump", db_},
+                                                                                     {"lsm", "tree", db_},
+                                                                                     {"stats", db_}}) {
+    const Outcome newer = RunSepal(words);
+    EXPECT_EQ(newer.exit, kExitError) << words[0] << " " << words[1];
+    EXPECT_TRUE(Has(newer.err, "manifest format version 2; this library knows 1: it wants a newer version of Sepal"))
+        << words[0] << " " << words[1] << ": " << newer.err;
+  }
+  EXPECT_EQ(state(), before);
 }
 
 TEST_F(SepalCommandTest, AMissingTableIsDamage) {
@@ -444,6 +477,11 @@ TEST_F(SepalCommandTest, APlaceWithoutADatabaseIsNamedWithWhatToDo) {
   const Outcome no_directory = RunSepal({"db", "stat", file});
   EXPECT_EQ(no_directory.exit, kExitError);
   EXPECT_TRUE(Has(no_directory.err, "is a file")) << no_directory.err;
+
+  std::filesystem::create_directory(directory_.File("empty"));
+  const Outcome empty = RunSepal({"db", "get", directory_.File("empty"), "k"});
+  EXPECT_EQ(empty.exit, kExitError);
+  EXPECT_TRUE(Has(empty.err, "there is no database in " + directory_.File("empty") + "; sepal db put")) << empty.err;
 
   std::filesystem::create_directory(directory_.File("leveldb"));
   std::ofstream(directory_.File("leveldb/CURRENT")) << "MANIFEST-000002\n";

@@ -18,7 +18,7 @@ namespace {
 class BenchRunVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
-    app->add_option("DIR", options_.db, "Directory of the database (default: one among the temporary files)");
+    app->add_option("DIR", options_.db, "Directory of the database")->required();
     app->add_flag("--yes", yes_, "Replace the database that is in DIR without asking");
     options_.AddFlags(app);
   }
@@ -30,9 +30,7 @@ class BenchRunVerb final : public Verb {
       return absl::CancelledError(known.message());
     }
     ASSIGN_OR_RETURN(const Options engine_options, options_.EngineOptions());
-    if (options_.db.empty()) {
-      options_.db = DbBenchOptions::DefaultDirectory();
-    } else if (!options_.use_existing_db && FileSystem::Posix()->OpenDirectory(options_.db, /*create=*/false).ok()) {
+    if (!options_.use_existing_db && FileSystem::Posix()->OpenDirectory(options_.db, /*create=*/false).ok()) {
       RETURN_IF_ERROR(Confirm(io, yes_,
                               absl::StrFormat("a benchmark that begins afresh removes the database in %s "
                                               "(--use_existing_db keeps it)",

@@ -33,7 +33,8 @@ absl::Status NoDatabase(const std::string& directory) {
                         "--from leveldb (or rocksdb) brings its contents over",
                         directory, directory));
   }
-  return absl::NotFoundError(absl::StrFormat("there is no database in %s", directory));
+  return absl::NotFoundError(
+      absl::StrFormat("there is no database in %s; sepal db put %s KEY VALUE makes one there", directory, directory));
 }
 
 // Never a database among other files.

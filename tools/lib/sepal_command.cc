@@ -84,6 +84,8 @@ int ListGroup(const std::string& group, std::ostream& err) {
   return kExitUsage;
 }
 
+constexpr std::string_view kOnDamage = "docs/operations.md";
+
 int RunVerb(const VerbEntry& entry, std::vector<std::string> arguments, const Streams& io) {
   const std::unique_ptr<Verb> verb = entry.make();
   const std::unique_ptr<CLI::App> app = MakeApp(entry, verb.get());
@@ -97,6 +99,9 @@ int RunVerb(const VerbEntry& entry, std::vector<std::string> arguments, const St
   const int exit = absl::IsCancelled(status) ? static_cast<int>(kExitUsage) : ExitCodeOf(status);
   if (verb->reported) return exit;
   io.err << program << ": " << MessageOf(status) << "\n";
+  if (absl::IsDataLoss(status) && MessageOf(status).find(kOnDamage) == std::string::npos) {
+    io.err << "a backup is the best cure; sepal db repair DIR --dry-run tells what can be kept (" << kOnDamage << ")\n";
+  }
   if (verb->json) {
     const nlohmann::json line = {{"schema_version", kJsonSchemaVersion},
                                  {"command", verb->name},
