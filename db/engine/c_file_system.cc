@@ -2,6 +2,7 @@
 #include "sepal/c_file_system.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -291,6 +292,7 @@ class CFileSystem final : public sepal::FileSystem {
     ASSIGN_OR_RETURN(const std::string text, sepal::CleanPath(path));
     return Ask(text, "remove", [&](char* m) { return calls_->remove_directory(calls_->state, text.c_str(), m); });
   }
+  size_t MaxOpenFiles() const override { return calls_->max_open_files == 0 ? SIZE_MAX : calls_->max_open_files; }
 
  private:
   const Calls calls_;

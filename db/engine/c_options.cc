@@ -187,6 +187,8 @@ sepal_filterpolicy_t* sepal_filterpolicy_create_none(void) {
   return new sepal_filterpolicy_t{sepal::FilterPolicy::None()};
 }
 double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy) { return policy->rep.ExpectedRate(); }
+int sepal_filterpolicy_lane_kind(const sepal_filterpolicy_t* policy) { return static_cast<int>(policy->rep.lane_kind); }
+int sepal_filterpolicy_fingerprint_bytes(const sepal_filterpolicy_t* policy) { return policy->rep.FingerprintBytes(); }
 double sepal_filterpolicy_lane_bits_per_key(const sepal_filterpolicy_t* policy) {
   return policy->rep.lane_bits_per_key;
 }

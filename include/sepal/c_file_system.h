@@ -54,6 +54,8 @@ typedef struct sepal_filesystem_t {
   void* state;
   /* Whether open_for_read with `direct` reads past the operating system's cache; otherwise it is not asked for. */
   unsigned char direct_reads;
+  /* Files that the process may have open at once; 0: any number. */
+  size_t max_open_files;
 
   /* With `create`, missing parents are made too; without, a missing one is sepal_not_found. */
   int (*open_directory)(void* state, const char* path, unsigned char create, void** directory, char* message);

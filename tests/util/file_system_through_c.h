@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@ class FileSystemThroughC {
   explicit FileSystemThroughC(FileSystem* base) : env_(sepal_create_default_env()) {
     sepal_filesystem_t calls = {};
     calls.state = base;
+    calls.max_open_files = base->MaxOpenFiles() == SIZE_MAX ? 0 : base->MaxOpenFiles();
     AddDirectoryCalls(&calls);
     AddReadCalls(&calls);
     AddWriteCalls(&calls);
