@@ -24,7 +24,7 @@ check() {
     if [ -z "$(field Class "$patch")" ] || [ -z "$(field 'Found by' "$patch")" ]; then
       fail "$patch does not say its class and what finds it"
     fi
-    patch --dry-run --batch --silent -p1 -F3 -d "$root" <"$patch" >/dev/null ||
+    patch --dry-run --batch --silent -p1 -F0 -d "$root" <"$patch" >/dev/null ||
       fail "$patch does not apply: bring it up to date with the code that it changes"
     count=$((count + 1))
   done < <(all_patches)
@@ -35,12 +35,17 @@ check() {
 copy_tree() {
   mkdir -p "$scratch/tree"
   # Only what differs is written, so that little is built anew.
-  git ls-files -z --cached --others --exclude-standard |
+  { git ls-files -z --cached --others --exclude-standard 2>/dev/null ||
+    find . -path ./build -prune -o -type f -printf '%P\0'; } |
     while IFS= read -r -d '' file; do
       if [ -f "$file" ] && ! cmp -s "$file" "$scratch/tree/$file"; then
         mkdir -p "$scratch/tree/$(dirname "$file")"
         cp "$file" "$scratch/tree/$file"
       fi
+    done
+  (cd "$scratch/tree" && find . -path ./build -prune -o -type f -print0) |
+    while IFS= read -r -d '' file; do
+      if [ ! -e "$file" ]; then rm "$scratch/tree/$file"; fi
     done
 }
 
@@ -66,14 +71,14 @@ configure() {
 try() { # patch
   local harness status=0 started=$SECONDS
   harness=$(field 'Found by' "$1")
-  patch --batch --silent -p1 -F3 -d "$scratch/tree" <"$1" >/dev/null
+  patch --batch --silent -p1 -F0 -d "$scratch/tree" <"$1" >/dev/null
   if build; then
     "$scratch/tree/build/release/tools/reliability" run "$harness" --seconds "$seconds" --case-seconds 60 >"$scratch/run.log" 2>&1 ||
       status=$?
   else
     status=2
   fi
-  patch --batch --silent -R -p1 -F3 -d "$scratch/tree" <"$1" >/dev/null
+  patch --batch --silent -R -p1 -F0 -d "$scratch/tree" <"$1" >/dev/null
   case $status in
     0) echo "missed" ;;
     2) echo "broken" ;;

@@ -3,8 +3,9 @@
 // At file calls that change the disk, the disk is copied with all that is unsynced, together with what the oracle knows
 // then. From each copy states are drawn that a loss of power may leave: any subset of the unsynced sectors (old, new,
 // zeros or garbage) and of the directory changes. Each state that was not met before is recovered, checked, and
-// recovered again; at some calls of that recovery the next copy is taken. In every other run of a script one sync fails
-// first, loses what it would have covered, and later syncs succeed.
+// recovered again; at some calls of that recovery the next copy is taken. In every other run of a script, and in all of
+// those for it, one sync fails first, loses what it would have covered, and later syncs succeed.
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
@@ -40,7 +41,10 @@ class PowerSearch {
         script_(script),
         prefix_(absl::StrFormat("round=%u script=%s ", round, script.name)),
         random_(Mix64(search->seed() + round * 1000003) ^ Checksum64(script.name, 1)),
-        a_sync_fails_((round + Checksum64(script.name, 0)) % 2 == 1) {}
+        a_sync_fails_(ForFailedSyncs(script) || (round + Checksum64(script.name, 0)) % 2 == 1) {}
+
+  // Whose synced records have sectors of their own, so that none writes again what a failed sync has lost.
+  static bool ForFailedSyncs(const Script& script) { return script.name.starts_with("synced-"); }
 
   void Run() {
     if (!search_->only_case().empty() && !search_->only_case().starts_with(prefix_)) return;
@@ -154,7 +158,10 @@ void SearchPower(Search* search) {
   const bool only_one = !search->only_case().empty();
   uint64_t round = only_one ? NumberIn(search->only_case(), "round").value_or(0) : 0;
   for (; search->GoOn(); ++round) {
-    for (const Script& script : AllScripts()) {
+    // First those that were made for this harness.
+    std::vector<Script> scripts = AllScripts();
+    std::stable_partition(scripts.begin(), scripts.end(), [](const Script& s) { return s.name.ends_with("-sectors"); });
+    for (const Script& script : scripts) {
       if (search->GoOn()) PowerSearch(search, script, round).Run();
     }
     // Later rounds have scripts of their own too.

@@ -67,6 +67,8 @@ constexpr const char* kScripts[][3] = {
     {"verify-often", "tiny zstd", "4{ fill:0-12*100 flush verify } compact verify reopen verify"},
     // Records of more than a sector: what a failed sync lost is not written again by chance.
     {"synced-sectors", "", "24{ p?*700! } read"},
+    {"family-sectors", "", "create:f 4{ f/p?*700 p?*700 } flush 3{ p?*700 f/p?*700 } flush:f p? read"},
+    {"unsynced-sectors", "", "3{ p?*1300 } sync 8{ p?*1300 } kill 4{ p?*1300 } read"},
     {"synced-batches", "", "create:f 12{ [p?*600 f/p?*600]! p?*600 } read kill 6{ [p?*600 f/d?]! }"},
     {"checkpoints", "tiny",
      "create:f fill:0-12*90 f/p1 flush p1 [p2 f/p2] checkpoint 4{ p? d? } drop:f flush p3! checkpoint kill p? "

@@ -8,6 +8,7 @@
 #include "table/block_cursor.h"
 #include "table/tag_search.h"
 #include "tests/table/block_fixture.h"
+#include "util/mapped_memory.h"
 
 namespace sepal {
 namespace {
@@ -359,6 +360,24 @@ TEST(BlockTest, DamagedBytesAreRefusedOrReadWithinBounds) {
         EXPECT_FALSE(why.empty());
       }
     }
+  }
+}
+
+TEST(BlockTest, ABlockBeyondFourGiBIsRefusedUnread) {
+  const MappedMemory untouched(size_t{1} << 32);
+  std::string why;
+  EXPECT_FALSE(BlockView::Validate({untouched.data(), untouched.size()}, {}, &why));
+}
+
+TEST(BlockTest, PrefetchingFindsItsWayInBlocksOfEveryKind) {
+  Random random(11);
+  for (const Setting& setting : Settings()) {
+    const auto entries = RandomEntries(random, KeyShape::kRandom, 100, setting.order);
+    const PaddedBytes block(BuildBlock(entries, setting.tags));
+    const BlockView view(block.view());
+    for (const BlockEntry& entry : entries) view.PrefetchFind(TestHash(entry.key.user_key));
+    for (uint64_t i = 0; i < 1000; ++i) view.PrefetchFind(random.Next());
+    EXPECT_EQ(view.count(), entries.size());
   }
 }
 

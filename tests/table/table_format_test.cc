@@ -257,5 +257,38 @@ TEST(UnitChecksumTest, DependsOnBytesKindTableAndPlace) {
   EXPECT_NE(checksum, UnitChecksum("bytes", CompressionKind::kNone, 1, 3));
 }
 
+TEST(FooterTest, UnitsThatAreNotThereOrAFileTooShortForAFooterAreDataLoss) {
+  Footer footer = TestFooter();
+  footer.root.size = 0;
+  EXPECT_TRUE(absl::IsDataLoss(Decode(footer).status()));
+  footer = TestFooter();
+  footer.properties.size = 0;
+  EXPECT_TRUE(absl::IsDataLoss(Decode(footer).status()));
+  EXPECT_TRUE(absl::IsDataLoss(Footer::Decode(TestFooter().Encode(), "f", kFooterBytes - 1).status()));
+  std::string bytes = TestFooter().Encode();
+  EncodeFixed32(bytes.data() + 92, 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Footer::Decode(Resealed(bytes), "f", TestFooter().file_size).status()));
+}
+
+TEST(TablePropertiesTest, ImpossibleCountsKeysAndLengthsAreDataLoss) {
+  const auto refused = [](auto change) {
+    TableProperties properties = TestProperties();
+    change(properties);
+    return absl::IsDataLoss(TableProperties::Decode(properties.Encode(), "f").status());
+  };
+  EXPECT_FALSE(refused([](TableProperties&) {}));
+  EXPECT_TRUE(refused([](TableProperties& p) { p.entries = 0; }));
+  EXPECT_TRUE(refused([](TableProperties& p) { p.data_blocks = 0; }));
+  EXPECT_TRUE(refused([](TableProperties& p) { p.leaf_pages = 0; }));
+  EXPECT_TRUE(refused([](TableProperties& p) { p.smallest_key = "short"; }));
+  EXPECT_TRUE(refused([](TableProperties& p) { p.largest_key = std::string(9, '\xff'); }));
+  const std::string bytes = TestProperties().Encode();
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    TableProperties::Decode(bytes.substr(0, size), "f").status().IgnoreError();
+  }
+  EXPECT_TRUE(absl::IsDataLoss(TableProperties::Decode(bytes.substr(0, bytes.size() - 1), "f").status()));
+  EXPECT_TRUE(absl::IsDataLoss(TableProperties::Decode(bytes + "\x7f\x90", "f").status()));
+}
+
 }  // namespace
 }  // namespace sepal

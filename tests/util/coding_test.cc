@@ -68,5 +68,16 @@ TEST(CodingTest, ADecoderThatFailedStaysFailedAndGivesNothing) {
   EXPECT_FALSE(decoder.Done());
 }
 
+TEST(CodingTest, AVarintOfFewBitsIsHeldToThem) {
+  EXPECT_EQ(Decoder("\x07").Varint(3), 7u);
+  Decoder decoder("\x08");
+  EXPECT_EQ(decoder.Varint(3), 0u);
+  EXPECT_FALSE(decoder.ok());
+  Decoder cut("x");
+  EXPECT_EQ(cut.Fixed16(), 0u);
+  EXPECT_EQ(cut.Fixed32(), 0u);
+  EXPECT_FALSE(cut.ok());
+}
+
 }  // namespace
 }  // namespace sepal

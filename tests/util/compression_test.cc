@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "util/coding.h"
+#include "util/mapped_memory.h"
 
 namespace sepal {
 namespace {
@@ -163,6 +164,15 @@ TEST(CompressionTest, TheFormatsAreTheDocumentedOnes) {
                              "abc"));
   ASSERT_TRUE(Compress(CompressionKind::kZstd, "abc", &out).ok());
   EXPECT_EQ(out.substr(0, 5), "\x03\x28\xb5\x2f\xfd");
+}
+
+TEST(CompressionTest, WhatIsTooLargeForOnePieceIsRefusedUnread) {
+  const MappedMemory untouched(kMaxCompressibleBytes + (size_t{64} << 20));
+  const std::string_view bytes(untouched.data(), untouched.size());
+  std::string out;
+  EXPECT_TRUE(absl::IsInvalidArgument(Compress(CompressionKind::kLz4, bytes, &out)));
+  char to[4];
+  EXPECT_TRUE(absl::IsDataLoss(Decompress(CompressionKind::kNone, bytes, to, sizeof to)));
 }
 
 }  // namespace

@@ -83,10 +83,12 @@ TEST(BatchFormatTest, IterateGivesTheUpdatesInOrder) {
 }
 
 TEST(BatchFormatTest, AnErrorOfTheHandlerEndsTheIteration) {
-  Recorder recorder;
-  recorder.stop_after = 2;
-  EXPECT_TRUE(absl::IsCancelled(Sample().Iterate(&recorder)));
-  EXPECT_EQ(recorder.updates.size(), 2u);
+  for (size_t calls = 1; calls <= 4; ++calls) {
+    Recorder recorder;
+    recorder.stop_after = calls;
+    EXPECT_TRUE(absl::IsCancelled(Sample().Iterate(&recorder)));
+    EXPECT_EQ(recorder.updates.size(), calls);
+  }
 }
 
 TEST(BatchFormatTest, AppendAddsTheOtherBatchAlsoIfItIsTheSame) {

@@ -55,5 +55,10 @@ TEST(FileNamesTest, ForeignNamesAreRefused) {
   }
 }
 
+TEST(FileNamesTest, FilesOfAnotherKindOrNumberAreNotTheSame) {
+  EXPECT_FALSE(*ParseFileName("000001.log") == *ParseFileName("000001.sst"));
+  EXPECT_FALSE(*ParseFileName("000001.log") == *ParseFileName("000002.log"));
+}
+
 }  // namespace
 }  // namespace sepal

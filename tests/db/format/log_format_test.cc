@@ -77,6 +77,21 @@ TEST(LogFormatTest, ImpossibleNumbersInAHeaderAreDataLoss) {
   h = SampleHeader();
   h.predecessor.length_bytes = 511;
   EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(h.Encode(), "f").status())) << "predecessor shorter than a header";
+  h = SampleHeader();
+  h.number = FileNumber(0);
+  h.predecessor = {};
+  EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(h.Encode(), "f").status())) << "number zero";
+}
+
+TEST(LogFormatTest, HeadersThatDifferAreNotEqual) {
+  LogHeader h = SampleHeader();
+  h.predecessor.salt = 1;
+  EXPECT_FALSE(h == SampleHeader());
+  EXPECT_FALSE(h.predecessor == SampleHeader().predecessor);
+  h = SampleHeader();
+  h.manifest.durable_bytes = 1;
+  EXPECT_FALSE(h == SampleHeader());
+  EXPECT_FALSE(h.manifest == SampleHeader().manifest);
 }
 
 TEST(LogFormatTest, TheRecordHeaderIsAsTheTableSays) {

@@ -79,5 +79,9 @@ TEST(ManifestFormatTest, AControlPayloadPassesOnlyForItsKindPlaceAndFile) {
   EXPECT_FALSE(DecodeManifestControl(ManifestRecordKind::kSynced, payload.substr(1), 200, 300).has_value());
 }
 
+TEST(ManifestFormatTest, HeadersThatDifferAreNotEqual) {
+  EXPECT_FALSE((ManifestHeader{FileNumber(1), 2} == ManifestHeader{FileNumber(1), 3}));
+}
+
 }  // namespace
 }  // namespace sepal

@@ -173,5 +173,35 @@ TEST(VersionEditTest, TextNamesEveryPart) {
   }
 }
 
+TEST(VersionEditTest, AnAnswerThatIsNeitherYesNorNoIsRefused) {
+  VersionEdit edit;
+  edit.created_families.push_back({ColumnFamilyId(1), "cf", "bw", false});
+  std::string bytes = edit.Encode();
+  ASSERT_TRUE(VersionEdit::Decode(bytes).ok());
+  EXPECT_FALSE(VersionEdit::Decode(bytes)->created_families.front().equal_means_identical);
+  bytes.back() = 2;
+  EXPECT_FALSE(VersionEdit::Decode(bytes).ok());
+}
+
+TEST(VersionEditTest, AnEmptyEditIsPrintedAsNothing) {
+  EXPECT_EQ(ToString(VersionEdit()), "");
+  VersionEdit edit;
+  edit.created_families.push_back({ColumnFamilyId(1), "cf", "loose", false});
+  EXPECT_NE(ToString(edit).find("equal keys may differ"), std::string::npos);
+}
+
+TEST(VersionEditTest, WhatDiffersIsNotEqual) {
+  const auto changed = [](auto change) {
+    VersionEdit edit = SampleEdit();
+    change(edit);
+    return !(edit == SampleEdit());
+  };
+  EXPECT_TRUE(changed([](VersionEdit& e) { e.created_families[0].name = "other"; }));
+  EXPECT_TRUE(changed([](VersionEdit& e) { e.flushed_through[0].sequence = SequenceNumber(6); }));
+  EXPECT_TRUE(changed([](VersionEdit& e) { e.added_tables[0].table.entries = 5; }));
+  EXPECT_TRUE(changed([](VersionEdit& e) { e.removed_tables[0].level = 3; }));
+  EXPECT_TRUE(changed([](VersionEdit& e) { e.closed_log->length_bytes = 613; }));
+}
+
 }  // namespace
 }  // namespace sepal

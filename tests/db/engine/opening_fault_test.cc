@@ -1,0 +1,134 @@
+// Openings and repairs each of whose file calls fails once, and options that are refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+class OpeningFaultTest : public ::testing::Test {
+ protected:
+  // Two families, tables and logs, left as a process leaves them that is killed.
+  static MemoryFileSystem KilledDatabase(const std::string& log_directory) {
+    TestDatabase database;
+    database.options.log_directory = log_directory;
+    EXPECT_OK(database.Open());
+    const std::shared_ptr<ColumnFamily> family = database.db->CreateColumnFamily("f", {}).value();
+    for (uint64_t i = 0; i < 60; ++i) EXPECT_OK(database.db->Put(NumberedKey(i), std::string(40, 'a')));
+    EXPECT_OK(database.db->Flush());
+    for (uint64_t i = 60; i < 90; ++i) EXPECT_OK(database.db->Put(NumberedKey(i), std::string(40, 'b')));
+    EXPECT_OK(database.db->Put(family.get(), "key", "value"));
+    EXPECT_OK(database.db->WaitForBackgroundWork());
+    return database.memory.Clone();
+  }
+
+  static void ExpectAll(TestDatabase* database) {
+    EXPECT_EQ(ReadAll(database->db->NewIterator().get()).size(), 90u);
+    const absl::StatusOr<std::shared_ptr<ColumnFamily>> family = database->db->FindColumnFamily("f");
+    ASSERT_OK(family.status());
+    EXPECT_EQ(ReadAll(database->db->NewIterator(family->get()).get()).size(), 1u);
+  }
+
+  // `work` with each of its file calls failing in turn; afterwards, with none failing, the database opens, whole.
+  static void FailEachCall(const std::string& log_directory, bool empty,
+                           const std::function<absl::Status(TestDatabase*)>& work) {
+    const MemoryFileSystem disk = empty ? MemoryFileSystem() : KilledDatabase(log_directory);
+    uint64_t failures = 0;
+    for (uint64_t skip = 0;; ++skip) {
+      TestDatabase database(Threads::kSimulated, {.seed = 1}, disk.Clone());
+      database.options.log_directory = log_directory;
+      database.files.Inject({.fault = Fault::kIoError, .skip = skip});
+      const absl::Status status = work(&database);
+      const bool failed = database.files.FaultCount() > 0;
+      database.db.reset();
+      database.files.Clear();
+      if (!failed) {
+        EXPECT_OK(status);
+        break;
+      }
+      SCOPED_TRACE("call " + std::to_string(skip));
+      if (!status.ok()) {
+        ++failures;
+        EXPECT_TRUE(absl::IsInternal(status)) << status;
+      }
+      ASSERT_OK(database.Open());
+      if (!empty) ExpectAll(&database);
+    }
+    EXPECT_GT(failures, 3u);
+  }
+};
+
+TEST_F(OpeningFaultTest, EveryFailedCallOfAnOpeningLosesNothing) {
+  FailEachCall("", false, [](TestDatabase* database) { return database->Open(); });
+}
+
+TEST_F(OpeningFaultTest, EveryFailedCallOfAnOpeningWithItsLogsElsewhereLosesNothing) {
+  FailEachCall("/logs", false, [](TestDatabase* database) { return database->Open(); });
+}
+
+TEST_F(OpeningFaultTest, EveryFailedCallWhileADatabaseIsMadeLeavesWhatCanBeOpened) {
+  FailEachCall("", true, [](TestDatabase* database) { return database->Open(); });
+}
+
+TEST_F(OpeningFaultTest, EveryFailedCallWhileAFamilyIsAddedLosesNothing) {
+  FailEachCall("", false, [](TestDatabase* database) {
+    database->options.column_families = {{.name = "g"}};
+    const absl::Status status = database->Open();
+    database->options.column_families.clear();
+    return status;
+  });
+}
+
+TEST_F(OpeningFaultTest, EveryFailedCallOfAReadOnlyOpeningLosesNothing) {
+  FailEachCall("", false, [](TestDatabase* database) { return database->OpenReadOnly().status(); });
+}
+
+TEST_F(OpeningFaultTest, EveryFailedCallOfARepairWithItsLogsElsewhereLosesNothing) {
+  FailEachCall("/logs", false,
+               [](TestDatabase* database) { return DB::Repair(database->options, database->path, nullptr); });
+}
+
+TEST_F(OpeningFaultTest, OptionsOutOfRangeAreRefusedByName) {
+  const auto refusal = [](const std::function<void(Options*)>& change) {
+    TestDatabase database;
+    change(&database.options);
+    return database.Open();
+  };
+  const std::vector<std::function<void(Options*)>> changes = {
+      [](Options* o) { o->memory_limit = 1; },
+      [](Options* o) { o->memtable_bytes = o->memory_limit; },
+      [](Options* o) { o->family.comparator = nullptr; },
+      [](Options* o) { o->family.block_bytes = 255; },
+      [](Options* o) { o->family.block_bytes = (size_t{1} << 20) + 1; },
+      [](Options* o) { o->family.max_space_amplification = 0.5; },
+      [](Options* o) { o->family.filter_policy.lane_bits_per_key = -1; },
+      [](Options* o) { o->family.filter_policy.lane_bits_per_key = 65; },
+      [](Options* o) { o->family.filter_policy.guard_bits_per_key = std::numeric_limits<double>::quiet_NaN(); },
+      [](Options* o) { o->family.filter_policy.guard_bits_per_key = 65; },
+      [](Options* o) { o->read_only = true; },
+      [](Options* o) {
+        o->read_only = o->error_if_exists = true;
+        o->create_if_missing = false;
+      },
+      [](Options* o) { o->column_families = {{.name = "f", .options = {.comparator = nullptr}}}; },
+  };
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const absl::Status status = refusal(changes[i]);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << i << ": " << status;
+  }
+}
+
+TEST_F(OpeningFaultTest, ADirectoryWithoutADatabaseIsNotFoundUnlessOneIsToBeMade) {
+  TestDatabase database;
+  ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "x"));
+  database.options.create_if_missing = false;
+  EXPECT_TRUE(absl::IsNotFound(database.Open()));
+  EXPECT_TRUE(absl::IsNotFound(DB::Repair(database.options, "/db", nullptr)));
+}
+
+}  // namespace
+}  // namespace sepal
