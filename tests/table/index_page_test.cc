@@ -411,9 +411,9 @@ TEST(SeparatorTest, ItIsAsShortAsCanBe) {
 }
 
 TEST(IndexPageTest, FieldsOfTheHeaderThatContradictEachOtherAreRefused) {
-  IndexPageBuilder none(0, {}, 0);
+  IndexPageBuilder none(0, {}, {});
   none.Add({"a", false, 0}, {0, 100}, 1, 0, "");
-  IndexPageBuilder lanes(0, {}, 6);
+  IndexPageBuilder lanes(0, {}, {FilterKind::kBloom, 6});
   lanes.Add({"a", false, 0}, {0, 100}, 1, 0, "12345678");
   const std::string without = none.Finish(0), with = lanes.Finish(0);
   ASSERT_TRUE(IsValidPage(without));
