@@ -10,7 +10,6 @@
 #include "table/filter.h"
 #include "table/table_format.h"
 #include "tests/table/block_fixture.h"
-#include "util/mapped_memory.h"
 #include "util/simd.h"
 
 namespace sepal {
@@ -408,35 +407,6 @@ TEST(SeparatorTest, ItIsAsShortAsCanBe) {
       EXPECT_LE(between(all[i], all[j]).size(), shortest);
     }
   }
-}
-
-TEST(IndexPageTest, FieldsOfTheHeaderThatContradictEachOtherAreRefused) {
-  IndexPageBuilder none(0, {}, {});
-  none.Add({"a", false, 0}, {0, 100}, 1, 0, "");
-  IndexPageBuilder lanes(0, {}, {FilterKind::kBloom, 6});
-  lanes.Add({"a", false, 0}, {0, 100}, 1, 0, "12345678");
-  const std::string without = none.Finish(0), with = lanes.Finish(0);
-  ASSERT_TRUE(IsValidPage(without));
-  ASSERT_TRUE(IsValidPage(with));
-  const auto changed = [](std::string page, size_t at, uint8_t byte) {
-    page[at] = static_cast<char>(byte);
-    return page;
-  };
-  EXPECT_FALSE(IsValidPage(changed(with, 6, 0))) << "no probes of lanes";
-  EXPECT_FALSE(IsValidPage(changed(with, 6, 255))) << "very many";
-  EXPECT_FALSE(IsValidPage(changed(with, 5, 0))) << "lanes of no kind";
-  EXPECT_FALSE(IsValidPage(changed(changed(with, 5, 0), 6, 0))) << "bytes of lanes of no kind";
-  EXPECT_FALSE(IsValidPage(changed(with, 5, 9))) << "an unknown kind";
-  EXPECT_FALSE(IsValidPage(changed(with, 4, 2))) << "an unknown level";
-  EXPECT_FALSE(IsValidPage(changed(changed(without, 0, 0), 1, 0))) << "no blocks";
-  EXPECT_FALSE(IsValidPage(changed(with, 7, 1)));
-  EXPECT_FALSE(IsValidPage(changed(with, 50, 1)));
-}
-
-TEST(IndexPageTest, APageBeyondFourGiBIsRefusedUnread) {
-  const MappedMemory untouched(size_t{1} << 32);
-  std::string why;
-  EXPECT_FALSE(IndexPageView::Validate({untouched.data(), untouched.size()}, kFileSize, {}, &why));
 }
 
 }  // namespace
