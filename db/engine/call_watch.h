@@ -46,7 +46,7 @@ class CallWatch {
 
  private:
   friend class WatchedCall;
-  static constexpr uint32_t kSampleOneIn = 16;
+  static constexpr uint32_t kSampleOneIn = 64;
 
   bool Wants(const Subject& subject) const {
     if (slow_micros_ > 0 || PerfTimesOfThread().clock != nullptr) return true;

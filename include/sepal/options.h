@@ -92,7 +92,7 @@ struct Options {
   // Keep a rotating `LOG` of decisions and errors in the database directory.
   bool info_log = true;
 
-  // Measure latencies into histograms: of one call in 16, and of every synced write. Counters are always kept.
+  // Measure latencies into histograms: of one call in 64, and of every synced write. Counters are always kept.
   bool latency_histograms = false;
   // A call that takes longer, in microseconds, is told to listeners and the info log, with where its time went. 0:
   // none.

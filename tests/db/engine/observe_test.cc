@@ -326,12 +326,12 @@ TEST_F(StatisticsTest, LatenciesAreMeasuredOnlyWhenAskedFor) {
   EXPECT_EQ(db()->statistics()->Get(Histogram::kWriteMicros).count, 0u);
   database.options.latency_histograms = true;
   ASSERT_OK(database.Reopen());
-  // One call in 16; each of those that are synced.
-  Fill(0, 160);
+  // One call in 64; each of those that are synced.
+  Fill(0, 640);
   EXPECT_EQ(db()->statistics()->Get(Histogram::kWriteMicros).count, 10u);
   for (int i = 0; i < 5; ++i) ASSERT_OK(db()->Put("k", "v", {.sync = true}));
   EXPECT_EQ(db()->statistics()->Get(Histogram::kWriteMicros).count, 15u);
-  for (uint64_t i = 0; i < 160; ++i) Value(db(), NumberedKey(i));
+  for (uint64_t i = 0; i < 640; ++i) Value(db(), NumberedKey(i));
   EXPECT_EQ(db()->statistics()->Get(Histogram::kGetMicros).count, 10u);
   EXPECT_THAT(db()->statistics()->ToString(), HasSubstr(std::string(Name(Histogram::kGetMicros))));
 }
