@@ -119,6 +119,10 @@ class TableReader {
   // Hands over every entry that can be read, in order, and tells of what cannot. Stops at the first error of `entry`.
   absl::Status Salvage(const std::function<absl::Status(InternalKeyView key, std::string_view value)>& entry,
                        const std::function<void(const Gap&)>& gap) const;
+  // Reads every unit past the cache, checks it, and tells of each that is damaged; a damaged guard condemns every key.
+  // Asks `go_on` before each unit, with the bytes that it will read; false ends it with Cancelled.
+  absl::Status Scrub(const std::function<bool(uint64_t bytes)>& go_on,
+                     const std::function<void(const Gap&)>& gap) const;
 
   // For each data block, in order: for tools.
   struct BlockInfo {

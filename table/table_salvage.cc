@@ -1,4 +1,4 @@
-// Reading what can be read of a damaged table.
+// Going through a table that may be damaged: reading what can be read, and finding what cannot.
 #include <utility>
 
 #include "table/block.h"
@@ -14,36 +14,72 @@ InternalKey BoundOf(const Separator& separator) {
   return InternalKey(separator.user_key, separator.has_trailer ? separator.trailer : kLastTrailer);
 }
 
+// Reads the leaf pages and data blocks, front to back.
+struct Walk {
+  const TableReader::Impl& table;
+  // Before each unit. May be null.
+  const std::function<bool(uint64_t bytes)>& go_on;
+  const std::function<void(const TableReader::Gap&)>& gap;
+
+  absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind) const {
+    if (go_on != nullptr && !go_on(handle.size + kUnitTrailerBytes)) return absl::CancelledError("scrubbing was ended");
+    return table.source->Read(handle, kind);
+  }
+
+  // `block` is called with the bytes of every data block that is whole; its first error ends the walk.
+  template <class Block>
+  absl::Status Run(const Block& block) const {
+    std::optional<InternalKey> after;
+    for (uint32_t page = 0; page < table.root->count(); ++page) {
+      const BlockHandle page_handle = table.root->handle(page);
+      const absl::StatusOr<BlockBuffer> page_bytes = Read(page_handle, UnitKind::kLeafPage);
+      if (absl::IsCancelled(page_bytes.status())) return page_bytes.status();
+      if (!page_bytes.ok()) {
+        InternalKey through = BoundOf(table.root->separator(page));
+        gap({.handle = page_handle, .after = after, .through = through, .status = page_bytes.status()});
+        after = std::move(through);
+        continue;
+      }
+      const IndexPageView leaf(page_bytes->view());
+      for (uint32_t i = 0; i < leaf.count(); ++i) {
+        const BlockHandle handle = leaf.handle(i);
+        InternalKey through = BoundOf(leaf.separator(i));
+        const absl::StatusOr<BlockBuffer> bytes = Read(handle, UnitKind::kDataBlock);
+        if (absl::IsCancelled(bytes.status())) return bytes.status();
+        if (bytes.ok()) {
+          RETURN_IF_ERROR(block(bytes->view()));
+        } else {
+          gap({.handle = handle, .after = after, .through = through, .status = bytes.status()});
+        }
+        after = std::move(through);
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
 }  // namespace
 
 absl::Status TableReader::Salvage(const std::function<absl::Status(InternalKeyView key, std::string_view value)>& entry,
                                   const std::function<void(const Gap&)>& gap) const {
-  std::optional<InternalKey> after;
-  for (uint32_t page = 0; page < impl_->root->count(); ++page) {
-    const BlockHandle page_handle = impl_->root->handle(page);
-    const absl::StatusOr<BlockBuffer> page_bytes = impl_->source->Read(page_handle, UnitKind::kLeafPage);
-    if (!page_bytes.ok()) {
-      InternalKey through = BoundOf(impl_->root->separator(page));
-      gap({.handle = page_handle, .after = after, .through = through, .status = page_bytes.status()});
-      after = std::move(through);
-      continue;
-    }
-    const IndexPageView leaf(page_bytes->view());
-    for (uint32_t i = 0; i < leaf.count(); ++i) {
-      const BlockHandle handle = leaf.handle(i);
-      InternalKey through = BoundOf(leaf.separator(i));
-      const absl::StatusOr<BlockBuffer> bytes = impl_->source->Read(handle, UnitKind::kDataBlock);
-      if (!bytes.ok()) {
-        gap({.handle = handle, .after = after, .through = through, .status = bytes.status()});
-      } else {
-        BlockCursor cursor;
-        cursor.Attach(bytes->view(), impl_->options.order);
-        for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) RETURN_IF_ERROR(entry(cursor.key(), cursor.value()));
-      }
-      after = std::move(through);
-    }
+  const std::function<bool(uint64_t)> unhindered;
+  return Walk{*impl_, unhindered, gap}.Run([&](std::string_view bytes) {
+    BlockCursor cursor;
+    cursor.Attach(bytes, impl_->options.order);
+    for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) RETURN_IF_ERROR(entry(cursor.key(), cursor.value()));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status TableReader::Scrub(const std::function<bool(uint64_t bytes)>& go_on,
+                                const std::function<void(const Gap&)>& gap) const {
+  const Walk walk{*impl_, go_on, gap};
+  if (impl_->has_guard()) {
+    const absl::StatusOr<BlockBuffer> guard = walk.Read(impl_->footer.guard, UnitKind::kGuard);
+    if (absl::IsCancelled(guard.status())) return guard.status();
+    if (!guard.ok()) gap({.handle = impl_->footer.guard, .after = {}, .through = {}, .status = guard.status()});
   }
-  return absl::OkStatus();
+  return walk.Run([](std::string_view) { return absl::OkStatus(); });
 }
 
 }  // namespace sepal

@@ -408,6 +408,7 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_options_set_compaction_style(options, sepal_universal);
   sepal_options_set_max_space_amplification(options, 1.5);
   sepal_options_set_background_bytes_per_second(options, 100 << 20);
+  sepal_options_set_scrub_seconds(options, 3600);
   sepal_options_add_listener(options, &listener);
   sepal_options_add_column_family(options, "second", options);
   sepal_filterpolicy_destroy(filter);

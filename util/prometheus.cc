@@ -91,6 +91,12 @@ Described Describe(Ticker ticker) {
     case Ticker::kPacedMicros:
       return {"sepal_background_paced_seconds_total", "Time that flushes and compactions waited for their rate.",
               kMicro};
+    case Ticker::kScrubBytes:
+      return {"sepal_scrub_bytes_total", "Bytes of tables read and checked in the background."};
+    case Ticker::kScrubPasses:
+      return {"sepal_scrub_passes_total", "Times that all tables were checked in the background."};
+    case Ticker::kScrubDamage:
+      return {"sepal_scrub_damage_total", "Damaged blocks found in the background, in each pass anew."};
     case Ticker::kCount:
       break;
   }

@@ -5,10 +5,8 @@
 namespace sepal {
 
 bool RateLimiter::IsTurn(Executor::Priority priority, uint64_t ticket) const {
-  const Line& line = lines_[static_cast<size_t>(priority)];
-  const bool first_of_line = ticket == line.first_ticket;
-  return first_of_line &&
-         (priority == Executor::Priority::kFlush || lines_[static_cast<size_t>(Executor::Priority::kFlush)].empty());
+  const auto line = lines_.begin() + static_cast<ptrdiff_t>(priority);
+  return ticket == line->first_ticket && std::all_of(lines_.begin(), line, [](const Line& l) { return l.empty(); });
 }
 
 void RateLimiter::Charge(uint64_t bytes, uint64_t now) {

@@ -3,7 +3,7 @@
 // Bytes are taken before they are written. Who takes some finds the bucket in credit or waits until it is, and may then
 // leave it in debt: so a request of any size is granted, and over any time t at most
 //     rate * (t + kBurstMicros) + one request
-// bytes are. Flushes go before compactions, and each kind in order of arrival.
+// bytes are. Flushes go before compactions, those before scrubbing, and each kind in order of arrival.
 //
 // Safe for concurrent use. Waits through util/sync.h, so that a simulation decides who goes on. Without a limit a call
 // costs one comparison.
@@ -54,7 +54,7 @@ class RateLimiter {
   Clock* const clock_;
   Mutex mutex_;
   CondVar changed_;
-  std::array<Line, 2> lines_ ABSL_GUARDED_BY(mutex_);
+  std::array<Line, 3> lines_ ABSL_GUARDED_BY(mutex_);
   // When the bucket will be in credit again: in the past while it is.
   uint64_t in_credit_at_micros_ ABSL_GUARDED_BY(mutex_) = 0;
   // What was taken and has not been charged, in bytes times 10^6: less than a microsecond's worth.

@@ -113,6 +113,9 @@ void SimulatedWorld::RunUntilIdle() {
 
 void SimulatedWorld::Schedule(Priority priority, std::function<void()> work) {
   SEPAL_CHECK(Scheduler::Current() == this);
+  if (priority == Priority::kScrub && !std::exchange(scrub_worker_, true)) {
+    AddActor("the scrub worker", [this](Actor* self) { RunWorker(self, Priority::kScrub); });
+  }
   QueueOf(priority).push_back(std::move(work));
   SchedulePoint(this);
 }

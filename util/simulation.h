@@ -5,7 +5,8 @@
 // has an operating-system thread for its stack and its thread-local state, so that any of them can be left in the
 // middle of a call; but none runs unless it has the baton, so the order of all that happens depends on the seed alone.
 //
-// Simulated threads: the one that makes the world, one flush worker, the compaction workers, and those of `Spawn`. No
+// Simulated threads: the one that makes the world, one flush worker, the compaction workers, one for scrubbing once
+// there is such work, and those of `Spawn`. No
 // other thread may use the world, and code inside it may start no `Thread` of its own.
 //
 // Time is virtual: it passes when a thread asks for it (1 us a call) and, when every thread waits, it jumps to the
@@ -108,7 +109,7 @@ class SimulatedWorld final : public Executor, public Scheduler, public Clock {
 
   // Everything below belongs to the holder of the baton.
   std::vector<std::unique_ptr<Actor>> actors_;  // In the order in which they were made; the first is the maker.
-  std::array<Queue, 2> queues_;
+  std::array<Queue, 3> queues_;
   Random random_;
   uint64_t now_micros_;
   uint64_t switches_ = 0;
@@ -119,6 +120,7 @@ class SimulatedWorld final : public Executor, public Scheduler, public Clock {
   size_t next_change_ = 0;
   uint64_t lowest_priority_ = uint64_t{1} << 32;
   bool stopping_ = false;
+  bool scrub_worker_ = false;
 };
 
 }  // namespace sepal

@@ -100,6 +100,12 @@ std::string_view Name(Ticker ticker) {
       return "call.slow";
     case Ticker::kPacedMicros:
       return "background.paced.micros";
+    case Ticker::kScrubBytes:
+      return "scrub.bytes";
+    case Ticker::kScrubPasses:
+      return "scrub.passes";
+    case Ticker::kScrubDamage:
+      return "scrub.damage";
     case Ticker::kCount:
       break;
   }

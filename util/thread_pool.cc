@@ -6,11 +6,26 @@
 #include <utility>
 
 namespace sepal {
+namespace {
+
+const char* ThreadName(Executor::Priority priority) {
+  switch (priority) {
+    case Executor::Priority::kFlush:
+      return "sepal-flush";
+    case Executor::Priority::kCompaction:
+      return "sepal-compact";
+    case Executor::Priority::kScrub:
+      return "sepal-scrub";
+  }
+  return "sepal";
+}
+
+}  // namespace
 
 ThreadPool::ThreadPool(int flush_threads, int compaction_threads)
     : compaction_threads_(std::max(compaction_threads, 1)) {
   flush_threads = std::max(flush_threads, 1);
-  threads_.reserve(static_cast<size_t>(flush_threads + compaction_threads_));
+  threads_.reserve(static_cast<size_t>(flush_threads + compaction_threads_ + 1));
   for (int i = 0; i < flush_threads; ++i) threads_.emplace_back([this] { RunWorker(Priority::kFlush); });
   for (int i = 0; i < compaction_threads_; ++i) threads_.emplace_back([this] { RunWorker(Priority::kCompaction); });
 }
@@ -26,6 +41,10 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::Schedule(Priority priority, std::function<void()> work) {
   MutexLock lock(&mutex_);
+  if (priority == Priority::kScrub && !scrub_thread_) {
+    scrub_thread_ = true;
+    threads_.emplace_back([this] { RunWorker(Priority::kScrub); });
+  }
   Queue& queue = QueueOf(priority);
   queue.work.push_back(std::move(work));
   queue.changed.NotifyOne();
@@ -37,7 +56,7 @@ bool ThreadPool::AllWorkDone() const {
 
 void ThreadPool::RunWorker(Priority priority) {
   // As top, ps and debuggers show it; at most 15 characters. That it fails matters to nobody.
-  (void)pthread_setname_np(pthread_self(), priority == Priority::kFlush ? "sepal-flush" : "sepal-compact");
+  (void)pthread_setname_np(pthread_self(), ThreadName(priority));
   mutex_.Lock();
   Queue& queue = QueueOf(priority);
   while (true) {

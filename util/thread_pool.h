@@ -1,5 +1,5 @@
 // The executor that a database owns when none is given: operating-system threads, some for flushes only and some for
-// compactions only, so that no compaction delays a flush.
+// compactions only, so that no compaction delays a flush. The one for scrubbing is made with the first such work.
 //
 // Work of one priority starts in the order in which it was scheduled. Safe for concurrent use; work may schedule more
 // work, also while the pool is being destroyed. The destructor returns when all of it has run; it must not be called
@@ -40,10 +40,12 @@ class ThreadPool final : public Executor {
 
   const int compaction_threads_;
   Mutex mutex_;
-  std::array<Queue, 2> queues_ ABSL_GUARDED_BY(mutex_);
+  std::array<Queue, 3> queues_ ABSL_GUARDED_BY(mutex_);
   int running_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // The scrubbing one is added with the mutex held; joined when nothing can add it any more.
   std::vector<Thread> threads_;
+  bool scrub_thread_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sepal

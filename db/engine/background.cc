@@ -11,7 +11,13 @@
 namespace sepal {
 
 Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log, Executor* executor)
-    : state_(state), catalog_(catalog), log_(log), executor_(executor), gate_(state), pause_(state) {}
+    : state_(state),
+      catalog_(catalog),
+      log_(log),
+      executor_(executor),
+      gate_(state),
+      pause_(state),
+      scrubber_(state, &pause_, executor) {}
 
 // --- what is due ---
 
@@ -319,10 +325,13 @@ absl::Status Background::Continue() {
 void Background::Close() {
   cancel_.store(true, std::memory_order_relaxed);
   state_->core->rate_limiter.Lift();
-  MutexLock lock(&state_->mutex);
-  state_->closing = true;
-  state_->changed.NotifyAll();
-  while (state_->jobs > 0) state_->changed.Wait(&state_->mutex);
+  {
+    MutexLock lock(&state_->mutex);
+    state_->closing = true;
+    state_->changed.NotifyAll();
+    while (state_->jobs > 0) state_->changed.Wait(&state_->mutex);
+  }
+  scrubber_.Stop();
 }
 
 }  // namespace sepal

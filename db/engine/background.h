@@ -17,6 +17,7 @@
 #include "db/engine/engine_state.h"
 #include "db/engine/pause_gate.h"
 #include "db/engine/range_progress.h"
+#include "db/engine/scrubber.h"
 #include "db/engine/write_gate.h"
 
 namespace sepal {
@@ -26,6 +27,7 @@ class Background {
   Background(EngineState* state, Catalog* catalog, WriteAheadLog* log, Executor* executor);
 
   WriteGate* gate() { return &gate_; }
+  Scrubber* scrubber() { return &scrubber_; }
 
   // Starts whatever is due. Requires the database mutex. Called when a memtable was switched, a job ended, or the
   // database was opened.
@@ -93,6 +95,7 @@ class Background {
   Executor* const executor_;
   WriteGate gate_;
   PauseGate pause_;
+  Scrubber scrubber_;
   std::atomic<bool> cancel_{false};
   bool throttle_changed_ ABSL_GUARDED_BY(state_->mutex) = false;
 };

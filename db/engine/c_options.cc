@@ -27,6 +27,20 @@ class Listener final : public sepal::EventListener {
   void OnError(std::string_view context, const absl::Status& status) override {
     if (c_.error != nullptr) c_.error(c_.state, std::string(context).c_str(), status.ToString().c_str());
   }
+  void OnDamage(const sepal::DamageEvent& event) override {
+    if (c_.damage == nullptr) return;
+    const std::string error = event.status.ToString();
+    const sepal_damage_event_t c = {.column_family = event.column_family.c_str(),
+                                    .file_number = event.file_number,
+                                    .offset = event.offset,
+                                    .bytes = event.bytes,
+                                    .after = event.after.has_value() ? event.after->data() : nullptr,
+                                    .afterlen = event.after.has_value() ? event.after->size() : 0,
+                                    .through = event.through.has_value() ? event.through->data() : nullptr,
+                                    .throughlen = event.through.has_value() ? event.through->size() : 0,
+                                    .error = error.c_str()};
+    c_.damage(c_.state, &c);
+  }
   void OnSlowCall(const sepal::SlowCallEvent& event) override {
     if (c_.slow_call == nullptr) return;
     const auto part = [&event](sepal::PerfPart which) { return event.part_micros[static_cast<size_t>(which)]; };
@@ -110,6 +124,9 @@ void sepal_options_set_background_threads(sepal_options_t* options, int threads)
 }
 void sepal_options_set_background_bytes_per_second(sepal_options_t* options, uint64_t bytes) {
   options->rep.background_bytes_per_second = bytes;
+}
+void sepal_options_set_scrub_seconds(sepal_options_t* options, uint64_t seconds) {
+  options->rep.scrub_seconds = seconds;
 }
 void sepal_options_set_log_directory(sepal_options_t* options, const char* directory) {
   options->rep.log_directory = directory;

@@ -25,7 +25,7 @@ class CallbackClock final : public sepal::Clock {
 class CallbackExecutor final : public sepal::Executor {
  public:
   void Schedule(Priority priority, std::function<void()> work) override {
-    schedule(state, priority == Priority::kFlush ? 0 : 1, &Run, new std::function<void()>(std::move(work)));
+    schedule(state, static_cast<int>(priority), &Run, new std::function<void()>(std::move(work)));
   }
   int CompactionConcurrency() const override { return concurrency; }
 

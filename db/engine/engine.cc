@@ -30,8 +30,11 @@ Engine::Engine(Parts parts)
   pipeline_ = std::make_unique<CommitPipeline>(state_.get(), catalog_.get(), background_.get(), log_.get(),
                                                parts.last_sequence);
   for (FamilyRef& family : families) pipeline_->AddFamily(std::move(family));
-  MutexLock lock(&state_->mutex);
-  background_->Schedule();
+  {
+    MutexLock lock(&state_->mutex);
+    background_->Schedule();
+  }
+  background_->scrubber()->Start();
 }
 
 Engine::~Engine() {

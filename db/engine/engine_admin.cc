@@ -98,6 +98,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
   if (!resolved.ok() || !name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
   if (name == "prometheus") return PrometheusPage();
+  if (name == "scrub") return read_only_ ? std::string() : background_->scrubber()->ToString();
   MutexLock lock(&state_->mutex);
   const Family& family = **resolved;
   const Version& version = *family.version();

@@ -16,6 +16,7 @@ Tuning Tuning::From(const Options& options) {
   t.table_bytes = std::max(t.memtable_bytes, size_t{1} << 20);
   t.cached_block_bytes = options.family.block_bytes;
   t.log_limit_bytes = t.memtable_bytes * 2;
+  t.scrub_period_micros = std::min<uint64_t>(options.scrub_seconds, UINT64_MAX / 4'000'000) * 1'000'000;
   t.compaction_threads =
       options.background_threads > 0 ? options.background_threads : std::clamp(Thread::HardwareConcurrency(), 1, 8);
   return t;
@@ -26,11 +27,11 @@ std::string Tuning::ToString() const {
       "memtable_bytes: %s\nmemtable_limit_bytes: %s\ntable_bytes: %s\nblocks_per_leaf_page: %u\n"
       "write_buffer_bytes: %s\nruns_per_level: %d\nfanout: %d\ncompaction_threads: %d\npart_bytes: "
       "%s\nlog_limit_bytes: %s\n"
-      "log_allocation_bytes: %s\nmap_log: %s\nmanifest_limit_bytes: %s\n",
+      "log_allocation_bytes: %s\nmap_log: %s\nmanifest_limit_bytes: %s\nscrub_period_micros: %u\n",
       HumanBytes(memtable_bytes), HumanBytes(memtable_limit_bytes), HumanBytes(table_bytes), blocks_per_leaf_page,
       HumanBytes(write_buffer_bytes), runs_per_level, fanout, compaction_threads, HumanBytes(part_bytes),
       HumanBytes(log_limit_bytes), HumanBytes(log_allocation_bytes), map_log ? "yes" : "no",
-      HumanBytes(manifest_limit_bytes));
+      HumanBytes(manifest_limit_bytes), scrub_period_micros);
 }
 
 }  // namespace sepal

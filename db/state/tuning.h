@@ -41,6 +41,8 @@ struct Tuning {
   uint64_t slow_disk_micros = 1'000'000;
   // Between looks at a full disk.
   uint64_t space_retry_micros = 250'000;
+  // In which every table is read and checked once, in the background; 0: never.
+  uint64_t scrub_period_micros = 0;
   // Values up to this size are copied to the caller rather than pinned.
   size_t copy_value_bytes = 512;
 

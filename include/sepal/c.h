@@ -323,6 +323,7 @@ SEPAL_C_EXPORT void sepal_options_set_write_buffer_size(sepal_options_t* options
 SEPAL_C_EXPORT void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_background_threads(sepal_options_t* options, int threads);
 SEPAL_C_EXPORT void sepal_options_set_background_bytes_per_second(sepal_options_t* options, uint64_t bytes);
+SEPAL_C_EXPORT void sepal_options_set_scrub_seconds(sepal_options_t* options, uint64_t seconds);
 SEPAL_C_EXPORT void sepal_options_set_log_directory(sepal_options_t* options, const char* directory);
 SEPAL_C_EXPORT void sepal_options_set_info_log(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_latency_histograms(sepal_options_t* options, unsigned char value);
@@ -462,6 +463,17 @@ typedef struct sepal_slow_call_event_t {
   const char* reason;
 } sepal_slow_call_event_t;
 
+/* Found by scrubbing. The keys behind `after` up to and with `through`; NULL: from the first, to the last. */
+typedef struct sepal_damage_event_t {
+  const char* column_family;
+  uint64_t file_number, offset, bytes;
+  const char* after;
+  size_t afterlen;
+  const char* through;
+  size_t throughlen;
+  const char* error;
+} sepal_damage_event_t;
+
 /* Called from threads of the database, possibly several at once; null members are not called. Strings live for the call
    only. sepal/event_listener.h says what may be done in it. */
 typedef struct sepal_listener_t {
@@ -474,6 +486,7 @@ typedef struct sepal_listener_t {
   void (*slow_disk)(void* state, const char* path, const char* operation, uint64_t micros);
   void (*error)(void* state, const char* context, const char* message);
   void (*slow_call)(void* state, const sepal_slow_call_event_t* event);
+  void (*damage)(void* state, const sepal_damage_event_t* event);
 } sepal_listener_t;
 /* The struct is copied; `state` must outlive the database. */
 SEPAL_C_EXPORT void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener);
@@ -491,7 +504,7 @@ SEPAL_C_EXPORT void sepal_env_set_clock(sepal_env_t* env, void* state, uint64_t 
                                         uint64_t (*unix_micros)(void* state),
                                         void (*sleep_micros)(void* state, uint64_t micros));
 /* `schedule` has run(work) called once, from any thread, in the order of calls with the same priority (0: flushes,
-   which writers may wait for; 1: compactions), and not before it returns. `concurrency` compactions can run at once. */
+   which writers may wait for; 1: compactions; 2: scrubbing, one piece that runs until the database is closed), and not before it returns. `concurrency` compactions can run at once. */
 SEPAL_C_EXPORT void sepal_env_set_executor(sepal_env_t* env, void* state, int concurrency,
                                            void (*schedule)(void* state, int priority, void (*run)(void* work),
                                                             void* work));

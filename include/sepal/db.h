@@ -165,7 +165,8 @@ class SEPAL_EXPORT DB {
   virtual absl::Status Close() = 0;
 
   // A property by name, as text; nullopt for a name that is not known. Names:
-  //   sepal.stats, sepal.levels, sepal.sstables, sepal.filters, sepal.memory, sepal.options, sepal.snapshots
+  //   sepal.stats, sepal.levels, sepal.sstables, sepal.filters, sepal.memory, sepal.options, sepal.snapshots,
+  //   sepal.scrub
   //   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
   //   sepal.memtable-bytes, sepal.block-cache-bytes, sepal.compaction-debt-bytes, sepal.last-sequence,
   //   sepal.background-error

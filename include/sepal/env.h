@@ -30,6 +30,8 @@ class SEPAL_EXPORT Executor {
   enum class Priority : uint8_t {
     kFlush,       // short, and writers may wait for it
     kCompaction,  // long
+    kScrub,       // only with Options::scrub_seconds: one piece a database, which runs until that is closed and mostly
+                  // waits, so that it needs a thread of its own
   };
   // Returns after every scheduled piece of work has run.
   virtual ~Executor() = default;

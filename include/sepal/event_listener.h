@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,19 @@ struct SlowDiskEvent {
   uint64_t micros = 0;
 };
 
+// A part of a table that cannot be read, found by scrubbing (Options::scrub_seconds).
+struct DamageEvent {
+  std::string column_family = {};
+  uint64_t file_number = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  // The keys that it holds, as far as the index tells: behind `after`, up to and with `through`. Unset: from the
+  // first, to the last of the table.
+  std::optional<std::string> after = {};
+  std::optional<std::string> through = {};
+  absl::Status status = {};
+};
+
 // A call of a user that took longer than Options::slow_call_micros.
 struct SlowCallEvent {
   // "get", "multiget", "seek", "next", "prev", "write", "sync".
@@ -79,6 +93,8 @@ class SEPAL_EXPORT EventListener {
   virtual void OnCompactionEnd(const CompactionEvent&) {}
   virtual void OnThrottleChange(const ThrottleEvent&) {}
   virtual void OnSlowDisk(const SlowDiskEvent&) {}
+  // Called in each pass anew, as long as the table is there.
+  virtual void OnDamage(const DamageEvent&) {}
   // Called by the thread whose call it was, before the call returns.
   virtual void OnSlowCall(const SlowCallEvent&) {}
   // A background job failed, or the database became read-only. `context` says where.

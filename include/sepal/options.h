@@ -78,9 +78,16 @@ struct Options {
   bool direct_reads = false;
   // Threads for compactions. 0: one for each core, at most 8.
   int background_threads = 0;
-  // Bytes of tables that flushes and compactions may write in a second, together; flushes first. 0: as fast as the disk
-  // takes them. Set it where others need the disk too, to several times the rate of writes: below that, writers wait.
+  // Bytes of tables that flushes and compactions may write, and scrubbing read, in a second, together; flushes first.
+  // 0: as fast as the disk takes them. Set it where others need the disk too, to several times the rate of writes:
+  // below that, writers wait.
   uint64_t background_bytes_per_second = 0;
+
+  // Read every table from the disk, past the caches, and check it, once in so many seconds, evenly spread. 0: never.
+  // What is damaged is told to listeners and the info log and counted (property "sepal.scrub"); reads of other keys go
+  // on. It finds damage of what nobody reads while there still are backups. An executor of one's own (`env`) needs a
+  // thread for it.
+  uint64_t scrub_seconds = 0;
 
   // The default column family, and every family that `column_families` does not name.
   ColumnFamilyOptions family = {};

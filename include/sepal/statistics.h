@@ -42,8 +42,11 @@ enum class Ticker : uint8_t {
   kBlockReadBytes,
   kThrottleMicros,  // that writers were held back
   kThrottledWrites,
-  kSlowCalls,  // over Options::slow_call_micros
+  kSlowCalls,    // over Options::slow_call_micros
   kPacedMicros,  // that threads of flushes and compactions waited for Options::background_bytes_per_second
+  kScrubBytes,   // of tables that were read and checked in the background (Options::scrub_seconds)
+  kScrubPasses,  // over all tables
+  kScrubDamage,  // blocks that were found damaged, in each pass anew
   kCount,
 };
 

@@ -1,0 +1,231 @@
+#include "db/engine/scrubber.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/table_files.h"
+#include "db/format/file_names.h"
+#include "util/random.h"
+#include "util/status.h"
+
+namespace sepal {
+namespace {
+
+// Between two looks at the time.
+constexpr uint64_t kScrubPieceBytes = uint64_t{1} << 20;
+
+std::string KeysText(const DamageEvent& damage) {
+  if (!damage.after.has_value() && !damage.through.has_value()) return "all its keys";
+  return absl::StrFormat("keys behind %s through %s", damage.after.has_value() ? *damage.after : "the first",
+                         damage.through.has_value() ? *damage.through : "the last");
+}
+
+std::string DamageText(const DamageEvent& damage) {
+  return absl::StrFormat("%s of %s, %u bytes at %u, %s: %s", TableFileName(FileNumber(damage.file_number)),
+                         damage.column_family, damage.bytes, damage.offset, KeysText(damage), damage.status.ToString());
+}
+
+}  // namespace
+
+// One table's turn.
+class Scrubber::Visit {
+ public:
+  // A piece of the pass that began at `began` and has read `done_bytes` of `all_bytes`.
+  Visit(Scrubber* scrubber, const Due& due, uint64_t began, double micros_per_byte, uint64_t done_bytes)
+      : scrubber_(scrubber),
+        core_(*scrubber->state_->core),
+        due_(due),
+        began_(began),
+        micros_per_byte_(micros_per_byte),
+        done_bytes_(done_bytes) {}
+
+  void Run(const TableFile& table) {
+    table_ = &table;
+    const PauseGate::Section section(scrubber_->pause_);
+    const absl::StatusOr<std::shared_ptr<TableReader>> reader = Open();
+    if (!reader.ok()) {
+      Damage({.handle = {}, .after = {}, .through = {}, .status = reader.status()});
+    } else {
+      whole_ = (*reader)
+                   ->Scrub([this](uint64_t bytes) { return GoOn(bytes); },
+                           [this](const TableReader::Gap& gap) { Damage(gap); })
+                   .ok();
+    }
+    Note();
+  }
+
+ private:
+  // Past every cache, where the file system can; nothing that others read is pushed out.
+  absl::StatusOr<std::shared_ptr<TableReader>> Open() const {
+    const auto open = [this](ReadMode mode) {
+      FamilyTableOpener opener(
+          {core_.directory.get(), /*cache=*/nullptr, &core_.budget, &core_.statistics, false, mode}, due_.order);
+      return opener.OpenTable(table_->metadata());
+    };
+    absl::StatusOr<std::shared_ptr<TableReader>> reader = open(ReadMode::kDirect);
+    return absl::IsUnimplemented(reader.status()) ? open(ReadMode::kBuffered) : std::move(reader);
+  }
+
+  bool GoOn(uint64_t bytes) {
+    if (core_.rate_limiter.bytes_per_second() > 0) core_.rate_limiter.Take(bytes, Executor::Priority::kScrub);
+    core_.statistics.Add(Ticker::kScrubBytes, bytes);
+    done_bytes_ += bytes;
+    piece_bytes_ += bytes;
+    if (piece_bytes_ >= kScrubPieceBytes) {
+      piece_bytes_ = 0;
+      scrubber_->pause_->Leave();
+      scrubber_->WaitUntil(began_ + static_cast<uint64_t>(static_cast<double>(done_bytes_) * micros_per_byte_));
+      scrubber_->pause_->Enter();
+    } else {
+      scrubber_->pause_->StepAside();
+    }
+    return !scrubber_->stop_.load(std::memory_order_relaxed) && !table_->obsolete();
+  }
+
+  void Damage(const TableReader::Gap& gap) {
+    // Too many open files, or no memory: the table may be whole.
+    if (absl::IsResourceExhausted(gap.status)) {
+      core_.info_log.Write("scrubbing passes over %s: %s", table_name(), gap.status.ToString());
+      return;
+    }
+    DamageEvent event{.column_family = due_.family,
+                      .file_number = due_.number,
+                      .offset = gap.handle.offset,
+                      .bytes = gap.handle.size,
+                      .status = gap.status};
+    if (gap.after.has_value()) event.after = gap.after->user_key;
+    if (gap.through.has_value()) event.through = gap.through->user_key;
+    core_.statistics.Add(Ticker::kScrubDamage);
+    core_.info_log.Write("scrubbing found damage: %s", DamageText(event));
+    scrubber_->state_->Tell([&](EventListener& listener) { listener.OnDamage(event); });
+    if (++damage_.blocks == 1) damage_.first = std::move(event);
+  }
+
+  void Note() {
+    MutexLock lock(&scrubber_->mutex_);
+    if (damage_.blocks > 0) {
+      scrubber_->damage_[due_.number] = std::move(damage_);
+    } else if (whole_) {
+      scrubber_->damage_.erase(due_.number);
+    }
+  }
+
+  std::string table_name() const { return TableFileName(FileNumber(due_.number)); }
+
+  Scrubber* const scrubber_;
+  Core& core_;
+  const Due& due_;
+  const uint64_t began_;
+  const double micros_per_byte_;
+  uint64_t done_bytes_;
+  uint64_t piece_bytes_ = 0;
+  const TableFile* table_ = nullptr;
+  bool whole_ = false;  // was read to its end
+  TableDamage damage_;
+};
+
+void Scrubber::Start() {
+  if (state_->core->tuning.scrub_period_micros == 0) return;
+  {
+    MutexLock lock(&state_->mutex);
+    running_ = true;
+  }
+  executor_->Schedule(Executor::Priority::kScrub, [this] { Run(); });
+}
+
+void Scrubber::Stop() {
+  stop_.store(true, std::memory_order_relaxed);
+  MutexLock lock(&state_->mutex);
+  state_->changed.NotifyAll();
+  while (running_) state_->changed.Wait(&state_->mutex);
+}
+
+void Scrubber::Run() {
+  while (!stop_.load(std::memory_order_relaxed)) {
+    const uint64_t began = Now();
+    Pass(began);
+    if (!WaitUntil(began + state_->core->tuning.scrub_period_micros)) break;
+  }
+  MutexLock lock(&state_->mutex);
+  running_ = false;
+  state_->changed.NotifyAll();
+}
+
+bool Scrubber::WaitUntil(uint64_t micros) {
+  MutexLock lock(&state_->mutex);
+  while (!stop_.load(std::memory_order_relaxed)) {
+    const uint64_t now = Now();
+    if (now >= micros) return true;
+    state_->changed.WaitFor(&state_->mutex, micros - now);
+  }
+  return false;
+}
+
+std::vector<Scrubber::Due> Scrubber::List() const {
+  std::vector<Due> due;
+  MutexLock lock(&state_->mutex);
+  for (const FamilyRef& family : state_->Families()) {
+    for (const TableRef& table : family->version()->Tables()) {
+      due.push_back({.table = table,
+                     .number = table->number().value(),
+                     .bytes = table->metadata().size_bytes,
+                     .family = family->name,
+                     .order = family->order});
+    }
+  }
+  return due;
+}
+
+void Scrubber::ForgetOthers(const std::vector<Due>& tables) {
+  MutexLock lock(&mutex_);
+  tables_ = tables.size();
+  tables_done_ = 0;
+  std::erase_if(damage_, [&](const auto& damaged) {
+    return std::none_of(tables.begin(), tables.end(), [&](const Due& due) { return due.number == damaged.first; });
+  });
+}
+
+void Scrubber::Pass(uint64_t began_micros) {
+  std::vector<Due> due = List();
+  ForgetOthers(due);
+  uint64_t bytes = 0, done = 0;
+  for (const Due& each : due) bytes += each.bytes;
+  if (!due.empty()) {
+    Random random(state_->core->world.random_seed ^ began_micros);
+    std::rotate(due.begin(), due.begin() + static_cast<ptrdiff_t>(random.Uniform(due.size())), due.end());
+  }
+  const double micros_per_byte =
+      bytes == 0 ? 0 : static_cast<double>(state_->core->tuning.scrub_period_micros) / static_cast<double>(bytes);
+  for (const Due& each : due) {
+    if (!WaitUntil(began_micros + static_cast<uint64_t>(static_cast<double>(done) * micros_per_byte))) return;
+    if (const TableRef table = each.table.lock(); table != nullptr && !table->obsolete()) {
+      Visit(this, each, began_micros, micros_per_byte, done).Run(*table);
+    }
+    // Of tables whose last owner was this pass.
+    state_->core->deleter->Run();
+    done += each.bytes;
+    MutexLock lock(&mutex_);
+    ++tables_done_;
+  }
+  if (stop_.load(std::memory_order_relaxed)) return;
+  state_->core->statistics.Add(Ticker::kScrubPasses);
+  MutexLock lock(&mutex_);
+  state_->core->info_log.Write("scrubbing has read all %u tables, %u bytes: %u are damaged", due.size(), bytes,
+                               damage_.size());
+}
+
+std::string Scrubber::ToString() const {
+  MutexLock lock(&mutex_);
+  std::string out =
+      absl::StrFormat("period: %u s\nthis pass: %u of %u tables\npasses: %u\nbytes: %u\ndamaged tables: %u\n",
+                      state_->core->tuning.scrub_period_micros / 1'000'000, tables_done_, tables_,
+                      state_->core->statistics.Get(Ticker::kScrubPasses),
+                      state_->core->statistics.Get(Ticker::kScrubBytes), damage_.size());
+  for (const auto& [number, damage] : damage_) {
+    absl::StrAppendFormat(&out, "%u damaged blocks in %s\n", damage.blocks, DamageText(damage.first));
+  }
+  return out;
+}
+
+}  // namespace sepal
