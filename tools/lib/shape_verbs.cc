@@ -288,6 +288,8 @@ class OptionsExplainVerb final : public Verb {
     e->Say("background_bytes_per_second", background_bytes_,
            background_bytes_ == 0 ? "no limit" : HumanBytes(background_bytes_),
            "that flushes, first, and compactions write");
+    e->Micros("scrub_period_micros", tuning.scrub_period_micros,
+              "in which every table is read from the disk and checked once; 0: never");
   }
 
   void TellLog(const Tuning& tuning, Explanation* e) const {
