@@ -202,10 +202,14 @@ void SimulatedWorld::WakeExpired() {
   }
 }
 
+// Scrubbing begins again for ever: who awaits idleness does not await that.
 uint64_t SimulatedWorld::EarliestDeadline() const {
+  const bool idleness_is_awaited = actors_.front()->state == Actor::State::kAwaitingIdle;
   uint64_t earliest = UINT64_MAX;
   for (const auto& actor : actors_) {
-    if (actor->state == Actor::State::kWaiting) earliest = std::min(earliest, actor->deadline_micros);
+    if (actor->state != Actor::State::kWaiting) continue;
+    if (idleness_is_awaited && actor->queue == &queues_[static_cast<size_t>(Priority::kScrub)]) continue;
+    earliest = std::min(earliest, actor->deadline_micros);
   }
   return earliest;
 }

@@ -58,7 +58,7 @@ class SimulatedWorld final : public Executor, public Scheduler, public Clock {
   // Starts another simulated thread.
   void Spawn(std::function<void()> body);
   // Lets the others run, and time pass, until each has finished, is without work, or waits for what only the caller
-  // (the world's first thread) can bring about.
+  // (the world's first thread) can bring about. Scrubbing that waits for its next time counts as without work.
   void RunUntilIdle();
   // How often the baton went from one thread to another, and the time.
   uint64_t switches() const { return switches_; }

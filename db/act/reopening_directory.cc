@@ -64,24 +64,40 @@ size_t ReopeningDirectory::open_tables() const {
 }
 
 absl::StatusOr<std::unique_ptr<ReadableFile>> ReopeningDirectory::OpenForRead(std::string_view name, ReadMode mode) {
-  if (!IsTable(name)) return base_->OpenForRead(name, mode);
+  if (!IsTable(name)) {
+    return WithRoom([&] { return base_->OpenForRead(name, mode); });
+  }
   auto file = std::make_unique<File>(this, name, mode);
   RETURN_IF_ERROR(Borrow(file.get()).status());
   file->was_open_ = true;
   return file;
 }
 
-// Those of tables are handed on with the files that are open now, and stay open until the last is read.
+// Those of tables are handed on with the files that are open now, and stay open until the last is read: not too many at
+// once, as several threads may be here.
 void ReopeningDirectory::ReadMany(std::span<ReadRequest> requests,
                                   const std::function<void(ReadRequest&)>& done) const {
+  const size_t most_borrowed = std::max<size_t>(most_open_ / 4, 1);
   std::vector<ReadRequest> passed;
   std::vector<size_t> places;  // in `requests`, of those that are passed on
   std::vector<Shared> borrowed;
   passed.reserve(requests.size());
   places.reserve(requests.size());
+  const auto pass_on = [&] {
+    base_->ReadMany(passed, [&](ReadRequest& request) {
+      ReadRequest& asked = requests[places[static_cast<size_t>(&request - passed.data())]];
+      asked.status = std::move(request.status);
+      asked.bytes_read = request.bytes_read;
+      done(asked);
+    });
+    passed.clear();
+    places.clear();
+    borrowed.clear();
+  };
   for (size_t i = 0; i < requests.size(); ++i) {
     ReadRequest request = requests[i];
     if (const auto* file = dynamic_cast<const File*>(request.file)) {
+      if (borrowed.size() == most_borrowed) pass_on();
       absl::StatusOr<Shared> open = Borrow(file);
       if (!open.ok()) {
         requests[i].status = open.status();
@@ -95,12 +111,7 @@ void ReopeningDirectory::ReadMany(std::span<ReadRequest> requests,
     passed.push_back(request);
     places.push_back(i);
   }
-  base_->ReadMany(passed, [&](ReadRequest& request) {
-    ReadRequest& asked = requests[places[static_cast<size_t>(&request - passed.data())]];
-    asked.status = std::move(request.status);
-    asked.bytes_read = request.bytes_read;
-    done(asked);
-  });
+  if (!passed.empty()) pass_on();
 }
 
 absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::Borrow(const File* file) const {
@@ -123,13 +134,9 @@ absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::Borrow(const File
   return opened;
 }
 
-// Where the process has no descriptor left, as others took them, the tables give back half of theirs.
 absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::OpenNow(const File* file) const {
-  absl::StatusOr<std::unique_ptr<ReadableFile>> opened = base_->OpenForRead(file->name_, file->mode_);
-  if (absl::IsResourceExhausted(opened.status())) {
-    CloseAllBut(open_tables() / 2);
-    opened = base_->OpenForRead(file->name_, file->mode_);
-  }
+  absl::StatusOr<std::unique_ptr<ReadableFile>> opened =
+      WithRoom([&] { return base_->OpenForRead(file->name_, file->mode_); });
   if (absl::IsResourceExhausted(opened.status())) {
     return absl::ResourceExhaustedError(
         absl::StrFormat("%s; raise the limit of open files (ulimit -n), or close some of the program's own",

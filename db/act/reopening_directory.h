@@ -5,6 +5,9 @@
 // when they are read. A table file never changes and its name is never given to another, so that it does not matter
 // when.
 //
+// Where no descriptor is left, as others have taken them, tables give back half of theirs to whatever is to be opened
+// here.
+//
 // Everything else is passed on. Safe for concurrent use. A read that finds its file open takes a short lock. Files are
 // closed once nobody is reading them, so that as many more may be open as are being read. Must outlive the files that
 // it gave.
@@ -16,6 +19,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "sepal/file_system.h"
@@ -40,9 +44,11 @@ class ReopeningDirectory final : public Directory {
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override;
   void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const override;
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override {
-    return base_->OpenForWrite(name, mode);
+    return WithRoom([&] { return base_->OpenForWrite(name, mode); });
   }
-  absl::StatusOr<std::vector<DirectoryEntry>> List() override { return base_->List(); }
+  absl::StatusOr<std::vector<DirectoryEntry>> List() override {
+    return WithRoom([&] { return base_->List(); });
+  }
   absl::Status Remove(std::string_view name) override { return base_->Remove(name); }
   absl::Status Rename(std::string_view from, std::string_view to) override { return base_->Rename(from, to); }
   absl::Status Link(std::string_view name, Directory& target, std::string_view new_name) override {
@@ -58,6 +64,14 @@ class ReopeningDirectory final : public Directory {
   // The file of `file`, opened now if it is not.
   absl::StatusOr<Shared> Borrow(const File* file) const;
   absl::StatusOr<Shared> OpenNow(const File* file) const;
+  // Tries again with fewer tables open.
+  template <class Open>
+  std::invoke_result_t<Open> WithRoom(const Open& open) const {
+    std::invoke_result_t<Open> opened = open();
+    if (!absl::IsResourceExhausted(opened.status()) || open_tables() == 0) return opened;
+    CloseAllBut(open_tables() / 2);
+    return open();
+  }
   absl::Status Vanished(const File& file) const;
   void CloseAllBut(size_t count) const;
   void Forget(const File* file);

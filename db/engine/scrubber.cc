@@ -15,6 +15,10 @@ namespace {
 // Between two looks at the time.
 constexpr uint64_t kScrubPieceBytes = uint64_t{1} << 20;
 
+// What a damaged table and a failing disk give. Anything else, as too many open files or a permission that was given
+// up, says nothing of the table.
+bool IsDamage(const absl::Status& status) { return absl::IsDataLoss(status) || absl::IsInternal(status); }
+
 std::string KeysText(const DamageEvent& damage) {
   if (!damage.after.has_value() && !damage.through.has_value()) return "all its keys";
   return absl::StrFormat("keys behind %s through %s", damage.after.has_value() ? *damage.after : "the first",
@@ -56,26 +60,28 @@ class Scrubber::Visit {
   }
 
  private:
-  // Past every cache, where the file system can; nothing that others read is pushed out.
+  // Past every cache, where the file system can; nothing that others read is pushed out, and the reads are not counted
+  // among theirs.
   absl::StatusOr<std::shared_ptr<TableReader>> Open() const {
     const auto open = [this](ReadMode mode) {
       FamilyTableOpener opener(
-          {core_.directory.get(), /*cache=*/nullptr, &core_.budget, &core_.statistics, false, mode}, due_.order);
+          {core_.directory.get(), /*cache=*/nullptr, &core_.budget, /*statistics=*/nullptr, false, mode}, due_.order);
       return opener.OpenTable(table_->metadata());
     };
+    if (!core_.directory->capabilities().direct_reads) return open(ReadMode::kBuffered);
     absl::StatusOr<std::shared_ptr<TableReader>> reader = open(ReadMode::kDirect);
-    return absl::IsUnimplemented(reader.status()) ? open(ReadMode::kBuffered) : std::move(reader);
+    return reader.ok() || IsDamage(reader.status()) ? std::move(reader) : open(ReadMode::kBuffered);
   }
 
   bool GoOn(uint64_t bytes) {
-    if (core_.rate_limiter.bytes_per_second() > 0) core_.rate_limiter.Take(bytes, Executor::Priority::kScrub);
+    TakeFromLimiter(bytes);
     core_.statistics.Add(Ticker::kScrubBytes, bytes);
     done_bytes_ += bytes;
     piece_bytes_ += bytes;
     if (piece_bytes_ >= kScrubPieceBytes) {
       piece_bytes_ = 0;
       scrubber_->pause_->Leave();
-      scrubber_->WaitUntil(began_ + static_cast<uint64_t>(static_cast<double>(done_bytes_) * micros_per_byte_));
+      scrubber_->WaitUntil(began_ + static_cast<uint64_t>(static_cast<double>(done_bytes_) * micros_per_byte_), table_);
       scrubber_->pause_->Enter();
     } else {
       scrubber_->pause_->StepAside();
@@ -83,9 +89,19 @@ class Scrubber::Visit {
     return !scrubber_->stop_.load(std::memory_order_relaxed) && !table_->obsolete();
   }
 
+  // In pieces, so that flushes never wait for a large unit.
+  void TakeFromLimiter(uint64_t bytes) {
+    if (core_.rate_limiter.bytes_per_second() == 0) return;
+    for (uint64_t left = bytes; left > 0 && !scrubber_->stop_.load(std::memory_order_relaxed);) {
+      const uint64_t piece = std::min(left, kScrubPieceBytes);
+      core_.rate_limiter.Take(piece, Executor::Priority::kScrub);
+      left -= piece;
+    }
+  }
+
   void Damage(const TableReader::Gap& gap) {
-    // Too many open files, or no memory: the table may be whole.
-    if (absl::IsResourceExhausted(gap.status)) {
+    if (!IsDamage(gap.status)) {
+      passed_over_ = true;
       core_.info_log.Write("scrubbing passes over %s: %s", table_name(), gap.status.ToString());
       return;
     }
@@ -98,7 +114,10 @@ class Scrubber::Visit {
     if (gap.through.has_value()) event.through = gap.through->user_key;
     core_.statistics.Add(Ticker::kScrubDamage);
     core_.info_log.Write("scrubbing found damage: %s", DamageText(event));
+    // Outside of the section: whoever is told may pause background work, or take its time.
+    scrubber_->pause_->Leave();
     scrubber_->state_->Tell([&](EventListener& listener) { listener.OnDamage(event); });
+    scrubber_->pause_->Enter();
     if (++damage_.blocks == 1) damage_.first = std::move(event);
   }
 
@@ -106,7 +125,7 @@ class Scrubber::Visit {
     MutexLock lock(&scrubber_->mutex_);
     if (damage_.blocks > 0) {
       scrubber_->damage_[due_.number] = std::move(damage_);
-    } else if (whole_) {
+    } else if (whole_ && !passed_over_) {
       scrubber_->damage_.erase(due_.number);
     }
   }
@@ -121,7 +140,8 @@ class Scrubber::Visit {
   uint64_t done_bytes_;
   uint64_t piece_bytes_ = 0;
   const TableFile* table_ = nullptr;
-  bool whole_ = false;  // was read to its end
+  bool whole_ = false;        // was read to its end
+  bool passed_over_ = false;  // but for something that could not be read, for other reasons than damage
   TableDamage damage_;
 };
 
@@ -152,9 +172,10 @@ void Scrubber::Run() {
   state_->changed.NotifyAll();
 }
 
-bool Scrubber::WaitUntil(uint64_t micros) {
+bool Scrubber::WaitUntil(uint64_t micros, const TableFile* while_needed) {
   MutexLock lock(&state_->mutex);
   while (!stop_.load(std::memory_order_relaxed)) {
+    if (while_needed != nullptr && while_needed->obsolete()) return true;
     const uint64_t now = Now();
     if (now >= micros) return true;
     state_->changed.WaitFor(&state_->mutex, micros - now);
@@ -210,9 +231,13 @@ void Scrubber::Pass(uint64_t began_micros) {
   }
   if (stop_.load(std::memory_order_relaxed)) return;
   state_->core->statistics.Add(Ticker::kScrubPasses);
-  MutexLock lock(&mutex_);
+  size_t damaged;
+  {
+    MutexLock lock(&mutex_);
+    damaged = damage_.size();
+  }
   state_->core->info_log.Write("scrubbing has read all %u tables, %u bytes: %u are damaged", due.size(), bytes,
-                               damage_.size());
+                               damaged);
 }
 
 std::string Scrubber::ToString() const {

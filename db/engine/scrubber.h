@@ -50,8 +50,8 @@ class Scrubber {
   void Run() ABSL_LOCKS_EXCLUDED(state_->mutex);
   void Pass(uint64_t began_micros) ABSL_LOCKS_EXCLUDED(state_->mutex, mutex_);
   std::vector<Due> List() const ABSL_LOCKS_EXCLUDED(state_->mutex);
-  // False if it is to end.
-  bool WaitUntil(uint64_t micros) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // False if it is to end. Returns early once `while_needed`, where there is one, is needed no more.
+  bool WaitUntil(uint64_t micros, const TableFile* while_needed = nullptr) ABSL_LOCKS_EXCLUDED(state_->mutex);
   void ForgetOthers(const std::vector<Due>& tables) ABSL_LOCKS_EXCLUDED(mutex_);
 
   EngineState* const state_;

@@ -504,7 +504,8 @@ SEPAL_C_EXPORT void sepal_env_set_clock(sepal_env_t* env, void* state, uint64_t 
                                         uint64_t (*unix_micros)(void* state),
                                         void (*sleep_micros)(void* state, uint64_t micros));
 /* `schedule` has run(work) called once, from any thread, in the order of calls with the same priority (0: flushes,
-   which writers may wait for; 1: compactions; 2: scrubbing, one piece that runs until the database is closed), and not before it returns. `concurrency` compactions can run at once. */
+   which writers may wait for; 1: compactions; 2: scrubbing, one piece that runs until the database is closed), and not
+   before it returns. `concurrency` compactions can run at once. */
 SEPAL_C_EXPORT void sepal_env_set_executor(sepal_env_t* env, void* state, int concurrency,
                                            void (*schedule)(void* state, int priority, void (*run)(void* work),
                                                             void* work));

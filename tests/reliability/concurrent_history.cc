@@ -61,6 +61,8 @@ void ConcurrentHistory::Configure() {
   tuning.manifest_limit_bytes = random_.OneIn(2) ? 256 : 1 << 20;
   tuning.log_limit_bytes = random_.OneIn(2) ? 4 << 10 : 64 << 10;
   tuning.copy_value_bytes = random_.OneIn(2) ? 0 : 64;
+  // From a source of its own: seeds keep the histories that they had without.
+  if (Random(Mix64(case_.seed + 1)).OneIn(3)) tuning.scrub_period_micros = 2'000;
   ColumnFamilyOptions& family = database_.options.family;
   family.compaction_style = random_.OneIn(2) ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;
   family.compression = random_.OneIn(2) ? CompressionKind::kNone : CompressionKind::kSnappy;

@@ -271,6 +271,28 @@ TEST(SimulationTest, RunUntilIdleReturnsWhenTheOthersWaitForTheCaller) {
   EXPECT_TRUE(done);
 }
 
+TEST(SimulationTest, RunUntilIdleDoesNotAwaitScrubbingThatWaitsForItsNextTime) {
+  SimulatedWorld world(8);
+  Mutex mutex;
+  CondVar changed;
+  bool stop = false;
+  int turns = 0;
+  world.Schedule(Priority::kScrub, [&] {
+    MutexLock lock(&mutex);
+    for (; !stop; ++turns) changed.WaitFor(&mutex, 1'000);
+  });
+  world.RunUntilIdle();  // would not return
+  const int before = turns;
+  world.SleepMicros(10'500);
+  EXPECT_GE(turns, before + 9);  // while somebody else waits for time, it goes on
+  {
+    MutexLock lock(&mutex);
+    stop = true;
+    changed.NotifyAll();
+  }
+  world.RunUntilIdle();
+}
+
 TEST(SimulationTest, TheInMemoryFileSystemWorksInsideWithItsLocksAsPoints) {
   MemoryFileSystem files;
   SimulatedWorld world(8);

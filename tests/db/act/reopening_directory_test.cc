@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "db/format/file_names.h"
+#include "util/fault_file_system.h"
 #include "util/memory_file_system.h"
 #include "util/random.h"
 
@@ -125,6 +126,33 @@ TEST_F(ReopeningDirectoryTest, FilesThatAreNoTablesStayOpen) {
   ASSERT_TRUE(directory_->Remove("000001.log").ok());
   EXPECT_EQ(Contents(*log), "log");
   EXPECT_EQ(directory_->open_tables(), 1u);
+}
+
+TEST_F(ReopeningDirectoryTest, WhereOthersHaveTakenAllDescriptorsTablesGiveBackTheirsToWhateverIsOpened) {
+  FaultFileSystem files(&memory_);
+  directory_ = std::make_unique<ReopeningDirectory>(files.OpenDirectory("/db", /*create=*/true).value(), kManyTables,
+                                                    /*beside_a_writer=*/false);
+  for (size_t i = 0; i < kManyTables; ++i) {
+    ASSERT_TRUE(memory_.WriteFileContents("/db/" + NameOfTable(i), ContentsOfTable(i)).ok());
+  }
+  OpenTables();
+  ASSERT_EQ(directory_->open_tables(), kManyTables);
+  size_t most_open = kManyTables - 1;
+  files.SetDecider([&](const FileCall& call) {
+    const bool takes_one = call.op == FileOp::kOpenRead || call.op == FileOp::kOpenWrite || call.op == FileOp::kList;
+    return takes_one && directory_->open_tables() > most_open ? Fault::kTooManyFiles : Fault::kNone;
+  });
+  EXPECT_TRUE(directory_->OpenForWrite("000001.log", WriteMode::kCreateNew).ok());
+  EXPECT_EQ(directory_->open_tables(), kManyTables / 2);
+  most_open = kManyTables / 2 - 1;
+  EXPECT_TRUE(directory_->List().ok());
+  EXPECT_EQ(directory_->open_tables(), kManyTables / 4);
+  most_open = kManyTables / 4 - 1;
+  EXPECT_TRUE(directory_->OpenForRead("000001.log", ReadMode::kBuffered).ok());
+  EXPECT_EQ(directory_->open_tables(), kManyTables / 4 / 2);
+  for (size_t i = 0; i < kManyTables; ++i) EXPECT_EQ(Contents(*files_[i]), ContentsOfTable(i));
+  files_.clear();
+  directory_.reset();
 }
 
 TEST_F(ReopeningDirectoryTest, HalfOfWhatTheProcessMayOpenIsForTables) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <vector>
 
 #include "db/format/file_names.h"
@@ -15,8 +16,12 @@ using ::testing::HasSubstr;
 
 class DamageKeeper final : public EventListener {
  public:
-  void OnDamage(const DamageEvent& event) override { found.push_back(event); }
+  void OnDamage(const DamageEvent& event) override {
+    found.push_back(event);
+    if (then) then();
+  }
   std::vector<DamageEvent> found;
+  std::function<void()> then;
 };
 
 class ScrubTest : public EngineTest {
@@ -111,6 +116,35 @@ TEST_F(ScrubTest, EveryPlaceOfATableIsLookedAt) {
   LetPass();
   EXPECT_TRUE(keeper->found.empty());
   EXPECT_THAT(Scrub(), HasSubstr("damaged tables: 0"));
+}
+
+TEST_F(ScrubTest, WhatCannotBeReadForOtherReasonsIsNoDamageAndMakesForgetNone) {
+  Flip(ATable(), 100);
+  LetPass();
+  ASSERT_THAT(Scrub(), HasSubstr("damaged tables: 1"));
+  for (const FileOp op : {FileOp::kOpenRead, FileOp::kRead}) {
+    keeper->found.clear();
+    database.files.Inject({.fault = Fault::kTooManyFiles, .op = op, .name_contains = ".sst", .sticky = true});
+    const uint64_t passes = Passes();
+    LetPass();
+    EXPECT_GT(Passes(), passes);
+    EXPECT_TRUE(keeper->found.empty());
+    EXPECT_THAT(Scrub(), HasSubstr("damaged tables: 1"));
+    database.files.Clear();
+  }
+  Flip(ATable(), 100);
+  LetPass();
+  EXPECT_THAT(Scrub(), HasSubstr("damaged tables: 0"));
+}
+
+TEST_F(ScrubTest, WhoeverIsToldOfDamageMayPauseBackgroundWork) {
+  keeper->then = [this] {
+    EXPECT_OK(db()->PauseBackgroundWork());
+    EXPECT_OK(db()->ContinueBackgroundWork());
+  };
+  Flip(ATable(), 100);
+  LetPass();
+  EXPECT_FALSE(keeper->found.empty());
 }
 
 TEST_F(ScrubTest, ATableThatIsGoneIsNoLongerCalledDamaged) {
