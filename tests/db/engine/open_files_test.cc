@@ -114,13 +114,17 @@ TEST_F(OpenFilesTest, WhereTheProgramTookAllDescriptorsAReadSaysWhatToDoAndWorks
   Fill(1);
   ASSERT_OK(db_->CompactRange());
   ASSERT_OK(Open());
+  // UBSan looks at objects of a class that it meets for the first time through a pipe: so all are met before, in
+  // another table, and nothing is looked at in between.
+  ASSERT_OK(db_->Get(NumberedKey(kEntries - 5)).status());
+  absl::Status status;
   {
     const OpenFileLimit none(0);
-    const absl::Status status = db_->Get(NumberedKey(5)).status();
-    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-    EXPECT_THAT(ToStd(status.message()), HasSubstr("ulimit -n"));
-    EXPECT_THAT(ToStd(status.message()), HasSubstr(".sst"));
+    status = db_->Get(NumberedKey(5)).status();
   }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(ToStd(status.message()), HasSubstr("ulimit -n"));
+  EXPECT_THAT(ToStd(status.message()), HasSubstr(".sst"));
   ExpectAll(1);
 }
 

@@ -314,7 +314,7 @@ TEST_F(PerfContextTest, SeeksHaveAHistogram) {
   database.options.latency_histograms = true;
   ASSERT_OK(database.Reopen());
   const std::unique_ptr<Iterator> it = db()->NewIterator();
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < 64; ++i) {
     it->Seek(NumberedKey(500));
     it->SeekToFirst();
     it->SeekForPrev(NumberedKey(2));
