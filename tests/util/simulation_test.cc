@@ -279,7 +279,10 @@ TEST(SimulationTest, RunUntilIdleDoesNotAwaitScrubbingThatWaitsForItsNextTime) {
   int turns = 0;
   world.Schedule(Priority::kScrub, [&] {
     MutexLock lock(&mutex);
-    for (; !stop; ++turns) changed.WaitFor(&mutex, 1'000);
+    while (!stop) {
+      changed.WaitFor(&mutex, 1'000);
+      ++turns;
+    }
   });
   world.RunUntilIdle();  // would not return
   const int before = turns;
