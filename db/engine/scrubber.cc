@@ -35,7 +35,7 @@ std::string DamageText(const DamageEvent& damage) {
 // One table's turn.
 class Scrubber::Visit {
  public:
-  // A piece of the pass that began at `began` and has read `done_bytes` of `all_bytes`.
+  // In the pass that began at `began` and has done `done_bytes` so far.
   Visit(Scrubber* scrubber, const Due& due, uint64_t began, double micros_per_byte, uint64_t done_bytes)
       : scrubber_(scrubber),
         core_(*scrubber->state_->core),

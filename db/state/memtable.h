@@ -41,8 +41,8 @@ class MemTable {
   // copied. `hash` is HashKey(user_key, hash_seed) (ignored where the order is not hashable).
   void Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value, uint64_t hash);
 
-  // As Add, but neither iterators nor lookups see the entry before Arrange: one sort of all is a third of the cost of
-  // finding the place of each. Only for a memtable without index. No Add in between.
+  // As Add, but neither iterators nor lookups see the entry before Arrange, which sorts all at once rather than finding
+  // the place of each. Only for a memtable without index. No Add in between.
   void Collect(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value);
   // Takes 16 bytes of memory for each collected entry, for the moment.
   void Arrange();
