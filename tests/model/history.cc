@@ -109,9 +109,10 @@ void History::Start() {
   // Asked in the middle of any file call, by any thread.
   database_.files.SetDecider([this](const FileCall&) {
     if (calls_until_crash_ > 0 && --calls_until_crash_ == 0) {
-      database_.memory.Crash(armed_mode_, armed_seed_);
-      crashed_ = true;
+      // Said before it happens: another thread that meets the crash asks whether there was one.
       power_lost_ = power_lost_ || armed_mode_ != CrashMode::kKillProcess;
+      crashed_ = true;
+      database_.memory.Crash(armed_mode_, armed_seed_);
     }
     return Fault::kNone;
   });
