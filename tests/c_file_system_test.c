@@ -111,10 +111,11 @@ static int read_at(void* file, uint64_t offset, size_t length, char* buffer, siz
   }
   return sepal_ok;
 }
-static void read_many(void* directory, sepal_read_t* reads, size_t count) {
+static void read_many(void* directory, sepal_read_t* const* reads, size_t count) {
   (void)directory;
   __atomic_add_fetch(&disk.reads_many, 1, __ATOMIC_RELAXED);
-  for (sepal_read_t* r = reads; r < reads + count; ++r) {
+  for (size_t i = 0; i < count; ++i) {
+    sepal_read_t* const r = reads[i];
     r->code = read_at(r->file, r->offset, r->length, r->buffer, &r->bytes_read, r->message);
   }
 }
@@ -183,12 +184,28 @@ static void fill(sepal_t* db, const sepal_writeoptions_t* wo) {
   }
 }
 
+/* Members behind the size that is told are taken for zero, whatever stands there. */
+static void check_incomplete(sepal_env_t* env, sepal_options_t* options, const char* directory) {
+  sepal_env_set_file_system(env, &calls, offsetof(sepal_filesystem_t, truncate));
+  sepal_options_set_env(options, env);
+  CHECK(sepal_open(options, directory, &error) == NULL);
+  CHECK(error != NULL && strstr(error, "there is no truncate") != NULL);
+  expect_error("INVALID_ARGUMENT");
+  sepal_filesystem_t half_mapped = calls;
+  half_mapped.unmap = close_fd;
+  sepal_env_set_file_system(env, &half_mapped, sizeof half_mapped);
+  sepal_options_set_env(options, env);
+  CHECK(sepal_open(options, directory, &error) == NULL);
+  expect_error("INVALID_ARGUMENT");
+}
+
 void test_file_system(const char* directory, const char* checkpoint, const sepal_readoptions_t* ro,
                       const sepal_writeoptions_t* wo) {
   begin("file system");
   sepal_env_t* env = sepal_create_default_env();
-  sepal_env_set_file_system(env, &calls);
   sepal_options_t* options = sepal_options_create();
+  check_incomplete(env, options, directory);
+  sepal_env_set_file_system(env, &calls, sizeof calls);
   sepal_options_set_env(options, env);
   CHECK(sepal_open(options, directory, &error) == NULL);
   expect_error("NOT_FOUND");

@@ -409,7 +409,7 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_options_set_max_space_amplification(options, 1.5);
   sepal_options_set_background_bytes_per_second(options, 100 << 20);
   sepal_options_set_scrub_seconds(options, 3600);
-  sepal_options_add_listener(options, &listener);
+  sepal_options_add_listener(options, &listener, sizeof listener);
   sepal_options_add_column_family(options, "second", options);
   sepal_filterpolicy_destroy(filter);
   sepal_t* db = sepal_open(options, directory, &error);
@@ -471,12 +471,12 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
   CHECK(strlen(report) > 0);
   sepal_free(report);
   sepal_repair_summary_t summary;
-  sepal_repair_report_summary(repaired, &summary);
+  sepal_repair_report_summary(repaired, &summary, sizeof summary);
   CHECK(summary.changed && !summary.dry_run && summary.tables_kept + summary.tables_rewritten > 0);
   sepal_dropped_data_t dropped;
-  CHECK(summary.dropped > 0 && sepal_repair_report_dropped(repaired, 0, &dropped));
+  CHECK(summary.dropped > 0 && sepal_repair_report_dropped(repaired, 0, &dropped, sizeof dropped));
   CHECK(strncmp(dropped.file, "MANIFEST", 8) == 0 && strlen(dropped.reason) > 0);
-  CHECK(!sepal_repair_report_dropped(repaired, summary.dropped, &dropped));
+  CHECK(!sepal_repair_report_dropped(repaired, summary.dropped, &dropped, sizeof dropped));
   for (size_t i = 0; i < summary.put_aside; ++i) CHECK(sepal_repair_report_put_aside(repaired, i) != NULL);
   CHECK(sepal_repair_report_put_aside(repaired, summary.put_aside) == NULL);
   sepal_repair_report_destroy(repaired);

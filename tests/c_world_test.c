@@ -5,6 +5,24 @@
 
 #include "c_test.h"
 
+/* A program may have been compiled when a struct had fewer members, or more. */
+static void check_sizes(sepal_t* db) {
+  struct {
+    sepal_histogram_t known;
+    double later;
+  } larger;
+  memset(&larger, 1, sizeof larger);
+  CHECK(sepal_statistics_histogram(db, "sync.micros", &larger.known, sizeof larger));
+  CHECK(larger.known.count > 0 && larger.later == 0);
+  sepal_histogram_t smaller, untouched;
+  memset(&smaller, 1, sizeof smaller);
+  memset(&untouched, 1, sizeof untouched);
+  const size_t size = offsetof(sepal_histogram_t, minimum);
+  CHECK(sepal_statistics_histogram(db, "sync.micros", &smaller, size));
+  CHECK(smaller.count == larger.known.count && smaller.average == larger.known.average);
+  CHECK(memcmp((char*)&smaller + size, (char*)&untouched + size, sizeof smaller - size) == 0);
+}
+
 void test_statistics(sepal_t* db, const sepal_readoptions_t* ro) {
   begin("statistics");
   uint64_t before = 0, after = 0;
@@ -19,20 +37,22 @@ void test_statistics(sepal_t* db, const sepal_readoptions_t* ro) {
   CHECK_OK();
   sepal_writeoptions_destroy(wo);
   sepal_histogram_t histogram;
-  CHECK(sepal_statistics_histogram(db, "sync.micros", &histogram));
+  CHECK(sepal_statistics_histogram(db, "sync.micros", &histogram, sizeof histogram));
   CHECK(histogram.count > 0 && histogram.maximum >= histogram.minimum && histogram.p99 >= histogram.p50);
-  CHECK(!sepal_statistics_histogram(db, "no.such.micros", &histogram));
+  check_sizes(db);
+  CHECK(!sepal_statistics_histogram(db, "no.such.micros", &histogram, sizeof histogram));
   sepal_filter_statistics_t filter;
   uint64_t lookups = 0;
-  for (int level = 0; sepal_statistics_filter(db, level, &filter); ++level) lookups += filter.lookups;
+  for (int level = 0; sepal_statistics_filter(db, level, &filter, sizeof filter); ++level) lookups += filter.lookups;
   CHECK(lookups > 0);
-  CHECK(!sepal_statistics_filter(db, -1, &filter));
+  CHECK(!sepal_statistics_filter(db, -1, &filter, sizeof filter));
   CHECK(sepal_statistics_thread_ticker(db, "get.count", &after) && after > 0);
   CHECK(!sepal_statistics_thread_ticker(db, "no.such.count", &after));
   uint64_t of_thread = 0;
-  for (int level = 0; sepal_statistics_thread_filter(db, level, &filter); ++level) of_thread += filter.lookups;
+  for (int level = 0; sepal_statistics_thread_filter(db, level, &filter, sizeof filter); ++level)
+    of_thread += filter.lookups;
   CHECK(of_thread > 0 && of_thread <= lookups);
-  CHECK(!sepal_statistics_thread_filter(db, SEPAL_MAX_LEVELS, &filter));
+  CHECK(!sepal_statistics_thread_filter(db, SEPAL_MAX_LEVELS, &filter, sizeof filter));
 
   begin("perfcontext");
   sepal_perfcontext_t* context = sepal_perfcontext_create(db);
@@ -43,9 +63,10 @@ void test_statistics(sepal_t* db, const sepal_readoptions_t* ro) {
   CHECK(sepal_perfcontext_metric(context, "call.read.micros", &value));
   CHECK(!sepal_perfcontext_metric(context, "call.other.micros", &value));
   lookups = 0;
-  for (int level = 0; sepal_perfcontext_filter(context, level, &filter); ++level) lookups += filter.lookups;
+  for (int level = 0; sepal_perfcontext_filter(context, level, &filter, sizeof filter); ++level)
+    lookups += filter.lookups;
   CHECK(lookups > 0);
-  CHECK(!sepal_perfcontext_filter(context, -1, &filter));
+  CHECK(!sepal_perfcontext_filter(context, -1, &filter, sizeof filter));
   char* text = sepal_perfcontext_string(context);
   CHECK(strstr(text, "get.count 1\n") != NULL);
   sepal_free(text);
@@ -59,20 +80,21 @@ void test_explanation(sepal_t* db, const sepal_readoptions_t* ro) {
   sepal_explanation_t* explanation = sepal_explanation_create(db, ro, NULL, "box", 3, &error);
   CHECK_OK();
   sepal_explained_get_t get;
-  sepal_explanation_get(explanation, &get);
+  sepal_explanation_get(explanation, &get, sizeof get);
   CHECK(get.found && get.value_bytes == 1 && get.sources > 0 && get.visible_sequence > 0);
   CHECK(get.keylen == 3 && memcmp(get.key, "box", 3) == 0 && strcmp(get.column_family, "default") == 0);
   sepal_explained_source_t source;
-  CHECK(sepal_explanation_source(explanation, get.sources - 1, &source));
+  CHECK(sepal_explanation_source(explanation, get.sources - 1, &source, sizeof source));
   CHECK(source.answer == sepal_answer_found && source.value_bytes == 1);
-  CHECK(!sepal_explanation_source(explanation, get.sources, &source));
+  CHECK(!sepal_explanation_source(explanation, get.sources, &source, sizeof source));
   /* A table's: the block that holds the key comes last. */
   CHECK(source.kind == sepal_in_table && source.file_number > 0 && source.has_guard && source.guard_admits);
   sepal_explained_block_t block;
-  CHECK(source.blocks > 0 && sepal_explanation_block(explanation, get.sources - 1, source.blocks - 1, &block));
+  CHECK(source.blocks > 0 &&
+        sepal_explanation_block(explanation, get.sources - 1, source.blocks - 1, &block, sizeof block));
   CHECK(block.key_present && block.lane_admits && block.stored_bytes > 0 && block.fences > block.fence);
-  CHECK(!sepal_explanation_block(explanation, get.sources - 1, source.blocks, &block));
-  CHECK(!sepal_explanation_block(explanation, get.sources, 0, &block));
+  CHECK(!sepal_explanation_block(explanation, get.sources - 1, source.blocks, &block, sizeof block));
+  CHECK(!sepal_explanation_block(explanation, get.sources, 0, &block, sizeof block));
   char* parts = sepal_explanation_string(explanation);
   CHECK(strstr(parts, "box") != NULL);
   sepal_free(parts);
@@ -80,7 +102,7 @@ void test_explanation(sepal_t* db, const sepal_readoptions_t* ro) {
 
   explanation = sepal_explanation_create(db, ro, NULL, "no such key", 11, &error);
   CHECK_OK();
-  sepal_explanation_get(explanation, &get);
+  sepal_explanation_get(explanation, &get, sizeof get);
   CHECK(!get.found && get.value_bytes == 0);
   sepal_explanation_destroy(explanation);
 }

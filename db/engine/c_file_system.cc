@@ -256,6 +256,7 @@ void CDirectory::ReadMany(std::span<sepal::ReadRequest> requests,
                           const std::function<void(sepal::ReadRequest&)>& done) const {
   if (calls_->read_many == nullptr) return Directory::ReadMany(requests, done);
   std::vector<sepal_read_t> reads(requests.size());
+  std::vector<sepal_read_t*> pointers(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     reads[i] = {.file = static_cast<const CReadableFile*>(requests[i].file)->file(),
                 .offset = requests[i].offset,
@@ -264,8 +265,9 @@ void CDirectory::ReadMany(std::span<sepal::ReadRequest> requests,
                 .bytes_read = 0,
                 .code = sepal_ok,
                 .message = ""};
+    pointers[i] = &reads[i];
   }
-  calls_->read_many(directory_, reads.data(), reads.size());
+  calls_->read_many(directory_, pointers.data(), pointers.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto& file = static_cast<const CReadableFile&>(*requests[i].file);
     reads[i].message[SEPAL_MESSAGE_BYTES - 1] = '\0';
@@ -276,12 +278,44 @@ void CDirectory::ReadMany(std::span<sepal::ReadRequest> requests,
   }
 }
 
+// The name of a call that no file system can do without, and this one lacks; null if there is none.
+const char* MissingCall(const sepal_filesystem_t& c) {
+  const std::pair<bool, const char*> needed[] = {{c.open_directory != nullptr, "open_directory"},
+                                                 {c.close_directory != nullptr, "close_directory"},
+                                                 {c.remove_directory != nullptr, "remove_directory"},
+                                                 {c.list != nullptr, "list"},
+                                                 {c.remove != nullptr, "remove"},
+                                                 {c.rename != nullptr, "rename"},
+                                                 {c.sync_directory != nullptr, "sync_directory"},
+                                                 {c.free_bytes != nullptr, "free_bytes"},
+                                                 {c.lock != nullptr, "lock"},
+                                                 {c.check_lock != nullptr, "check_lock"},
+                                                 {c.unlock != nullptr, "unlock"},
+                                                 {c.open_for_read != nullptr, "open_for_read"},
+                                                 {c.close_read != nullptr, "close_read"},
+                                                 {c.read != nullptr, "read"},
+                                                 {c.read_size != nullptr, "read_size"},
+                                                 {c.open_for_write != nullptr, "open_for_write"},
+                                                 {c.close_write != nullptr, "close_write"},
+                                                 {c.write != nullptr, "write"},
+                                                 {c.sync != nullptr, "sync"},
+                                                 {c.truncate != nullptr, "truncate"}};
+  for (const auto& [there, name] : needed) {
+    if (!there) return name;
+  }
+  const int mapping = (c.map != nullptr) + (c.store != nullptr) + (c.contents != nullptr) + (c.unmap != nullptr);
+  return mapping == 0 || mapping == 4 ? nullptr : "map, store, contents or unmap (all four or none)";
+}
+
 class CFileSystem final : public sepal::FileSystem {
  public:
   explicit CFileSystem(const sepal_filesystem_t& calls) : calls_(std::make_shared<sepal_filesystem_t>(calls)) {}
 
   absl::StatusOr<std::unique_ptr<sepal::Directory>> OpenDirectory(std::string_view path, bool create) override {
     ASSIGN_OR_RETURN(const std::string text, sepal::CleanPath(path));
+    if (const char* missing = MissingCall(*calls_); missing != nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("sepal_env_set_file_system: there is no ", missing));
+    }
     void* directory = nullptr;
     RETURN_IF_ERROR(Ask(text, "open", [&](char* m) {
       return calls_->open_directory(calls_->state, text.c_str(), create, &directory, m);
@@ -300,7 +334,7 @@ class CFileSystem final : public sepal::FileSystem {
 
 }  // namespace
 
-extern "C" void sepal_env_set_file_system(sepal_env_t* env, const sepal_filesystem_t* file_system) {
-  env->file_system = std::make_unique<CFileSystem>(*file_system);
+extern "C" void sepal_env_set_file_system(sepal_env_t* env, const sepal_filesystem_t* file_system, size_t size) {
+  env->file_system = std::make_unique<CFileSystem>(sepal::FromCaller(file_system, size));
   env->rep.file_system = env->file_system.get();
 }

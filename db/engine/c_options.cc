@@ -99,8 +99,8 @@ class Listener final : public sepal::EventListener {
 
 extern "C" {
 
-void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener) {
-  options->rep.listeners.push_back(std::make_shared<Listener>(*listener));
+void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener, size_t size) {
+  options->rep.listeners.push_back(std::make_shared<Listener>(sepal::FromCaller(listener, size)));
 }
 
 sepal_options_t* sepal_options_create(void) { return new sepal_options_t; }

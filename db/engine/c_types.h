@@ -1,7 +1,9 @@
 // The objects of the C interface.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,6 +99,19 @@ inline const ColumnFamily* Handle(const sepal_column_family_t* family) {
 // Null stands for no bytes.
 inline std::string_view BytesOf(const char* bytes, size_t size) {
   return size == 0 ? std::string_view("") : std::string_view(bytes, size);
+}
+
+// A struct of a caller whose compiler knew `size` bytes of it, and one for such a caller.
+template <class Struct>
+Struct FromCaller(const Struct* given, size_t size) {
+  Struct whole = {};
+  std::memcpy(&whole, given, std::min(size, sizeof whole));
+  return whole;
+}
+template <class Struct>
+void ToCaller(const Struct& whole, Struct* given, size_t size) {
+  std::memset(static_cast<void*>(given), 0, size);
+  std::memcpy(static_cast<void*>(given), &whole, std::min(size, sizeof whole));
 }
 
 }  // namespace sepal

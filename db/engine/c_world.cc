@@ -76,25 +76,26 @@ unsigned char sepal_statistics_ticker(sepal_t* db, const char* name, uint64_t* v
   return ticker.has_value();
 }
 
-unsigned char sepal_statistics_histogram(sepal_t* db, const char* name, sepal_histogram_t* value) {
+unsigned char sepal_statistics_histogram(sepal_t* db, const char* name, sepal_histogram_t* value, size_t size) {
   const std::optional<sepal::Histogram> histogram = Named<sepal::Histogram>(name);
   if (!histogram.has_value()) return 0;
   const sepal::HistogramSummary s = db->rep->statistics()->Get(*histogram);
-  *value = {.count = s.count,
-            .average = s.average,
-            .minimum = s.minimum,
-            .maximum = s.maximum,
-            .p50 = s.p50,
-            .p95 = s.p95,
-            .p99 = s.p99,
-            .p999 = s.p999,
-            .p9999 = s.p9999};
+  const sepal_histogram_t whole = {.count = s.count,
+                                   .average = s.average,
+                                   .minimum = s.minimum,
+                                   .maximum = s.maximum,
+                                   .p50 = s.p50,
+                                   .p95 = s.p95,
+                                   .p99 = s.p99,
+                                   .p999 = s.p999,
+                                   .p9999 = s.p9999};
+  sepal::ToCaller(whole, value, size);
   return 1;
 }
 
-unsigned char sepal_statistics_filter(sepal_t* db, int level, sepal_filter_statistics_t* value) {
+unsigned char sepal_statistics_filter(sepal_t* db, int level, sepal_filter_statistics_t* value, size_t size) {
   if (!IsLevel(level)) return 0;
-  *value = FilterOf(db->rep->statistics()->GetFilter(level));
+  sepal::ToCaller(FilterOf(db->rep->statistics()->GetFilter(level)), value, size);
   return 1;
 }
 
@@ -104,9 +105,9 @@ unsigned char sepal_statistics_thread_ticker(sepal_t* db, const char* name, uint
   return ticker.has_value();
 }
 
-unsigned char sepal_statistics_thread_filter(sepal_t* db, int level, sepal_filter_statistics_t* value) {
+unsigned char sepal_statistics_thread_filter(sepal_t* db, int level, sepal_filter_statistics_t* value, size_t size) {
   if (!IsLevel(level)) return 0;
-  *value = FilterOf(db->rep->statistics()->GetThisThread().filters[static_cast<size_t>(level)]);
+  sepal::ToCaller(FilterOf(db->rep->statistics()->GetThisThread().filters[static_cast<size_t>(level)]), value, size);
   return 1;
 }
 
@@ -135,10 +136,10 @@ unsigned char sepal_perfcontext_metric(const sepal_perfcontext_t* context, const
   return ticker.has_value();
 }
 
-unsigned char sepal_perfcontext_filter(const sepal_perfcontext_t* context, int level,
-                                       sepal_filter_statistics_t* value) {
+unsigned char sepal_perfcontext_filter(const sepal_perfcontext_t* context, int level, sepal_filter_statistics_t* value,
+                                       size_t size) {
   if (!IsLevel(level)) return 0;
-  *value = FilterOf(context->rep.GetFilter(level));
+  sepal::ToCaller(FilterOf(context->rep.GetFilter(level)), value, size);
   return 1;
 }
 

@@ -18,6 +18,9 @@
      sepal_free, unless it is const.
    - Booleans are unsigned char: 0 is false, all else true.
    - A null column family handle means the default family.
+   - A struct may get more members behind its last one in a later version. So a struct that you pass has its size behind
+     it, `sizeof` as your compiler knows it: more than that is never read or written, and what one side does not know is
+     zero for the other. Structs that are lent to a callback begin with all the members that they have here.
    - Calls on a database, snapshots and handles are safe from any thread; an iterator or batch is used by one thread at
      a time.
 
@@ -249,10 +252,11 @@ typedef struct sepal_dropped_data_t {
   uint64_t begin_offset, end_offset;
   const char* reason;
 } sepal_dropped_data_t;
-SEPAL_C_EXPORT void sepal_repair_report_summary(const sepal_repair_report_t* report, sepal_repair_summary_t* summary);
+SEPAL_C_EXPORT void sepal_repair_report_summary(const sepal_repair_report_t* report, sepal_repair_summary_t* summary,
+                                                size_t size);
 /* 0 beyond the last: then nothing is written. */
 SEPAL_C_EXPORT unsigned char sepal_repair_report_dropped(const sepal_repair_report_t* report, size_t index,
-                                                         sepal_dropped_data_t* dropped);
+                                                         sepal_dropped_data_t* dropped, size_t size);
 /* A file that was put aside into `lost`; NULL beyond the last. */
 SEPAL_C_EXPORT const char* sepal_repair_report_put_aside(const sepal_repair_report_t* report, size_t index);
 
@@ -300,12 +304,13 @@ typedef struct sepal_explained_block_t {
   uint32_t fence, fences;
   unsigned char has_lane, lane_admits, cached, key_present;
 } sepal_explained_block_t;
-SEPAL_C_EXPORT void sepal_explanation_get(const sepal_explanation_t* explanation, sepal_explained_get_t* get);
+SEPAL_C_EXPORT void sepal_explanation_get(const sepal_explanation_t* explanation, sepal_explained_get_t* get,
+                                          size_t size);
 /* 0 beyond the last: then nothing is written. */
 SEPAL_C_EXPORT unsigned char sepal_explanation_source(const sepal_explanation_t* explanation, size_t index,
-                                                      sepal_explained_source_t* source);
+                                                      sepal_explained_source_t* source, size_t size);
 SEPAL_C_EXPORT unsigned char sepal_explanation_block(const sepal_explanation_t* explanation, size_t source,
-                                                     size_t index, sepal_explained_block_t* block);
+                                                     size_t index, sepal_explained_block_t* block, size_t size);
 
 /* --- options: sepal/options.h says what they mean --- */
 
@@ -419,11 +424,14 @@ typedef struct sepal_filter_statistics_t {
 /* By the names that sepal_statistics_string prints ("get.count", "get.micros"). 0 for a name or level that is not
    known: then nothing is written. */
 SEPAL_C_EXPORT unsigned char sepal_statistics_ticker(sepal_t* db, const char* name, uint64_t* value);
-SEPAL_C_EXPORT unsigned char sepal_statistics_histogram(sepal_t* db, const char* name, sepal_histogram_t* value);
-SEPAL_C_EXPORT unsigned char sepal_statistics_filter(sepal_t* db, int level, sepal_filter_statistics_t* value);
+SEPAL_C_EXPORT unsigned char sepal_statistics_histogram(sepal_t* db, const char* name, sepal_histogram_t* value,
+                                                        size_t size);
+SEPAL_C_EXPORT unsigned char sepal_statistics_filter(sepal_t* db, int level, sepal_filter_statistics_t* value,
+                                                     size_t size);
 /* The share of the calling thread. */
 SEPAL_C_EXPORT unsigned char sepal_statistics_thread_ticker(sepal_t* db, const char* name, uint64_t* value);
-SEPAL_C_EXPORT unsigned char sepal_statistics_thread_filter(sepal_t* db, int level, sepal_filter_statistics_t* value);
+SEPAL_C_EXPORT unsigned char sepal_statistics_thread_filter(sepal_t* db, int level, sepal_filter_statistics_t* value,
+                                                            size_t size);
 
 /* What the calls of this thread do and where their time goes, from here on; sepal/perf_context.h has the rules. */
 SEPAL_C_EXPORT sepal_perfcontext_t* sepal_perfcontext_create(sepal_t* db);
@@ -433,7 +441,7 @@ SEPAL_C_EXPORT void sepal_perfcontext_reset(sepal_perfcontext_t* context);
 SEPAL_C_EXPORT unsigned char sepal_perfcontext_metric(const sepal_perfcontext_t* context, const char* name,
                                                       uint64_t* value);
 SEPAL_C_EXPORT unsigned char sepal_perfcontext_filter(const sepal_perfcontext_t* context, int level,
-                                                      sepal_filter_statistics_t* value);
+                                                      sepal_filter_statistics_t* value, size_t size);
 /* A line for each that is not zero; to be freed by sepal_free. */
 SEPAL_C_EXPORT char* sepal_perfcontext_string(const sepal_perfcontext_t* context);
 
@@ -489,7 +497,7 @@ typedef struct sepal_listener_t {
   void (*damage)(void* state, const sepal_damage_event_t* event);
 } sepal_listener_t;
 /* The struct is copied; `state` must outlive the database. */
-SEPAL_C_EXPORT void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener);
+SEPAL_C_EXPORT void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener, size_t size);
 
 /* --- the world that a database runs in (sepal/env.h): the system's, unless something is set --- */
 

@@ -3,7 +3,7 @@
 
      sepal_filesystem_t calls = {.state = &mine, .open_directory = my_open_directory, ...};
      sepal_env_t* env = sepal_create_default_env();
-     sepal_env_set_file_system(env, &calls);
+     sepal_env_set_file_system(env, &calls, sizeof calls);
      sepal_options_set_env(options, env);
 
    Rules:
@@ -13,7 +13,9 @@
      it was opened with sepal_ok. Files, locks and regions may be used and closed after their directory, regions after
      their file.
    - Names are relative to their directory and end with a zero, as paths do.
-   - A member that is said to be optional may be NULL: the file system then cannot do it, or has no need of it. */
+   - A member that is said to be optional may be NULL: the file system then cannot do it, or has no need of it. One that
+     lacks another is refused by whatever opens a database, with INVALID_ARGUMENT. Members that come with later versions
+     are optional. */
 #pragma once
 
 #include "sepal/c.h"
@@ -39,7 +41,7 @@ enum {
   sepal_data_loss = 15
 };
 
-/* One part of a read_many, which fills the rest. */
+/* One part of a read_many, which fills what stands behind `buffer`. */
 typedef struct sepal_read_t {
   void* file;
   uint64_t offset;
@@ -87,7 +89,7 @@ typedef struct sepal_filesystem_t {
   /* Optional: a hint; from now on reads are sequential, or random. */
   void (*advise)(void* file, unsigned char sequential);
   /* Optional: all at once rather than one by one. Returns when all are filled. */
-  void (*read_many)(void* directory, sepal_read_t* reads, size_t count);
+  void (*read_many)(void* directory, sepal_read_t* const* reads, size_t count);
 
   /* With `create_new` a name that is taken is sepal_already_exists; without, the file must exist, and *size_bytes is
      where appending goes on. */
@@ -111,8 +113,8 @@ typedef struct sepal_filesystem_t {
   void (*unmap)(void* region);
 } sepal_filesystem_t;
 
-/* The table is copied; `state` must outlive what was opened with it. */
-SEPAL_C_EXPORT void sepal_env_set_file_system(sepal_env_t* env, const sepal_filesystem_t* file_system);
+/* The table is copied; `state` must outlive what was opened with it. `size`: sizeof(sepal_filesystem_t). */
+SEPAL_C_EXPORT void sepal_env_set_file_system(sepal_env_t* env, const sepal_filesystem_t* file_system, size_t size);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -23,7 +24,7 @@ class FileSystemThroughC {
     AddDirectoryCalls(&calls);
     AddReadCalls(&calls);
     AddWriteCalls(&calls);
-    sepal_env_set_file_system(env_, &calls);
+    sepal_env_set_file_system(env_, &calls, sizeof calls);
   }
   ~FileSystemThroughC() { sepal_env_destroy(env_); }
   FileSystemThroughC(const FileSystemThroughC&) = delete;
@@ -107,8 +108,8 @@ class FileSystemThroughC {
     calls->advise = [](void* file, unsigned char sequential) {
       As<ReadableFile>(file).Advise(sequential != 0 ? AccessPattern::kSequential : AccessPattern::kRandom);
     };
-    calls->read_many = [](void*, sepal_read_t* reads, size_t count) {
-      for (sepal_read_t* r = reads; r < reads + count; ++r) {
+    calls->read_many = [](void*, sepal_read_t* const* reads, size_t count) {
+      for (sepal_read_t* r : std::span(reads, count)) {
         r->code = Give(As<ReadableFile>(r->file).Read(r->offset, r->length, r->buffer), &r->bytes_read, r->message);
       }
     };
