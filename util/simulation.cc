@@ -1,6 +1,7 @@
 #include "util/simulation.h"
 
 #include <algorithm>
+#include <bit>
 #include <climits>
 #include <cstdio>
 #include <optional>
@@ -27,6 +28,8 @@ struct SimulatedWorld::Actor {
   const void* object = nullptr;
   uint64_t deadline_micros = UINT64_MAX;
   uint64_t priority = 0;
+  uint64_t points_to_park = 0;  // 0: the operation under way is not to be parked, or was.
+  uint64_t parked_until = 0;    // A number of points.
   CondVar has_baton;
   std::optional<Thread> thread;
 };
@@ -93,6 +96,7 @@ void SimulatedWorld::RunWorker(Actor* self, Priority priority) {
     while (!queue.empty()) {
       std::function<void()> work = std::move(queue.front());
       queue.pop_front();
+      BeginOperation();
       work();
       work = nullptr;
       SchedulePoint(this);
@@ -127,7 +131,28 @@ void SimulatedWorld::Point(const void* object, int held_locks) {
   if (held_locks == INT_MAX) return;
   NotePoint();
   if (held_locks > 0 && !options_.switch_inside_locks) return;
-  if (options_.priority_changes > 0 || random_.OneIn(options_.switch_one_in)) HandOver(PickNext());
+  if (IsToPark() || options_.priority_changes > 0 || random_.OneIn(options_.switch_one_in)) HandOver(PickNext());
+}
+
+// Operations seldom have more points; those beyond are not parked at.
+static constexpr uint64_t kPointsOfAnOperation = 1024;
+
+void SimulatedWorld::BeginOperation() {
+  if (options_.park_one_in == 0) return;
+  const bool parks = random_.OneIn(options_.park_one_in);
+  current_->points_to_park = parks ? DrawOfEachPowerOfTwo(kPointsOfAnOperation) : 0;
+}
+
+bool SimulatedWorld::IsToPark() {
+  if (current_->points_to_park == 0 || --current_->points_to_park > 0) return false;
+  current_->parked_until = points_ + DrawOfEachPowerOfTwo(options_.longest_park);
+  return true;
+}
+
+// At least 1.
+uint64_t SimulatedWorld::DrawOfEachPowerOfTwo(uint64_t limit) {
+  const uint64_t power = uint64_t{1} << random_.Uniform(static_cast<uint64_t>(std::bit_width(limit - 1)));
+  return power + random_.Uniform(power);
 }
 
 void SimulatedWorld::NotePoint() {
@@ -160,12 +185,22 @@ void SimulatedWorld::SleepMicros(uint64_t micros) {
   while (now_micros_ < deadline) Wait(&sleeping, deadline);
 }
 
+SimulatedWorld::Actor* SimulatedWorld::FirstToLeaveItsPark() const {
+  Actor* first = nullptr;
+  for (const auto& actor : actors_) {
+    const bool parked = actor->state == Actor::State::kReady && actor->parked_until > points_;
+    if (parked && (first == nullptr || actor->parked_until < first->parked_until)) first = actor.get();
+  }
+  return first;
+}
+
 // Of the workers without work, one for each queue: which of several takes the work is all the same.
 std::vector<SimulatedWorld::Actor*> SimulatedWorld::Candidates() const {
   std::vector<Actor*> candidates;
   std::vector<const Queue*> offered;
   for (const auto& actor : actors_) {
     if (actor->state == Actor::State::kReady) {
+      if (actor->parked_until > points_) continue;
       candidates.push_back(actor.get());
     } else if (actor->state == Actor::State::kWithoutWork && !actor->queue->empty() &&
                std::find(offered.begin(), offered.end(), actor->queue) == offered.end()) {
@@ -179,6 +214,10 @@ std::vector<SimulatedWorld::Actor*> SimulatedWorld::Candidates() const {
 SimulatedWorld::Actor* SimulatedWorld::PickNext() {
   WakeExpired();
   std::vector<Actor*> candidates = Candidates();
+  if (Actor* const parked = candidates.empty() ? FirstToLeaveItsPark() : nullptr) {
+    parked->parked_until = 0;
+    return parked;
+  }
   if (candidates.empty() && EarliestDeadline() != UINT64_MAX) {
     now_micros_ = EarliestDeadline();
     WakeExpired();

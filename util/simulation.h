@@ -40,6 +40,13 @@ struct SimulationOptions {
   // 1 / (threads * points^d).
   int priority_changes = 0;
   uint64_t priority_points = 2000;
+  // Above 0: one operation in so many (`BeginOperation`; a worker's piece of work is one) is parked at one of its
+  // points: it stays there while others pass up to `longest_park` points, or until no other can go on. Which of its
+  // points, and for how long, is drawn so that each power of two is as likely as the next: the few steps of a short
+  // operation are hit as surely as the many of a long one, and another operation, or very many, fit between two of
+  // them.
+  uint32_t park_one_in = 0;
+  uint64_t longest_park = 1 << 14;
   // Hand over at points inside locks too.
   bool switch_inside_locks = false;
   uint64_t start_micros = 1'700'000'000'000'000;
@@ -57,6 +64,8 @@ class SimulatedWorld final : public Executor, public Scheduler, public Clock {
 
   // Starts another simulated thread.
   void Spawn(std::function<void()> body);
+  // The calling thread begins something that may be parked as one.
+  void BeginOperation();
   // Lets the others run, and time pass, until each has finished, is without work, or waits for what only the caller
   // (the world's first thread) can bring about. Scrubbing that waits for its next time counts as without work.
   void RunUntilIdle();
@@ -91,9 +100,12 @@ class SimulatedWorld final : public Executor, public Scheduler, public Clock {
   void HandOver(Actor* next);
   void Finish(Actor* self);
   void NotePoint();
+  bool IsToPark();
+  uint64_t DrawOfEachPowerOfTwo(uint64_t limit);
   uint64_t DrawPriority();
   uint64_t IndexOf(const Actor* actor) const;
   std::vector<Actor*> Candidates() const;
+  Actor* FirstToLeaveItsPark() const;
   Actor* PickNext();
   void WakeExpired();
   uint64_t EarliestDeadline() const;

@@ -10,7 +10,6 @@ namespace sepal::reliability {
 
 namespace {
 
-constexpr uint64_t kDataKeys = 8;
 constexpr int kAbsent = -1;
 
 std::string Mark(int batch) { return absl::StrFormat("mark%05d", batch); }
@@ -29,6 +28,8 @@ SimulationOptions ConcurrentHistory::DrawSimulation(const SeededCase& what) {
     options.priority_changes = static_cast<int>(1 + random.Uniform(6));
     options.priority_points = uint64_t{1000} << random.Uniform(4);
   }
+  // Half of both with operations that are parked.
+  if (random.OneIn(2)) options.park_one_in = static_cast<uint32_t>(uint64_t{1} << random.Uniform(4));
   options.switch_inside_locks = !random.OneIn(3);
   return options;
 }
@@ -61,8 +62,11 @@ void ConcurrentHistory::Configure() {
   tuning.manifest_limit_bytes = random_.OneIn(2) ? 256 : 1 << 20;
   tuning.log_limit_bytes = random_.OneIn(2) ? 4 << 10 : 64 << 10;
   tuning.copy_value_bytes = random_.OneIn(2) ? 0 : 64;
-  // From a source of its own: seeds keep the histories that they had without.
-  if (Random(Mix64(case_.seed + 1)).OneIn(3)) tuning.scrub_period_micros = 2'000;
+  // From a source of its own: seeds keep the options that they had without.
+  Random later(Mix64(case_.seed + 1));
+  if (later.OneIn(3)) tuning.scrub_period_micros = 2'000;
+  data_keys_ = uint64_t{1} << later.Uniform(4);
+  flushes_often_ = later.OneIn(2);
   ColumnFamilyOptions& family = database_.options.family;
   family.compaction_style = random_.OneIn(2) ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;
   family.compression = random_.OneIn(2) ? CompressionKind::kNone : CompressionKind::kSnappy;
@@ -109,6 +113,7 @@ void ConcurrentHistory::Client(uint32_t number) {
     if (!case_.parts.Has(part)) continue;
     ++operations_;
     Random random(Mix64(case_.seed * kParts + part));
+    database_.world->BeginOperation();
     if (!OneOperation(&random, &held)) break;
   }
 }
@@ -118,6 +123,7 @@ bool ConcurrentHistory::OneOperation(Random* random, std::vector<Held>* held) {
   DB* const db = database_.db.get();
   if (drawn < 45) return Write(random);
   if (drawn < 60) return Get(random);
+  if (flushes_often_ && drawn < 68) return Check(db->Flush(Handle(static_cast<int>(drawn % 2))), "flush");
   if (drawn < 75) return Look(random, held);
   if (drawn < 84) return held->empty() || LookAgain((*held)[random->Uniform(held->size())]);
   if (drawn < 87) return held->clear(), true;
@@ -140,7 +146,7 @@ bool ConcurrentHistory::Write(Random* random) {
   batch.Put(nullptr, Mark(number), "");
   const std::string value = absl::StrFormat("%05d%s", number, std::string(random->OneIn(3) ? 200 : 20, 'v'));
   for (uint64_t i = 1 + random->Uniform(3); i > 0; --i) {
-    const DataKey key(static_cast<int>(random->Uniform(2)), Data(random->Uniform(kDataKeys)));
+    const DataKey key(static_cast<int>(random->Uniform(2)), Data(random->Uniform(data_keys_)));
     if (batches_[number].puts.contains(key) || batches_[number].deletes.contains(key)) continue;
     if (random->OneIn(4)) {
       batch.Delete(Handle(key.first), key.second);
@@ -193,7 +199,7 @@ bool ConcurrentHistory::LookAgain(const Held& held) {
   if (!Check(again.status(), "read again")) return false;
   if (*again != held.view) Fail("a snapshot read again is not the same");
   for (int family = 0; family < 2; ++family) {
-    for (uint64_t number = 0; number < kDataKeys; ++number) {
+    for (uint64_t number = 0; number < data_keys_; ++number) {
       const DataKey key(family, Data(number));
       const absl::StatusOr<std::string> value =
           database_.db->Get(Handle(family), key.second, {.snapshot = held.snapshot.get()});
@@ -210,7 +216,7 @@ bool ConcurrentHistory::LookAgain(const Held& held) {
 
 // A single read of the present: the last that was acknowledged before, or something begun since.
 bool ConcurrentHistory::Get(Random* random) {
-  const DataKey key(static_cast<int>(random->Uniform(2)), Data(random->Uniform(kDataKeys)));
+  const DataKey key(static_cast<int>(random->Uniform(2)), Data(random->Uniform(data_keys_)));
   const uint64_t from = Now();
   const absl::StatusOr<std::string> value = database_.db->Get(Handle(key.first), key.second);
   if (!value.ok() && !absl::IsNotFound(value.status())) return Check(value.status(), "get");
@@ -258,7 +264,7 @@ bool ConcurrentHistory::MayBe(const DataKey& key, int value, const std::set<int>
 
 void ConcurrentHistory::CheckData(const View& view, std::string_view what) {
   for (int family = 0; family < 2; ++family) {
-    for (uint64_t number = 0; number < kDataKeys; ++number) {
+    for (uint64_t number = 0; number < data_keys_; ++number) {
       const DataKey key(family, Data(number));
       const auto found = view.data.find(key);
       const int value = found == view.data.end() ? kAbsent : found->second;

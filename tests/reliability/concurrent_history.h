@@ -85,6 +85,8 @@ class ConcurrentHistory {
 
   const SeededCase case_;
   Random random_;
+  uint64_t data_keys_ = 8;
+  bool flushes_often_ = false;
   std::shared_ptr<ColumnFamily> second_;
   TestDatabase database_;
   uint64_t now_ = 0;

@@ -212,6 +212,52 @@ TEST(SimulationTest, PrioritiesAloneDecideAndTheSeedDecidesThem) {
   EXPECT_GE(schedules.size(), 4u);
 }
 
+// How many of so many seeds let `others` points of another thread pass between the two steps of a short operation,
+// which runs beside it three times.
+int TornByMany(SimulationOptions options, int others) {
+  int torn = 0;
+  for (options.seed = 1; options.seed <= 100; ++options.seed) {
+    int passed = 0;
+    int most = 0;
+    SimulatedWorld world(options);
+    world.Spawn([&] {
+      for (; passed < 300; ++passed) SchedulePoint(&passed);
+    });
+    for (int i = 0; i < 3; ++i) {
+      world.BeginOperation();
+      const int before = passed;
+      SchedulePoint(&world);
+      most = std::max(most, passed - before);
+    }
+    world.RunUntilIdle();
+    torn += most >= others ? 1 : 0;
+  }
+  return torn;
+}
+
+TEST(SimulationTest, AnOperationOfOneStepIsParkedThereWhileManyOfAnotherPass) {
+  EXPECT_EQ(TornByMany({.switch_one_in = 4}, 200), 0);
+  EXPECT_GE(TornByMany({.switch_one_in = 4, .park_one_in = 1}, 200), 5);
+}
+
+TEST(SimulationTest, WhoIsParkedGoesOnWhenNobodyElseCan) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    int passed = 0;
+    SimulatedWorld world(SimulationOptions{.seed = seed, .park_one_in = 1, .longest_park = uint64_t{1} << 40});
+    const uint64_t start = world.NowMicros();
+    for (int thread = 0; thread < 3; ++thread) {
+      world.Spawn([&] {
+        world.BeginOperation();
+        for (int i = 0; i < 2000; ++i) SchedulePoint(&passed);
+        ++passed;
+      });
+    }
+    world.RunUntilIdle();
+    EXPECT_EQ(passed, 3);
+    EXPECT_EQ(world.NowMicros(), start);
+  }
+}
+
 TEST(SimulationTest, ATimedWaitAdvancesTheVirtualClockToItsDeadline) {
   Mutex mutex;
   CondVar changed;
