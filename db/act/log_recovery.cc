@@ -31,7 +31,7 @@ absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
   return true;
 }
 
-// Sorts the files into the line and the leftovers.
+// Sorts the files into the line and the leftovers. What lies below the minimum is neither.
 class LineFinder {
  public:
   LineFinder(Directory* directory, const LogRecoveryOptions& options) : directory_(directory), options_(options) {}
@@ -39,10 +39,11 @@ class LineFinder {
   absl::Status Find(const std::vector<LogFile>& logs, std::vector<LogFile>* line, std::vector<std::string>* leftovers) {
     std::vector<LogFile> candidates;
     for (const LogFile& log : logs) {
-      ASSIGN_OR_RETURN(const bool needed, IsNeeded(log));
-      if (needed) {
-        candidates.push_back(log);
-      } else {
+      if (log.header.has_value()) {
+        RETURN_IF_ERROR(CheckOwner(log));
+        if (log.header->number >= options_.minimum) candidates.push_back(log);
+      } else if (log.named >= options_.minimum) {
+        RETURN_IF_ERROR(CheckNothingIsIn(log));
         leftovers->push_back(log.name);
       }
     }
@@ -68,19 +69,17 @@ class LineFinder {
   LogPosition witnessed() const { return witnessed_; }
 
  private:
-  absl::StatusOr<bool> IsNeeded(const LogFile& log) const {
-    if (!log.header.has_value()) {
-      if (log.named < options_.minimum) return false;
-      if (!absl::IsDataLoss(log.problem)) return log.problem;
-      ASSIGN_OR_RETURN(const bool empty, HoldsNoRecord(directory_, log));
-      if (empty) return false;
-      return Annotate(log.problem, "a write-ahead log holds records behind a header that is damaged");
-    }
-    if (log.header->database_id != options_.database_id) {
-      return Damaged(PathOf(directory_, log.name), 16, "database id of the log", Hex64(options_.database_id),
-                     Hex64(log.header->database_id));
-    }
-    return log.header->number >= options_.minimum;
+  absl::Status CheckNothingIsIn(const LogFile& log) const {
+    if (!absl::IsDataLoss(log.problem)) return log.problem;
+    ASSIGN_OR_RETURN(const bool empty, HoldsNoRecord(directory_, log));
+    if (empty) return absl::OkStatus();
+    return Annotate(log.problem, "a write-ahead log holds records behind a header that is damaged");
+  }
+
+  absl::Status CheckOwner(const LogFile& log) const {
+    if (log.header->database_id == options_.database_id) return absl::OkStatus();
+    return Damaged(PathOf(directory_, log.name), 16, "database id of the log", Hex64(options_.database_id),
+                   Hex64(log.header->database_id));
   }
 
   // A log in which no record was written, and on which nothing stands: its header may never have been synced, so that

@@ -70,10 +70,12 @@ struct LogRecovery {
   LogPosition end;               // of the last batch delivered
   LogPosition durable;           // up to where the logs are known to have been synced
   uint64_t batches = 0;
-  uint64_t dropped_bytes = 0;          // of the torn end, zeros behind it not counted
-  std::string torn;                    // where and why, for people; empty: the logs ended well
-  std::vector<RecoveredLog> logs;      // the line, oldest first
-  std::vector<std::string> leftovers;  // files below the minimum, and files in which no record was ever written
+  uint64_t dropped_bytes = 0;      // of the torn end, zeros behind it not counted
+  std::string torn;                // where and why, for people; empty: the logs ended well
+  std::vector<RecoveredLog> logs;  // the line, oldest first
+  // Files in which no record was ever written. Those below the minimum are not among them: the edit that set it may not
+  // be durable, so they must stay until it is.
+  std::vector<std::string> leftovers;
 
   // How the logs go on in file `number`; `last_sequence` is the greater of this recovery's and the manifest's.
   LogStart Next(FileNumber number, SequenceNumber last_used, ManifestReference manifest) const;

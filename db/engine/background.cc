@@ -45,6 +45,7 @@ void Background::ScheduleFlush(const FamilyRef& family) {
 
 PickerInput Background::MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const {
   for (const PlanRef& plan : family.running) running->push_back(plan.get());
+  for (const CompactionPutOff& put_off : family.put_off) running->push_back(put_off.plan.get());
   const std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
   return {.version = family.version().get(),
           .policy = family.policy,
@@ -323,12 +324,16 @@ absl::Status Background::Continue() {
 }
 
 void Background::Close() {
-  cancel_.store(true, std::memory_order_relaxed);
-  state_->core->rate_limiter.Lift();
   {
     MutexLock lock(&state_->mutex);
     state_->closing = true;
     state_->changed.NotifyAll();
+  }
+  // Not before `closing`: what gives up would be scheduled again, for as long as this thread does not get its turn.
+  cancel_.store(true, std::memory_order_relaxed);
+  state_->core->rate_limiter.Lift();
+  {
+    MutexLock lock(&state_->mutex);
     while (state_->jobs > 0) state_->changed.Wait(&state_->mutex);
   }
   scrubber_.Stop();

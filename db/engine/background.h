@@ -1,8 +1,8 @@
 // Flushes and compactions: when they are due, who runs them, and what happens when they fail.
 //
 // A job's way: decide (with the database mutex) -> work (with none) -> edit (Catalog) -> look again. A full disk makes
-// a job wait and try again (a quota too, where the disk itself has space); closing makes it give up; any other failure
-// ends all writing.
+// a job wait and try again (a quota too, where the disk itself has space); closing makes it give up; a compaction that
+// meets damage is put off, and everything that does not need its tables goes on; any other failure ends all writing.
 #pragma once
 
 #include <atomic>
@@ -53,6 +53,9 @@ class Background {
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   PickerInput MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // The damage that keeps a CompactRange from this step for good; ok: none does.
+  static absl::Status DamageInTheWayOf(const Family& family, PickerInput input, const KeyRange& range,
+                                       FileNumber first_new_file, SequenceNumber last_sequence);
   // Nothing of `family` is in memory alone.
   static bool AtRest(const Family& family);
   std::vector<SequenceNumber> Snapshots() const;
@@ -84,6 +87,8 @@ class Background {
   void CleanUp() ABSL_LOCKS_EXCLUDED(state_->mutex);
   // The last step of a job: from then on the database may be gone, so nothing of it is held any more.
   void EndJob(FamilyRef family, const absl::Status& status, std::string_view what) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // The same for a compaction. Damage of its inputs is no reason to end writing.
+  void EndCompaction(FamilyRef family, const absl::Status& status) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // In a job of its own: the operating system takes its time to give back a file's pages, and the next flush need not
   // wait for that.
   void RemoveOldLogs(FileNumber minimum) ABSL_LOCKS_EXCLUDED(state_->mutex);

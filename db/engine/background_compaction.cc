@@ -44,7 +44,15 @@ void Background::RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run)
     MutexLock lock(&state_->mutex);
     --state_->compaction_jobs;
   }
-  EndJob(std::move(family), status, "compaction");
+  EndCompaction(std::move(family), status);
+}
+
+void Background::EndCompaction(FamilyRef family, const absl::Status& status) {
+  const bool damaged = absl::IsDataLoss(status);
+  if (damaged) {
+    state_->Tell([&](EventListener& listener) { listener.OnError("a compaction is put off", status); });
+  }
+  EndJob(std::move(family), damaged ? absl::OkStatus() : status, "compaction");
 }
 
 absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run,
@@ -64,6 +72,10 @@ absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, 
   {
     MutexLock lock(&state_->mutex);
     Forget(family.get(), plan);
+    // A CompactRange may be asked for again, with another range.
+    if (absl::IsDataLoss(event.status) && progress == nullptr && !family->dropped.load(std::memory_order_acquire)) {
+      family->put_off.push_back({plan, event.status});
+    }
   }
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(event.trivial_move ? Ticker::kTrivialMoves : Ticker::kCompactions);
@@ -160,7 +172,9 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
       RETURN_IF_ERROR(state_->error);
       if (state_->closing) return absl::CancelledError("the database is being closed");
       std::vector<const CompactionPlan*> running;
-      RangeStep step = PlanRange(MakePickerInput(*family, &running), range, first_new_file, last_sequence);
+      const PickerInput input = MakePickerInput(*family, &running);
+      RangeStep step = PlanRange(input, range, first_new_file, last_sequence);
+      if (step.blocked) RETURN_IF_ERROR(DamageInTheWayOf(*family, input, range, first_new_file, last_sequence));
       if (step.blocked || state_->pauses > 0) {
         state_->changed.Wait(&state_->mutex);
         continue;
@@ -173,10 +187,20 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
     progress.BeginPlan(plan->InputBytes(), plan->InputEntries());
     const absl::Status status = CarryOut(family, plan, run, &progress);
     plan.reset();  // so that the job's end finds its inputs unused, and removes them
-    EndJob(family, status, "compaction");
+    EndCompaction(family, status);
     RETURN_IF_ERROR(status);
   }
   progress.TellEnd();
+  return absl::OkStatus();
+}
+
+absl::Status Background::DamageInTheWayOf(const Family& family, PickerInput input, const KeyRange& range,
+                                          FileNumber first_new_file, SequenceNumber last_sequence) {
+  for (const CompactionPutOff& put_off : family.put_off) {
+    const CompactionPlan* const held = put_off.plan.get();
+    input.running = std::span(&held, 1);
+    if (PlanRange(input, range, first_new_file, last_sequence).blocked) return put_off.damage;
+  }
   return absl::OkStatus();
 }
 

@@ -233,6 +233,7 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
     state_->mutex.AssertHeld();
     for (const TableRef& table : family->version()->Tables()) table->MarkObsolete();
     family->immutables.clear();
+    family->put_off.clear();
     state_->families.erase(family->id.value());
     // Lets go of the tables: readers that are under way keep theirs.
     family->Publish(std::make_shared<MemTable>(family->order, 0, 0, nullptr),

@@ -68,6 +68,14 @@ std::string FiltersText(const Family& family, const StatisticsImpl& statistics) 
   return out;
 }
 
+std::string PutOffText(const Family& family) {
+  std::string out;
+  for (const CompactionPutOff& put_off : family.put_off) {
+    absl::StrAppendFormat(&out, "%s: %s\n", ToString(*put_off.plan), put_off.damage.ToString());
+  }
+  return out;
+}
+
 std::string OptionsText(const Family& family, const Core& core) {
   return absl::StrFormat(
       "memory_limit: %s\nbackground_bytes_per_second: %s\ncomparator: %s\nblock_bytes: %u\nfilter: %.1f lane and %.1f "
@@ -124,6 +132,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
   if (name == "compaction-debt-bytes") return std::to_string(CompactionDebtBytes(version, family.policy));
   if (name == "last-sequence") return ToString(state_->VisibleSequence());
   if (name == "background-error") return state_->error.ToString();
+  if (name == "compactions-put-off") return PutOffText(family);
   if (name.starts_with(kFilesAtLevel)) {
     int level = -1;
     if (!absl::SimpleAtoi(ToAbsl(name.substr(kFilesAtLevel.size())), &level)) return std::nullopt;

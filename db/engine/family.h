@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "db/decide/compaction_picker.h"
 #include "db/state/read_view.h"
 #include "db/state/tuning.h"
@@ -28,6 +29,11 @@ struct ImmutableMemTable {
   SequenceNumber log_last;
   // The oldest log that holds any of its entries.
   FileNumber first_log;
+};
+
+struct CompactionPutOff {
+  std::shared_ptr<const CompactionPlan> plan;
+  absl::Status damage;
 };
 
 class Family {
@@ -70,6 +76,9 @@ class Family {
   bool flushed = false;
   // Compactions that run now.
   std::vector<std::shared_ptr<const CompactionPlan>> running;
+  // Compactions that met damage. Tried again they would meet the same, so they keep their tables, as running ones do,
+  // until the database is opened anew.
+  std::vector<CompactionPutOff> put_off;
 
   size_t ImmutableBytes() const;
 

@@ -169,7 +169,7 @@ class SEPAL_EXPORT DB {
   //   sepal.scrub
   //   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
   //   sepal.memtable-bytes, sepal.block-cache-bytes, sepal.compaction-debt-bytes, sepal.last-sequence,
-  //   sepal.background-error
+  //   sepal.background-error, sepal.compactions-put-off (that met damage: the plan and the damage, a line each)
   //   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format
   virtual std::optional<std::string> GetProperty(const ColumnFamily* family, std::string_view name) = 0;
   // The way that a Get of `key` takes, and what each memtable, file, filter and block on it says. For people and tools:

@@ -27,7 +27,15 @@ bool IsForWantOfSpace(Fault fault) {
 struct Planned {
   Fault fault = Fault::kNone;
   uint64_t call = 0;
+  bool sticky = false;          // every call from then on
+  uint64_t times = UINT64_MAX;  // at the most
 };
+
+Planned Plan(size_t fault, uint64_t call, bool sticky) {
+  Planned plan{.fault = kFaults[fault], .call = call, .sticky = sticky};
+  if (sticky && IsForWantOfSpace(plan.fault)) plan.times = kFaultsUntilThereIsSpace;
+  return plan;
+}
 
 struct Prepared {
   Script script;
@@ -65,17 +73,15 @@ std::vector<Prepared> Prepare(const std::vector<Script>& scripts, Search* search
   return all;
 }
 
-void RunCase(const Prepared& prepared, const std::vector<Planned>& planned, bool sticky, uint64_t identity,
-             Search* search) {
+void RunCase(const Prepared& prepared, std::vector<Planned> planned, uint64_t identity, Search* search) {
   Stage stage(prepared, search->seed());
-  uint64_t left = sticky && IsForWantOfSpace(planned.front().fault) ? kFaultsUntilThereIsSpace : UINT64_MAX;
   std::string failed;  // the first calls that were made to
   stage.database.files.SetTracing(!search->only_case().empty());
   stage.database.files.SetDecider([&](const FileCall& call) {
-    for (const Planned& plan : planned) {
-      const bool due = call.number == plan.call || (sticky && call.number > plan.call);
-      if (!due || left == 0) continue;
-      --left;
+    for (Planned& plan : planned) {
+      const bool due = call.number == plan.call || (plan.sticky && call.number > plan.call);
+      if (!due || plan.times == 0) continue;
+      --plan.times;
       if (failed.size() < 200) failed += ToString(call) + "; ";
       return plan.fault;
     }
@@ -130,13 +136,13 @@ void SearchFaults(Search* search) {
                                        sticky ? " sticky" : "", call))) {
       continue;
     }
-    RunCase(*prepared, {{kFaults[fault], call}}, sticky, number, search);
+    RunCase(*prepared, {Plan(fault, call, sticky)}, number, search);
   }
 }
 
 void SearchPairs(Search* search) {
   const std::vector<Prepared> all = Prepare(ShortScripts(), search);
-  constexpr uint64_t kWays = kFaults.size() * kFaults.size();
+  constexpr uint64_t kWays = kFaults.size() * kFaults.size() * 2;
   const auto pairs = [](const Prepared& prepared) { return prepared.calls * (prepared.calls - 1) / 2 * kWays; };
   uint64_t total = 0;
   for (const Prepared& prepared : all) total += pairs(prepared);
@@ -147,15 +153,16 @@ void SearchPairs(Search* search) {
     for (; rest >= pairs(*prepared); ++prepared) rest -= pairs(*prepared);
     const size_t first = rest % kFaults.size();
     const size_t second = rest / kFaults.size() % kFaults.size();
+    const bool sticky = rest / kFaults.size() / kFaults.size() % 2 == 1;
     rest /= kWays;
     uint64_t early = 1;
     for (; rest >= prepared->calls - early; ++early) rest -= prepared->calls - early;
     const uint64_t late = early + 1 + rest;
-    if (!search->Begin(absl::StrFormat("script=%s %s=%u then %s=%u", prepared->script.name, kFaultNames[first], early,
-                                       kFaultNames[second], late))) {
+    if (!search->Begin(absl::StrFormat("script=%s %s=%u then %s%s=%u", prepared->script.name, kFaultNames[first], early,
+                                       kFaultNames[second], sticky ? " sticky" : "", late))) {
       continue;
     }
-    RunCase(*prepared, {{kFaults[first], early}, {kFaults[second], late}}, /*sticky=*/false, number, search);
+    RunCase(*prepared, {Plan(first, early, false), Plan(second, late, sticky)}, number, search);
   }
 }
 

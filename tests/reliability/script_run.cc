@@ -180,6 +180,8 @@ void ScriptRun::DropFamily(const std::string& name) {
   oracle_->BeginDrop(name);
   const std::shared_ptr<ColumnFamily> handle = std::exchange(handles_[name], nullptr);
   handles_.erase(name);
+  // What is made under this name later is another one.
+  for (HeldSnapshot& held : snapshots_) held.expected.erase(name);
   oracle_->EndFamilyCall(name, Check(db()->DropColumnFamily(handle.get()), "drop a family"));
 }
 

@@ -118,7 +118,7 @@ TEST_F(LogTest, ForgottenLogsAreNotLiveAndTheMinimumSkipsThem) {
   const auto recovery = Recover({.minimum = FileNumber(4)});
   ASSERT_TRUE(recovery.ok()) << recovery.status();
   EXPECT_EQ(delivered_, std::vector<std::string>{Delivered(2, "b")});
-  EXPECT_EQ(recovery->leftovers, std::vector<std::string>{"000001.log"});
+  EXPECT_TRUE(recovery->leftovers.empty()) << "the minimum may not be durable";
 }
 
 TEST_F(LogTest, ASyncCoversEarlierFilesAndIsSeenInLaterRecords) {
