@@ -105,7 +105,7 @@ class CheckpointWriter {
     for (const TableMetadata& table : tables) {
       made_.push_back(TableFileName(table.number));
       edit.added_tables.push_back({.family = family.id, .level = 0, .table = table});
-      if (options_.verify) RETURN_IF_ERROR(Verify(family, table));
+      if (options_.verify) RETURN_IF_ERROR(Verify(target_.get(), family, table));
     }
     return edit;
   }
@@ -128,7 +128,12 @@ class CheckpointWriter {
           "%s/%s was removed by the writer of the database: open the database again", from->path(), name));
     }
     RETURN_IF_ERROR(copied);
-    return options_.verify ? Verify(family, table) : absl::OkStatus();
+    if (!options_.verify) return absl::OkStatus();
+    const absl::Status whole = Verify(target_.get(), family, table);
+    if (!absl::IsDataLoss(whole)) return whole;
+    // The copy goes away: whose damage it is has to be told of the original, if it is there.
+    RETURN_IF_ERROR(Verify(from, family, table));
+    return whole;
   }
 
   // False where it cannot be done: another file system, or one without links.
@@ -136,9 +141,10 @@ class CheckpointWriter {
     return from->capabilities().hard_link && from->Link(name, *target_, new_name).ok();
   }
 
-  absl::Status Verify(const Family& family, const TableMetadata& table) {
+  absl::Status Verify(Directory* directory, const Family& family, const TableMetadata& table) {
     Core& core = *source_.core;
-    FamilyTableOpener opener({target_.get(), /*cache=*/nullptr, &core.budget, &core.statistics}, family.order);
+    FamilyTableOpener opener({directory, /*cache=*/nullptr, &core.budget, &core.statistics, core.read_only},
+                             family.order);
     ASSIGN_OR_RETURN(const std::shared_ptr<TableReader> reader, opener.OpenTable(table));
     return reader->Verify();
   }

@@ -12,7 +12,7 @@ namespace {
 
 std::string LevelsText(const Family& family) {
   const Version& version = *family.version();
-  std::string out = "level  runs  tables         bytes      entries  tombstones   score\n";
+  std::string out = "level  runs  tables         size      entries  tombstones   score\n";
   for (int level = 0; level < kMaxLevels; ++level) {
     if (version.NumRuns(level) == 0) continue;
     uint64_t entries = 0;
@@ -21,9 +21,9 @@ std::string LevelsText(const Family& family) {
       entries += run->entries();
       tombstones += run->tombstones();
     }
-    out +=
-        absl::StrFormat("%5d %5d %7d %13u %12u %11u %7.2f\n", level, version.NumRuns(level), version.NumTables(level),
-                        version.Bytes(level), entries, tombstones, CompactionScore(version, family.policy, level));
+    out += absl::StrFormat("%5d %5d %7d %12s %12u %11u %7.2f\n", level, version.NumRuns(level),
+                           version.NumTables(level), HumanBytes(version.Bytes(level)), entries, tombstones,
+                           CompactionScore(version, family.policy, level));
   }
   return out;
 }
@@ -192,6 +192,10 @@ absl::Status Engine::CheckConsistency() {
     for (const TableRef& table : view->version->Tables()) {
       const std::string name = TableFileName(table->number());
       const auto it = sizes.find(name);
+      if (it == sizes.end() && core_->read_only) {
+        return absl::AbortedError(absl::StrFormat(
+            "%s/%s: the writer has removed the table since this view was opened; open it again", core_->path, name));
+      }
       if (it == sizes.end()) return Damaged(core_->path + "/" + name, 0, "the table is missing");
       if (it->second != table->metadata().size_bytes) {
         return Damaged(core_->path + "/" + name, 0, "size of the table", std::to_string(table->metadata().size_bytes),

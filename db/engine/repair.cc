@@ -28,7 +28,7 @@ std::string RepairReport::ToString() const {
   if (!changed && dry_run) return "nothing is wrong; a repair would change nothing\n";
   if (!changed) return "nothing was wrong; nothing was changed\n";
   std::string text = dry_run ? "a dry run: nothing was changed; this is what a repair would do\n" : "";
-  absl::StrAppendFormat(&text, "%u tables kept, %u rewritten, %u updates from logs\n", tables_kept, tables_rewritten,
+  absl::StrAppendFormat(&text, "tables: %u kept, %u rewritten; updates from logs: %u\n", tables_kept, tables_rewritten,
                         updates_from_logs);
   for (const DroppedData& data : dropped) {
     text += absl::StrFormat("dropped: %s", data.file);

@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tools/lib/paint.h"
+#include "tools/lib/progress.h"
+
 namespace sepal::tools {
 namespace {
 
@@ -43,6 +46,36 @@ TEST(CliTest, FlagsTakeOneDashOrTwoAndUnits) {
   EXPECT_EQ(Parse({"--cache_size", "1000"}).bytes, 1000u);
   EXPECT_EQ(Parse({"--duration=30"}).seconds, 30);
   EXPECT_FALSE(Parse({"--histogram=false"}).flag);
+  for (const auto& [text, bytes] : std::vector<std::pair<std::string, uint64_t>>{
+           {"1k", 1 << 10}, {"2 KB", 2 << 10}, {"3Mi", 3 << 20}, {"1G", 1 << 30}, {"7b", 7}, {"0", 0}}) {
+    EXPECT_EQ(Parse({"--cache_size=" + text}).bytes, bytes) << text;
+  }
+  EXPECT_EQ(Parse({"--duration=250ms"}).seconds, 0.25);
+  EXPECT_EQ(Parse({"--duration=1.5h"}).seconds, 5400);
+}
+
+TEST(CliTest, WhatIsNoSizeOrTimeIsToldWithAnExample) {
+  for (const char* size : {"--cache_size=abc", "--cache_size=12Q", "--cache_size=", "--cache_size=-1",
+                           "--cache_size=99999999999G", "--cache_size=1.5G"}) {
+    const Parsed parsed = Parse({size});
+    EXPECT_EQ(parsed.exit, kExitUsage) << size;
+    EXPECT_NE(parsed.err.find("64MiB, 1G"), std::string::npos) << size << ": " << parsed.err;
+  }
+  EXPECT_NE(Parse({"--duration=3x"}).err.find("30s, 250ms"), std::string::npos);
+}
+
+TEST(CliTest, SizesAreShownAsTheyCanBeGiven) {
+  EXPECT_EQ(SizeText(0), "0");
+  EXPECT_EQ(SizeText(1000), "1000");
+  EXPECT_EQ(SizeText(4096), "4KiB");
+  EXPECT_EQ(SizeText(uint64_t{3} << 60), "3EiB");
+}
+
+TEST(CliTest, OneOfAThingIsNotMany) {
+  EXPECT_EQ(Counted(1, "table"), "1 table");
+  EXPECT_EQ(Counted(0, "table"), "0 tables");
+  EXPECT_EQ(Counted(2, "column family"), "2 column families");
+  EXPECT_EQ(Counted(3, "batch"), "3 batches");
 }
 
 TEST(CliTest, AnUnknownFlagIsAUsageErrorThatNamesTheNearestOne) {
@@ -50,12 +83,16 @@ TEST(CliTest, AnUnknownFlagIsAUsageErrorThatNamesTheNearestOne) {
   EXPECT_EQ(parsed.exit, kExitUsage);
   EXPECT_NE(parsed.err.find("did you mean --cache_size?"), std::string::npos) << parsed.err;
   EXPECT_EQ(Parse({"--duration=often"}).exit, kExitUsage);
+  const Parsed begun = Parse({"--hist"});
+  EXPECT_NE(begun.err.find("there is no flag --hist\ndid you mean --histogram?"), std::string::npos) << begun.err;
+  EXPECT_NE(Parse({"more"}).err.find("\"more\" is one argument too many"), std::string::npos);
 }
 
 TEST(CliTest, HelpGoesToStandardOutputAndIsNoError) {
   const Parsed parsed = Parse({"--help"});
   EXPECT_EQ(parsed.exit, kExitOk);
-  EXPECT_NE(parsed.out.find("--cache_size"), std::string::npos);
+  EXPECT_NE(parsed.out.find("--cache_size SIZE"), std::string::npos) << parsed.out;
+  EXPECT_NE(parsed.out.find("--duration TIME"), std::string::npos) << parsed.out;
 }
 
 TEST(CliTest, FlagsOfOtherEnginesAreTakenWithANote) {
@@ -83,10 +120,24 @@ TEST(CliTest, HexIsDecodedWithAndWithoutItsMark) {
 }
 
 TEST(ProgressTest, TheLineSaysShareRateAndRemainingTime) {
-  EXPECT_EQ(Progress::Format("readseq", 250, 1000, 50), "readseq: 250 of 1000 (25 %), 50 a second, 15 s left");
-  EXPECT_EQ(Progress::Format("imported bytes", 1 << 20, 4 << 20, 1024),
-            "imported bytes: 1.0 MiB of 4.0 MiB (25 %), 1.0 KiB a second, 3072 s left");
-  EXPECT_EQ(Progress::Format("loading", 250, 0, 50), "loading: 250, 50 a second");
+  EXPECT_EQ(Progress::Format("readseq", 250, 1000, {.rate = 50}),
+            "readseq: 250 of 1000 (25 %), 50 a second, 15 s left");
+  EXPECT_EQ(Progress::Format("imported bytes", 1 << 20, 4 << 20, {.rate = 1024}),
+            "imported bytes: 1.0 MiB of 4.0 MiB (25 %), 1.0 KiB a second, 51 min 12 s left");
+  EXPECT_EQ(Progress::Format("job", 0, 36'600, {.rate = 1}), "job: 0 of 36600 (0 %), 1 a second, 10 h 10 min left");
+  EXPECT_EQ(Progress::Format("loading", 250, 0, {.rate = 50}), "loading: 250, 50 a second");
+}
+
+TEST(ProgressTest, AStallIsSaidInPlaceOfARate) {
+  EXPECT_EQ(Progress::Format("job", 5, 10, {.rate = 3, .still_seconds = 12}),
+            "job: 5 of 10 (50 %), nothing moves for 12 s");
+}
+
+TEST(ProgressTest, TheBarIsAsFullAsTheJob) {
+  EXPECT_EQ(Progress::Bar(0, 8), "[--------------------] ");
+  EXPECT_EQ(Progress::Bar(2, 8), "[#####---------------] ");
+  EXPECT_EQ(Progress::Bar(9, 8), "[####################] ");
+  EXPECT_EQ(Progress::Bar(9, 0), "");
 }
 
 TEST(ProgressTest, AShortJobPrintsNothing) {
@@ -97,6 +148,31 @@ TEST(ProgressTest, AShortJobPrintsNothing) {
     progress.Update(10);
   }
   EXPECT_EQ(err.str(), "");
+}
+
+TEST(ProgressTest, WhatIsToldMeanwhileHasLinesOfItsOwn) {
+  std::ostringstream err;
+  {
+    Progress progress("job", 10, err, /*terminal=*/false);
+    progress.Tell("something happened\n");
+  }
+  EXPECT_EQ(err.str(), "something happened\n");
+}
+
+TEST(PaintTest, ColoursAreForTerminalsThatWantThem) {
+  const auto automatic = [](bool terminal, const char* no_color, const char* term) {
+    return WantsColor(ColorChoice::kAuto, terminal, no_color, term);
+  };
+  EXPECT_TRUE(automatic(true, nullptr, "xterm"));
+  EXPECT_TRUE(automatic(true, "", "xterm"));
+  EXPECT_FALSE(automatic(false, nullptr, "xterm"));
+  EXPECT_FALSE(automatic(true, "1", "xterm"));
+  EXPECT_FALSE(automatic(true, nullptr, "dumb"));
+  EXPECT_FALSE(automatic(true, nullptr, nullptr));
+  EXPECT_TRUE(WantsColor(ColorChoice::kAlways, false, "1", "dumb"));
+  EXPECT_FALSE(WantsColor(ColorChoice::kNever, true, nullptr, "xterm"));
+  EXPECT_EQ(Paint(true).Good("ok"), "\x1b[32mok\x1b[0m");
+  EXPECT_EQ(Paint(false).Good("ok"), "ok");
 }
 
 }  // namespace

@@ -62,7 +62,10 @@ void TakeLine(const nlohmann::json& object, nlohmann::json* run) {
 
 absl::StatusOr<nlohmann::json> ReadRecording(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrFormat("%s cannot be read", path));
+  if (!file) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s cannot be read; sepal bench run DIR --report_file %s records one", path, path));
+  }
   nlohmann::json run = {{"name", std::filesystem::path(path).stem().string()},
                         {"samples", nlohmann::json::array()},
                         {"results", nlohmann::json::array()}};

@@ -121,8 +121,8 @@ class BenchReportVerb final : public Verb {
       line["results"] = results;
       io.out << ToLine(line) << "\n";
     } else {
-      io.out << absl::StrFormat("%s: %d results of %d recordings; open it in a browser\n", output_, results,
-                                files_.size());
+      io.out << absl::StrFormat("%s: %s of %s; open it in a browser\n", output_, Counted(results, "result"),
+                                Counted(files_.size(), "recording"));
     }
     return absl::OkStatus();
   }

@@ -9,6 +9,8 @@
 #include "tools/lib/cli.h"
 #include "tools/lib/database_access.h"
 #include "tools/lib/latency.h"
+#include "tools/lib/progress.h"
+#include "tools/lib/scrub_history.h"
 #include "tools/lib/verb.h"
 #include "util/status.h"
 #include "util/strings.h"
@@ -44,8 +46,8 @@ class OpenVerb final : public Verb {
       io.out << ToLine(line) << "\n";
       return absl::OkStatus();
     }
-    io.out << absl::StrFormat("%s opens: %.3f s, %d column %s, last sequence %d\n", place_.directory, seconds,
-                              families.size(), families.size() == 1 ? "family" : "families", sequence);
+    io.out << absl::StrFormat("%s opens: %.3f s, %s, last sequence %d\n", place_.directory, seconds,
+                              Counted(families.size(), "column family"), sequence);
     return absl::OkStatus();
   }
 
@@ -64,14 +66,21 @@ class StatVerb final : public Verb {
     line["directory"] = place_.directory;
     line["last_sequence"] = NumberProperty(db.get(), nullptr, "sepal.last-sequence");
     if (!json) io.out << place_.directory << ": last sequence " << line["last_sequence"] << "\n";
+    const ScrubHistory scrubbed = ReadScrubHistory(place_);
+    if (json) {
+      line["scrub"] = ScrubJson(scrubbed);
+    } else {
+      io.out << ScrubText(scrubbed, io.paint);
+    }
     for (const std::string& family_name : db->ColumnFamilyNames()) {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(family_name));
       const auto number = [&](std::string_view property) { return NumberProperty(db.get(), family.get(), property); };
       const uint64_t entries = number("sepal.num-entries"), bytes = number("sepal.total-table-bytes"),
                      unflushed = number("sepal.memtable-bytes"), debt = number("sepal.compaction-debt-bytes");
       if (!json) {
-        io.out << absl::StrFormat("\nfamily %s: about %d entries; tables %s, memtables %s, due for compaction %s\n%s",
-                                  family_name, entries, HumanBytes(bytes), HumanBytes(unflushed), HumanBytes(debt),
+        io.out << absl::StrFormat("\n%s: about %s; tables %s, memtables %s, due for compaction %s\n%s",
+                                  io.paint.Bold("family " + Printable(family_name)), Counted(entries, "entry"),
+                                  HumanBytes(bytes), HumanBytes(unflushed), HumanBytes(debt),
                                   db->GetProperty(family.get(), "sepal.levels").value_or(""));
         continue;
       }
@@ -112,7 +121,7 @@ class VerifyVerb final : public Verb {
         const absl::Status status = VerifyTable(directory.get(), added.table);
         if (!status.ok() && !Vanished(added.table.number)) {
           ++damaged;
-          Report(io, TableFileName(added.table.number), status);
+          Report(io, TableFileName(added.table.number), status, &progress);
         }
         ++files;
         done += added.table.size_bytes;
@@ -120,10 +129,7 @@ class VerifyVerb final : public Verb {
       }
     }
     // Manifest and logs are read whole by opening.
-    if (damaged == 0) {
-      ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
-      RETURN_IF_ERROR(db->CheckConsistency());
-    }
+    if (damaged == 0) RETURN_IF_ERROR(LookAt(place_, [](DB* db) { return db->CheckConsistency(); }));
     if (json) {
       nlohmann::json line = JsonHead();
       line["ok"] = damaged == 0;
@@ -134,20 +140,25 @@ class VerifyVerb final : public Verb {
     }
     if (damaged > 0) {
       reported = json;
-      return absl::DataLossError(absl::StrFormat(
-          "%d of %d tables are damaged; restore them from a backup (docs/operations.md)", damaged, files));
+      return absl::DataLossError(absl::StrFormat("%d of %s damaged; a backup is the best cure", damaged,
+                                                 Counted(files, "table") + (files == 1 ? " is" : " are")));
     }
     if (!json) {
-      io.out << absl::StrFormat("%s: ok: manifest, logs and %d tables, %s, every checksum\n", place_.directory, files,
-                                HumanBytes(done));
+      io.out << absl::StrFormat("%s: %s: manifest, logs and %s of %s, every checksum\n", place_.directory,
+                                io.paint.Good("ok"), Counted(files, "table"), HumanBytes(done));
     }
     return absl::OkStatus();
   }
 
  private:
   static absl::Status VerifyTable(Directory* directory, const TableMetadata& metadata) {
-    ASSIGN_OR_RETURN(const std::shared_ptr<TableReader> reader, OpenTableOf(directory, metadata));
-    return reader->Verify();
+    const absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTableOf(directory, metadata);
+    if (absl::IsNotFound(reader.status())) {
+      return absl::DataLossError(
+          absl::StrFormat("%s/%s: the table is missing", directory->path(), TableFileName(metadata.number)));
+    }
+    RETURN_IF_ERROR(reader.status());
+    return (*reader)->Verify();
   }
 
   // Whether a live writer has removed the table since the manifest was read.
@@ -160,8 +171,8 @@ class VerifyVerb final : public Verb {
     return true;
   }
 
-  void Report(const Streams& io, const std::string& file, const absl::Status& status) const {
-    io.err << "sepal " << name << ": " << MessageOf(status) << "\n";
+  void Report(const Streams& io, const std::string& file, const absl::Status& status, Progress* progress) const {
+    progress->Tell(absl::StrFormat("%s %s\n", io.err_paint.Bad("sepal " + name + ":"), MessageOf(status)));
     if (!json) return;
     nlohmann::json line = JsonHead();
     line["ok"] = false;
@@ -194,6 +205,8 @@ class RepairVerb final : public Verb {
                           "%s/lost (--dry-run tells what would be dropped, and changes nothing)",
                           place_.directory, place_.directory)));
     }
+    // What comes and goes beside a writer would be taken for damage.
+    if (dry_run_) RETURN_IF_ERROR(CheckNotOpen(place_));
     Options options;
     options.log_directory = place_.log_directory;
     RepairReport report;
@@ -207,11 +220,13 @@ class RepairVerb final : public Verb {
     if (report.dropped.empty()) return absl::OkStatus();
     reported = json;
     if (dry_run_)
-      return absl::DataLossError(absl::StrFormat("a repair would lose %d %s", report.dropped.size(),
-                                                 report.dropped.size() == 1 ? "part" : "parts"));
-    return absl::DataLossError(
-        absl::StrFormat("%d %s lost; compare with a backup (docs/operations.md)", report.dropped.size(),
-                        report.dropped.size() == 1 ? "part, told above, was" : "parts, told above, were"));
+      return absl::DataLossError(absl::StrFormat(
+          "a repair would lose %s; a backup that has it is better, else sepal db repair %s --yes does it "
+          "(docs/operations.md)",
+          Counted(report.dropped.size(), "part"), place_.directory));
+    return absl::DataLossError(absl::StrFormat("%s, told above, %s lost; compare with a backup (docs/operations.md)",
+                                               Counted(report.dropped.size(), "part"),
+                                               report.dropped.size() == 1 ? "was" : "were"));
   }
 
  private:
@@ -267,6 +282,8 @@ class CompactVerb final : public Verb {
   }
 
   absl::Status Run(const Streams& io) override {
+    // What is no database is told before anything is asked.
+    RETURN_IF_ERROR(ReadTree(place_).status());
     RETURN_IF_ERROR(Confirm(io, yes_,
                             absl::StrFormat("this rewrites the tables of %s into the last level, which takes time and "
                                             "as much free space again",
@@ -281,11 +298,11 @@ class CompactVerb final : public Verb {
       CompactRangeOptions options;
       if (!from_.empty()) options.begin = from_;
       if (!to_.empty()) options.end = to_;
-      io.err << "compacting " << family_name << "\n";
       std::optional<Progress> shown;
       options.progress = [&](const CompactionProgress& progress) {
         if (!shown.has_value()) {
-          shown.emplace("compacted bytes", progress.bytes_total, io.err, StandardErrorIsTerminal());
+          shown.emplace(Printable(family_name) + ": compacted bytes", progress.bytes_total, io.err,
+                        StandardErrorIsTerminal());
         }
         shown->Update(progress.bytes_done);
         return true;

@@ -1,11 +1,9 @@
 #include "tools/lib/cli.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,8 +13,11 @@
 #include <sstream>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "tools/lib/latency.h"
+#include "tools/lib/help.h"
+#include "tools/lib/paint.h"
 #include "util/strings.h"
 
 namespace sepal::tools {
@@ -47,6 +48,32 @@ std::string NearestFlag(const CLI::App& app, std::string_view flag) {
   return Nearest(names, flag);
 }
 
+constexpr std::string_view kSizeLetters = "BKMGTPE";
+
+// "64MiB", "1g", "512 kb"; nullopt for what is none, or too large.
+std::optional<uint64_t> SizeFrom(std::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  uint64_t bytes = 0;
+  if (!absl::SimpleAtoi(ToAbsl(text.substr(0, digits)), &bytes)) return std::nullopt;
+  std::string unit = absl::AsciiStrToLower(ToAbsl(text.substr(digits)));
+  absl::StripAsciiWhitespace(&unit);
+  if (unit.empty() || unit == "b") return bytes;
+  const size_t power = kSizeLetters.find(absl::ascii_toupper(static_cast<unsigned char>(unit[0])));
+  const std::string_view rest = std::string_view(unit).substr(1);
+  if (power == std::string_view::npos || power == 0 || (!rest.empty() && rest != "b" && rest != "i" && rest != "ib")) {
+    return std::nullopt;
+  }
+  if (bytes > (UINT64_MAX >> (10 * power))) return std::nullopt;
+  return bytes << (10 * power);
+}
+
+std::string UnknownArgument(const std::string& argument) {
+  if (argument.starts_with("-")) {
+    return absl::StrFormat("there is no flag %s", argument.substr(0, argument.find('=')));
+  }
+  return absl::StrFormat("\"%s\" is one argument too many", argument);
+}
+
 }  // namespace
 
 std::string Nearest(const std::vector<std::string>& known, std::string_view typed) {
@@ -59,7 +86,10 @@ std::string Nearest(const std::vector<std::string>& known, std::string_view type
       best_distance = distance;
     }
   }
-  return best;
+  if (!best.empty() || typed.size() < 3) return best;
+  const auto longer =
+      std::find_if(known.begin(), known.end(), [&](const auto& name) { return name.starts_with(typed); });
+  return longer == known.end() ? "" : *longer;
 }
 
 std::vector<std::string> NormalizeArguments(int argc, const char* const* argv) {
@@ -73,34 +103,63 @@ std::vector<std::string> NormalizeArguments(int argc, const char* const* argv) {
   return arguments;
 }
 
-std::optional<int> ParseFlags(CLI::App* app, std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
+std::optional<int> ParseFlags(CLI::App* app, std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
+                              std::string* mistake) {
   try {
     std::reverse(arguments.begin(), arguments.end());
     app->parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    out << app->help();
+    out << HelpText(*app, Paint::For(out, ColorChoice::kAuto));
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    err << app->get_name() << ": " << error.what() << "\n";
-    for (const std::string& left_over : app->remaining()) {
+    const std::vector<std::string> unknown = app->remaining();
+    const std::string what = unknown.empty() ? error.what() : UnknownArgument(unknown.front());
+    if (mistake != nullptr) *mistake = what;
+    err << Paint::For(err, ColorChoice::kAuto).Bad(app->get_name() + ":") << " " << what << "\n";
+    for (const std::string& left_over : unknown) {
       if (left_over.rfind("--", 0) != 0) continue;
       const std::string flag = left_over.substr(2, left_over.find('=') - 2);
       const std::string nearest = NearestFlag(*app, flag);
       if (!nearest.empty()) err << "did you mean --" << nearest << "?\n";
     }
-    err << "--help lists the flags\n";
+    err << app->get_name() << " --help lists the flags\n";
     return kExitUsage;
   }
   return std::nullopt;
 }
 
+std::string SizeText(uint64_t bytes) {
+  size_t power = 0;
+  for (; bytes != 0 && bytes % 1024 == 0 && power + 1 < kSizeLetters.size(); ++power) bytes /= 1024;
+  std::string text = std::to_string(bytes);
+  if (power > 0) (text += kSizeLetters[power]) += "iB";
+  return text;
+}
+
 CLI::Option* AddBytes(CLI::App* app, const std::string& name, uint64_t* bytes, const std::string& description) {
-  return app->add_option(name, *bytes, description)->transform(CLI::AsSizeValue(false));
+  const auto parse = [](std::string& text) -> std::string {
+    const std::optional<uint64_t> size = SizeFrom(text);
+    if (!size.has_value()) return "\"" + text + "\" is no size: write 64MiB, 1G or a number of bytes";
+    text = std::to_string(*size);
+    return "";
+  };
+  return app->add_option(name, *bytes, description)->transform(CLI::Validator(parse, "SIZE"));
 }
 
 CLI::Option* AddSeconds(CLI::App* app, const std::string& name, double* seconds, const std::string& description) {
-  static const std::map<std::string, double> units = {{"s", 1}, {"m", 60}, {"h", 3600}};
-  return app->add_option(name, *seconds, description)->transform(CLI::AsNumberWithUnit(units));
+  const auto parse = [](std::string& text) -> std::string {
+    static const std::map<std::string, double, std::less<>> units = {{"", 1},     {"ms", 1e-3}, {"s", 1},    {"m", 60},
+                                                                     {"min", 60}, {"h", 3600},  {"d", 86400}};
+    const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+    const auto unit = units.find(std::string_view(text).substr(digits));
+    double number = 0;
+    if (unit == units.end() || !absl::SimpleAtod(text.substr(0, digits), &number)) {
+      return "\"" + text + "\" is no time: write 30s, 250ms, 5m, 1h or a number of seconds";
+    }
+    text = absl::StrFormat("%.17g", number * unit->second);
+    return "";
+  };
+  return app->add_option(name, *seconds, description)->transform(CLI::Validator(parse, "TIME"));
 }
 
 void AddIgnored(CLI::App* app, const std::string& names, std::ostream& err) {
@@ -137,6 +196,15 @@ bool IsUtf8(std::string_view bytes) {
   return true;
 }
 
+std::string Counted(uint64_t count, std::string_view noun) {
+  std::string text = std::to_string(count) + " ";
+  if (count == 1) return text.append(noun);
+  if (noun.ends_with("y")) return text.append(noun.substr(0, noun.size() - 1)) + "ies";
+  return text.append(noun) + (noun.ends_with("ch") || noun.ends_with("s") ? "es" : "s");
+}
+
+nlohmann::json JsonRow() { return {{"schema_version", kJsonSchemaVersion}}; }
+
 nlohmann::json BytesJson(std::string_view bytes) {
   if (IsUtf8(bytes)) return {{"utf8", std::string(bytes)}};
   return {{"hex", ToHex(bytes)}};
@@ -166,66 +234,19 @@ std::optional<std::string> FromHex(std::string_view hex) {
 
 absl::Status WriteWhole(const std::string& path, const std::string& contents) {
   const std::string temporary = path + ".tmp";
-  std::error_code error;
+  int reason = 0;
   {
+    errno = 0;
     std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
     file << contents;
-    if (!file.flush()) error = std::make_error_code(std::errc::io_error);
+    file.close();
+    if (!file) reason = errno == 0 ? EIO : errno;
   }
-  if (!error) std::filesystem::rename(temporary, path, error);
-  if (!error) return absl::OkStatus();
-  std::filesystem::remove(temporary, error);
-  return absl::PermissionDeniedError(absl::StrFormat("%s cannot be written; --output names another file", path));
-}
-
-Progress::Progress(std::string name, uint64_t total, std::ostream& err, bool terminal)
-    : name_(std::move(name)),
-      total_(total),
-      err_(err),
-      terminal_(terminal),
-      begin_nanos_(NowNanos()),
-      last_shown_nanos_(begin_nanos_) {}
-
-Progress::~Progress() {
-  if (width_ > 0) err_ << '\r' << std::string(width_, ' ') << '\r' << std::flush;
-}
-
-void Progress::Update(uint64_t done) {
-  const uint64_t now = NowNanos();
-  const uint64_t interval = terminal_ ? 100'000'000 : 10'000'000'000;
-  if (now - last_shown_nanos_ < interval) return;
-  const double here = static_cast<double>(done - last_done_) * 1e9 / static_cast<double>(now - last_shown_nanos_);
-  rate_ = last_done_ == 0 ? here : 0.9 * rate_ + 0.1 * here;
-  last_shown_nanos_ = now;
-  last_done_ = done;
-  const std::string line = Format(name_, done, total_, rate_);
-  if (!terminal_) {
-    err_ << line << std::endl;
-    return;
-  }
-  const size_t padding = width_ > line.size() ? width_ - line.size() : 0;
-  err_ << '\r' << line << std::string(padding, ' ') << std::flush;
-  width_ = line.size();
-}
-
-std::string Progress::Format(const std::string& name, uint64_t done, uint64_t total, double rate) {
-  const bool bytes = name.ends_with("bytes");
-  const auto shown = [&](uint64_t number) { return bytes ? HumanBytes(number) : std::to_string(number); };
-  std::string line = absl::StrFormat("%s: %s", name, shown(done));
-  if (total > 0) {
-    absl::StrAppendFormat(&line, " of %s (%.0f %%)", shown(total),
-                          100.0 * static_cast<double>(done) / static_cast<double>(total));
-  }
-  absl::StrAppendFormat(&line, ", %s a second", shown(static_cast<uint64_t>(std::llround(std::max(0.0, rate)))));
-  if (total > done && rate >= 1) {
-    absl::StrAppendFormat(&line, ", %.0f s left", std::ceil(static_cast<double>(total - done) / rate));
-  }
-  return line;
-}
-
-bool StandardErrorIsTerminal() {
-  const char* terminal = std::getenv("TERM");
-  return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+  if (reason == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
+  if (reason == 0) return absl::OkStatus();
+  std::error_code unused;
+  std::filesystem::remove(temporary, unused);
+  return absl::ErrnoToStatus(reason, absl::StrFormat("%s cannot be written; --output names another file", path));
 }
 
 }  // namespace sepal::tools

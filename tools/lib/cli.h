@@ -1,5 +1,5 @@
 // What all command lines have in common: exit codes, flags with one dash or two, "did you mean", sizes and times with
-// units, progress on standard error, bytes in JSON.
+// units, bytes in JSON.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,27 @@ inline constexpr int kJsonSchemaVersion = 1;
 std::vector<std::string> NormalizeArguments(int argc, const char* const* argv);
 
 // Parses; an exit code if the program should end: after --help (to `out`) and after a mistake, which is explained on
-// `err`, with the nearest known flag.
-std::optional<int> ParseFlags(CLI::App* app, std::vector<std::string> arguments, std::ostream& out, std::ostream& err);
+// `err`, with the nearest known flag. `mistake`, if any, gets the first line of the explanation.
+std::optional<int> ParseFlags(CLI::App* app, std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
+                              std::string* mistake = nullptr);
 
-// The word of `known` that is nearest to `typed`; empty if none is near.
+// The word of `known` that is nearest to `typed`, or begins with it; empty if none does.
 std::string Nearest(const std::vector<std::string>& known, std::string_view typed);
 
-// A number of bytes: 1048576, 64MiB, 1G (powers of 1024).
+// A number of bytes: 1048576, 64MiB, 1G (powers of 1024). In the form in which it can be given: 64MiB, 1000.
+std::string SizeText(uint64_t bytes);
 CLI::Option* AddBytes(CLI::App* app, const std::string& name, uint64_t* bytes, const std::string& description);
-// A time in seconds: 30, 30s, 5m, 1h.
+// A time in seconds: 30, 30s, 250ms, 5m, 1h.
 CLI::Option* AddSeconds(CLI::App* app, const std::string& name, double* seconds, const std::string& description);
 // Flags of other engines' tools that mean nothing here: accepted, each with a note on `err` when given. `names` are
 // separated by spaces.
 void AddIgnored(CLI::App* app, const std::string& names, std::ostream& err);
 
+// "1 table", "2 tables"; nouns in y, ch and s are known.
+std::string Counted(uint64_t count, std::string_view noun);
+
+// What an object of a stream of them begins with: {"schema_version": ...}.
+nlohmann::json JsonRow();
 // {"utf8": ...} where the bytes are valid UTF-8, else {"hex": ...}.
 nlohmann::json BytesJson(std::string_view bytes);
 // On one line. What is no UTF-8 (a path may be anything) is replaced, rather than thrown.
@@ -49,37 +56,7 @@ bool IsUtf8(std::string_view bytes);
 // The bytes that `hex` stands for ("0x" before them is allowed); nullopt if it is not hexadecimal.
 std::optional<std::string> FromHex(std::string_view hex);
 
-// Writes a file whole or not at all, over one that is there.
+// Writes a file whole or not at all, over one that is there. Errors are with remedy.
 absl::Status WriteWhole(const std::string& path, const std::string& contents);
-
-// A line about how far a long job is. On a terminal it is drawn anew at most ten times a second; elsewhere a line is
-// printed every ten seconds.
-class Progress {
- public:
-  // `total` 0: not known. A name that ends with "bytes" has its numbers with units.
-  Progress(std::string name, uint64_t total, std::ostream& err, bool terminal);
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  // Removes the line from a terminal.
-  ~Progress();
-
-  void Update(uint64_t done);
-  // The text of the line: for tests, and for `Update`.
-  static std::string Format(const std::string& name, uint64_t done, uint64_t total, double rate);
-
- private:
-  const std::string name_;
-  const uint64_t total_;
-  std::ostream& err_;
-  const bool terminal_;
-  const uint64_t begin_nanos_;
-  uint64_t last_shown_nanos_;
-  uint64_t last_done_ = 0;
-  double rate_ = 0;  // a second, smoothed
-  size_t width_ = 0;
-};
-
-// Whether standard error is a terminal on which a line can be drawn anew.
-bool StandardErrorIsTerminal();
 
 }  // namespace sepal::tools

@@ -10,6 +10,7 @@
 #include "db/format/file_names.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/database_access.h"
+#include "tools/lib/progress.h"
 #include "tools/lib/verb.h"
 #include "util/status.h"
 #include "util/strings.h"
@@ -20,19 +21,14 @@ namespace {
 // Makes a checkpoint from a read-only view, so that it works beside a live writer, too.
 absl::Status CopyDatabase(const Place& place, const std::string& target, CheckpointOptions options,
                           std::string_view what, const Streams& io) {
-  absl::Status status;
-  constexpr int kTries = 8;
-  for (int tries = 0; tries < kTries; ++tries) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place));
+  const absl::Status status = LookAt(place, [&](DB* db) {
     std::optional<Progress> progress;
     options.progress = [&](uint64_t done, uint64_t total) {
       if (!progress.has_value()) progress.emplace(std::string(what), total, io.err, StandardErrorIsTerminal());
       progress->Update(done);
     };
-    status = db->Checkpoint(target, options);
-    // The writer has compacted tables away meanwhile.
-    if (!absl::IsAborted(status)) break;
-  }
+    return db->Checkpoint(target, options);
+  });
   if (!absl::IsResourceExhausted(status)) return status;
   return absl::ResourceExhaustedError(
       absl::StrFormat("%s; nothing of it is left behind: make room and do it again", ToStd(status.message())));
@@ -85,8 +81,9 @@ class CheckpointVerb final : public Verb {
       line["target"] = target_;
       io.out << ToLine(line) << "\n";
     } else {
-      io.out << absl::StrFormat("%s: a database of %d tables, %s, %d of them shared with %s\n", target_, extent.tables,
-                                HumanBytes(extent.bytes), extent.shared, place_.directory);
+      io.out << absl::StrFormat("%s: a database of %s, %s, %d of them shared with %s\n", target_,
+                                Counted(extent.tables, "table"), HumanBytes(extent.bytes), extent.shared,
+                                place_.directory);
     }
     return absl::OkStatus();
   }
@@ -145,7 +142,7 @@ class BackupVerb final : public Verb {
       line["backup"] = target;
       io.out << ToLine(line) << "\n";
     } else {
-      io.out << absl::StrFormat("%s: %d tables, %s, of which %s are new\n", target, extent.tables,
+      io.out << absl::StrFormat("%s: %s, %s, of which %s are new\n", target, Counted(extent.tables, "table"),
                                 HumanBytes(extent.bytes), HumanBytes(extent.bytes - extent.shared_bytes));
     }
     return absl::OkStatus();
@@ -171,15 +168,20 @@ class BackupsVerb final : public Verb {
 
   absl::Status Run(const Streams& io) override {
     const std::vector<Backup> backups = BackupsIn(backups_);
-    if (backups.empty()) return absl::NotFoundError(absl::StrFormat("there are no backups in %s", backups_));
+    if (backups.empty()) {
+      return absl::NotFoundError(
+          absl::StrFormat("there are no backups in %s; sepal db backup DIR %s makes one there", backups_, backups_));
+    }
     for (const Backup& backup : backups) {
       const absl::StatusOr<Extent> extent = Measure(backup.path);
       if (json) {
-        nlohmann::json line = {{"backup", backup.path}, {"finished", extent.ok()}};
+        nlohmann::json line = JsonRow();
+        line["backup"] = backup.path;
+        line["finished"] = extent.ok();
         io.out << ToLine(extent.ok() ? ExtentJson(line, *extent) : line) << "\n";
       } else if (extent.ok()) {
-        io.out << absl::StrFormat("%s  sequence %d, %d tables, %s\n", backup.path, extent->last_sequence,
-                                  extent->tables, HumanBytes(extent->bytes));
+        io.out << absl::StrFormat("%s  sequence %d, %s, %s\n", backup.path, extent->last_sequence,
+                                  Counted(extent->tables, "table"), HumanBytes(extent->bytes));
       } else {
         io.out << absl::StrFormat("%s  unfinished or damaged, to be removed: %s\n", backup.path,
                                   MessageOf(extent.status()));
@@ -205,6 +207,7 @@ class RestoreVerb final : public Verb {
   }
 
   absl::Status Run(const Streams& io) override {
+    RETURN_IF_ERROR(CheckNamed());
     RETURN_IF_ERROR(CopyDatabase(backup_, target_, {.link_tables = false, .verify = true}, "restored bytes", io));
     ASSIGN_OR_RETURN(const Extent extent, Measure(target_));
     if (json) {
@@ -212,13 +215,30 @@ class RestoreVerb final : public Verb {
       line["target"] = target_;
       io.out << ToLine(line) << "\n";
     } else {
-      io.out << absl::StrFormat("%s: %d tables, %s, every byte checked\n", target_, extent.tables,
+      io.out << absl::StrFormat("%s: %s, %s, every byte checked\n", target_, Counted(extent.tables, "table"),
                                 HumanBytes(extent.bytes));
     }
     return absl::OkStatus();
   }
 
  private:
+  // A directory of backups is not one of them.
+  absl::Status CheckNamed() const {
+    const std::string& named = backup_.directory;
+    std::error_code error;
+    if (const std::vector<Backup> inside = BackupsIn(named); !inside.empty()) {
+      return absl::NotFoundError(
+          absl::StrFormat("%s holds backups; name one of them: the newest is %s", named, inside.back().path));
+    }
+    if (std::filesystem::exists(named, error)) return absl::OkStatus();
+    std::string beside = std::filesystem::path(named).parent_path().string();
+    if (beside.empty()) beside = ".";
+    return absl::NotFoundError(absl::StrFormat("%s does not exist%s", named,
+                                               BackupsIn(beside).empty()
+                                                   ? "; give one backup, as sepal db backups BACKUPS lists them"
+                                                   : "; sepal db backups " + beside + " lists those that do"));
+  }
+
   Place backup_;
   std::string target_;
 };

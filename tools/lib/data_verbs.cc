@@ -2,11 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "absl/strings/str_format.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/database_access.h"
+#include "tools/lib/progress.h"
 #include "tools/lib/verb.h"
 #include "util/status.h"
 
@@ -37,19 +39,21 @@ class GetVerb final : public KeyVerb {
 
   absl::Status Run(const Streams& io) override {
     ASSIGN_OR_RETURN(const std::string key, BytesFrom(key_, hex_));
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
-    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
-    PinnedValue value;
-    const absl::Status status = db->Get(family.get(), key, &value);
-    if (absl::IsNotFound(status)) return absl::NotFoundError(absl::StrFormat("no key %s", ShownKey(key)));
-    RETURN_IF_ERROR(status);
+    std::string value;
+    RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
+      absl::StatusOr<std::string> found = db->Get(family.get(), key);
+      if (absl::IsNotFound(found.status())) return absl::NotFoundError(absl::StrFormat("no key %s", ShownKey(key)));
+      ASSIGN_OR_RETURN(value, std::move(found));
+      return absl::OkStatus();
+    }));
     if (json) {
       nlohmann::json line = JsonHead();
       line["key"] = BytesJson(key);
-      line["value"] = BytesJson(value.value());
+      line["value"] = BytesJson(value);
       io.out << ToLine(line) << "\n";
     } else {
-      io.out << Shown(value.value()) << "\n";
+      io.out << Shown(value) << "\n";
     }
     return absl::OkStatus();
   }
@@ -73,21 +77,12 @@ class ScanVerb final : public KeyVerb {
 
   absl::Status Run(const Streams& io) override {
     RETURN_IF_ERROR(FindBounds());
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
-    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
-    ReadOptions options;
-    options.fill_cache = false;
-    if (!first_.empty()) options.lower_bound = first_;
-    if (!beyond_.empty()) options.upper_bound = beyond_;
-    const std::unique_ptr<Iterator> it = db->NewIterator(family.get(), options);
-    Progress progress("scan", 0, io.err, count_only_ && StandardErrorIsTerminal());
     uint64_t entries = 0;
-    reverse_ ? it->SeekToLast() : it->SeekToFirst();
-    for (; it->Valid() && entries < limit_ && io.out; reverse_ ? it->Prev() : it->Next()) {
-      if (!count_only_) Print(*it, io.out);
-      if (++entries % 4096 == 0) progress.Update(entries);
-    }
-    RETURN_IF_ERROR(it->status());
+    RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
+      const absl::Status status = Scan(db, io, &entries);
+      const bool again = absl::IsAborted(status) && (count_only_ || entries == 0);
+      return absl::IsAborted(status) && !again ? absl::UnavailableError(Overtaken(status, place_).message()) : status;
+    }));
     if (json) {
       nlohmann::json line = JsonHead();
       line["entries"] = entries;
@@ -99,6 +94,26 @@ class ScanVerb final : public KeyVerb {
   }
 
  private:
+  absl::Status Scan(DB* db, const Streams& io, uint64_t* entries) const {
+    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
+    ReadOptions options;
+    options.fill_cache = false;
+    if (!first_.empty()) options.lower_bound = first_;
+    if (!beyond_.empty()) options.upper_bound = beyond_;
+    const std::unique_ptr<Iterator> it = db->NewIterator(family.get(), options);
+    // Entries that are printed tell themselves how far it is.
+    std::optional<Progress> progress;
+    if (count_only_) progress.emplace("scanned entries", 0, io.err, StandardErrorIsTerminal());
+    *entries = 0;
+    reverse_ ? it->SeekToLast() : it->SeekToFirst();
+    for (; it->Valid() && *entries < limit_ && io.out; reverse_ ? it->Prev() : it->Next()) {
+      if (!count_only_) Print(*it, io.out);
+      ++*entries;
+      if (progress.has_value()) progress->Update(*entries);
+    }
+    return it->status();
+  }
+
   absl::Status FindBounds() {
     ASSIGN_OR_RETURN(first_, BytesFrom(from_, hex_));
     ASSIGN_OR_RETURN(beyond_, BytesFrom(to_, hex_));
@@ -117,7 +132,8 @@ class ScanVerb final : public KeyVerb {
   // Text escapes what is not printable, so that an entry is a line.
   void Print(const Iterator& it, std::ostream& out) const {
     if (json) {
-      nlohmann::json line = {{"key", BytesJson(it.key())}};
+      nlohmann::json line = JsonRow();
+      line["key"] = BytesJson(it.key());
       if (!keys_only_) line["value"] = BytesJson(it.value());
       out << ToLine(line) << "\n";
       return;

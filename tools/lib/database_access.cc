@@ -1,6 +1,10 @@
 #include "tools/lib/database_access.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +17,34 @@
 
 namespace sepal::tools {
 namespace {
+
+// How often a look beside a live writer is begun anew.
+constexpr int kTries = 8;
+
+bool IsManifest(const std::filesystem::path& file) {
+  const std::optional<ParsedFileName> name = ParseFileName(file.filename().string());
+  return name.has_value() && name->kind == FileKind::kManifest;
+}
+
+// What lies in a directory that holds no database.
+struct Contents {
+  std::string other_file = {};  // the first by name
+  std::string database = {};    // a directory in it that holds one; the last by name, which of backups is the newest
+};
+
+Contents Look(const std::filesystem::path& directory) {
+  Contents contents;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (contents.other_file.empty() || name < contents.other_file) contents.other_file = name;
+    std::error_code inner;
+    for (std::filesystem::directory_iterator file(it->path(), inner); !inner && file != end; file.increment(inner)) {
+      if (IsManifest(file->path())) contents.database = std::max(contents.database, it->path().string());
+    }
+  }
+  return contents;
+}
 
 // What is wrong with a directory that holds no database, and what to do.
 absl::Status NoDatabase(const std::string& directory) {
@@ -29,12 +61,20 @@ absl::Status NoDatabase(const std::string& directory) {
   if (std::filesystem::exists(path / "CURRENT", error)) {
     return absl::NotFoundError(
         absl::StrFormat("%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal does not read; "
-                        "sepal import NEW %s "
-                        "--from leveldb (or rocksdb) brings its contents over",
+                        "sepal import NEW %s --from leveldb (or rocksdb) brings its contents over",
                         directory, directory));
   }
+  const Contents contents = Look(path);
+  if (!contents.database.empty()) {
+    return absl::NotFoundError(absl::StrFormat("%s is no database, but %s is one", directory, contents.database));
+  }
+  if (!contents.other_file.empty()) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s is no database: it holds %s and no file MANIFEST-NNNNNN; give the directory of a database",
+                        directory, contents.other_file));
+  }
   return absl::NotFoundError(
-      absl::StrFormat("there is no database in %s; sepal db put %s KEY VALUE makes one there", directory, directory));
+      absl::StrFormat("%s is empty; sepal db put %s KEY VALUE makes a database there", directory, directory));
 }
 
 // Never a database among other files.
@@ -49,6 +89,17 @@ absl::Status CheckPlaceForNew(const std::string& directory) {
   if (std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error)) return NoDatabase(directory);
   return absl::FailedPreconditionError(absl::StrFormat(
       "%s holds other files and no database; a new database wants a new or an empty directory", directory));
+}
+
+// What an opening has left that failed to make a database in a directory that was new, or empty.
+void RemoveHalfMade(const std::string& directory, bool was_there) {
+  std::error_code error;
+  std::vector<std::filesystem::path> made;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (ParseFileName(it->path().filename().string()).has_value()) made.push_back(it->path());
+  }
+  for (const std::filesystem::path& path : made) std::filesystem::remove(path, error);
+  if (!was_there) std::filesystem::remove(directory, error);
 }
 
 absl::Status BuildVersion(FamilyTree* family, const std::vector<VersionEdit>& edits) {
@@ -137,9 +188,14 @@ absl::Status WithRemedy(const absl::Status& status, const std::string& directory
   if (absl::IsNotFound(status) || foreign || !std::filesystem::is_directory(directory, error))
     return NoDatabase(directory);
   if (absl::IsUnavailable(status)) {
+    // The engine's advice is for programs.
+    const std::string_view message = ToStd(status.message());
     return absl::UnavailableError(
         absl::StrFormat("%s; close it there first (db get, db scan, db stat and all that only looks work beside it)",
-                        ToStd(status.message())));
+                        message.substr(0, message.find("; close"))));
+  }
+  if (absl::IsResourceExhausted(status)) {
+    return absl::ResourceExhaustedError(absl::StrFormat("%s; make room and do it again", ToStd(status.message())));
   }
   if (absl::IsInvalidArgument(status)) {
     return absl::InvalidArgumentError(
@@ -160,12 +216,48 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
 
 absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create) {
   if (create) RETURN_IF_ERROR(CheckPlaceForNew(place.directory));
+  std::error_code error;
+  const bool was_there = std::filesystem::exists(place.directory, error);
+  const bool fresh = create && (!was_there || std::filesystem::is_empty(place.directory, error));
   Options options;
   options.log_directory = place.log_directory;
   options.create_if_missing = create;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
+  // Unavailable: another was faster.
+  if (!db.ok() && fresh && !absl::IsUnavailable(db.status())) RemoveHalfMade(place.directory, was_there);
   if (!db.ok()) return WithRemedy(db.status(), place.directory);
   return db;
+}
+
+absl::Status Overtaken(const absl::Status& status, const Place& place) {
+  const std::string_view message = ToStd(status.message());
+  return absl::AbortedError(
+      absl::StrFormat("%s; do it again, or look at a copy that stands still (sepal db checkpoint %s COPY)",
+                      message.substr(0, message.find("; open it again")), place.directory));
+}
+
+absl::Status LookAt(const Place& place, const std::function<absl::Status(DB*)>& look) {
+  absl::Status status;
+  for (int tries = 0; tries < kTries; ++tries) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place));
+    status = look(db.get());
+    if (!absl::IsAborted(status)) return status;
+  }
+  return Overtaken(status, place);
+}
+
+absl::Status CheckNotOpen(const Place& place) {
+  const std::string path = absl::StrFormat("%s/%s", place.directory, kLockFileName);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return absl::OkStatus();  // nobody has ever opened it, or opening will say what is wrong
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const bool held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(fd);
+  if (!held) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrFormat("%s is open in another process; close it there first", place.directory));
 }
 
 absl::StatusOr<std::shared_ptr<ColumnFamily>> FamilyNamed(DB* db, const std::string& name) {
@@ -192,7 +284,6 @@ std::vector<AddedTable> Tree::Tables() const {
 
 absl::StatusOr<Tree> ReadTree(const Place& place, const EditSink& visit) {
   // Beside a live writer a manifest may vanish between two looks. What was shown already is not shown again.
-  constexpr int kTries = 8;
   for (int tries = 1;; ++tries) {
     uint64_t shown = 0;
     EditSink counted;

@@ -3,6 +3,7 @@
 // What only looks uses `OpenToRead` or `ReadTree`: neither takes a lock nor writes, and both work beside a live writer.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -40,6 +41,14 @@ absl::Status WithRemedy(const absl::Status& status, const std::string& directory
 // Errors are with remedy.
 absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place);
 absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create);
+
+// Calls `look` with a view of the database: again, with a newer one, where it returns Aborted, since a live writer has
+// removed what the view needs. So `look` does not say Aborted once it has printed something.
+absl::Status LookAt(const Place& place, const std::function<absl::Status(DB*)>& look);
+// What to say then, or where that happens again and again.
+absl::Status Overtaken(const absl::Status& status, const Place& place);
+// Unavailable if some process has the database open to write.
+absl::Status CheckNotOpen(const Place& place);
 
 // The family of that name; the default one for an empty name.
 absl::StatusOr<std::shared_ptr<ColumnFamily>> FamilyNamed(DB* db, const std::string& name);

@@ -12,6 +12,7 @@
 #include "tools/lib/cli.h"
 #include "tools/lib/db_bench_workloads.h"
 #include "tools/lib/process_metrics.h"
+#include "tools/lib/progress.h"
 #include "util/status.h"
 #include "util/sync.h"
 
@@ -170,8 +171,8 @@ class DbBench {
       if (recorder_ != nullptr) recorder_->Tick(done, db_.get());
       const double since = static_cast<double>(NowNanos() - interval_begin) / 1e9;
       if (options_.stats_interval_seconds > 0 && since >= options_.stats_interval_seconds) {
-        err_ << absl::StrFormat("%s: %.0f ops/sec in the last %.1f s\n", workload.name,
-                                static_cast<double>(done - interval_done) / since, since);
+        progress.Tell(absl::StrFormat("%s: %.0f ops/sec in the last %.1f s\n", workload.name,
+                                      static_cast<double>(done - interval_done) / since, since));
         interval_begin = NowNanos();
         interval_done = done;
       }

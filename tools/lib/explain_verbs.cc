@@ -83,9 +83,12 @@ class ExplainGetVerb final : public Verb {
   // A key that is absent is explained like any other: no error.
   absl::Status Run(const Streams& io) override {
     ASSIGN_OR_RETURN(const std::string key, BytesFrom(key_, hex_));
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
-    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
-    ASSIGN_OR_RETURN(const GetExplanation explanation, db->ExplainGet(family.get(), key));
+    GetExplanation explanation;
+    RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
+      ASSIGN_OR_RETURN(explanation, db->ExplainGet(family.get(), key));
+      return absl::OkStatus();
+    }));
     if (!json) {
       io.out << explanation.ToString();
       return absl::OkStatus();
@@ -135,35 +138,45 @@ class ExplainFiltersVerb final : public Verb {
   }
 
   absl::Status Run(const Streams& io) override {
-    ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
-    if (!family_.empty()) RETURN_IF_ERROR(FamilyNamed(db.get(), family_).status());
-    nlohmann::json families = nlohmann::json::array();
-    for (const auto& [id, family] : tree.families) {
-      if (!family_.empty() && family.created.name != family_) continue;
-      std::map<int, LevelFilters> levels;
-      RETURN_IF_ERROR(ReadTables(family, &levels));
-      RETURN_IF_ERROR(Probe(db.get(), family, &levels));
-      if (json) {
-        families.push_back({{"name", family.created.name}, {"levels", LevelsJson(levels)}});
-      } else {
-        Print(family.created.name, levels, io.out);
-      }
+    std::vector<std::pair<std::string, std::map<int, LevelFilters>>> families;
+    RETURN_IF_ERROR(LookAt(place_, [&](DB* db) { return Measure(db, &families); }));
+    if (!json) {
+      for (const auto& [family, levels] : families) Print(family, levels, io.out);
+      return absl::OkStatus();
     }
-    if (!json) return absl::OkStatus();
     nlohmann::json line = JsonHead();
-    line["column_families"] = std::move(families);
+    line["column_families"] = nlohmann::json::array();
+    for (const auto& [family, levels] : families) {
+      line["column_families"].push_back({{"name", family}, {"levels", LevelsJson(levels)}});
+    }
     io.out << ToLine(line) << "\n";
     return absl::OkStatus();
   }
 
  private:
+  absl::Status Measure(DB* db, std::vector<std::pair<std::string, std::map<int, LevelFilters>>>* families) const {
+    families->clear();
+    if (!family_.empty()) RETURN_IF_ERROR(FamilyNamed(db, family_).status());
+    ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
+    for (const auto& [id, family] : tree.families) {
+      if (!family_.empty() && family.created.name != family_) continue;
+      std::map<int, LevelFilters> levels;
+      RETURN_IF_ERROR(ReadTables(family, &levels));
+      RETURN_IF_ERROR(Probe(db, family, &levels));
+      families->emplace_back(family.created.name, std::move(levels));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadTables(const FamilyTree& family, std::map<int, LevelFilters>* levels) const {
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
                      FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
     for (const AddedTable& added : family.tables) {
-      ASSIGN_OR_RETURN(const std::shared_ptr<TableReader> reader, OpenTableOf(directory.get(), added.table));
-      const TableProperties& properties = reader->properties();
+      const absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTableOf(directory.get(), added.table);
+      // Opening the view has found all of its tables.
+      if (absl::IsNotFound(reader.status())) return absl::AbortedError(reader.status().message());
+      RETURN_IF_ERROR(reader.status());
+      const TableProperties& properties = (*reader)->properties();
       LevelFilters& level = (*levels)[added.level];
       ++level.tables;
       level.entries += properties.entries;

@@ -14,6 +14,7 @@
 #include "tools/lib/cli.h"
 #include "tools/lib/database_access.h"
 #include "tools/lib/latency.h"
+#include "tools/lib/progress.h"
 #include "tools/lib/verb.h"
 #include "util/status.h"
 #include "util/strings.h"

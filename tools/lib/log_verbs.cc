@@ -55,6 +55,7 @@ class ManifestDumpVerb final : public Verb {
     ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_, [&](const VersionEdit& edit) {
                        if (json) {
                          nlohmann::json line = EditJson(edit);
+                         line.update(JsonRow());
                          line["edit"] = edits;
                          io.out << ToLine(line) << "\n";
                        } else {
@@ -74,8 +75,8 @@ class ManifestDumpVerb final : public Verb {
       io.out << ToLine(line) << "\n";
       return absl::OkStatus();
     }
-    io.out << absl::StrFormat("%s: %d edits, %d bytes, database %s\n", ManifestFileName(manifest.number), edits,
-                              manifest.length_bytes, Hex64(manifest.database_id));
+    io.out << absl::StrFormat("%s: %s, %s, database %s\n", ManifestFileName(manifest.number), Counted(edits, "edit"),
+                              HumanBytes(manifest.length_bytes), Hex64(manifest.database_id));
     if (!manifest.torn.empty()) io.out << "torn end, never acknowledged: " << manifest.torn << "\n";
     return absl::OkStatus();
   }
@@ -96,24 +97,15 @@ class ManifestCheckVerb final : public Verb {
   void AddFlags(CLI::App* app) override { place_.AddFlags(app); }
 
   absl::Status Run(const Streams& io) override {
-    ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
-    ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
-                     FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
-    ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
-    std::map<std::string, uint64_t> sizes;
-    for (const DirectoryEntry& entry : listing) sizes[entry.name] = entry.size_bytes;
-    const std::vector<AddedTable> tables = tree.Tables();
-    for (const AddedTable& added : tables) {
-      const std::string file = TableFileName(added.table.number);
-      const auto it = sizes.find(file);
-      if (it == sizes.end()) {
-        return Damaged(place_.directory + "/" + file, 0, "a table of the database", "a file", "none");
-      }
-      if (it->second != added.table.size_bytes) {
-        return Damaged(place_.directory + "/" + file, 0, "size of the table", std::to_string(added.table.size_bytes),
-                       std::to_string(it->second));
-      }
+    ASSIGN_OR_RETURN(Tree tree, ReadTree(place_));
+    for (absl::Status status = CheckTables(tree); !status.ok(); status = CheckTables(tree)) {
+      ASSIGN_OR_RETURN(Tree now, ReadTree(place_));
+      // A live writer has changed the tree meanwhile, or nobody has.
+      const bool changed = now.manifest.number != tree.manifest.number || now.manifest.edits != tree.manifest.edits;
+      if (!changed) return status;
+      tree = std::move(now);
     }
+    const std::vector<AddedTable> tables = tree.Tables();
     if (json) {
       nlohmann::json line = JsonHead();
       line["file"] = ManifestFileName(tree.manifest.number);
@@ -121,14 +113,35 @@ class ManifestCheckVerb final : public Verb {
       line["column_families"] = tree.families.size();
       io.out << ToLine(line) << "\n";
     } else {
-      io.out << absl::StrFormat("%s: ok: %d edits, %d column families, %d tables, each there with its size\n",
-                                ManifestFileName(tree.manifest.number), tree.manifest.edits, tree.families.size(),
-                                tables.size());
+      io.out << absl::StrFormat("%s: %s: %s, %s, %s, each there with its size\n",
+                                ManifestFileName(tree.manifest.number), io.paint.Good("ok"),
+                                Counted(tree.manifest.edits, "edit"), Counted(tree.families.size(), "column family"),
+                                Counted(tables.size(), "table"));
     }
     return absl::OkStatus();
   }
 
  private:
+  absl::Status CheckTables(const Tree& tree) const {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
+                     FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
+    ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+    std::map<std::string, uint64_t> sizes;
+    for (const DirectoryEntry& entry : listing) sizes[entry.name] = entry.size_bytes;
+    for (const AddedTable& added : tree.Tables()) {
+      const std::string file = TableFileName(added.table.number);
+      const auto it = sizes.find(file);
+      if (it == sizes.end()) {
+        return absl::DataLossError(absl::StrFormat("%s/%s: the table is missing", place_.directory, file));
+      }
+      if (it->second != added.table.size_bytes) {
+        return Damaged(place_.directory + "/" + file, 0, "size of the table", std::to_string(added.table.size_bytes),
+                       std::to_string(it->second));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   Place place_;
 };
 
@@ -142,6 +155,22 @@ class WalDumpVerb final : public Verb {
   }
 
   absl::Status Run(const Streams& io) override {
+    // Beside a live writer logs are flushed, removed and used again: what is left is looked at anew, without what was
+    // printed already. Damage stays what it is.
+    SequenceNumber next;
+    for (int tries = 1;; ++tries) {
+      const absl::StatusOr<LogRecovery> logs = Dump(io.out, &next);
+      if (!logs.ok() && tries < kTries) continue;
+      RETURN_IF_ERROR(logs.status());
+      PrintSummary(*logs, io.out);
+      return absl::OkStatus();
+    }
+  }
+
+ private:
+  static constexpr int kTries = 8;
+
+  absl::StatusOr<LogRecovery> Dump(std::ostream& out, SequenceNumber* next) const {
     ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
     const std::string& where = place_.log_directory.empty() ? place_.directory : place_.log_directory;
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
@@ -150,25 +179,26 @@ class WalDumpVerb final : public Verb {
     options.database_id = tree.manifest.database_id;
     options.minimum = tree.min_log;
     if (tree.closed_log.has_value()) options.closed = LogEnd{tree.closed_log->number, tree.closed_log->length_bytes};
-    ASSIGN_OR_RETURN(const LogRecovery logs, RecoverLogs(directory.get(), tree.logs, options,
-                                                         [&](SequenceNumber first, std::string_view batch) {
-                                                           return PrintBatch(first, batch, io.out);
-                                                         }));
-    PrintSummary(logs, io.out);
-    return absl::OkStatus();
+    return RecoverLogs(directory.get(), tree.logs, options,
+                       [&](SequenceNumber first, std::string_view batch) -> absl::Status {
+                         if (first < *next) return absl::OkStatus();
+                         *next = first.next();
+                         return PrintBatch(first, batch, out);
+                       });
   }
 
- private:
   absl::Status PrintBatch(SequenceNumber first, std::string_view batch, std::ostream& out) const {
     RETURN_IF_ERROR(CheckBatch(batch));
     if (batches_only_) {
-      const nlohmann::json line = {
-          {"sequence", first.value()}, {"updates", BatchCount(batch)}, {"bytes", batch.size()}};
       if (json) {
+        nlohmann::json line = JsonRow();
+        line["sequence"] = first.value();
+        line["updates"] = BatchCount(batch);
+        line["bytes"] = batch.size();
         out << ToLine(line) << "\n";
       } else {
-        out << absl::StrFormat("batch at seq:%d, %d updates, %d bytes\n", first.value(), BatchCount(batch),
-                               batch.size());
+        out << absl::StrFormat("batch at seq:%d, %s, %s\n", first.value(), Counted(BatchCount(batch), "update"),
+                               HumanBytes(batch.size()));
       }
       return absl::OkStatus();
     }
@@ -191,11 +221,12 @@ class WalDumpVerb final : public Verb {
   }
 
   void PrintEntryJson(SequenceNumber sequence, const BatchEntry& entry, std::ostream& out) const {
-    nlohmann::json line = {{"sequence", sequence.value()},
-                           {"family", entry.family.value()},
-                           {"kind", std::string(Name(entry.kind))},
-                           {"key", BytesJson(entry.key)},
-                           {"value_bytes", entry.value.size()}};
+    nlohmann::json line = JsonRow();
+    line["sequence"] = sequence.value();
+    line["family"] = entry.family.value();
+    line["kind"] = std::string(Name(entry.kind));
+    line["key"] = BytesJson(entry.key);
+    line["value_bytes"] = entry.value.size();
     if (values_ && entry.kind == ValueKind::kPut) line["value"] = BytesJson(entry.value);
     out << ToLine(line) << "\n";
   }
@@ -215,9 +246,9 @@ class WalDumpVerb final : public Verb {
       return;
     }
     for (const RecoveredLog& log : logs.logs) {
-      out << absl::StrFormat("%s: %d bytes of records\n", log.name, log.end.value() - log.start.value());
+      out << absl::StrFormat("%s: %s of records\n", log.name, HumanBytes(log.end.value() - log.start.value()));
     }
-    out << absl::StrFormat("%d batches, last sequence %d\n", logs.batches, logs.last_sequence.value());
+    out << absl::StrFormat("%s, last sequence %d\n", Counted(logs.batches, "batch"), logs.last_sequence.value());
     if (!logs.torn.empty()) out << "torn end, never acknowledged as durable: " << logs.torn << "\n";
   }
 

@@ -59,7 +59,7 @@ std::string VerbPage(const VerbPaper& paper) {
   for (const Flag& argument : paper.arguments) page += FlagPage(argument, /*argument=*/true);
   for (const Flag& flag : paper.flags) {
     // Told once for all verbs.
-    if (flag.names.front() == "--help" || flag.names.front() == "--json") continue;
+    if (flag.names.front() == "--help" || flag.names.front() == "--json" || flag.names.front() == "--color") continue;
     page += FlagPage(flag, /*argument=*/false);
   }
   return page + absl::StrFormat(".PP\nExample:\n.PP\n.RS 4\n.nf\nsepal %s\n.fi\n.RE\n", Roff(paper.entry->example));
@@ -122,11 +122,13 @@ std::string SepalPage() {
       "What changes much asks first, or wants \\fB\\-\\-yes\\fR where nobody can be asked.\n"
       ".PP\n"
       "What was asked for goes to standard output, everything about it to standard error.\n"
-      "Sizes may be given as 64MiB or 1G (powers of 1024), times as 30s or 5m.\n"
+      "Sizes may be given as 64MiB or 1G (powers of 1024), times as 30s, 250ms or 5m.\n"
       ".SH OPTIONS\n"
       "Every verb takes these.\n"
-      ".TP\n\\fB\\-\\-json\\fR\nJSON, one object a line, rather than text; the last has "
-      "\\fIschema_version\\fR, \\fIcommand\\fR and \\fIok\\fR\n"
+      ".TP\n\\fB\\-\\-json\\fR\nJSON, one object a line, rather than text; each has "
+      "\\fIschema_version\\fR, the last \\fIcommand\\fR and \\fIok\\fR too\n"
+      ".TP\n\\fB\\-\\-color\\fR \\fIauto|always|never\\fR\nColours; \\fIauto\\fR, the default: on a terminal, unless "
+      "NO_COLOR is set or TERM is dumb\n"
       ".TP\n\\fB\\-\\-help\\fR, \\fB\\-h\\fR\nWhat the verb does, with an example, and its flags\n"
       ".SH VERBS\n",
       kPageDate, VersionString());

@@ -11,6 +11,7 @@
 #include "sepal/db.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/filter_savings.h"
+#include "tools/lib/progress.h"
 #include "util/status.h"
 
 namespace sepal::tools {
@@ -51,7 +52,7 @@ absl::Status Load(DB* db, const std::string& path, std::ostream& err) {
   // Into table files, where the filters are.
   RETURN_IF_ERROR(db->Flush());
   RETURN_IF_ERROR(db->WaitForBackgroundWork());
-  err << "loaded " << lines << " lines from " << path << "\n";
+  progress.Tell(absl::StrCat("loaded ", lines, " lines from ", path, "\n"));
   return absl::OkStatus();
 }
 

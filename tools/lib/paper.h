@@ -16,7 +16,9 @@ struct Flag {
   std::vector<std::string> choices = {};
   std::string description = {};
   std::string default_value = {};
+  std::string group = {};  // of flags: its heading in the help
   bool required = false;
+  bool many = false;  // of an argument: several may follow
 };
 
 struct VerbPaper {

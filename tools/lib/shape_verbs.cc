@@ -65,7 +65,7 @@ class LsmTreeVerb final : public Verb {
       PrintJson(tree, io.out);
       return absl::OkStatus();
     }
-    for (const auto& [id, family] : tree.families) PrintFamily(family, io.out);
+    for (const auto& [id, family] : tree.families) PrintFamily(family, io.paint, io.out);
     return absl::OkStatus();
   }
 
@@ -87,14 +87,14 @@ class LsmTreeVerb final : public Verb {
     out << ToLine(line) << "\n";
   }
 
-  void PrintFamily(const FamilyTree& family, std::ostream& out) const {
+  void PrintFamily(const FamilyTree& family, const Paint& paint, std::ostream& out) const {
     uint64_t bytes = 0, entries = 0;
     for (const AddedTable& added : family.tables) {
       bytes += added.table.size_bytes;
       entries += added.table.entries;
     }
-    out << absl::StrFormat("family %s: %d tables, %s, %d entries\n", Printable(family.created.name),
-                           family.tables.size(), HumanBytes(bytes), entries);
+    out << absl::StrFormat("%s: %s, %s, %s\n", paint.Bold("family " + Printable(family.created.name)),
+                           Counted(family.tables.size(), "table"), HumanBytes(bytes), Counted(entries, "entry"));
     if (family.version == nullptr) {
       out << "  ordered by " << Printable(family.created.comparator_name) << ", which only its program knows\n";
       return;
@@ -104,22 +104,24 @@ class LsmTreeVerb final : public Verb {
     for (const LevelRun& level_run : family.version->runs()) {
       if (level_run.level != shown_level) {
         shown_level = level_run.level;
-        out << absl::StrFormat("  level %d: %d runs, %s\n", shown_level, family.version->NumRuns(shown_level),
+        out << absl::StrFormat("  level %d: %s, %s\n", shown_level,
+                               Counted(static_cast<uint64_t>(family.version->NumRuns(shown_level)), "run"),
                                HumanBytes(family.version->Bytes(shown_level)));
       }
-      PrintRun(*level_run.run, columns, out);
+      PrintRun(*level_run.run, columns, paint, out);
     }
   }
 
-  void PrintRun(const sepal::Run& run, const KeyColumns& columns, std::ostream& out) const {
+  void PrintRun(const sepal::Run& run, const KeyColumns& columns, const Paint& paint, std::ostream& out) const {
     std::string span(kSpanColumns, '.');
     for (const TableRef& table : run.tables()) {
       const size_t first = columns.Column(table->metadata().smallest.user_key);
       const size_t last = columns.Column(table->metadata().largest.user_key);
       for (size_t i = first; i <= last; ++i) span[i] = '#';
     }
-    out << absl::StrFormat("    run %-6d |%s| %5d tables %9s %10d entries %8d tombstones\n", run.number().value(), span,
-                           run.tables().size(), HumanBytes(run.bytes()), run.entries(), run.tombstones());
+    out << absl::StrFormat("    run %-6d |%s| %12s %10s %16s %s\n", run.number().value(), paint.Picture(span),
+                           Counted(run.tables().size(), "table"), HumanBytes(run.bytes()),
+                           Counted(run.entries(), "entry"), Counted(run.tombstones(), "tombstone"));
     if (!tables_) return;
     for (const TableRef& table : run.tables()) {
       const TableMetadata& m = table->metadata();
@@ -155,8 +157,8 @@ class LsmHtmlVerb final : public Verb {
       line["edits"] = edits.size();
       io.out << ToLine(line) << "\n";
     } else {
-      io.out << absl::StrFormat("%s: %d edits, %d tables now; open it in a browser\n", output_, edits.size(),
-                                tree.Tables().size());
+      io.out << absl::StrFormat("%s: %s, %s now; open it in a browser\n", output_, Counted(edits.size(), "edit"),
+                                Counted(tree.Tables().size(), "table"));
     }
     return absl::OkStatus();
   }
@@ -197,6 +199,7 @@ class OptionsExplainVerb final : public Verb {
     AddBytes(app, "--background-bytes-per-second", &background_bytes_,
              "Options::background_bytes_per_second; 0: no limit")
         ->capture_default_str();
+    AddSeconds(app, "--scrub-seconds", &scrub_seconds_, "Options::scrub_seconds; 0: never")->capture_default_str();
     app->add_option("--compaction-style", style_, "lazy, leveled or universal")
         ->check(CLI::IsMember({"lazy", "leveled", "universal"}))
         ->capture_default_str();
@@ -217,6 +220,7 @@ class OptionsExplainVerb final : public Verb {
     options.memory_limit = memory_limit_;
     options.memtable_bytes = memtable_bytes_;
     options.background_threads = threads_;
+    options.scrub_seconds = static_cast<uint64_t>(scrub_seconds_);
     const Tuning tuning = Tuning::From(options);
     Explanation e{io.out, json, JsonHead()};
     TellMemory(tuning, &e);
@@ -247,6 +251,9 @@ class OptionsExplainVerb final : public Verb {
     }
     void Micros(std::string_view what, uint64_t value, std::string_view why) {
       Say(what, value, absl::StrFormat("%g s", static_cast<double>(value) / 1e6), why);
+    }
+    void Period(std::string_view what, uint64_t value, std::string_view why) {
+      value == 0 ? Say(what, value, "never", why) : Micros(what, value, why);
     }
   };
 
@@ -288,8 +295,8 @@ class OptionsExplainVerb final : public Verb {
     e->Say("background_bytes_per_second", background_bytes_,
            background_bytes_ == 0 ? "no limit" : HumanBytes(background_bytes_),
            "that flushes, first, and compactions write");
-    e->Micros("scrub_period_micros", tuning.scrub_period_micros,
-              "in which every table is read from the disk and checked once; 0: never");
+    e->Period("scrub_period_micros", tuning.scrub_period_micros,
+              "in which every table is read from the disk and checked once");
   }
 
   void TellLog(const Tuning& tuning, Explanation* e) const {
@@ -318,6 +325,7 @@ class OptionsExplainVerb final : public Verb {
   std::string style_ = "lazy";
   ColumnFamilyOptions family_;
   int threads_ = 0;
+  double scrub_seconds_ = 0;
   double bits_per_key_ = FilterPolicy().lane_bits_per_key + FilterPolicy().guard_bits_per_key;
 };
 

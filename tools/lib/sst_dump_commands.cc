@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 #include "sepal/file_system.h"
 #include "table/table_writer.h"
 #include "tools/lib/cli.h"
@@ -30,6 +31,8 @@ nlohmann::json Header(const std::string& path, const SstDumpOptions& options) {
 // The file's bytes are taken as they are when it is opened.
 absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(const std::string& path) {
   const std::filesystem::path whole(path);
+  std::error_code error;
+  if (!std::filesystem::exists(whole, error)) return absl::NotFoundError(absl::StrCat(path, " does not exist"));
   const std::string directory_name = whole.has_parent_path() ? whole.parent_path().string() : ".";
   ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory,
                    FileSystem::Posix()->OpenDirectory(directory_name, /*create=*/false));
@@ -84,7 +87,7 @@ absl::Status Check(const std::string& path, const std::shared_ptr<TableReader>& 
   if (options.json) {
     nlohmann::json line = Header(path, options);
     line["entries"] = entries;
-    out << line.dump() << "\n";
+    out << ToLine(line) << "\n";
   } else {
     out << path << ": ok, " << entries << " entries in order\n";
   }
@@ -101,11 +104,12 @@ absl::Status Scan(const std::string& path, const std::shared_ptr<TableReader>& r
   uint64_t entries = 0;
   RETURN_IF_ERROR(ForEachEntry(reader, options, [&](const InternalKeyView& key, std::string_view value) {
     if (options.json) {
-      const nlohmann::json line = {{"key", BytesJson(key.user_key)},
-                                   {"sequence", key.sequence().value()},
-                                   {"kind", std::string(Name(key.kind()))},
-                                   {"value", BytesJson(value)}};
-      out << line.dump() << "\n";
+      nlohmann::json line = JsonRow();
+      line["key"] = BytesJson(key.user_key);
+      line["sequence"] = key.sequence().value();
+      line["kind"] = std::string(Name(key.kind()));
+      line["value"] = BytesJson(value);
+      out << ToLine(line) << "\n";
     } else {
       PrintEntry(key, value, options.output_hex, out);
     }
@@ -115,7 +119,7 @@ absl::Status Scan(const std::string& path, const std::shared_ptr<TableReader>& r
   if (options.json) {
     nlohmann::json line = Header(path, options);
     line["entries"] = entries;
-    out << line.dump() << "\n";
+    out << ToLine(line) << "\n";
   }
   return absl::OkStatus();
 }
@@ -142,12 +146,16 @@ absl::Status PrintBlocks(const TableReader& reader, bool hex, std::ostream& out)
 absl::Status LayoutJson(const std::string& path, const TableReader& reader, const SstDumpOptions& options,
                         std::ostream& out) {
   RETURN_IF_ERROR(reader.ForEachBlock([&](const TableReader::BlockInfo& block) {
-    const nlohmann::json line = {
-        {"offset", block.handle.offset},      {"size", block.handle.size},
-        {"raw_bytes", block.raw_bytes},       {"compression", std::string(Name(block.compression))},
-        {"entries", block.entries},           {"keys", block.keys},
-        {"continuation", block.continuation}, {"last_key", BytesJson(block.separator.user_key)}};
-    out << line.dump() << "\n";
+    const nlohmann::json line = {{"schema_version", kJsonSchemaVersion},
+                                 {"offset", block.handle.offset},
+                                 {"size", block.handle.size},
+                                 {"raw_bytes", block.raw_bytes},
+                                 {"compression", std::string(Name(block.compression))},
+                                 {"entries", block.entries},
+                                 {"keys", block.keys},
+                                 {"continuation", block.continuation},
+                                 {"last_key", BytesJson(block.separator.user_key)}};
+    out << ToLine(line) << "\n";
     return absl::OkStatus();
   }));
   const auto part = [](BlockHandle handle) { return nlohmann::json{{"offset", handle.offset}, {"size", handle.size}}; };
@@ -158,7 +166,7 @@ absl::Status LayoutJson(const std::string& path, const TableReader& reader, cons
   line["guard"] = part(footer.guard);
   line["properties"] = part(footer.properties);
   line["bytes"] = reader.file_size();
-  out << line.dump() << "\n";
+  out << ToLine(line) << "\n";
   return absl::OkStatus();
 }
 
@@ -181,7 +189,13 @@ absl::Status Raw(const std::string& path, const std::shared_ptr<TableReader>& re
     PrintEntry(key, value, options.output_hex, dump);
     return absl::OkStatus();
   }));
-  if (!dump.flush()) return absl::ResourceExhaustedError(absl::StrCat(dump_path, " cannot be written whole"));
+  dump.close();
+  if (!dump) {
+    std::error_code unused;
+    std::filesystem::remove(dump_path, unused);
+    return absl::ResourceExhaustedError(
+        absl::StrCat(dump_path, " cannot be written whole; nothing of it is left behind: make room and do it again"));
+  }
   out << path << ": written to " << dump_path << "\n";
   return absl::OkStatus();
 }
@@ -192,9 +206,9 @@ absl::Status Verify(const std::string& path, const std::shared_ptr<TableReader>&
   if (options.json) {
     nlohmann::json line = Header(path, options);
     line["bytes"] = reader->file_size();
-    out << line.dump() << "\n";
+    out << ToLine(line) << "\n";
   } else {
-    out << path << ": ok, every checksum of " << reader->file_size() << " bytes, filters and index agree\n";
+    out << path << ": ok, every checksum of " << HumanBytes(reader->file_size()) << ", filters and index agree\n";
   }
   return absl::OkStatus();
 }
@@ -247,10 +261,10 @@ absl::Status Recompress(const std::string& path, const std::shared_ptr<TableRead
       line["block_size"] = options.block_size;
       line["bytes"] = writer.FileSize();
       line["seconds"] = seconds;
-      out << line.dump() << "\n";
+      out << ToLine(line) << "\n";
     } else {
-      out << absl::StrFormat("%s: %-6s block size %d: %d bytes (%.1f %% of the file), %.3f s\n", path, Name(kind),
-                             options.block_size, writer.FileSize(), 100 * share, seconds);
+      out << absl::StrFormat("%s: %-6s block size %s: %9s (%.1f %% of the file), %.3f s\n", path, Name(kind),
+                             SizeText(options.block_size), HumanBytes(writer.FileSize()), 100 * share, seconds);
     }
   }
   return absl::OkStatus();
@@ -262,9 +276,9 @@ void Identify(const std::string& path, const TableReader& reader, const SstDumpO
     line["type"] = "sepal table";
     line["table_id"] = Hex64(reader.footer().table_id);
     line["bytes"] = reader.file_size();
-    out << line.dump() << "\n";
+    out << ToLine(line) << "\n";
   } else {
-    out << path << ": a Sepal table of " << reader.file_size() << " bytes, id " << Hex64(reader.footer().table_id)
+    out << path << ": a Sepal table of " << HumanBytes(reader.file_size()) << ", id " << Hex64(reader.footer().table_id)
         << ", written by version " << reader.properties().writer_version << "\n";
   }
 }
@@ -288,7 +302,8 @@ absl::Status FilterBlocks(const TableReader& reader, const SstDumpOptions& optio
                         : fingerprints       ? block.lane_expected_rate
                                              : RateOf(block.lane_fill, probes);
     if (options.json) {
-      const nlohmann::json line = {{"block", totals->blocks},
+      const nlohmann::json line = {{"schema_version", kJsonSchemaVersion},
+                                   {"block", totals->blocks},
                                    {"offset", block.handle.offset},
                                    {"keys", block.keys},
                                    {"entries", block.entries},
@@ -298,7 +313,7 @@ absl::Status FilterBlocks(const TableReader& reader, const SstDumpOptions& optio
                                    {"fill", block.lane_fill},
                                    {"expected_rate", rate},
                                    {"last_key", BytesJson(block.separator.user_key)}};
-      out << line.dump() << "\n";
+      out << ToLine(line) << "\n";
     } else {
       out << absl::StrFormat("block %5d at %9d: %4d keys, %5d bits, ", totals->blocks, block.handle.offset, block.keys,
                              block.lane_bits)
@@ -337,7 +352,7 @@ absl::Status Filters(const std::string& path, const std::shared_ptr<TableReader>
                        {"expected_rate", guard_rate}};
     }
     line["expected_rate"] = totals.LaneRate() * guard_rate;
-    out << line.dump() << "\n";
+    out << ToLine(line) << "\n";
     return absl::OkStatus();
   }
   out << absl::StrFormat("lanes: %d blocks, %d keys, %d bits, %.2f bits a key, expected rate %.5f\n", totals.blocks,
@@ -392,7 +407,7 @@ absl::Status DumpTable(const std::string& path, const SstDumpOptions& options, s
   if (options.json) {
     nlohmann::json line = Header(path, options);
     line["properties"] = PropertiesJson(*reader);
-    out << line.dump() << "\n";
+    out << ToLine(line) << "\n";
   } else {
     out << FormatProperties(*reader, options.output_hex);
   }
@@ -449,6 +464,12 @@ std::string FormatProperties(const TableReader& reader, bool hex) {
       const TableProperties& p = reader.properties();
       const auto key = ParseInternalKey(name == "smallest_key" ? p.smallest_key : p.largest_key);
       shown = key.has_value() ? Quoted(key->user_key, hex) : "";
+    }
+    if (name.ends_with("_bytes") && value.is_number_unsigned() && value.get<uint64_t>() >= 1024) {
+      shown += " (" + HumanBytes(value.get<uint64_t>()) + ")";
+    }
+    if (name == "creation_unix_micros") {
+      shown += " (" + absl::FormatTime(absl::FromUnixMicros(value.get<int64_t>()), absl::UTCTimeZone()) + ")";
     }
     absl::StrAppendFormat(&text, "  %s: %s\n", name, shown);
   }

@@ -1,5 +1,6 @@
 // sepal stats: figures of a database, once, again and again, or for Prometheus.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -36,29 +37,33 @@ class StatsVerb final : public Verb {
   absl::Status Run(const Streams& io) override {
     if (watch_) return Watch(io);
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
+    nlohmann::json line = JsonHead();
     if (prometheus_) {
-      const std::string page = db->GetProperty("sepal.prometheus").value_or("");
-      io.out << page.substr(0, page.find(absl::StrFormat("# %s\n", kPrometheusOfThisProcess)));
+      std::string page = db->GetProperty("sepal.prometheus").value_or("");
+      page.resize(std::min(page.size(), page.find(absl::StrFormat("# %s\n", kPrometheusOfThisProcess))));
+      line["text"] = page;
+      io.out << (json ? ToLine(line) + "\n" : page);
       return absl::OkStatus();
     }
-    nlohmann::json line = JsonHead();
     line["directory"] = place_.directory;
     for (const std::string& family_name : db->ColumnFamilyNames()) {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(family_name));
       nlohmann::json one = {{"name", family_name}};
-      if (!json) io.out << "family " << family_name << "\n";
+      if (!json) io.out << io.paint.Bold("family " + Printable(family_name)) << "\n";
       for (const char* property : {"num-entries", "num-runs", "total-table-bytes", "memtable-bytes",
                                    "compaction-debt-bytes", "last-sequence"}) {
         const std::string value = db->GetProperty(family.get(), std::string("sepal.") + property).value_or("0");
-        one[property] = std::strtoull(value.c_str(), nullptr, 10);
-        if (!json) io.out << absl::StrFormat("  %-24s %s\n", property, value);
+        const uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
+        one[property] = number;
+        const bool bytes = std::string_view(property).ends_with("-bytes");
+        if (!json) io.out << absl::StrFormat("  %-22s %12s\n", property, bytes ? HumanBytes(number) : value);
       }
       line["column_families"].push_back(std::move(one));
     }
     if (json) {
       io.out << ToLine(line) << "\n";
     } else {
-      io.out << "memory of this look, not of the program that has the database open:\n"
+      io.out << io.paint.Bold("memory") << " of this look, not of the program that has the database open\n"
              << db->GetProperty("sepal.memory").value_or("");
     }
     return absl::OkStatus();
@@ -76,7 +81,7 @@ class StatsVerb final : public Verb {
       if (json) {
         io.out << ToLine(Line(change)) << std::endl;
       } else {
-        if (line % 20 == 0) io.out << kHead;
+        if (line % 20 == 0) io.out << io.paint.Bold(kHead) << "\n";
         io.out << Text(change) << std::endl;
       }
       if (line + 1 == count_) break;
@@ -90,7 +95,7 @@ class StatsVerb final : public Verb {
   }
 
   static constexpr char kHead[] =
-      "time      tables      size       flushed        merged       removed        logs  runs of each level\n";
+      "time      tables      size       flushed        merged       removed        logs  runs of each level";
 
   static std::string Text(const TreeChange& change) {
     const time_t now = time(nullptr);

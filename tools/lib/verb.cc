@@ -36,6 +36,9 @@ std::unique_ptr<CLI::App> MakeApp(const VerbEntry& entry, Verb* verb) {
                                         "sepal " + verb->name);
   verb->AddFlags(app.get());
   app->add_flag("--json", verb->json, "JSON, one object a line, rather than text");
+  app->add_option("--color", verb->color, "Colours: auto (on a terminal, unless NO_COLOR is set), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
   return app;
 }
 
@@ -48,6 +51,16 @@ std::string MessageOf(const absl::Status& status) {
   std::string message(ToStd(status.message()));
   if (absl::IsDataLoss(status)) return "damage: " + message;
   return message.empty() ? status.ToString() : message;
+}
+
+std::string ErrorLine(std::string_view command, int exit, const absl::Status& status) {
+  nlohmann::json line = JsonRow();
+  line["command"] = command;
+  line["ok"] = false;
+  line["exit_code"] = exit;
+  line["code"] = absl::StatusCodeToString(status.code());
+  line["error"] = MessageOf(status);
+  return ToLine(line);
 }
 
 absl::Status Confirm(const Streams& io, bool yes, std::string_view what) {

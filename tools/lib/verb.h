@@ -1,7 +1,7 @@
 // A verb of the `sepal` command: its flags, its work, its place in a table of verbs.
 //
 // Streams: what was asked for goes to `out`, everything said about it to `err`. With --json, `out` gets JSON alone, one
-// object a line, each with `schema_version` and `command`; an error is such an object too, with `ok` false.
+// object a line, each with `schema_version`; the verb's own, the last, has `command` and `ok` too, as an error has.
 #pragma once
 
 #include <iosfwd>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tools/lib/paint.h"
 
 namespace CLI {
 class App;
@@ -23,6 +24,8 @@ struct Streams {
   std::istream& in;
   std::ostream& out;
   std::ostream& err;
+  Paint paint = {};      // of what goes to `out`
+  Paint err_paint = {};  // of what goes to `err`
 };
 
 class Verb {
@@ -34,6 +37,7 @@ class Verb {
   // Set before Run: "db get".
   std::string name = {};
   bool json = false;
+  std::string color = "auto";
   // Set by a Run that has told of its error itself.
   bool reported = false;
 
@@ -76,6 +80,8 @@ std::unique_ptr<CLI::App> MakeApp(const VerbEntry& entry, Verb* verb);
 int ExitCodeOf(const absl::Status& status);
 // "NotFound: ..." without the code's name where the message says it: for people.
 std::string MessageOf(const absl::Status& status);
+// An error, as the object that --json prints of it.
+std::string ErrorLine(std::string_view command, int exit, const absl::Status& status);
 
 // For verbs that change much: ok with `yes`, or if the user says so; a usage error (InvalidArgument) where nobody can
 // be asked. `what` is a clause: "this rewrites every table of /db".

@@ -103,6 +103,7 @@ TEST_F(ReadOnlyTest, AViewThatTheWriterOvertookIsAbortedNeverWrong) {
   if (seen != 1000u) {
     EXPECT_EQ(it->status().code(), absl::StatusCode::kAborted) << it->status();
   }
+  EXPECT_EQ((*reader)->CheckConsistency().code(), absl::StatusCode::kAborted);
 }
 
 }  // namespace

@@ -1,0 +1,223 @@
+// Whatever goes wrong is said in a clear sentence, with what to do about it, and leaves nothing half-made.
+#include "tests/db/engine/test_database.h"
+#include "tests/tools/sepal_command_fixture.h"
+#include "tools/lib/scrub_history.h"
+
+namespace sepal::tools {
+namespace {
+
+using RemedyTest = SepalCommandTest;
+
+TEST_F(RemedyTest, AMistakeIsJsonTooWhereThatIsAskedFor) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"gett", db_, "k", "--json"},
+                                             {"db", "get", db_, "k", "--bogus", "--json"},
+                                             {"db", "get", "--json"},
+                                             {"db", "--json"}}) {
+    const Outcome outcome = RunSepal(words);
+    EXPECT_EQ(outcome.exit, kExitUsage);
+    const nlohmann::json line = LastJson(outcome.out);
+    EXPECT_EQ(line.value("schema_version", 0), kJsonSchemaVersion) << outcome.out;
+    EXPECT_EQ(line.value("exit_code", 0), kExitUsage);
+    EXPECT_EQ(line.value("code", ""), "INVALID_ARGUMENT");
+    EXPECT_FALSE(line.value("error", "").empty());
+  }
+}
+
+TEST_F(RemedyTest, EveryLineOfJsonHasItsSchemaVersion) {
+  MakeDatabase();
+  ASSERT_EQ(RunSepal({"db", "backup", db_, directory_.File("backups")}).exit, kExitOk);
+  const std::string table = Files(".sst").front();
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"db", "scan", db_},
+                                             {"db", "backups", directory_.File("backups")},
+                                             {"manifest", "dump", db_},
+                                             {"wal", "dump", db_},
+                                             {"wal", "dump", db_, "--batches"},
+                                             {"sst", "scan", table},
+                                             {"sst", "layout", table},
+                                             {"sst", "filters", table},
+                                             {"sst", "show", table},
+                                             {"stats", db_, "--prometheus"}}) {
+    std::vector<std::string> arguments = words;
+    arguments.emplace_back("--json");
+    std::istringstream lines(RunSepal(arguments).out);
+    int count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      EXPECT_EQ(nlohmann::json::parse(line).value("schema_version", 0), kJsonSchemaVersion) << words[1] << ": " << line;
+    }
+    EXPECT_GT(count, 0) << words[0];
+  }
+}
+
+TEST_F(RemedyTest, HelpIsThereForGroupsAndWords) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"db", "--help"}, {"help", "db"}, {"--help", "db"}}) {
+    const Outcome help = RunSepal(words);
+    EXPECT_EQ(help.exit, kExitOk);
+    EXPECT_TRUE(Has(help.out, "db verify")) << help.out;
+    EXPECT_FALSE(Has(help.out, "wal dump")) << help.out;
+    EXPECT_EQ(help.err, "");
+  }
+  EXPECT_TRUE(Has(RunSepal({"help", "db", "put"}).out, "Usage: sepal db put DIR KEY VALUE [FLAG ...]"));
+  EXPECT_TRUE(Has(RunSepal({"stat", db_}).err, "did you mean db stat or stats?"));
+  EXPECT_TRUE(Has(RunSepal({"--versoin"}).err, "did you mean --version?"));
+  // What a value is, and its default in the form in which it can be given.
+  const std::string options = RunSepal({"options", "explain", "--help"}).out;
+  EXPECT_TRUE(Has(options, "--memory-limit SIZE")) << options;
+  EXPECT_TRUE(Has(options, "(default: 256MiB)")) << options;
+}
+
+TEST_F(RemedyTest, ColoursAreThereWhereTheyAreAskedForAndMeanNoOtherText) {
+  MakeDatabase();
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"db", "verify", db_}, {"lsm", "tree", db_}, {"db", "stat", db_}}) {
+    std::vector<std::string> painted = words;
+    painted.insert(painted.end(), {"--color", "always"});
+    std::string text = RunSepal(painted).out;
+    EXPECT_TRUE(Has(text, "\x1b[")) << text;
+    for (size_t begin = text.find('\x1b'); begin != std::string::npos; begin = text.find('\x1b')) {
+      text.erase(begin, text.find('m', begin) - begin + 1);
+    }
+    EXPECT_EQ(text, RunSepal(words).out);
+  }
+  EXPECT_EQ(RunSepal({"db", "stat", db_, "--color", "sometimes"}).exit, kExitUsage);
+}
+
+TEST_F(RemedyTest, APlaceThatIsNoDatabaseIsToldForWhatItIs) {
+  MakeDatabase();
+  const std::string foreign = directory_.File("foreign");
+  std::filesystem::create_directory(foreign);
+  std::ofstream(foreign + "/letter.txt") << "dear";
+  const Outcome letter = RunSepal({"db", "get", foreign, "k"});
+  EXPECT_EQ(letter.exit, kExitError);
+  EXPECT_TRUE(Has(letter.err, "it holds letter.txt and no file MANIFEST-NNNNNN")) << letter.err;
+  EXPECT_FALSE(Has(letter.err, "makes")) << letter.err;  // it would not
+
+  const std::string backups = directory_.File("backups");
+  ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
+  EXPECT_TRUE(Has(RunSepal({"db", "stat", backups}).err, backups + "/000002 is one"));
+  const std::string target = directory_.File("restored");
+  EXPECT_TRUE(Has(RunSepal({"db", "restore", backups, target}).err, "the newest is " + backups + "/000002"));
+  EXPECT_TRUE(Has(RunSepal({"db", "restore", backups + "/000009", target}).err, "sepal db backups " + backups));
+  EXPECT_EQ(RunSepal({"db", "compact", foreign}).exit, kExitError);  // before anything is asked
+  EXPECT_FALSE(std::filesystem::exists(target));
+}
+
+TEST_F(RemedyTest, DamageNamesTheDatabaseAndTheRepairOnce) {
+  MakeDatabase();
+  const std::string table = Files(".sst").front();
+  FlipByte(table, 0.5);
+  const std::string remedy = "sepal db repair " + db_ + " --dry-run tells what can be kept (docs/operations.md)";
+  const Outcome scan = RunSepal({"db", "scan", db_, "--count"});
+  EXPECT_EQ(scan.exit, kExitDamage);
+  EXPECT_TRUE(Has(scan.err, remedy)) << scan.err;
+  const Outcome verify = RunSepal({"db", "verify", db_});
+  EXPECT_TRUE(Has(verify.err, remedy)) << verify.err;
+  EXPECT_TRUE(Has(verify.err, "tables are damaged")) << verify.err;
+  const Outcome dry = RunSepal({"db", "repair", db_, "--dry-run"});
+  EXPECT_EQ(dry.exit, kExitDamage);
+  EXPECT_FALSE(Has(dry.err, "--dry-run")) << dry.err;
+  EXPECT_TRUE(Has(dry.err, "sepal db repair " + db_ + " --yes")) << dry.err;
+
+  // Of a table alone, the path once.
+  const Outcome sst = RunSepal({"sst", "verify", table});
+  EXPECT_EQ(sst.exit, kExitDamage);
+  EXPECT_EQ(sst.err.find(table), sst.err.rfind(table)) << sst.err;
+  EXPECT_FALSE(Has(sst.err, "DATA_LOSS")) << sst.err;
+  EXPECT_TRUE(Has(sst.err, "in a backup is the same file")) << sst.err;
+  const Outcome none = RunSepal({"sst", "show", directory_.File("none.sst")});
+  EXPECT_EQ(none.exit, kExitError);
+  EXPECT_TRUE(Has(none.err, "none.sst does not exist")) << none.err;
+}
+
+TEST_F(RemedyTest, ABackupOfADamagedDatabaseNamesTheDatabasesFile) {
+  MakeDatabase();
+  const std::string table = Files(".sst").front();
+  FlipByte(table, 0.5);
+  const std::string backups = directory_.File("backups");
+  const Outcome outcome = RunSepal({"db", "backup", db_, backups});
+  EXPECT_EQ(outcome.exit, kExitDamage);
+  EXPECT_TRUE(Has(outcome.err, table)) << outcome.err;
+  EXPECT_FALSE(Has(outcome.err, backups)) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(backups));
+}
+
+TEST_F(RemedyTest, OnAFullDiskNothingIsLeftOfAPageOrANewDatabase) {
+  MakeDatabase();
+  const std::string disk = directory_.File("disk");
+  std::filesystem::create_directory(disk);
+  if (std::system(("mount -t tmpfs -o size=64k none " + disk + " 2>/dev/null").c_str()) != 0) {
+    GTEST_SKIP() << "no file system can be mounted here";
+  }
+  EXPECT_NE(std::system(("head -c 100k /dev/zero > " + disk + "/filler 2>/dev/null").c_str()), 0);
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"db", "put", disk + "/new", "k", "v"},
+                                             {"db", "open", disk + "/new", "--create"},
+                                             {"lsm", "html", db_, "--output", disk + "/lsm.html"}}) {
+    const Outcome full = RunSepal(words);
+    EXPECT_EQ(full.exit, kExitError) << words[1];
+    EXPECT_TRUE(Has(full.err, "No space left")) << full.err;
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(disk), {}), 1) << words[1];  // the filler
+  }
+  EXPECT_TRUE(Has(RunSepal({"db", "put", disk + "/new", "k", "v"}).err, "make room and do it again"));
+  EXPECT_EQ(std::system(("umount " + disk).c_str()), 0);
+}
+
+TEST(ScrubHistoryTest, TheLastWholePassAndWhatWasFoundSince) {
+  EXPECT_EQ(ScrubText(ScrubHistoryOf({}), Paint()),
+            "scrubbing: LOG tells of no whole pass (Options::scrub_seconds turns it on)\n");
+  const std::vector<std::string> lines = {
+      "2026-03-01T00:00:00Z opened /db: last sequence 7, 0 batches replayed",
+      "2026-03-01T00:00:01Z scrubbing found damage: 000001.sst: mended since",
+      "2026-03-01T01:00:00Z scrubbing has read all 2 tables, 100 bytes: 1 are damaged",
+      "2026-03-01T01:30:00Z scrubbing found damage: 000002.sst: bad",
+      "2026-03-01T02:00:00Z scrubbing has read all 3 tables, 2048 bytes: 1 are damaged",
+      "2026-03-01T02:30:00Z scrubbing found damage: 000002.sst: bad",
+      "2026-03-01T02:31:00Z scrubbing found damage: 000003.sst: worse"};
+  EXPECT_EQ(ScrubText(ScrubHistoryOf(lines), Paint()),
+            "scrubbing: all of 3 tables, 2.0 KiB, read by 2026-03-01T02:00:00Z: 1 damaged\n"
+            "  damage: 000002.sst: bad\n"
+            "  damage: 000003.sst: worse\n");
+  EXPECT_EQ(ScrubJson(ScrubHistoryOf(lines)).at("last_pass").at("tables"), 3);
+}
+
+// The lines are those that the engine writes.
+TEST(ScrubHistoryTest, StatTellsWhenScrubbingLastReadAllTables) {
+  constexpr uint64_t kPeriodMicros = 1'000'000;
+  TestDatabase database;
+  database.options.info_log = true;
+  database.tuning.scrub_period_micros = kPeriodMicros;
+  ASSERT_TRUE(database.Open().ok());
+  ASSERT_TRUE(database.db->Put("k", "v").ok());
+  ASSERT_TRUE(database.db->Flush().ok());
+  database.world->SleepMicros(3 * kPeriodMicros);
+  ASSERT_TRUE(database.db->Close().ok());
+  const auto directory = database.memory.OpenDirectory(database.path, /*create=*/false);
+  ASSERT_TRUE(directory.ok());
+  const auto file = (*directory)->OpenForRead("LOG");
+  ASSERT_TRUE(file.ok());
+  std::string text((*file)->Size().value(), '\0');
+  ASSERT_EQ((*file)->Read(0, text.size(), text.data()).value(), text.size());
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  const ScrubHistory history = ScrubHistoryOf(lines);
+  ASSERT_TRUE(history.last_pass.has_value()) << text;
+  EXPECT_EQ(history.last_pass->tables, 1u);
+  EXPECT_EQ(history.last_pass->damaged, 0u);
+  EXPECT_TRUE(Has(ScrubText(history, Paint()), "none damaged"));
+}
+
+TEST_F(RemedyTest, StatHasALineOnScrubbing) {
+  MakeDatabase();
+  EXPECT_TRUE(Has(RunSepal({"db", "stat", db_}).out, "scrubbing: LOG tells of no whole pass"));
+  std::ofstream(db_ + "/LOG", std::ios::app)
+      << "2026-03-01T02:00:00Z scrubbing has read all 3 tables, 2048 bytes: 0 are damaged\n";
+  EXPECT_TRUE(Has(RunSepal({"db", "stat", db_}).out, "scrubbing: all of 3 tables, 2.0 KiB, read by 2026-03-01"));
+  EXPECT_EQ(LastJson(RunSepal({"db", "stat", db_, "--json"}).out).at("scrub").at("last_pass").at("bytes"), 2048);
+}
+
+}  // namespace
+}  // namespace sepal::tools

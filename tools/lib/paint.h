@@ -1,0 +1,35 @@
+// Colours: on a terminal only, and only where nothing says no (https://no-color.org). Text that is not painted never
+// has an escape sequence, so that what is piped is plain.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+namespace sepal::tools {
+
+enum class ColorChoice { kAuto, kAlways, kNever };
+
+// What decides: `no_color` and `term` are the environment's NO_COLOR and TERM; null: not set. A choice outdoes both.
+bool WantsColor(ColorChoice choice, bool terminal, const char* no_color, const char* term);
+
+class Paint {
+ public:
+  Paint() = default;
+  explicit Paint(bool on) : on_(on) {}
+  // For what is written to `stream`: std::cout and std::cerr can be terminals, no other can.
+  static Paint For(const std::ostream& stream, ColorChoice choice);
+
+  std::string Bold(std::string_view text) const { return With("1", text); }
+  std::string Faint(std::string_view text) const { return With("2", text); }
+  std::string Good(std::string_view text) const { return With("32", text); }
+  std::string Bad(std::string_view text) const { return With("1;31", text); }
+  std::string Picture(std::string_view text) const { return With("36", text); }
+
+ private:
+  std::string With(std::string_view code, std::string_view text) const;
+
+  bool on_ = false;
+};
+
+}  // namespace sepal::tools
