@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "tests/reliability/harness.h"
 #include "tools/lib/cli.h"
+#include "tools/lib/progress.h"
 
 namespace sepal::reliability {
 namespace {

@@ -292,6 +292,8 @@ absl::Status Engine::CloseParts() {
     KeepFirst(&status, catalog_->Apply(std::move(edit), nullptr, nullptr));
   }
   KeepFirst(&status, catalog_->Close());
+  // What readers looked at when the last job ended may be free by now.
+  core_->epochs.Collect();
   // After an error the directory may be another's.
   if (status.ok()) core_->deleter->Run();
   core_->deleter->Stop();

@@ -3,8 +3,10 @@
 
 #include <atomic>
 
+#include "sepal/comparator.h"
 #include "sepal/event_listener.h"
 #include "tests/db/engine/engine_fixture.h"
+#include "util/sync.h"
 
 namespace sepal {
 namespace {
@@ -32,6 +34,59 @@ TEST(ClosingTest, ACompactionThatClosingEndsIsNotBegunAgain) {
     EXPECT_LE(cancelled->count.load(), database.tuning.compaction_threads) << "seed " << seed;
   }
   EXPECT_GT(most, 0) << "no seed closed in the middle of a compaction";
+}
+
+// Holds a reader in the middle of a Get.
+class HoldingComparator final : public Comparator {
+ public:
+  int Compare(std::string_view a, std::string_view b) const override {
+    if (holds.load()) {
+      MutexLock lock(&mutex);
+      reached = true;
+      changed.NotifyAll();
+      while (holds.load()) changed.Wait(&mutex);
+    }
+    return a.compare(b);
+  }
+  std::string_view Name() const override { return "test.holding"; }
+  void WaitUntilReached() const {
+    MutexLock lock(&mutex);
+    while (!reached) changed.Wait(&mutex);
+  }
+  void LetGo() {
+    MutexLock lock(&mutex);
+    holds.store(false);
+    changed.NotifyAll();
+  }
+  std::atomic<bool> holds{false};
+  mutable Mutex mutex;
+  mutable CondVar changed;
+  mutable bool reached = false;
+};
+
+TEST(ClosingTest, TablesThatOnlyAReaderStillLookedAtAreRemoved) {
+  HoldingComparator comparator;
+  TestDatabase database(Threads::kReal);
+  database.options.family.comparator = &comparator;
+  ASSERT_OK(database.Open());
+  for (int run = 0; run < 2; ++run) {
+    for (uint64_t i = 0; i < 60; ++i) ASSERT_OK(database.db->Put(NumberedKey(i), std::string(100, 'v')));
+    ASSERT_OK(database.db->Flush());
+  }
+  comparator.holds.store(true);
+  Thread reader([&] { EXPECT_OK(database.db->Get(NumberedKey(7)).status()); });
+  comparator.WaitUntilReached();
+  comparator.holds.store(false);  // for all but the reader, which looks again when it is told
+  ASSERT_OK(database.db->CompactRange());
+  ASSERT_OK(database.db->WaitForBackgroundWork());
+  comparator.LetGo();
+  reader.Join();
+  const int live = std::stoi(database.db->GetProperty("sepal.num-files-at-level1").value_or("0"));
+  ASSERT_OK(database.db->Close());
+  int tables = 0;
+  for (const std::string& name : FilesIn(&database.memory, database.path)) tables += name.ends_with(".sst") ? 1 : 0;
+  EXPECT_GT(live, 0);
+  EXPECT_EQ(tables, live);
 }
 
 }  // namespace
