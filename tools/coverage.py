@@ -2,8 +2,12 @@
 """Counts the branches that were taken, from what `llvm-cov export` wrote of each program. Used by tools/coverage.sh.
 
 A branch is one outcome of one condition (`a && b` has four). It counts as taken if any instantiation of its template or
-any program that holds it has taken it. Those within SEPAL_CHECK and SEPAL_DCHECK are left out: that their condition is
-never false is what they say. What a macro expands to counts where the macro stands.
+any program that holds it has taken it. What a macro expands to counts where the macro stands. Left out are
+
+- what is within SEPAL_CHECK and SEPAL_DCHECK: that their condition is never false is what they say;
+- "none of the cases" of a switch without a default whose cases are `Enum::kName`: the compiler (-Wswitch, -Werror) holds
+  that every value has its case;
+- `operator==` and `operator<=>` by `= default`: LLVM 14 counts one outcome of it only, whatever was compared.
 
   coverage.py rooms REGEX EXPORT...    a line for each directory
   coverage.py files REGEX EXPORT...    a line for each file whose path matches
@@ -18,6 +22,9 @@ import sys
 
 COUNTED = ("util/", "table/", "db/", "include/", "tools/")
 CHECK = re.compile(r"SEPAL_D?CHECK\b")
+SWITCH = re.compile(r"\bswitch \($")
+ENUMERATOR_CASE = re.compile(r"\s*case (\w+::)+k\w+:")
+DEFAULTED_EQUALITY = re.compile(r"\boperator(==|<=>)\(.*\) = default;")
 KIND_EXPANSION = 1
 
 
@@ -30,6 +37,15 @@ def source(path):
 def text_at(path, line, column):
     lines = source(path)
     return lines[line - 1][column - 1:] if line <= len(lines) else ""
+
+
+def is_no_branch(path, line, column):
+    """Whether what stands there has outcomes that need not be taken."""
+    lines = source(path)
+    text = lines[line - 1]
+    if DEFAULTED_EQUALITY.search(text):
+        return True
+    return bool(SWITCH.search(text[: column - 1]) and ENUMERATOR_CASE.match(lines[line]))
 
 
 def inside(place, span):
@@ -60,7 +76,9 @@ def function_branches(function, root):
             file, place = expansions[file]
             chain.append(place)
         name = names[file]
-        if not left_out and name.startswith(root) and name[len(root):].startswith(COUNTED):
+        if left_out or not name.startswith(root) or not name[len(root):].startswith(COUNTED):
+            continue
+        if not is_no_branch(name, place[0], place[1]):
             yield name[len(root):], place[0], place[1], tuple(chain), branch[4], branch[5]
 
 
