@@ -326,8 +326,8 @@ class LogReplay {
         offset += kZeroPieceBytes - kLogRecordHeaderBytes;
         continue;
       }
-      ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kLogRecordHeaderBytes));
-      if (bytes.empty()) break;
+      const std::string_view bytes = piece.substr(0, kLogRecordHeaderBytes);
+      if (bytes.empty()) break;  // The file has become shorter.
       if (bytes.front() != '\0') used_end = offset + 1;
       std::optional<LogRecordHeader> record;
       if (bytes.size() == kLogRecordHeaderBytes) {

@@ -31,8 +31,8 @@ class LogSalvage {
     const uint64_t end = limit.has_value() ? std::min(*limit, window.size()) : window.size();
     name_ = log.name;
     uint64_t offset = kLogHeaderBytes;
-    std::optional<uint64_t> bad;  // where the current gap begins
-    while (offset < end) {
+    std::optional<uint64_t> bad;                      // where the current gap begins
+    while (offset < end && offset < window.size()) {  // which may become shorter
       ASSIGN_OR_RETURN(const std::optional<GoodRecord> record, At(&window, *log.header, offset, end));
       if (!record.has_value()) {
         if (!bad.has_value()) bad = offset;

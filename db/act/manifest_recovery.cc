@@ -259,11 +259,10 @@ class ChainFinder {
     return absl::DataLossError(absl::StrFormat("%s: there are tables or logs, but no manifest", directory_->path()));
   }
 
-  // Whether a file without a manifest's beginning may be what a loss of power left of a database's first manifest: the
-  // disk may hold anything where nothing was synced. Other programs' manifests lie beside files that we never make.
-  bool MayBeFirst(FileNumber number) const {
-    return number == kFirstManifest && manifests_.size() == 1 && !other_files_ && !strangers_;
-  }
+  // Whether a file without a manifest's beginning, where no tables or logs are, may be what a loss of power left of a
+  // database's first manifest: the disk may hold anything where nothing was synced. Other programs' manifests lie
+  // beside files that we never make.
+  bool MayBeFirst(FileNumber number) const { return number == kFirstManifest && manifests_.size() == 1 && !strangers_; }
 
   absl::StatusOr<const Examined*> Successor(FileNumber own_number, const Examined& m) {
     const FileNumber number = *m.continued_in;

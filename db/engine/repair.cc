@@ -51,6 +51,7 @@ absl::Status DB::Repair(const Options& options, std::string_view directory, Repa
 }
 
 absl::Status Repairing::Run() {
+  RETURN_IF_ERROR(CheckComparators());
   RETURN_IF_ERROR(OpenDirectories());
   RETURN_IF_ERROR(ListFiles());
   RETURN_IF_ERROR(ReadManifest());
@@ -89,6 +90,14 @@ absl::Status Repairing::Foresee() {
   report_->put_aside.insert(report_->put_aside.end(), damaged_tables_.begin(), damaged_tables_.end());
   report_->put_aside.insert(report_->put_aside.end(), damaged_logs_.begin(), damaged_logs_.end());
   return absl::OkStatus();
+}
+
+absl::Status Repairing::CheckComparators() const {
+  bool null = options_.family.comparator == nullptr;
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
+    null |= descriptor.options.comparator == nullptr;
+  }
+  return null ? absl::InvalidArgumentError("a column family's comparator is null") : absl::OkStatus();
 }
 
 absl::Status Repairing::OpenDirectories() {
@@ -219,7 +228,7 @@ absl::Status Repairing::AddFamily(const ColumnFamilyCreation& creation) {
   for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
     if (descriptor.name == creation.name) family.options = descriptor.options;
   }
-  if (family.options.comparator == nullptr || family.options.comparator->Name() != creation.comparator_name) {
+  if (family.options.comparator->Name() != creation.comparator_name) {
     return absl::InvalidArgumentError(
         absl::StrFormat("column family \"%s\" in %s was created with comparator \"%s\": repair it with that one",
                         creation.name, path_, creation.comparator_name));

@@ -28,7 +28,7 @@ DroppedData WholeTable(const AddedTable& table, const std::string& family, const
           .reason = std::string(ToStd(why.message()))};
 }
 
-// A table as its own properties describe it.
+// A table as its own properties describe it; that their keys are keys was checked when they were read.
 AddedTable Describe(FileNumber number, const TableReader& reader) {
   const TableProperties& properties = reader.properties();
   AddedTable added;
@@ -37,8 +37,8 @@ AddedTable Describe(FileNumber number, const TableReader& reader) {
   added.table.size_bytes = reader.file_size();
   added.table.table_id = reader.footer().table_id;
   added.table.highest_sequence = properties.highest_sequence;
-  if (const auto key = ParseInternalKey(properties.smallest_key)) added.table.smallest = InternalKey(*key);
-  if (const auto key = ParseInternalKey(properties.largest_key)) added.table.largest = InternalKey(*key);
+  added.table.smallest = InternalKey(*ParseInternalKey(properties.smallest_key));
+  added.table.largest = InternalKey(*ParseInternalKey(properties.largest_key));
   return added;
 }
 
@@ -166,7 +166,11 @@ absl::Status Repairing::FindTable(FileNumber number) {
   const TableProperties& properties = (*reader)->properties();
   if (database_id_ == 0) database_id_ = properties.database_id;
   if (hash_seed_ == 0) hash_seed_ = (*reader)->footer().hash_seed;
-  if (properties.database_id != database_id_) return absl::OkStatus();
+  if (properties.database_id != database_id_) {
+    damaged_tables_.insert(TableFileName(number));
+    Drop({.file = TableFileName(number), .reason = "a table of another database"});
+    return absl::OkStatus();
+  }
   const AddedTable found = Describe(number, **reader);
   if (!families_.contains(found.family)) {
     RETURN_IF_ERROR(AddFamily({.id = found.family,
@@ -240,7 +244,8 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
 // --- the logs ---
 
 absl::Status Repairing::CheckLogs() {
-  const LogSink look_for_families = [this](SequenceNumber, std::string_view batch) {
+  const LogSink look_for_families = [this](SequenceNumber, std::string_view batch) -> absl::Status {
+    RETURN_IF_ERROR(CheckBatch(batch));
     BatchReader reader(batch);
     BatchEntry entry;
     while (reader.Next(&entry)) {
@@ -276,8 +281,8 @@ absl::Status Repairing::ReplayLogs() {
   return absl::OkStatus();
 }
 
+// Takes what is a batch: of logs that are whole CheckLogs has made sure, of others the salvage.
 absl::Status Repairing::ReplayBatch(SequenceNumber first, std::string_view batch) {
-  RETURN_IF_ERROR(CheckBatch(batch));
   BatchReader reader(batch);
   BatchEntry entry;
   for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
@@ -302,7 +307,7 @@ absl::Status Repairing::ReplayBatch(SequenceNumber first, std::string_view batch
 
 absl::Status Repairing::FlushReplayed(FamilyState* family) {
   const std::shared_ptr<const MemTable> memtable = std::exchange(family->replayed, nullptr);
-  if (memtable == nullptr || memtable->empty()) return absl::OkStatus();
+  if (memtable == nullptr) return absl::OkStatus();
   const SequenceNumber through = memtable->LastSequence();
   if (dry_run_) {
     family->flushed_through = through;

@@ -32,6 +32,11 @@ class LogFixture : public testing::Test {
     ASSERT_TRUE(directory_->Sync().ok());
   }
 
+  void RemoveAll() {
+    const std::vector<DirectoryEntry> entries = directory_->List().value();
+    for (const DirectoryEntry& entry : entries) ASSERT_TRUE(directory_->Remove(entry.name).ok());
+  }
+
   static LogOptions Options() {
     LogOptions options;
     options.database_id = kDatabase;

@@ -228,6 +228,48 @@ TEST_F(LogTest, AFailedAppendIsFinalAndWhatWasSyncedBeforeStays) {
   EXPECT_GT(recovery->dropped_bytes, 0u);
 }
 
+TEST_F(LogTest, AFailedFragmentIsFinalAndNothingOfItsBatchIsDelivered) {
+  for (const uint64_t skip : {0, 1, 2}) {
+    RemoveAll();
+    auto log = Create(FirstLog());
+    Append(log.get(), 1, "a");
+    faults_.Inject({.op = FileOp::kAppend, .skip = skip});
+    const absl::Status status = log->Append(SequenceNumber(2), Batch(std::string(10'000, 'x'))).status();
+    faults_.Clear();
+    EXPECT_TRUE(absl::IsInternal(status)) << status;
+    EXPECT_EQ(log->Append(SequenceNumber(3), Batch("c")).status(), status);
+    EXPECT_EQ(log->Sync(log->End()), status);
+    EXPECT_EQ(log->Close().status(), status);
+    EXPECT_EQ(log->Failure(), status);
+    ASSERT_TRUE(Recover().ok());
+    EXPECT_EQ(delivered_, std::vector<std::string>{Delivered(1, "a")});
+  }
+}
+
+TEST_F(LogTest, AnEmptyBatchTakesNoSequenceNumberAfterItsFirst) {
+  auto log = Create(FirstLog());
+  ASSERT_TRUE(log->Append(SequenceNumber(1), WriteBatch().bytes()).ok());
+  EXPECT_EQ(log->Live().back().last_sequence, SequenceNumber(1));
+  Append(log.get(), 2, "b");
+  ASSERT_TRUE(Recover().ok());
+  EXPECT_EQ(delivered_.size(), 2u);
+}
+
+TEST_F(LogTest, AFailedSyncOrCloseOfAFileFailsTheClosing) {
+  for (const FileOp op : {FileOp::kSync, FileOp::kClose}) {
+    RemoveAll();
+    auto log = Create(FirstLog());
+    Append(log.get(), 1, "a");
+    faults_.Inject({.op = op});
+    EXPECT_TRUE(absl::IsInternal(log->Close().status()));
+    faults_.Clear();
+    const absl::Status later = log->Append(SequenceNumber(2), Batch("b")).status();
+    EXPECT_TRUE(op == FileOp::kSync ? absl::IsInternal(later) : absl::IsFailedPrecondition(later)) << later;
+    ASSERT_TRUE(Recover().ok());
+    EXPECT_LE(delivered_.size(), 1u);
+  }
+}
+
 TEST_F(LogTest, AFullDiskFailsTheAppendAndWritingResumesWithSpace) {
   auto log = Create(FirstLog());
   Append(log.get(), 1, "a");

@@ -325,6 +325,43 @@ TEST_F(ManifestTest, ALoneFirstManifestOfGarbageIsWhatALossOfPowerLeftOfItsMakin
   EXPECT_EQ(outcome.recovery.leftovers, std::vector<std::string>{"MANIFEST-000001"});
 }
 
+TEST_F(ManifestTest, AManifestOfZerosOrOfABeginningWasMadeInVainWhateverItsNumber) {
+  for (const std::string& bytes : {std::string(100, '\0'), std::string("SPALMAN1"), std::string("SP")}) {
+    const ManifestOutcome outcome = RecoverManifestFrom(Files{{"MANIFEST-000007", bytes}}, {}, /*other_files=*/false);
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+    EXPECT_EQ(outcome.recovery.leftovers, std::vector<std::string>{"MANIFEST-000007"});
+  }
+}
+
+TEST_F(ManifestTest, ANewManifestThatFailsAndCannotBeRemovedEndsTheOldOne) {
+  const std::vector<VersionEdit> snapshot = {State(11)};
+  const auto create = [&](ManifestWriter* old) {
+    faults_.Inject({.op = FileOp::kAppend, .name_contains = "MANIFEST-000002", .sticky = true});
+    faults_.Inject({.op = FileOp::kRemove, .sticky = true});
+    const absl::Status status =
+        ManifestWriter::Create(directory_.get(), FileNumber(2), kManifestDatabase, snapshot, old).status();
+    faults_.Clear();
+    EXPECT_TRUE(absl::IsInternal(status)) << status;
+    EXPECT_TRUE(directory_->Remove("MANIFEST-000002").ok());
+  };
+  create(nullptr);
+  auto manifest = Create(1, 10);
+  create(manifest.get());
+  EXPECT_TRUE(absl::IsInternal(manifest->AddEdit(State(12)))) << "it may come back, and would not know of the edit";
+  EXPECT_EQ(RecoverManifestFrom(directory_.get()).state, 10u);
+}
+
+TEST_F(ManifestTest, RemovingWhatIsNotThereOrNoManifestChangesNothing) {
+  auto first = Create(1, 10);
+  auto second = Create(2, 11, first.get());
+  ASSERT_TRUE(memory_.WriteFileContents("db/notes.txt", "x").ok());
+  ASSERT_TRUE(memory_.WriteFileContents("db/000001.sst", "x").ok());
+  const std::string name = "MANIFEST-000009";
+  EXPECT_TRUE(RemoveDurably(directory_.get(), {&name, 1}).ok());
+  ASSERT_TRUE(RemoveManifestsBefore(directory_.get(), FileNumber(2)).ok());
+  EXPECT_EQ(Contents().size(), 3u);
+}
+
 TEST_F(ManifestTest, AManifestOfGarbageBesideAnythingElseIsDamage) {
   const std::string bytes(300, 'g');
   const Files garbage = {{"MANIFEST-000001", bytes}};

@@ -10,90 +10,15 @@
 #include "db/act/manifest_salvage.h"
 #include "db/act/manifest_writer.h"
 #include "db/format/file_names.h"
-#include "tests/db/act/log_fixture.h"
+#include "tests/db/act/recovery_fixture.h"
 #include "util/coding.h"
 #include "util/status.h"
 
 namespace sepal {
 namespace {
 
-class RecoveryIoTest : public LogFixture {
+class RecoveryIoTest : public RecoveryFixture {
  protected:
-  struct Fragment {
-    uint64_t sequence;
-    LogRecordKind kind;
-    std::string payload;
-    uint64_t durable = 0;
-  };
-
-  void WriteFile(const std::string& name, std::string_view bytes) {
-    ASSERT_TRUE(memory_.WriteFileContents("db/" + name, bytes).ok());
-  }
-
-  static LogHeader Header(uint64_t number) {
-    LogHeader header;
-    header.database_id = kDatabase;
-    header.number = FileNumber(number);
-    header.salt = 5;
-    return header;
-  }
-
-  // A log of good checksums.
-  static std::string LogOf(const LogHeader& header, const std::vector<Fragment>& fragments) {
-    std::string bytes = header.Encode();
-    for (const Fragment& fragment : fragments) {
-      char record[kLogRecordHeaderBytes];
-      EncodeLogRecordHeader(record, header.salt, header.PositionAt(bytes.size()), SequenceNumber(fragment.sequence),
-                            fragment.kind, LogPosition(fragment.durable), fragment.payload);
-      bytes.append(record, sizeof record);
-      bytes += fragment.payload;
-    }
-    return bytes;
-  }
-
-  absl::StatusOr<LogRecovery> RecoverOne(const std::vector<Fragment>& fragments) {
-    WriteFile(LogFileName(FileNumber(1)), LogOf(Header(1), fragments));
-    return Recover();
-  }
-
-  absl::Status Salvage(std::vector<LogGap>* gaps) {
-    delivered_.clear();
-    ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(directory_.get()));
-    return SalvageLogs(
-        directory_.get(), logs, kDatabase, FileNumber(0),
-        [&](SequenceNumber first, std::string_view batch) {
-          delivered_.push_back(absl::StrFormat("%u %s", first.value(), batch));
-          return absl::OkStatus();
-        },
-        gaps);
-  }
-
-  // Each file call of `work`, which goes well without faults, fails once; the error comes through.
-  void FailEachCall(const std::function<absl::Status()>& work) {
-    const uint64_t before = faults_.CallCount();
-    ASSERT_TRUE(work().ok()) << work();
-    const uint64_t calls = faults_.CallCount() - before;
-    ASSERT_GT(calls, 0u);
-    for (uint64_t skip = 0; skip < calls; ++skip) {
-      faults_.Inject({.fault = Fault::kIoError, .skip = skip});
-      const absl::Status status = work();
-      faults_.Clear();
-      EXPECT_TRUE(absl::IsInternal(status)) << "call " << skip << " of " << calls << ": " << status;
-    }
-  }
-  // The same where the caller may do without what could not be read, but is not misled.
-  void FailEachCallSoftly(const std::function<absl::Status()>& work) {
-    const uint64_t before = faults_.CallCount();
-    ASSERT_TRUE(work().ok());
-    const uint64_t calls = faults_.CallCount() - before;
-    for (uint64_t skip = 0; skip < calls; ++skip) {
-      faults_.Inject({.fault = Fault::kIoError, .skip = skip});
-      const absl::Status status = work();
-      faults_.Clear();
-      EXPECT_TRUE(status.ok() || absl::IsInternal(status)) << status;
-    }
-  }
-
   // Two logs of which the last ends torn, a log without records, one without a header, and a file that is none.
   void MakeLogs() {
     auto log = WriteAheadLog::Create(directory_.get(), Options(), FirstLog()).value();
@@ -234,38 +159,112 @@ TEST_F(RecoveryIoTest, SalvageTakesWhatIsWholeAndTellsOfEachGap) {
   }
 }
 
+TEST_F(RecoveryIoTest, AnErrorOfTheSinkEndsTheSalvage) {
+  const std::string batch = Batch("a");
+  WriteFile("000001.log", LogOf(Header(1), {{1, LogRecordKind::kFull, batch}, {2, LogRecordKind::kFull, batch}}));
+  std::vector<LogGap> gaps;
+  int calls = 0;
+  const absl::Status status = SalvageLogs(
+      directory_.get(), ListLogs(directory_.get()).value(), kDatabase, FileNumber(0),
+      [&](SequenceNumber, std::string_view) {
+        ++calls;
+        return absl::CancelledError("enough");
+      },
+      &gaps);
+  EXPECT_TRUE(absl::IsCancelled(status)) << status;
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(RecoveryIoTest, SalvageLeavesLogsBelowTheMinimumAndThoseOfOtherDatabasesAlone) {
+  LogHeader foreign = Header(6);
+  foreign.database_id = 99;
+  WriteFile("000001.log", std::string(600, 'x'));
+  WriteFile("000002.log", LogOf(Header(2), {{1, LogRecordKind::kFull, Batch("below")}}));
+  WriteFile("000005.log", LogOf(Header(5), {{2, LogRecordKind::kFull, Batch("own")}}));
+  WriteFile("000006.log", LogOf(foreign, {{3, LogRecordKind::kFull, Batch("foreign")}}));
+  std::vector<LogGap> gaps;
+  ASSERT_TRUE(Salvage(&gaps, FileNumber(5)).ok());
+  EXPECT_EQ(delivered_, std::vector<std::string>{Delivered(2, "own")});
+  EXPECT_TRUE(gaps.empty());
+  ASSERT_TRUE(Salvage(&gaps, FileNumber(5), /*database_id=*/0).ok());
+  EXPECT_EQ(delivered_, (std::vector<std::string>{Delivered(2, "own"), Delivered(3, "foreign")}));
+}
+
+TEST_F(RecoveryIoTest, SalvageTellsOfALogThatIsMissing) {
+  std::vector<LogGap> gaps;
+  ASSERT_TRUE(Salvage(&gaps).ok());
+  EXPECT_TRUE(gaps.empty()) << "a database without a minimum need have no log";
+  ASSERT_TRUE(Salvage(&gaps, FileNumber(3)).ok());
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps[0].name, "000003.log");
+  EXPECT_EQ(gaps[0].reason, "the log is missing");
+  // A log that another names, but not where that says that nothing was in it.
+  LogHeader header = Header(5);
+  for (const uint64_t length : {uint64_t{600}, uint64_t{kLogHeaderBytes}}) {
+    header.predecessor = {FileNumber(4), 5, length};
+    WriteFile("000005.log", LogOf(header, {{1, LogRecordKind::kFull, Batch("a")}}));
+    ASSERT_TRUE(Salvage(&gaps, FileNumber(3)).ok());
+    EXPECT_EQ(gaps.size(), length > kLogHeaderBytes ? 1u : 0u);
+    EXPECT_EQ(delivered_.size(), 1u);
+  }
+  RemoveAll();
+  // One whose header cannot be read is told of once.
+  WriteFile("000003.log", std::string(600, 'x'));
+  ASSERT_TRUE(Salvage(&gaps, FileNumber(3)).ok());
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps[0].end_offset, 600u);
+}
+
+// --- lines of logs ---
+
+TEST_F(RecoveryIoTest, ACloseOfALogBelowTheMinimumNoLongerCounts) {
+  WriteFile("000004.log", LogOf(Header(4), {{1, LogRecordKind::kFull, Batch("a")}}));
+  const absl::StatusOr<LogRecovery> recovered =
+      Recover({.minimum = FileNumber(4), .closed = LogEnd{FileNumber(3), 9999}});
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  EXPECT_EQ(delivered_.size(), 1u);
+  EXPECT_TRUE(absl::IsDataLoss(Recover({.minimum = FileNumber(4), .closed = LogEnd{FileNumber(5), 9999}}).status()));
+}
+
+TEST_F(RecoveryIoTest, ALogThatEndsBeforeWhereItsSuccessorSaysIsTornThere) {
+  const std::string bytes = LogOf(Header(1), {{1, LogRecordKind::kFull, Batch("a")}});
+  // Bytes that are no record: fewer than a record's header has, or that many.
+  for (const size_t more : {size_t{10}, size_t{100}}) {
+    LogHeader next = Header(2);
+    next.predecessor = {FileNumber(1), 5, bytes.size() + more};
+    next.start = Header(1).PositionAt(bytes.size() + more);
+    WriteFile("000001.log", bytes + std::string(200, '\0'));
+    WriteFile("000002.log", LogOf(next, {{2, LogRecordKind::kFull, Batch("b")}}));
+    const absl::StatusOr<LogRecovery> recovered = Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    EXPECT_NE(recovered->torn, "");
+    EXPECT_EQ(delivered_.size(), 1u);
+    EXPECT_GT(recovered->dropped_bytes, 0u) << "what the later log holds";
+    // Once the later log says that the earlier one was synced, it is damage.
+    next.durable = next.start;
+    WriteFile("000002.log", LogOf(next, {{2, LogRecordKind::kFull, Batch("b")}}));
+    EXPECT_TRUE(absl::IsDataLoss(Recover().status()));
+  }
+}
+
+TEST_F(RecoveryIoTest, AHoleBeforeALogWithoutRecordsIsToldThoughItDropsNothing) {
+  LogHeader first = Header(1);
+  first.start = LogPosition(1000);
+  const std::string bytes = LogOf(first, {{1, LogRecordKind::kFull, Batch("a")}});
+  LogHeader next = Header(2);
+  next.predecessor = {FileNumber(1), 5, bytes.size() + 100};
+  next.start = first.PositionAt(bytes.size() + 100);
+  WriteFile("000001.log", bytes + std::string(100, '\0'));
+  WriteFile("000002.log", LogOf(next, {}));
+  // The close, of an impossible length, keeps the second log in the line and proves nothing of the first.
+  const absl::StatusOr<LogRecovery> recovered = Recover({.closed = LogEnd{FileNumber(2), 0}});
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  EXPECT_NE(recovered->torn, "");
+  EXPECT_EQ(recovered->dropped_bytes, 0u);
+  EXPECT_EQ(delivered_.size(), 1u);
+}
+
 // --- manifests of good checksums ---
-
-// What is made of a manifest's records.
-class ManifestRecords {
- public:
-  explicit ManifestRecords(uint64_t number) : bytes_(ManifestHeader{FileNumber(number), 1}.Encode()) {
-    header_ = checksum_ = ManifestHeaderChecksum(bytes_);
-  }
-  ManifestRecords& Add(ManifestRecordKind kind, std::string_view payload) {
-    checksum_ = AppendManifestRecord(&bytes_, kind, payload, checksum_);
-    return *this;
-  }
-  ManifestRecords& Edit() {
-    VersionEdit edit;
-    edit.database_id = 1;
-    ++edits_;
-    return Add(ManifestRecordKind::kEdit, edit.Encode());
-  }
-  ManifestRecords& Seal(uint64_t more_records = 0, uint64_t other_checksum = 0) {
-    return Add(ManifestRecordKind::kSeal, EncodeManifestSeal(edits_ + more_records, checksum_ ^ other_checksum));
-  }
-  ManifestRecords& Control(ManifestRecordKind kind, uint64_t value) {
-    return Add(kind, EncodeManifestControl(kind, value, bytes_.size(), header_));
-  }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
-  uint64_t header_ = 0;
-  uint64_t checksum_ = 0;
-  uint64_t edits_ = 0;
-};
 
 TEST_F(RecoveryIoTest, ManifestRecordsOutOfPlaceAreDataLossThoughTheirChecksumsAreGood) {
   const auto recover = [&](const ManifestRecords& records) {
@@ -291,10 +290,11 @@ TEST_F(RecoveryIoTest, ManifestRecordsOutOfPlaceAreDataLossThoughTheirChecksumsA
 TEST_F(RecoveryIoTest, AManifestOfANewerFormatIsRefusedAsSuch) {
   std::string bytes = ManifestRecords(1).Edit().Seal().bytes();
   EncodeFixed32(bytes.data() + 8, 99);
+  EncodeFixed64(bytes.data() + 32, Checksum64(std::string_view(bytes).substr(0, 32), 0));
   WriteFile("MANIFEST-000001", bytes);
   const absl::Status status =
       RecoverManifest(directory_.get(), {}, true, [](const VersionEdit&) { return absl::OkStatus(); }).status();
-  EXPECT_FALSE(status.ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
 }
 
 TEST_F(RecoveryIoTest, ASuccessorOfAnotherDatabaseIsDataLoss) {
@@ -305,6 +305,81 @@ TEST_F(RecoveryIoTest, ASuccessorOfAnotherDatabaseIsDataLoss) {
   WriteFile("MANIFEST-000002", other);
   EXPECT_TRUE(absl::IsDataLoss(
       RecoverManifest(directory_.get(), {}, true, [](const VersionEdit&) { return absl::OkStatus(); }).status()));
+}
+
+TEST_F(RecoveryIoTest, AManifestWhoseSealIsDamagedBearsWitnessThatItWasInUse) {
+  using Kind = ManifestRecordKind;
+  const auto recover = [&] {
+    return RecoverManifest(directory_.get(), {}, true, [](const VersionEdit&) { return absl::OkStatus(); }).status();
+  };
+  const auto damaged = [](uint64_t number) {
+    ManifestRecords records(number);
+    records.Edit();
+    const size_t seal = records.bytes().size();
+    records.Seal();
+    std::string bytes = records.Control(Kind::kSynced, records.bytes().size()).bytes();
+    bytes[seal + kManifestRecordHeaderBytes] ^= 1;
+    return bytes;
+  };
+  const std::string whole = ManifestRecords(2).Edit().Seal().bytes();
+  WriteFile("MANIFEST-000002", whole);
+  ASSERT_TRUE(recover().ok());
+  // Above the last of the chain.
+  WriteFile("MANIFEST-000003", damaged(3));
+  const absl::Status above = recover();
+  EXPECT_TRUE(absl::IsDataLoss(above));
+  EXPECT_NE(above.ToString().find("MANIFEST-000003"), std::string::npos) << above;
+  // Where the last of the chain ends badly too, that is what is told, for it should have led there.
+  WriteFile("MANIFEST-000002", whole + "torn");
+  const absl::Status end = recover();
+  EXPECT_TRUE(absl::IsDataLoss(end));
+  EXPECT_NE(end.ToString().find("MANIFEST-000002"), std::string::npos) << end;
+  // Below it.
+  ASSERT_TRUE(directory_->Remove("MANIFEST-000003").ok());
+  WriteFile("MANIFEST-000001", damaged(1));
+  const absl::Status below = recover();
+  EXPECT_TRUE(absl::IsDataLoss(below));
+  EXPECT_NE(below.ToString().find("MANIFEST-000001"), std::string::npos) << below;
+}
+
+TEST_F(RecoveryIoTest, AManifestMadeAfterTheListingIsFound) {
+  WriteFile("MANIFEST-000001", ManifestRecords(1).Edit().Seal().Control(ManifestRecordKind::kContinuedIn, 2).bytes());
+  const std::vector<DirectoryEntry> listing = directory_->List().value();
+  WriteFile("MANIFEST-000002", ManifestRecords(2).Edit().Edit().Seal().bytes());
+  uint64_t edits = 0;
+  const auto recover = [&] {
+    edits = 0;
+    return RecoverManifest(directory_.get(), listing, {}, true, [&](const VersionEdit&) {
+      ++edits;
+      return absl::OkStatus();
+    });
+  };
+  FailEachCall([&] { return recover().status(); });
+  const absl::StatusOr<ManifestRecovery> recovered = recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  EXPECT_EQ(recovered->number, FileNumber(2));
+  EXPECT_EQ(edits, 2u);
+}
+
+TEST_F(RecoveryIoTest, SalvageFollowsAManifestBehindAMarkThoughItsHeadersChecksumIsDamaged) {
+  std::string bytes;
+  size_t first_edit = 0;
+  {
+    ManifestRecords records(1);
+    first_edit = records.bytes().size();
+    records.Edit().Seal();
+    records.Control(ManifestRecordKind::kSynced, records.bytes().size());
+    bytes = records.Edit().Edit().Add(ManifestRecordKind::kEdit, "\xff\xff").Edit().bytes();
+  }
+  WriteFile("notes.txt", "no file of ours");
+  // The header's checksum seeds the chain: nothing before the mark can be told to be whole.
+  bytes[kManifestHeaderBytes - 1] ^= 1;
+  bytes[first_edit + 2] ^= 1;
+  WriteFile("MANIFEST-000001", bytes);
+  const absl::StatusOr<SalvagedManifest> salvaged = SalvageManifest(directory_.get());
+  ASSERT_TRUE(salvaged.ok()) << salvaged.status();
+  EXPECT_EQ(salvaged->edits.size(), 3u) << "an edit that is none is passed over";
+  EXPECT_EQ(salvaged->database_id, 0u);
 }
 
 TEST_F(RecoveryIoTest, ALargeSnapshotIsWrittenInPiecesAndEachFailedCallOfItIsTold) {

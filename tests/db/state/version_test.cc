@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "tests/db/version_text.h"
@@ -78,6 +79,36 @@ TEST(VersionTest, CheckNamesWhatBreaksALaw) {
   has("L1 run 3: 4[a..d]\nL2 run 1: 4[a..d]\n", "table 4 occurs twice");
   has("L0 run 4: 4[a..d]{seq=30-40}\nL0 run 3: 5[x..z]{seq=10-30}\n", "older run 3 goes up to 30");
   has("L7 run 4: 4[a..d]\nL7 run 3: 5[x..z]\n", "not the only run of the last level");
+}
+
+TEST(VersionTest, CheckNamesSequencesThatDoNotFitTheKeysOrTheRuns) {
+  const auto error = [](const std::function<void(TableMetadata*)>& change) {
+    TableMetadata m = TableOf(4, 3, "a", "c");
+    change(&m);
+    VersionEdit edit;
+    edit.added_tables.push_back({ColumnFamilyId(0), 1, m});
+    const absl::StatusOr<VersionRef> version = BuildOn(std::make_shared<const Version>(KeyOrder()), edit);
+    return version.ok() ? "ok" : std::string(ToStd(version.status().message()));
+  };
+  EXPECT_EQ(error([](TableMetadata*) {}), "ok");
+  EXPECT_EQ(error([](TableMetadata* m) { m->lowest_sequence = TrailerSequence(m->largest.trailer).next(); }),
+            "version: level 1, run 3: table 4: boundary key's sequence outside the table's range");
+  EXPECT_EQ(error([](TableMetadata* m) { m->smallest.trailer = PackTrailer(SequenceNumber(99), ValueKind::kPut); }),
+            "version: level 1, run 3: table 4: boundary key's sequence outside the table's range");
+  EXPECT_EQ(error([](TableMetadata* m) { m->highest_sequence = SequenceNumber(kMaxSequenceNumber.value() + 1); }),
+            "version: level 1, run 3: table 4: sequence number out of range");
+}
+
+TEST(VersionBuilderTest, RefusesLevelsThatDoNotExist) {
+  const VersionRef base = *Draw("L1 run 3: 4[a..c]\n");
+  for (const int level : {-1, kMaxLevels}) {
+    VersionEdit edit;
+    edit.removed_tables.push_back({ColumnFamilyId(0), level, FileNumber(4)});
+    EXPECT_EQ(BuildOn(base, edit).status().code(), absl::StatusCode::kDataLoss) << level;
+    edit = {};
+    edit.added_tables.push_back({ColumnFamilyId(0), level, TableOf(9, 4, "x", "y")});
+    EXPECT_EQ(BuildOn(base, edit).status().code(), absl::StatusCode::kDataLoss) << level;
+  }
 }
 
 TEST(VersionBuilderTest, RefusesEditsThatDoNotFit) {

@@ -1,0 +1,502 @@
+// Repairs of databases whose manifest is lost or contradicts the logs, with tables that are not their own, several
+// comparators, large tables, and files of good checksums that no writer of ours makes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "db/act/manifest_writer.h"
+#include "db/engine/repair.h"
+#include "db/format/file_names.h"
+#include "db/format/log_format.h"
+#include "db/format/manifest_format.h"
+#include "tests/db/engine/engine_fixture.h"
+#include "util/strings.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+// From the last letter to the first, or the other way round by name only.
+class SalvageComparator final : public Comparator {
+ public:
+  SalvageComparator(std::string name, bool equal_means_identical)
+      : name_(std::move(name)), equal_means_identical_(equal_means_identical) {}
+  int Compare(std::string_view a, std::string_view b) const override { return b.compare(a); }
+  std::string_view Name() const override { return name_; }
+  bool EqualMeansIdentical() const override { return equal_means_identical_; }
+
+ private:
+  const std::string name_;
+  const bool equal_means_identical_;
+};
+
+using Contents = std::map<std::string, std::string>;
+
+class RepairSalvageTest : public EngineTest {
+ protected:
+  // The database is made by each test.
+  void SetUp() override { database.tuning.manifest_limit_bytes = uint64_t{1} << 20; }
+
+  // What a process leaves that is killed now.
+  void Kill() { database.memory.Crash(CrashMode::kKillProcess, 0), database.db.reset(); }
+  std::vector<std::string> Files(std::string_view directory = "/db") { return FilesIn(&database.memory, directory); }
+  // The last file whose name holds `part`.
+  std::string Last(std::string_view part) {
+    std::string last;
+    for (const std::string& name : Files()) {
+      if (name.find(part) != std::string::npos) last = name;
+    }
+    return last;
+  }
+  std::string Read(const std::string& name) { return database.memory.ReadFileContents("/db/" + name).value(); }
+  void Write(const std::string& name, std::string_view bytes) {
+    ASSERT_OK(database.memory.WriteFileContents("/db/" + name, bytes));
+  }
+  void Remove(std::string_view part) {
+    const std::unique_ptr<Directory> directory = database.memory.OpenDirectory("/db", false).value();
+    for (const std::string& name : Files()) {
+      if (name.find(part) != std::string::npos) ASSERT_OK(directory->Remove(name));
+    }
+  }
+  // Damages the last edit of the manifest, so that it is not whole but most of it can be read.
+  void DamageLastEdit() {
+    const std::string name = Last("MANIFEST");
+    std::string bytes = Read(name);
+    // The last record is a mark.
+    bytes[bytes.size() - kManifestRecordHeaderBytes - kManifestControlBytes - 1] ^= 1;
+    Write(name, bytes);
+    EXPECT_TRUE(absl::IsDataLoss(database.Open()));
+  }
+
+  absl::Status Repair(bool dry_run = false) {
+    report = {.dry_run = dry_run};
+    return Repairing(database.options, database.tuning, "/db", &report, dry_run).Run();
+  }
+  Contents All(const ColumnFamily* family = nullptr) {
+    const std::unique_ptr<Iterator> it = db()->NewIterator(family);
+    const Entries entries = ReadAll(it.get());
+    EXPECT_OK(it->status());
+    return {entries.begin(), entries.end()};
+  }
+  // Each file call of a repair fails once; whatever came of that, another repair gives what one without failures gives,
+  // and says what is wrong only if something still is.
+  void FailEachCall() {
+    const MemoryFileSystem disk = database.memory.Clone();
+    Contents expected;
+    for (uint64_t k = 0, calls = 1; k <= calls; ++k) {
+      SCOPED_TRACE("call " + std::to_string(k));
+      TestDatabase copy(Threads::kSimulated, {.seed = 1}, disk.Clone());
+      Options options = database.options;
+      options.env = copy.options.env;
+      copy.options = options;
+      RepairReport told;
+      // k = 0: none, for comparison.
+      if (k > 0) copy.files.Inject({.fault = Fault::kIoError, .skip = k - 1});
+      const absl::Status first = Repairing(copy.options, database.tuning, "/db", &told).Run();
+      copy.files.Clear();
+      if (k == 0) {
+        ASSERT_OK(first);
+        calls = copy.files.CallCount();
+      }
+      EXPECT_TRUE(first.ok() || absl::IsInternal(first)) << first;
+      ASSERT_OK(Repairing(copy.options, database.tuning, "/db", &told).Run());
+      ASSERT_OK(copy.Open());
+      const Entries entries = ReadAll(copy.db->NewIterator().get());
+      const Contents found(entries.begin(), entries.end());
+      if (k == 0) expected = found;
+      ASSERT_EQ(found, expected);
+      ASSERT_OK(copy.db->CheckConsistency());
+    }
+  }
+
+  RepairReport report;
+};
+
+TEST_F(RepairSalvageTest, ADryRunOfAHealthyDatabaseSaysThatNothingIsWrong) {
+  ASSERT_OK(database.Open());
+  Fill(0, 20);
+  ASSERT_OK(database.db->Close());
+  database.db.reset();
+  ASSERT_OK(DB::Repair(database.options, "/db", &report, {.dry_run = true}));
+  EXPECT_EQ(report.ToString(), "nothing is wrong; a repair would change nothing\n");
+  ASSERT_OK(DB::Repair(database.options, "/db", &report));
+  EXPECT_EQ(report.ToString(), "nothing was wrong; nothing was changed\n");
+  ASSERT_OK(DB::Repair(database.options, "/db", nullptr));
+}
+
+TEST_F(RepairSalvageTest, AComparatorThatIsNullIsRefused) {
+  ASSERT_OK(database.Open());
+  Fill(0, 20);
+  Kill();
+  Remove("MANIFEST");
+  const Comparator* const comparator = std::exchange(database.options.family.comparator, nullptr);
+  EXPECT_TRUE(absl::IsInvalidArgument(Repair()));
+  database.options.family.comparator = comparator;
+  database.options.column_families = {{.name = "f", .options = {.comparator = nullptr}}};
+  EXPECT_TRUE(absl::IsInvalidArgument(Repair()));
+  EXPECT_THAT(report.dropped, IsEmpty());
+}
+
+// --- manifests ---
+
+TEST_F(RepairSalvageTest, UpdatesOfAFamilyWhoseMakingIsLostAreTold) {
+  ASSERT_OK(database.Open());
+  Fill(0, 30);
+  ASSERT_OK(db()->Flush());
+  Fill(30, 40);
+  const std::string manifest = Last("MANIFEST");
+  const std::string before = Read(manifest);
+  const std::shared_ptr<ColumnFamily> late = db()->CreateColumnFamily("late", {}).value();
+  ASSERT_OK(db()->Put(late.get(), "k", "v"));
+  Fill(40, 50);
+  Kill();
+  Write(manifest, before);
+  EXPECT_TRUE(absl::IsDataLoss(database.Open()));
+  FailEachCall();
+  ASSERT_OK(Repair());
+  ASSERT_FALSE(report.dropped.empty());
+  EXPECT_EQ(report.dropped[0].file, manifest);
+  EXPECT_THAT(report.dropped[0].reason, HasSubstr("whose making the manifest lacks: its end is missing"));
+  EXPECT_THAT(report.put_aside, Contains(HasSubstr(".log"))) << "for the updates of that family";
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), SizeIs(50));
+  EXPECT_TRUE(absl::IsNotFound(db()->FindColumnFamily("late").status()));
+}
+
+TEST_F(RepairSalvageTest, WhatWasDroppedOrRemovedDoesNotComeBackWithALostEndOfTheManifest) {
+  ASSERT_OK(database.Open());
+  const std::shared_ptr<ColumnFamily> gone = db()->CreateColumnFamily("gone", {}).value();
+  ASSERT_OK(db()->Put(gone.get(), "k", "v"));
+  ASSERT_OK(db()->Flush(gone.get()));
+  Fill(0, 30);
+  ASSERT_OK(db()->Flush());
+  Fill(0, 30, 60);
+  ASSERT_OK(db()->Flush());
+  for (uint64_t i = 0; i < 10; ++i) ASSERT_OK(db()->Delete(NumberedKey(i)));
+  ASSERT_OK(db()->Flush());
+  // Keeps the files that are now removed.
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  const std::unique_ptr<Iterator> of_gone = db()->NewIterator(gone.get());
+  it->SeekToFirst();
+  of_gone->SeekToFirst();
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(db()->DropColumnFamily(gone.get()));
+  Fill(30, 40);
+  ASSERT_OK(db()->Flush());
+  const std::vector<std::string> files = Files();
+  const MemoryFileSystem disk = database.memory.Clone();
+  const Contents expected = All();
+  ASSERT_THAT(expected, SizeIs(30));
+
+  TestDatabase copy(Threads::kSimulated, {.seed = 1}, disk.Clone());
+  const std::string manifest = Last("MANIFEST");
+  std::string bytes = Read(manifest);
+  bytes[bytes.size() - kManifestRecordHeaderBytes - kManifestControlBytes - 1] ^= 1;
+  ASSERT_OK(copy.memory.WriteFileContents("/db/" + manifest, bytes));
+  ASSERT_GT(std::count_if(files.begin(), files.end(), [](const auto& name) { return name.ends_with(".sst"); }), 4);
+  ASSERT_OK(Repairing(copy.options, database.tuning, "/db", &report).Run());
+  ASSERT_OK(copy.Open());
+  const Entries found = ReadAll(copy.db->NewIterator().get());
+  EXPECT_EQ(Contents(found.begin(), found.end()), expected) << "the table of the lost edit was found, too";
+  EXPECT_TRUE(absl::IsNotFound(copy.db->FindColumnFamily("gone").status()));
+}
+
+TEST_F(RepairSalvageTest, WhereThereIsNoManifestAndNothingElseThereIsNoDatabase) {
+  ASSERT_OK(database.memory.OpenDirectory("/db", true).status());
+  Write("LOG", "made in vain");
+  Write("MANIFEST-000001", "SPAL");
+  EXPECT_TRUE(absl::IsNotFound(Repair()));
+  // With its logs elsewhere, as long as there are none.
+  ASSERT_OK(database.memory.OpenDirectory("/logs", true).status());
+  database.options.log_directory = "/logs";
+  EXPECT_TRUE(absl::IsNotFound(Repair()));
+  database.options.log_directory = "/nowhere";
+  EXPECT_TRUE(absl::IsNotFound(Repair()));
+  EXPECT_THAT(Files(), ElementsAre("LOCK", "LOG", "MANIFEST-000001"));
+}
+
+TEST_F(RepairSalvageTest, LogsElsewhereAreADatabaseWhoseManifestIsLost) {
+  database.options.log_directory = "/logs";
+  ASSERT_OK(database.Open());
+  Fill(0, 30);
+  Kill();
+  Remove("MANIFEST");
+  FailEachCall();
+  ASSERT_OK(Repair());
+  EXPECT_TRUE(report.changed);
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), SizeIs(30));
+}
+
+TEST_F(RepairSalvageTest, TheDatabasesIdIsThatOfTheFirstLogWhoseHeaderIsWhole) {
+  ASSERT_OK(database.Open());
+  Fill(0, 30);
+  Kill();
+  Remove("MANIFEST");
+  // A log from before, of which nothing can be read.
+  Write("000001.log", std::string(700, 'x'));
+  ASSERT_OK(Repair());
+  EXPECT_THAT(report.dropped, Contains(Field(&DroppedData::file, "000001.log")));
+  EXPECT_THAT(report.put_aside, Contains("000001.log"));
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), SizeIs(30));
+}
+
+TEST_F(RepairSalvageTest, FamiliesWithAnotherComparatorThanTheyHadAreRefusedByName) {
+  const SalvageComparator own("test.own", true), other("test.other", true);
+  database.options.family.comparator = &own;
+  ASSERT_OK(database.Open());
+  Fill(0, 30);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->Put("late", "value"));
+  Kill();
+  const auto expect_refused = [&] {
+    database.options.family.comparator = &other;
+    const absl::Status status = Repair();
+    database.options.family.comparator = &own;
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(status.ToString(), HasSubstr("test.own"));
+  };
+  expect_refused();
+  DamageLastEdit();
+  expect_refused();
+  Remove("MANIFEST");
+  expect_refused();
+  // The family's own options differ from those of the database.
+  database.options.column_families = {{.name = "default", .options = {.comparator = &other}}};
+  EXPECT_TRUE(absl::IsInvalidArgument(Repair()));
+  database.options.column_families.clear();
+  ASSERT_OK(Repair());
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), SizeIs(31));
+}
+
+TEST_F(RepairSalvageTest, NumbersThatNoFileOfOursHasAreNotCounted) {
+  ASSERT_OK(database.Open());
+  Fill(0, 30);
+  ASSERT_OK(db()->Flush());
+  Fill(30, 40);
+  Kill();
+  DamageLastEdit();
+  const std::string huge = std::to_string(kFileNumbersEnd + 5);
+  Write(huge + ".sst", "none");
+  Write(huge + ".log", std::string(600, '\0'));
+  Write("MANIFEST-" + huge, "SPAL");
+  ASSERT_OK(Repair());
+  for (const std::string& name : Files()) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(name);
+    if (parsed.has_value() && name.find(huge) == std::string::npos) {
+      EXPECT_LT(parsed->number.value(), 1000u) << name;
+    }
+  }
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), SizeIs(40));
+}
+
+TEST_F(RepairSalvageTest, AManifestThatNamesAFamilyTwiceDroppedOrAnImpossibleNextNumberIsTakenForWhatItIs) {
+  const std::unique_ptr<Directory> directory = database.memory.OpenDirectory("/db", true).value();
+  VersionEdit edit;
+  edit.database_id = 7;
+  edit.hash_seed = 8;
+  edit.next_file_number = FileNumber(kFileNumbersEnd + 100);
+  edit.last_sequence = SequenceNumber(5);
+  edit.created_families.push_back(
+      {ColumnFamilyId(0), "default", std::string(database.options.family.comparator->Name()), true});
+  VersionEdit drop;
+  drop.dropped_families = {ColumnFamilyId(44), ColumnFamilyId(44)};
+  drop.flushed_through = {{.family = ColumnFamilyId(44), .sequence = SequenceNumber(3)}};
+  AddedTable missing;
+  missing.table.number = FileNumber(3);
+  missing.table.size_bytes = 100;
+  missing.table.smallest = missing.table.largest = InternalKey("k", PackTrailer(SequenceNumber(1), ValueKind::kPut));
+  missing.table.lowest_sequence = missing.table.highest_sequence = SequenceNumber(1);
+  drop.added_tables.push_back(missing);
+  missing.family = ColumnFamilyId(44);
+  missing.table.number = FileNumber(4);
+  drop.added_tables.push_back(missing);
+  const std::vector<VersionEdit> snapshot = {edit, drop};
+  ASSERT_OK(ManifestWriter::Create(directory.get(), FileNumber(1), 7, snapshot, nullptr).status());
+  ASSERT_OK(Repair());
+  ASSERT_THAT(report.dropped, SizeIs(1)) << "the table of the family that is there";
+  EXPECT_EQ(report.dropped[0].file, "000003.sst");
+  EXPECT_EQ(report.dropped[0].first_key, "k");
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), IsEmpty());
+  ASSERT_OK(db()->Put("new", "value"));
+  ASSERT_OK(db()->Flush());
+  for (const std::string& name : Files()) EXPECT_LT(name.size(), 20u) << name;
+}
+
+// --- tables without a manifest ---
+
+TEST_F(RepairSalvageTest, ATableOfAnotherDatabaseIsToldAndPutAsideNotTakenNorThrownAway) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("foreign", "value"));
+  ASSERT_OK(db()->Flush());
+  const std::string foreign = Read(Last(".sst"));
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  ASSERT_OK(DB::Destroy(database.options, "/db"));
+  ++database.options.env.random_seed;
+  ASSERT_OK(database.Open());
+  Fill(0, 30);
+  ASSERT_OK(db()->Flush());
+  Fill(30, 40);
+  Kill();
+  Remove("MANIFEST");
+  Write("000777.sst", foreign);
+  ASSERT_OK(Repair());
+  EXPECT_THAT(report.dropped, Contains(Field(&DroppedData::file, "000777.sst")));
+  EXPECT_THAT(report.put_aside, Contains("000777.sst"));
+  EXPECT_EQ(database.memory.ReadFileContents("/db/lost/000777.sst").value(), foreign);
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), SizeIs(40));
+}
+
+TEST_F(RepairSalvageTest, TablesOfFamiliesWithComparatorsOfTheirOwnAreFoundAndReadWithThem) {
+  const SalvageComparator backward("test.backward", true), loose("test.loose", false);
+  const ColumnFamilyOptions of_backward{.comparator = &backward}, of_loose{.comparator = &loose};
+  database.options.column_families = {{.name = "backward", .options = of_backward},
+                                      {.name = "loose", .options = of_loose}};
+  ASSERT_OK(database.Open());
+  Fill(0, 20);
+  ASSERT_OK(db()->Flush());
+  for (const char* name : {"backward", "loose"}) {
+    const std::shared_ptr<ColumnFamily> family = db()->FindColumnFamily(name).value();
+    for (uint64_t i = 0; i < 20; ++i) ASSERT_OK(db()->Put(family.get(), NumberedKey(i), name));
+    ASSERT_OK(db()->Flush(family.get()));
+    ASSERT_OK(db()->Put(family.get(), "late", name));
+  }
+  Kill();
+  Remove("MANIFEST");
+  // Without their comparators they are refused, not taken for damaged.
+  std::swap(database.options.column_families[0].options.comparator,
+            database.options.column_families[1].options.comparator);
+  EXPECT_TRUE(absl::IsInvalidArgument(Repair()));
+  std::swap(database.options.column_families[0].options.comparator,
+            database.options.column_families[1].options.comparator);
+  FailEachCall();
+  ASSERT_OK(Repair());
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), SizeIs(20));
+  for (const char* name : {"backward", "loose"}) {
+    const std::shared_ptr<ColumnFamily> family = db()->FindColumnFamily(name).value();
+    EXPECT_THAT(All(family.get()), SizeIs(21)) << name;
+    EXPECT_EQ(db()->Get(family.get(), "late").value(), name);
+  }
+}
+
+TEST_F(RepairSalvageTest, TheSameEntriesInTwoTablesCountOnce) {
+  ASSERT_OK(database.Open());
+  Fill(0, 30);
+  ASSERT_OK(db()->Flush());
+  Kill();
+  Write("000500.sst", Read(Last(".sst")));
+  Remove("MANIFEST");
+  ASSERT_OK(Repair());
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), SizeIs(30));
+  ASSERT_OK(db()->CheckConsistency());
+  ASSERT_OK(db()->VerifyChecksums());
+}
+
+TEST_F(RepairSalvageTest, MoreThanATableAndMoreThanAMemtableAreMergedAndReplayedInPieces) {
+  database.tuning.log_limit_bytes = uint64_t{4} << 20;
+  database.tuning.memtable_bytes = size_t{1} << 20;
+  database.tuning.memtable_limit_bytes = size_t{4} << 20;
+  ASSERT_OK(database.Open());
+  Fill(0, 300);
+  ASSERT_OK(db()->Flush());
+  Fill(150, 450, 50);
+  ASSERT_OK(db()->Flush());
+  Fill(400, 1000, 60);
+  Kill();
+  Remove("MANIFEST");
+  database.tuning.memtable_bytes = size_t{16} << 10;
+  FailEachCall();
+  ASSERT_OK(Repair());
+  EXPECT_EQ(report.updates_from_logs, 600u);
+  ASSERT_OK(database.Open());
+  const Contents all = All();
+  EXPECT_THAT(all, SizeIs(1000));
+  for (uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_EQ(all.at(NumberedKey(i)).size(), i < 150 ? 40u : i < 400 ? 50u : 60u) << i;
+  }
+  const std::string levels = FilesPerLevel(db());
+  EXPECT_GT(NumberProperty(db(), "sepal.num-files-at-level" + std::to_string(kMaxLevels - 1)), 1u) << levels;
+  EXPECT_GT(NumberProperty(db(), "sepal.num-files-at-level0"), 1u) << levels;
+  ASSERT_OK(db()->CheckConsistency());
+}
+
+// --- logs ---
+
+TEST_F(RepairSalvageTest, ABatchThatIsNoneUnderAGoodChecksumIsDroppedAloneAndTold) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Put("first", "1"));
+  Kill();
+  const std::string log = Last(".log");
+  std::string bytes = Read(log);
+  const LogHeader header = LogHeader::Decode(bytes, log).value();
+  uint64_t offset = kLogHeaderBytes;
+  while (const auto record = DecodeLogRecordHeader(bytes.data() + offset, header.salt, header.PositionAt(offset))) {
+    offset += kLogRecordHeaderBytes + record->payload_bytes;
+  }
+  bytes.resize(offset);
+  const auto append = [&](uint64_t sequence, std::string_view payload) {
+    char record[kLogRecordHeaderBytes];
+    EncodeLogRecordHeader(record, header.salt, header.PositionAt(bytes.size()), SequenceNumber(sequence),
+                          LogRecordKind::kFull, LogPosition(0), payload);
+    bytes.append(record, sizeof record);
+    bytes += payload;
+  };
+  WriteBatch batch;
+  batch.Put("last", "2");
+  append(100, "\x01\x00\x00\x00 this is no entry");
+  append(200, batch.bytes());
+  Write(log, bytes);
+  EXPECT_TRUE(absl::IsDataLoss(database.Open()));
+  ASSERT_OK(Repair(/*dry_run=*/true));
+  EXPECT_THAT(report.dropped, SizeIs(1));
+  FailEachCall();
+  ASSERT_OK(Repair());
+  ASSERT_THAT(report.dropped, SizeIs(1));
+  EXPECT_EQ(report.dropped[0].begin_offset, offset);
+  EXPECT_EQ(report.dropped[0].reason, "no batch, or out of order");
+  EXPECT_THAT(report.put_aside, Contains(log));
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(All(), (Contents{{"first", "1"}, {"last", "2"}}));
+}
+
+TEST_F(RepairSalvageTest, EveryFailedCallOfADryRunIsTold) {
+  ASSERT_OK(database.Open());
+  Fill(0, 60);
+  ASSERT_OK(db()->Flush());
+  Fill(30, 90);
+  Kill();
+  DamageLastEdit();
+  ASSERT_OK(Repair(/*dry_run=*/true));
+  const std::vector<std::string> before = Files();
+  const uint64_t begin = database.files.CallCount();
+  ASSERT_OK(Repair(/*dry_run=*/true));
+  const uint64_t calls = database.files.CallCount() - begin;
+  for (uint64_t skip = 0; skip < calls; ++skip) {
+    database.files.Inject({.fault = Fault::kIoError, .skip = skip});
+    const absl::Status status = Repair(/*dry_run=*/true);
+    database.files.Clear();
+    EXPECT_TRUE(absl::IsInternal(status)) << skip << " of " << calls << ": " << status;
+  }
+  EXPECT_EQ(Files(), before);
+}
+
+}  // namespace
+}  // namespace sepal
