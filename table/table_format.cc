@@ -250,7 +250,7 @@ absl::StatusOr<TableProperties> TableProperties::Decode(std::string_view bytes, 
   TableProperties properties;
   Decoder in(bytes);
   uint32_t last_tag = 0;
-  while (in.ok() && !in.empty()) {
+  while (!in.empty()) {
     const uint32_t tag = in.Varint32();
     const std::string_view field = in.Bytes(in.Varint32());
     bool ok = in.ok() && tag > last_tag;
@@ -262,7 +262,6 @@ absl::StatusOr<TableProperties> TableProperties::Decode(std::string_view bytes, 
     if (!ok) return Damaged(file, 0, absl::StrFormat("properties: field %u is malformed", tag));
     last_tag = tag;
   }
-  if (!in.Done()) return Damaged(file, 0, "properties are malformed");
   if (properties.fingerprint_bytes != 0) properties.filter_policy.lane_kind = FilterKind::kFingerprint;
   if (properties.entries == 0 || properties.data_blocks == 0 || properties.leaf_pages == 0 ||
       properties.lowest_sequence > properties.highest_sequence || !IsInternalKey(properties.smallest_key) ||

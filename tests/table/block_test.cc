@@ -363,6 +363,15 @@ TEST(BlockTest, DamagedBytesAreRefusedOrReadWithinBounds) {
   }
 }
 
+TEST(BlockTest, TagsOfABlockWhoseOrderIsNotHashableAreNotAsked) {
+  // No writer of ours makes them.
+  const BackwardComparator loose(false);
+  const PaddedBytes block(BuildBlock({{InternalKey("a", PackTrailer(SequenceNumber(1), ValueKind::kPut)), "v"}}, true));
+  const BlockView view(block.view());
+  EXPECT_TRUE(view.Find("a", /*hash=*/~TestHash("a"), SequenceNumber(1), KeyOrder(&loose)).found);
+  EXPECT_FALSE(view.Find("b", TestHash("b"), SequenceNumber(1), KeyOrder(&loose)).found);
+}
+
 TEST(BlockTest, ABlockBeyondFourGiBIsRefusedUnread) {
   const MappedMemory untouched(size_t{1} << 32);
   std::string why;

@@ -126,6 +126,21 @@ TEST(FingerprintLaneTest, BothFormsOfTheSearchFindTheSame) {
   }
 }
 
+TEST(LaneFormTest, WithoutALaneEveryKeyPasses) {
+  EXPECT_EQ((LaneForm{FilterKind::kBloom, 6}.ExpectedRate(10, 0)), 1.0);
+  FilterPolicy policy;
+  policy.lane_kind = FilterKind::kNone;
+  EXPECT_EQ(LaneForm::Of(policy).BytesFor(100, policy.lane_bits_per_key), 0u);
+}
+
+TEST(LaneFormTest, ShapesThatNoWriterMakesAreNotValid) {
+  EXPECT_TRUE((LaneForm{FilterKind::kBloom, 1}.Valid()));
+  EXPECT_FALSE((LaneForm{FilterKind::kBloom, 0}.Valid()));
+  EXPECT_FALSE((LaneForm{FilterKind::kBloom, kMaxLaneProbes + 1}.Valid()));
+  EXPECT_FALSE((LaneForm{FilterKind::kFingerprint, 3}.Valid()));
+  EXPECT_FALSE((LaneForm{FilterKind::kNone, 1}.Valid()));
+}
+
 TEST(FingerprintLaneTest, TheRateIsThatOfTheory) {
   constexpr int kQueries = 200'000;
   Random random(14);

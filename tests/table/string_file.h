@@ -50,12 +50,17 @@ class StringWritableFile final : public WritableFile {
 
 // What happens to reads of a StringReadableFile; shared by the test and the file, which the reader under test owns.
 struct ReadFaults {
-  // Returned by every read that touches [from, to).
+  // Returned by every read that touches [from, to), but for the first `well` reads of all.
   absl::Status status;
+  uint64_t well = 0;
   uint64_t from = 0;
   uint64_t to = ~uint64_t{0};
   // The next this many reads of two bytes or more have a bit flipped.
   int flips = 0;
+  // Returned when the size is asked for.
+  absl::Status size_status;
+  // Reads end here, though the file says that it is longer.
+  uint64_t end = ~uint64_t{0};
   uint64_t reads = 0;
 };
 
@@ -67,18 +72,23 @@ class StringReadableFile final : public ReadableFile {
       : StringReadableFile(std::make_shared<const std::string>(std::move(contents))) {}
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
-    const size_t n = offset >= contents_->size() ? 0 : std::min<size_t>(length, contents_->size() - offset);
+    const size_t end = faults_ == nullptr ? contents_->size() : std::min<uint64_t>(faults_->end, contents_->size());
+    const size_t n = offset >= end ? 0 : std::min<size_t>(length, end - offset);
     if (n > 0) std::memcpy(buffer, contents_->data() + offset, n);
     if (faults_ == nullptr) return n;
     ++faults_->reads;
-    if (!faults_->status.ok() && offset < faults_->to && offset + length > faults_->from) return faults_->status;
+    const bool fails = faults_->reads > faults_->well && offset < faults_->to && offset + length > faults_->from;
+    if (fails && !faults_->status.ok()) return faults_->status;
     if (faults_->flips > 0 && n > 1) {
       --faults_->flips;
       buffer[n / 2] ^= 4;
     }
     return n;
   }
-  absl::StatusOr<uint64_t> Size() const override { return contents_->size(); }
+  absl::StatusOr<uint64_t> Size() const override {
+    if (faults_ != nullptr && !faults_->size_status.ok()) return faults_->size_status;
+    return contents_->size();
+  }
 
  private:
   std::shared_ptr<const std::string> contents_;

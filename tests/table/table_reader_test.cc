@@ -363,6 +363,50 @@ TEST(TableReaderTest, AnotherComparatorIsRefusedByName) {
   EXPECT_NE(status.ToString().find("test.reverse"), std::string::npos) << status;
 }
 
+TEST(TableReaderTest, AComparatorThatAnswersDifferentlyThanWhenTheFileWasWrittenIsRefused) {
+  class Changed final : public Comparator {
+   public:
+    int Compare(std::string_view a, std::string_view b) const override { return a.compare(b); }
+    std::string_view Name() const override { return KeyOrder().comparator()->Name(); }
+  };
+  const Changed changed;
+  const std::string contents = WriteTable(OptionsOf({}), EvenEntries(10));
+  const absl::Status status =
+      OpenTable(std::make_shared<const std::string>(contents), nullptr, KeyOrder(&changed)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.ToString().find("EqualMeansIdentical"), std::string::npos) << status;
+}
+
+TEST(TableReaderTest, AFileWhoseSizeOrBytesCannotBeHadIsNotOpened) {
+  const auto contents = std::make_shared<const std::string>(WriteTable(OptionsOf({}), EvenEntries(10)));
+  const auto faults = std::make_shared<ReadFaults>();
+  const auto open = [&] { return OpenTable(contents, nullptr, KeyOrder(), faults).status(); };
+  EXPECT_TRUE(open().ok());
+  faults->size_status = absl::InternalError("no size");
+  EXPECT_EQ(open(), faults->size_status);
+  faults->size_status = absl::OkStatus();
+  faults->end = contents->size() - 1;
+  EXPECT_EQ(open().code(), absl::StatusCode::kDataLoss);
+  EXPECT_NE(open().ToString().find("the file became shorter"), std::string::npos);
+  // One that is too short for a footer is damaged whatever its footer should be.
+  TableReaderOptions options;
+  options.name = "short.sst";
+  options.expected_footer_checksum = 7;
+  const absl::Status status =
+      TableReader::Open(std::move(options), std::make_unique<StringReadableFile>("too short")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_NE(status.ToString().find("too short for a footer"), std::string::npos) << status;
+}
+
+TEST(TableReaderTest, ARootFarFromTheEndIsReadByItself) {
+  // The guard alone is longer than what one read at opening covers.
+  TableWriterOptions options = OptionsOf({});
+  options.filter_policy.guard_bits_per_key = 32;
+  const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(options, EvenEntries(20'000, 1)), nullptr);
+  ASSERT_GT(reader->footer().guard.size, size_t{64} << 10);
+  EXPECT_TRUE(reader->Verify().ok());
+}
+
 TEST(TableReaderTest, HeldMemoryIsChargedWhileTheReaderLives) {
   TestCache cache(size_t{8} << 20);
   Shape shape;

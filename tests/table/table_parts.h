@@ -1,0 +1,117 @@
+// A table taken apart into its units, to be changed and put together again with good checksums: what only a faulty or
+// hostile writer makes. Tables of tests: bytewise keys, nothing compressed, with a guard.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "table/block.h"
+#include "table/filter.h"
+#include "table/index_page.h"
+#include "table/table_format.h"
+#include "util/block_buffer.h"
+
+namespace sepal {
+
+// What an index page says of one unit below it.
+struct IndexItem {
+  Separator separator;
+  BlockHandle handle;
+  uint8_t dead = 0;
+  std::string lane;
+};
+
+struct IndexParts {
+  std::vector<IndexItem> items;
+  LaneForm lanes;
+  uint64_t entries = 0;
+  uint64_t entries_before = 0;
+
+  static IndexParts Of(std::string_view bytes) {
+    BlockBuffer aligned(bytes.size());
+    bytes.copy(aligned.data(), bytes.size());
+    const IndexPageView view(aligned.view());
+    IndexParts parts;
+    parts.lanes = view.lane_form();
+    parts.entries = view.entries();
+    parts.entries_before = view.entries_before();
+    for (uint32_t i = 0; i < view.count(); ++i) {
+      parts.items.push_back({view.separator(i), view.handle(i), view.dead(i), std::string(view.lane(i))});
+    }
+    return parts;
+  }
+  std::string Bytes(int level) const {
+    IndexPageBuilder builder(level, KeyOrder(), lanes);
+    // Of 255 entries that many tombstones are that share.
+    for (const IndexItem& item : items) builder.Add(item.separator, item.handle, 255, item.dead, item.lane);
+    std::string bytes = builder.Finish(entries_before);
+    EncodeFixed64(bytes.data() + 16, entries);
+    return bytes;
+  }
+};
+
+class TableParts {
+ public:
+  explicit TableParts(const std::string& contents)
+      : footer(Footer::Decode(contents, "parts", contents.size()).value()),
+        properties(TableProperties::Decode(UnitOf(contents, footer.properties), "parts").value()),
+        guard(UnitOf(contents, footer.guard)),
+        root(IndexParts::Of(UnitOf(contents, footer.root))) {
+    data = contents.substr(0, properties.data_bytes);
+    for (const IndexItem& item : root.items) leaves.push_back(IndexParts::Of(UnitOf(contents, item.handle)));
+  }
+
+  // The leaf pages follow the data, the root's items follow the leaf pages; the rest is as it is set.
+  std::string Bytes() const {
+    std::string bytes = data;
+    IndexParts placed = root;
+    for (size_t i = 0; i < leaves.size(); ++i) placed.items[i].handle = AppendUnit(&bytes, leaves[i].Bytes(0));
+    std::string root_bytes = placed.Bytes(1);
+    if (change_root) change_root(&root_bytes);
+    Footer written = footer;
+    written.root = AppendUnit(&bytes, root_bytes);
+    written.guard = AppendUnit(&bytes, guard);
+    written.properties = AppendUnit(&bytes, properties.Encode());
+    written.file_size = bytes.size() + kFooterBytes;
+    return bytes + written.Encode();
+  }
+
+  BlockHandle Block(size_t leaf, size_t i) const { return leaves[leaf].items[i].handle; }
+  // Changes a data block in its place.
+  void ChangeBlock(BlockHandle handle, const std::function<void(std::string*)>& change) {
+    std::string bytes = data.substr(handle.offset, handle.size);
+    change(&bytes);
+    ASSERT_EQ(bytes.size(), handle.size);
+    std::string unit;
+    AppendUnitAt(&unit, handle.offset, bytes);
+    data.replace(handle.offset, unit.size(), unit);
+  }
+
+  Footer footer;
+  TableProperties properties;
+  std::string guard;
+  std::string data;  // the data blocks
+  std::vector<IndexParts> leaves;
+  IndexParts root;
+  std::function<void(std::string*)> change_root;
+
+ private:
+  static std::string UnitOf(const std::string& contents, BlockHandle handle) {
+    EXPECT_EQ(contents[handle.offset + handle.size], 0) << "a unit that is compressed";
+    return contents.substr(handle.offset, handle.size);
+  }
+  void AppendUnitAt(std::string* out, uint64_t offset, std::string_view unit) const {
+    out->append(unit);
+    out->push_back(0);
+    PutFixed32(out, UnitChecksum(unit, CompressionKind::kNone, footer.table_id, offset));
+  }
+  BlockHandle AppendUnit(std::string* out, std::string_view unit) const {
+    const BlockHandle handle{out->size(), unit.size()};
+    AppendUnitAt(out, handle.offset, unit);
+    return handle;
+  }
+};
+
+}  // namespace sepal
