@@ -173,6 +173,7 @@ TEST(CompressionTest, WhatIsTooLargeForOnePieceIsRefusedUnread) {
   EXPECT_TRUE(absl::IsInvalidArgument(Compress(CompressionKind::kLz4, bytes, &out)));
   char to[4];
   EXPECT_TRUE(absl::IsDataLoss(Decompress(CompressionKind::kNone, bytes, to, sizeof to)));
+  EXPECT_TRUE(absl::IsDataLoss(Decompress(CompressionKind::kLz4, bytes, to, 0))) << "of no bytes that many";
 }
 
 }  // namespace
