@@ -12,7 +12,7 @@ namespace sepal {
 namespace {
 
 template <bool kTags>
-class BlockSource {
+class ShownBlock {
  public:
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
     order_ = order;
@@ -32,8 +32,8 @@ class BlockSource {
   std::optional<PaddedBytes> block_;
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(BlockWithTags, IteratorConformance, BlockSource<true>);
-INSTANTIATE_TYPED_TEST_SUITE_P(BlockWithoutTags, IteratorConformance, BlockSource<false>);
+INSTANTIATE_TYPED_TEST_SUITE_P(BlockWithTags, IteratorConformance, ShownBlock<true>);
+INSTANTIATE_TYPED_TEST_SUITE_P(BlockWithoutTags, IteratorConformance, ShownBlock<false>);
 
 }  // namespace
 }  // namespace sepal

@@ -55,8 +55,8 @@ TEST(CliTest, FlagsTakeOneDashOrTwoAndUnits) {
 }
 
 TEST(CliTest, WhatIsNoSizeOrTimeIsToldWithAnExample) {
-  for (const char* size : {"--cache_size=abc", "--cache_size=12Q", "--cache_size=", "--cache_size=-1",
-                           "--cache_size=99999999999G", "--cache_size=1.5G"}) {
+  for (const char* size :
+       {"--cache_size=abc", "--cache_size=12Q", "--cache_size=-1", "--cache_size=99999999999G", "--cache_size=1.5G"}) {
     const Parsed parsed = Parse({size});
     EXPECT_EQ(parsed.exit, kExitUsage) << size;
     EXPECT_NE(parsed.err.find("64MiB, 1G"), std::string::npos) << size << ": " << parsed.err;

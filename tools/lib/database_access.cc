@@ -223,10 +223,11 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create)
   options.log_directory = place.log_directory;
   options.create_if_missing = create;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
+  if (db.ok()) return db;
+  const absl::Status told = WithRemedy(db.status(), place.directory);
   // Unavailable: another was faster.
-  if (!db.ok() && fresh && !absl::IsUnavailable(db.status())) RemoveHalfMade(place.directory, was_there);
-  if (!db.ok()) return WithRemedy(db.status(), place.directory);
-  return db;
+  if (fresh && !absl::IsUnavailable(db.status())) RemoveHalfMade(place.directory, was_there);
+  return told;
 }
 
 absl::Status Overtaken(const absl::Status& status, const Place& place) {

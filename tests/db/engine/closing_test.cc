@@ -69,14 +69,17 @@ TEST(ClosingTest, TablesThatOnlyAReaderStillLookedAtAreRemoved) {
   TestDatabase database(Threads::kReal);
   database.options.family.comparator = &comparator;
   ASSERT_OK(database.Open());
-  for (int run = 0; run < 2; ++run) {
+  const auto write_a_table = [&] {
     for (uint64_t i = 0; i < 60; ++i) ASSERT_OK(database.db->Put(NumberedKey(i), std::string(100, 'v')));
     ASSERT_OK(database.db->Flush());
-  }
+    ASSERT_OK(database.db->WaitForBackgroundWork());
+  };
+  write_a_table();
   comparator.holds.store(true);
   Thread reader([&] { EXPECT_OK(database.db->Get(NumberedKey(7)).status()); });
   comparator.WaitUntilReached();
   comparator.holds.store(false);  // for all but the reader, which looks again when it is told
+  write_a_table();
   ASSERT_OK(database.db->CompactRange());
   ASSERT_OK(database.db->WaitForBackgroundWork());
   comparator.LetGo();
