@@ -55,7 +55,9 @@ TEST_F(BesideWriterTest, NothingIsCalledDamageThatTheWriterHasRemoved) {
                                                {"lsm", "html", db_, "--output", page},
                                                {"db", "checkpoint", db_, directory_.File("copy")}}) {
       const Outcome outcome = RunSepal(look);
-      EXPECT_EQ(outcome.exit, kExitOk) << look[0] << " " << look[1] << ": " << outcome.err;
+      // On a slow machine the writer may be faster at every try.
+      const bool overtaken = outcome.exit == kExitError && Has(outcome.err, "do it again");
+      EXPECT_TRUE(outcome.exit == kExitOk || overtaken) << look[0] << " " << look[1] << ": " << outcome.err;
     }
     std::filesystem::remove_all(directory_.File("copy"));
   }
