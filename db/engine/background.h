@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "db/act/compaction_job.h"
@@ -87,8 +88,9 @@ class Background {
   void CleanUp() ABSL_LOCKS_EXCLUDED(state_->mutex);
   // The last step of a job: from then on the database may be gone, so nothing of it is held any more.
   void EndJob(FamilyRef family, const absl::Status& status, std::string_view what) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  // The same for a compaction. Damage of its inputs is no reason to end writing.
-  void EndCompaction(FamilyRef family, const absl::Status& status) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // The same for a compaction. Damage of its inputs is told as an error of `what`, and no reason to end writing.
+  void EndCompaction(FamilyRef family, const absl::Status& status, std::string_view what)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
   // In a job of its own: the operating system takes its time to give back a file's pages, and the next flush need not
   // wait for that.
   void RemoveOldLogs(FileNumber minimum) ABSL_LOCKS_EXCLUDED(state_->mutex);

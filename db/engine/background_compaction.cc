@@ -44,14 +44,12 @@ void Background::RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run)
     MutexLock lock(&state_->mutex);
     --state_->compaction_jobs;
   }
-  EndCompaction(std::move(family), status);
+  EndCompaction(std::move(family), status, "compaction, which is put off");
 }
 
-void Background::EndCompaction(FamilyRef family, const absl::Status& status) {
+void Background::EndCompaction(FamilyRef family, const absl::Status& status, std::string_view what) {
   const bool damaged = absl::IsDataLoss(status);
-  if (damaged) {
-    state_->Tell([&](EventListener& listener) { listener.OnError("a compaction is put off", status); });
-  }
+  if (damaged) state_->Tell([&](EventListener& listener) { listener.OnError(what, status); });
   EndJob(std::move(family), damaged ? absl::OkStatus() : status, "compaction");
 }
 
@@ -187,7 +185,7 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
     progress.BeginPlan(plan->InputBytes(), plan->InputEntries());
     const absl::Status status = CarryOut(family, plan, run, &progress);
     plan.reset();  // so that the job's end finds its inputs unused, and removes them
-    EndCompaction(family, status);
+    EndCompaction(family, status, "compaction of a range");
     RETURN_IF_ERROR(status);
   }
   progress.TellEnd();

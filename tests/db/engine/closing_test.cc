@@ -20,8 +20,9 @@ class CancelledCompactions final : public EventListener {
 // However late the closing thread gets its turn.
 TEST(ClosingTest, ACompactionThatClosingEndsIsNotBegunAgain) {
   int most = 0;
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
-    TestDatabase database(Threads::kSimulated, seed, /*switch_one_in=*/2);
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    TestDatabase database(Threads::kSimulated, {.seed = seed, .switch_one_in = 2, .park_one_in = 1},
+                          MemoryFileSystem());
     const auto cancelled = std::make_shared<CancelledCompactions>();
     database.options.listeners = {cancelled};
     ASSERT_OK(database.Open());
@@ -29,6 +30,7 @@ TEST(ClosingTest, ACompactionThatClosingEndsIsNotBegunAgain) {
       for (uint64_t i = 0; i < 60; ++i) ASSERT_OK(database.db->Put(NumberedKey(i), std::string(100, 'v')));
       ASSERT_OK(database.db->Flush());
     }
+    database.world->BeginOperation();
     ASSERT_OK(database.db->Close());
     most = std::max(most, cancelled->count.load());
     EXPECT_LE(cancelled->count.load(), database.tuning.compaction_threads) << "seed " << seed;
