@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "util/check.h"
+#include "util/mapped_memory.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -192,6 +193,9 @@ class PosixWritableFile final : public WritableFile {
     }
     void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), static_cast<off_t>(offset));
     if (base == MAP_FAILED) return PosixError(errno, path_, absl::StrFormat("map %u bytes at %u", length, offset));
+    // Asks for large pages of the file's cache, where whole ones fit.
+    constexpr uint64_t kLarge = MappedMemory::kHugePageBytes;
+    if (offset % kLarge == 0 && length % kLarge == 0) (void)::madvise(base, length, MADV_HUGEPAGE);
 #ifdef MADV_POPULATE_WRITE
     // One by one the pages would cost a fault each. Where the kernel cannot, they do.
     (void)::madvise(base, length, MADV_POPULATE_WRITE);

@@ -25,8 +25,6 @@ namespace {
 // So that fragments always make progress.
 constexpr size_t kMinFragmentBytes = 64;
 constexpr uint64_t kMaxFragmentBytes = uint64_t{1} << 31;
-constexpr uint64_t kWindowBytes = uint64_t{1} << 20;
-constexpr uint64_t kWindowAlignment = 4096;
 
 }  // namespace
 
@@ -48,11 +46,12 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
     : directory_(directory),
       options_(std::move(options)),
       random_(options_.random_seed),
+      window_(options_.budget),
       end_(start.position.value()),
       last_sequence_(start.last_sequence.value()),
       durable_(start.position.value()) {}
 
-WriteAheadLog::~WriteAheadLog() { SetWindow(nullptr, 0); }
+WriteAheadLog::~WriteAheadLog() = default;
 
 absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::string_view batch, bool to_be_synced) {
   SEPAL_CHECK(batch.size() >= kBatchHeaderBytes);
@@ -106,7 +105,7 @@ absl::Status WriteAheadLog::ReserveSpace(uint64_t bytes) {
 
 // Where that fails the file goes on by writing, which extends it too, and meets any lasting failure itself.
 void WriteAheadLog::ExtendToAllocated() {
-  if (may_map_) may_map_ = file_->Truncate(allocated_).ok();
+  if (window_.enabled() && !file_->Truncate(allocated_).ok()) window_.Disable();
 }
 
 absl::Status WriteAheadLog::WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable,
@@ -114,11 +113,7 @@ absl::Status WriteAheadLog::WriteRecord(SequenceNumber first, LogRecordKind kind
   const size_t record_bytes = kLogRecordHeaderBytes + payload.size();
   buffer_.resize(kLogRecordHeaderBytes);
   EncodeLogRecordHeader(buffer_.data(), header_.salt, header_.PositionAt(offset_), first, kind, durable, payload);
-  if (!to_be_synced && InWindow(record_bytes)) {
-    const size_t at = offset_ - window_begin_;
-    window_->Store(at, buffer_);
-    window_->Store(at + kLogRecordHeaderBytes, payload);
-  } else {
+  if (to_be_synced || !window_.Store(offset_, buffer_, payload, allocated_)) {
     buffer_.append(payload);
     SEPAL_DCHECK(buffer_.size() == record_bytes);
     const absl::Status status = extended_ ? file_->WriteAt(offset_, buffer_) : file_->Append(buffer_);
@@ -128,34 +123,8 @@ absl::Status WriteAheadLog::WriteRecord(SequenceNumber first, LogRecordKind kind
   return absl::OkStatus();
 }
 
-bool WriteAheadLog::InWindow(uint64_t bytes) {
-  // Records that were written may have gone past the window's end.
-  if (window_ != nullptr && offset_ + bytes <= window_begin_ + window_->Contents().size()) return true;
-  if (!may_map_) return false;
-  const uint64_t begin = offset_ / kWindowAlignment * kWindowAlignment;
-  // Only what has space: a store cannot report a full disk.
-  const uint64_t end = std::min(begin + kWindowBytes, allocated_ / kWindowAlignment * kWindowAlignment);
-  if (end < offset_ + bytes) return false;
-  SetWindow(nullptr, 0);
-  absl::StatusOr<std::unique_ptr<MappedRegion>> window = file_->Map(begin, end - begin);
-  may_map_ = window.ok();
-  if (!may_map_) return false;
-  SetWindow(std::move(window).value(), begin);
-  return true;
-}
-
-void WriteAheadLog::SetWindow(std::unique_ptr<MappedRegion> window, uint64_t begin) {
-  const auto bytes = [](const auto& region) { return region != nullptr ? region->Contents().size() : 0; };
-  if (options_.budget != nullptr) {
-    options_.budget->Release(MemoryPart::kLog, bytes(window_));
-    options_.budget->Charge(MemoryPart::kLog, bytes(window));
-  }
-  window_ = std::move(window);
-  window_begin_ = begin;
-}
-
 absl::Status WriteAheadLog::CutToRecords() {
-  SetWindow(nullptr, 0);
+  window_.Unmap();
   if (!std::exchange(extended_, false)) return absl::OkStatus();
   const absl::Status status = file_->Truncate(offset_);
   return status.ok() ? status : Latch(status);
@@ -196,9 +165,8 @@ absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
   header_ = header;
   offset_ = kLogHeaderBytes;
   allocated_ = allocated;
-  SetWindow(nullptr, 0);
   extended_ = options_.map;
-  may_map_ = extended;
+  window_.SetFile(file, extended);
   MutexLock lock(&mutex_);
   const SequenceNumber last_sequence(last_sequence_.load(std::memory_order_relaxed));
   if (!logs_.empty()) {
@@ -240,6 +208,7 @@ absl::Status WriteAheadLog::SyncRound(std::vector<std::shared_ptr<WritableFile>>
     files->push_back(log.file);
     numbers.push_back(log.number);
   }
+  window_.OnSync(target.value() - Durable().value());
   mutex_.Unlock();
   absl::Status status;
   for (size_t i = 0; i < numbers.size() && status.ok(); ++i) status = SyncFile((*files)[i].get(), numbers[i]);

@@ -2,11 +2,11 @@
 // death of the process, and on the disk once a `Sync` that covers it has returned. Bytes: db/format/log_format.h.
 //
 // Two ways into the operating system's hands. A record that is to be synced at once is written. Any other is stored
-// into a window of the file that is mapped into memory, where the file system offers that and reserves space: a copy
-// instead of a system call. A window is made when the first such record comes, so that a log of synced writes has none:
-// a sync would have to clean its pages, and the next store would wait for the kernel. There a file is always as long as
-// the space reserved for it, so that a sync has no new length to make durable. What lies behind the records is zero,
-// and is cut off when the log is closed in order.
+// into a window of the file that is mapped into memory (`LogWindow`), where the file system offers that and reserves
+// space: a copy instead of a system call. A window is made when the first such record comes, so that a log of synced
+// writes has none: a sync would have to clean its pages, and the next store would wait for the kernel. There a file is
+// always as long as the space reserved for it, so that a sync has no new length to make durable. What lies behind the
+// records is zero, and is cut off when the log is closed in order.
 //
 // Laws:
 // - A new log file's header and name are synced before its first record is written. So a successor proves that its
@@ -38,6 +38,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "db/act/log_window.h"
 #include "db/format/log_format.h"
 #include "sepal/env.h"
 #include "sepal/file_system.h"
@@ -138,9 +139,6 @@ class WriteAheadLog {
   absl::Status ReserveSpace(uint64_t bytes);
   absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload,
                            bool to_be_synced);
-  // Whether `bytes` at `offset_` lie in the mapped window, which is made or moved there if it can be.
-  bool InWindow(uint64_t bytes);
-  void SetWindow(std::unique_ptr<MappedRegion> window, uint64_t begin);
   void ExtendToAllocated();
   // Gives back the length beyond the records.
   absl::Status CutToRecords();
@@ -163,9 +161,7 @@ class WriteAheadLog {
   uint64_t offset_ = 0;     // where the next record goes
   uint64_t allocated_ = 0;  // bytes of the file that have space
   std::string buffer_;
-  std::unique_ptr<MappedRegion> window_;
-  uint64_t window_begin_ = 0;
-  bool may_map_ = false;
+  LogWindow window_;
   bool extended_ = false;  // the file's end may lie behind its records
 
   // Stored by the appending thread alone.

@@ -53,8 +53,11 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
     }
     Target* const target = &it->second;
     const uint64_t hash = target->family->order.hashable() ? HashKey(entry.key, seed) : 0;
-    target->active->PrefetchLookup(hash);  // where it will be inserted
-    if (prepared_.size() < kMostPrepared) prepared_.push_back({entry, target, hash});
+    if (prepared_.size() < kMostPrepared) {
+      prepared_.push_back({entry, target, hash, target->active->PrefetchAdd(entry.key, hash)});
+    } else {
+      target->active->PrefetchLookup(hash);
+    }
   }
   return reader.status();
 }
@@ -97,19 +100,19 @@ absl::StatusOr<LogPosition> CommitPipeline::Append(SequenceNumber first, std::st
 void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
   SequenceNumber sequence = first;
   uint64_t user_bytes = 0;
-  const auto insert = [&](const BatchEntry& entry, const Target& target, uint64_t hash) {
-    target.active->Add(sequence, entry.kind, entry.key, entry.value, hash);
+  const auto insert = [&](const BatchEntry& entry, const Target& target, uint64_t hash, const InsertHint& hint) {
+    target.active->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
     sequence = sequence.next();
     user_bytes += entry.key.size() + entry.value.size();
   };
   if (prepared_.size() == BatchCount(batch)) {
-    for (const Prepared& p : prepared_) insert(p.entry, *p.target, p.hash);
+    for (const Prepared& p : prepared_) insert(p.entry, *p.target, p.hash, p.hint);
   } else {
     const uint64_t seed = catalog_->identity().hash_seed;
     BatchReader reader(batch);
     for (BatchEntry entry; reader.Next(&entry);) {
       const Target& target = targets_.find(entry.family.value())->second;
-      insert(entry, target, target.family->order.hashable() ? HashKey(entry.key, seed) : 0);
+      insert(entry, target, target.family->order.hashable() ? HashKey(entry.key, seed) : 0, {});
     }
   }
   state_->core->statistics.Add(Ticker::kBytesWritten, user_bytes);

@@ -73,6 +73,7 @@ class CommitPipeline {
     BatchEntry entry;
     Target* target;
     uint64_t hash;
+    InsertHint hint;
   };
   // Of larger batches the rest is read again: what is fetched ahead of its insertion should still be in the cache then.
   static constexpr size_t kMostPrepared = 256;

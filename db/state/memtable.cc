@@ -123,16 +123,21 @@ MemTable::MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, Me
 MemTable::~MemTable() = default;
 
 void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value,
-                   uint64_t hash) {
+                   uint64_t hash, const InsertHint& hint) {
   Impl& m = *impl_;
   SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
   const uint32_t short_hash = m.index.has_value() ? MemTableIndex::ShortHash(hash) : 0;
   if (m.index.has_value()) m.index->Prefetch(short_hash);
 
   MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, short_hash);
-  m.tree.Insert(entry);
+  m.tree.Insert(entry, hint);
   if (m.index.has_value()) m.index->Insert(entry);  // by now its bucket has been fetched
   m.Count(sequence, kind, entry->data_bytes());
+}
+
+InsertHint MemTable::PrefetchAdd(std::string_view user_key, uint64_t hash) const {
+  PrefetchLookup(hash);
+  return impl_->tree.Aim(user_key);
 }
 
 void MemTable::Collect(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "db/state/insert_hint.h"
 #include "table/internal_key.h"
 #include "table/iterator.h"
 #include "util/chunk_pool.h"
@@ -39,7 +40,11 @@ class MemTable {
 
   // Requires: no other Add at the same time; a sequence number above those of all Adds before. Key and value are
   // copied. `hash` is HashKey(user_key, hash_seed) (ignored where the order is not hashable).
-  void Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value, uint64_t hash);
+  // `hint` is what PrefetchAdd said of this key, or empty.
+  void Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value, uint64_t hash,
+           const InsertHint& hint = {});
+  // Starts to fetch what Add will touch. The writer's.
+  InsertHint PrefetchAdd(std::string_view user_key, uint64_t hash) const;
 
   // As Add, but neither iterators nor lookups see the entry before Arrange, which sorts all at once rather than finding
   // the place of each. Only for a memtable without index. No Add in between.

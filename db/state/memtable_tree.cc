@@ -63,14 +63,30 @@ MemTableTree::MemTableTree(KeyOrder order, Arena* arena) : order_(order), arena_
   first_leaf_ = leaf;
 }
 
-void MemTableTree::Insert(const MemTableEntry* entry) {
+InsertHint MemTableTree::Aim(std::string_view user_key) const {
+  const InternalKeyView key{user_key, kFirstTrailer};
+  if (height_ == 0 || AtTheEnd(key)) return {};
+  Node* node = root_.load(std::memory_order_relaxed);
+  for (int level = 1;; ++level) {
+    const auto& inner = *static_cast<const Inner*>(node);
+    const uint32_t at = Rank<true>(inner, inner.count.load(std::memory_order_relaxed), key);
+    node = inner.children[at].load(std::memory_order_relaxed);
+    if (level == height_) break;
+    PrefetchForDescent(node);
+  }
+  Prefetch(node, sizeof(Leaf));
+  return {this, static_cast<Leaf*>(node), splits_};
+}
+
+void MemTableTree::Insert(const MemTableEntry* entry, const InsertHint& hint) {
+  if (hint.tree == this && hint.splits == splits_) {
+    auto* const leaf = static_cast<Leaf*>(hint.leaf);
+    return leaf->full() ? InsertFromRoot(entry) : InsertInto(leaf, entry);
+  }
+  if (!AtTheEnd(entry->key())) return InsertFromRoot(entry);
   Leaf* const last = last_leaf_.load(std::memory_order_relaxed);
   const uint32_t n = last->count.load(std::memory_order_relaxed);
-  const bool at_the_end =
-      n == 0 || order_.Less(last->entries[n - 1].load(std::memory_order_relaxed)->key(), entry->key());
-  if (!at_the_end) {
-    InsertInto(LeafWithRoom(entry), entry);
-  } else if (n < kLeafSlots) {
+  if (n < kLeafSlots) {
     Place(last, n, entry);
     last->count.store(n + 1, std::memory_order_release);
   } else {
@@ -78,9 +94,24 @@ void MemTableTree::Insert(const MemTableEntry* entry) {
   }
 }
 
+bool MemTableTree::AtTheEnd(InternalKeyView key) const {
+  const Leaf* const last = last_leaf_.load(std::memory_order_relaxed);
+  const uint32_t n = last->count.load(std::memory_order_relaxed);
+  return n == 0 || order_.Less(last->entries[n - 1].load(std::memory_order_relaxed)->key(), key);
+}
+
+// Entries are looked at only where prefixes are equal.
+void MemTableTree::PrefetchForDescent(const Node* inner) {
+  constexpr size_t kChildren = sizeof(Inner::children);
+  Prefetch(inner, sizeof(Inner) - kChildren - sizeof(Inner::entries));
+  const auto* end = reinterpret_cast<const char*>(inner) + sizeof(Inner);
+  for (const char* line = end - kChildren; line < end; line += 64) __builtin_prefetch(line);
+}
+
 void MemTableTree::InsertInto(Leaf* leaf, const MemTableEntry* entry) {
   const uint32_t n = leaf->count.load(std::memory_order_relaxed);
   const uint32_t slot = Rank<false>(*leaf, n, entry->key());
+  leaf->newest_slot = static_cast<uint8_t>(slot);
   if (slot == n) {
     Place(leaf, n, entry);
     leaf->count.store(n + 1, std::memory_order_release);
@@ -94,9 +125,9 @@ void MemTableTree::InsertInto(Leaf* leaf, const MemTableEntry* entry) {
 
 // Descends to the leaf that `entry` belongs to and splits every full node on the way, so that a split always finds room
 // in its parent.
-MemTableTree::Leaf* MemTableTree::LeafWithRoom(const MemTableEntry* entry) {
+void MemTableTree::InsertFromRoot(const MemTableEntry* entry) {
   Node* node = root_.load(std::memory_order_relaxed);
-  if (node->leaf && !static_cast<Leaf*>(node)->full()) return static_cast<Leaf*>(node);
+  if (node->leaf && !static_cast<Leaf*>(node)->full()) return InsertInto(static_cast<Leaf*>(node), entry);
   node = RootWithRoom();
   Path path;
   while (!node->leaf) {
@@ -106,8 +137,11 @@ MemTableTree::Leaf* MemTableTree::LeafWithRoom(const MemTableEntry* entry) {
     Prefetch(node, sizeof(Leaf));
     path.Add(inner, at);
     if (node->leaf) {
-      if (!static_cast<Leaf*>(node)->full()) break;
-      SplitLeaf(inner, at, static_cast<Leaf*>(node), path.range());
+      auto* const leaf = static_cast<Leaf*>(node);
+      if (!leaf->full()) break;
+      const uint32_t middle = WhereToSplit(*leaf, entry);
+      if (middle == kLeafSlots) return AddLeafBehind(inner, at, leaf, entry, path.range());
+      SplitLeaf(inner, at, leaf, middle, path.range());
     } else {
       if (!static_cast<Inner*>(node)->full()) continue;
       SplitInner(inner, at, static_cast<Inner*>(node), kInnerSlots / 2, path.range());
@@ -116,7 +150,7 @@ MemTableTree::Leaf* MemTableTree::LeafWithRoom(const MemTableEntry* entry) {
     path.TurnRight();
     node = inner->children[at + 1].load(std::memory_order_relaxed);
   }
-  return static_cast<Leaf*>(node);
+  InsertInto(static_cast<Leaf*>(node), entry);
 }
 
 // The last leaf is full and `entry` comes after it: leaves full nodes full, since keys that ascend will not come back
@@ -139,7 +173,14 @@ void MemTableTree::AppendLeaf(const MemTableEntry* entry) {
   const uint32_t at = parent->count.load(std::memory_order_relaxed);
   Leaf* const leaf = last_leaf_.load(std::memory_order_relaxed);
   SEPAL_DCHECK(parent->children[at].load(std::memory_order_relaxed) == leaf);
+  AddLeafBehind(parent, at, leaf, entry, range);
+}
+
+// Child `at` of `parent`, which has room, is a full leaf, and `entry` goes into a new one behind it.
+void MemTableTree::AddLeafBehind(Inner* parent, uint32_t at, Leaf* leaf, const MemTableEntry* entry, Range range) {
+  ++splits_;
   Leaf* const right = NewNode<Leaf>();
+  Refit(right, {entry, range.high});
   Place(right, 0, entry);
   right->count.store(1, std::memory_order_relaxed);
 
@@ -155,6 +196,8 @@ MemTableTree::Inner* MemTableTree::RootWithRoom() {
   Node* const root = root_.load(std::memory_order_relaxed);
   if (!root->leaf && !static_cast<Inner*>(root)->full()) return static_cast<Inner*>(root);
   auto* const grown = NewNode<Inner>();
+  ++height_;
+  ++splits_;
   Refit(grown, {});
   grown->children[0].store(root, std::memory_order_relaxed);
   root_.store(grown, std::memory_order_release);
@@ -162,19 +205,28 @@ MemTableTree::Inner* MemTableTree::RootWithRoom() {
   return grown;
 }
 
-void MemTableTree::SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, Range range) {
-  constexpr uint32_t kMiddle = kLeafSlots / 2;
-  const MemTableEntry* const separator = leaf->entries[kMiddle].load(std::memory_order_relaxed);
+// Where keys ascend, in one place of many, a leaf is cut behind the last of them: they do not come back to what is
+// before it. kLeafSlots: the leaf stays whole.
+uint32_t MemTableTree::WhereToSplit(const Leaf& leaf, const MemTableEntry* entry) const {
+  const uint32_t slot = Rank<false>(leaf, kLeafSlots, entry->key());
+  return slot == kLeafSlots || slot == leaf.newest_slot + 1u ? slot : kLeafSlots / 2;
+}
+
+// The entries from slot `middle` on go to a new leaf.
+void MemTableTree::SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, uint32_t middle, Range range) {
+  ++splits_;
+  const MemTableEntry* const separator = leaf->entries[middle].load(std::memory_order_relaxed);
   Leaf* const right = NewNode<Leaf>();
   Refit(right, {separator, range.high});
 
   const Change parent_change(parent);
   const Change leaf_change(leaf);
-  for (uint32_t i = kMiddle; i < kLeafSlots; ++i) {
-    Place(right, i - kMiddle, leaf->entries[i].load(std::memory_order_relaxed));
+  for (uint32_t i = middle; i < kLeafSlots; ++i) {
+    Place(right, i - middle, leaf->entries[i].load(std::memory_order_relaxed));
   }
-  right->count.store(kLeafSlots - kMiddle, std::memory_order_relaxed);
-  leaf->count.store(kMiddle, std::memory_order_release);
+  right->count.store(kLeafSlots - middle, std::memory_order_relaxed);
+  leaf->count.store(middle, std::memory_order_release);
+  leaf->newest_slot = kNoSlot;
   Refit(leaf, {range.low, separator});
   LinkAfter(leaf, right);
   AddChild(parent, at, separator, right);
@@ -182,6 +234,7 @@ void MemTableTree::SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, Range range
 
 // Entry `middle` goes up; the entries and children after it go to a new node.
 void MemTableTree::SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t middle, Range range) {
+  ++splits_;
   const MemTableEntry* const separator = inner->entries[middle].load(std::memory_order_relaxed);
   auto* const right = NewNode<Inner>();
 

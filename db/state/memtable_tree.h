@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "db/state/insert_hint.h"
 #include "db/state/memtable_entry.h"
 #include "table/internal_key.h"
 #include "table/iterator.h"
@@ -47,8 +48,12 @@ class MemTableTree {
   MemTableTree(const MemTableTree&) = delete;
   MemTableTree& operator=(const MemTableTree&) = delete;
 
-  // Requires: no other Insert at the same time; no entry with an equal key.
-  void Insert(const MemTableEntry* entry);
+  // Where the next entry of `user_key` will go, if it is newer than all others of that key. Starts to fetch the leaf,
+  // and does not wait for it. The writer's.
+  InsertHint Aim(std::string_view user_key) const;
+  // Requires: no other Insert at the same time; no entry with an equal key. `hint` is for the entry's key, or empty;
+  // one of another tree or of a time before the last split does no harm.
+  void Insert(const MemTableEntry* entry, const InsertHint& hint = {});
 
   // The first entry at or after `target`, or null.
   const MemTableEntry* FirstAtOrAfter(InternalKeyView target) const;
@@ -70,6 +75,7 @@ class MemTableTree {
   static constexpr uint32_t kLeafSlots = 30;
   static constexpr uint32_t kInnerSlots = 41;
   static constexpr uint32_t kEdge = uint32_t{1} << 31;
+  static constexpr uint8_t kNoSlot = UINT8_MAX;
 
   struct Node {
     explicit Node(bool is_leaf) : leaf(is_leaf) {}
@@ -77,6 +83,8 @@ class MemTableTree {
     std::atomic<uint32_t> skip{0};   // with kEdge where only the node's own entries are known to share the bytes
     std::atomic<uint32_t> count{0};  // of the slots in use
     const bool leaf;
+    // Of a leaf, the writer's: where its newest entry is, kNoSlot after a split.
+    uint8_t newest_slot = kNoSlot;
   };
   template <uint32_t kSlots>
   struct SlottedNode : Node {
@@ -135,12 +143,16 @@ class MemTableTree {
   void ShiftRight(SlottedNode<kSlots>* node, uint32_t from) const;
   void InsertInto(Leaf* leaf, const MemTableEntry* entry);
   void AppendLeaf(const MemTableEntry* entry);
+  void AddLeafBehind(Inner* parent, uint32_t at, Leaf* leaf, const MemTableEntry* entry, Range range);
   void LinkAfter(Leaf* leaf, Leaf* right);
   Inner* RootWithRoom();
-  void SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, Range range);
+  uint32_t WhereToSplit(const Leaf& leaf, const MemTableEntry* entry) const;
+  void SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, uint32_t middle, Range range);
   void SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t middle, Range range);
   void AddChild(Inner* parent, uint32_t at, const MemTableEntry* separator, Node* right);
-  Leaf* LeafWithRoom(const MemTableEntry* entry);
+  void InsertFromRoot(const MemTableEntry* entry);
+  bool AtTheEnd(InternalKeyView key) const;
+  static void PrefetchForDescent(const Node* inner);
 
   // The readers'.
   static uint32_t EvenVersion(const Node& node);
@@ -164,6 +176,10 @@ class MemTableTree {
   std::atomic<Node*> root_;
   std::atomic<Leaf*> last_leaf_;  // may lag behind by one split
   const Leaf* first_leaf_;        // the first root: splits go to the right
+
+  // The writer's, apart from what readers read.
+  alignas(64) int height_ = 0;  // levels of inner nodes
+  uint64_t splits_ = 0;
 };
 
 // How many of the first `count` prefixes are below `prefix`. They ascend, unless the node is being changed.

@@ -34,6 +34,14 @@ class MappedLogTest : public LogFixture {
       Append(first + i, text, random.OneIn(written_one_in));
     }
   }
+  void ExpectAllAfterTheProcessDied() {
+    memory_.Crash(CrashMode::kKillProcess, 0);
+    log_.reset();
+    faults_.Clear();
+    Reopen();
+    ASSERT_TRUE(Recover().ok());
+    EXPECT_EQ(delivered_, appended_);
+  }
   uint64_t Calls(FileOp op) const { return counts_[static_cast<size_t>(op)]; }
   void CountCalls() {
     faults_.SetDecider([this](const FileCall& call) {
@@ -140,16 +148,89 @@ TEST_F(MappedLogTest, AnOrderlyCloseCutsTheFileToItsRecords) {
   EXPECT_EQ(delivered_, appended_);
 }
 
+TEST_F(MappedLogTest, RecordsGoOnFromOneWindowIntoTheNext) {
+  Create();
+  CountCalls();
+  for (uint64_t i = 1; i <= 1000; ++i)
+    Append(i, std::string(100, 'a'));  // more than seven windows, none of whole records
+  EXPECT_EQ(Calls(FileOp::kAppend) + Calls(FileOp::kWriteAt), 0u);
+  EXPECT_GT(Calls(FileOp::kMap), 7u);
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(MappedLogTest, AWindowThatFailsInTheMiddleOfARecordLeavesTheWholeRecordWritten) {
+  Create();
+  faults_.Inject({.fault = Fault::kTooManyFiles, .op = FileOp::kMap, .skip = 1, .sticky = true});
+  AppendMany(1, 300, UINT64_MAX);
+  ExpectAllAfterTheProcessDied();
+}
+
+class LargeWindowTest : public MappedLogTest {
+ protected:
+  void SetUp() override {
+    LogOptions options = Options();
+    options.allocation_step_bytes = 8 << 20;
+    options.map = true;
+    log_ = WriteAheadLog::Create(directory_.get(), options, FirstLog()).value();
+  }
+  void FillUpTo(uint64_t bytes) {
+    while (log_->LiveBytes() < bytes) Append(sequence_++, std::string(1000, 'a'));
+  }
+  void ExpectWhole() {
+    ASSERT_TRUE(Recover().ok());
+    EXPECT_EQ(delivered_, appended_);
+  }
+  static constexpr uint64_t kMiB = 1 << 20;
+  uint64_t sequence_ = 1;
+};
+
+TEST_F(LargeWindowTest, TwoOfAMebibyteThenOfTwo) {
+  CountCalls();
+  FillUpTo(kMiB / 2);
+  EXPECT_EQ(Calls(FileOp::kMap), 1u);
+  FillUpTo(3 * kMiB / 2);
+  EXPECT_EQ(Calls(FileOp::kMap), 2u);
+  FillUpTo(15 * kMiB / 2);
+  EXPECT_EQ(Calls(FileOp::kMap), 5u);
+  EXPECT_EQ(Calls(FileOp::kAppend) + Calls(FileOp::kWriteAt), 0u);
+  ExpectWhole();
+}
+
+// A store into a large page that a sync has cleaned would make the next sync write all of it.
+TEST_F(LargeWindowTest, AfterASyncOfLittleItsRestIsWrittenAndSmallOnesFollow) {
+  FillUpTo(5 * kMiB / 2);
+  ASSERT_TRUE(log_->Sync(log_->End()).ok());
+  FillUpTo(5 * kMiB / 2 + 5000);
+  ASSERT_TRUE(log_->Sync(log_->End()).ok());
+  CountCalls();
+  FillUpTo(4 * kMiB - 2000);
+  EXPECT_EQ(Calls(FileOp::kMap), 0u);
+  EXPECT_GE(Calls(FileOp::kWriteAt), 1400u);
+  FillUpTo(4 * kMiB + 2000);
+  const uint64_t written = Calls(FileOp::kWriteAt);
+  FillUpTo(11 * kMiB / 2);
+  EXPECT_EQ(Calls(FileOp::kWriteAt), written);
+  EXPECT_EQ(Calls(FileOp::kMap), 2u);
+  ExpectWhole();
+}
+
+TEST_F(LargeWindowTest, ASyncOfMuchHarmsNothing) {
+  FillUpTo(5 * kMiB / 2);
+  ASSERT_TRUE(log_->Sync(log_->End()).ok());
+  CountCalls();
+  FillUpTo(7 * kMiB / 2);
+  EXPECT_EQ(Calls(FileOp::kMap) + Calls(FileOp::kWriteAt), 0u);
+  FillUpTo(11 * kMiB / 2);
+  EXPECT_EQ(Calls(FileOp::kMap), 1u);
+  ExpectWhole();
+}
+
 TEST_F(MappedLogTest, RotationGoesOnInANewMapping) {
   Create();
   AppendMany(1, 60, 4);
   ASSERT_TRUE(log_->Rotate(FileNumber(2), {FileNumber(9), 99}).ok());
   AppendMany(61, 60, 4);
-  memory_.Crash(CrashMode::kKillProcess, 0);
-  log_.reset();
-  Reopen();
-  ASSERT_TRUE(Recover().ok());
-  EXPECT_EQ(delivered_, appended_);
+  ExpectAllAfterTheProcessDied();
 }
 
 TEST_F(MappedLogTest, WhereMappingFailsRecordsAreWritten) {
