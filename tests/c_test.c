@@ -438,6 +438,11 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   CHECK(destroyed == 1);
 }
 
+static void count_repaired(void* state, uint64_t done_bytes, uint64_t total_bytes) {
+  CHECK(done_bytes > 0 && done_bytes <= total_bytes);
+  *(uint64_t*)state = done_bytes;
+}
+
 /* A manifest that is gone is made again from the tables. */
 static void test_repair(const sepal_options_t* options, const char* directory, const sepal_readoptions_t* ro) {
   begin("repair");
@@ -465,8 +470,13 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
   CHECK(sepal_open(options, directory, &error) == NULL);
   expect_error("DATA_LOSS");
 
-  sepal_repair_report_t* repaired = sepal_repair_db_report(options, directory, 0, &error);
+  sepal_repair_report_t* repaired = sepal_repair_db_report(options, directory, 1, &error);
   CHECK_OK();
+  sepal_repair_report_destroy(repaired);
+  uint64_t told = 0;
+  repaired = sepal_repair_db_with_progress(options, directory, 0, &told, count_repaired, &error);
+  CHECK_OK();
+  CHECK(told > 0);
   report = sepal_repair_report_string(repaired);
   CHECK(strlen(report) > 0);
   sepal_free(report);

@@ -27,8 +27,17 @@ extern "C" {
 
 sepal_repair_report_t* sepal_repair_db_report(const sepal_options_t* options, const char* name, unsigned char dry_run,
                                               char** errptr) {
+  return sepal_repair_db_with_progress(options, name, dry_run, nullptr, nullptr, errptr);
+}
+sepal_repair_report_t* sepal_repair_db_with_progress(const sepal_options_t* options, const char* name,
+                                                     unsigned char dry_run, void* state,
+                                                     void (*progress)(void*, uint64_t, uint64_t), char** errptr) {
   auto report = std::make_unique<sepal_repair_report_t>();
-  if (SaveError(errptr, sepal::DB::Repair(options->rep, name, &report->rep, {.dry_run = dry_run != 0}))) return nullptr;
+  sepal::RepairOptions repair = {.dry_run = dry_run != 0};
+  if (progress != nullptr) {
+    repair.progress = [state, progress](uint64_t done, uint64_t total) { progress(state, done, total); };
+  }
+  if (SaveError(errptr, sepal::DB::Repair(options->rep, name, &report->rep, repair))) return nullptr;
   return report.release();
 }
 

@@ -47,7 +47,7 @@ absl::Status DB::Repair(const Options& options, std::string_view directory, Repa
   RepairReport unused;
   if (report == nullptr) report = &unused;
   *report = {.dry_run = repair.dry_run};
-  return Repairing(options, Tuning::From(options), directory, report, repair.dry_run).Run();
+  return Repairing(options, Tuning::From(options), directory, report, repair).Run();
 }
 
 absl::Status Repairing::Run() {
@@ -62,12 +62,14 @@ absl::Status Repairing::Run() {
         unknown_family_->value()))));
     RETURN_IF_ERROR(CheckLogs());
   }
+  CountTables();
   RETURN_IF_ERROR(certain_ ? CheckListedTables() : FindTables());
   if (certain_ && logs_whole_ && damaged_tables_.empty() && report_->dropped.empty()) return absl::OkStatus();
   report_->changed = true;
   if (dry_run_) return Foresee();
   if (!certain_) {
     for (auto& [id, family] : families_) RETURN_IF_ERROR(MergeTables(&family));
+    Advance(total_bytes_);
   }
   RETURN_IF_ERROR(ReplayLogs());
   RETURN_IF_ERROR(directory_->Sync());
@@ -122,7 +124,7 @@ absl::Status Repairing::ListFiles() {
     if (!parsed.has_value()) continue;
     any = true;
     take_number(parsed->number);
-    if (parsed->kind == FileKind::kTable) table_files_.insert(parsed->number);
+    if (parsed->kind == FileKind::kTable) table_files_.emplace(parsed->number, entry.size_bytes);
     if (parsed->kind == FileKind::kManifest) manifests_.push_back(entry.name);
   }
   if (!any) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
@@ -318,7 +320,7 @@ void Repairing::RemoveOldFiles(FileNumber log) {
   for (const auto& [id, family] : families_) {
     for (const Table& table : family.tables) live.insert(table.added.table.number);
   }
-  for (const FileNumber number : table_files_) {
+  for (const auto& [number, bytes] : table_files_) {
     if (!live.contains(number)) directory_->Remove(TableFileName(number)).IgnoreError();
   }
   for (const LogFile& file : logs_) {

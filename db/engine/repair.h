@@ -18,6 +18,7 @@
 // there, but for those that the readable part names as removed, are merged into one run.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,13 +41,14 @@ namespace sepal {
 class Repairing {
  public:
   Repairing(const Options& options, const Tuning& tuning, std::string_view directory, RepairReport* report,
-            bool dry_run = false)
+            const RepairOptions& repair = {})
       : options_(options),
         tuning_(tuning),
         path_(directory),
         world_(World::From(options.env)),
         report_(report),
-        dry_run_(dry_run) {}
+        dry_run_(repair.dry_run),
+        progress_(repair.progress) {}
 
   absl::Status Run();
 
@@ -76,6 +78,11 @@ class Repairing {
   // What the tables hold.
   absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(FileNumber number, KeyOrder order,
                                                          const TableMetadata* expected) const;
+  uint64_t FileBytes(FileNumber number) const;
+  // By the manifest, or what of it can be read.
+  bool IsListed(FileNumber number) const;
+  void CountTables();
+  void Advance(uint64_t bytes);
   absl::Status CheckListedTables();
   absl::Status CheckTable(FamilyState* family, const AddedTable& listed);
   absl::Status Rewrite(FamilyState* family, const AddedTable& listed, const TableReader& damaged);
@@ -107,13 +114,14 @@ class Repairing {
   const World world_;
   RepairReport* const report_;
   const bool dry_run_;
+  const std::function<void(uint64_t, uint64_t)> progress_;
 
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<Directory> log_directory_;
   std::unique_ptr<DirectoryLock> lock_;
   MemoryBudget budget_{0};
 
-  std::set<FileNumber> table_files_;  // that are there
+  std::map<FileNumber, uint64_t> table_files_;  // that are there, and their bytes
   std::vector<std::string> manifests_;
   std::vector<LogFile> logs_;
   uint64_t next_file_number_ = 1;
@@ -132,6 +140,9 @@ class Repairing {
   std::set<FileNumber> removed_;  // that the manifest says were removed
   std::set<std::string> damaged_tables_;
   std::set<std::string> damaged_logs_;
+  // Of tables, read and to be read.
+  uint64_t done_bytes_ = 0;
+  uint64_t total_bytes_ = 0;
 };
 
 }  // namespace sepal

@@ -18,6 +18,8 @@ namespace sepal {
 
 namespace {
 
+constexpr uint64_t kEntriesBetweenProgress = 1 << 16;
+
 DroppedData WholeTable(const AddedTable& table, const std::string& family, const absl::Status& why) {
   return {.file = TableFileName(table.table.number),
           .column_family = family,
@@ -61,9 +63,36 @@ absl::StatusOr<std::shared_ptr<TableReader>> Repairing::OpenTable(FileNumber num
   return TableReader::Open(std::move(options), std::move(file).value());
 }
 
+// 0: it is missing.
+uint64_t Repairing::FileBytes(FileNumber number) const {
+  const auto it = table_files_.find(number);
+  return it == table_files_.end() ? 0 : it->second;
+}
+
+bool Repairing::IsListed(FileNumber number) const {
+  return std::any_of(families_.begin(), families_.end(),
+                     [number](const auto& family) { return family.second.listed.contains(number); });
+}
+
+// Tables that are merged are read twice.
+void Repairing::CountTables() {
+  for (const auto& [number, bytes] : table_files_) {
+    if (IsListed(number) || (!certain_ && !removed_.contains(number))) total_bytes_ += bytes;
+  }
+  if (!certain_ && !dry_run_) total_bytes_ *= 2;
+}
+
+void Repairing::Advance(uint64_t bytes) {
+  done_bytes_ = std::min(done_bytes_ + bytes, total_bytes_);
+  if (progress_ != nullptr) progress_(done_bytes_, total_bytes_);
+}
+
 absl::Status Repairing::CheckListedTables() {
   for (auto& [id, family] : families_) {
-    for (const auto& [number, listed] : family.listed) RETURN_IF_ERROR(CheckTable(&family, listed));
+    for (const auto& [number, listed] : family.listed) {
+      RETURN_IF_ERROR(CheckTable(&family, listed));
+      Advance(FileBytes(number));
+    }
   }
   return absl::OkStatus();
 }
@@ -131,17 +160,17 @@ absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, c
 // --- without a whole manifest ---
 
 absl::Status Repairing::FindTables() {
-  const std::set<FileNumber> there = table_files_;
   for (auto& [id, family] : families_) {
     for (const auto& [number, listed] : family.listed) {
       // One that is gone was removed by an edit that is lost, or is lost itself.
       RETURN_IF_ERROR(CheckTable(&family, listed));
+      Advance(FileBytes(number));
     }
   }
-  for (const FileNumber number : there) {
-    const bool listed = std::any_of(families_.begin(), families_.end(),
-                                    [&](const auto& family) { return family.second.listed.contains(number); });
-    if (!listed && !removed_.contains(number)) RETURN_IF_ERROR(FindTable(number));
+  for (const auto& [number, bytes] : table_files_) {
+    if (IsListed(number) || removed_.contains(number)) continue;
+    RETURN_IF_ERROR(FindTable(number));
+    Advance(bytes);
   }
   return absl::OkStatus();
 }
@@ -197,7 +226,10 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
             [](const Table& a, const Table& b) { return a.added.table.number > b.added.table.number; });
   std::vector<std::unique_ptr<InternalIterator>> children;
   SequenceNumber highest = family->flushed_through;
+  uint64_t bytes = 0, entries = 0, seen = 0;
   for (const Table& input : inputs) {
+    bytes += input.added.table.size_bytes;
+    entries += input.reader->properties().entries;
     children.push_back(TableReader::NewIterator(input.reader, TableReader::ReadKind::kCompaction));
     children.back()->SeekToFirst();
     highest = std::max(highest, input.added.table.highest_sequence);
@@ -236,6 +268,7 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
       last = InternalKey(first->key());
     }
     first->Next();
+    if (++seen % kEntriesBetweenProgress == 0) Advance(bytes / entries * kEntriesBetweenProgress);
   }
   RETURN_IF_ERROR(retention.Finish(emit));
   return output != nullptr ? finish() : absl::OkStatus();

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -30,6 +31,19 @@ std::vector<nlohmann::json> JsonLines(const std::string& text) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
   return lines;
+}
+
+TEST(DbBenchTest, ItSpeaksUnderTheNameThatItWasCalledBy) {
+  const auto run = [](const char* flag) {
+    const char* argv[] = {"/usr/bin/sepal_db_bench", flag};
+    std::ostringstream out, err;
+    DbBenchMain(2, argv, out, err);
+    return out.str() + err.str();
+  };
+  EXPECT_THAT(run("--help"), ::testing::HasSubstr("Example: sepal_db_bench --benchmarks"));
+  EXPECT_THAT(run("--bechmarks=x"), ::testing::HasSubstr("sepal_db_bench: there is no flag"));
+  EXPECT_THAT(run("--bechmarks=x"), ::testing::HasSubstr("sepal_db_bench --help lists the flags"));
+  EXPECT_THAT(run("--benchmarks=x"), ::testing::HasSubstr("sepal_db_bench: unknown benchmark"));
 }
 
 TEST(DbBenchTest, AResultIsOneLineOfTheKnownForm) {

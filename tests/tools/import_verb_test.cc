@@ -145,6 +145,20 @@ TEST_F(ImportLevelDbTest, DamageEndsItAndLeavesNothing) {
   ExpectNothingLeft();
 }
 
+TEST_F(ImportLevelDbTest, AFullDiskEndsItAndSaysThatNothingIsLeft) {
+  const std::string disk = directory_.File("disk");
+  std::filesystem::create_directory(disk);
+  if (std::system(("mount -t tmpfs -o size=64k none " + disk + " 2>/dev/null").c_str()) != 0) {
+    GTEST_SKIP() << "no file system can be mounted here";
+  }
+  MakeLevelDb(3000);
+  const Outcome full = RunSepal({"import", disk + "/new", old_, "--from", "leveldb"});
+  EXPECT_EQ(full.exit, kExitError);
+  EXPECT_TRUE(Has(full.err, "No space left") && Has(full.err, "nothing of it is left behind: make room")) << full.err;
+  EXPECT_TRUE(std::filesystem::is_empty(disk));
+  EXPECT_EQ(std::system(("umount " + disk).c_str()), 0);
+}
+
 TEST_F(ImportLevelDbTest, AnotherOrderIsRefused) {
   class Backward : public leveldb::Comparator {
    public:

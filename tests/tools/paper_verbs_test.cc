@@ -179,6 +179,12 @@ TEST_F(PaperVerbsTest, ThePageIsTakenWithoutWarnings) {
   if (asked == 0) GTEST_SKIP() << "there is no groff, mandoc or shellcheck";
 }
 
+TEST_F(PaperVerbsTest, AListOfNamesIsBrokenIntoLines) {
+  const std::string page = RunSepal({"man", "db_bench"}).out;
+  EXPECT_TRUE(Has(page, ".PP\nBenchmarks: fillseq")) << page.substr(0, 1000);
+  EXPECT_TRUE(Has(page, ".nf\nExample: sepal_db_bench"));
+}
+
 TEST_F(PaperVerbsTest, AnUnknownShellIsAUsageError) {
   EXPECT_EQ(RunSepal({"completion", "tcsh"}).exit, kExitUsage);
   EXPECT_EQ(RunSepal({"completion"}).exit, kExitUsage);

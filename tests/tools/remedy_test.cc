@@ -115,7 +115,7 @@ TEST_F(RemedyTest, DamageNamesTheDatabaseAndTheRepairOnce) {
   EXPECT_TRUE(Has(scan.err, remedy)) << scan.err;
   const Outcome verify = RunSepal({"db", "verify", db_});
   EXPECT_TRUE(Has(verify.err, remedy)) << verify.err;
-  EXPECT_TRUE(Has(verify.err, "tables are damaged")) << verify.err;
+  EXPECT_TRUE(Has(verify.err, "1 of ") && Has(verify.err, "tables is damaged")) << verify.err;
   const Outcome dry = RunSepal({"db", "repair", db_, "--dry-run"});
   EXPECT_EQ(dry.exit, kExitDamage);
   EXPECT_FALSE(Has(dry.err, "--dry-run")) << dry.err;

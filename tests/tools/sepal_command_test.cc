@@ -359,12 +359,18 @@ press("ArrowRight");
 state.right = Number(state.last) - at("edit").value;
 press("c");
 state.compared = at("compare").checked;
+at("edit").dispatchEvent(new KeyboardEvent("keydown", {key: "C", bubbles: true}));
+state.again = !at("compare").checked;
 document.querySelector("rect.table").focus();
 state.told = at("detail").textContent.includes(".sst");
+const focused = document.activeElement.dataset.number;
+dispatchEvent(new Event("resize"));
+state.kept = focused !== undefined && document.activeElement.dataset.number === focused;
 state.color = getComputedStyle(document.body).backgroundColor;
 </script>)";
   const std::string light = Rendered(page, directory_.File("profile"));
-  for (const char* expected : {"data-left=\"1\"", "data-right=\"0\"", "data-compared=\"true\"", "data-told=\"true\""}) {
+  for (const char* expected : {"data-left=\"1\"", "data-right=\"0\"", "data-compared=\"true\"", "data-again=\"true\"",
+                               "data-told=\"true\"", "data-kept=\"true\""}) {
     EXPECT_TRUE(Has(light, expected)) << expected << light.substr(light.find("<body"), 300);
   }
   EXPECT_TRUE(Has(light, "data-color=\"rgb(255, 255, 255)\""));

@@ -141,7 +141,7 @@ class VerifyVerb final : public Verb {
     if (damaged > 0) {
       reported = json;
       return absl::DataLossError(absl::StrFormat("%d of %s damaged; a backup is the best cure", damaged,
-                                                 Counted(files, "table") + (files == 1 ? " is" : " are")));
+                                                 Counted(files, "table") + (damaged == 1 ? " is" : " are")));
     }
     if (!json) {
       io.out << absl::StrFormat("%s: %s: manifest, logs and %s of %s, every checksum\n", place_.directory,
@@ -210,8 +210,14 @@ class RepairVerb final : public Verb {
     Options options;
     options.log_directory = place_.log_directory;
     RepairReport report;
-    const absl::Status repaired =
-        WithRemedy(DB::Repair(options, place_.directory, &report, {.dry_run = dry_run_}), place_.directory);
+    std::optional<Progress> shown;
+    const auto progress = [&](uint64_t done, uint64_t total) {
+      if (!shown.has_value()) shown.emplace("examined bytes", total, io.err, StandardErrorIsTerminal());
+      shown->Update(done);
+    };
+    const absl::Status repaired = WithRemedy(
+        DB::Repair(options, place_.directory, &report, {.dry_run = dry_run_, .progress = progress}), place_.directory);
+    shown.reset();
     // Exit status 3 is for what was lost by a repair that succeeded.
     if (absl::IsDataLoss(repaired)) return absl::InternalError(repaired.message());
     RETURN_IF_ERROR(repaired);

@@ -16,6 +16,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "tools/lib/help.h"
 #include "tools/lib/paint.h"
 #include "util/strings.h"
@@ -90,6 +91,14 @@ std::string Nearest(const std::vector<std::string>& known, std::string_view type
   const auto longer =
       std::find_if(known.begin(), known.end(), [&](const auto& name) { return name.starts_with(typed); });
   return longer == known.end() ? "" : *longer;
+}
+
+std::string CalledName(const char* const* argv) { return std::filesystem::path(argv[0]).filename(); }
+
+void TakeCalledName(CLI::App* app, const char* const* argv) {
+  const std::string name = CalledName(argv);
+  app->description(absl::StrReplaceAll(app->get_description(), {{app->get_name() + " --", name + " --"}}));
+  app->name(name);
 }
 
 std::vector<std::string> NormalizeArguments(int argc, const char* const* argv) {

@@ -26,6 +26,11 @@ inline constexpr int kJsonSchemaVersion = 1;
 // The arguments behind the program's name, with `-flag` and `-flag=value` made into `--flag...`.
 std::vector<std::string> NormalizeArguments(int argc, const char* const* argv);
 
+// The name under which a program was called: installed, it has another than in the build tree.
+std::string CalledName(const char* const* argv);
+// Has the app speak of itself, and give its example, under that name.
+void TakeCalledName(CLI::App* app, const char* const* argv);
+
 // Parses; an exit code if the program should end: after --help (to `out`) and after a mistake, which is explained on
 // `err`, with the nearest known flag. `mistake`, if any, gets the first line of the explanation.
 std::optional<int> ParseFlags(CLI::App* app, std::vector<std::string> arguments, std::ostream& out, std::ostream& err,

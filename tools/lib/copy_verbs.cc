@@ -29,9 +29,7 @@ absl::Status CopyDatabase(const Place& place, const std::string& target, Checkpo
     };
     return db->Checkpoint(target, options);
   });
-  if (!absl::IsResourceExhausted(status)) return status;
-  return absl::ResourceExhaustedError(
-      absl::StrFormat("%s; nothing of it is left behind: make room and do it again", ToStd(status.message())));
+  return WithNothingLeft(status);
 }
 
 // What a copy consists of; `shared` tables have other names elsewhere.

@@ -205,6 +205,12 @@ absl::Status WithRemedy(const absl::Status& status, const std::string& directory
   return status;
 }
 
+absl::Status WithNothingLeft(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return status;
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("%s; nothing of it is left behind: make room and do it again", ToStd(status.message())));
+}
+
 absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
   Options options;
   options.log_directory = place.log_directory;

@@ -37,6 +37,8 @@ struct Place {
 
 // What went wrong with the database of that directory, with what to do about it in the words of the command.
 absl::Status WithRemedy(const absl::Status& status, const std::string& directory);
+// The same of making a new database, which takes away what it has written when it fails.
+absl::Status WithNothingLeft(const absl::Status& status);
 
 // Errors are with remedy.
 absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place);

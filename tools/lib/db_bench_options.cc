@@ -172,9 +172,10 @@ std::unique_ptr<CLI::App> DbBenchApp(DbBenchOptions* o, std::ostream& err) {
 std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchOptions* o, std::ostream& out,
                                      std::ostream& err) {
   const std::unique_ptr<CLI::App> app = DbBenchApp(o, err);
+  TakeCalledName(app.get(), argv);
   if (std::optional<int> exit = ParseFlags(app.get(), NormalizeArguments(argc, argv), out, err)) return exit;
   if (const absl::Status known = o->CheckBenchmarks(); !known.ok()) {
-    err << "db_bench: " << ToStd(known.message()) << "\n";
+    err << app->get_name() << ": " << ToStd(known.message()) << "\n";
     return kExitUsage;
   }
   if (!o->report_file.empty()) o->histogram = true;

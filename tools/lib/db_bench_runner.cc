@@ -242,12 +242,12 @@ int DbBenchMain(int argc, const char* const* argv, std::ostream& out, std::ostre
   if (std::optional<int> exit = ParseDbBenchFlags(argc, argv, &options, out, err)) return *exit;
   const absl::StatusOr<Options> engine_options = options.EngineOptions();
   if (!engine_options.ok()) {
-    err << "db_bench: " << engine_options.status().ToString() << "\n";
+    err << CalledName(argv) << ": " << engine_options.status().ToString() << "\n";
     return kExitUsage;
   }
   const absl::Status status = RunBenchmarks(options, *engine_options, out, err);
   if (status.ok()) return kExitOk;
-  err << "db_bench: " << status.ToString() << "\n";
+  err << CalledName(argv) << ": " << status.ToString() << "\n";
   return absl::IsDataLoss(status) ? kExitDamage : kExitError;
 }
 

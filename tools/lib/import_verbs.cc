@@ -119,8 +119,8 @@ class ImportVerb final : public Verb {
     absl::Status status = ImportInto(part, io);
     if (status.ok()) status = GiveName(part, directory_);
     if (!status.ok()) {
-      RemovePart(part).IgnoreError();
-      return status;
+      const absl::Status removed = RemovePart(part);
+      return removed.ok() ? WithNothingLeft(status) : status;
     }
     Tell(io.out, static_cast<double>(NowNanos() - began) / 1e9);
     return absl::OkStatus();
@@ -173,14 +173,22 @@ class ImportVerb final : public Verb {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FindOrMake(target, names[i]));
       families_.push_back({.name = names[i]});
       const std::unique_ptr<ForeignCursor> cursor = source->NewCursor(i);
-      const Reading reading{cursor.get(), target, family.get(), [&](std::string_view key) {
-                              progress.Update(std::min(total, before + source->BytesBefore(i, key)));
-                            }};
+      const Reading reading{
+          cursor.get(), target, family.get(), [&](std::string_view key) {
+            // Nothing is known of a database all of which is in its log.
+            progress.Update(total == 0 ? BytesSoFar() : std::min(total, before + source->BytesBefore(i, key)));
+          }};
       RETURN_IF_ERROR((this->*work)(reading, &families_.back()));
       RETURN_IF_ERROR(cursor->status());
       before += source->BytesInAll(i);
     }
     return absl::OkStatus();
+  }
+
+  uint64_t BytesSoFar() const {
+    uint64_t bytes = 0;
+    for (const Family& family : families_) bytes += family.bytes;
+    return bytes;
   }
 
   static absl::StatusOr<std::shared_ptr<ColumnFamily>> FindOrMake(DB* target, const std::string& name) {
@@ -233,12 +241,12 @@ class ImportVerb final : public Verb {
   }
 
   void Tell(std::ostream& out, double seconds) const {
-    uint64_t entries = 0, bytes = 0;
+    const uint64_t bytes = BytesSoFar();
+    uint64_t entries = 0;
     nlohmann::json line = JsonHead();
     line["column_families"] = nlohmann::json::array();
     for (const Family& family : families_) {
       entries += family.entries;
-      bytes += family.bytes;
       line["column_families"].push_back(
           {{"name", BytesJson(family.name)}, {"entries", family.entries}, {"bytes", family.bytes}});
     }

@@ -117,7 +117,7 @@ function draw() {
   const low = Math.min(...everything.map(t => t.from)), high = Math.max(...everything.map(t => t.to));
   const W = Math.max(480, $("tree").clientWidth), left = 150, x = k => left + (high > low ? (k - low) / (high - low) : .5)
     * (W - left - 12);
-  const svg = $("tree"); svg.replaceChildren();
+  const svg = $("tree"), focused = document.activeElement.dataset.number; svg.replaceChildren();
   const levels = [...new Set(all.map(t => t.level))].sort((a, b) => a - b);
   const levelBytes = level => all.filter(t => t.level === level && !t.removed).reduce((a, t) => a + t.bytes, 0);
   const most = Math.max(1, ...levels.map(levelBytes));
@@ -134,7 +134,7 @@ function draw() {
         const a = x(t.from), w = Math.max(3, x(t.to) - a), top = y + 6 + i * 20;
         const kind = t.removed ? "removed" : comparing && !had.has(t.number) ? "added" : "";
         const r = node("rect", {class: "table " + kind, x: a, y: top, width: w, height: 16, rx: 2, tabindex: 0,
-          role: "button", "aria-label": `table ${t.number}, level ${t.level}`}, svg);
+          role: "button", "data-number": t.number, "aria-label": `table ${t.number}, level ${t.level}`}, svg);
         r.addEventListener("mouseenter", () => detail(t)); r.addEventListener("focus", () => detail(t));
         if (t.entries && t.tombstones && !t.removed)
           node("rect", {class: "dead", x: a, y: top + 12, width: w * t.tombstones / t.entries, height: 4}, svg);
@@ -144,6 +144,8 @@ function draw() {
   }
   if (!levels.length) { node("text", {class: "dim", x: 8, y: 24}, svg, "No tables: all is in the log and in memory."); y = 36 }
   svg.setAttribute("viewBox", `0 0 ${W} ${y}`); svg.setAttribute("height", y);
+  // Tab goes on from the table where it was.
+  if (focused) svg.querySelector(`rect[data-number="${focused}"]`)?.focus({preventScroll: true});
 }
 let timer = 0;
 function play() {
@@ -162,11 +164,14 @@ for (const id of ["edit", "other", "family"]) $(id).addEventListener("input", dr
 $("play").addEventListener("click", play);
 addEventListener("resize", draw);
 addEventListener("keydown", e => {
-  if (e.target.matches("input[type=range],select") || e.ctrlKey || e.metaKey || e.altKey) return;
+  // Letters choose from a list, arrows move a slider.
+  if (e.target.matches("select") || e.ctrlKey || e.metaKey || e.altKey) return;
+  const key = e.key.toLowerCase();
   if (e.key === "ArrowLeft" || e.key === "ArrowRight") {
+    if (e.target.matches("input[type=range]")) return;
     $("edit").value = Number($("edit").value) + (e.key === "ArrowRight" ? 1 : -1); draw();
-  } else if (e.key === "p") play();
-  else if (e.key === "c") $("compare").click();
+  } else if (key === "p") play();
+  else if (key === "c") $("compare").click();
 });
 draw();
 </script></body></html>

@@ -91,6 +91,11 @@ std::string ProgramPage(const std::string& name, const std::string& summary, con
       Roff(name), arguments, Prose(parts.front()));
   for (size_t i = 1; i < parts.size(); ++i) {
     if (parts[i].starts_with("Exit status")) continue;
+    // Lists of lines and what is typed stay as they are.
+    if (parts[i].find('\n') == std::string::npos && !parts[i].starts_with("Example")) {
+      page += ".PP\n" + Prose(parts[i]) + "\n";
+      continue;
+    }
     const std::string shown = absl::StrReplaceAll(parts[i], {{app.get_name() + " --", name + " --"}});
     page += ".PP\n.nf\n";
     for (const auto& line : absl::StrSplit(shown, '\n')) page += Roff(ToStd(line)) + "\n";

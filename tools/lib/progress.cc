@@ -67,10 +67,10 @@ void Progress::Run() {
   }
 }
 
-void Progress::Tell(std::string_view lines) {
+void Progress::Tell(std::string_view lines, std::ostream& to) {
   MutexLock lock(&mutex_);
   Clear();
-  err_ << lines << std::flush;
+  to << lines << std::flush;
 }
 
 void Progress::Clear() {

@@ -28,7 +28,9 @@ class Progress {
   // From any thread.
   void Update(uint64_t done) { done_.store(done, std::memory_order_relaxed); }
   // Prints lines above that of the progress; each ends with '\n'.
-  void Tell(std::string_view lines) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Tell(std::string_view lines) { Tell(lines, err_); }
+  // On another stream, which may be the same terminal.
+  void Tell(std::string_view lines, std::ostream& to) ABSL_LOCKS_EXCLUDED(mutex_);
 
   struct Pace {
     double rate = 0;           // a second, smoothed

@@ -28,17 +28,18 @@ bool DecodeKey(const CLI::App& app, const std::string& flag, bool hex, const std
                std::optional<std::string>* key, std::ostream& err) {
   if (app.count(flag) == 0) return true;
   *key = hex ? FromHex(text) : text;
-  if (!key->has_value()) err << "sst_dump: " << flag << ": not hexadecimal: " << text << "\n";
+  if (!key->has_value()) err << app.get_name() << ": " << flag << ": not hexadecimal: " << text << "\n";
   return key->has_value();
 }
 
-bool ChooseCodecs(const std::vector<std::string>& names, SstDumpOptions* options, std::ostream& err) {
+bool ChooseCodecs(const CLI::App& app, const std::vector<std::string>& names, SstDumpOptions* options,
+                  std::ostream& err) {
   if (names.empty()) return true;
   options->compression_types.clear();
   for (const std::string& name : names) {
     const std::optional<CompressionKind> kind = CompressionFromName(name);
     if (!kind.has_value()) {
-      err << "sst_dump: --compression_types: unknown codec " << name << "; known: none snappy lz4 zstd\n";
+      err << app.get_name() << ": --compression_types: unknown codec " << name << "; known: none snappy lz4 zstd\n";
       return false;
     }
     options->compression_types.push_back(*kind);
@@ -85,16 +86,17 @@ std::optional<int> ParseSstDumpFlags(int argc, const char* const* argv, SstDumpO
                                      std::ostream& err) {
   SstDumpTexts texts;
   const std::unique_ptr<CLI::App> app = SstDumpApp(o, &texts, err);
+  TakeCalledName(app.get(), argv);
   if (std::optional<int> exit = ParseFlags(app.get(), NormalizeArguments(argc, argv), out, err)) return exit;
 
   o->inputs.insert(o->inputs.end(), texts.files.begin(), texts.files.end());
   if (o->inputs.empty()) {
-    err << "sst_dump: no file is named; --help lists the flags\n";
+    err << app->get_name() << ": no file is named; --help lists the flags\n";
     return kExitUsage;
   }
   const auto command = Commands().find(o->command_name);
   if (command == Commands().end()) {
-    err << "sst_dump: unknown command " << o->command_name << "; known:";
+    err << app->get_name() << ": unknown command " << o->command_name << "; known:";
     for (const auto& [name, unused] : Commands()) err << " " << name;
     err << "\n";
     return kExitUsage;
@@ -103,7 +105,7 @@ std::optional<int> ParseSstDumpFlags(int argc, const char* const* argv, SstDumpO
   if (!DecodeKey(*app, "--from", texts.input_key_hex, texts.from, &o->from, err) ||
       !DecodeKey(*app, "--to", texts.input_key_hex, texts.to, &o->to, err) ||
       !DecodeKey(*app, "--prefix", texts.input_key_hex, texts.prefix, &o->prefix, err) ||
-      !ChooseCodecs(texts.codecs, o, err)) {
+      !ChooseCodecs(*app, texts.codecs, o, err)) {
     return kExitUsage;
   }
   return std::nullopt;

@@ -80,7 +80,7 @@ class RepairSalvageTest : public EngineTest {
 
   absl::Status Repair(bool dry_run = false) {
     report = {.dry_run = dry_run};
-    return Repairing(database.options, database.tuning, "/db", &report, dry_run).Run();
+    return Repairing(database.options, database.tuning, "/db", &report, {.dry_run = dry_run}).Run();
   }
   Contents All(const ColumnFamily* family = nullptr) {
     const std::unique_ptr<Iterator> it = db()->NewIterator(family);

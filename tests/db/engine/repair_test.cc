@@ -291,6 +291,38 @@ TEST_F(RepairTest, ACrashAtAnyCallIsHealedByAnotherRepair) {
   }
 }
 
+TEST_F(RepairTest, ARepairTellsHowFarItIsTillAllIsRead) {
+  uint64_t bytes = 0;
+  for (uint64_t part = 0; part < 3; ++part) {
+    Fill(part * 50, part * 50 + 100);
+    ASSERT_OK(db()->Flush());
+  }
+  CloseDatabase();
+  for (const std::string& name : FilesIn(&database.memory, "/db")) {
+    if (name.ends_with(".sst")) bytes += database.memory.ReadFileContents("/db/" + name)->size();
+  }
+  std::vector<std::pair<uint64_t, uint64_t>> told;
+  const auto progress = [&told](uint64_t done, uint64_t total) { told.emplace_back(done, total); };
+  const auto repair = [&](bool dry_run) -> absl::Status {
+    told.clear();
+    RETURN_IF_ERROR(DB::Repair(database.options, "/db", &report, {.dry_run = dry_run, .progress = progress}));
+    EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+    EXPECT_EQ(told.back().first, told.back().second);
+    return absl::OkStatus();
+  };
+  ASSERT_OK(repair(/*dry_run=*/false));
+  EXPECT_THAT(told, SizeIs(3));
+  EXPECT_EQ(told.back().second, bytes);
+
+  // All tables are merged then.
+  auto directory = database.memory.OpenDirectory("/db", false);
+  ASSERT_OK((*directory)->Remove(Last("MANIFEST")));
+  ASSERT_OK(repair(/*dry_run=*/true));
+  EXPECT_EQ(told.back().second, bytes);
+  ASSERT_OK(repair(/*dry_run=*/false));
+  EXPECT_EQ(told.back().second, 2 * bytes);
+}
+
 TEST_F(RepairTest, VerificationTellsHowFarItIsAndOfEachDamagedTable) {
   for (uint64_t i = 0; i < 3; ++i) {
     Fill(i * 100, i * 100 + 50);
