@@ -139,15 +139,24 @@ void TakeEdit(const VersionEdit& edit, Tree* tree) {
   TakeTables(edit, &tree->families);
 }
 
-// The logs of the database; `directory` is where its tables lie.
-absl::StatusOr<std::vector<LogFile>> LogsOf(const Place& place, Directory* directory) {
-  if (place.log_directory.empty()) return ListLogs(directory);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> logs,
-                   FileSystem::Posix()->OpenDirectory(place.log_directory, /*create=*/false));
-  return ListLogs(logs.get());
+// Of a file that was listed a moment ago: a live writer has removed it.
+absl::Status Vanished(const absl::Status& status) {
+  return absl::IsNotFound(status) ? absl::AbortedError(status.message()) : status;
 }
 
-absl::StatusOr<Tree> ReadTreeOnce(const Place& place, const EditSink& visit) {
+// The logs of the database; `directory` is where its tables lie.
+absl::StatusOr<std::vector<LogFile>> LogsOf(const Place& place, Directory* directory) {
+  std::unique_ptr<Directory> elsewhere;
+  if (!place.log_directory.empty()) {
+    ASSIGN_OR_RETURN(elsewhere, FileSystem::Posix()->OpenDirectory(place.log_directory, /*create=*/false));
+  }
+  absl::StatusOr<std::vector<LogFile>> logs = ListLogs(elsewhere != nullptr ? elsewhere.get() : directory);
+  if (!logs.ok()) return Vanished(logs.status());
+  return logs;
+}
+
+// `edits` are those of the newest manifest, up to what is wrong if something is.
+absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* edits) {
   const std::string& path = place.directory;
   absl::StatusOr<std::unique_ptr<Directory>> directory = FileSystem::Posix()->OpenDirectory(path, /*create=*/false);
   if (!directory.ok()) return WithRemedy(directory.status(), path);
@@ -156,18 +165,18 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, const EditSink& visit) {
   ASSIGN_OR_RETURN(tree.logs, LogsOf(place, directory->get()));
   std::error_code error;
   if (std::filesystem::exists(std::filesystem::path(path) / "CURRENT", error)) return NoDatabase(path);
-  std::vector<VersionEdit> edits;
-  ASSIGN_OR_RETURN(tree.manifest, RecoverManifest(directory->get(), NewestManifest(tree.logs), /*other_files=*/false,
-                                                  [&](const VersionEdit& edit) -> absl::Status {
-                                                    if (visit) RETURN_IF_ERROR(visit(edit));
-                                                    TakeEdit(edit, &tree);
-                                                    edits.push_back(edit);
-                                                    return absl::OkStatus();
-                                                  }));
+  absl::StatusOr<ManifestRecovery> manifest =
+      RecoverManifest(directory->get(), NewestManifest(tree.logs), /*other_files=*/false, [&](const VersionEdit& edit) {
+        TakeEdit(edit, &tree);
+        edits->push_back(edit);
+        return absl::OkStatus();
+      });
+  if (!manifest.ok()) return Vanished(manifest.status());
+  tree.manifest = *std::move(manifest);
   if (!tree.manifest.found) return NoDatabase(path);
   for (auto& [id, family] : tree.families) {
     if (family.created.comparator_name != BytewiseComparator()->Name()) continue;
-    RETURN_IF_ERROR(BuildVersion(&family, edits));
+    RETURN_IF_ERROR(BuildVersion(&family, *edits));
     // Runs as they are now: a move changes a table's run.
     family.tables = family.version->Contents(id);
   }
@@ -290,20 +299,18 @@ std::vector<AddedTable> Tree::Tables() const {
 }
 
 absl::StatusOr<Tree> ReadTree(const Place& place, const EditSink& visit) {
-  // Beside a live writer a manifest may vanish between two looks. What was shown already is not shown again.
-  for (int tries = 1;; ++tries) {
-    uint64_t shown = 0;
-    EditSink counted;
-    if (visit) {
-      counted = [&](const VersionEdit& edit) {
-        ++shown;
-        return visit(edit);
-      };
-    }
-    absl::StatusOr<Tree> tree = ReadTreeOnce(place, counted);
-    if (tree.ok() || shown > 0 || tries == kTries) return tree;
-    if (!absl::IsDataLoss(tree.status()) && !absl::IsAborted(tree.status())) return tree;
+  std::vector<VersionEdit> edits;
+  absl::StatusOr<Tree> tree = ReadTreeOnce(place, &edits);
+  // Beside a live writer logs and manifests may vanish between two looks, which may pass for damage.
+  for (int tries = 1; tries < kTries && (absl::IsAborted(tree.status()) || absl::IsDataLoss(tree.status())); ++tries) {
+    edits.clear();
+    tree = ReadTreeOnce(place, &edits);
   }
+  if (absl::IsAborted(tree.status())) return Overtaken(tree.status(), place);
+  for (const VersionEdit& edit : edits) {
+    if (visit) RETURN_IF_ERROR(visit(edit));
+  }
+  return tree;
 }
 
 absl::StatusOr<std::shared_ptr<TableReader>> OpenTableOf(Directory* directory, const TableMetadata& metadata) {

@@ -80,8 +80,9 @@ struct Tree {
   std::vector<AddedTable> Tables() const;
 };
 
-// Reads it all; `visit`, if any, is shown each edit of the newest manifest, in order. DataLoss for a damaged manifest,
-// NotFound for no database.
+// Reads it all; `visit`, if any, is then shown each edit of the newest manifest, in order: of a damaged one those
+// before the damage. DataLoss for a damaged manifest, NotFound for no database, Aborted where a live writer was faster
+// than every try.
 absl::StatusOr<Tree> ReadTree(const Place& place, const EditSink& visit = nullptr);
 
 // Opens a table of the tree, to be checked against what the manifest says of it.
