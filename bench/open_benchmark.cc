@@ -19,6 +19,7 @@ namespace sepal {
 namespace {
 
 constexpr uint64_t kDatabaseId = 7;
+constexpr size_t kTablesPerEdit = 4096;  // as Catalog::Snapshot
 
 // Two runs: a twentieth in level 1, the rest in level 2, with keys of 16 bytes.
 AddedTable TableNumbered(uint64_t i, uint64_t count) {
@@ -54,12 +55,13 @@ void MakeDatabase(FileSystem* files, const std::string& path, uint64_t count) {
                                      .comparator_name = std::string(BytewiseComparator()->Name()),
                                      .equal_means_identical = true});
   family.flushed_through.push_back({.family = ColumnFamilyId(0), .sequence = SequenceNumber(9)});
+  std::vector<VersionEdit> snapshot = {std::move(head), std::move(family)};
   for (uint64_t i = 0; i < count; ++i) {
-    family.added_tables.push_back(TableNumbered(i, count));
+    if (snapshot.back().added_tables.size() == kTablesPerEdit) snapshot.emplace_back();
+    snapshot.back().added_tables.push_back(TableNumbered(i, count));
     auto file = directory->OpenForWrite(TableFileName(FileNumber(i + 1)), WriteMode::kCreateNew).value();
     SEPAL_CHECK(file->Append("x").ok() && file->Close().ok());
   }
-  const VersionEdit snapshot[] = {std::move(head), std::move(family)};
   auto manifest = ManifestWriter::Create(directory.get(), FileNumber(count + 1), kDatabaseId, snapshot, nullptr);
   SEPAL_CHECK(manifest.ok() && (*manifest)->Close().ok());
 }

@@ -345,7 +345,7 @@ absl::Status DeliverEdits(Directory* directory, const Examined& m, ManifestRecov
     if (record.kind != ManifestRecordKind::kEdit) continue;
     absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(record.payload);
     if (!edit.ok()) return Annotate(edit.status(), absl::StrFormat("%s: offset %u", m.path, record.offset));
-    RETURN_IF_ERROR(sink(*edit));
+    RETURN_IF_ERROR(sink(*std::move(edit)));
     ++result->edits;
   }
   return absl::OkStatus();

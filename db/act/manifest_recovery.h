@@ -47,8 +47,9 @@ struct ManifestRecovery {
   std::vector<std::string> leftovers;  // to be removed before another manifest is made
 };
 
-// Receives the edits of the snapshot and those after it, in order. An error ends the recovery and is returned.
-using EditSink = std::function<absl::Status(const VersionEdit& edit)>;
+// Receives the edits of the snapshot and those after it, in order, and may keep them. An error ends the recovery and is
+// returned.
+using EditSink = std::function<absl::Status(VersionEdit&& edit)>;
 
 // `floor` is what the logs' headers say (NewestManifest; number 0: nothing). With neither a sealed manifest nor a table
 // or log in the directory there is no database; `other_files` tells whether there are any in other directories.

@@ -10,6 +10,21 @@
 #include "util/status.h"
 
 namespace sepal {
+namespace {
+
+// So that the memory that a manifest's writer and reader need does not grow with the database.
+constexpr size_t kTablesPerEdit = 4096;
+
+void AppendTables(const Version& version, ColumnFamilyId family, std::vector<VersionEdit>* edits) {
+  for (const LevelRun& r : version.runs()) {
+    for (const TableRef& table : r.run->tables()) {
+      if (edits->back().added_tables.size() == kTablesPerEdit) edits->emplace_back();
+      edits->back().added_tables.push_back({family, r.level, r.run->MetadataOf(*table)});
+    }
+  }
+}
+
+}  // namespace
 
 ManifestReference Catalog::Reference() const {
   MutexLock lock(&reference_mutex_);
@@ -28,8 +43,8 @@ void Catalog::SetManifest(std::unique_ptr<ManifestWriter> manifest) {
   NoteReference();
 }
 
-TableRef Catalog::MakeTable(const TableMetadata& metadata) const {
-  return std::make_shared<const TableFile>(metadata, state_->core->deleter);
+TableRef Catalog::MakeTable(TableMetadata metadata) const {
+  return std::make_shared<const TableFile>(std::move(metadata), state_->core->deleter);
 }
 
 FileNumber Catalog::MinLogNumber() const {
@@ -58,7 +73,7 @@ std::vector<VersionEdit> Catalog::Snapshot() const {
                                      .comparator_name = std::string(family->order.comparator()->Name()),
                                      .equal_means_identical = family->order.comparator()->EqualMeansIdentical()});
     edit.flushed_through.push_back({.family = family->id, .sequence = family->flushed_through});
-    edit.added_tables = family->version()->Contents(family->id);
+    AppendTables(*family->version(), family->id, &edits);
   }
   return edits;
 }
@@ -82,7 +97,7 @@ absl::StatusOr<std::vector<Catalog::Change>> Catalog::BuildVersions(const Versio
       family = it->second;
       base = family->version();
     }
-    VersionBuilder builder(base, [this](const TableMetadata& table) { return MakeTable(table); });
+    VersionBuilder builder(base, [this](TableMetadata table) { return MakeTable(std::move(table)); });
     RETURN_IF_ERROR(builder.Apply(id, edit));
     ASSIGN_OR_RETURN(VersionRef version, builder.Build());
     changes.push_back({std::move(family), std::move(version), builder.RemovedTables()});

@@ -57,7 +57,7 @@ class Catalog {
   TableOutputContext OutputContext(const Family& family);
 
   // Makes the shared object of a table of `family`.
-  TableRef MakeTable(const TableMetadata& metadata) const;
+  TableRef MakeTable(TableMetadata metadata) const;
 
  private:
   struct Change {

@@ -138,7 +138,7 @@ absl::Status Opening::RecoverCatalog() {
   const bool other_files = logs != nullptr && !log_files_.empty();
   RETURN_IF_ERROR(ListAgain());
   ASSIGN_OR_RETURN(manifest_, RecoverManifest(directory, listing_, NewestManifest(log_files_), other_files,
-                                              [this](const VersionEdit& edit) { return TakeEdit(edit); }));
+                                              [this](VersionEdit&& edit) { return TakeEdit(std::move(edit)); }));
   if (manifest_.found) {
     if (options_.error_if_exists) {
       return absl::AlreadyExistsError(absl::StrFormat("there is a database in %s, and error_if_exists is set", path_));
@@ -177,7 +177,7 @@ absl::Status Opening::ListAgain() {
   return absl::OkStatus();
 }
 
-absl::Status Opening::TakeEdit(const VersionEdit& edit) {
+absl::Status Opening::TakeEdit(VersionEdit&& edit) {
   if (edit.hash_seed.has_value()) identity_.hash_seed = *edit.hash_seed;
   if (edit.next_file_number.has_value()) {
     manifest_next_file_number_ = std::max(manifest_next_file_number_, *edit.next_file_number);
@@ -188,11 +188,12 @@ absl::Status Opening::TakeEdit(const VersionEdit& edit) {
   if (edit.closed_log.has_value()) closed_log_ = edit.closed_log;
   for (const ColumnFamilyCreation& creation : edit.created_families) RETURN_IF_ERROR(AddFamily(creation));
   for (const ColumnFamilyId id : edit.dropped_families) described_.erase(id);
-  for (auto& [id, described] : described_) RETURN_IF_ERROR(described.tables.Apply(id, edit));
   for (const FlushedThrough& flushed : edit.flushed_through) {
     const auto it = described_.find(flushed.family);
     if (it != described_.end()) it->second.flushed_through = flushed.sequence;
   }
+  // Each takes what is its own.
+  for (auto& [id, described] : described_) RETURN_IF_ERROR(described.tables.Apply(id, std::move(edit)));
   return absl::OkStatus();
 }
 
@@ -226,8 +227,8 @@ absl::Status Opening::AddFamily(const ColumnFamilyCreation& creation) {
 }
 
 TableFactory Opening::MakeTableFactory() const {
-  return [deleter = parts_.core->deleter](const TableMetadata& table) -> TableRef {
-    return std::make_shared<const TableFile>(table, deleter);
+  return [deleter = parts_.core->deleter](TableMetadata table) -> TableRef {
+    return std::make_shared<const TableFile>(std::move(table), deleter);
   };
 }
 

@@ -52,7 +52,7 @@ class Opening {
   void StartInfoLog();
   absl::Status RecoverCatalog();
   absl::Status ListAgain();
-  absl::Status TakeEdit(const VersionEdit& edit);
+  absl::Status TakeEdit(VersionEdit&& edit);
   absl::Status AddFamily(const ColumnFamilyCreation& creation);
   absl::Status CheckFamilies() const;
   absl::Status CheckTables();

@@ -124,6 +124,7 @@ std::vector<AddedTable> Version::Contents(ColumnFamilyId family) const {
 
 absl::Status Version::Check() const {
   absl::flat_hash_set<FileNumber> numbers;
+  numbers.reserve(static_cast<size_t>(NumTables()));
   for (const LevelRun& r : runs_) {
     RETURN_IF_ERROR(CheckRun(order_, r.level, *r.run));
     for (const TableRef& table : r.run->tables()) {

@@ -48,37 +48,77 @@ VersionBuilder::VersionBuilder(VersionRef base, TableFactory factory)
   SEPAL_CHECK(base_ != nullptr);
 }
 
+bool VersionBuilder::LevelTables::Add(Place place) {
+  if (index_.has_value() && !index_->emplace(place.table->number(), places_.size()).second) return false;
+  places_.push_back(std::move(place));
+  return true;
+}
+
+TableRef VersionBuilder::LevelTables::Remove(FileNumber number) {
+  if (!index_.has_value() && !MakeIndex()) return nullptr;
+  const auto it = index_->find(number);
+  if (it == index_->end()) return nullptr;
+  TableRef table = std::move(places_[it->second].table);
+  index_->erase(it);
+  return table;
+}
+
+bool VersionBuilder::LevelTables::MakeIndex() {
+  index_.emplace();
+  index_->reserve(places_.size());
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (!index_->emplace(places_[i].table->number(), i).second) return false;
+  }
+  return true;
+}
+
 VersionBuilder::LevelTables& VersionBuilder::Touch(int level) {
   std::optional<LevelTables>& touched = levels_[level];
   if (!touched.has_value()) {
     touched.emplace();
+    size_t tables = 0;
+    for (const RunRef& run : base_->level(level)) tables += run->tables().size();
+    touched->Reserve(tables);
     for (const RunRef& run : base_->level(level)) {
-      touched->reserve(touched->size() + run->tables().size());
-      for (const TableRef& table : run->tables()) touched->emplace(table->number(), Arrival(run->number(), table));
+      for (const TableRef& table : run->tables()) touched->Add({run->number(), table});
     }
   }
   return *touched;
 }
 
 absl::Status VersionBuilder::Apply(ColumnFamilyId family, const VersionEdit& edit) {
-  for (const RemovedTable& removed : edit.removed_tables) {
+  RETURN_IF_ERROR(Remove(family, edit.removed_tables));
+  return Add(family, &edit.added_tables);
+}
+
+absl::Status VersionBuilder::Apply(ColumnFamilyId family, VersionEdit&& edit) {
+  RETURN_IF_ERROR(Remove(family, edit.removed_tables));
+  return Add(family, &edit.added_tables);
+}
+
+absl::Status VersionBuilder::Remove(ColumnFamilyId family, const std::vector<RemovedTable>& removed_tables) {
+  for (const RemovedTable& removed : removed_tables) {
     if (removed.family != family) continue;
     if (removed.level < 0 || removed.level >= kMaxLevels)
       return BadEdit("no such level", removed.level, removed.number);
-    LevelTables& tables = Touch(removed.level);
-    const auto it = tables.find(removed.number);
-    if (it == tables.end()) return BadEdit("removes a table that is not there", removed.level, removed.number);
-    gone_.emplace(removed.number, it->second.table);
-    tables.erase(it);
+    TableRef table = Touch(removed.level).Remove(removed.number);
+    if (table == nullptr) return BadEdit("removes a table that is not there once", removed.level, removed.number);
+    gone_.emplace(removed.number, std::move(table));
   }
-  for (const AddedTable& added : edit.added_tables) {
+  return absl::OkStatus();
+}
+
+template <class Added>
+absl::Status VersionBuilder::Add(ColumnFamilyId family, Added* added_tables) {
+  for (auto& added : *added_tables) {
     if (added.family != family) continue;
     const FileNumber number = added.table.number;
     if (added.level < 0 || added.level >= kMaxLevels) return BadEdit("no such level", added.level, number);
+    const RunNumber run = added.table.run;
     TableRef table;
     const auto moved = gone_.find(number);
     if (moved == gone_.end()) {
-      table = factory_(added.table);
+      table = factory_(std::move(added.table));
     } else {
       if (!SameFile(moved->second->metadata(), added.table)) {
         return BadEdit("adds a removed table with other contents", added.level, number);
@@ -86,7 +126,7 @@ absl::Status VersionBuilder::Apply(ColumnFamilyId family, const VersionEdit& edi
       table = moved->second;
       gone_.erase(moved);
     }
-    if (!Touch(added.level).emplace(number, Arrival(added.table.run, std::move(table))).second) {
+    if (!Touch(added.level).Add({run, std::move(table)})) {
       return BadEdit("adds a table that is there already", added.level, number);
     }
   }
@@ -95,11 +135,12 @@ absl::Status VersionBuilder::Apply(ColumnFamilyId family, const VersionEdit& edi
 
 std::vector<RunRef> VersionBuilder::BuildLevel(const LevelTables& tables) const {
   std::vector<const Place*> places;
-  places.reserve(tables.size());
-  for (const auto& [number, place] : tables) places.push_back(&place);
-  std::sort(places.begin(), places.end(), [](const Place* a, const Place* b) {
-    return a->run != b->run ? a->run > b->run : a->arrival < b->arrival;
-  });
+  places.reserve(tables.places().size());
+  for (const Place& place : tables.places()) {
+    if (place.table != nullptr) places.push_back(&place);
+  }
+  const auto newer = [](const Place* a, const Place* b) { return a->run > b->run; };
+  if (!std::is_sorted(places.begin(), places.end(), newer)) std::stable_sort(places.begin(), places.end(), newer);
   std::vector<RunRef> runs;
   for (auto begin = places.begin(); begin != places.end();) {
     const RunNumber run = (*begin)->run;

@@ -25,16 +25,18 @@
 namespace sepal {
 
 // Makes the shared TableFile of a table that was not in the base.
-using TableFactory = std::function<TableRef(const TableMetadata&)>;
+using TableFactory = std::function<TableRef(TableMetadata)>;
 
 class VersionBuilder {
  public:
   // `base` is not null.
   VersionBuilder(VersionRef base, TableFactory factory);
 
-  // The part of `edit` that speaks of `family`. DataLoss: an absent table removed, a present one added, a level that
-  // cannot be.
+  // The part of `edit` that speaks of `family`. DataLoss: an absent table removed, a present one added (or Build says
+  // so), a level that cannot be.
   absl::Status Apply(ColumnFamilyId family, const VersionEdit& edit);
+  // The same for an edit that is not needed any more: what it says of added tables is taken out of it.
+  absl::Status Apply(ColumnFamilyId family, VersionEdit&& edit);
 
   // The new version, which has passed Check; the base where no edit touched a level.
   absl::StatusOr<VersionRef> Build();
@@ -44,21 +46,37 @@ class VersionBuilder {
  private:
   struct Place {
     RunNumber run;
-    TableRef table;
-    uint64_t arrival;  // among all that were placed
+    TableRef table;  // null once it was removed
   };
-  using LevelTables = absl::flat_hash_map<FileNumber, Place>;
+  // The tables of a level as they came. What only grows, as while a snapshot is read, needs no index.
+  class LevelTables {
+   public:
+    void Reserve(size_t tables) { places_.reserve(tables); }
+    // False: the table is there already. Without an index nobody looks.
+    bool Add(Place place);
+    // Null: it is not there, or twice.
+    TableRef Remove(FileNumber number);
+    const std::vector<Place>& places() const { return places_; }
 
+   private:
+    bool MakeIndex();
+
+    std::vector<Place> places_;
+    std::optional<absl::flat_hash_map<FileNumber, size_t>> index_;  // once something was removed
+  };
+
+  absl::Status Remove(ColumnFamilyId family, const std::vector<RemovedTable>& removed_tables);
+  // The part of an edit's table that goes into a TableFile is moved where `added` may be changed.
+  template <class Added>
+  absl::Status Add(ColumnFamilyId family, Added* added_tables);
   // The level's tables, to be changed.
   LevelTables& Touch(int level);
-  Place Arrival(RunNumber run, TableRef table) { return {run, std::move(table), arrivals_++}; }
   std::vector<RunRef> BuildLevel(const LevelTables& tables) const;
 
   VersionRef base_;
   TableFactory factory_;
   // Of the levels that an edit touched.
   std::array<std::optional<LevelTables>, kMaxLevels> levels_;
-  uint64_t arrivals_ = 0;
   // Removed and not added again, by number.
   absl::flat_hash_map<FileNumber, TableRef> gone_;
 };

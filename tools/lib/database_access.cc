@@ -166,9 +166,9 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
   std::error_code error;
   if (std::filesystem::exists(std::filesystem::path(path) / "CURRENT", error)) return NoDatabase(path);
   absl::StatusOr<ManifestRecovery> manifest =
-      RecoverManifest(directory->get(), NewestManifest(tree.logs), /*other_files=*/false, [&](const VersionEdit& edit) {
+      RecoverManifest(directory->get(), NewestManifest(tree.logs), /*other_files=*/false, [&](VersionEdit&& edit) {
         TakeEdit(edit, &tree);
-        edits->push_back(edit);
+        edits->push_back(std::move(edit));
         return absl::OkStatus();
       });
   if (!manifest.ok()) return Vanished(manifest.status());
@@ -298,7 +298,7 @@ std::vector<AddedTable> Tree::Tables() const {
   return all;
 }
 
-absl::StatusOr<Tree> ReadTree(const Place& place, const EditSink& visit) {
+absl::StatusOr<Tree> ReadTree(const Place& place, const EditVisitor& visit) {
   std::vector<VersionEdit> edits;
   absl::StatusOr<Tree> tree = ReadTreeOnce(place, &edits);
   // Beside a live writer logs and manifests may vanish between two looks, which may pass for damage.

@@ -80,10 +80,12 @@ struct Tree {
   std::vector<AddedTable> Tables() const;
 };
 
+using EditVisitor = std::function<absl::Status(const VersionEdit& edit)>;
+
 // Reads it all; `visit`, if any, is then shown each edit of the newest manifest, in order: of a damaged one those
 // before the damage. DataLoss for a damaged manifest, NotFound for no database, Aborted where a live writer was faster
 // than every try.
-absl::StatusOr<Tree> ReadTree(const Place& place, const EditSink& visit = nullptr);
+absl::StatusOr<Tree> ReadTree(const Place& place, const EditVisitor& visit = nullptr);
 
 // Opens a table of the tree, to be checked against what the manifest says of it.
 absl::StatusOr<std::shared_ptr<TableReader>> OpenTableOf(Directory* directory, const TableMetadata& metadata);

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "db/act/manifest_recovery.h"
 #include "db/act/manifest_writer.h"
 #include "db/format/file_names.h"
 #include "tests/db/engine/engine_fixture.h"
@@ -67,6 +68,40 @@ class OpeningHostileTest : public ::testing::Test {
     return added;
   }
 };
+
+// One edit of a manifest's beginning holds 4,096 tables at most.
+TEST_F(OpeningHostileTest, AManifestOfManyTablesIsWrittenInPiecesAndReadAgain) {
+  constexpr uint64_t kTables = 9'000;
+  TestDatabase database;
+  const std::unique_ptr<Directory> directory = database.files.OpenDirectory("/db", true).value();
+  VersionEdit head;
+  head.database_id = 7;
+  head.hash_seed = 8;
+  head.next_file_number = FileNumber(kTables + 20);
+  head.last_sequence = SequenceNumber(100);
+  head.created_families.push_back({ColumnFamilyId(0), "default", "sepal.BytewiseComparator", true});
+  for (uint64_t i = 0; i < kTables; ++i) {
+    const std::string key = absl::StrFormat("%06d", i);
+    head.added_tables.push_back(Table(i + 10, 2, key.c_str(), key.c_str()));
+    EXPECT_OK(database.memory.WriteFileContents("/db/" + TableFileName(FileNumber(i + 10)), std::string(300, 't')));
+  }
+  EXPECT_OK(ManifestWriter::Create(directory.get(), FileNumber(1), 7, {&head, 1}, nullptr).status());
+  for (int opening = 0; opening < 2; ++opening) {
+    EXPECT_OK(database.Open());
+    EXPECT_EQ(database.db->GetProperty("sepal.total-table-bytes").value_or(""), absl::StrFormat("%d", 300 * kTables));
+    EXPECT_OK(database.db->Close());
+    database.db.reset();
+    uint64_t tables = 0, edits = 0;
+    EXPECT_OK(RecoverManifest(directory.get(), {}, /*other_files=*/false, [&](const VersionEdit& edit) {
+                EXPECT_LE(edit.added_tables.size(), 4'096u);
+                tables += edit.added_tables.size();
+                ++edits;
+                return absl::OkStatus();
+              }).status());
+    EXPECT_EQ(tables, kTables);
+    EXPECT_GE(edits, 4u);
+  }
+}
 
 TEST_F(OpeningHostileTest, AManifestOfImpossibleEditsIsDataLossThatSaysWhy) {
   VersionEdit edit;

@@ -1,5 +1,6 @@
 #include "db/state/version.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 
 namespace sepal {
 namespace {
+
+using ::testing::HasSubstr;
 
 std::string ErrorOf(const std::string& drawing) {
   const absl::StatusOr<VersionRef> version = Draw(drawing);
@@ -125,6 +128,43 @@ TEST(VersionBuilderTest, RefusesEditsThatDoNotFit) {
   VersionEdit changed = EditOf("L2 run 3: 4[a..d]\n");
   changed.removed_tables.push_back({ColumnFamilyId(0), 1, FileNumber(4)});
   EXPECT_EQ(BuildOn(base, changed).status().code(), absl::StatusCode::kDataLoss);
+}
+
+// Whether a table was removed before, so that the builder keeps an index, or not.
+TEST(VersionBuilderTest, ATableThatComesTwiceIsRefusedAtTheLatestByBuild) {
+  const VersionRef nothing = std::make_shared<const Version>(KeyOrder());
+  const VersionEdit twice = EditOf("L1 run 3: 4[a..c] 5[d..f] 4[x..z]\n");
+  const absl::Status by_build = BuildOn(nothing, twice).status();
+  EXPECT_EQ(by_build.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(ToStd(by_build.message()), HasSubstr("table 4 occurs twice"));
+
+  VersionBuilder removing(nothing, MakeTable);
+  ASSERT_TRUE(removing.Apply(ColumnFamilyId(0), twice).ok());
+  VersionEdit removal;
+  removal.removed_tables.push_back({ColumnFamilyId(0), 1, FileNumber(4)});
+  EXPECT_EQ(removing.Apply(ColumnFamilyId(0), removal).code(), absl::StatusCode::kDataLoss);
+
+  VersionBuilder indexed(nothing, MakeTable);
+  ASSERT_TRUE(indexed.Apply(ColumnFamilyId(0), EditOf("L1 run 3: 4[a..c] 5[d..f]\n")).ok());
+  ASSERT_TRUE(indexed.Apply(ColumnFamilyId(0), removal).ok());
+  EXPECT_EQ(indexed.Apply(ColumnFamilyId(0), removal).code(), absl::StatusCode::kDataLoss);
+  const absl::Status there = indexed.Apply(ColumnFamilyId(0), EditOf("L1 run 3: 5[d..f]\n"));
+  EXPECT_EQ(there.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(ToStd(there.message()), HasSubstr("there already"));
+}
+
+TEST(VersionBuilderTest, AnEditThatIsNotNeededAnyMoreGivesTheSameVersion) {
+  const VersionRef nothing = std::make_shared<const Version>(KeyOrder());
+  const std::string drawn = "L0 run 9: 11[b..c]\nL1 run 3: 4[a long key that is on the heap..c] 5[d..f]\n";
+  VersionEdit edit = EditOf(drawn);
+  AddedTable foreign = edit.added_tables.front();
+  foreign.family = ColumnFamilyId(2);
+  edit.added_tables.push_back(foreign);
+  VersionBuilder builder(nothing, MakeTable);
+  ASSERT_TRUE(builder.Apply(ColumnFamilyId(0), std::move(edit)).ok());
+  EXPECT_EQ((*builder.Build())->ToString(), drawn);
+  // What is another family's is left to it.
+  EXPECT_EQ(edit.added_tables.back(), foreign);
 }
 
 TEST(VersionBuilderTest, SkipsWhatTheEditSaysOfOtherFamilies) {
