@@ -82,7 +82,7 @@ TEST_F(OpeningHostileTest, AManifestOfManyTablesIsWrittenInPiecesAndReadAgain) {
   head.created_families.push_back({ColumnFamilyId(0), "default", "sepal.BytewiseComparator", true});
   for (uint64_t i = 0; i < kTables; ++i) {
     const std::string key = absl::StrFormat("%06d", i);
-    head.added_tables.push_back(Table(i + 10, 2, key.c_str(), key.c_str()));
+    head.added_tables.push_back(Table(i + 10, 1, key.c_str(), key.c_str()));
     EXPECT_OK(database.memory.WriteFileContents("/db/" + TableFileName(FileNumber(i + 10)), std::string(300, 't')));
   }
   EXPECT_OK(ManifestWriter::Create(directory.get(), FileNumber(1), 7, {&head, 1}, nullptr).status());
@@ -93,6 +93,7 @@ TEST_F(OpeningHostileTest, AManifestOfManyTablesIsWrittenInPiecesAndReadAgain) {
     database.db.reset();
     uint64_t tables = 0, edits = 0;
     EXPECT_OK(RecoverManifest(directory.get(), {}, /*other_files=*/false, [&](const VersionEdit& edit) {
+                if (!edit.removed_tables.empty()) return absl::OkStatus();  // the run has moved to another level
                 EXPECT_LE(edit.added_tables.size(), 4'096u);
                 tables += edit.added_tables.size();
                 ++edits;
