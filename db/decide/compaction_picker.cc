@@ -49,7 +49,8 @@ uint64_t LazyDebt(const Version& version, const CompactionPolicy& policy) {
     }
     arriving += version.Bytes(level);
     debt += arriving;
-    if (level + 1 == last) debt += version.Bytes(last);
+    const bool joins = level + 1 == last && version.Bytes(last) <= LastLevelCapacity(version, policy);
+    if (joins) debt += version.Bytes(last);
   }
   return ExceedsSpace(version, policy) ? std::max(debt, version.Bytes()) : debt;
 }

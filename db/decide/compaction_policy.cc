@@ -7,9 +7,17 @@
 
 namespace sepal {
 
+namespace {
+
+// Few rewrites, as far as the space bound allows: docs/decisions/0009-lazy-leveling.md.
+constexpr int kLazyFanout = 4;
+
+}  // namespace
+
 CompactionPolicy MakeCompactionPolicy(const ColumnFamilyOptions& options, uint64_t memtable_bytes) {
   CompactionPolicy policy;
   policy.style = options.compaction_style;
+  if (policy.style == CompactionStyle::kLazyLeveling) policy.fanout = kLazyFanout;
   policy.max_space_amplification = options.max_space_amplification;
   policy.memtable_bytes = std::max<uint64_t>(memtable_bytes, 1);
   policy.min_rest_bytes = policy.memtable_bytes / 16;

@@ -2,14 +2,15 @@
 //
 // Lazy leveling. Flushes pile up in level 0 as runs; `runs_per_level` of them are merged into one run of level 1, and
 // so on down, until the last level, which is one run. A batch that reaches level L holds at least memtable_bytes *
-// runs_per_level^L. The last level is the deepest level with data (1 at least); when it outgrows
+// runs_per_level^L; compressed it is smaller. The last level is the deepest level with data (1 at least); when it holds
+// more than `fanout` times the batch that is about to be merged into it, or than
 //     Capacity(L) = fanout * memtable_bytes * runs_per_level^L          (fanout full batches)
 // it is moved down whole, which rewrites nothing, and the level that it leaves becomes one of the upper ones.
 // Expected write amplification of fresh data, for a tree whose last level is L: 1 (flush) + (L - 1) (upper levels) + 1
 // + s, where s is the last level's size in batches, between fanout / runs_per_level just after a move and fanout just
-// before the next: with the defaults 4.5 to 12 at L = 1, 5.5 to 13 at L = 2; where old data is overwritten, s is what
-// stays. Space above the live data: at most the upper levels, 4/3 of a batch. Runs that a read meets: runs_per_level *
-// L + 1 at most, while compaction keeps up.
+// before the next: with a fanout of 4, 3 to 6 at L = 1, 4 to 7 at L = 2; where old data is overwritten, s is what
+// stays. Space above the live data: at most the upper levels, 4/3 of a batch, or what max_space_amplification allows.
+// Runs that a read meets: runs_per_level * L + 1 at most, while compaction keeps up.
 //
 // At rest, in both these styles: when a flush leaves no entry in memory, no writer competes for the time, and what lies
 // above the last level (leveled: in level 0) is merged down, unless it is little beside what it meets.
@@ -43,6 +44,7 @@ struct CompactionPolicy {
   // Runs at which level 0 (all styles), an upper level (lazy leveling) or any level (universal) is merged down. At
   // least 2.
   int runs_per_level = 4;
+  // Leveled: how much larger each level is than the one above. Lazy leveling: the batches that the last level holds.
   int fanout = 10;
   // See ColumnFamilyOptions. At least 1.
   double max_space_amplification = 2;

@@ -6,6 +6,9 @@ namespace sepal {
 
 namespace {
 
+// A batch counts for at least this part of what the memtables hold that it comes from.
+constexpr uint64_t kSmallestBatch = 8;
+
 // a * b^n, at most half of what fits.
 uint64_t Grow(uint64_t a, uint64_t b, int n) {
   constexpr uint64_t kMost = UINT64_MAX / 2;
@@ -35,6 +38,17 @@ uint64_t LevelCapacity(const CompactionPolicy& policy, int level) {
       return Grow(policy.memtable_bytes, static_cast<uint64_t>(policy.runs_per_level), level + 1);
   }
   return 0;
+}
+
+uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& policy) {
+  const int last = LastLevel(version);
+  const uint64_t capacity = LevelCapacity(policy, last);
+  const bool batch_is_full = version.NumRuns(last - 1) >= policy.runs_per_level;
+  if (policy.style != CompactionStyle::kLazyLeveling || !batch_is_full) return capacity;
+  // Who flushes every few entries gets no tree of many levels.
+  const uint64_t smallest = capacity / static_cast<uint64_t>(policy.fanout) / kSmallestBatch;
+  const uint64_t batch = std::max(version.Bytes(last - 1), smallest);
+  return std::min(capacity, Grow(batch, static_cast<uint64_t>(policy.fanout), 1));
 }
 
 bool ExceedsSpace(const Version& version, const CompactionPolicy& policy) {

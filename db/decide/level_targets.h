@@ -17,6 +17,10 @@ int LastLevel(const Version& version);
 // one of the next. Saturates.
 uint64_t LevelCapacity(const CompactionPolicy& policy, int level);
 
+// The bytes over which the last level is moved down, with lazy leveling: its capacity, or `fanout` times the batch that
+// is about to be merged into it, if that is less. Batches are what flushes make of memtables, and may be much smaller.
+uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& policy);
+
 // Whether there is more above the oldest run than the space bound allows. False in the leveled style.
 bool ExceedsSpace(const Version& version, const CompactionPolicy& policy);
 

@@ -10,7 +10,7 @@ std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const 
   const Version& version = *input.version;
   const int last = LastLevel(version);
   if (last + 1 >= kMaxLevels || version.NumRuns(last) != 1) return std::nullopt;
-  const uint64_t capacity = LevelCapacity(input.policy, last);
+  const uint64_t capacity = LastLevelCapacity(version, input.policy);
   if (version.Bytes(last) <= capacity) return std::nullopt;
   if (busy.Writes(last) || busy.Writes(last + 1)) return std::nullopt;
   PlanDraft draft(input, last + 1);

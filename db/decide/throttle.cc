@@ -56,6 +56,8 @@ std::string Reason(const Pressure& p) {
 
 }  // namespace
 
+constexpr uint64_t kOrdinaryBatches = 40;
+
 ThrottleLimits MakeThrottleLimits(const CompactionPolicy& policy, uint64_t memtable_allowance_bytes,
                                   uint64_t memory_limit_bytes) {
   const uint64_t runs = static_cast<uint64_t>(policy.runs_per_level);
@@ -64,8 +66,8 @@ ThrottleLimits MakeThrottleLimits(const CompactionPolicy& policy, uint64_t memta
   limits.memory_limit_bytes = memory_limit_bytes;
   limits.soft_level0_runs = 4 * policy.runs_per_level;
   limits.hard_level0_runs = 12 * policy.runs_per_level;
-  // A full merge of level 0 into a full level 1 is the ordinary debt.
-  limits.soft_debt_bytes = 4 * policy.memtable_bytes * runs * static_cast<uint64_t>(policy.fanout);
+  // Merges of full levels into the last one are the ordinary debt.
+  limits.soft_debt_bytes = kOrdinaryBatches * policy.memtable_bytes * runs;
   limits.hard_debt_bytes = 8 * limits.soft_debt_bytes;
   return limits;
 }

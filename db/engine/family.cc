@@ -23,7 +23,7 @@ size_t Family::ImmutableBytes() const {
 CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning) {
   CompactionPolicy policy = MakeCompactionPolicy(options, tuning.memtable_bytes);
   policy.runs_per_level = tuning.runs_per_level;
-  policy.fanout = tuning.fanout;
+  if (tuning.fanout > 0) policy.fanout = tuning.fanout;
   policy.max_table_bytes = tuning.table_bytes;
   return policy;
 }

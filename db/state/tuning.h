@@ -22,7 +22,8 @@ struct Tuning {
   size_t write_buffer_bytes = size_t{256} << 10;
   // Runs of a level that start a compaction.
   int runs_per_level = 4;
-  int fanout = 10;
+  // 0: as the compaction style has it (db/decide/compaction_policy.h).
+  int fanout = 0;
   int compaction_threads = 1;
   // Flushes and merges are cut into parts, side by side, of at least this size.
   uint64_t part_bytes = uint64_t{4} << 20;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "absl/strings/str_format.h"
+#include "db/decide/compaction_policy.h"
 #include "db/format/file_names.h"
 #include "db/state/tuning.h"
 #include "tools/lib/cli.h"
@@ -287,7 +288,12 @@ class OptionsExplainVerb final : public Verb {
     if (style_ == "universal") why = "several sorted runs in each level: fewest rewrites, most runs to read";
     e->Say("compaction_style", style_, style_, why);
     e->Number("runs_per_level", tuning.runs_per_level, "runs of a level that are merged into the next");
-    e->Number("fanout", tuning.fanout, "how much larger each level is than the one above");
+    ColumnFamilyOptions shaped = family_;
+    if (style_ == "leveled") shaped.compaction_style = CompactionStyle::kLeveled;
+    if (style_ == "universal") shaped.compaction_style = CompactionStyle::kUniversal;
+    e->Number("fanout", MakeCompactionPolicy(shaped, tuning.memtable_bytes).fanout,
+              style_ == "leveled" ? "how much larger each level is than the one above"
+                                  : "merges of full levels that the last one takes before it is moved down");
     const double most = family_.max_space_amplification;
     e->Say("max_space_amplification", most, absl::StrFormat("%.2f", most),
            style_ == "leveled" ? "not needed: the levels' targets keep it near 1.1"

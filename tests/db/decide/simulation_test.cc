@@ -354,18 +354,22 @@ WriteCost FillRandom(CompactionPolicy policy, int flushes) {
 
 TEST(CompactionSimulationTest, LazyLevelingWritesNoMoreThanItsHeaderSays) {
   CompactionPolicy policy = SmallPolicy(CompactionStyle::kLazyLeveling, 100);
-  policy.fanout = 10;
-  // Until level 1 is full the last level has 5 batches on average: 2 + 5; and so on.
-  const WriteCost one_level = FillRandom(policy, 40);
-  EXPECT_GT(one_level.amplification, 4);
-  EXPECT_LT(one_level.amplification, 7.1);
+  // Until level 1 is full the last level has 2 batches on average: 2 + 2; and so on.
+  const WriteCost one_level = FillRandom(policy, 16);
+  EXPECT_GT(one_level.amplification, 2.5);
+  EXPECT_LT(one_level.amplification, 4.1);
   EXPECT_LE(one_level.most_runs, policy.runs_per_level + 1);
-  const WriteCost two_levels = FillRandom(policy, 200);
-  EXPECT_GT(two_levels.amplification, 5);
-  EXPECT_LT(two_levels.amplification, 9);
+  const WriteCost two_levels = FillRandom(policy, 60);
+  EXPECT_GT(two_levels.amplification, 3.5);
+  EXPECT_LT(two_levels.amplification, 6.1);
   EXPECT_LE(two_levels.most_runs, 2 * policy.runs_per_level + 1);
+  const WriteCost three_levels = FillRandom(policy, 200);
+  EXPECT_GT(three_levels.amplification, 4.5);
+  EXPECT_LT(three_levels.amplification, 7.1);
+  EXPECT_LE(three_levels.most_runs, 3 * policy.runs_per_level + 1);
   RecordProperty("one_level", absl::StrFormat("%.2f", one_level.amplification));
   RecordProperty("two_levels", absl::StrFormat("%.2f", two_levels.amplification));
+  RecordProperty("three_levels", absl::StrFormat("%.2f", three_levels.amplification));
 }
 
 TEST(CompactionSimulationTest, LeveledWritesNoMoreThanItsHeaderSays) {
