@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sepal/file_system.h"
+#include "tests/child_exit.h"
 #include "util/posix_status.h"
 #include "util/strings.h"
 
@@ -141,7 +142,7 @@ TEST_F(PosixFileSystemTest, AForkedChildIsToldThatTheLockIsItsParentsAndDoesNotL
   const auto child = [&] {
     std::cerr << lock->Check();
     lock.reset();
-    std::exit(0);
+    ExitChild(0);
   };
   EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "FAILED_PRECONDITION: .*/LOCK: locked by process .* is a fork");
   EXPECT_TRUE(lock->Check().ok());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/child_exit.h"
 #include "tests/util/watched_calls.h"
 #include "util/read_many.h"
 #include "util/sync.h"
@@ -66,7 +67,7 @@ class ReadManyFailureTest : public ::testing::Test {
     const auto child = [&] {
       const std::string wrong = work();
       std::cerr << wrong;
-      std::exit(wrong.empty() ? 0 : 1);
+      ExitChild(wrong.empty() ? 0 : 1);
     };
     EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "^$");
   }
