@@ -11,6 +11,7 @@
 
 #include "sepal/db.h"
 #include "tests/tools/temporary_directory.h"
+#include "tests/util/watched_calls.h"
 #include "tools/lib/cli.h"
 
 namespace sepal::tools {
@@ -113,6 +114,21 @@ TEST_F(NameLookupTest, ItIsToldHowEachNameWasAnswered) {
   }
   EXPECT_NE(RunLookup({"fresh"}).out.find("taken"), std::string::npos);
   EXPECT_EQ(RunLookup({"--lod"}).exit, kExitUsage);
+}
+
+TEST_F(NameLookupTest, ALoadThatCannotBeMadeDurableIsAnError) {
+  for (int number = 0; number < 20; ++number) {
+    std::filesystem::remove_all(directory_.File("db"));
+    Outcome outcome;
+    int seen = 0;
+    const CallJudge judge = [&](const seccomp_data&) {
+      return seen++ == number ? std::optional(CallAnswer{.error = EIO}) : std::nullopt;
+    };
+    if (!WithWatchedCalls({SYS_fdatasync, SYS_fsync}, judge, [&] { outcome = RunLookup({Load(), "name-1"}); })) {
+      GTEST_SKIP() << "no system call filters here";
+    }
+    EXPECT_EQ(outcome.exit == kExitOk, seen <= number) << number << " of " << seen << ": " << outcome.err;
+  }
 }
 
 TEST_F(NameLookupTest, ADamagedDatabaseEndsWithExitStatusThree) {

@@ -260,6 +260,8 @@ TEST_F(FailedSyncTest, IsToldByEveryVerbThatMakesOne) {
 
 TEST_F(FailedSyncTest, IsToldByABenchmark) {
   ExpectEachToMatter({"bench", "run", db_, "--num=20", "--benchmarks=fillseq,fillsync,flush,compact", "--yes"});
+  ExpectEachToMatter({"bench", "run", db_, "--num=4", "--sync", "--batch_size=2", "--yes",
+                      "--benchmarks=fillbatch,deleteseq,readrandomwriterandom"});
 }
 
 // A custom order: only its program can open the database, but its manifest, tables and logs can be looked at.

@@ -299,6 +299,10 @@ TEST_F(VerbFlagsTest, BackupsAreCountedKeptAndNamed) {
   ExpectRefused({"db", "restore", "no-such-backup", directory_.File("r")}, kExitError, "give one backup");
   ASSERT_EQ(RunSepal({"db", "restore", backups + "/000003", directory_.File("r")}).exit, kExitOk);
   EXPECT_EQ(Out({"db", "get", directory_.File("r"), Key(5)}), "second\n");
+  // An old one that is in use is not removed.
+  const std::unique_ptr<DB> used = DB::Open({}, backups + "/000003").value();
+  ExpectRefused({"db", "backup", db_, backups, "--keep", "1"}, kExitError, "in use by");
+  EXPECT_TRUE(used->Get(Key(5)).ok());
   // Not over what is there.
   EXPECT_EQ(RunSepal({"db", "restore", backups + "/000003", directory_.File("r")}).exit, kExitError);
   EXPECT_EQ(RunSepal({"db", "checkpoint", db_, directory_.File("r")}).exit, kExitError);
