@@ -209,8 +209,8 @@ absl::Status PosixDirectory::Rename(std::string_view from, std::string_view to) 
   const std::string from_text(from);
   const std::string to_text(to);
   int result = ::renameat2(fd_.get(), from_text.c_str(), fd_.get(), to_text.c_str(), RENAME_NOREPLACE);
-  if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
-    // A file system that knows no such flag: a link never replaces either.
+  if (result != 0 && errno == EINVAL) {
+    // A file system or a kernel that knows no such flag: a link never replaces either.
     result = ::linkat(fd_.get(), from_text.c_str(), fd_.get(), to_text.c_str(), 0);
     if (result == 0) result = ::unlinkat(fd_.get(), from_text.c_str(), 0);
   }

@@ -21,10 +21,9 @@ class UniqueFd {
   ~UniqueFd() { Close(); }
   UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   UniqueFd& operator=(UniqueFd&& other) noexcept {
-    if (this != &other) {
-      Close();
-      fd_ = std::exchange(other.fd_, -1);
-    }
+    const int fd = std::exchange(other.fd_, -1);
+    Close();
+    fd_ = fd;
     return *this;
   }
 

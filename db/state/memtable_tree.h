@@ -182,11 +182,11 @@ class MemTableTree {
   uint64_t splits_ = 0;
 };
 
-// How many of the first `count` prefixes are below `prefix`. They ascend, unless the node is being changed.
+// How many of the first `count`, of more than `from`, prefixes are below `prefix`, as the first `from` are. They
+// ascend, unless the node is being changed.
 template <size_t kSlots>
 uint32_t CountBelow(const std::array<std::atomic<uint64_t>, kSlots>& prefixes, uint32_t from, uint32_t count,
                     uint64_t prefix) {
-  if (from == count) return count;
   uint32_t low = from;
   for (uint32_t n = count - from; n > 1;) {
     const uint32_t half = n / 2;

@@ -178,9 +178,4 @@ std::string Version::TablesPerLevel() const {
   return text;
 }
 
-bool Overlaps(const KeyOrder& order, const TableMetadata& table, const KeyRange& range) {
-  return !(range.begin.has_value() && order.Less(table.largest.user_key, *range.begin)) &&
-         !(range.end.has_value() && order.Less(*range.end, table.smallest.user_key));
-}
-
 }  // namespace sepal

@@ -142,7 +142,4 @@ using VersionRef = std::shared_ptr<const Version>;
 // what they begin with.
 void NarrowToCommonPrefix(std::span<const TableRef> tables, std::optional<std::string>* prefix);
 
-// Whether the user keys of `table` and `range` meet.
-bool Overlaps(const KeyOrder& order, const TableMetadata& table, const KeyRange& range);
-
 }  // namespace sepal

@@ -93,6 +93,57 @@ TEST_F(BenchVerbsTest, CompareFailsBelowABoundAndWhereABenchmarkIsMissing) {
   EXPECT_TRUE(Has(missing.err, "readseq is not in part")) << missing.err;
 }
 
+TEST_F(BenchVerbsTest, WhatARecordingLacksIsLeftOutAndLongNamesAreCut) {
+  const auto write = [&](const std::string& name, const std::vector<nlohmann::json>& lines) {
+    std::ofstream file(directory_.File(name));
+    for (const nlohmann::json& line : lines) file << line.dump() << "\n";
+    return directory_.File(name);
+  };
+  const nlohmann::json latency = {{"p99", 7.5}}, none = {{"p99", 0}};
+  const std::string before = write(
+      "before.jsonl", {{{"benchmark", "fillseq"}, {"ops_per_second", 100}, {"threads", 2}, {"latency_micros", latency}},
+                       {{"benchmark", "fillseq"}, {"ops_per_second", 200}, {"threads", 2}, {"latency_micros", none}},
+                       {{"benchmark", "never"}, {"ops_per_second", 0}}});
+  const std::string after =
+      write("a-recording-of-a-long-name.jsonl", {{{"benchmark", "fillseq"}, {"ops_per_second", 300}, {"threads", 2}},
+                                                 {{"benchmark", "never"}, {"ops_per_second", 5}},
+                                                 {{"benchmark", "readseq"}, {"ops_per_second", 5}},
+                                                 {{"result", {{"ops_per_second", 3}}}}});
+  const Outcome text = RunSepal({"bench", "compare", before, after});
+  EXPECT_EQ(text.exit, kExitOk) << text.err;
+  EXPECT_EQ(text.err, "");  // Circumstances that were not recorded do not differ.
+  EXPECT_TRUE(Has(text.out, "fillseq, 2 threads") && Has(text.out, "2.000")) << text.out;
+  EXPECT_TRUE(Has(text.out, "...")) << text.out;
+  EXPECT_TRUE(Has(text.out, "\n?  ")) << text.out;  // without a name
+  // A benchmark that the first recording lacks is no failure of the others.
+  EXPECT_EQ(RunSepal({"bench", "compare", before, after, "--fail-below", "1.5"}).exit, kExitOk);
+  EXPECT_TRUE(Has(RunSepal({"bench", "run", db_, "--num=10", "--benchmarks=fillseq", "--json"}).out, "\"directory\""));
+  const nlohmann::json json = LastJson(RunSepal({"bench", "compare", before, after, "--json"}).out);
+  EXPECT_EQ(json.at("benchmarks").at(0).at("recordings").at(0).at("ops_per_second"), 150);
+  const Outcome page = RunSepal({"bench", "report", before, "-o", directory_.File("page.html")});
+  EXPECT_EQ(page.exit, kExitError);
+  EXPECT_TRUE(Has(page.err, "has results and no samples")) << page.err;
+}
+
+TEST_F(BenchVerbsTest, ReportsAreWrittenWholeOrNotAtAll) {
+  const std::string recording = directory_.File("r.jsonl");
+  std::ofstream(recording) << R"({"environment":{"database":"a</script>b"}})"
+                           << "\n"
+                           << R"({"result":{"benchmark":"fillseq","ops_per_second":1}})"
+                           << "\n";
+  const std::string page = directory_.File("page.html");
+  const Outcome made = RunSepal({"bench", "report", recording, "-o", page});
+  EXPECT_EQ(made.exit, kExitOk) << made.err;
+  EXPECT_TRUE(Has(made.out, "1 result of 1 recording; open it in a browser")) << made.out;
+  EXPECT_TRUE(Has(Slurp(page), "a\\u003c/script>b")) << "data that ends the script";
+  EXPECT_EQ(RunSepal({"bench", "report", recording, "-o", directory_.File("none/page.html")}).exit, kExitError);
+  EXPECT_EQ(RunSepal({"bench", "report", recording, "-o", "/dev/full/x"}).exit, kExitError);
+  EXPECT_EQ(RunSepal({"bench", "run", db_, "--num=10", "--benchmarks=fillseq", "--yes",
+                      "--report_file=" + directory_.File("none/r.jsonl")})
+                .exit,
+            kExitError);
+}
+
 TEST_F(BenchVerbsTest, CompareSaysWhereTheCircumstancesDiffer) {
   const Outcome outcome =
       RunSepal({"bench", "compare", Recording("before", {{"fillseq", 1}}), Recording("after", {{"fillseq", 1}}, 2000)});

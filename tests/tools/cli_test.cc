@@ -56,12 +56,15 @@ TEST(CliTest, FlagsTakeOneDashOrTwoAndUnits) {
 
 TEST(CliTest, WhatIsNoSizeOrTimeIsToldWithAnExample) {
   for (const char* size :
-       {"--cache_size=abc", "--cache_size=12Q", "--cache_size=-1", "--cache_size=99999999999G", "--cache_size=1.5G"}) {
+       {"--cache_size=abc", "--cache_size=12Q", "--cache_size=12Bx", "--cache_size=12Mx", "--cache_size=12Mibs",
+        "--cache_size=-1", "--cache_size=99999999999G", "--cache_size=1.5G"}) {
     const Parsed parsed = Parse({size});
     EXPECT_EQ(parsed.exit, kExitUsage) << size;
     EXPECT_NE(parsed.err.find("64MiB, 1G"), std::string::npos) << size << ": " << parsed.err;
   }
-  EXPECT_NE(Parse({"--duration=3x"}).err.find("30s, 250ms"), std::string::npos);
+  for (const char* time : {"--duration=3x", "--duration=s", "--duration=1.2.3s"}) {
+    EXPECT_NE(Parse({time}).err.find("30s, 250ms"), std::string::npos) << time;
+  }
 }
 
 TEST(CliTest, SizesAreShownAsTheyCanBeGiven) {
@@ -76,6 +79,7 @@ TEST(CliTest, OneOfAThingIsNotMany) {
   EXPECT_EQ(Counted(0, "table"), "0 tables");
   EXPECT_EQ(Counted(2, "column family"), "2 column families");
   EXPECT_EQ(Counted(3, "batch"), "3 batches");
+  EXPECT_EQ(Counted(2, "loss"), "2 losses");
 }
 
 TEST(CliTest, AnUnknownFlagIsAUsageErrorThatNamesTheNearestOne) {
@@ -85,6 +89,9 @@ TEST(CliTest, AnUnknownFlagIsAUsageErrorThatNamesTheNearestOne) {
   EXPECT_EQ(Parse({"--duration=often"}).exit, kExitUsage);
   const Parsed begun = Parse({"--hist"});
   EXPECT_NE(begun.err.find("there is no flag --hist\ndid you mean --histogram?"), std::string::npos) << begun.err;
+  // A number is no flag, and of few letters nothing is guessed.
+  EXPECT_EQ(Parse({"-12"}).exit, kExitUsage);
+  EXPECT_EQ(Parse({"--qq"}).err.find("did you mean"), std::string::npos);
   EXPECT_NE(Parse({"more"}).err.find("\"more\" is one argument too many"), std::string::npos);
 }
 
@@ -106,7 +113,13 @@ TEST(CliTest, BytesAreUtf8WhereTheyCanBeAndHexElsewhere) {
   EXPECT_EQ(BytesJson("gr\xc3\xbc\xc3\x9f").dump(), "{\"utf8\":\"gr\xc3\xbc\xc3\x9f\"}");
   EXPECT_EQ(BytesJson(std::string_view("\x00\xff", 2)).dump(), "{\"hex\":\"00ff\"}");
   EXPECT_TRUE(IsUtf8("\xf0\x9f\x8c\xb8"));
-  for (const char* wrong : {"\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
+  // The first and the last of each length, beside the ones that are no characters.
+  for (const char* right : {"\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80",
+                            "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(IsUtf8(right)) << testing::PrintToString(right);
+  }
+  for (const char* wrong : {"\xc2\x20", "\xf0\x8f\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82\x20", "\x80", "\xc0\x80",
+                            "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
     EXPECT_FALSE(IsUtf8(wrong)) << testing::PrintToString(wrong);
   }
 }
@@ -117,6 +130,8 @@ TEST(CliTest, HexIsDecodedWithAndWithoutItsMark) {
   EXPECT_EQ(FromHex(""), "");
   EXPECT_EQ(FromHex("abc"), std::nullopt);
   EXPECT_EQ(FromHex("zz"), std::nullopt);
+  EXPECT_EQ(FromHex("0X4a"), "J");
+  for (const char* wrong : {"0g", "g0", "0/", "0:", "0`", "0@", "0G"}) EXPECT_EQ(FromHex(wrong), std::nullopt) << wrong;
 }
 
 TEST(ProgressTest, TheLineSaysShareRateAndRemainingTime) {

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
@@ -9,6 +11,8 @@
 #include "tools/lib/cli.h"
 #include "tools/lib/db_bench_runner.h"
 #include "tools/lib/db_bench_workloads.h"
+#include "tools/lib/filter_savings.h"
+#include "tools/lib/latency.h"
 
 namespace sepal::tools {
 namespace {
@@ -127,6 +131,125 @@ TEST(DbBenchTest, DurationEndsABenchmark) {
   EXPECT_GE(JsonLines(outcome.out).at(0).at("seconds"), 0.05);
 }
 
+TEST(DbBenchTest, BatchesStepsAndCountsAreAsGiven) {
+  TemporaryDirectory directory;
+  const std::string db = "--db=" + directory.File("db");
+  const Outcome outcome = RunDbBench(
+      {db, "--num=100", "--reads=30", "--writes=50", "--batch_size=7", "--seek_nexts=3", "--memory_limit=16MiB",
+       "--json", "--benchmarks=fillrandom,fillseq,fillbatch,seekrandom,multireadrandom,deleteseq"});
+  ASSERT_EQ(outcome.exit, kExitOk) << outcome.err;
+  const std::vector<nlohmann::json> lines = JsonLines(outcome.out);
+  EXPECT_EQ(lines.at(0).at("operations"), 50);
+  EXPECT_EQ(lines.at(1).at("operations"), 100);
+  EXPECT_EQ(lines.at(3).at("operations"), 30);
+  const Outcome backward =
+      RunDbBench({db, "--num=100", "--seek_nexts=3", "--reverse_iterator", "--memory_limit=16MiB", "--json",
+                  "--benchmarks=filluniquerandom,seekrandom,compact,resetstats,memstats,options"});
+  ASSERT_EQ(backward.exit, kExitOk) << backward.err;
+  EXPECT_EQ(JsonLines(backward.out).at(1).at("operations"), 100);
+  EXPECT_EQ(JsonLines(backward.out).at(3).at("report"), "resetstats");
+  // More threads than numbers, and the rate at every interval.
+  const Outcome few = RunDbBench({db, "--num=2", "--threads=4", "--memory_limit=16MiB", "--duration=0.15s",
+                                  "--stats_interval_seconds=0.001", "--lanes=fingerprint", "--benchmarks=fillrandom"});
+  EXPECT_EQ(few.exit, kExitOk) << few.err;
+  EXPECT_NE(few.err.find(" ops/sec in the last "), std::string::npos) << few.err;
+  EXPECT_NE(few.out.find("lanes of fingerprints"), std::string::npos) << few.out;
+  EXPECT_EQ(RunDbBench({db, "--num=2", "--threads=4", "--memory_limit=16MiB", "--benchmarks=filluniquerandom"}).exit,
+            kExitOk);
+}
+
+TEST(DbBenchTest, WhatCannotBeRecordedOrMadeIsAnError) {
+  TemporaryDirectory directory;
+  const std::string db = "--db=" + directory.File("db");
+  const auto run = [&](const std::string& flag) {
+    return RunDbBench({db, "--num=200", "--memory_limit=16MiB", "--benchmarks=fillseq", flag});
+  };
+  const Outcome nowhere = run("--report_file=" + directory.File("none/r.jsonl"));
+  EXPECT_EQ(nowhere.exit, kExitError);
+  EXPECT_NE(nowhere.err.find("cannot be written"), std::string::npos) << nowhere.err;
+  const Outcome full = run("--report_file=/dev/full");
+  EXPECT_EQ(full.exit, kExitError);
+  EXPECT_NE(full.err.find("cannot be written whole"), std::string::npos) << full.err;
+  const std::string file = directory.File("file");
+  std::ofstream(file) << "x";
+  EXPECT_EQ(RunDbBench({"--db=" + file + "/db", "--num=10", "--benchmarks=fillseq"}).exit, kExitError);
+  // Nothing but reports of a database that is not there: it is made for them.
+  EXPECT_EQ(RunDbBench({"--db=" + directory.File("fresh"), "--memory_limit=16MiB", "--benchmarks=stats"}).exit,
+            kExitOk);
+}
+
+TEST(DbBenchTest, ADatabaseThatIsOpenOrSkippedAltogetherIsLeftAlone) {
+  TemporaryDirectory directory;
+  const std::string path = directory.File("db");
+  const std::unique_ptr<DB> open = DB::Open({.create_if_missing = true}, path).value();
+  const Outcome refused = RunDbBench({"--db=" + path, "--num=10", "--benchmarks=fillseq"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_NE(refused.err.find("in use by"), std::string::npos) << refused.err;
+  const Outcome skipped = RunDbBench({"--db=" + path, "--use_existing_db", "--benchmarks=fillseq"});
+  EXPECT_EQ(skipped.exit, kExitOk);
+  EXPECT_NE(skipped.err.find("fillseq: skipped"), std::string::npos) << skipped.err;
+}
+
+TEST(DbBenchTest, TimedBenchmarksOfBatchesEndToo) {
+  TemporaryDirectory directory;
+  const Outcome outcome = RunDbBench({"--db=" + directory.File("db"), "--num=50", "--memory_limit=16MiB", "--json",
+                                      "--statistics", "--duration=0.03s", "--batch_size=20",
+                                      "--benchmarks=fillseq,deleteseq,readwhilewriting,multireadrandom,seekrandom"});
+  ASSERT_EQ(outcome.exit, kExitOk) << outcome.err;
+  EXPECT_EQ(outcome.out.find("STATISTICS"), std::string::npos);
+  const std::vector<nlohmann::json> lines = JsonLines(outcome.out);
+  ASSERT_EQ(lines.size(), 5u);
+  for (const nlohmann::json& line : lines) EXPECT_GE(line.at("seconds"), 0.03) << line;
+}
+
+TEST(DbBenchTest, AbsentKeysAreAskedForAndNotFound) {
+  TemporaryDirectory directory;
+  const std::string db = "--db=" + directory.File("db");
+  ASSERT_EQ(RunDbBench({db, "--num=10", "--memory_limit=16MiB", "--benchmarks=fillseq"}).exit, kExitOk);
+  const Outcome outcome = RunDbBench({db, "--num=1000", "--reads=200", "--memory_limit=16MiB", "--use_existing_db",
+                                      "--json", "--benchmarks=multireadrandom,seekrandom,readrandom"});
+  ASSERT_EQ(outcome.exit, kExitOk) << outcome.err;
+  for (const nlohmann::json& line : JsonLines(outcome.out)) EXPECT_LT(line.at("found"), line.at("asked")) << line;
+}
+
+TEST(DbBenchTest, ADamagedDatabaseEndsABenchmarkWithExitStatusThree) {
+  TemporaryDirectory directory;
+  const std::string path = directory.File("db");
+  ASSERT_EQ(RunDbBench({"--db=" + path, "--num=3000", "--memory_limit=16MiB", "--benchmarks=fillseq,flush"}).exit,
+            kExitOk);
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    for (int at = 50; at < 100'000; at += 1000) {
+      file.seekp(at);
+      file << "damage";
+    }
+  }
+  for (const char* benchmark : {"readrandom", "readseq", "readreverse", "seekrandom", "multireadrandom", "compact",
+                                "readrandomwriterandom", "readhot"}) {
+    const Outcome outcome = RunDbBench({"--db=" + path, "--num=3000", "--memory_limit=16MiB", "--use_existing_db",
+                                        std::string("--benchmarks=") + benchmark});
+    EXPECT_EQ(outcome.exit, kExitDamage) << benchmark << outcome.err;
+    EXPECT_NE(outcome.err.find(benchmark), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(DbBenchTest, AResultOfNothingHasNoRates) {
+  const nlohmann::json json = nlohmann::json::parse(FormatResultJson(BenchResult(), /*histogram=*/true));
+  EXPECT_EQ(json.at("ops_per_second"), 0);
+  EXPECT_EQ(json.at("micros_per_op"), 0);
+  EXPECT_EQ(json.at("latency_micros").at("p99"), 0);
+  EXPECT_EQ(json.at("latency_micros").at("mean"), 0);
+  EXPECT_EQ(LatencyHistogram().MinimumNanos(), 0u);
+  LatencyHistogram endless;
+  endless.Add(UINT64_MAX);
+  EXPECT_EQ(endless.PercentileNanos(50), static_cast<double>(UINT64_MAX));
+  EXPECT_EQ(FilterSavings().ToString().find("filters saved 0 of 0 block reads"), 0u) << FilterSavings().ToString();
+  BenchResult timeless;
+  timeless.bytes = 100;
+  EXPECT_NE(FormatResult(timeless).find("  0.0 MB/s"), std::string::npos) << FormatResult(timeless);
+}
+
 TEST(DbBenchTest, MistakesAreUsageErrorsAndTouchNothing) {
   TemporaryDirectory directory;
   const std::string path = directory.File("db");
@@ -167,6 +290,24 @@ TEST(DbBenchTest, FlagsBecomeTheEnginesOptions) {
   EXPECT_EQ(options->family.compaction_style, CompactionStyle::kLeveled);
   EXPECT_EQ(options->background_bytes_per_second, uint64_t{3} << 20);
   EXPECT_EQ(options->family.max_space_amplification, 1.5);
+}
+
+TEST(DbBenchTest, CompactionStylesHaveNamesAndNumbers) {
+  for (const auto& [text, style] :
+       std::vector<std::pair<std::string, CompactionStyle>>{{"lazy", CompactionStyle::kLazyLeveling},
+                                                            {"leveled", CompactionStyle::kLeveled},
+                                                            {"0", CompactionStyle::kLeveled},
+                                                            {"universal", CompactionStyle::kUniversal},
+                                                            {"1", CompactionStyle::kUniversal}}) {
+    DbBenchOptions flags;
+    flags.compaction_style = text;
+    flags.statistics = text == "1";
+    EXPECT_EQ(flags.EngineOptions().value().family.compaction_style, style) << text;
+    EXPECT_EQ(flags.EngineOptions().value().latency_histograms, text == "1");
+  }
+  DbBenchOptions unknown;
+  unknown.compression_type = "rle";
+  EXPECT_TRUE(absl::IsInvalidArgument(unknown.EngineOptions().status()));
 }
 
 TEST(DbBenchTest, LanesMayBeOfFingerprints) {

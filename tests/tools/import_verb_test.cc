@@ -104,6 +104,64 @@ TEST_F(ImportLevelDbTest, AnEmptyDirectoryIsTakenAndAnyOtherRefused) {
   EXPECT_EQ(StateOf(new_), before);
 }
 
+TEST_F(ImportLevelDbTest, SlashesBehindNamesAndNamesWithoutADirectoryMeanTheSame) {
+  MakeLevelDb(100);
+  EXPECT_EQ(RunSepal({"import", new_ + "//", old_ + "//", "--from", "leveldb"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "verify", new_}).exit, kExitOk);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_.path());
+  const Outcome here = RunSepal({"import", "here", "old", "--from", "leveldb"});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(here.exit, kExitOk) << here.err;
+  EXPECT_EQ(RunSepal({"db", "verify", directory_.File("here")}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"import", directory_.File("none/new"), old_, "--from", "leveldb"}).exit, kExitOk);
+}
+
+TEST_F(ImportLevelDbTest, AKeyThatIsTooLongForSepalIsToldAndNothingIsLeft) {
+  MakeLevelDb(100);
+  {
+    leveldb::DB* opened = nullptr;
+    ASSERT_TRUE(leveldb::DB::Open({}, old_, &opened).ok());
+    const std::unique_ptr<leveldb::DB> db(opened);
+    ASSERT_TRUE(db->Put({}, std::string(70'000, 'k'), "v").ok());
+  }
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "a key of 70000 and a value of 1 bytes; Sepal takes 65536")) << refused.err;
+  ExpectNothingLeft();
+}
+
+TEST_F(ImportLevelDbTest, BesideAnotherImportToTheSamePlaceItIsRefused) {
+  MakeLevelDb(100);
+  const std::unique_ptr<DB> other = DB::Open({.create_if_missing = true}, new_ + ".part").value();
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "another import writes to")) << refused.err;
+  EXPECT_TRUE(other->Put("still", "there").ok());
+}
+
+TEST_F(ImportLevelDbTest, TheOtherEnginesDatabaseIsNotOpened) {
+  MakeLevelDb(100);
+  std::ofstream(old_ + "/000099.ldb") << "x";
+  const Outcome as_rocksdb = RunSepal({"import", new_, old_, "--from", "rocksdb"});
+  EXPECT_EQ(as_rocksdb.exit, kExitError);
+  EXPECT_TRUE(Has(as_rocksdb.err, "is not of rocksdb: say --from leveldb")) << as_rocksdb.err;
+  std::ofstream(old_ + "/OPTIONS-000005") << "x";
+  const Outcome as_leveldb = RunSepal({"import", new_, old_, "--from", "leveldb"});
+  EXPECT_EQ(as_leveldb.exit, kExitError);
+  EXPECT_TRUE(Has(as_leveldb.err, "is not of leveldb: say --from rocksdb")) << as_leveldb.err;
+  ExpectNothingLeft();
+}
+
+TEST_F(ImportLevelDbTest, NeitherTheRootNorAFileIsAPlaceForADatabase) {
+  MakeLevelDb(10);
+  EXPECT_TRUE(Has(RunSepal({"import", "/", old_, "--from", "leveldb"}).err, "/ is there"));
+  EXPECT_TRUE(Has(RunSepal({"import", new_, "/", "--from", "leveldb"}).err, "/ holds no LevelDB"));
+  std::ofstream(new_) << "a file";
+  EXPECT_TRUE(Has(RunSepal({"import", new_, old_, "--from", "leveldb"}).err, "not an empty directory"));
+  EXPECT_EQ(Slurp(new_), "a file");
+}
+
 TEST_F(ImportLevelDbTest, WhatAnInterruptedImportLeftIsReplacedAndNothingElse) {
   MakeLevelDb(100);
   const std::string part = new_ + ".part";

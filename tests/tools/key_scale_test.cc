@@ -56,5 +56,12 @@ TEST(KeyScaleTest, OneKeyOrNoneIsAPlaceToo) {
   EXPECT_EQ(KeyScale({""}).Of(""), 0);
 }
 
+TEST(KeyScaleTest, KeysThatDifferInEveryOfManyBytesAreInOrder) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 5; ++i) keys.emplace_back(60, static_cast<char>('a' + i));
+  const KeyScale scale(keys);
+  for (size_t i = 1; i < keys.size(); ++i) EXPECT_LT(scale.Of(keys[i - 1]), scale.Of(keys[i]));
+}
+
 }  // namespace
 }  // namespace sepal::tools

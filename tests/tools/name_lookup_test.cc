@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
+#include "sepal/db.h"
 #include "tests/tools/temporary_directory.h"
+#include "tests/util/watched_calls.h"
 #include "tools/lib/cli.h"
 
 namespace sepal::tools {
@@ -79,6 +84,64 @@ TEST_F(NameLookupTest, WhatWasLoadedIsThereTheNextTime) {
   ASSERT_EQ(outcome.exit, kExitOk) << outcome.err;
   EXPECT_NE(outcome.out.find("taken"), std::string::npos);
   EXPECT_NE(outcome.out.find("free"), std::string::npos);
+}
+
+TEST_F(NameLookupTest, ItIsToldHowEachNameWasAnswered) {
+  // More than is fed at once, and lines without a value.
+  std::ofstream names(directory_.File("names.tsv"), std::ios::app);
+  for (int i = 0; i < 20'000; ++i) names << "long-" << i << "\t" << std::string(30, 'v') << "\n";
+  names << "bare\n";
+  names.close();
+  const Outcome loaded = RunLookup({Load(), "bare", "-"}, "long-7\nnobody\naaaa\n");
+  ASSERT_EQ(loaded.exit, kExitOk) << loaded.err;
+  EXPECT_NE(loaded.err.find("loaded 23001 lines"), std::string::npos) << loaded.err;
+  std::set<std::string> answers;
+  std::string input;
+  for (int i = 0; i < 300; ++i) input += "long-" + std::to_string(i) + "x\n";
+  std::istringstream lines(RunLookup({"bare", "zzz", "long-7", "-"}, input).out);
+  for (std::string line; std::getline(lines, line);) {
+    ASSERT_GT(line.size(), 33u) << line;
+    answers.insert(line.substr(33));
+  }
+  EXPECT_TRUE(answers.contains("read from a block"));
+  EXPECT_TRUE(answers.contains("no file covers the name; no block touched"));
+  EXPECT_TRUE(answers.contains("ruled out by a file's guard; no block touched"));
+  // Still in the log, and not in a file.
+  {
+    const std::unique_ptr<DB> db = DB::Open({}, directory_.File("db")).value();
+    ASSERT_TRUE(db->Put("fresh", "v").ok());
+    ASSERT_TRUE(db->Close().ok());
+  }
+  EXPECT_NE(RunLookup({"fresh"}).out.find("taken"), std::string::npos);
+  EXPECT_EQ(RunLookup({"--lod"}).exit, kExitUsage);
+}
+
+TEST_F(NameLookupTest, ALoadThatCannotBeMadeDurableIsAnError) {
+  for (int number = 0; number < 20; ++number) {
+    std::filesystem::remove_all(directory_.File("db"));
+    Outcome outcome;
+    int seen = 0;
+    const CallJudge judge = [&](const seccomp_data&) {
+      return seen++ == number ? std::optional(CallAnswer{.error = EIO}) : std::nullopt;
+    };
+    if (!WithWatchedCalls({SYS_fdatasync, SYS_fsync}, judge, [&] { outcome = RunLookup({Load(), "name-1"}); })) {
+      GTEST_SKIP() << "no system call filters here";
+    }
+    EXPECT_EQ(outcome.exit == kExitOk, seen <= number) << number << " of " << seen << ": " << outcome.err;
+  }
+}
+
+TEST_F(NameLookupTest, ADamagedDatabaseEndsWithExitStatusThree) {
+  ASSERT_EQ(RunLookup({Load()}).exit, kExitOk);
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.File("db"))) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file << std::string(2000, 'x');
+  }
+  std::string input;
+  for (int i = 0; i < 100; ++i) input += "name-" + std::to_string(i) + "\n";
+  EXPECT_EQ(RunLookup({"-"}, input).exit, kExitDamage);
+  EXPECT_EQ(RunLookup({"name-1", "name-10", "name-100", "name-0"}).exit, kExitDamage);
 }
 
 TEST_F(NameLookupTest, AMissingFileOrDatabaseIsAnErrorThatNamesIt) {

@@ -151,6 +151,58 @@ TEST_F(SstDumpTest, AFlippedByteAnywhereIsFoundWithExitStatusThree) {
   EXPECT_EQ(RunSstDump({path_, "--command=verify"}).exit, kExitOk);
 }
 
+TEST_F(SstDumpTest, EveryCommandFindsDamageInWhatItReads) {
+  FlipByte(std::filesystem::file_size(path_) / 4);
+  for (const char* command : {"check", "scan", "verify", "recompress"}) {
+    for (const bool json : {false, true}) {
+      const Outcome outcome =
+          RunSstDump({path_, std::string("--command=") + command, json ? "--json" : "--output_hex"});
+      EXPECT_EQ(outcome.exit, kExitDamage) << command;
+      EXPECT_NE(outcome.err.find("sepal db repair DIR --dry-run"), std::string::npos) << outcome.err;
+      if (json) EXPECT_NE(outcome.out.find("\"exit_code\":3"), std::string::npos) << command << outcome.out;
+    }
+  }
+  // Those of a part of it that is whole do not.
+  for (const char* command : {"identify", "none"}) {
+    EXPECT_EQ(RunSstDump({path_, std::string("--command=") + command}).exit, kExitOk);
+  }
+}
+
+TEST_F(SstDumpTest, CheckOfARangeAsksForNoNumberOfEntries) {
+  for (const char* part :
+       {"--from=0000000000000010", "--to=0000000000000010", "--prefix=000000000000001", "--read_num=5"}) {
+    const Outcome outcome = RunSstDump({path_, part});
+    EXPECT_EQ(outcome.exit, kExitOk) << part << outcome.err;
+    EXPECT_EQ(outcome.out.find("2000 entries"), std::string::npos) << outcome.out;
+  }
+  const Outcome both = RunSstDump({path_, "--command=scan", "--prefix=000000000000001", "--from=00000000000000190"});
+  EXPECT_EQ(Lines(both.out), 0u) << both.out;
+}
+
+TEST_F(SstDumpTest, RawWritesADumpBesideOrSaysThatItCannot) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_.path());
+  const Outcome outcome = RunSstDump({"000007.sst", "--command=raw"});
+  EXPECT_EQ(outcome.exit, kExitOk) << outcome.err;
+  std::ifstream dump("000007_dump.txt");
+  std::ostringstream text;
+  text << dump.rdbuf();
+  EXPECT_NE(text.str().find("Footer:"), std::string::npos);
+  EXPECT_NE(text.str().find("'0000000000001999' seq:2000"), std::string::npos);
+  EXPECT_NE(RunSstDump({"000007.sst", "--command=layout"}).out.find("Data blocks:"), std::string::npos);
+  // A directory has its name; then a full disk.
+  std::filesystem::remove("000007_dump.txt");
+  std::filesystem::create_directory("000007_dump.txt");
+  EXPECT_EQ(RunSstDump({path_, "--command=raw"}).exit, kExitError);
+  std::filesystem::remove("000007_dump.txt");
+  std::filesystem::create_symlink("/dev/full", "000007_dump.txt");
+  const Outcome full = RunSstDump({path_, "--command=raw"});
+  EXPECT_EQ(full.exit, kExitError);
+  EXPECT_NE(full.err.find("nothing of it is left behind"), std::string::npos) << full.err;
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status("000007_dump.txt")));
+  std::filesystem::current_path(before);
+}
+
 TEST_F(SstDumpTest, ATableOfANewerVersionIsAnErrorAndNoDamage) {
   FlipByte(std::filesystem::file_size(path_) - kFooterBytes + 95);
   const Outcome outcome = RunSstDump({path_, "--command=verify"});
@@ -168,6 +220,29 @@ TEST_F(SstDumpTest, TheWorstOfSeveralFilesDecides) {
   EXPECT_EQ(RunSstDump({directory_.File("none.sst"), path_}).exit, kExitError);
 }
 
+TEST_F(SstDumpTest, AKeyWhoseVersionsGoOnInAnotherBlockIsSaidToGoOn) {
+  const std::unique_ptr<Directory> directory = FileSystem::Posix()->OpenDirectory(directory_.path(), false).value();
+  const std::unique_ptr<WritableFile> file = directory->OpenForWrite("versions.sst", WriteMode::kCreateNew).value();
+  TableWriterOptions options;
+  options.block_bytes = 1024;
+  TableWriter writer(options, file.get());
+  for (uint64_t i = 500; i > 0; --i) {
+    ASSERT_TRUE(writer.Add({"key", PackTrailer(SequenceNumber(i), ValueKind::kPut)}, std::string(50, 'v')).ok());
+  }
+  ASSERT_TRUE(writer.Finish().ok());
+  ASSERT_TRUE(file->Close().ok());
+  const Outcome layout = RunSstDump({directory_.File("versions.sst"), "--command=layout"});
+  EXPECT_EQ(layout.exit, kExitOk) << layout.err;
+  EXPECT_NE(layout.out.find(", continuation"), std::string::npos) << layout.out;
+  EXPECT_EQ(RunSstDump({directory_.File("versions.sst"), "--command=filters"}).exit, kExitOk);
+}
+
+TEST_F(SstDumpTest, ALinkAndADirectoryThatIsNoneAreRefused) {
+  std::filesystem::create_symlink(path_, directory_.File("link.sst"));
+  EXPECT_EQ(RunSstDump({directory_.File("link.sst")}).exit, kExitError);
+  EXPECT_EQ(RunSstDump({path_ + "/x.sst"}).exit, kExitError);
+}
+
 TEST_F(SstDumpTest, AFileThatIsNoTableIsRefused) {
   const std::string text = directory_.File("text.sst");
   std::ofstream(text) << std::string(1000, 'x');
@@ -179,7 +254,11 @@ TEST_F(SstDumpTest, MistakesAreUsageErrors) {
   EXPECT_EQ(RunSstDump({}).exit, kExitUsage);
   EXPECT_EQ(RunSstDump({path_, "--command=chekc"}).exit, kExitUsage);
   EXPECT_EQ(RunSstDump({path_, "--input_key_hex", "--from=xyz"}).exit, kExitUsage);
+  EXPECT_EQ(RunSstDump({path_, "--input_key_hex", "--to=xyz"}).exit, kExitUsage);
+  EXPECT_EQ(RunSstDump({path_, "--input_key_hex", "--prefix=0"}).exit, kExitUsage);
   EXPECT_EQ(RunSstDump({path_, "--compression_types=rle"}).exit, kExitUsage);
+  EXPECT_EQ(RunSstDump({path_, "--commnd=scan"}).exit, kExitUsage);
+  EXPECT_EQ(RunSstDump({"--help"}).exit, kExitOk);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,13 +18,17 @@ namespace sepal {
 
 class FileSystemThroughC {
  public:
-  explicit FileSystemThroughC(FileSystem* base) : env_(sepal_create_default_env()) {
+  // `change` may take calls away, or put others in their place.
+  explicit FileSystemThroughC(
+      FileSystem* base, const std::function<void(sepal_filesystem_t*)>& change = [](sepal_filesystem_t*) {})
+      : env_(sepal_create_default_env()) {
     sepal_filesystem_t calls = {};
     calls.state = base;
     calls.max_open_files = base->MaxOpenFiles() == SIZE_MAX ? 0 : base->MaxOpenFiles();
     AddDirectoryCalls(&calls);
     AddReadCalls(&calls);
     AddWriteCalls(&calls);
+    change(&calls);
     sepal_env_set_file_system(env_, &calls, sizeof calls);
   }
   ~FileSystemThroughC() { sepal_env_destroy(env_); }

@@ -9,11 +9,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sepal/file_system.h"
+#include "tests/child_exit.h"
 #include "util/posix_status.h"
 #include "util/strings.h"
 
@@ -132,6 +135,32 @@ TEST_F(PosixFileSystemTest, AChildThatOutlivesItsParentsLockDoesNotKeepIt) {
   ::close(hold[1]);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   ::close(hold[0]);
+}
+
+TEST_F(PosixFileSystemTest, AForkedChildIsToldThatTheLockIsItsParentsAndDoesNotLetItGo) {
+  std::unique_ptr<DirectoryLock> lock = directory_->Lock("LOCK").value();
+  const auto child = [&] {
+    std::cerr << lock->Check();
+    lock.reset();
+    ExitChild(0);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "FAILED_PRECONDITION: .*/LOCK: locked by process .* is a fork");
+  EXPECT_TRUE(lock->Check().ok());
+  EXPECT_TRUE(absl::IsUnavailable(directory_->Lock("LOCK").status()));
+}
+
+TEST_F(PosixFileSystemTest, PartsOfAnyPlaceAndLengthAreMapped) {
+  constexpr size_t kBytes = size_t{4} << 20;
+  std::unique_ptr<WritableFile> file = directory_->OpenForWrite("f", WriteMode::kCreateNew).value();
+  ASSERT_TRUE(file->Truncate(kBytes).ok());
+  for (const auto& [offset, length] : {std::pair<size_t, size_t>(kBytes / 2, kBytes / 2), {4096, kBytes / 2}}) {
+    const std::unique_ptr<MappedRegion> region = file->Map(offset, length).value();
+    region->Store(length - 3, "end");
+    EXPECT_EQ(region->Contents().substr(length - 3), "end");
+    char read[3];
+    ASSERT_EQ(directory_->OpenForRead("f").value()->Read(offset + length - 3, 3, read).value(), 3u);
+    EXPECT_EQ(std::string_view(read, 3), "end");
+  }
 }
 
 TEST_F(PosixFileSystemTest, RunningOutOfDescriptorsIsResourceExhaustedAndPasses) {

@@ -139,7 +139,7 @@ std::optional<int> ParseFlags(CLI::App* app, std::vector<std::string> arguments,
 
 std::string SizeText(uint64_t bytes) {
   size_t power = 0;
-  for (; bytes != 0 && bytes % 1024 == 0 && power + 1 < kSizeLetters.size(); ++power) bytes /= 1024;
+  for (; bytes != 0 && bytes % 1024 == 0; ++power) bytes /= 1024;
   std::string text = std::to_string(bytes);
   if (power > 0) (text += kSizeLetters[power]) += "iB";
   return text;
@@ -239,6 +239,12 @@ std::optional<std::string> FromHex(std::string_view hex) {
     bytes.push_back(static_cast<char>(high << 4 | low));
   }
   return bytes;
+}
+
+int ExitOfOutput(int exit, std::string_view program, std::ostream& out, std::ostream& err) {
+  if (out.flush()) return exit;
+  err << program << ": the output could not be written: what was printed is not whole\n";
+  return exit == kExitOk ? static_cast<int>(kExitError) : exit;
 }
 
 absl::Status WriteWhole(const std::string& path, const std::string& contents) {

@@ -61,6 +61,10 @@ bool IsUtf8(std::string_view bytes);
 // The bytes that `hex` stands for ("0x" before them is allowed); nullopt if it is not hexadecimal.
 std::optional<std::string> FromHex(std::string_view hex);
 
+// How a program ends that would end with `exit`: with an error where what it has printed could not be written, as on a
+// full disk.
+int ExitOfOutput(int exit, std::string_view program, std::ostream& out, std::ostream& err);
+
 // Writes a file whole or not at all, over one that is there. Errors are with remedy.
 absl::Status WriteWhole(const std::string& path, const std::string& contents);
 

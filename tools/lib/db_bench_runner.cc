@@ -246,7 +246,7 @@ int DbBenchMain(int argc, const char* const* argv, std::ostream& out, std::ostre
     return kExitUsage;
   }
   const absl::Status status = RunBenchmarks(options, *engine_options, out, err);
-  if (status.ok()) return kExitOk;
+  if (status.ok()) return ExitOfOutput(kExitOk, CalledName(argv), out, err);
   err << CalledName(argv) << ": " << status.ToString() << "\n";
   return absl::IsDataLoss(status) ? kExitDamage : kExitError;
 }

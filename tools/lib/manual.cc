@@ -19,17 +19,19 @@ namespace {
 // When the words of the pages last changed.
 constexpr char kPageDate[] = "2026-11-22";
 
-std::string Roff(std::string_view text) {
-  std::string escaped = absl::StrReplaceAll(ToAbsl(text), {{"\\", "\\e"}, {"-", "\\-"}});
+// What begins so would be a request.
+std::string NoRequest(std::string escaped) {
   if (escaped.starts_with(".") || escaped.starts_with("'")) escaped.insert(0, "\\&");
   return escaped;
 }
 
+std::string Roff(std::string_view text) {
+  return NoRequest(absl::StrReplaceAll(ToAbsl(text), {{"\\", "\\e"}, {"-", "\\-"}}));
+}
+
 // A word inside a sentence keeps its plain hyphens.
 std::string Prose(std::string_view text) {
-  std::string escaped = absl::StrReplaceAll(ToAbsl(text), {{"\\", "\\e"}, {"--", "\\-\\-"}});
-  if (escaped.starts_with(".") || escaped.starts_with("'")) escaped.insert(0, "\\&");
-  return escaped;
+  return NoRequest(absl::StrReplaceAll(ToAbsl(text), {{"\\", "\\e"}, {"--", "\\-\\-"}}));
 }
 
 std::string FlagPage(const Flag& flag, bool argument) {

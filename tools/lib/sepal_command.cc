@@ -107,7 +107,7 @@ constexpr std::string_view kOnDamage = "docs/operations.md";
 std::string DamageRemedy(const CLI::App& app, const std::string& message) {
   if (message.find(kOnDamage) != std::string::npos) return "";
   const CLI::Option* directory = app.get_option_no_throw("DIR");
-  if (directory == nullptr || directory->results().empty()) return "";
+  if (directory == nullptr) return "";
   return absl::StrFormat("%ssepal db repair %s --dry-run tells what can be kept (%s)\n",
                          message.find("backup") == std::string::npos ? "a backup is the best cure; " : "",
                          directory->results().front(), kOnDamage);
@@ -158,9 +158,7 @@ int HelpOn(const std::vector<std::string>& words, const Streams& io) {
 
 bool AsksForHelp(const std::string& word) { return word == "--help" || word == "-h"; }
 
-}  // namespace
-
-int SepalMain(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
+int Run(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   const Streams io{in, out, err, Paint::For(out, ColorChoice::kAuto), Paint::For(err, ColorChoice::kAuto)};
   if (words.empty()) {
@@ -191,6 +189,12 @@ int SepalMain(int argc, const char* const* argv, std::istream& in, std::ostream&
   for (const VerbEntry& verb : Verbs()) first_words.emplace_back(verb.name);
   const bool meant_group = IsGroup(words[0]) || IsGroup(Nearest(first_words, words[0]));
   return UnknownVerb(meant_group ? two : words[0], json, io);
+}
+
+}  // namespace
+
+int SepalMain(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
+  return ExitOfOutput(Run(argc, argv, in, out, err), "sepal", out, err);
 }
 
 }  // namespace sepal::tools

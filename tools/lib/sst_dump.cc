@@ -63,7 +63,7 @@ constexpr std::string_view kNoTable = "not a table file";
 int SstDumpMain(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   SstDumpOptions options;
   if (std::optional<int> exit = ParseSstDumpFlags(argc, argv, &options, out, err)) return *exit;
-  return DumpTables(options, CalledName(argv), out, err);
+  return ExitOfOutput(DumpTables(options, CalledName(argv), out, err), CalledName(argv), out, err);
 }
 
 int DumpTables(const SstDumpOptions& options, const std::string& program, std::ostream& out, std::ostream& err) {

@@ -76,7 +76,7 @@ class StatsVerb final : public Verb {
     CondVar never;
     const uint64_t interval_nanos = static_cast<uint64_t>(interval_seconds_ * 1e9);
     uint64_t next_nanos = NowNanos();
-    for (uint64_t line = 0; io.out && (count_ == 0 || line < count_); ++line) {
+    for (uint64_t line = 0; io.out; ++line) {
       ASSIGN_OR_RETURN(const TreeChange change, watch.Look());
       if (json) {
         io.out << ToLine(Line(change)) << std::endl;

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "tests/child_exit.h"
 #include "tests/db/engine/engine_fixture.h"
 
 namespace sepal {
@@ -59,7 +60,7 @@ TEST(ForkTest, AForkedChildCanNeitherWriteNorCloseAndHarmsNothing) {
                          absl::IsFailedPrecondition((*db)->Sync()) && absl::IsFailedPrecondition((*db)->Flush()) &&
                          absl::IsFailedPrecondition((*db)->Close());
     db->reset();
-    ::_exit(refused ? 0 : 1);
+    ExitChild(refused ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

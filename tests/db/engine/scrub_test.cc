@@ -215,5 +215,20 @@ TEST(ScrubRaceTest, RunsBesideWritersOnRealThreads) {
   ASSERT_OK(database.db->Close());
 }
 
+TEST(ScrubPlaceTest, ADiskWithoutDirectReadsIsScrubbedThroughItsCache) {
+  TestDatabase buffered(Threads::kSimulated, {.seed = 3},
+                        MemoryFileSystem({.map = true, .hard_link = true, .allocate = true, .direct_reads = false}));
+  constexpr uint64_t kPeriodMicros = 10'000'000;
+  buffered.tuning.scrub_period_micros = kPeriodMicros;
+  ASSERT_OK(buffered.Open());
+  for (uint64_t i = 0; i < 500; ++i) ASSERT_OK(buffered.db->Put(NumberedKey(i), std::string(40, 'v')));
+  ASSERT_OK(buffered.db->Flush());
+  ASSERT_OK(buffered.db->WaitForBackgroundWork());
+  const uint64_t passes = buffered.db->statistics()->Get(Ticker::kScrubPasses);
+  buffered.world->SleepMicros(2 * kPeriodMicros + 1'000'000);
+  EXPECT_GT(buffered.db->statistics()->Get(Ticker::kScrubPasses), passes);
+  EXPECT_GT(buffered.db->statistics()->Get(Ticker::kScrubBytes), 0u);
+}
+
 }  // namespace
 }  // namespace sepal

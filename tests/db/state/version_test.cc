@@ -102,6 +102,21 @@ TEST(VersionTest, CheckNamesSequencesThatDoNotFitTheKeysOrTheRuns) {
             "version: level 1, run 3: table 4: sequence number out of range");
 }
 
+TEST(VersionTest, CheckNamesARunThatStandsBehindANewerOne) {
+  const auto run = [](uint64_t number, uint64_t table, const char* key) {
+    std::vector<TableRef> tables = {MakeTable(TableOf(table, number, key, key))};
+    return std::make_shared<const sepal::Run>(RunNumber(number), std::move(tables), KeyOrder());
+  };
+  const auto error = [&](uint64_t first, uint64_t second) {
+    std::array<std::vector<RunRef>, kMaxLevels> levels;
+    levels[1] = {run(first, 1, "a"), run(second, 2, "x")};
+    return std::string(ToStd(Version(KeyOrder(), std::move(levels)).Check().message()));
+  };
+  EXPECT_EQ(error(4, 3), "");
+  EXPECT_EQ(error(3, 4), "version: level 1, run 4: stands behind run 3");
+  EXPECT_EQ(error(3, 3), "version: level 1, run 3: stands behind run 3");
+}
+
 TEST(VersionBuilderTest, RefusesLevelsThatDoNotExist) {
   const VersionRef base = *Draw("L1 run 3: 4[a..c]\n");
   for (const int level : {-1, kMaxLevels}) {
