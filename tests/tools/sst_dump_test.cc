@@ -159,7 +159,9 @@ TEST_F(SstDumpTest, EveryCommandFindsDamageInWhatItReads) {
           RunSstDump({path_, std::string("--command=") + command, json ? "--json" : "--output_hex"});
       EXPECT_EQ(outcome.exit, kExitDamage) << command;
       EXPECT_NE(outcome.err.find("sepal db repair DIR --dry-run"), std::string::npos) << outcome.err;
-      if (json) EXPECT_NE(outcome.out.find("\"exit_code\":3"), std::string::npos) << command << outcome.out;
+      if (json) {
+        EXPECT_NE(outcome.out.find("\"exit_code\":3"), std::string::npos) << command << outcome.out;
+      }
     }
   }
   // Those of a part of it that is whole do not.

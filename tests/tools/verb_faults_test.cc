@@ -150,9 +150,15 @@ TEST_F(VerbFaultsTest, AMissingTableIsDamageToThoseThatNeedIt) {
   fs::remove(Files(".sst").back());
   for (const auto& [look, exit] : ExitsOfAll()) {
     const std::string& verb = look.words.back() == db_ ? look.words[look.words.size() - 2] : look.words[1];
-    if (verb == "verify" && !look.of_table) EXPECT_EQ(exit, kExitDamage) << Text(look.words);
-    if (verb == "check") EXPECT_EQ(exit, kExitDamage) << Text(look.words);
-    if (verb == "scan" && !look.of_table) EXPECT_NE(exit, kExitOk) << Text(look.words);
+    if (verb == "verify" && !look.of_table) {
+      EXPECT_EQ(exit, kExitDamage) << Text(look.words);
+    }
+    if (verb == "check") {
+      EXPECT_EQ(exit, kExitDamage) << Text(look.words);
+    }
+    if (verb == "scan" && !look.of_table) {
+      EXPECT_NE(exit, kExitOk) << Text(look.words);
+    }
   }
 }
 
@@ -164,7 +170,9 @@ TEST_F(VerbFaultsTest, ATableOfAnotherSizeIsDamage) {
   EXPECT_EQ(RunBoth({"db", "verify", db_}), kExitDamage);
   fs::resize_file(table, 100);
   for (const auto& [look, exit] : ExitsOfAll()) {
-    if (look.of_table) EXPECT_EQ(exit, kExitDamage) << Text(look.words);
+    if (look.of_table) {
+      EXPECT_EQ(exit, kExitDamage) << Text(look.words);
+    }
   }
 }
 
@@ -177,7 +185,9 @@ TEST_F(VerbFaultsTest, ADamagedTableIsFoundByWhatReadsItAll) {
     EXPECT_EQ(RunBoth({"db", "verify", db_}), kExitDamage) << where;
     EXPECT_EQ(RunBoth({"sst", "verify", table}), kExitDamage) << where;
     // Of what lies in the middle something would be lost; filters and index can be made anew.
-    if (where == 0.5) EXPECT_EQ(RunBoth({"db", "repair", db_, "--dry-run"}), kExitDamage);
+    if (where == 0.5) {
+      EXPECT_EQ(RunBoth({"db", "repair", db_, "--dry-run"}), kExitDamage);
+    }
     for (const auto& [look, exit] : ExitsOfAll()) {
       EXPECT_TRUE(exit == kExitOk || exit == kExitDamage) << where << " " << Text(look.words) << exit;
     }
@@ -191,8 +201,12 @@ TEST_F(VerbFaultsTest, WhatLooksAtLogsFindsADamagedOne) {
   const std::string log = Files(".log").back();
   FlipByte(log, 0.0001);
   for (const auto& [look, exit] : ExitsOfAll()) {
-    if (look.of_table) EXPECT_EQ(exit, kExitOk) << Text(look.words);
-    if (look.words[0] == "wal") EXPECT_EQ(exit, kExitDamage) << Text(look.words);
+    if (look.of_table) {
+      EXPECT_EQ(exit, kExitOk) << Text(look.words);
+    }
+    if (look.words[0] == "wal") {
+      EXPECT_EQ(exit, kExitDamage) << Text(look.words);
+    }
   }
 }
 
@@ -284,8 +298,12 @@ TEST_F(VerbFaultsTest, ADatabaseOfAnotherOrderIsSaidToBeOne) {
   }
   for (const auto& [look, exit] : ExitsOfAll()) {
     const std::string& group = look.words[0];
-    if (group == "manifest" || group == "lsm" || group == "wal") EXPECT_EQ(exit, kExitOk) << Text(look.words);
-    if (group == "db" && look.words[1] != "repair") EXPECT_NE(exit, kExitOk) << Text(look.words);
+    if (group == "manifest" || group == "lsm" || group == "wal") {
+      EXPECT_EQ(exit, kExitOk) << Text(look.words);
+    }
+    if (group == "db" && look.words[1] != "repair") {
+      EXPECT_NE(exit, kExitOk) << Text(look.words);
+    }
   }
   EXPECT_TRUE(Has(RunSepal({"db", "get", db_, "k"}).err, "knows the bytewise order only"));
   EXPECT_TRUE(Has(RunSepal({"lsm", "tree", db_}).out, "ordered by test.other, which only its program knows"));

@@ -142,7 +142,9 @@ TEST_F(VerbFlagsTest, WhatCannotBeMadeLeavesNothing) {
     if (there) fs::create_directory(db_);
     EXPECT_EQ(RunSepal({"db", "put", db_, "k", "v", "--log-directory", file + "/logs"}).exit, kExitError);
     EXPECT_EQ(fs::exists(db_), there);
-    if (there) EXPECT_TRUE(fs::is_empty(db_));
+    if (there) {
+      EXPECT_TRUE(fs::is_empty(db_));
+    }
   }
 }
 
