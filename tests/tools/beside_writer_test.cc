@@ -37,6 +37,7 @@ class BesideWriterTest : public SepalCommandTest {
   std::unique_ptr<DB> writer_;
   std::unique_ptr<Thread> thread_;
   std::atomic<bool> stop_{false};
+  std::atomic<int> rounds_{0};  // of what the thread does
 };
 
 TEST_F(BesideWriterTest, NothingIsCalledDamageThatTheWriterHasRemoved) {
@@ -78,16 +79,15 @@ TEST_F(BesideWriterTest, AnOvertakenLookIsBegunAnewAndInTheEndSaysWhatToDo) {
 
 TEST_F(BesideWriterTest, ALogThatIsGoneWhenItIsOpenedIsNoDamage) {
   MakeDatabase();
-  std::atomic<int> rounds{0};
-  thread_ = std::make_unique<Thread>([&] {
+  thread_ = std::make_unique<Thread>([this] {
     std::vector<std::string> logs;
     for (int i = 900; i < 950; ++i) logs.push_back(db_ + "/000" + std::to_string(i) + ".log");
-    for (; !stop_.load(std::memory_order_relaxed); ++rounds) {
+    for (; !stop_.load(std::memory_order_relaxed); ++rounds_) {
       for (const std::string& log : logs) std::ofstream(log).put('x');
       for (const std::string& log : logs) std::filesystem::remove(log);
     }
   });
-  for (int looks = 0; looks < 200 || rounds < 20; ++looks) {
+  for (int looks = 0; looks < 200 || rounds_ < 20; ++looks) {
     const absl::Status status = ReadTree({.directory = db_}).status();
     // On a slow machine the other thread may be faster at every try.
     const bool overtaken = absl::IsAborted(status) && Has(MessageOf(status), "do it again");
