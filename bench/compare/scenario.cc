@@ -21,7 +21,7 @@ constexpr WorkloadEntry kWorkloads[] = {
     {"fillseq", "puts in key order"},
     {"fillrandom", "puts of random keys, about a third of them overwrites"},
     {"fillbatch", "puts in key order in batches of 100"},
-    {"fillsync", "durable puts of random keys, at most 10,000; with 4 threads where 2 or more are asked for"},
+    {"fillsync", "durable puts of random keys, at most 10,000; with 4 threads or more where 2 or more are asked for"},
     {"recovery", "openings after the death of a process that had everything in the log only; entries a second"},
     {"filluniquerandom", "puts of every key once in random order"},
     {"readrandom", "gets of present keys"},
@@ -58,8 +58,8 @@ class Scenario {
     if (workload == "fillrandom") report(FillDrawn(meter, workload, options_.entries, threads_, false));
     if (workload == "fillbatch") report(FillBatch(meter));
     if (workload == "fillsync") {
-      report(FillDrawn(meter, workload, std::min<uint64_t>(10'000, options_.entries / 20 + 1), threads_ > 1 ? 4 : 1,
-                       true));
+      report(FillDrawn(meter, workload, std::min<uint64_t>(10'000, options_.entries / 20 + 1),
+                       threads_ > 1 ? std::max(4, threads_) : 1, true));
     }
     if (workload == "filluniquerandom") report(Fill(meter, workload, [this](uint64_t i) { return shuffle_(i); }));
     const uint64_t cold_reads = std::max<uint64_t>(1, options_.entries / kEntriesPerColdRead);

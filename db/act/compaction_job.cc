@@ -56,10 +56,8 @@ class PartRunner {
         part_(part),
         order_(input.context.order),
         retention_({.order = order_, .snapshots = input.snapshots, .bottommost = input.plan->bottommost}),
-        splitter_({.order = order_,
-                   .max_table_bytes = input.context.tuning.table_bytes,
-                   .max_overlap_bytes = input.context.tuning.table_bytes * 10,
-                   .grandparents = input.plan->grandparents}) {}
+        splitter_(MakeSplitterOptions(*input.plan, input.context.tuning.table_bytes,
+                                      input.context.tuning.table_bytes * 10, order_)) {}
 
   absl::Status Run() {
     const std::unique_ptr<InternalIterator> entries = OpenInputs();

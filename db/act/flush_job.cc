@@ -1,10 +1,10 @@
 #include "db/act/flush_job.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
+#include "db/decide/flush_splitter.h"
 #include "db/decide/retention.h"
 #include "table/merging_iterator.h"
 #include "util/side_by_side.h"
@@ -12,6 +12,9 @@
 
 namespace sepal {
 namespace {
+
+// A table of a flush that ends before its memtable does has at least this part of the memtable's bytes.
+constexpr uint64_t kSmallestPartOfMemtable = 16;
 
 // Where the parts behind the first begin: cut as the largest memtable's keys lie.
 std::vector<std::string> CutIntoParts(const FlushInput& input) {
@@ -27,17 +30,34 @@ std::vector<std::string> CutIntoParts(const FlushInput& input) {
   return largest->CutKeys(parts);
 }
 
-// Writes the keys in [begin, end); null is without bound. Nullopt when no entry of them survives.
-absl::StatusOr<std::optional<TableMetadata>> FlushPart(const FlushInput& input, const std::string* begin,
-                                                       const std::string* end) {
+// What one part wrote, whether or not it came to its end.
+struct FlushedPart {
+  std::vector<TableMetadata> tables;
+  absl::Status status;
+};
+
+// Writes the keys in [begin, end); null is without bound. Nothing is written where no entry of them survives.
+absl::Status FlushPart(const FlushInput& input, const std::string* begin, const std::string* end,
+                       std::vector<TableMetadata>* tables) {
   std::vector<std::unique_ptr<InternalIterator>> children;
   for (const std::shared_ptr<const MemTable>& memtable : input.memtables) children.push_back(memtable->NewIterator());
   const KeyOrder& order = input.context.order;
   const std::unique_ptr<InternalIterator> entries = NewMergingIterator(order, std::move(children));
 
   std::unique_ptr<TableOutput> output;
+  const auto finish = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(TableMetadata table, output->Finish(RunNumber(0)));
+    output.reset();
+    tables->push_back(std::move(table));
+    return absl::OkStatus();
+  };
+  FlushSplitter splitter({.min_ascending = input.context.tuning.range_keys,
+                          .min_table_bytes = input.context.tuning.memtable_bytes / kSmallestPartOfMemtable,
+                          .continues = begin != nullptr});
   Retention retention({.order = order, .snapshots = input.snapshots, .bottommost = false});
-  const auto emit = [&](InternalKeyView key, std::string_view value, bool) -> absl::Status {
+  const auto emit = [&](InternalKeyView key, std::string_view value, bool first_of_key) -> absl::Status {
+    const uint64_t bytes = output != nullptr ? output->EstimatedBytes() : 0;
+    if (splitter.BeginsTable(key.sequence(), first_of_key, bytes)) RETURN_IF_ERROR(finish());
     if (output == nullptr) {
       ASSIGN_OR_RETURN(output, TableOutput::Create(input.context, /*level=*/0));
     }
@@ -53,17 +73,17 @@ absl::StatusOr<std::optional<TableMetadata>> FlushPart(const FlushInput& input, 
   }
   RETURN_IF_ERROR(entries->status());
   RETURN_IF_ERROR(retention.Finish(emit));
-  if (output == nullptr) return std::nullopt;
-  return output->Finish(RunNumber(0));
+  return output != nullptr ? finish() : absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<TableMetadata>> FlushMemTables(const FlushInput& input) {
   const std::vector<std::string> cuts = CutIntoParts(input);
-  std::vector<absl::StatusOr<std::optional<TableMetadata>>> parts(cuts.size() + 1, std::nullopt);
+  std::vector<FlushedPart> parts(cuts.size() + 1);
   const auto flush = [&](size_t i) {
-    parts[i] = FlushPart(input, i == 0 ? nullptr : &cuts[i - 1], i == cuts.size() ? nullptr : &cuts[i]);
+    parts[i].status =
+        FlushPart(input, i == 0 ? nullptr : &cuts[i - 1], i == cuts.size() ? nullptr : &cuts[i], &parts[i].tables);
   };
   if (cuts.empty()) {
     flush(0);
@@ -72,12 +92,12 @@ absl::StatusOr<std::vector<TableMetadata>> FlushMemTables(const FlushInput& inpu
   }
   absl::Status status;
   std::vector<TableMetadata> tables;
-  for (absl::StatusOr<std::optional<TableMetadata>>& part : parts) {
-    KeepFirst(&status, part.status());
-    if (!part.ok() || !part->has_value()) continue;
-    TableMetadata table = **std::move(part);
-    table.run = RunNumber(tables.empty() ? table.number.value() : tables.front().run.value());
-    tables.push_back(std::move(table));
+  for (FlushedPart& part : parts) {
+    KeepFirst(&status, part.status);
+    for (TableMetadata& table : part.tables) {
+      table.run = RunNumber(tables.empty() ? table.number.value() : tables.front().run.value());
+      tables.push_back(std::move(table));
+    }
   }
   if (status.ok()) return tables;
   RemoveTables(input.context.directory, tables);

@@ -22,8 +22,9 @@ struct FlushInput {
   int max_parts = 1;
 };
 
-// The run's tables in key order, finished and synced: one for each part of which entries survive. The run's number is
-// the first one's. The directory is not synced. On an error no table is left behind.
+// The run's tables in key order, finished and synced, of each part of which entries survive: one, or several where
+// FlushSplitter divides them. The run's number is the first one's. The directory is not synced. On an error no table is
+// left behind.
 absl::StatusOr<std::vector<TableMetadata>> FlushMemTables(const FlushInput& input);
 
 }  // namespace sepal

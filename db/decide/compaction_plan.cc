@@ -30,6 +30,23 @@ int CompactionPlan::InputTables() const {
   return static_cast<int>(n);
 }
 
+namespace {
+
+constexpr size_t kMostTablesShown = 100;  // of one run
+
+void AppendTables(std::string* text, const std::vector<CompactionInput>& inputs) {
+  for (const CompactionInput& in : inputs) {
+    absl::StrAppendFormat(text, " L%d[%d:", in.level, in.run.value());
+    for (size_t i = 0; i < std::min(in.tables.size(), kMostTablesShown); ++i) {
+      absl::StrAppendFormat(text, "%s%d", i == 0 ? "" : ",", in.tables[i]->number().value());
+    }
+    if (in.tables.size() > kMostTablesShown) absl::StrAppendFormat(text, ",... of %d", in.tables.size());
+    *text += ']';
+  }
+}
+
+}  // namespace
+
 std::string ToString(const CompactionPlan& plan) {
   std::string text;
   switch (plan.kind) {
@@ -42,13 +59,9 @@ std::string ToString(const CompactionPlan& plan) {
       text = "merge";
       break;
   }
-  for (const CompactionInput& in : plan.inputs) {
-    absl::StrAppendFormat(&text, " L%d[%d:", in.level, in.run.value());
-    for (size_t i = 0; i < in.tables.size(); ++i) {
-      absl::StrAppendFormat(&text, "%s%d", i == 0 ? "" : ",", in.tables[i]->number().value());
-    }
-    text += ']';
-  }
+  AppendTables(&text, plan.inputs);
+  if (!plan.carried.empty()) text += ", carry";
+  AppendTables(&text, plan.carried);
   absl::StrAppendFormat(&text, " -> L%d ", plan.output_level);
   text += plan.output_run.has_value() ? absl::StrFormat("run %d", plan.output_run->value()) : "new run";
   if (plan.bottommost) text += ", bottommost";
@@ -68,33 +81,104 @@ struct Age {
   bool NewerThan(const Age& other) const { return level != other.level ? level < other.level : run > other.run; }
 };
 
-// No table outside may lie between an input and the output, by age, and share keys with that input.
-absl::Status CheckAges(const Version& version, const CompactionPlan& plan,
-                       const absl::flat_hash_set<FileNumber>& held) {
-  const RunNumber fresh(UINT64_MAX);
-  const Age output{plan.output_level, plan.output_run.value_or(fresh)};
-  for (const CompactionInput& in : plan.inputs) {
-    const Age age{in.level, in.run};
-    for (const LevelRun& r : version.runs()) {
-      const Age other{r.level, r.run->number()};
-      const bool passed_down = age.NewerThan(other) && other.NewerThan(output);
-      const bool passed_up = output.NewerThan(other) && other.NewerThan(age);
-      if (!passed_down && !passed_up) continue;
-      for (const TableRef& table : in.tables) {
-        const TableMetadata& m = table->metadata();
-        for (const TableRef& passed : r.run->Overlapping({m.smallest.user_key, m.largest.user_key})) {
-          if (held.contains(passed->number())) continue;
-          return Bad(plan, absl::StrFormat("table %d would pass table %d", m.number.value(), passed->number().value()));
-        }
+using Held = absl::flat_hash_set<FileNumber>;
+
+KeyRange RangeOf(const TableFile& table) {
+  return {table.metadata().smallest.user_key, table.metadata().largest.user_key};
+}
+
+// A table of `run` that meets `range` and is not held by the plan, or null.
+const TableFile* OutsiderIn(const Run& run, const KeyRange& range, const Held& held) {
+  for (const TableRef& table : run.Overlapping(range)) {
+    if (!held.contains(table->number())) return table.get();
+  }
+  return nullptr;
+}
+
+// The inputs are there, newest first, and within the hull.
+absl::Status CheckInputs(const Version& version, const CompactionPlan& plan,
+                         const std::vector<CompactionInput>& inputs) {
+  const KeyOrder order = version.order();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const CompactionInput& in = inputs[i];
+    if (in.level > plan.output_level) return Bad(plan, "input below the output");
+    if (i > 0 && !Age{inputs[i - 1].level, inputs[i - 1].run}.NewerThan({in.level, in.run})) {
+      return Bad(plan, "inputs not newest first");
+    }
+    const Run* run = version.FindRun(in.level, in.run);
+    if (run == nullptr || in.tables.empty()) return Bad(plan, "an input run that is not there");
+    for (const TableRef& table : in.tables) {
+      const TableMetadata& m = table->metadata();
+      const size_t at = run->FindIndex(m.smallest.user_key);
+      if (at >= run->tables().size() || run->tables()[at] != table) return Bad(plan, "an input that is not there");
+      if (order.Less(m.smallest.user_key, plan.smallest_user_key) ||
+          order.Less(plan.largest_user_key, m.largest.user_key)) {
+        return Bad(plan, "an input outside the hull");
       }
     }
   }
-  // The output stays disjoint from what else is in its run.
+  return absl::OkStatus();
+}
+
+// What is carried shares keys with nothing else of the plan.
+absl::Status CheckCarried(const Version& version, const CompactionPlan& plan) {
+  const KeyOrder order = version.order();
+  std::vector<std::pair<const TableFile*, bool>> tables;  // and whether it is carried
+  for (const CompactionInput& in : plan.inputs) {
+    for (const TableRef& table : in.tables) tables.emplace_back(table.get(), false);
+  }
+  for (const CompactionInput& in : plan.carried) {
+    for (const TableRef& table : in.tables) tables.emplace_back(table.get(), true);
+  }
+  for (const auto& [table, carried] : tables) {
+    if (!carried) continue;
+    for (const auto& [other, other_carried] : tables) {
+      const bool apart = order.Less(table->metadata().largest.user_key, other->metadata().smallest.user_key) ||
+                         order.Less(other->metadata().largest.user_key, table->metadata().smallest.user_key);
+      if (other != table && !apart) {
+        return Bad(plan, absl::StrFormat("carried table %d overlaps table %d", table->number().value(),
+                                         other->number().value()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// No table outside may lie between an input and the output, by age, and share keys with that input.
+absl::Status CheckAges(const Version& version, const CompactionPlan& plan, const CompactionInput& in,
+                       const Held& held) {
+  const RunNumber fresh(UINT64_MAX);
+  const Age output{plan.output_level, plan.output_run.value_or(fresh)};
+  const Age age{in.level, in.run};
+  for (const LevelRun& r : version.runs()) {
+    const Age other{r.level, r.run->number()};
+    const bool passed_down = age.NewerThan(other) && other.NewerThan(output);
+    const bool passed_up = output.NewerThan(other) && other.NewerThan(age);
+    if (!passed_down && !passed_up) continue;
+    for (const TableRef& table : in.tables) {
+      const TableFile* const passed = OutsiderIn(*r.run, RangeOf(*table), held);
+      if (passed == nullptr) continue;
+      return Bad(plan,
+                 absl::StrFormat("table %d would pass table %d", table->number().value(), passed->number().value()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The output stays disjoint from what else is in its run: a merge may write anywhere in the hull.
+absl::Status CheckOutput(const Version& version, const CompactionPlan& plan, const Held& held) {
   if (!plan.output_run.has_value()) return absl::OkStatus();
   const Run* run = version.FindRun(plan.output_level, *plan.output_run);
   if (run == nullptr) return Bad(plan, "no such output run");
-  for (const TableRef& table : run->Overlapping({plan.smallest_user_key, plan.largest_user_key})) {
-    if (!held.contains(table->number())) {
+  std::vector<KeyRange> ranges;
+  if (plan.kind == CompactionPlan::Kind::kMerge) ranges.push_back({plan.smallest_user_key, plan.largest_user_key});
+  if (plan.kind == CompactionPlan::Kind::kMove) {
+    for (const CompactionInput& in : plan.inputs) {
+      for (const TableRef& table : in.tables) ranges.push_back(RangeOf(*table));
+    }
+  }
+  for (const KeyRange& range : ranges) {
+    if (const TableFile* const table = OutsiderIn(*run, range, held); table != nullptr) {
       return Bad(plan, absl::StrFormat("the output would overlap table %d", table->number().value()));
     }
   }
@@ -107,29 +191,17 @@ absl::Status CheckPlan(const Version& version, const CompactionPlan& plan) {
   if (plan.nothing()) return absl::OkStatus();
   if (plan.inputs.empty()) return Bad(plan, "no inputs");
   if (plan.output_level < 0 || plan.output_level >= kMaxLevels) return Bad(plan, "no such output level");
-  const KeyOrder order = version.order();
-  absl::flat_hash_set<FileNumber> held;
-  for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    const CompactionInput& in = plan.inputs[i];
-    if (in.level > plan.output_level) return Bad(plan, "input below the output");
-    if (i > 0) {
-      const CompactionInput& newer = plan.inputs[i - 1];
-      if (!Age{newer.level, newer.run}.NewerThan({in.level, in.run})) return Bad(plan, "inputs not newest first");
-    }
-    const Run* run = version.FindRun(in.level, in.run);
-    if (run == nullptr || in.tables.empty()) return Bad(plan, "an input run that is not there");
-    for (const TableRef& table : in.tables) {
-      const TableMetadata& m = table->metadata();
-      const size_t at = run->FindIndex(m.smallest.user_key);
-      if (at >= run->tables().size() || run->tables()[at] != table) return Bad(plan, "an input that is not there");
-      if (order.Less(m.smallest.user_key, plan.smallest_user_key) ||
-          order.Less(plan.largest_user_key, m.largest.user_key)) {
-        return Bad(plan, "an input outside the hull");
-      }
-      held.insert(m.number);
-    }
-  }
-  return CheckAges(version, plan, held);
+  RETURN_IF_ERROR(CheckInputs(version, plan, plan.inputs));
+  RETURN_IF_ERROR(CheckInputs(version, plan, plan.carried));
+  RETURN_IF_ERROR(CheckCarried(version, plan));
+  Held held;
+  plan.ForEachHeld([&held](const CompactionInput& in) {
+    for (const TableRef& table : in.tables) held.insert(table->number());
+  });
+  absl::Status status;
+  plan.ForEachHeld([&](const CompactionInput& in) { KeepFirst(&status, CheckAges(version, plan, in, held)); });
+  RETURN_IF_ERROR(status);
+  return CheckOutput(version, plan, held);
 }
 
 std::vector<std::string> SubcompactionBoundaries(const CompactionPlan& plan, KeyOrder order, int max_parts,

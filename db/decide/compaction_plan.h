@@ -36,6 +36,9 @@ struct CompactionPlan {
   std::string reason = {};
   // Newest first: by level, then by falling run number.
   std::vector<CompactionInput> inputs = {};
+  // Of a merge, in the same order: tables that share keys with no other table of the plan. They are not read; they go
+  // into the output's run as they are, or stay in it.
+  std::vector<CompactionInput> carried = {};
   int output_level = 0;
   // The outputs join this run of the output level; unset: they are a run of their own, with a fresh number. The number
   // is taken when the plan is adopted, not when the job ends: plans of one level start in order of age.
@@ -45,11 +48,18 @@ struct CompactionPlan {
   bool bottommost = false;
   // Tables of the level below the output that overlap it, in key order.
   std::vector<Grandparent> grandparents = {};
-  // The inputs' hull. Nothing else may write here into the output level while the job runs.
+  // The hull of inputs and carried tables. Nothing else may write here into the output level while the job runs.
   std::string smallest_user_key = {};
   std::string largest_user_key = {};
 
   bool nothing() const { return kind == Kind::kNothing; }
+  // Calls `visit(const CompactionInput&)` for what is read or moved, and for what is carried.
+  template <class Visit>
+  void ForEachHeld(Visit visit) const {
+    for (const CompactionInput& in : inputs) visit(in);
+    for (const CompactionInput& in : carried) visit(in);
+  }
+  // Of what is read, or moved.
   uint64_t InputBytes() const;
   uint64_t InputEntries() const;
   int InputTables() const;
@@ -61,7 +71,7 @@ struct CompactionPlan {
 // stays disjoint, and no entry passes an older one of its key. Internal error naming what is wrong.
 absl::Status CheckPlan(const Version& version, const CompactionPlan& plan);
 
-// "merge L0[9:12][8:11] + L1[5:3,4] -> L1 run 5, bottommost: level 0 has 4 runs"
+// "merge L0[9:12] L0[8:11] L1[5:3], carry L1[5:4] -> L1 run 5, bottommost: level 0 has 4 runs"
 std::string ToString(const CompactionPlan& plan);
 
 // User keys that cut the inputs into at most `max_parts` parts of about equal bytes: part i covers the keys in

@@ -56,7 +56,7 @@ struct CompactionPolicy {
   uint64_t min_dense_tombstones = 1000;
   // What is merged down at rest has at least this part of the entries of the level that it goes to ...
   double rest_fraction = 0.1;
-  // ... and at least so many bytes; so has what is merged for space's sake.
+  // ... and at least so many bytes; so has what is merged for space's sake, and a table that is carried past a merge.
   uint64_t min_rest_bytes = uint64_t{4} << 20;
 };
 

@@ -1,19 +1,21 @@
 // Where one output table of a flush or compaction ends and the next begins. Pure apart from the place in the stream.
 //
 // A new table begins only before the first entry of a user key (the law of version.h), and
+//   - where it would otherwise reach over a table that the plan carries into the same run;
 //   - once the table has `max_table_bytes`;
 //   - at the end of a table of the next level, once it has half of that: tables that end together overlap fewer others;
 //   - where it would overlap more than `max_overlap_bytes` of the next level: its own compaction would be too large.
 //
-// One thread, keys in order. Cost: one comparison an entry while there are grandparents, none otherwise.
+// One thread, keys in order. Cost: one comparison an entry while there are carried tables or grandparents, none
+// otherwise.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "db/decide/compaction_plan.h"
-#include "db/decide/compaction_policy.h"
 #include "table/internal_key.h"
 
 namespace sepal {
@@ -24,9 +26,12 @@ struct OutputSplitterOptions {
   uint64_t max_overlap_bytes = UINT64_MAX;
   // In key order.
   std::vector<Grandparent> grandparents = {};
+  // The largest user keys of carried tables, in key order.
+  std::vector<std::string> carried = {};
 };
 
-OutputSplitterOptions MakeSplitterOptions(const CompactionPlan& plan, const CompactionPolicy& policy, KeyOrder order);
+OutputSplitterOptions MakeSplitterOptions(const CompactionPlan& plan, uint64_t max_table_bytes,
+                                          uint64_t max_overlap_bytes, KeyOrder order);
 
 class OutputSplitter {
  public:
@@ -37,7 +42,11 @@ class OutputSplitter {
   bool BeginsTable(std::string_view user_key, bool first_of_key, uint64_t table_bytes);
 
  private:
+  // Whether a carried table lies before `user_key` that was not passed before.
+  bool PassesCarried(std::string_view user_key);
+
   const OutputSplitterOptions options_;
+  size_t next_carried_ = 0;
   size_t next_grandparent_ = 0;
   uint64_t overlap_bytes_ = 0;
 };

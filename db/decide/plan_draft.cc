@@ -18,9 +18,9 @@ bool RangesMeet(const KeyOrder& order, std::string_view a_smallest, std::string_
 
 BusyTables::BusyTables(const PickerInput& input) : order_(input.version->order()), running_(input.running) {
   for (const CompactionPlan* plan : running_) {
-    for (const CompactionInput& in : plan->inputs) {
+    plan->ForEachHeld([this](const CompactionInput& in) {
       for (const TableRef& table : in.tables) tables_.insert(table->number());
-    }
+    });
   }
 }
 
@@ -64,6 +64,7 @@ void PlanDraft::JoinOutputRun() {
   const std::vector<RunRef>& runs = input_->version->level(output_level_);
   if (runs.empty()) return;
   plan_.output_run = runs.back()->number();
+  joins_ = true;
   Add(output_level_, *runs.back(), runs.back()->Overlapping(hull()));
 }
 
@@ -98,23 +99,63 @@ bool PlanDraft::IsBottommost() const {
   return true;
 }
 
-bool PlanDraft::MayMove() const {
-  if (plan_.bottommost && Tombstones() > 0) return false;
-  const KeyOrder order = input_->version->order();
-  std::vector<TableRef> tables;
-  for (const CompactionInput& in : plan_.inputs) {
-    if (in.level == output_level_ && in.run == plan_.output_run) return false;
-    tables.insert(tables.end(), in.tables.begin(), in.tables.end());
-  }
-  std::sort(tables.begin(), tables.end(), [&order](const TableRef& a, const TableRef& b) {
-    return order.Less(a->metadata().smallest.view(), b->metadata().smallest.view());
-  });
-  for (size_t i = 1; i < tables.size(); ++i) {
-    if (!order.Less(tables[i - 1]->metadata().largest.user_key, tables[i]->metadata().smallest.user_key)) return false;
-  }
+bool PlanDraft::OverlapsTooMuchBelow() const {
   uint64_t overlap = 0;
   for (const Grandparent& grandparent : plan_.grandparents) overlap += grandparent.bytes;
-  return overlap <= MaxOverlapBytes(input_->policy) * tables.size();
+  return overlap > MaxOverlapBytes(input_->policy) * static_cast<uint64_t>(plan_.InputTables());
+}
+
+absl::flat_hash_set<FileNumber> PlanDraft::TablesApart() const {
+  const KeyOrder order = input_->version->order();
+  std::vector<const TableMetadata*> tables;
+  for (const CompactionInput& in : plan_.inputs) {
+    for (const TableRef& table : in.tables) tables.push_back(&table->metadata());
+  }
+  std::sort(tables.begin(), tables.end(), [&order](const TableMetadata* a, const TableMetadata* b) {
+    return order.Less(a->smallest.view(), b->smallest.view());
+  });
+  absl::flat_hash_set<FileNumber> apart;
+  const std::string* reach = nullptr;  // the largest key so far
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const TableMetadata& m = *tables[i];
+    const bool from_before = reach == nullptr || order.Less(*reach, m.smallest.user_key);
+    const bool from_behind = i + 1 == tables.size() || order.Less(m.largest.user_key, tables[i + 1]->smallest.user_key);
+    if (from_before && from_behind) apart.insert(m.number);
+    if (reach == nullptr || order.Less(*reach, m.largest.user_key)) reach = &m.largest.user_key;
+  }
+  return apart;
+}
+
+// What shares keys with no other input need not be read: it travels as it is. All of it is a move. Few bytes that
+// travel beside a merge would only cut its output into small tables.
+void PlanDraft::SpareWhatLiesApart(bool may_move) {
+  const absl::flat_hash_set<FileNumber> apart = TablesApart();
+  const bool travels = may_move && !OverlapsTooMuchBelow();
+  const auto in_output = [this](const CompactionInput& in) {
+    return joins_ && in.level == output_level_ && in.run == plan_.output_run;
+  };
+  const auto may_stay_whole = [&](const CompactionInput& in, const TableRef& table) {
+    const bool comes_to_rest = plan_.bottommost && table->metadata().tombstones > 0;
+    return apart.contains(table->number()) && (in_output(in) || (travels && !comes_to_rest));
+  };
+  const bool all_move = std::all_of(plan_.inputs.begin(), plan_.inputs.end(), [&](const CompactionInput& in) {
+    return in_output(in) || std::all_of(in.tables.begin(), in.tables.end(),
+                                        [&](const TableRef& table) { return may_stay_whole(in, table); });
+  });
+  if (all_move && travels) {
+    std::erase_if(plan_.inputs, in_output);
+    plan_.kind = CompactionPlan::Kind::kMove;
+    return;
+  }
+  std::vector<CompactionInput> all;
+  all.swap(plan_.inputs);
+  for (CompactionInput& in : all) {
+    const auto read = std::stable_partition(in.tables.begin(), in.tables.end(), [&](const TableRef& table) {
+      return may_stay_whole(in, table) && table->metadata().size_bytes >= input_->policy.min_rest_bytes;
+    });
+    if (read != in.tables.begin()) plan_.carried.push_back({in.level, in.run, {in.tables.begin(), read}});
+    if (read != in.tables.end()) plan_.inputs.push_back({in.level, in.run, {read, in.tables.end()}});
+  }
 }
 
 void PlanDraft::CollectGrandparents() {
@@ -133,7 +174,8 @@ CompactionPlan PlanDraft::Finish(std::string reason, bool may_move) && {
   plan_.reason = std::move(reason);
   plan_.bottommost = IsBottommost();
   CollectGrandparents();
-  plan_.kind = may_move && MayMove() ? CompactionPlan::Kind::kMove : CompactionPlan::Kind::kMerge;
+  plan_.kind = CompactionPlan::Kind::kMerge;
+  SpareWhatLiesApart(may_move);
   return std::move(plan_);
 }
 

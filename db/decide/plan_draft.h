@@ -53,19 +53,24 @@ class PlanDraft {
   // Whether a running plan holds an input or writes where this would write.
   bool Blocked(const BusyTables& busy) const;
 
-  // The merge; a move if `may_move`, the tables do not overlap each other, none overlaps too much below, and no
-  // tombstone would come to rest where nothing is older.
+  // The merge, which reads no table of the output run that shares keys with no other input. With `may_move` no such
+  // table of the other inputs either, unless a tombstone would come to rest where nothing is older, or too much lies
+  // below; a move if that leaves nothing to be read.
   CompactionPlan Finish(std::string reason, bool may_move) &&;
 
  private:
   bool Holds(const TableFile& table) const { return held_.contains(table.number()); }
   bool IsBottommost() const;
-  bool MayMove() const;
+  bool OverlapsTooMuchBelow() const;
+  // Inputs that share keys with no other input.
+  absl::flat_hash_set<FileNumber> TablesApart() const;
+  void SpareWhatLiesApart(bool may_move);
   void CollectGrandparents();
 
   const PickerInput* input_;
   int output_level_;
   CompactionPlan plan_;
+  bool joins_ = false;  // the last input is what lies in the output run
   absl::flat_hash_set<FileNumber> held_;
 };
 

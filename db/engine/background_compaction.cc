@@ -112,11 +112,16 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
                                  CompactionEvent* event) {
   Core& core = *state_->core;
   VersionEdit edit;
-  for (const CompactionInput& input : plan->inputs) {
+  const auto remove = [&](const CompactionInput& input) {
     for (const TableRef& table : input.tables) {
       edit.removed_tables.push_back({.family = family->id, .level = input.level, .number = table->number()});
     }
-  }
+  };
+  const auto add = [&](TableMetadata table) {
+    table.run = run;
+    edit.added_tables.push_back({.family = family->id, .level = plan->output_level, .table = std::move(table)});
+  };
+  for (const CompactionInput& input : plan->inputs) remove(input);
   CompactionResult result;
   const bool moves = plan->kind == CompactionPlan::Kind::kMove;
   if (moves) {
@@ -134,9 +139,11 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
       return synced;
     }
   }
-  for (TableMetadata& table : result.outputs) {
-    table.run = run;
-    edit.added_tables.push_back({.family = family->id, .level = plan->output_level, .table = table});
+  for (const TableMetadata& table : result.outputs) add(table);
+  for (const CompactionInput& input : plan->carried) {
+    if (input.level == plan->output_level && input.run == run) continue;
+    remove(input);
+    for (const TableRef& table : input.tables) add(table->metadata());
   }
   event->output_files = static_cast<int>(result.outputs.size());
   event->bytes_read = result.bytes_read;

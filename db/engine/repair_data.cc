@@ -268,7 +268,8 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
       last = InternalKey(first->key());
     }
     first->Next();
-    if (++seen % kEntriesBetweenProgress == 0) Advance(bytes / entries * kEntriesBetweenProgress);
+    if (++seen % kEntriesBetweenProgress == 0)
+      Advance(bytes / std::max<uint64_t>(entries, 1) * kEntriesBetweenProgress);
   }
   RETURN_IF_ERROR(retention.Finish(emit));
   return output != nullptr ? finish() : absl::OkStatus();

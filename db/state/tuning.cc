@@ -25,11 +25,11 @@ Tuning Tuning::From(const Options& options) {
 std::string Tuning::ToString() const {
   return absl::StrFormat(
       "memtable_bytes: %s\nmemtable_limit_bytes: %s\ntable_bytes: %s\nblocks_per_leaf_page: %u\n"
-      "write_buffer_bytes: %s\nruns_per_level: %d\nfanout: %s\ncompaction_threads: %d\npart_bytes: "
+      "write_buffer_bytes: %s\nrange_keys: %u\nruns_per_level: %d\nfanout: %s\ncompaction_threads: %d\npart_bytes: "
       "%s\nlog_limit_bytes: %s\n"
       "log_allocation_bytes: %s\nmap_log: %s\nmanifest_limit_bytes: %s\nscrub_period_micros: %u\n",
       HumanBytes(memtable_bytes), HumanBytes(memtable_limit_bytes), HumanBytes(table_bytes), blocks_per_leaf_page,
-      HumanBytes(write_buffer_bytes), runs_per_level,
+      HumanBytes(write_buffer_bytes), range_keys, runs_per_level,
       fanout > 0 ? std::to_string(fanout) : "as the compaction style has it", compaction_threads,
       HumanBytes(part_bytes), HumanBytes(log_limit_bytes), HumanBytes(log_allocation_bytes), map_log ? "yes" : "no",
       HumanBytes(manifest_limit_bytes), scrub_period_micros);

@@ -20,6 +20,9 @@ struct Tuning {
   // The typical size of a cached block, from which follows for how many the cache's table has room.
   size_t cached_block_bytes = size_t{4} << 10;
   size_t write_buffer_bytes = size_t{256} << 10;
+  // Keys written in ascending order after which a flush takes them for a range of their own
+  // (db/decide/flush_splitter.h).
+  uint64_t range_keys = 256;
   // Runs of a level that start a compaction.
   int runs_per_level = 4;
   // 0: as the compaction style has it (db/decide/compaction_policy.h).

@@ -276,6 +276,8 @@ class OptionsExplainVerb final : public Verb {
              "a memtable, at least 1 MiB: the size at which a compaction begins a new table");
     e->Number("blocks_per_leaf_page", tuning.blocks_per_leaf_page, "blocks whose index and lanes are read together");
     e->Bytes("write_buffer_bytes", tuning.write_buffer_bytes, "that are collected before a table's file is written");
+    e->Number("range_keys", tuning.range_keys,
+              "keys written in ascending order after which a flush may end a table where the order breaks");
     e->Number("compaction_threads", tuning.compaction_threads, threads_ == 0 ? "one for each core, 1 to 8" : "given");
     e->Bytes("part_bytes", tuning.part_bytes, "flushes and merges are cut into parts, side by side, of at least this");
     e->Bytes("manifest_limit_bytes", tuning.manifest_limit_bytes,
@@ -290,10 +292,11 @@ class OptionsExplainVerb final : public Verb {
     e->Number("runs_per_level", tuning.runs_per_level, "runs of a level that are merged into the next");
     ColumnFamilyOptions shaped = family_;
     if (style_ == "leveled") shaped.compaction_style = CompactionStyle::kLeveled;
-    if (style_ == "universal") shaped.compaction_style = CompactionStyle::kUniversal;
-    e->Number("fanout", MakeCompactionPolicy(shaped, tuning.memtable_bytes).fanout,
-              style_ == "leveled" ? "how much larger each level is than the one above"
-                                  : "merges of full levels that the last one takes before it is moved down");
+    if (style_ != "universal") {
+      e->Number("fanout", MakeCompactionPolicy(shaped, tuning.memtable_bytes).fanout,
+                style_ == "leveled" ? "how much larger each level is than the one above"
+                                    : "merges of full levels that the last one takes before it is moved down");
+    }
     const double most = family_.max_space_amplification;
     e->Say("max_space_amplification", most, absl::StrFormat("%.2f", most),
            style_ == "leveled" ? "not needed: the levels' targets keep it near 1.1"

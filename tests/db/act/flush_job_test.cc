@@ -100,6 +100,37 @@ TEST_F(FlushJobTest, WithoutAnExecutorThereIsOneTable) {
   EXPECT_EQ(tables->front().entries, newest_.size());
 }
 
+TEST_F(FlushJobTest, WritersOfRangesOfTheirOwnGetTablesOfTheirOwn) {
+  auto memtable = std::make_shared<MemTable>(KeyOrder(), kSeed, 1 << 20, nullptr);
+  for (uint64_t i = 0; i < 6000; ++i) {
+    const std::string key = absl::StrFormat("range%u key%05u", i % 3, i / 3);
+    memtable->Add(SequenceNumber(i + 1), ValueKind::kPut, key, "value", HashKey(key, kSeed));
+  }
+  memtables_ = {memtable};
+  context_.tuning.memtable_bytes = 64 << 10;
+  const auto tables = Flush(1);
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  ASSERT_EQ(tables->size(), 3u);
+  for (uint64_t i = 0; i < 3; ++i) {
+    const TableMetadata& table = (*tables)[i];
+    EXPECT_EQ(table.smallest.user_key, absl::StrFormat("range%u key00000", i));
+    EXPECT_EQ(table.largest.user_key, absl::StrFormat("range%u key01999", i));
+    EXPECT_EQ(table.entries, 2000u);
+    EXPECT_EQ(table.run.value(), tables->front().number.value());
+  }
+  EXPECT_EQ(FileCount(), 3u);
+
+  // A failure in any of them leaves none.
+  uint64_t call = 0;
+  for (bool failed = true; failed; ++call) {
+    files_.Inject({.fault = Fault::kIoError, .mutations_only = true, .skip = call});
+    failed = !Flush(1).ok();
+    files_.Clear();
+    EXPECT_EQ(FileCount(), failed ? 3u : 6u) << "call " << call;
+  }
+  EXPECT_GT(call, 9u);
+}
+
 TEST_F(FlushJobTest, PartsAreNotMadeSmallerThanTheTuningSays) {
   Fill(100);
   const auto tables = Flush(4);

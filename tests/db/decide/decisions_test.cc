@@ -1,6 +1,7 @@
 // The smaller decisions: where tables end, how fast writers go, which files go.
 #include <gtest/gtest.h>
 
+#include "db/decide/flush_splitter.h"
 #include "db/decide/level_targets.h"
 #include "db/decide/obsolete_files.h"
 #include "db/decide/output_splitter.h"
@@ -43,16 +44,99 @@ TEST(OutputSplitterTest, LimitsWhatATableOverlapsBelow) {
   EXPECT_FALSE(splitter.BeginsTable("i", true, 1));  // the count began again
 }
 
-TEST(OutputSplitterTest, ThePlanAndThePolicyMakeItsOptions) {
+TEST(OutputSplitterTest, ATableEndsBeforeItWouldReachOverACarriedOne) {
+  OutputSplitter splitter({.max_table_bytes = 100, .carried = {"c", "d", "p"}});
+  EXPECT_FALSE(splitter.BeginsTable("a", true, 0));
+  EXPECT_FALSE(splitter.BeginsTable("b", true, 1));
+  EXPECT_FALSE(splitter.BeginsTable("b", false, 2));
+  EXPECT_TRUE(splitter.BeginsTable("e", true, 3));
+  EXPECT_FALSE(splitter.BeginsTable("f", true, 1));
+  EXPECT_TRUE(splitter.BeginsTable("q", true, 2));
+  EXPECT_FALSE(splitter.BeginsTable("r", true, 1));
+}
+
+TEST(OutputSplitterTest, ThePlanMakesItsOptions) {
   CompactionPlan plan;
   plan.grandparents = {{"m", 5}};
-  CompactionPolicy policy;
-  policy.max_table_bytes = 7;
-  policy.fanout = 3;
-  const OutputSplitterOptions options = MakeSplitterOptions(plan, policy, KeyOrder());
+  for (const char* largest : {"k", "c"}) {
+    TableMetadata m;
+    m.largest = InternalKey(largest, kFirstTrailer);
+    plan.carried.push_back({1, RunNumber(1), {std::make_shared<TableFile>(m, nullptr)}});
+  }
+  const OutputSplitterOptions options = MakeSplitterOptions(plan, 7, 21, KeyOrder());
   EXPECT_EQ(options.max_table_bytes, 7u);
   EXPECT_EQ(options.max_overlap_bytes, 21u);
   EXPECT_EQ(options.grandparents.size(), 1u);
+  EXPECT_EQ(options.carried, (std::vector<std::string>{"c", "k"}));
+}
+
+// Feeds sequence numbers of keys in order to a splitter that takes each entry for one byte; where tables began.
+std::vector<size_t> Begins(FlushSplitter splitter, const std::vector<uint64_t>& sequences) {
+  std::vector<size_t> begins;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    if (splitter.BeginsTable(SequenceNumber(sequences[i]), true, bytes)) {
+      begins.push_back(i);
+      bytes = 0;
+    }
+    ++bytes;
+  }
+  return begins;
+}
+
+// Of writers that take turns, one entry each: the keys of the first, then those of the second, and so on.
+std::vector<uint64_t> Interleaved(uint64_t writers, uint64_t entries_of_each) {
+  std::vector<uint64_t> sequences;
+  for (uint64_t writer = 0; writer < writers; ++writer) {
+    for (uint64_t i = 0; i < entries_of_each; ++i) sequences.push_back(1 + writer + i * writers);
+  }
+  return sequences;
+}
+
+TEST(FlushSplitterTest, ATableEndsWhereTheRangeOfOneWriterEnds) {
+  EXPECT_EQ(Begins(FlushSplitter({.min_table_bytes = 100}), Interleaved(3, 1000)), (std::vector<size_t>{1000, 2000}));
+  EXPECT_EQ(Begins(FlushSplitter({.min_table_bytes = 100}), Interleaved(1, 1000)), std::vector<size_t>{});
+}
+
+TEST(FlushSplitterTest, ATableIsNotMadeSmallerThanItsLeast) {
+  EXPECT_EQ(Begins(FlushSplitter({.min_table_bytes = 1500}), Interleaved(5, 1000)), (std::vector<size_t>{2000, 4000}));
+}
+
+TEST(FlushSplitterTest, TheRestOfARangeThatAnotherPartBeganIsATable) {
+  std::vector<uint64_t> sequences = Interleaved(3, 1000);
+  sequences.erase(sequences.begin(), sequences.begin() + 700);
+  EXPECT_EQ(Begins(FlushSplitter({.min_table_bytes = 500}), sequences), std::vector<size_t>{1300});
+  EXPECT_EQ(Begins(FlushSplitter({.min_table_bytes = 500, .continues = true}), sequences),
+            (std::vector<size_t>{300, 1300}));
+}
+
+TEST(FlushSplitterTest, FewKeysInOrderAreNoRange) {
+  constexpr uint64_t kFew = 50;
+  EXPECT_EQ(Begins(FlushSplitter({.min_ascending = kFew, .min_table_bytes = 1}), Interleaved(4, kFew - 1)),
+            std::vector<size_t>{});
+  EXPECT_EQ(Begins(FlushSplitter({.min_ascending = kFew, .min_table_bytes = 1}), Interleaved(4, kFew)),
+            (std::vector<size_t>{kFew, 2 * kFew, 3 * kFew}));
+}
+
+TEST(FlushSplitterTest, AShortRangeBehindMuchThatIsOutOfOrderEndsNoTable) {
+  std::vector<uint64_t> sequences;
+  for (uint64_t i = 0; i < 2000; ++i) sequences.push_back(5000 + (i * 7919) % 2000);
+  for (uint64_t i = 0; i < 500; ++i) sequences.push_back(7000 + i);
+  sequences.push_back(1);
+  EXPECT_EQ(Begins(FlushSplitter({.min_table_bytes = 1}), sequences), std::vector<size_t>{});
+  sequences.erase(sequences.begin(), sequences.begin() + 1000);
+  EXPECT_EQ(Begins(FlushSplitter({.min_table_bytes = 1}), sequences), std::vector<size_t>{1500});
+}
+
+TEST(FlushSplitterTest, OlderVersionsOfAKeyAreNoEndOfARange) {
+  FlushSplitter splitter({.min_table_bytes = 1});
+  uint64_t begins = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    begins += splitter.BeginsTable(SequenceNumber(10'000 + i), true, 10) ? 1 : 0;
+    begins += splitter.BeginsTable(SequenceNumber(i), false, 10) ? 1 : 0;
+  }
+  EXPECT_EQ(begins, 0u);
+  EXPECT_TRUE(splitter.BeginsTable(SequenceNumber(5000), true, 10));
 }
 
 ThrottleLimits Limits() {

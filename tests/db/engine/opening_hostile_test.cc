@@ -33,17 +33,23 @@ class RenamedComparator final : public Comparator {
   const bool equal_means_identical_;
 };
 
+// The beginning of a manifest, less families and tables.
+VersionEdit Head(uint64_t next_file_number) {
+  VersionEdit head;
+  head.database_id = 7;
+  head.hash_seed = 8;
+  head.next_file_number = FileNumber(next_file_number);
+  head.last_sequence = SequenceNumber(100);
+  return head;
+}
+
 class OpeningHostileTest : public ::testing::Test {
  protected:
   // What opening a database says whose manifest consists of a whole beginning and `edit`.
   absl::Status OpenWith(const VersionEdit& edit, bool default_family = true) {
     TestDatabase database;
     const std::unique_ptr<Directory> directory = database.files.OpenDirectory("/db", true).value();
-    VersionEdit head;
-    head.database_id = 7;
-    head.hash_seed = 8;
-    head.next_file_number = FileNumber(20);
-    head.last_sequence = SequenceNumber(100);
+    VersionEdit head = Head(20);
     head.created_families.push_back({ColumnFamilyId(default_family ? 0 : 3), default_family ? "default" : "other",
                                      std::string(database.options.family.comparator->Name()), true});
     const std::vector<VersionEdit> snapshot = {head, edit};
@@ -74,11 +80,7 @@ TEST_F(OpeningHostileTest, AManifestOfManyTablesIsWrittenInPiecesAndReadAgain) {
   constexpr uint64_t kTables = 9'000;
   TestDatabase database;
   const std::unique_ptr<Directory> directory = database.files.OpenDirectory("/db", true).value();
-  VersionEdit head;
-  head.database_id = 7;
-  head.hash_seed = 8;
-  head.next_file_number = FileNumber(kTables + 20);
-  head.last_sequence = SequenceNumber(100);
+  VersionEdit head = Head(kTables + 20);
   head.created_families.push_back({ColumnFamilyId(0), "default", "sepal.BytewiseComparator", true});
   for (uint64_t i = 0; i < kTables; ++i) {
     const std::string key = absl::StrFormat("%06d", i);

@@ -30,6 +30,7 @@ inline Tuning SmallTuning() {
   tuning.table_bytes = size_t{8} << 10;
   tuning.blocks_per_leaf_page = 4;
   tuning.write_buffer_bytes = size_t{1} << 10;
+  tuning.range_keys = 8;
   tuning.runs_per_level = 3;
   tuning.fanout = 3;
   tuning.compaction_threads = 2;
@@ -55,7 +56,8 @@ class TestDatabase {
     options.create_if_missing = true;
     options.memory_limit = size_t{8} << 20;
     options.family.block_bytes = 256;
-    options.env = {.file_system = &files, .clock = world.get(), .executor = world.get(), .random_seed = simulation.seed};
+    options.env = {
+        .file_system = &files, .clock = world.get(), .executor = world.get(), .random_seed = simulation.seed};
   }
   ~TestDatabase() { db.reset(); }
 
