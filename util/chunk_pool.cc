@@ -5,16 +5,27 @@
 namespace sepal {
 
 MappedMemory ChunkPool::Take() {
+  MappedMemory chunk;
+  bool prepares = false;
   {
     MutexLock lock(&mutex_);
     if (!chunks_.empty()) {
-      MappedMemory chunk = std::move(chunks_.back());
+      chunk = std::move(chunks_.back());
       chunks_.pop_back();
       budget_->Release(part_, MappedMemory::kHugePageBytes);
-      return chunk;
     }
+    prepares = tasks_ != nullptr && chunks_.empty() && most_chunks_ > 0 && !std::exchange(preparing_, true);
   }
-  return MappedMemory(MappedMemory::kHugePageBytes);
+  if (prepares) (void)tasks_->Run([this] { PrepareOne(); });
+  return chunk.data() != nullptr ? std::move(chunk) : MappedMemory(MappedMemory::kHugePageBytes);
+}
+
+void ChunkPool::PrepareOne() {
+  std::vector<MappedMemory> chunks;
+  chunks.emplace_back(MappedMemory::kHugePageBytes).Populate();
+  Give(std::move(chunks));
+  MutexLock lock(&mutex_);
+  preparing_ = false;
 }
 
 void ChunkPool::Give(std::vector<MappedMemory> chunks) {

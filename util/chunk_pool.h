@@ -8,6 +8,7 @@
 #include "util/mapped_memory.h"
 #include "util/memory_budget.h"
 #include "util/sync.h"
+#include "util/task_group.h"
 
 namespace sepal {
 
@@ -20,6 +21,10 @@ class ChunkPool {
   ChunkPool(const ChunkPool&) = delete;
   ChunkPool& operator=(const ChunkPool&) = delete;
 
+  // From now on one chunk ahead is made ready by `tasks` whenever the last one was taken. Before the first Take;
+  // `tasks` must be closed before the pool goes.
+  void PrepareBy(TaskGroup* tasks) { tasks_ = tasks; }
+
   // kHugePageBytes: used ones, whose bytes are what they are, or new ones.
   MappedMemory Take();
   // Takes chunks back; those too many go to the system.
@@ -28,10 +33,14 @@ class ChunkPool {
   void Clear();
 
  private:
+  void PrepareOne();
+
   const size_t most_chunks_;
   MemoryBudget* const budget_;
   const MemoryPart part_;
+  TaskGroup* tasks_ = nullptr;
   Mutex mutex_;
+  bool preparing_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<MappedMemory> chunks_ ABSL_GUARDED_BY(mutex_);
 };
 

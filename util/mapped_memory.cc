@@ -49,6 +49,17 @@ MappedMemory::MappedMemory(size_t bytes) : size_(bytes) {
   madvise(data_, bytes, MADV_HUGEPAGE);
 }
 
+void MappedMemory::Populate() { PopulatePages(data_, size_); }
+
+void PopulatePages(void* begin, size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  (void)madvise(begin, bytes, MADV_POPULATE_WRITE);
+#else
+  (void)begin;
+  (void)bytes;
+#endif
+}
+
 MappedMemory::~MappedMemory() {
   if (data_ != nullptr) munmap(data_, size_);
 }

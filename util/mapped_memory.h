@@ -8,6 +8,10 @@
 
 namespace sepal {
 
+// Has the system make mapped pages ready to be written, in one call where each would cost a fault. Where the kernel
+// cannot, they do. `begin` is a multiple of a page.
+void PopulatePages(void* begin, size_t bytes);
+
 class MappedMemory {
  public:
   static constexpr size_t kHugePageBytes = size_t{2} << 20;
@@ -23,6 +27,9 @@ class MappedMemory {
     return *this;
   }
   ~MappedMemory();
+
+  // Has the system give and clear all pages now rather than one by one when they are touched. The bytes stay.
+  void Populate();
 
   char* data() const { return data_; }
   size_t size() const { return size_; }

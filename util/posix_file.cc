@@ -124,6 +124,8 @@ class PosixMappedRegion final : public MappedRegion {
     SEPAL_CHECK(offset <= size_ && bytes.size() <= size_ - offset);
     if (!bytes.empty()) std::memcpy(base_ + offset, bytes.data(), bytes.size());
   }
+  // Behind the end of a file that was made shorter the system refuses, and does nothing.
+  void Populate() override { PopulatePages(base_, size_); }
   std::string_view Contents() const override { return std::string_view(base_, size_); }
 
  private:
@@ -196,10 +198,6 @@ class PosixWritableFile final : public WritableFile {
     // Asks for large pages of the file's cache, where whole ones fit.
     constexpr uint64_t kLarge = MappedMemory::kHugePageBytes;
     if (offset % kLarge == 0 && length % kLarge == 0) (void)::madvise(base, length, MADV_HUGEPAGE);
-#ifdef MADV_POPULATE_WRITE
-    // One by one the pages would cost a fault each. Where the kernel cannot, they do.
-    (void)::madvise(base, length, MADV_POPULATE_WRITE);
-#endif
     return std::make_unique<PosixMappedRegion>(static_cast<char*>(base), length);
   }
 

@@ -38,45 +38,98 @@ bool LogWindow::StorePieces(uint64_t offset, std::string_view bytes, uint64_t sp
     return false;
   }
   while (!bytes.empty()) {
-    if (!Covers(offset) && !MapAt(offset, space)) return false;
-    const std::string_view piece = bytes.substr(0, end() - offset);
-    region_->Store(offset - begin_, piece);
+    if (!region_.Covers(offset) && !EnterWindowAt(offset, space)) return false;
+    const std::string_view piece = bytes.substr(0, region_.begin + region_.size() - offset);
+    region_.bytes->Store(offset - region_.begin, piece);
     offset += piece.size();
     bytes.remove_prefix(piece.size());
   }
   return true;
 }
 
-bool LogWindow::MapAt(uint64_t offset, uint64_t space) {
+bool LogWindow::EnterWindowAt(uint64_t offset, uint64_t space) {
   if (!enabled_) return false;
+  Region entered = TakePrepared(offset);
+  Leave();
+  if (entered.bytes == nullptr) {
+    uint64_t end = 0;
+    entered = Extent(offset, space, &end);
+    absl::StatusOr<std::unique_ptr<MappedRegion>> bytes = file_->Map(entered.begin, end - entered.begin);
+    enabled_ = bytes.ok();
+    if (!enabled_) return false;
+    entered.bytes = std::move(bytes).value();
+    entered.bytes->Populate();
+  }
+  Replace(std::move(entered));
+  if (region_.large) large_end_ = region_.begin + region_.size();
+  if (WantsSpaceAhead()) PrepareNext(space);
+  return true;
+}
+
+LogWindow::Region LogWindow::TakePrepared(uint64_t offset) {
+  const std::shared_ptr<Ahead> ahead = std::exchange(ahead_, nullptr);
+  if (ahead == nullptr) return {};
+  Region prepared;
+  {
+    MutexLock lock(&ahead->mutex);
+    ahead->abandoned = true;
+    prepared = std::move(ahead->region);
+  }
+  const bool too_large = prepared.large && synced_in_pieces_.load(std::memory_order_relaxed);
+  if (prepared.Covers(offset) && !too_large) return prepared;
+  if (prepared.bytes != nullptr) (void)tasks_->Run([bytes = std::move(prepared.bytes)] {});
+  return {};
+}
+
+// What fails here is tried again when the window is entered.
+void LogWindow::PrepareNext(uint64_t space) {
+  const uint64_t begin = region_.begin + region_.size();
+  if (begin % kPageBytes != 0 || begin >= RoundDown(space, kPageBytes)) return;
+  uint64_t end = 0;
+  Region next = Extent(begin, space, &end);
+  auto ahead = std::make_shared<Ahead>();
+  const bool runs = tasks_->Run([ahead, next, end, file = file_]() mutable {
+    absl::StatusOr<std::unique_ptr<MappedRegion>> bytes = file->Map(next.begin, end - next.begin);
+    if (!bytes.ok()) return;
+    next.bytes = std::move(bytes).value();
+    next.bytes->Populate();
+    MutexLock lock(&ahead->mutex);
+    if (!ahead->abandoned) ahead->region = std::move(next);
+  });
+  if (runs) ahead_ = std::move(ahead);
+}
+
+LogWindow::Region LogWindow::Extent(uint64_t offset, uint64_t space, uint64_t* end) const {
   const uint64_t begin = RoundDown(offset, kPageBytes);
   const uint64_t boundary = RoundDown(begin, kLargePageBytes) + kLargePageBytes;
   // The first page has been written and synced with the header.
   const bool large =
       begin > 0 && boundary - begin == kLargePageBytes && !synced_in_pieces_.load(std::memory_order_relaxed);
-  const uint64_t end =
-      std::min({boundary, begin + (large ? kLargePageBytes : kSmallWindowBytes), RoundDown(space, kPageBytes)});
-  Unmap();
-  absl::StatusOr<std::unique_ptr<MappedRegion>> region = file_->Map(begin, end - begin);
-  enabled_ = region.ok();
-  if (!enabled_) return false;
-  Replace(std::move(region).value(), begin);
-  if (large) large_end_ = end;
-  return true;
+  *end = std::min({boundary, begin + (large ? kLargePageBytes : kSmallWindowBytes), RoundDown(space, kPageBytes)});
+  return {.bytes = nullptr, .begin = begin, .large = large};
 }
 
 void LogWindow::OnSync(uint64_t bytes) {
   if (bytes < kLargePageBytes) synced_in_pieces_.store(true, std::memory_order_relaxed);
 }
 
-void LogWindow::Replace(std::unique_ptr<MappedRegion> region, uint64_t begin) {
-  const auto bytes = [](const auto& mapped) { return mapped != nullptr ? mapped->Contents().size() : 0; };
+void LogWindow::Unmap() {
+  (void)TakePrepared(UINT64_MAX);
+  Replace({});
+}
+
+// Unmaps beside the writer where that is possible.
+void LogWindow::Leave() {
+  if (region_.bytes != nullptr && tasks_ != nullptr) (void)tasks_->Run([bytes = region_.bytes] {});
+  Replace({});
+}
+
+void LogWindow::Replace(Region by) {
   if (budget_ != nullptr) {
-    budget_->Release(MemoryPart::kLog, bytes(region_));
-    budget_->Charge(MemoryPart::kLog, bytes(region));
+    budget_->Release(MemoryPart::kLog, region_.size());
+    budget_->Charge(MemoryPart::kLog, by.size());
   }
-  region_ = std::move(region);
-  begin_ = begin;
+  region_ = std::move(by);
 }
 
 }  // namespace sepal

@@ -1,13 +1,17 @@
 // The part of a log file that is mapped into memory, so that a record is stored there instead of written.
 //
-// A window is made when the first record comes that wants it. One that begins at a multiple of 2 MiB reaches to the
+// A window is made when the first record comes that wants it. From then on the next one is made and its memory taken
+// ahead, beside the writer, as far as the file has space, and the last one is taken down there, too: a page that the
+// system must find and clear first costs many times what storing into it does, 2 MiB of them several milliseconds, and
+// for all that time no other mapping can be changed. One that begins at a multiple of 2 MiB reaches to the
 // next, so that the kernel can take one large page for it where the file system has them; others have 1 MiB at most.
 // That costs a ninth of the time that small pages take (docs/decisions/0026-large-pages-for-the-log.md). But a store
 // into a large page that is clean makes all of it dirty, and the next sync has to write all of it. So in a file that is
 // synced in smaller pieces while it takes records, what is left of a large window is written instead, and the windows
 // behind it are of small pages.
 //
-// Thread-safety: one thread at a time; only `OnSync` may be called beside it.
+// Thread-safety: one thread at a time; only `OnSync` may be called beside it. What `tasks` do meets it at `Ahead`
+// alone.
 #pragma once
 
 #include <atomic>
@@ -15,16 +19,25 @@
 #include <memory>
 #include <string_view>
 
+#include "absl/base/thread_annotations.h"
 #include "sepal/file_system.h"
 #include "util/memory_budget.h"
+#include "util/sync.h"
+#include "util/task_group.h"
 
 namespace sepal {
 
 class LogWindow {
  public:
-  // `budget` is charged with what is mapped; may be null, else it must outlive the window.
-  explicit LogWindow(MemoryBudget* budget) : budget_(budget) {}
-  ~LogWindow() { Unmap(); }
+  // How far ahead of a record that is stored the file should have space, so that the next window can be made.
+  static constexpr uint64_t kAheadBytes = uint64_t{4} << 20;
+
+  // `budget` is charged with the window that takes records; may be null, else it must outlive the window. `tasks` take
+  // the memory of windows ahead; null: every window is made when it is wanted. Must be closed before what mapped
+  // regions need goes.
+  LogWindow(MemoryBudget* budget, TaskGroup* tasks) : budget_(budget), tasks_(tasks) {}
+  // Gives nothing to `tasks`, and waits for none: in a forked child they have no threads.
+  ~LogWindow() { Replace({}); }
   LogWindow(const LogWindow&) = delete;
   LogWindow& operator=(const LogWindow&) = delete;
 
@@ -36,25 +49,50 @@ class LogWindow {
 
   // Stores a record at `offset`. The file has space and length for `space` bytes. False: write the record.
   bool Store(uint64_t offset, std::string_view header, std::string_view payload, uint64_t space);
-  void Unmap() { Replace(nullptr, 0); }
+  void Unmap();
+  // Whether records are being stored, so that space ahead is of use. Not in a file that is synced in small pieces: a
+  // sync would write what was made ready.
+  bool WantsSpaceAhead() const {
+    return tasks_ != nullptr && region_.bytes != nullptr && !synced_in_pieces_.load(std::memory_order_relaxed);
+  }
 
   // The file is synced, and `bytes` are new since the last time. From any thread.
   void OnSync(uint64_t bytes);
 
  private:
-  // Records only go forward.
-  bool Covers(uint64_t offset) const { return region_ != nullptr && offset < end(); }
-  uint64_t end() const { return begin_ + region_->Contents().size(); }
-  bool MapAt(uint64_t offset, uint64_t space);
+  struct Region {
+    std::shared_ptr<MappedRegion> bytes = {};
+    uint64_t begin = 0;
+    bool large = false;
+    size_t size() const { return bytes != nullptr ? bytes->Contents().size() : 0; }
+    // Records only go forward.
+    bool Covers(uint64_t offset) const { return begin <= offset && offset < begin + size(); }
+  };
+
+  // Where a task leaves the window that it made.
+  struct Ahead {
+    Mutex mutex;
+    Region region ABSL_GUARDED_BY(mutex);
+    bool abandoned ABSL_GUARDED_BY(mutex) = false;
+  };
+
+  bool EnterWindowAt(uint64_t offset, uint64_t space);
+  void PrepareNext(uint64_t space);
+  // Where the window at `offset` ends, and whether it is a large one.
+  Region Extent(uint64_t offset, uint64_t space, uint64_t* end) const;
+  // The prepared window if it is ready and begins at or before `offset`.
+  Region TakePrepared(uint64_t offset);
   bool StorePieces(uint64_t offset, std::string_view bytes, uint64_t space);
-  void Replace(std::unique_ptr<MappedRegion> region, uint64_t begin);
+  void Replace(Region by);
+  void Leave();
 
   MemoryBudget* const budget_;
+  TaskGroup* const tasks_;
   std::shared_ptr<WritableFile> file_;
   bool enabled_ = false;
-  std::unique_ptr<MappedRegion> region_;
-  uint64_t begin_ = 0;
-  uint64_t large_end_ = 0;  // behind the last large window of this file
+  Region region_;
+  std::shared_ptr<Ahead> ahead_;  // of the window behind `region_`; null: nobody prepares it
+  uint64_t large_end_ = 0;        // behind the last large window of this file that was entered
   std::atomic<bool> synced_in_pieces_{false};
 };
 

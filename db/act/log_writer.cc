@@ -46,7 +46,7 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
     : directory_(directory),
       options_(std::move(options)),
       random_(options_.random_seed),
-      window_(options_.budget),
+      window_(options_.budget, options_.tasks),
       end_(start.position.value()),
       last_sequence_(start.last_sequence.value()),
       durable_(start.position.value()) {}
@@ -84,20 +84,22 @@ absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::str
 // Fails without harm when the disk is full: nothing has been written.
 absl::Status WriteAheadLog::ReserveSpace(uint64_t bytes) {
   const uint64_t needed = offset_ + bytes;
-  if (needed <= allocated_) return absl::OkStatus();
-  const uint64_t length = std::max(needed - allocated_, options_.allocation_step_bytes);
-  absl::Status status = file_->Allocate(allocated_, length);
-  if (absl::IsResourceExhausted(status) && length > needed - allocated_) {
-    status = file_->Allocate(allocated_, needed - allocated_);
-    if (status.ok()) {
-      allocated_ = needed;
-      ExtendToAllocated();
-      return status;
-    }
+  const bool ahead = window_.WantsSpaceAhead() && !disk_was_full_;
+  const uint64_t wanted = needed + (ahead ? std::min(options_.allocation_step_bytes, LogWindow::kAheadBytes) : 0);
+  if (wanted <= allocated_) return absl::OkStatus();
+  absl::Status status = Allocate(std::max(wanted - allocated_, options_.allocation_step_bytes));
+  if (absl::IsResourceExhausted(status)) {
+    disk_was_full_ = true;
+    if (needed <= allocated_) return absl::OkStatus();
+    status = Allocate(needed - allocated_);
   }
   if (absl::IsResourceExhausted(status))
     return Annotate(status, "no space for the write-ahead log; nothing was written");
-  if (!status.ok()) return Latch(status);
+  return status.ok() ? status : Latch(status);
+}
+
+absl::Status WriteAheadLog::Allocate(uint64_t length) {
+  RETURN_IF_ERROR(file_->Allocate(allocated_, length));
   allocated_ += length;
   ExtendToAllocated();
   return absl::OkStatus();
@@ -165,6 +167,7 @@ absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
   header_ = header;
   offset_ = kLogHeaderBytes;
   allocated_ = allocated;
+  disk_was_full_ = false;
   extended_ = options_.map;
   window_.SetFile(file, extended);
   MutexLock lock(&mutex_);

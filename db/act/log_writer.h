@@ -59,6 +59,8 @@ struct LogOptions {
   bool map = false;
   // Charged with what is mapped; may be null, else it must outlive the log.
   MemoryBudget* budget = nullptr;
+  // Make memory of the mapping ready ahead; may be null, else it must outlive the log's use and be closed before it is.
+  TaskGroup* tasks = nullptr;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
   // Both or neither: told how long each sync took, after it, by the thread that made it.
@@ -137,6 +139,8 @@ class WriteAheadLog {
   WriteAheadLog(Directory* directory, LogOptions options, const LogStart& start);
   absl::Status StartFile(const LogHeader& header);
   absl::Status ReserveSpace(uint64_t bytes);
+  // Reserves so many bytes more.
+  absl::Status Allocate(uint64_t length);
   absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload,
                            bool to_be_synced);
   void ExtendToAllocated();
@@ -158,8 +162,9 @@ class WriteAheadLog {
   Random random_;
   std::shared_ptr<WritableFile> file_;
   LogHeader header_;
-  uint64_t offset_ = 0;     // where the next record goes
-  uint64_t allocated_ = 0;  // bytes of the file that have space
+  uint64_t offset_ = 0;         // where the next record goes
+  uint64_t allocated_ = 0;      // bytes of the file that have space
+  bool disk_was_full_ = false;  // in this file: no space is reserved ahead any more
   std::string buffer_;
   LogWindow window_;
   bool extended_ = false;  // the file's end may lie behind its records

@@ -13,6 +13,7 @@ Engine::Engine(Parts parts)
     : core_(std::move(parts.core)),
       state_(std::move(parts.state)),
       own_executor_(std::move(parts.own_executor)),
+      preparing_(std::move(parts.preparing)),
       catalog_(std::move(parts.catalog)),
       log_(std::move(parts.log)),
       read_only_(log_ == nullptr) {
@@ -41,6 +42,7 @@ Engine::~Engine() {
   if (Forked()) {
     // The threads that would be waited for are the parent's.
     (void)background_.release();
+    (void)preparing_.release();
     (void)own_executor_.release();
   }
   Close().IgnoreError();
@@ -283,6 +285,7 @@ absl::Status Engine::Close() {
 absl::Status Engine::CloseParts() {
   pipeline_->Close();
   background_->Close();
+  preparing_->Close();
   absl::Status status = state_->Error();
   absl::StatusOr<LogEnd> end = log_->Close();
   KeepFirst(&status, end.status());

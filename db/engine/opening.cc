@@ -308,9 +308,13 @@ std::shared_ptr<MemTable> Opening::NewMemTable(const Family& family) const {
 
 void Opening::ChooseExecutor() {
   parts_.executor = world_.executor;
-  if (parts_.executor != nullptr) return;
-  parts_.own_executor = std::make_unique<ThreadPool>(/*flush_threads=*/1, tuning_.compaction_threads);
-  parts_.executor = parts_.own_executor.get();
+  if (parts_.executor == nullptr) {
+    // One flushes, the other is there for what writers need meanwhile.
+    parts_.own_executor = std::make_unique<ThreadPool>(/*flush_threads=*/2, tuning_.compaction_threads);
+    parts_.executor = parts_.own_executor.get();
+  }
+  parts_.preparing = std::make_unique<TaskGroup>(parts_.executor, Executor::Priority::kFlush);
+  parts_.core->memtable_chunks.PrepareBy(parts_.preparing.get());
 }
 
 absl::Status Opening::ReplayLogs() {
@@ -487,6 +491,7 @@ LogOptions Opening::MakeLogOptions() const {
   const Capabilities capabilities = parts_.core->log_directory()->capabilities();
   options.map = tuning_.map_log && capabilities.map && capabilities.allocate;
   options.budget = &parts_.core->budget;
+  options.tasks = parts_.preparing.get();
   options.clock = world_.clock;
   Core* const core = parts_.core.get();
   EngineState* const state = parts_.state.get();

@@ -106,11 +106,15 @@ typedef struct sepal_filesystem_t {
   /* Optional: begins to write to the disk. */
   int (*sync_range)(void* file, uint64_t offset, uint64_t length, char* message);
 
-  /* Optional, all four or none: bytes of a file mapped for writing. Without them a put is a file call of its own. */
+  /* Optional, all four or none: bytes of a file mapped for writing. Without them a put is a file call of its own. `map`
+     may be called by another thread beside every call of the same file but its closing. */
   int (*map)(void* file, uint64_t offset, size_t length, void** region, char* message);
   void (*store)(void* region, size_t offset, const char* bytes, size_t size);
   const char* (*contents)(void* region);
   void (*unmap)(void* region);
+  /* Optional: has the region's memory ready, so that storing does not wait for it. By any thread, beside all calls but
+     `unmap`. */
+  void (*populate)(void* region);
 } sepal_filesystem_t;
 
 /* The table is copied; `state` must outlive what was opened with it. `size`: sizeof(sepal_filesystem_t). */

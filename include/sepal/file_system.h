@@ -14,7 +14,7 @@
 // capabilities do not offer, `Internal` or `DataLoss` for I/O errors. Every message names the path.
 //
 // All classes here are safe for concurrent use, except that one `WritableFile` is used by one thread at a time apart
-// from `Sync`, which may run beside `Append` and `WriteAt`.
+// from `Sync`, which may run beside `Append` and `WriteAt`, and `Map`, which may run beside everything but `Close`.
 #pragma once
 
 #include <cstddef>
@@ -71,6 +71,9 @@ class SEPAL_EXPORT MappedRegion {
  public:
   virtual ~MappedRegion() = default;
   virtual void Store(size_t offset, std::string_view bytes) = 0;
+  // Has the system provide the region's memory now, so that no `Store` waits for it; without effect on the bytes. Safe
+  // beside every other call, also one that makes the file shorter.
+  virtual void Populate() {}
   // The region's bytes. Reading beside a `Store` to the same bytes needs the caller's own order.
   virtual std::string_view Contents() const = 0;
 };
@@ -90,6 +93,7 @@ class SEPAL_EXPORT WritableFile {
   // Makes all bytes that were written before the call, and the size, durable.
   virtual absl::Status Sync() = 0;
   virtual absl::Status Truncate(uint64_t size) = 0;
+  // Maps bytes that the file has.
   virtual absl::StatusOr<std::unique_ptr<MappedRegion>> Map(uint64_t offset, size_t length);
   // The end of the file as this object knows it.
   virtual uint64_t Size() const = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/util/held_executor.h"
 #include "util/arena.h"
 
 namespace sepal {
@@ -41,6 +42,32 @@ TEST(ChunkPoolTest, KeepsNoMoreThanItMayAndNothingOnceCleared) {
   EXPECT_EQ(budget.used(MemoryPart::kMemtables), kChunk * 2);
   pool.Clear();
   EXPECT_EQ(budget.used(MemoryPart::kMemtables), 0u);
+}
+
+TEST(ChunkPoolTest, OneChunkAheadIsMadeReadyWhereTheLastWasTaken) {
+  MemoryBudget budget(kChunk * 10);
+  HeldExecutor executor;
+  ChunkPool pool(kChunk * 4, &budget, MemoryPart::kMemtables);
+  TaskGroup tasks(&executor, Executor::Priority::kFlush);
+  pool.PrepareBy(&tasks);
+  std::vector<MappedMemory> chunks = TakeChunks(&pool, 2);
+  EXPECT_EQ(executor.held(), 1u);
+  EXPECT_EQ(budget.used(MemoryPart::kMemtables), 0u);
+  executor.RunAll();
+  EXPECT_EQ(budget.used(MemoryPart::kMemtables), kChunk);
+  chunks.push_back(pool.Take());
+  EXPECT_EQ(budget.used(MemoryPart::kMemtables), 0u);
+  for (size_t i = 0; i < kChunk; i += 4096) ASSERT_EQ(chunks.back().data()[i], 0);
+  EXPECT_EQ(executor.held(), 1u);
+  // Where there are others, none is made.
+  pool.Give(std::move(chunks));
+  executor.RunAll();
+  chunks = TakeChunks(&pool, 1);
+  EXPECT_EQ(executor.held(), 0u);
+  tasks.Close();
+  pool.Clear();
+  chunks = TakeChunks(&pool, 2);
+  EXPECT_EQ(executor.held(), 0u);
 }
 
 TEST(ChunkPoolTest, AnArenaGivesItsHugePagesBack) {

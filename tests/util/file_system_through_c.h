@@ -150,6 +150,7 @@ class FileSystemThroughC {
     };
     calls->contents = [](void* region) { return As<MappedRegion>(region).Contents().data(); };
     calls->unmap = Delete<MappedRegion>;
+    calls->populate = [](void* region) { As<MappedRegion>(region).Populate(); };
   }
 
   sepal_env_t* const env_;

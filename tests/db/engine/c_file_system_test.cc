@@ -89,19 +89,23 @@ TEST_F(CFileSystemTest, MoreBytesThanWereAskedForAreAFailureOfTheirRead) {
   EXPECT_EQ(requests[2].bytes_read, 0u);
 }
 
+// Leaves out every call that a file system may lack.
+void WithFewestCalls(sepal_filesystem_t* calls) {
+  calls->direct_reads = 0;
+  calls->link = nullptr;
+  calls->advise = nullptr;
+  calls->read_many = nullptr;
+  calls->allocate = nullptr;
+  calls->sync_range = nullptr;
+  calls->map = nullptr;
+  calls->store = nullptr;
+  calls->contents = nullptr;
+  calls->unmap = nullptr;
+  calls->populate = nullptr;
+}
+
 TEST_F(CFileSystemTest, CallsThatItMayLackAreDoneWithout) {
-  const std::unique_ptr<Directory> directory = Open([](sepal_filesystem_t* calls) {
-    calls->direct_reads = 0;
-    calls->link = nullptr;
-    calls->advise = nullptr;
-    calls->read_many = nullptr;
-    calls->allocate = nullptr;
-    calls->sync_range = nullptr;
-    calls->map = nullptr;
-    calls->store = nullptr;
-    calls->contents = nullptr;
-    calls->unmap = nullptr;
-  });
+  const std::unique_ptr<Directory> directory = Open(WithFewestCalls);
   const Capabilities capabilities = directory->capabilities();
   EXPECT_FALSE(capabilities.map || capabilities.hard_link || capabilities.allocate || capabilities.direct_reads);
   const std::unique_ptr<ReadableFile> file = directory->OpenForRead("f", ReadMode::kDirect).value();
@@ -126,17 +130,8 @@ TEST_F(CFileSystemTest, CallsThatItMayLackAreDoneWithout) {
 
 TEST_F(CFileSystemTest, ADatabaseWorksWithTheFewestCalls) {
   FileSystemThroughC few(&memory_, [](sepal_filesystem_t* calls) {
-    calls->direct_reads = 0;
+    WithFewestCalls(calls);
     calls->max_open_files = 40;
-    calls->link = nullptr;
-    calls->advise = nullptr;
-    calls->read_many = nullptr;
-    calls->allocate = nullptr;
-    calls->sync_range = nullptr;
-    calls->map = nullptr;
-    calls->store = nullptr;
-    calls->contents = nullptr;
-    calls->unmap = nullptr;
   });
   EXPECT_EQ(few.get()->MaxOpenFiles(), 40u);
   Options options;

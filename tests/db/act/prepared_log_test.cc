@@ -1,0 +1,155 @@
+// Windows of the log that are mapped ahead, beside the writer: whenever that happens, and whether or not it can.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/db/act/log_fixture.h"
+#include "tests/util/held_executor.h"
+#include "util/random.h"
+
+namespace sepal {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+class PreparedLogTest : public LogFixture {
+ protected:
+  void TearDown() override { End(); }
+
+  void Create(uint64_t allocation_step_bytes) {
+    LogOptions options = Options();
+    options.allocation_step_bytes = allocation_step_bytes;
+    options.map = true;
+    options.budget = &budget_;
+    tasks_ = std::make_unique<TaskGroup>(&executor_, Executor::Priority::kFlush);
+    options.tasks = tasks_.get();
+    log_ = WriteAheadLog::Create(directory_.get(), options, FirstLog()).value();
+    sequence_ = 1;
+    appended_.clear();
+  }
+  void End() {
+    executor_.RunAll();
+    if (tasks_ != nullptr) tasks_->Close();
+    log_.reset();
+    EXPECT_EQ(budget_.used(MemoryPart::kLog), 0u);
+  }
+  void Append(size_t bytes, bool to_be_synced = false) {
+    const std::string text(bytes, static_cast<char>('a' + sequence_ % 26));
+    const auto end = log_->Append(SequenceNumber(sequence_), Batch(text), to_be_synced);
+    ASSERT_TRUE(end.ok()) << end.status();
+    appended_.push_back(Delivered(sequence_++, text));
+  }
+  void FillUpTo(uint64_t bytes) {
+    while (log_->LiveBytes() < bytes) Append(1000);
+  }
+  void CountMaps() {
+    faults_.SetDecider([this](const FileCall& call) {
+      if (call.op == FileOp::kMap) ++maps_;
+      if (call.op == FileOp::kAppend || call.op == FileOp::kWriteAt) ++writes_;
+      return Fault::kNone;
+    });
+  }
+  void ExpectAllAfterTheProcessDied() {
+    memory_.Crash(CrashMode::kKillProcess, 0);
+    End();
+    faults_.Clear();
+    Reopen();
+    ASSERT_TRUE(Recover().ok());
+    EXPECT_EQ(delivered_, appended_);
+  }
+
+  MemoryBudget budget_{64 * kMiB};
+  HeldExecutor executor_;
+  std::unique_ptr<TaskGroup> tasks_;
+  std::unique_ptr<WriteAheadLog> log_;
+  std::vector<std::string> appended_;
+  uint64_t sequence_ = 1;
+  int maps_ = 0;
+  int writes_ = 0;
+};
+
+TEST_F(PreparedLogTest, TheWriterEntersWindowsThatWereMadeAhead) {
+  Create(4 * kMiB);
+  CountMaps();
+  Append(10);
+  EXPECT_EQ(maps_, 1);
+  for (int window = 1; window < 8; ++window) {
+    executor_.RunAll();
+    EXPECT_EQ(maps_, window + 1);
+    // To the next window's middle: two of 1 MiB, then of 2.
+    FillUpTo(window < 2 ? kMiB * 3 / 2 : kMiB * static_cast<uint64_t>(2 * window - 1));
+    EXPECT_EQ(maps_, window + 1) << "made by the writer";
+  }
+  EXPECT_EQ(writes_, 0);
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(PreparedLogTest, AWindowThatIsNotReadyIsMadeByTheWriter) {
+  Create(4 * kMiB);
+  CountMaps();
+  FillUpTo(7 * kMiB);
+  EXPECT_EQ(maps_, 5);
+  EXPECT_GT(executor_.held(), 4u);
+  executor_.RunAll();  // too late: what they make is dropped
+  FillUpTo(7 * kMiB + kMiB / 2);
+  EXPECT_EQ(writes_, 0);
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(PreparedLogTest, NothingIsMadeAheadOfAFileThatIsSyncedInSmallPieces) {
+  Create(4 * kMiB);
+  Append(10);
+  ASSERT_TRUE(log_->Sync(log_->End()).ok());
+  executor_.RunAll();
+  CountMaps();
+  FillUpTo(5 * kMiB);
+  EXPECT_EQ(executor_.held(), static_cast<size_t>(maps_) + 1) << "only windows that were left are given away";
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(PreparedLogTest, AFullDiskStopsNoRecordThatHasItsSpace) {
+  memory_.SetCapacity(6 * kMiB);
+  Create(4 * kMiB);
+  CountMaps();
+  FillUpTo(4 * kMiB);
+  executor_.RunAll();
+  absl::Status full;
+  while (full.ok()) {
+    const std::string text(1000, 'x');
+    full = log_->Append(SequenceNumber(sequence_), Batch(text), false).status();
+    if (full.ok()) appended_.push_back(Delivered(sequence_++, text));
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  EXPECT_GT(log_->LiveBytes(), 6 * kMiB - 64 * 1024);
+  memory_.SetCapacity(20 * kMiB);
+  Append(10);
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(PreparedLogTest, TasksMayRunAtAnyMomentAndFail) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    RemoveAll();
+    Create(16384);
+    Random random(seed);
+    const bool maps_fail = random.OneIn(4);
+    if (maps_fail) faults_.Inject({.fault = Fault::kTooManyFiles, .op = FileOp::kMap, .skip = random.Uniform(12)});
+    const bool syncs = random.OneIn(2);
+    for (int i = 0; i < 300; ++i) {
+      Append(random.OneIn(30) ? 9000 : random.Uniform(300), random.OneIn(8));
+      while (executor_.held() > 0 && random.OneIn(3)) executor_.RunOne();
+      if (syncs && random.OneIn(60)) {
+        ASSERT_TRUE(log_->Sync(log_->End()).ok());
+      }
+      if (random.OneIn(200)) {
+        ASSERT_TRUE(log_->Rotate(FileNumber(static_cast<uint64_t>(i) + 2), {}).ok());
+      }
+    }
+    ExpectAllAfterTheProcessDied();
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace sepal
