@@ -109,6 +109,33 @@ TEST_F(PreparedLogTest, NothingIsMadeAheadOfAFileThatIsSyncedInSmallPieces) {
   ExpectAllAfterTheProcessDied();
 }
 
+// A store into a large page that a sync has cleaned would make the next sync write all of it.
+TEST_F(PreparedLogTest, ALargeWindowThatIsReadyIsNotEnteredAfterASyncOfLittle) {
+  Create(4 * kMiB);
+  FillUpTo(3 * kMiB / 2);
+  executor_.RunAll();  // from 2 to 4 MiB
+  for (int i = 0; i < 2; ++i) {
+    Append(10);
+    ASSERT_TRUE(log_->Sync(log_->End()).ok());
+  }
+  CountMaps();
+  FillUpTo(7 * kMiB / 2);
+  EXPECT_EQ(maps_, 2);  // small ones
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(PreparedLogTest, AWindowThatIsReadyIsDroppedWhereRecordsWereWrittenPastIt) {
+  Create(4 * kMiB);
+  Append(10);
+  executor_.RunAll();  // from 1 to 2 MiB
+  CountMaps();
+  while (log_->LiveBytes() < 3 * kMiB) Append(1000, /*to_be_synced=*/true);
+  Append(1000);
+  EXPECT_EQ(maps_, 1);
+  FillUpTo(5 * kMiB);
+  ExpectAllAfterTheProcessDied();
+}
+
 TEST_F(PreparedLogTest, AFullDiskStopsNoRecordThatHasItsSpace) {
   memory_.SetCapacity(6 * kMiB);
   Create(4 * kMiB);
@@ -129,20 +156,23 @@ TEST_F(PreparedLogTest, AFullDiskStopsNoRecordThatHasItsSpace) {
 }
 
 TEST_F(PreparedLogTest, TasksMayRunAtAnyMomentAndFail) {
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
     RemoveAll();
-    Create(16384);
+    Create(4 * kMiB);
     Random random(seed);
-    const bool maps_fail = random.OneIn(4);
-    if (maps_fail) faults_.Inject({.fault = Fault::kTooManyFiles, .op = FileOp::kMap, .skip = random.Uniform(12)});
+    if (random.OneIn(4)) {
+      faults_.Inject({.fault = Fault::kTooManyFiles, .op = FileOp::kMap, .skip = random.Uniform(6)});
+    }
     const bool syncs = random.OneIn(2);
-    for (int i = 0; i < 300; ++i) {
-      Append(random.OneIn(30) ? 9000 : random.Uniform(300), random.OneIn(8));
-      while (executor_.held() > 0 && random.OneIn(3)) executor_.RunOne();
+    const uint64_t tasks_one_in = 1 + random.Uniform(30);
+    const uint64_t written_one_in = random.OneIn(2) ? 8 : 2;
+    for (int i = 0; i < 150; ++i) {
+      Append(random.OneIn(20) ? 300'000 : random.Uniform(60'000), random.OneIn(written_one_in));
+      while (executor_.held() > 0 && random.OneIn(tasks_one_in)) executor_.RunOne();
       if (syncs && random.OneIn(60)) {
         ASSERT_TRUE(log_->Sync(log_->End()).ok());
       }
-      if (random.OneIn(200)) {
+      if (random.OneIn(150)) {
         ASSERT_TRUE(log_->Rotate(FileNumber(static_cast<uint64_t>(i) + 2), {}).ok());
       }
     }
