@@ -72,7 +72,6 @@ LogWindow::Region LogWindow::TakePrepared(uint64_t offset) {
   Region prepared;
   {
     MutexLock lock(&ahead->mutex);
-    ahead->abandoned = true;
     prepared = std::move(ahead->region);
   }
   const bool too_large = prepared.large && synced_in_pieces_.load(std::memory_order_relaxed);
@@ -81,7 +80,8 @@ LogWindow::Region LogWindow::TakePrepared(uint64_t offset) {
   return {};
 }
 
-// What fails here is tried again when the window is entered.
+// What fails here is tried again when the window is entered. What comes too late goes with the task, which is the last
+// to know of it.
 void LogWindow::PrepareNext(uint64_t space) {
   const uint64_t begin = region_.begin + region_.size();
   if (begin % kPageBytes != 0 || begin >= RoundDown(space, kPageBytes)) return;
@@ -94,7 +94,7 @@ void LogWindow::PrepareNext(uint64_t space) {
     next.bytes = std::move(bytes).value();
     next.bytes->Populate();
     MutexLock lock(&ahead->mutex);
-    if (!ahead->abandoned) ahead->region = std::move(next);
+    ahead->region = std::move(next);
   });
   if (runs) ahead_ = std::move(ahead);
 }

@@ -73,7 +73,6 @@ class LogWindow {
   struct Ahead {
     Mutex mutex;
     Region region ABSL_GUARDED_BY(mutex);
-    bool abandoned ABSL_GUARDED_BY(mutex) = false;
   };
 
   bool EnterWindowAt(uint64_t offset, uint64_t space);
