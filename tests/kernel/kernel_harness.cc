@@ -74,22 +74,7 @@ class Writer {
     if (pid_ < 0) std::abort();
     if (pid_ == 0) {
       ::close(ends[0]);
-      // Its end is no mistake, and leaves no core.
-      ::signal(SIGABRT, SIG_DFL);
-      const rlimit none = {};
-      ::setrlimit(RLIMIT_CORE, &none);
-      if (memory.bytes > 0 && std::getenv("SEPAL_KERNEL_VERBOSE") == nullptr) {
-        ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
-      }
-      uint64_t updates = 0;
-      const absl::Status status = WriteOn(path, seed, [&](uint64_t number, bool durable) {
-        if (updates++ == memory.from_update) LimitMemory(memory.bytes);
-        const uint64_t word = number << 1 | (durable ? 1 : 0);
-        if (::write(ends[1], &word, sizeof word) != static_cast<ssize_t>(sizeof word)) ::_exit(1);
-      });
-      // With what it met, for who runs the case alone.
-      if (std::getenv("SEPAL_KERNEL_VERBOSE") != nullptr) std::fprintf(stderr, "%s\n", status.ToString().c_str());
-      ::_exit(2);
+      WriteUntilTheEnd(path, seed, memory, ends[1]);
     }
     ::close(ends[1]);
     from_ = ends[0];
@@ -124,6 +109,27 @@ class Writer {
   uint64_t durable() const { return durable_; }
 
  private:
+  // In the child. An exception, for want of memory outside of the engine, ends it too: it must not reach those who
+  // called the parent, whose destructors remove the database.
+  [[noreturn]] static void WriteUntilTheEnd(const std::string& path, uint64_t seed, MemoryLimit memory,
+                                            int to) noexcept {
+    // Its end is no mistake, and leaves no core.
+    ::signal(SIGABRT, SIG_DFL);
+    const rlimit none = {};
+    ::setrlimit(RLIMIT_CORE, &none);
+    if (memory.bytes > 0 && std::getenv("SEPAL_KERNEL_VERBOSE") == nullptr) {
+      ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+    }
+    uint64_t updates = 0;
+    const absl::Status status = WriteOn(path, seed, [&](uint64_t number, bool durable) {
+      if (updates++ == memory.from_update) LimitMemory(memory.bytes);
+      const uint64_t word = number << 1 | (durable ? 1 : 0);
+      if (::write(to, &word, sizeof word) != static_cast<ssize_t>(sizeof word)) ::_exit(1);
+    });
+    // With what it met, for who runs the case alone.
+    if (std::getenv("SEPAL_KERNEL_VERBOSE") != nullptr) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+    ::_exit(2);
+  }
   // False if it ended by itself.
   bool Reap() {
     int status = 0;
@@ -160,9 +166,11 @@ Checked CheckApart(const std::string& path, uint64_t seed) {
   const pid_t pid = ::fork();
   if (pid < 0) std::abort();
   if (pid == 0) {
-    const absl::StatusOr<uint64_t> last = Check(path, seed);
-    const std::string text = last.ok() ? absl::StrFormat("+%u", *last) : "-" + last.status().ToString();
-    (void)!::write(ends[1], text.data(), text.size());
+    [&]() noexcept {
+      const absl::StatusOr<uint64_t> last = Check(path, seed);
+      const std::string text = last.ok() ? absl::StrFormat("+%u", *last) : "-" + last.status().ToString();
+      (void)!::write(ends[1], text.data(), text.size());
+    }();
     ::_exit(0);
   }
   ::close(ends[1]);
