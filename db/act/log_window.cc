@@ -11,11 +11,16 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kLargePageBytes = MappedMemory::kHugePageBytes;
-constexpr uint64_t kSmallWindowBytes = uint64_t{1} << 20;
+constexpr uint64_t kMostSmallWindowBytes = uint64_t{1} << 20;
 
 uint64_t RoundDown(uint64_t offset, uint64_t multiple) { return offset / multiple * multiple; }
 
 }  // namespace
+
+LogWindow::LogWindow(uint64_t step_bytes, MemoryBudget* budget, TaskGroup* tasks)
+    : small_window_bytes_(std::clamp(RoundDown(step_bytes / 4, kPageBytes), kPageBytes, kMostSmallWindowBytes)),
+      budget_(budget),
+      tasks_(tasks) {}
 
 void LogWindow::SetFile(std::shared_ptr<WritableFile> file, bool enabled) {
   Unmap();
@@ -33,7 +38,7 @@ bool LogWindow::Store(uint64_t offset, std::string_view header, std::string_view
 }
 
 bool LogWindow::StorePieces(uint64_t offset, std::string_view bytes, uint64_t space) {
-  if (synced_in_pieces_.load(std::memory_order_relaxed) && offset < large_end_) {
+  if (synced_in_pieces() && offset < large_end_) {
     Unmap();
     return false;
   }
@@ -74,7 +79,7 @@ LogWindow::Region LogWindow::TakePrepared(uint64_t offset) {
     MutexLock lock(&ahead->mutex);
     prepared = std::move(ahead->region);
   }
-  const bool too_large = prepared.large && synced_in_pieces_.load(std::memory_order_relaxed);
+  const bool too_large = prepared.large && synced_in_pieces();
   if (prepared.Covers(offset) && !too_large) return prepared;
   if (prepared.bytes != nullptr) (void)tasks_->Run([bytes = std::move(prepared.bytes)] {});
   return {};
@@ -103,9 +108,8 @@ LogWindow::Region LogWindow::Extent(uint64_t offset, uint64_t space, uint64_t* e
   const uint64_t begin = RoundDown(offset, kPageBytes);
   const uint64_t boundary = RoundDown(begin, kLargePageBytes) + kLargePageBytes;
   // The first page has been written and synced with the header.
-  const bool large =
-      begin > 0 && boundary - begin == kLargePageBytes && !synced_in_pieces_.load(std::memory_order_relaxed);
-  *end = std::min({boundary, begin + (large ? kLargePageBytes : kSmallWindowBytes), RoundDown(space, kPageBytes)});
+  const bool large = begin > 0 && boundary - begin == kLargePageBytes && !synced_in_pieces();
+  *end = std::min({boundary, begin + (large ? kLargePageBytes : small_window_bytes_), RoundDown(space, kPageBytes)});
   return {.bytes = nullptr, .begin = begin, .large = large};
 }
 

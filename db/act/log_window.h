@@ -4,11 +4,11 @@
 // ahead, beside the writer, as far as the file has space, and the last one is taken down there, too: a page that the
 // system must find and clear first costs many times what storing into it does, 2 MiB of them several milliseconds, and
 // for all that time no other mapping can be changed. One that begins at a multiple of 2 MiB reaches to the
-// next, so that the kernel can take one large page for it where the file system has them; others have 1 MiB at most.
-// That costs a ninth of the time that small pages take (docs/decisions/0026-large-pages-for-the-log.md). But a store
-// into a large page that is clean makes all of it dirty, and the next sync has to write all of it. So in a file that is
-// synced in smaller pieces while it takes records, what is left of a large window is written instead, and the windows
-// behind it are of small pages.
+// next, so that the kernel can take one large page for it where the file system has them; others have a quarter of a
+// step of the file's space, 1 MiB at most. That costs a ninth of the time that small pages take
+// (docs/decisions/0026-large-pages-for-the-log.md). But a store into a large page that is clean makes all of it dirty,
+// and the next sync has to write all of it. So in a file that is synced in smaller pieces while it takes records, what
+// is left of a large window is written instead, and the windows behind it are of small pages.
 //
 // Thread-safety: one thread at a time; only `OnSync` may be called beside it. What `tasks` do meets it at `Ahead`
 // alone.
@@ -32,10 +32,10 @@ class LogWindow {
   // How far ahead of a record that is stored the file should have space, so that the next window can be made.
   static constexpr uint64_t kAheadBytes = uint64_t{4} << 20;
 
-  // `budget` is charged with the window that takes records; may be null, else it must outlive the window. `tasks` take
-  // the memory of windows ahead; null: every window is made when it is wanted. Must be closed before what mapped
-  // regions need goes.
-  LogWindow(MemoryBudget* budget, TaskGroup* tasks) : budget_(budget), tasks_(tasks) {}
+  // Space comes in steps of `step_bytes`, of which a window of small pages takes a part. `budget` is charged with the
+  // window that takes records; may be null, else it must outlive the window. `tasks` take the memory of windows ahead;
+  // null: every window is made when it is wanted. Must be closed before what mapped regions need goes.
+  LogWindow(uint64_t step_bytes, MemoryBudget* budget, TaskGroup* tasks);
   // Gives nothing to `tasks`, and waits for none: in a forked child they have no threads.
   ~LogWindow() { Replace({}); }
   LogWindow(const LogWindow&) = delete;
@@ -52,9 +52,9 @@ class LogWindow {
   void Unmap();
   // Whether records are being stored, so that space ahead is of use. Not in a file that is synced in small pieces: a
   // sync would write what was made ready.
-  bool WantsSpaceAhead() const {
-    return tasks_ != nullptr && region_.bytes != nullptr && !synced_in_pieces_.load(std::memory_order_relaxed);
-  }
+  bool WantsSpaceAhead() const { return tasks_ != nullptr && region_.bytes != nullptr && !synced_in_pieces(); }
+  // The file is synced in pieces much smaller than a window.
+  bool synced_in_pieces() const { return synced_in_pieces_.load(std::memory_order_relaxed); }
 
   // The file is synced, and `bytes` are new since the last time. From any thread.
   void OnSync(uint64_t bytes);
@@ -85,6 +85,7 @@ class LogWindow {
   void Replace(Region by);
   void Leave();
 
+  const uint64_t small_window_bytes_;
   MemoryBudget* const budget_;
   TaskGroup* const tasks_;
   std::shared_ptr<WritableFile> file_;

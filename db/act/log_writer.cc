@@ -26,6 +26,9 @@ namespace {
 constexpr size_t kMinFragmentBytes = 64;
 constexpr uint64_t kMaxFragmentBytes = uint64_t{1} << 31;
 
+constexpr uint64_t kBlockBytes = 4096;
+constexpr uint64_t kZeroAheadBytes = uint64_t{64} << 10;
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::Create(Directory* directory, LogOptions options,
@@ -46,7 +49,7 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
     : directory_(directory),
       options_(std::move(options)),
       random_(options_.random_seed),
-      window_(options_.budget, options_.tasks),
+      window_(options_.allocation_step_bytes, options_.budget, options_.tasks),
       end_(start.position.value()),
       last_sequence_(start.last_sequence.value()),
       durable_(start.position.value()) {}
@@ -120,8 +123,24 @@ absl::Status WriteAheadLog::WriteRecord(SequenceNumber first, LogRecordKind kind
     SEPAL_DCHECK(buffer_.size() == record_bytes);
     const absl::Status status = extended_ ? file_->WriteAt(offset_, buffer_) : file_->Append(buffer_);
     if (!status.ok()) return Latch(status);
+    RETURN_IF_ERROR(ZeroAhead(offset_ + record_bytes, record_bytes));
   }
   offset_ += record_bytes;
+  return absl::OkStatus();
+}
+
+// Blocks that are reserved and were never written read as zeros, and the first sync of each has to make it durable that
+// they were: a write of the file's metadata, which takes longer than a small record. So they are written as zeros, many
+// at once, where syncs come often.
+absl::Status WriteAheadLog::ZeroAhead(uint64_t end, size_t record_bytes) {
+  const bool pays = window_.synced_in_pieces() && record_bytes <= kZeroAheadBytes / 4;
+  if (!extended_ || !pays || end <= zeroed_) return absl::OkStatus();
+  const uint64_t begin = (end + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  if (begin >= allocated_) return absl::OkStatus();
+  zeros_.resize(std::min(kZeroAheadBytes, allocated_ - begin));
+  const absl::Status status = file_->WriteAt(begin, zeros_);
+  if (!status.ok()) return Latch(status);
+  zeroed_ = begin + zeros_.size();
   return absl::OkStatus();
 }
 
@@ -167,6 +186,7 @@ absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
   header_ = header;
   offset_ = kLogHeaderBytes;
   allocated_ = allocated;
+  zeroed_ = 0;
   disk_was_full_ = false;
   extended_ = options_.map;
   window_.SetFile(file, extended);
@@ -187,23 +207,46 @@ absl::Status WriteAheadLog::Sync(LogPosition through) {
   MutexLock lock(&mutex_);
   RETURN_IF_ERROR(failure_);
   SEPAL_CHECK(through <= End());
+  if (Durable() >= through) return absl::OkStatus();
+  CountCall(through);
+  bool gathers = false;
   while (Durable() < through) {
     RETURN_IF_ERROR(failure_);
-    if (syncing_) {
-      changed_.Wait(&mutex_);
-      continue;
-    }
-    syncing_ = true;
-    const absl::Status status = SyncRound(&files);
-    syncing_ = false;
-    changed_.NotifyAll();
-    RETURN_IF_ERROR(status);
+    if (!WaitForOthers(&gathers)) RETURN_IF_ERROR(SyncRound(&files));
   }
   return absl::OkStatus();
 }
 
+void WriteAheadLog::CountCall(LogPosition through) {
+  if (syncing_ && through <= sync_target_) {
+    group_.Join();
+  } else {
+    group_.Arrive();
+  }
+}
+
+// Who makes the group complete begins the sync itself, so that nobody has to wake for that; and whoever began to wait
+// for others begins it when their time is over.
+bool WriteAheadLog::WaitForOthers(bool* gathers) {
+  if (!syncing_) {
+    const bool another_gathers = group_.gathering() && !*gathers;
+    const uint64_t micros = group_.WaitMicros(NowMicros());
+    if (micros == 0) return false;
+    if (!another_gathers) {
+      *gathers = true;
+      changed_.WaitFor(&mutex_, micros);
+      return true;
+    }
+  }
+  changed_.Wait(&mutex_);
+  return true;
+}
+
 absl::Status WriteAheadLog::SyncRound(std::vector<std::shared_ptr<WritableFile>>* files) {
   const LogPosition target = End();
+  syncing_ = true;
+  sync_target_ = target;
+  group_.Begin(NowMicros());
   files->clear();
   std::vector<FileNumber> numbers;
   for (const OpenLog& log : logs_) {
@@ -217,8 +260,11 @@ absl::Status WriteAheadLog::SyncRound(std::vector<std::shared_ptr<WritableFile>>
   for (size_t i = 0; i < numbers.size() && status.ok(); ++i) status = SyncFile((*files)[i].get(), numbers[i]);
   if (!status.ok()) status = Latch(status);
   mutex_.Lock();
+  group_.End(NowMicros());
+  syncing_ = false;
+  if (status.ok() && target > Durable()) durable_.store(target.value(), std::memory_order_release);
+  changed_.NotifyAll();
   RETURN_IF_ERROR(status);
-  if (target > Durable()) durable_.store(target.value(), std::memory_order_release);
   for (OpenLog& log : logs_) {
     if (log.number < logs_.back().number && log.end <= Durable()) log.file.reset();
   }

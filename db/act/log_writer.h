@@ -20,8 +20,8 @@
 //   into tables) is durable. From then on all earlier positions count as durable.
 //
 // Thread-safety: `Append`, `Rotate` and `Close` are called by one thread at a time (under the commit lock); everything
-// else is safe beside them and beside itself. One lock inside, never held during a file operation; nothing is called
-// back with it held. An append does without it: it publishes its end (a release store) after its bytes.
+// else is safe beside them and beside itself. One lock inside, never held during a file operation; nothing but the
+// clock is called back with it held. An append does without it: it publishes its end (a release store) after its bytes.
 //
 // Cost: an append is a copy or one write call, and neither allocation nor lock.
 #pragma once
@@ -39,6 +39,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "db/act/log_window.h"
+#include "db/decide/sync_group.h"
 #include "db/format/log_format.h"
 #include "sepal/env.h"
 #include "sepal/file_system.h"
@@ -63,8 +64,9 @@ struct LogOptions {
   TaskGroup* tasks = nullptr;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
-  // Both or neither: told how long each sync took, after it, by the thread that made it.
+  // Measures syncs, which then wait for calls that are about to come (db/decide/sync_group.h). Null: no sync waits.
   Clock* clock = nullptr;
+  // Told how long each sync took, after it, by the thread that made it. Requires a clock.
   std::function<void(std::string_view path, uint64_t micros)> on_sync = nullptr;
 };
 
@@ -108,7 +110,8 @@ class WriteAheadLog {
   // than every one before. Returns the position of its end. `to_be_synced`: the caller is going to call Sync for it.
   absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch, bool to_be_synced = true);
 
-  // Returns once everything up to `through` (at most End()) is on the disk. One sync carries all who wait.
+  // Returns once everything up to `through` (at most End()) is on the disk. One sync carries all who wait, and waits
+  // itself for others that are likely to come, for a part of the time that it takes.
   absl::Status Sync(LogPosition through) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Goes on in a new file; `next` is greater than every log number before and was never used, not even by a `Rotate`
@@ -143,6 +146,8 @@ class WriteAheadLog {
   absl::Status Allocate(uint64_t length);
   absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload,
                            bool to_be_synced);
+  // A record that ends at `end` was written.
+  absl::Status ZeroAhead(uint64_t end, size_t record_bytes);
   void ExtendToAllocated();
   // Gives back the length beyond the records.
   absl::Status CutToRecords();
@@ -150,7 +155,13 @@ class WriteAheadLog {
   absl::Status Usable() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Where the records of a live log end.
   LogPosition EndOf(const OpenLog& log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Syncs what was appended by now; the caller has made itself the one that syncs.
+  uint64_t NowMicros() const { return options_.clock != nullptr ? options_.clock->MonotonicMicros() : 0; }
+  // Of the group whose next sync carries it.
+  void CountCall(LogPosition through) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits for a sync that another thread makes, or until more calls have come; false: the caller is to sync now.
+  // `gathers`: the caller is the one that waits for others.
+  bool WaitForOthers(bool* gathers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Syncs what was appended by now; nobody else does.
   absl::Status SyncRound(std::vector<std::shared_ptr<WritableFile>>* files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SyncFile(WritableFile* file, FileNumber number) const;
 
@@ -165,6 +176,8 @@ class WriteAheadLog {
   uint64_t offset_ = 0;         // where the next record goes
   uint64_t allocated_ = 0;      // bytes of the file that have space
   bool disk_was_full_ = false;  // in this file: no space is reserved ahead any more
+  uint64_t zeroed_ = 0;         // up to where blocks were written ahead
+  std::string zeros_;
   std::string buffer_;
   LogWindow window_;
   bool extended_ = false;  // the file's end may lie behind its records
@@ -180,6 +193,8 @@ class WriteAheadLog {
   CondVar changed_;
   std::deque<OpenLog> logs_ ABSL_GUARDED_BY(mutex_);
   bool syncing_ ABSL_GUARDED_BY(mutex_) = false;
+  LogPosition sync_target_ ABSL_GUARDED_BY(mutex_);  // of the sync under way
+  SyncGroup group_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };

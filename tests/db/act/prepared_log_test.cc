@@ -86,6 +86,20 @@ TEST_F(PreparedLogTest, TheWriterEntersWindowsThatWereMadeAhead) {
   ExpectAllAfterTheProcessDied();
 }
 
+// As simulated databases have them.
+TEST_F(PreparedLogTest, WindowsOfASmallStepAreMadeAheadToo) {
+  Create(16 << 10);
+  CountMaps();
+  Append(10);
+  for (int window = 1; window < 20; ++window) {
+    executor_.RunAll();
+    FillUpTo(static_cast<uint64_t>(window) * 4096 + 2048);
+    EXPECT_EQ(maps_, window + 1);
+  }
+  EXPECT_EQ(writes_, 0);
+  ExpectAllAfterTheProcessDied();
+}
+
 TEST_F(PreparedLogTest, AWindowThatIsNotReadyIsMadeByTheWriter) {
   Create(4 * kMiB);
   CountMaps();
