@@ -55,7 +55,7 @@ std::string KeysInOrder(const std::vector<uint64_t>& order) {
 
 std::unique_ptr<MemTable> Fill(std::string_view keys) {
   const size_t n = keys.size() / 16;
-  auto table = std::make_unique<MemTable>(KeyOrder(), kSeed, n * 190, nullptr);
+  auto table = std::make_unique<MemTable>(KeyOrder(), kSeed, n * 190, MemTable::Memory{});
   for (size_t i = 0; i < n; ++i) {
     const std::string_view key = keys.substr(i * 16, 16);
     table->Add(SequenceNumber(i + 1), ValueKind::kPut, key, kValue, HashKey(key, kSeed));

@@ -12,6 +12,8 @@ namespace {
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kLargePageBytes = MappedMemory::kHugePageBytes;
 constexpr uint64_t kMostSmallWindowBytes = uint64_t{1} << 20;
+// Written while a window is made. Beyond it the writer writes faster than windows are made, and makes its own.
+constexpr uint64_t kPatienceBytes = uint64_t{128} << 10;
 
 uint64_t RoundDown(uint64_t offset, uint64_t multiple) { return offset / multiple * multiple; }
 
@@ -54,54 +56,64 @@ bool LogWindow::StorePieces(uint64_t offset, std::string_view bytes, uint64_t sp
 
 bool LogWindow::EnterWindowAt(uint64_t offset, uint64_t space) {
   if (!enabled_) return false;
-  Region entered = TakePrepared(offset);
+  Region entered;
+  uint64_t begin = offset;
+  const Preparation prepared = TakePrepared(offset, &entered, &begin);
   Leave();
-  if (entered.bytes == nullptr) {
+  if (prepared == Preparation::kUnderWay) return false;
+  if (prepared == Preparation::kNone && !synced_in_pieces() && Prepare(offset, space)) return false;
+  if (prepared != Preparation::kReady) {
     uint64_t end = 0;
-    entered = Extent(offset, space, &end);
-    absl::StatusOr<std::unique_ptr<MappedRegion>> bytes = file_->Map(entered.begin, end - entered.begin);
-    enabled_ = bytes.ok();
+    entered = Extent(begin, space, &end);
+    enabled_ = MakeWindow(file_.get(), end, &entered);
     if (!enabled_) return false;
-    entered.bytes = std::move(bytes).value();
-    entered.bytes->Populate();
   }
   Replace(std::move(entered));
   if (region_.large) large_end_ = region_.begin + region_.size();
-  if (WantsSpaceAhead()) PrepareNext(space);
+  if (WantsSpaceAhead()) (void)Prepare(region_.begin + region_.size(), space);
   return true;
 }
 
-LogWindow::Region LogWindow::TakePrepared(uint64_t offset) {
-  const std::shared_ptr<Ahead> ahead = std::exchange(ahead_, nullptr);
-  if (ahead == nullptr) return {};
-  Region prepared;
-  {
-    MutexLock lock(&ahead->mutex);
-    prepared = std::move(ahead->region);
-  }
-  const bool too_large = prepared.large && synced_in_pieces();
-  if (prepared.Covers(offset) && !too_large) return prepared;
-  if (prepared.bytes != nullptr) (void)tasks_->Run([bytes = std::move(prepared.bytes)] {});
-  return {};
+bool LogWindow::MakeWindow(WritableFile* file, uint64_t end, Region* window) {
+  absl::StatusOr<std::unique_ptr<MappedRegion>> bytes = file->Map(window->begin, end - window->begin);
+  if (!bytes.ok()) return false;
+  window->bytes = std::move(bytes).value();
+  window->bytes->Populate();
+  return true;
 }
 
-// What fails here is tried again when the window is entered. What comes too late goes with the task, which is the last
-// to know of it.
-void LogWindow::PrepareNext(uint64_t space) {
-  const uint64_t begin = region_.begin + region_.size();
-  if (begin % kPageBytes != 0 || begin >= RoundDown(space, kPageBytes)) return;
+LogWindow::Preparation LogWindow::TakePrepared(uint64_t offset, Region* window, uint64_t* begin) {
+  if (ahead_ == nullptr) return Preparation::kNone;
+  bool failed = false;
+  {
+    MutexLock lock(&ahead_->mutex);
+    failed = ahead_->failed;
+    *window = std::move(ahead_->window);
+  }
+  const bool done = failed || window->bytes != nullptr;
+  const bool synced = synced_in_pieces();
+  if (!done && !synced && offset < std::min(ahead_->end, ahead_->begin + kPatienceBytes)) return Preparation::kUnderWay;
+  if (!synced && offset < ahead_->end) *begin = ahead_->begin;
+  ahead_ = nullptr;
+  if (window->Covers(offset) && !(window->large && synced)) return Preparation::kReady;
+  if (window->bytes != nullptr) (void)tasks_->Run([bytes = std::move(window->bytes)] {});
+  return Preparation::kUnusable;
+}
+
+// What comes too late goes with the task, which is the last to know of it.
+bool LogWindow::Prepare(uint64_t offset, uint64_t space) {
+  if (tasks_ == nullptr || RoundDown(offset, kPageBytes) >= RoundDown(space, kPageBytes)) return false;
   uint64_t end = 0;
-  Region next = Extent(begin, space, &end);
-  auto ahead = std::make_shared<Ahead>();
-  const bool runs = tasks_->Run([ahead, next, end, file = file_]() mutable {
-    absl::StatusOr<std::unique_ptr<MappedRegion>> bytes = file->Map(next.begin, end - next.begin);
-    if (!bytes.ok()) return;
-    next.bytes = std::move(bytes).value();
-    next.bytes->Populate();
+  Region window = Extent(offset, space, &end);
+  auto ahead = std::make_shared<Ahead>(window.begin, end);
+  const bool runs = tasks_->Run([ahead, window, file = file_]() mutable {
+    const bool made = MakeWindow(file.get(), ahead->end, &window);
     MutexLock lock(&ahead->mutex);
-    ahead->region = std::move(next);
+    ahead->failed = !made;
+    ahead->window = std::move(window);
   });
   if (runs) ahead_ = std::move(ahead);
+  return runs;
 }
 
 LogWindow::Region LogWindow::Extent(uint64_t offset, uint64_t space, uint64_t* end) const {
@@ -118,7 +130,9 @@ void LogWindow::OnSync(uint64_t bytes) {
 }
 
 void LogWindow::Unmap() {
-  (void)TakePrepared(UINT64_MAX);
+  Region unused;
+  uint64_t begin = 0;
+  (void)TakePrepared(UINT64_MAX, &unused, &begin);
   Replace({});
 }
 

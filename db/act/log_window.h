@@ -1,14 +1,15 @@
 // The part of a log file that is mapped into memory, so that a record is stored there instead of written.
 //
-// A window is made when the first record comes that wants it. From then on the next one is made and its memory taken
-// ahead, beside the writer, as far as the file has space, and the last one is taken down there, too: a page that the
-// system must find and clear first costs many times what storing into it does, 2 MiB of them several milliseconds, and
-// for all that time no other mapping can be changed. One that begins at a multiple of 2 MiB reaches to the
-// next, so that the kernel can take one large page for it where the file system has them; others have a quarter of a
-// step of the file's space, 1 MiB at most. That costs a ninth of the time that small pages take
-// (docs/decisions/0026-large-pages-for-the-log.md). But a store into a large page that is clean makes all of it dirty,
-// and the next sync has to write all of it. So in a file that is synced in smaller pieces while it takes records, what
-// is left of a large window is written instead, and the windows behind it are of small pages.
+// Windows are made beside the writer: the first one when a record comes that wants it, each later one when the one
+// before is entered, as far as the file has space; and the last one is taken down there, too. A page that the system
+// must find and clear first costs many times what storing into it does, 2 MiB of them several milliseconds, and for all
+// that time no other mapping can be changed. For the time that a window should take to
+// be ready, records are written. One that begins at a
+// multiple of 2 MiB reaches to the next, so that the kernel can take one large page for it where the file system has
+// them; others have a quarter of a step of the file's space, 1 MiB at most. That costs a ninth of the time that small
+// pages take (docs/decisions/0026-large-pages-for-the-log.md). But a store into a large page that is clean makes all of
+// it dirty, and the next sync has to write all of it. So in a file that is synced in smaller pieces while it takes
+// records, what is left of a large window is written instead, and the windows behind it are of small pages.
 //
 // Thread-safety: one thread at a time; only `OnSync` may be called beside it. What `tasks` do meets it at `Ahead`
 // alone.
@@ -52,7 +53,9 @@ class LogWindow {
   void Unmap();
   // Whether records are being stored, so that space ahead is of use. Not in a file that is synced in small pieces: a
   // sync would write what was made ready.
-  bool WantsSpaceAhead() const { return tasks_ != nullptr && region_.bytes != nullptr && !synced_in_pieces(); }
+  bool WantsSpaceAhead() const {
+    return tasks_ != nullptr && (region_.bytes != nullptr || ahead_ != nullptr) && !synced_in_pieces();
+  }
   // The file is synced in pieces much smaller than a window.
   bool synced_in_pieces() const { return synced_in_pieces_.load(std::memory_order_relaxed); }
 
@@ -71,16 +74,25 @@ class LogWindow {
 
   // Where a task leaves the window that it made.
   struct Ahead {
+    Ahead(uint64_t window_begin, uint64_t window_end) : begin(window_begin), end(window_end) {}
+    const uint64_t begin;
+    const uint64_t end;
     Mutex mutex;
-    Region region ABSL_GUARDED_BY(mutex);
+    bool failed ABSL_GUARDED_BY(mutex) = false;
+    Region window ABSL_GUARDED_BY(mutex);
   };
 
   bool EnterWindowAt(uint64_t offset, uint64_t space);
-  void PrepareNext(uint64_t space);
+  // Maps [window->begin, end) and takes its memory.
+  static bool MakeWindow(WritableFile* file, uint64_t end, Region* window);
   // Where the window at `offset` ends, and whether it is a large one.
   Region Extent(uint64_t offset, uint64_t space, uint64_t* end) const;
-  // The prepared window if it is ready and begins at or before `offset`.
-  Region TakePrepared(uint64_t offset);
+  // Gives the window at `offset` to a task. False if that cannot be.
+  bool Prepare(uint64_t offset, uint64_t space);
+  // What has become of it. kReady: `window` is it, and `offset` lies in it. kUnusable: it failed, takes too long, or
+  // lies elsewhere; `begin` is where one that the writer makes should begin.
+  enum class Preparation : uint8_t { kNone, kUnderWay, kUnusable, kReady };
+  Preparation TakePrepared(uint64_t offset, Region* window, uint64_t* begin);
   bool StorePieces(uint64_t offset, std::string_view bytes, uint64_t space);
   void Replace(Region by);
   void Leave();
@@ -91,7 +103,7 @@ class LogWindow {
   std::shared_ptr<WritableFile> file_;
   bool enabled_ = false;
   Region region_;
-  std::shared_ptr<Ahead> ahead_;  // of the window behind `region_`; null: nobody prepares it
+  std::shared_ptr<Ahead> ahead_;  // null: nobody makes a window ahead
   uint64_t large_end_ = 0;        // behind the last large window of this file that was entered
   std::atomic<bool> synced_in_pieces_{false};
 };

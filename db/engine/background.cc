@@ -17,7 +17,8 @@ Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log,
       executor_(executor),
       gate_(state),
       pause_(state),
-      scrubber_(state, &pause_, executor) {}
+      scrubber_(state, &pause_, executor),
+      pace_(executor->CompactionConcurrency()) {}
 
 // --- what is due ---
 
@@ -29,10 +30,11 @@ void Background::Schedule() {
     if (!family->immutables.empty() && !family->flush_running) ScheduleFlush(family);
   }
   bool scheduled = true;
-  while (scheduled && state_->compaction_jobs < executor_->CompactionConcurrency()) {
+  const int most_compactions = pace_.threads();
+  while (scheduled && state_->compaction_jobs < most_compactions) {
     scheduled = false;
     for (const FamilyRef& family : state_->Families()) {
-      if (state_->compaction_jobs < executor_->CompactionConcurrency() && ScheduleCompaction(family)) scheduled = true;
+      if (state_->compaction_jobs < most_compactions && ScheduleCompaction(family)) scheduled = true;
     }
   }
 }
@@ -96,12 +98,18 @@ void Background::RunFlush(FamilyRef family) {
   state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
   uint64_t bytes = 0;
+  bool calm = false;
+  int threads = 1;
   {
     MutexLock lock(&state_->mutex);
     bytes = family->ImmutableBytes();
+    pace_.BeginFlush(began);
+    calm = pace_.calm();
+    threads = pace_.threads();
   }
-  event.status = RetryWhileDiskFull(bytes, [&] { return Flush(family, &event); });
-  event.micros = state_->core->world.clock->MonotonicMicros() - began;
+  event.status = RetryWhileDiskFull(bytes, [&] { return Flush(family, calm, threads, &event); });
+  const uint64_t ended = state_->core->world.clock->MonotonicMicros();
+  event.micros = ended - began;
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kFlushes);
   statistics.Add(Ticker::kFlushBytes, event.bytes_written);
@@ -114,12 +122,13 @@ void Background::RunFlush(FamilyRef family) {
     MutexLock lock(&state_->mutex);
     family->flush_running = false;
     family->flushed = true;
+    pace_.EndFlush(ended, threads);
   }
   EndJob(std::move(family), event.status, "flush");
 }
 
-absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
-  const PauseGate::Section section(&pause_);
+absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event) {
+  const PauseGate::FlushSection section(&pause_, goes_first);
   event->entries = event->bytes_written = 0;  // of a try before
   std::vector<std::shared_ptr<const MemTable>> memtables;
   LogPosition log_end;
@@ -143,7 +152,7 @@ absl::Status Background::Flush(const FamilyRef& family, FlushEvent* event) {
                                              .memtables = memtables,
                                              .snapshots = Snapshots(),
                                              .executor = executor_,
-                                             .max_parts = executor_->CompactionConcurrency()}));
+                                             .max_parts = threads}));
   }
   VersionEdit edit;
   const SequenceNumber through = memtables.back()->LastSequence();
@@ -279,7 +288,10 @@ void Background::CleanUp() {
     throttle_changed = std::exchange(throttle_changed_, false);
     event = {.reason = gate_.current().reason, .bytes_per_second = gate_.current().bytes_per_second};
   }
-  if (at_rest) state_->core->memtable_chunks.Clear();
+  if (at_rest) {
+    state_->core->memtable_chunks.Clear();
+    state_->core->memtable_indexes.Clear();
+  }
   if (!throttle_changed) return;
   if (event.bytes_per_second == ThrottleRate::kUnlimited) {
     state_->core->info_log.Write("writers are no longer slowed");

@@ -14,6 +14,7 @@
 #include "db/act/compaction_job.h"
 #include "db/act/log_writer.h"
 #include "db/act/table_files.h"
+#include "db/decide/background_pace.h"
 #include "db/engine/catalog.h"
 #include "db/engine/engine_state.h"
 #include "db/engine/pause_gate.h"
@@ -62,7 +63,9 @@ class Background {
   std::vector<SequenceNumber> Snapshots() const;
 
   void RunFlush(FamilyRef family) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  absl::Status Flush(const FamilyRef& family, FlushEvent* event) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // With up to `threads` threads.
+  absl::Status Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Whether another family has an update at or before `through` that is in no table yet.
   bool OthersWaitBefore(const Family& family, SequenceNumber through) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
@@ -103,6 +106,7 @@ class Background {
   WriteGate gate_;
   PauseGate pause_;
   Scrubber scrubber_;
+  BackgroundPace pace_ ABSL_GUARDED_BY(state_->mutex);
   std::atomic<bool> cancel_{false};
   bool throttle_changed_ ABSL_GUARDED_BY(state_->mutex) = false;
 };

@@ -96,6 +96,12 @@ absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const P
   FamilyTableOpener opener = core.Opener(family.order);
   TableOutputContext context = catalog_->OutputContext(family);
   context.pacing = core.PacingFor(Executor::Priority::kCompaction);
+  int threads = executor_->CompactionConcurrency();
+  // Whoever asks for a compaction waits for it.
+  if (progress == nullptr) {
+    MutexLock lock(&state_->mutex);
+    threads = pace_.threads();
+  }
   // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
   if (plan->bottommost) context.cache = &core.cache;
   return RunCompaction({.context = std::move(context),
@@ -103,7 +109,7 @@ absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const P
                         .opener = &opener,
                         .snapshots = Snapshots(),
                         .output_run = run,
-                        .max_parts = executor_->CompactionConcurrency(),
+                        .max_parts = threads,
                         .executor = executor_,
                         .control = &control});
 }

@@ -31,6 +31,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       path(directory->path()),
       budget(options.memory_limit),
       memtable_chunks(tuning.memtable_bytes, &budget, MemoryPart::kMemtables),
+      memtable_indexes(MemTable::IndexBytes(tuning.memtable_bytes), &budget, MemoryPart::kMemtables),
       rate_limiter(options.background_bytes_per_second, world.clock),
       calls(options, w.clock, &statistics, &info_log),
       cache(&budget, tuning.cached_block_bytes, &epochs),

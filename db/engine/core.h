@@ -70,12 +70,13 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // With `hash_seed`, the database's.
   std::shared_ptr<MemTable> NewMemTable(KeyOrder order, uint64_t hash_seed) {
-    return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes, &budget, &memtable_chunks);
+    return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes,
+                                      MemTable::Memory{&budget, &memtable_chunks, &memtable_indexes});
   }
   // For updates that are flushed before anybody looks for them.
   std::shared_ptr<MemTable> NewMemTableToFlush(KeyOrder order, uint64_t hash_seed) {
-    return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes, &budget, &memtable_chunks,
-                                      /*indexed=*/false);
+    return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes,
+                                      MemTable::Memory{&budget, &memtable_chunks, nullptr}, /*indexed=*/false);
   }
   FamilyTableOpener Opener(KeyOrder order) {
     return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode}, order};
@@ -101,6 +102,7 @@ class Core : public std::enable_shared_from_this<Core> {
   const std::string path;
   MemoryBudget budget;
   ChunkPool memtable_chunks;
+  ClearedMemory memtable_indexes;
   StatisticsImpl statistics;
   // Of tables that flushes and compactions write.
   RateLimiter rate_limiter;

@@ -238,7 +238,7 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
     family->put_off.clear();
     state_->families.erase(family->id.value());
     // Lets go of the tables: readers that are under way keep theirs.
-    family->Publish(std::make_shared<MemTable>(family->order, 0, 0, nullptr),
+    family->Publish(std::make_shared<MemTable>(family->order, 0, 0, MemTable::Memory{}),
                     std::make_shared<const Version>(family->order), &core_->epochs);
   });
 }

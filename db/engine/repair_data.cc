@@ -325,7 +325,8 @@ absl::Status Repairing::ReplayBatch(SequenceNumber first, std::string_view batch
     if (it == families_.end() || sequence <= it->second.flushed_through) continue;
     FamilyState& family = it->second;
     if (family.replayed == nullptr) {
-      family.replayed = std::make_shared<MemTable>(family.order, hash_seed_, tuning_.memtable_bytes, &budget_);
+      family.replayed = std::make_shared<MemTable>(family.order, hash_seed_, tuning_.memtable_bytes,
+                                                   MemTable::Memory{.budget = &budget_});
     }
     const uint64_t hash = family.order.hashable() ? HashKey(entry.key, hash_seed_) : 0;
     family.replayed->Add(sequence, entry.kind, entry.key, entry.value, hash);

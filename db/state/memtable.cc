@@ -37,14 +37,13 @@ class Counter {
 }  // namespace
 
 struct MemTable::Impl {
-  Impl(KeyOrder key_order, uint64_t seed, size_t expected_bytes, MemoryBudget* memory_budget, ChunkPool* chunks,
-       bool indexed)
+  Impl(KeyOrder key_order, uint64_t seed, size_t expected_bytes, const Memory& memory, bool indexed)
       : order(key_order),
         hash_seed(seed),
-        budget(memory_budget),
-        arena(budget, MemoryPart::kMemtables, chunks),
+        budget(memory.budget),
+        arena(budget, MemoryPart::kMemtables, memory.chunks),
         tree(order, &arena) {
-    if (indexed && order.hashable()) index.emplace(expected_bytes / kBytesPerBucket);
+    if (indexed && order.hashable()) index.emplace(expected_bytes / kBytesPerBucket, memory.indexes);
     if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, fixed_bytes());
   }
   ~Impl() {
@@ -116,9 +115,12 @@ void MemTable::Impl::SortIntoTree(uint64_t count, const MemTableEntry* newest) {
   if (budget != nullptr) budget->Release(MemoryPart::kMemtables, bytes);
 }
 
-MemTable::MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, MemoryBudget* budget, ChunkPool* chunks,
-                   bool indexed)
-    : impl_(std::make_unique<Impl>(order, hash_seed, expected_bytes, budget, chunks, indexed)) {}
+MemTable::MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, const Memory& memory, bool indexed)
+    : impl_(std::make_unique<Impl>(order, hash_seed, expected_bytes, memory, indexed)) {}
+
+size_t MemTable::IndexBytes(size_t expected_bytes) {
+  return MemTableIndex::MemoryBytes(expected_bytes / kBytesPerBucket);
+}
 
 MemTable::~MemTable() = default;
 

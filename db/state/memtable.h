@@ -24,16 +24,23 @@
 #include "table/internal_key.h"
 #include "table/iterator.h"
 #include "util/chunk_pool.h"
+#include "util/cleared_memory.h"
 #include "util/memory_budget.h"
 
 namespace sepal {
 
 class MemTable {
  public:
-  // `hash_seed` is the database's. `expected_bytes` sizes the hash index. `budget` and `chunks` may be null. Without
-  // the index, lookups go through the ordered tree.
-  MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, MemoryBudget* budget, ChunkPool* chunks = nullptr,
-           bool indexed = true);
+  // Where a memtable's memory comes from. What is not null must outlive it.
+  struct Memory {
+    MemoryBudget* budget = nullptr;
+    ChunkPool* chunks = nullptr;
+    ClearedMemory* indexes = nullptr;  // pieces of IndexBytes(expected_bytes)
+  };
+  // `hash_seed` is the database's. `expected_bytes` sizes the hash index. Without the index, lookups go through the
+  // ordered tree.
+  MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, const Memory& memory, bool indexed = true);
+  static size_t IndexBytes(size_t expected_bytes);
   ~MemTable();
   MemTable(const MemTable&) = delete;
   MemTable& operator=(const MemTable&) = delete;

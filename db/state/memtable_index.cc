@@ -2,18 +2,31 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "util/check.h"
 #include "util/hash.h"
 
 namespace sepal {
-MemTableIndex::MemTableIndex(size_t most_buckets)
-    : bucket_count_(std::bit_floor(std::clamp<size_t>(most_buckets, 16, size_t{1} << 28))),
+
+static size_t BucketCount(size_t most_buckets) {
+  return std::bit_floor(std::clamp<size_t>(most_buckets, 16, size_t{1} << 28));
+}
+
+size_t MemTableIndex::MemoryBytes(size_t most_buckets) { return BucketCount(most_buckets) * sizeof(Bucket); }
+
+MemTableIndex::MemTableIndex(size_t most_buckets, ClearedMemory* memory)
+    : bucket_count_(BucketCount(most_buckets)),
       shift_(32 - std::countr_zero(bucket_count_)),
-      memory_(bucket_count_ * sizeof(Bucket)),
+      source_(memory != nullptr && memory->bytes() == memory_bytes() ? memory : nullptr),
+      memory_(source_ != nullptr ? source_->Take() : MappedMemory(memory_bytes())),
       buckets_(reinterpret_cast<Bucket*>(memory_.data())) {
   static_assert(sizeof(Bucket) == sizeof(uint64_t) && Bucket::is_always_lock_free);  // zero bytes are an empty bucket
+}
+
+MemTableIndex::~MemTableIndex() {
+  if (source_ != nullptr) source_->Give(std::move(memory_));
 }
 
 void MemTableIndex::Insert(MemTableEntry* entry) {

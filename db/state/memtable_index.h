@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "db/state/memtable_entry.h"
+#include "util/cleared_memory.h"
 #include "util/mapped_memory.h"
 #include "util/numbers.h"
 
@@ -22,8 +23,14 @@ namespace sepal {
 
 class MemTableIndex {
  public:
-  // Has the next lower power of two of buckets, within bounds.
-  explicit MemTableIndex(size_t most_buckets);
+  // Has the next lower power of two of buckets, within bounds. Its memory comes from `memory` if that has pieces of
+  // this size, and goes back there; may be null, else it must outlive the index.
+  explicit MemTableIndex(size_t most_buckets, ClearedMemory* memory = nullptr);
+  ~MemTableIndex();
+  MemTableIndex(const MemTableIndex&) = delete;
+  MemTableIndex& operator=(const MemTableIndex&) = delete;
+  // Of an index of so many buckets.
+  static size_t MemoryBytes(size_t most_buckets);
 
   // What the index keeps of a key's 64-bit hash.
   static uint32_t ShortHash(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
@@ -45,9 +52,10 @@ class MemTableIndex {
   }
   static uint64_t FilterBit(uint32_t hash) { return uint64_t{1} << (48 + (hash & 15)); }
 
-  const size_t bucket_count_;  // a power of two, above 1
-  const int shift_;            // leaves the hash's highest bits as the bucket's number
-  const MappedMemory memory_;
+  const size_t bucket_count_;    // a power of two, above 1
+  const int shift_;              // leaves the hash's highest bits as the bucket's number
+  ClearedMemory* const source_;  // null: the system
+  MappedMemory memory_;
   Bucket* const buckets_;
 };
 

@@ -36,8 +36,8 @@ class FlushJobTest : public testing::Test {
 
   // Versions of random keys, oldest first over both memtables.
   void Fill(uint64_t entries) {
-    auto first = std::make_shared<MemTable>(KeyOrder(), kSeed, 1 << 20, nullptr);
-    auto second = std::make_shared<MemTable>(KeyOrder(), kSeed, 1 << 20, nullptr);
+    auto first = std::make_shared<MemTable>(KeyOrder(), kSeed, 1 << 20, MemTable::Memory{});
+    auto second = std::make_shared<MemTable>(KeyOrder(), kSeed, 1 << 20, MemTable::Memory{});
     Random random(entries);
     for (uint64_t i = 1; i <= entries; ++i) {
       const std::string key = absl::StrFormat("key%05u", random.Uniform(entries));
@@ -101,7 +101,7 @@ TEST_F(FlushJobTest, WithoutAnExecutorThereIsOneTable) {
 }
 
 TEST_F(FlushJobTest, WritersOfRangesOfTheirOwnGetTablesOfTheirOwn) {
-  auto memtable = std::make_shared<MemTable>(KeyOrder(), kSeed, 1 << 20, nullptr);
+  auto memtable = std::make_shared<MemTable>(KeyOrder(), kSeed, 1 << 20, MemTable::Memory{});
   for (uint64_t i = 0; i < 6000; ++i) {
     const std::string key = absl::StrFormat("range%u key%05u", i % 3, i / 3);
     memtable->Add(SequenceNumber(i + 1), ValueKind::kPut, key, "value", HashKey(key, kSeed));

@@ -1,6 +1,7 @@
 // The smaller decisions: where tables end, how fast writers go, which files go.
 #include <gtest/gtest.h>
 
+#include "db/decide/background_pace.h"
 #include "db/decide/flush_splitter.h"
 #include "db/decide/level_targets.h"
 #include "db/decide/obsolete_files.h"
@@ -270,6 +271,39 @@ TEST(CompactionPolicyTest, FollowsTheFamilysOptions) {
   EXPECT_EQ(LevelCapacity(policy, 2), 49360u);
   EXPECT_GE(LevelCapacity({.style = CompactionStyle::kLeveled, .memtable_bytes = uint64_t{1} << 60}, 7),
             uint64_t{1} << 62);
+}
+
+// A flush that begins every `interval` and works for `work` with each of its threads.
+BackgroundPace PaceAfter(int threads, uint64_t interval, uint64_t work) {
+  BackgroundPace pace(threads);
+  for (uint64_t now = 1000; now < 1000 + 3 * interval; now += interval) {
+    pace.BeginFlush(now);
+    pace.EndFlush(now + work, pace.threads());
+  }
+  pace.BeginFlush(1000 + 3 * interval);
+  return pace;
+}
+
+TEST(BackgroundPaceTest, IsCalmWhileMemtablesFillMuchMoreSlowlyThanTheyAreWritten) {
+  EXPECT_FALSE(PaceAfter(2, 300, 100).calm());
+  EXPECT_FALSE(PaceAfter(2, 1500, 100).calm()) << "two threads worked";
+  EXPECT_TRUE(PaceAfter(2, 7000, 100).calm());
+  EXPECT_FALSE(BackgroundPace(2).calm()) << "nothing is known yet";
+}
+
+TEST(BackgroundPaceTest, CalmItTakesACoreLessButOne) {
+  EXPECT_EQ(PaceAfter(4, 300, 100).threads(), 4);
+  EXPECT_EQ(PaceAfter(4, 70000, 100).threads(), 3);
+  EXPECT_EQ(PaceAfter(2, 70000, 100).threads(), 1);
+  EXPECT_EQ(PaceAfter(1, 70000, 100).threads(), 1);
+}
+
+TEST(BackgroundPaceTest, TheFirstFlushThatFollowsSoonEndsIt) {
+  BackgroundPace pace = PaceAfter(2, 7000, 100);
+  ASSERT_TRUE(pace.calm());
+  pace.EndFlush(1000 + 3 * 7000 + 100, 1);
+  pace.BeginFlush(1000 + 3 * 7000 + 300);
+  EXPECT_FALSE(pace.calm());
 }
 
 }  // namespace

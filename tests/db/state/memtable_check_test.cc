@@ -163,7 +163,7 @@ TEST_F(MemTableTreeCheckTest, NoticesEntriesAndLinksOfAnotherLeaf) {
 }
 
 TEST(MemTableCheckTest, TheTreeTheIndexAndTheCounterHoldTheSameEntries) {
-  MemTable table(KeyOrder(), kCheckSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(), kCheckSeed, 1 << 20, {});
   const auto hash_of = [](std::string_view key) { return HashKey(key, kCheckSeed); };
   for (uint64_t i = 0; i < 100; ++i) {
     const std::string key = absl::StrFormat("%03u", i);

@@ -32,8 +32,8 @@ TEST(MemTablePlaceTest, AHintIsUsedWhileItHoldsAndDoesNoHarmAfterwards) {
   constexpr uint64_t kKeys = 3000;
   for (const size_t age : {0, 1, 7, 100}) {
     Random random(age + 1);
-    MemTable table(KeyOrder(), kHashSeed, 1 << 20, nullptr);
-    MemTable other(KeyOrder(), kHashSeed, 1 << 20, nullptr);
+    MemTable table(KeyOrder(), kHashSeed, 1 << 20, {});
+    MemTable other(KeyOrder(), kHashSeed, 1 << 20, {});
     std::map<std::string, std::string> expected;
     std::deque<std::pair<std::string, InsertHint>> ahead;
     uint64_t sequence = 0;
@@ -63,7 +63,7 @@ TEST(MemTablePlaceTest, AHintIsUsedWhileItHoldsAndDoesNoHarmAfterwards) {
 TEST(MemTablePlaceTest, KeysThatAscendInManyPlacesTakeLittleMoreMemoryThanInOne) {
   constexpr uint64_t kEntries = 400000;
   const auto overhead = [](uint64_t places) {
-    MemTable table(KeyOrder(), kHashSeed, 8 << 20, nullptr);
+    MemTable table(KeyOrder(), kHashSeed, 8 << 20, {});
     for (uint64_t i = 0; i < kEntries; ++i) {
       AddPut(&table, i + 1, absl::StrFormat("%04u/%08u", i % places, i / places), "value");
     }

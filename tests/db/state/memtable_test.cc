@@ -66,7 +66,7 @@ std::string FoundAs(const MemTable& table, std::string_view key, uint64_t visibl
 class MemTableSource {
  public:
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
-    table_ = std::make_unique<MemTable>(order, kSeed, 64 << 10, nullptr);
+    table_ = std::make_unique<MemTable>(order, kSeed, 64 << 10, MemTable::Memory{});
     std::vector<TestEntry> history = entries;
     std::sort(history.begin(), history.end(),
               [](const TestEntry& a, const TestEntry& b) { return a.trailer < b.trailer; });
@@ -88,7 +88,7 @@ template <bool kAllAtOnce>
 class CollectedMemTableSource {
  public:
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
-    table_ = std::make_unique<MemTable>(order, kSeed, 64 << 10, nullptr, nullptr, /*indexed=*/false);
+    table_ = std::make_unique<MemTable>(order, kSeed, 64 << 10, MemTable::Memory{}, /*indexed=*/false);
     std::vector<TestEntry> history = entries;
     std::sort(history.begin(), history.end(),
               [](const TestEntry& a, const TestEntry& b) { return a.trailer < b.trailer; });
@@ -112,7 +112,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(TwiceCollectedMemTable, IteratorConformance, Coll
 
 TEST(MemTableTest, CollectedEntriesAreInOrderAfterArrange) {
   MemoryBudget budget(64 << 20);
-  MemTable table(KeyOrder(), kSeed, 1 << 20, &budget, nullptr, /*indexed=*/false);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, {.budget = &budget}, /*indexed=*/false);
   Random random(5);
   std::map<std::string, uint64_t> newest;
   for (uint64_t sequence = 1; sequence <= 20'000; ++sequence) {
@@ -134,7 +134,7 @@ TEST(MemTableTest, CollectedEntriesAreInOrderAfterArrange) {
 }
 
 TEST(MemTableTest, IsEmptyAtFirst) {
-  const MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  const MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   EXPECT_TRUE(table.empty());
   EXPECT_EQ(table.EntryCount(), 0u);
   EXPECT_EQ(table.DataBytes(), 0u);
@@ -144,7 +144,7 @@ TEST(MemTableTest, IsEmptyAtFirst) {
 }
 
 TEST(MemTableTest, FindsTheNewestUpdateThatASnapshotSees) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   Add(&table, 10, "k", "ten");
   Add(&table, 15, "other", "x");
   Add(&table, 20, "k", "", ValueKind::kDelete);
@@ -160,7 +160,7 @@ TEST(MemTableTest, FindsTheNewestUpdateThatASnapshotSees) {
 }
 
 TEST(MemTableTest, CountsWhatItHolds) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   Add(&table, 7, "key", "value");
   Add(&table, 8, "key", "", ValueKind::kDelete);
   Add(&table, 9, "other", "", ValueKind::kSingleDelete);
@@ -174,7 +174,7 @@ TEST(MemTableTest, CountsWhatItHolds) {
 }
 
 TEST(MemTableTest, KeysAndValuesAreAnyBytesAndAnyLength) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   const std::string zero(1, '\0');
   const std::string long_key(65536, '\xff');
   const std::string large_value(3 << 20, 'v');
@@ -193,7 +193,7 @@ TEST(MemTableTest, KeysAndValuesAreAnyBytesAndAnyLength) {
 }
 
 TEST(MemTableTest, ValuesLiveAsLongAsTheTable) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   Add(&table, 1, "k", "first");
   const std::string_view value = Find(table, "k")->value;
   const auto it = table.NewIterator();
@@ -205,7 +205,7 @@ TEST(MemTableTest, ValuesLiveAsLongAsTheTable) {
 }
 
 TEST(MemTableTest, ManyVersionsOfOneKeyAreFoundBySnapshotAndOrderedNewestFirst) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   Add(&table, 1, "a", "");
   Add(&table, 2, "c", "");
   for (uint64_t i = 3; i <= 3000; ++i) Add(&table, i, "b", std::to_string(i));
@@ -249,7 +249,7 @@ class MemTableFillTest : public testing::TestWithParam<int> {
 };
 
 TEST_P(MemTableFillTest, AgreesWithAnOrderedMap) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   std::map<std::string, uint64_t> newest;
   for (uint64_t i = 1; i <= kEntries; ++i) {
     const std::string key = Key(i);
@@ -284,7 +284,7 @@ TEST_P(MemTableFillTest, AgreesWithAnOrderedMap) {
 INSTANTIATE_TEST_SUITE_P(Keys, MemTableFillTest, testing::Range(0, 6));
 
 TEST(MemTableTest, ACustomOrderIsKeptAndLookedUpByHash) {
-  MemTable table(KeyOrder(ReverseComparatorForTest()), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(ReverseComparatorForTest()), kSeed, 1 << 20, {});
   for (uint64_t i = 1; i <= 2000; ++i) Add(&table, i, absl::StrFormat("%05d", Mix64(i) % 1500), std::to_string(i));
   EXPECT_TRUE(table.Check().ok()) << table.Check();
   const auto it = table.NewIterator();
@@ -299,7 +299,7 @@ TEST(MemTableTest, ACustomOrderIsKeptAndLookedUpByHash) {
 }
 
 TEST(MemTableTest, WhereEqualKeysMayDifferInBytesALookupGoesByTheOrder) {
-  MemTable table(KeyOrder(CaseInsensitive()), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(CaseInsensitive()), kSeed, 1 << 20, {});
   Add(&table, 1, "Apple", "1");
   Add(&table, 2, "banana", "2");
   Add(&table, 3, "APPLE", "3");
@@ -316,7 +316,7 @@ TEST(MemTableTest, WhereEqualKeysMayDifferInBytesALookupGoesByTheOrder) {
 }
 
 TEST(MemTableTest, AFullIndexStillFindsEverything) {
-  MemTable table(KeyOrder(), kSeed, 0, nullptr);  // 16 buckets
+  MemTable table(KeyOrder(), kSeed, 0, {});  // 16 buckets
   for (uint64_t i = 1; i <= 3000; ++i) Add(&table, i, std::to_string(i), "v");
   for (uint64_t i = 1; i <= 3000; ++i) ASSERT_EQ(FoundAs(table, std::to_string(i)), absl::StrFormat("v@%u", i));
   EXPECT_EQ(FoundAs(table, "3001"), "none");
@@ -326,7 +326,7 @@ TEST(MemTableTest, AFullIndexStillFindsEverything) {
 TEST(MemTableTest, ChargesTheBudgetWithAllItTakesAndGivesItBack) {
   MemoryBudget budget(64 << 20);
   {
-    MemTable table(KeyOrder(), kSeed, 1 << 20, &budget);
+    MemTable table(KeyOrder(), kSeed, 1 << 20, {.budget = &budget});
     EXPECT_EQ(budget.used(MemoryPart::kMemtables), table.MemoryBytes());
     EXPECT_LT(table.MemoryBytes(), 128u << 10) << "an empty table is small";
     for (uint64_t i = 1; i <= 20000; ++i) {
@@ -343,7 +343,7 @@ TEST(MemTableTest, ChargesTheBudgetWithAllItTakesAndGivesItBack) {
 
 TEST(MemTableTest, EstimatesTheBytesOfARange) {
   for (const bool ascending : {true, false}) {
-    MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+    MemTable table(KeyOrder(), kSeed, 1 << 20, {});
     constexpr uint64_t kEntries = 20000;
     const auto key = [](uint64_t i) { return absl::StrFormat("%08d", i); };
     for (uint64_t i = 0; i < kEntries; ++i) {
@@ -368,7 +368,7 @@ TEST(MemTableTest, EstimatesTheBytesOfARange) {
 
 TEST(MemTableTest, CutKeysCutTheEntriesIntoAboutEqualParts) {
   for (const uint64_t entries : {0, 1, 2, 29, 400, 20000}) {
-    MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+    MemTable table(KeyOrder(), kSeed, 1 << 20, {});
     Random random(entries);
     std::set<std::string> keys;
     for (uint64_t i = 1; i <= entries; ++i) {
@@ -391,13 +391,13 @@ TEST(MemTableTest, CutKeysCutTheEntriesIntoAboutEqualParts) {
 }
 
 TEST(MemTableTest, OneKeyOfManyVersionsIsNotCut) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   for (uint64_t i = 1; i <= 500; ++i) Add(&table, i, "key", "");
   EXPECT_LE(table.CutKeys(8).size(), 1u);  // in front of it all
 }
 
 TEST(MemTableTest, CheckNoticesAHashThatIsNotTheKeys) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   Add(&table, 1, "good", "");
   ASSERT_TRUE(table.Check().ok());
   table.Add(SequenceNumber(2), ValueKind::kPut, "bad", "", HashKey("bad", kSeed + 1));
@@ -406,7 +406,7 @@ TEST(MemTableTest, CheckNoticesAHashThatIsNotTheKeys) {
 
 TEST(MemTableDeathTest, SequenceNumbersMustAscend) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   Add(&table, 2, "a", "");
   EXPECT_DEATH(Add(&table, 2, "b", ""), "sequence");
 }
@@ -414,7 +414,7 @@ TEST(MemTableDeathTest, SequenceNumbersMustAscend) {
 // An iterator that stands somewhere while the table grows around it.
 TEST(MemTableTest, AnIteratorGivesWhatWasThereOnceThoughItsLeavesSplit) {
   for (const bool forward : {true, false}) {
-    MemTable table(KeyOrder(), kSeed, 1 << 20, nullptr);
+    MemTable table(KeyOrder(), kSeed, 1 << 20, {});
     uint64_t sequence = 0;
     constexpr uint64_t kOld = 1000;
     for (uint64_t i = 0; i < kOld; ++i) Add(&table, ++sequence, absl::StrFormat("%06d", i * 100), "");
@@ -532,7 +532,7 @@ class ConcurrentMemTableTest : public testing::TestWithParam<std::tuple<const Co
   }
 
   const KeyOrder order_{std::get<0>(GetParam())};
-  MemTable table_{order_, kSeed, 256 << 10, nullptr};
+  MemTable table_{order_, kSeed, 256 << 10, {}};
   std::atomic<uint64_t> published_{0};
 };
 
