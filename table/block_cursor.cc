@@ -52,6 +52,8 @@ void BlockCursor::Attach(std::string_view bytes, KeyOrder order) {
   std::memcpy(key_.data(), prefix.data(), prefix.size());
 }
 
+void BlockCursor::Show(uint32_t index) { ShowHere(index); }
+
 void BlockCursor::Detach() {
   view_.reset();
   index_ = ~uint32_t{0};

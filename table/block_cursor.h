@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/base/attributes.h"
 #include "table/block.h"
 #include "table/internal_key.h"
 
@@ -76,14 +77,16 @@ class BlockCursor {
     end_ = view_->count();
     if (index < end_) Show(index);
   }
-  bool Show(uint32_t index);
-  bool ShowNext(uint32_t index) {
+  void Show(uint32_t index);
+  // In the caller's code: a call takes a tenth of a step's instructions.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool ShowHere(uint32_t index);
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool ShowNext(uint32_t index) {
     __builtin_prefetch(value_.data() + value_.size() + kValueBytesAhead);
-    return Show(index);
+    return ShowHere(index);
   }
   bool ShowPrevious(uint32_t index) {
     __builtin_prefetch(value_.data() - kValueBytesAhead);
-    return Show(index);
+    return ShowHere(index);
   }
 
   std::optional<BlockView> view_;
@@ -96,7 +99,7 @@ class BlockCursor {
   std::string_view value_;
 };
 
-inline bool BlockCursor::Show(uint32_t index) {
+inline bool BlockCursor::ShowHere(uint32_t index) {
   // All that is read of the block first: what is written to the key's buffer might, to the compiler, change the view.
   const std::string_view suffix = view_->key_suffix(index);
   const size_t prefix_size = view_->prefix().size();
@@ -115,7 +118,7 @@ inline bool BlockCursor::Show(uint32_t index) {
   return true;
 }
 
-inline bool BlockCursor::TryNextKey() {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool BlockCursor::TryNextKey() {
   uint32_t next = index_ + 1;
   while (next < end_ && view_->RepeatsKey(next)) [[unlikely]]++ next;
   if (next < end_) [[likely]]

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "util/check.h"
 
 namespace sepal {
@@ -82,10 +83,35 @@ class DatabaseIterator final : public Iterator {
       ++steps_;
       if (IsShown(entries_->key())) [[likely]]
         return;
-      valid_ = false;
-      const WatchedCall call(options_.calls, AStep("next"));
-      return FindNextVisible(/*skip_key=*/false);
+      return ShowFromHere();
     }
+    NextElsewhere();
+  }
+
+  void Prev() override {
+    SEPAL_DCHECK(valid_);
+    if (at_entry_ && hashable_ && !Closed() && entries_->PrevKeyInBlock()) [[likely]] {
+      direction_ = Direction::kBackward;
+      ++steps_back_;
+      if (IsVisible(entries_->key()) && !options_.lower_bound.has_value()) [[likely]]
+        return;
+      return ShowBackwardFromHere();
+    }
+    PrevElsewhere();
+  }
+
+ private:
+  bool Closed() const { return options_.closed->load(std::memory_order_acquire); }
+
+  enum class Direction : uint8_t { kForward, kBackward };
+
+  // What Next and Prev seldom do, apart from them: a step within a block takes some tens of instructions.
+  ABSL_ATTRIBUTE_NOINLINE void ShowFromHere() {
+    valid_ = false;
+    const WatchedCall call(options_.calls, AStep("next"));
+    FindNextVisible(/*skip_key=*/false);
+  }
+  ABSL_ATTRIBUTE_NOINLINE void NextElsewhere() {
     const WatchedCall call(options_.calls, AStep("next"));
     if (!Begin(Ticker::kNexts)) return;
     if (at_entry_) {
@@ -98,18 +124,12 @@ class DatabaseIterator final : public Iterator {
     SetOut(Direction::kForward);
     FindNextVisible(/*skip_key=*/true);
   }
-
-  void Prev() override {
-    SEPAL_DCHECK(valid_);
-    if (at_entry_ && hashable_ && !Closed() && entries_->PrevKeyInBlock()) [[likely]] {
-      direction_ = Direction::kBackward;
-      ++steps_back_;
-      if (IsVisible(entries_->key()) && !options_.lower_bound.has_value()) [[likely]]
-        return;
-      valid_ = false;
-      const WatchedCall call(options_.calls, AStep("prev"));
-      return FindPreviousVisible();
-    }
+  ABSL_ATTRIBUTE_NOINLINE void ShowBackwardFromHere() {
+    valid_ = false;
+    const WatchedCall call(options_.calls, AStep("prev"));
+    FindPreviousVisible();
+  }
+  ABSL_ATTRIBUTE_NOINLINE void PrevElsewhere() {
     const WatchedCall call(options_.calls, AStep("prev"));
     if (!Begin(Ticker::kPrevs)) return;
     if (at_entry_) {
@@ -119,10 +139,6 @@ class DatabaseIterator final : public Iterator {
     FindPreviousVisible();
   }
 
- private:
-  bool Closed() const { return options_.closed->load(std::memory_order_acquire); }
-
-  enum class Direction : uint8_t { kForward, kBackward };
   void SetOut(Direction direction) {
     direction_ = direction;
     at_entry_ = direction == Direction::kForward;
