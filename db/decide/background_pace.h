@@ -25,9 +25,9 @@ class BackgroundPace {
     interval_micros_ = began_ == 0 ? 0 : now - std::min(now, began_);
     began_ = now;
   }
-  // `parts` threads worked from the beginning on.
-  void EndFlush(uint64_t now, int parts) {
-    work_micros_ = (now - std::min(now, began_)) * static_cast<uint64_t>(std::max(1, parts));
+  // It took `micros` with `threads` threads.
+  void EndFlush(uint64_t micros, int threads) {
+    work_micros_ = micros * static_cast<uint64_t>(std::max(1, threads));
   }
 
   bool calm() const { return work_micros_ > 0 && interval_micros_ / kCalmShare >= work_micros_; }

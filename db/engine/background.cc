@@ -108,8 +108,7 @@ void Background::RunFlush(FamilyRef family) {
     threads = pace_.threads();
   }
   event.status = RetryWhileDiskFull(bytes, [&] { return Flush(family, calm, threads, &event); });
-  const uint64_t ended = state_->core->world.clock->MonotonicMicros();
-  event.micros = ended - began;
+  event.micros = state_->core->world.clock->MonotonicMicros() - began;
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kFlushes);
   statistics.Add(Ticker::kFlushBytes, event.bytes_written);
@@ -122,7 +121,7 @@ void Background::RunFlush(FamilyRef family) {
     MutexLock lock(&state_->mutex);
     family->flush_running = false;
     family->flushed = true;
-    pace_.EndFlush(ended, threads);
+    pace_.EndFlush(event.micros, threads);
   }
   EndJob(std::move(family), event.status, "flush");
 }

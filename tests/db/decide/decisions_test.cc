@@ -278,7 +278,7 @@ BackgroundPace PaceAfter(int threads, uint64_t interval, uint64_t work) {
   BackgroundPace pace(threads);
   for (uint64_t now = 1000; now < 1000 + 3 * interval; now += interval) {
     pace.BeginFlush(now);
-    pace.EndFlush(now + work, pace.threads());
+    pace.EndFlush(work, pace.threads());
   }
   pace.BeginFlush(1000 + 3 * interval);
   return pace;
@@ -301,7 +301,7 @@ TEST(BackgroundPaceTest, CalmItTakesACoreLessButOne) {
 TEST(BackgroundPaceTest, TheFirstFlushThatFollowsSoonEndsIt) {
   BackgroundPace pace = PaceAfter(2, 7000, 100);
   ASSERT_TRUE(pace.calm());
-  pace.EndFlush(1000 + 3 * 7000 + 100, 1);
+  pace.EndFlush(100, 1);
   pace.BeginFlush(1000 + 3 * 7000 + 300);
   EXPECT_FALSE(pace.calm());
 }
