@@ -65,6 +65,8 @@ bool LogWindow::EnterWindowAt(uint64_t offset, uint64_t space) {
   if (prepared != Preparation::kReady) {
     uint64_t end = 0;
     entered = Extent(begin, space, &end);
+    // A sync that came meanwhile makes windows small.
+    if (offset >= end) entered = Extent(offset, space, &end);
     enabled_ = MakeWindow(file_.get(), end, &entered);
     if (!enabled_) return false;
   }

@@ -143,6 +143,10 @@ absl::Status WriteAheadLog::ZeroAhead(uint64_t end, size_t record_bytes) {
   // (/proc/PID/io), whatever goes to the disk.
   for (zeroed_ = begin; zeroed_ + kBlockBytes <= behind; zeroed_ += kBlockBytes) {
     const absl::Status status = file_->WriteAt(zeroed_, zeros_);
+    if (absl::IsResourceExhausted(status)) {
+      zeroed_ = UINT64_MAX;  // a file system that writes all in new places: nothing is gained there
+      return absl::OkStatus();
+    }
     if (!status.ok()) return Latch(status);
   }
   return absl::OkStatus();
@@ -238,7 +242,9 @@ bool WriteAheadLog::WaitForOthers(bool* gathers) {
     if (micros == 0) return false;
     if (!another_gathers) {
       *gathers = true;
+      const uint64_t before = NowMicros();
       changed_.WaitFor(&mutex_, micros);
+      if (NowMicros() == before) group_.StopWaiting();
       return true;
     }
   }

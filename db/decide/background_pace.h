@@ -3,7 +3,8 @@
 // Writers that write as fast as they can wait for the background in the end, so it takes every core. Writers that come
 // at their own pace would rather have a core to themselves: three threads on two cores take turns of some milliseconds,
 // and a put that comes in the wrong one waits for as long. So while the memtables fill much more slowly than they are
-// written, the background is *calm*: it takes one core less, and a merge steps aside while a flush runs.
+// written, and nothing slows writers down, the background is *calm*: it takes one core less, and a merge steps aside
+// while a flush runs.
 //
 // One thread at a time.
 #pragma once
@@ -26,16 +27,17 @@ class BackgroundPace {
     began_ = now;
   }
   // It took `micros` with `threads` threads.
-  void EndFlush(uint64_t micros, int threads) {
-    work_micros_ = micros * static_cast<uint64_t>(std::max(1, threads));
-  }
+  void EndFlush(uint64_t micros, int threads) { work_micros_ = micros * static_cast<uint64_t>(std::max(1, threads)); }
 
-  bool calm() const { return work_micros_ > 0 && interval_micros_ / kCalmShare >= work_micros_; }
-  // For one job, and for all compactions together.
+  // Whether writers are slowed down: memtables fill slowly for the background's sake then.
+  void SetThrottled(bool throttled) { throttled_ = throttled; }
+  bool calm() const { return !throttled_ && work_micros_ > 0 && interval_micros_ / kCalmShare >= work_micros_; }
+  // For one job; so many compactions run at a time.
   int threads() const { return calm() ? std::max(1, threads_ - 1) : threads_; }
 
  private:
   const int threads_;
+  bool throttled_ = false;
   uint64_t began_ = 0;
   uint64_t interval_micros_ = 0;
   uint64_t work_micros_ = 0;

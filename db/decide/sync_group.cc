@@ -8,7 +8,7 @@ namespace sepal {
 uint64_t SyncGroup::WaitMicros(uint64_t now) {
   if (waiting_ >= expected_) return 0;
   if (!gathering()) {
-    const uint64_t patience = sync_micros_ / 2;
+    const uint64_t patience = std::min(sync_micros_ / 2, kMostMicros);
     if (skip_ > 0 || patience == 0) return 0;
     since_ = now;
     until_ = now + patience;
@@ -38,7 +38,7 @@ void SyncGroup::EndWait(uint64_t now) {
 }
 
 void SyncGroup::End(uint64_t now) {
-  const uint64_t micros = now - std::min(now, began_);
+  const uint64_t micros = std::min(now - std::min(now, began_), 2 * kMostMicros);
   sync_micros_ = sync_micros_ == 0 ? micros : (7 * sync_micros_ + micros) / 8;
   expected_ = std::exchange(carried_, 0) + waiting_;
 }

@@ -4,8 +4,8 @@
 // A sync carries the calls that came while the one before it ran. The callers that it lets go write their next update
 // at once, and come a few microseconds too late for the next sync, which the others begin: two threads would take
 // turns, each alone. So a sync waits until as many calls are there as there were when the one before it ended, those
-// that it carried and those that came too late for it; but no longer than half a sync takes. (The delay of a commit for
-// its siblings, which other systems have as a setting, is measured here.)
+// that it carried and those that came too late for it; but no longer than half of what syncs took lately, and
+// kMostMicros. (The delay of a commit for its siblings, which other systems have as a setting, is measured here.)
 //
 // A caller that stays away is not waited for time and again: after a wait that let a sync carry less, for its time,
 // than it would have without, twice as many syncs as after the one before do not wait, up to `kMostSkipped`.
@@ -20,6 +20,8 @@ namespace sepal {
 class SyncGroup {
  public:
   static constexpr int kMostSkipped = 64;
+  // A disk that hangs for once, or a clock that jumps, is no reason to wait.
+  static constexpr uint64_t kMostMicros = 5000;
 
   // A call came that no sync carries yet, or that the one under way does.
   void Arrive() { ++waiting_; }
@@ -30,6 +32,8 @@ class SyncGroup {
   // No sync is under way, and there is a call to carry. How long one that begins now should wait for more; 0: not at
   // all.
   uint64_t WaitMicros(uint64_t now);
+  // The wait is over, as when the clock stands still.
+  void StopWaiting() { until_ = since_; }
   // A sync begins, and carries all calls that are there. Then it ends.
   void Begin(uint64_t now);
   void End(uint64_t now);

@@ -25,6 +25,7 @@ Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log,
 void Background::Schedule() {
   state_->mutex.AssertHeld();
   if (gate_.Update()) throttle_changed_ = true;
+  pace_.SetThrottled(!gate_.current().unlimited());
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
   for (const FamilyRef& family : state_->Families()) {
     if (!family->immutables.empty() && !family->flush_running) ScheduleFlush(family);

@@ -238,6 +238,31 @@ TEST_F(LogTest, ASyncWaitsForThoseThatTheLastOneLetGo) {
   faults_.Clear();
 }
 
+// It goes on while a sync runs, and stands still otherwise. The first sync carries two, so that the second would wait.
+TEST_F(LogTest, AClockThatStandsStillHoldsNoSyncUp) {
+  ManualClock clock;
+  LogOptions options = Options();
+  options.clock = &clock;
+  const std::unique_ptr<WriteAheadLog> log = WriteAheadLog::Create(directory_.get(), options, FirstLog()).value();
+  const LogPosition first = Append(log.get(), 1, "a");
+  std::unique_ptr<Thread> other;
+  std::atomic<bool> other_synced{false};
+  faults_.SetDecider([&, shared = log.get()](const FileCall& call) {
+    if (call.op != FileOp::kSync) return Fault::kNone;
+    clock.Advance(3000);
+    if (shared->Durable() == LogPosition()) {
+      other = std::make_unique<Thread>([shared, first, &other_synced] { other_synced = shared->Sync(first).ok(); });
+      Thread::SleepMicros(50'000);
+    }
+    return Fault::kNone;
+  });
+  ASSERT_TRUE(log->Sync(first).ok());
+  other.reset();
+  EXPECT_TRUE(other_synced);
+  EXPECT_TRUE(log->Sync(Append(log.get(), 2, "b")).ok());
+  faults_.Clear();
+}
+
 TEST_F(LogTest, AFailedSyncIsFinal) {
   auto log = Create(FirstLog());
   const LogPosition end = Append(log.get(), 1, "a");

@@ -106,6 +106,25 @@ TEST_F(MappedLogTest, BlocksOfALogOfSyncedWritesAreZeroedAheadManyAtOnce) {
   ExpectAllAfterTheProcessDied();
 }
 
+TEST_F(MappedLogTest, WhereZerosTakeSpaceThereAreNone) {
+  Create();
+  Append(1, "text", true);
+  ASSERT_TRUE(log_->Sync(log_->End()).ok());
+  int zeroing = 0;
+  faults_.SetDecider([&](const FileCall& call) {
+    if (call.op != FileOp::kWriteAt || call.length < 4096) return Fault::kNone;
+    ++zeroing;
+    return Fault::kNoSpace;
+  });
+  for (uint64_t i = 2; i <= 100; ++i) {
+    Append(i, "text", true);
+    ASSERT_TRUE(log_->Sync(log_->End()).ok());
+  }
+  EXPECT_EQ(zeroing, 1);
+  faults_.Clear();
+  ExpectAllAfterTheProcessDied();
+}
+
 TEST_F(MappedLogTest, AFailureToZeroAheadIsFinal) {
   Create();
   Append(1, "text", true);

@@ -298,6 +298,15 @@ TEST(BackgroundPaceTest, CalmItTakesACoreLessButOne) {
   EXPECT_EQ(PaceAfter(1, 70000, 100).threads(), 1);
 }
 
+// Debt would be worked off the more slowly, the more it slows writers down.
+TEST(BackgroundPaceTest, IsNotCalmWhileWritersAreSlowedDown) {
+  BackgroundPace pace = PaceAfter(2, 7000, 100);
+  ASSERT_TRUE(pace.calm());
+  pace.SetThrottled(true);
+  EXPECT_FALSE(pace.calm());
+  EXPECT_EQ(pace.threads(), 2);
+}
+
 TEST(BackgroundPaceTest, TheFirstFlushThatFollowsSoonEndsIt) {
   BackgroundPace pace = PaceAfter(2, 7000, 100);
   ASSERT_TRUE(pace.calm());

@@ -131,6 +131,24 @@ TEST_F(SyncGroupTest, AClockThatJumpsHoldsNobodyUp) {
   EXPECT_LE(group_.WaitMicros(now_), 50u);
 }
 
+TEST_F(SyncGroupTest, ADiskThatHangsForOnceIsNoReasonToWait) {
+  Arrive(4);
+  Sync(100);
+  Arrive(4);
+  Sync(10'000'000);
+  Arrive(1);
+  EXPECT_LE(group_.WaitMicros(now_), SyncGroup::kMostMicros);
+}
+
+TEST_F(SyncGroupTest, AWaitCanBeStopped) {
+  Arrive(2);
+  Sync(100);
+  Arrive(1);
+  ASSERT_GT(group_.WaitMicros(now_), 0u);
+  group_.StopWaiting();
+  EXPECT_EQ(group_.WaitMicros(now_), 0u);
+}
+
 // As where nothing measures the time.
 TEST_F(SyncGroupTest, WithoutAClockNobodyWaits) {
   for (int i = 0; i < 10; ++i) {
