@@ -91,6 +91,17 @@ absl::Status CheckPlaceForNew(const std::string& directory) {
       "%s holds other files and no database; a new database wants a new or an empty directory", directory));
 }
 
+// A listing beside a live writer may miss both the manifest that goes and the one that comes: where files of a database
+// lie, one without a manifest is worth another look.
+bool MayBeADatabase(const absl::Status& status, const std::string& directory) {
+  if (!absl::IsNotFound(status)) return false;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (ParseFileName(it->path().filename().string()).has_value()) return true;
+  }
+  return false;
+}
+
 // What an opening has left that failed to make a database in a directory that was new, or empty.
 void RemoveHalfMade(const std::string& directory, bool was_there) {
   std::error_code error;
@@ -225,6 +236,9 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
   options.log_directory = place.log_directory;
   options.read_only = true;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
+  for (int tries = 1; tries < kTries && MayBeADatabase(db.status(), place.directory); ++tries) {
+    db = DB::Open(options, place.directory);
+  }
   if (!db.ok()) return WithRemedy(db.status(), place.directory);
   return db;
 }
@@ -302,7 +316,10 @@ absl::StatusOr<Tree> ReadTree(const Place& place, const EditVisitor& visit) {
   std::vector<VersionEdit> edits;
   absl::StatusOr<Tree> tree = ReadTreeOnce(place, &edits);
   // Beside a live writer logs and manifests may vanish between two looks, which may pass for damage.
-  for (int tries = 1; tries < kTries && (absl::IsAborted(tree.status()) || absl::IsDataLoss(tree.status())); ++tries) {
+  const auto may_pass = [&](const absl::Status& status) {
+    return absl::IsAborted(status) || absl::IsDataLoss(status) || MayBeADatabase(status, place.directory);
+  };
+  for (int tries = 1; tries < kTries && may_pass(tree.status()); ++tries) {
     edits.clear();
     tree = ReadTreeOnce(place, &edits);
   }
