@@ -78,7 +78,7 @@ class BlockCursor {
     if (index < end_) Show(index);
   }
   void Show(uint32_t index);
-  // In the caller's code: a call takes a tenth of a step's instructions.
+  // In the caller's code: it is most of what a step does.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool ShowHere(uint32_t index);
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool ShowNext(uint32_t index) {
     __builtin_prefetch(value_.data() + value_.size() + kValueBytesAhead);

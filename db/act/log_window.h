@@ -3,13 +3,15 @@
 // Windows are made beside the writer: the first one when a record comes that wants it, each later one when the one
 // before is entered, as far as the file has space; and the last one is taken down there, too. A page that the system
 // must find and clear first costs many times what storing into it does, 2 MiB of them several milliseconds, and for all
-// that time no other mapping can be changed. For the time that a window should take to
-// be ready, records are written. One that begins at a
-// multiple of 2 MiB reaches to the next, so that the kernel can take one large page for it where the file system has
-// them; others have a quarter of a step of the file's space, 1 MiB at most. That costs a ninth of the time that small
-// pages take (docs/decisions/0026-large-pages-for-the-log.md). But a store into a large page that is clean makes all of
-// it dirty, and the next sync has to write all of it. So in a file that is synced in smaller pieces while it takes
-// records, what is left of a large window is written instead, and the windows behind it are of small pages.
+// that time no other mapping can be changed. Until a window is ready, records are written, 128 KiB of them; a writer
+// that needs more by then makes the window itself.
+//
+// A window that begins at a multiple of 2 MiB reaches to the next, so that the kernel can take one large page for it
+// where the file system has them, in a ninth of the time that small pages take
+// (docs/decisions/0026-large-pages-for-the-log.md); others have a quarter of a step of the file's space, 1 MiB at most.
+// But a store into a large page that is clean makes all of it dirty, and the next sync has to write all of it. So in a
+// file that is synced in smaller pieces while it takes records, what is left of a large window is written instead, and
+// the windows behind it are of small pages.
 //
 // Thread-safety: one thread at a time; only `OnSync` may be called beside it. What `tasks` do meets it at `Ahead`
 // alone.
