@@ -11,19 +11,28 @@
 #include "util/status.h"
 
 namespace sepal {
+namespace {
+
+// Beside a live writer files come and go between two looks, which may pass for damage or for no database: then `look`,
+// which gives a StatusOr, looks anew.
+template <typename Look>
+auto LookBesideAWriter(Look look) {
+  constexpr int kTries = 8;
+  for (int tries = 1;; ++tries) {
+    auto seen = look();
+    const absl::Status& status = seen.status();
+    const bool overtaken = absl::IsDataLoss(status) || absl::IsNotFound(status) || absl::IsAborted(status);
+    if (!overtaken || tries == kTries) return seen;
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const Tuning& tuning,
                                                  std::string_view directory) {
-  // Beside a live writer files may vanish between two looks: the view is then taken anew from the manifest.
-  constexpr int kReadOnlyTries = 8;
-  for (int tries = 1;; ++tries) {
-    Opening opening(options, tuning, directory);
-    absl::StatusOr<Parts> parts = opening.Run();
-    if (parts.ok()) return std::make_unique<Engine>(std::move(parts).value());
-    const bool overtaken = options.read_only && (absl::IsDataLoss(parts.status()) || absl::IsNotFound(parts.status()) ||
-                                                 absl::IsAborted(parts.status()));
-    if (!overtaken || tries == kReadOnlyTries) return parts.status();
-  }
+  const auto open = [&] { return Opening(options, tuning, directory).Run(); };
+  ASSIGN_OR_RETURN(Parts parts, options.read_only ? LookBesideAWriter(open) : open());
+  return std::make_unique<Engine>(std::move(parts));
 }
 
 absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, std::string_view directory) {
@@ -65,22 +74,22 @@ absl::Status DB::Destroy(const Options& options, std::string_view path) {
 
 absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& options, std::string_view path) {
   const World world = World::From(options.env);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
-                   world.file_system->OpenDirectory(path, /*create=*/false));
-  std::map<ColumnFamilyId, std::string> names;
-  ASSIGN_OR_RETURN(
-      const ManifestRecovery manifest,
-      RecoverManifest(directory.get(), ManifestReference{}, /*other_files=*/false, [&](const VersionEdit& edit) {
-        for (const ColumnFamilyCreation& made : edit.created_families) {
-          names[made.id] = made.name;
-        }
-        for (const ColumnFamilyId id : edit.dropped_families) names.erase(id);
-        return absl::OkStatus();
-      }));
-  if (!manifest.found) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path));
-  std::vector<std::string> list;
-  for (auto& [id, name] : names) list.push_back(std::move(name));
-  return list;
+  return LookBesideAWriter([&]() -> absl::StatusOr<std::vector<std::string>> {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
+                     world.file_system->OpenDirectory(path, /*create=*/false));
+    std::map<ColumnFamilyId, std::string> names;
+    ASSIGN_OR_RETURN(
+        const ManifestRecovery manifest,
+        RecoverManifest(directory.get(), ManifestReference{}, /*other_files=*/false, [&](const VersionEdit& edit) {
+          for (const ColumnFamilyCreation& made : edit.created_families) names[made.id] = made.name;
+          for (const ColumnFamilyId id : edit.dropped_families) names.erase(id);
+          return absl::OkStatus();
+        }));
+    if (!manifest.found) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path));
+    std::vector<std::string> list;
+    for (auto& [id, name] : names) list.push_back(std::move(name));
+    return list;
+  });
 }
 
 }  // namespace sepal

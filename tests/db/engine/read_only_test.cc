@@ -2,6 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/format/file_names.h"
 #include "tests/db/engine/engine_fixture.h"
 
 namespace sepal {
@@ -77,6 +84,39 @@ TEST_F(ReadOnlyTest, NothingIsWritten) {
   database.files.Clear();
   EXPECT_EQ(changes, 0u);
   EXPECT_EQ(FilesIn(&database.memory, "/db"), before);
+}
+
+// A listing beside a writer may miss both the manifest that goes and the one that comes.
+TEST_F(ReadOnlyTest, WhereTheManifestSeemsMissingTheDirectoryIsListedAgain) {
+  Fill(0, 100);
+  ASSERT_OK(db()->CreateColumnFamily("other").status());
+  ASSERT_OK(db()->Close());
+  const std::unique_ptr<Directory> directory = database.memory.OpenDirectory("/db", /*create=*/false).value();
+  const std::vector<std::string> files = FilesIn(&database.memory, "/db");
+  const auto manifest = std::find_if(files.begin(), files.end(), [](const std::string& name) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(name);
+    return parsed.has_value() && parsed->kind == FileKind::kManifest;
+  });
+  ASSERT_NE(manifest, files.end());
+  const auto hide_for = [&](int listings) {
+    ASSERT_OK(directory->Rename(*manifest, "hidden"));
+    database.files.SetDecider([this, &directory, &manifest, listings](const FileCall& call) mutable {
+      if (call.op == FileOp::kList && --listings == 0) {
+        EXPECT_OK(directory->Rename("hidden", *manifest));
+      }
+      return Fault::kNone;
+    });
+  };
+  for (int listings = 1; listings <= 6; ++listings) {
+    SCOPED_TRACE(listings);
+    hide_for(listings);
+    EXPECT_OK(database.OpenReadOnly().status());
+    hide_for(listings);
+    const auto names = DB::ListColumnFamilies(database.options, "/db");
+    ASSERT_OK(names.status());
+    EXPECT_EQ(*names, (std::vector<std::string>{"default", "other"}));
+  }
+  database.files.Clear();
 }
 
 TEST_F(ReadOnlyTest, AViewThatTheWriterOvertookIsAbortedNeverWrong) {
