@@ -58,7 +58,8 @@ std::string_view Name(UnitKind kind) {
   return "unknown";
 }
 
-BlockSource::BlockSource(Context context) : context_(std::move(context)) {
+BlockSource::BlockSource(Context context)
+    : context_(std::move(context)), read_around_(context_.file, context_.file_size, context_.read_around) {
   if (context_.cache != nullptr) {
     cache_file_ = context_.cache_file.has_value() ? *context_.cache_file : context_.cache->NewFileId();
   } else {
@@ -187,6 +188,7 @@ absl::Status BlockSource::ReadExactly(BlockHandle handle, UnitKind kind, char* b
   size_t got = 0;
   {
     const PerfTimer timer(PerfPart::kRead);
+    ReadAroundBefore(handle.offset, length);
     ASSIGN_OR_RETURN(got, context_.file->Read(handle.offset, length, buffer));
   }
   CountRead(length);

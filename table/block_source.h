@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "sepal/file_system.h"
 #include "table/internal_key.h"
+#include "table/read_around.h"
 #include "table/table_format.h"
 #include "util/cache.h"
 #include "util/statistics_impl.h"
@@ -43,9 +44,10 @@ class BlockSource {
     // The file's number in the cache's keys; unset: a new one.
     std::optional<uint64_t> cache_file = {};
     KeyOrder order;
-    BlockCache* cache = nullptr;           // may be null: nothing is kept, and no pin outlives the source
-    MemoryBudget* budget = nullptr;        // may be null
-    StatisticsImpl* statistics = nullptr;  // may be null
+    BlockCache* cache = nullptr;              // may be null: nothing is kept, and no pin outlives the source
+    MemoryBudget* budget = nullptr;           // may be null
+    StatisticsImpl* statistics = nullptr;     // may be null
+    ReadAroundCredit* read_around = nullptr;  // may be null
   };
   explicit BlockSource(Context context);
   ~BlockSource();  // erases the file's blocks from the cache
@@ -76,6 +78,8 @@ class BlockSource {
   // For callers who read the bytes themselves: whether the handle may be read at all; that it has been.
   absl::Status CheckHandle(BlockHandle handle, UnitKind kind) const;
   void CountRead(size_t bytes) const;
+  // To be called before [offset, offset + length) is read.
+  void ReadAroundBefore(uint64_t offset, uint64_t length) const { read_around_.Before(offset, length); }
 
   const Context& context() const { return context_; }
 
@@ -88,6 +92,7 @@ class BlockSource {
   void Count(UnitKind kind, bool hit) const;
 
   Context context_;
+  ReadAround read_around_;
   uint64_t cache_file_ = 0;
   // Without a cache, pins come from this one.
   std::unique_ptr<MemoryBudget> pin_budget_;

@@ -103,7 +103,8 @@ absl::Status TableReader::Impl::ReadFooter(std::string_view tail) {
                                       .order = options.order,
                                       .cache = options.cache,
                                       .budget = options.budget,
-                                      .statistics = options.statistics});
+                                      .statistics = options.statistics,
+                                      .read_around = options.read_around});
   return absl::OkStatus();
 }
 

@@ -43,6 +43,8 @@ struct TableReaderOptions {
   std::optional<uint64_t> expected_footer_checksum = {};
   // By which blocks of this very file may be in the cache already (TableWriterOptions::on_unit). Unset: none are.
   std::optional<uint64_t> cache_file = {};
+  // May be null: reads bring in nothing but what they want.
+  ReadAroundCredit* read_around = nullptr;
 };
 
 // A user key on its way through the levels.

@@ -46,6 +46,7 @@ class Batch {
       next += length;
     }
     const PerfTimer timer(PerfPart::kRead);
+    for (const Extent& extent : extents_) extent.source->ReadAroundBefore(extent.begin, extent.end - extent.begin);
     directory.ReadMany(requests, [&](ReadRequest& request) {
       HandOut(extents_[static_cast<size_t>(&request - requests.data())], request);
     });

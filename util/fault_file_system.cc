@@ -224,6 +224,7 @@ class FaultReadableFile final : public ReadableFile {
     return state_->Run({.op = FileOp::kFileSize, .name = name_}, [&] { return base_->Size(); });
   }
   void Advise(AccessPattern pattern) const override { base_->Advise(pattern); }
+  void ReadAhead(uint64_t offset, uint64_t length) const override { base_->ReadAhead(offset, length); }
 
  private:
   const StatePtr state_;

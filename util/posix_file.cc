@@ -74,6 +74,10 @@ class PosixReadableFile final : public PosixReadable {
     const int advice = pattern == AccessPattern::kSequential ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_RANDOM;
     (void)::posix_fadvise(fd(), 0, 0, advice);
   }
+  void ReadAhead(uint64_t offset, uint64_t length) const override {
+    if (!CheckRange(offset, length, path(), "read").ok()) return;
+    (void)::posix_fadvise(fd(), static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_WILLNEED);
+  }
 };
 
 class PosixDirectFile final : public PosixReadable {

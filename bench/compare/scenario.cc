@@ -1,11 +1,14 @@
 #include "bench/compare/scenario.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "absl/strings/str_format.h"
 #include "bench/compare/recovery.h"
@@ -316,8 +319,25 @@ bool Wanted(const CompareOptions& options, const std::string& workload) {
 
 bool IsCold(const std::string& workload) { return workload.starts_with("cold"); }
 
+// Pages that are mapped stay in the page cache: engines that map their files let go of them first.
+void LetGoOfMappedPages(const std::string& path) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    char dash = 0;
+    std::string permissions;
+    std::istringstream fields(line);
+    if (!(fields >> std::hex >> begin >> dash >> end >> permissions)) Fail(line, "is no mapping");
+    // What is only read can be fetched again.
+    if (line.find(" " + path) == std::string::npos || permissions[1] == 'w') continue;
+    if (madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) != 0) Fail(line, "stays in memory");
+  }
+}
+
 // What the operating system has cached of the files.
 void DropFromPageCache(const std::string& path) {
+  LetGoOfMappedPages(path);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
     if (!entry.is_regular_file()) continue;
     const int fd = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);

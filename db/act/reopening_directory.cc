@@ -42,6 +42,9 @@ class ReopeningDirectory::File final : public ReadableFile {
     advised_.store(true, std::memory_order_release);
     if (const absl::StatusOr<Shared> file = directory_->Borrow(this); file.ok()) (*file)->Advise(pattern);
   }
+  void ReadAhead(uint64_t offset, uint64_t length) const override {
+    if (const absl::StatusOr<Shared> file = directory_->Borrow(this); file.ok()) (*file)->ReadAhead(offset, length);
+  }
 
  private:
   friend class ReopeningDirectory;

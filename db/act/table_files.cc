@@ -29,7 +29,8 @@ absl::StatusOr<std::shared_ptr<TableReader>> FamilyTableOpener::OpenTable(const 
                             .expected_size = metadata.size_bytes,
                             .expected_table_id = metadata.table_id,
                             .expected_footer_checksum = metadata.footer_checksum,
-                            .cache_file = metadata.number.value()},
+                            .cache_file = metadata.number.value(),
+                            .read_around = parts_.read_around},
                            std::move(file).value());
 }
 

@@ -25,6 +25,7 @@ class FamilyTableOpener final : public TableOpener {
     // A writer may be at work beside: a table that is gone is then `Aborted`, and no loss.
     bool beside_a_writer = false;
     ReadMode read_mode = ReadMode::kBuffered;
+    ReadAroundCredit* read_around = nullptr;  // may be null
   };
   FamilyTableOpener(Parts parts, KeyOrder order) : parts_(parts), order_(order) {}
 

@@ -58,6 +58,9 @@ class CReadableFile final : public sepal::ReadableFile {
   void Advise(sepal::AccessPattern pattern) const override {
     if (calls_->advise != nullptr) calls_->advise(file_, pattern == sepal::AccessPattern::kSequential);
   }
+  void ReadAhead(uint64_t offset, uint64_t length) const override {
+    if (calls_->read_ahead != nullptr) calls_->read_ahead(file_, offset, length);
+  }
 
   absl::Status CheckLength(size_t bytes_read, size_t length) const {
     if (bytes_read <= length) return absl::OkStatus();

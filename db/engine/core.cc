@@ -32,6 +32,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       budget(options.memory_limit),
       memtable_chunks(tuning.memtable_bytes, &budget, MemoryPart::kMemtables),
       memtable_indexes(MemTable::IndexBytes(tuning.memtable_bytes), &budget, MemoryPart::kMemtables),
+      read_around(options.memory_limit),
       rate_limiter(options.background_bytes_per_second, world.clock),
       calls(options, w.clock, &statistics, &info_log),
       cache(&budget, tuning.cached_block_bytes, &epochs),

@@ -79,7 +79,9 @@ class Core : public std::enable_shared_from_this<Core> {
                                       MemTable::Memory{&budget, &memtable_chunks, nullptr}, /*indexed=*/false);
   }
   FamilyTableOpener Opener(KeyOrder order) {
-    return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode}, order};
+    return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode,
+             read_mode == ReadMode::kBuffered ? &read_around : nullptr},
+            order};
   }
 
   // The pace of background work; none where the options set none.
@@ -104,6 +106,7 @@ class Core : public std::enable_shared_from_this<Core> {
   ChunkPool memtable_chunks;
   ClearedMemory memtable_indexes;
   StatisticsImpl statistics;
+  ReadAroundCredit read_around;
   // Of tables that flushes and compactions write.
   RateLimiter rate_limiter;
   InfoLog info_log;

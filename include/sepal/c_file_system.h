@@ -115,6 +115,9 @@ typedef struct sepal_filesystem_t {
   /* Optional: has the region's memory ready, so that storing does not wait for it. By any thread, beside all calls but
      `unmap`. */
   void (*populate)(void* region);
+
+  /* Optional: a hint; begins to bring what will soon be read into memory, and does not wait for it. */
+  void (*read_ahead)(void* file, uint64_t offset, uint64_t length);
 } sepal_filesystem_t;
 
 /* The table is copied; `state` must outlive what was opened with it. `size`: sizeof(sepal_filesystem_t). */

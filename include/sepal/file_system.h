@@ -63,6 +63,12 @@ class SEPAL_EXPORT ReadableFile {
   virtual absl::StatusOr<uint64_t> Size() const = 0;
   // A hint; no effect on results.
   virtual void Advise(AccessPattern pattern) const { (void)pattern; }
+  // A hint: [offset, offset + length) will be read soon. Starts to bring it into memory, where reads go through a cache
+  // of the system, and does not wait for it; no effect on results.
+  virtual void ReadAhead(uint64_t offset, uint64_t length) const {
+    (void)offset;
+    (void)length;
+  }
 };
 
 // Bytes of a file mapped for writing. `Store` is a copy into memory: it survives the death of the process, not the loss

@@ -258,6 +258,8 @@ TEST_P(FileSystemConformanceTest, AdviceHasNoEffectOnResults) {
   std::unique_ptr<ReadableFile> file = dir().OpenForRead("f").value();
   file->Advise(AccessPattern::kSequential);
   file->Advise(AccessPattern::kRandom);
+  file->ReadAhead(0, 1 << 20);
+  file->ReadAhead(UINT64_MAX - 5, UINT64_MAX);
   EXPECT_EQ(ReadAt(*file, 0, 10), "0123456789");
 }
 

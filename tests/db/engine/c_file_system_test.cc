@@ -102,6 +102,7 @@ void WithFewestCalls(sepal_filesystem_t* calls) {
   calls->contents = nullptr;
   calls->unmap = nullptr;
   calls->populate = nullptr;
+  calls->read_ahead = nullptr;
 }
 
 TEST_F(CFileSystemTest, CallsThatItMayLackAreDoneWithout) {
@@ -110,6 +111,7 @@ TEST_F(CFileSystemTest, CallsThatItMayLackAreDoneWithout) {
   EXPECT_FALSE(capabilities.map || capabilities.hard_link || capabilities.allocate || capabilities.direct_reads);
   const std::unique_ptr<ReadableFile> file = directory->OpenForRead("f", ReadMode::kDirect).value();
   file->Advise(AccessPattern::kSequential);
+  file->ReadAhead(0, 4);
   char buffers[2][4];
   ReadRequest requests[2];
   for (size_t i = 0; i < 2; ++i) requests[i] = {.file = file.get(), .offset = i, .length = 4, .buffer = buffers[i]};
