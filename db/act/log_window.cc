@@ -25,7 +25,8 @@ LogWindow::LogWindow(uint64_t step_bytes, MemoryBudget* budget, TaskGroup* tasks
       tasks_(tasks) {}
 
 void LogWindow::SetFile(std::shared_ptr<WritableFile> file, bool enabled) {
-  Unmap();
+  TakeNothing();
+  Leave();
   file_ = std::move(file);
   enabled_ = enabled;
   large_end_ = 0;
@@ -132,10 +133,14 @@ void LogWindow::OnSync(uint64_t bytes) {
 }
 
 void LogWindow::Unmap() {
+  TakeNothing();
+  Replace({});
+}
+
+void LogWindow::TakeNothing() {
   Region unused;
   uint64_t begin = 0;
   (void)TakePrepared(UINT64_MAX, &unused, &begin);
-  Replace({});
 }
 
 // Unmaps beside the writer where that is possible.

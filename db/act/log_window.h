@@ -95,6 +95,8 @@ class LogWindow {
   // lies elsewhere; `begin` is where one that the writer makes should begin.
   enum class Preparation : uint8_t { kNone, kUnderWay, kUnusable, kReady };
   Preparation TakePrepared(uint64_t offset, Region* window, uint64_t* begin);
+  // What is made ahead is of no use any more.
+  void TakeNothing();
   bool StorePieces(uint64_t offset, std::string_view bytes, uint64_t space);
   void Replace(Region by);
   void Leave();

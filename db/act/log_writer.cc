@@ -29,19 +29,25 @@ constexpr uint64_t kMaxFragmentBytes = uint64_t{1} << 31;
 constexpr uint64_t kBlockBytes = 4096;
 constexpr uint64_t kZeroAheadBytes = uint64_t{64} << 10;
 
+// Of a new file.
+uint64_t FirstAllocation(const LogOptions& options) {
+  return std::max<uint64_t>(kLogHeaderBytes, options.allocation_step_bytes);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::Create(Directory* directory, LogOptions options,
                                                                      const LogStart& start) {
   options.max_fragment_bytes = std::clamp<uint64_t>(options.max_fragment_bytes, kMinFragmentBytes, kMaxFragmentBytes);
   std::unique_ptr<WriteAheadLog> log(new WriteAheadLog(directory, std::move(options), start));
-  RETURN_IF_ERROR(log->StartFile(LogHeader{.database_id = log->options_.database_id,
-                                           .number = start.number,
-                                           .salt = 0,
-                                           .start = start.position,
-                                           .predecessor = start.predecessor,
-                                           .durable = start.durable,
-                                           .manifest = start.manifest}));
+  const LogHeader header{.database_id = log->options_.database_id,
+                         .number = start.number,
+                         .salt = 0,
+                         .start = start.position,
+                         .predecessor = start.predecessor,
+                         .durable = start.durable,
+                         .manifest = start.manifest};
+  RETURN_IF_ERROR(log->StartFile(header, std::nullopt).status());
   return log;
 }
 
@@ -50,6 +56,7 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
       options_(std::move(options)),
       random_(options_.random_seed),
       window_(options_.allocation_step_bytes, options_.budget, options_.tasks),
+      next_file_(directory, FirstAllocation(options_), options_.map, options_.tasks),
       end_(start.position.value()),
       last_sequence_(start.last_sequence.value()),
       durable_(start.position.value()) {}
@@ -159,7 +166,7 @@ absl::Status WriteAheadLog::CutToRecords() {
   return status.ok() ? status : Latch(status);
 }
 
-absl::Status WriteAheadLog::Rotate(FileNumber next, ManifestReference manifest) {
+absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestReference manifest) {
   RETURN_IF_ERROR(Usable());
   SEPAL_CHECK(next > header_.number);
   return StartFile(LogHeader{.database_id = options_.database_id,
@@ -168,26 +175,27 @@ absl::Status WriteAheadLog::Rotate(FileNumber next, ManifestReference manifest) 
                              .start = End(),
                              .predecessor = {header_.number, header_.salt, offset_},
                              .durable = Durable(),
-                             .manifest = manifest});
+                             .manifest = manifest},
+                   next_file_.Take());
 }
 
-// An empty file, left by a failure before its header, is known to recovery as one that holds nothing. Once the header
-// may be there, going on in the old file would contradict it, so that failure is final.
-absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
-  LogHeader header = wanted;
-  header.salt = Mix64(random_.Next() ^ header.number.value() * 0x9e3779b97f4a7c15ull);
-  const std::string name = LogFileName(header.number);
-  ASSIGN_OR_RETURN(std::shared_ptr<WritableFile> file, directory_->OpenForWrite(name, WriteMode::kCreateNew));
-  const uint64_t allocated = std::max<uint64_t>(kLogHeaderBytes, options_.allocation_step_bytes);
-  if (absl::Status status = file->Allocate(0, allocated); !status.ok()) {
-    file.reset();
-    (void)directory_->Remove(name);
-    return Annotate(status, "cannot reserve space for a new write-ahead log");
+// A file that is empty, or zero throughout, is known to recovery as one that holds nothing. Once the header may be
+// there, going on in the old file would contradict it, so that failure is final.
+absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optional<NextLogFile::Made> made) {
+  const bool ahead = made.has_value();
+  const uint64_t allocated = FirstAllocation(options_);
+  if (!ahead) {
+    made.emplace(NextLogFile::Made{.number = header.number, .file = nullptr});
+    ASSIGN_OR_RETURN(made->file, NextLogFile::Create(directory_, header.number, allocated));
   }
-  absl::Status status = file->Append(header.Encode());
-  const bool extended = status.ok() && options_.map && file->Truncate(allocated).ok();  // as ExtendToAllocated
+  header.number = made->number;
+  header.salt = Mix64(random_.Next() ^ header.number.value() * 0x9e3779b97f4a7c15ull);
+  const std::shared_ptr<WritableFile> file = std::move(made->file);
+  absl::Status status = ahead ? file->WriteAt(0, header.Encode()) : file->Append(header.Encode());
+  bool extended = made->extended;
+  if (!ahead) extended = status.ok() && options_.map && file->Truncate(allocated).ok();  // as ExtendToAllocated
   if (status.ok()) status = file->Sync();
-  if (status.ok()) status = directory_->Sync();
+  if (status.ok() && !ahead) status = directory_->Sync();
   if (!status.ok()) return Latch(status);
 
   const std::shared_ptr<WritableFile> closed_outside_the_lock = std::exchange(file_, file);
@@ -206,8 +214,8 @@ absl::Status WriteAheadLog::StartFile(const LogHeader& wanted) {
     full.last_sequence = last_sequence;
     if (Durable() >= full.end) full.file.reset();
   }
-  logs_.push_back({header.number, header.start, header.start, last_sequence, std::move(file)});
-  return absl::OkStatus();
+  logs_.push_back({header.number, header.start, header.start, last_sequence, file});
+  return header.number;
 }
 
 absl::Status WriteAheadLog::Sync(LogPosition through) {
@@ -302,6 +310,7 @@ absl::StatusOr<LogEnd> WriteAheadLog::Close() {
   RETURN_IF_ERROR(Usable());
   RETURN_IF_ERROR(CutToRecords());
   RETURN_IF_ERROR(Sync(End()));
+  next_file_.Discard();
   std::vector<std::shared_ptr<WritableFile>> closed_outside_the_lock;
   {
     MutexLock lock(&mutex_);

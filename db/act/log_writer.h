@@ -9,7 +9,8 @@
 // records is zero, and is cut off when the log is closed in order.
 //
 // Laws:
-// - A new log file's header and name are synced before its first record is written. So a successor proves that its
+// - A new log file's header and name are synced before its first record is written, the name perhaps long before. So a
+// successor proves that its
 //   predecessor existed, and a log whose header is damaged holds nothing only if nothing lies behind the header.
 // - A sync covers all earlier log files first.
 // - A failed write or sync is final: every later call fails with its error. What was not synced then has an unknown
@@ -19,9 +20,10 @@
 // - After recovery, nothing is appended before an edit that makes the new log the minimum (and puts what was replayed
 //   into tables) is durable. From then on all earlier positions count as durable.
 //
-// Thread-safety: `Append`, `Rotate` and `Close` are called by one thread at a time (under the commit lock); everything
-// else is safe beside them and beside itself. One lock inside, never held during a file operation; nothing but the
-// clock is called back with it held. An append does without it: it publishes its end (a release store) after its bytes.
+// Thread-safety: `Append`, `Rotate`, `PrepareNextFile` and `Close` are called by one thread at a time (under the commit
+// lock); everything else is safe beside them and beside itself. One lock inside, never held during a file operation;
+// nothing but the clock is called back with it held. An append does without it: it publishes its end (a release store)
+// after its bytes.
 //
 // Cost: an append is a copy or one write call, and neither allocation nor lock; while a window is being made, a lock
 // that nobody holds for long; and in a log of synced writes, 16 more write calls once in 64 KiB.
@@ -32,6 +34,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +43,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "db/act/log_window.h"
+#include "db/act/next_log_file.h"
 #include "db/decide/sync_group.h"
 #include "db/format/log_format.h"
 #include "sepal/env.h"
@@ -61,7 +65,8 @@ struct LogOptions {
   bool map = false;
   // Charged with what is mapped; may be null, else it must outlive the log.
   MemoryBudget* budget = nullptr;
-  // Make memory of the mapping ready ahead; may be null, else it must outlive the log's use and be closed before it is.
+  // Make the next file and memory of the mapping ready ahead; may be null, else it must outlive the log's use and be
+  // closed before it is.
   TaskGroup* tasks = nullptr;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
@@ -115,9 +120,14 @@ class WriteAheadLog {
   // itself for others that are likely to come, for a part of the time that it takes.
   absl::Status Sync(LogPosition through) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Goes on in a new file; `next` is greater than every log number before and was never used, not even by a `Rotate`
-  // that failed. The old file stays live.
-  absl::Status Rotate(FileNumber next, ManifestReference manifest) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Goes on in a new file, the one that was made ahead if it is ready, else `next`; returns its number. `next` is
+  // greater than every log number before and was never used, not even by a `Rotate` that failed. The old file stays
+  // live.
+  absl::StatusOr<FileNumber> Rotate(FileNumber next, ManifestReference manifest) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Has the file that the next `Rotate` goes on in made beside the writer, as far as one is wanted; for the number
+  // holds what holds for `Rotate`.
+  bool WantsNextFile() const { return next_file_.wanted(); }
+  void PrepareNextFile(FileNumber number) { next_file_.Prepare(number); }
 
   // Forgets the files below `number`: their updates are in tables, or dropped. The current file stays. The caller
   // removes them from the directory.
@@ -141,7 +151,8 @@ class WriteAheadLog {
   struct OpenLog;
 
   WriteAheadLog(Directory* directory, LogOptions options, const LogStart& start);
-  absl::Status StartFile(const LogHeader& header);
+  // Goes on in `made`, else in a new file; returns the number.
+  absl::StatusOr<FileNumber> StartFile(LogHeader header, std::optional<NextLogFile::Made> made);
   absl::Status ReserveSpace(uint64_t bytes);
   // Reserves so many bytes more.
   absl::Status Allocate(uint64_t length);
@@ -181,6 +192,7 @@ class WriteAheadLog {
   std::string zeros_;
   std::string buffer_;
   LogWindow window_;
+  NextLogFile next_file_;
   bool extended_ = false;  // the file's end may lie behind its records
 
   // Stored by the appending thread alone.

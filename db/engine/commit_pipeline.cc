@@ -138,7 +138,7 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   unchecked_bytes_ = 0;
   size_t bytes = 0;
   for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
-  if (bytes >= tuning.memtable_bytes / 2) state_->core->memtable_indexes.Prepare();
+  if (bytes >= tuning.memtable_bytes / 2) PrepareSwitch();
   const uint64_t log_bytes = tuning.log_limit_bytes / 2;
   if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= log_bytes) [[likely]]
     return absl::OkStatus();
@@ -151,9 +151,14 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   return Switch(std::span(by_age).first(chosen));
 }
 
-absl::Status CommitPipeline::NewLog(FileNumber number) {
+void CommitPipeline::PrepareSwitch() {
+  state_->core->memtable_indexes.Prepare();
+  if (log_->WantsNextFile() && state_->CheckLock().ok()) log_->PrepareNextFile(catalog_->NewFileNumber());
+}
+
+absl::StatusOr<FileNumber> CommitPipeline::NewLog() {
   const PerfTimer timer(PerfPart::kLog);
-  return log_->Rotate(number, catalog_->Reference());
+  return log_->Rotate(catalog_->NewFileNumber(), catalog_->Reference());
 }
 
 std::vector<CommitPipeline::Target*> CommitPipeline::TargetsByAge() {
@@ -185,11 +190,10 @@ absl::Status CommitPipeline::Switch(std::span<Target* const> targets) {
   if (targets.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(state_->CheckLock());
   const LogPosition log_end = log_->End();
-  const FileNumber next_log = catalog_->NewFileNumber();
-  const absl::Status rotated = NewLog(next_log);
-  if (!rotated.ok()) {
-    if (!log_->Failure().ok()) state_->Stop(rotated, "log");
-    return rotated;
+  const absl::StatusOr<FileNumber> next_log = NewLog();
+  if (!next_log.ok()) {
+    if (!log_->Failure().ok()) state_->Stop(next_log.status(), "log");
+    return next_log.status();
   }
   Core& core = *state_->core;
   std::vector<std::shared_ptr<MemTable>> fresh;
@@ -205,7 +209,7 @@ absl::Status CommitPipeline::Switch(std::span<Target* const> targets) {
     targets[i]->active = std::move(fresh[i]);
   }
   for (auto& [id, other] : targets_) {
-    if (other.active->empty()) other.family->active_first_log = next_log;
+    if (other.active->empty()) other.family->active_first_log = *next_log;
   }
   background_->Schedule();
   return absl::OkStatus();

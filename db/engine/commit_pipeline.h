@@ -80,7 +80,10 @@ class CommitPipeline {
 
   absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch, bool sync)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  absl::Status NewLog(FileNumber number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Goes on in a new log; returns its number.
+  absl::StatusOr<FileNumber> NewLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Has made ready what a switch of memtables will need.
+  void PrepareSwitch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // With one new log for all of them.
   absl::Status Switch(std::span<Target* const> targets) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);

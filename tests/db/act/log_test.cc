@@ -273,7 +273,7 @@ TEST_F(LogTest, AFailedSyncIsFinal) {
   faults_.Clear();
   EXPECT_EQ(log->Sync(end), status);
   EXPECT_EQ(log->Append(SequenceNumber(2), Batch("b")).status(), status);
-  EXPECT_EQ(log->Rotate(FileNumber(2), {}), status);
+  EXPECT_EQ(log->Rotate(FileNumber(2), {}).status(), status);
   EXPECT_EQ(log->Close().status(), status);
   EXPECT_EQ(log->Failure(), status);
 }
@@ -341,7 +341,7 @@ TEST_F(LogTest, AFullDiskFailsTheAppendAndWritingResumesWithSpace) {
   const std::string large(8000, 'x');
   const absl::Status status = log->Append(SequenceNumber(2), Batch(large)).status();
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_TRUE(absl::IsResourceExhausted(log->Rotate(FileNumber(2), {})));
+  EXPECT_TRUE(absl::IsResourceExhausted(log->Rotate(FileNumber(2), {}).status()));
   EXPECT_TRUE(log->Failure().ok());
   ASSERT_TRUE(log->Sync(log->End()).ok());
   memory_.SetCapacity(1 << 20);

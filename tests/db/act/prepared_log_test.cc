@@ -1,13 +1,19 @@
-// Windows of the log that are mapped ahead, beside the writer: whenever that happens, and whether or not it can.
+// Windows of the log that are mapped ahead, and its next file, beside the writer: whenever that happens, and whether or
+// not it can.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "db/format/file_names.h"
 #include "tests/db/act/log_fixture.h"
 #include "tests/util/held_executor.h"
 #include "util/random.h"
+#include "util/sync.h"
 
 namespace sepal {
 namespace {
@@ -243,6 +249,179 @@ TEST_F(PreparedLogTest, TasksMayRunAtAnyMomentAndFail) {
     ExpectAllAfterTheProcessDied();
     if (HasFailure()) FAIL() << "seed " << seed;
   }
+}
+
+// --- the next file ---
+
+class NextLogFileTest : public PreparedLogTest {
+ protected:
+  // The log goes on; in which file?
+  uint64_t Rotate(uint64_t next) {
+    const absl::StatusOr<FileNumber> number = log_->Rotate(FileNumber(next), {FileNumber(9), 99});
+    EXPECT_TRUE(number.ok()) << number.status();
+    return number.value_or(FileNumber(0)).value();
+  }
+  std::vector<std::string> Files() {
+    std::vector<std::string> names;
+    const std::vector<DirectoryEntry> entries = directory_->List().value();
+    for (const DirectoryEntry& entry : entries) names.push_back(entry.name);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  bool Exists(uint64_t number) {
+    const std::vector<std::string> files = Files();
+    return std::find(files.begin(), files.end(), LogFileName(FileNumber(number))) != files.end();
+  }
+};
+
+TEST_F(NextLogFileTest, TheLogGoesOnInTheFileThatWasMadeAhead) {
+  Create(16 << 10);
+  Append(10);
+  ASSERT_TRUE(log_->WantsNextFile());
+  log_->PrepareNextFile(FileNumber(2));
+  EXPECT_FALSE(log_->WantsNextFile());
+  executor_.RunAll();
+  int names_made = 0;
+  faults_.SetDecider([&](const FileCall& call) {
+    names_made += call.op == FileOp::kOpenWrite || call.op == FileOp::kDirectorySync ? 1 : 0;
+    return Fault::kNone;
+  });
+  EXPECT_EQ(Rotate(3), 2u);
+  EXPECT_EQ(names_made, 0) << "the writer waits for no name";
+  Append(3000);
+  EXPECT_TRUE(log_->WantsNextFile());
+  EXPECT_EQ(Rotate(4), 4u) << "none was made";
+  Append(20);
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(NextLogFileTest, WhatIsMadeTooLateIsNeverUsed) {
+  Create(16 << 10);
+  Append(10);
+  log_->PrepareNextFile(FileNumber(2));
+  EXPECT_EQ(Rotate(3), 3u);
+  Append(10);
+  executor_.RunAll();
+  EXPECT_FALSE(Exists(2));
+  Append(10);
+  ExpectAllAfterTheProcessDied();
+}
+
+class ThreadExecutor final : public Executor {
+ public:
+  void Schedule(Priority, std::function<void()> work) override { threads_.emplace_back(std::move(work)); }
+  int CompactionConcurrency() const override { return 1; }
+
+ private:
+  std::vector<Thread> threads_;
+};
+
+TEST_F(NextLogFileTest, OfFilesThatAreMadeBesideTheWriterThoseInUseAreLeft) {
+  ThreadExecutor threads;
+  TaskGroup tasks(&threads, Executor::Priority::kFlush);
+  LogOptions options = Options();
+  options.map = true;
+  options.tasks = &tasks;
+  log_ = WriteAheadLog::Create(directory_.get(), options, FirstLog()).value();
+  uint64_t made_ahead = 0;
+  for (uint64_t number = 2; number < 200; number += 2) {
+    log_->PrepareNextFile(FileNumber(number));
+    for (uint64_t i = 0; i < number; ++i) Append(10);
+    made_ahead += Rotate(number + 1) == number ? 1 : 0;
+  }
+  tasks.Close();
+  RecordProperty("made_ahead", static_cast<int>(made_ahead));
+  std::vector<std::string> live;
+  for (const LiveLog& log : log_->Live()) live.push_back(LogFileName(log.number));
+  EXPECT_EQ(Files(), live);
+  ExpectAllAfterTheProcessDied();
+}
+
+// With power lost at every moment of its making, and before and after it is taken.
+TEST_F(NextLogFileTest, AFileInWhichNothingWasWrittenHoldsNothing) {
+  const auto prepare_and_use = [this](uint64_t last_call) {
+    RemoveAll();
+    Create(16 << 10);
+    Append(10, true);
+    EXPECT_TRUE(log_->Sync(log_->End()).ok());
+    uint64_t calls = 0;
+    faults_.SetDecider([&calls, last_call](const FileCall& call) {
+      return IsMutation(call.op) && ++calls > last_call ? Fault::kIoError : Fault::kNone;
+    });
+    log_->PrepareNextFile(FileNumber(2));
+    executor_.RunAll();
+    const bool goes_on = log_->Rotate(FileNumber(3), {FileNumber(9), 99}).ok();
+    faults_.Clear();
+    if (goes_on) {
+      Append(20, true);
+      EXPECT_TRUE(log_->Sync(log_->End()).ok());
+    }
+    return calls <= last_call;
+  };
+  for (const CrashMode mode : {CrashMode::kLoseUnsynced, CrashMode::kKillProcess}) {
+    bool all = false;
+    for (uint64_t last_call = 0; !all; ++last_call) {
+      ASSERT_LT(last_call, 100u);
+      all = prepare_and_use(last_call);
+      memory_.Crash(mode, last_call);
+      End();
+      Reopen();
+      const auto recovery = Recover();
+      ASSERT_TRUE(recovery.ok()) << recovery.status() << ", after " << last_call << " calls";
+      // What a failing Rotate leaves in doubt cannot be appended to, so all that was appended is there.
+      EXPECT_EQ(delivered_, appended_) << "after " << last_call << " calls";
+    }
+    EXPECT_EQ(appended_.size(), 2u);
+  }
+}
+
+TEST_F(NextLogFileTest, AFailureToMakeItAheadIsNoneOfTheLog) {
+  for (const FileOp op :
+       {FileOp::kOpenWrite, FileOp::kAllocate, FileOp::kAppend, FileOp::kSync, FileOp::kDirectorySync}) {
+    RemoveAll();
+    Create(16 << 10);
+    faults_.Inject({.op = op});
+    log_->PrepareNextFile(FileNumber(2));
+    executor_.RunAll();
+    faults_.Clear();
+    EXPECT_FALSE(Exists(2)) << ToString(op);
+    EXPECT_TRUE(log_->Failure().ok()) << ToString(op);
+    EXPECT_EQ(Rotate(3), 3u);
+    Append(10);
+    ExpectAllAfterTheProcessDied();
+  }
+}
+
+TEST_F(NextLogFileTest, AFailureOfItsHeaderIsFinal) {
+  for (const FileOp op : {FileOp::kWriteAt, FileOp::kSync}) {
+    RemoveAll();
+    Create(16 << 10);
+    Append(10);
+    log_->PrepareNextFile(FileNumber(2));
+    executor_.RunAll();
+    faults_.Inject({.op = op});
+    EXPECT_FALSE(log_->Rotate(FileNumber(3), {}).ok()) << ToString(op);
+    EXPECT_FALSE(log_->Failure().ok());
+    EXPECT_FALSE(log_->Append(SequenceNumber(2), Batch("b")).ok());
+    ExpectAllAfterTheProcessDied();
+  }
+}
+
+TEST_F(NextLogFileTest, ALogThatIsClosedLeavesNone) {
+  Create(16 << 10);
+  Append(10);
+  log_->PrepareNextFile(FileNumber(2));
+  executor_.RunAll();
+  EXPECT_TRUE(Exists(2));
+  ASSERT_TRUE(log_->Close().ok());
+  EXPECT_FALSE(Exists(2));
+}
+
+TEST_F(NextLogFileTest, WithoutTasksNoneIsMade) {
+  log_ = WriteAheadLog::Create(directory_.get(), Options(), FirstLog()).value();
+  EXPECT_FALSE(log_->WantsNextFile());
+  log_->PrepareNextFile(FileNumber(2));
+  EXPECT_FALSE(Exists(2));
 }
 
 }  // namespace

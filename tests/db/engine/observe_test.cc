@@ -374,6 +374,8 @@ TEST_F(ListenerTest, FlushesAndCompactionsAreToldWithWhatTheyDid) {
   EXPECT_OK(flush.status);
   Fill(5, 15);
   ASSERT_OK(db()->CompactRange());
+  // What another thread merged meanwhile is told by that one.
+  ASSERT_OK(db()->WaitForBackgroundWork());
   ASSERT_GE(recorder->compactions.size(), 1u);
   EXPECT_EQ(recorder->compaction_begins, recorder->compactions.size());
   const CompactionEvent& compaction = recorder->compactions.front();
