@@ -35,6 +35,7 @@ TableOutput::TableOutput(const TableOutputContext& context, FileNumber number, u
   options.compression = CompressionForLevel(*context.options, level);
   options.block_bytes = context.options->block_bytes;
   options.filter_policy = context.options->filter_policy;
+  if (context.guard_bits_per_key.has_value()) options.filter_policy.guard_bits_per_key = *context.guard_bits_per_key;
   options.hash_seed = context.hash_seed;
   options.table_id = table_id;
   options.database_id = context.database_id;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct TableOutputContext {
   BlockCache* cache = nullptr;
   Tuning tuning;
   const ColumnFamilyOptions* options = nullptr;
+  // Of these tables' guards (db/decide/guard_budget.h); unset: as the options say.
+  std::optional<double> guard_bits_per_key = {};
   KeyOrder order;
   std::string family_name;
   uint32_t family_id = 0;

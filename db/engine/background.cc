@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/act/flush_job.h"
+#include "db/decide/guard_budget.h"
 #include "db/format/file_names.h"
 #include "util/status.h"
 
@@ -132,11 +133,17 @@ absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int thr
   event->entries = event->bytes_written = 0;  // of a try before
   std::vector<std::shared_ptr<const MemTable>> memtables;
   LogPosition log_end;
+  uint64_t entries = 0;
+  double guard_bits = 0;
   bool others_wait = false;
   {
     MutexLock lock(&state_->mutex);
     if (family->immutables.empty()) return absl::CancelledError("the column family was dropped");
-    for (const ImmutableMemTable& immutable : family->immutables) memtables.push_back(immutable.memtable);
+    for (const ImmutableMemTable& immutable : family->immutables) {
+      memtables.push_back(immutable.memtable);
+      entries += immutable.memtable->EntryCount();
+    }
+    guard_bits = GuardBitsOfFlush(family->options.filter_policy.guard_bits_per_key, *family->version(), entries);
     log_end = family->immutables.back().log_end;
     // Not up to the memtables' own last entry: its batch may go on in another family.
     others_wait = OthersWaitBefore(*family, family->immutables.back().log_last);
@@ -148,6 +155,7 @@ absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int thr
   if (!family->dropped.load(std::memory_order_acquire)) {
     TableOutputContext context = catalog_->OutputContext(*family);
     context.pacing = state_->core->PacingFor(Executor::Priority::kFlush);
+    context.guard_bits_per_key = guard_bits;
     ASSIGN_OR_RETURN(tables, FlushMemTables({.context = context,
                                              .memtables = memtables,
                                              .snapshots = Snapshots(),

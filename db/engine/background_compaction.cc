@@ -4,6 +4,7 @@
 #include "db/act/compaction_job.h"
 #include "db/act/table_output.h"
 #include "db/decide/compaction_picker.h"
+#include "db/decide/guard_budget.h"
 #include "db/engine/background.h"
 #include "util/status.h"
 
@@ -97,10 +98,12 @@ absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const P
   TableOutputContext context = catalog_->OutputContext(family);
   context.pacing = core.PacingFor(Executor::Priority::kCompaction);
   int threads = executor_->CompactionConcurrency();
-  // Whoever asks for a compaction waits for it.
-  if (progress == nullptr) {
+  {
     MutexLock lock(&state_->mutex);
-    threads = pace_.threads();
+    // Whoever asks for a compaction waits for it.
+    if (progress == nullptr) threads = pace_.threads();
+    context.guard_bits_per_key =
+        GuardBitsOfMerge(family.options.filter_policy.guard_bits_per_key, *family.version(), *plan);
   }
   // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
   if (plan->bottommost) context.cache = &core.cache;

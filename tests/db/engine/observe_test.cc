@@ -285,6 +285,31 @@ TEST_F(StatisticsTest, FiltersRuleOutAlmostAllAbsentKeysAtAboutTheExpectedRate) 
   EXPECT_EQ(present.blocks_searched - present.false_positives, 4000u);
 }
 
+// Flushes and merges lay their guards out for the runs that there are.
+TEST_F(StatisticsTest, GuardsOfSmallRunsLetLessPass) {
+  database.options.family.filter_policy = {.lane_bits_per_key = 0, .guard_bits_per_key = 4};
+  database.tuning.memtable_bytes = size_t{1} << 20;
+  database.tuning.memtable_limit_bytes = size_t{4} << 20;
+  ASSERT_OK(database.Reopen());
+  Fill(0, 4000);
+  ASSERT_OK(db()->CompactRange());
+  Fill(4000, 4400);
+  ASSERT_OK(db()->Flush());
+  ASSERT_FALSE(FilesPerLevel(db()).starts_with("0")) << FilesPerLevel(db());
+  db()->statistics()->Reset();
+  for (uint64_t i = 0; i < 4400; ++i) Value(db(), NumberedKey(i) + "x");
+  const auto passing = [this](int level) {
+    const LevelFilterStatistics filter = db()->statistics()->GetFilter(level);
+    return static_cast<double>(filter.lookups - filter.guard_rejections) / static_cast<double>(filter.lookups);
+  };
+  int last = 0;
+  for (int level = 1; level < kMaxLevels; ++level) {
+    if (db()->statistics()->GetFilter(level).lookups > 0) last = level;
+  }
+  EXPECT_GT(passing(last), FilterPolicy::ExpectedRate(4) / 2);
+  EXPECT_LT(passing(0), passing(last) / 2);
+}
+
 TEST_F(StatisticsTest, TheFiltersOfEachLevelAreSummedUpWithWhatTheyCostAndSave) {
   Fill(0, 2000);
   ASSERT_OK(db()->CompactRange());
