@@ -523,6 +523,7 @@ int main(void) {
   sepal_writeoptions_t* wo = sepal_writeoptions_create();
   sepal_readoptions_set_fill_cache(ro, 1);
   sepal_writeoptions_set_no_slowdown(wo, 0);
+  sepal_writeoptions_set_disable_wal(wo, 0);
   CHECK(sepal_open(options, directory, &error) == NULL);
   expect_error("NOT_FOUND");
   sepal_options_set_create_if_missing(options, 1);

@@ -231,6 +231,7 @@ void Background::RemoveOldLogs(FileNumber minimum) {
   if (names.empty()) return;
   {
     MutexLock lock(&state_->mutex);
+    if (state_->closing) return;  // the next opening removes them
     ++state_->jobs;
   }
   executor_->Schedule(Executor::Priority::kCompaction, [this, names = std::move(names)] {
@@ -357,6 +358,37 @@ void Background::Close() {
     while (state_->jobs > 0) state_->changed.Wait(&state_->mutex);
   }
   scrubber_.Stop();
+}
+
+FamilyRef Background::UnloggedFamily() const {
+  for (const FamilyRef& family : state_->Families()) {
+    const auto& immutables = family->immutables;
+    if (std::any_of(immutables.begin(), immutables.end(), [](const ImmutableMemTable& m) { return m.unlogged; })) {
+      return family;
+    }
+  }
+  return nullptr;
+}
+
+absl::Status Background::FlushUnlogged() {
+  FamilyRef tried;
+  while (true) {
+    FamilyRef family;
+    {
+      MutexLock lock(&state_->mutex);
+      RETURN_IF_ERROR(state_->error);
+      family = UnloggedFamily();
+      if (family == nullptr) return absl::OkStatus();
+      if (family == tried) break;
+      tried = family;
+      family->flush_running = true;
+      ++state_->jobs;
+    }
+    RunFlush(std::move(family));
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("%s: no space to flush column family \"%s\": what was written to it with disable_wal is lost",
+                      state_->core->path, tried->name));
 }
 
 }  // namespace sepal

@@ -46,6 +46,9 @@ class Background {
   absl::Status Continue() ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns when no job runs; none is started any more.
   void Close() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // After Close: brings what no log holds, and is in memory alone, into tables, in the calling thread. Does not wait
+  // for space.
+  absl::Status FlushUnlogged() ABSL_LOCKS_EXCLUDED(state_->mutex);
 
  private:
   using PlanRef = std::shared_ptr<const CompactionPlan>;
@@ -97,6 +100,8 @@ class Background {
   // In a job of its own: the operating system takes its time to give back a file's pages, and the next flush need not
   // wait for that.
   void RemoveOldLogs(FileNumber minimum) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // One whose immutables hold what no log holds; null if there is none.
+  FamilyRef UnloggedFamily() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool NothingDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
 
   EngineState* const state_;

@@ -242,6 +242,9 @@ void sepal_readoptions_set_upper_bound(sepal_readoptions_t* options, const char*
 sepal_writeoptions_t* sepal_writeoptions_create(void) { return new sepal_writeoptions_t; }
 void sepal_writeoptions_destroy(sepal_writeoptions_t* options) { delete options; }
 void sepal_writeoptions_set_sync(sepal_writeoptions_t* options, unsigned char value) { options->rep.sync = value != 0; }
+void sepal_writeoptions_set_disable_wal(sepal_writeoptions_t* options, unsigned char value) {
+  options->rep.disable_wal = value != 0;
+}
 void sepal_writeoptions_set_no_slowdown(sepal_writeoptions_t* options, unsigned char value) {
   options->rep.no_slowdown = value != 0;
 }

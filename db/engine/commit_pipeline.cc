@@ -12,6 +12,16 @@
 #include "util/status.h"
 
 namespace sepal {
+namespace {
+
+// Each family's memtable is flushed on its own.
+absl::Status NotWholeWithoutLog() {
+  return absl::InvalidArgumentError(
+      "disable_wal: the batch has entries of several column families, and without the log nothing would keep it whole: "
+      "split it, or write it with the log; nothing was written");
+}
+
+}  // namespace
 
 CommitPipeline::CommitPipeline(EngineState* state, Catalog* catalog, Background* background, WriteAheadLog* log,
                                SequenceNumber last)
@@ -38,6 +48,7 @@ void CommitPipeline::RemoveFamily(ColumnFamilyId id) {
 absl::Status CommitPipeline::Prepare(std::string_view batch) {
   const uint64_t seed = catalog_->identity().hash_seed;
   prepared_.clear();
+  several_families_ = false;
   BatchReader reader(batch);
   BatchEntry entry;
   while (reader.Next(&entry)) {
@@ -52,6 +63,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
                           entry.value.size(), kMaxKeyBytes, kMaxValueBytes));
     }
     Target* const target = &it->second;
+    several_families_ |= !prepared_.empty() && prepared_.front().target != target;
     const uint64_t hash = target->family->order.hashable() ? HashKey(entry.key, seed) : 0;
     if (prepared_.size() < kMostPrepared) {
       prepared_.push_back({entry, target, hash, target->active->PrefetchAdd(entry.key, hash)});
@@ -62,7 +74,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
   return reader.status();
 }
 
-absl::Status CommitPipeline::Write(std::string_view batch, bool sync) noexcept {
+absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options) noexcept {
   LogPosition end;
   {
     TimedMutexLock lock(&commit_mutex_);
@@ -72,14 +84,14 @@ absl::Status CommitPipeline::Write(std::string_view batch, bool sync) noexcept {
     RETURN_IF_ERROR(Prepare(batch));
     const uint32_t count = BatchCount(batch);
     if (count == 0) return absl::OkStatus();
+    if (options.disable_wal && several_families_) return NotWholeWithoutLog();
     RETURN_IF_ERROR(MakeRoom(batch.size()));
     const SequenceNumber first = last_.next();
-    absl::StatusOr<LogPosition> appended = Append(first, batch, sync);
-    if (!appended.ok()) [[unlikely]] {
-      if (!log_->Failure().ok()) state_->Stop(appended.status(), "log");
-      return appended.status();
+    if (options.disable_wal) {
+      prepared_.front().target->unlogged = true;
+    } else {
+      ASSIGN_OR_RETURN(end, Append(first, batch, options.sync));
     }
-    end = *appended;
     Insert(batch, first);
     last_ = SequenceNumber(last_.value() + count);
     state_->visible.store(last_.value(), std::memory_order_release);
@@ -87,14 +99,19 @@ absl::Status CommitPipeline::Write(std::string_view batch, bool sync) noexcept {
     StatisticsImpl& statistics = state_->core->statistics;
     statistics.Add(Ticker::kWriteBatches);
     statistics.Add(Ticker::kWrites, count);
-    statistics.Add(Ticker::kLogBytes, batch.size());
   }
-  return sync ? SyncThrough(end) : absl::OkStatus();
+  return options.sync ? SyncThrough(end) : absl::OkStatus();
 }
 
 absl::StatusOr<LogPosition> CommitPipeline::Append(SequenceNumber first, std::string_view batch, bool sync) {
   const PerfTimer timer(PerfPart::kLog);
-  return log_->Append(first, batch, sync);
+  absl::StatusOr<LogPosition> end = log_->Append(first, batch, sync);
+  if (end.ok()) [[likely]] {
+    state_->core->statistics.Add(Ticker::kLogBytes, batch.size());
+  } else if (!log_->Failure().ok()) {
+    state_->Stop(end.status(), "log");
+  }
+  return end;
 }
 
 void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
@@ -203,8 +220,11 @@ absl::Status CommitPipeline::Switch(std::span<Target* const> targets) {
   MutexLock lock(&state_->mutex);
   for (size_t i = 0; i < targets.size(); ++i) {
     Family& family = *targets[i]->family;
-    family.immutables.push_back(
-        {.memtable = targets[i]->active, .log_end = log_end, .log_last = last_, .first_log = family.active_first_log});
+    family.immutables.push_back({.memtable = targets[i]->active,
+                                 .log_end = log_end,
+                                 .log_last = last_,
+                                 .first_log = family.active_first_log,
+                                 .unlogged = std::exchange(targets[i]->unlogged, false)});
     family.Publish(fresh[i], family.version(), &core.epochs);
     targets[i]->active = std::move(fresh[i]);
   }
@@ -215,9 +235,13 @@ absl::Status CommitPipeline::Switch(std::span<Target* const> targets) {
   return absl::OkStatus();
 }
 
-void CommitPipeline::Close() {
+absl::Status CommitPipeline::Close() noexcept {
   MutexLock lock(&commit_mutex_);
   closed_ = true;
+  std::vector<Target*> unlogged = TargetsByAge();
+  std::erase_if(unlogged, [](const Target* target) { return !target->unlogged; });
+  if (unlogged.empty()) return absl::OkStatus();
+  return state_->stopped.load(std::memory_order_acquire) ? state_->Error() : Switch(unlogged);
 }
 
 absl::Status CommitPipeline::Closed() const {

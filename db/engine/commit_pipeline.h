@@ -5,7 +5,8 @@
 // carries all who wait.
 //
 // Laws:
-//   - a batch is in the log before it is in a memtable, and in all memtables before it is visible;
+//   - a batch is in the log before it is in a memtable, if it goes into the log at all (`disable_wal`), and in all
+//     memtables before it is visible;
 //   - a batch that the log refused leaves no trace: its sequence numbers were not taken (a full disk) or writing has
 //     ended for good (everything else);
 //   - a memtable is switched between batches, together with the log, so that every entry of the old one is visible and
@@ -42,14 +43,15 @@ class CommitPipeline {
   void RemoveFamily(ColumnFamilyId id) ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
   // Applies a batch (write-batch bytes), whole or not at all.
-  absl::Status Write(std::string_view batch, bool sync) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  absl::Status Write(std::string_view batch, const WriteOptions& options) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Makes everything written before durable.
   absl::Status Sync() noexcept;
   // Makes the log durable through `position`.
   absl::Status SyncThrough(LogPosition position) noexcept;
 
-  // Lets the write under way finish, and refuses all that come after it.
-  void Close() ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // Lets the write under way finish, and refuses all that come after it. Switches the memtables that hold what no log
+  // holds.
+  absl::Status Close() noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
   // Moves what the family's active memtable holds to its immutables. A no-op while it is empty.
   absl::Status SwitchMemtable(const FamilyRef& family) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
@@ -66,6 +68,7 @@ class CommitPipeline {
   struct Target {
     FamilyRef family;
     std::shared_ptr<MemTable> active;
+    bool unlogged = false;  // `active` holds what no log holds
   };
 
   // An entry of the batch in hand, ready to be inserted.
@@ -78,6 +81,7 @@ class CommitPipeline {
   // Of larger batches the rest is read again: what is fetched ahead of its insertion should still be in the cache then.
   static constexpr size_t kMostPrepared = 256;
 
+  // Into the log. Ends all writing if the log fails for good.
   absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch, bool sync)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Goes on in a new log; returns its number.
@@ -104,6 +108,8 @@ class CommitPipeline {
   SequenceNumber last_ ABSL_GUARDED_BY(commit_mutex_);
   // The first entries of the batch in hand.
   std::vector<Prepared> prepared_ ABSL_GUARDED_BY(commit_mutex_);
+  // Whether the batch in hand has entries of several.
+  bool several_families_ ABSL_GUARDED_BY(commit_mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(commit_mutex_) = false;
 };
 

@@ -105,10 +105,13 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
         "a batch of %u bytes is over a quarter of memory_limit (%u bytes): split it, or raise the limit", batch.size(),
         core_->budget.limit_bytes()));
   }
+  if (options.disable_wal && options.sync) {
+    return absl::InvalidArgumentError("disable_wal goes not with sync: without the log a flush makes a write durable");
+  }
   const WatchedCall call(&core_->calls,
                          {.call = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync, .batch = batch});
   RETURN_IF_ERROR(background_->gate()->Enter(batch.size(), options.no_slowdown));
-  return pipeline_->Write(batch, options.sync);
+  return pipeline_->Write(batch, options);
 }
 
 absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
@@ -283,10 +286,11 @@ absl::Status Engine::Close() {
 }
 
 absl::Status Engine::CloseParts() {
-  pipeline_->Close();
+  absl::Status status = pipeline_->Close();
   background_->Close();
+  KeepFirst(&status, background_->FlushUnlogged());
   preparing_->Close();
-  absl::Status status = state_->Error();
+  KeepFirst(&status, state_->Error());
   absl::StatusOr<LogEnd> end = log_->Close();
   KeepFirst(&status, end.status());
   if (status.ok()) {

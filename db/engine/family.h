@@ -29,6 +29,7 @@ struct ImmutableMemTable {
   SequenceNumber log_last;
   // The oldest log that holds any of its entries.
   FileNumber first_log;
+  bool unlogged = false;  // it holds what no log holds
 };
 
 struct CompactionPutOff {

@@ -407,6 +407,7 @@ SEPAL_C_EXPORT void sepal_readoptions_set_upper_bound(sepal_readoptions_t* optio
 SEPAL_C_EXPORT sepal_writeoptions_t* sepal_writeoptions_create(void);
 SEPAL_C_EXPORT void sepal_writeoptions_destroy(sepal_writeoptions_t* options);
 SEPAL_C_EXPORT void sepal_writeoptions_set_sync(sepal_writeoptions_t* options, unsigned char value);
+SEPAL_C_EXPORT void sepal_writeoptions_set_disable_wal(sepal_writeoptions_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_writeoptions_set_no_slowdown(sepal_writeoptions_t* options, unsigned char value);
 
 /* --- statistics and events --- */

@@ -138,7 +138,7 @@ class SEPAL_EXPORT DB {
 
   // Writes the family's memtable to a table file.
   virtual absl::Status Flush(const ColumnFamily* family, const FlushOptions& options = {}) = 0;
-  // Makes all earlier writes durable.
+  // Makes all earlier writes durable, but for those with `disable_wal`, which Flush makes so.
   virtual absl::Status Sync() = 0;
   // Rewrites the range into the last level, dropping what is overwritten or deleted there. `Cancelled` if
   // `options.progress` ended it.

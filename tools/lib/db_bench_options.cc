@@ -86,7 +86,11 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
   app->add_flag("--use_direct_reads", o->use_direct_reads, "Read tables past the operating system's cache")
       ->group("Engine");
   app->add_flag("--use_existing_db", o->use_existing_db, "Keep the database that is there")->group("Engine");
-  app->add_flag("--sync", o->sync, "Every write is durable before it returns")->group("Engine");
+  CLI::Option* const sync =
+      app->add_flag("--sync", o->sync, "Every write is durable before it returns")->group("Engine");
+  app->add_flag("--disable_wal", o->disable_wal, "Writes leave the log out (fillsync's do not)")
+      ->group("Engine")
+      ->excludes(sync);
 }
 
 }  // namespace

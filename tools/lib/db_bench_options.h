@@ -45,6 +45,7 @@ struct DbBenchOptions {
   double max_space_amplification = ColumnFamilyOptions().max_space_amplification;
   bool use_existing_db = false;
   bool sync = false;
+  bool disable_wal = false;
   bool histogram = false;
   bool statistics = false;
   bool json = false;

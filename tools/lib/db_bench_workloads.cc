@@ -39,7 +39,7 @@ template <class NumberOf>
 absl::Status PutEntries(BenchThread& thread, uint64_t limit, uint64_t per_batch, bool sync, NumberOf number_of) {
   ValueGenerator values = Values(thread);
   const size_t value_bytes = static_cast<size_t>(thread.options().value_size);
-  const WriteOptions write_options{.sync = sync};
+  const WriteOptions write_options{.sync = sync, .disable_wal = !sync && thread.options().disable_wal};
   const bool timed = thread.options().duration_seconds > 0;
   WriteBatch batch;
   for (uint64_t i = 0; thread.More(limit);) {
@@ -204,7 +204,8 @@ absl::Status ReadRandomWriteRandom(BenchThread& thread) {
     if (thread.random().Uniform(100) < static_cast<uint64_t>(options.readwritepercent)) {
       RETURN_IF_ERROR(GetOne(thread, key, &value));
     } else {
-      RETURN_IF_ERROR(thread.db()->Put(key, values.Next(value_bytes), {.sync = options.sync}));
+      RETURN_IF_ERROR(
+          thread.db()->Put(key, values.Next(value_bytes), {.sync = options.sync, .disable_wal = options.disable_wal}));
       thread.Finished(1, key.size() + value_bytes);
     }
   }
