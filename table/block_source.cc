@@ -124,6 +124,7 @@ CachePin BlockSource::Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer
 
 absl::StatusOr<CachePin> BlockSource::Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint) const {
   if (CachePin pin = GetCached(handle, kind, hint)) return pin;
+  ReadAroundBefore(handle.offset, handle.size);
   ASSIGN_OR_RETURN(BlockBuffer buffer, Read(handle, kind));
   return Keep(handle, kind, std::move(buffer), fill_cache, hint);
 }
@@ -188,7 +189,6 @@ absl::Status BlockSource::ReadExactly(BlockHandle handle, UnitKind kind, char* b
   size_t got = 0;
   {
     const PerfTimer timer(PerfPart::kRead);
-    ReadAroundBefore(handle.offset, length);
     ASSIGN_OR_RETURN(got, context_.file->Read(handle.offset, length, buffer));
   }
   CountRead(length);

@@ -5,7 +5,7 @@
 namespace sepal {
 
 bool ReadAroundCredit::Take(uint64_t bytes) {
-  if (bytes_.load(std::memory_order_relaxed) <= 0) return false;
+  if (!left()) return false;
   bytes_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   return true;
 }
@@ -14,7 +14,7 @@ ReadAround::ReadAround(const ReadableFile* file, uint64_t file_size, ReadAroundC
     : file_(file),
       regions_((file_size + kRegionBytes - 1) / kRegionBytes),
       credit_(credit),
-      asked_(credit != nullptr ? std::make_unique<std::atomic<uint8_t>[]>(regions_) : nullptr) {}
+      asked_(credit != nullptr && credit->left() ? std::make_unique<std::atomic<uint8_t>[]>(regions_) : nullptr) {}
 
 void ReadAround::AskFor(uint64_t first, uint64_t last) const {
   for (uint64_t region = first; region <= last && region < regions_; ++region) {

@@ -18,6 +18,7 @@ namespace sepal {
 class ReadAroundCredit {
  public:
   explicit ReadAroundCredit(uint64_t bytes) : bytes_(static_cast<int64_t>(bytes)) {}
+  bool left() const { return bytes_.load(std::memory_order_relaxed) > 0; }
   bool Take(uint64_t bytes);
 
  private:
@@ -31,7 +32,8 @@ class ReadAround {
   // `credit` may be null: nothing is brought in. It and the file must outlive this.
   ReadAround(const ReadableFile* file, uint64_t file_size, ReadAroundCredit* credit);
 
-  // To be called before [offset, offset + length) is read.
+  // To be called before [offset, offset + length) is read for a lookup or an iterator. Compactions and checks pass over
+  // whole files, and need none of it.
   void Before(uint64_t offset, uint64_t length) const {
     if (asked_ != nullptr) AskFor(offset / kRegionBytes, (offset + length - 1) / kRegionBytes);
   }

@@ -20,6 +20,8 @@ std::string_view ToString(FileOp op) {
       return "open-write";
     case FileOp::kRead:
       return "read";
+    case FileOp::kReadAhead:
+      return "ask-for";
     case FileOp::kFileSize:
       return "file-size";
     case FileOp::kAppend:
@@ -76,6 +78,7 @@ bool IsMutation(FileOp op) {
     case FileOp::kOpenDirectory:
     case FileOp::kOpenRead:
     case FileOp::kRead:
+    case FileOp::kReadAhead:
     case FileOp::kFileSize:
     case FileOp::kList:
     case FileOp::kLock:
@@ -224,7 +227,10 @@ class FaultReadableFile final : public ReadableFile {
     return state_->Run({.op = FileOp::kFileSize, .name = name_}, [&] { return base_->Size(); });
   }
   void Advise(AccessPattern pattern) const override { base_->Advise(pattern); }
-  void ReadAhead(uint64_t offset, uint64_t length) const override { base_->ReadAhead(offset, length); }
+  void ReadAhead(uint64_t offset, uint64_t length) const override {
+    (void)state_->Begin({.op = FileOp::kReadAhead, .name = name_, .offset = offset, .length = length});
+    base_->ReadAhead(offset, length);
+  }
 
  private:
   const StatePtr state_;

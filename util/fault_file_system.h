@@ -27,6 +27,7 @@ enum class FileOp : uint8_t {
   kOpenWrite,
   kRead,
   kFileSize,
+  kReadAhead,  // without effect, so that a fault has none
   kAppend,
   kWriteAt,
   kAllocate,

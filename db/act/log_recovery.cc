@@ -20,17 +20,6 @@ std::string PathOf(Directory* directory, std::string_view name) {
   return absl::StrFormat("%s/%s", directory->path(), name);
 }
 
-// Whether no byte behind the place of the header differs from zero.
-absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
-  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));
-  constexpr uint64_t kStep = 4096;
-  for (uint64_t offset = kLogHeaderBytes; offset < window.size(); offset += kStep) {
-    ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kStep));
-    if (bytes.find_first_not_of('\0') != std::string_view::npos) return false;
-  }
-  return true;
-}
-
 // Sorts the files into the line and the leftovers. What lies below the minimum is neither.
 class LineFinder {
  public:
@@ -365,6 +354,16 @@ class LogReplay {
 };
 
 }  // namespace
+
+absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
+  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));
+  constexpr uint64_t kStep = 4096;
+  for (uint64_t offset = kLogHeaderBytes; offset < window.size(); offset += kStep) {
+    ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kStep));
+    if (bytes.find_first_not_of('\0') != std::string_view::npos) return false;
+  }
+  return true;
+}
 
 absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory) {
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());

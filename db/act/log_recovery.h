@@ -46,6 +46,9 @@ absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory);
 // The same from a listing of the directory.
 absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<const DirectoryEntry> listing);
 
+// Whether no byte behind the place of the header differs from zero: nothing was ever written there.
+absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log);
+
 // The newest manifest that a log of this listing names, and what it says of it.
 ManifestReference NewestManifest(const std::vector<LogFile>& logs);
 

@@ -146,6 +146,9 @@ absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs,
   for (const LogFile& log : logs) {
     if (!log.header.has_value()) {
       if (log.named < minimum) continue;
+      // Made, and never used.
+      ASSIGN_OR_RETURN(const bool unused, HoldsNoRecord(directory, log));
+      if (unused) continue;
       ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));
       gaps->push_back({log.name, 0, window.size(), std::string(ToStd(log.problem.message()))});
     } else if (log.header->number >= minimum && (database_id == 0 || log.header->database_id == database_id)) {

@@ -99,7 +99,7 @@ LogWindow::Preparation LogWindow::TakePrepared(uint64_t offset, Region* window, 
   if (!synced && offset < ahead_->end) *begin = ahead_->begin;
   ahead_ = nullptr;
   if (window->Covers(offset) && !(window->large && synced)) return Preparation::kReady;
-  if (window->bytes != nullptr) (void)tasks_->Run([bytes = std::move(window->bytes)] {});
+  if (window->bytes != nullptr) UnmapBeside(std::move(window->bytes));
   return Preparation::kUnusable;
 }
 
@@ -145,8 +145,13 @@ void LogWindow::TakeNothing() {
 
 // Unmaps beside the writer where that is possible.
 void LogWindow::Leave() {
-  if (region_.bytes != nullptr && tasks_ != nullptr) (void)tasks_->Run([bytes = region_.bytes] {});
+  if (region_.bytes != nullptr && tasks_ != nullptr) UnmapBeside(region_.bytes);
   Replace({});
+}
+
+// The file stays open until then.
+void LogWindow::UnmapBeside(std::shared_ptr<MappedRegion> bytes) {
+  (void)tasks_->Run([file = file_, bytes = std::move(bytes)]() mutable { bytes.reset(); });
 }
 
 void LogWindow::Replace(Region by) {

@@ -100,6 +100,7 @@ class LogWindow {
   bool StorePieces(uint64_t offset, std::string_view bytes, uint64_t space);
   void Replace(Region by);
   void Leave();
+  void UnmapBeside(std::shared_ptr<MappedRegion> bytes);
 
   const uint64_t small_window_bytes_;
   MemoryBudget* const budget_;

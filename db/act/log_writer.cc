@@ -310,7 +310,6 @@ absl::StatusOr<LogEnd> WriteAheadLog::Close() {
   RETURN_IF_ERROR(Usable());
   RETURN_IF_ERROR(CutToRecords());
   RETURN_IF_ERROR(Sync(End()));
-  next_file_.Discard();
   std::vector<std::shared_ptr<WritableFile>> closed_outside_the_lock;
   {
     MutexLock lock(&mutex_);

@@ -128,6 +128,8 @@ class WriteAheadLog {
   // holds what holds for `Rotate`.
   bool WantsNextFile() const { return next_file_.wanted(); }
   void PrepareNextFile(FileNumber number) { next_file_.Prepare(number); }
+  // Removes the file that was made ahead, which a log that is not going on has no use for.
+  void DiscardNextFile() { next_file_.Discard(); }
 
   // Forgets the files below `number`: their updates are in tables, or dropped. The current file stays. The caller
   // removes them from the directory.

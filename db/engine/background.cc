@@ -44,7 +44,8 @@ void Background::Schedule() {
 void Background::ScheduleFlush(const FamilyRef& family) {
   family->flush_running = true;
   ++state_->jobs;
-  executor_->Schedule(Executor::Priority::kFlush, [this, family = family]() mutable { RunFlush(std::move(family)); });
+  executor_->Schedule(Executor::Priority::kFlush,
+                      [this, family = family]() mutable { (void)RunFlush(std::move(family)); });
 }
 
 PickerInput Background::MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const {
@@ -95,7 +96,7 @@ std::vector<SequenceNumber> Background::Snapshots() const {
 
 // --- flush ---
 
-void Background::RunFlush(FamilyRef family) {
+absl::Status Background::RunFlush(FamilyRef family) {
   FlushEvent event{.column_family = family->name};
   state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
@@ -126,6 +127,7 @@ void Background::RunFlush(FamilyRef family) {
     pace_.EndFlush(event.micros, threads);
   }
   EndJob(std::move(family), event.status, "flush");
+  return event.status;
 }
 
 absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event) {
@@ -134,7 +136,7 @@ absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int thr
   std::vector<std::shared_ptr<const MemTable>> memtables;
   LogPosition log_end;
   uint64_t entries = 0;
-  double guard_bits = 0;
+  VersionRef version;
   bool others_wait = false;
   {
     MutexLock lock(&state_->mutex);
@@ -143,7 +145,7 @@ absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int thr
       memtables.push_back(immutable.memtable);
       entries += immutable.memtable->EntryCount();
     }
-    guard_bits = GuardBitsOfFlush(family->options.filter_policy.guard_bits_per_key, *family->version(), entries);
+    version = family->version();
     log_end = family->immutables.back().log_end;
     // Not up to the memtables' own last entry: its batch may go on in another family.
     others_wait = OthersWaitBefore(*family, family->immutables.back().log_last);
@@ -151,17 +153,14 @@ absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int thr
   // Tables must not hold what comes after an update that the log could still lose. Where these memtables are all that
   // there is up to here, nothing does.
   if (others_wait) RETURN_IF_ERROR(log_->Sync(log_end));
-  std::vector<TableMetadata> tables;
-  if (!family->dropped.load(std::memory_order_acquire)) {
-    TableOutputContext context = catalog_->OutputContext(*family);
-    context.pacing = state_->core->PacingFor(Executor::Priority::kFlush);
-    context.guard_bits_per_key = guard_bits;
-    ASSIGN_OR_RETURN(tables, FlushMemTables({.context = context,
-                                             .memtables = memtables,
-                                             .snapshots = Snapshots(),
-                                             .executor = executor_,
-                                             .max_parts = threads}));
-  }
+  TableOutputContext context = catalog_->OutputContext(*family);
+  context.pacing = state_->core->PacingFor(Executor::Priority::kFlush);
+  context.guard_bits_per_key = GuardBitsOfFlush(family->options.filter_policy.guard_bits_per_key, *version, entries);
+  ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables, FlushMemTables({.context = context,
+                                                                            .memtables = memtables,
+                                                                            .snapshots = Snapshots(),
+                                                                            .executor = executor_,
+                                                                            .max_parts = threads}));
   VersionEdit edit;
   const SequenceNumber through = memtables.back()->LastSequence();
   if (!tables.empty()) {
@@ -229,18 +228,24 @@ void Background::RemoveOldLogs(FileNumber minimum) {
     if (log.number < minimum && log.number != live.back().number) names.push_back(LogFileName(log.number));
   }
   if (names.empty()) return;
-  {
-    MutexLock lock(&state_->mutex);
-    if (state_->closing) return;  // the next opening removes them
-    ++state_->jobs;
-  }
-  executor_->Schedule(Executor::Priority::kCompaction, [this, names = std::move(names)] {
-    for (const std::string& name : names) {
+  const auto remove = [this](const std::vector<std::string>& old) {
+    for (const std::string& name : old) {
       const absl::Status removed = state_->core->log_directory()->Remove(name);
       if (!removed.ok()) state_->core->info_log.Write("an old log stays: %s", removed.ToString());
     }
-    EndJob(nullptr, absl::OkStatus(), "removal of logs");
-  });
+  };
+  {
+    MutexLock lock(&state_->mutex);
+    if (!state_->closing) {
+      ++state_->jobs;
+      executor_->Schedule(Executor::Priority::kCompaction, [this, remove, names = std::move(names)] {
+        remove(names);
+        EndJob(nullptr, absl::OkStatus(), "removal of logs");
+      });
+      return;
+    }
+  }
+  remove(names);
 }
 
 // --- failing, waiting, ending ---
@@ -255,7 +260,8 @@ absl::Status Background::CheckSpace(uint64_t bytes_needed) const {
 
 absl::Status Background::RetryWhileDiskFull(uint64_t bytes_needed, const std::function<absl::Status()>& work) {
   while (true) {
-    absl::Status status = CheckSpace(bytes_needed);
+    // Who closes the database has no time to wait for space, and tries what there is.
+    absl::Status status = cancel_.load(std::memory_order_relaxed) ? absl::OkStatus() : CheckSpace(bytes_needed);
     if (status.ok()) status = work();
     const bool full =
         absl::IsResourceExhausted(status) && log_->Failure().ok() && !state_->stopped.load(std::memory_order_acquire);
@@ -265,7 +271,7 @@ absl::Status Background::RetryWhileDiskFull(uint64_t bytes_needed, const std::fu
       state_->changed.NotifyAll();
     }
     if (!full) return status;
-    if (cancel_.load(std::memory_order_relaxed)) return absl::CancelledError("closing");
+    if (cancel_.load(std::memory_order_relaxed)) return absl::CancelledError(status.message());
     state_->core->info_log.Write("waiting for space: %s", status.ToString());
     state_->Tell([&](EventListener& listener) { listener.OnError("background work waits for space", status); });
     state_->core->world.clock->SleepMicros(state_->core->tuning.space_retry_micros);
@@ -334,7 +340,9 @@ absl::Status Background::WaitForFlush(const FamilyRef& family) {
                        [&](const ImmutableMemTable& immutable) { return immutable.memtable == last; });
   };
   while (state_->error.ok() && !state_->closing && last != nullptr && waits()) state_->changed.Wait(&state_->mutex);
-  return state_->error;
+  RETURN_IF_ERROR(state_->error);
+  if (last == nullptr || !waits()) return absl::OkStatus();
+  return absl::CancelledError(absl::StrFormat("the database in %s is being closed", state_->core->path));
 }
 
 absl::Status Background::Continue() {
@@ -360,35 +368,36 @@ void Background::Close() {
   scrubber_.Stop();
 }
 
-FamilyRef Background::UnloggedFamily() const {
-  for (const FamilyRef& family : state_->Families()) {
-    const auto& immutables = family->immutables;
-    if (std::any_of(immutables.begin(), immutables.end(), [](const ImmutableMemTable& m) { return m.unlogged; })) {
-      return family;
-    }
-  }
-  return nullptr;
+std::vector<FamilyRef> Background::UnloggedFamilies() const {
+  std::vector<FamilyRef> families = state_->Families();
+  std::erase_if(families, [](const FamilyRef& family) {
+    return std::none_of(family->immutables.begin(), family->immutables.end(),
+                        [](const ImmutableMemTable& immutable) { return immutable.unlogged; });
+  });
+  return families;
 }
 
 absl::Status Background::FlushUnlogged() {
-  FamilyRef tried;
-  while (true) {
-    FamilyRef family;
-    {
-      MutexLock lock(&state_->mutex);
-      RETURN_IF_ERROR(state_->error);
-      family = UnloggedFamily();
-      if (family == nullptr) return absl::OkStatus();
-      if (family == tried) break;
-      tried = family;
-      family->flush_running = true;
-      ++state_->jobs;
-    }
-    RunFlush(std::move(family));
+  std::vector<FamilyRef> families;
+  absl::Status why;
+  {
+    MutexLock lock(&state_->mutex);
+    why = state_->error;
+    families = UnloggedFamilies();
+    if (families.empty()) return absl::OkStatus();
+    if (why.ok()) state_->jobs += static_cast<int>(families.size());
   }
-  return absl::ResourceExhaustedError(
-      absl::StrFormat("%s: no space to flush column family \"%s\": what was written to it with disable_wal is lost",
-                      state_->core->path, tried->name));
+  for (const FamilyRef& family : families) {
+    if (state_->stopped.load(std::memory_order_acquire)) break;
+    KeepFirst(&why, RunFlush(family));
+  }
+  MutexLock lock(&state_->mutex);
+  std::string names;
+  for (const FamilyRef& family : UnloggedFamilies()) absl::StrAppend(&names, names.empty() ? "" : ", ", family->name);
+  if (names.empty()) return absl::OkStatus();
+  return absl::Status(absl::IsCancelled(why) ? absl::StatusCode::kResourceExhausted : why.code(),
+                      absl::StrFormat("%s: what was written with disable_wal is lost, of column families %s: %s",
+                                      state_->core->path, names, why.message()));
 }
 
 }  // namespace sepal

@@ -65,7 +65,8 @@ class Background {
   static bool AtRest(const Family& family);
   std::vector<SequenceNumber> Snapshots() const;
 
-  void RunFlush(FamilyRef family) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Returns how it ended.
+  absl::Status RunFlush(FamilyRef family) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // With up to `threads` threads.
   absl::Status Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
@@ -100,8 +101,8 @@ class Background {
   // In a job of its own: the operating system takes its time to give back a file's pages, and the next flush need not
   // wait for that.
   void RemoveOldLogs(FileNumber minimum) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  // One whose immutables hold what no log holds; null if there is none.
-  FamilyRef UnloggedFamily() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Those whose immutables hold what no log holds.
+  std::vector<FamilyRef> UnloggedFamilies() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool NothingDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
 
   EngineState* const state_;

@@ -98,13 +98,14 @@ absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const P
   TableOutputContext context = catalog_->OutputContext(family);
   context.pacing = core.PacingFor(Executor::Priority::kCompaction);
   int threads = executor_->CompactionConcurrency();
+  VersionRef version;
   {
     MutexLock lock(&state_->mutex);
+    version = family.version();
     // Whoever asks for a compaction waits for it.
     if (progress == nullptr) threads = pace_.threads();
-    context.guard_bits_per_key =
-        GuardBitsOfMerge(family.options.filter_policy.guard_bits_per_key, *family.version(), *plan);
   }
+  context.guard_bits_per_key = GuardBitsOfMerge(family.options.filter_policy.guard_bits_per_key, *version, *plan);
   // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
   if (plan->bottommost) context.cache = &core.cache;
   return RunCompaction({.context = std::move(context),

@@ -155,7 +155,7 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   unchecked_bytes_ = 0;
   size_t bytes = 0;
   for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
-  if (bytes >= tuning.memtable_bytes / 2) PrepareSwitch();
+  if (bytes >= tuning.memtable_bytes / 2) RETURN_IF_ERROR(PrepareSwitch());
   const uint64_t log_bytes = tuning.log_limit_bytes / 2;
   if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= log_bytes) [[likely]]
     return absl::OkStatus();
@@ -168,9 +168,12 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   return Switch(std::span(by_age).first(chosen));
 }
 
-void CommitPipeline::PrepareSwitch() {
+absl::Status CommitPipeline::PrepareSwitch() {
   state_->core->memtable_indexes.Prepare();
-  if (log_->WantsNextFile() && state_->CheckLock().ok()) log_->PrepareNextFile(catalog_->NewFileNumber());
+  if (!log_->WantsNextFile()) return absl::OkStatus();
+  RETURN_IF_ERROR(state_->CheckLock());
+  log_->PrepareNextFile(catalog_->NewFileNumber());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<FileNumber> CommitPipeline::NewLog() {
@@ -212,6 +215,11 @@ absl::Status CommitPipeline::Switch(std::span<Target* const> targets) {
     if (!log_->Failure().ok()) state_->Stop(next_log.status(), "log");
     return next_log.status();
   }
+  Replace(targets, log_end, *next_log);
+  return absl::OkStatus();
+}
+
+void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_end, FileNumber log) {
   Core& core = *state_->core;
   std::vector<std::shared_ptr<MemTable>> fresh;
   for (const Target* target : targets) {
@@ -229,19 +237,18 @@ absl::Status CommitPipeline::Switch(std::span<Target* const> targets) {
     targets[i]->active = std::move(fresh[i]);
   }
   for (auto& [id, other] : targets_) {
-    if (other.active->empty()) other.family->active_first_log = *next_log;
+    if (other.active->empty()) other.family->active_first_log = log;
   }
   background_->Schedule();
-  return absl::OkStatus();
 }
 
-absl::Status CommitPipeline::Close() noexcept {
+void CommitPipeline::Close() noexcept {
   MutexLock lock(&commit_mutex_);
   closed_ = true;
   std::vector<Target*> unlogged = TargetsByAge();
   std::erase_if(unlogged, [](const Target* target) { return !target->unlogged; });
-  if (unlogged.empty()) return absl::OkStatus();
-  return state_->stopped.load(std::memory_order_acquire) ? state_->Error() : Switch(unlogged);
+  // Nothing is appended any more, so the log need not go on in a new file, for which there may be no space.
+  if (!unlogged.empty()) Replace(unlogged, log_->End(), log_->Live().back().number);
 }
 
 absl::Status CommitPipeline::Closed() const {

@@ -10,10 +10,10 @@
 //   - a batch that the log refused leaves no trace: its sequence numbers were not taken (a full disk) or writing has
 //     ended for good (everything else);
 //   - a memtable is switched between batches, together with the log, so that every entry of the old one is visible and
-//     lies in logs before the new one;
-//   - an exception, which only an allocation that fails can be the cause of, ends the process (noexcept): half of a
+//     lies, if in any, in logs before the new one;
+//   - an exception, which only an allocation that fails can be the cause of, ends the process (noexcept): what of a
 //   batch
-//     in the memtables could not be taken back.
+//     is in the memtables by then could not be taken back.
 #pragma once
 
 #include <functional>
@@ -51,7 +51,7 @@ class CommitPipeline {
 
   // Lets the write under way finish, and refuses all that come after it. Switches the memtables that hold what no log
   // holds.
-  absl::Status Close() noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  void Close() noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
   // Moves what the family's active memtable holds to its immutables. A no-op while it is empty.
   absl::Status SwitchMemtable(const FamilyRef& family) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
@@ -87,10 +87,14 @@ class CommitPipeline {
   // Goes on in a new log; returns its number.
   absl::StatusOr<FileNumber> NewLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Has made ready what a switch of memtables will need.
-  void PrepareSwitch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  absl::Status PrepareSwitch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // With one new log for all of them.
   absl::Status Switch(std::span<Target* const> targets) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // The part of it that is in memory: the memtables of `targets` become immutable, and all that are empty now need no
+  // log before `log`.
+  void Replace(std::span<Target* const> targets, LogPosition log_end, FileNumber log)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Those that hold anything, by the oldest log that they need, then by size.
   std::vector<Target*> TargetsByAge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // The logs from the oldest that `target` needs to the end.

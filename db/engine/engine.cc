@@ -231,10 +231,9 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
   if (family->dropped.exchange(true)) {
     return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", family->name));
   }
-  pipeline_->RemoveFamily(family->id);
   VersionEdit edit;
   edit.dropped_families.push_back(family->id);
-  return catalog_->Apply(std::move(edit), nullptr, [&] {
+  const absl::Status status = catalog_->Apply(std::move(edit), nullptr, [&] {
     state_->mutex.AssertHeld();
     for (const TableRef& table : family->version()->Tables()) table->MarkObsolete();
     family->immutables.clear();
@@ -244,6 +243,12 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
     family->Publish(std::make_shared<MemTable>(family->order, 0, 0, MemTable::Memory{}),
                     std::make_shared<const Version>(family->order), &core_->epochs);
   });
+  if (status.ok()) {
+    pipeline_->RemoveFamily(family->id);
+  } else {
+    family->dropped.store(false);  // a full disk: it is as it was
+  }
+  return status;
 }
 
 absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::string_view name) {
@@ -286,10 +291,12 @@ absl::Status Engine::Close() {
 }
 
 absl::Status Engine::CloseParts() {
-  absl::Status status = pipeline_->Close();
+  pipeline_->Close();
   background_->Close();
-  KeepFirst(&status, background_->FlushUnlogged());
   preparing_->Close();
+  // After an error the directory may be another's.
+  if (state_->Error().ok()) log_->DiscardNextFile();
+  absl::Status status = background_->FlushUnlogged();
   KeepFirst(&status, state_->Error());
   absl::StatusOr<LogEnd> end = log_->Close();
   KeepFirst(&status, end.status());

@@ -160,8 +160,10 @@ class SEPAL_EXPORT DB {
   //
   // With `base` and without `link_tables` it is an incremental backup: docs/operations.md.
   virtual absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options = {}) = 0;
-  // Waits for background work under way, syncs the log, releases the lock. The first error that was met is returned.
-  // Calls after that give FailedPrecondition. Idempotent.
+  // Waits for background work under way, flushes what was written with `disable_wal`, syncs the log, releases the lock.
+  // The first error that was met is returned; if it says that such writes are lost, nothing brings them back. Calls
+  // after that give FailedPrecondition, and a Flush that still waits `Cancelled` if its memtable is in no table.
+  // Idempotent.
   virtual absl::Status Close() = 0;
 
   // A property by name, as text; nullopt for a name that is not known. Names:

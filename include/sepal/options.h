@@ -124,13 +124,13 @@ struct ReadOptions {
 struct WriteOptions {
   // Return only when the write is durable against loss of power. Otherwise it survives the death of the process only.
   bool sync = false;
+  // Rather than wait for flushes or compactions, fail with `Unavailable`.
+  bool no_slowdown = false;
   // Leave the log out: the write is in memory alone until its memtable is flushed (`DB::Flush`, a full memtable, or
   // `DB::Close`, which fails if that cannot be). When the process dies before, it is lost, whatever was written after
   // it, also by another write to the same key. A batch is still there whole or not at all: it must lie in one column
-  // family. Not with `sync`.
+  // family. Not with `sync`, and not where the loss of one write would break the contract of another (SingleDelete).
   bool disable_wal = false;
-  // Rather than wait for flushes or compactions, fail with `Unavailable`.
-  bool no_slowdown = false;
 };
 
 struct FlushOptions {

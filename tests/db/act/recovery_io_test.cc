@@ -159,6 +159,19 @@ TEST_F(RecoveryIoTest, SalvageTakesWhatIsWholeAndTellsOfEachGap) {
   }
 }
 
+TEST_F(RecoveryIoTest, SalvageMissesNothingInALogThatWasMadeAndNeverUsed) {
+  WriteFile("000001.log", LogOf(Header(1), {{1, LogRecordKind::kFull, Batch("a")}}));
+  WriteFile("000002.log", std::string(10'000, '\0'));
+  WriteFile("000003.log", "");
+  std::vector<LogGap> gaps;
+  ASSERT_TRUE(Salvage(&gaps).ok());
+  EXPECT_EQ(delivered_, (std::vector<std::string>{Delivered(1, "a")}));
+  EXPECT_TRUE(gaps.empty());
+  WriteFile("000002.log", std::string(10'000, '\0') + "x");
+  ASSERT_TRUE(Salvage(&gaps).ok());
+  EXPECT_EQ(gaps.size(), 1u);
+}
+
 TEST_F(RecoveryIoTest, AnErrorOfTheSinkEndsTheSalvage) {
   const std::string batch = Batch("a");
   WriteFile("000001.log", LogOf(Header(1), {{1, LogRecordKind::kFull, batch}, {2, LogRecordKind::kFull, batch}}));

@@ -27,15 +27,17 @@ class ColdReadTest : public EngineTest {
   void WarmMetadata() {
     for (uint64_t i = 0; i < kKeys; ++i) (void)db()->Get(NumberedKey(2 * i + 1), {.fill_cache = false});
   }
-  uint64_t Reads(const std::function<void()>& work) {
+  uint64_t Reads(const std::function<void()>& work) { return Calls("read ", work); }
+  // Whose names begin so.
+  uint64_t Calls(const std::string& name, const std::function<void()>& work) {
     database.files.SetTracing(true);
     database.files.TakeTrace();
     work();
     const std::string trace = database.files.TakeTrace();
     database.files.SetTracing(false);
-    uint64_t reads = 0;
-    for (size_t at = 0; (at = trace.find("read ", at)) != std::string::npos; ++at) ++reads;
-    return reads;
+    uint64_t calls = 0;
+    for (size_t at = 0; (at = trace.find(name, at)) != std::string::npos; ++at) ++calls;
+    return calls;
   }
   void MultiGet(const std::vector<std::string>& keys, const ReadOptions& options = {}) {
     const std::vector<std::string_view> views(keys.begin(), keys.end());
@@ -62,6 +64,25 @@ TEST_F(ColdReadTest, AnAbsentKeyHardlyEverReadsAndAPresentOneReadsOnce) {
     for (uint64_t i = 0; i < kKeys; i += 10) EXPECT_OK(db()->Get(NumberedKey(2 * i), {.fill_cache = false}).status());
   });
   EXPECT_EQ(present, kKeys / 10);
+}
+
+// Once for each 64 KiB of a table.
+TEST_F(ColdReadTest, LookupsAskForWhatLiesAroundAndChecksOfWholeTablesDoNot) {
+  EXPECT_EQ(Calls("ask-for ", [&] { EXPECT_OK(db()->VerifyChecksums()); }), 0u);
+  const auto read_all = [&] {
+    for (uint64_t i = 0; i < kKeys; ++i) (void)db()->Get(NumberedKey(2 * i), {.fill_cache = false});
+  };
+  const uint64_t asked = Calls("ask-for ", read_all);
+  const uint64_t tables = std::stoull(db()->GetProperty("sepal.total-table-bytes").value()) / (64 << 10);
+  EXPECT_GE(asked, 1 + tables);
+  EXPECT_EQ(Calls("ask-for ", read_all), 0u);
+  ASSERT_OK(database.Reopen());
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < 64; ++i) keys.push_back(NumberedKey(2 * i));
+  EXPECT_GE(Calls("ask-for ", [&] { MultiGet(keys, {.fill_cache = false}); }), 1u);
+  database.options.direct_reads = true;
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(Calls("ask-for ", read_all), 0u);
 }
 
 TEST_F(ColdReadTest, AMultiGetReadsABlockOnceForAllItsKeysAndNeighboursTogether) {

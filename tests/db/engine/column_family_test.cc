@@ -89,6 +89,32 @@ TEST_F(ColumnFamilyTest, EveryCallOnADroppedFamilyIsRefusedByName) {
   EXPECT_EQ(Value(db(), "default"), "NOT_FOUND");
 }
 
+TEST_F(ColumnFamilyTest, AFamilyThatCouldNotBeDroppedIsAsItWas) {
+  auto one = db()->CreateColumnFamily("one");
+  ASSERT_OK(one.status());
+  ASSERT_OK(db()->Put(one->get(), "k", "logged"));
+  ASSERT_OK(db()->Put(one->get(), "l", "not logged", {.disable_wal = true}));
+  database.files.Inject(
+      {.fault = Fault::kNoSpace, .op = FileOp::kAllocate, .name_contains = "MANIFEST", .sticky = true});
+  absl::Status dropped;
+  for (int i = 0; i < 2000 && dropped.ok(); ++i) {
+    auto other = db()->CreateColumnFamily("other" + std::to_string(i));
+    if (!other.ok()) break;  // the manifest needs more space now
+  }
+  dropped = db()->DropColumnFamily(one->get());
+  EXPECT_TRUE(absl::IsResourceExhausted(dropped)) << dropped;
+  database.files.Clear();
+  EXPECT_EQ(db()->Get(one->get(), "k").value_or("none"), "logged");
+  ASSERT_OK(db()->Put(one->get(), "m", "later"));
+  one->reset();
+  ASSERT_OK(database.Reopen());
+  one = db()->FindColumnFamily("one");
+  ASSERT_OK(one.status());
+  EXPECT_EQ(db()->Get(one->get(), "k").value_or("none"), "logged");
+  EXPECT_EQ(db()->Get(one->get(), "l").value_or("none"), "not logged");
+  EXPECT_EQ(db()->Get(one->get(), "m").value_or("none"), "later");
+}
+
 TEST_F(ColumnFamilyTest, DroppingAFamilyFreesItsFilesOnceNothingReadsThem) {
   const auto one = Make("one");
   for (uint64_t i = 0; i < 500; ++i) ASSERT_OK(db()->Put(one.get(), NumberedKey(i), std::string(50, 'v')));

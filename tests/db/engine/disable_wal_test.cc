@@ -101,10 +101,56 @@ TEST_F(DisableWalTest, ClosingSaysWhatAFullDiskTakes) {
   database.memory.SetCapacity(database.memory.UsedBytes() + 200);
   const absl::Status closed = db()->Close();
   EXPECT_TRUE(absl::IsResourceExhausted(closed)) << closed;
-  EXPECT_THAT(std::string(closed.message()), HasSubstr("written to it with disable_wal is lost"));
+  EXPECT_THAT(std::string(closed.message()),
+              HasSubstr("written with disable_wal is lost, of column families default: "));
   database.memory.SetCapacity(UINT64_MAX);
   ASSERT_OK(database.Open());
   EXPECT_EQ(Value(db(), "logged"), "v");
+}
+
+TEST_F(DisableWalTest, ClosingNeedsSpaceForTheTableAlone) {
+  for (uint64_t i = 0; i < 10; ++i) ASSERT_OK(db()->Put(NumberedKey(i), "v", kUnlogged));
+  database.memory.SetCapacity(database.memory.UsedBytes() + database.tuning.log_allocation_bytes / 2);
+  ASSERT_OK(db()->Close());
+  database.memory.SetCapacity(UINT64_MAX);
+  ASSERT_OK(database.Open());
+  for (uint64_t i = 0; i < 10; ++i) EXPECT_EQ(Value(db(), NumberedKey(i)), "v");
+}
+
+TEST_F(DisableWalTest, ClosingTriesEveryFamily) {
+  auto large = db()->CreateColumnFamily("large");
+  ASSERT_OK(large.status());
+  auto small = db()->CreateColumnFamily("small");
+  ASSERT_OK(small.status());
+  Random random(7);
+  std::string noise(12'000, ' ');
+  for (char& c : noise) c = static_cast<char>(random.Uniform(256));
+  ASSERT_OK(db()->Put(large->get(), "k", noise, kUnlogged));
+  ASSERT_OK(db()->Put(small->get(), "k", "v", kUnlogged));
+  large->reset();
+  small->reset();
+  database.memory.SetCapacity(database.memory.UsedBytes() + 8000);
+  const absl::Status closed = db()->Close();
+  EXPECT_THAT(std::string(closed.message()), HasSubstr("lost, of column families large: "));
+  database.memory.SetCapacity(UINT64_MAX);
+  ASSERT_OK(database.Open());
+  small = db()->FindColumnFamily("small");
+  ASSERT_OK(small.status());
+  EXPECT_EQ(db()->Get(small->get(), "k").value_or("none"), "v");
+}
+
+TEST_F(DisableWalTest, AFlushThatClosingOvertakesIsNotCalledDone) {
+  ASSERT_OK(db()->Put("k", std::string(2000, 'v'), kUnlogged));
+  ASSERT_OK(db()->PauseBackgroundWork());
+  absl::Status flushed;
+  database.world->Spawn([&] { flushed = db()->Flush(); });
+  database.world->RunUntilIdle();
+  database.memory.SetCapacity(database.memory.UsedBytes() + 200);
+  const absl::Status closed = db()->Close();
+  database.world->RunUntilIdle();
+  EXPECT_TRUE(absl::IsResourceExhausted(closed)) << closed;
+  EXPECT_TRUE(absl::IsCancelled(flushed)) << flushed;
+  database.memory.SetCapacity(UINT64_MAX);
 }
 
 TEST_F(DisableWalTest, WhatNothingCouldKeepIsRefused) {
@@ -124,6 +170,8 @@ TEST_F(DisableWalTest, WhatNothingCouldKeepIsRefused) {
   WriteBatch one;
   for (uint64_t i = 0; i < 1000; ++i) one.Put(other->get(), NumberedKey(i), "v");
   EXPECT_OK(db()->Write(&one, kUnlogged));
+  one.Put("of another family, far behind", "v");
+  EXPECT_TRUE(absl::IsInvalidArgument(db()->Write(&one, kUnlogged)));
 }
 
 TEST_F(DisableWalTest, ACheckpointHoldsIt) {
