@@ -100,7 +100,7 @@ TEST_F(ReadOnlyTest, WhereTheManifestSeemsMissingTheDirectoryIsListedAgain) {
   ASSERT_NE(manifest, files.end());
   const auto hide_for = [&](int listings) {
     ASSERT_OK(directory->Rename(*manifest, "hidden"));
-    database.files.SetDecider([this, &directory, &manifest, listings](const FileCall& call) mutable {
+    database.files.SetDecider([&directory, &manifest, listings](const FileCall& call) mutable {
       if (call.op == FileOp::kList && --listings == 0) {
         EXPECT_OK(directory->Rename("hidden", *manifest));
       }
