@@ -321,6 +321,7 @@ bool IsCold(const std::string& workload) { return workload.starts_with("cold"); 
 
 // Pages that are mapped stay in the page cache: engines that map their files let go of them first.
 void LetGoOfMappedPages(const std::string& path) {
+  const std::string mapped = " " + std::filesystem::absolute(path).string();
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     uintptr_t begin = 0;
@@ -330,7 +331,7 @@ void LetGoOfMappedPages(const std::string& path) {
     std::istringstream fields(line);
     if (!(fields >> std::hex >> begin >> dash >> end >> permissions)) Fail(line, "is no mapping");
     // What is only read can be fetched again.
-    if (line.find(" " + path) == std::string::npos || permissions[1] == 'w') continue;
+    if (line.find(mapped) == std::string::npos || permissions[1] == 'w') continue;
     if (madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) != 0) Fail(line, "stays in memory");
   }
 }

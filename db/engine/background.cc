@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "db/act/flush_job.h"
 #include "db/decide/guard_budget.h"
@@ -382,16 +383,19 @@ absl::Status Background::FlushUnlogged() {
   absl::Status why;
   {
     MutexLock lock(&state_->mutex);
-    why = state_->error;
     families = UnloggedFamilies();
     if (families.empty()) return absl::OkStatus();
-    if (why.ok()) state_->jobs += static_cast<int>(families.size());
   }
   for (const FamilyRef& family : families) {
-    if (state_->stopped.load(std::memory_order_acquire)) break;
+    {
+      MutexLock lock(&state_->mutex);
+      if (!state_->error.ok()) break;
+      ++state_->jobs;
+    }
     KeepFirst(&why, RunFlush(family));
   }
   MutexLock lock(&state_->mutex);
+  KeepFirst(&why, state_->error);
   std::string names;
   for (const FamilyRef& family : UnloggedFamilies()) absl::StrAppend(&names, names.empty() ? "" : ", ", family->name);
   if (names.empty()) return absl::OkStatus();

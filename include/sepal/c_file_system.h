@@ -107,7 +107,8 @@ typedef struct sepal_filesystem_t {
   int (*sync_range)(void* file, uint64_t offset, uint64_t length, char* message);
 
   /* Optional, all four or none: bytes of a file mapped for writing. Without them a put is a file call of its own. `map`
-     may be called by another thread beside every call of the same file but its closing. */
+     may be called by another thread beside every call of the same file but its closing, and `unmap` by any, before it.
+   */
   int (*map)(void* file, uint64_t offset, size_t length, void** region, char* message);
   void (*store)(void* region, size_t offset, const char* bytes, size_t size);
   const char* (*contents)(void* region);
