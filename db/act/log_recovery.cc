@@ -20,6 +20,15 @@ std::string PathOf(Directory* directory, std::string_view name) {
   return absl::StrFormat("%s/%s", directory->path(), name);
 }
 
+absl::StatusOr<LogFile> ReadLogHeader(Directory* directory, const std::string& name, FileNumber named) {
+  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, name, kLogHeaderBytes));
+  ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kLogHeaderBytes));
+  absl::StatusOr<LogHeader> header = LogHeader::Decode(bytes, window.path());
+  LogFile log{.name = name, .named = named, .header = std::nullopt, .problem = header.status()};
+  if (header.ok()) log.header = *std::move(header);
+  return log;
+}
+
 // Sorts the files into the line and the leftovers. What lies below the minimum is neither.
 class LineFinder {
  public:
@@ -27,14 +36,15 @@ class LineFinder {
 
   absl::Status Find(const std::vector<LogFile>& logs, std::vector<LogFile>* line, std::vector<std::string>* leftovers) {
     std::vector<LogFile> candidates;
-    for (const LogFile& log : logs) {
-      if (log.header.has_value()) {
-        RETURN_IF_ERROR(CheckOwner(log));
-        if (log.header->number >= options_.minimum) candidates.push_back(log);
-      } else if (log.named >= options_.minimum) {
-        RETURN_IF_ERROR(CheckNothingIsIn(log));
+    for (LogFile log : logs) {
+      if (!log.header.has_value() && log.named < options_.minimum) continue;
+      if (!log.header.has_value()) RETURN_IF_ERROR(LookBehindTheHeader(&log));
+      if (!log.header.has_value()) {
         leftovers->push_back(log.name);
+        continue;
       }
+      RETURN_IF_ERROR(CheckOwner(log));
+      if (log.header->number >= options_.minimum) candidates.push_back(std::move(log));
     }
     std::sort(candidates.begin(), candidates.end(),
               [](const LogFile& a, const LogFile& b) { return a.header->number > b.header->number; });
@@ -58,11 +68,14 @@ class LineFinder {
   LogPosition witnessed() const { return witnessed_; }
 
  private:
-  absl::Status CheckNothingIsIn(const LogFile& log) const {
-    if (!absl::IsDataLoss(log.problem)) return log.problem;
-    ASSIGN_OR_RETURN(const bool empty, HoldsNoRecord(directory_, log));
+  // A log without a header was made and never used, or is damaged; or a live writer has begun it since it was listed.
+  absl::Status LookBehindTheHeader(LogFile* log) const {
+    if (!absl::IsDataLoss(log->problem)) return log->problem;
+    ASSIGN_OR_RETURN(const bool empty, HoldsNoRecord(directory_, *log));
     if (empty) return absl::OkStatus();
-    return Annotate(log.problem, "a write-ahead log holds records behind a header that is damaged");
+    ASSIGN_OR_RETURN(*log, ReadLogHeader(directory_, log->name, log->named));
+    if (log->header.has_value()) return absl::OkStatus();
+    return Annotate(log->problem, "a write-ahead log holds records behind a header that is damaged");
   }
 
   absl::Status CheckOwner(const LogFile& log) const {
@@ -375,11 +388,7 @@ absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<co
   for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (!parsed.has_value() || parsed->kind != FileKind::kLog) continue;
-    ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, entry.name, kLogHeaderBytes));
-    ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kLogHeaderBytes));
-    absl::StatusOr<LogHeader> header = LogHeader::Decode(bytes, window.path());
-    LogFile log{.name = entry.name, .named = parsed->number, .header = std::nullopt, .problem = header.status()};
-    if (header.ok()) log.header = *std::move(header);
+    ASSIGN_OR_RETURN(LogFile log, ReadLogHeader(directory, entry.name, parsed->number));
     logs.push_back(std::move(log));
   }
   std::sort(logs.begin(), logs.end(), [](const LogFile& a, const LogFile& b) { return a.named < b.named; });

@@ -8,30 +8,15 @@
 #include "db/engine/foreign_database.h"
 #include "db/engine/opening.h"
 #include "db/format/file_names.h"
+#include "util/look_again.h"
 #include "util/status.h"
 
 namespace sepal {
-namespace {
-
-// Beside a live writer files come and go between two looks, which may pass for damage or for no database: then `look`,
-// which gives a StatusOr, looks anew.
-template <typename Look>
-auto LookBesideAWriter(Look look) {
-  constexpr int kTries = 8;
-  for (int tries = 1;; ++tries) {
-    auto seen = look();
-    const absl::Status& status = seen.status();
-    const bool overtaken = absl::IsDataLoss(status) || absl::IsNotFound(status) || absl::IsAborted(status);
-    if (!overtaken || tries == kTries) return seen;
-  }
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const Tuning& tuning,
                                                  std::string_view directory) {
   const auto open = [&] { return Opening(options, tuning, directory).Run(); };
-  ASSIGN_OR_RETURN(Parts parts, options.read_only ? LookBesideAWriter(open) : open());
+  ASSIGN_OR_RETURN(Parts parts, options.read_only ? LookAgain(open) : open());
   return std::make_unique<Engine>(std::move(parts));
 }
 
@@ -74,7 +59,7 @@ absl::Status DB::Destroy(const Options& options, std::string_view path) {
 
 absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& options, std::string_view path) {
   const World world = World::From(options.env);
-  return LookBesideAWriter([&]() -> absl::StatusOr<std::vector<std::string>> {
+  return LookAgain([&]() -> absl::StatusOr<std::vector<std::string>> {
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
                      world.file_system->OpenDirectory(path, /*create=*/false));
     std::map<ColumnFamilyId, std::string> names;

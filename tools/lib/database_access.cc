@@ -12,14 +12,12 @@
 #include "db/format/file_names.h"
 #include "db/state/version_builder.h"
 #include "tools/lib/cli.h"
+#include "util/look_again.h"
 #include "util/status.h"
 #include "util/strings.h"
 
 namespace sepal::tools {
 namespace {
-
-// How often a look beside a live writer is begun anew.
-constexpr int kTries = 8;
 
 bool IsManifest(const std::filesystem::path& file) {
   const std::optional<ParsedFileName> name = ParseFileName(file.filename().string());
@@ -89,17 +87,6 @@ absl::Status CheckPlaceForNew(const std::string& directory) {
   if (std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error)) return NoDatabase(directory);
   return absl::FailedPreconditionError(absl::StrFormat(
       "%s holds other files and no database; a new database wants a new or an empty directory", directory));
-}
-
-// A listing beside a live writer may miss both the manifest that goes and the one that comes: where files of a database
-// lie, one without a manifest is worth another look.
-bool MayBeADatabase(const absl::Status& status, const std::string& directory) {
-  if (!absl::IsNotFound(status)) return false;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (ParseFileName(it->path().filename().string()).has_value()) return true;
-  }
-  return false;
 }
 
 // What an opening has left that failed to make a database in a directory that was new, or empty.
@@ -236,9 +223,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
   options.log_directory = place.log_directory;
   options.read_only = true;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
-  for (int tries = 1; tries < kTries && MayBeADatabase(db.status(), place.directory); ++tries) {
-    db = DB::Open(options, place.directory);
-  }
+  if (absl::IsAborted(db.status())) return Overtaken(db.status(), place);
   if (!db.ok()) return WithRemedy(db.status(), place.directory);
   return db;
 }
@@ -267,8 +252,9 @@ absl::Status Overtaken(const absl::Status& status, const Place& place) {
 }
 
 absl::Status LookAt(const Place& place, const std::function<absl::Status(DB*)>& look) {
+  constexpr int kLooks = 8;  // beside a live writer
   absl::Status status;
-  for (int tries = 0; tries < kTries; ++tries) {
+  for (int looks = 0; looks < kLooks; ++looks) {
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place));
     status = look(db.get());
     if (!absl::IsAborted(status)) return status;
@@ -314,15 +300,10 @@ std::vector<AddedTable> Tree::Tables() const {
 
 absl::StatusOr<Tree> ReadTree(const Place& place, const EditVisitor& visit) {
   std::vector<VersionEdit> edits;
-  absl::StatusOr<Tree> tree = ReadTreeOnce(place, &edits);
-  // Beside a live writer logs and manifests may vanish between two looks, which may pass for damage.
-  const auto may_pass = [&](const absl::Status& status) {
-    return absl::IsAborted(status) || absl::IsDataLoss(status) || MayBeADatabase(status, place.directory);
-  };
-  for (int tries = 1; tries < kTries && may_pass(tree.status()); ++tries) {
+  absl::StatusOr<Tree> tree = LookAgain([&] {
     edits.clear();
-    tree = ReadTreeOnce(place, &edits);
-  }
+    return ReadTreeOnce(place, &edits);
+  });
   if (absl::IsAborted(tree.status())) return Overtaken(tree.status(), place);
   for (const VersionEdit& edit : edits) {
     if (visit) RETURN_IF_ERROR(visit(edit));

@@ -11,6 +11,7 @@
 #include "tools/lib/cli.h"
 #include "tools/lib/database_access.h"
 #include "tools/lib/verb.h"
+#include "util/look_again.h"
 #include "util/status.h"
 #include "util/strings.h"
 
@@ -158,18 +159,14 @@ class WalDumpVerb final : public Verb {
     // Beside a live writer logs are flushed, removed and used again: what is left is looked at anew, without what was
     // printed already. Damage stays what it is.
     SequenceNumber next;
-    for (int tries = 1;; ++tries) {
-      const absl::StatusOr<LogRecovery> logs = Dump(io.out, &next);
-      if (!logs.ok() && tries < kTries) continue;
-      RETURN_IF_ERROR(logs.status());
-      PrintSummary(*logs, io.out);
-      return absl::OkStatus();
-    }
+    const absl::StatusOr<LogRecovery> logs = LookAgain([&] { return Dump(io.out, &next); });
+    if (absl::IsAborted(logs.status())) return Overtaken(logs.status(), place_);
+    RETURN_IF_ERROR(logs.status());
+    PrintSummary(*logs, io.out);
+    return absl::OkStatus();
   }
 
  private:
-  static constexpr int kTries = 8;
-
   absl::StatusOr<LogRecovery> Dump(std::ostream& out, SequenceNumber* next) const {
     ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
     const std::string& where = place_.log_directory.empty() ? place_.directory : place_.log_directory;

@@ -309,6 +309,23 @@ TEST_F(LogDamageTest, AFileWithoutAHeaderAndWithoutRecordsIsALeftover) {
   EXPECT_TRUE(absl::IsDataLoss(RecoverFrom(files).status)) << "a record was written behind its header";
 }
 
+// Beside a live writer: the log that was made ahead is begun between the listing and the recovery.
+TEST_F(LogDamageTest, ALogThatIsBegunBehindTheListingIsRead) {
+  auto directory = memory_.OpenDirectory("db", false);
+  ASSERT_TRUE(directory.ok());
+  ASSERT_TRUE(memory_.WriteFileContents("db/000002.log", std::string(4096, '\0')).ok());
+  const auto logs = ListLogs(directory->get());
+  ASSERT_TRUE(memory_.WriteFileContents("db/000002.log", files_["000002.log"]).ok());
+  std::vector<uint64_t> sequences;
+  const auto recovery =
+      RecoverLogs(directory->get(), *logs, {.database_id = kDatabase}, [&](SequenceNumber first, std::string_view) {
+        sequences.push_back(first.value());
+        return absl::OkStatus();
+      });
+  ASSERT_TRUE(recovery.ok()) << recovery.status();
+  EXPECT_EQ(sequences, UpTo(7));
+}
+
 TEST_F(LogDamageTest, AnErrorOfTheSinkEndsTheRecovery) {
   auto directory = memory_.OpenDirectory("db", false);
   ASSERT_TRUE(directory.ok());
