@@ -394,5 +394,6 @@ uint64_t TableWriter::FileSize() const {
 }
 uint64_t TableWriter::footer_checksum() const { return impl_->footer_checksum; }
 const TableProperties& TableWriter::properties() const { return impl_->properties; }
+const HyperLogLog* TableWriter::key_sketch() const { return impl_->hashable ? &impl_->sketch : nullptr; }
 
 }  // namespace sepal

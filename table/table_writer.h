@@ -17,6 +17,7 @@
 #include "table/block_source.h"
 #include "table/internal_key.h"
 #include "table/table_format.h"
+#include "util/hyperloglog.h"
 #include "util/memory_budget.h"
 
 namespace sepal {
@@ -63,6 +64,8 @@ class TableWriter {
   uint64_t FileSize() const;
   uint64_t footer_checksum() const;
   const TableProperties& properties() const;
+  // Of the user keys; null where keys have no hash (FilterPolicy).
+  const HyperLogLog* key_sketch() const;
 
  private:
   struct Impl;

@@ -28,6 +28,8 @@ namespace sepal {
 
 class HyperLogLog {
  public:
+  static constexpr double kStandardError = 1.04 / 32;
+
   void Add(uint64_t hash) {
     const size_t i = hash >> (64 - kPrecision);
     // The bit set below the 54 ends the count at 55.

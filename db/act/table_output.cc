@@ -82,6 +82,9 @@ absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {
   table.tombstones = properties.tombstones;
   table.raw_bytes = properties.raw_key_bytes + properties.raw_value_bytes;
   table.creation_unix_micros = created_unix_micros_;
+  if (const HyperLogLog* const sketch = writer_->key_sketch(); sketch != nullptr) {
+    table.key_sketch = std::make_shared<const HyperLogLog>(*sketch);
+  }
   finished_ = true;
   return table;
 }

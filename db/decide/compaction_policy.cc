@@ -10,7 +10,7 @@ namespace sepal {
 namespace {
 
 // Few rewrites, as far as the space bound allows: docs/decisions/0009-lazy-leveling.md.
-constexpr int kLazyFanout = 4;
+constexpr int kLazyFanout = 1;
 
 }  // namespace
 

@@ -6,11 +6,11 @@
 // more than `fanout` times the batch that is about to be merged into it, or than
 //     Capacity(L) = fanout * memtable_bytes * runs_per_level^L          (fanout full batches)
 // it is moved down whole, which rewrites nothing, and the level that it leaves becomes one of the upper ones.
-// Expected write amplification of fresh data, for a tree whose last level is L: 1 (flush) + (L - 1) (upper levels) + 1
-// + s, where s is the last level's size in batches, between fanout / runs_per_level just after a move and fanout just
-// before the next: with a fanout of 4, 3 to 6 at L = 1, 4 to 7 at L = 2; where old data is overwritten, s is what
-// stays. Space above the live data: at most the upper levels, 4/3 of a batch, or what max_space_amplification allows.
-// Runs that a read meets: runs_per_level * L + 1 at most, while compaction keeps up.
+// With the default fanout of 1 the last level takes one batch before it is moved down. Expected write amplification of
+// fresh data, for a tree whose last level is L: 1 (flush) + (L - 1) (upper levels) + what the last level takes, less
+// than 1; where nothing is known of what is live (below), one more. Of data that is overwritten, with a =
+// max_space_amplification: 1 + (upper levels) + a / (a - 1). Runs that a read meets: runs_per_level * L + 1 at most,
+// while compaction keeps up.
 //
 // At rest, in both these styles: when a flush leaves no entry in memory, no writer competes for the time, and what lies
 // above the last level (leveled: in level 0) is merged down, unless it is little beside what it meets.
@@ -25,9 +25,9 @@
 // are all bytes and m is a memtable; with the space bound, up to 1 + 1 + log_a(n / m), where a is
 // max_space_amplification. Runs that a read meets: runs_per_level for each level, at most.
 //
-// Space, in lazy leveling and universal: once a run lies below level 0, the oldest run stands for the live data. When
-// the others are more than (max_space_amplification - 1) times as much, all runs below level 0 become one; if there is
-// only one, level 0 joins in. Leveled is near 1 + 1 / fanout by its targets.
+// Space, in lazy leveling and universal: once a run lies below level 0, and tables take more than
+// max_space_amplification times the bytes that should be live (db/decide/live_bytes.h), all runs below level 0 become
+// one; if there is only one, level 0 joins in. Leveled is near 1 + 1 / fanout by its targets.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct CompactionPolicy {
   uint64_t memtable_bytes = uint64_t{64} << 20;
   // Runs at which level 0 (all styles), an upper level (lazy leveling) or any level (universal) is merged down. At
   // least 2.
-  int runs_per_level = 4;
+  int runs_per_level = 6;
   // Leveled: how much larger each level is than the one above. Lazy leveling: the batches that the last level holds.
   int fanout = 10;
   // See ColumnFamilyOptions. At least 1.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "db/decide/live_bytes.h"
+
 namespace sepal {
 
 namespace {
@@ -55,8 +57,10 @@ bool ExceedsSpace(const Version& version, const CompactionPolicy& policy) {
   if (policy.style == CompactionStyle::kLeveled || version.DeepestLevel() < 1) return false;
   const uint64_t oldest = version.runs().back().run->bytes();
   const uint64_t above = version.Bytes() - oldest;
-  return above > 0 && above >= policy.min_rest_bytes &&
-         static_cast<double>(above) > (policy.max_space_amplification - 1) * static_cast<double>(oldest);
+  if (above == 0 || above < policy.min_rest_bytes) return false;
+  const auto most = [&](uint64_t live) { return policy.max_space_amplification * static_cast<double>(live); };
+  const double bytes = static_cast<double>(version.Bytes());
+  return bytes > most(oldest) && bytes > most(EstimatedLiveBytes(version));
 }
 
 uint64_t MaxOverlapBytes(const CompactionPolicy& policy) {

@@ -21,7 +21,8 @@ uint64_t LevelCapacity(const CompactionPolicy& policy, int level);
 // is about to be merged into it, if that is less. Batches are what flushes make of memtables, and may be much smaller.
 uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& policy);
 
-// Whether there is more above the oldest run than the space bound allows. False in the leveled style.
+// Whether tables take more than the space bound allows, by the estimate of live bytes, and a merge would help. False in
+// the leveled style.
 bool ExceedsSpace(const Version& version, const CompactionPolicy& policy);
 
 // Of the next level, that one table should overlap.

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/decide/level_targets.h"
+#include "db/decide/live_bytes.h"
 #include "db/decide/plan_draft.h"
 
 namespace sepal {
@@ -42,8 +43,8 @@ CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy) {
   const int first_level = version.NumRuns() - version.NumRuns(0) > 1 ? 1 : 0;
   std::optional<PlanDraft> draft = AllFrom(input, busy, first_level);
   if (!draft.has_value()) return {};
-  const double space = static_cast<double>(version.Bytes()) / static_cast<double>(version.runs().back().run->bytes());
-  return std::move(*draft).Finish(absl::StrFormat("space is %.2f times the oldest run", space), true);
+  const double space = static_cast<double>(version.Bytes()) / static_cast<double>(EstimatedLiveBytes(version));
+  return std::move(*draft).Finish(absl::StrFormat("space is %.2f times what should be live", space), true);
 }
 
 }  // namespace sepal

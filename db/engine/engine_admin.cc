@@ -1,6 +1,7 @@
 // Looking at the database as a whole: properties, sizes, consistency, checksums.
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "db/decide/live_bytes.h"
 #include "db/engine/engine.h"
 #include "db/format/file_names.h"
 #include "util/status.h"
@@ -122,6 +123,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
   if (name == "num-runs") return std::to_string(version.NumRuns());
   if (name == "num-entries") return std::to_string(EntriesEstimate(family));
   if (name == "total-table-bytes") return std::to_string(version.Bytes());
+  if (name == "estimated-live-bytes") return std::to_string(EstimatedLiveBytes(version));
   if (name == "memtable-bytes") {
     return std::to_string(family.ImmutableBytes() + family.active()->MemoryBytes());
   }

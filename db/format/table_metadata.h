@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "table/internal_key.h"
+#include "util/hyperloglog.h"
 #include "util/numbers.h"
 
 namespace sepal {
@@ -23,6 +25,8 @@ struct TableMetadata {
   uint64_t tombstones = 0;
   uint64_t raw_bytes = 0;  // keys and values before compression
   uint64_t creation_unix_micros = 0;
+  // Of the user keys. Not in the manifest: null for a table of an earlier opening, and where keys have no hash.
+  std::shared_ptr<const HyperLogLog> key_sketch = nullptr;
   friend bool operator==(const TableMetadata&, const TableMetadata&) = default;
 };
 

@@ -24,7 +24,7 @@ struct Tuning {
   // (db/decide/flush_splitter.h).
   uint64_t range_keys = 256;
   // Runs of a level that start a compaction.
-  int runs_per_level = 4;
+  int runs_per_level = 6;
   // 0: as the compaction style has it (db/decide/compaction_policy.h).
   int fanout = 0;
   int compaction_threads = 1;

@@ -48,9 +48,9 @@ struct ColumnFamilyOptions {
   // Memory for filters, and the false positive rate that it buys.
   FilterPolicy filter_policy = {};
   CompactionStyle compaction_style = CompactionStyle::kLazyLeveling;
-  // Bytes of tables for each byte of live data, at most, once background work has caught up; the oldest sorted run is
-  // taken for the live data. At least 1. Lower: less space, more rewriting; it matters most to kUniversal, while
-  // kLeveled has no need of it.
+  // Bytes of tables for each byte of live data, at most, once background work has caught up. What is live is estimated
+  // from sketches of the keys (`sepal.estimated-live-bytes`). At least 1. Lower: less space, more rewriting; it matters
+  // most to kUniversal, while kLeveled has no need of it.
   double max_space_amplification = 2;
 };
 

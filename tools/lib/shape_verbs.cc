@@ -300,7 +300,7 @@ class OptionsExplainVerb final : public Verb {
     const double most = family_.max_space_amplification;
     e->Say("max_space_amplification", most, absl::StrFormat("%.2f", most),
            style_ == "leveled" ? "not needed: the levels' targets keep it near 1.1"
-                               : "bytes of tables over those of the oldest run, above which they are merged");
+                               : "bytes of tables over those that should be live, above which they are merged");
     e->Say("background_bytes_per_second", background_bytes_,
            background_bytes_ == 0 ? "no limit" : HumanBytes(background_bytes_),
            "that flushes, first, and compactions write");

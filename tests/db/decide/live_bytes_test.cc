@@ -1,0 +1,91 @@
+#include "db/decide/live_bytes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "db/decide/level_targets.h"
+#include "tests/db/version_text.h"
+#include "util/hash.h"
+
+namespace sepal {
+namespace {
+
+// A tree whose runs hold keys [first, last) of 10 bytes of table each.
+class LiveBytesTest : public testing::Test {
+ protected:
+  struct Keys {
+    int level;
+    int first;
+    int last;
+    bool sketched = true;
+    uint64_t tombstones = 0;
+  };
+
+  static VersionRef Tree(const std::vector<Keys>& runs) {
+    VersionEdit edit;
+    uint64_t number = 1;
+    for (const Keys& keys : runs) {
+      TableMetadata m;
+      m.number = FileNumber(number);
+      m.run = RunNumber(number++);
+      m.entries = static_cast<uint64_t>(keys.last - keys.first);
+      m.tombstones = keys.tombstones;
+      m.size_bytes = 10 * m.entries;
+      m.lowest_sequence = m.highest_sequence = SequenceNumber(number);
+      m.smallest = InternalKey(KeyText(keys.first), PackTrailer(SequenceNumber(number), ValueKind::kPut));
+      m.largest = InternalKey(KeyText(keys.last - 1), PackTrailer(SequenceNumber(number), ValueKind::kPut));
+      if (keys.sketched) {
+        HyperLogLog sketch;
+        for (int i = keys.first; i < keys.last; ++i) sketch.Add(HashKey(KeyText(i), 0));
+        m.key_sketch = std::make_shared<const HyperLogLog>(sketch);
+      }
+      edit.added_tables.push_back({ColumnFamilyId(0), keys.level, m});
+    }
+    const absl::StatusOr<VersionRef> built = BuildOn(std::make_shared<const Version>(KeyOrder()), edit);
+    EXPECT_TRUE(built.ok()) << built.status();
+    return *built;
+  }
+  static std::string KeyText(int key) { return absl::StrFormat("key%07d", key); }
+  static double Live(const std::vector<Keys>& runs) { return static_cast<double>(EstimatedLiveBytes(*Tree(runs))); }
+};
+
+TEST_F(LiveBytesTest, NothingIsNothing) { EXPECT_EQ(EstimatedLiveBytes(Version(KeyOrder())), 0u); }
+
+TEST_F(LiveBytesTest, FreshKeysAreLiveAndOverwrittenOnesOnce) {
+  // Three standard errors above, four below.
+  const auto near = [](double bytes) { return testing::AllOf(testing::Ge(bytes * 0.87), testing::Le(bytes * 1.07)); };
+  EXPECT_THAT(Live({{1, 0, 10'000}, {0, 10'000, 20'000}, {0, 20'000, 30'000}}), near(300'000));
+  EXPECT_THAT(Live({{1, 0, 10'000}, {0, 0, 10'000}, {0, 5'000, 15'000}}), near(150'000));
+}
+
+TEST_F(LiveBytesTest, TombstonesCountAgainstWhatIsLive) {
+  const double live = Live({{1, 0, 1'000}, {0, 1'000, 20'000, true, 5'000}});
+  EXPECT_GE(live, 130'000);
+  EXPECT_LE(live, 155'000);
+  // More of them than keys: the oldest run is left.
+  EXPECT_EQ(Live({{1, 0, 1'000}, {0, 0, 1'000, true, 1'000}, {0, 0, 900, true, 900}}), 10'000);
+}
+
+TEST_F(LiveBytesTest, WithoutSketchesTheOldestRunStandsForAll) {
+  EXPECT_EQ(Live({{1, 0, 5'000, false}, {0, 5'000, 20'000, false}}), 50'000);
+  // What is known of the others may say more, but not less.
+  EXPECT_GE(Live({{1, 0, 5'000, false}, {0, 5'000, 20'000}}), 130'000);
+  EXPECT_EQ(Live({{1, 0, 5'000, false}, {0, 5'000, 5'100}}), 50'000);
+}
+
+TEST_F(LiveBytesTest, TheSpaceBoundAsksForLiveBytesRatherThanForTheOldestRun) {
+  CompactionPolicy policy;
+  policy.min_rest_bytes = 1;
+  EXPECT_FALSE(ExceedsSpace(*Tree({{1, 0, 5'000}, {0, 5'000, 20'000}}), policy));
+  EXPECT_TRUE(
+      ExceedsSpace(*Tree({{1, 0, 5'000, false}, {0, 5'000, 20'000, false}, {0, 5'000, 20'000, false}}), policy));
+  EXPECT_TRUE(ExceedsSpace(*Tree({{1, 0, 5'000}, {0, 0, 5'000}, {0, 0, 5'000}}), policy));
+}
+
+}  // namespace
+}  // namespace sepal
