@@ -50,6 +50,7 @@ class BlockCursor {
   uint32_t LowerBound(InternalKeyView target) const { return view_->LowerBound(target, order_); }
   // Keeps the moves below within [begin, end), which holds the current entry, and within what was narrowed before.
   void Narrow(uint32_t begin, uint32_t end) {
+    narrowed_ = true;
     begin_ = std::max(begin_, begin);
     end_ = std::min(end_, end);
   }
@@ -61,9 +62,9 @@ class BlockCursor {
   bool TryNextKey();
   // To the previous entry, if the part shows that both it and the current one are the newest of their user keys, and it
   // is the only one of its own. False: nothing was moved. Requires the same.
-  bool TryPrevKey() { return index_ > begin_ + 1 && BeginsKey() && !view_->RepeatsKey(index_ - 1) && TryPrev(); }
+  bool TryPrevKey() { return index_ > begin_ && BeginsKey(index_) && BeginsKey(index_ - 1) && TryPrev(); }
   // Whether the part shows that no newer entry has the user key of the current one. Requires the same.
-  bool BeginsKey() const { return index_ > begin_ && !view_->RepeatsKey(index_); }
+  bool BeginsKey() const { return BeginsKey(index_); }
 
  private:
   // Suffixes up to this length are copied with one move of fixed size; it must not exceed the padding of blocks.
@@ -71,10 +72,17 @@ class BlockCursor {
   // Of the values, those that many bytes away in the direction of travel are being fetched.
   static constexpr ptrdiff_t kValueBytesAhead = 512;
 
+  bool BeginsKey(uint32_t index) const {
+    if (index > begin_) [[likely]]
+      return !view_->RepeatsKey(index);
+    // What another source has before the part may be newer.
+    return index == 0 && !narrowed_ && !view_->continuation();
+  }
   void MoveTo(uint32_t index) {
     index_ = index;
     begin_ = 0;
     end_ = view_->count();
+    narrowed_ = false;
     if (index < end_) Show(index);
   }
   void Show(uint32_t index);
@@ -93,6 +101,7 @@ class BlockCursor {
   KeyOrder order_;
   uint32_t index_ = ~uint32_t{0};
   uint32_t begin_ = 0, end_ = 0;
+  bool narrowed_ = false;
   std::string key_;
   size_t key_size_ = 0;
   Trailer trailer_ = 0;

@@ -81,6 +81,11 @@ void BlockSource::Count(UnitKind kind, bool hit) const {
   }
 }
 
+void BlockSource::PrefetchFrame(const HintWord& hint) const {
+  const uint64_t word = hint.load(std::memory_order_relaxed);
+  if (word != 0 && context_.cache != nullptr) context_.cache->Prefetch(FrameHint{word});
+}
+
 CachePin BlockSource::GetCached(BlockHandle handle, UnitKind kind, HintWord* hint) const {
   if (context_.cache == nullptr) return {};
   const CacheKey key{cache_file_, handle.offset};

@@ -63,6 +63,8 @@ class BlockSource {
   }
   // Starts to fetch what Peek will look at first.
   void Prefetch(BlockHandle handle, const HintWord* hint) const;
+  // The same where only a hint would do.
+  void PrefetchFrame(const HintWord& hint) const;
   // Puts a block that Read or Decode gave into the cache, or pins it alone where it is not to be kept.
   CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr) const;
   // Whether a unit of that many bytes is worth keeping at all: a filter that would push out everything else is not

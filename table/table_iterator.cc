@@ -299,9 +299,12 @@ class TableIterator final : public InternalIterator {
     return true;
   }
 
-  // For scans: the block before or behind, which is about as long as this one.
+  // For scans: the block before or behind, which is about as long as this one, and the frame of the one beyond it.
   void PrefetchNeighbour(int distance) {
     if (hints_ == nullptr) return;
+    if (const int64_t beyond = int64_t{block_} + 2 * distance; beyond >= 0 && beyond < leaf_->count()) {
+      table_.source->PrefetchFrame(hints_[beyond].frame);
+    }
     const char* const end = hints_[static_cast<int64_t>(block_) + distance].end.load(std::memory_order_relaxed);
     if (end == nullptr) return;
     PrefetchBeforeEnd(end, kScanLines);

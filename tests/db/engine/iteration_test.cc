@@ -157,6 +157,44 @@ TEST_F(IterationTest, AWalkBackAndForthSeesWhatAnOrderedMapHolds) {
   }
 }
 
+// A value that fills a block, so that every entry begins one.
+std::string BlockOf(char c) { return std::string(400, c); }
+
+// What stands there going back from the end: the first letter of each value.
+std::string Backwards(Iterator* iterator) {
+  std::string seen;
+  for (iterator->SeekToLast(); iterator->Valid(); iterator->Prev()) seen += iterator->value().front();
+  EXPECT_OK(iterator->status());
+  return seen;
+}
+
+TEST_F(IterationTest, GoingBackVersionsInBlocksOfTheirOwnAreOneKey) {
+  std::vector<std::shared_ptr<const Snapshot>> snapshots;
+  for (char c = '1'; c <= '3'; ++c) {
+    for (const char* key : {"a", "b", "c"}) ASSERT_OK(db()->Put(key, BlockOf(c)));
+    snapshots.push_back(db()->GetSnapshot());
+  }
+  ASSERT_OK(db()->Delete("b"));
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(Backwards(db()->NewIterator().get()), "33");
+  for (size_t i = 0; i < snapshots.size(); ++i) {
+    const std::unique_ptr<Iterator> it = db()->NewIterator({.snapshot = snapshots[i].get()});
+    EXPECT_EQ(Backwards(it.get()), std::string(3, static_cast<char>('1' + i)));
+  }
+}
+
+TEST_F(IterationTest, GoingBackTheFirstEntryOfABlockMayHaveANewerVersionElsewhere) {
+  constexpr int kKeys = 40;
+  for (int i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(absl::StrFormat("k%02d", i), BlockOf('o')));
+  ASSERT_OK(db()->CompactRange());
+  std::string expected(kKeys, 'o');
+  for (const int i : {0, 1, 7, 20}) {
+    ASSERT_OK(db()->Put(absl::StrFormat("k%02d", i), BlockOf('n')));
+    expected[static_cast<size_t>(kKeys - 1 - i)] = 'n';
+  }
+  EXPECT_EQ(Backwards(db()->NewIterator().get()), expected);
+}
+
 TEST_F(IterationTest, AnIteratorSeesTheMomentItWasMadeAt) {
   Fill(0, 300);
   const std::unique_ptr<Iterator> it = db()->NewIterator();
