@@ -52,7 +52,7 @@ uint64_t LazyDebt(const Version& version, const CompactionPolicy& policy) {
     const bool joins = level + 1 == last && version.Bytes(last) <= LastLevelCapacity(version, policy);
     if (joins) debt += version.Bytes(last);
   }
-  return ExceedsSpace(version, policy) ? std::max(debt, version.Bytes()) : debt;
+  return debt;
 }
 
 uint64_t UniversalDebt(const Version& version, const CompactionPolicy& policy) {
@@ -63,7 +63,7 @@ uint64_t UniversalDebt(const Version& version, const CompactionPolicy& policy) {
     arriving = runs < policy.runs_per_level ? 0 : arriving + version.Bytes(level);
     debt += arriving;
   }
-  return ExceedsSpace(version, policy) ? std::max(debt, version.Bytes()) : debt;
+  return debt;
 }
 
 uint64_t LeveledDebt(const Version& version, const CompactionPolicy& policy) {
@@ -91,14 +91,15 @@ uint64_t LeveledDebt(const Version& version, const CompactionPolicy& policy) {
 
 }  // namespace
 
-uint64_t CompactionDebtBytes(const Version& version, const CompactionPolicy& policy) {
+uint64_t CompactionDebtBytes(const Version& version, const CompactionPolicy& policy, bool sketches_sought) {
+  const uint64_t space_debt = sketches_sought && ExceedsSpace(version, policy) ? version.Bytes() : 0;
   switch (policy.style) {
     case CompactionStyle::kLazyLeveling:
-      return LazyDebt(version, policy);
+      return std::max(LazyDebt(version, policy), space_debt);
     case CompactionStyle::kLeveled:
       return LeveledDebt(version, policy);
     case CompactionStyle::kUniversal:
-      return UniversalDebt(version, policy);
+      return std::max(UniversalDebt(version, policy), space_debt);
   }
   return 0;
 }

@@ -28,6 +28,8 @@ struct PickerInput {
   SequenceNumber oldest_snapshot = {};
   // Nothing is written, and everything is in tables.
   bool at_rest = false;
+  // The sketches of all tables were sought. Before that nothing is merged for the sake of space.
+  bool sketches_sought = true;
 };
 
 CompactionPlan PickCompaction(const PickerInput& input);
@@ -45,8 +47,9 @@ struct RangeStep {
 RangeStep PlanRange(const PickerInput& input, const KeyRange& range, FileNumber first_new_file,
                     SequenceNumber last_sequence);
 
-// About how many bytes must be rewritten before PickCompaction has nothing to do. 0 at rest.
-uint64_t CompactionDebtBytes(const Version& version, const CompactionPolicy& policy);
+// About how many bytes must be rewritten before PickCompaction has nothing to do. 0 at rest. `sketches_sought` as
+// above.
+uint64_t CompactionDebtBytes(const Version& version, const CompactionPolicy& policy, bool sketches_sought = true);
 
 // How full each level is, 1.0 meaning that a compaction is due: for people and for the choice between families.
 double CompactionScore(const Version& version, const CompactionPolicy& policy, int level);

@@ -53,14 +53,18 @@ uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& polic
   return std::min(capacity, Grow(batch, static_cast<uint64_t>(policy.fanout), 1));
 }
 
-bool ExceedsSpace(const Version& version, const CompactionPolicy& policy) {
+bool MayExceedSpace(const Version& version, const CompactionPolicy& policy) {
   if (policy.style == CompactionStyle::kLeveled || version.DeepestLevel() < 1) return false;
   const uint64_t oldest = version.runs().back().run->bytes();
   const uint64_t above = version.Bytes() - oldest;
   if (above == 0 || above < policy.min_rest_bytes) return false;
-  const auto most = [&](uint64_t live) { return policy.max_space_amplification * static_cast<double>(live); };
-  const double bytes = static_cast<double>(version.Bytes());
-  return bytes > most(oldest) && bytes > most(EstimatedLiveBytes(version));
+  return static_cast<double>(version.Bytes()) > policy.max_space_amplification * static_cast<double>(oldest);
+}
+
+bool ExceedsSpace(const Version& version, const CompactionPolicy& policy) {
+  if (!MayExceedSpace(version, policy)) return false;
+  const double live = static_cast<double>(EstimatedLiveBytes(version));
+  return static_cast<double>(version.Bytes()) > policy.max_space_amplification * live;
 }
 
 uint64_t MaxOverlapBytes(const CompactionPolicy& policy) {

@@ -24,6 +24,8 @@ uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& polic
 // Whether tables take more than the space bound allows, by the estimate of live bytes, and a merge would help. False in
 // the leveled style.
 bool ExceedsSpace(const Version& version, const CompactionPolicy& policy);
+// The same if nothing but the oldest run were live. While that is not so, what is live need not be known.
+bool MayExceedSpace(const Version& version, const CompactionPolicy& policy);
 
 // Of the next level, that one table should overlap.
 uint64_t MaxOverlapBytes(const CompactionPolicy& policy);

@@ -10,9 +10,9 @@ namespace sepal {
 // An estimate of the bytes of the newest entries of present keys, at most all bytes. Of two that are both rather too
 // low, the greater:
 // - the oldest run, which holds no key twice;
-// - the distinct keys in tables whose sketch is known, less a standard error of 3.3 % and less all tombstones, as a
-// part
-//   of these tables' entries. Entries are taken to be of one size.
+// - of the tables whose sketch is known, all but what is not live. Live are the distinct keys, less a standard error of
+//   3.3 % and less all tombstones; the other entries are taken to be of the size that entries have on average in the
+//   table where they are largest.
 // Cost: 1 KiB of sketch for each table, some 50 ns.
 uint64_t EstimatedLiveBytes(const Version& version);
 

@@ -38,7 +38,7 @@ std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& bus
 
 CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
-  if (!ExceedsSpace(version, input.policy)) return {};
+  if (!input.sketches_sought || !ExceedsSpace(version, input.policy)) return {};
   // Level 0 is left alone where that helps: it must be free to move down while a large merge runs.
   const int first_level = version.NumRuns() - version.NumRuns(0) > 1 ? 1 : 0;
   std::optional<PlanDraft> draft = AllFrom(input, busy, first_level);

@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "db/act/flush_job.h"
+#include "db/act/table_files.h"
 #include "db/decide/guard_budget.h"
+#include "db/decide/level_targets.h"
 #include "db/format/file_names.h"
 #include "util/status.h"
 
@@ -31,6 +33,7 @@ void Background::Schedule() {
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
   for (const FamilyRef& family : state_->Families()) {
     if (!family->immutables.empty() && !family->flush_running) ScheduleFlush(family);
+    ScheduleSketches(family);
   }
   bool scheduled = true;
   const int most_compactions = pace_.threads();
@@ -58,7 +61,36 @@ PickerInput Background::MakePickerInput(const Family& family, std::vector<const 
           .running = *running,
           .oldest_snapshot = snapshots.empty() ? state_->VisibleSequence() : snapshots.front(),
           // Who only looks at a database, or adds little, should not set off a merge by opening it.
-          .at_rest = family.flushed && AtRest(family)};
+          .at_rest = family.flushed && AtRest(family),
+          .sketches_sought = family.sketches_sought};
+}
+
+void Background::ScheduleSketches(const FamilyRef& family) {
+  // Who adds nothing should not set off a merge for the sake of space.
+  if (family->sketches_sought || family->sketches_running || !family->flushed) return;
+  if (!MayExceedSpace(*family->version(), family->policy)) return;
+  family->sketches_running = true;
+  ++state_->jobs;
+  executor_->Schedule(Executor::Priority::kCompaction, [this, family = family, version = family->version()]() mutable {
+    LearnSketches(std::move(family), std::exchange(version, nullptr));
+  });
+}
+
+void Background::LearnSketches(FamilyRef family, const VersionRef& version) {
+  const Core& core = *state_->core;
+  // Without the cache: what it holds of a table would go with this passing reader.
+  FamilyTableOpener opener(
+      {core.directory.get(), /*cache=*/nullptr, &state_->core->budget, /*statistics=*/nullptr, false}, family->order);
+  for (const TableRef& table : version->Tables()) {
+    if (cancel_.load(std::memory_order_relaxed)) break;
+    const absl::Status learned = table->LearnSketch(&opener);
+    if (!learned.ok()) state_->core->info_log.Write("a table's keys count as unknown: %s", learned.ToString());
+  }
+  {
+    MutexLock lock(&state_->mutex);
+    family->sketches_sought = true;
+  }
+  EndJob(std::move(family), absl::OkStatus(), "reading sketches");
 }
 
 bool Background::AtRest(const Family& family) { return family.active()->empty() && family.immutables.empty(); }

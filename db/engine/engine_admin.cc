@@ -131,7 +131,8 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
     return std::to_string(core_->budget.used(MemoryPart::kDataBlocks) + core_->budget.used(MemoryPart::kLeafPages) +
                           core_->budget.used(MemoryPart::kGuards));
   }
-  if (name == "compaction-debt-bytes") return std::to_string(CompactionDebtBytes(version, family.policy));
+  if (name == "compaction-debt-bytes")
+    return std::to_string(CompactionDebtBytes(version, family.policy, family.sketches_sought));
   if (name == "last-sequence") return ToString(state_->VisibleSequence());
   if (name == "background-error") return state_->error.ToString();
   if (name == "compactions-put-off") return PutOffText(family);

@@ -75,6 +75,9 @@ class Family {
   bool flush_running = false;
   // Since the database was opened.
   bool flushed = false;
+  // A job reads the sketches of earlier openings' tables; it has ended.
+  bool sketches_running = false;
+  bool sketches_sought = false;
   // Compactions that run now.
   std::vector<std::shared_ptr<const CompactionPlan>> running;
   // Compactions that met damage. Tried again they would meet the same, so they keep their tables, as running ones do,

@@ -52,6 +52,7 @@ class Opening {
   void StartInfoLog();
   absl::Status RecoverCatalog();
   absl::Status ListAgain();
+  absl::Status CheckNoLogWasBegun() const;
   absl::Status TakeEdit(VersionEdit&& edit);
   absl::Status AddFamily(const ColumnFamilyCreation& creation);
   absl::Status CheckFamilies() const;

@@ -29,7 +29,8 @@ bool WriteGate::Update() {
     limits = MakeThrottleLimits(family->policy, core.tuning.memtable_limit_bytes, core.budget.limit_bytes());
     const Version& version = *family->version();
     input.level0_runs = std::max(input.level0_runs, version.NumRuns(0));
-    input.debt_bytes = std::max(input.debt_bytes, CompactionDebtBytes(version, family->policy));
+    input.debt_bytes =
+        std::max(input.debt_bytes, CompactionDebtBytes(version, family->policy, family->sketches_sought));
   }
   const ThrottleRate next = NextThrottleRate(limits, input, decided_);
   const bool changed = !(next == decided_);

@@ -5,7 +5,7 @@
 namespace sepal {
 
 TableFile::TableFile(TableMetadata metadata, std::shared_ptr<ObsoleteTableSink> sink)
-    : metadata_(std::move(metadata)), sink_(std::move(sink)) {}
+    : metadata_(std::move(metadata)), sink_(std::move(sink)), sketch_(metadata_.key_sketch.get()) {}
 
 TableFile::~TableFile() {
   {
@@ -28,6 +28,23 @@ absl::StatusOr<const TableReader*> TableFile::OpenReader(TableOpener* opener) co
   if (const TableReader* open = reader()) return open;
   ASSIGN_OR_RETURN(const std::shared_ptr<const TableReader> opened, ShareReader(opener));
   return opened.get();
+}
+
+absl::Status TableFile::LearnSketch(TableOpener* opener) const {
+  if (key_sketch() != nullptr) return absl::OkStatus();
+  std::shared_ptr<const TableReader> passing;
+  const TableReader* table = reader();
+  if (table == nullptr) {
+    ASSIGN_OR_RETURN(passing, opener->OpenTable(metadata_));
+    table = passing.get();
+  }
+  const std::optional<HyperLogLog> sketch = HyperLogLog::FromBytes(table->properties().key_sketch);
+  if (!sketch.has_value()) return absl::OkStatus();
+  MutexLock lock(&open_mutex_);
+  if (learned_sketch_.has_value()) return absl::OkStatus();
+  learned_sketch_ = sketch;
+  sketch_.store(&*learned_sketch_, std::memory_order_release);
+  return absl::OkStatus();
 }
 
 }  // namespace sepal

@@ -9,10 +9,12 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "db/format/table_metadata.h"
 #include "table/table_reader.h"
+#include "util/hyperloglog.h"
 #include "util/sync.h"
 
 namespace sepal {
@@ -52,6 +54,12 @@ class TableFile {
   // The same for who must hold the reader on its own (iterators).
   absl::StatusOr<std::shared_ptr<const TableReader>> ShareReader(TableOpener* opener) const;
 
+  // The sketch of the user keys; null where it is not known, or there is none. Cost: one acquire load.
+  const HyperLogLog* key_sketch() const { return sketch_.load(std::memory_order_acquire); }
+  // Has the sketch of a table of an earlier opening read from its properties, if it is not known. The table is open for
+  // as long as that takes only, unless it was open already.
+  absl::Status LearnSketch(TableOpener* opener) const;
+
   // An edit that removes the file is durable: delete it when the last owner goes.
   void MarkObsolete() const { obsolete_.store(true, std::memory_order_release); }
   bool obsolete() const { return obsolete_.load(std::memory_order_acquire); }
@@ -64,6 +72,9 @@ class TableFile {
   mutable Mutex open_mutex_;
   // Set once, before `reader_` is published; never changes afterwards.
   mutable std::shared_ptr<const TableReader> owned_reader_ ABSL_GUARDED_BY(open_mutex_);
+  // The metadata's, or the one that was learned, which is set once, before it is published.
+  mutable std::atomic<const HyperLogLog*> sketch_;
+  mutable std::optional<HyperLogLog> learned_sketch_ ABSL_GUARDED_BY(open_mutex_);
 };
 
 using TableRef = std::shared_ptr<const TableFile>;

@@ -170,7 +170,8 @@ class SEPAL_EXPORT DB {
   //   sepal.stats, sepal.levels, sepal.sstables, sepal.filters, sepal.memory, sepal.options, sepal.snapshots,
   //   sepal.scrub
   //   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
-  //   sepal.estimated-live-bytes (of the tables; the error is some 5 %),
+  //   sepal.estimated-live-bytes (of the tables; rather too low, above all with tombstones, and where an
+  //   earlier opening wrote tables whose keys have not come to matter yet),
   //   sepal.memtable-bytes, sepal.block-cache-bytes, sepal.compaction-debt-bytes, sepal.last-sequence,
   //   sepal.background-error, sepal.compactions-put-off (that met damage: the plan and the damage, a line each)
   //   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format

@@ -246,6 +246,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create)
 
 absl::Status Overtaken(const absl::Status& status, const Place& place) {
   const std::string_view message = ToStd(status.message());
+  if (message.find("; do it again") != message.npos) return status;
   return absl::AbortedError(
       absl::StrFormat("%s; do it again, or look at a copy that stands still (sepal db checkpoint %s COPY)",
                       message.substr(0, message.find("; open it again")), place.directory));

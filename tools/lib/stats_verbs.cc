@@ -50,8 +50,8 @@ class StatsVerb final : public Verb {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(family_name));
       nlohmann::json one = {{"name", family_name}};
       if (!json) io.out << io.paint.Bold("family " + Printable(family_name)) << "\n";
-      for (const char* property : {"num-entries", "num-runs", "total-table-bytes", "estimated-live-bytes",
-                                   "memtable-bytes", "compaction-debt-bytes", "last-sequence"}) {
+      for (const char* property : {"num-entries", "num-runs", "total-table-bytes", "memtable-bytes",
+                                   "compaction-debt-bytes", "last-sequence"}) {
         const std::string value = db->GetProperty(family.get(), std::string("sepal.") + property).value_or("0");
         const uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
         one[property] = number;

@@ -24,6 +24,7 @@ class LiveBytesTest : public testing::Test {
     int last;
     bool sketched = true;
     uint64_t tombstones = 0;
+    uint64_t bytes_each = 10;
   };
 
   static VersionRef Tree(const std::vector<Keys>& runs) {
@@ -35,7 +36,7 @@ class LiveBytesTest : public testing::Test {
       m.run = RunNumber(number++);
       m.entries = static_cast<uint64_t>(keys.last - keys.first);
       m.tombstones = keys.tombstones;
-      m.size_bytes = 10 * m.entries;
+      m.size_bytes = keys.bytes_each * m.entries;
       m.lowest_sequence = m.highest_sequence = SequenceNumber(number);
       m.smallest = InternalKey(KeyText(keys.first), PackTrailer(SequenceNumber(number), ValueKind::kPut));
       m.largest = InternalKey(KeyText(keys.last - 1), PackTrailer(SequenceNumber(number), ValueKind::kPut));
@@ -69,6 +70,12 @@ TEST_F(LiveBytesTest, TombstonesCountAgainstWhatIsLive) {
   EXPECT_LE(live, 155'000);
   // More of them than keys: the oldest run is left.
   EXPECT_EQ(Live({{1, 0, 1'000}, {0, 0, 1'000, true, 1'000}, {0, 0, 900, true, 900}}), 10'000);
+}
+
+TEST_F(LiveBytesTest, LargeValuesThatAreOverwrittenDoNotHideBehindManySmallOnes) {
+  std::vector<Keys> runs = {{1, 0, 10'000}};
+  for (int i = 0; i < 20; ++i) runs.push_back({0, 20'000, 20'100, true, 0, 10'000});
+  EXPECT_LT(Live(runs), 0.5 * static_cast<double>(Tree(runs)->Bytes()));
 }
 
 TEST_F(LiveBytesTest, WithoutSketchesTheOldestRunStandsForAll) {

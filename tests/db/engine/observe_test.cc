@@ -54,6 +54,46 @@ TEST_F(PropertyTest, AtRestOverwrittenEntriesGoThoughNoLevelIsFull) {
   EXPECT_EQ(NumberProperty(db(), "sepal.num-entries"), 100u);
 }
 
+// Fresh keys are no waste of space, and those of an earlier opening are found out about when it matters.
+TEST_F(PropertyTest, FreshKeysAreNotMergedForTheSakeOfSpaceAndOverwrittenOnesAre) {
+  database.tuning.memtable_bytes = size_t{256} << 10;
+  database.tuning.runs_per_level = 20;
+  database.options.family.compaction_style = CompactionStyle::kUniversal;
+  ASSERT_OK(database.Reopen());
+  const auto flush = [&](uint64_t begin, uint64_t end) {
+    Fill(begin, end);
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->WaitForBackgroundWork());
+  };
+  flush(0, 300);
+  ASSERT_OK(db()->CompactRange());
+  flush(300, 600);
+  flush(600, 900);
+  flush(900, 1200);
+  const auto runs = [&] { return NumberProperty(db(), "sepal.num-runs"); };
+  const auto live_part = [&] {
+    return static_cast<double>(NumberProperty(db(), "sepal.estimated-live-bytes")) /
+           static_cast<double>(NumberProperty(db(), "sepal.total-table-bytes"));
+  };
+  EXPECT_EQ(runs(), 4u);
+  EXPECT_GT(live_part(), 0.8);
+  EXPECT_EQ(NumberProperty(db(), "sepal.compaction-debt-bytes"), 0u);
+
+  ASSERT_OK(database.Reopen());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(runs(), 4u);
+  EXPECT_EQ(NumberProperty(db(), "sepal.compaction-debt-bytes"), 0u);
+  EXPECT_LT(live_part(), 0.4) << "nothing but the oldest run is known";
+  flush(1200, 1500);
+  EXPECT_EQ(runs(), 5u);
+  EXPECT_GT(live_part(), 0.8);
+
+  flush(0, 1500);
+  flush(0, 1500);
+  EXPECT_LT(runs(), 5u);
+  EXPECT_EQ(NumberProperty(db(), "sepal.compaction-debt-bytes"), 0u);
+}
+
 TEST_F(PropertyTest, WhileThereAreWritesAndAfterOpeningLevelsWaitUntilTheyAreFull) {
   database.tuning.memtable_bytes = size_t{4} << 10;
   database.tuning.runs_per_level = 9;

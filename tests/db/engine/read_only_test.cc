@@ -119,6 +119,50 @@ TEST_F(ReadOnlyTest, WhereTheManifestSeemsMissingTheDirectoryIsListedAgain) {
   database.files.Clear();
 }
 
+// The logs that the writer began lie hidden until the manifest is read, which names a table with a part of their batch.
+TEST_F(ReadOnlyTest, ABatchInTwoFamiliesIsSeenWholeOrNotAtAll) {
+  const auto other = db()->CreateColumnFamily("other");
+  ASSERT_OK(other.status());
+  ASSERT_OK(db()->Put(other->get(), "early", "v"));
+  const auto logs = [&] {
+    std::vector<std::string> names;
+    for (const std::string& name : FilesIn(&database.memory, "/db")) {
+      const std::optional<ParsedFileName> parsed = ParseFileName(name);
+      if (parsed.has_value() && parsed->kind == FileKind::kLog) names.push_back(name);
+    }
+    return names;
+  };
+  const std::vector<std::string> early = logs();
+  ASSERT_OK(db()->Put("early", "v"));
+  ASSERT_OK(db()->Flush());
+  WriteBatch batch;
+  batch.Put("k", "v");
+  batch.Put(other->get(), "k", "v");
+  ASSERT_OK(db()->Write(&batch));
+  ASSERT_OK(db()->Flush());
+  std::vector<std::string> begun = logs();
+  std::erase_if(begun, [&](const std::string& name) { return std::count(early.begin(), early.end(), name) > 0; });
+  ASSERT_FALSE(begun.empty());
+  const std::unique_ptr<Directory> directory = database.memory.OpenDirectory("/db", /*create=*/false).value();
+  for (const std::string& name : begun) ASSERT_OK(directory->Rename(name, "hidden-" + name));
+  int manifests = 0;
+  database.files.SetDecider([&](const FileCall& call) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(call.name);
+    if (call.op != FileOp::kOpenRead || !parsed.has_value() || parsed->kind != FileKind::kManifest) return Fault::kNone;
+    if (manifests++ > 0) return Fault::kNone;
+    for (const std::string& name : begun) EXPECT_OK(directory->Rename("hidden-" + name, name));
+    return Fault::kNone;
+  });
+  const absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
+  database.files.Clear();
+  ASSERT_OK(reader.status());
+  const auto seen = (*reader)->FindColumnFamily("other");
+  ASSERT_OK(seen.status());
+  EXPECT_EQ(Value(reader->get(), "k"), "v");
+  EXPECT_EQ((*reader)->Get(seen->get(), "k").value_or("none"), "v");
+  EXPECT_GE(manifests, 2);
+}
+
 TEST_F(ReadOnlyTest, AViewThatTheWriterOvertookIsAbortedNeverWrong) {
   Fill(0, 1000);
   ASSERT_OK(db()->CompactRange());
