@@ -72,11 +72,11 @@ void Background::ScheduleSketches(const FamilyRef& family) {
   family->sketches_running = true;
   ++state_->jobs;
   executor_->Schedule(Executor::Priority::kCompaction, [this, family = family, version = family->version()]() mutable {
-    LearnSketches(std::move(family), std::exchange(version, nullptr));
+    LearnSketches(std::move(family), std::move(version));
   });
 }
 
-void Background::LearnSketches(FamilyRef family, const VersionRef& version) {
+void Background::LearnSketches(FamilyRef family, VersionRef version) {
   const Core& core = *state_->core;
   // Without the cache: what it holds of a table would go with this passing reader.
   FamilyTableOpener opener(
@@ -90,6 +90,7 @@ void Background::LearnSketches(FamilyRef family, const VersionRef& version) {
     MutexLock lock(&state_->mutex);
     family->sketches_sought = true;
   }
+  version.reset();
   EndJob(std::move(family), absl::OkStatus(), "reading sketches");
 }
 

@@ -58,7 +58,7 @@ class Background {
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Where it has come to matter: a job that reads the sketches of tables of earlier openings.
   void ScheduleSketches(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  void LearnSketches(FamilyRef family, const VersionRef& version) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void LearnSketches(FamilyRef family, VersionRef version) ABSL_LOCKS_EXCLUDED(state_->mutex);
   PickerInput MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // The damage that keeps a CompactRange from this step for good; ok: none does.
