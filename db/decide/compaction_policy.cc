@@ -9,7 +9,7 @@ namespace sepal {
 
 namespace {
 
-// Few rewrites, as far as the space bound allows: docs/decisions/0009-lazy-leveling.md.
+// Few rewrites, as far as the space bound allows: docs/decisions/0033-what-is-live-by-sketches.md.
 constexpr int kLazyFanout = 1;
 
 }  // namespace
