@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/format/file_names.h"
+#include "util/check.h"
 #include "util/status.h"
 #include "util/strings.h"
 
@@ -26,8 +27,13 @@ bool IsTable(std::string_view name) {
 class ReopeningDirectory::File final : public ReadableFile {
  public:
   File(ReopeningDirectory* directory, std::string_view name, ReadMode mode)
-      : directory_(directory), name_(name), mode_(mode) {}
-  ~File() override { directory_->Forget(this); }
+      : directory_(directory), name_(name), mode_(mode) {
+    directory_->files_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~File() override {
+    directory_->Forget(this);
+    directory_->files_.fetch_sub(1, std::memory_order_relaxed);
+  }
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
     ASSIGN_OR_RETURN(const Shared file, directory_->Borrow(this));
@@ -58,6 +64,8 @@ class ReopeningDirectory::File final : public ReadableFile {
   mutable Shared open_;                             // null: closed
   mutable std::list<const File*>::iterator place_;  // while open
 };
+
+ReopeningDirectory::~ReopeningDirectory() { SEPAL_CHECK(files_.load(std::memory_order_relaxed) == 0); }
 
 size_t ReopeningDirectory::ShareOf(size_t max_open_files) { return std::max(max_open_files / 2, kFewestOpen); }
 

@@ -9,10 +9,10 @@
 // here.
 //
 // Everything else is passed on. Safe for concurrent use. A read that finds its file open takes a short lock. Files are
-// closed once nobody is reading them, so that as many more may be open as are being read. Must outlive the files that
-// it gave.
+// closed once nobody is reading them, so that as many more may be open as are being read.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -32,6 +32,9 @@ class ReopeningDirectory final : public Directory {
   // `beside_a_writer`: a table that is gone when it is opened again is `Aborted`, and no loss.
   ReopeningDirectory(std::unique_ptr<Directory> base, size_t most_open, bool beside_a_writer)
       : base_(std::move(base)), most_open_(most_open), beside_a_writer_(beside_a_writer) {}
+
+  // Requires that none of the files that it gave is left.
+  ~ReopeningDirectory() override;
 
   // How many tables to keep open where a process may have so many files: half of them. The rest is for logs, files that
   // are being written, and the program around.
@@ -79,6 +82,7 @@ class ReopeningDirectory final : public Directory {
   const std::unique_ptr<Directory> base_;
   const size_t most_open_;
   const bool beside_a_writer_;
+  std::atomic<size_t> files_{0};  // of tables, that it gave and that live
   mutable Mutex mutex_;
   // Whose files are open; the one that was read last first.
   mutable std::list<const File*> open_ ABSL_GUARDED_BY(mutex_);

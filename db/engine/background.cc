@@ -47,9 +47,7 @@ void Background::Schedule() {
 
 void Background::ScheduleFlush(const FamilyRef& family) {
   family->flush_running = true;
-  ++state_->jobs;
-  executor_->Schedule(Executor::Priority::kFlush,
-                      [this, family = family]() mutable { (void)RunFlush(std::move(family)); });
+  StartJob(Executor::Priority::kFlush, [this, family] { (void)RunFlush(family); });
 }
 
 PickerInput Background::MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const {
@@ -70,28 +68,22 @@ void Background::ScheduleSketches(const FamilyRef& family) {
   if (family->sketches_sought || family->sketches_running || !family->flushed) return;
   if (!MayExceedSpace(*family->version(), family->policy)) return;
   family->sketches_running = true;
-  ++state_->jobs;
-  executor_->Schedule(Executor::Priority::kCompaction, [this, family = family, version = family->version()]() mutable {
-    LearnSketches(std::move(family), std::move(version));
-  });
+  StartJob(Executor::Priority::kCompaction,
+           [this, family, version = family->version()] { LearnSketches(family.get(), *version); });
 }
 
-void Background::LearnSketches(FamilyRef family, VersionRef version) {
+void Background::LearnSketches(Family* family, const Version& version) {
   const Core& core = *state_->core;
   // Without the cache: what it holds of a table would go with this passing reader.
   FamilyTableOpener opener(
       {core.directory.get(), /*cache=*/nullptr, &state_->core->budget, /*statistics=*/nullptr, false}, family->order);
-  for (const TableRef& table : version->Tables()) {
+  for (const TableRef& table : version.Tables()) {
     if (cancel_.load(std::memory_order_relaxed)) break;
     const absl::Status learned = table->LearnSketch(&opener);
     if (!learned.ok()) state_->core->info_log.Write("a table's keys count as unknown: %s", learned.ToString());
   }
-  {
-    MutexLock lock(&state_->mutex);
-    family->sketches_sought = true;
-  }
-  version.reset();
-  EndJob(std::move(family), absl::OkStatus(), "reading sketches");
+  MutexLock lock(&state_->mutex);
+  family->sketches_sought = true;
 }
 
 bool Background::AtRest(const Family& family) { return family.active()->empty() && family.immutables.empty(); }
@@ -102,11 +94,9 @@ bool Background::ScheduleCompaction(const FamilyRef& family) {
   if (picked.nothing()) return false;
   auto plan = std::make_shared<const CompactionPlan>(std::move(picked));
   const RunNumber run = Adopt(family.get(), plan);
-  ++state_->jobs;
   ++state_->compaction_jobs;
-  executor_->Schedule(Executor::Priority::kCompaction, [this, family = family, plan = std::move(plan), run]() mutable {
-    RunCompactionJob(std::move(family), std::move(plan), run);
-  });
+  StartJob(Executor::Priority::kCompaction,
+           [this, family, plan = std::move(plan), run] { RunCompactionJob(family, plan, run); });
   return true;
 }
 
@@ -130,7 +120,7 @@ std::vector<SequenceNumber> Background::Snapshots() const {
 
 // --- flush ---
 
-absl::Status Background::RunFlush(FamilyRef family) {
+absl::Status Background::RunFlush(const FamilyRef& family) {
   FlushEvent event{.column_family = family->name};
   state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
@@ -160,7 +150,7 @@ absl::Status Background::RunFlush(FamilyRef family) {
     family->flushed = true;
     pace_.EndFlush(event.micros, threads);
   }
-  EndJob(std::move(family), event.status, "flush");
+  Judge(*family, event.status, "flush");
   return event.status;
 }
 
@@ -271,11 +261,7 @@ void Background::RemoveOldLogs(FileNumber minimum) {
   {
     MutexLock lock(&state_->mutex);
     if (!state_->closing) {
-      ++state_->jobs;
-      executor_->Schedule(Executor::Priority::kCompaction, [this, remove, names = std::move(names)] {
-        remove(names);
-        EndJob(nullptr, absl::OkStatus(), "removal of logs");
-      });
+      StartJob(Executor::Priority::kCompaction, [remove, names = std::move(names)] { remove(names); });
       return;
     }
   }
@@ -312,10 +298,21 @@ absl::Status Background::RetryWhileDiskFull(uint64_t bytes_needed, const std::fu
   }
 }
 
-void Background::EndJob(FamilyRef family, const absl::Status& status, std::string_view what) {
-  const auto is_void = [&] { return absl::IsCancelled(status) || family->dropped.load(std::memory_order_acquire); };
-  if (!status.ok() && !is_void()) state_->Stop(status, what);
-  family.reset();
+void Background::StartJob(Executor::Priority priority, std::function<void()> work) {
+  ++state_->jobs;
+  executor_->Schedule(priority, [this, work = std::move(work)]() mutable {
+    work();
+    work = nullptr;  // the families, versions and plans that it holds
+    EndJob();
+  });
+}
+
+void Background::Judge(const Family& family, const absl::Status& status, std::string_view what) {
+  const bool is_void = absl::IsCancelled(status) || family.dropped.load(std::memory_order_acquire);
+  if (!status.ok() && !is_void) state_->Stop(status, what);
+}
+
+void Background::EndJob() {
   CleanUp();
   MutexLock lock(&state_->mutex);
   --state_->jobs;
@@ -426,6 +423,7 @@ absl::Status Background::FlushUnlogged() {
       ++state_->jobs;
     }
     KeepFirst(&why, RunFlush(family));
+    EndJob();
   }
   MutexLock lock(&state_->mutex);
   KeepFirst(&why, state_->error);

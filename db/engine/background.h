@@ -58,7 +58,7 @@ class Background {
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Where it has come to matter: a job that reads the sketches of tables of earlier openings.
   void ScheduleSketches(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  void LearnSketches(FamilyRef family, VersionRef version) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void LearnSketches(Family* family, const Version& version) ABSL_LOCKS_EXCLUDED(state_->mutex);
   PickerInput MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // The damage that keeps a CompactRange from this step for good; ok: none does.
@@ -69,14 +69,14 @@ class Background {
   std::vector<SequenceNumber> Snapshots() const;
 
   // Returns how it ended.
-  absl::Status RunFlush(FamilyRef family) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status RunFlush(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // With up to `threads` threads.
   absl::Status Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Whether another family has an update at or before `through` that is in no table yet.
   bool OthersWaitBefore(const Family& family, SequenceNumber through) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  void RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void RunCompactionJob(const FamilyRef& family, const PlanRef& plan, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Carries out an adopted plan, whole.
   absl::Status CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
@@ -96,10 +96,15 @@ class Background {
   absl::Status CheckSpace(uint64_t bytes_needed) const;
   // Frees what became free, and tells listeners of a change of the throttle.
   void CleanUp() ABSL_LOCKS_EXCLUDED(state_->mutex);
-  // The last step of a job: from then on the database may be gone, so nothing of it is held any more.
-  void EndJob(FamilyRef family, const absl::Status& status, std::string_view what) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  // The same for a compaction. Damage of its inputs is told as an error of `what`, and no reason to end writing.
-  void EndCompaction(FamilyRef family, const absl::Status& status, std::string_view what)
+  // Has a worker do `work`. All that it holds is let go of before the job ends, since the database may be gone then.
+  void StartJob(Executor::Priority priority, std::function<void()> work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // The last step of a job, whose thread holds nothing of the database any more.
+  void EndJob() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // A failure of `what` ends all writing, but where the work was given up, or was for a family that is gone.
+  void Judge(const Family& family, const absl::Status& status, std::string_view what)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // The same of a compaction. Damage of its inputs is told as an error of `what`, and no reason to end writing.
+  void JudgeCompaction(const Family& family, const absl::Status& status, std::string_view what)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
   // In a job of its own: the operating system takes its time to give back a file's pages, and the next flush need not
   // wait for that. At once when closing.

@@ -38,20 +38,18 @@ class Background::Control final : public CompactionControl {
   RangeProgress* const progress_;
 };
 
-void Background::RunCompactionJob(FamilyRef family, PlanRef plan, RunNumber run) {
+void Background::RunCompactionJob(const FamilyRef& family, const PlanRef& plan, RunNumber run) {
   const absl::Status status = CarryOut(family, plan, run, nullptr);
-  plan.reset();
   {
     MutexLock lock(&state_->mutex);
     --state_->compaction_jobs;
   }
-  EndCompaction(std::move(family), status, "compaction, which is put off");
+  JudgeCompaction(*family, status, "compaction, which is put off");
 }
 
-void Background::EndCompaction(FamilyRef family, const absl::Status& status, std::string_view what) {
-  const bool damaged = absl::IsDataLoss(status);
-  if (damaged) state_->Tell([&](EventListener& listener) { listener.OnError(what, status); });
-  EndJob(std::move(family), damaged ? absl::OkStatus() : status, "compaction");
+void Background::JudgeCompaction(const Family& family, const absl::Status& status, std::string_view what) {
+  if (!absl::IsDataLoss(status)) return Judge(family, status, "compaction");
+  state_->Tell([&](EventListener& listener) { listener.OnError(what, status); });
 }
 
 absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run,
@@ -202,7 +200,8 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
     progress.BeginPlan(plan->InputBytes(), plan->InputEntries());
     const absl::Status status = CarryOut(family, plan, run, &progress);
     plan.reset();  // so that the job's end finds its inputs unused, and removes them
-    EndCompaction(family, status, "compaction of a range");
+    JudgeCompaction(*family, status, "compaction of a range");
+    EndJob();
     RETURN_IF_ERROR(status);
   }
   progress.TellEnd();

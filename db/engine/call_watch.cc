@@ -34,39 +34,41 @@ std::string_view LargestPart(const SlowCallEvent& event) {
 
 }  // namespace
 
-void WatchedCall::Begin(CallWatch* watch, const CallWatch::Subject& subject) {
-  watch_ = watch;
-  subject_ = subject;
+void WatchedCall::Begin(CallWatch* watch, const CallWatch::Kind& kind, const CallWatch::Subject& subject) {
   PerfTimes& times = PerfTimesOfThread();
-  outer_clock_ = times.clock;
-  if (watch->slow_micros_ > 0 || outer_clock_ != nullptr) {
+  Measured& call = measured_.emplace(
+      Measured{.watch = watch, .kind = kind, .subject = subject, .outer_clock = times.clock, .before = {}});
+  if (watch->slow_micros_ > 0 || call.outer_clock != nullptr) {
     times.clock = watch->clock_;
     StatisticsImpl::ThreadCounters counters = watch->statistics_->ForThisThread();
-    reads_ = counters.Get(Ticker::kBlockReads);
-    read_bytes_ = counters.Get(Ticker::kBlockReadBytes);
+    call.reads = counters.Get(Ticker::kBlockReads);
+    call.read_bytes = counters.Get(Ticker::kBlockReadBytes);
   }
-  before_ = times;
-  began_ = watch->clock_->MonotonicMicros();
+  call.before = times;
+  call.began = watch->clock_->MonotonicMicros();
 }
 
 void WatchedCall::End() {
-  const uint64_t micros = watch_->clock_->MonotonicMicros() - began_;
+  CallWatch* const watch = measured_->watch;
+  const std::optional<Histogram>& histogram = measured_->kind.histogram;
+  const uint64_t micros = watch->clock_->MonotonicMicros() - measured_->began;
   PerfTimes& times = PerfTimesOfThread();
   times.call_micros += micros;
-  if (watch_->histograms_ && subject_.histogram.has_value()) watch_->statistics_->Record(*subject_.histogram, micros);
-  if (watch_->slow_micros_ > 0 && micros >= watch_->slow_micros_ && !times.telling) {
-    StatisticsImpl::ThreadCounters counters = watch_->statistics_->ForThisThread();
+  if (watch->histograms_ && histogram.has_value()) watch->statistics_->Record(*histogram, micros);
+  if (watch->slow_micros_ > 0 && micros >= watch->slow_micros_ && !times.telling) {
+    StatisticsImpl::ThreadCounters counters = watch->statistics_->ForThisThread();
     counters.Add(Ticker::kSlowCalls);
-    watch_->Tell(subject_, micros, before_, counters.Get(Ticker::kBlockReads) - reads_,
-                 counters.Get(Ticker::kBlockReadBytes) - read_bytes_);
+    watch->Tell(measured_->kind.name, measured_->subject, micros, measured_->before,
+                counters.Get(Ticker::kBlockReads) - measured_->reads,
+                counters.Get(Ticker::kBlockReadBytes) - measured_->read_bytes);
   }
-  times.clock = outer_clock_;
+  times.clock = measured_->outer_clock;
 }
 
-void CallWatch::Tell(const Subject& subject, uint64_t micros, const PerfTimes& before, uint64_t reads,
-                     uint64_t read_bytes) {
+void CallWatch::Tell(std::string_view call, const Subject& subject, uint64_t micros, const PerfTimes& before,
+                     uint64_t reads, uint64_t read_bytes) {
   SlowCallEvent event;
-  event.call = subject.call;
+  event.call = call;
   event.column_family = subject.column_family;
   event.key = FirstKey(subject).substr(0, kToldKeyBytes);
   event.micros = micros;

@@ -32,11 +32,14 @@ class CallWatch {
         info_log_(info_log),
         listeners_(options.listeners) {}
 
-  // What a call is about; views live as long as the call.
-  struct Subject {
-    std::string_view call;
+  // What decides whether a call is measured.
+  struct Kind {
+    std::string_view name;
     std::optional<Histogram> histogram = {};
     bool rare = false;  // takes so long anyway that it is always measured
+  };
+  // What a call is about; views live as long as the call.
+  struct Subject {
     std::string_view column_family = {};
     std::string_view key = {};
     // Of a write: its bytes, from which the first key is taken. Of an iterator's step: where it keeps the key.
@@ -48,12 +51,13 @@ class CallWatch {
   friend class WatchedCall;
   static constexpr uint32_t kSampleOneIn = 64;
 
-  bool Wants(const Subject& subject) const {
+  bool Wants(const Kind& kind) const {
     if (slow_micros_ > 0 || PerfTimesOfThread().clock != nullptr) return true;
-    if (!histograms_ || !subject.histogram.has_value()) return false;
-    return subject.rare || statistics_->ForThisThread().TakesSample(kSampleOneIn);
+    if (!histograms_ || !kind.histogram.has_value()) return false;
+    return kind.rare || statistics_->ForThisThread().TakesSample(kSampleOneIn);
   }
-  void Tell(const Subject& subject, uint64_t micros, const PerfTimes& before, uint64_t reads, uint64_t read_bytes);
+  void Tell(std::string_view call, const Subject& subject, uint64_t micros, const PerfTimes& before, uint64_t reads,
+            uint64_t read_bytes);
   // Whether a line may be written now; how many were left out before it.
   bool TakeLine(uint64_t now_micros, uint64_t* left_out) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -73,27 +77,34 @@ class CallWatch {
 // A call, while it lives. Made before any lock is taken or epoch entered.
 class WatchedCall {
  public:
-  WatchedCall(CallWatch* watch, const CallWatch::Subject& subject) {
-    if (watch->Wants(subject)) [[unlikely]]
-      Begin(watch, subject);
+  // `subject_of` makes the CallWatch::Subject, of a call that is measured.
+  template <class SubjectOf>
+  WatchedCall(CallWatch* watch, const CallWatch::Kind& kind, SubjectOf subject_of) {
+    if (watch->Wants(kind)) [[unlikely]]
+      Begin(watch, kind, subject_of());
   }
   ~WatchedCall() {
-    if (watch_ != nullptr) [[unlikely]]
+    if (measured_.has_value()) [[unlikely]]
       End();
   }
   WatchedCall(const WatchedCall&) = delete;
   WatchedCall& operator=(const WatchedCall&) = delete;
 
  private:
-  void Begin(CallWatch* watch, const CallWatch::Subject& subject);
+  struct Measured {
+    CallWatch* watch;
+    CallWatch::Kind kind;
+    CallWatch::Subject subject;
+    Clock* outer_clock;
+    PerfTimes before;
+    uint64_t began = 0;
+    uint64_t reads = 0, read_bytes = 0;
+  };
+  void Begin(CallWatch* watch, const CallWatch::Kind& kind, const CallWatch::Subject& subject);
   void End();
 
-  CallWatch* watch_ = nullptr;
-  CallWatch::Subject subject_;
-  Clock* outer_clock_ = nullptr;
-  uint64_t began_ = 0;
-  PerfTimes before_;
-  uint64_t reads_ = 0, read_bytes_ = 0;
+  // Empty for most calls, which write no byte of it but that.
+  std::optional<Measured> measured_;
 };
 
 }  // namespace sepal

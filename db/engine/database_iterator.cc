@@ -9,6 +9,10 @@ namespace sepal {
 
 namespace {
 
+constexpr CallWatch::Kind kSeekCall = {.name = "seek", .histogram = Histogram::kSeekMicros};
+constexpr CallWatch::Kind kNextCall = {.name = "next"};
+constexpr CallWatch::Kind kPrevCall = {.name = "prev"};
+
 // Going forward, `entries_` stands at the entry that is shown. Going backward, it does so where the entry is plainly
 // the only version of its key; else it stands before all versions of the key that is shown, and `key_buffer_` and
 // `value_buffer_` hold what is shown.
@@ -33,7 +37,7 @@ class DatabaseIterator final : public Iterator {
   }
 
   void SeekToFirst() override {
-    const WatchedCall call(options_.calls, ASeek({}));
+    const WatchedCall call(options_.calls, kSeekCall, [this] { return ASeek({}); });
     if (!Begin(Ticker::kSeeks)) return;
     SetOut(Direction::kForward);
     if (options_.lower_bound.has_value()) {
@@ -46,7 +50,7 @@ class DatabaseIterator final : public Iterator {
 
   void Seek(std::string_view target) override {
     if (options_.lower_bound.has_value() && order_.Less(target, *options_.lower_bound)) return SeekToFirst();
-    const WatchedCall call(options_.calls, ASeek(target));
+    const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
     if (!Begin(Ticker::kSeeks)) return;
     SetOut(Direction::kForward);
     entries_->Seek({target, SeekTrailer(options_.visible)});
@@ -54,7 +58,7 @@ class DatabaseIterator final : public Iterator {
   }
 
   void SeekToLast() override {
-    const WatchedCall call(options_.calls, ASeek({}));
+    const WatchedCall call(options_.calls, kSeekCall, [this] { return ASeek({}); });
     if (!Begin(Ticker::kSeeks)) return;
     SetOut(Direction::kBackward);
     if (options_.upper_bound.has_value()) {
@@ -67,7 +71,7 @@ class DatabaseIterator final : public Iterator {
 
   void SeekForPrev(std::string_view target) override {
     if (options_.upper_bound.has_value() && !order_.Less(target, *options_.upper_bound)) return SeekToLast();
-    const WatchedCall call(options_.calls, ASeek(target));
+    const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
     if (!Begin(Ticker::kSeeks)) return;
     SetOut(Direction::kBackward);
     // All versions of `target` are before (target, 0) or at it; no update has trailer 0 and sequence 0 but a
@@ -108,11 +112,11 @@ class DatabaseIterator final : public Iterator {
   // What Next and Prev seldom do, apart from them: a step within a block takes some tens of instructions.
   ABSL_ATTRIBUTE_NOINLINE void ShowFromHere() {
     valid_ = false;
-    const WatchedCall call(options_.calls, AStep("next"));
+    const WatchedCall call(options_.calls, kNextCall, [this] { return AStep(); });
     FindNextVisible(/*skip_key=*/false);
   }
   ABSL_ATTRIBUTE_NOINLINE void NextElsewhere() {
-    const WatchedCall call(options_.calls, AStep("next"));
+    const WatchedCall call(options_.calls, kNextCall, [this] { return AStep(); });
     if (!Begin(Ticker::kNexts)) return;
     if (at_entry_) {
       key_buffer_.assign(entries_->key().user_key);
@@ -126,11 +130,11 @@ class DatabaseIterator final : public Iterator {
   }
   ABSL_ATTRIBUTE_NOINLINE void ShowBackwardFromHere() {
     valid_ = false;
-    const WatchedCall call(options_.calls, AStep("prev"));
+    const WatchedCall call(options_.calls, kPrevCall, [this] { return AStep(); });
     FindPreviousVisible();
   }
   ABSL_ATTRIBUTE_NOINLINE void PrevElsewhere() {
-    const WatchedCall call(options_.calls, AStep("prev"));
+    const WatchedCall call(options_.calls, kPrevCall, [this] { return AStep(); });
     if (!Begin(Ticker::kPrevs)) return;
     if (at_entry_) {
       key_buffer_.assign(entries_->key().user_key);
@@ -154,11 +158,9 @@ class DatabaseIterator final : public Iterator {
   }
 
   CallWatch::Subject ASeek(std::string_view target) const {
-    return {.call = "seek", .histogram = Histogram::kSeekMicros, .column_family = options_.family_name, .key = target};
+    return {.column_family = options_.family_name, .key = target};
   }
-  CallWatch::Subject AStep(std::string_view direction) const {
-    return {.call = direction, .column_family = options_.family_name, .key_buffer = &key_buffer_};
-  }
+  CallWatch::Subject AStep() const { return {.column_family = options_.family_name, .key_buffer = &key_buffer_}; }
 
   // Steps within blocks are counted together, once a block.
   void CountSteps() {

@@ -108,8 +108,8 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
   if (options.disable_wal && options.sync) {
     return absl::InvalidArgumentError("disable_wal goes not with sync: without the log a flush makes a write durable");
   }
-  const WatchedCall call(&core_->calls,
-                         {.call = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync, .batch = batch});
+  const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
+                         [&] { return CallWatch::Subject{.batch = batch}; });
   RETURN_IF_ERROR(background_->gate()->Enter(batch.size(), options.no_slowdown));
   return pipeline_->Write(batch, options);
 }
@@ -149,7 +149,7 @@ absl::Status Engine::Write(const WriteBatch* batch, const WriteOptions& options)
 
 absl::Status Engine::Sync() {
   RETURN_IF_ERROR(CheckWritable());
-  const WatchedCall call(&core_->calls, {.call = "sync"});
+  const WatchedCall call(&core_->calls, {.name = "sync"}, [] { return CallWatch::Subject(); });
   return pipeline_->Sync();
 }
 

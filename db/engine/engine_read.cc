@@ -68,8 +68,8 @@ absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, Pinne
   value->Reset();
   ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
   RETURN_IF_ERROR(CheckSnapshot(options));
-  const WatchedCall call(
-      &core_->calls, {.call = "get", .histogram = Histogram::kGetMicros, .column_family = resolved->name, .key = key});
+  const WatchedCall call(&core_->calls, {.name = "get", .histogram = Histogram::kGetMicros},
+                         [&] { return CallWatch::Subject{.column_family = resolved->name, .key = key}; });
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = resolved->view();
   const LookupKey lookup = MakeLookupKey(*resolved, key, VisibleTo(options));
@@ -93,10 +93,10 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
     std::fill(statuses.begin(), statuses.end(), refused);
     return;
   }
-  const WatchedCall call(&core_->calls, {.call = "multiget",
-                                         .histogram = Histogram::kMultiGetMicros,
-                                         .column_family = (*resolved)->name,
-                                         .key = keys.empty() ? std::string_view() : keys.front()});
+  const WatchedCall call(&core_->calls, {.name = "multiget", .histogram = Histogram::kMultiGetMicros}, [&] {
+    return CallWatch::Subject{.column_family = (*resolved)->name,
+                              .key = keys.empty() ? std::string_view() : keys.front()};
+  });
   core_->statistics.Add(Ticker::kMultiGetKeys, keys.size());
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = (*resolved)->view();

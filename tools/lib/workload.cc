@@ -1,8 +1,12 @@
 #include "tools/lib/workload.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "util/check.h"
 
@@ -11,10 +15,12 @@ namespace sepal::tools {
 std::string_view KeyBuffer::Format(uint64_t number) {
   key_.resize(key_.size() - extra_);
   extra_ = 0;
-  for (size_t i = key_.size(); i-- > 0;) {
-    key_[i] = static_cast<char>('0' + number % 10);
-    number /= 10;
-  }
+  std::array<char, std::numeric_limits<uint64_t>::digits10 + 1> digits;
+  const char* const end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+  const size_t kept = std::min(key_.size(), static_cast<size_t>(end - digits.data()));
+  const size_t zeros = key_.size() - kept;
+  std::memset(key_.data(), '0', zeros);
+  std::memcpy(key_.data() + zeros, end - kept, kept);
   return key_;
 }
 
