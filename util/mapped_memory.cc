@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstdint>
 
 #include "util/check.h"
@@ -49,14 +50,16 @@ MappedMemory::MappedMemory(size_t bytes) : size_(bytes) {
   madvise(data_, bytes, MADV_HUGEPAGE);
 }
 
-void MappedMemory::Populate() { PopulatePages(data_, size_); }
+void MappedMemory::Populate() { (void)PopulatePages(data_, size_); }
 
-void PopulatePages(void* begin, size_t bytes) {
+bool PopulatePages(void* begin, size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
-  (void)madvise(begin, bytes, MADV_POPULATE_WRITE);
+  // What a system does not know of, or has no memory for, says nothing about a store.
+  return madvise(begin, bytes, MADV_POPULATE_WRITE) == 0 || errno != EFAULT;
 #else
   (void)begin;
   (void)bytes;
+  return true;
 #endif
 }
 

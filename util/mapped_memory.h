@@ -9,8 +9,8 @@
 namespace sepal {
 
 // Has the system make mapped pages ready to be written, in one call where each would cost a fault. Where the kernel
-// cannot, they do. `begin` is a multiple of a page.
-void PopulatePages(void* begin, size_t bytes);
+// cannot, they do. `begin` is a multiple of a page. False where a store would end in a signal.
+bool PopulatePages(void* begin, size_t bytes);
 
 class MappedMemory {
  public:

@@ -1,11 +1,13 @@
 #include "util/posix_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -117,6 +119,20 @@ class PosixDirectFile final : public PosixReadable {
   }
 };
 
+}  // namespace
+
+bool MayBeMapped(int64_t file_system_kind) {
+  // Those that the kernel's own headers leave out.
+  constexpr int64_t kBcachefs = 0xca451a4e, kZfs = 0x2fc12fc1;
+  constexpr int64_t kNot[] = {BTRFS_SUPER_MAGIC, kBcachefs,        kZfs,
+                              NILFS_SUPER_MAGIC, NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,
+                              CIFS_SUPER_MAGIC,  SMB2_SUPER_MAGIC, CEPH_SUPER_MAGIC,
+                              AFS_SUPER_MAGIC,   V9FS_MAGIC,       FUSE_SUPER_MAGIC};
+  return std::find(std::begin(kNot), std::end(kNot), file_system_kind) == std::end(kNot);
+}
+
+namespace {
+
 class PosixMappedRegion final : public MappedRegion {
  public:
   PosixMappedRegion(char* base, size_t size) : base_(base), size_(size) {}
@@ -129,7 +145,7 @@ class PosixMappedRegion final : public MappedRegion {
     if (!bytes.empty()) std::memcpy(base_ + offset, bytes.data(), bytes.size());
   }
   // Behind the end of a file that was made shorter the system refuses, and does nothing.
-  void Populate() override { PopulatePages(base_, size_); }
+  bool Populate() override { return PopulatePages(base_, size_); }
   std::string_view Contents() const override { return std::string_view(base_, size_); }
 
  private:

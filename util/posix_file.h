@@ -18,6 +18,11 @@ inline constexpr uint64_t kDirectAlignment = 4096;
 // Longer direct reads that are not aligned go piece by piece.
 inline constexpr size_t kMaxBounceBytes = size_t{1} << 20;
 
+// Whether files of a file system, by statfs's number for its kind, may be mapped for writing: what was reserved is
+// written where it lies, by this machine. A file system that writes everything in new places can be full when a store
+// is to go to the disk, one of the network can be gone, and the process would get a signal.
+bool MayBeMapped(int64_t file_system_kind);
+
 struct FreeDeleter {
   void operator()(char* memory) const { std::free(memory); }
 };

@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 
 #include <atomic>
@@ -108,23 +109,25 @@ class PosixDirectory final : public Directory {
 
   const UniqueFd fd_;
   const std::string path_;
-  // Bits: 1 probed, 2 allocate, 4 direct reads. Two threads may probe at once; they find the same.
+  // Bits: 1 probed, 2 allocate, 4 direct reads, 8 map. Two threads may probe at once; they find the same.
   mutable std::atomic<unsigned> probed_{0};
 };
 
 Capabilities PosixDirectory::capabilities() const {
   const unsigned known = probed_.load(std::memory_order_relaxed);
   if (known != 0) {
-    return {.map = true, .hard_link = true, .allocate = (known & 2) != 0, .direct_reads = (known & 4) != 0};
+    return {.map = (known & 8) != 0, .hard_link = true, .allocate = (known & 2) != 0, .direct_reads = (known & 4) != 0};
   }
   const Capabilities found = Probe();
-  probed_.store(1u | (found.allocate ? 2u : 0u) | (found.direct_reads ? 4u : 0u), std::memory_order_relaxed);
+  probed_.store(1u | (found.allocate ? 2u : 0u) | (found.direct_reads ? 4u : 0u) | (found.map ? 8u : 0u),
+                std::memory_order_relaxed);
   return found;
 }
 
 // Asks a nameless file. Where none can be made, nothing is promised.
 Capabilities PosixDirectory::Probe() const {
-  Capabilities found = {.map = true, .hard_link = true};
+  struct statfs kind = {};
+  Capabilities found = {.map = ::fstatfs(fd_.get(), &kind) == 0 && MayBeMapped(kind.f_type), .hard_link = true};
   UniqueFd file(::openat(fd_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, kFileMode));
   if (!file.valid()) return found;
   const int allocated = RetryInterrupted([&] { return ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, 0, 4096); });

@@ -80,8 +80,8 @@ bool LogWindow::EnterWindowAt(uint64_t offset, uint64_t space) {
 bool LogWindow::MakeWindow(WritableFile* file, uint64_t end, Region* window) {
   absl::StatusOr<std::unique_ptr<MappedRegion>> bytes = file->Map(window->begin, end - window->begin);
   if (!bytes.ok()) return false;
+  if (!(*bytes)->Populate()) return false;
   window->bytes = std::move(bytes).value();
-  window->bytes->Populate();
   return true;
 }
 

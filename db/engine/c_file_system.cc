@@ -84,9 +84,7 @@ class CMappedRegion final : public sepal::MappedRegion {
     SEPAL_CHECK(offset <= length_ && bytes.size() <= length_ - offset);
     calls_->store(region_, offset, bytes.data(), bytes.size());
   }
-  void Populate() override {
-    if (calls_->populate != nullptr) calls_->populate(region_);
-  }
+  bool Populate() override { return calls_->populate == nullptr || calls_->populate(region_) != 0; }
   std::string_view Contents() const override { return {calls_->contents(region_), length_}; }
 
  private:

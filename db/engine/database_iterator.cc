@@ -49,7 +49,7 @@ class DatabaseIterator final : public Iterator {
   }
 
   void Seek(std::string_view target) override {
-    if (options_.lower_bound.has_value() && order_.Less(target, *options_.lower_bound)) return SeekToFirst();
+    if (IsBefore(target)) return SeekToFirst();
     const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
     if (!Begin(Ticker::kSeeks)) return;
     SetOut(Direction::kForward);
@@ -70,7 +70,7 @@ class DatabaseIterator final : public Iterator {
   }
 
   void SeekForPrev(std::string_view target) override {
-    if (options_.upper_bound.has_value() && !order_.Less(target, *options_.upper_bound)) return SeekToLast();
+    if (IsBehind(target)) return SeekToLast();
     const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
     if (!Begin(Ticker::kSeeks)) return;
     SetOut(Direction::kBackward);
@@ -85,7 +85,7 @@ class DatabaseIterator final : public Iterator {
     if (at_entry_ && hashable_ && !Closed() && entries_->NextKeyInBlock()) [[likely]] {
       direction_ = Direction::kForward;
       ++steps_;
-      if (IsShown(entries_->key())) [[likely]]
+      if (IsVisible(entries_->key()) && !IsBehind(entries_->key().user_key)) [[likely]]
         return;
       return ShowFromHere();
     }
@@ -97,7 +97,7 @@ class DatabaseIterator final : public Iterator {
     if (at_entry_ && hashable_ && !Closed() && entries_->PrevKeyInBlock()) [[likely]] {
       direction_ = Direction::kBackward;
       ++steps_back_;
-      if (IsVisible(entries_->key()) && !options_.lower_bound.has_value()) [[likely]]
+      if (IsVisible(entries_->key()) && !IsBefore(entries_->key().user_key)) [[likely]]
         return;
       return ShowBackwardFromHere();
     }
@@ -171,8 +171,13 @@ class DatabaseIterator final : public Iterator {
   bool IsVisible(const InternalKeyView& key) const {
     return key.sequence() <= options_.visible && !IsTombstone(key.kind());
   }
-  // Whether it can be told at a glance that an entry, the newest of its key, is to be shown.
-  bool IsShown(const InternalKeyView& key) const { return IsVisible(key) && !options_.upper_bound.has_value(); }
+  // The bounds.
+  bool IsBefore(std::string_view user_key) const {
+    return options_.lower_bound.has_value() && order_.Less(user_key, *options_.lower_bound);
+  }
+  bool IsBehind(std::string_view user_key) const {
+    return options_.upper_bound.has_value() && !order_.Less(user_key, *options_.upper_bound);
+  }
 
   // From the entry that is shown to the last before all versions of its key, which `user_key` is a copy of.
   void GoBefore(std::string_view user_key) {
@@ -194,7 +199,7 @@ class DatabaseIterator final : public Iterator {
         skip_key = true;
         continue;
       }
-      if (options_.upper_bound.has_value() && !order_.Less(key.user_key, *options_.upper_bound)) return;
+      if (IsBehind(key.user_key)) return;
       valid_ = true;
       return;
     }
@@ -205,7 +210,7 @@ class DatabaseIterator final : public Iterator {
   void FindPreviousVisible() {
     SetOut(Direction::kBackward);
     while (entries_->Valid()) {
-      if (options_.lower_bound.has_value() && order_.Less(entries_->key().user_key, *options_.lower_bound)) return;
+      if (IsBefore(entries_->key().user_key)) return;
       if (hashable_ && entries_->BeginsKeyInBlock() && IsVisible(entries_->key())) {
         at_entry_ = true;
         valid_ = true;

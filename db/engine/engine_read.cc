@@ -149,7 +149,8 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   iterator.calls = &core_->calls;
   iterator.family_name = owner->family->name;
   std::unique_ptr<InternalIterator> entries =
-      NewViewIterator(core_.get(), *owner->family, *owner->view, options.fill_cache);
+      NewViewIterator(core_.get(), *owner->family, *owner->view,
+                      {.begin = iterator.lower_bound, .end = iterator.upper_bound}, options.fill_cache);
   iterator.owner = std::move(owner);
   return NewDatabaseIterator(std::move(iterator), std::move(entries));
 }

@@ -1,16 +1,18 @@
+#include <cstring>
 #include <utility>
 
 #include "sepal/db.h"
 
 namespace sepal {
 
-// A copied value lies in `copy_`, whose bytes move with it or, when short, are copied.
 PinnedValue& PinnedValue::operator=(PinnedValue&& other) noexcept {
   if (this == &other) return *this;
   Reset();
-  const bool copied = other.release_ == nullptr;
-  copy_ = std::move(other.copy_);
-  value_ = copied ? std::string_view(copy_).substr(0, other.value_.size()) : other.value_;
+  const bool is_near = other.value_.data() == other.near_;
+  const bool is_far = !is_near && other.release_ == nullptr;
+  if (is_near) std::memcpy(near_, other.near_, other.value_.size());
+  far_ = std::move(other.far_);
+  value_ = {is_near ? near_ : is_far ? far_.data() : other.value_.data(), other.value_.size()};
   release_ = std::exchange(other.release_, nullptr);
   owner_ = std::exchange(other.owner_, nullptr);
   detail_ = std::exchange(other.detail_, nullptr);
@@ -33,8 +35,13 @@ void PinnedValue::Pin(std::string_view value, Release release, void* owner, void
 
 void PinnedValue::Copy(std::string_view value) {
   Reset();
-  copy_.assign(value);
-  value_ = copy_;
+  if (value.size() <= kNearBytes) {
+    value.copy(near_, value.size());
+    value_ = {near_, value.size()};
+  } else {
+    far_.assign(value);
+    value_ = far_;
+  }
 }
 
 }  // namespace sepal

@@ -1,6 +1,8 @@
 #include "db/engine/view_iterator.h"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,24 +13,27 @@ namespace sepal {
 
 namespace {
 
-// The tables of one run, opened when they are reached.
+// Neighbouring tables of one run, opened when they are reached.
 class RunTables final : public ConcatenationSources {
  public:
-  RunTables(Core* core, const Run* run, KeyOrder order, bool fill_cache)
+  // `tables`: some of the run's.
+  RunTables(Core* core, const Run* run, std::span<const TableRef> tables, KeyOrder order, bool fill_cache)
       : opener_(core->Opener(order)),
         run_(run),
+        tables_(tables),
+        first_(static_cast<size_t>(tables.data() - run->tables().data())),
         order_(order),
         kind_(fill_cache ? TableReader::ReadKind::kUser : TableReader::ReadKind::kUserNoFill) {}
 
-  size_t Count() const override { return run_->tables().size(); }
+  size_t Count() const override { return tables_.size(); }
   size_t Find(InternalKeyView target) const override {
-    const size_t i = run_->FirstAtOrAfter(target.user_key);
+    const size_t i = std::clamp(run_->FirstAtOrAfter(target.user_key), first_, first_ + Count()) - first_;
     // The table's last entry may be a newer version of the very key that is sought.
-    const bool before = i < Count() && order_.Less(run_->tables()[i]->metadata().largest.view(), target);
+    const bool before = i < Count() && order_.Less(tables_[i]->metadata().largest.view(), target);
     return before ? i + 1 : i;
   }
   std::unique_ptr<InternalIterator> Open(size_t index) override {
-    absl::StatusOr<std::shared_ptr<const TableReader>> reader = run_->tables()[index]->ShareReader(&opener_);
+    absl::StatusOr<std::shared_ptr<const TableReader>> reader = tables_[index]->ShareReader(&opener_);
     if (!reader.ok()) return NewEmptyIterator(reader.status());
     return TableReader::NewIterator(std::move(reader).value(), kind_);
   }
@@ -36,6 +41,8 @@ class RunTables final : public ConcatenationSources {
  private:
   FamilyTableOpener opener_;
   const Run* const run_;
+  const std::span<const TableRef> tables_;
+  const size_t first_;  // in the run
   const KeyOrder order_;
   const TableReader::ReadKind kind_;
 };
@@ -43,15 +50,17 @@ class RunTables final : public ConcatenationSources {
 }  // namespace
 
 std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
-                                                  bool fill_cache) {
+                                                  const KeyRange& bounds, bool fill_cache) {
   std::vector<std::unique_ptr<InternalIterator>> sources;
   if (!view.active->empty()) sources.push_back(view.active->NewIterator());
   for (const std::shared_ptr<const MemTable>& memtable : view.immutables) sources.push_back(memtable->NewIterator());
   std::optional<std::string> prefix;
   for (const LevelRun& level_run : view.version->runs()) {
-    NarrowToCommonPrefix(level_run.run->tables(), &prefix);
+    const std::span<const TableRef> tables = level_run.run->Overlapping(bounds);
+    if (tables.empty()) continue;
+    NarrowToCommonPrefix(tables, &prefix);
     sources.push_back(
-        NewConcatenatingIterator(std::make_unique<RunTables>(core, level_run.run, family.order, fill_cache)));
+        NewConcatenatingIterator(std::make_unique<RunTables>(core, level_run.run, tables, family.order, fill_cache)));
   }
   return NewMergingIterator(family.order, std::move(sources), prefix.value_or(""));
 }

@@ -11,8 +11,9 @@
 namespace sepal {
 
 // Core and view must outlive the iterator. A memtable that is empty now is left out: what is added to it later is newer
-// than any sequence number that the caller may ask for.
+// than any sequence number that the caller may ask for. So are tables that hold no key of `bounds` (both inclusive); of
+// what lies outside, the iterator shows some, or nothing.
 std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
-                                                  bool fill_cache);
+                                                  const KeyRange& bounds, bool fill_cache);
 
 }  // namespace sepal

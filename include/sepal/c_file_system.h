@@ -113,9 +113,9 @@ typedef struct sepal_filesystem_t {
   void (*store)(void* region, size_t offset, const char* bytes, size_t size);
   const char* (*contents)(void* region);
   void (*unmap)(void* region);
-  /* Optional: has the region's memory ready, so that storing does not wait for it. By any thread, beside all calls but
-     `unmap`. */
-  void (*populate)(void* region);
+  /* Optional: has the region's memory ready, so that storing does not wait for it. 0 where storing would end in a
+     signal, for want of space for one; the region is of no use then. By any thread, beside all calls but `unmap`. */
+  unsigned char (*populate)(void* region);
 
   /* Optional: a hint; begins to bring what will soon be read into memory, and does not wait for it. */
   void (*read_ahead)(void* file, uint64_t offset, uint64_t length);

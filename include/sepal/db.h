@@ -61,15 +61,18 @@ class SEPAL_EXPORT PinnedValue {
   // For the engine: a reference to release by `release(owner, detail)`.
   using Release = void (*)(void* owner, void* detail);
   void Pin(std::string_view value, Release release, void* owner, void* detail);
-  // For the engine: a copy in memory of this object's own, which is used again by the next copy.
+  // For the engine: a copy in this object or, when it is long, in memory that the next copy uses again.
   void Copy(std::string_view value);
 
  private:
+  static constexpr size_t kNearBytes = 128;
+
   std::string_view value_;
-  Release release_ = nullptr;
+  Release release_ = nullptr;  // null: `value_` lies in `near_` or `far_`, or is empty
   void* owner_ = nullptr;
   void* detail_ = nullptr;
-  std::string copy_;
+  std::string far_;
+  char near_[kNearBytes];
 };
 
 struct Range {

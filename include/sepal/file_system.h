@@ -77,9 +77,10 @@ class SEPAL_EXPORT MappedRegion {
  public:
   virtual ~MappedRegion() = default;
   virtual void Store(size_t offset, std::string_view bytes) = 0;
-  // Has the system provide the region's memory now, so that no `Store` waits for it; without effect on the bytes. Safe
+  // Has the system provide the region's memory now, so that no `Store` waits for it; without effect on the bytes. False
+  // where a `Store` would end in a signal, for want of space on the disk for one; the region is of no use then. Safe
   // beside every other call, also one that makes the file shorter.
-  virtual void Populate() {}
+  virtual bool Populate() { return true; }
   // The region's bytes. Reading beside a `Store` to the same bytes needs the caller's own order.
   virtual std::string_view Contents() const = 0;
 };

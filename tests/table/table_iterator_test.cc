@@ -86,6 +86,74 @@ TEST(TableIteratorTest, UserScansFillTheCacheOnlyWhereAsked) {
   }
 }
 
+// How often a cache was asked.
+struct CacheAsked {
+  uint64_t blocks = 0;
+  uint64_t pages = 0;
+
+  static CacheAsked Of(const TestCache& cache) {
+    const StatisticsImpl& all = cache.statistics;
+    return {all.Get(Ticker::kBlockCacheHits) + all.Get(Ticker::kBlockCacheMisses),
+            all.Get(Ticker::kMetadataCacheHits) + all.Get(Ticker::kMetadataCacheMisses)};
+  }
+  CacheAsked Since(const CacheAsked& before) const { return {blocks - before.blocks, pages - before.pages}; }
+  friend bool operator==(const CacheAsked&, const CacheAsked&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const CacheAsked& asked) {
+    return out << asked.blocks << " blocks, " << asked.pages << " pages";
+  }
+};
+
+// By index, the first entry of each block.
+std::vector<size_t> FirstEntriesOfBlocks(const TableReader& reader) {
+  std::vector<size_t> firsts;
+  size_t entries = 0;
+  EXPECT_TRUE(reader
+                  .ForEachBlock([&](const TableReader::BlockInfo& block) {
+                    firsts.push_back(entries);
+                    entries += block.entries;
+                    return absl::OkStatus();
+                  })
+                  .ok());
+  return firsts;
+}
+
+TEST(TableIteratorTest, ASeekAsksTheCacheForNothingThatTheIteratorHolds) {
+  TableWriterOptions options = TestWriterOptions();
+  options.block_bytes = 1000;
+  options.blocks_per_leaf_page = 4;
+  const std::vector<TestEntry> entries = EvenEntries(300, 100);
+  TestCache cache(size_t{1} << 20);
+  const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(options, entries), &cache);
+  const std::vector<size_t> firsts = FirstEntriesOfBlocks(*reader);
+  ASSERT_GT(firsts.size(), 8u);
+  ASSERT_GE(firsts[2] - firsts[1], 3u);
+  for (const Kind kind : {Kind::kUser, Kind::kUserNoFill}) {
+    for (const bool prepared : {false, true}) {
+      SCOPED_TRACE(prepared);
+      const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader, kind);
+      const auto asked_by_seek = [&](size_t i) {
+        const CacheAsked before = CacheAsked::Of(cache);
+        const InternalKeyView target = entries[i].key();
+        for (int step = 0; prepared && step < InternalIterator::kSeekSteps; ++step) it->PrepareSeek(target, step);
+        it->Seek(target);
+        EXPECT_TRUE(it->Valid() && it->key() == target) << i;
+        return CacheAsked::Of(cache).Since(before);
+      };
+      EXPECT_EQ(asked_by_seek(firsts[1]), (CacheAsked{.blocks = 1, .pages = 1}));
+      for (size_t i = firsts[1]; i < firsts[2]; ++i) EXPECT_EQ(asked_by_seek(i), CacheAsked());
+      for (size_t i = firsts[2]; i-- > firsts[1];) EXPECT_EQ(asked_by_seek(i), CacheAsked());
+      const CacheAsked before = CacheAsked::Of(cache);
+      it->SeekBefore(entries[firsts[2] - 1].key());
+      EXPECT_TRUE(it->Valid() && it->key() == entries[firsts[2] - 2].key());
+      EXPECT_EQ(CacheAsked::Of(cache).Since(before), CacheAsked());
+      // Another block of the same page, and one of the next page.
+      EXPECT_EQ(asked_by_seek(firsts[3]), (CacheAsked{.blocks = 1, .pages = 0}));
+      EXPECT_EQ(asked_by_seek(firsts[4]), (CacheAsked{.blocks = 1, .pages = 1}));
+      EXPECT_EQ(asked_by_seek(firsts[4] + 1), CacheAsked());
+    }
+  }
+}
+
 TEST(TableIteratorTest, OutlivesEveryOtherHolderOfTheReader) {
   TestCache cache(size_t{1} << 20);
   std::unique_ptr<InternalIterator> it =

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -51,6 +53,52 @@ struct IndexParts {
     return bytes;
   }
 };
+
+// Where the lanes of a leaf page lie in the file, by block, and which keys come to them.
+struct LeafLanes {
+  struct Place {
+    uint64_t offset = 0;
+    uint64_t size = 0;
+  };
+  std::vector<Place> lanes;
+  // Of the user keys, which have one version each: those behind `after` (unset: from the first) up to `through`.
+  std::optional<std::string> after;
+  std::string through;
+
+  bool Holds(std::string_view user_key) const {
+    return (!after.has_value() || user_key > *after) && user_key <= through;
+  }
+  // For every key each lane says "absent" now. False where that changed nothing.
+  bool Blank(std::string* contents) const {
+    const std::string before = *contents;
+    for (const Place& lane : lanes) contents->replace(lane.offset, lane.size, lane.size, '\0');
+    return *contents != before;
+  }
+};
+
+// Of each leaf page of a table.
+inline std::vector<LeafLanes> LanesOf(const std::string& contents) {
+  const auto aligned = [&](BlockHandle handle) {
+    BlockBuffer buffer(handle.size);
+    contents.copy(buffer.data(), handle.size, handle.offset);
+    return buffer;
+  };
+  const Footer footer = Footer::Decode(contents, "lanes", contents.size()).value();
+  const BlockBuffer root_bytes = aligned(footer.root);
+  const IndexPageView root(root_bytes.view());
+  std::vector<LeafLanes> pages(root.count());
+  for (uint32_t page = 0; page < root.count(); ++page) {
+    const BlockBuffer bytes = aligned(root.handle(page));
+    const IndexPageView leaf(bytes.view());
+    for (uint32_t i = 0; i < leaf.count(); ++i) {
+      const auto offset = static_cast<uint64_t>(leaf.lane(i).data() - bytes.view().data());
+      pages[page].lanes.push_back({root.handle(page).offset + offset, leaf.lane(i).size()});
+    }
+    if (page > 0) pages[page].after = pages[page - 1].through;
+    pages[page].through = root.separator(page).user_key;
+  }
+  return pages;
+}
 
 class TableParts {
  public:

@@ -153,7 +153,7 @@ class FileSystemThroughC {
     };
     calls->contents = [](void* region) { return As<MappedRegion>(region).Contents().data(); };
     calls->unmap = Delete<MappedRegion>;
-    calls->populate = [](void* region) { As<MappedRegion>(region).Populate(); };
+    calls->populate = [](void* region) -> unsigned char { return As<MappedRegion>(region).Populate() ? 1 : 0; };
   }
 
   sepal_env_t* const env_;

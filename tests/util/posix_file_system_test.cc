@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "sepal/file_system.h"
 #include "tests/child_exit.h"
+#include "util/posix_file.h"
 #include "util/posix_status.h"
 #include "util/strings.h"
 
@@ -82,6 +83,20 @@ TEST_F(PosixFileSystemTest, ARenamedDirectoryIsStillTheOneThatWasOpened) {
   ASSERT_EQ(::rename((root_ + "/db").c_str(), (root_ + "/moved").c_str()), 0);
   ASSERT_TRUE(directory_->OpenForWrite("f", WriteMode::kCreateNew).ok());
   EXPECT_TRUE(std::filesystem::exists(root_ + "/moved/f"));
+}
+
+TEST(MayBeMappedTest, NotWhereAStoreMayNeedSpaceThatWasNotReservedOrANetwork) {
+  for (const int64_t kind : {0xef53, 0x58465342, 0x01021994, 0x794c7630}) EXPECT_TRUE(MayBeMapped(kind)) << kind;
+  for (const int64_t kind : std::initializer_list<int64_t>{0x9123683e, 0xca451a4e, 0x2fc12fc1, 0x6969}) EXPECT_FALSE(MayBeMapped(kind)) << kind;
+}
+
+TEST_F(PosixFileSystemTest, PopulatingBehindTheEndOfTheFileSaysThatAStoreWouldFail) {
+  std::unique_ptr<WritableFile> file = directory_->OpenForWrite("f", WriteMode::kCreateNew).value();
+  ASSERT_TRUE(file->Truncate(8192).ok());
+  const std::unique_ptr<MappedRegion> region = file->Map(0, 8192).value();
+  EXPECT_TRUE(region->Populate());
+  ASSERT_TRUE(file->Truncate(4096).ok());
+  EXPECT_FALSE(region->Populate());
 }
 
 TEST_F(PosixFileSystemTest, AllocateTakesSpaceOnTheDiskBeforeItIsWritten) {

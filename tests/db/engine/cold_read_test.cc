@@ -9,24 +9,8 @@
 namespace sepal {
 namespace {
 
-class ColdReadTest : public EngineTest {
+class ReadCountTest : public EngineTest {
  protected:
-  static constexpr uint64_t kKeys = 4000;
-
-  void SetUp() override {
-    database.options.family.block_bytes = 4096;
-    database.tuning.blocks_per_leaf_page = 64;
-    database.tuning.table_bytes = size_t{64} << 10;
-    database.tuning.memtable_bytes = size_t{64} << 10;
-    EngineTest::SetUp();
-    for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(NumberedKey(2 * i), std::string(60, 'v')));
-    ASSERT_OK(db()->CompactRange());
-    ASSERT_OK(database.Reopen());
-  }
-  // Opens all tables and brings their metadata into memory, and no data blocks.
-  void WarmMetadata() {
-    for (uint64_t i = 0; i < kKeys; ++i) (void)db()->Get(NumberedKey(2 * i + 1), {.fill_cache = false});
-  }
   uint64_t Reads(const std::function<void()>& work) { return Calls("read ", work); }
   // Whose names begin so.
   uint64_t Calls(const std::string& name, const std::function<void()>& work) {
@@ -47,9 +31,38 @@ class ColdReadTest : public EngineTest {
     db()->MultiGet(views, pins, statuses, options);
     for (size_t i = 0; i < keys.size(); ++i) values[i] = pins[i].value();
   }
+  // What is put with one flush is one table.
+  void FlushWhenAsked() {
+    database.tuning.table_bytes = size_t{1} << 20;
+    database.tuning.memtable_bytes = size_t{1} << 20;
+    database.tuning.memtable_limit_bytes = size_t{4} << 20;
+    database.tuning.log_limit_bytes = uint64_t{4} << 20;
+    database.tuning.part_bytes = uint64_t{1} << 20;
+  }
+  uint64_t Count(Ticker ticker) { return db()->statistics()->Get(ticker); }
 
   std::vector<std::string> values;
   std::vector<absl::Status> statuses;
+};
+
+class ColdReadTest : public ReadCountTest {
+ protected:
+  static constexpr uint64_t kKeys = 4000;
+
+  void SetUp() override {
+    database.options.family.block_bytes = 4096;
+    database.tuning.blocks_per_leaf_page = 64;
+    database.tuning.table_bytes = size_t{64} << 10;
+    database.tuning.memtable_bytes = size_t{64} << 10;
+    EngineTest::SetUp();
+    for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(NumberedKey(2 * i), std::string(60, 'v')));
+    ASSERT_OK(db()->CompactRange());
+    ASSERT_OK(database.Reopen());
+  }
+  // Opens all tables and brings their metadata into memory, and no data blocks.
+  void WarmMetadata() {
+    for (uint64_t i = 0; i < kKeys; ++i) (void)db()->Get(NumberedKey(2 * i + 1), {.fill_cache = false});
+  }
 };
 
 TEST_F(ColdReadTest, AnAbsentKeyHardlyEverReadsAndAPresentOneReadsOnce) {
@@ -176,6 +189,125 @@ TEST_F(ColdReadTest, DirectReadsNeedAFileSystemThatHasThem) {
   const absl::Status refused = Engine::Open(options, database.tuning, "/db").status();
   EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
   EXPECT_NE(refused.message().find("direct_reads"), std::string::npos);
+}
+
+// A table in which each key has a block of its own: key i is in block i. All metadata is in memory, and no data block.
+class BlockPerKeyTest : public ReadCountTest {
+ protected:
+  static constexpr uint64_t kKeys = 600;
+
+  void SetUp() override {
+    FlushWhenAsked();
+    database.options.family.compression = CompressionKind::kNone;
+    database.options.family.block_bytes = 256;
+    database.tuning.blocks_per_leaf_page = 64;
+    EngineTest::SetUp();
+    Fill(0, kKeys, 300);
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(database.Reopen());
+    ASSERT_OK(db()->WaitForBackgroundWork());
+    ASSERT_EQ(NumberProperty(db(), "sepal.num-runs"), 1u);
+    for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Get(NumberedKey(i), {.fill_cache = false}).status());
+  }
+  // Of a MultiGet that asks for none of its blocks twice, and finds none of them in memory.
+  uint64_t ReadsFor(const std::vector<uint64_t>& numbers) {
+    std::vector<std::string> keys;
+    for (const uint64_t number : numbers) keys.push_back(NumberedKey(number));
+    const uint64_t misses = Count(Ticker::kBlockCacheMisses);
+    const uint64_t reads = Reads([&] { MultiGet(keys); });
+    EXPECT_EQ(Count(Ticker::kBlockCacheMisses) - misses, keys.size());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      EXPECT_OK(statuses[i]);
+      EXPECT_TRUE(values[i].starts_with(std::to_string(numbers[i]) + ":")) << keys[i];
+    }
+    return reads;
+  }
+};
+
+TEST_F(BlockPerKeyTest, AMultiGetReadsNeighbouringBlocksAtOnceInWhateverOrderItAsks) {
+  EXPECT_EQ(ReadsFor({100, 101, 102, 103, 104, 105}), 1u);
+  EXPECT_EQ(ReadsFor({205, 200, 203, 201, 204, 202}), 1u);
+  std::vector<uint64_t> over_two_leaf_pages;
+  for (uint64_t i = 0; i < 64; ++i) over_two_leaf_pages.push_back(350 - i);
+  EXPECT_EQ(ReadsFor(over_two_leaf_pages), 1u);
+  EXPECT_EQ(ReadsFor({400, 500, 401, 501, 402, 502, 403, 503}), 2u);
+}
+
+TEST_F(BlockPerKeyTest, AMultiGetDoesNotReadWhatLiesBetweenBlocksThatAreApart) {
+  std::vector<uint64_t> apart;
+  for (uint64_t i = 0; i < kKeys; i += 40) apart.push_back(i);
+  EXPECT_EQ(ReadsFor(apart), apart.size());
+  const uint64_t bytes = Count(Ticker::kBlockReadBytes);
+  EXPECT_EQ(ReadsFor({5, 590}), 2u);
+  EXPECT_LT(Count(Ticker::kBlockReadBytes) - bytes, 1000u);
+}
+
+// Three runs, each with every third key; the last key of all is in the newest.
+class ThreeRunsTest : public ReadCountTest {
+ protected:
+  static constexpr uint64_t kRuns = 3;
+  static constexpr uint64_t kKeys = 1000 * kRuns;
+
+  void SetUp() override {
+    FlushWhenAsked();
+    database.options.family.block_bytes = 4096;
+    database.options.family.compaction_style = CompactionStyle::kUniversal;
+    database.options.family.max_space_amplification = 100;
+    database.tuning.blocks_per_leaf_page = 64;
+    database.tuning.runs_per_level = 20;
+    EngineTest::SetUp();
+    for (uint64_t run = 0; run < kRuns; ++run) {
+      for (uint64_t i = run; i < kKeys; i += kRuns) ASSERT_OK(db()->Put(NumberedKey(i), std::string(60, 'v')));
+      ASSERT_OK(db()->Flush());
+    }
+    ASSERT_OK(database.Reopen());
+    ASSERT_OK(db()->WaitForBackgroundWork());
+    ASSERT_EQ(NumberProperty(db(), "sepal.num-runs"), kRuns);
+    GetEach(0, 1);  // all metadata is in memory now, and no data block
+  }
+  void GetEach(uint64_t first, uint64_t step) {
+    for (uint64_t i = first; i < kKeys; i += step) {
+      EXPECT_OK(db()->Get(NumberedKey(i), {.fill_cache = false}).status());
+    }
+  }
+  uint64_t TablesAsked() {
+    uint64_t asked = 0;
+    for (int level = 0; level < kMaxLevels; ++level) asked += db()->statistics()->GetFilter(level).lookups;
+    return asked;
+  }
+};
+
+TEST_F(ThreeRunsTest, AnAbsentKeyHardlyEverReadsInAnyRunAndAPresentOneReadsOnceWhereItIs) {
+  // Of the lookups in a run that has not the key.
+  const auto few = [](uint64_t lookups) { return lookups * 5 / 1000; };
+  const uint64_t asked = TablesAsked();
+  const uint64_t absent = Reads([&] {
+    for (uint64_t i = 0; i < kKeys; ++i) {
+      EXPECT_TRUE(absl::IsNotFound(db()->Get(NumberedKey(i) + "x", {.fill_cache = false}).status()));
+    }
+  });
+  EXPECT_GE(TablesAsked() - asked, kRuns * (kKeys - kRuns));
+  EXPECT_LE(absent, few(kRuns * kKeys));
+  EXPECT_EQ(Reads([&] { GetEach(kRuns - 1, kRuns); }), kKeys / kRuns);
+  const uint64_t present = Reads([&] { GetEach(0, 1); });
+  EXPECT_GE(present, kKeys);
+  EXPECT_LE(present, kKeys + few((kRuns - 1) * kKeys));
+}
+
+TEST_F(ThreeRunsTest, SeeksFromKeyToKeyAskTheCacheForABlockOnceForAllItsKeys) {
+  const auto asked = [&] {
+    return Count(Ticker::kBlockCacheHits) + Count(Ticker::kBlockCacheMisses) + Count(Ticker::kMetadataCacheHits) +
+           Count(Ticker::kMetadataCacheMisses);
+  };
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  const uint64_t before = asked();
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    it->Seek(NumberedKey(i));
+    ASSERT_TRUE(it->Valid());
+    ASSERT_EQ(it->key(), NumberedKey(i));
+  }
+  EXPECT_GE(asked() - before, 2 * kRuns);
+  EXPECT_LE(asked() - before, kKeys / 10);
 }
 
 }  // namespace

@@ -84,6 +84,32 @@ TEST_F(IterationTest, BoundsAreCopied) {
   EXPECT_EQ(At(it.get()), "b");
 }
 
+TEST_F(IterationTest, TablesOutsideTheBoundsAreNotOpened) {
+  Fill(0, 2000);
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(database.Reopen());
+  std::atomic<int> opened{0};
+  database.files.SetDecider([&](const FileCall& call) {
+    opened += call.op == FileOp::kOpenRead && call.name.ends_with(".sst") ? 1 : 0;
+    return Fault::kNone;
+  });
+  const std::unique_ptr<Iterator> it =
+      db()->NewIterator({.lower_bound = NumberedKey(1000), .upper_bound = NumberedKey(1005)});
+  it->SeekToFirst();
+  for (uint64_t i = 1000; i < 1005; ++i, it->Next()) EXPECT_EQ(At(it.get()), NumberedKey(i));
+  EXPECT_EQ(At(it.get()), "end");
+  it->SeekToLast();
+  for (uint64_t i = 1005; i-- > 1000; it->Prev()) EXPECT_EQ(At(it.get()), NumberedKey(i));
+  EXPECT_EQ(At(it.get()), "end");
+  it->Seek(NumberedKey(3));
+  EXPECT_EQ(At(it.get()), NumberedKey(1000));
+  it->SeekForPrev(NumberedKey(1999));
+  EXPECT_EQ(At(it.get()), NumberedKey(1004));
+  EXPECT_GE(opened.load(), 1);
+  EXPECT_LE(opened.load(), 2) << "more tables than the bounds can touch";
+  database.files.Clear();
+}
+
 TEST_F(IterationTest, EmptyAndInvertedRangesHaveNoEntries) {
   ASSERT_OK(db()->Put("b", "1"));
   for (const auto& [lower, upper] : {std::pair("b", "b"), std::pair("c", "a")}) {
