@@ -544,6 +544,7 @@ int main(void) {
   test_progress(db, third);
   test_families(db, options, directory, ro, wo);
   sepal_close(db);
+  test_disable_wal(options, other, ro);
 
   begin("read-only");
   sepal_options_set_create_if_missing(options, 0);

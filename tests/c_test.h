@@ -33,6 +33,7 @@ void check_at(sepal_iterator_t* iter, const char* key, const char* value);
 /* c_world_test.c */
 void test_statistics(sepal_t* db, const sepal_readoptions_t* ro);
 void test_progress(sepal_t* db, const char* directory);
+void test_disable_wal(const sepal_options_t* options, const char* directory, const sepal_readoptions_t* ro);
 void test_explanation(sepal_t* db, const sepal_readoptions_t* ro);
 void test_env(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
 

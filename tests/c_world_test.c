@@ -1,4 +1,4 @@
-/* Statistics, progress and the world that a database runs in, from C. */
+/* Statistics, progress, writes without the log, and the world that a database runs in, from C. */
 #include <ctype.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -140,6 +140,36 @@ void test_progress(sepal_t* db, const char* directory) {
   sepal_checkpoint_with_progress(db, directory, NULL, 0, 0, &done, count_bytes, &error);
   CHECK_OK();
   CHECK(done > 0);
+}
+
+/* Makes a database in `directory`, and removes it. */
+void test_disable_wal(const sepal_options_t* options, const char* directory, const sepal_readoptions_t* ro) {
+  begin("disable_wal");
+  uint64_t bytes = 1;
+  sepal_writeoptions_t* wo = sepal_writeoptions_create();
+  sepal_writeoptions_set_disable_wal(wo, 1);
+  sepal_t* db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  put(db, wo, "unlogged", "kept");
+  CHECK(sepal_statistics_ticker(db, "log.bytes", &bytes) && bytes == 0);
+  sepal_close_with_error(db, &error);
+  CHECK_OK();
+  db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  check_get(db, ro, "unlogged", "kept");
+
+  sepal_writeoptions_set_sync(wo, 1);
+  sepal_put(db, wo, "k", 1, "v", 1, &error);
+  expect_error("INVALID_ARGUMENT");
+  check_get(db, ro, "k", NULL);
+  sepal_writeoptions_set_disable_wal(wo, 0);
+  put(db, wo, "k", "v");
+  CHECK(sepal_statistics_ticker(db, "log.bytes", &bytes) && bytes > 0);
+  sepal_close_with_error(db, &error);
+  CHECK_OK();
+  sepal_writeoptions_destroy(wo);
+  sepal_destroy_db(options, directory, &error);
+  CHECK_OK();
 }
 
 /* Keys are equal if they differ in case alone. */

@@ -72,6 +72,10 @@ ThrottleLimits MakeThrottleLimits(const CompactionPolicy& policy, uint64_t memta
   return limits;
 }
 
+uint64_t NanosAtRate(uint64_t bytes, uint64_t bytes_per_second) {
+  return static_cast<uint64_t>(std::llround(static_cast<double>(bytes) * 1e9 / static_cast<double>(bytes_per_second)));
+}
+
 ThrottleRate NextThrottleRate(const ThrottleLimits& limits, const ThrottleInput& input, const ThrottleRate& last) {
   const Pressure pressure = Greatest(limits, input);
   if (input.memtable_bytes >= limits.memtable_allowance_bytes ||

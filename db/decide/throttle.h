@@ -52,6 +52,9 @@ struct ThrottleRate {
 inline constexpr uint64_t kMaxThrottledRate = uint64_t{1} << 30;
 inline constexpr uint64_t kMinThrottledRate = uint64_t{1} << 20;
 
+// How long a write of `bytes` keeps a rate above 0 busy. A short one takes less than a microsecond.
+uint64_t NanosAtRate(uint64_t bytes, uint64_t bytes_per_second);
+
 ThrottleRate NextThrottleRate(const ThrottleLimits& limits, const ThrottleInput& input, const ThrottleRate& last);
 
 }  // namespace sepal

@@ -74,13 +74,13 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
     MutexLock lock(&state_->mutex);
     RETURN_IF_ERROR(WaitWhileStopped(no_slowdown));
     if (!decided_.unlimited()) {
-      const uint64_t now = clock->MonotonicMicros();
-      const uint64_t begins = std::max(now, busy_until_micros_);
-      if (no_slowdown && begins > now) {
+      const uint64_t now = clock->MonotonicMicros() * 1000;
+      const uint64_t begins = std::max(now, busy_until_nanos_);
+      wait_micros = (begins - now) / 1000;
+      if (no_slowdown && wait_micros > 0) {
         return absl::UnavailableError(absl::StrFormat("writes are slowed: %s", decided_.reason));
       }
-      busy_until_micros_ = begins + bytes * 1'000'000 / std::max<uint64_t>(decided_.bytes_per_second, 1);
-      wait_micros = begins - now;
+      busy_until_nanos_ = begins + NanosAtRate(bytes, decided_.bytes_per_second);
     }
   }
   if (wait_micros >= kShortestSleepMicros) clock->SleepMicros(wait_micros);

@@ -47,7 +47,7 @@ class WriteGate {
   ThrottleRate decided_ ABSL_GUARDED_BY(state_->mutex);
   bool disk_full_ ABSL_GUARDED_BY(state_->mutex) = false;
   // Until when the writes that were let in keep the allowed rate busy.
-  uint64_t busy_until_micros_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  uint64_t busy_until_nanos_ ABSL_GUARDED_BY(state_->mutex) = 0;
 };
 
 }  // namespace sepal

@@ -31,7 +31,7 @@ void UseFixedSet(uint64_t set, ColumnFamilyOptions* family, Tuning* tuning) {
 class SepalSubject final : public Subject {
  public:
   SepalSubject(uint64_t set, bool wander)
-      : set_(set), wander_(wander), database_(Threads::kSimulated, set + 1, /*switch_one_in=*/60) {
+      : set_(set), wander_(wander), unlogged_(set), database_(Threads::kSimulated, set + 1, /*switch_one_in=*/60) {
     UseSet();
     Note(database_.Open());
   }
@@ -45,7 +45,8 @@ class SepalSubject final : public Subject {
         updates.Delete(update.key);
       }
     }
-    Note(db()->Write(&updates, {.sync = sync}));
+    // The database is always closed: nothing is lost.
+    Note(db()->Write(&updates, {.sync = sync, .disable_wal = !sync && set_ % 4 == 1 && unlogged_.OneIn(3)}));
   }
   std::optional<std::string> Get(const std::string& key, int snapshot) override {
     const absl::StatusOr<std::string> value = db()->Get(key, At(snapshot));
@@ -102,6 +103,7 @@ class SepalSubject final : public Subject {
 
   uint64_t set_;
   const bool wander_;
+  Random unlogged_;
   TestDatabase database_;
   std::vector<std::shared_ptr<const Snapshot>> snapshots_;
 };

@@ -31,8 +31,9 @@ class Model {
   Contents contents_[2];
 };
 
-// What is written and how; small, so that flushes and merges come often.
-Options MakeOptions();
+// What is written and how. Of most seeds the memtables are small, so that flushes and merges come often; of the others
+// so large that the log has windows of all sizes.
+Options MakeOptions(uint64_t seed);
 
 // Opens the database at `path`, checks it against the history, and writes on until it dies, or for good until a write
 // fails: then that status is returned. `acknowledged(number, durable)` after each update. Never returns ok.

@@ -41,7 +41,8 @@ class PowerSearch {
         script_(script),
         prefix_(absl::StrFormat("round=%u script=%s ", round, script.name)),
         random_(Mix64(search->seed() + round * 1000003) ^ Checksum64(script.name, 1)),
-        a_sync_fails_(ForFailedSyncs(script) || (round + Checksum64(script.name, 0)) % 2 == 1) {}
+        a_sync_fails_(ForFailedSyncs(script) || (round + Checksum64(script.name, 0)) % 2 == 1),
+        unmapped_((round + Checksum64(script.name, 2)) % 3 == 2) {}
 
   // Whose synced records have sectors of their own, so that none writes again what a failed sync has lost.
   static bool ForFailedSyncs(const Script& script) { return script.name.starts_with("synced-"); }
@@ -61,6 +62,7 @@ class PowerSearch {
  private:
   void Prepare(TestDatabase* database) const {
     SEPAL_CHECK(Configure(script_.settings, database).ok());
+    if (unmapped_) database->tuning.map_log = false;
     // Its times would make states differ that do not.
     database->options.info_log = false;
   }
@@ -150,6 +152,7 @@ class PowerSearch {
   const std::string prefix_;
   Random random_;
   const bool a_sync_fails_;
+  const bool unmapped_;
   std::unordered_set<uint64_t> verified_;
   std::string story_;  // of a failure: the file calls, if one case is looked at
 };

@@ -199,6 +199,8 @@ absl::Status Configure(std::string_view settings, TestDatabase* database) {
     } else if (word == "wide") {
       tuning.runs_per_level = 2;
       tuning.fanout = 2;
+    } else if (word == "unmapped") {
+      tuning.map_log = false;
     } else if (word == "onefile") {
       tuning.table_bytes = size_t{64} << 10;
       options.family.block_bytes = 1024;

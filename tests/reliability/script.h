@@ -78,7 +78,7 @@ struct Script {
 absl::StatusOr<std::vector<Op>> ParseScript(std::string_view text);
 // Makes the database's options and tuning what the words say:
 //   leveled  none lz4 zstd  logdir  logged (the info log)  tiny mid (memtable)  bare (no filters)  roll (manifest)
-//   shortlog  wide  onefile
+//   shortlog  wide  onefile  unmapped (the log)
 absl::Status Configure(std::string_view settings, TestDatabase* database);
 
 // Written by hand and, from a fixed seed, at random; all kinds of operations in all of them together.

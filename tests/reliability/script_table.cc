@@ -97,6 +97,8 @@ Script RandomScript(uint64_t seed, int operations) {
   Script script{.name = absl::StrFormat("random-%u", seed),
                 .settings = kSettings[random.Uniform(std::size(kSettings))],
                 .text = "create:f"};
+  // From a source of its own: seeds keep the script that they had without.
+  if (Random(Mix64(seed + 1)).OneIn(3)) script.settings += " unmapped";
   for (int i = 0; i < operations; ++i) {
     // Half of all are plain writes.
     const size_t word = random.OneIn(2) ? random.Uniform(15) : random.Uniform(std::size(kWords));

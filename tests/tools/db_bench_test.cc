@@ -123,6 +123,52 @@ TEST(DbBenchTest, AnExistingDatabaseIsKeptWhenAskedFor) {
   EXPECT_EQ(lines[0].at("operations"), 300);
 }
 
+// All entries of a database, in order.
+std::vector<std::pair<std::string, std::string>> EntriesOfDatabase(const std::string& path) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  const absl::StatusOr<std::unique_ptr<DB>> db = DB::Open({.memory_limit = size_t{16} << 20}, path);
+  EXPECT_TRUE(db.ok()) << db.status();
+  if (!db.ok()) return entries;
+  const std::unique_ptr<Iterator> iterator = (*db)->NewIterator();
+  for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+    entries.emplace_back(iterator->key(), iterator->value());
+  }
+  EXPECT_TRUE(iterator->status().ok()) << iterator->status();
+  return entries;
+}
+
+uint64_t BytesOfLogFiles(const std::string& path) {
+  uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (entry.path().extension() == ".log") bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+TEST(DbBenchTest, WithoutTheLogNothingIsWrittenToItAndEverythingIsThereAfterwards) {
+  TemporaryDirectory directory;
+  const std::string logged = directory.File("logged");
+  const std::string unlogged = directory.File("unlogged");
+  const auto fill = [](const std::string& path, std::vector<std::string> more) {
+    more.insert(more.end(), {"--db=" + path, "--num=1000", "--value_size=100", "--memory_limit=16MiB", "--statistics",
+                             "--benchmarks=fillrandom"});
+    return RunDbBench(std::move(more));
+  };
+  const Outcome with = fill(logged, {});
+  ASSERT_EQ(with.exit, kExitOk) << with.err;
+  EXPECT_NE(with.out.find("log.bytes COUNT : "), std::string::npos) << with.out;
+  EXPECT_GT(BytesOfLogFiles(logged), 100'000u);
+  const Outcome without = fill(unlogged, {"--disable_wal"});
+  ASSERT_EQ(without.exit, kExitOk) << without.err;
+  EXPECT_NE(without.out.find("write.entries COUNT : 1000"), std::string::npos) << without.out;
+  EXPECT_EQ(without.out.find("log.bytes COUNT : "), std::string::npos) << without.out;
+  EXPECT_LT(BytesOfLogFiles(unlogged), 10'000u);
+  // The numbers are drawn from the same seed.
+  const auto entries = EntriesOfDatabase(unlogged);
+  EXPECT_GT(entries.size(), 500u);
+  EXPECT_EQ(entries, EntriesOfDatabase(logged));
+}
+
 TEST(DbBenchTest, DurationEndsABenchmark) {
   TemporaryDirectory directory;
   const Outcome outcome = RunDbBench({"--db=" + directory.File("db"), "--num=100", "--memory_limit=16MiB", "--json",

@@ -34,12 +34,16 @@ ValueGenerator Values(const BenchThread& thread) {
                         static_cast<size_t>(options.value_size));
 }
 
+WriteOptions HowToWrite(const BenchThread& thread, bool sync) {
+  return {.sync = sync, .disable_wal = !sync && thread.options().disable_wal};
+}
+
 // Puts `limit` entries, `per_batch` at a time; `number_of(i)` is the i-th entry's number.
 template <class NumberOf>
 absl::Status PutEntries(BenchThread& thread, uint64_t limit, uint64_t per_batch, bool sync, NumberOf number_of) {
   ValueGenerator values = Values(thread);
   const size_t value_bytes = static_cast<size_t>(thread.options().value_size);
-  const WriteOptions write_options{.sync = sync, .disable_wal = !sync && thread.options().disable_wal};
+  const WriteOptions write_options = HowToWrite(thread, sync);
   const bool timed = thread.options().duration_seconds > 0;
   WriteBatch batch;
   for (uint64_t i = 0; thread.More(limit);) {
@@ -189,7 +193,8 @@ absl::Status ReadWhileWriting(BenchThread& thread) {
   ValueGenerator values = Values(thread);
   const size_t value_bytes = static_cast<size_t>(thread.options().value_size);
   while (thread.shared().measured_left.load(std::memory_order_relaxed) > 0) {
-    RETURN_IF_ERROR(thread.db()->Put(thread.key().Format(thread.RandomNumber()), values.Next(value_bytes)));
+    RETURN_IF_ERROR(thread.db()->Put(thread.key().Format(thread.RandomNumber()), values.Next(value_bytes),
+                                     HowToWrite(thread, /*sync=*/false)));
   }
   return absl::OkStatus();
 }
@@ -204,8 +209,7 @@ absl::Status ReadRandomWriteRandom(BenchThread& thread) {
     if (thread.random().Uniform(100) < static_cast<uint64_t>(options.readwritepercent)) {
       RETURN_IF_ERROR(GetOne(thread, key, &value));
     } else {
-      RETURN_IF_ERROR(
-          thread.db()->Put(key, values.Next(value_bytes), {.sync = options.sync, .disable_wal = options.disable_wal}));
+      RETURN_IF_ERROR(thread.db()->Put(key, values.Next(value_bytes), HowToWrite(thread, options.sync)));
       thread.Finished(1, key.size() + value_bytes);
     }
   }
@@ -214,7 +218,7 @@ absl::Status ReadRandomWriteRandom(BenchThread& thread) {
 
 template <class NumberOf>
 absl::Status DeleteEntries(BenchThread& thread, NumberOf number_of) {
-  const WriteOptions write_options{.sync = thread.options().sync};
+  const WriteOptions write_options = HowToWrite(thread, thread.options().sync);
   const uint64_t limit = thread.options().Writes();
   const bool timed = thread.options().duration_seconds > 0;
   WriteBatch batch;

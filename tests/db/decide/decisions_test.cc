@@ -164,6 +164,12 @@ ThrottleRate Settle(const ThrottleInput& input) {
   return rate;
 }
 
+TEST(ThrottleTest, AShortWriteIsHeldToTheRateToo) {
+  EXPECT_EQ(NanosAtRate(100, 400'000'000), 250u);
+  EXPECT_EQ(NanosAtRate(100, kMaxThrottledRate), 93u);
+  EXPECT_EQ(NanosAtRate(uint64_t{1} << 40, kMinThrottledRate), uint64_t{1'048'576} * 1'000'000'000);
+}
+
 TEST(ThrottleTest, TheRateFallsSmoothlyWithDebt) {
   double last = static_cast<double>(kMaxThrottledRate);
   for (uint64_t debt = 1000; debt <= 9000; debt += 80) {

@@ -92,6 +92,24 @@ TEST_F(OpeningFaultTest, EveryFailedCallOfARepairWithItsLogsElsewhereLosesNothin
                [](TestDatabase* database) { return DB::Repair(database->options, database->path, nullptr); });
 }
 
+TEST_F(OpeningFaultTest, AnOpeningTouchesNoTableFile) {
+  TestDatabase database(Threads::kSimulated, {.seed = 1}, KilledDatabase(""));
+  for (const FileOp op : {FileOp::kOpenRead, FileOp::kRead}) {
+    database.files.Inject({.op = op, .name_contains = ".sst", .sticky = true});
+  }
+  EXPECT_OK(database.OpenReadOnly().status());
+  EXPECT_EQ(database.files.FaultCount(), 0u);
+  ASSERT_OK(database.Open());
+  database.world->RunUntilIdle();
+  EXPECT_EQ(database.files.FaultCount(), 0u);
+  // The first read does.
+  EXPECT_TRUE(absl::IsInternal(database.db->Get(NumberedKey(0)).status()));
+  EXPECT_GT(database.files.FaultCount(), 0u);
+  database.files.Clear();
+  ExpectAll(&database);
+  for (uint64_t i = 0; i < 90; ++i) EXPECT_EQ(Value(database.db.get(), NumberedKey(i)), std::string(40, "ab"[i / 60]));
+}
+
 TEST_F(OpeningFaultTest, OptionsOutOfRangeAreRefusedByName) {
   const auto refusal = [](const std::function<void(Options*)>& change) {
     TestDatabase database;

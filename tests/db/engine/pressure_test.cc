@@ -62,6 +62,35 @@ TEST_F(PressureTest, NoSlowdownGivesUnavailableInsteadOfWaiting) {
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), taken);
 }
 
+TEST_F(PressureTest, NoSlowdownGivesUnavailableWhileWritersAreSlowedAndNotStopped) {
+  database.tuning.memtable_limit_bytes = size_t{192} << 10;
+  database.tuning.log_limit_bytes = uint64_t{4} << 20;
+  ASSERT_OK(database.Reopen());
+  // Memtables wait to be flushed until their memory comes near its limit.
+  ASSERT_OK(db()->PauseBackgroundWork());
+  const auto throttled = [this] { return db()->statistics()->Get(Ticker::kThrottledWrites); };
+  uint64_t taken = 0;
+  for (; throttled() == 0; ++taken) {
+    ASSERT_LT(taken, 5000u);
+    ASSERT_OK(db()->Put(NumberedKey(taken), std::string(100, 'v')));
+  }
+  // At any rate that is slowed, this takes the rate for hundreds of microseconds; a write reads the clock a few times.
+  ASSERT_OK(db()->Put("long", std::string(size_t{512} << 10, 'v')));
+  const uint64_t before = throttled();
+  const absl::Status refused = db()->Put("refused", "v", {.no_slowdown = true});
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(refused.ToString(), HasSubstr("writes are slowed"));
+  EXPECT_EQ(throttled(), before);
+  EXPECT_EQ(Value(db(), "refused"), "NOT_FOUND");
+  // Writers are slowed still, and this one need not wait.
+  database.world->SleepMicros(1'000'000);
+  EXPECT_OK(db()->Put("taken", "v", {.no_slowdown = true}));
+  EXPECT_EQ(throttled(), before + 1);
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), taken + 2);
+}
+
 TEST_F(PressureTest, AFullDiskRefusesWritesClearlyKeepsReadingAndLosesNothing) {
   Fill(0, 500);
   FillDisk(&database.memory);
