@@ -7,8 +7,9 @@
 // - A manifest takes edits only after its snapshot is sealed and synced, its name is synced, and the one before it says
 //   durably that it goes on here.
 // - Before a new manifest is made, the leftovers of a crash are removed durably; after it is made in opening, all older
-//   ones are removed (RemoveManifestsBefore) before it takes its first edit. So no older state can be taken for the
-//   newest, even if the disk lacks what a failed sync promised.
+//   ones are removed (RemoveManifestsBefore) before it takes its first edit, and those before the one that was found
+//   last before any log names that. So no older state can be taken for the newest, even if the disk lacks what a failed
+//   sync promised.
 //
 // Not safe for concurrent use, except `Reference`.
 #pragma once

@@ -482,6 +482,9 @@ absl::Status Opening::StartExisting() {
   EngineState& state = *parts_.state;
   RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
   RETURN_IF_ERROR(RemoveLeftOverLogs());
+  // A failed sync may have lost the link to the last manifest, which is still read. Without those before it the chain
+  // needs no link.
+  RETURN_IF_ERROR(RemoveManifestsBefore(core.directory.get(), listing_, manifest_.number));
   ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> old, ManifestWriter::Reopen(core.directory.get(), manifest_));
   const FileNumber log = parts_.catalog->NewFileNumber();
   ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),

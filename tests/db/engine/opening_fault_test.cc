@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "absl/strings/str_format.h"
 #include "tests/db/engine/engine_fixture.h"
 
 namespace sepal {
@@ -146,6 +147,43 @@ TEST_F(OpeningFaultTest, ADirectoryWithoutADatabaseIsNotFoundUnlessOneIsToBeMade
   database.options.create_if_missing = false;
   EXPECT_TRUE(absl::IsNotFound(database.Open()));
   EXPECT_TRUE(absl::IsNotFound(DB::Repair(database.options, "/db", nullptr)));
+}
+
+// What a failed sync of a manifest has lost, an edit or the link to the next one, is still read by the next opening. So
+// that must not make anything durable which is damage without it.
+TEST(OpeningAfterAFailedSyncTest, PowerMayBeLostAtAnyCall) {
+  constexpr int kSyncs = 14;  // the manifest is rolled twice
+  for (int failing_sync = 3; failing_sync <= kSyncs; ++failing_sync) {
+    bool whole = false;
+    for (uint64_t lost_at = 1; !whole; ++lost_at) {
+      SCOPED_TRACE(absl::StrFormat("sync %d failed, power lost at call %u", failing_sync, lost_at));
+      TestDatabase database;
+      database.tuning.manifest_limit_bytes = 256;
+      ASSERT_OK(database.Open());
+      int syncs = 2;
+      database.files.SetDecider([&](const FileCall& call) {
+        const bool counts = call.op == FileOp::kSync && call.name.starts_with("MANIFEST");
+        return counts && ++syncs == failing_sync ? Fault::kIoError : Fault::kNone;
+      });
+      uint64_t keys = 0;
+      for (; syncs < failing_sync; ++keys) {
+        ASSERT_LT(keys, 100u);
+        ASSERT_OK(database.db->Put(NumberedKey(keys), "value", {.sync = true}));
+        (void)database.db->Flush();
+      }
+      (void)database.db->Close();
+      database.files.Clear();
+      uint64_t calls = 0;
+      database.files.SetDecider([&](const FileCall& call) {
+        if (IsMutation(call.op) && ++calls == lost_at) database.memory.Crash(CrashMode::kLoseUnsynced, lost_at);
+        return Fault::kNone;
+      });
+      whole = database.Open().ok();
+      database.files.Clear();
+      ASSERT_OK(database.Open());
+      for (uint64_t i = 0; i < keys; ++i) ASSERT_OK(database.db->Get(NumberedKey(i)).status());
+    }
+  }
 }
 
 }  // namespace
