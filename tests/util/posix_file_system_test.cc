@@ -87,7 +87,8 @@ TEST_F(PosixFileSystemTest, ARenamedDirectoryIsStillTheOneThatWasOpened) {
 
 TEST(MayBeMappedTest, NotWhereAStoreMayNeedSpaceThatWasNotReservedOrANetwork) {
   for (const int64_t kind : {0xef53, 0x58465342, 0x01021994, 0x794c7630}) EXPECT_TRUE(MayBeMapped(kind)) << kind;
-  for (const int64_t kind : std::initializer_list<int64_t>{0x9123683e, 0xca451a4e, 0x2fc12fc1, 0x6969}) EXPECT_FALSE(MayBeMapped(kind)) << kind;
+  for (const int64_t kind : std::initializer_list<int64_t>{0x9123683e, 0xca451a4e, 0x2fc12fc1, 0x6969})
+    EXPECT_FALSE(MayBeMapped(kind)) << kind;
 }
 
 TEST_F(PosixFileSystemTest, PopulatingBehindTheEndOfTheFileSaysThatAStoreWouldFail) {
