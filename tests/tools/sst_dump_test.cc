@@ -114,8 +114,9 @@ TEST_F(SstDumpTest, JsonLinesParse) {
 TEST_F(SstDumpTest, PropertiesAreShown) {
   const Outcome outcome = RunSstDump({path_, "--command=none", "--show_properties"});
   EXPECT_EQ(outcome.exit, kExitOk) << outcome.err;
-  for (const char* expected : {"entries: 2000", "distinct_keys: 2000", "largest_key: '0000000000001999'",
-                               "highest_sequence: 2000", "compression: snappy", "block_bytes: 1024"}) {
+  for (const char* expected :
+       {"entries: 2000", "distinct_keys: 2000", "largest_key: '0000000000001999'", "highest_sequence: 2000",
+        "metadata_bits_per_key: ", "compression: snappy", "block_bytes: 1024"}) {
     EXPECT_NE(outcome.out.find(expected), std::string::npos) << expected << "\n" << outcome.out;
   }
 }

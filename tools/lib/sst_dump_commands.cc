@@ -414,6 +414,13 @@ absl::Status DumpTable(const std::string& path, const SstDumpOptions& options, s
   return absl::OkStatus();
 }
 
+// What the cache must hold of a table, so that no absent key reads from the disk, and one that is there reads its block.
+double MetadataBitsPerKey(const TableReader& reader) {
+  const TableProperties& p = reader.properties();
+  const uint64_t bytes = p.guard_bytes + p.leaf_page_bytes + reader.footer().root.size;
+  return static_cast<double>(8 * bytes) / static_cast<double>(std::max<uint64_t>(1, p.distinct_keys));
+}
+
 nlohmann::json PropertiesJson(const TableReader& reader) {
   const TableProperties& p = reader.properties();
   const auto user_key = [](const std::string& bytes) {
@@ -431,6 +438,7 @@ nlohmann::json PropertiesJson(const TableReader& reader) {
           {"leaf_page_bytes", p.leaf_page_bytes},
           {"lane_bytes", p.lane_bytes},
           {"guard_bytes", p.guard_bytes},
+          {"metadata_bits_per_key", MetadataBitsPerKey(reader)},
           {"file_bytes", reader.file_size()},
           {"lowest_sequence", p.lowest_sequence.value()},
           {"highest_sequence", p.highest_sequence.value()},
