@@ -72,6 +72,7 @@ void LaneQuery(benchmark::State& state) {
   state.counters["bits"] = bits;
   state.counters["observed_rate"] = passed / static_cast<double>(kAbsentKeys);
   state.counters["theory_rate"] = BloomRate(1 / bits, lanes.probes);
+  state.counters["line_theory_rate"] = LineRate(bits, lanes.probes);  // had it the guard's form
 }
 void LaneShapes(benchmark::internal::Benchmark* b) {
   for (const int bits : {4, 6, 8, 10, 12, 16}) {
@@ -83,15 +84,15 @@ void LaneShapes(benchmark::internal::Benchmark* b) {
 BENCHMARK(LaneQuery)->Apply(LaneShapes)->ArgNames({"bits", "k", "keys"});
 
 void LaneBuildKey(benchmark::State& state) {
-  const auto bits = static_cast<double>(state.range(0));
-  Lanes lanes(bits, FilterPolicy::ProbesFor(bits), 36);
+  Lanes lanes(static_cast<double>(state.range(0)), static_cast<int>(state.range(1)),
+              static_cast<size_t>(state.range(2)));
   uint64_t hash = 1;
   for (auto _ : state) {
     hash += 0x9e3779b97f4a7c15ull;
     LaneAdd(&lanes.data[(hash >> 56) * lanes.bytes], lanes.bytes, lanes.probes, hash);
   }
 }
-BENCHMARK(LaneBuildKey)->DenseRange(4, 16, 4)->ArgName("bits");
+BENCHMARK(LaneBuildKey)->Apply(LaneShapes)->ArgNames({"bits", "k", "keys"});
 
 // The same of lanes of fingerprints. Arguments: bytes of a fingerprint, keys of a block.
 void FingerprintLaneQuery(benchmark::State& state) {
@@ -158,7 +159,7 @@ void GuardBuild(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(builder.Finish());
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(keys));
 }
-BENCHMARK(GuardBuild)->Args({5, 20'000})->Args({5, 1'000'000})->ArgNames({"bits", "keys"});
+BENCHMARK(GuardBuild)->ArgsProduct({{3, 5, 8, 12}, {20'000, 1'000'000}})->ArgNames({"bits", "keys"});
 
 // What guards of other kinds cost, beside that of table/filter.h.
 struct BloomGuard {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/memtable_candidates.h"
 #include "benchmark/benchmark.h"
 #include "db/state/memtable.h"
 #include "util/hash.h"
@@ -63,6 +64,11 @@ std::unique_ptr<MemTable> Fill(std::string_view keys) {
   return table;
 }
 
+void CountEach(benchmark::State& state, uint64_t n) {
+  state.counters["cpu_per_entry"] = benchmark::Counter(
+      static_cast<double>(n), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
 void RunInsert(benchmark::State& state, const std::string& keys) {
   const auto n = static_cast<size_t>(state.range(0));
   std::unique_ptr<MemTable> table;
@@ -74,8 +80,7 @@ void RunInsert(benchmark::State& state, const std::string& keys) {
     table.reset();
     state.ResumeTiming();
   }
-  state.counters["cpu_per_entry"] = benchmark::Counter(
-      static_cast<double>(n), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  CountEach(state, n);
 }
 
 template <class Keys>
@@ -147,6 +152,90 @@ void Iterate(benchmark::State& state) {
   }
 }
 
+// What a flush does before it writes: every entry once, in order.
+template <class Keys>
+void DrainTree(benchmark::State& state) {
+  const auto n = static_cast<uint64_t>(state.range(0));
+  const auto table = Fill(KeysInOrder<Keys>(Shuffled(n)));
+  for (auto _ : state) {
+    const auto it = table->NewIterator();
+    for (it->SeekToFirst(); it->Valid(); it->Next()) benchmark::DoNotOptimize(it->value()[0]);
+  }
+  CountEach(state, n);
+}
+
+// --- the other shape; the second argument is how many entries a chunk has ---
+
+std::unique_ptr<ChunkedMemTable> FillChunks(std::string_view keys, size_t chunk_entries) {
+  const size_t n = keys.size() / 16;
+  auto table = std::make_unique<ChunkedMemTable>(n, chunk_entries);
+  for (size_t i = 0; i < n; ++i) {
+    const std::string_view key = keys.substr(i * 16, 16);
+    table->Add(SequenceNumber(i + 1), key, kValue, HashKey(key, kSeed));
+  }
+  table->Seal();
+  return table;
+}
+
+template <class Keys>
+std::unique_ptr<ChunkedMemTable> FillChunks(const benchmark::State& state) {
+  return FillChunks(KeysInOrder<Keys>(Shuffled(static_cast<uint64_t>(state.range(0)))),
+                    static_cast<size_t>(state.range(1)));
+}
+
+template <class Keys>
+void ChunksInsertRandom(benchmark::State& state) {
+  const auto n = static_cast<uint64_t>(state.range(0));
+  const std::string keys = KeysInOrder<Keys>(Shuffled(n));
+  for (auto _ : state) {
+    std::unique_ptr<ChunkedMemTable> table = FillChunks(keys, static_cast<size_t>(state.range(1)));
+    state.PauseTiming();
+    state.counters["overhead_bytes"] =
+        static_cast<double>(table->MemoryBytes()) / static_cast<double>(n) - static_cast<double>(kEntryBytes);
+    table.reset();
+    state.ResumeTiming();
+  }
+  CountEach(state, n);
+}
+
+template <class Keys>
+void ChunksSeek(benchmark::State& state) {
+  const auto n = static_cast<uint64_t>(state.range(0));
+  const auto table = FillChunks<Keys>(state);
+  const auto it = table->NewIterator();
+  Random random(3);
+  for (auto _ : state) {
+    const std::string key = Keys::Key(random.Uniform(n));
+    it->Seek({key, kFirstTrailer});
+    benchmark::DoNotOptimize(it->value()[0]);
+  }
+}
+
+template <class Keys>
+void ChunksIterate(benchmark::State& state) {
+  const auto table = FillChunks<Keys>(state);
+  const auto it = table->NewIterator();
+  for (auto _ : state) {
+    if (!it->Valid()) it->SeekToFirst();
+    benchmark::DoNotOptimize(it->value()[0]);
+    it->Next();
+  }
+}
+
+template <class Keys>
+void ChunksDrain(benchmark::State& state) {
+  const auto n = static_cast<uint64_t>(state.range(0));
+  const auto table = FillChunks<Keys>(state);
+  for (auto _ : state) {
+    const ChunkedMemTable::Chunk all = table->InOrder();
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (i + 8 < all.size()) all[i + 8].entry->Prefetch();
+      benchmark::DoNotOptimize(all[i].entry->value()[0]);
+    }
+  }
+  CountEach(state, n);
+}
+
 BENCHMARK(InsertRandom<Binary>)->Arg(500'000)->Arg(2'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(InsertRandom<Decimal>)->Arg(500'000)->Arg(2'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(InsertSequential)->Arg(500'000)->Arg(2'000'000)->Unit(benchmark::kMillisecond);
@@ -156,6 +245,13 @@ BENCHMARK(Seek<Binary>)->Arg(500'000)->Arg(2'000'000);
 BENCHMARK(Seek<Decimal>)->Arg(500'000)->Arg(2'000'000);
 BENCHMARK(Iterate<Decimal, true>)->Arg(500'000)->Arg(2'000'000);
 BENCHMARK(Iterate<Decimal, false>)->Arg(500'000)->Arg(2'000'000);
+BENCHMARK(DrainTree<Decimal>)->Arg(500'000)->Arg(2'000'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(ChunksInsertRandom<Decimal>)
+    ->ArgsProduct({{500'000, 2'000'000}, {4096, 65536}})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(ChunksSeek<Decimal>)->ArgsProduct({{500'000, 2'000'000}, {4096, 65536}});
+BENCHMARK(ChunksIterate<Decimal>)->ArgsProduct({{500'000, 2'000'000}, {4096, 65536}});
+BENCHMARK(ChunksDrain<Decimal>)->ArgsProduct({{500'000, 2'000'000}, {4096, 65536}})->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace sepal

@@ -342,8 +342,9 @@ class TableIterator final : public InternalIterator {
     }
     const bool backward = EndOf(handle) == last_begin_;
     misses_ = backward || handle.offset == last_end_ ? misses_ + 1 : 0;
-    ASSIGN_OR_RETURN(BlockBuffer buffer, ReadBlock(handle, misses_ >= kMissesBeforeReadAhead,
-                                                   backward ? Travel::kBackward : Travel::kForward));
+    const bool ahead = misses_ >= kMissesBeforeReadAhead;
+    if (!ahead) table_.source->ReadAroundBefore(handle.offset, handle.size);
+    ASSIGN_OR_RETURN(BlockBuffer buffer, ReadBlock(handle, ahead, backward ? Travel::kBackward : Travel::kForward));
     block_pin_ = table_.source->Keep(handle, UnitKind::kDataBlock, std::move(buffer),
                                      kind_ == TableReader::ReadKind::kUser, hint);
     return absl::OkStatus();

@@ -89,10 +89,12 @@ class Batch {
 
   void HandOut(const Extent& extent, const ReadRequest& request) {
     extent.source->CountRead(request.length);
+    const bool alone = extent.last - extent.first == 1;
     for (size_t i = extent.first; i < extent.last; ++i) {
       const UnitWant& want = wants_[order_[i]];
       if (!request.status.ok()) {
-        got_(order_[i], request.status);
+        // What one of them met is not to fail its neighbours.
+        got_(order_[i], alone ? request.status : ReadAlone(want));
         continue;
       }
       const std::string_view bytes(request.buffer, request.bytes_read);
@@ -104,9 +106,16 @@ class Batch {
   static absl::StatusOr<CachePin> Unpack(const UnitWant& want, std::string_view bytes) {
     absl::StatusOr<BlockBuffer> buffer = want.source->Decode(want.handle, want.kind, bytes);
     // Damaged: read once more before it is called so.
-    if (!buffer.ok()) buffer = want.source->Read(want.handle, want.kind);
-    RETURN_IF_ERROR(buffer.status());
-    return want.source->Keep(want.handle, want.kind, *std::move(buffer), want.fill_cache, want.hint);
+    return buffer.ok() ? Keep(want, *std::move(buffer)) : ReadAlone(want);
+  }
+
+  static absl::StatusOr<CachePin> ReadAlone(const UnitWant& want) {
+    ASSIGN_OR_RETURN(BlockBuffer buffer, want.source->Read(want.handle, want.kind));
+    return Keep(want, std::move(buffer));
+  }
+
+  static CachePin Keep(const UnitWant& want, BlockBuffer buffer) {
+    return want.source->Keep(want.handle, want.kind, std::move(buffer), want.fill_cache, want.hint);
   }
 
   const std::span<const UnitWant> wants_;

@@ -233,6 +233,38 @@ TEST_F(BlockPerKeyTest, AMultiGetReadsNeighbouringBlocksAtOnceInWhateverOrderItA
   EXPECT_EQ(ReadsFor({400, 500, 401, 501, 402, 502, 403, 503}), 2u);
 }
 
+// On a disk of which one sector cannot be read, every read that covers it fails.
+TEST_F(BlockPerKeyTest, ABlockThatCannotBeReadFailsItsKeyAloneThoughItIsReadWithOthers) {
+  uint64_t bad = 0;
+  database.files.SetDecider([&](const FileCall& call) {
+    if (call.op == FileOp::kRead && bad == 0) bad = call.offset + 10;
+    return Fault::kNone;
+  });
+  ASSERT_OK(db()->Get(NumberedKey(303), {.fill_cache = false}).status());
+  ASSERT_NE(bad, 0u);
+  database.files.SetDecider([&](const FileCall& call) {
+    const bool covers = call.op == FileOp::kRead && call.offset <= bad && bad < call.offset + call.length;
+    return covers ? Fault::kIoError : Fault::kNone;
+  });
+  std::vector<std::string> keys;
+  for (uint64_t i = 300; i < 306; ++i) keys.push_back(NumberedKey(i));
+  MultiGet(keys);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    EXPECT_EQ(statuses[i].code(), i == 3 ? absl::StatusCode::kInternal : absl::StatusCode::kOk) << statuses[i];
+  }
+  database.files.Clear();
+}
+
+TEST_F(BlockPerKeyTest, AColdSeekAsksForWhatLiesAroundToo) {
+  ASSERT_OK(database.Reopen());
+  for (uint64_t i = 0; i < kKeys; ++i) EXPECT_TRUE(absl::IsNotFound(db()->Get(NumberedKey(i) + "x").status()));
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  EXPECT_EQ(Calls("ask-for ", [&] { it->Seek(NumberedKey(100)); }), 1u);
+  EXPECT_EQ(Calls("ask-for ", [&] { it->Seek(NumberedKey(103)); }), 0u);
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(it->key(), NumberedKey(103));
+}
+
 TEST_F(BlockPerKeyTest, AMultiGetDoesNotReadWhatLiesBetweenBlocksThatAreApart) {
   std::vector<uint64_t> apart;
   for (uint64_t i = 0; i < kKeys; i += 40) apart.push_back(i);
