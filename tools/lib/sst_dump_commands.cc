@@ -414,7 +414,8 @@ absl::Status DumpTable(const std::string& path, const SstDumpOptions& options, s
   return absl::OkStatus();
 }
 
-// What the cache must hold of a table, so that no absent key reads from the disk, and one that is there reads its block.
+// What the cache must hold of a table, so that no absent key reads from the disk, and one that is there reads its
+// block.
 double MetadataBitsPerKey(const TableReader& reader) {
   const TableProperties& p = reader.properties();
   const uint64_t bytes = p.guard_bytes + p.leaf_page_bytes + reader.footer().root.size;
