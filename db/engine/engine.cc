@@ -44,6 +44,8 @@ Engine::~Engine() {
     (void)background_.release();
     (void)preparing_.release();
     (void)own_executor_.release();
+    // So are the jobs, and what they hold of the core is never let go of here.
+    (void)new std::shared_ptr<Core>(core_);
   }
   Close().IgnoreError();
   own_executor_.reset();

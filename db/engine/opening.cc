@@ -485,6 +485,8 @@ absl::Status Opening::StartExisting() {
   // A failed sync may have lost the link to the last manifest, which is still read. Without those before it the chain
   // needs no link.
   RETURN_IF_ERROR(RemoveManifestsBefore(core.directory.get(), listing_, manifest_.number));
+  // Also what an opening before this one removed, whose sync failed.
+  RETURN_IF_ERROR(core.directory->Sync());
   ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> old, ManifestWriter::Reopen(core.directory.get(), manifest_));
   const FileNumber log = parts_.catalog->NewFileNumber();
   ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),

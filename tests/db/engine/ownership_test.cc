@@ -5,10 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <memory>
 
+#include "sepal/event_listener.h"
 #include "tests/child_exit.h"
 #include "tests/db/engine/engine_fixture.h"
+#include "util/sync.h"
 
 namespace sepal {
 namespace {
@@ -74,6 +78,49 @@ TEST(ForkTest, AForkedChildCanNeitherWriteNorCloseAndHarmsNothing) {
   ASSERT_OK(db.status());
   EXPECT_EQ(Value(db->get(), "parent"), "2");
   EXPECT_EQ(Value(db->get(), "child"), "NOT_FOUND");
+  ASSERT_OK((*db)->Close());
+  ASSERT_OK(DB::Destroy(options, path));
+}
+
+// Holds a flush until it is told to go on.
+class HeldFlush final : public EventListener {
+ public:
+  void OnFlushBegin(const FlushEvent&) override {
+    if (!holds.load()) return;
+    begun.Notify();
+    go_on.WaitForNotification();
+  }
+  std::atomic<bool> holds{false};
+  Notification begun, go_on;
+};
+
+// The job and what it holds are the parent's.
+TEST(ForkTest, AForkedChildLetsGoOfADatabaseWithAJobUnderWay) {
+  char path[] = "/tmp/sepal_fork_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(path), nullptr);
+  const auto flush = std::make_shared<HeldFlush>();
+  Options options{.create_if_missing = true, .memory_limit = size_t{16} << 20};
+  options.listeners = {flush};
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path);
+  ASSERT_OK(db.status());
+  ASSERT_OK((*db)->Put("first", "1"));
+  ASSERT_OK((*db)->Flush());
+  ASSERT_EQ(Value(db->get(), "first"), "1");  // the table's file is open
+  flush->holds.store(true);
+  ASSERT_OK((*db)->Put("second", "2"));
+  ASSERT_OK((*db)->Flush({.wait = false}));
+  flush->begun.WaitForNotification();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    db->reset();
+    ExitChild(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  flush->go_on.Notify();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(Value(db->get(), "second"), "2");
   ASSERT_OK((*db)->Close());
   ASSERT_OK(DB::Destroy(options, path));
 }
