@@ -45,9 +45,9 @@ namespace sepal {
 inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;
 inline constexpr size_t kMaxValueBytes = size_t{1} << 30;
 
-// A value that was read, without copying where it is long: then it holds the memory that the value lies in (a cached block
-// or a memtable), which counts against the memory limit while it is held. A short one is copied and lies in the object, so
-// that views of it end with a move. Move-only; may outlive the database.
+// A value that was read, without copying where it is long: then it holds the memory that the value lies in (a cached
+// block or a memtable), which counts against the memory limit while it is held. A short one is copied and lies in the
+// object, so that views of it end with a move. Move-only; may outlive the database.
 class SEPAL_EXPORT PinnedValue {
  public:
   PinnedValue() = default;
