@@ -69,11 +69,12 @@ void CountEach(benchmark::State& state, uint64_t n) {
       static_cast<double>(n), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-void RunInsert(benchmark::State& state, const std::string& keys) {
+// `fill` makes a table of all keys.
+template <class FillTable>
+void RunInsert(benchmark::State& state, FillTable fill) {
   const auto n = static_cast<size_t>(state.range(0));
-  std::unique_ptr<MemTable> table;
   for (auto _ : state) {
-    table = Fill(keys);
+    auto table = fill();
     state.PauseTiming();
     state.counters["overhead_bytes"] =
         static_cast<double>(table->MemoryBytes()) / static_cast<double>(n) - static_cast<double>(kEntryBytes);
@@ -85,12 +86,13 @@ void RunInsert(benchmark::State& state, const std::string& keys) {
 
 template <class Keys>
 void InsertRandom(benchmark::State& state) {
-  RunInsert(state, KeysInOrder<Keys>(Shuffled(static_cast<uint64_t>(state.range(0)))));
+  const std::string keys = KeysInOrder<Keys>(Shuffled(static_cast<uint64_t>(state.range(0))));
+  RunInsert(state, [&] { return Fill(keys); });
 }
 void InsertSequential(benchmark::State& state) {
   std::string keys;
   for (int64_t i = 0; i < state.range(0); ++i) keys += Decimal::Key(static_cast<uint64_t>(i));
-  RunInsert(state, keys);
+  RunInsert(state, [&] { return Fill(keys); });
 }
 
 template <class Keys>
@@ -185,17 +187,8 @@ std::unique_ptr<ChunkedMemTable> FillChunks(const benchmark::State& state) {
 
 template <class Keys>
 void ChunksInsertRandom(benchmark::State& state) {
-  const auto n = static_cast<uint64_t>(state.range(0));
-  const std::string keys = KeysInOrder<Keys>(Shuffled(n));
-  for (auto _ : state) {
-    std::unique_ptr<ChunkedMemTable> table = FillChunks(keys, static_cast<size_t>(state.range(1)));
-    state.PauseTiming();
-    state.counters["overhead_bytes"] =
-        static_cast<double>(table->MemoryBytes()) / static_cast<double>(n) - static_cast<double>(kEntryBytes);
-    table.reset();
-    state.ResumeTiming();
-  }
-  CountEach(state, n);
+  const std::string keys = KeysInOrder<Keys>(Shuffled(static_cast<uint64_t>(state.range(0))));
+  RunInsert(state, [&] { return FillChunks(keys, static_cast<size_t>(state.range(1))); });
 }
 
 template <class Keys>
