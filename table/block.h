@@ -145,10 +145,26 @@ class BlockView {
   explicit BlockView(std::string_view bytes);
 
   uint32_t count() const { return count_; }
+  // Whether all entries have one trailer (so that no user key repeats: a table holds no two updates of one sequence
+  // number) and short keys of one length, and value begins are narrow: what a merge into the last level leaves.
+  // PlainValueSize is for such blocks.
+  bool plain() const {
+    constexpr uint8_t kMasked = kBlockUniformKind | kBlockUniformKeySize | kBlockWideValues;
+    return (flags_ & kMasked) == (kBlockUniformKind | kBlockUniformKeySize) && sequence_width_ == 0 &&
+           key_size_ <= kShortSuffix;
+  }
+  // Keys without the prefix up to this length are copied with one move of fixed size. It must not exceed the padding.
+  static constexpr size_t kShortSuffix = 32;
+  // Of entry i, whose value begins at `begin`.
+  size_t PlainValueSize(uint32_t i, const char* begin) const {
+    const uint32_t end = i + 1 < count_ ? DecodeFixed16(value_begins_ + size_t{i + 1} * 2) : values_bytes_;
+    return end - static_cast<size_t>(begin - values_);
+  }
   bool continuation() const { return (flags_ & kBlockContinuation) != 0; }
   std::string_view prefix() const { return prefix_; }
   Trailer trailer(uint32_t i) const;
   std::string_view key_suffix(uint32_t i) const;
+  const char* PlainKeySuffix(uint32_t i) const { return keys_ + size_t{i} * key_size_; }
   std::string_view value(uint32_t i) const;
   // The whole user key of entry i, written to `*buffer`.
   std::string_view user_key(uint32_t i, std::string* buffer) const;

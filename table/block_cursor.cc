@@ -47,7 +47,9 @@ void BlockCursor::Attach(std::string_view bytes, KeyOrder order) {
   view_.emplace(bytes);
   order_ = order;
   index_ = ~uint32_t{0};
+  plain_ = view_->plain();
   const std::string_view prefix = view_->prefix();
+  prefix_size_ = prefix.size();
   if (key_.size() < prefix.size() + kShortSuffix) key_.resize(prefix.size() + kShortSuffix);
   std::memcpy(key_.data(), prefix.data(), prefix.size());
 }

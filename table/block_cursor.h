@@ -55,7 +55,12 @@ class BlockCursor {
     end_ = std::min(end_, end);
   }
   // False at the end of the part, where nothing is moved.
-  bool TryNext() { return index_ + 1 < end_ && ShowNext(index_ + 1); }
+  bool TryNext() { return TryNextPlain() || (index_ + 1 < end_ && ShowNext(index_ + 1)); }
+  // TryNext in a plain block, where it is TryNextKey as well; only the value and the bytes of the key change. False
+  // also where the block is not plain.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool TryNextPlain() {
+    return plain_ && index_ + 1 < end_ && ShowNextPlain(index_ + 1);
+  }
   bool TryPrev() { return index_ > begin_ && ShowPrevious(index_ - 1); }
   // To the next user key. False where the part ends before one: the cursor is then at the last entry of the part, which
   // has the user key it was at. Requires that keys are equal only if identical.
@@ -67,14 +72,13 @@ class BlockCursor {
   bool BeginsKey() const { return BeginsKey(index_); }
 
  private:
-  // Suffixes up to this length are copied with one move of fixed size; it must not exceed the padding of blocks.
-  static constexpr size_t kShortSuffix = 32;
+  static constexpr size_t kShortSuffix = BlockView::kShortSuffix;
   // Of the values, those that many bytes away in the direction of travel are being fetched.
   static constexpr ptrdiff_t kValueBytesAhead = 512;
 
   bool BeginsKey(uint32_t index) const {
     if (index > begin_) [[likely]]
-      return !view_->RepeatsKey(index);
+      return plain_ || !view_->RepeatsKey(index);
     // What another source has before the part may be newer.
     return index == 0 && !narrowed_ && !view_->continuation();
   }
@@ -92,6 +96,16 @@ class BlockCursor {
     __builtin_prefetch(value_.data() + value_.size() + kValueBytesAhead);
     return ShowHere(index);
   }
+  // ShowNext in a plain block, from the entry before: trailer and length of the key stay what they are.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool ShowNextPlain(uint32_t index) {
+    const char* const value = value_.data() + value_.size();
+    __builtin_prefetch(value + kValueBytesAhead);
+    const char* const suffix = view_->PlainKeySuffix(index);
+    value_ = {value, view_->PlainValueSize(index, value)};
+    index_ = index;
+    std::memcpy(key_.data() + prefix_size_, suffix, kShortSuffix);
+    return true;
+  }
   bool ShowPrevious(uint32_t index) {
     __builtin_prefetch(value_.data() - kValueBytesAhead);
     return ShowHere(index);
@@ -102,7 +116,9 @@ class BlockCursor {
   uint32_t index_ = ~uint32_t{0};
   uint32_t begin_ = 0, end_ = 0;
   bool narrowed_ = false;
+  bool plain_ = false;  // the block is
   std::string key_;
+  size_t prefix_size_ = 0;  // of the block's keys
   size_t key_size_ = 0;
   Trailer trailer_ = 0;
   std::string_view value_;
@@ -111,7 +127,7 @@ class BlockCursor {
 inline bool BlockCursor::ShowHere(uint32_t index) {
   // All that is read of the block first: what is written to the key's buffer might, to the compiler, change the view.
   const std::string_view suffix = view_->key_suffix(index);
-  const size_t prefix_size = view_->prefix().size();
+  const size_t prefix_size = prefix_size_;
   const Trailer trailer = view_->trailer(index);
   const std::string_view value = view_->value(index);
   index_ = index;

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "table/merging_iterator.h"
 #include "util/check.h"
@@ -8,7 +10,8 @@ namespace {
 
 class ConcatenatingIterator final : public InternalIterator {
  public:
-  explicit ConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources) : sources_(std::move(sources)) {}
+  ConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources, size_t kept)
+      : sources_(std::move(sources)), open_(std::clamp<size_t>(sources_->Count(), 1, kept)) {}
 
   void SeekToFirst() override {
     prepared_ = false;
@@ -61,16 +64,31 @@ class ConcatenatingIterator final : public InternalIterator {
   // index wraps round): then nothing is open, and the iterator has ended.
   bool Enter(size_t index) {
     if (index >= sources_->Count()) {
-      current_.reset();
+      LeaveCurrent();
       valid_ = false;
       lent_ = nullptr;
       return false;
     }
-    if (current_ == nullptr || index != index_ || !current_->status().ok()) {
-      current_ = sources_->Open(index);
-      index_ = index;
+    if (current_ != nullptr && index == index_ && current_->status().ok()) [[likely]]
+      return true;
+    LeaveCurrent();
+    OpenSource& source = open_[index % open_.size()];
+    if (source.iterator == nullptr || source.index != index || !source.iterator->status().ok()) {
+      source.iterator = sources_->Open(index);
+      source.index = index;
     }
+    current_ = source.iterator.get();
+    index_ = index;
     return true;
+  }
+  void LeaveCurrent() {
+    if (current_ == nullptr) return;
+    if (open_.size() == 1) {
+      open_[0].iterator.reset();
+    } else {
+      current_->Rest();
+    }
+    current_ = nullptr;
   }
   // While the current source has ended, and well, goes on to the next one.
   void SettleForward() {
@@ -88,16 +106,24 @@ class ConcatenatingIterator final : public InternalIterator {
     ShowChild(*current_);
   }
 
+  // Source `index` has the place index modulo their number.
+  struct OpenSource {
+    size_t index = 0;
+    std::unique_ptr<InternalIterator> iterator;
+  };
+
   const std::unique_ptr<ConcatenationSources> sources_;
-  std::unique_ptr<InternalIterator> current_;
+  std::vector<OpenSource> open_;
+  InternalIterator* current_ = nullptr;
   size_t index_ = 0;  // of `current_`
   bool prepared_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<InternalIterator> NewConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources) {
-  return std::make_unique<ConcatenatingIterator>(std::move(sources));
+std::unique_ptr<InternalIterator> NewConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources,
+                                                           size_t kept) {
+  return std::make_unique<ConcatenatingIterator>(std::move(sources), kept);
 }
 
 }  // namespace sepal

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string_view>
 
+#include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "table/block_cursor.h"
 #include "table/internal_key.h"
@@ -42,6 +43,8 @@ class InternalIterator {
   // by default.
   static constexpr int kSeekSteps = 5;
   virtual void PrepareSeek(InternalKeyView target, int step) { (void)target, (void)step; }
+  // For who may come back later: lets go of what is only held for the position, which is lost. Does nothing by default.
+  virtual void Rest() {}
   // Require Valid().
   virtual void Next() = 0;
   virtual void Prev() = 0;
@@ -52,10 +55,12 @@ class InternalIterator {
   bool PrevInBlock() { return lent_ != nullptr && lent_->TryPrev() && ShowLent(lent_); }
   // To the next user key within the block that is lent. False: the iterator stands at an entry of the same user key.
   // Requires that keys are equal only if identical.
-  bool NextKeyInBlock() {
-    if (lent_ == nullptr) return false;
-    const bool moved = lent_->TryNextKey();
-    return ShowLent(lent_) && moved;
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool NextKeyInBlock() {
+    if (lent_ != nullptr && lent_->TryNextPlain()) [[likely]] {
+      value_ = lent_->value();  // the key lies where it lay
+      return true;
+    }
+    return NextKeyInAnyBlock();
   }
   // To the previous entry within the block that is lent, where both that and the current one are the newest of their
   // user keys, and that is the only one of its own. False: nothing was moved. Requires the same.
@@ -94,6 +99,13 @@ class InternalIterator {
   bool valid_ = false;
   // Null where nothing is lent. Stands at the current entry.
   BlockCursor* lent_ = nullptr;
+
+ private:
+  ABSL_ATTRIBUTE_NOINLINE bool NextKeyInAnyBlock() {
+    if (lent_ == nullptr) return false;
+    const bool moved = lent_->TryNextKey();
+    return ShowLent(lent_) && moved;
+  }
 };
 
 // Over one block; `bytes` must outlive the iterator.

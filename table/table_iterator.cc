@@ -28,7 +28,14 @@ class ReadAhead {
  public:
   ReadAhead(const TableReader::Impl& table, uint64_t first, uint64_t largest)
       : table_(table), first_(first), next_(first), largest_(largest) {}
-  ~ReadAhead() { Charge(0); }
+  ~ReadAhead() { Drop(); }
+
+  void Drop() {
+    bytes_.reset();
+    Charge(0);
+    size_ = 0;
+    next_ = first_;
+  }
 
   // The unit's bytes and trailer; empty if it is not in the window.
   std::string_view Find(BlockHandle handle) const {
@@ -164,6 +171,15 @@ class TableIterator final : public InternalIterator {
     cursor_.SeekBefore(target);
     if (!cursor_.Valid()) return PreviousBlock();
     Publish();
+  }
+
+  void Rest() override {
+    prepared_ = false;
+    Leave(absl::OkStatus());
+    ahead_.Drop();
+    last_begin_ = 0;
+    last_end_ = ~uint64_t{0};
+    misses_ = 0;
   }
 
   void Next() override {

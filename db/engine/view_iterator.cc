@@ -13,6 +13,9 @@ namespace sepal {
 
 namespace {
 
+// Of a run, for an iterator that seeks here and there. One takes less than 1 KiB.
+constexpr size_t kTablesKept = 32;
+
 // Neighbouring tables of one run, opened when they are reached.
 class RunTables final : public ConcatenationSources {
  public:
@@ -59,8 +62,8 @@ std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& fami
     const std::span<const TableRef> tables = level_run.run->Overlapping(bounds);
     if (tables.empty()) continue;
     NarrowToCommonPrefix(tables, &prefix);
-    sources.push_back(
-        NewConcatenatingIterator(std::make_unique<RunTables>(core, level_run.run, tables, family.order, fill_cache)));
+    sources.push_back(NewConcatenatingIterator(
+        std::make_unique<RunTables>(core, level_run.run, tables, family.order, fill_cache), kTablesKept));
   }
   return NewMergingIterator(family.order, std::move(sources), prefix.value_or(""));
 }

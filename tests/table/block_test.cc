@@ -262,6 +262,73 @@ TEST(BlockTest, TheCursorWalksBothWaysAndSeeks) {
   EXPECT_FALSE(cursor.Valid());
 }
 
+struct PlainCase {
+  std::string name;
+  std::vector<BlockEntry> entries;
+  bool plain;
+};
+
+BlockEntry PlainEntry(int number, size_t suffix_bytes, size_t value_bytes, uint64_t sequence = 0) {
+  std::string suffix(suffix_bytes, static_cast<char>('a' + number));
+  return {InternalKey("prefix" + suffix, PackTrailer(SequenceNumber(sequence), ValueKind::kPut)),
+          std::string(value_bytes, static_cast<char>('A' + number))};
+}
+
+std::vector<PlainCase> PlainCases() {
+  std::vector<PlainCase> cases = {{"one entry", {PlainEntry(1, 5, 3)}, true},
+                                  {"one length", {}, true},
+                                  {"of 32 bytes", {}, true},
+                                  {"of 33 bytes", {}, false},
+                                  {"two lengths", {}, false},
+                                  {"two sequence numbers", {}, false},
+                                  {"values of more than 64 KiB", {}, false},
+                                  {"two kinds", {}, false}};
+  for (int i = 0; i < 20; ++i) {
+    const size_t value = static_cast<size_t>(i * 7 % 5);
+    cases[1].entries.push_back(PlainEntry(i, 8, value, 77));
+    cases[2].entries.push_back(PlainEntry(i, 32, value));
+    cases[3].entries.push_back(PlainEntry(i, 33, value));
+    cases[4].entries.push_back(PlainEntry(i, i == 7 ? 4 : 5, value));
+    cases[5].entries.push_back(PlainEntry(i, 5, value, i == 3 ? 1 : 0));
+    cases[6].entries.push_back(PlainEntry(i, 5, 4000));
+    cases[7].entries.push_back(PlainEntry(i, 5, value));
+  }
+  cases[7].entries[9].key.trailer = PackTrailer(SequenceNumber(0), ValueKind::kDelete);
+  return cases;
+}
+
+// The steps that iterators take in a block, each beside what it must do: blocks of which a step is shorter are walked
+// like all others, also in a part that was narrowed.
+TEST(BlockTest, StepsInPlainBlocksAreThoseOfOthers) {
+  for (const PlainCase& each : PlainCases()) {
+    SCOPED_TRACE(each.name);
+    const PaddedBytes block(BuildBlock(each.entries, true));
+    EXPECT_EQ(BlockView(block.view()).plain(), each.plain);
+    BlockCursor cursor;
+    const auto n = static_cast<uint32_t>(each.entries.size());
+    const auto expect_at = [&](uint32_t i) {
+      ASSERT_EQ(cursor.index(), i);
+      EXPECT_EQ(cursor.key(), each.entries[i].key.view());
+      EXPECT_EQ(cursor.value(), each.entries[i].value);
+    };
+    for (uint32_t begin = 0; begin < n; begin += 3) {
+      for (uint32_t end = begin + 1; end <= n; end += 4) {
+        cursor.Attach(block.view(), KeyOrder());
+        cursor.Seek(each.entries[begin].key.view());
+        cursor.Narrow(begin, end);
+        uint32_t i = begin;
+        for (bool by_key = true; by_key ? cursor.TryNextKey() : cursor.TryNext(); by_key = !by_key) expect_at(++i);
+        EXPECT_EQ(i + 1, end);
+        expect_at(i);
+        while (cursor.TryPrev()) expect_at(--i);
+        EXPECT_EQ(i, begin);
+        while (cursor.TryNextPlain()) expect_at(++i);
+        EXPECT_EQ(i + 1, each.plain ? end : begin + 1);
+      }
+    }
+  }
+}
+
 TEST(BlockTest, TheSizeEstimateIsTheSizeForShortKeysAndNeverLessForLongOnes) {
   Random random(6);
   for (const KeyShape shape : kAllShapes) {

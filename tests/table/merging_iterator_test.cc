@@ -341,6 +341,45 @@ TEST_F(ConcatenatingIteratorTest, OpensASourceOnlyWhenItIsReached) {
   EXPECT_EQ(sources_->opened, (std::vector<size_t>{0, 1})) << "the open source is used again";
 }
 
+TEST_F(ConcatenatingIteratorTest, SourcesThatAreKeptAreOpenedOnce) {
+  auto sources = std::make_unique<VectorSources>(KeyOrder(), &parts_);
+  VectorSources* const kept = sources.get();
+  // Two of three: sources 0 and 2 have one place.
+  const std::unique_ptr<InternalIterator> it = NewConcatenatingIterator(std::move(sources), 2);
+  const auto visit = [&](const char* key) {
+    it->Seek(At(key));
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ(it->key().user_key, key);
+  };
+  for (int round = 0; round < 3; ++round) {
+    visit("b");
+    visit("c");
+    it->Prev();
+    EXPECT_EQ(it->key().user_key, "b");
+  }
+  EXPECT_EQ(kept->opened, (std::vector<size_t>{0, 1}));
+  visit("e");
+  visit("c");
+  EXPECT_EQ(kept->opened, (std::vector<size_t>{0, 1, 2}));
+  visit("a");
+  EXPECT_EQ(kept->opened, (std::vector<size_t>{0, 1, 2, 0}));
+}
+
+TEST_F(ConcatenatingIteratorTest, ASourceThatFailsIsOpenedAnewAlsoWhereSourcesAreKept) {
+  auto sources = std::make_unique<VectorSources>(KeyOrder(), &parts_);
+  sources->failing_source = 1;
+  VectorSources* const kept = sources.get();
+  const std::unique_ptr<InternalIterator> it = NewConcatenatingIterator(std::move(sources), 3);
+  it->Seek(At("c"));
+  EXPECT_EQ(it->status(), absl::DataLossError("cannot be opened"));
+  it->Seek(At("a"));
+  EXPECT_TRUE(it->Valid());
+  kept->failing_source = SIZE_MAX;
+  it->Seek(At("c"));
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(it->key().user_key, "c");
+}
+
 TEST_F(ConcatenatingIteratorTest, ASourceThatFailsEndsItAndIsNotSkipped) {
   sources_->failing_source = 1;
   iterator_->Seek(At("b"));

@@ -154,6 +154,46 @@ TEST(TableIteratorTest, ASeekAsksTheCacheForNothingThatTheIteratorHolds) {
   }
 }
 
+TEST(TableIteratorTest, AtRestItHoldsNothingAndGoesOnAnywhere) {
+  const std::vector<TestEntry> entries = EvenEntries(5000, 100);
+  for (const Kind kind : {Kind::kUser, Kind::kUserNoFill, Kind::kCompaction}) {
+    constexpr size_t kLimit = size_t{8} << 20;
+    TestCache cache(kLimit);
+    const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(TestWriterOptions(), entries), &cache);
+    // Blocks that stay although all memory is wanted are those that are held.
+    const auto held = [&] {
+      cache.budget.Charge(MemoryPart::kMemtables, kLimit);
+      cache.cache.Shrink();
+      cache.budget.Release(MemoryPart::kMemtables, kLimit);
+      return cache.budget.used(MemoryPart::kDataBlocks) + cache.budget.used(MemoryPart::kLeafPages) +
+             cache.budget.used(MemoryPart::kPins);
+    };
+    const uint64_t held_by_the_reader = held();
+    const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader, kind);
+    it->SeekToFirst();
+    for (int i = 0; i < 1000; ++i) it->Advance();
+    ASSERT_TRUE(it->Valid());
+    EXPECT_GT(cache.budget.used(MemoryPart::kCompaction), 0u) << "it reads ahead";
+    if (kind != Kind::kCompaction) {
+      EXPECT_GT(held(), held_by_the_reader);
+    }
+    it->Rest();
+    EXPECT_FALSE(it->Valid());
+    EXPECT_TRUE(it->status().ok());
+    EXPECT_EQ(cache.budget.used(MemoryPart::kCompaction), 0u);
+    EXPECT_EQ(held(), held_by_the_reader);
+    it->Seek(entries[4000].key());
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ(it->key(), entries[4000].key());
+    it->Advance();
+    EXPECT_EQ(it->key(), entries[4001].key());
+    it->Rest();
+    it->SeekBefore(entries[10].key());
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ(it->key(), entries[9].key());
+  }
+}
+
 TEST(TableIteratorTest, OutlivesEveryOtherHolderOfTheReader) {
   TestCache cache(size_t{1} << 20);
   std::unique_ptr<InternalIterator> it =
