@@ -58,9 +58,7 @@ class BlockCursor {
   bool TryNext() { return TryNextPlain() || (index_ + 1 < end_ && ShowNext(index_ + 1)); }
   // TryNext in a plain block, where it is TryNextKey as well; only the value and the bytes of the key change. False
   // also where the block is not plain.
-  ABSL_ATTRIBUTE_ALWAYS_INLINE bool TryNextPlain() {
-    return plain_ && index_ + 1 < end_ && ShowNextPlain(index_ + 1);
-  }
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool TryNextPlain() { return plain_ && index_ + 1 < end_ && ShowNextPlain(index_ + 1); }
   bool TryPrev() { return index_ > begin_ && ShowPrevious(index_ - 1); }
   // To the next user key. False where the part ends before one: the cursor is then at the last entry of the part, which
   // has the user key it was at. Requires that keys are equal only if identical.

@@ -121,8 +121,7 @@ class ConcatenatingIterator final : public InternalIterator {
 
 }  // namespace
 
-std::unique_ptr<InternalIterator> NewConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources,
-                                                           size_t kept) {
+std::unique_ptr<InternalIterator> NewConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources, size_t kept) {
   return std::make_unique<ConcatenatingIterator>(std::move(sources), kept);
 }
 
