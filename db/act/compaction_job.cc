@@ -89,7 +89,7 @@ class PartRunner {
     std::vector<std::unique_ptr<InternalIterator>> children;
     std::optional<std::string> prefix;
     for (const CompactionInput& run : input_.plan->inputs) {
-      NarrowToCommonPrefix(run.tables, &prefix);
+      NarrowToCommonPrefix(*run.tables.front(), *run.tables.back(), &prefix);
       children.push_back(NewConcatenatingIterator(std::make_unique<InputTables>(run.tables, input_.opener, order_)));
     }
     return NewMergingIterator(order_, std::move(children), prefix.value_or(""));

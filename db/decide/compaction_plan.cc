@@ -109,8 +109,7 @@ absl::Status CheckInputs(const Version& version, const CompactionPlan& plan,
     if (run == nullptr || in.tables.empty()) return Bad(plan, "an input run that is not there");
     for (const TableRef& table : in.tables) {
       const TableMetadata& m = table->metadata();
-      const size_t at = run->FindIndex(m.smallest.user_key);
-      if (at >= run->tables().size() || run->tables()[at] != table) return Bad(plan, "an input that is not there");
+      if (run->Find(m.smallest.user_key) != table.get()) return Bad(plan, "an input that is not there");
       if (order.Less(m.smallest.user_key, plan.smallest_user_key) ||
           order.Less(plan.largest_user_key, m.largest.user_key)) {
         return Bad(plan, "an input outside the hull");

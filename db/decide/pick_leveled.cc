@@ -25,7 +25,7 @@ std::optional<PlanDraft> OneTable(const PickerInput& input, const BusyTables& bu
   const Version& version = *input.version;
   if (busy.Has(*table) || version.NumRuns(level) != 1 || version.NumRuns(level + 1) > 1) return std::nullopt;
   PlanDraft draft(input, level + 1);
-  draft.Add(level, *version.level(level).front(), {&table, 1});
+  draft.Add(level, *version.level(level).front(), {table});
   draft.JoinOutputRun();
   if (draft.Blocked(busy)) return std::nullopt;
   return draft;

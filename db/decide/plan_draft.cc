@@ -29,6 +29,11 @@ bool BusyTables::HasAny(std::span<const TableRef> tables) const {
   return std::any_of(tables.begin(), tables.end(), [this](const TableRef& table) { return Has(*table); });
 }
 
+bool BusyTables::HasAny(const Run& run) const {
+  return std::any_of(run.chunks().begin(), run.chunks().end(),
+                     [this](const TableChunkRef& chunk) { return HasAny(chunk->items()); });
+}
+
 bool BusyTables::HasAny(const std::vector<RunRef>& runs) const {
   return std::any_of(runs.begin(), runs.end(), [this](const RunRef& run) { return HasAny(*run); });
 }
@@ -45,7 +50,7 @@ bool BusyTables::Writes(int level) const {
                      [level](const CompactionPlan* plan) { return plan->output_level == level; });
 }
 
-void PlanDraft::Add(int level, const Run& run, std::span<const TableRef> tables) {
+void PlanDraft::Add(int level, const Run& run, std::vector<TableRef> tables) {
   if (tables.empty()) return;
   const KeyOrder order = input_->version->order();
   const std::string& smallest = tables.front()->metadata().smallest.user_key;
@@ -53,11 +58,11 @@ void PlanDraft::Add(int level, const Run& run, std::span<const TableRef> tables)
   if (empty() || order.Less(smallest, plan_.smallest_user_key)) plan_.smallest_user_key = smallest;
   if (empty() || order.Less(plan_.largest_user_key, largest)) plan_.largest_user_key = largest;
   for (const TableRef& table : tables) held_.insert(table->number());
-  plan_.inputs.push_back({level, run.number(), {tables.begin(), tables.end()}});
+  plan_.inputs.push_back({level, run.number(), std::move(tables)});
 }
 
 void PlanDraft::AddRuns(int level, std::span<const RunRef> runs) {
-  for (const RunRef& run : runs) Add(level, *run, run->tables());
+  for (const RunRef& run : runs) Add(level, *run, run->tables().ToVector());
 }
 
 void PlanDraft::JoinOutputRun() {
@@ -65,7 +70,7 @@ void PlanDraft::JoinOutputRun() {
   if (runs.empty()) return;
   plan_.output_run = runs.back()->number();
   joins_ = true;
-  Add(output_level_, *runs.back(), runs.back()->Overlapping(hull()));
+  Add(output_level_, *runs.back(), runs.back()->Overlapping(hull()).ToVector());
 }
 
 uint64_t PlanDraft::Tombstones() const {

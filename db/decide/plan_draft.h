@@ -19,7 +19,7 @@ class BusyTables {
 
   bool Has(const TableFile& table) const { return tables_.contains(table.number()); }
   bool HasAny(std::span<const TableRef> tables) const;
-  bool HasAny(const Run& run) const { return HasAny(run.tables()); }
+  bool HasAny(const Run& run) const;
   bool HasAny(const std::vector<RunRef>& runs) const;
   // Whether a running plan writes into `level`, within these keys.
   bool Writes(int level, std::string_view smallest, std::string_view largest) const;
@@ -37,7 +37,7 @@ class PlanDraft {
   PlanDraft(const PickerInput& input, int output_level) : input_(&input), output_level_(output_level) {}
 
   // Newest first. Adding nothing is allowed.
-  void Add(int level, const Run& run, std::span<const TableRef> tables);
+  void Add(int level, const Run& run, std::vector<TableRef> tables);
   void AddRuns(int level, std::span<const RunRef> runs);
   // The output joins the oldest run of the output level, if it has one, together with the tables of it that overlap
   // what was added. Newer runs of that level must have been added.

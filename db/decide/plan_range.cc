@@ -8,19 +8,13 @@ namespace sepal {
 
 namespace {
 
-SequenceNumber LowestSequence(const Run& run) {
-  SequenceNumber lowest = kMaxSequenceNumber;
-  for (const TableRef& table : run.tables()) lowest = std::min(lowest, table->metadata().lowest_sequence);
-  return lowest;
-}
-
 // The runs above `last` that hold entries from before the call. In level 0 newer flushes are left out; they are the
 // newest runs, so that nothing is passed.
 std::vector<LevelRun> UpperRuns(const Version& version, int last, SequenceNumber last_sequence) {
   std::vector<LevelRun> runs;
   for (const LevelRun& r : version.runs()) {
     if (r.level >= last) break;
-    if (r.level > 0 || LowestSequence(*r.run) <= last_sequence) runs.push_back(r);
+    if (r.level > 0 || r.run->lowest_sequence() <= last_sequence) runs.push_back(r);
   }
   return runs;
 }
@@ -34,7 +28,7 @@ PlanDraft Everything(const PickerInput& input, const KeyRange& range, int last, 
   for (bool grown = true; grown;) {
     const int tables_before = draft.inputs().InputTables();
     PlanDraft wider(input, last);
-    for (const LevelRun& r : runs) wider.Add(r.level, *r.run, r.run->Overlapping(reach));
+    for (const LevelRun& r : runs) wider.Add(r.level, *r.run, r.run->Overlapping(reach).ToVector());
     grown = wider.inputs().InputTables() > tables_before;
     draft = std::move(wider);
     if (!draft.empty()) reach = draft.hull();
@@ -53,7 +47,7 @@ RangeStep RewriteLastLevel(const PickerInput& input, const BusyTables& busy, con
   const Version& version = *input.version;
   if (version.level(last).empty()) return {};
   const Run& run = *version.level(last).front();
-  const std::span<const TableRef> tables = run.Overlapping(range);
+  const TableRange tables = run.Overlapping(range);
   const auto worth = [&](const TableRef& table) {
     return WorthRewriting(table->metadata(), first_new_file, input.oldest_snapshot);
   };

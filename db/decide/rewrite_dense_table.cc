@@ -13,7 +13,7 @@ CompactionPlan RewriteDenseTable(const PickerInput& input, const BusyTables& bus
     // A tombstone that a snapshot divides from older data would survive, and the table would be picked for ever.
     if (!IsDense(input.policy, m.tombstones, m.entries) || m.highest_sequence > input.oldest_snapshot) continue;
     PlanDraft draft(input, deepest);
-    draft.Add(deepest, run, {&table, 1});
+    draft.Add(deepest, run, {table});
     draft.StayInRun(run.number());
     if (draft.Blocked(busy)) continue;
     return std::move(draft).Finish(DenseReason(absl::StrFormat("table %d", m.number.value()), m.tombstones, m.entries),

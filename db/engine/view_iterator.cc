@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,17 +19,17 @@ constexpr size_t kTablesKept = 32;
 class RunTables final : public ConcatenationSources {
  public:
   // `tables`: some of the run's.
-  RunTables(Core* core, const Run* run, std::span<const TableRef> tables, KeyOrder order, bool fill_cache)
+  RunTables(Core* core, const Run* run, TableRange tables, KeyOrder order, bool fill_cache)
       : opener_(core->Opener(order)),
         run_(run),
         tables_(tables),
-        first_(static_cast<size_t>(tables.data() - run->tables().data())),
         order_(order),
         kind_(fill_cache ? TableReader::ReadKind::kUser : TableReader::ReadKind::kUserNoFill) {}
 
   size_t Count() const override { return tables_.size(); }
   size_t Find(InternalKeyView target) const override {
-    const size_t i = std::clamp(run_->FirstAtOrAfter(target.user_key), first_, first_ + Count()) - first_;
+    const size_t first = tables_.first();
+    const size_t i = std::clamp(run_->FirstAtOrAfter(target.user_key), first, first + Count()) - first;
     // The table's last entry may be a newer version of the very key that is sought.
     const bool before = i < Count() && order_.Less(tables_[i]->metadata().largest.view(), target);
     return before ? i + 1 : i;
@@ -44,8 +43,7 @@ class RunTables final : public ConcatenationSources {
  private:
   FamilyTableOpener opener_;
   const Run* const run_;
-  const std::span<const TableRef> tables_;
-  const size_t first_;  // in the run
+  const TableRange tables_;
   const KeyOrder order_;
   const TableReader::ReadKind kind_;
 };
@@ -59,9 +57,9 @@ std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& fami
   for (const std::shared_ptr<const MemTable>& memtable : view.immutables) sources.push_back(memtable->NewIterator());
   std::optional<std::string> prefix;
   for (const LevelRun& level_run : view.version->runs()) {
-    const std::span<const TableRef> tables = level_run.run->Overlapping(bounds);
+    const TableRange tables = level_run.run->Overlapping(bounds);
     if (tables.empty()) continue;
-    NarrowToCommonPrefix(tables, &prefix);
+    NarrowToCommonPrefix(*tables.front(), *tables.back(), &prefix);
     sources.push_back(NewConcatenatingIterator(
         std::make_unique<RunTables>(core, level_run.run, tables, family.order, fill_cache), kTablesKept));
   }

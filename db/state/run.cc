@@ -1,6 +1,8 @@
+#include "db/state/run.h"
+
 #include <algorithm>
 
-#include "db/state/version.h"
+#include "db/state/key_prefix.h"
 #include "table/equal_bytes.h"
 #include "util/check.h"
 #include "util/strings.h"
@@ -9,112 +11,106 @@ namespace sepal {
 
 namespace {
 
-// The first index whose value is not below `target`. The number of steps depends on the size alone; each step is a
-// mask, not a branch (GCC 12 makes a branch of the conditional, which costs a misprediction at every other step).
-size_t LowerBound(const std::vector<uint64_t>& values, uint64_t target) {
-  const uint64_t* base = values.data();
-  size_t n = values.size();
-  while (n > 1) {
-    const size_t half = n / 2;
-    base += half & (size_t{0} - static_cast<size_t>(base[half - 1] < target));
-    n -= half;
+struct ChunkMaker {
+  const KeyOrder* order;
+  TableChunkRef operator()(std::vector<TableRef> tables) const {
+    return std::make_shared<const TableChunk>(std::move(tables), *order);
   }
-  return static_cast<size_t>(base - values.data()) + (n == 1 && *base < target ? 1 : 0);
-}
-
-// BigEndianPrefix of what follows the first `skip` bytes. A short rest is taken from the last eight bytes of the key,
-// without a loop over bytes.
-uint64_t PrefixAfter(std::string_view key, size_t skip) {
-  const size_t rest = key.size() - skip;
-  if (rest >= 8 || rest == 0 || key.size() < 8) return BigEndianPrefix(key.substr(skip));
-  return BigEndianPrefix(key.data() + key.size() - 8, 8) << (8 * (8 - rest));
-}
+};
 
 }  // namespace
 
 Run::Run(RunNumber number, std::vector<TableRef> tables, KeyOrder order)
-    : number_(number), order_(order), tables_(std::move(tables)) {
-  SEPAL_CHECK(!tables_.empty());
-  const std::string& first = tables_.front()->metadata().smallest.user_key;
-  const std::string& last = tables_.back()->metadata().largest.user_key;
-  if (order_.bytewise()) {
-    common_prefix_ = first;
-    ShortenToCommonPrefix(&common_prefix_, last);
+    : Run(number, PackTables(std::move(tables), order).chunks, order) {}
+
+Run::Run(RunNumber number, std::vector<TableChunkRef> chunks, KeyOrder order)
+    : number_(number), order_(order), chunks_(std::move(chunks)) {
+  SEPAL_CHECK(!chunks_.empty());
+  if (chunks_.size() == 1) only_ = chunks_.front()->fences();
+  const bool searched = order_.bytewise() && chunks_.size() > 1;
+  if (searched) {
+    common_prefix_ = chunks_.front()->smallest_user_key();
+    ShortenToCommonPrefix(&common_prefix_, chunks_.back()->largest_user_key());
+    largest_.reserve(chunks_.size());
   }
-  largest_.reserve(tables_.size());
-  smallest_.reserve(tables_.size());
-  for (const TableRef& table : tables_) {
-    const TableMetadata& m = table->metadata();
-    bytes_ += m.size_bytes;
-    entries_ += m.entries;
-    tombstones_ += m.tombstones;
-    if (!order_.bytewise()) continue;
+  starts_.reserve(chunks_.size());
+  for (const TableChunkRef& chunk : chunks_) {
+    starts_.push_back(size_);
+    size_ += chunk->items().size();
+    sums_.Add(chunk->sums());
+    if (!searched) continue;
     // Keys out of order may lack the common prefix; Check, not this, reports them.
-    const auto prefix = [&](std::string_view key) {
-      return PrefixAfter(key, std::min(key.size(), common_prefix_.size()));
-    };
-    largest_.push_back(prefix(m.largest.user_key));
-    smallest_.push_back(prefix(m.smallest.user_key));
+    const std::string& largest = chunk->largest_user_key();
+    largest_.push_back(PrefixAfter(largest, std::min(largest.size(), common_prefix_.size())));
   }
 }
 
-int Run::CompareToCommonPrefix(std::string_view user_key) const {
-  return user_key.substr(0, common_prefix_.size()).compare(common_prefix_);
-}
-
-size_t Run::FirstAtOrAfter(std::string_view user_key) const {
-  if (!order_.bytewise()) return SearchKeys(user_key, 0, tables_.size());
-  const int c = CompareToCommonPrefix(user_key);
-  if (c != 0) return c < 0 ? 0 : tables_.size();
+size_t Run::ChunkAtOrAfter(std::string_view user_key) const {
+  if (!order_.bytewise()) return SearchChunks(user_key, 0, chunks_.size());
+  const int c = CompareToPrefix(user_key, common_prefix_);
+  if (c != 0) return c < 0 ? 0 : chunks_.size();
   return SearchPrefixes(user_key, PrefixAfter(user_key, common_prefix_.size()));
 }
 
-size_t Run::FindIndex(std::string_view user_key) const {
+const TableFences* Run::FencesAt(std::string_view user_key) const {
   size_t i = 0;
   if (order_.bytewise()) {
     const size_t shared = common_prefix_.size();
-    if (user_key.size() < shared || !EqualBytes(user_key.data(), common_prefix_.data(), shared)) return tables_.size();
-    const uint64_t prefix = PrefixAfter(user_key, shared);
-    i = SearchPrefixes(user_key, prefix);
-    if (i == tables_.size() || prefix > smallest_[i]) return i;
-    if (prefix < smallest_[i]) return tables_.size();
+    if (user_key.size() < shared || !EqualBytes(user_key.data(), common_prefix_.data(), shared)) return nullptr;
+    i = SearchPrefixes(user_key, PrefixAfter(user_key, shared));
   } else {
-    i = SearchKeys(user_key, 0, tables_.size());
-    if (i == tables_.size()) return i;
+    i = SearchChunks(user_key, 0, chunks_.size());
   }
-  return order_.Less(user_key, tables_[i]->metadata().smallest.user_key) ? tables_.size() : i;
+  return i < chunks_.size() ? &chunks_[i]->fences() : nullptr;
 }
 
 size_t Run::SearchPrefixes(std::string_view user_key, uint64_t prefix) const {
-  const size_t first = LowerBound(largest_, prefix);
+  const size_t first = PrefixLowerBound(largest_.data(), largest_.size(), prefix);
   // Where the prefixes differ, they decide.
-  if (first == tables_.size() || largest_[first] != prefix) return first;
-  size_t end = first + 1;
-  while (end < largest_.size() && largest_[end] == prefix) ++end;
-  return SearchKeys(user_key, first, end);
+  if (first == largest_.size() || largest_[first] != prefix) return first;
+  const auto end = std::upper_bound(largest_.begin(), largest_.end(), prefix);
+  return SearchChunks(user_key, first, static_cast<size_t>(end - largest_.begin()));
 }
 
-size_t Run::SearchKeys(std::string_view user_key, size_t low, size_t high) const {
-  while (low < high) {
-    const size_t middle = (low + high) / 2;
-    if (order_.Less(tables_[middle]->metadata().largest.user_key, user_key)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+size_t Run::SearchChunks(std::string_view user_key, size_t low, size_t high) const {
+  const auto ends_before = [&](const TableChunkRef& chunk) { return order_.Less(chunk->largest_user_key(), user_key); };
+  const auto begin = chunks_.begin();
+  const auto found =
+      std::partition_point(begin + static_cast<ptrdiff_t>(low), begin + static_cast<ptrdiff_t>(high), ends_before);
+  return static_cast<size_t>(found - begin);
 }
 
-std::span<const TableRef> Run::Overlapping(const KeyRange& range) const {
+size_t Run::ChunkOf(size_t table) const {
+  return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), table) - starts_.begin()) - 1;
+}
+
+const TableRef& Run::table(size_t i) const {
+  if (!only_.tables.empty()) return only_.tables[i];
+  const size_t chunk = ChunkOf(i);
+  return chunks_[chunk]->items()[i - starts_[chunk]];
+}
+
+size_t Run::FirstAtOrAfter(std::string_view user_key) const {
+  if (!only_.tables.empty()) return only_.FirstAtOrAfter(order_, user_key);
+  const size_t chunk = ChunkAtOrAfter(user_key);
+  if (chunk == chunks_.size()) return size_;
+  return starts_[chunk] + chunks_[chunk]->fences().FirstAtOrAfter(order_, user_key);
+}
+
+TableRange Run::Overlapping(const KeyRange& range) const {
   const size_t begin = range.begin.has_value() ? FirstAtOrAfter(*range.begin) : 0;
-  size_t end = tables_.size();
+  size_t end = size_;
   if (range.end.has_value()) {
     end = FirstAtOrAfter(*range.end);
-    if (end < tables_.size() && !order_.Less(*range.end, tables_[end]->metadata().smallest.user_key)) ++end;
+    if (end < size_ && !order_.Less(*range.end, table(end)->metadata().smallest.user_key)) ++end;
   }
-  if (begin >= end) return {};
-  return std::span<const TableRef>(tables_).subspan(begin, end - begin);
+  if (begin >= end) return {this, begin, 0};
+  return {this, begin, end - begin};
+}
+
+TableRef Run::Share(const TableFile& wanted) const {
+  const size_t i = FirstAtOrAfter(wanted.metadata().smallest.user_key);
+  return i < size_ && table(i).get() == &wanted ? table(i) : nullptr;
 }
 
 TableMetadata Run::MetadataOf(const TableFile& table) const {
@@ -123,11 +119,35 @@ TableMetadata Run::MetadataOf(const TableFile& table) const {
   return metadata;
 }
 
-void NarrowToCommonPrefix(std::span<const TableRef> tables, std::optional<std::string>* prefix) {
-  const std::string& first = tables.front()->metadata().smallest.user_key;
-  if (!prefix->has_value()) *prefix = first;
-  ShortenToCommonPrefix(&**prefix, first);
-  ShortenToCommonPrefix(&**prefix, tables.back()->metadata().largest.user_key);
+TableRange::Iterator TableRange::begin() const {
+  Iterator it;
+  if (size_ == 0) return it;
+  const size_t chunk = run_->ChunkOf(first_);
+  it.EnterChunk(&run_->chunks_[chunk]);
+  it.at_ += first_ - run_->starts_[chunk];
+  it.left_ = size_;
+  return it;
+}
+
+const TableRef& TableRange::operator[](size_t i) const { return run_->table(first_ + i); }
+
+ChunkList<TableChunk> PackTables(std::vector<TableRef> tables, const KeyOrder& order) {
+  return PackChunks<TableChunk>(std::move(tables), ChunkMaker{&order});
+}
+
+ChunkList<TableChunk> EditTables(std::span<const TableChunkRef> base, std::span<const TableRef> removed,
+                                 std::span<const TableRef> added, const KeyOrder& order) {
+  const auto less = [&order](const TableRef& a, const TableRef& b) {
+    return order.Less(a->metadata().smallest.view(), b->metadata().smallest.view());
+  };
+  return EditChunks<TableChunk>(base, removed, added, less, ChunkMaker{&order});
+}
+
+void NarrowToCommonPrefix(const TableFile& first, const TableFile& last, std::optional<std::string>* prefix) {
+  const std::string& smallest = first.metadata().smallest.user_key;
+  if (!prefix->has_value()) *prefix = smallest;
+  ShortenToCommonPrefix(&**prefix, smallest);
+  ShortenToCommonPrefix(&**prefix, last.metadata().largest.user_key);
 }
 
 }  // namespace sepal

@@ -1,6 +1,7 @@
 #include "db/state/version.h"
 
-#include "absl/container/flat_hash_set.h"
+#include <optional>
+
 #include "absl/strings/str_format.h"
 #include "util/status.h"
 #include "util/strings.h"
@@ -28,42 +29,48 @@ std::optional<std::string_view> Fault(const KeyOrder& order, const TableMetadata
   return std::nullopt;
 }
 
-absl::Status CheckRun(const KeyOrder& order, int level, const Run& run) {
-  const TableMetadata* previous = nullptr;
-  for (const TableRef& table : run.tables()) {
-    const TableMetadata& m = table->metadata();
-    if (const std::optional<std::string_view> fault = Fault(order, m)) {
-      return Broken(level, run.number(), absl::StrFormat("table %d: %s", m.number.value(), *fault));
+absl::Status CheckNeighbours(const KeyOrder& order, int level, const Run& run, const TableFile& left,
+                             const TableFile& right) {
+  const TableMetadata& l = left.metadata();
+  const TableMetadata& r = right.metadata();
+  if (order.Less(l.largest.user_key, r.smallest.user_key)) return absl::OkStatus();
+  return Broken(level, run.number(),
+                absl::StrFormat("table %d does not lie after table %d: %s, then %s", r.number.value(), l.number.value(),
+                                ToString(l.largest.view()), ToString(r.smallest.view())));
+}
+
+absl::Status CheckChunkSizes(int level, const Run& run) {
+  size_t tables = 0;
+  TableSums sums;
+  for (const TableChunkRef& chunk : run.chunks()) {
+    const size_t size = chunk->items().size();
+    tables += size;
+    sums.Add(chunk->sums());
+    if (size > kMostInChunk || (size < kMostInChunk / 2 && run.chunks().size() > 1)) {
+      return Broken(level, run.number(), absl::StrFormat("a chunk of %d tables", size));
     }
-    if (previous != nullptr && !order.Less(previous->largest.user_key, m.smallest.user_key)) {
-      return Broken(
-          level, run.number(),
-          absl::StrFormat("table %d does not lie after table %d: %s, then %s", m.number.value(),
-                          previous->number.value(), ToString(previous->largest.view()), ToString(m.smallest.view())));
-    }
-    previous = &m;
   }
+  if (tables != run.size() || sums != run.sums()) return Broken(level, run.number(), "its sums are not its chunks'");
   return absl::OkStatus();
 }
 
-struct SequenceRange {
-  SequenceNumber lowest = kMaxSequenceNumber;
-  SequenceNumber highest;
-};
-
-SequenceRange SequencesOf(const Run& run) {
-  SequenceRange range;
-  for (const TableRef& table : run.tables()) {
-    range.lowest = std::min(range.lowest, table->metadata().lowest_sequence);
-    range.highest = std::max(range.highest, table->metadata().highest_sequence);
+std::vector<TableNumbers::Entry> EntriesOf(std::span<const LevelRun> runs) {
+  std::vector<TableNumbers::Entry> entries;
+  for (const LevelRun& r : runs) {
+    for (const TableRef& table : r.run->tables()) entries.push_back({table->number(), table.get()});
   }
-  return range;
+  return entries;
 }
 
 }  // namespace
 
 Version::Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels)
-    : order_(order), levels_(std::move(levels)) {
+    : Version(order, std::move(levels), TableNumbers()) {
+  numbers_ = TableNumbers().Edited({}, EntriesOf(runs_));
+}
+
+Version::Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels, TableNumbers numbers)
+    : order_(order), levels_(std::move(levels)), numbers_(std::move(numbers)) {
   for (int level = 0; level < kMaxLevels; ++level) {
     for (const RunRef& run : levels_[level]) runs_.push_back({level, run.get()});
   }
@@ -71,7 +78,7 @@ Version::Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> lev
 
 int Version::NumTables(int level) const {
   size_t n = 0;
-  for (const RunRef& run : levels_[level]) n += run->tables().size();
+  for (const RunRef& run : levels_[level]) n += run->size();
   return static_cast<int>(n);
 }
 
@@ -110,7 +117,10 @@ const Run* Version::FindRun(int level, RunNumber number) const {
 
 std::vector<TableRef> Version::Tables() const {
   std::vector<TableRef> tables;
-  for (const LevelRun& r : runs_) tables.insert(tables.end(), r.run->tables().begin(), r.run->tables().end());
+  tables.reserve(numbers_.size());
+  for (const LevelRun& r : runs_) {
+    for (const TableRef& table : r.run->tables()) tables.push_back(table);
+  }
   return tables;
 }
 
@@ -123,15 +133,17 @@ std::vector<AddedTable> Version::Contents(ColumnFamilyId family) const {
 }
 
 absl::Status Version::Check() const {
-  absl::flat_hash_set<FileNumber> numbers;
-  numbers.reserve(static_cast<size_t>(NumTables()));
   for (const LevelRun& r : runs_) {
-    RETURN_IF_ERROR(CheckRun(order_, r.level, *r.run));
-    for (const TableRef& table : r.run->tables()) {
-      if (numbers.insert(table->number()).second) continue;
-      return Broken(r.level, r.run->number(), absl::StrFormat("table %d occurs twice", table->number().value()));
-    }
+    for (size_t i = 0; i < r.run->chunks().size(); ++i) RETURN_IF_ERROR(CheckChunk(order_, r.level, *r.run, i));
+    RETURN_IF_ERROR(CheckChunkSizes(r.level, *r.run));
   }
+  const TableNumbers numbers = TableNumbers().Edited({}, EntriesOf(runs_));
+  RETURN_IF_ERROR(CheckNumbers(numbers));
+  if (numbers.Entries() != numbers_.Entries()) return absl::DataLossError("version: the numbers are not the tables'");
+  return CheckRuns();
+}
+
+absl::Status Version::CheckRuns() const {
   for (int level = 0; level < kMaxLevels; ++level) {
     for (size_t i = 1; i < levels_[level].size(); ++i) {
       const Run& newer = *levels_[level][i - 1];
@@ -139,17 +151,38 @@ absl::Status Version::Check() const {
       if (newer.number() <= older.number()) {
         return Broken(level, older.number(), absl::StrFormat("stands behind run %d", newer.number().value()));
       }
-      if (level == 0 && SequencesOf(newer).lowest <= SequencesOf(older).highest) {
+      if (level == 0 && newer.lowest_sequence() <= older.highest_sequence()) {
         return Broken(
             level, newer.number(),
-            absl::StrFormat("sequences from %d, but older run %d goes up to %d", SequencesOf(newer).lowest.value(),
-                            older.number().value(), SequencesOf(older).highest.value()));
+            absl::StrFormat("sequences from %d, but older run %d goes up to %d", newer.lowest_sequence().value(),
+                            older.number().value(), older.highest_sequence().value()));
       }
     }
   }
   const std::vector<RunRef>& last = levels_[kMaxLevels - 1];
   if (last.size() > 1) return Broken(kMaxLevels - 1, last.front()->number(), "not the only run of the last level");
   return absl::OkStatus();
+}
+
+absl::Status CheckChunk(const KeyOrder& order, int level, const Run& run, size_t chunk) {
+  const std::span<const TableChunkRef> chunks = run.chunks();
+  const TableFile* previous = chunk > 0 ? chunks[chunk - 1]->items().back().get() : nullptr;
+  for (const TableRef& table : chunks[chunk]->items()) {
+    const TableMetadata& m = table->metadata();
+    if (const std::optional<std::string_view> fault = Fault(order, m)) {
+      return Broken(level, run.number(), absl::StrFormat("table %d: %s", m.number.value(), *fault));
+    }
+    if (previous != nullptr) RETURN_IF_ERROR(CheckNeighbours(order, level, run, *previous, *table));
+    previous = table.get();
+  }
+  if (chunk + 1 == chunks.size()) return absl::OkStatus();
+  return CheckNeighbours(order, level, run, *previous, *chunks[chunk + 1]->items().front());
+}
+
+absl::Status CheckNumbers(const TableNumbers& numbers) {
+  const std::optional<FileNumber> twice = numbers.Twice();
+  if (!twice.has_value()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrFormat("version: table %d occurs twice", twice->value()));
 }
 
 std::string Version::ToString() const {
@@ -172,7 +205,7 @@ std::string Version::TablesPerLevel() const {
     if (level > 0) text += ',';
     if (levels_[level].empty()) text += '0';
     for (size_t i = 0; i < levels_[level].size(); ++i) {
-      absl::StrAppendFormat(&text, "%s%d", i == 0 ? "" : "+", levels_[level][i]->tables().size());
+      absl::StrAppendFormat(&text, "%s%d", i == 0 ? "" : "+", levels_[level][i]->size());
     }
   }
   return text;

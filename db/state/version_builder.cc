@@ -48,13 +48,13 @@ VersionBuilder::VersionBuilder(VersionRef base, TableFactory factory)
   SEPAL_CHECK(base_ != nullptr);
 }
 
-bool VersionBuilder::LevelTables::Add(Place place) {
+bool VersionBuilder::AddedTables::Add(Place place) {
   if (index_.has_value() && !index_->emplace(place.table->number(), places_.size()).second) return false;
   places_.push_back(std::move(place));
   return true;
 }
 
-TableRef VersionBuilder::LevelTables::Remove(FileNumber number) {
+TableRef VersionBuilder::AddedTables::Remove(FileNumber number) {
   if (!index_.has_value() && !MakeIndex()) return nullptr;
   const auto it = index_->find(number);
   if (it == index_->end()) return nullptr;
@@ -63,7 +63,7 @@ TableRef VersionBuilder::LevelTables::Remove(FileNumber number) {
   return table;
 }
 
-bool VersionBuilder::LevelTables::MakeIndex() {
+bool VersionBuilder::AddedTables::MakeIndex() {
   index_.emplace();
   index_->reserve(places_.size());
   for (size_t i = 0; i < places_.size(); ++i) {
@@ -72,18 +72,13 @@ bool VersionBuilder::LevelTables::MakeIndex() {
   return true;
 }
 
-VersionBuilder::LevelTables& VersionBuilder::Touch(int level) {
-  std::optional<LevelTables>& touched = levels_[level];
-  if (!touched.has_value()) {
-    touched.emplace();
-    size_t tables = 0;
-    for (const RunRef& run : base_->level(level)) tables += run->tables().size();
-    touched->Reserve(tables);
-    for (const RunRef& run : base_->level(level)) {
-      for (const TableRef& table : run->tables()) touched->Add({run->number(), table});
-    }
-  }
-  return *touched;
+VersionBuilder::LevelChange& VersionBuilder::Touch(int level) {
+  if (!levels_[level].has_value()) levels_[level].emplace();
+  return *levels_[level];
+}
+
+bool VersionBuilder::StandsInBase(FileNumber number) const {
+  return base_->numbers().Find(number) != nullptr && !taken_.contains(number);
 }
 
 absl::Status VersionBuilder::Apply(ColumnFamilyId family, const VersionEdit& edit) {
@@ -101,11 +96,25 @@ absl::Status VersionBuilder::Remove(ColumnFamilyId family, const std::vector<Rem
     if (removed.family != family) continue;
     if (removed.level < 0 || removed.level >= kMaxLevels)
       return BadEdit("no such level", removed.level, removed.number);
-    TableRef table = Touch(removed.level).Remove(removed.number);
+    TableRef table = RemoveFrom(removed.level, removed.number);
     if (table == nullptr) return BadEdit("removes a table that is not there once", removed.level, removed.number);
     gone_.emplace(removed.number, std::move(table));
   }
   return absl::OkStatus();
+}
+
+TableRef VersionBuilder::RemoveFrom(int level, FileNumber number) {
+  LevelChange& change = Touch(level);
+  if (!StandsInBase(number)) return change.added.Remove(number);
+  const TableFile* const table = base_->numbers().Find(number);
+  for (const RunRef& run : base_->level(level)) {
+    TableRef shared = run->Share(*table);
+    if (shared == nullptr) continue;
+    taken_.insert(number);
+    change.removed.push_back({run->number(), shared});
+    return shared;
+  }
+  return nullptr;
 }
 
 template <class Added>
@@ -126,42 +135,96 @@ absl::Status VersionBuilder::Add(ColumnFamilyId family, Added* added_tables) {
       table = moved->second;
       gone_.erase(moved);
     }
-    if (!Touch(added.level).Add({run, std::move(table)})) {
+    if (StandsInBase(number) || !Touch(added.level).added.Add({run, std::move(table)})) {
       return BadEdit("adds a table that is there already", added.level, number);
     }
   }
   return absl::OkStatus();
 }
 
-std::vector<RunRef> VersionBuilder::BuildLevel(const LevelTables& tables) const {
+VersionBuilder::RunChanges VersionBuilder::ChangesOf(const LevelChange& change) const {
+  RunChanges changes;
   std::vector<const Place*> places;
-  places.reserve(tables.places().size());
-  for (const Place& place : tables.places()) {
+  places.reserve(change.added.places().size());
+  for (const Place& place : change.added.places()) {
     if (place.table != nullptr) places.push_back(&place);
   }
   const auto newer = [](const Place* a, const Place* b) { return a->run > b->run; };
   if (!std::is_sorted(places.begin(), places.end(), newer)) std::stable_sort(places.begin(), places.end(), newer);
-  std::vector<RunRef> runs;
   for (auto begin = places.begin(); begin != places.end();) {
     const RunNumber run = (*begin)->run;
     const auto end = std::find_if(begin, places.end(), [run](const Place* place) { return place->run != run; });
-    std::vector<TableRef> in_order;
-    in_order.reserve(static_cast<size_t>(end - begin));
-    for (; begin != end; ++begin) in_order.push_back((*begin)->table);
-    SortByKey(base_->order(), &in_order);
-    runs.push_back(std::make_shared<const Run>(run, std::move(in_order), base_->order()));
+    std::vector<TableRef>& added = changes[run].added;
+    added.reserve(static_cast<size_t>(end - begin));
+    for (; begin != end; ++begin) added.push_back((*begin)->table);
   }
+  for (const Place& place : change.removed) changes[place.run].removed.push_back(place.table);
+  for (auto& [run, tables] : changes) {
+    SortByKey(base_->order(), &tables.added);
+    SortByKey(base_->order(), &tables.removed);
+  }
+  return changes;
+}
+
+absl::StatusOr<RunRef> VersionBuilder::BuildRun(int level, RunNumber number, const Run* base, RunChange change) const {
+  const KeyOrder order = base_->order();
+  ChunkList<TableChunk> list = base == nullptr ? PackTables(std::move(change.added), order)
+                                               : EditTables(base->chunks(), change.removed, change.added, order);
+  if (list.chunks.empty()) return nullptr;
+  auto run = std::make_shared<const Run>(number, std::move(list.chunks), order);
+  for (const size_t fresh : list.fresh) RETURN_IF_ERROR(CheckChunk(order, level, *run, fresh));
+  return run;
+}
+
+absl::StatusOr<std::vector<RunRef>> VersionBuilder::BuildLevel(int level) const {
+  if (!levels_[level].has_value()) return base_->level(level);
+  RunChanges changes = ChangesOf(*levels_[level]);
+  std::vector<RunRef> runs;
+  for (const RunRef& run : base_->level(level)) {
+    const auto change = changes.find(run->number());
+    if (change == changes.end()) {
+      runs.push_back(run);
+      continue;
+    }
+    ASSIGN_OR_RETURN(RunRef edited, BuildRun(level, run->number(), run.get(), std::move(change->second)));
+    if (edited != nullptr) runs.push_back(std::move(edited));
+    changes.erase(change);
+  }
+  for (auto& [number, change] : changes) {
+    ASSIGN_OR_RETURN(RunRef made, BuildRun(level, number, nullptr, std::move(change)));
+    runs.push_back(std::move(made));
+  }
+  std::sort(runs.begin(), runs.end(), [](const RunRef& a, const RunRef& b) { return a->number() > b->number(); });
   return runs;
+}
+
+absl::StatusOr<TableNumbers> VersionBuilder::BuildNumbers() const {
+  std::vector<TableNumbers::Entry> added;
+  absl::flat_hash_set<FileNumber> left = taken_;
+  for (const std::optional<LevelChange>& level : levels_) {
+    if (!level.has_value()) continue;
+    for (const Place& place : level->added.places()) {
+      if (place.table == nullptr || left.erase(place.table->number()) > 0) continue;  // or it was moved
+      added.push_back({place.table->number(), place.table.get()});
+    }
+  }
+  std::vector<TableNumbers::Entry> removed;
+  for (const FileNumber number : left) removed.push_back({number, base_->numbers().Find(number)});
+  TableNumbers numbers = base_->numbers().Edited(std::move(removed), std::move(added));
+  RETURN_IF_ERROR(CheckNumbers(numbers));
+  return numbers;
 }
 
 absl::StatusOr<VersionRef> VersionBuilder::Build() {
   if (std::none_of(levels_.begin(), levels_.end(), [](const auto& level) { return level.has_value(); })) return base_;
   std::array<std::vector<RunRef>, kMaxLevels> levels;
   for (int level = 0; level < kMaxLevels; ++level) {
-    levels[level] = levels_[level].has_value() ? BuildLevel(*levels_[level]) : base_->level(level);
+    ASSIGN_OR_RETURN(levels[level], BuildLevel(level));
   }
-  VersionRef version = std::make_shared<const Version>(base_->order(), std::move(levels));
-  RETURN_IF_ERROR(version->Check());
+  ASSIGN_OR_RETURN(TableNumbers numbers, BuildNumbers());
+  auto version = std::make_shared<const Version>(base_->order(), std::move(levels), std::move(numbers));
+  RETURN_IF_ERROR(version->CheckRuns());
+  SEPAL_DCHECK(version->Check().ok());
   return version;
 }
 

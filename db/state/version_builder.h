@@ -1,22 +1,25 @@
 // A version and edits give a new version.
 //
 // Removals are applied before additions within one edit, so that one that removes a table and adds the same number
-// elsewhere moves it: the TableFile, with its reader, is kept. Levels that no edit touches are shared with the base.
+// elsewhere moves it: the TableFile, with its reader, is kept. Levels and runs that no edit touches are shared with the
+// base, and so are the chunks of the others that it does not touch (version.h has what remains of the cost).
 //
-// Cost: linear in the tables of the levels that are touched, where they come in key order (as a manifest's snapshot has
-// them); what comes out of order is sorted.
+// Cost: what the edits add and remove, with the chunks that it lies in. What is added in key order (as a manifest's
+// snapshot has it) is not sorted; what comes out of order is.
 //
 // One thread. After an error the builder is dead.
 #pragma once
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "db/format/version_edit.h"
@@ -38,7 +41,8 @@ class VersionBuilder {
   // The same for an edit that is not needed any more: what it says of added tables is taken out of it.
   absl::Status Apply(ColumnFamilyId family, VersionEdit&& edit);
 
-  // The new version, which has passed Check; the base where no edit touched a level.
+  // The new version; the base where no edit touched a level. What differs from the base has passed Version::Check's
+  // checks, and of an empty base that is all; so the version keeps the laws as the base does.
   absl::StatusOr<VersionRef> Build();
   // Tables that the new version no longer lists: to be marked obsolete once the edit is durable.
   std::vector<TableRef> RemovedTables() const;
@@ -48,10 +52,10 @@ class VersionBuilder {
     RunNumber run;
     TableRef table;  // null once it was removed
   };
-  // The tables of a level as they came. What only grows, as while a snapshot is read, needs no index.
-  class LevelTables {
+  // The tables of a level that were added since the base, as they came. What only grows, as while a snapshot is read,
+  // needs no index.
+  class AddedTables {
    public:
-    void Reserve(size_t tables) { places_.reserve(tables); }
     // False: the table is there already. Without an index nobody looks.
     bool Add(Place place);
     // Null: it is not there, or twice.
@@ -64,21 +68,40 @@ class VersionBuilder {
     std::vector<Place> places_;
     std::optional<absl::flat_hash_map<FileNumber, size_t>> index_;  // once something was removed
   };
+  struct LevelChange {
+    AddedTables added;
+    std::vector<Place> removed;  // from the base
+  };
+  // What changes in one run, in key order.
+  struct RunChange {
+    std::vector<TableRef> added;
+    std::vector<TableRef> removed;
+  };
+  using RunChanges = std::map<RunNumber, RunChange, std::greater<>>;
 
   absl::Status Remove(ColumnFamilyId family, const std::vector<RemovedTable>& removed_tables);
+  // Null: the level has no such table.
+  TableRef RemoveFrom(int level, FileNumber number);
   // The part of an edit's table that goes into a TableFile is moved where `added` may be changed.
   template <class Added>
   absl::Status Add(ColumnFamilyId family, Added* added_tables);
-  // The level's tables, to be changed.
-  LevelTables& Touch(int level);
-  std::vector<RunRef> BuildLevel(const LevelTables& tables) const;
+  // Whether the base has the table, and no edit removed it.
+  bool StandsInBase(FileNumber number) const;
+  LevelChange& Touch(int level);
+  RunChanges ChangesOf(const LevelChange& change) const;
+  absl::StatusOr<std::vector<RunRef>> BuildLevel(int level) const;
+  // Null where no table is left. `base` is null where the base has no such run.
+  absl::StatusOr<RunRef> BuildRun(int level, RunNumber number, const Run* base, RunChange change) const;
+  absl::StatusOr<TableNumbers> BuildNumbers() const;
 
   VersionRef base_;
   TableFactory factory_;
   // Of the levels that an edit touched.
-  std::array<std::optional<LevelTables>, kMaxLevels> levels_;
+  std::array<std::optional<LevelChange>, kMaxLevels> levels_;
   // Removed and not added again, by number.
   absl::flat_hash_map<FileNumber, TableRef> gone_;
+  // Of the base, removed from the level where they stood, even if they were added again.
+  absl::flat_hash_set<FileNumber> taken_;
 };
 
 }  // namespace sepal

@@ -100,7 +100,9 @@ TEST(GuardBudgetTest, AMergeIsARunBesideWhatItLeaves) {
                                  "L1 run 5: 5[a..m]{entries=100} 6[n..z]{entries=300}\n"
                                  "L2 run 3: 3[a..z]{entries=5000}\n")
                                  .value();
-  const auto tables = [&](int level, uint64_t run) { return version->FindRun(level, RunNumber(run))->tables(); };
+  const auto tables = [&](int level, uint64_t run) {
+    return version->FindRun(level, RunNumber(run))->tables().ToVector();
+  };
   CompactionPlan plan;
   plan.kind = CompactionPlan::Kind::kMerge;
   plan.output_level = 1;

@@ -114,7 +114,7 @@ class PickerScript {
     for (uint64_t run = 0; lines >> level >> run;) {
       const Run* found = version_->FindRun(level, RunNumber(run));
       if (found == nullptr) return "no such run\n";
-      plan.inputs.push_back({level, RunNumber(run), found->tables()});
+      plan.inputs.push_back({level, RunNumber(run), found->tables().ToVector()});
     }
     plan.smallest_user_key = "a";
     plan.largest_user_key = "z";

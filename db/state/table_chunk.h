@@ -1,0 +1,77 @@
+// Neighbouring tables of a run, which the runs of many versions share, and the search among them.
+//
+// Thread-safety: immutable after construction.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/state/table_file.h"
+#include "table/internal_key.h"
+
+namespace sepal {
+
+// What the search reads. Lent by a TableChunk; a run of one chunk has a copy, so that its chunk costs it no step.
+struct TableFences {
+  std::span<const TableRef> tables;
+  // By table, where the order is bytewise: the prefix of its largest and smallest user key, after `common_prefix`.
+  const uint64_t* largest = nullptr;
+  const uint64_t* smallest = nullptr;
+  std::string_view common_prefix;
+
+  // The only table that may hold `user_key`; tables.size() if there is none. Cost: a branch-free search in an array of
+  // 8-byte prefixes; keys are only compared where prefixes tie.
+  size_t FindIndex(const KeyOrder& order, std::string_view user_key) const;
+  // The first table whose largest user key is at or after `user_key`.
+  size_t FirstAtOrAfter(const KeyOrder& order, std::string_view user_key) const;
+
+ private:
+  // The first table whose largest key is not before `user_key`; `prefix` is the key's, after the common prefix.
+  size_t SearchPrefixes(const KeyOrder& order, std::string_view user_key, uint64_t prefix) const;
+  // The same by whole keys, among the tables [low, high) and `high`.
+  size_t SearchKeys(const KeyOrder& order, std::string_view user_key, size_t low, size_t high) const;
+};
+
+// Sums over tables.
+struct TableSums {
+  uint64_t bytes = 0;
+  uint64_t entries = 0;
+  uint64_t tombstones = 0;
+  SequenceNumber lowest_sequence = kMaxSequenceNumber;
+  SequenceNumber highest_sequence;
+
+  void Add(const TableSums& other);
+  void Add(const TableMetadata& table);
+  friend bool operator==(const TableSums&, const TableSums&) = default;
+};
+
+class TableChunk {
+ public:
+  using Item = TableRef;
+  // Requires: at least one table, in order and disjoint under `order`.
+  TableChunk(std::vector<TableRef> tables, const KeyOrder& order);
+  TableChunk(const TableChunk&) = delete;
+  TableChunk& operator=(const TableChunk&) = delete;
+
+  std::span<const TableRef> items() const { return tables_; }
+  const TableFences& fences() const { return fences_; }
+  const TableSums& sums() const { return sums_; }
+  const std::string& smallest_user_key() const { return tables_.front()->metadata().smallest.user_key; }
+  const std::string& largest_user_key() const { return tables_.back()->metadata().largest.user_key; }
+
+ private:
+  const std::vector<TableRef> tables_;
+  std::string common_prefix_;
+  std::vector<uint64_t> largest_;
+  std::vector<uint64_t> smallest_;
+  TableFences fences_;
+  TableSums sums_;
+};
+
+using TableChunkRef = std::shared_ptr<const TableChunk>;
+
+}  // namespace sepal
