@@ -16,12 +16,6 @@
 #include "util/strings.h"
 
 namespace sepal::compare {
-
-void Fail(std::string_view what, std::string_view message) {
-  std::cerr << "compare: " << what << ": " << message << std::endl;
-  _exit(1);
-}
-
 namespace {
 
 // Runs `body` in a child process; `line` receives what it wrote to its pipe, line by line. Ends this process if the
@@ -61,10 +55,14 @@ std::vector<std::string> DescribeSettings(const CompareOptions& options) {
       "memtables "
       "of "
       "%s, log written before a write returns, synced only in fillsync; medians of %d round%s; latencies of every 8th "
-      "operation (scans: 64th; batches, multi-gets, synced writes: each)",
+      "operation (scans: 64th; batches, multi-gets, synced writes: each)%s; peak memory is resident memory with mapped "
+      "files",
       options.entries, options.key_bytes, options.value_bytes, options.clustered ? " in clusters of 1,000" : "",
       options.compression_ratio, HumanBytes(options.memory_bytes), HumanBytes(options.memtable_bytes), options.rounds,
-      options.rounds == 1 ? "" : "s"));
+      options.rounds == 1 ? "" : "s",
+      options.duration_seconds == 0
+          ? ""
+          : absl::StrFormat("; overwrite for %d s, each put timed", options.duration_seconds)));
   for (const EngineEntry& engine : options.engines) {
     const std::string path = options.directory + "/settings-" + engine.name;
     const EngineSettings engine_settings{.path = path,

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ struct EngineSettings {
   bool compress = true;
   // Past the operating system's cache, for those that can.
   bool direct_reads = false;
+  // Nothing is flushed, not even a full memtable: the log alone holds all that is written.
+  bool keep_in_log = false;
 };
 
 // Like a database's iterator; keys and values live until the next move.
@@ -62,6 +65,13 @@ class Session {
   virtual std::unique_ptr<Cursor> NewCursor() = 0;
 };
 
+// By the engine's own count, since its opening. Nothing where it does not count, or has no such thing.
+struct EngineCounters {
+  std::optional<uint64_t> table_bytes = {};  // written by flushes and compactions
+  std::optional<uint64_t> log_bytes = {};    // written
+  std::optional<uint64_t> runs = {};         // as of now: files at level 0, and deeper levels by their sorted runs
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -73,6 +83,7 @@ class Engine {
   virtual uint64_t FinishBackgroundWork() = 0;
   // Writes the memtable and merges everything into one run. False where the engine has no such thing.
   virtual bool CompactAll() = 0;
+  virtual EngineCounters Counters() = 0;
 };
 
 using EngineFactory = std::unique_ptr<Engine> (*)(const EngineSettings&);
@@ -84,6 +95,8 @@ struct EngineEntry {
   bool is_peer;
   bool has_direct_reads;
   bool has_log;  // to be replayed at an opening
+  // What its memtables hold at most, however large they are asked for.
+  uint64_t most_memtable_bytes = UINT64_MAX;
 };
 // All engines that were built in, Sepal first.
 std::span<const EngineEntry> AllEngines();

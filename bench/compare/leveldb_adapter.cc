@@ -2,12 +2,14 @@
 // without keys writes the memtable; then the process is watched until its CPU time stands still for half a second.
 #include <unistd.h>
 
+#include <sstream>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "bench/compare/engine.h"
 #include "leveldb/cache.h"
 #include "leveldb/db.h"
+#include "leveldb/env.h"
 #include "leveldb/filter_policy.h"
 #include "leveldb/write_batch.h"
 #include "tools/lib/latency.h"
@@ -92,6 +94,26 @@ class LevelDbSession final : public Session {
   std::vector<std::string> values_;
 };
 
+// A full memtable becomes immutable, and stays where it is; the next one has room for as much.
+class IdleEnv final : public leveldb::EnvWrapper {
+ public:
+  IdleEnv() : EnvWrapper(leveldb::Env::Default()) {}
+  void Schedule(void (*)(void*), void*) override {}
+};
+
+// Of the property leveldb.stats, a line for each level: level, files, MB, seconds, MB read, MB written.
+uint64_t WrittenBytes(const std::string& stats) {
+  uint64_t mebibytes = 0;
+  std::istringstream lines(stats);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    double level = 0, files = 0, size = 0, seconds = 0, read = 0;
+    uint64_t written = 0;
+    if (fields >> level >> files >> size >> seconds >> read >> written) mebibytes += written;
+  }
+  return mebibytes << 20;
+}
+
 class LevelDbEngine final : public Engine {
  public:
   explicit LevelDbEngine(const EngineSettings& settings)
@@ -104,6 +126,7 @@ class LevelDbEngine final : public Engine {
     options_.filter_policy = filter_.get();
     options_.compression = settings.compress ? leveldb::kSnappyCompression : leveldb::kNoCompression;
     options_.max_file_size = size_t{32} << 20;
+    if (settings.keep_in_log) options_.env = &idle_env_;
     leveldb::DB* db = nullptr;
     Require(leveldb::DB::Open(options_, settings.path, &db), "leveldb Open");
     db_.reset(db);
@@ -136,13 +159,30 @@ class LevelDbEngine final : public Engine {
     db_->CompactRange(nullptr, nullptr);
     return true;
   }
+  // It does not count what it writes to the log.
+  EngineCounters Counters() override {
+    uint64_t runs = FilesAtLevel(0);
+    for (int level = 1; level < kLevels; ++level) runs += FilesAtLevel(level) > 0 ? 1 : 0;
+    return {.table_bytes = WrittenBytes(Property("leveldb.stats")), .log_bytes = std::nullopt, .runs = runs};
+  }
 
  private:
   static constexpr uint64_t kQuietNanos = 500'000'000;
+  static constexpr int kLevels = 7;  // config::kNumLevels
+
+  std::string Property(const std::string& name) {
+    std::string text;
+    if (!db_->GetProperty(name, &text)) Fail("leveldb has no property", name);
+    return text;
+  }
+  uint64_t FilesAtLevel(int level) {
+    return std::stoull(Property(absl::StrFormat("leveldb.num-files-at-level%d", level)));
+  }
 
   const size_t cache_bytes_;
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
+  IdleEnv idle_env_;
   leveldb::Options options_;
   std::unique_ptr<leveldb::DB> db_;
 };

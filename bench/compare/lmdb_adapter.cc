@@ -158,6 +158,7 @@ class LmdbEngine final : public Engine {
     return tools::NowNanos();
   }
   bool CompactAll() override { return false; }
+  EngineCounters Counters() override { return {}; }
 
  private:
   MDB_env* env_ = nullptr;

@@ -51,6 +51,7 @@ class NullEngine final : public Engine {
   std::unique_ptr<Session> NewSession() override { return std::make_unique<NullSession>(entries_); }
   uint64_t FinishBackgroundWork() override { return tools::NowNanos(); }
   bool CompactAll() override { return false; }
+  EngineCounters Counters() override { return {}; }
 
  private:
   const uint64_t entries_;

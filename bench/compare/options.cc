@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "absl/strings/str_format.h"
 #include "bench/compare/scenario.h"
 
 namespace sepal::compare {
@@ -34,6 +35,15 @@ void ChooseEngines(CLI::App& app, const std::vector<std::string>& names, Compare
   }
 }
 
+// The workloads, with what each does.
+std::string DescribeWorkloads() {
+  std::string text = "Workloads:\n";
+  for (const WorkloadEntry& entry : AllWorkloads()) {
+    absl::StrAppendFormat(&text, "  %-20s %s\n", entry.name, entry.description);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::span<const EngineEntry> AllEngines() {
@@ -43,7 +53,8 @@ std::span<const EngineEntry> AllEngines() {
       {"rocksdb", OpenRocksDb, true, true, true},
 #endif
 #ifdef SEPAL_COMPARE_LEVELDB
-      {"leveldb", OpenLevelDb, true, false, true},
+      // Two memtables of at most 1 GiB.
+      {"leveldb", OpenLevelDb, true, false, true, uint64_t{2} << 30},
 #endif
 #ifdef SEPAL_COMPARE_LMDB
       {"lmdb", OpenLmdb, false, false, false},
@@ -60,6 +71,7 @@ CompareOptions ParseOptions(int argc, char** argv) {
   CLI::App app{
       "Compares Sepal with other engines: same keys, values, durability, memory and filter bits.\n\n"
       "Example: compare --num=2000000 --threads=1,2 --rounds=3 --markdown --json=result.json"};
+  app.footer(DescribeWorkloads());
   app.add_option("--num", options.entries, "Entries")->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--threads", options.threads, "Numbers of threads, one table for each")
       ->delimiter(',')
@@ -68,6 +80,10 @@ CompareOptions ParseOptions(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "Rounds; medians are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 99));
+  app.add_option("--duration", options.duration_seconds,
+                 "Seconds that overwrite goes on, instead of --num operations; then the rate of each second and the "
+                 "longest put are shown too. The wait for background work comes after, and counts")
+      ->check(CLI::Range(1, 86'400));
   app.add_flag("--quick", quick, "One round of 200,000 entries, unless --num and --rounds say otherwise");
   app.add_option("--engines", engines, "Engines, by name")->delimiter(',')->capture_default_str();
   app.add_option("--workloads", options.workloads, "Workloads, by name; default all")->delimiter(',');

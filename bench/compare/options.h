@@ -22,6 +22,7 @@ struct CompareOptions {
   bool compress = true;
   bool clustered = false;
   bool direct_reads = false;
+  uint64_t duration_seconds = 0;  // of overwrite; 0: as many operations as entries
   uint64_t writes_per_second = 20'000;
   uint64_t arrivals_per_second = 20'000;
   uint64_t open_loop_seconds = 10;

@@ -29,6 +29,12 @@ std::string Thousands(double number) {
 }
 
 std::string Mebibytes(uint64_t bytes) { return absl::StrFormat("%.0f", static_cast<double>(bytes) / (1 << 20)); }
+std::string Mebibytes(std::optional<uint64_t> bytes) { return bytes.has_value() ? Mebibytes(*bytes) : "-"; }
+std::string Count(std::optional<uint64_t> number) { return number.has_value() ? absl::StrFormat("%d", *number) : "-"; }
+std::string Ratio(std::optional<uint64_t> part, std::optional<uint64_t> whole) {
+  if (!part.has_value() || whole.value_or(0) == 0) return "-";
+  return absl::StrFormat("%.2f", static_cast<double>(*part) / static_cast<double>(*whole));
+}
 
 using Row = std::vector<std::string>;
 
@@ -96,22 +102,62 @@ class Tables {
 
   std::string Details(int threads) const {
     std::vector<Row> rows = {{"workload", "engine", "CPU us/op", "p50 us", "p99 us", "p99.9 us", "max us", "read MiB",
-                              "written MiB", "space MiB", "log MiB", "resident MiB"}};
-    ForEachWorkload(threads, [&](const std::string& workload) {
-      for (const EngineEntry& engine : options_.engines) {
-        const Measurement* m = Find(threads, workload, engine.name);
-        if (m == nullptr) continue;
-        rows.push_back({workload, engine.name, absl::StrFormat("%.3f", m->cpu_micros_per_op),
-                        absl::StrFormat("%.2f", m->p50_micros), absl::StrFormat("%.2f", m->p99_micros),
-                        absl::StrFormat("%.2f", m->p999_micros), absl::StrFormat("%.0f", m->max_micros),
-                        Mebibytes(m->read_bytes), Mebibytes(m->written_bytes), Mebibytes(m->space_bytes),
-                        Mebibytes(m->log_bytes), Mebibytes(m->resident_bytes)});
-      }
+                              "written MiB", "space MiB", "log MiB", "resident MiB", "peak MiB", "peak / limit"}};
+    ForEachCell(threads, [&](const Measurement& m) {
+      rows.push_back({m.workload, m.engine, absl::StrFormat("%.3f", m.cpu_micros_per_op),
+                      absl::StrFormat("%.2f", m.p50_micros), absl::StrFormat("%.2f", m.p99_micros),
+                      absl::StrFormat("%.2f", m.p999_micros), absl::StrFormat("%.0f", m.max_micros),
+                      Mebibytes(m.read_bytes), Mebibytes(m.written_bytes), Mebibytes(m.space_bytes),
+                      Mebibytes(m.log_bytes), Mebibytes(m.resident_bytes), Mebibytes(m.peak_resident_bytes),
+                      Ratio(m.peak_resident_bytes, m.memory_limit_bytes)});
     });
     return FormatRows(rows, options_.markdown);
   }
 
+  // The following are empty where there is nothing to show.
+
+  std::string Writes(int threads) const {
+    std::vector<Row> rows = {{"what was written", "engine", "user MiB", "tables MiB", "tables / user", "to log MiB",
+                              "log / user", "runs left", "debt s"}};
+    ForEachCell(threads, [&](const Measurement& m) {
+      if (!m.user_bytes.has_value()) return;
+      rows.push_back({m.workload, m.engine, Mebibytes(m.user_bytes), Mebibytes(m.table_bytes_written),
+                      Ratio(m.table_bytes_written, m.user_bytes), Mebibytes(m.log_bytes_written),
+                      Ratio(m.log_bytes_written, m.user_bytes), Count(m.runs),
+                      absl::StrFormat("%.2f", m.debt_seconds)});
+    });
+    return FormatOptionalRows(rows);
+  }
+
+  std::string Seconds(int threads) const {
+    std::vector<Row> rows = {{"seconds of --duration", "engine", "ops/s with debt", "mean ops/s", "least ops/s",
+                              "variation", "longest put ms", "debt s"}};
+    ForEachCell(threads, [&](const Measurement& m) {
+      if (!m.least_of_seconds.has_value()) return;
+      rows.push_back({m.workload, m.engine, Thousands(m.OperationsPerSecond()),
+                      Thousands(static_cast<double>(m.operations) / (m.seconds - m.debt_seconds)),
+                      Thousands(static_cast<double>(*m.least_of_seconds)),
+                      absl::StrFormat("%.3f", m.variation_of_seconds), absl::StrFormat("%.2f", m.max_micros / 1e3),
+                      absl::StrFormat("%.2f", m.debt_seconds)});
+    });
+    return FormatOptionalRows(rows);
+  }
+
+  std::string Logs(int threads) const {
+    std::vector<Row> rows = {{"log replayed", "engine", "log MiB", "seconds", "MiB/s"}};
+    ForEachCell(threads, [&](const Measurement& m) {
+      if (!m.replayed_log_bytes.has_value()) return;
+      const double mebibytes = static_cast<double>(*m.replayed_log_bytes) / (1 << 20);
+      rows.push_back({m.workload, m.engine, Mebibytes(m.replayed_log_bytes), absl::StrFormat("%.2f", m.seconds),
+                      absl::StrFormat("%.0f", mebibytes / m.seconds)});
+    });
+    return FormatOptionalRows(rows);
+  }
+
  private:
+  std::string FormatOptionalRows(const std::vector<Row>& rows) const {
+    return rows.size() == 1 ? "" : "\n" + FormatRows(rows, options_.markdown);
+  }
   const Measurement* Find(int threads, const std::string& workload, const std::string& engine) const {
     const auto it = cells_.find({threads, workload, engine});
     return it == cells_.end() ? nullptr : it->second;
@@ -126,6 +172,16 @@ class Tables {
         }
       }
     }
+  }
+
+  template <class Visit>
+  void ForEachCell(int threads, Visit visit) const {
+    ForEachWorkload(threads, [&](const std::string& workload) {
+      for (const EngineEntry& engine : options_.engines) {
+        const Measurement* m = Find(threads, workload, engine.name);
+        if (m != nullptr) visit(*m);
+      }
+    });
   }
 
   const CompareOptions& options_;
@@ -143,7 +199,9 @@ std::vector<Measurement> Medians(const std::vector<Measurement>& all) {
     if (group == groups.end()) continue;
     Measurement median = m;
     median.round = 0;
+    median.operations = MedianOf(group->second, &Measurement::operations);
     median.seconds = MedianOf(group->second, &Measurement::seconds);
+    median.debt_seconds = MedianOf(group->second, &Measurement::debt_seconds);
     median.cpu_micros_per_op = MedianOf(group->second, &Measurement::cpu_micros_per_op);
     median.p50_micros = MedianOf(group->second, &Measurement::p50_micros);
     median.p99_micros = MedianOf(group->second, &Measurement::p99_micros);
@@ -154,6 +212,15 @@ std::vector<Measurement> Medians(const std::vector<Measurement>& all) {
     median.space_bytes = MedianOf(group->second, &Measurement::space_bytes);
     median.log_bytes = MedianOf(group->second, &Measurement::log_bytes);
     median.resident_bytes = MedianOf(group->second, &Measurement::resident_bytes);
+    median.peak_resident_bytes = MedianOf(group->second, &Measurement::peak_resident_bytes);
+    median.user_bytes = MedianOf(group->second, &Measurement::user_bytes);
+    median.table_bytes_written = MedianOf(group->second, &Measurement::table_bytes_written);
+    median.log_bytes_written = MedianOf(group->second, &Measurement::log_bytes_written);
+    median.runs = MedianOf(group->second, &Measurement::runs);
+    median.replayed_log_bytes = MedianOf(group->second, &Measurement::replayed_log_bytes);
+    median.operations_of_seconds.clear();
+    median.least_of_seconds = MedianOf(group->second, &Measurement::least_of_seconds);
+    median.variation_of_seconds = MedianOf(group->second, &Measurement::variation_of_seconds);
     medians.push_back(median);
     groups.erase(group);
   }
@@ -169,6 +236,9 @@ std::string FormatTables(const std::vector<Measurement>& medians, const CompareO
     text += tables.Throughput(threads);
     text += "\n";
     text += tables.Details(threads);
+    text += tables.Writes(threads);
+    text += tables.Seconds(threads);
+    text += tables.Logs(threads);
   }
   return text;
 }

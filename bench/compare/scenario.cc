@@ -1,16 +1,11 @@
 #include "bench/compare/scenario.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "absl/strings/str_format.h"
+#include "bench/compare/page_cache.h"
 #include "bench/compare/recovery.h"
 #include "sepal/env.h"
 #include "tools/lib/process_metrics.h"
@@ -25,7 +20,10 @@ constexpr WorkloadEntry kWorkloads[] = {
     {"fillrandom", "puts of random keys, about a third of them overwrites"},
     {"fillbatch", "puts in key order in batches of 100"},
     {"fillsync", "durable puts of random keys, at most 10,000; with 4 threads or more where 2 or more are asked for"},
-    {"recovery", "openings after the death of a process that had everything in the log only; entries a second"},
+    {"recovery",
+     "openings after the death of a process that had everything in the log only, that is about 1.2 times the "
+     "bytes of all entries: every engine's memtables are large enough (LevelDB, which has at most two of 1 "
+     "GiB, does no background work, and is left out beyond), and it is made sure; entries a second"},
     {"filluniquerandom", "puts of every key once in random order"},
     {"readrandom", "gets of present keys"},
     {"readmissing", "gets of absent keys between present ones"},
@@ -38,7 +36,7 @@ constexpr WorkloadEntry kWorkloads[] = {
     {"coldreadrandom", "gets of present keys, nothing but metadata in memory"},
     {"coldreadmissing", "gets of absent keys, nothing but metadata in memory"},
     {"coldmultireadrandom", "gets of present keys, 64 at a time, nothing but metadata in memory"},
-    {"overwrite", "puts of random present keys"},
+    {"overwrite", "puts of random present keys, as many as entries, or for --duration"},
     {"openloop", "puts of random present keys at fixed times (--arrivals_per_second), each late from its own time on"},
     {"deleterandom", "deletions of random keys"},
     {"compact", "a full manual compaction after an eighth was overwritten; entries a second"},
@@ -58,11 +56,17 @@ class Scenario {
 
   void Run(const std::string& workload, Meter* meter, Engine* engine, const Report& report) {
     if (workload == "fillseq") report(Fill(meter, workload, [](uint64_t i) { return i; }));
-    if (workload == "fillrandom") report(FillDrawn(meter, workload, options_.entries, threads_, false));
+    if (workload == "fillrandom") {
+      report(FillDrawn(meter, {.name = workload, .threads = threads_, .operations = options_.entries, .finish = true},
+                       false));
+    }
     if (workload == "fillbatch") report(FillBatch(meter));
     if (workload == "fillsync") {
-      report(FillDrawn(meter, workload, std::min<uint64_t>(10'000, options_.entries / 20 + 1),
-                       threads_ > 1 ? std::max(4, threads_) : 1, true));
+      report(FillDrawn(meter,
+                       {.name = workload,
+                        .threads = threads_ > 1 ? std::max(4, threads_) : 1,
+                        .operations = std::min<uint64_t>(10'000, options_.entries / 20 + 1)},
+                       true));
     }
     if (workload == "filluniquerandom") report(Fill(meter, workload, [this](uint64_t i) { return shuffle_(i); }));
     const uint64_t cold_reads = std::max<uint64_t>(1, options_.entries / kEntriesPerColdRead);
@@ -79,7 +83,7 @@ class Scenario {
     if (workload == "readseq") report(Scan(meter, workload, true));
     if (workload == "readreverse") report(Scan(meter, workload, false));
     if (workload == "readwhilewriting") report(ReadWhileWriting(meter, engine));
-    if (workload == "overwrite") report(FillDrawn(meter, workload, options_.entries, threads_, false));
+    if (workload == "overwrite") report(Overwrite(meter));
     if (workload == "openloop") report(OpenLoop(meter));
     if (workload == "deleterandom") report(DeleteRandom(meter));
     if (workload == "compact") Compact(meter, engine, report);
@@ -105,6 +109,7 @@ class Scenario {
   std::string_view FormatMissing(tools::KeyBuffer* key, uint64_t number) const {
     return key->FormatMissing(InKey(number));
   }
+  uint64_t EntryBytes() const { return static_cast<uint64_t>(options_.key_bytes + options_.value_bytes); }
   tools::ValueGenerator Values(int thread) const {
     return tools::ValueGenerator(options_.compression_ratio, seed_ + static_cast<uint64_t>(thread),
                                  static_cast<size_t>(options_.value_bytes));
@@ -119,7 +124,12 @@ class Scenario {
 
   template <class KeyOf>
   Totals Fill(Meter* meter, const std::string& workload, KeyOf key_of) {
-    return meter->Run(workload, threads_, options_.entries, true, [&](Worker* worker) {
+    const WorkloadPlan plan{.name = workload,
+                            .threads = threads_,
+                            .operations = options_.entries,
+                            .finish = true,
+                            .written_bytes_each = EntryBytes()};
+    return meter->Run(plan, [&](Worker* worker) {
       tools::KeyBuffer key(options_.key_bytes);
       tools::ValueGenerator values = Values(worker->index);
       const uint64_t first = FirstOf(worker);
@@ -130,8 +140,20 @@ class Scenario {
     });
   }
 
-  Totals FillDrawn(Meter* meter, const std::string& workload, uint64_t operations, int threads, bool sync) {
-    return meter->Run(workload, threads, operations, !sync, [&](Worker* worker) {
+  Totals Overwrite(Meter* meter) {
+    return FillDrawn(meter,
+                     {.name = "overwrite",
+                      .threads = threads_,
+                      .operations = options_.entries,
+                      .seconds = options_.duration_seconds,
+                      .finish = true},
+                     false);
+  }
+
+  // Puts of keys drawn among all.
+  Totals FillDrawn(Meter* meter, WorkloadPlan plan, bool sync) {
+    plan.written_bytes_each = EntryBytes();
+    return meter->Run(plan, [&](Worker* worker) {
       tools::KeyBuffer key(options_.key_bytes);
       tools::ValueGenerator values = Values(worker->index);
       Random draws = Draws(worker);
@@ -144,7 +166,12 @@ class Scenario {
 
   Totals FillBatch(Meter* meter) {
     constexpr uint64_t kBatch = 100;
-    Totals totals = meter->Run("fillbatch", threads_, options_.entries / kBatch, true, [&](Worker* worker) {
+    const WorkloadPlan plan{.name = "fillbatch",
+                            .threads = threads_,
+                            .operations = options_.entries / kBatch,
+                            .finish = true,
+                            .written_bytes_each = kBatch * EntryBytes()};
+    Totals totals = meter->Run(plan, [&](Worker* worker) {
       tools::KeyBuffer key(options_.key_bytes);
       tools::ValueGenerator values = Values(worker->index);
       std::vector<Entry> batch(kBatch);
@@ -163,7 +190,7 @@ class Scenario {
   }
 
   Totals Read(Meter* meter, const std::string& workload, uint64_t reads, uint64_t range, bool present) {
-    Totals totals = meter->Run(workload, threads_, reads, false, [&](Worker* worker) {
+    Totals totals = meter->Run({.name = workload, .threads = threads_, .operations = reads}, [&](Worker* worker) {
       tools::KeyBuffer key(options_.key_bytes);
       Random draws = Draws(worker);
       worker->Loop(kFastStride, [&](uint64_t) {
@@ -182,7 +209,7 @@ class Scenario {
   Totals MultiRead(Meter* meter, const std::string& workload, uint64_t reads) {
     constexpr uint64_t kKeys = kKeysOfMultiGet;
     const uint64_t calls = std::max<uint64_t>(1, reads / kKeys);
-    Totals totals = meter->Run(workload, threads_, calls, false, [&](Worker* worker) {
+    Totals totals = meter->Run({.name = workload, .threads = threads_, .operations = calls}, [&](Worker* worker) {
       std::vector<tools::KeyBuffer> buffers(kKeys, tools::KeyBuffer(options_.key_bytes));
       std::vector<std::string_view> keys(kKeys);
       std::vector<std::string_view> values(kKeys);
@@ -200,7 +227,8 @@ class Scenario {
   }
 
   Totals SeekRandom(Meter* meter) {
-    return meter->Run("seekrandom", threads_, std::max<uint64_t>(1, options_.entries / 4), false, [&](Worker* worker) {
+    const uint64_t seeks = std::max<uint64_t>(1, options_.entries / 4);
+    return meter->Run({.name = "seekrandom", .threads = threads_, .operations = seeks}, [&](Worker* worker) {
       tools::KeyBuffer key(options_.key_bytes);
       Random draws = Draws(worker);
       std::unique_ptr<Cursor> cursor = worker->session->NewCursor();
@@ -216,19 +244,20 @@ class Scenario {
   }
 
   Totals Scan(Meter* meter, const std::string& workload, bool forward) {
-    Totals totals = meter->Run(workload, threads_, options_.entries, false, [&](Worker* worker) {
-      tools::KeyBuffer key(options_.key_bytes);
-      std::unique_ptr<Cursor> cursor = worker->session->NewCursor();
-      const uint64_t first = FirstOf(worker);
-      cursor->Seek(Format(&key, forward ? first : first + worker->operations - 1));
-      worker->Loop(kFastStride * 8, [&](uint64_t) {
-        if (!cursor->Valid()) return;
-        ++worker->found;
-        worker->Touch(cursor->key());
-        worker->Touch(cursor->value());
-        forward ? cursor->Next() : cursor->Prev();
-      });
-    });
+    Totals totals =
+        meter->Run({.name = workload, .threads = threads_, .operations = options_.entries}, [&](Worker* worker) {
+          tools::KeyBuffer key(options_.key_bytes);
+          std::unique_ptr<Cursor> cursor = worker->session->NewCursor();
+          const uint64_t first = FirstOf(worker);
+          cursor->Seek(Format(&key, forward ? first : first + worker->operations - 1));
+          worker->Loop(kFastStride * 8, [&](uint64_t) {
+            if (!cursor->Valid()) return;
+            ++worker->found;
+            worker->Touch(cursor->key());
+            worker->Touch(cursor->value());
+            forward ? cursor->Next() : cursor->Prev();
+          });
+        });
     RequireFound(workload, totals.found, options_.entries);
     return totals;
   }
@@ -262,7 +291,7 @@ class Scenario {
   // not sleep: timers are late by more than a put takes.
   Totals OpenLoop(Meter* meter) {
     const uint64_t arrivals = options_.arrivals_per_second * options_.open_loop_seconds;
-    return meter->Run("openloop", 1, arrivals, false, [&](Worker* worker) {
+    return meter->Run({.name = "openloop", .operations = arrivals}, [&](Worker* worker) {
       tools::KeyBuffer key(options_.key_bytes);
       tools::ValueGenerator values = Values(worker->index);
       Random draws = Draws(worker);
@@ -279,7 +308,12 @@ class Scenario {
   }
 
   Totals DeleteRandom(Meter* meter) {
-    return meter->Run("deleterandom", threads_, options_.entries / 2, true, [&](Worker* worker) {
+    const WorkloadPlan plan{.name = "deleterandom",
+                            .threads = threads_,
+                            .operations = options_.entries / 2,
+                            .finish = true,
+                            .written_bytes_each = static_cast<uint64_t>(options_.key_bytes)};
+    return meter->Run(plan, [&](Worker* worker) {
       tools::KeyBuffer key(options_.key_bytes);
       Random draws = Draws(worker);
       worker->Loop(kFastStride,
@@ -298,7 +332,7 @@ class Scenario {
                    values.Next(static_cast<size_t>(options_.value_bytes)), false);
     }
     bool done = false;
-    Totals totals = meter->Run("compact", 1, 1, true, [&](Worker* worker) {
+    Totals totals = meter->Run({.name = "compact", .operations = 1, .finish = true}, [&](Worker* worker) {
       worker->Loop(1, [&](uint64_t) { done = engine->CompactAll(); });
     });
     totals.measurement.operations = options_.entries;
@@ -318,38 +352,6 @@ bool Wanted(const CompareOptions& options, const std::string& workload) {
 }
 
 bool IsCold(const std::string& workload) { return workload.starts_with("cold"); }
-
-// Pages that are mapped stay in the page cache: engines that map their files let go of them first.
-void LetGoOfMappedPages(const std::string& path) {
-  const std::string mapped = " " + std::filesystem::absolute(path).string();
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    uintptr_t begin = 0;
-    uintptr_t end = 0;
-    char dash = 0;
-    std::string permissions;
-    std::istringstream fields(line);
-    if (!(fields >> std::hex >> begin >> dash >> end >> permissions)) Fail(line, "is no mapping");
-    // What is only read can be fetched again.
-    if (line.find(mapped) == std::string::npos || permissions[1] == 'w') continue;
-    if (madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) != 0) Fail(line, "stays in memory");
-  }
-}
-
-// What the operating system has cached of the files.
-void DropFromPageCache(const std::string& path) {
-  LetGoOfMappedPages(path);
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
-    if (!entry.is_regular_file()) continue;
-    const int fd = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) Fail(entry.path().string(), "cannot be opened");
-    // Only clean pages go.
-    if (fdatasync(fd) != 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0) {
-      Fail(entry.path().string(), "stays in the page cache");
-    }
-    close(fd);
-  }
-}
 
 // The workloads of a scenario, in order; the scenario's own fill comes first.
 std::vector<std::string> WorkloadsOf(const std::string& scenario) {
@@ -400,7 +402,7 @@ void RunScenario(const std::string& scenario, const EngineEntry& engine, int thr
     report(measurement);
   };
   if (scenario == "recovery") {
-    if (engine.has_log) note(MeasureRecovery(engine, options, settings));
+    MeasureRecovery(engine, options, settings, note);
   } else {
     std::unique_ptr<Engine> opened = engine.open(settings);
     Scenario run(options, threads, options.seed + static_cast<uint64_t>(round));
@@ -416,7 +418,7 @@ void RunScenario(const std::string& scenario, const EngineEntry& engine, int thr
         run.WarmMetadata(opened.get());
         DropFromPageCache(path);
       }
-      Meter meter(opened.get(), path, resident_before);
+      Meter meter(opened.get(), settings, resident_before);
       run.Run(workload, &meter, opened.get(), [&](const Totals& totals) {
         if (Wanted(options, workload)) note(totals.measurement);
       });

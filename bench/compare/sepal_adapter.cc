@@ -117,6 +117,12 @@ class SepalEngine final : public Engine {
     Require(db_->CompactRange(), "sepal CompactRange");
     return true;
   }
+  EngineCounters Counters() override {
+    const Statistics* statistics = db_->statistics();
+    return {.table_bytes = statistics->Get(Ticker::kFlushBytes) + statistics->Get(Ticker::kCompactionWriteBytes),
+            .log_bytes = statistics->Get(Ticker::kLogBytes),
+            .runs = std::stoull(db_->GetProperty("sepal.num-runs").value())};
+  }
 
  private:
   Options options_;

@@ -68,6 +68,9 @@ uint64_t ProcessCpuNanos() {
 
 uint64_t ResidentBytes() { return NumberAfter("/proc/self/status", "VmRSS:") * 1024; }
 
+uint64_t PeakResidentBytes() { return NumberAfter("/proc/self/status", "VmHWM:") * 1024; }
+void ResetPeakResidentBytes() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
 uint64_t StorageBytesRead() { return NumberAfter("/proc/self/io", "read_bytes:"); }
 uint64_t StorageBytesWritten() { return NumberAfter("/proc/self/io", "write_bytes:"); }
 

@@ -10,6 +10,10 @@ namespace sepal::tools {
 uint64_t ProcessCpuNanos();
 // Resident memory; 0 when /proc does not say.
 uint64_t ResidentBytes();
+// The most resident memory since the last reset (or the fork); 0 when /proc does not say. Files that are mapped count.
+uint64_t PeakResidentBytes();
+// Lets the peak begin anew; where /proc refuses, it goes on from before.
+void ResetPeakResidentBytes();
 // Bytes that the process caused to be sent to the storage layer (`write_bytes` of /proc/self/io: pages as they become
 // dirty); 0 on file systems that do not count them, tmpfs for one.
 uint64_t StorageBytesWritten();

@@ -1,0 +1,251 @@
+// The comparison with other engines, as a program (its path is COMPARE) and in parts. What is measured is not judged,
+// only what must hold of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench/compare/recovery.h"
+#include "bench/compare/report.h"
+#include "tests/child_exit.h"
+#include "tests/tools/temporary_directory.h"
+
+namespace sepal::compare {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr uint64_t kEntries = 20'000;
+constexpr uint64_t kEntryBytes = 16 + 100;
+
+struct Comparison {
+  std::string out;
+  std::vector<Measurement> measurements = {};
+};
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+Comparison Compare(uint64_t entries, const std::string& flags) {
+  tools::TemporaryDirectory directory;
+  const std::string command = std::string(COMPARE) + " --rounds=1 --num=" + std::to_string(entries) +
+                              " --memory=64M --memtable=1M --dir=" + directory.File("databases") +
+                              " --json=" + directory.File("json") + " " + flags + " > " + directory.File("out") +
+                              " 2> " + directory.File("err");
+  const int status = std::system(command.c_str());
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command << "\n" << ReadAll(directory.File("err"));
+  Comparison comparison{.out = ReadAll(directory.File("out"))};
+  const nlohmann::json json = nlohmann::json::parse(ReadAll(directory.File("json")), nullptr, false);
+  if (!json.is_discarded()) json.at("measurements").get_to(comparison.measurements);
+  return comparison;
+}
+
+const EngineEntry* FindEngine(const std::string& name) {
+  for (const EngineEntry& engine : AllEngines()) {
+    if (engine.name == name) return &engine;
+  }
+  return nullptr;
+}
+
+bool HasTables(const Measurement& m) { return m.engine != "lmdb" && m.engine != "null"; }
+bool CountsLog(const Measurement& m) { return m.engine == "sepal" || m.engine == "rocksdb"; }
+
+CompareOptions OptionsForReport() {
+  CompareOptions options;
+  options.threads = {1};
+  options.engines = {*FindEngine("sepal"), *FindEngine("null")};
+  return options;
+}
+
+Measurement Overwrite(const std::string& engine) {
+  Measurement m;
+  m.engine = engine;
+  m.workload = "overwrite";
+  m.threads = 1;
+  m.operations = 900;
+  m.seconds = 3;
+  m.debt_seconds = 1;
+  m.memory_limit_bytes = 64 << 20;
+  m.peak_resident_bytes = 80 << 20;
+  m.user_bytes = 10 << 20;
+  return m;
+}
+
+TEST(SecondRatesTest, EachSecondCountsTheOperationsThatEndedInIt) {
+  SecondRates rates(3);
+  rates.Add(0);
+  rates.Add(999'999'999);
+  rates.Add(2'000'000'000);
+  rates.Add(3'000'000'000);
+  EXPECT_EQ(rates.counts(), (std::vector<uint64_t>{2, 0, 1}));
+  SecondRates other(3);
+  other.Add(1'500'000'000);
+  rates.Merge(other);
+  EXPECT_EQ(rates.counts(), (std::vector<uint64_t>{2, 1, 1}));
+}
+
+TEST(SecondRatesTest, TheVariationIsTheDeviationOverTheMean) {
+  EXPECT_DOUBLE_EQ(CoefficientOfVariation({5, 5, 5}), 0);
+  EXPECT_DOUBLE_EQ(CoefficientOfVariation({2, 4, 4, 4, 5, 5, 7, 9}), 0.4);
+  EXPECT_EQ(CoefficientOfVariation({}), 0);
+  EXPECT_EQ(CoefficientOfVariation({0, 0}), 0);
+}
+
+TEST(CompareReportTest, RatiosAreOfWhatWasCountedAndDashesStandForTheRest) {
+  Measurement sepal = Overwrite("sepal");
+  sepal.table_bytes_written = 25 << 20;
+  sepal.log_bytes_written = 11 << 20;
+  sepal.runs = 3;
+  const std::string text = FormatTables({sepal, Overwrite("null")}, OptionsForReport());
+  EXPECT_THAT(text, HasSubstr("peak MiB  peak / limit\n"));
+  EXPECT_THAT(text, ContainsRegex("overwrite +sepal .* 80 +1\\.25\n"));
+  EXPECT_THAT(text, ContainsRegex("overwrite +sepal +10 +25 +2\\.50 +11 +1\\.10 +3 +1\\.00\n"));
+  EXPECT_THAT(text, ContainsRegex("overwrite +null +10 +- +- +- +- +- +1\\.00\n"));
+  EXPECT_THAT(text, Not(HasSubstr("--duration")));
+  EXPECT_THAT(text, Not(HasSubstr("log replayed")));
+}
+
+TEST(CompareReportTest, SecondsAreShownWithTheRateWithoutTheDebtAndTheLongestPut) {
+  Measurement sepal = Overwrite("sepal");
+  sepal.operations_of_seconds = {300, 600};
+  sepal.least_of_seconds = 300;
+  sepal.variation_of_seconds = 1.0 / 3;
+  sepal.max_micros = 12'345;
+  EXPECT_THAT(FormatTables({sepal}, OptionsForReport()),
+              ContainsRegex("overwrite +sepal +300 +450 +300 +0\\.333 +12\\.3[45] +1\\.00\n"));
+}
+
+TEST(CompareReportTest, MediansOfRounds) {
+  std::vector<Measurement> rounds(3, Overwrite("sepal"));
+  for (uint64_t i = 0; i < 3; ++i) {
+    rounds[i].operations = 100 * (i + 1);
+    rounds[i].table_bytes_written = 7 * (i + 1);
+    rounds[i].runs = 3 - i;
+    rounds[i].peak_resident_bytes = 5 * (i + 1);
+    rounds[i].operations_of_seconds = {i};
+    rounds[i].least_of_seconds = i;
+    rounds[i].debt_seconds = static_cast<double>(i);
+  }
+  const std::vector<Measurement> medians = Medians(rounds);
+  ASSERT_EQ(medians.size(), 1u);
+  EXPECT_EQ(medians[0].operations, 200u);
+  EXPECT_EQ(medians[0].table_bytes_written, 14u);
+  EXPECT_EQ(medians[0].log_bytes_written, std::nullopt);
+  EXPECT_EQ(medians[0].runs, 2u);
+  EXPECT_EQ(medians[0].peak_resident_bytes, 10u);
+  EXPECT_TRUE(medians[0].operations_of_seconds.empty());
+  EXPECT_EQ(medians[0].least_of_seconds, 1u);
+  EXPECT_EQ(medians[0].debt_seconds, 1);
+}
+
+TEST(CompareTest, AnOverwriteGoesOnForItsDurationAndFillsAreUnchanged) {
+  const Comparison comparison = Compare(kEntries, "--threads=2 --duration=1 --workloads=fillrandom,overwrite");
+  EXPECT_THAT(comparison.out, HasSubstr("overwrite for 1 s, each put timed"));
+  EXPECT_THAT(comparison.out, HasSubstr("longest put ms"));
+  size_t overwrites = 0;
+  for (const Measurement& m : comparison.measurements) {
+    SCOPED_TRACE(m.engine + " " + m.workload);
+    if (m.workload == "fillrandom") {
+      EXPECT_EQ(m.operations, kEntries);
+      EXPECT_EQ(m.least_of_seconds, std::nullopt);
+      continue;
+    }
+    ++overwrites;
+    const std::vector<uint64_t>& each = m.operations_of_seconds;
+    ASSERT_EQ(each.size(), 1u);
+    // At most the last put of each thread ended too late.
+    EXPECT_LE(each[0], m.operations);
+    EXPECT_GE(each[0] + 2, m.operations);
+    EXPECT_EQ(m.least_of_seconds, each[0]);
+    EXPECT_GE(m.seconds - m.debt_seconds, 1);
+    EXPECT_GE(m.debt_seconds, 0);
+    EXPECT_GT(m.max_micros, 0);
+  }
+  EXPECT_EQ(overwrites, AllEngines().size());
+}
+
+TEST(CompareTest, AFillTellsWhatWasWrittenAndWhatIsLeft) {
+  // LevelDB counts in whole MiB for each level.
+  constexpr uint64_t kMany = 100'000;
+  const Comparison comparison = Compare(kMany, "--threads=1 --workloads=fillrandom,fillbatch,readrandom,deleterandom");
+  EXPECT_EQ(comparison.measurements.size(), 4 * AllEngines().size());
+  for (const Measurement& m : comparison.measurements) {
+    SCOPED_TRACE(m.engine + " " + m.workload);
+    EXPECT_EQ(m.memory_limit_bytes, uint64_t{64} << 20);
+    EXPECT_GE(m.peak_resident_bytes, m.resident_bytes);
+    if (m.workload == "readrandom") {
+      EXPECT_EQ(m.user_bytes, std::nullopt);
+      EXPECT_EQ(m.table_bytes_written, std::nullopt);
+      EXPECT_EQ(m.runs, std::nullopt);
+      continue;
+    }
+    EXPECT_EQ(m.user_bytes, m.workload == "deleterandom" ? kMany / 2 * 16 : kMany * kEntryBytes);
+    EXPECT_EQ(m.table_bytes_written.has_value(), HasTables(m));
+    EXPECT_EQ(m.runs.has_value(), HasTables(m));
+    EXPECT_EQ(m.log_bytes_written.has_value(), CountsLog(m));
+    if (CountsLog(m)) {
+      EXPECT_GT(*m.log_bytes_written, *m.user_bytes);
+    }
+    if (m.workload == "deleterandom" || !HasTables(m)) continue;
+    EXPECT_GE(*m.runs, 1u);
+    // Values compress to half.
+    EXPECT_GT(*m.table_bytes_written, *m.user_bytes / 4);
+    EXPECT_LT(*m.table_bytes_written, *m.user_bytes * 20);
+  }
+}
+
+TEST(CompareTest, ARecoveryReplaysTheWholeLog) {
+  const Comparison comparison = Compare(kEntries, "--threads=1 --workloads=recovery");
+  EXPECT_THAT(comparison.out, HasSubstr("log replayed"));
+  EXPECT_GE(comparison.measurements.size(), 1u);
+  for (const Measurement& m : comparison.measurements) {
+    SCOPED_TRACE(m.engine);
+    ASSERT_TRUE(m.replayed_log_bytes.has_value());
+    EXPECT_GT(*m.replayed_log_bytes, kEntries * kEntryBytes);
+    EXPECT_LT(*m.replayed_log_bytes, kEntries * kEntryBytes * 3 / 2);
+    EXPECT_GT(m.peak_resident_bytes, 0u);
+    EXPECT_GT(m.memory_limit_bytes, kEntries * kEntryBytes);
+  }
+}
+
+// Fills more than one memtable, less than two, and exits with the number of runs then.
+[[noreturn]] void FillLevelDb(const EngineEntry& leveldb, bool keep_in_log, const std::string& path) {
+  constexpr size_t kMemtable = 64 << 10;
+  std::unique_ptr<Engine> engine =
+      leveldb.open({.path = path, .memory_bytes = 1 << 20, .memtable_bytes = kMemtable, .keep_in_log = keep_in_log});
+  std::unique_ptr<Session> session = engine->NewSession();
+  for (int i = 0; i < 30; ++i) session->Put(std::to_string(i), std::string(3000, 'v'), false);
+  if (!keep_in_log) engine->FinishBackgroundWork();
+  ExitChild(static_cast<int>(engine->Counters().runs.value()));
+}
+
+TEST(CompareTest, LevelDbKeepsAFullMemtableInTheLogWhereItIsToldTo) {
+  const EngineEntry* leveldb = FindEngine("leveldb");
+  if (leveldb == nullptr) GTEST_SKIP() << "not installed";
+  tools::TemporaryDirectory directory;
+  EXPECT_EXIT(FillLevelDb(*leveldb, true, directory.File("kept")), ::testing::ExitedWithCode(0), "");
+  const auto with_runs = [](int status) { return WIFEXITED(status) && WEXITSTATUS(status) > 0; };
+  EXPECT_EXIT(FillLevelDb(*leveldb, false, directory.File("flushed")), with_runs, "");
+}
+
+TEST(CompareTest, AnEngineWhoseMemtablesAreTooSmallHasNoRecovery) {
+  EngineEntry small = *FindEngine("sepal");
+  small.most_memtable_bytes = kEntries * kEntryBytes;
+  CompareOptions options;
+  options.entries = kEntries;
+  testing::internal::CaptureStderr();
+  MeasureRecovery(small, options, {.path = "/nowhere", .entry_bytes = kEntryBytes},
+                  [](const Measurement&) { ADD_FAILURE(); });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "note: recovery without sepal, whose memtables cannot hold 20000 entries\n");
+}
+
+}  // namespace
+}  // namespace sepal::compare
