@@ -2,6 +2,7 @@
 // without keys writes the memtable; then the process is watched until its CPU time stands still for half a second.
 #include <unistd.h>
 
+#include <algorithm>
 #include <sstream>
 #include <vector>
 
@@ -121,7 +122,7 @@ class LevelDbEngine final : public Engine {
         cache_(leveldb::NewLRUCache(settings.memory_bytes)),
         filter_(leveldb::NewBloomFilterPolicy(static_cast<int>(settings.filter_bits_per_key))) {
     options_.create_if_missing = true;
-    options_.write_buffer_size = settings.memtable_bytes;
+    options_.write_buffer_size = std::min(settings.memtable_bytes, kMostMemtableBytes);
     options_.block_cache = cache_.get();
     options_.filter_policy = filter_.get();
     options_.compression = settings.compress ? leveldb::kSnappyCompression : leveldb::kNoCompression;
@@ -168,6 +169,8 @@ class LevelDbEngine final : public Engine {
 
  private:
   static constexpr uint64_t kQuietNanos = 500'000'000;
+  // Its own bound; but it takes 2 GiB and more for a negative number, and makes them 64 KiB.
+  static constexpr size_t kMostMemtableBytes = size_t{1} << 30;
   static constexpr int kLevels = 7;  // config::kNumLevels
 
   std::string Property(const std::string& name) {

@@ -235,6 +235,23 @@ TEST(CompareTest, LevelDbKeepsAFullMemtableInTheLogWhereItIsToldTo) {
   EXPECT_EXIT(FillLevelDb(*leveldb, false, directory.File("flushed")), with_runs, "");
 }
 
+TEST(CompareTest, LevelDbTakesALargeMemtableForALargeOne) {
+  const EngineEntry* leveldb = FindEngine("leveldb");
+  if (leveldb == nullptr) GTEST_SKIP() << "not installed";
+  tools::TemporaryDirectory directory;
+  const std::string path = directory.File("db");
+  const std::unique_ptr<Engine> engine =
+      leveldb->open({.path = path, .memory_bytes = 1 << 20, .memtable_bytes = size_t{3} << 30});
+  const std::unique_ptr<Session> session = engine->NewSession();
+  for (int i = 0; i < 100; ++i) session->Put(std::to_string(i), std::string(3000, 'v'), false);
+  // A full memtable would have begun another log.
+  uintmax_t largest = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (entry.path().extension() == ".log") largest = std::max(largest, entry.file_size());
+  }
+  EXPECT_GT(largest, 300'000u);
+}
+
 TEST(CompareTest, AnEngineWhoseMemtablesAreTooSmallHasNoRecovery) {
   EngineEntry small = *FindEngine("sepal");
   small.most_memtable_bytes = kEntries * kEntryBytes;
