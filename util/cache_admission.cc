@@ -12,7 +12,7 @@ constexpr int64_t kMostShare = 18;
 constexpr int64_t kGrowth = 1;
 constexpr int64_t kShrinkage = 2;
 
-static_assert(2 * EvictedKeys::MemoryBytes(100'000) <= CacheAdmission::kBytesPerBlock * 100'000);
+static_assert(2 * RecentKeys::MemoryBytes(100'000) <= CacheAdmission::kBytesPerBlock * 100'000);
 
 }  // namespace
 

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "util/evicted_keys.h"
+#include "util/recent_keys.h"
 
 namespace sepal {
 
@@ -49,8 +49,8 @@ class CacheAdmission {
  private:
   int64_t HalfShare() const;
 
-  EvictedKeys evicted_on_probation_;
-  EvictedKeys evicted_trusted_;
+  RecentKeys evicted_on_probation_;
+  RecentKeys evicted_trusted_;
   std::atomic<int64_t> data_blocks_{0};
   std::atomic<int64_t> on_probation_{0};
   // The share in halves of a block; used within bounds that depend on `data_blocks_`.

@@ -142,7 +142,7 @@ TEST_F(CacheAdmissionTest, TheSameAccessesGiveTheSameHits) {
 
 TEST_F(CacheAdmissionTest, WhatItTakesToRememberIsChargedWithTheBlocks) {
   constexpr size_t kBlocks = 100'000;
-  EXPECT_LE(2 * EvictedKeys::MemoryBytes(kBlocks), kBlocks * CacheAdmission::kBytesPerBlock);
+  EXPECT_LE(2 * RecentKeys::MemoryBytes(kBlocks), kBlocks * CacheAdmission::kBytesPerBlock);
   MakeCache(1000);
   AccessAll(1, 1);
   EXPECT_GE(budget_->total(), BlockBuffer::ChargeFor(kCachedBytes) + CacheAdmission::kBytesPerBlock);

@@ -16,14 +16,14 @@
 
 namespace sepal {
 
-class EvictedKeys {
+class RecentKeys {
  public:
-  explicit EvictedKeys(size_t capacity);
+  explicit RecentKeys(size_t capacity);
   // Both take a well-mixed hash of the key.
   void Add(uint64_t hash);
   bool Remembers(uint64_t hash) const;
 
-  // What EvictedKeys(capacity) takes of memory.
+  // What RecentKeys(capacity) takes of memory.
   static constexpr size_t MemoryBytes(size_t capacity) { return 2 * LinesFor(capacity) * kLineBytes; }
 
  private:
