@@ -78,9 +78,9 @@ class ClockPolicy final : public CachePolicy {
 // How often blocks were asked for lately: a counting Bloom filter whose counters are halved after every ten accesses a
 // cached block, behind a Bloom filter that takes the first access of each (Einziger, Friedman, Manes, "TinyLFU: a
 // highly efficient cache admission policy", 2017).
-class FrequencySketch {
+class ModelSketch {
  public:
-  explicit FrequencySketch(size_t blocks) : counters_(8 * blocks + 64), door_(16 * blocks + 64), period_(10 * blocks) {}
+  explicit ModelSketch(size_t blocks) : counters_(8 * blocks + 64), door_(16 * blocks + 64), period_(10 * blocks) {}
   void Add(uint64_t block) {
     if (++added_ == period_) Age();
     if (!AtDoor(block)) {
@@ -179,7 +179,7 @@ class WindowTinyLfuPolicy final : public CachePolicy {
 
   const size_t window_blocks_;
   const size_t main_blocks_;
-  FrequencySketch sketch_;
+  ModelSketch sketch_;
   Order window_, probation_, protected_;
   std::unordered_map<uint64_t, Place> where_;
 };
@@ -221,7 +221,7 @@ class TinyLfuClockPolicy final : public CachePolicy {
     int clock;
   };
   const size_t capacity_;
-  FrequencySketch sketch_;
+  ModelSketch sketch_;
   std::vector<Place> ring_;
   std::unordered_map<uint64_t, size_t> where_;
   size_t hand_ = 0;

@@ -42,7 +42,8 @@
 //
 // The hand goes over the frames in one of two ways (util/cache_admission.h). While too many blocks are on probation, it
 // evicts those, or trusts those that were found, and passes by all others. Else it ages and evicts the others, and
-// evicts none on probation.
+// evicts none on probation. Where admission counts how often blocks are asked for, the hand tells it of those that were
+// found since it came by: a hit does not.
 #include "util/cache.h"
 
 #include <algorithm>
@@ -93,16 +94,17 @@ CacheKey KeyOf(const CacheFrame& frame) {
   return {.file = frame.file.load(std::memory_order_relaxed), .offset = frame.offset.load(std::memory_order_relaxed)};
 }
 
-size_t ChargeOf(size_t block_size) {
-  return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock + CacheAdmission::kBytesPerBlock;
+size_t ChargeFor(size_t block_size, CacheAdmissionKind admission) {
+  return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock + CacheAdmission::BytesPerBlock(admission);
 }
 
 }  // namespace
 
 struct BlockCache::Impl {
-  Impl(MemoryBudget* memory_budget, size_t expected_block_bytes, EpochDomain* epoch_domain)
+  Impl(MemoryBudget* memory_budget, size_t expected_block_bytes, EpochDomain* epoch_domain, CacheAdmissionKind kind)
       : budget(memory_budget),
         epochs(epoch_domain),
+        admission_kind(kind),
         frame_count(std::bit_ceil(std::clamp(2 * (memory_budget->limit_bytes() / ChargeOf(expected_block_bytes)),
                                              kFewestFrames, kMostFrames))),
         home_shift(64 - std::countr_zero(frame_count)),
@@ -110,7 +112,7 @@ struct BlockCache::Impl {
         memory(frame_count * sizeof(CacheFrame)),
         frames(reinterpret_cast<CacheFrame*>(memory.data())),
         touched((frame_count / kGroupFrames + 63) / 64),
-        admission(memory_budget->limit_bytes() / ChargeOf(expected_block_bytes)) {}
+        admission(memory_budget->limit_bytes() / ChargeOf(expected_block_bytes), kind) {}
 
   static uint64_t HashOf(const CacheKey& key) {
     uint64_t h = key.file * 0x9e3779b97f4a7c15u + key.offset;
@@ -124,6 +126,7 @@ struct BlockCache::Impl {
   size_t After(size_t index) const { return (index + 1) & (frame_count - 1); }
   size_t IndexOf(const CacheFrame* frame) const { return static_cast<size_t>(frame - frames); }
 
+  size_t ChargeOf(size_t block_size) const { return ChargeFor(block_size, admission_kind); }
   size_t UsedBytes() const;
   void Touch(const CacheFrame* frame);
   // `body(frame)` for every frame that may hold a block.
@@ -137,6 +140,7 @@ struct BlockCache::Impl {
   CacheFrame* Claim(size_t home);
   void Undisplace(size_t home, size_t end);
   size_t Sweep(bool only_probation);
+  void TellUse(const CacheFrame& frame, uint64_t meta);
   bool TryEvict(CacheFrame* frame, uint64_t meta, bool remember);
   void Vacate(CacheFrame* frame, bool on_probation, bool remember);
   void Free(char* data, size_t size);
@@ -148,6 +152,7 @@ struct BlockCache::Impl {
 
   MemoryBudget* const budget;
   EpochDomain* const epochs;
+  const CacheAdmissionKind admission_kind;
   const size_t frame_count;
   const int home_shift;
   const size_t most_blocks;
@@ -304,6 +309,7 @@ size_t BlockCache::Impl::Sweep(bool only_probation) {
     uint64_t meta = frame.meta.load(std::memory_order_relaxed);
     const bool on_probation = (meta & CacheFrame::kProbation) != 0;
     if (StateOf(meta) != CacheFrame::kVisible || ReferencesOf(meta) != 0 || on_probation != only_probation) continue;
+    if (ClockOf(meta) != 0 && admission.HearsOfUse()) TellUse(frame, meta);
     if (ClockOf(meta) == 0) {
       progress += TryEvict(&frame, meta, /*remember=*/true) ? 1 : 0;
     } else if (on_probation) {
@@ -317,6 +323,14 @@ size_t BlockCache::Impl::Sweep(bool only_probation) {
     }
   }
   return progress;
+}
+
+// Tells the admission of a data block whose clock is that of one that was found. The key is read as a guess: another
+// block's, which took the frame meanwhile, was asked for as well.
+void BlockCache::Impl::TellUse(const CacheFrame& frame, uint64_t meta) {
+  constexpr MemoryPart kPart = MemoryPart::kDataBlocks;
+  if (frame.part.load(std::memory_order_relaxed) != kPart || ClockOf(meta) != ClockWhenFound(kPart)) return;
+  admission.Used(HashOf(KeyOf(frame)));
 }
 
 // Empties a frame that was seen visible and without references as `meta`, if it still is. `remember`: the block may be
@@ -365,8 +379,9 @@ void BlockCache::Impl::Free(char* data, size_t size) {
   for (const Retired& freed : safe) BlockBuffer::Free(freed.data, freed.size);
 }
 
-BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs)
-    : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs)) {}
+BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs,
+                       CacheAdmissionKind admission)
+    : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs, admission)) {}
 
 BlockCache::~BlockCache() {
   impl_->ForEachTouched([this](CacheFrame* frame) {
@@ -380,6 +395,8 @@ BlockCache::~BlockCache() {
     for (const Impl::Retired& retired : impl_->retired) BlockBuffer::Free(retired.data, retired.size);
   }
 }
+
+CacheAdmissionKind BlockCache::admission() const { return impl_->admission_kind; }
 
 uint64_t BlockCache::NewFileId() { return impl_->next_file.fetch_add(1, std::memory_order_relaxed); }
 

@@ -26,6 +26,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sepal/options.h"
 #include "util/block_buffer.h"
 #include "util/epoch.h"
 #include "util/memory_budget.h"
@@ -125,8 +126,10 @@ class BlockCache {
  public:
   // `budget` must outlive the cache, and nothing else charges the cache's parts. `expected_block_bytes` sizes the hash
   // table: the typical size of a block; smaller blocks fill the table before the memory. `epochs`: whose guards readers
-  // hold when they peek; null: a peek finds nothing. Must outlive the cache.
-  BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs = nullptr);
+  // hold when they peek; null: a peek finds nothing. Must outlive the cache. `admission`: which new data blocks are
+  // kept as long as those that were found (util/cache_admission.h).
+  BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs = nullptr,
+             CacheAdmissionKind admission = CacheAdmissionKind::kProbation);
   // Requires that no pin is left.
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;
@@ -158,6 +161,7 @@ class BlockCache {
   bool InsertWhereFree(const CacheKey& key, std::string_view bytes, MemoryPart part);
   // Makes a pin for a block that is not kept: charged to kPins until released.
   CachePin PinAlone(BlockBuffer buffer);
+  CacheAdmissionKind admission() const;
   // Drops all unpinned blocks of a file that is gone. Its pinned ones go first once they are unpinned.
   void EraseFile(uint64_t file);
   // Evicts until the cache fits its capacity, or nothing more can go. Called after others charged the budget.

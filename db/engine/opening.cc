@@ -57,6 +57,10 @@ absl::Status Opening::CheckOptions() const {
         absl::StrFormat("memtable_bytes of %u is over half of memory_limit (%u): two memtables must fit",
                         options_.memtable_bytes, options_.memory_limit));
   }
+  if (options_.cache_admission != CacheAdmissionKind::kProbation &&
+      options_.cache_admission != CacheAdmissionKind::kTinyLfu) {
+    return absl::InvalidArgumentError("cache_admission is kProbation or kTinyLfu");
+  }
   std::vector<const ColumnFamilyOptions*> all = {&options_.family};
   for (const ColumnFamilyDescriptor& descriptor : options_.column_families) all.push_back(&descriptor.options);
   for (const ColumnFamilyOptions* family : all) {

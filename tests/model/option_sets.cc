@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction_policy.h"
 #include "tests/db/engine/test_database.h"
+#include "util/hash.h"
 
 namespace sepal::model {
 
@@ -85,13 +86,18 @@ Tuning RandomTuning(Random* random) {
   return tuning;
 }
 
+CacheAdmissionKind AdmissionFor(uint64_t seed) {
+  return Random(Mix64(seed + 2)).OneIn(2) ? CacheAdmissionKind::kTinyLfu : CacheAdmissionKind::kProbation;
+}
+
 std::string Describe(const ColumnFamilyOptions& options, const Tuning& tuning) {
   std::string levels;
   for (const CompressionKind kind : options.compression_per_level) {
     levels += " " + std::to_string(static_cast<int>(kind));
   }
   return absl::StrFormat(
-      "comparator %s, %s, space up to %.1f, compression %d (by level:%s), block_bytes %u, lane %.1f (kind %d) guard %.1f\n%s",
+      "comparator %s, %s, space up to %.1f, compression %d (by level:%s), block_bytes %u, lane %.1f (kind %d) guard "
+      "%.1f\n%s",
       options.comparator->Name(), Name(options.compaction_style), options.max_space_amplification,
       static_cast<int>(options.compression), levels, options.block_bytes, options.filter_policy.lane_bits_per_key,
       static_cast<int>(options.filter_policy.lane_kind), options.filter_policy.guard_bits_per_key, tuning.ToString());

@@ -68,6 +68,7 @@ void ConcurrentHistory::Configure() {
   data_keys_ = uint64_t{1} << later.Uniform(4);
   flushes_often_ = later.OneIn(2);
   tuning.map_log = !later.OneIn(3);
+  if (later.OneIn(2)) database_.options.cache_admission = CacheAdmissionKind::kTinyLfu;
   ColumnFamilyOptions& family = database_.options.family;
   family.compaction_style = random_.OneIn(2) ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;
   family.compression = random_.OneIn(2) ? CompressionKind::kNone : CompressionKind::kSnappy;

@@ -199,6 +199,8 @@ absl::Status Configure(std::string_view settings, TestDatabase* database) {
     } else if (word == "wide") {
       tuning.runs_per_level = 2;
       tuning.fanout = 2;
+    } else if (word == "tinylfu") {
+      options.cache_admission = CacheAdmissionKind::kTinyLfu;
     } else if (word == "unmapped") {
       tuning.map_log = false;
     } else if (word == "onefile") {

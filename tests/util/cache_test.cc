@@ -35,9 +35,10 @@ std::string BytesOf(const CacheKey& key) {
 class BlockCacheTest : public testing::Test {
  protected:
   // Memory for about `blocks` blocks.
-  void MakeCache(size_t blocks, EpochDomain* epochs = nullptr) {
+  void MakeCache(size_t blocks, EpochDomain* epochs = nullptr,
+                 CacheAdmissionKind admission = CacheAdmissionKind::kProbation) {
     budget_ = std::make_unique<MemoryBudget>(blocks * (kBlock + 300));
-    cache_ = std::make_unique<BlockCache>(budget_.get(), kBlock, epochs);
+    cache_ = std::make_unique<BlockCache>(budget_.get(), kBlock, epochs, admission);
   }
   CachePin Insert(const CacheKey& key, MemoryPart part = MemoryPart::kDataBlocks) {
     return cache_->Insert(key, Buffer(BytesOf(key)), part);
@@ -507,6 +508,23 @@ TEST_F(BlockCacheTest, ManyThreadsThatPeekAlwaysSeeTheRightBytes) {
   MakeCache(80, &epochs_);
   std::deque<Stresser> stressers;
   for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), i + 21, &epochs_);
+  {
+    std::vector<Thread> threads;
+    for (Stresser& stresser : stressers) threads.emplace_back([&stresser] { stresser.Run(30000); });
+  }
+  for (const Stresser& stresser : stressers) {
+    EXPECT_EQ(stresser.bad(), 0u);
+    EXPECT_GT(stresser.hits(), 1000u);
+  }
+  for (uint64_t file = 1; file <= 4; ++file) cache_->EraseFile(file);
+  EXPECT_EQ(budget_->total(), 0u);
+}
+
+TEST_F(BlockCacheTest, ManyThreadsAlwaysSeeTheRightBytesWhenUsesAreCountedToo) {
+  MakeCache(80, &epochs_, CacheAdmissionKind::kTinyLfu);
+  EXPECT_EQ(cache_->admission(), CacheAdmissionKind::kTinyLfu);
+  std::deque<Stresser> stressers;
+  for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), i + 31, &epochs_);
   {
     std::vector<Thread> threads;
     for (Stresser& stresser : stressers) threads.emplace_back([&stresser] { stresser.Run(30000); });

@@ -58,6 +58,10 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
   AddBytes(app, "--cache_size", &o->cache_size,
            "Block cache: without --memory_limit, the limit is this and two write buffers")
       ->group("Engine");
+  app->add_option("--cache_admission", o->cache_admission, "Which new blocks a full cache keeps: probation or tinylfu")
+      ->check(CLI::IsMember({"probation", "tinylfu"}))
+      ->capture_default_str()
+      ->group("Engine");
   AddBytes(app, "--write_buffer_size", &o->write_buffer_size, "One memtable")->group("Engine");
   app->add_option("--bloom_bits", o->bloom_bits, "Filter bits for each key, lane and guard together; 0: none")
       ->check(CLI::Range(-1.0, 128.0))
@@ -104,6 +108,7 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   } else if (cache_size > 0) {
     options.memory_limit = cache_size + 2 * memtable;
   }
+  if (cache_admission == "tinylfu") options.cache_admission = CacheAdmissionKind::kTinyLfu;
   options.memtable_bytes = write_buffer_size;
   options.direct_reads = use_direct_reads;
   options.background_threads = background_threads;

@@ -120,6 +120,7 @@ TEST_F(OpeningFaultTest, OptionsOutOfRangeAreRefusedByName) {
   const std::vector<std::function<void(Options*)>> changes = {
       [](Options* o) { o->memory_limit = 1; },
       [](Options* o) { o->memtable_bytes = o->memory_limit; },
+      [](Options* o) { o->cache_admission = static_cast<CacheAdmissionKind>(2); },
       [](Options* o) { o->family.comparator = nullptr; },
       [](Options* o) { o->family.block_bytes = 255; },
       [](Options* o) { o->family.block_bytes = (size_t{1} << 20) + 1; },
