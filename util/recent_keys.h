@@ -1,6 +1,7 @@
 // Remembers about the last `capacity` keys that were added, in two or three bytes each: a Bloom filter in two
 // generations. Keys are added to the younger one; once it holds half of the capacity, the older one is emptied and
-// becomes the younger. So a key is remembered until half of the capacity is added after it, and forgotten before all is.
+// becomes the younger. So a key is remembered until half of the capacity is added after it, and forgotten before all
+// is.
 //
 // May say that it remembers a key that was never added (less than 1 % of them). Never forgets one early, except that
 // what is added while another thread turns the generations may go with the older one.
