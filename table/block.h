@@ -145,8 +145,8 @@ class BlockView {
   explicit BlockView(std::string_view bytes);
 
   uint32_t count() const { return count_; }
-  // Whether all entries have one trailer (so that no user key repeats: a table holds no two updates of one sequence
-  // number) and short keys of one length, and value begins are narrow: what a merge into the last level leaves.
+  // Whether all entries have one trailer (so that no user key repeats: entries are in strict order) and short keys of
+  // one length, and value begins are narrow: what a merge into the last level leaves.
   // PlainValueSize is for such blocks.
   bool plain() const {
     constexpr uint8_t kMasked = kBlockUniformKind | kBlockUniformKeySize | kBlockWideValues;

@@ -47,6 +47,7 @@ void BlockCursor::Attach(std::string_view bytes, KeyOrder order) {
   view_.emplace(bytes);
   order_ = order;
   index_ = ~uint32_t{0};
+  begin_ = end_ = 0;
   plain_ = view_->plain();
   const std::string_view prefix = view_->prefix();
   prefix_size_ = prefix.size();
@@ -59,6 +60,7 @@ void BlockCursor::Show(uint32_t index) { ShowHere(index); }
 void BlockCursor::Detach() {
   view_.reset();
   index_ = ~uint32_t{0};
+  begin_ = end_ = 0;
 }
 
 std::unique_ptr<InternalIterator> NewBlockIterator(std::string_view bytes, KeyOrder order) {

@@ -24,6 +24,8 @@ class BlockCursor {
   // Stands before the first entry.
   void Attach(std::string_view bytes, KeyOrder order);
   void Detach();
+  // What the buffer of the key takes.
+  size_t BufferBytes() const { return key_.capacity(); }
   bool attached() const { return view_.has_value(); }
 
   bool Valid() const { return attached() && index_ < view_->count(); }
@@ -85,7 +87,11 @@ class BlockCursor {
     begin_ = 0;
     end_ = view_->count();
     narrowed_ = false;
-    if (index < end_) Show(index);
+    if (index < end_) {
+      Show(index);
+    } else {
+      end_ = 0;  // no step leads back
+    }
   }
   void Show(uint32_t index);
   // In the caller's code: it is most of what a step does.

@@ -11,7 +11,9 @@ namespace {
 class ConcatenatingIterator final : public InternalIterator {
  public:
   ConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources, size_t kept)
-      : sources_(std::move(sources)), open_(std::clamp<size_t>(sources_->Count(), 1, kept)) {}
+      : sources_(std::move(sources)), open_(std::clamp<size_t>(sources_->Count(), 1, kept)) {
+    SEPAL_CHECK(kept > 0);
+  }
 
   void SeekToFirst() override {
     prepared_ = false;
@@ -60,8 +62,9 @@ class ConcatenatingIterator final : public InternalIterator {
   absl::Status status() const override { return current_ == nullptr ? absl::OkStatus() : current_->status(); }
 
  private:
-  // Opens source `index` unless it is open and well. False if there is none (the one before the first included, whose
-  // index wraps round): then nothing is open, and the iterator has ended.
+  // Goes to source `index`, and opens it unless it is open and well: one that failed to open is opened anew, one that
+  // failed later tries again at the seek that must follow. False if there is none (the one before the first included,
+  // whose index wraps round): then nothing is open, and the iterator has ended.
   bool Enter(size_t index) {
     if (index >= sources_->Count()) {
       LeaveCurrent();

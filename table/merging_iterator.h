@@ -29,7 +29,7 @@ class ConcatenationSources {
   virtual size_t Find(InternalKeyView target) const = 0;
   virtual std::unique_ptr<InternalIterator> Open(size_t index) = 0;
 };
-// Of the sources that it has been at, up to `kept` stay open, all but the current one at rest.
+// Of the sources that it has been at, up to `kept`, at least 1, stay open, all but the current one at rest.
 std::unique_ptr<InternalIterator> NewConcatenatingIterator(std::unique_ptr<ConcatenationSources> sources,
                                                            size_t kept = 1);
 

@@ -16,6 +16,8 @@ constexpr uint64_t kFirstCompactionReadAhead = uint64_t{256} << 10;
 constexpr uint64_t kMaxCompactionReadAhead = uint64_t{1} << 20;
 constexpr uint64_t kFirstUserReadAhead = uint64_t{16} << 10;
 constexpr uint64_t kMaxUserReadAhead = uint64_t{256} << 10;
+// Of the buffer for a key, in an iterator that nobody moves for now.
+constexpr size_t kMostBytesAtRest = 512;
 // The header of a block, the columns and most keys.
 constexpr size_t kScanLines = 12;
 // A user's scan reads ahead from its third consecutive block that was not cached.
@@ -176,6 +178,7 @@ class TableIterator final : public InternalIterator {
   void Rest() override {
     prepared_ = false;
     Leave(absl::OkStatus());
+    if (cursor_.BufferBytes() > kMostBytesAtRest) cursor_ = BlockCursor();
     ahead_.Drop();
     last_begin_ = 0;
     last_end_ = ~uint64_t{0};

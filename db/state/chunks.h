@@ -85,6 +85,7 @@ class ChunkPacker {
 template <class Item, class Less>
 std::vector<Item> MergedItems(std::span<const Item> items, std::span<const Item> removed, std::span<const Item> added,
                               const Less& less) {
+  SEPAL_CHECK(removed.size() <= items.size());
   std::vector<Item> merged;
   merged.reserve(items.size() + added.size() - removed.size());
   auto gone = removed.begin();

@@ -127,6 +127,8 @@ absl::Status VersionBuilder::Add(ColumnFamilyId family, Added* added_tables) {
     TableRef table;
     const auto moved = gone_.find(number);
     if (moved == gone_.end()) {
+      // Taken from the base, and added again by now.
+      if (taken_.contains(number)) return BadEdit("adds a table that is there already", added.level, number);
       table = factory_(std::move(added.table));
     } else {
       if (!SameFile(moved->second->metadata(), added.table)) {
@@ -204,7 +206,9 @@ absl::StatusOr<TableNumbers> VersionBuilder::BuildNumbers() const {
   for (const std::optional<LevelChange>& level : levels_) {
     if (!level.has_value()) continue;
     for (const Place& place : level->added.places()) {
-      if (place.table == nullptr || left.erase(place.table->number()) > 0) continue;  // or it was moved
+      if (place.table == nullptr) continue;
+      const bool moved = left.erase(place.table->number()) > 0;
+      if (moved) continue;
       added.push_back({place.table->number(), place.table.get()});
     }
   }

@@ -282,7 +282,9 @@ std::vector<PlainCase> PlainCases() {
                                   {"two lengths", {}, false},
                                   {"two sequence numbers", {}, false},
                                   {"values of more than 64 KiB", {}, false},
-                                  {"two kinds", {}, false}};
+                                  {"two kinds", {}, false},
+                                  {"values of 65,535 bytes", {}, true},
+                                  {"values of 65,536 bytes", {}, false}};
   for (int i = 0; i < 20; ++i) {
     const size_t value = static_cast<size_t>(i * 7 % 5);
     cases[1].entries.push_back(PlainEntry(i, 8, value, 77));
@@ -292,6 +294,9 @@ std::vector<PlainCase> PlainCases() {
     cases[5].entries.push_back(PlainEntry(i, 5, value, i == 3 ? 1 : 0));
     cases[6].entries.push_back(PlainEntry(i, 5, 4000));
     cases[7].entries.push_back(PlainEntry(i, 5, value));
+  }
+  for (size_t more : {0, 1}) {
+    cases[8 + more].entries = {PlainEntry(0, 5, 60'000), PlainEntry(1, 5, 0), PlainEntry(2, 5, 5'535 + more)};
   }
   cases[7].entries[9].key.trailer = PackTrailer(SequenceNumber(0), ValueKind::kDelete);
   return cases;
@@ -324,6 +329,15 @@ TEST(BlockTest, StepsInPlainBlocksAreThoseOfOthers) {
         EXPECT_EQ(i, begin);
         while (cursor.TryNextPlain()) expect_at(++i);
         EXPECT_EQ(i + 1, each.plain ? end : begin + 1);
+        // From no entry no step leads anywhere.
+        cursor.SeekToLast();
+        cursor.Next();
+        EXPECT_FALSE(cursor.TryNextPlain());
+        cursor.SeekToFirst();
+        cursor.Prev();
+        EXPECT_FALSE(cursor.TryNextPlain());
+        cursor.Detach();
+        EXPECT_FALSE(cursor.TryNextPlain());
       }
     }
   }

@@ -1,6 +1,7 @@
 // The conformance suite of InternalIterator. A source passes it by
 //
 //   class Source {             // default-constructible; holds what its iterators stand on
+//     static constexpr bool kHistory = true;   // where no two entries may have one sequence number
 //    public:
 //     void Build(KeyOrder order, const std::vector<TestEntry>& entries);   // once; sorted, without equal keys
 //     std::unique_ptr<InternalIterator> NewIterator();
@@ -50,6 +51,20 @@ inline std::vector<TestEntry> RandomTestEntries(KeyOrder order, size_t count, ui
     entry.trailer = PackTrailer(SequenceNumber(i + 1), random.OneIn(5) ? ValueKind::kDelete : ValueKind::kPut);
     entry.value = std::string(random.OneIn(50) ? 5000 : random.Uniform(40), static_cast<char>(random.Uniform(256)));
     entries.push_back(std::move(entry));
+  }
+  std::sort(entries.begin(), entries.end(),
+            [order](const TestEntry& a, const TestEntry& b) { return order.Less(a.key(), b.key()); });
+  return entries;
+}
+
+// Distinct keys of one length under one trailer, as a merge into the last level leaves them. Sorted.
+inline std::vector<TestEntry> PlainTestEntries(KeyOrder order, size_t count, ValueKind kind) {
+  Random random(count);
+  std::vector<TestEntry> entries;
+  for (size_t i = 0; i < count; ++i) {
+    std::string key = "plain" + std::to_string(1'000'000 + i * 37 % 10'007);
+    entries.push_back({std::move(key), PackTrailer(SequenceNumber(0), kind),
+                       std::string(random.Uniform(40), static_cast<char>(random.Uniform(256)))});
   }
   std::sort(entries.begin(), entries.end(),
             [order](const TestEntry& a, const TestEntry& b) { return order.Less(a.key(), b.key()); });
@@ -136,15 +151,22 @@ class IteratorConformance : public testing::Test {
       const KeyOrder order(comparator);
       uint64_t seed = 1;
       for (const size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{3}, size_t{17}, size_t{130}, size_t{700}}) {
-        const std::vector<TestEntry> entries = RandomTestEntries(order, count, ++seed);
         SCOPED_TRACE(std::string(comparator->Name()) + ", " + std::to_string(count) + " entries");
-        Source source;
-        source.Build(order, entries);
-        CheckedIterator iterator(order, entries, source.NewIterator());
-        body(entries, iterator);
+        Walk(order, RandomTestEntries(order, count, ++seed), body);
+        if constexpr (!requires { Source::kHistory; }) {
+          Walk(order, PlainTestEntries(order, count, ValueKind::kPut), body);
+          Walk(order, PlainTestEntries(order, count, ValueKind::kDelete), body);
+        }
         if (this->HasFatalFailure()) return;
       }
     }
+  }
+  template <class Body>
+  void Walk(KeyOrder order, const std::vector<TestEntry>& entries, const Body& body) {
+    Source source;
+    source.Build(order, entries);
+    CheckedIterator iterator(order, entries, source.NewIterator());
+    body(entries, iterator);
   }
 
   // Keys at and between the entries, before the first and after the last.

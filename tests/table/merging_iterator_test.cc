@@ -88,7 +88,8 @@ class VectorSources final : public ConcatenationSources {
   const std::vector<std::vector<TestEntry>>* const parts_;
 };
 
-// Cuts the entries into parts of 0 to 9.
+// Cuts the entries into parts of 0 to 9, of which so many are kept open.
+template <size_t kKept>
 class ConcatenatedSource {
  public:
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
@@ -102,7 +103,7 @@ class ConcatenatedSource {
     }
   }
   std::unique_ptr<InternalIterator> NewIterator() {
-    return NewConcatenatingIterator(std::make_unique<VectorSources>(order_, &parts_));
+    return NewConcatenatingIterator(std::make_unique<VectorSources>(order_, &parts_), kKept);
   }
 
  private:
@@ -164,7 +165,7 @@ class MergedBlocks {
   std::unique_ptr<InternalIterator> NewIterator() {
     std::vector<std::unique_ptr<InternalIterator>> children;
     for (const auto& part : parts_) {
-      children.push_back(NewConcatenatingIterator(std::make_unique<BlockSources>(order_, &part)));
+      children.push_back(NewConcatenatingIterator(std::make_unique<BlockSources>(order_, &part), 4));
     }
     return NewMergingIterator(order_, std::move(children), "");
   }
@@ -182,7 +183,8 @@ using MergedSources =
     testing::Types<MergedSource<1, 1>, MergedSource<2, 1>, MergedSource<2, 20>, MergedSource<3, 1>, MergedSource<5, 4>,
                    MergedSource<8, 50>, MergedSource<13, 1>, MergedSource<5, 4, true>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Merged, IteratorConformance, MergedSources);
-INSTANTIATE_TYPED_TEST_SUITE_P(Concatenated, IteratorConformance, ConcatenatedSource);
+using ConcatenatedSources = testing::Types<ConcatenatedSource<1>, ConcatenatedSource<2>, ConcatenatedSource<32>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Concatenated, IteratorConformance, ConcatenatedSources);
 
 std::vector<TestEntry> Puts(const std::vector<std::string>& keys, uint64_t sequence) {
   std::vector<TestEntry> entries;

@@ -44,6 +44,7 @@ class VectorIterator final : public InternalIterator {
   void SeekToLast() override { MoveTo(entries_->size() - 1); }
   void Seek(InternalKeyView target) override { MoveTo(LowerBound(target)); }
   void SeekBefore(InternalKeyView target) override { MoveTo(LowerBound(target) - 1); }
+  void Rest() override { MoveTo(std::numeric_limits<size_t>::max()); }
   void Next() override {
     SEPAL_CHECK(valid_);
     MoveTo(index_ + 1);

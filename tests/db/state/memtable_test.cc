@@ -65,6 +65,7 @@ std::string FoundAs(const MemTable& table, std::string_view key, uint64_t visibl
 // Adds the entries in the order of their sequence numbers, as a writer would.
 class MemTableSource {
  public:
+  static constexpr bool kHistory = true;
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
     table_ = std::make_unique<MemTable>(order, kSeed, 64 << 10, MemTable::Memory{});
     std::vector<TestEntry> history = entries;
@@ -87,6 +88,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(MemTable, IteratorConformance, MemTableSource);
 template <bool kAllAtOnce>
 class CollectedMemTableSource {
  public:
+  static constexpr bool kHistory = true;
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
     table_ = std::make_unique<MemTable>(order, kSeed, 64 << 10, MemTable::Memory{}, /*indexed=*/false);
     std::vector<TestEntry> history = entries;

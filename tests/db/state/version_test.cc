@@ -172,6 +172,15 @@ TEST(VersionBuilderTest, ATableThatComesTwiceIsRefusedAtTheLatestByBuild) {
   EXPECT_THAT(ToStd(there.message()), HasSubstr("there already"));
 }
 
+TEST(VersionBuilderTest, ATableThatMovesAndComesOnceMoreIsRefused) {
+  VersionBuilder builder(*Draw("L1 run 3: 4[a..c]\n"), MakeTable);
+  VersionEdit edit = EditOf("L2 run 3: 4[a..c]\nL3 run 2: 4[a..c]\n");
+  edit.removed_tables.push_back({ColumnFamilyId(0), 1, FileNumber(4)});
+  const absl::Status status = builder.Apply(ColumnFamilyId(0), edit);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(ToStd(status.message()), HasSubstr("there already"));
+}
+
 TEST(VersionBuilderTest, AnEditThatIsNotNeededAnyMoreGivesTheSameVersion) {
   const VersionRef nothing = std::make_shared<const Version>(KeyOrder());
   const std::string drawn = "L0 run 9: 11[b..c]\nL1 run 3: 4[a long key that is on the heap..c] 5[d..f]\n";
