@@ -71,24 +71,17 @@ constexpr size_t kTableBytesPerBlock = 2 * sizeof(CacheFrame);
 constexpr size_t kGroupFrames = 64;
 // Frames that a sweep takes on at once.
 constexpr size_t kSweepFrames = 8;
-constexpr uint64_t kMostClock = 6;
 // Evicted bytes after which the cache looks what of them may be freed.
 constexpr size_t kMostRetiredBytes = size_t{128} << 10;
 
 // Sweeps that an unused block outlives: when it is new and trusted, and after it was found. On probation it begins with
 // none, so that the clock tells whether it was found.
 uint64_t ClockWhenNew(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 1 : 4; }
-uint64_t ClockWhenFound(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 3 : kMostClock; }
 
 uint64_t StateOf(uint64_t meta) { return meta & CacheFrame::kStateMask; }
 uint64_t ReferencesOf(uint64_t meta) { return meta & CacheFrame::kReferenceMask; }
 uint64_t ClockOf(uint64_t meta) { return (meta & CacheFrame::kClockMask) / CacheFrame::kClockUnit; }
 uint32_t GenerationOf(uint64_t meta) { return static_cast<uint32_t>(meta / CacheFrame::kGenerationUnit); }
-
-bool HasKey(const CacheFrame& frame, const CacheKey& key) {
-  return frame.offset.load(std::memory_order_acquire) == key.offset &&
-         frame.file.load(std::memory_order_acquire) == key.file;
-}
 
 CacheKey KeyOf(const CacheFrame& frame) {
   return {.file = frame.file.load(std::memory_order_relaxed), .offset = frame.offset.load(std::memory_order_relaxed)};
@@ -178,36 +171,16 @@ struct BlockCache::Impl {
 
 namespace {
 
-// Notes that the block of a frame that was seen visible as `meta` was found.
-void Use(CacheFrame* frame, uint64_t meta) {
-  const uint64_t clock = ClockWhenFound(frame->part.load(std::memory_order_relaxed));
-  if (ClockOf(meta) >= clock) return;
-  const uint64_t used = (meta & ~CacheFrame::kClockMask) | clock * CacheFrame::kClockUnit;
-  frame->meta.compare_exchange_strong(meta, used, std::memory_order_relaxed);
-}
-
 // Pins the frame if it holds the block `key`.
 bool TryPin(CacheFrame* frame, const CacheKey& key) {
   const uint64_t before = frame->meta.fetch_add(CacheFrame::kReferenceUnit, std::memory_order_acquire);
-  if (StateOf(before) != CacheFrame::kVisible || !HasKey(*frame, key)) {
+  if (StateOf(before) != CacheFrame::kVisible || !frame->Has(key)) {
     frame->meta.fetch_sub(CacheFrame::kReferenceUnit, std::memory_order_release);
     return false;
   }
   SEPAL_DCHECK(ReferencesOf(before) < CacheFrame::kReferenceMask / 2);
-  Use(frame, before + CacheFrame::kReferenceUnit);
+  frame->Use(before + CacheFrame::kReferenceUnit);
   return true;
-}
-
-// Looks at the frame if it holds the block `key`.
-CachePeek TryPeek(CacheFrame* frame, const CacheKey& key) {
-  const uint64_t before = frame->meta.load(std::memory_order_acquire);
-  if (StateOf(before) != CacheFrame::kVisible || !HasKey(*frame, key)) return {};
-  const char* const data = frame->data.load(std::memory_order_acquire);
-  const size_t size = frame->size.load(std::memory_order_acquire);
-  const uint64_t after = frame->meta.load(std::memory_order_seq_cst);
-  if (StateOf(after) != CacheFrame::kVisible || GenerationOf(after) != GenerationOf(before)) return {};
-  Use(frame, after);
-  return {.bytes = {data, size}, .frame = frame, .generation = GenerationOf(after)};
 }
 
 }  // namespace
@@ -254,7 +227,7 @@ bool BlockCache::Impl::MakeRoom() {
     swept += kSweepFrames;
     if (swept % frame_count != 0) continue;
     idle_rounds = progress == 0 ? idle_rounds + 1 : 0;
-    if (idle_rounds == 2 || swept > 2 * frame_count * (kMostClock + 1)) return InRoom();
+    if (idle_rounds == 2 || swept > 2 * frame_count * (CacheFrame::kMostClock + 1)) return InRoom();
     progress = 0;
   }
   return true;
@@ -329,7 +302,7 @@ size_t BlockCache::Impl::Sweep(bool only_probation) {
 // block's, which took the frame meanwhile, was asked for as well.
 void BlockCache::Impl::TellUse(const CacheFrame& frame, uint64_t meta) {
   constexpr MemoryPart kPart = MemoryPart::kDataBlocks;
-  if (frame.part.load(std::memory_order_relaxed) != kPart || ClockOf(meta) != ClockWhenFound(kPart)) return;
+  if (frame.part.load(std::memory_order_relaxed) != kPart || ClockOf(meta) != CacheFrame::ClockWhenFound(kPart)) return;
   admission.Used(HashOf(KeyOf(frame)));
 }
 
@@ -381,7 +354,14 @@ void BlockCache::Impl::Free(char* data, size_t size) {
 
 BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs,
                        CacheAdmissionKind admission)
-    : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs, admission)) {}
+    : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs, admission)),
+      frames_(impl_->frames),
+      peekable_frames_(epochs == nullptr ? 0 : impl_->frame_count) {}
+
+void CacheFrame::RaiseClock(uint64_t seen, uint64_t clock) {
+  const uint64_t used = (seen & ~kClockMask) | clock * kClockUnit;
+  meta.compare_exchange_strong(seen, used, std::memory_order_relaxed);
+}
 
 BlockCache::~BlockCache() {
   impl_->ForEachTouched([this](CacheFrame* frame) {
@@ -404,7 +384,7 @@ CachePin BlockCache::Lookup(const CacheKey& key) {
   size_t index = impl_->HomeOf(key);
   for (size_t probes = 0; probes < impl_->frame_count; ++probes, index = impl_->After(index)) {
     CacheFrame& frame = impl_->frames[index];
-    if (HasKey(frame, key) && StateOf(frame.meta.load(std::memory_order_relaxed)) == CacheFrame::kVisible &&
+    if (frame.Has(key) && StateOf(frame.meta.load(std::memory_order_relaxed)) == CacheFrame::kVisible &&
         TryPin(&frame, key)) {
       return CachePin(this, &frame);
     }
@@ -430,7 +410,7 @@ CachePeek BlockCache::Peek(const CacheKey& key) {
   size_t index = impl_->HomeOf(key);
   for (size_t probes = 0; probes < impl_->frame_count; ++probes, index = impl_->After(index)) {
     CacheFrame& frame = impl_->frames[index];
-    if (HasKey(frame, key)) {
+    if (frame.Has(key)) {
       if (const CachePeek peek = TryPeek(&frame, key)) return peek;
     }
     if (frame.displaced.load(std::memory_order_relaxed) == 0) break;
@@ -438,13 +418,7 @@ CachePeek BlockCache::Peek(const CacheKey& key) {
   return {};
 }
 
-// The frame may hold the block in a later generation than that of the hint; its bytes are the same then.
-CachePeek BlockCache::Peek(const CacheKey& key, HintWord* hint) {
-  if (CacheFrame* frame = impl_->FrameAt({hint->load(std::memory_order_relaxed)});
-      frame != nullptr && impl_->epochs != nullptr) [[likely]] {
-    if (const CachePeek peek = TryPeek(frame, key)) [[likely]]
-      return peek;
-  }
+CachePeek BlockCache::PeekAndRemember(const CacheKey& key, HintWord* hint) {
   const CachePeek peek = Peek(key);
   if (peek) {
     hint->store(peek.generation * CacheFrame::kGenerationUnit + impl_->IndexOf(peek.frame) + 1,

@@ -69,6 +69,23 @@ struct alignas(64) CacheFrame {
   // How many blocks in the table lie beyond this frame that would have been put here, had it been empty.
   std::atomic<uint32_t> displaced;
   std::atomic<MemoryPart> part;
+
+  // Sweeps that a block outlives unused after it was found.
+  static constexpr uint64_t kMostClock = 6;
+  static uint64_t ClockWhenFound(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 3 : kMostClock; }
+
+  bool Has(const CacheKey& key) const {
+    return offset.load(std::memory_order_acquire) == key.offset && file.load(std::memory_order_acquire) == key.file;
+  }
+  // Notes that its block, seen visible as `seen`, was found.
+  void Use(uint64_t seen) {
+    const uint64_t clock = ClockWhenFound(part.load(std::memory_order_relaxed));
+    if ((seen & kClockMask) < clock * kClockUnit) [[unlikely]]
+      RaiseClock(seen, clock);
+  }
+
+ private:
+  void RaiseClock(uint64_t seen, uint64_t clock);
 };
 
 // A frame and the generation it had; 0 is no hint. One word, so that it can be kept in an atomic.
@@ -144,8 +161,16 @@ class BlockCache {
   CachePin Lookup(FrameHint hint, const CacheKey& key);
   // The same without a reference. Only inside a guard of the cache's epoch domain.
   CachePeek Peek(const CacheKey& key);
-  // Tries the frame that `*hint` names first, and remembers the one where the block was found.
-  CachePeek Peek(const CacheKey& key, HintWord* hint);
+  // Tries the frame that `*hint` names first, and remembers the one where the block was found. The frame may hold the
+  // block in a later generation than that of the hint; its bytes are the same then.
+  CachePeek Peek(const CacheKey& key, HintWord* hint) {
+    const uint64_t place = hint->load(std::memory_order_relaxed) % CacheFrame::kGenerationUnit;
+    if (place - 1 < peekable_frames_) [[likely]] {
+      if (const CachePeek peek = TryPeek(&frames_[place - 1], key)) [[likely]]
+        return peek;
+    }
+    return PeekAndRemember(key, hint);
+  }
   // A reference to the block, or an empty pin if it has been evicted since.
   CachePin Pin(const CachePeek& peek);
   // Starts to fetch the frame that a Lookup or Peek will look at first.
@@ -176,8 +201,27 @@ class BlockCache {
  private:
   friend class CachePin;
   struct Impl;
+  // Looks at the frame if it holds the block `key`.
+  static CachePeek TryPeek(CacheFrame* frame, const CacheKey& key) {
+    constexpr uint64_t kOfBlock = CacheFrame::kStateMask | ~(CacheFrame::kGenerationUnit - 1);
+    const uint64_t before = frame->meta.load(std::memory_order_acquire);
+    if ((before & CacheFrame::kStateMask) != CacheFrame::kVisible || !frame->Has(key)) return {};
+    const char* const data = frame->data.load(std::memory_order_acquire);
+    const size_t size = frame->size.load(std::memory_order_acquire);
+    const uint64_t after = frame->meta.load(std::memory_order_seq_cst);
+    if (((before ^ after) & kOfBlock) != 0) return {};
+    frame->Use(after);
+    return {.bytes = {data, size},
+            .frame = frame,
+            .generation = static_cast<uint32_t>(after / CacheFrame::kGenerationUnit)};
+  }
+  CachePeek PeekAndRemember(const CacheKey& key, HintWord* hint);
   void UnpinAlone(CacheFrame* frame, uint64_t meta_before);
+
   std::unique_ptr<Impl> impl_;
+  // The table of frames, for peeks: as many as may be peeked at, which is none without epochs.
+  CacheFrame* const frames_;
+  const size_t peekable_frames_;
 };
 
 inline void CachePin::Reset() {

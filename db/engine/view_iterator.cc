@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "table/equal_bytes.h"
 #include "table/merging_iterator.h"
 
 namespace sepal {
@@ -30,9 +31,7 @@ class RunTables final : public ConcatenationSources {
   size_t Find(InternalKeyView target) const override {
     const size_t first = tables_.first();
     const size_t i = std::clamp(run_->FirstAtOrAfter(target.user_key), first, first + Count()) - first;
-    // The table's last entry may be a newer version of the very key that is sought.
-    const bool before = i < Count() && order_.Less(tables_[i]->metadata().largest.view(), target);
-    return before ? i + 1 : i;
+    return i < Count() && EndsBefore(*tables_[i], target) ? i + 1 : i;
   }
   std::unique_ptr<InternalIterator> Open(size_t index) override {
     absl::StatusOr<std::shared_ptr<const TableReader>> reader = tables_[index]->ShareReader(&opener_);
@@ -41,6 +40,13 @@ class RunTables final : public ConcatenationSources {
   }
 
  private:
+  // Of a table that does not end before the target's user key: its last entry may be a newer version of that very key.
+  bool EndsBefore(const TableFile& table, InternalKeyView target) const {
+    const InternalKeyView largest = table.metadata().largest.view();
+    if (order_.hashable() && !EqualBytes(largest.user_key, target.user_key)) return false;
+    return order_.Less(largest, target);
+  }
+
   FamilyTableOpener opener_;
   const Run* const run_;
   const TableRange tables_;
