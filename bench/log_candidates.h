@@ -94,6 +94,8 @@ class RingLog {
       mutex_.Unlock();
       for (const int descriptor : dirty) SEPAL_CHECK(fdatasync(descriptor) == 0);
       mutex_.Lock();
+      for (const int descriptor : closing_) close(descriptor);
+      closing_.clear();
       durable_ = std::max(durable_, target);
       syncing_ = false;
       changed_.NotifyAll();
@@ -171,7 +173,11 @@ class RingLog {
     File oldest = files_.front();
     files_.pop_front();
     if (!options_.reuse_files) {
-      close(oldest.descriptor);
+      if (syncing_) {
+        closing_.push_back(oldest.descriptor);  // a sync may be about to use it
+      } else {
+        close(oldest.descriptor);
+      }
       unlink(names_[oldest.name].c_str());
       oldest.descriptor = NewFile(std::to_string(names_.size()), options_.file_bytes);
       oldest.name = names_.size() - 1;
@@ -193,6 +199,7 @@ class RingLog {
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool syncing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<int> closing_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<Thread> writer_;
 };
