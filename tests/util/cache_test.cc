@@ -447,6 +447,27 @@ class Stresser {
   uint64_t hits_ = 0;
 };
 
+class BlockCacheThreadsTest : public BlockCacheTest {
+ protected:
+  // Four threads see no wrong byte, and each finds a block `least_hits` times or more.
+  void Stress(EpochDomain* epochs, uint64_t first_seed, int operations, uint64_t least_hits = 0) {
+    std::deque<Stresser> stressers;
+    for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), first_seed + i, epochs);
+    {
+      std::vector<Thread> threads;
+      for (Stresser& stresser : stressers) threads.emplace_back([&stresser, operations] { stresser.Run(operations); });
+    }
+    for (const Stresser& stresser : stressers) {
+      EXPECT_EQ(stresser.bad(), 0u);
+      EXPECT_GE(stresser.hits(), least_hits);
+    }
+  }
+  void EraseAllFiles() {
+    for (uint64_t file = 1; file <= 4; ++file) cache_->EraseFile(file);
+    EXPECT_EQ(budget_->total(), 0u);
+  }
+};
+
 TEST_F(BlockCacheTest, APeekFindsWhatIsThereByKeyAndByHint) {
   MakeCache(50, &epochs_);
   HintWord hint = Insert({1, 7}).hint().word;
@@ -504,51 +525,22 @@ TEST_F(BlockCacheTest, WithoutAnEpochDomainNothingIsPeekedAt) {
   EXPECT_FALSE(cache_->Peek({1, 7}, &hint));
 }
 
-TEST_F(BlockCacheTest, ManyThreadsThatPeekAlwaysSeeTheRightBytes) {
+TEST_F(BlockCacheThreadsTest, ManyThreadsThatPeekAlwaysSeeTheRightBytes) {
   MakeCache(80, &epochs_);
-  std::deque<Stresser> stressers;
-  for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), i + 21, &epochs_);
-  {
-    std::vector<Thread> threads;
-    for (Stresser& stresser : stressers) threads.emplace_back([&stresser] { stresser.Run(30000); });
-  }
-  for (const Stresser& stresser : stressers) {
-    EXPECT_EQ(stresser.bad(), 0u);
-    EXPECT_GT(stresser.hits(), 1000u);
-  }
-  for (uint64_t file = 1; file <= 4; ++file) cache_->EraseFile(file);
-  EXPECT_EQ(budget_->total(), 0u);
+  Stress(&epochs_, /*first_seed=*/21, /*operations=*/30000, /*least_hits=*/1000);
+  EraseAllFiles();
 }
 
-TEST_F(BlockCacheTest, ManyThreadsAlwaysSeeTheRightBytesWhenUsesAreCountedToo) {
+TEST_F(BlockCacheThreadsTest, ManyThreadsAlwaysSeeTheRightBytesWhenUsesAreCountedToo) {
   MakeCache(80, &epochs_, CacheAdmissionKind::kTinyLfu);
   EXPECT_EQ(cache_->admission(), CacheAdmissionKind::kTinyLfu);
-  std::deque<Stresser> stressers;
-  for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), i + 31, &epochs_);
-  {
-    std::vector<Thread> threads;
-    for (Stresser& stresser : stressers) threads.emplace_back([&stresser] { stresser.Run(30000); });
-  }
-  for (const Stresser& stresser : stressers) {
-    EXPECT_EQ(stresser.bad(), 0u);
-    EXPECT_GT(stresser.hits(), 1000u);
-  }
-  for (uint64_t file = 1; file <= 4; ++file) cache_->EraseFile(file);
-  EXPECT_EQ(budget_->total(), 0u);
+  Stress(&epochs_, /*first_seed=*/31, /*operations=*/30000, /*least_hits=*/1000);
+  EraseAllFiles();
 }
 
-TEST_F(BlockCacheTest, ManyThreadsAlwaysSeeTheRightBytes) {
+TEST_F(BlockCacheThreadsTest, ManyThreadsAlwaysSeeTheRightBytes) {
   MakeCache(80);
-  std::deque<Stresser> stressers;
-  for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), i + 1);
-  {
-    std::vector<Thread> threads;
-    for (Stresser& stresser : stressers) threads.emplace_back([&stresser] { stresser.Run(30000); });
-  }
-  for (const Stresser& stresser : stressers) {
-    EXPECT_EQ(stresser.bad(), 0u);
-    EXPECT_GT(stresser.hits(), 1000u);
-  }
+  Stress(nullptr, /*first_seed=*/1, /*operations=*/30000, /*least_hits=*/1000);
   EXPECT_EQ(budget_->used(MemoryPart::kPins), 0u);
   cache_->Shrink();
   EXPECT_LE(Held(), budget_->CacheCapacity());
@@ -560,17 +552,10 @@ TEST_F(BlockCacheTest, ManyThreadsAlwaysSeeTheRightBytes) {
 }
 
 // The table is so small that searches, inserts and evictions meet in the same few frames all the time.
-TEST_F(BlockCacheTest, ManyThreadsInATinyCacheLeaveNothingBehind) {
+TEST_F(BlockCacheThreadsTest, ManyThreadsInATinyCacheLeaveNothingBehind) {
   MakeCache(4);
-  std::deque<Stresser> stressers;
-  for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), i + 11);
-  {
-    std::vector<Thread> threads;
-    for (Stresser& stresser : stressers) threads.emplace_back([&stresser] { stresser.Run(20000); });
-  }
-  for (const Stresser& stresser : stressers) EXPECT_EQ(stresser.bad(), 0u);
-  for (uint64_t file = 1; file <= 4; ++file) cache_->EraseFile(file);
-  EXPECT_EQ(budget_->total(), 0u);
+  Stress(nullptr, /*first_seed=*/11, /*operations=*/20000);
+  EraseAllFiles();
 }
 
 }  // namespace
