@@ -282,8 +282,7 @@ size_t BlockCache::Impl::Sweep(bool only_probation) {
     uint64_t meta = frame.meta.load(std::memory_order_relaxed);
     const bool on_probation = (meta & CacheFrame::kProbation) != 0;
     if (StateOf(meta) != CacheFrame::kVisible || ReferencesOf(meta) != 0 || on_probation != only_probation) continue;
-    // What is promoted keeps its clock, and is told of next time.
-    if (!on_probation && ClockOf(meta) != 0 && admission.HearsOfUse()) TellUse(frame, meta);
+    if (ClockOf(meta) != 0 && admission.HearsOfUse(on_probation)) TellUse(frame, meta);
     if (ClockOf(meta) == 0) {
       progress += TryEvict(&frame, meta, /*remember=*/true) ? 1 : 0;
     } else if (on_probation) {

@@ -53,8 +53,10 @@ class CacheAdmission {
   }
   // Evicted for want of memory, beside Removed.
   void Evicted(uint64_t hash, bool on_probation);
-  // Whether Used wants to be called, when the hand comes by a data block that was found since it was there last.
-  bool HearsOfUse() const { return sketch_.has_value(); }
+  // Whether Used wants to be called, when the hand comes by a data block that was found since it was there last. Not
+  // for one on probation: it is promoted and keeps its clock, so that the hand tells of that same find when it next
+  // comes by.
+  bool HearsOfUse(bool on_probation) const { return sketch_.has_value() && !on_probation; }
   void Used(uint64_t hash) { sketch_->Note(hash); }
   // Whether more blocks are on probation than their share.
   bool ProbationIsOverFull() const;

@@ -264,10 +264,16 @@ TEST_F(TinyLfuAdmissionTest, WhatGoesFromProbationDoesNotLowerWhatATrustedBlockN
 }
 
 TEST_F(TinyLfuAdmissionTest, UsesThatTheHandMeetsCountAsAccessesDo) {
-  EXPECT_TRUE(admission_.HearsOfUse());
-  EXPECT_FALSE(CacheAdmission(100).HearsOfUse());
   for (int i = 0; i < 3; ++i) admission_.Used(AdmittedHash(1));
   EXPECT_TRUE(admission_.Trusts(AdmittedHash(1)));
+}
+
+TEST_F(TinyLfuAdmissionTest, AFindIsHeardOfOnceWhereTheBlockIsTrustedAndNeverWithoutASketch) {
+  EXPECT_FALSE(admission_.HearsOfUse(/*on_probation=*/true));
+  EXPECT_TRUE(admission_.HearsOfUse(/*on_probation=*/false));
+  const CacheAdmission without(100);
+  EXPECT_FALSE(without.HearsOfUse(/*on_probation=*/true));
+  EXPECT_FALSE(without.HearsOfUse(/*on_probation=*/false));
 }
 
 }  // namespace
