@@ -1,10 +1,10 @@
 // What an append to the write-ahead log costs: written, stored into the mapping, and synced. On real files, in TMPDIR.
 #include <benchmark/benchmark.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "bench/temporary_directory.h"
 #include "db/act/log_writer.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
@@ -19,20 +19,12 @@ constexpr uint64_t kFileBytes = uint64_t{64} << 20;
 class BenchmarkLog {
  public:
   explicit BenchmarkLog(bool map) {
-    const char* const temporary = std::getenv("TMPDIR");
-    path_ = std::string(temporary != nullptr ? temporary : "/tmp") + "/sepal_log_benchmark_XXXXXX";
-    SEPAL_CHECK(mkdtemp(path_.data()) != nullptr);
-    directory_ = FileSystem::Posix()->OpenDirectory(path_, /*create=*/false).value();
+    directory_ = FileSystem::Posix()->OpenDirectory(temporary_.path(), /*create=*/false).value();
     LogOptions options;
     options.map = map;
     log_ = WriteAheadLog::Create(directory_.get(), options, {.number = FileNumber(number_)}).value();
   }
-  ~BenchmarkLog() {
-    SEPAL_CHECK(log_->Close().ok());
-    SEPAL_CHECK(directory_->Remove(LogFileName(FileNumber(number_))).ok());
-    directory_.reset();
-    SEPAL_CHECK(FileSystem::Posix()->RemoveDirectory(path_).ok());
-  }
+  ~BenchmarkLog() { SEPAL_CHECK(log_->Close().ok()); }
 
   void Append(std::string_view batch, bool sync) {
     if (log_->Live().back().size_bytes > kFileBytes) StartFile();
@@ -49,7 +41,7 @@ class BenchmarkLog {
     ++number_;
   }
 
-  std::string path_;
+  const TemporaryDirectory temporary_{"sepal_log_benchmark"};
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<WriteAheadLog> log_;
   uint64_t number_ = 1;

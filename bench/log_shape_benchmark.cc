@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/log_candidates.h"
+#include "bench/temporary_directory.h"
 #include "db/act/log_writer.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
@@ -28,20 +29,14 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr uint64_t kLogFileBytes = uint64_t{64} << 20;
 constexpr size_t kFilesBehind = 2;
 
-std::string NewDirectory() {
-  const char* const temporary = std::getenv("TMPDIR");
-  std::string path = std::string(temporary != nullptr ? temporary : "/tmp") + "/sepal_log_shape_XXXXXX";
-  SEPAL_CHECK(mkdtemp(path.data()) != nullptr);
-  return path;
-}
+constexpr char kDirectoryName[] = "sepal_log_shape";
 
 // As the engine has it: windows and the next file are made ahead, and files whose memtables are flushed are removed in
 // the background.
 class WindowsLog {
  public:
   explicit WindowsLog(bool map)
-      : path_(NewDirectory()),
-        directory_(FileSystem::Posix()->OpenDirectory(path_, /*create=*/false).value()),
+      : directory_(FileSystem::Posix()->OpenDirectory(temporary_.path(), /*create=*/false).value()),
         tasks_(&pool_, Executor::Priority::kFlush) {
     LogOptions options;
     options.map = map;
@@ -53,9 +48,6 @@ class WindowsLog {
     tasks_.Close();
     log_->DiscardNextFile();
     SEPAL_CHECK(log_->Close().ok());
-    log_.reset();
-    directory_.reset();
-    SEPAL_CHECK(std::system(("rm -r " + path_).c_str()) == 0);
   }
 
   uint64_t Append(SequenceNumber first, std::string_view batch, bool sync) {
@@ -80,7 +72,7 @@ class WindowsLog {
     }
   }
 
-  const std::string path_;
+  const TemporaryDirectory temporary_{kDirectoryName};
   std::unique_ptr<Directory> directory_;
   ThreadPool pool_{1, 1};
   TaskGroup tasks_;
@@ -91,18 +83,13 @@ class WindowsLog {
 
 class LockedRing {
  public:
-  explicit LockedRing(bool reuse)
-      : path_(NewDirectory()), log_(std::make_unique<RingLog>(path_, RingLogOptions{.reuse_files = reuse})) {}
-  ~LockedRing() {
-    log_.reset();
-    SEPAL_CHECK(rmdir(path_.c_str()) == 0);
-  }
-  uint64_t Append(SequenceNumber first, std::string_view batch, bool) { return log_->Append(first, batch); }
-  void Sync(uint64_t through) { log_->Sync(through); }
+  explicit LockedRing(bool reuse) : log_(temporary_.path(), RingLogOptions{.reuse_files = reuse}) {}
+  uint64_t Append(SequenceNumber first, std::string_view batch, bool) { return log_.Append(first, batch); }
+  void Sync(uint64_t through) { log_.Sync(through); }
 
  private:
-  const std::string path_;
-  std::unique_ptr<RingLog> log_;
+  const TemporaryDirectory temporary_{kDirectoryName};
+  RingLog log_;
 };
 
 double ProcessCpuSeconds() {
@@ -114,79 +101,111 @@ double ProcessCpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Batches of one entry of 16 + 100 bytes, `between` apart (0: one after another). With `syncs`, another thread writes
-// one of them each millisecond and waits for the disk; the lock stands for the commit lock.
-template <class Log>
-void Stream(benchmark::State& state, bool variant, Nanos between, bool syncs) {
-  const auto records = static_cast<size_t>(state.range(0));
+struct Arrivals {
+  const char* name;
+  int64_t records;
+  Nanos between;  // 0: one after another
+  bool syncs;
+};
+
+std::string OneEntryBatch() {
   std::string batch(kBatchHeaderBytes, '\0');
   AppendBatchEntry(&batch, ValueKind::kPut, ColumnFamilyId(0), std::string(16, 'k'), std::string(100, 'v'));
-  for (auto _ : state) {
-    Log log(variant);
-    Mutex commit;
-    uint64_t sequence = 0;
-    std::atomic<bool> stop{false};
-    std::vector<uint32_t> sync_nanos;
-    Thread other([&] {
-      while (syncs && !stop.load()) {
-        const auto begin = SteadyClock::now();
-        uint64_t end = 0;
-        {
-          MutexLock lock(&commit);
-          end = log.Append(SequenceNumber(++sequence), batch, true);
-        }
-        log.Sync(end);
-        sync_nanos.push_back(static_cast<uint32_t>(Nanos(SteadyClock::now() - begin).count()));
-        Clock::System()->SleepMicros(1000);
-      }
-    });
+  return batch;
+}
+
+uint32_t NanosSince(SteadyClock::time_point begin) {
+  return static_cast<uint32_t>(std::min<int64_t>(Nanos(SteadyClock::now() - begin).count(), UINT32_MAX));
+}
+
+// Waits for the time that is `between` behind `due`; that time, from which a record's delay counts.
+SteadyClock::time_point NextDue(SteadyClock::time_point due, Nanos between) {
+  if (between.count() == 0) return SteadyClock::now();
+  due += between;
+  while (SteadyClock::now() < due) {
+  }
+  return due;
+}
+
+// A log and those who write to it, one at a time: the lock stands for the commit lock.
+template <class Log>
+class LogStream {
+ public:
+  explicit LogStream(bool variant) : log_(variant) {}
+
+  // Each record's time until it was appended.
+  std::vector<uint32_t> AppendAll(size_t records, Nanos between) {
     std::vector<uint32_t> nanos;
     nanos.reserve(records);
-    const double cpu = ProcessCpuSeconds();
-    const auto start = SteadyClock::now();
-    auto due = start;
+    SteadyClock::time_point due = SteadyClock::now();
     for (size_t i = 0; i < records; ++i) {
-      if (between.count() > 0) {
-        due += between;
-        while (SteadyClock::now() < due) {
-        }
-      } else {
-        due = SteadyClock::now();
-      }
-      {
-        MutexLock lock(&commit);
-        log.Append(SequenceNumber(++sequence), batch, false);
-      }
-      nanos.push_back(static_cast<uint32_t>(std::min<int64_t>(Nanos(SteadyClock::now() - due).count(), UINT32_MAX)));
+      due = NextDue(due, between);
+      Append(/*sync=*/false);
+      nanos.push_back(NanosSince(due));
     }
+    return nanos;
+  }
+  // Each millisecond a record that waits for the disk, until `stop`; the time that each took.
+  std::vector<uint32_t> SyncUntil(const std::atomic<bool>& stop) {
+    std::vector<uint32_t> nanos;
+    while (!stop.load()) {
+      const SteadyClock::time_point begin = SteadyClock::now();
+      log_.Sync(Append(/*sync=*/true));
+      nanos.push_back(NanosSince(begin));
+      Clock::System()->SleepMicros(1000);
+    }
+    return nanos;
+  }
+
+ private:
+  uint64_t Append(bool sync) {
+    MutexLock lock(&commit_);
+    return log_.Append(SequenceNumber(++sequence_), batch_, sync);
+  }
+
+  const std::string batch_ = OneEntryBatch();
+  Log log_;
+  Mutex commit_;
+  uint64_t sequence_ ABSL_GUARDED_BY(commit_) = 0;
+};
+
+double MicrosAt(const std::vector<uint32_t>& sorted_nanos, double part) {
+  return 1e-3 * sorted_nanos[static_cast<size_t>(part * static_cast<double>(sorted_nanos.size() - 1))];
+}
+
+void ReportLatencies(benchmark::State& state, std::vector<uint32_t> nanos, std::vector<uint32_t> sync_nanos) {
+  std::sort(nanos.begin(), nanos.end());
+  state.counters["p50_us"] = MicrosAt(nanos, 0.5);
+  state.counters["p99_us"] = MicrosAt(nanos, 0.99);
+  state.counters["p99.9_us"] = MicrosAt(nanos, 0.999);
+  state.counters["p99.99_us"] = MicrosAt(nanos, 0.9999);
+  state.counters["max_us"] = MicrosAt(nanos, 1);
+  if (sync_nanos.empty()) return;
+  std::sort(sync_nanos.begin(), sync_nanos.end());
+  state.counters["sync_us"] = MicrosAt(sync_nanos, 0.5);
+}
+
+// Batches of one entry of 16 + 100 bytes, with or without another thread whose batches are synced.
+template <class Log>
+void Stream(benchmark::State& state, bool variant, const Arrivals& arrivals) {
+  const auto records = static_cast<size_t>(arrivals.records);
+  for (auto _ : state) {
+    LogStream<Log> stream(variant);
+    std::atomic<bool> stop{!arrivals.syncs};
+    std::vector<uint32_t> sync_nanos;
+    Thread other([&] { sync_nanos = stream.SyncUntil(stop); });
+    const double cpu = ProcessCpuSeconds();
+    const SteadyClock::time_point start = SteadyClock::now();
+    std::vector<uint32_t> nanos = stream.AppendAll(records, arrivals.between);
     const double seconds = std::chrono::duration<double>(SteadyClock::now() - start).count();
     const double cpu_seconds = ProcessCpuSeconds() - cpu;
     stop.store(true);
     other.Join();
-    std::sort(nanos.begin(), nanos.end());
-    const auto at = [&](double part) {
-      return 1e-3 * nanos[static_cast<size_t>(part * static_cast<double>(records - 1))];
-    };
     state.counters["ns"] = 1e9 * seconds / static_cast<double>(records);
     state.counters["cpu_ns"] = 1e9 * cpu_seconds / static_cast<double>(records);
-    state.counters["p50_us"] = at(0.5);
-    state.counters["p99_us"] = at(0.99);
-    state.counters["p99.9_us"] = at(0.999);
-    state.counters["p99.99_us"] = at(0.9999);
-    state.counters["max_us"] = at(1);
-    if (!sync_nanos.empty()) {
-      std::sort(sync_nanos.begin(), sync_nanos.end());
-      state.counters["sync_us"] = 1e-3 * sync_nanos[sync_nanos.size() / 2];
-    }
+    ReportLatencies(state, std::move(nanos), std::move(sync_nanos));
   }
 }
-
-struct Arrivals {
-  const char* name;
-  int64_t records;
-  Nanos between;
-  bool syncs;
-};
 
 template <class Log>
 void RegisterShape(const std::string& shape, bool variant) {
@@ -194,7 +213,7 @@ void RegisterShape(const std::string& shape, bool variant) {
                                Arrivals{"AtFullSpeedBesideSyncs", 4'000'000, Nanos(0), true},
                                Arrivals{"Each5Micros", 1'000'000, Nanos(5000), false},
                                Arrivals{"Each5MicrosBesideSyncs", 1'000'000, Nanos(5000), true}}) {
-    const auto run = [=](benchmark::State& state) { Stream<Log>(state, variant, each.between, each.syncs); };
+    const auto run = [=](benchmark::State& state) { Stream<Log>(state, variant, each); };
     benchmark::RegisterBenchmark(("LogShape/" + shape + "/" + each.name).c_str(), run)
         ->Arg(each.records)
         ->Iterations(1);

@@ -3,12 +3,12 @@
 // memory, where the listing costs nothing worth speaking of.
 #include <benchmark/benchmark.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "bench/temporary_directory.h"
 #include "db/act/manifest_writer.h"
 #include "db/format/file_names.h"
 #include "sepal/db.h"
@@ -81,12 +81,9 @@ void OpenAndClose(benchmark::State& state, FileSystem* files, const std::string&
 }
 
 void BM_OpenManyTables(benchmark::State& state) {
-  const char* const temporary = std::getenv("TMPDIR");
-  std::string path = std::string(temporary != nullptr ? temporary : "/tmp") + "/sepal_open_benchmark_XXXXXX";
-  SEPAL_CHECK(mkdtemp(path.data()) != nullptr);
-  MakeDatabase(FileSystem::Posix(), path, static_cast<uint64_t>(state.range(0)));
-  OpenAndClose(state, FileSystem::Posix(), path);
-  SEPAL_CHECK(DB::Destroy({}, path).ok());
+  const TemporaryDirectory directory("sepal_open_benchmark");
+  MakeDatabase(FileSystem::Posix(), directory.path(), static_cast<uint64_t>(state.range(0)));
+  OpenAndClose(state, FileSystem::Posix(), directory.path());
 }
 BENCHMARK(BM_OpenManyTables)->Arg(1000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 

@@ -1,0 +1,38 @@
+// A new directory below TMPDIR, on a real file system, that goes away with all that is in it. Whoever has a file of it
+// open is destroyed before.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "absl/strings/str_format.h"
+#include "util/check.h"
+
+namespace sepal {
+
+class TemporaryDirectory {
+ public:
+  // `name`: what the directory's own name begins with.
+  explicit TemporaryDirectory(std::string_view name) {
+    const char* const parent = std::getenv("TMPDIR");
+    path_ = absl::StrFormat("%s/%s_XXXXXX", parent != nullptr ? parent : "/tmp", name);
+    SEPAL_CHECK(mkdtemp(path_.data()) != nullptr);
+  }
+  ~TemporaryDirectory() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+    SEPAL_CHECK(!error);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace sepal
