@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "absl/strings/str_format.h"
+#include "bench/compare/child_process.h"
 #include "bench/compare/options.h"
 #include "bench/compare/report.h"
 #include "bench/compare/scenario.h"
@@ -23,8 +24,7 @@ namespace {
 void InChild(const std::function<void(FILE*)>& body, const std::function<void(const std::string&)>& line) {
   int pipe_ends[2];
   if (pipe(pipe_ends) != 0) Fail("pipe", "cannot be made");
-  const pid_t child = fork();
-  if (child < 0) Fail("fork", "no new process");
+  const pid_t child = ForkBoundChild();
   if (child == 0) {
     close(pipe_ends[0]);
     FILE* out = fdopen(pipe_ends[1], "w");

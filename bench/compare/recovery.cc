@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "absl/strings/str_format.h"
+#include "bench/compare/child_process.h"
 #include "tools/lib/process_metrics.h"
 #include "tools/lib/workload.h"
 #include "util/random.h"
@@ -42,8 +43,7 @@ bool FitsMemtables(const EngineEntry& engine, const CompareOptions& options, con
 
 void Write(const EngineEntry& engine, const CompareOptions& options, EngineSettings settings) {
   settings.keep_in_log = true;
-  const pid_t child = fork();
-  if (child < 0) Fail("fork", "no new process");
+  const pid_t child = ForkBoundChild();
   if (child == 0) FillAndDie(engine, options, settings);
   int status = 0;
   if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {

@@ -2,17 +2,21 @@
 // only what must hold of it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "bench/compare/child_process.h"
 #include "bench/compare/recovery.h"
 #include "bench/compare/report.h"
 #include "tests/child_exit.h"
 #include "tests/tools/temporary_directory.h"
+#include "util/check.h"
 
 namespace sepal::compare {
 namespace {
@@ -77,6 +81,31 @@ Measurement Overwrite(const std::string& engine) {
   m.peak_resident_bytes = 80 << 20;
   m.user_bytes = 10 << 20;
   return m;
+}
+
+// Says in the pipe that it is there, and later whether it outlived its parent.
+[[noreturn]] void LiveOn(int pipe_end) {
+  SEPAL_CHECK(write(pipe_end, "a", 1) == 1);
+  sleep(20);
+  SEPAL_CHECK(write(pipe_end, "b", 1) == 1);
+  ExitChild(0);
+}
+
+TEST(ChildProcessTest, AKilledParentTakesItsChildrenAndTheirsWithIt) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = ForkBoundChild();
+  if (child == 0) {
+    if (ForkBoundChild() == 0 && ForkBoundChild() == 0) LiveOn(pipe_ends[1]);
+    for (;;) pause();
+  }
+  close(pipe_ends[1]);
+  char byte = 0;
+  ASSERT_EQ(read(pipe_ends[0], &byte, 1), 1);
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(read(pipe_ends[0], &byte, 1), 0) << "the pipe closes when the last of them is gone";
+  close(pipe_ends[0]);
 }
 
 TEST(SecondRatesTest, EachSecondCountsTheOperationsThatEndedInIt) {
