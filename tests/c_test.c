@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 const char* phase = "";
@@ -324,6 +325,11 @@ static void test_families(sepal_t* db, const sepal_options_t* options, const cha
   const char* found_name = sepal_column_family_name(found, &length);
   CHECK(length == 1 && found_name[0] == 'f');
   sepal_column_family_handle_destroy(found);
+  sepal_options_t* unknown_style = sepal_options_create();
+  sepal_options_set_compaction_style(unknown_style, 257);
+  CHECK(sepal_create_column_family(db, unknown_style, "g", &error) == NULL);
+  expect_error("INVALID_ARGUMENT");
+  sepal_options_destroy(unknown_style);
   CHECK(sepal_find_column_family(db, "g", &error) == NULL);
   expect_error("NOT_FOUND");
   size_t count = 0;
@@ -440,6 +446,39 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_options_destroy(options);
   sepal_comparator_destroy(comparator);
   CHECK(destroyed == 1);
+}
+
+static const int no_enumerators[] = {-1, 255, 256, 257, 1 << 20, INT_MIN, INT_MAX};
+
+static void set_second_level_compression(sepal_options_t* options, int compression) {
+  const int codecs[] = {sepal_no_compression, compression};
+  sepal_options_set_compression_per_level(options, codecs, 2);
+}
+
+/* Whatever number it gets, an opening with it is refused, for a reason that names the option and what it may be. */
+static void check_refused(const char* directory, void (*set)(sepal_options_t*, int), int first_beyond,
+                          const char* reason) {
+  for (size_t i = 0; i <= sizeof no_enumerators / sizeof no_enumerators[0]; ++i) {
+    sepal_options_t* options = sepal_options_create();
+    sepal_options_set_create_if_missing(options, 1);
+    set(options, i == 0 ? first_beyond : no_enumerators[i - 1]);
+    CHECK(sepal_open(options, directory, &error) == NULL);
+    CHECK(error != NULL && strstr(error, reason) != NULL);
+    expect_error("INVALID_ARGUMENT");
+    sepal_options_destroy(options);
+  }
+}
+
+static void test_numbers_out_of_range(const char* directory) {
+  begin("numbers out of range");
+  check_refused(directory, sepal_options_set_cache_admission, 2,
+                "cache_admission must be kProbation (0) or kTinyLfu (1)");
+  check_refused(directory, sepal_options_set_compaction_style, 3,
+                "compaction_style must be kLazyLeveling (0), kLeveled (1) or kUniversal (2)");
+  check_refused(directory, sepal_options_set_compression, 4,
+                "compression must be kNone (0), kSnappy (1), kLz4 (2) or kZstd (3)");
+  check_refused(directory, set_second_level_compression, 4,
+                "compression_per_level: each must be kNone (0), kSnappy (1), kLz4 (2) or kZstd (3)");
 }
 
 static void count_repaired(void* state, uint64_t done_bytes, uint64_t total_bytes) {
@@ -562,6 +601,7 @@ int main(void) {
   sepal_options_set_read_only(options, 0);
 
   test_repair(options, checkpoint, ro);
+  test_numbers_out_of_range(other);
   test_comparator_and_listener(other, ro, wo);
   test_env(other, ro, wo);
   test_file_system(other, copy, ro, wo);

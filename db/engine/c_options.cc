@@ -1,5 +1,7 @@
 // The C interface: options, comparators, filter policies, listeners.
+#include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "db/engine/c_types.h"
@@ -8,6 +10,14 @@
 namespace {
 
 using sepal::BytesOf;
+
+// C's number as an enumerator; one that does not fit becomes what none of them is, so that an opening refuses it.
+template <class Enum>
+Enum EnumOf(int value) {
+  constexpr uint8_t kNoEnumerator = UINT8_MAX;
+  static_assert(std::is_same_v<std::underlying_type_t<Enum>, uint8_t>);
+  return static_cast<Enum>(value >= 0 && value < kNoEnumerator ? static_cast<uint8_t>(value) : kNoEnumerator);
+}
 
 class Listener final : public sepal::EventListener {
  public:
@@ -120,7 +130,7 @@ void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char valu
   options->rep.direct_reads = value != 0;
 }
 void sepal_options_set_cache_admission(sepal_options_t* options, int admission) {
-  options->rep.cache_admission = static_cast<sepal::CacheAdmissionKind>(admission);
+  options->rep.cache_admission = EnumOf<sepal::CacheAdmissionKind>(admission);
 }
 void sepal_options_set_background_threads(sepal_options_t* options, int threads) {
   options->rep.background_threads = threads;
@@ -149,12 +159,12 @@ void sepal_options_set_comparator(sepal_options_t* options, sepal_comparator_t* 
   options->rep.family.comparator = comparator;
 }
 void sepal_options_set_compression(sepal_options_t* options, int compression) {
-  options->rep.family.compression = static_cast<sepal::CompressionKind>(compression);
+  options->rep.family.compression = EnumOf<sepal::CompressionKind>(compression);
 }
 void sepal_options_set_compression_per_level(sepal_options_t* options, const int* compressions, size_t levels) {
   options->rep.family.compression_per_level.clear();
   for (size_t i = 0; i < levels; ++i) {
-    options->rep.family.compression_per_level.push_back(static_cast<sepal::CompressionKind>(compressions[i]));
+    options->rep.family.compression_per_level.push_back(EnumOf<sepal::CompressionKind>(compressions[i]));
   }
 }
 void sepal_options_set_block_size(sepal_options_t* options, size_t bytes) { options->rep.family.block_bytes = bytes; }
@@ -162,7 +172,7 @@ void sepal_options_set_filter_policy(sepal_options_t* options, const sepal_filte
   options->rep.family.filter_policy = policy->rep;
 }
 void sepal_options_set_compaction_style(sepal_options_t* options, int style) {
-  options->rep.family.compaction_style = static_cast<sepal::CompactionStyle>(style);
+  options->rep.family.compaction_style = EnumOf<sepal::CompactionStyle>(style);
 }
 void sepal_options_set_max_space_amplification(sepal_options_t* options, double most) {
   options->rep.family.max_space_amplification = most;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/engine/check_options.h"
 #include "db/format/batch_format.h"
 #include "util/status.h"
 
@@ -196,9 +197,8 @@ absl::Status Engine::ContinueBackgroundWork() {
 absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::string_view name,
                                                                          const ColumnFamilyOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
-  if (name.empty() || options.comparator == nullptr) {
-    return absl::InvalidArgumentError("a column family needs a name and a comparator");
-  }
+  if (name.empty()) return absl::InvalidArgumentError("a column family needs a name");
+  RETURN_IF_ERROR(CheckFamilyOptions(options));
   MutexLock admin_lock(&admin_mutex_);
   if (close_begun_) return Closed();
   if (FindColumnFamily(name).ok()) {

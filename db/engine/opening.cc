@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "db/act/flush_job.h"
 #include "db/decide/obsolete_files.h"
+#include "db/engine/check_options.h"
 #include "db/engine/foreign_database.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
@@ -20,8 +21,6 @@ namespace sepal {
 
 namespace {
 
-constexpr size_t kSmallestMemoryLimit = size_t{8} << 20;
-
 std::vector<std::string> Names(std::span<const DirectoryEntry> listing) {
   std::vector<std::string> names;
   names.reserve(listing.size());
@@ -32,7 +31,7 @@ std::vector<std::string> Names(std::span<const DirectoryEntry> listing) {
 }  // namespace
 
 absl::StatusOr<Engine::Parts> Opening::Run() {
-  RETURN_IF_ERROR(CheckOptions());
+  RETURN_IF_ERROR(CheckOptions(options_));
   world_ = World::From(options_.env);
   RETURN_IF_ERROR(OpenDirectories());
   if (!options_.read_only) RETURN_IF_ERROR(TakeLock());
@@ -45,49 +44,6 @@ absl::StatusOr<Engine::Parts> Opening::Run() {
   RETURN_IF_ERROR(PublishFamilies());
   if (!options_.read_only) RETURN_IF_ERROR(StartWriting());
   return std::move(parts_);
-}
-
-absl::Status Opening::CheckOptions() const {
-  if (options_.memory_limit < kSmallestMemoryLimit) {
-    return absl::InvalidArgumentError(absl::StrFormat("memory_limit of %u bytes is too small: it must be at least %u",
-                                                      options_.memory_limit, kSmallestMemoryLimit));
-  }
-  if (options_.memtable_bytes > options_.memory_limit / 2) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("memtable_bytes of %u is over half of memory_limit (%u): two memtables must fit",
-                        options_.memtable_bytes, options_.memory_limit));
-  }
-  if (options_.cache_admission != CacheAdmissionKind::kProbation &&
-      options_.cache_admission != CacheAdmissionKind::kTinyLfu) {
-    return absl::InvalidArgumentError("cache_admission is kProbation or kTinyLfu");
-  }
-  std::vector<const ColumnFamilyOptions*> all = {&options_.family};
-  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) all.push_back(&descriptor.options);
-  for (const ColumnFamilyOptions* family : all) {
-    if (family->comparator == nullptr) return absl::InvalidArgumentError("a column family's comparator is null");
-    if (family->block_bytes < 256 || family->block_bytes > (size_t{1} << 20)) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("block_bytes of %u is out of range: 256 to 1048576", family->block_bytes));
-    }
-    if (!(family->max_space_amplification >= 1)) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "max_space_amplification of %g is out of range: tables take at least the space of what they hold, 1",
-          family->max_space_amplification));
-    }
-    const FilterPolicy& filter = family->filter_policy;
-    if (!(filter.lane_bits_per_key >= 0 && filter.lane_bits_per_key <= 64 && filter.guard_bits_per_key >= 0 &&
-          filter.guard_bits_per_key <= 64)) {
-      return absl::InvalidArgumentError("filter_policy: bits per key must lie between 0 and 64");
-    }
-    if (filter.lane_kind != FilterKind::kBloom && filter.lane_kind != FilterKind::kFingerprint) {
-      return absl::InvalidArgumentError(
-          "filter_policy: lane_kind is kBloom or kFingerprint; for no lanes set lane_bits_per_key to 0");
-    }
-  }
-  if (options_.read_only && (options_.create_if_missing || options_.error_if_exists)) {
-    return absl::InvalidArgumentError("read_only goes with neither create_if_missing nor error_if_exists");
-  }
-  return absl::OkStatus();
 }
 
 absl::Status Opening::OpenDirectories() {

@@ -46,7 +46,6 @@ class Opening {
     std::shared_ptr<MemTable> replayed;
   };
 
-  absl::Status CheckOptions() const;
   absl::Status OpenDirectories();
   absl::Status TakeLock();
   void StartInfoLog();

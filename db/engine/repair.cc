@@ -9,6 +9,7 @@
 #include "db/act/manifest_recovery.h"
 #include "db/act/manifest_salvage.h"
 #include "db/act/manifest_writer.h"
+#include "db/engine/check_options.h"
 #include "db/engine/foreign_database.h"
 #include "db/format/file_names.h"
 #include "util/hash.h"
@@ -51,7 +52,7 @@ absl::Status DB::Repair(const Options& options, std::string_view directory, Repa
 }
 
 absl::Status Repairing::Run() {
-  RETURN_IF_ERROR(CheckComparators());
+  RETURN_IF_ERROR(CheckFamilyOptions(options_));
   RETURN_IF_ERROR(OpenDirectories());
   RETURN_IF_ERROR(ListFiles());
   RETURN_IF_ERROR(ReadManifest());
@@ -92,14 +93,6 @@ absl::Status Repairing::Foresee() {
   report_->put_aside.insert(report_->put_aside.end(), damaged_tables_.begin(), damaged_tables_.end());
   report_->put_aside.insert(report_->put_aside.end(), damaged_logs_.begin(), damaged_logs_.end());
   return absl::OkStatus();
-}
-
-absl::Status Repairing::CheckComparators() const {
-  bool null = options_.family.comparator == nullptr;
-  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
-    null |= descriptor.options.comparator == nullptr;
-  }
-  return null ? absl::InvalidArgumentError("a column family's comparator is null") : absl::OkStatus();
 }
 
 absl::Status Repairing::OpenDirectories() {

@@ -67,7 +67,6 @@ class Repairing {
     std::shared_ptr<MemTable> replayed;
   };
 
-  absl::Status CheckComparators() const;
   absl::Status OpenDirectories();
   absl::Status ListFiles();
   // What the manifest says.

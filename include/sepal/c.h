@@ -318,6 +318,8 @@ SEPAL_C_EXPORT unsigned char sepal_explanation_block(const sepal_explanation_t* 
 
 /* --- options: sepal/options.h says what they mean --- */
 
+/* Any other number is kept as one that is out of range: an opening with it, or a column family made with it, is refused
+   with INVALID_ARGUMENT. */
 enum { sepal_no_compression = 0, sepal_snappy_compression = 1, sepal_lz4_compression = 2, sepal_zstd_compression = 3 };
 enum { sepal_lazy_leveling = 0, sepal_leveled = 1, sepal_universal = 2 };
 enum { sepal_probation_admission = 0, sepal_tinylfu_admission = 1 };

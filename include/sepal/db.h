@@ -131,7 +131,8 @@ class SEPAL_EXPORT DB {
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
 
   virtual ColumnFamily* DefaultColumnFamily() const = 0;
-  // AlreadyExists if the name is taken. The handle stays valid as long as it is held.
+  // AlreadyExists if the name is taken, InvalidArgument if an option is out of its range. The handle stays valid as
+  // long as it is held.
   virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
                                                                            const ColumnFamilyOptions& options = {}) = 0;
   // The family's data is removed once nothing reads it. The default family cannot be dropped.

@@ -54,6 +54,19 @@ TEST_F(ColumnFamilyTest, FamiliesOutliveReopening) {
   EXPECT_EQ(db()->FindColumnFamily("three").status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(ColumnFamilyTest, OptionsOutOfRangeAreRefusedAndMakeNothing) {
+  ColumnFamilyOptions changed[4];
+  changed[0].comparator = nullptr;
+  changed[1].block_bytes = 255;
+  changed[2].compaction_style = static_cast<CompactionStyle>(3);
+  changed[3].compression = static_cast<CompressionKind>(4);
+  for (const ColumnFamilyOptions& options : changed) {
+    EXPECT_EQ(db()->CreateColumnFamily("one", options).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_FALSE(db()->FindColumnFamily("one").ok());
+  }
+  EXPECT_NE(Make("one"), nullptr);
+}
+
 TEST_F(ColumnFamilyTest, ATakenNameIsRefusedAndADroppedOneMayBeUsedAgain) {
   const auto one = Make("one");
   EXPECT_EQ(db()->CreateColumnFamily("one").status().code(), absl::StatusCode::kAlreadyExists);

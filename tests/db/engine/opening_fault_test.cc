@@ -1,4 +1,5 @@
 // Openings and repairs each of whose file calls fails once, and options that are refused.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -117,28 +118,37 @@ TEST_F(OpeningFaultTest, OptionsOutOfRangeAreRefusedByName) {
     change(&database.options);
     return database.Open();
   };
-  const std::vector<std::function<void(Options*)>> changes = {
-      [](Options* o) { o->memory_limit = 1; },
-      [](Options* o) { o->memtable_bytes = o->memory_limit; },
-      [](Options* o) { o->cache_admission = static_cast<CacheAdmissionKind>(2); },
-      [](Options* o) { o->family.comparator = nullptr; },
-      [](Options* o) { o->family.block_bytes = 255; },
-      [](Options* o) { o->family.block_bytes = (size_t{1} << 20) + 1; },
-      [](Options* o) { o->family.max_space_amplification = 0.5; },
-      [](Options* o) { o->family.filter_policy.lane_bits_per_key = -1; },
-      [](Options* o) { o->family.filter_policy.lane_bits_per_key = 65; },
-      [](Options* o) { o->family.filter_policy.guard_bits_per_key = std::numeric_limits<double>::quiet_NaN(); },
-      [](Options* o) { o->family.filter_policy.guard_bits_per_key = 65; },
-      [](Options* o) { o->read_only = true; },
-      [](Options* o) {
-        o->read_only = o->error_if_exists = true;
-        o->create_if_missing = false;
-      },
-      [](Options* o) { o->column_families = {{.name = "f", .options = {.comparator = nullptr}}}; },
+  const std::vector<std::pair<std::string, std::function<void(Options*)>>> changes = {
+      {"memory_limit", [](Options* o) { o->memory_limit = 1; }},
+      {"memtable_bytes", [](Options* o) { o->memtable_bytes = o->memory_limit; }},
+      {"cache_admission", [](Options* o) { o->cache_admission = static_cast<CacheAdmissionKind>(2); }},
+      {"compaction_style", [](Options* o) { o->family.compaction_style = static_cast<CompactionStyle>(3); }},
+      {"compression must", [](Options* o) { o->family.compression = static_cast<CompressionKind>(4); }},
+      {"compression_per_level",
+       [](Options* o) {
+         o->family.compression_per_level = {CompressionKind::kNone, static_cast<CompressionKind>(255)};
+       }},
+      {"comparator", [](Options* o) { o->family.comparator = nullptr; }},
+      {"block_bytes", [](Options* o) { o->family.block_bytes = 255; }},
+      {"block_bytes", [](Options* o) { o->family.block_bytes = (size_t{1} << 20) + 1; }},
+      {"max_space_amplification", [](Options* o) { o->family.max_space_amplification = 0.5; }},
+      {"filter_policy", [](Options* o) { o->family.filter_policy.lane_bits_per_key = -1; }},
+      {"filter_policy", [](Options* o) { o->family.filter_policy.lane_bits_per_key = 65; }},
+      {"filter_policy",
+       [](Options* o) { o->family.filter_policy.guard_bits_per_key = std::numeric_limits<double>::quiet_NaN(); }},
+      {"filter_policy", [](Options* o) { o->family.filter_policy.guard_bits_per_key = 65; }},
+      {"read_only", [](Options* o) { o->read_only = true; }},
+      {"read_only",
+       [](Options* o) {
+         o->read_only = o->error_if_exists = true;
+         o->create_if_missing = false;
+       }},
+      {"comparator", [](Options* o) { o->column_families = {{.name = "f", .options = {.comparator = nullptr}}}; }},
   };
   for (size_t i = 0; i < changes.size(); ++i) {
-    const absl::Status status = refusal(changes[i]);
+    const absl::Status status = refusal(changes[i].second);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << i << ": " << status;
+    EXPECT_THAT(std::string(ToStd(status.message())), testing::HasSubstr(changes[i].first)) << i;
   }
 }
 
