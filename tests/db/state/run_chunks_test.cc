@@ -14,6 +14,13 @@ namespace {
 
 constexpr int kLevel = 1;
 constexpr uint64_t kRun = 3;
+
+// A run of a version.
+struct RunPlace {
+  int level = kLevel;
+  uint64_t run = kRun;
+  auto operator<=>(const RunPlace&) const = default;
+};
 constexpr size_t kFull = kMostInChunk;
 
 class LastKeysFirst : public Comparator {
@@ -27,31 +34,39 @@ std::string KeyOf(uint64_t place) {
   return absl::StrFormat("key%03d%014d", static_cast<int>(place / 700), static_cast<int>(place % 700));
 }
 
-// One table a place, which holds the keys from the place's own to the same with an 'm' behind it, or its own alone.
+// In each run one table a place, which holds the keys from the place's own to the same with an 'm' behind it, or its
+// own alone.
 class PlacedTables {
  public:
   explicit PlacedTables(KeyOrder order = KeyOrder())
       : backwards_(!order.bytewise()), version_(std::make_shared<const Version>(order)) {}
 
-  void Put(uint64_t place) {
+  void Put(uint64_t place, RunPlace where = {}) {
     const uint64_t number = (next_++ * 7919) % 1'000'003;
     std::string first = KeyOf(place);
     std::string last = place % 4 == 0 ? first : first + "m";
     if (backwards_) std::swap(first, last);
-    edit_.added_tables.push_back({ColumnFamilyId(0), kLevel, TableOf(number, kRun, first, last)});
-    model_[place] = FileNumber(number);
+    Add(place, where, TableOf(number, where.run, first, last));
   }
-  void Remove(uint64_t place) {
-    const auto it = model_.find(place);
-    if (it == model_.end()) return;
-    edit_.removed_tables.push_back({ColumnFamilyId(0), kLevel, it->second});
-    model_.erase(it);
+  void Remove(uint64_t place, RunPlace where = {}) {
+    const auto it = model_[where].find(place);
+    if (it == model_[where].end()) return;
+    edit_.removed_tables.push_back({ColumnFamilyId(0), where.level, it->second});
+    model_[where].erase(it);
   }
   // Another table in the place.
   void Swap(uint64_t place) {
     Remove(place);
     Put(place);
   }
+  // Of tables that are there since before this edit, to a place that is free.
+  void Move(uint64_t place, RunPlace from, RunPlace to) {
+    TableMetadata moved = version_->numbers().Find(model_[from].at(place))->metadata();
+    moved.run = RunNumber(to.run);
+    Remove(place, from);
+    Add(place, to, std::move(moved));
+  }
+  bool Has(uint64_t place, RunPlace where) const { return model(where).contains(place); }
   // Removals and additions are one edit.
   void Apply() {
     VersionBuilder builder(version_, MakeTable);
@@ -64,6 +79,7 @@ class PlacedTables {
     for (const TableRef& table : builder.RemovedTables()) gone.insert(table->number());
     std::set<FileNumber> removed;
     for (const RemovedTable& table : edit_.removed_tables) removed.insert(table.number);
+    for (const AddedTable& added : edit_.added_tables) removed.erase(added.table.number);
     EXPECT_EQ(gone, removed);
     edit_ = {};
     ASSERT_TRUE(version_->Check().ok()) << version_->Check();
@@ -71,21 +87,32 @@ class PlacedTables {
 
   const VersionRef& version() const { return version_; }
   const Run& run() const { return *version_->level(kLevel).front(); }
-  const std::map<uint64_t, FileNumber>& model() const { return model_; }
+  // Null if it has no table.
+  const Run* run(RunPlace where) const { return version_->FindRun(where.level, RunNumber(where.run)); }
+  const std::map<uint64_t, FileNumber>& model(RunPlace where = {}) const {
+    static const std::map<uint64_t, FileNumber> kEmpty;
+    const auto it = model_.find(where);
+    return it == model_.end() ? kEmpty : it->second;
+  }
   // The numbers in the order of keys.
-  std::vector<FileNumber> Expected() const {
+  std::vector<FileNumber> Expected(RunPlace where = {}) const {
     std::vector<FileNumber> numbers;
-    for (const auto& [place, number] : model_) numbers.push_back(number);
+    for (const auto& [place, number] : model(where)) numbers.push_back(number);
     if (backwards_) std::reverse(numbers.begin(), numbers.end());
     return numbers;
   }
 
  private:
+  void Add(uint64_t place, RunPlace where, TableMetadata table) {
+    ASSERT_TRUE(model_[where].emplace(place, table.number).second);
+    edit_.added_tables.push_back({ColumnFamilyId(0), where.level, std::move(table)});
+  }
+
   const bool backwards_;
   VersionRef version_;
   uint64_t next_ = 1;
   VersionEdit edit_;
-  std::map<uint64_t, FileNumber> model_;
+  std::map<RunPlace, std::map<uint64_t, FileNumber>> model_;
 };
 
 std::vector<FileNumber> NumbersOf(const TableRange& tables) {
@@ -303,6 +330,21 @@ void CompareRun(const Run& run, const KeyOrder& order, const std::vector<std::st
   }
 }
 
+std::vector<std::string> ProbesOf(const Run& run, uint64_t places, Random* random) {
+  std::vector<std::string> probes = {"", "key", "zzz"};
+  for (int i = 0; i < 100; ++i) {
+    probes.push_back(KeyOf(random->Uniform(places + 10)) + std::string(random->Uniform(2), 'g'));
+  }
+  for (const TableChunkRef& chunk : run.chunks()) {
+    for (const std::string& key : {chunk->smallest_user_key(), chunk->largest_user_key()}) {
+      probes.push_back(key);
+      probes.push_back(key + "a");
+      probes.push_back(key.substr(0, key.size() - 1));
+    }
+  }
+  return probes;
+}
+
 void ApplyRandomEdits(KeyOrder order, uint64_t seed) {
   constexpr uint64_t kPlaces = 6000;
   Random random(seed);
@@ -324,18 +366,7 @@ void ApplyRandomEdits(KeyOrder order, uint64_t seed) {
       continue;
     }
     ASSERT_EQ(NumbersOf(tables.run().tables()), tables.Expected());
-    std::vector<std::string> probes = {"", "key", "zzz"};
-    for (int i = 0; i < 100; ++i) {
-      probes.push_back(KeyOf(random.Uniform(kPlaces + 10)) + std::string(random.Uniform(2), 'g'));
-    }
-    for (const TableChunkRef& chunk : tables.run().chunks()) {
-      for (const std::string& key : {chunk->smallest_user_key(), chunk->largest_user_key()}) {
-        probes.push_back(key);
-        probes.push_back(key + "a");
-        probes.push_back(key.substr(0, key.size() - 1));
-      }
-    }
-    CompareRun(tables.run(), order, probes);
+    CompareRun(tables.run(), order, ProbesOf(tables.run(), kPlaces, &random));
   }
 }
 
@@ -346,6 +377,97 @@ TEST(RunChunksTest, RandomEditsMatchAPlainModel) {
     ApplyRandomEdits(KeyOrder(&last_first), seed);
   }
 }
+
+// By level, and newer runs before older ones.
+constexpr RunPlace kRunPlaces[] = {{0, 20}, {0, 19}, {0, 18}, {1, 12}, {1, 9}, {2, 8}, {2, 7}, {4, 5}, {7, 1}};
+constexpr uint64_t kPlacesOfEach = 2500;
+
+// Edits of several runs of several levels, with tables that move from one to a deeper one.
+class RunsOfLevelsTest : public ::testing::TestWithParam<uint64_t> {
+ protected:
+  void Change(RunPlace where) {
+    const uint64_t begin = random_.Uniform(kPlacesOfEach);
+    const uint64_t end = begin + (random_.OneIn(3) ? random_.Uniform(kPlacesOfEach) : random_.Uniform(40));
+    const uint64_t kept = random_.Uniform(4);
+    for (uint64_t place = begin; place < std::min(end, kPlacesOfEach); ++place) {
+      tables_.Remove(place, where);
+      if (random_.Uniform(4) < kept) tables_.Put(place, where);
+    }
+  }
+  void MoveSome(RunPlace from, RunPlace to) {
+    const uint64_t begin = random_.Uniform(kPlacesOfEach);
+    for (uint64_t place = begin; place < std::min(begin + 400, kPlacesOfEach); ++place) {
+      if (tables_.Has(place, from) && !tables_.Has(place, to)) tables_.Move(place, from, to);
+    }
+  }
+  // Of the runs in a random order, each at most once, since an edit's removals come before its additions.
+  std::set<RunPlace> EditSome() {
+    std::vector<RunPlace> left(std::begin(kRunPlaces), std::end(kRunPlaces));
+    for (size_t i = left.size(); i > 1; --i) std::swap(left[i - 1], left[random_.Uniform(i)]);
+    left.resize(2 + random_.Uniform(4));
+    const std::set<RunPlace> edited(left.begin(), left.end());
+    const bool moves = left[0].level < left[1].level;
+    if (moves) MoveSome(left[0], left[1]);
+    for (size_t i = moves ? 2 : 0; i < left.size(); ++i) Change(left[i]);
+    return edited;
+  }
+  void ExpectRuns() {
+    size_t runs = 0;
+    size_t tables = 0;
+    for (const RunPlace& where : kRunPlaces) {
+      const std::vector<FileNumber> expected = tables_.Expected(where);
+      const auto* const run = tables_.run(where);
+      ASSERT_EQ(run == nullptr, expected.empty());
+      if (run == nullptr) continue;
+      ++runs;
+      tables += expected.size();
+      ASSERT_EQ(NumbersOf(run->tables()), expected);
+      for (const TableRef& table : run->tables()) {
+        ASSERT_EQ(tables_.version()->numbers().Find(table->number()), table.get());
+      }
+      CompareRun(*run, KeyOrder(), ProbesOf(*run, kPlacesOfEach, &random_));
+    }
+    ASSERT_EQ(tables_.version()->runs().size(), runs);
+    ASSERT_EQ(tables_.version()->numbers().size(), tables);
+  }
+
+  Random random_{GetParam()};
+  PlacedTables tables_;
+};
+
+TEST_P(RunsOfLevelsTest, RandomEditsMatchAPlainModelAndShareTheRunsThatTheyDoNotTouch) {
+  for (const RunPlace& where : kRunPlaces) {
+    for (uint64_t place = 0; place < kPlacesOfEach; place += 1 + random_.Uniform(4)) tables_.Put(place, where);
+  }
+  ASSERT_NO_FATAL_FAILURE(tables_.Apply());
+  for (int edit = 0; edit < 20; ++edit) {
+    const VersionRef before = tables_.version();
+    const std::set<RunPlace> edited = EditSome();
+    ASSERT_NO_FATAL_FAILURE(tables_.Apply());
+    ASSERT_NO_FATAL_FAILURE(ExpectRuns());
+    for (const RunPlace& where : kRunPlaces) {
+      if (edited.contains(where)) continue;
+      EXPECT_EQ(tables_.run(where), before->FindRun(where.level, RunNumber(where.run)));
+    }
+  }
+}
+
+// From two runs into a third.
+TEST_P(RunsOfLevelsTest, AMoveKeepsTheTableItselfAndItsNumber) {
+  for (uint64_t place = 0; place < kPlacesOfEach; ++place) tables_.Put(place, kRunPlaces[place % 3 == 0 ? 3 : 5]);
+  ASSERT_NO_FATAL_FAILURE(tables_.Apply());
+  const VersionRef before = tables_.version();
+  for (uint64_t place = 0; place < kPlacesOfEach; place += 2) {
+    tables_.Move(place, kRunPlaces[place % 3 == 0 ? 3 : 5], kRunPlaces[7]);
+  }
+  ASSERT_NO_FATAL_FAILURE(tables_.Apply());
+  ASSERT_NO_FATAL_FAILURE(ExpectRuns());
+  for (const TableRef& table : tables_.run(kRunPlaces[7])->tables()) {
+    EXPECT_EQ(table.get(), before->numbers().Find(table->number()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RunsOfLevelsTest, testing::Range(uint64_t{0}, uint64_t{4}));
 
 TEST(TableNumbersTest, RandomEditsMatchAPlainMap) {
   Random random(5);
