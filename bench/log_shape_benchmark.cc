@@ -1,6 +1,5 @@
-// The log's mapped windows beside the other shapes that a log may have (bench/log_candidates.h): a stream of records
-// that nobody syncs, alone and beside another thread whose records are synced. On real files, in TMPDIR. What the
-// decision 0012 rests on.
+// The log with its ring and without: a stream of records that nobody syncs, alone and beside another thread whose
+// records are synced. On real files, in TMPDIR. What the decision 0012 rests on.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -12,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/log_candidates.h"
 #include "bench/temporary_directory.h"
 #include "db/act/log_writer.h"
 #include "db/format/batch_format.h"
@@ -31,30 +29,30 @@ constexpr size_t kFilesBehind = 2;
 
 constexpr char kDirectoryName[] = "sepal_log_shape";
 
-// As the engine has it: windows and the next file are made ahead, and files whose memtables are flushed are removed in
-// the background.
-class WindowsLog {
+// As the engine has it: the ring is written out and the next file made in the background, where files whose memtables
+// are flushed are removed, too.
+class EngineLog {
  public:
-  explicit WindowsLog(bool map)
+  explicit EngineLog(bool ring)
       : directory_(FileSystem::Posix()->OpenDirectory(temporary_.path(), /*create=*/false).value()),
         tasks_(&pool_, Executor::Priority::kFlush) {
     LogOptions options;
-    options.map = map;
+    options.ring_bytes = ring ? uint64_t{4} << 20 : 0;
     options.tasks = &tasks_;
     options.clock = Clock::System();
     log_ = WriteAheadLog::Create(directory_.get(), options, {.number = FileNumber(1)}).value();
   }
-  ~WindowsLog() {
+  ~EngineLog() {
     tasks_.Close();
     log_->DiscardNextFile();
     SEPAL_CHECK(log_->Close().ok());
   }
 
-  uint64_t Append(SequenceNumber first, std::string_view batch, bool sync) {
+  uint64_t Append(SequenceNumber first, std::string_view batch) {
     bytes_ += batch.size();
     if (bytes_ > kLogFileBytes / 2 && log_->WantsNextFile()) log_->PrepareNextFile(FileNumber(++number_));
     if (bytes_ > kLogFileBytes) StartFile();
-    return log_->Append(first, batch, sync).value().value();
+    return log_->Append(first, batch).value().value();
   }
   void Sync(uint64_t through) { SEPAL_CHECK(log_->Sync(LogPosition(through)).ok()); }
 
@@ -79,17 +77,6 @@ class WindowsLog {
   std::unique_ptr<WriteAheadLog> log_;
   uint64_t number_ = 1;
   uint64_t bytes_ = 0;
-};
-
-class LockedRing {
- public:
-  explicit LockedRing(bool reuse) : log_(temporary_.path(), RingLogOptions{.reuse_files = reuse}) {}
-  uint64_t Append(SequenceNumber first, std::string_view batch, bool) { return log_.Append(first, batch); }
-  void Sync(uint64_t through) { log_.Sync(through); }
-
- private:
-  const TemporaryDirectory temporary_{kDirectoryName};
-  RingLog log_;
 };
 
 double ProcessCpuSeconds() {
@@ -128,10 +115,9 @@ SteadyClock::time_point NextDue(SteadyClock::time_point due, Nanos between) {
 }
 
 // A log and those who write to it, one at a time: the lock stands for the commit lock.
-template <class Log>
 class LogStream {
  public:
-  explicit LogStream(bool variant) : log_(variant) {}
+  explicit LogStream(bool ring) : log_(ring) {}
 
   // Each record's time until it was appended.
   std::vector<uint32_t> AppendAll(size_t records, Nanos between) {
@@ -140,7 +126,7 @@ class LogStream {
     SteadyClock::time_point due = SteadyClock::now();
     for (size_t i = 0; i < records; ++i) {
       due = NextDue(due, between);
-      Append(/*sync=*/false);
+      Append();
       nanos.push_back(NanosSince(due));
     }
     return nanos;
@@ -150,7 +136,7 @@ class LogStream {
     std::vector<uint32_t> nanos;
     while (!stop.load()) {
       const SteadyClock::time_point begin = SteadyClock::now();
-      log_.Sync(Append(/*sync=*/true));
+      log_.Sync(Append());
       nanos.push_back(NanosSince(begin));
       Clock::System()->SleepMicros(1000);
     }
@@ -158,13 +144,13 @@ class LogStream {
   }
 
  private:
-  uint64_t Append(bool sync) {
+  uint64_t Append() {
     MutexLock lock(&commit_);
-    return log_.Append(SequenceNumber(++sequence_), batch_, sync);
+    return log_.Append(SequenceNumber(++sequence_), batch_);
   }
 
   const std::string batch_ = OneEntryBatch();
-  Log log_;
+  EngineLog log_;
   Mutex commit_;
   uint64_t sequence_ ABSL_GUARDED_BY(commit_) = 0;
 };
@@ -186,11 +172,10 @@ void ReportLatencies(benchmark::State& state, std::vector<uint32_t> nanos, std::
 }
 
 // Batches of one entry of 16 + 100 bytes, with or without another thread whose batches are synced.
-template <class Log>
-void Stream(benchmark::State& state, bool variant, const Arrivals& arrivals) {
+void Stream(benchmark::State& state, bool ring, const Arrivals& arrivals) {
   const auto records = static_cast<size_t>(arrivals.records);
   for (auto _ : state) {
-    LogStream<Log> stream(variant);
+    LogStream stream(ring);
     std::atomic<bool> stop{!arrivals.syncs};
     std::vector<uint32_t> sync_nanos;
     Thread other([&] { sync_nanos = stream.SyncUntil(stop); });
@@ -207,13 +192,12 @@ void Stream(benchmark::State& state, bool variant, const Arrivals& arrivals) {
   }
 }
 
-template <class Log>
-void RegisterShape(const std::string& shape, bool variant) {
+void RegisterShape(const std::string& shape, bool ring) {
   for (const Arrivals& each : {Arrivals{"AtFullSpeed", 4'000'000, Nanos(0), false},
                                Arrivals{"AtFullSpeedBesideSyncs", 4'000'000, Nanos(0), true},
                                Arrivals{"Each5Micros", 1'000'000, Nanos(5000), false},
                                Arrivals{"Each5MicrosBesideSyncs", 1'000'000, Nanos(5000), true}}) {
-    const auto run = [=](benchmark::State& state) { Stream<Log>(state, variant, each); };
+    const auto run = [=](benchmark::State& state) { Stream(state, ring, each); };
     benchmark::RegisterBenchmark(("LogShape/" + shape + "/" + each.name).c_str(), run)
         ->Arg(each.records)
         ->Iterations(1);
@@ -221,10 +205,8 @@ void RegisterShape(const std::string& shape, bool variant) {
 }
 
 const bool kRegistered = [] {
-  RegisterShape<WindowsLog>("Windows", true);
-  RegisterShape<LockedRing>("RingBeforeFilesUsedAgain", true);
-  RegisterShape<LockedRing>("RingBeforeNewFiles", false);
-  RegisterShape<WindowsLog>("Written", false);
+  RegisterShape("Ring", true);
+  RegisterShape("Written", false);
   return true;
 }();
 

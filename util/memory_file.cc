@@ -80,12 +80,14 @@ class MemoryRegion final : public MappedRegion, public MemoryMapping {
     handle_->node()->Write(offset_ + offset, bytes.substr(0, file_size - offset_ - offset));
   }
 
+  bool Lock() override { return true; }
   std::string_view Contents() const override { return bytes_; }
 
   void Show(uint64_t file_offset, std::string_view bytes) override {
     const uint64_t begin = std::max(offset_, file_offset);
     const uint64_t end = std::min(offset_ + bytes_.size(), file_offset + bytes.size());
-    if (begin < end) bytes_.replace(begin - offset_, end - begin, bytes.substr(begin - file_offset, end - begin));
+    // The bytes alone: others may be looked at meanwhile.
+    if (begin < end) std::memcpy(bytes_.data() + (begin - offset_), bytes.data() + (begin - file_offset), end - begin);
   }
 
  private:

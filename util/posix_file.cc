@@ -146,6 +146,7 @@ class PosixMappedRegion final : public MappedRegion {
   }
   // Behind the end of a file that was made shorter the system refuses, and does nothing.
   bool Populate() override { return PopulatePages(base_, size_); }
+  bool Lock() override { return ::mlock(base_, size_) == 0; }
   std::string_view Contents() const override { return std::string_view(base_, size_); }
 
  private:

@@ -18,9 +18,16 @@ absl::StatusOr<FileWindow> FileWindow::Open(Directory* directory, std::string_vi
 FileWindow::FileWindow(std::unique_ptr<ReadableFile> file, std::string path, uint64_t size, size_t window_bytes)
     : file_(std::move(file)), path_(std::move(path)), size_(size), window_bytes_(window_bytes) {}
 
+absl::Status FileWindow::LookAgain() {
+  buffer_.clear();
+  ASSIGN_OR_RETURN(size_, file_->Size());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string_view> FileWindow::Fill(uint64_t offset, uint64_t length) {
   const uint64_t available = offset < size_ ? size_ - offset : 0;
   length = std::min(length, available);
+  if (length == 0) return std::string_view();
   if (offset >= begin_ && length <= buffer_.size() && offset - begin_ <= buffer_.size() - length) {
     return std::string_view(buffer_).substr(offset - begin_, length);
   }

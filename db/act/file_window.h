@@ -22,6 +22,9 @@ class FileWindow {
   // The path, for messages.
   const std::string& path() const { return path_; }
 
+  // Takes the size anew and forgets what was read.
+  absl::Status LookAgain();
+
   // The bytes [offset, offset + length), or as far as the file goes. Valid until the next call.
   absl::StatusOr<std::string_view> At(uint64_t offset, uint64_t length) {
     if (offset >= begin_ && length <= buffer_.size() && offset - begin_ <= buffer_.size() - length) [[likely]] {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/act/file_window.h"
+#include "db/act/log_reader.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
 #include "util/check.h"
@@ -15,6 +16,8 @@ namespace sepal {
 namespace {
 
 constexpr uint64_t kZeroPieceBytes = 4096;
+// Beside a writer that goes on while its log is read: enough to come to where it was when the reading began.
+constexpr int kMostLooks = 64;
 
 std::string PathOf(Directory* directory, std::string_view name) {
   return absl::StrFormat("%s/%s", directory->path(), name);
@@ -174,13 +177,9 @@ class LogReplay {
       result_->logs.push_back({line_[i].name, header.number, header.salt, header.start, header.start});
       if (hole_.has_value()) continue;
       result_->durable = std::max(result_->durable, header.durable);
-      RETURN_IF_ERROR(ReadLog(i));
+      RETURN_IF_ERROR(ReadLog(i, kLogHeaderBytes));
     }
-    if (!hole_.has_value() && pending_.has_value()) {
-      hole_ = Hole{pending_->log, pending_->offset,    pending_->position,
-                   "batch",       "all its fragments", "the end of the logs"};
-    }
-    return hole_.has_value() ? JudgeHole() : absl::OkStatus();
+    return JudgeEnd();
   }
 
  private:
@@ -204,57 +203,69 @@ class LogReplay {
                    "a write-ahead log that was closed in order is missing");
   }
 
+  // Where there is a hole: does anything say that it is damage?
+  absl::Status JudgeEnd() {
+    for (int looks = 0; hole_.has_value(); ++looks) {
+      result_->dropped_bytes = 0;
+      const absl::Status judged = JudgeHole();
+      if (!absl::IsDataLoss(judged) || !IsLast(hole_->log) || looks == kMostLooks) return judged;
+      // A live writer may have gone on at this place before its later records were seen as proof.
+      const uint64_t offset = std::exchange(hole_, std::nullopt)->offset;
+      RETURN_IF_ERROR(ReadLog(line_.size() - 1, offset));
+      if (hole_.has_value() && hole_->offset == offset) return judged;
+    }
+    if (!pending_.has_value()) return absl::OkStatus();
+    hole_ =
+        Hole{pending_->log, pending_->offset, pending_->position, "batch", "all its fragments", "the end of the logs"};
+    return JudgeHole();
+  }
+
   bool IsLast(size_t i) const { return i + 1 == line_.size(); }
 
-  absl::Status ReadLog(size_t i) {
-    ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory_, line_[i].name));
-    // Where records of this log end at the latest.
-    const uint64_t limit = IsLast(i) ? window.size() : line_[i + 1].header->predecessor.length_bytes;
-    uint64_t offset = kLogHeaderBytes;
-    while (offset < limit) {
-      ASSIGN_OR_RETURN(const uint64_t next, ReadRecord(i, &window, offset, limit));
-      if (hole_.has_value()) return absl::OkStatus();
-      offset = next;
+  // From the record at `offset` on.
+  absl::Status ReadLog(size_t i, uint64_t offset) {
+    const LogHeader& log = *line_[i].header;
+    ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, line_[i].name, log));
+    const std::optional<uint64_t> end = KnownEnd(i);
+    BadPlace bad;
+    uint64_t looked = 0;  // where the last look found nothing
+    for (int looks = 0; offset < end.value_or(UINT64_MAX);) {
+      ASSIGN_OR_RETURN(const std::optional<LogRecord> record, reader.At(offset, end, &bad));
+      if (record.has_value()) {
+        result_->durable = std::max(result_->durable, record->header.durable);
+        RETURN_IF_ERROR(Accept(i, offset, record->header, record->payload));
+        offset = record->end;
+      } else if (log.ring.bytes > 0 && looked != offset && looks++ < kMostLooks) {
+        // What a live writer moves from the ring into the file may have been missed in both.
+        looked = offset;
+        RETURN_IF_ERROR(reader.LookAgain());
+      } else {
+        RETURN_IF_ERROR(CheckRing(log, &reader));
+        const bool at_end = IsLast(i) && log.ring.bytes == 0 && offset >= reader.file()->size();
+        if (!at_end) hole_ = MakeHole(i, offset, std::move(bad));
+        break;
+      }
     }
-    if (IsLast(i) && std::max(closed_, witnessed_) > line_[i].header->PositionAt(offset)) {
-      hole_ = MakeHole(i, offset, "log record", "a record up to where the log was synced", "the end of the file");
+    if (IsLast(i) && !hole_.has_value() && std::max(closed_, witnessed_) > log.PositionAt(offset)) {
+      hole_ = MakeHole(i, offset, {"log record", "a record up to where the log was synced", "the end of the file"});
     }
     return absl::OkStatus();
   }
 
-  // Delivers the record at `offset` and returns where it ends, or sets `hole_`.
-  absl::StatusOr<uint64_t> ReadRecord(size_t i, FileWindow* window, uint64_t offset, uint64_t limit) {
-    const LogHeader& log = *line_[i].header;
-    const LogPosition position = log.PositionAt(offset);
-    ASSIGN_OR_RETURN(std::string_view bytes, window->At(offset, kLogRecordHeaderBytes));
-    if (bytes.size() < kLogRecordHeaderBytes || limit - offset < kLogRecordHeaderBytes) {
-      hole_ = MakeHole(i, offset, "log record", "a header of 28 bytes", absl::StrFormat("%u bytes", bytes.size()));
-      return offset;
-    }
-    const std::optional<LogRecordHeader> record = DecodeLogRecordHeader(bytes.data(), log.salt, position);
-    if (!record.has_value()) {
-      const uint32_t computed = Checksum32(bytes.substr(4, kLogRecordHeaderBytes - 4), LogSeed(log.salt, position));
-      hole_ =
-          MakeHole(i, offset, "checksum of a log record's header", Hex32(DecodeFixed32(bytes.data())), Hex32(computed));
-      return offset;
-    }
-    const uint64_t total = kLogRecordHeaderBytes + uint64_t{record->payload_bytes};
-    if (total > limit - offset) {
-      hole_ = MakeHole(i, offset, "log record", absl::StrFormat("%u bytes", total),
-                       absl::StrFormat("%u bytes up to the end of the log", limit - offset));
-      return offset;
-    }
-    ASSIGN_OR_RETURN(bytes, window->At(offset, total));
-    const std::string_view payload = bytes.substr(std::min(kLogRecordHeaderBytes, bytes.size()));
-    const uint32_t computed = Checksum32(payload, LogSeed(log.salt, position));
-    if (bytes.size() < total || computed != record->payload_checksum) {
-      hole_ =
-          MakeHole(i, offset, "checksum of a log record's payload", Hex32(record->payload_checksum), Hex32(computed));
-      return offset;
-    }
-    result_->durable = std::max(result_->durable, record->durable);
-    RETURN_IF_ERROR(Accept(i, offset, *record, payload));
-    return offset + total;
+  // Where records of a log end, if anything says so.
+  std::optional<uint64_t> KnownEnd(size_t i) const {
+    if (!IsLast(i)) return line_[i + 1].header->predecessor.length_bytes;
+    const bool closed = options_.closed.has_value() && options_.closed->number == line_[i].header->number;
+    return closed ? std::optional(options_.closed->length_bytes) : std::nullopt;
+  }
+
+  // A log that was not closed needs its ring. That one is missing which was there is no torn end.
+  absl::Status CheckRing(const LogHeader& log, LogReader* reader) const {
+    if (options_.closed.has_value() && log.number <= options_.closed->number) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool missing, reader->RingIsMissing());
+    if (!missing) return absl::OkStatus();
+    return Damaged(PathOf(directory_, RingFileName(log.ring.number)), 0,
+                   "the ring of a write-ahead log that was not closed in order is missing");
   }
 
   // Takes a record that is what was written.
@@ -292,8 +303,13 @@ class LogReplay {
   }
 
   // A bad place within a batch makes the whole batch bad.
-  Hole MakeHole(size_t i, uint64_t offset, std::string what, std::string expected, std::string got) const {
-    Hole hole{i, offset, line_[i].header->PositionAt(offset), std::move(what), std::move(expected), std::move(got)};
+  Hole MakeHole(size_t i, uint64_t offset, BadPlace bad) const {
+    Hole hole{i,
+              offset,
+              line_[i].header->PositionAt(offset),
+              std::move(bad.what),
+              std::move(bad.expected),
+              std::move(bad.got)};
     if (pending_.has_value()) hole.position = pending_->position;
     return hole;
   }
@@ -347,7 +363,23 @@ class LogReplay {
       used_end = offset;
     }
     result_->dropped_bytes += used_end - begin;
-    return absl::OkStatus();
+    return LookBehindInRing(i, begin, used_end);
+  }
+
+  // The same in the ring, where the records are that come behind those in the file.
+  absl::Status LookBehindInRing(size_t i, uint64_t begin, uint64_t used_end) {
+    const LogHeader& log = *line_[i].header;
+    if (log.ring.bytes == 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, line_[i].name, log));
+    ASSIGN_OR_RETURN(LogReader::RingRecords found, reader.InRingBehind(used_end));
+    result_->dropped_bytes += found.bytes;
+    // A file that was made shorter lacks what the ring may still have.
+    if (begin < used_end) {
+      ASSIGN_OR_RETURN(const LogReader::RingRecords nearer, reader.InRingBehind(begin));
+      found.durable = std::max(found.durable, nearer.durable);
+    }
+    if (found.durable <= hole_->position) return absl::OkStatus();
+    return CoveredBy(absl::StrFormat("a record in %s says that this place was synced", RingFileName(log.ring.number)));
   }
 
   absl::Status CoveredBy(const std::string& proof) const {
@@ -366,6 +398,14 @@ class LogReplay {
   std::optional<Hole> hole_;
 };
 
+// Whether a ring says that log `number` was begun, and is the last one that was: those before it are named by it.
+absl::StatusOr<bool> GoesThroughARing(Directory* directory, FileNumber number) {
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(directory));
+  return std::any_of(rings.begin(), rings.end(), [&](const RingFile& ring) {
+    return ring.header.has_value() && ring.header->newest_log == number;
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
@@ -375,7 +415,19 @@ absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
     ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kStep));
     if (bytes.find_first_not_of('\0') != std::string_view::npos) return false;
   }
-  return true;
+  if (!log.header.has_value()) {
+    // Its records may all be in a ring.
+    ASSIGN_OR_RETURN(const bool begun, GoesThroughARing(directory, log.named));
+    return !begun;
+  }
+  if (log.header->ring.bytes == 0) return true;
+  ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory, log.name, *log.header));
+  ASSIGN_OR_RETURN(std::optional<LogRecord> first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
+  if (!first.has_value()) {  // A live writer may just have moved it.
+    RETURN_IF_ERROR(reader.LookAgain());
+    ASSIGN_OR_RETURN(first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
+  }
+  return !first.has_value();
 }
 
 absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory) {
@@ -393,6 +445,31 @@ absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<co
   }
   std::sort(logs.begin(), logs.end(), [](const LogFile& a, const LogFile& b) { return a.named < b.named; });
   return logs;
+}
+
+absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory) {
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  std::vector<RingFile> rings;
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    if (!parsed.has_value() || parsed->kind != FileKind::kLogRing) continue;
+    absl::StatusOr<FileWindow> window = FileWindow::Open(directory, entry.name, kRingHeaderBytes);
+    if (absl::IsNotFound(window.status())) continue;  // A live writer has removed it.
+    RETURN_IF_ERROR(window.status());
+    ASSIGN_OR_RETURN(const std::string_view bytes, window->At(0, kRingHeaderBytes));
+    rings.push_back({entry.name, parsed->number, RingHeader::Decode(bytes)});
+  }
+  return rings;
+}
+
+FileNumber NewestNumber(const std::vector<RingFile>& rings) {
+  FileNumber newest;
+  for (const RingFile& ring : rings) {
+    for (const FileNumber number : {ring.named, ring.header.has_value() ? ring.header->newest_log : FileNumber()}) {
+      if (number.value() < kFileNumbersEnd) newest = std::max(newest, number);
+    }
+  }
+  return newest;
 }
 
 ManifestReference NewestManifest(const std::vector<LogFile>& logs) {

@@ -46,6 +46,17 @@ absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory);
 // The same from a listing of the directory.
 absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<const DirectoryEntry> listing);
 
+// A file that is named as a ring.
+struct RingFile {
+  std::string name;
+  FileNumber named;
+  std::optional<RingHeader> header;  // none: never written, or damaged
+};
+
+absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory);
+// The greatest number of a log or a ring that a ring's name or header has: numbers up to it were used.
+FileNumber NewestNumber(const std::vector<RingFile>& rings);
+
 // Whether no byte behind the place of the header differs from zero: nothing was ever written there.
 absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log);
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/act/file_window.h"
+#include "db/act/log_reader.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
 #include "util/status.h"
@@ -14,12 +15,6 @@
 namespace sepal {
 namespace {
 
-struct GoodRecord {
-  LogRecordHeader header;
-  std::string_view payload;
-  uint64_t end = 0;
-};
-
 class LogSalvage {
  public:
   LogSalvage(Directory* directory, const LogSink& sink, std::vector<LogGap>* gaps)
@@ -27,24 +22,29 @@ class LogSalvage {
 
   // The records of one log; they end at `limit`, where it is known, at the latest.
   absl::Status Read(const LogFile& log, std::optional<uint64_t> limit) {
-    ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory_, log.name));
-    const uint64_t end = limit.has_value() ? std::min(*limit, window.size()) : window.size();
+    ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, log.name, *log.header));
+    FileWindow* const window = reader.file();
     name_ = log.name;
     uint64_t offset = kLogHeaderBytes;
-    std::optional<uint64_t> bad;                      // where the current gap begins
-    while (offset < end && offset < window.size()) {  // which may become shorter
-      ASSIGN_OR_RETURN(const std::optional<GoodRecord> record, At(&window, *log.header, offset, end));
-      if (!record.has_value()) {
+    std::optional<uint64_t> bad;  // where the current gap begins
+    while (offset < limit.value_or(UINT64_MAX)) {
+      ASSIGN_OR_RETURN(const std::optional<LogRecord> record, reader.At(offset, limit, nullptr));
+      if (record.has_value()) {
+        if (bad.has_value()) Drop(*std::exchange(bad, std::nullopt), offset, "no record can be read here");
+        RETURN_IF_ERROR(Accept(*record, offset));
+        offset = record->end;
+      } else {
         if (!bad.has_value()) bad = offset;
-        ++offset;
-        continue;
+        // Behind a gap the ring has no more than it can hold.
+        if (++offset >= std::max(window->size(), *bad + reader.ring_bytes())) break;
       }
-      if (bad.has_value()) Drop(*std::exchange(bad, std::nullopt), offset, "no record can be read here");
-      RETURN_IF_ERROR(Accept(*record, offset));
-      offset = record->end;
     }
-    if (bad.has_value()) RETURN_IF_ERROR(DropEnd(&window, *bad, end, limit.has_value()));
-    if (limit.has_value() && *limit > window.size()) Drop(window.size(), *limit, "the log was cut short");
+    const uint64_t end = std::min(limit.value_or(UINT64_MAX), window->size());
+    if (bad.has_value() && *bad < end) RETURN_IF_ERROR(DropEnd(window, *bad, end, limit.has_value()));
+    if (limit.has_value() && std::max(offset, window->size()) < *limit)
+      Drop(window->size(), *limit, "the log was cut short");
+    ASSIGN_OR_RETURN(const bool missing, reader.RingIsMissing());
+    if (missing && bad.has_value() && *bad < window->size()) MissingRing(log.header->ring.number);
     return absl::OkStatus();
   }
 
@@ -62,22 +62,9 @@ class LogSalvage {
     uint64_t offset = 0;
   };
 
-  absl::StatusOr<std::optional<GoodRecord>> At(FileWindow* window, const LogHeader& log, uint64_t offset,
-                                               uint64_t end) const {
-    const LogPosition position = log.PositionAt(offset);
-    ASSIGN_OR_RETURN(std::string_view bytes, window->At(offset, kLogRecordHeaderBytes));
-    if (bytes.size() < kLogRecordHeaderBytes) return std::nullopt;
-    const std::optional<LogRecordHeader> header = DecodeLogRecordHeader(bytes.data(), log.salt, position);
-    if (!header.has_value()) return std::nullopt;
-    const uint64_t total = kLogRecordHeaderBytes + uint64_t{header->payload_bytes};
-    if (total > end - offset) return std::nullopt;
-    ASSIGN_OR_RETURN(bytes, window->At(offset, total));
-    if (bytes.size() < total) return std::nullopt;
-    const std::string_view payload = bytes.substr(kLogRecordHeaderBytes);
-    if (Checksum32(payload, LogSeed(log.salt, position)) != header->payload_checksum) return std::nullopt;
-    return GoodRecord{*header, payload, offset + total};
+  void MissingRing(FileNumber number) {
+    gaps_->push_back({RingFileName(number), 0, 0, "the ring of a log that was not closed is missing"});
   }
-
   void Drop(uint64_t begin, uint64_t end, std::string reason) {
     DropPending("the batch is not whole");
     gaps_->push_back({name_, begin, end, std::move(reason)});
@@ -100,7 +87,7 @@ class LogSalvage {
     return absl::OkStatus();
   }
 
-  absl::Status Accept(const GoodRecord& record, uint64_t offset) {
+  absl::Status Accept(const LogRecord& record, uint64_t offset) {
     const LogRecordHeader& header = record.header;
     const bool begins = header.kind == LogRecordKind::kFull || header.kind == LogRecordKind::kFirst;
     if (begins) DropPending("the batch has no end");

@@ -26,8 +26,8 @@ namespace {
 constexpr size_t kMinFragmentBytes = 64;
 constexpr uint64_t kMaxFragmentBytes = uint64_t{1} << 31;
 
-constexpr uint64_t kBlockBytes = 4096;
-constexpr uint64_t kZeroAheadBytes = uint64_t{64} << 10;
+// Where a sync carries no more than this, others follow that carry as little.
+constexpr uint64_t kSmallSyncBytes = uint64_t{16} << 10;
 
 // Of a new file.
 uint64_t FirstAllocation(const LogOptions& options) {
@@ -39,6 +39,15 @@ uint64_t FirstAllocation(const LogOptions& options) {
 absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::Create(Directory* directory, LogOptions options,
                                                                      const LogStart& start) {
   options.max_fragment_bytes = std::clamp<uint64_t>(options.max_fragment_bytes, kMinFragmentBytes, kMaxFragmentBytes);
+  absl::StatusOr<std::unique_ptr<WriteAheadLog>> log = CreateOnce(directory, options, start);
+  if (!absl::IsResourceExhausted(log.status()) || options.ring_bytes == 0) return log;
+  // The disk may have room for a log, if not for a ring as well.
+  options.ring_bytes = 0;
+  return CreateOnce(directory, std::move(options), start);
+}
+
+absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::CreateOnce(Directory* directory, LogOptions options,
+                                                                         const LogStart& start) {
   std::unique_ptr<WriteAheadLog> log(new WriteAheadLog(directory, std::move(options), start));
   const LogHeader header{.database_id = log->options_.database_id,
                          .number = start.number,
@@ -46,24 +55,38 @@ absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::Create(Directory* 
                          .start = start.position,
                          .predecessor = start.predecessor,
                          .durable = start.durable,
-                         .manifest = start.manifest};
-  RETURN_IF_ERROR(log->StartFile(header, std::nullopt).status());
-  return log;
+                         .manifest = start.manifest,
+                         .ring = {}};
+  const absl::Status status = log->StartFile(header, std::nullopt).status();
+  if (status.ok()) return log;
+  log->RemoveRing();
+  return status;
 }
 
 WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const LogStart& start)
     : directory_(directory),
       options_(std::move(options)),
       random_(options_.random_seed),
-      window_(options_.allocation_step_bytes, options_.budget, options_.tasks),
-      next_file_(directory, FirstAllocation(options_), options_.map, options_.tasks),
+      ring_(options_.ring_bytes == 0 ? nullptr : MakeRing(start)),
+      next_file_(directory, FirstAllocation(options_), options_.ring_bytes > 0, options_.tasks),
       end_(start.position.value()),
       last_sequence_(start.last_sequence.value()),
       durable_(start.position.value()) {}
 
 WriteAheadLog::~WriteAheadLog() = default;
 
-absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::string_view batch, bool to_be_synced) {
+std::unique_ptr<LogRing> WriteAheadLog::MakeRing(const LogStart& start) {
+  LogRing::Options ring;
+  ring.number = start.number;
+  ring.bytes = options_.ring_bytes;
+  ring.position = start.position;
+  ring.budget = options_.budget;
+  ring.tasks = options_.tasks;
+  ring.on_failure = [this](const absl::Status& status) { (void)Latch(status); };
+  return LogRing::Make(directory_, std::move(ring));
+}
+
+absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::string_view batch) {
   SEPAL_CHECK(batch.size() >= kBatchHeaderBytes);
   RETURN_IF_ERROR(Usable());
   SEPAL_CHECK(first.value() > last_sequence_.load(std::memory_order_relaxed));
@@ -71,7 +94,7 @@ absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::str
   const uint64_t fragments = (batch.size() + options_.max_fragment_bytes - 1) / options_.max_fragment_bytes;
   RETURN_IF_ERROR(ReserveSpace(batch.size() + fragments * kLogRecordHeaderBytes));
   if (fragments == 1) {
-    RETURN_IF_ERROR(WriteRecord(first, LogRecordKind::kFull, durable, batch, to_be_synced));
+    RETURN_IF_ERROR(WriteRecord(first, LogRecordKind::kFull, durable, batch));
   } else {
     std::string_view rest = batch;
     for (uint64_t i = 0; i < fragments; ++i) {
@@ -80,7 +103,7 @@ absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::str
       const LogRecordKind kind = i == 0         ? LogRecordKind::kFirst
                                  : rest.empty() ? LogRecordKind::kLast
                                                 : LogRecordKind::kMiddle;
-      RETURN_IF_ERROR(WriteRecord(first, kind, durable, fragment, to_be_synced));
+      RETURN_IF_ERROR(WriteRecord(first, kind, durable, fragment));
     }
   }
   const uint32_t count = BatchCount(batch);
@@ -93,77 +116,38 @@ absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::str
 
 // Fails without harm when the disk is full: nothing has been written.
 absl::Status WriteAheadLog::ReserveSpace(uint64_t bytes) {
-  const uint64_t needed = offset_ + bytes;
-  const bool ahead = window_.WantsSpaceAhead() && !disk_was_full_;
-  const uint64_t wanted = needed + (ahead ? std::min(options_.allocation_step_bytes, LogWindow::kAheadBytes) : 0);
-  if (wanted <= allocated_) return absl::OkStatus();
-  absl::Status status = Allocate(std::max(wanted - allocated_, options_.allocation_step_bytes));
-  if (absl::IsResourceExhausted(status)) {
-    disk_was_full_ = true;
-    if (needed <= allocated_) return absl::OkStatus();
-    status = Allocate(needed - allocated_);
-  }
+  const uint64_t end = offset_ + bytes;
+  if (output_->HasSpace(end)) [[likely]]
+    return absl::OkStatus();
+  const absl::Status status = ring_ != nullptr ? ring_->Reserve(end) : output_->Reserve(end);
   if (absl::IsResourceExhausted(status))
     return Annotate(status, "no space for the write-ahead log; nothing was written");
   return status.ok() ? status : Latch(status);
 }
 
-absl::Status WriteAheadLog::Allocate(uint64_t length) {
-  RETURN_IF_ERROR(file_->Allocate(allocated_, length));
-  allocated_ += length;
-  ExtendToAllocated();
-  return absl::OkStatus();
-}
-
-// Where that fails the file goes on by writing, which extends it too, and meets any lasting failure itself.
-void WriteAheadLog::ExtendToAllocated() {
-  if (window_.enabled() && !file_->Truncate(allocated_).ok()) window_.Disable();
-}
-
 absl::Status WriteAheadLog::WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable,
-                                        std::string_view payload, bool to_be_synced) {
-  const size_t record_bytes = kLogRecordHeaderBytes + payload.size();
+                                        std::string_view payload) {
   buffer_.resize(kLogRecordHeaderBytes);
   EncodeLogRecordHeader(buffer_.data(), header_.salt, header_.PositionAt(offset_), first, kind, durable, payload);
-  if (to_be_synced || !window_.Store(offset_, buffer_, payload, allocated_)) {
+  absl::Status status;
+  if (ring_ != nullptr) {
+    status = ring_->Append(buffer_, payload);
+  } else {
     buffer_.append(payload);
-    SEPAL_DCHECK(buffer_.size() == record_bytes);
-    const absl::Status status = extended_ ? file_->WriteAt(offset_, buffer_) : file_->Append(buffer_);
-    if (!status.ok()) return Latch(status);
-    RETURN_IF_ERROR(ZeroAhead(offset_ + record_bytes, record_bytes));
+    status = output_->Write(offset_, buffer_);
   }
-  offset_ += record_bytes;
-  return absl::OkStatus();
-}
-
-// Blocks that are reserved and were never written read as zeros, and the first sync of each has to make it durable that
-// they were: a write of the file's metadata, which takes longer than a small record. So they are written as zeros, many
-// at once, where syncs come often.
-absl::Status WriteAheadLog::ZeroAhead(uint64_t end, size_t record_bytes) {
-  const bool pays = window_.synced_in_pieces() && record_bytes <= kZeroAheadBytes / 4;
-  if (!extended_ || !pays || end <= zeroed_) return absl::OkStatus();
-  const uint64_t begin = (end + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-  if (begin >= allocated_) return absl::OkStatus();
-  zeros_.resize(kBlockBytes);
-  const uint64_t behind = std::min(begin + kZeroAheadBytes, allocated_);
-  // One by one, so that the system keeps them apart: of what it keeps together it counts all as written by each sync
-  // (/proc/PID/io), whatever goes to the disk.
-  for (zeroed_ = begin; zeroed_ + kBlockBytes <= behind; zeroed_ += kBlockBytes) {
-    const absl::Status status = file_->WriteAt(zeroed_, zeros_);
-    if (absl::IsResourceExhausted(status)) {
-      zeroed_ = UINT64_MAX;  // a file system that writes all in new places: nothing is gained there
-      return absl::OkStatus();
-    }
-    if (!status.ok()) return Latch(status);
-  }
+  if (!status.ok()) return Latch(status);
+  offset_ += kLogRecordHeaderBytes + payload.size();
   return absl::OkStatus();
 }
 
 absl::Status WriteAheadLog::CutToRecords() {
-  window_.Unmap();
-  if (!std::exchange(extended_, false)) return absl::OkStatus();
-  const absl::Status status = file_->Truncate(offset_);
+  const absl::Status status = ring_ != nullptr ? ring_->Finish() : output_->CutTo(offset_);
   return status.ok() ? status : Latch(status);
+}
+
+void WriteAheadLog::RemoveRing() {
+  if (ring_ != nullptr) directory_->Remove(RingFileName(ring_->number())).IgnoreError();
 }
 
 absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestReference manifest) {
@@ -175,7 +159,8 @@ absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestRefere
                              .start = End(),
                              .predecessor = {header_.number, header_.salt, offset_},
                              .durable = Durable(),
-                             .manifest = manifest},
+                             .manifest = manifest,
+                             .ring = {}},
                    next_file_.Take());
 }
 
@@ -189,23 +174,22 @@ absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optio
     ASSIGN_OR_RETURN(made->file, NextLogFile::Create(directory_, header.number, allocated));
   }
   header.number = made->number;
+  if (ring_ != nullptr) header.ring = {ring_->number(), ring_->bytes()};
   header.salt = Mix64(random_.Next() ^ header.number.value() * 0x9e3779b97f4a7c15ull);
   const std::shared_ptr<WritableFile> file = std::move(made->file);
   absl::Status status = ahead ? file->WriteAt(0, header.Encode()) : file->Append(header.Encode());
-  bool extended = made->extended;
-  if (!ahead) extended = status.ok() && options_.map && file->Truncate(allocated).ok();  // as ExtendToAllocated
+  const bool extended = options_.ring_bytes > 0;
+  // Where that fails writes make the file longer; the next call meets any lasting failure itself.
+  if (!ahead && status.ok() && extended) file->Truncate(allocated).IgnoreError();
   if (status.ok()) status = file->Sync();
   if (status.ok() && !ahead) status = directory_->Sync();
   if (!status.ok()) return Latch(status);
 
-  const std::shared_ptr<WritableFile> closed_outside_the_lock = std::exchange(file_, file);
+  auto output = std::make_shared<LogOutput>(file, allocated, extended, options_.allocation_step_bytes);
+  const std::shared_ptr<LogOutput> closed_outside_the_lock = std::exchange(output_, output);
   header_ = header;
   offset_ = kLogHeaderBytes;
-  allocated_ = allocated;
-  zeroed_ = 0;
-  disk_was_full_ = false;
-  extended_ = options_.map;
-  window_.SetFile(file, extended);
+  if (ring_ != nullptr) ring_->GoOnIn(header.number, std::move(output));
   MutexLock lock(&mutex_);
   const SequenceNumber last_sequence(last_sequence_.load(std::memory_order_relaxed));
   if (!logs_.empty()) {
@@ -272,9 +256,9 @@ absl::Status WriteAheadLog::SyncRound(std::vector<std::shared_ptr<WritableFile>>
     files->push_back(log.file);
     numbers.push_back(log.number);
   }
-  window_.OnSync(target.value() - Durable().value());
+  const bool small = target.value() - Durable().value() <= kSmallSyncBytes;
   mutex_.Unlock();
-  absl::Status status;
+  absl::Status status = ring_ == nullptr ? absl::OkStatus() : ring_->WriteOut(target, /*zero_ahead=*/small);
   for (size_t i = 0; i < numbers.size() && status.ok(); ++i) status = SyncFile((*files)[i].get(), numbers[i]);
   if (!status.ok()) status = Latch(status);
   mutex_.Lock();
@@ -319,7 +303,7 @@ absl::StatusOr<LogEnd> WriteAheadLog::Close() {
     usable_.store(false, std::memory_order_release);
     for (OpenLog& log : logs_) closed_outside_the_lock.push_back(std::move(log.file));
   }
-  RETURN_IF_ERROR(std::exchange(file_, nullptr)->Close());
+  RETURN_IF_ERROR(std::exchange(output_, nullptr)->file()->Close());
   return LogEnd{header_.number, offset_};
 }
 

@@ -1,17 +1,13 @@
-// The write-ahead log: every record is in the operating system's hands before `Append` returns, and so survives the
-// death of the process, and on the disk once a `Sync` that covers it has returned. Bytes: db/format/log_format.h.
+// The write-ahead log: every record outlives the death of the process once `Append` has returned, and the loss of power
+// once a `Sync` that covers it has. Bytes: db/format/log_format.h.
 //
-// Two ways into the operating system's hands. A record that is to be synced at once is written. Any other is stored
-// into a window of the file that is mapped into memory (`LogWindow`), where the file system offers that and reserves
-// space: a copy instead of a system call. Windows are made once the first such record comes, so that a log of synced
-// writes has none: a sync would have to clean its pages, and the next store would wait for the kernel. There a file is
-// always as long as the space reserved for it, so that a sync has no new length to make durable. What lies behind the
-// records is zero, and is cut off when the log is closed in order.
+// Where the file system maps and locks memory and reserves space, a record is stored into the ring, from which it goes
+// to the log file later (`LogRing`); else it is written to the file at once.
 //
 // Laws:
-// - A new log file's header and name are synced before its first record is written, the name perhaps long before. So a
-// successor proves that its
-//   predecessor existed, and a log whose header is damaged holds nothing only if nothing lies behind the header.
+// - A new log file's header and name are synced before its first record is written, the name perhaps long before; so
+//   is the name of the ring. So a successor proves that its predecessor existed, and a log whose header is damaged
+//   holds nothing only if nothing lies behind the header.
 // - A sync covers all earlier log files first.
 // - A failed write or sync is final: every later call fails with its error. What was not synced then has an unknown
 //   fate, and its sequence numbers must not be used again by this process.
@@ -25,8 +21,8 @@
 // nothing but the clock is called back with it held. An append does without it: it publishes its end (a release store)
 // after its bytes.
 //
-// Cost: an append is a copy or one write call, and neither allocation nor lock; while a window is being made, a lock
-// that nobody holds for long; and in a log of synced writes, 16 more write calls once in 64 KiB.
+// Cost: an append is a copy or one write call, and neither allocation nor lock; once in an eighth of the ring, a task
+// is given away; where the tasks fall behind by a whole ring, it writes a part of it.
 #pragma once
 
 #include <atomic>
@@ -42,7 +38,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "db/act/log_window.h"
+#include "db/act/log_output.h"
+#include "db/act/log_ring.h"
 #include "db/act/next_log_file.h"
 #include "db/decide/sync_group.h"
 #include "db/format/log_format.h"
@@ -61,12 +58,12 @@ struct LogOptions {
   uint64_t random_seed = 0;
   // Space is reserved in steps of this size.
   uint64_t allocation_step_bytes = 4 << 20;
-  // Whether files may be mapped, and be longer than their records. Requires that the file system reserves space.
-  bool map = false;
-  // Charged with what is mapped; may be null, else it must outlive the log.
+  // Of the ring, a multiple of 4096; files are then longer than their records, also where there can be no ring. 0:
+  // records are written at once. Requires that the file system reserves space.
+  uint64_t ring_bytes = 0;
+  // Charged with the ring; may be null, else it must outlive the log.
   MemoryBudget* budget = nullptr;
-  // Make the next file and memory of the mapping ready ahead; may be null, else it must outlive the log's use and be
-  // closed before it is.
+  // Make the next file ahead and write the ring out; may be null, else it must be closed before the log goes.
   TaskGroup* tasks = nullptr;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
@@ -113,8 +110,8 @@ class WriteAheadLog {
   WriteAheadLog& operator=(const WriteAheadLog&) = delete;
 
   // Writes a batch (batch_format.h; at least its header) whose first entry has the sequence number `first`, greater
-  // than every one before. Returns the position of its end. `to_be_synced`: the caller is going to call Sync for it.
-  absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch, bool to_be_synced = true);
+  // than every one before. Returns the position of its end.
+  absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch);
 
   // Returns once everything up to `through` (at most End()) is on the disk. One sync carries all who wait, and waits
   // itself for others that are likely to come, for a part of the time that it takes.
@@ -137,6 +134,9 @@ class WriteAheadLog {
 
   // Syncs and closes everything. Later appends fail with FailedPrecondition.
   absl::StatusOr<LogEnd> Close() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Removes the ring's file. To be called once it is durable that the log was closed; what is left after all is removed
+  // when the database is next opened.
+  void RemoveRing();
 
   // The end of the last record that was appended.
   LogPosition End() const { return LogPosition(end_.load(std::memory_order_acquire)); }
@@ -146,6 +146,8 @@ class WriteAheadLog {
   std::vector<LiveLog> Live() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The bytes of all live files.
   uint64_t LiveBytes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // In the name of the ring's file; 0: there is none.
+  FileNumber RingNumber() const { return ring_ == nullptr ? FileNumber() : ring_->number(); }
   // The error that made the log fail for good, or ok.
   absl::Status Failure() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -153,16 +155,13 @@ class WriteAheadLog {
   struct OpenLog;
 
   WriteAheadLog(Directory* directory, LogOptions options, const LogStart& start);
+  static absl::StatusOr<std::unique_ptr<WriteAheadLog>> CreateOnce(Directory* directory, LogOptions options,
+                                                                   const LogStart& start);
   // Goes on in `made`, else in a new file; returns the number.
   absl::StatusOr<FileNumber> StartFile(LogHeader header, std::optional<NextLogFile::Made> made);
+  std::unique_ptr<LogRing> MakeRing(const LogStart& start);
   absl::Status ReserveSpace(uint64_t bytes);
-  // Reserves so many bytes more.
-  absl::Status Allocate(uint64_t length);
-  absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload,
-                           bool to_be_synced);
-  // A record that ends at `end` was written.
-  absl::Status ZeroAhead(uint64_t end, size_t record_bytes);
-  void ExtendToAllocated();
+  absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload);
   // Gives back the length beyond the records.
   absl::Status CutToRecords();
   absl::Status Latch(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -185,17 +184,12 @@ class WriteAheadLog {
 
   // The appending thread's.
   Random random_;
-  std::shared_ptr<WritableFile> file_;
-  LogHeader header_;
-  uint64_t offset_ = 0;         // where the next record goes
-  uint64_t allocated_ = 0;      // bytes of the file that have space
-  bool disk_was_full_ = false;  // in this file: no space is reserved ahead any more
-  uint64_t zeroed_ = 0;         // up to where blocks were written ahead
-  std::string zeros_;
-  std::string buffer_;
-  LogWindow window_;
+  const std::unique_ptr<LogRing> ring_;  // null: records are written at once
   NextLogFile next_file_;
-  bool extended_ = false;  // the file's end may lie behind its records
+  std::shared_ptr<LogOutput> output_;
+  LogHeader header_;
+  uint64_t offset_ = 0;  // where the next record goes
+  std::string buffer_;
 
   // Stored by the appending thread alone.
   std::atomic<uint64_t> end_;

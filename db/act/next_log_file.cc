@@ -26,7 +26,7 @@ absl::StatusOr<NextLogFile::Made> NextLogFile::Make(Directory* directory, FileNu
   Made made{.number = number, .file = nullptr};
   ASSIGN_OR_RETURN(made.file, Create(directory, number, bytes));
   absl::Status status = made.file->Append(std::string(kLogHeaderBytes, '\0'));
-  made.extended = status.ok() && extend && made.file->Truncate(bytes).ok();
+  if (status.ok() && extend) made.file->Truncate(bytes).IgnoreError();  // writes make it longer, too
   if (status.ok()) status = made.file->Sync();
   if (status.ok()) status = directory->Sync();
   if (status.ok()) return made;

@@ -23,7 +23,6 @@ class NextLogFile {
   struct Made {
     FileNumber number;
     std::shared_ptr<WritableFile> file;
-    bool extended = false;  // as long as its space, else as a header
   };
 
   // Files with space for `bytes`, at least a header, and of that length if `extend`. `tasks` make them; null: none is

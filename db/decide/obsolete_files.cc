@@ -12,6 +12,8 @@ bool IsObsolete(const ParsedFileName& file, const LiveFiles& live) {
       return !live.tables.contains(file.number) && !live.pending.contains(file.number);
     case FileKind::kLog:
       return file.number < live.min_log_number && !live.pending.contains(file.number);
+    case FileKind::kLogRing:
+      return file.number != live.ring_number;
     case FileKind::kManifest:
       return file.number != live.manifest_number && !live.pending.contains(file.number);
     case FileKind::kLock:

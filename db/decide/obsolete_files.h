@@ -1,6 +1,7 @@
 // Which files of a database directory nobody needs. Pure.
 //
-// Only tables, logs and manifests are ever named; LOCK, LOG and whatever else lies in the directory never are.
+// Only tables, logs, their rings and manifests are ever named; LOCK, LOG and whatever else lies in the directory never
+// are.
 #pragma once
 
 #include <span>
@@ -19,6 +20,8 @@ struct LiveFiles {
   absl::flat_hash_set<FileNumber> pending = {};
   // Logs below it are not needed.
   FileNumber min_log_number = {};
+  // Rings of the log other than this one are not needed.
+  FileNumber ring_number = {};
   // Manifests other than this one and those in `pending` are not needed.
   FileNumber manifest_number = {};
 };

@@ -85,6 +85,7 @@ class CMappedRegion final : public sepal::MappedRegion {
     calls_->store(region_, offset, bytes.data(), bytes.size());
   }
   bool Populate() override { return calls_->populate == nullptr || calls_->populate(region_) != 0; }
+  bool Lock() override { return calls_->lock_memory != nullptr && calls_->lock_memory(region_) != 0; }
   std::string_view Contents() const override { return {calls_->contents(region_), length_}; }
 
  private:

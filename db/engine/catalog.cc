@@ -126,7 +126,8 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
     }
     state_->changed.NotifyAll();
   }
-  return RollIfLarge();
+  // A snapshot does not say that the log was closed, and nothing comes after that.
+  return edit.closed_log.has_value() ? absl::OkStatus() : RollIfLarge();
 }
 
 absl::Status Catalog::Write(const VersionEdit& edit) {

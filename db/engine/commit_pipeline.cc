@@ -90,7 +90,7 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
     if (options.disable_wal) {
       prepared_.front().target->unlogged = true;
     } else {
-      ASSIGN_OR_RETURN(end, Append(first, batch, options.sync));
+      ASSIGN_OR_RETURN(end, Append(first, batch));
     }
     Insert(batch, first);
     last_ = SequenceNumber(last_.value() + count);
@@ -103,9 +103,9 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
   return options.sync ? SyncThrough(end) : absl::OkStatus();
 }
 
-absl::StatusOr<LogPosition> CommitPipeline::Append(SequenceNumber first, std::string_view batch, bool sync) {
+absl::StatusOr<LogPosition> CommitPipeline::Append(SequenceNumber first, std::string_view batch) {
   const PerfTimer timer(PerfPart::kLog);
-  absl::StatusOr<LogPosition> end = log_->Append(first, batch, sync);
+  absl::StatusOr<LogPosition> end = log_->Append(first, batch);
   if (end.ok()) [[likely]] {
     state_->core->statistics.Add(Ticker::kLogBytes, batch.size());
   } else if (!log_->Failure().ok()) {

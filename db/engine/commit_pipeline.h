@@ -82,7 +82,7 @@ class CommitPipeline {
   static constexpr size_t kMostPrepared = 256;
 
   // Into the log. Ends all writing if the log fails for good.
-  absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch, bool sync)
+  absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Goes on in a new log; returns its number.
   absl::StatusOr<FileNumber> NewLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);

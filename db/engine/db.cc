@@ -41,7 +41,9 @@ absl::Status DB::Destroy(const Options& options, std::string_view path) {
       ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> log_listing, logs->List());
       for (const DirectoryEntry& entry : log_listing) {
         const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
-        if (parsed.has_value() && parsed->kind == FileKind::kLog) RETURN_IF_ERROR(logs->Remove(entry.name));
+        const bool is_ours =
+            parsed.has_value() && (parsed->kind == FileKind::kLog || parsed->kind == FileKind::kLogRing);
+        if (is_ours) RETURN_IF_ERROR(logs->Remove(entry.name));
       }
     }
     for (const DirectoryEntry& entry : listing) {

@@ -306,6 +306,7 @@ absl::Status Engine::CloseParts() {
     VersionEdit edit;
     edit.closed_log = ClosedLog{.number = end->number, .length_bytes = end->length_bytes};
     KeepFirst(&status, catalog_->Apply(std::move(edit), nullptr, nullptr));
+    if (status.ok()) log_->RemoveRing();
   }
   KeepFirst(&status, catalog_->Close());
   // What readers looked at when the last job ended may be free by now.

@@ -121,6 +121,8 @@ absl::Status Opening::RecoverCatalog() {
     return absl::OkStatus();
   }
   for (const LogFile& log : log_files_) next_file_number_ = std::max(next_file_number_, log.named.next());
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(parts_.core->log_directory()));
+  next_file_number_ = std::max(next_file_number_, NewestNumber(rings).next());
   for (const DirectoryEntry& entry : listing_) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (parsed.has_value() && parsed->number.value() < kFileNumbersEnd) {
@@ -411,7 +413,22 @@ absl::Status Opening::RemoveLeftOverLogs() {
   for (const std::string& name : logs_.leftovers) {
     RETURN_IF_ERROR(RemoveDurably(parts_.core->log_directory(), {&name, 1}));
   }
-  return absl::OkStatus();
+  return RemoveLeftOverRings();
+}
+
+// Those of openings that failed, which else would take the space that this one needs.
+absl::Status Opening::RemoveLeftOverRings() const {
+  Directory* const directory = parts_.core->log_directory();
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(directory));
+  std::vector<std::string> left_over;
+  for (const RingFile& ring : rings) {
+    const bool named = std::any_of(log_files_.begin(), log_files_.end(), [&](const LogFile& log) {
+      const bool unused = std::find(logs_.leftovers.begin(), logs_.leftovers.end(), log.name) != logs_.leftovers.end();
+      return !unused && log.header.has_value() && log.header->ring.number == ring.named;
+    });
+    if (!named) left_over.push_back(ring.name);
+  }
+  return left_over.empty() ? absl::OkStatus() : RemoveDurably(directory, left_over);
 }
 
 absl::Status Opening::StartNew() {
@@ -471,7 +488,7 @@ LogOptions Opening::MakeLogOptions() const {
   options.allocation_step_bytes = tuning_.log_allocation_bytes;
   options.max_fragment_bytes = tuning_.log_fragment_bytes;
   const Capabilities capabilities = parts_.core->log_directory()->capabilities();
-  options.map = tuning_.map_log && capabilities.map && capabilities.allocate;
+  options.ring_bytes = capabilities.map && capabilities.allocate ? tuning_.log_ring_bytes : 0;
   options.budget = &parts_.core->budget;
   options.tasks = parts_.preparing.get();
   options.clock = world_.clock;
@@ -507,6 +524,7 @@ void Opening::RemoveStrayFiles() {
     }
   }
   live.min_log_number = parts_.log->Live().front().number;
+  live.ring_number = parts_.log->RingNumber();
   live.manifest_number = parts_.catalog->Reference().number;
   const auto remove = [&](Directory* directory, std::span<const DirectoryEntry> listing) {
     for (const std::string& name : ObsoleteFiles(Names(listing), live)) {

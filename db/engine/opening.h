@@ -68,6 +68,7 @@ class Opening {
   absl::Status PublishFamilies();
   absl::Status StartWriting();
   absl::Status RemoveLeftOverLogs();
+  absl::Status RemoveLeftOverRings() const;
   absl::Status StartNew();
   absl::Status StartExisting();
   LogOptions MakeLogOptions() const;

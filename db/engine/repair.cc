@@ -131,6 +131,8 @@ absl::Status Repairing::ListFiles() {
     take_number(log.header->number);
     take_number(log.header->manifest.number);
   }
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(log_directory()));
+  take_number(NewestNumber(rings));
   return absl::OkStatus();
 }
 

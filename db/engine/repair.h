@@ -94,6 +94,7 @@ class Repairing {
   absl::Status ReplayBatch(SequenceNumber first, std::string_view batch);
   absl::Status FlushReplayed(FamilyState* family);
   // The new state.
+  absl::Status AddRings();
   absl::Status PutAside();
   absl::Status CopyAside(Directory* from, const std::string& name, Directory* lost);
   absl::StatusOr<FileNumber> WriteState();
@@ -138,7 +139,7 @@ class Repairing {
   std::map<ColumnFamilyId, FamilyState> families_;
   std::set<FileNumber> removed_;  // that the manifest says were removed
   std::set<std::string> damaged_tables_;
-  std::set<std::string> damaged_logs_;
+  std::set<std::string> damaged_logs_;  // and their rings
   // Of tables, read and to be read.
   uint64_t done_bytes_ = 0;
   uint64_t total_bytes_ = 0;

@@ -311,7 +311,21 @@ absl::Status Repairing::ReplayLogs() {
       Drop({.file = gap.name, .begin_offset = gap.begin_offset, .end_offset = gap.end_offset, .reason = gap.reason});
     }
   }
+  RETURN_IF_ERROR(AddRings());
   for (auto& [id, family] : families_) RETURN_IF_ERROR(FlushReplayed(&family));
+  return absl::OkStatus();
+}
+
+// With a log that is put aside goes the ring, which may hold its newest records.
+absl::Status Repairing::AddRings() {
+  for (const LogFile& log : logs_) {
+    if (!log.header.has_value() || log.header->ring.bytes == 0 || !damaged_logs_.contains(log.name)) continue;
+    std::string ring = RingFileName(log.header->ring.number);
+    const absl::Status there = log_directory()->OpenForRead(ring).status();
+    if (absl::IsNotFound(there)) continue;
+    RETURN_IF_ERROR(there);
+    damaged_logs_.insert(std::move(ring));
+  }
   return absl::OkStatus();
 }
 

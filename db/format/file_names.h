@@ -5,6 +5,7 @@
 // |-----------------|-----------------------------------------------------|
 // | NNNNNN.sst      | sorted table; at least six digits                   |
 // | NNNNNN.log      | write-ahead log                                     |
+// | NNNNNN.ring     | the newest bytes of write-ahead logs (log_format.h) |
 // | MANIFEST-NNNNNN | manifest                                            |
 // | LOCK            | locked while a writer has the database open         |
 // | LOG, LOG.old    | decisions and errors, for people                    |
@@ -26,7 +27,7 @@ inline constexpr std::string_view kOldInfoLogFileName = "LOG.old";
 // Numbers from it on are no file of ours.
 inline constexpr uint64_t kFileNumbersEnd = uint64_t{1} << 48;
 
-enum class FileKind : uint8_t { kTable, kLog, kManifest, kLock, kInfoLog, kOldInfoLog };
+enum class FileKind : uint8_t { kTable, kLog, kLogRing, kManifest, kLock, kInfoLog, kOldInfoLog };
 
 struct ParsedFileName {
   FileKind kind = FileKind::kTable;
@@ -36,6 +37,7 @@ struct ParsedFileName {
 
 std::string TableFileName(FileNumber number);
 std::string LogFileName(FileNumber number);
+std::string RingFileName(FileNumber number);
 std::string ManifestFileName(FileNumber number);
 
 // nullopt for every name that the functions above do not make.

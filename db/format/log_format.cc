@@ -9,7 +9,11 @@
 namespace sepal {
 namespace {
 
-constexpr size_t kUsedHeaderBytes = 96;
+constexpr size_t kUsedHeaderBytes = 112;
+// Of a log without a ring.
+constexpr uint32_t kVersionWithoutRing = 1;
+// A ring is read as a whole.
+constexpr uint64_t kMaxRingBytes = uint64_t{64} << 20;
 constexpr size_t kLogChecksumOffset = kLogHeaderBytes - 8;
 
 }  // namespace
@@ -18,7 +22,7 @@ std::string LogHeader::Encode() const {
   std::string bytes;
   bytes.reserve(kLogHeaderBytes);
   PutFixed64(&bytes, kLogMagic);
-  PutFixed32(&bytes, kLogFormatVersion);
+  PutFixed32(&bytes, ring.number == FileNumber(0) ? kVersionWithoutRing : kLogFormatVersion);
   PutFixed32(&bytes, 0);
   PutFixed64(&bytes, database_id);
   PutFixed64(&bytes, number.value());
@@ -30,6 +34,8 @@ std::string LogHeader::Encode() const {
   PutFixed64(&bytes, durable.value());
   PutFixed64(&bytes, manifest.number.value());
   PutFixed64(&bytes, manifest.durable_bytes);
+  PutFixed64(&bytes, ring.number.value());
+  PutFixed64(&bytes, ring.bytes);
   SEPAL_DCHECK(bytes.size() == kUsedHeaderBytes);
   bytes.resize(kLogChecksumOffset, '\0');
   PutFixed64(&bytes, Checksum64(bytes, 0));
@@ -47,10 +53,10 @@ absl::StatusOr<LogHeader> LogHeader::Decode(std::string_view bytes, std::string_
   const uint64_t computed = Checksum64(bytes.substr(0, kLogChecksumOffset), 0);
   if (stored != computed) return Damaged(file, 0, "checksum of the log header", Hex64(stored), Hex64(computed));
   const uint32_t version = DecodeFixed32(bytes.data() + 8);
-  if (version != kLogFormatVersion) {
+  if (version < kVersionWithoutRing || version > kLogFormatVersion) {
     return absl::FailedPreconditionError(
-        absl::StrFormat("%s: log format version %u; this library knows %u: it wants a newer version of Sepal", file,
-                        version, kLogFormatVersion));
+        absl::StrFormat("%s: log format version %u; this library knows %u to %u: it wants a newer version of Sepal",
+                        file, version, kVersionWithoutRing, kLogFormatVersion));
   }
   Decoder in(bytes.substr(16, kUsedHeaderBytes - 16));
   LogHeader h;
@@ -64,13 +70,38 @@ absl::StatusOr<LogHeader> LogHeader::Decode(std::string_view bytes, std::string_
   h.durable = LogPosition(in.Fixed64());
   h.manifest.number = FileNumber(in.Fixed64());
   h.manifest.durable_bytes = in.Fixed64();
+  h.ring.number = FileNumber(in.Fixed64());
+  h.ring.bytes = in.Fixed64();
   SEPAL_CHECK(in.Done());
+  const bool has_ring = h.ring.number > FileNumber(0);
+  const bool ring_is_possible = has_ring == (version > kVersionWithoutRing) && has_ring == (h.ring.bytes > 0) &&
+                                h.ring.bytes <= kMaxRingBytes && h.ring.number <= h.number;
   const bool has_predecessor = h.predecessor.number > FileNumber(0);
   if (h.number == FileNumber(0) || h.start.value() >= kMaxLogPosition || h.durable > h.start ||
-      h.predecessor.number >= h.number || (has_predecessor && h.predecessor.length_bytes < kLogHeaderBytes)) {
+      h.predecessor.number >= h.number || !ring_is_possible ||
+      (has_predecessor && h.predecessor.length_bytes < kLogHeaderBytes)) {
     return Damaged(file, 16, "log header with a good checksum and impossible numbers");
   }
   return h;
+}
+
+std::string RingHeader::Encode() const {
+  std::string encoded;
+  PutFixed64(&encoded, kRingMagic);
+  PutFixed32(&encoded, kLogFormatVersion);
+  PutFixed32(&encoded, 0);
+  PutFixed64(&encoded, bytes);
+  PutFixed64(&encoded, newest_log.value());
+  PutFixed64(&encoded, Checksum64(encoded, 0));
+  return encoded;
+}
+
+std::optional<RingHeader> RingHeader::Decode(std::string_view encoded) {
+  constexpr size_t kSummed = 32;
+  if (encoded.size() < kSummed + 8) return std::nullopt;
+  if (DecodeFixed64(encoded.data() + kSummed) != Checksum64(encoded.substr(0, kSummed), 0)) return std::nullopt;
+  if (DecodeFixed64(encoded.data()) != kRingMagic) return std::nullopt;
+  return RingHeader{DecodeFixed64(encoded.data() + 16), FileNumber(DecodeFixed64(encoded.data() + 24))};
 }
 
 void EncodeLogRecordHeader(char* out, uint64_t salt, LogPosition position, SequenceNumber first_sequence,

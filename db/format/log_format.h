@@ -6,7 +6,7 @@
 // | offset | size | meaning                                                                                    |
 // |--------|------|--------------------------------------------------------------------------------------------|
 // | 0      | 8    | kLogMagic                                                                                  |
-// | 8      | 4    | format version: 1                                                                          |
+// | 8      | 4    | format version: 2; 1 where there is no ring                                                |
 // | 12     | 4    | 0                                                                                          |
 // | 16     | 8    | database id                                                                                |
 // | 24     | 8    | number of this log                                                                         |
@@ -18,7 +18,9 @@
 // | 72     | 8    | durable: the LogPosition up to which the logs before were synced when this was written     |
 // | 80     | 8    | number of the manifest then                                                                |
 // | 88     | 8    | its durable length in bytes                                                                |
-// | 96     | 408  | 0 (room for a tail ring's name and salt)                                                   |
+// | 96     | 8    | number in the name of the ring's file; 0: there is none                                    |
+// | 104    | 8    | bytes of the ring                                                                          |
+// | 112    | 392  | 0                                                                                          |
 // | 504    | 8    | Checksum64(bytes 0..503, 0)                                                                |
 //
 // The LogPosition of the byte at offset o is start + o - 512. The start is where the log before it ended, so that the
@@ -39,6 +41,25 @@
 // All fragments of a batch carry its sequence number; they may lie in different files. A batch counts once its last
 // fragment is whole. Sequence numbers grow from batch to batch and may jump (updates that bypass the log take numbers
 // too). A `durable` never exceeds the position of the record that carries it.
+//
+// Ring, `NNNNNN.ring`: a header and, from offset 4096 on, the newest bytes of the logs that name it, the one at
+// LogPosition p at 4096 + p modulo the ring's size. A record that is not in its log's file, or not whole, may be there.
+// Whatever else is there (records that are in their files, older ones that were partly overwritten, zeros) never passes
+// for it. Where a log was closed in order the ring is not needed. Header:
+//
+// | offset | size | meaning                                                                                    |
+// |--------|------|--------------------------------------------------------------------------------------------|
+// | 0      | 8    | kRingMagic                                                                                 |
+// | 8      | 4    | format version: kLogFormatVersion                                                          |
+// | 12     | 4    | 0                                                                                          |
+// | 16     | 8    | bytes of the ring, without the header                                                      |
+// | 24     | 8    | number of the newest log that goes through it, whose header is durable                     |
+// | 32     | 8    | Checksum64(bytes 0..31, 0)                                                                 |
+//
+// The ring is never synced: after a loss of power any sector of it, the header's too, may be an older one or none. The
+// header says no more than that a log was begun, so that one whose own header is damaged is not taken for one that was
+// not. A library that knows version 1 alone would take a log of version 2 for one that ends where its file does, and
+// refuses it.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +75,10 @@
 
 namespace sepal {
 
-inline constexpr uint64_t kLogMagic = 0x31474f4c4c415053ull;  // "SPALLOG1"
+inline constexpr uint64_t kLogMagic = 0x31474f4c4c415053ull;   // "SPALLOG1"
+inline constexpr uint64_t kRingMagic = 0x31474e524c415053ull;  // "SPALRNG1"
 inline constexpr size_t kLogHeaderBytes = 512;
+inline constexpr size_t kRingHeaderBytes = 4096;
 inline constexpr size_t kLogRecordHeaderBytes = 28;
 inline constexpr uint64_t kMaxLogPosition = uint64_t{1} << 62;
 
@@ -80,6 +103,13 @@ struct ManifestReference {
   friend bool operator==(const ManifestReference&, const ManifestReference&) = default;
 };
 
+// Where records lie that are not yet in their files.
+struct RingReference {
+  FileNumber number;  // 0: there is none
+  uint64_t bytes = 0;
+  friend bool operator==(const RingReference&, const RingReference&) = default;
+};
+
 struct LogHeader {
   uint64_t database_id = 0;
   FileNumber number;
@@ -88,6 +118,7 @@ struct LogHeader {
   LogPredecessor predecessor;
   LogPosition durable;
   ManifestReference manifest;
+  RingReference ring;
 
   LogPosition PositionAt(uint64_t offset) const { return LogPosition(start.value() + offset - kLogHeaderBytes); }
   // kLogHeaderBytes bytes.
@@ -95,6 +126,17 @@ struct LogHeader {
   // `bytes` may be short. `DataLoss` for what is no header; `FailedPrecondition` for a newer format version.
   static absl::StatusOr<LogHeader> Decode(std::string_view bytes, std::string_view file);
   friend bool operator==(const LogHeader&, const LogHeader&) = default;
+};
+
+struct RingHeader {
+  uint64_t bytes = 0;
+  FileNumber newest_log;
+
+  // As many bytes as the table says; zeros follow.
+  std::string Encode() const;
+  // None for what is no header.
+  static std::optional<RingHeader> Decode(std::string_view bytes);
+  friend bool operator==(const RingHeader&, const RingHeader&) = default;
 };
 
 struct LogRecordHeader {

@@ -7,6 +7,12 @@
 #include "util/sync.h"
 
 namespace sepal {
+namespace {
+
+// Pages, of which each piece of the ring has one at least.
+constexpr uint64_t kRingUnit = 8 * 4096;
+
+}  // namespace
 
 Tuning Tuning::From(const Options& options) {
   Tuning t;
@@ -16,6 +22,7 @@ Tuning Tuning::From(const Options& options) {
   t.table_bytes = std::max(t.memtable_bytes, size_t{1} << 20);
   t.cached_block_bytes = options.family.block_bytes;
   t.log_limit_bytes = t.memtable_bytes * 2;
+  t.log_ring_bytes = std::clamp(options.memory_limit / 64 / kRingUnit * kRingUnit, kRingUnit, t.log_ring_bytes);
   t.scrub_period_micros = std::min<uint64_t>(options.scrub_seconds, UINT64_MAX / 4'000'000) * 1'000'000;
   t.compaction_threads =
       options.background_threads > 0 ? options.background_threads : std::clamp(Thread::HardwareConcurrency(), 1, 8);
@@ -27,11 +34,11 @@ std::string Tuning::ToString() const {
       "memtable_bytes: %s\nmemtable_limit_bytes: %s\ntable_bytes: %s\nblocks_per_leaf_page: %u\n"
       "write_buffer_bytes: %s\nrange_keys: %u\nruns_per_level: %d\nfanout: %s\ncompaction_threads: %d\npart_bytes: "
       "%s\nlog_limit_bytes: %s\n"
-      "log_allocation_bytes: %s\nmap_log: %s\nmanifest_limit_bytes: %s\nscrub_period_micros: %u\n",
+      "log_allocation_bytes: %s\nlog_ring_bytes: %s\nmanifest_limit_bytes: %s\nscrub_period_micros: %u\n",
       HumanBytes(memtable_bytes), HumanBytes(memtable_limit_bytes), HumanBytes(table_bytes), blocks_per_leaf_page,
       HumanBytes(write_buffer_bytes), range_keys, runs_per_level,
       fanout > 0 ? std::to_string(fanout) : "as the compaction style has it", compaction_threads,
-      HumanBytes(part_bytes), HumanBytes(log_limit_bytes), HumanBytes(log_allocation_bytes), map_log ? "yes" : "no",
+      HumanBytes(part_bytes), HumanBytes(log_limit_bytes), HumanBytes(log_allocation_bytes), HumanBytes(log_ring_bytes),
       HumanBytes(manifest_limit_bytes), scrub_period_micros);
 }
 

@@ -34,8 +34,8 @@ struct Tuning {
   uint64_t log_limit_bytes = uint64_t{128} << 20;
   // Space for a log is reserved in steps of this size.
   uint64_t log_allocation_bytes = uint64_t{4} << 20;
-  // Whether writes that are not synced go into the log through a mapping, where the file system can.
-  bool map_log = true;
+  // Of the ring through which writes go into the log, where the file system can (db/act/log_ring.h); 0: none.
+  uint64_t log_ring_bytes = uint64_t{4} << 20;
   // A larger batch is written to the log in fragments of this size.
   size_t log_fragment_bytes = size_t{1} << 20;
   // The manifest is rolled when it is larger than this and four times its live content.

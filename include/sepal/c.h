@@ -535,7 +535,7 @@ SEPAL_C_EXPORT int sepal_minor_version(void);
 SEPAL_C_EXPORT int sepal_patch_version(void);
 /* Of the files that are written; sepal/version.h has the rule for others. */
 #define SEPAL_TABLE_FORMAT_VERSION 2
-#define SEPAL_LOG_FORMAT_VERSION 1
+#define SEPAL_LOG_FORMAT_VERSION 2
 #define SEPAL_MANIFEST_FORMAT_VERSION 1
 /* "major.minor.patch" of what is linked; not to be freed. */
 SEPAL_C_EXPORT const char* sepal_version_string(void);

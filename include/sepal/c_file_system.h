@@ -106,9 +106,9 @@ typedef struct sepal_filesystem_t {
   /* Optional: begins to write to the disk. */
   int (*sync_range)(void* file, uint64_t offset, uint64_t length, char* message);
 
-  /* Optional, all four or none: bytes of a file mapped for writing. Without them a put is a file call of its own. `map`
-     may be called by another thread beside every call of the same file but its closing, and `unmap` by any, before it.
-   */
+  /* Optional, all four or none: bytes of a file mapped for writing. Without them, or without `lock_memory`, a put is a
+     file call of its own. `map` may be called by another thread beside every call of the same file but its closing, and
+     `unmap` by any, before it; `contents` beside `store`. */
   int (*map)(void* file, uint64_t offset, size_t length, void** region, char* message);
   void (*store)(void* region, size_t offset, const char* bytes, size_t size);
   const char* (*contents)(void* region);
@@ -119,6 +119,10 @@ typedef struct sepal_filesystem_t {
 
   /* Optional: a hint; begins to bring what will soon be read into memory, and does not wait for it. */
   void (*read_ahead)(void* file, uint64_t offset, uint64_t length);
+
+  /* Optional, beside `map`: has the system keep the region's memory until it is unmapped, so that storing never waits
+     for the disk. 0 where it does not. */
+  unsigned char (*lock_memory)(void* region);
 } sepal_filesystem_t;
 
 /* The table is copied; `state` must outlive what was opened with it. `size`: sizeof(sepal_filesystem_t). */

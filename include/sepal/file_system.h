@@ -81,7 +81,11 @@ class SEPAL_EXPORT MappedRegion {
   // where a `Store` would end in a signal, for want of space on the disk for one; the region is of no use then. Safe
   // beside every other call, also one that makes the file shorter.
   virtual bool Populate() { return true; }
-  // The region's bytes. Reading beside a `Store` to the same bytes needs the caller's own order.
+  // Has the system keep the region's memory until the region goes, so that no `Store` waits for the disk. False where
+  // it does not: there is no such call, or no more memory that the process may lock.
+  virtual bool Lock() { return false; }
+  // The region's bytes. Reading beside a `Store` to the same bytes needs the caller's own order; beside one to others,
+  // none.
   virtual std::string_view Contents() const = 0;
 };
 

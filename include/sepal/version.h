@@ -15,7 +15,7 @@ inline constexpr int kMinorVersion = 1;
 inline constexpr int kPatchVersion = 0;
 
 inline constexpr uint32_t kTableFormatVersion = 2;
-inline constexpr uint32_t kLogFormatVersion = 1;
+inline constexpr uint32_t kLogFormatVersion = 2;
 inline constexpr uint32_t kManifestFormatVersion = 1;
 
 // The version of the library that is linked, as "major.minor.patch".

@@ -215,6 +215,7 @@ Changes Mutations::Apply(const Mutation& m, std::vector<std::string>* buffers) c
 }
 
 bool MustBeReported(const Subject& subject, const Mutation& mutation) {
+  if (subject.has_ring && mutation.file.ends_with(".log")) return false;
   const auto it = subject.witnessed_bytes.find(mutation.file);
   return mutation.kind == MutationKind::kFlipBit && it != subject.witnessed_bytes.end() &&
          mutation.place / 8 < it->second;
@@ -222,6 +223,13 @@ bool MustBeReported(const Subject& subject, const Mutation& mutation) {
 
 bool MayLoseWitness(const Subject& subject, const Mutation& mutation) {
   if (subject.tail.empty() || mutation.kind == MutationKind::kFlipBit) return false;
+  // One that hits both, the log and the copy of its bytes.
+  if (subject.has_ring) {
+    const auto hits = [&](const std::string& ring, const std::string& log) {
+      return ring.ends_with(".ring") && log == subject.newest_log;
+    };
+    return hits(mutation.file, mutation.other_file) || hits(mutation.other_file, mutation.file);
+  }
   const uint64_t witnessed = subject.witnessed_bytes.at(subject.newest_log);
   const auto touches = [&](const std::string& file, uint64_t sector) {
     return file == subject.newest_log && (sector + 1) * kSectorBytes > witnessed;
@@ -268,22 +276,28 @@ void Try(const Subject& subject, uint64_t number, const Mutations& mutations, ui
 }  // namespace
 
 void ForEachMutation(reliability::Search* search, MutationCase body) {
-  const std::vector<Subject> subjects = {MakeSubject(false), MakeSubject(true)};
-  const std::vector<Mutations> mutations = {Mutations(&subjects[0]), Mutations(&subjects[1])};
+  std::vector<Subject> subjects;
+  for (const SubjectKind kind : kAllSubjects) subjects.push_back(MakeSubject(kind));
+  std::vector<Mutations> mutations;
+  uint64_t all = 0;
+  for (const Subject& subject : subjects) all += mutations.emplace_back(&subject).count();
+  const auto try_one = [&](uint64_t number, uint64_t index) {
+    Try(subjects[number], number, mutations[number], index, body, search);
+  };
   if (!search->only_case().empty()) {
-    const uint64_t number = reliability::NumberIn(search->only_case(), "subject").value_or(0) % 2;
+    const uint64_t number = reliability::NumberIn(search->only_case(), "subject").value_or(0) % subjects.size();
     const uint64_t index = reliability::NumberIn(search->only_case(), "mutation").value_or(0);
-    if (index < mutations[number].count()) Try(subjects[number], number, mutations[number], index, body, search);
+    if (index < mutations[number].count()) try_one(number, index);
     return;
   }
-  const uint64_t all = mutations[0].count() + mutations[1].count();
   uint64_t step = all * 618 / 1000 + 2 * search->seed() + 1;
   while (std::gcd(step, all) != 1) ++step;
   uint64_t at = Random(search->seed()).Uniform(all);
   for (uint64_t done = 0; done < all && search->GoOn(); ++done, at = (at + step) % all) {
-    const uint64_t number = at < mutations[0].count() ? 0 : 1;
-    const uint64_t index = number == 0 ? at : at - mutations[0].count();
-    Try(subjects[number], number, mutations[number], index, body, search);
+    uint64_t number = 0;
+    uint64_t index = at;
+    while (index >= mutations[number].count()) index -= mutations[number++].count();
+    try_one(number, index);
   }
 }
 

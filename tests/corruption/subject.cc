@@ -39,13 +39,14 @@ void Must(const absl::Status& status) {
 // Writes the history and keeps what should be there.
 class Builder {
  public:
-  explicit Builder(Subject* subject) : subject_(subject), files_(&memory_) {
+  Builder(Subject* subject, bool ring) : subject_(subject), files_(&memory_) {
     subject_->tuning = SmallTuning();
     subject_->tuning.memtable_bytes = size_t{1} << 20;
     subject_->tuning.memtable_limit_bytes = size_t{4} << 20;
     subject_->tuning.log_limit_bytes = uint64_t{4} << 20;
     subject_->tuning.log_allocation_bytes = uint64_t{1} << 10;
     subject_->tuning.log_fragment_bytes = 200;
+    subject_->tuning.log_ring_bytes = ring ? 4096 : 0;
     subject_->tuning.table_bytes = size_t{3} << 10;
     subject_->tuning.manifest_limit_bytes = uint64_t{1} << 10;
     subject_->families["default"] = {};
@@ -276,10 +277,12 @@ uint64_t Subject::Bytes() const {
   return bytes;
 }
 
-Subject MakeSubject(bool closed) {
+Subject MakeSubject(SubjectKind kind) {
   Subject subject;
-  subject.name = closed ? "closed" : "killed";
-  Builder(&subject).Build(closed);
+  const bool closed = kind == SubjectKind::kClosed;
+  subject.has_ring = kind == SubjectKind::kKilledWithRing;
+  subject.name = closed ? "closed" : subject.has_ring ? "killed-with-ring" : "killed";
+  Builder(&subject, kind != SubjectKind::kKilled).Build(closed);
   return subject;
 }
 

@@ -41,6 +41,8 @@ struct Subject {
   // reported.
   std::map<std::string, uint64_t> witnessed_bytes;
   std::string newest_log;
+  // A log's newest records are in a ring too, from which damaged ones are taken.
+  bool has_ring = false;
   std::string newest_manifest;
   // What was there when the newest log was begun.
   std::map<std::string, Contents> earlier;
@@ -52,7 +54,11 @@ struct Subject {
   uint64_t Bytes() const;
 };
 
-// `closed`: after an orderly close; else as a killed process leaves it, synced up to the tail.
-Subject MakeSubject(bool closed);
+// As a killed process leaves it, synced up to the tail, whose log went through a ring or did not; or after an orderly
+// close.
+enum class SubjectKind { kKilled, kKilledWithRing, kClosed };
+inline constexpr SubjectKind kAllSubjects[] = {SubjectKind::kKilled, SubjectKind::kKilledWithRing,
+                                               SubjectKind::kClosed};
+Subject MakeSubject(SubjectKind kind);
 
 }  // namespace sepal::corruption

@@ -20,6 +20,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case FileKind::kLog:
       SEPAL_CHECK(LogFileName(parsed->number) == name);
       break;
+    case FileKind::kLogRing:
+      SEPAL_CHECK(RingFileName(parsed->number) == name);
+      break;
     case FileKind::kManifest:
       SEPAL_CHECK(ManifestFileName(parsed->number) == name);
       break;

@@ -46,7 +46,7 @@ namespace {
 
 bool IsLarge(uint64_t seed) { return seed % 4 == 3; }
 
-// A synced update makes the windows of the log small for good, until the next log.
+// A synced update writes the log's ring out; with few of them it is written out when it is full.
 uint64_t UpdatesBetweenSyncs(uint64_t seed) { return IsLarge(seed) ? 20'000 : 16; }
 
 }  // namespace

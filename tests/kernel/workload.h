@@ -32,7 +32,7 @@ class Model {
 };
 
 // What is written and how. Of most seeds the memtables are small, so that flushes and merges come often; of the others
-// so large that the log has windows of all sizes.
+// so large that the log's ring is stored over many times between two of them.
 Options MakeOptions(uint64_t seed);
 
 // Opens the database at `path`, checks it against the history, and writes on until it dies, or for good until a write

@@ -82,7 +82,7 @@ Tuning RandomTuning(Random* random) {
   tuning.log_limit_bytes = tuning.memtable_bytes * (1 + random->Uniform(4));
   tuning.manifest_limit_bytes = Choose<uint64_t>(random, {512, 2048, 1 << 20});
   tuning.copy_value_bytes = Choose<size_t>(random, {0, 16, 512});
-  tuning.map_log = !random->OneIn(3);
+  tuning.log_ring_bytes = random->OneIn(3) ? 0 : uint64_t{4} << (10 + random->Uniform(3));
   return tuning;
 }
 

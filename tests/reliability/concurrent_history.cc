@@ -67,7 +67,7 @@ void ConcurrentHistory::Configure() {
   if (later.OneIn(3)) tuning.scrub_period_micros = 2'000;
   data_keys_ = uint64_t{1} << later.Uniform(4);
   flushes_often_ = later.OneIn(2);
-  tuning.map_log = !later.OneIn(3);
+  tuning.log_ring_bytes = later.OneIn(3) ? 0 : uint64_t{4} << (10 + later.Uniform(3));
   if (later.OneIn(2)) database_.options.cache_admission = CacheAdmissionKind::kTinyLfu;
   ColumnFamilyOptions& family = database_.options.family;
   family.compaction_style = random_.OneIn(2) ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;

@@ -62,7 +62,7 @@ class PowerSearch {
  private:
   void Prepare(TestDatabase* database) const {
     SEPAL_CHECK(Configure(script_.settings, database).ok());
-    if (unmapped_) database->tuning.map_log = false;
+    if (unmapped_) database->tuning.log_ring_bytes = 0;
     // Its times would make states differ that do not.
     database->options.info_log = false;
   }

@@ -196,13 +196,14 @@ absl::Status Configure(std::string_view settings, TestDatabase* database) {
     } else if (word == "shortlog") {
       tuning.log_limit_bytes = uint64_t{6} << 10;
       tuning.log_allocation_bytes = uint64_t{1} << 10;
+      tuning.log_ring_bytes = uint64_t{4} << 10;
     } else if (word == "wide") {
       tuning.runs_per_level = 2;
       tuning.fanout = 2;
     } else if (word == "tinylfu") {
       options.cache_admission = CacheAdmissionKind::kTinyLfu;
     } else if (word == "unmapped") {
-      tuning.map_log = false;
+      tuning.log_ring_bytes = 0;
     } else if (word == "onefile") {
       tuning.table_bytes = size_t{64} << 10;
       options.family.block_bytes = 1024;

@@ -420,6 +420,8 @@ TEST_P(FileSystemConformanceTest, AMappingShowsTheFileAndItsStoresReachReaders) 
   std::unique_ptr<MappedRegion> region = file->Map(4096, 8192).value();
   ASSERT_EQ(region->Contents().size(), 8192u);
   EXPECT_EQ(region->Contents().substr(0, 6), "before");
+  EXPECT_TRUE(region->Populate());
+  EXPECT_TRUE(region->Lock());
   region->Store(100, "stored");
   region->Store(8192 - 3, "end");
   EXPECT_EQ(region->Contents().substr(100, 6), "stored");

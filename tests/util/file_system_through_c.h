@@ -153,6 +153,7 @@ class FileSystemThroughC {
     };
     calls->contents = [](void* region) { return As<MappedRegion>(region).Contents().data(); };
     calls->unmap = Delete<MappedRegion>;
+    calls->lock_memory = [](void* region) -> unsigned char { return As<MappedRegion>(region).Lock() ? 1 : 0; };
     calls->populate = [](void* region) -> unsigned char { return As<MappedRegion>(region).Populate() ? 1 : 0; };
   }
 

@@ -319,8 +319,8 @@ class OptionsExplainVerb final : public Verb {
              "two memtables: live logs above which the family with the oldest is flushed");
     e->Bytes("log_allocation_bytes", tuning.log_allocation_bytes, "the steps in which space for a log is reserved");
     e->Bytes("log_fragment_bytes", tuning.log_fragment_bytes, "a larger batch is written in fragments of this size");
-    e->Say("map_log", tuning.map_log, tuning.map_log ? "yes" : "no",
-           "writes that are not synced go into the log through a mapping, where the file system can");
+    e->Bytes("log_ring_bytes", tuning.log_ring_bytes,
+             "through which writes go into the log, where the file system maps and locks memory");
     e->Bytes("info_log_bytes", tuning.info_log_bytes, "the size at which LOG becomes LOG.old");
     e->Micros("slow_disk_micros", tuning.slow_disk_micros, "a sync that takes longer is told in LOG and to listeners");
     e->Micros("space_retry_micros", tuning.space_retry_micros, "between looks at a full disk");

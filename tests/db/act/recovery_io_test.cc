@@ -108,7 +108,7 @@ TEST_F(RecoveryIoTest, ABatchWithoutItsLastFragmentIsATornEnd) {
 
 TEST_F(RecoveryIoTest, ALogOfANewerFormatIsRefusedAsSuch) {
   std::string bytes = LogOf(Header(1), {});
-  EncodeFixed32(bytes.data() + 8, 2);
+  EncodeFixed32(bytes.data() + 8, kLogFormatVersion + 1);
   EncodeFixed64(bytes.data() + 504, Checksum64(std::string_view(bytes).substr(0, 504), 0));
   WriteFile("000001.log", bytes);
   EXPECT_TRUE(absl::IsFailedPrecondition(Recover().status())) << Recover().status();

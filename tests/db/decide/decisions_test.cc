@@ -231,6 +231,7 @@ TEST(ObsoleteFilesTest, NamesTablesLogsAndManifestsThatNobodyNeeds) {
   live.pending = {FileNumber(13), FileNumber(3), FileNumber(21)};
   live.min_log_number = FileNumber(7);
   live.manifest_number = FileNumber(20);
+  live.ring_number = FileNumber(5);
   const std::vector<std::string> listing = {"000010.sst",
                                             "000011.sst",
                                             "000012.sst",
@@ -239,6 +240,9 @@ TEST(ObsoleteFilesTest, NamesTablesLogsAndManifestsThatNobodyNeeds) {
                                             "000006.log",
                                             "000007.log",
                                             "000008.log",
+                                            "000003.ring",
+                                            "000005.ring",
+                                            "000008.ring",
                                             "MANIFEST-000019",
                                             "MANIFEST-000020",
                                             "MANIFEST-000021",
@@ -256,7 +260,8 @@ TEST(ObsoleteFilesTest, NamesTablesLogsAndManifestsThatNobodyNeeds) {
                                             "..",
                                             "000099.tmp"};
   EXPECT_EQ(ObsoleteFiles(listing, live),
-            (std::vector<std::string>{"000011.sst", "000006.log", "MANIFEST-000019", "MANIFEST-000022"}));
+            (std::vector<std::string>{"000011.sst", "000006.log", "000003.ring", "000008.ring", "MANIFEST-000019",
+                                      "MANIFEST-000022"}));
 }
 
 TEST(ObsoleteFilesTest, NothingIsNamedWhereAllIsLive) {

@@ -168,6 +168,7 @@ TEST_F(RepairSalvageTest, UpdatesOfAFamilyWhoseMakingIsLostAreTold) {
   EXPECT_EQ(report.dropped[0].file, manifest);
   EXPECT_THAT(report.dropped[0].reason, HasSubstr("whose making the manifest lacks: its end is missing"));
   EXPECT_THAT(report.put_aside, Contains(HasSubstr(".log"))) << "for the updates of that family";
+  EXPECT_THAT(report.put_aside, Contains(HasSubstr(".ring"))) << "for the newest of them";
   ASSERT_OK(database.Open());
   EXPECT_THAT(All(), SizeIs(50));
   EXPECT_TRUE(absl::IsNotFound(db()->FindColumnFamily("late").status()));
@@ -440,7 +441,7 @@ TEST_F(RepairSalvageTest, MoreThanATableAndMoreThanAMemtableAreMergedAndReplayed
 
 TEST_F(RepairSalvageTest, ABatchThatIsNoneUnderAGoodChecksumIsDroppedAloneAndTold) {
   ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("first", "1"));
+  ASSERT_OK(db()->Put("first", "1", {.sync = true}));
   Kill();
   const std::string log = Last(".log");
   std::string bytes = Read(log);

@@ -19,6 +19,7 @@ TEST(FileNamesTest, EveryMadeNameIsParsedBack) {
     const FileNumber number(n);
     EXPECT_EQ(ParseFileName(TableFileName(number)), (ParsedFileName{FileKind::kTable, number}));
     EXPECT_EQ(ParseFileName(LogFileName(number)), (ParsedFileName{FileKind::kLog, number}));
+    EXPECT_EQ(ParseFileName(RingFileName(number)), (ParsedFileName{FileKind::kLogRing, number}));
     EXPECT_EQ(ParseFileName(ManifestFileName(number)), (ParsedFileName{FileKind::kManifest, number}));
   }
   EXPECT_EQ(ParseFileName("LOCK"), (ParsedFileName{FileKind::kLock, FileNumber()}));

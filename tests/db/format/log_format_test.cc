@@ -40,7 +40,33 @@ TEST(LogFormatTest, TheHeaderIsAsTheTableSays) {
             "0500000000000000"
             "5901000000000000");  // manifest
   EXPECT_EQ(bytes.substr(96, 408), std::string(408, '\0'));
+  LogHeader with_ring = SampleHeader();
+  with_ring.ring = {FileNumber(7), 0x400000};
+  const std::string ring_bytes = with_ring.Encode();
+  EXPECT_EQ(ToHex(ring_bytes.substr(8, 4)), "02000000") << "version 2";
+  EXPECT_EQ(ToHex(ring_bytes.substr(96, 16)), "07000000000000000000400000000000");
+  EXPECT_EQ(ring_bytes.substr(112, 392), std::string(392, '\0'));
+  EXPECT_EQ(*LogHeader::Decode(ring_bytes, "f"), with_ring);
   EXPECT_EQ(DecodeFixed64(bytes.data() + 504), Checksum64(std::string_view(bytes).substr(0, 504), 0));
+}
+
+TEST(LogFormatTest, TheHeaderOfARingIsAsTheTableSays) {
+  const std::string bytes = RingHeader{0x400000, FileNumber(9)}.Encode();
+  ASSERT_EQ(bytes.size(), 40u);
+  EXPECT_EQ(ToHex(bytes.substr(0, 32)),
+            "5350414c524e4731"  // "SPALRNG1"
+            "02000000"
+            "00000000"
+            "0000400000000000"
+            "0900000000000000");
+  EXPECT_EQ(DecodeFixed64(bytes.data() + 32), Checksum64(std::string_view(bytes).substr(0, 32), 0));
+  EXPECT_EQ(RingHeader::Decode(bytes), (RingHeader{0x400000, FileNumber(9)}));
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] ^= static_cast<char>(1 << (bit % 8));
+    EXPECT_EQ(RingHeader::Decode(damaged), std::nullopt) << bit;
+  }
+  for (size_t n = 0; n < bytes.size(); ++n) EXPECT_EQ(RingHeader::Decode(bytes.substr(0, n)), std::nullopt) << n;
 }
 
 TEST(LogFormatTest, AHeaderIsDecodedAndEveryFlippedBitInItIsDataLoss) {
@@ -59,7 +85,7 @@ TEST(LogFormatTest, AHeaderIsDecodedAndEveryFlippedBitInItIsDataLoss) {
 
 TEST(LogFormatTest, ANewerFormatIsRefusedAsSuch) {
   std::string bytes = SampleHeader().Encode();
-  EncodeFixed32(bytes.data() + 8, 2);
+  EncodeFixed32(bytes.data() + 8, kLogFormatVersion + 1);
   EncodeFixed64(bytes.data() + 504, Checksum64(std::string_view(bytes).substr(0, 504), 0));
   EXPECT_TRUE(absl::IsFailedPrecondition(LogHeader::Decode(bytes, "f").status()));
 }
@@ -71,6 +97,13 @@ TEST(LogFormatTest, ImpossibleNumbersInAHeaderAreDataLoss) {
   h = SampleHeader();
   h.predecessor.number = h.number;
   EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(h.Encode(), "f").status())) << "its own predecessor";
+  for (const RingReference& ring :
+       {RingReference{FileNumber(10), 4096}, RingReference{FileNumber(9), 0}, RingReference{FileNumber(0), 4096},
+        RingReference{FileNumber(9), uint64_t{1} << 40}}) {
+    h = SampleHeader();
+    h.ring = ring;
+    EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(h.Encode(), "f").status())) << ring.number.value();
+  }
   h = SampleHeader();
   h.start = LogPosition(kMaxLogPosition);
   EXPECT_TRUE(absl::IsDataLoss(LogHeader::Decode(h.Encode(), "f").status())) << "start out of range";

@@ -1,0 +1,54 @@
+// The log file that takes records: its space, its length and its bytes. Space is reserved in steps, and before anything
+// is written there, so that a full disk is told by `Reserve` and changes nothing.
+//
+// Where the file may be longer than its records (`extended`), it is as long as its space, so that a sync has no new
+// length to make durable; what lies behind the records is zero.
+//
+// Thread-safety: one thread at a time, but `HasSpace` and the file's `Sync` beside any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "sepal/file_system.h"
+
+namespace sepal {
+
+class LogOutput {
+ public:
+  // `file` has space for `space_bytes`, and should have that length if `extended`.
+  LogOutput(std::shared_ptr<WritableFile> file, uint64_t space_bytes, bool extended, uint64_t step_bytes)
+      : file_(std::move(file)), step_bytes_(step_bytes), extended_(extended), space_(space_bytes) {}
+  LogOutput(const LogOutput&) = delete;
+  LogOutput& operator=(const LogOutput&) = delete;
+
+  const std::shared_ptr<WritableFile>& file() const { return file_; }
+  bool HasSpace(uint64_t end) const { return end <= space_.load(std::memory_order_acquire); }
+  // Space for all bytes before `end`. ResourceExhausted: there is none, and the file is as it was.
+  absl::Status Reserve(uint64_t end);
+  // At the end of what was written, for which there is space.
+  absl::Status Write(uint64_t offset, std::string_view bytes);
+  // The file is about to be synced for few bytes, the last of them before `end`. Where that comes again and again the
+  // blocks that follow are written as zeros, many at once: the first sync of a block that is reserved and was never
+  // written has to make it durable that it is now, which takes longer than a small record.
+  absl::Status ZeroAhead(uint64_t end);
+  // Gives back the length behind `end`, where the records end.
+  absl::Status CutTo(uint64_t end);
+
+ private:
+  absl::Status Allocate(uint64_t bytes);
+
+  const std::shared_ptr<WritableFile> file_;
+  const uint64_t step_bytes_;
+  bool extended_;
+  bool synced_before_ = false;
+  uint64_t zeroed_ = 0;  // up to where blocks were written ahead
+  std::string zeros_;
+  std::atomic<uint64_t> space_;
+};
+
+}  // namespace sepal

@@ -1,0 +1,197 @@
+#include "db/act/log_ring.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "db/format/file_names.h"
+#include "db/format/log_format.h"
+#include "util/check.h"
+#include "util/status.h"
+
+namespace sepal {
+namespace {
+
+// Of the ring, as which its records are written.
+constexpr uint64_t kPieces = 8;
+
+absl::StatusOr<std::unique_ptr<WritableFile>> MakeRingFile(Directory* directory, const std::string& name,
+                                                           uint64_t bytes) {
+  absl::StatusOr<std::unique_ptr<WritableFile>> file = directory->OpenForWrite(name, WriteMode::kCreateNew);
+  if (absl::IsAlreadyExists(file.status())) {  // left over from a making that failed
+    RETURN_IF_ERROR(directory->Remove(name));
+    file = directory->OpenForWrite(name, WriteMode::kCreateNew);
+  }
+  RETURN_IF_ERROR(file.status());
+  RETURN_IF_ERROR((*file)->Allocate(0, kRingHeaderBytes + bytes));
+  RETURN_IF_ERROR((*file)->Truncate(kRingHeaderBytes + bytes));
+  return file;
+}
+
+absl::StatusOr<std::unique_ptr<MappedRegion>> LockedRegion(WritableFile* file, uint64_t bytes) {
+  ASSIGN_OR_RETURN(std::unique_ptr<MappedRegion> region, file->Map(0, kRingHeaderBytes + bytes));
+  if (!region->Populate() || !region->Lock()) return absl::UnavailableError("no memory that may be locked");
+  return region;
+}
+
+}  // namespace
+
+std::unique_ptr<LogRing> LogRing::Make(Directory* directory, Options options) {
+  const std::string name = RingFileName(options.number);
+  absl::StatusOr<std::unique_ptr<WritableFile>> file = MakeRingFile(directory, name, options.bytes);
+  if (file.ok()) {
+    absl::StatusOr<std::unique_ptr<MappedRegion>> region = LockedRegion(file->get(), options.bytes);
+    if (region.ok()) {
+      return std::unique_ptr<LogRing>(
+          new LogRing(std::move(options), std::move(file).value(), std::move(region).value()));
+    }
+  }
+  directory->Remove(name).IgnoreError();  // else the next opening does it
+  return nullptr;
+}
+
+LogRing::LogRing(Options options, std::unique_ptr<WritableFile> file, std::unique_ptr<MappedRegion> region)
+    : options_(std::move(options)),
+      file_(std::move(file)),
+      region_(std::move(region)),
+      end_(options_.position.value()),
+      written_(options_.position.value()) {
+  if (options_.budget != nullptr) options_.budget->Charge(MemoryPart::kLog, region_->Contents().size());
+}
+
+LogRing::~LogRing() {
+  if (options_.budget != nullptr) options_.budget->Release(MemoryPart::kLog, region_->Contents().size());
+}
+
+uint64_t LogRing::PieceBytes() const { return options_.bytes / kPieces; }
+
+uint64_t LogRing::OffsetIn(const Segment& segment, uint64_t position) {
+  SEPAL_DCHECK(position >= segment.begin);
+  return kLogHeaderBytes + position - segment.begin;
+}
+
+void LogRing::GoOnIn(FileNumber number, std::shared_ptr<LogOutput> output) {
+  region_->Store(0, RingHeader{options_.bytes, number}.Encode());
+  const uint64_t end = end_.load(std::memory_order_relaxed);
+  {
+    MutexLock lock(&mutex_);
+    segments_.push_back({end, std::move(output)});
+    DropWritten();
+  }
+  // So that the file before this one, which may soon be removed, is let go.
+  if (written_.load(std::memory_order_acquire) < end) WriteBeside(end);
+}
+
+void LogRing::DropWritten() {
+  const uint64_t written = written_.load(std::memory_order_relaxed);
+  while (segments_.size() > 1 && segments_[1].begin <= written) segments_.pop_front();
+}
+
+absl::Status LogRing::Append(std::string_view header, std::string_view payload) {
+  const uint64_t begin = end_.load(std::memory_order_relaxed);
+  const uint64_t end = begin + header.size() + payload.size();
+  if (end - begin > PieceBytes()) [[unlikely]]
+    return WriteThrough(header, payload);
+  if (end - written_.load(std::memory_order_acquire) > options_.bytes) [[unlikely]] {
+    // A piece more than must be, so that there is room for the records that follow.
+    const uint64_t needed = end - options_.bytes;
+    RETURN_IF_ERROR(WriteOut(LogPosition(std::min(begin, needed + PieceBytes()))));
+  }
+  Store(begin, header);
+  Store(begin + header.size(), payload);
+  end_.store(end, std::memory_order_release);
+  SchedulePoint(&end_);
+  if (end / PieceBytes() != begin / PieceBytes()) WriteBeside(end);
+  return absl::OkStatus();
+}
+
+void LogRing::Store(uint64_t position, std::string_view bytes) {
+  const uint64_t place = position % options_.bytes;
+  const std::string_view head = bytes.substr(0, options_.bytes - place);
+  region_->Store(kRingHeaderBytes + place, head);
+  if (head.size() < bytes.size()) region_->Store(kRingHeaderBytes, bytes.substr(head.size()));
+}
+
+absl::Status LogRing::WriteThrough(std::string_view header, std::string_view payload) {
+  MutexLock lock(&mutex_);
+  const uint64_t begin = end_.load(std::memory_order_relaxed);
+  RETURN_IF_ERROR(WriteOutLocked(begin));
+  const Segment segment = segments_.back();
+  const uint64_t offset = OffsetIn(segment, begin);
+  RETURN_IF_ERROR(Keep(segment.output->Write(offset, header)));
+  RETURN_IF_ERROR(Keep(segment.output->Write(offset + header.size(), payload)));
+  const uint64_t end = begin + header.size() + payload.size();
+  end_.store(end, std::memory_order_release);
+  written_.store(end, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::Status LogRing::Reserve(uint64_t end) {
+  MutexLock lock(&mutex_);
+  return segments_.back().output->Reserve(end);
+}
+
+// Space for what comes next is of no use to records that are there: a full disk is told to the first one without.
+void LogRing::WriteBeside(uint64_t through) {
+  if (options_.tasks == nullptr) return;
+  (void)options_.tasks->Run([this, through] {
+    MutexLock lock(&mutex_);
+    if (!WriteOutLocked(through).ok() || segments_.empty()) return;
+    // Once a lap. Pages that the system has written meanwhile want its leave to be written again: a store would wait
+    // for it, and could end in a signal where there is none.
+    const bool lap = through / PieceBytes() % kPieces == 0;
+    if (lap && !region_->Populate()) {
+      (void)Keep(absl::InternalError("the ring of the write-ahead log cannot be written any more"));
+      return;
+    }
+    const Segment& last = segments_.back();
+    if (through <= last.begin) return;
+    const absl::Status status = last.output->Reserve(OffsetIn(last, through) + options_.bytes);
+    if (!absl::IsResourceExhausted(status)) (void)Keep(status);
+  });
+}
+
+absl::Status LogRing::WriteOut(LogPosition through, bool zero_ahead) {
+  if (!zero_ahead && written_.load(std::memory_order_acquire) >= through.value()) return absl::OkStatus();
+  MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(WriteOutLocked(through.value()));
+  if (!zero_ahead || segments_.empty()) return absl::OkStatus();
+  // Behind all that is written: a record could lie there already. The log may have gone on in another file meanwhile.
+  const Segment& last = segments_.back();
+  if (written_.load(std::memory_order_relaxed) < last.begin) return absl::OkStatus();
+  return Keep(last.output->ZeroAhead(OffsetIn(last, written_.load(std::memory_order_relaxed))));
+}
+
+absl::Status LogRing::WriteOutLocked(uint64_t through) {
+  RETURN_IF_ERROR(failure_);
+  SEPAL_DCHECK(through <= end_.load(std::memory_order_acquire));
+  for (uint64_t at = written_.load(std::memory_order_relaxed); at < through;) {
+    const uint64_t place = at % options_.bytes;
+    uint64_t size = std::min(through - at, options_.bytes - place);
+    if (segments_.size() > 1) size = std::min(size, segments_[1].begin - at);
+    const Segment& segment = segments_.front();
+    RETURN_IF_ERROR(
+        Keep(segment.output->Write(OffsetIn(segment, at), region_->Contents().substr(kRingHeaderBytes + place, size))));
+    at += size;
+    written_.store(at, std::memory_order_release);
+    DropWritten();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LogRing::Finish() {
+  MutexLock lock(&mutex_);
+  const uint64_t end = end_.load(std::memory_order_relaxed);
+  RETURN_IF_ERROR(WriteOutLocked(end));
+  const Segment last = segments_.back();
+  segments_.clear();
+  return Keep(last.output->CutTo(OffsetIn(last, end)));
+}
+
+absl::Status LogRing::Keep(const absl::Status& status) {
+  if (status.ok()) return status;
+  KeepFirst(&failure_, status);
+  if (options_.on_failure != nullptr) options_.on_failure(status);
+  return status;
+}
+
+}  // namespace sepal

@@ -1,0 +1,110 @@
+// The tail of the write-ahead log in memory that outlives the process: the mapped, locked pages of a file of its own,
+// `NNNNNN.ring`, which is never synced. A record is stored there, which is a copy, and written to the log file later,
+// many records at once: by a task when a piece has come together, by whoever syncs, or by the appending thread when
+// there is no room left. So the death of the process loses nothing, and no store waits for the disk or for a page to be
+// cleared (docs/decisions/0012-the-log-ring.md).
+//
+// Bytes: db/format/log_format.h. What lay in the ring before never passes for a record: checksums are salted with the
+// log's salt and the position.
+//
+// Laws:
+// - What lies before `written` is in the log files, what lies in [written, end) in the ring. Nothing is stored over a
+//   byte that is not in a file.
+// - Whoever calls the log files, but for `Sync`, holds the lock. Log files get their bytes in order.
+// - A write that failed is not tried again: what was not in a file by then stays in the ring, for recovery to find.
+//
+// Thread-safety: `GoOnIn`, `Append` and `Reserve` by one thread at a time; everything else by any, also beside them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "db/act/log_output.h"
+#include "sepal/file_system.h"
+#include "util/memory_budget.h"
+#include "util/numbers.h"
+#include "util/sync.h"
+#include "util/task_group.h"
+
+namespace sepal {
+
+class LogRing {
+ public:
+  struct Options {
+    FileNumber number;     // in the name of the ring's file; never used before for a ring
+    uint64_t bytes = 0;    // a multiple of 4096
+    LogPosition position;  // of the first record
+    // Charged with the ring; may be null.
+    MemoryBudget* budget = nullptr;
+    // Write pieces, and reserve space ahead, beside the appending thread, which else does it. To be closed before the
+    // ring goes.
+    TaskGroup* tasks = nullptr;
+    // Told of a failure to write, by whoever met it.
+    std::function<void(const absl::Status&)> on_failure = nullptr;
+  };
+
+  // Null where there can be none: no mapping, no memory that may be locked, no space. The file's name is durable after
+  // the next sync of the directory.
+  static std::unique_ptr<LogRing> Make(Directory* directory, Options options);
+  // Leaves the file, and what is not written, to recovery.
+  ~LogRing();
+  LogRing(const LogRing&) = delete;
+  LogRing& operator=(const LogRing&) = delete;
+
+  FileNumber number() const { return options_.number; }
+  uint64_t bytes() const { return options_.bytes; }
+
+  // Records from the end on belong to log `number`, whose header is durable, and go to `output`.
+  void GoOnIn(FileNumber number, std::shared_ptr<LogOutput> output) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Puts a record at the end, for which its file has space. An error is final.
+  absl::Status Append(std::string_view header, std::string_view payload) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Space for the current file's bytes before `end`; see LogOutput::Reserve.
+  absl::Status Reserve(uint64_t end) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Returns when all before `through`, which was appended, is in its file. `zero_ahead`: few bytes are about to be
+  // synced.
+  absl::Status WriteOut(LogPosition through, bool zero_ahead = false) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Writes out all and gives back the current file's length behind its records. Nothing may be appended any more.
+  absl::Status Finish() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // Where the records from `begin` on go.
+  struct Segment {
+    uint64_t begin;
+    std::shared_ptr<LogOutput> output;
+  };
+
+  LogRing(Options options, std::unique_ptr<WritableFile> file, std::unique_ptr<MappedRegion> region);
+  uint64_t PieceBytes() const;
+  void Store(uint64_t position, std::string_view bytes);
+  void WriteBeside(uint64_t through);
+  // Lets files go whose records are all written.
+  void DropWritten() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status WriteOutLocked(uint64_t through) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // At once, of a record that is large.
+  absl::Status WriteThrough(std::string_view header, std::string_view payload) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Keep(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Where `position` lies in the file of `segment`.
+  static uint64_t OffsetIn(const Segment& segment, uint64_t position);
+
+  const Options options_;
+  const std::unique_ptr<WritableFile> file_;
+  const std::unique_ptr<MappedRegion> region_;
+  // Stored by the appending thread alone, and with the lock held.
+  std::atomic<uint64_t> end_;
+  std::atomic<uint64_t> written_;
+
+  Mutex mutex_;
+  std::deque<Segment> segments_ ABSL_GUARDED_BY(mutex_);
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sepal
