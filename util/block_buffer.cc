@@ -34,4 +34,13 @@ void BlockBuffer::Free(char* data, size_t size) {
   }
 }
 
+char* BlockBuffer::CopyElsewhere(const char* data, size_t size, bool always) {
+  const size_t bytes = Padded(size);
+  BlockHeap& heap = BlockHeap::OfProcess();
+  if (!IsPiece(bytes)) return nullptr;
+  char* const copy = always ? heap.Allocate(bytes) : heap.AllocateInPlace(bytes);
+  if (copy != nullptr) std::memcpy(copy, data, bytes);
+  return copy;
+}
+
 }  // namespace sepal

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <bit>
 #include <new>
 #include <utility>
@@ -46,7 +47,7 @@ void BlockHeap::UnlockAfterFork() { OfProcess().mutex_.Unlock(); }
 
 BlockHeap::~BlockHeap() {
   AllocatorMutexLock lock(&mutex_);
-  SEPAL_CHECK(chunks_ == empty_chunks_);
+  SEPAL_CHECK(used_bytes_ == 0 && chunks_.size() == empty_chunks_);
   for (Chunk* chunk : open_chunks_) Unmap(chunk);
 }
 
@@ -67,17 +68,27 @@ char* BlockHeap::Allocate(size_t bytes) {
     {
       AllocatorMutexLock lock(&mutex_);
       if (char* const piece = Take(bytes)) return piece;
+      if (!draining_chunks_.empty()) {
+        UseAgain(*draining_chunks_.begin());
+        continue;
+      }
     }
     // Not under the lock: the system clears two megabytes.
     Chunk* const chunk = MapChunk();
     AllocatorMutexLock lock(&mutex_);
     open_chunks_.insert(chunk);
-    ++chunks_;
+    chunks_.insert(chunk);
     ++empty_chunks_;
   }
 }
 
-// Null where there is no room for one.
+char* BlockHeap::AllocateInPlace(size_t bytes) {
+  SEPAL_DCHECK(bytes > 0 && bytes <= kLargestPiece);
+  AllocatorMutexLock lock(&mutex_);
+  return Take(bytes);
+}
+
+// Null where there is no room for one in chunks that do not drain.
 char* BlockHeap::Take(size_t bytes) {
   const size_t size_class = ClassFor(bytes);
   Span* span = partial_[size_class];
@@ -88,6 +99,8 @@ char* BlockHeap::Take(size_t bytes) {
   const auto bit = static_cast<size_t>(std::countr_zero(span->free[word]));
   span->free[word] &= span->free[word] - 1;
   if (++span->used == span->pieces) Unlink(span, size_class);
+  ChunkOf(span)->used_bytes += SizeOfClass(size_class);
+  used_bytes_ += SizeOfClass(size_class);
   char* const piece = BytesOf(span) + (word * kWordBits + bit) * SizeOfClass(size_class);
   Allow(piece, bytes);
   return piece;
@@ -116,15 +129,65 @@ BlockHeap::Chunk* BlockHeap::GiveBack(char* piece, size_t bytes) {
   SEPAL_CHECK((word & bit) == 0);
   word |= bit;
   Forbid(piece, size);
-  if (span->used-- == span->pieces) Link(span, size_class);
+  chunk->used_bytes -= size;
+  used_bytes_ -= size;
+  if (span->used-- == span->pieces && !chunk->drains) Link(span, size_class);
   if (span->used > 0) return nullptr;
-  Unlink(span, size_class);
+  if (!chunk->drains) Unlink(span, size_class);
   return UncutSpan(span);
 }
 
 size_t BlockHeap::MappedBytes() const {
   AllocatorMutexLock lock(&mutex_);
-  return chunks_ * kChunkBytes;
+  return chunks_.size() * kChunkBytes;
+}
+
+size_t BlockHeap::FreeBytes() const {
+  AllocatorMutexLock lock(&mutex_);
+  return chunks_.size() * kChunkBytes - used_bytes_;
+}
+
+bool BlockHeap::ChunkSet::Holds(const void* piece) const {
+  return std::binary_search(chunks_.begin(), chunks_.end(), reinterpret_cast<uintptr_t>(ChunkOf(piece)));
+}
+
+BlockHeap::ChunkSet BlockHeap::Drain(size_t kept_bytes) {
+  ChunkSet drained;
+  AllocatorMutexLock lock(&mutex_);
+  while (!draining_chunks_.empty()) UseAgain(*draining_chunks_.begin());
+  const size_t free_bytes = chunks_.size() * kChunkBytes - used_bytes_;
+  if (free_bytes < kept_bytes + kChunkBytes) return drained;
+  std::vector<std::pair<size_t, Chunk*>> used;
+  for (Chunk* chunk : chunks_) {
+    if (chunk->used_bytes > 0) used.emplace_back(chunk->used_bytes, chunk);
+  }
+  const size_t count = std::min((free_bytes - kept_bytes) / kChunkBytes, used.size());
+  const auto end = used.begin() + static_cast<ptrdiff_t>(count);
+  std::partial_sort(used.begin(), end, used.end());
+  for (auto it = used.begin(); it != end; ++it) {
+    StartToDrain(it->second);
+    drained.chunks_.push_back(reinterpret_cast<uintptr_t>(it->second));
+  }
+  std::sort(drained.chunks_.begin(), drained.chunks_.end());
+  return drained;
+}
+
+void BlockHeap::StartToDrain(Chunk* chunk) {
+  for (Span& span : chunk->spans) {
+    if (span.used < span.pieces) Unlink(&span, span.size_class);
+  }
+  if (chunk->uncut_spans != 0) open_chunks_.erase(chunk);
+  draining_chunks_.insert(chunk);
+  chunk->drains = true;
+}
+
+void BlockHeap::UseAgain(Chunk* chunk) {
+  chunk->drains = false;
+  draining_chunks_.erase(chunk);
+  if (chunk->uncut_spans != 0) open_chunks_.insert(chunk);
+  for (Span& span : chunk->spans) {
+    if (span.used < span.pieces) Link(&span, span.size_class);
+  }
 }
 
 // Null where no chunk has an uncut span.
@@ -138,6 +201,7 @@ BlockHeap::Span* BlockHeap::CutSpan(size_t size_class) {
   const size_t bytes = IndexOf(span) == 0 ? kSpanBytes - kHeaderBytes : kSpanBytes;
   *span = {};
   span->pieces = static_cast<uint16_t>(bytes / SizeOfClass(size_class));
+  span->size_class = static_cast<uint16_t>(size_class);
   for (size_t piece = 0; piece < span->pieces; ++piece) {
     span->free[piece / kWordBits] |= uint64_t{1} << (piece % kWordBits);
   }
@@ -145,19 +209,19 @@ BlockHeap::Span* BlockHeap::CutSpan(size_t size_class) {
   return span;
 }
 
-// The chunk that is to be unmapped, if there is one: of those that are empty, one is kept.
+// The chunk that is to be unmapped, if there is one: of those that are empty and did not drain, one is kept.
 BlockHeap::Chunk* BlockHeap::UncutSpan(Span* span) {
   Chunk* const chunk = ChunkOf(span);
   span->pieces = 0;
-  if (chunk->uncut_spans == 0) open_chunks_.insert(chunk);
+  if (chunk->uncut_spans == 0 && !chunk->drains) open_chunks_.insert(chunk);
   chunk->uncut_spans |= uint32_t{1} << IndexOf(span);
   if (chunk->uncut_spans != kAllSpans) return nullptr;
-  if (empty_chunks_ == 0) {
+  if (empty_chunks_ == 0 && !chunk->drains) {
     ++empty_chunks_;
     return nullptr;
   }
-  open_chunks_.erase(chunk);
-  --chunks_;
+  (chunk->drains ? draining_chunks_ : open_chunks_).erase(chunk);
+  chunks_.erase(chunk);
   return chunk;
 }
 

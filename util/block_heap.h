@@ -8,6 +8,10 @@
 // apart at 4 KiB, and a quarter at 32 KiB. A span whose pieces are all free can be cut anew; a chunk without a used
 // span goes back to the system, but for one.
 //
+// Pieces that are freed at random leave free ones in every chunk and no chunk empty. Whoever can move its pieces has
+// chunks *drained*: no piece comes from a draining chunk as long as there is room in another one, and it goes back to
+// the system with its last piece. Instead of mapping a chunk the heap takes a draining one back into use.
+//
 // One heap serves the process, as malloc does. Safe for concurrent use; a call takes a short lock. Under
 // AddressSanitizer what is free, and the slack behind a piece, may not be touched.
 #pragma once
@@ -15,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <vector>
 
 #include "util/mapped_memory.h"
 #include "util/sync.h"
@@ -49,11 +54,29 @@ class BlockHeap {
   char* Allocate(size_t bytes);
   // `bytes` as it was asked for.
   void Free(char* piece, size_t bytes);
+  // The same as Allocate where it takes no new chunk and none that drains; else null.
+  char* AllocateInPlace(size_t bytes);
 
+  static constexpr size_t kChunkBytes = MappedMemory::kHugePageBytes;
   size_t MappedBytes() const;
+  // What is mapped and in no piece.
+  size_t FreeBytes() const;
+
+  // Chunks, to be asked whether a piece lies in one of them, whatever has become of it since.
+  class ChunkSet {
+   public:
+    bool Holds(const void* piece) const;
+    bool empty() const { return chunks_.empty(); }
+
+   private:
+    friend class BlockHeap;
+    std::vector<uintptr_t> chunks_;  // ascending
+  };
+  // Lets those chunks drain of which least is used, as many as leave at least `kept_bytes` free once they are gone, and
+  // no others: a second call takes the place of the first. Looks at every chunk under the lock.
+  ChunkSet Drain(size_t kept_bytes);
 
  private:
-  static constexpr size_t kChunkBytes = MappedMemory::kHugePageBytes;
   static constexpr size_t kSpanBytes = size_t{128} << 10;
   static constexpr size_t kSpans = kChunkBytes / kSpanBytes;
   static constexpr uint32_t kAllSpans = (uint32_t{1} << kSpans) - 1;
@@ -67,10 +90,13 @@ class BlockHeap {
     Span* next;
     uint16_t pieces;  // 0: not cut
     uint16_t used;
+    uint16_t size_class;
   };
   struct Chunk {
     Span spans[kSpans];
     uint32_t uncut_spans;  // a bit for each
+    bool drains;           // its spans are in no list, and it is not open
+    size_t used_bytes;     // of its pieces that are not free
     MappedMemory memory;
   };
   static_assert(sizeof(Chunk) <= kHeaderBytes);
@@ -92,6 +118,8 @@ class BlockHeap {
   Chunk* GiveBack(char* piece, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Span* CutSpan(size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Chunk* UncutSpan(Span* span) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartToDrain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UseAgain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static Chunk* MapChunk();
   static void Unmap(Chunk* chunk);
   void Link(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -100,10 +128,12 @@ class BlockHeap {
   mutable AllocatorMutex mutex_;
   // Spans of each class that have a free piece.
   Span* partial_[kMostPieces + 1] ABSL_GUARDED_BY(mutex_) = {};
+  std::set<Chunk*> chunks_ ABSL_GUARDED_BY(mutex_);
   // Chunks that have an uncut span. The lowest is used first, so that the others may become empty.
   std::set<Chunk*> open_chunks_ ABSL_GUARDED_BY(mutex_);
-  size_t chunks_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t empty_chunks_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<Chunk*> draining_chunks_ ABSL_GUARDED_BY(mutex_);
+  size_t used_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t empty_chunks_ ABSL_GUARDED_BY(mutex_) = 0;  // of those that are open
 };
 
 }  // namespace sepal

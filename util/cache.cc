@@ -23,6 +23,8 @@
 // | visible -> owned | TryEvict   | CAS, only with 0 references             | seq_cst | sees that all reads have ended; |
 // |                  |            |                                         |         | peeks: util/epoch.h             |
 // | owned -> empty   | Vacate     | subtract state, add a generation        | release | the frame is the next owner's   |
+// | visible -> owned | TryMove    | as TryEvict's                           | seq_cst | as TryEvict's                   |
+// | owned -> visible | TryMove    | add state, clock and a generation       | release | the bytes lie elsewhere         |
 // | alone: freed     | UnpinAlone | subtracted the last reference           | acquire | sees that all reads have ended  |
 //
 // A *stray* is a reference that TryPin took of a frame that was no longer visible, or had got another key, and gives
@@ -39,6 +41,10 @@
 //
 // Memory is charged and a place in the table reserved before a frame is claimed, so that the sum is never passed
 // unnoticed; what cannot be had by evicting is a frame alone.
+//
+// Evictions leave free pieces in every chunk of the block heap. Once they are many, a shrinking cache moves blocks out
+// of the chunks of which least is used, so that these go back to the system (docs/decisions/0036). An insert never
+// does.
 //
 // The hand goes over the frames in one of two ways (util/cache_admission.h). While too many blocks are on probation, it
 // evicts those, or trusts those that were found, and passes by all others. Else it ages and evicts the others, and
@@ -73,6 +79,10 @@ constexpr size_t kGroupFrames = 64;
 constexpr size_t kSweepFrames = 8;
 // Evicted bytes after which the cache looks what of them may be freed.
 constexpr size_t kMostRetiredBytes = size_t{128} << 10;
+// What may be free in the block heap's chunks, as shares of the limit: a walk over all frames begins above both
+// together, or a chunk and the first, and leaves the first.
+constexpr size_t kFreeShareKept = 64;
+constexpr size_t kFreeShareToStart = 64;
 
 // Sweeps that an unused block outlives: when it is new and trusted, and after it was found. On probation it begins with
 // none, so that the clock tells whether it was found.
@@ -136,7 +146,10 @@ struct BlockCache::Impl {
   void TellUse(const CacheFrame& frame, uint64_t meta);
   bool TryEvict(CacheFrame* frame, uint64_t meta, bool remember);
   void Vacate(CacheFrame* frame, bool on_probation, bool remember);
+  bool TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of);
+  void DrainHeap();
   void Free(char* data, size_t size);
+  void FreeRetired(bool all);
   // The frame that a hint names, or null.
   CacheFrame* FrameAt(FrameHint hint) const {
     const uint64_t place = hint.word % CacheFrame::kGenerationUnit;
@@ -164,6 +177,8 @@ struct BlockCache::Impl {
     char* data;
     size_t size;
   };
+  std::atomic<bool> drains{false};  // one thread at a time
+
   Mutex retired_mutex;
   std::deque<Retired> retired ABSL_GUARDED_BY(retired_mutex);
   size_t retired_bytes ABSL_GUARDED_BY(retired_mutex) = 0;
@@ -334,15 +349,67 @@ void BlockCache::Impl::Vacate(CacheFrame* frame, bool on_probation, bool remembe
   if (remember) admission.Evicted(hash, on_probation);
 }
 
+// Has the block of a frame that nobody refers to leave its chunk, if that is one of `out_of`: its bytes are moved. A
+// data block is evicted where the heap has no room for it; for leaf pages and guards, whose sizes are seldom the same,
+// a chunk is used again. False if somebody is about to use the frame.
+bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of) {
+  uint64_t meta = frame->meta.load(std::memory_order_acquire);
+  if (StateOf(meta) != CacheFrame::kVisible || !out_of.Holds(frame->data.load(std::memory_order_acquire))) return true;
+  if (ReferencesOf(meta) != 0) return false;
+  constexpr uint64_t kStanding = CacheFrame::kClockMask | CacheFrame::kProbation;
+  const uint64_t standing = meta & kStanding;
+  const uint64_t owned = (meta & ~(CacheFrame::kStateMask | kStanding)) | CacheFrame::kOwned;
+  if (!frame->meta.compare_exchange_strong(meta, owned, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+    return false;
+  }
+  char* const data = frame->data.load(std::memory_order_relaxed);
+  const size_t size = frame->size.load(std::memory_order_relaxed);
+  const bool is_data = frame->part.load(std::memory_order_relaxed) == MemoryPart::kDataBlocks;
+  char* const copy = BlockBuffer::CopyElsewhere(data, size, /*always=*/!is_data);
+  if (copy == nullptr) {
+    Vacate(frame, (standing & CacheFrame::kProbation) != 0, /*remember=*/true);
+    return true;
+  }
+  frame->data.store(copy, std::memory_order_release);
+  SchedulePoint(frame);
+  frame->meta.fetch_add(CacheFrame::kGenerationUnit + CacheFrame::kVisible - CacheFrame::kOwned + standing,
+                        std::memory_order_release);
+  Free(data, size);
+  return true;
+}
+
+// Looks at a frame that is just being used once more.
+void BlockCache::Impl::DrainHeap() {
+  BlockHeap& heap = BlockHeap::OfProcess();
+  const size_t kept = budget->limit_bytes() / kFreeShareKept;
+  if (heap.FreeBytes() < kept + std::max(budget->limit_bytes() / kFreeShareToStart, BlockHeap::kChunkBytes)) return;
+  if (drains.exchange(true, std::memory_order_acquire)) return;
+  const BlockHeap::ChunkSet chunks = heap.Drain(kept);
+  if (!chunks.empty()) {
+    ForEachTouched([this, &chunks](CacheFrame* frame) { (void)(TryMove(frame, chunks) || TryMove(frame, chunks)); });
+    FreeRetired(/*all=*/true);
+  }
+  drains.store(false, std::memory_order_release);
+}
+
 // Frees evicted bytes, or notes them, and frees those that nobody can be looking at any more once they are many.
 void BlockCache::Impl::Free(char* data, size_t size) {
   if (epochs == nullptr) return BlockBuffer::Free(data, size);
-  std::vector<Retired> safe;
   {
     MutexLock lock(&retired_mutex);
     retired.push_back({epochs->Stamp(), data, size});
     retired_bytes += size;
-    if (retired_bytes < kMostRetiredBytes) return;
+  }
+  FreeRetired(/*all=*/false);
+}
+
+// Frees what nobody can be looking at any more. Without `all`, only once more than a little was retired since.
+void BlockCache::Impl::FreeRetired(bool all) {
+  if (epochs == nullptr) return;
+  std::vector<Retired> safe;
+  {
+    MutexLock lock(&retired_mutex);
+    if (!all && retired_bytes < kMostRetiredBytes) return;
     retired_bytes = 0;  // so that the next look is as far away, however much stays
     const uint64_t oldest = epochs->OldestReader();
     for (; !retired.empty() && retired.front().stamp < oldest; retired.pop_front()) {
@@ -504,7 +571,11 @@ void BlockCache::EraseFile(uint64_t file) {
   });
 }
 
-void BlockCache::Shrink() { impl_->MakeRoom(); }
+void BlockCache::Shrink() {
+  impl_->MakeRoom();
+  impl_->FreeRetired(/*all=*/true);
+  impl_->DrainHeap();
+}
 
 FrameHint CachePin::hint() const {
   const uint64_t meta = frame_->meta.load(std::memory_order_relaxed);

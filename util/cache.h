@@ -187,9 +187,13 @@ class BlockCache {
   // Makes a pin for a block that is not kept: charged to kPins until released.
   CachePin PinAlone(BlockBuffer buffer);
   CacheAdmissionKind admission() const;
-  // Drops all unpinned blocks of a file that is gone. Its pinned ones go first once they are unpinned.
+  // Drops all unpinned blocks of a file that is gone. Its pinned ones go first once they are unpinned, and one that
+  // Shrink is moving at that moment as one that nobody asks for.
   void EraseFile(uint64_t file);
-  // Evicts until the cache fits its capacity, or nothing more can go. Called after others charged the budget.
+  // Evicts until the cache fits its capacity, or nothing more can go, and gives back to the system what that left free:
+  // in the end less than a twentieth of the limit is free in the block heap, beside what readers still look at. Called
+  // after others charged the budget. Moves blocks where evicting left little free in one place, so that hints to them
+  // and peeks at them may not be pinned any more.
   void Shrink();
 
   void Unpin(CacheFrame* frame) {

@@ -1,9 +1,12 @@
 #include "util/block_heap.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -49,6 +52,42 @@ class Pieces {
     if (!held_.empty()) Drop(random_.Uniform(held_.size()));
   }
   Random& random() { return random_; }
+  // Moves what lies in one of `chunks`. Whether the heap had room elsewhere for all of it.
+  bool MoveOutOf(const BlockHeap::ChunkSet& chunks) {
+    for (Piece& piece : held_) {
+      if (!chunks.Holds(piece.data)) continue;
+      char* const copy = heap_->AllocateInPlace(piece.size);
+      if (copy == nullptr || chunks.Holds(copy)) return false;
+      std::memcpy(copy, piece.data, piece.size);
+      heap_->Free(std::exchange(piece.data, copy), piece.size);
+    }
+    return true;
+  }
+  size_t CountIn(const BlockHeap::ChunkSet& chunks) const {
+    return static_cast<size_t>(
+        std::count_if(held_.begin(), held_.end(), [&](const Piece& piece) { return chunks.Holds(piece.data); }));
+  }
+  size_t bytes() const {
+    size_t sum = 0;
+    for (const Piece& piece : held_) sum += BlockHeap::SizeFor(piece.size);
+    return sum;
+  }
+  // Chunks of which a page of a piece that was ever taken is mapped, as the system says.
+  size_t ChunksOfSystem(const std::set<uintptr_t>& chunks) const {
+    size_t mapped = 0;
+    for (const uintptr_t chunk : chunks) {
+      unsigned char resident = 0;
+      mapped += mincore(reinterpret_cast<void*>(chunk), 4096, &resident) == 0 ? 1 : 0;
+    }
+    return mapped;
+  }
+  std::set<uintptr_t> Chunks() const {
+    std::set<uintptr_t> chunks;
+    for (const Piece& piece : held_) {
+      chunks.insert(reinterpret_cast<uintptr_t>(piece.data) / BlockHeap::kChunkBytes * BlockHeap::kChunkBytes);
+    }
+    return chunks;
+  }
   size_t count() const { return held_.size(); }
   int misaligned() const { return misaligned_; }
   int overwritten() const { return overwritten_; }
@@ -117,6 +156,82 @@ TEST(BlockHeapTest, ChunksGoBackToTheSystemWhenTheyAreEmpty) {
   EXPECT_GE(heap.MappedBytes(), size_t{8000} * 4160);
   while (pieces.count() > 0) pieces.DropAny();
   EXPECT_LE(heap.MappedBytes(), size_t{4} << 20);
+}
+
+constexpr size_t kPiece = 4160;
+
+// 32 MiB of pieces, of which one in `one_in` is freed, wherever it lies.
+void FillWithHoles(Pieces* pieces, uint32_t one_in) {
+  while (pieces->bytes() < size_t{32} << 20) pieces->Take(kPiece);
+  for (size_t left = pieces->count() / one_in; left > 0; --left) pieces->DropAny();
+}
+
+TEST(BlockHeapTest, FreeBytesAreWhatIsMappedAndInNoPiece) {
+  BlockHeap heap;
+  EXPECT_EQ(heap.FreeBytes(), 0u);
+  Pieces pieces(&heap, 1);
+  FillWithHoles(&pieces, 3);
+  EXPECT_EQ(heap.FreeBytes(), heap.MappedBytes() - pieces.bytes());
+}
+
+TEST(BlockHeapTest, ChunksThatWereDrainedGoBackToTheSystem) {
+  BlockHeap heap;
+  Pieces pieces(&heap, 1);
+  FillWithHoles(&pieces, 4);
+  const std::set<uintptr_t> chunks = pieces.Chunks();
+  // Free pieces lie everywhere, and nothing went back.
+  EXPECT_GE(heap.FreeBytes(), size_t{8} << 20);
+  EXPECT_EQ(pieces.ChunksOfSystem(chunks), chunks.size());
+  const BlockHeap::ChunkSet drained = heap.Drain(size_t{1} << 20);
+  EXPECT_GT(pieces.CountIn(drained), 0u);
+  ASSERT_TRUE(pieces.MoveOutOf(drained));
+  EXPECT_EQ(pieces.CountIn(drained), 0u);
+  EXPECT_LT(heap.FreeBytes(), (size_t{1} << 20) + BlockHeap::kChunkBytes);
+  EXPECT_EQ(heap.FreeBytes(), heap.MappedBytes() - pieces.bytes());
+  EXPECT_LE(pieces.ChunksOfSystem(chunks), chunks.size() - 3);
+  while (pieces.count() > 0) pieces.DropAny();
+  EXPECT_EQ(pieces.overwritten(), 0);
+}
+
+TEST(BlockHeapTest, NothingDrainsWhereLessThanAChunkWouldBeGained) {
+  BlockHeap heap;
+  Pieces pieces(&heap, 1);
+  FillWithHoles(&pieces, 4);
+  EXPECT_TRUE(heap.Drain(heap.FreeBytes() - BlockHeap::kChunkBytes + 1).empty());
+  EXPECT_FALSE(heap.Drain(heap.FreeBytes() - BlockHeap::kChunkBytes).empty());
+}
+
+TEST(BlockHeapTest, ADrainingChunkIsUsedAgainBeforeOneIsMapped) {
+  BlockHeap heap;
+  Pieces pieces(&heap, 1);
+  FillWithHoles(&pieces, 4);
+  const size_t mapped = heap.MappedBytes();
+  const BlockHeap::ChunkSet drained = heap.Drain(0);
+  const size_t in_drained = pieces.CountIn(drained);
+  // Other sizes make spans be cut there, too.
+  for (int i = 0; heap.FreeBytes() > size_t{1} << 20; ++i) pieces.Take(kPiece - (i % 64 == 0 ? 1500 : 0));
+  EXPECT_LE(heap.MappedBytes(), mapped + BlockHeap::kChunkBytes);
+  EXPECT_GT(pieces.CountIn(drained), in_drained);
+  while (pieces.count() > 0) pieces.DropAny();
+  EXPECT_EQ(pieces.overwritten(), 0);
+  EXPECT_EQ(pieces.misaligned(), 0);
+}
+
+TEST(BlockHeapTest, PiecesComeAndGoWhileChunksDrain) {
+  BlockHeap heap;
+  Pieces pieces(&heap, 7);
+  for (int round = 0; round < 60; ++round) {
+    for (int i = 0; i < 600; ++i) {
+      pieces.random().Uniform(1000) < (round < 40 ? 560u : 400u) ? pieces.Take(AnySize(pieces.random()))
+                                                                 : pieces.DropAny();
+    }
+    const BlockHeap::ChunkSet drained = heap.Drain(pieces.random().Uniform(size_t{2} << 20));
+    if (pieces.random().OneIn(2)) (void)pieces.MoveOutOf(drained);
+    ASSERT_EQ(heap.FreeBytes(), heap.MappedBytes() - pieces.bytes());
+  }
+  while (pieces.count() > 0) pieces.DropAny();
+  EXPECT_LE(heap.MappedBytes(), BlockHeap::kChunkBytes);
+  EXPECT_EQ(pieces.overwritten(), 0);
 }
 
 TEST(BlockHeapTest, AnotherThreadMayFree) {

@@ -1,0 +1,221 @@
+// What a cache gives back to the system when it shrinks. Under AddressSanitizer blocks come from malloc, and there is
+// nothing to see.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "util/cache.h"
+#include "util/hash.h"
+#include "util/random.h"
+#include "util/sync.h"
+
+namespace sepal {
+namespace {
+
+constexpr size_t kBlockSize = 4000;
+constexpr size_t kLimit = size_t{64} << 20;
+constexpr uint64_t kKeys = 40'000;  // more than there is room for
+
+std::string BytesOfBlock(uint64_t offset) {
+  const uint64_t h = Mix64(offset + 1);
+  std::string bytes(kBlockSize + h % 200, static_cast<char>(h));
+  std::memcpy(bytes.data(), &h, sizeof h);
+  return bytes;
+}
+
+class CacheMemoryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(SEPAL_ADDRESS_SANITIZER)
+    GTEST_SKIP() << "blocks come from malloc";
+#endif
+  }
+  CachePin Insert(uint64_t offset) {
+    const std::string bytes = BytesOfBlock(offset);
+    BlockBuffer buffer(bytes.size());
+    std::memcpy(buffer.data(), bytes.data(), bytes.size());
+    return cache.Insert({1, offset}, std::move(buffer), MemoryPart::kDataBlocks);
+  }
+  void Fill() {
+    for (uint64_t i = 0; i < kKeys; ++i) (void)Insert(i);
+  }
+  // Others take and give back.
+  void SetOthers(size_t bytes) {
+    budget.Charge(MemoryPart::kMemtables, bytes);
+    budget.Release(MemoryPart::kMemtables, others);
+    others = bytes;
+    cache.Shrink();
+  }
+  size_t Blocks() {
+    size_t found = 0;
+    for (uint64_t i = 0; i < kKeys; ++i) {
+      const CachePin pin = cache.Lookup({1, i});
+      if (!pin) continue;
+      ++found;
+      EXPECT_EQ(pin.bytes(), BytesOfBlock(i));
+    }
+    return found;
+  }
+  static size_t Mapped() { return BlockHeap::OfProcess().MappedBytes(); }
+
+  const size_t mapped_before = Mapped();
+  EpochDomain epochs;
+  MemoryBudget budget{kLimit};
+  BlockCache cache{&budget, kBlockSize, &epochs};
+  size_t others = 0;
+};
+
+TEST_F(CacheMemoryTest, WhatOthersTakeIsGivenBackToTheSystemThoughBlocksAreEvictedAnywhere) {
+  Fill();
+  for (const size_t mib : {4, 8, 16, 24, 32, 48}) {
+    SetOthers(mib << 20);
+    // A thirty-second of the limit may be free, and a chunk and the one that is just being emptied.
+    EXPECT_LE(Mapped() - mapped_before, kLimit - others + kLimit / 32 + 2 * BlockHeap::kChunkBytes) << mib;
+  }
+}
+
+TEST_F(CacheMemoryTest, BlocksAreMovedRatherThanEvicted) {
+  Fill();
+  const size_t blocks = Blocks();
+  SetOthers(size_t{16} << 20);
+  // A quarter is evicted, whatever lies beside it.
+  EXPECT_GE(Blocks(), blocks * 72 / 100);
+}
+
+TEST_F(CacheMemoryTest, LeafPagesOfOddSizesAreMovedToo) {
+  constexpr uint64_t kPages = 150;
+  const auto page = [](uint64_t i) { return std::string(5000 + 97 * i, static_cast<char>(i)); };
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    (void)Insert(i);
+    if (i % 100 != 0 || i / 100 >= kPages) continue;
+    const std::string bytes = page(i / 100);
+    BlockBuffer buffer(bytes.size());
+    std::memcpy(buffer.data(), bytes.data(), bytes.size());
+    (void)cache.Insert({2, i / 100}, std::move(buffer), MemoryPart::kLeafPages);
+  }
+  const auto found = [&] {
+    uint64_t pages = 0;
+    for (uint64_t i = 0; i < kPages; ++i) {
+      const CachePin pin = cache.Lookup({2, i});
+      if (!pin) continue;
+      ++pages;
+      EXPECT_EQ(pin.bytes(), page(i));
+    }
+    return pages;
+  };
+  ASSERT_EQ(found(), kPages);
+  SetOthers(size_t{12} << 20);
+  EXPECT_EQ(found(), kPages);
+  EXPECT_LE(Mapped() - mapped_before, kLimit - others + kLimit / 16);
+}
+
+TEST_F(CacheMemoryTest, PinnedBlocksStayWhereTheyAre) {
+  Fill();
+  std::vector<CachePin> pins;
+  std::vector<const char*> places;
+  for (uint64_t i = 0; i < kKeys; i += 50) {
+    if (CachePin pin = cache.Lookup({1, i})) {
+      places.push_back(pin.bytes().data());
+      pins.push_back(std::move(pin));
+    }
+  }
+  ASSERT_GT(pins.size(), 100u);
+  SetOthers(size_t{32} << 20);
+  for (size_t i = 0; i < pins.size(); ++i) EXPECT_EQ(pins[i].bytes().data(), places[i]);
+  Blocks();
+}
+
+TEST_F(CacheMemoryTest, WhatAPeekSawStaysUntilItsGuardEndsAndIsFreedWithTheNextShrink) {
+  Fill();
+  std::vector<std::pair<uint64_t, CachePeek>> peeks;
+  {
+    const EpochDomain::Guard guard(&epochs);
+    for (uint64_t i = 0; i < kKeys; ++i) {
+      if (const CachePeek peek = cache.Peek({1, i})) peeks.emplace_back(i, peek);
+    }
+    SetOthers(size_t{32} << 20);
+    size_t pinned = 0;
+    for (const auto& [i, peek] : peeks) {
+      ASSERT_EQ(peek.bytes, BytesOfBlock(i));
+      // A block that went elsewhere is another one for whoever saw it before.
+      if (const CachePin pin = cache.Pin(peek)) {
+        ++pinned;
+        ASSERT_EQ(pin.bytes().data(), peek.bytes.data());
+      }
+    }
+    EXPECT_LT(pinned, peeks.size());
+  }
+  cache.Shrink();
+  EXPECT_LE(Mapped() - mapped_before, kLimit - others + kLimit / 32 + 2 * BlockHeap::kChunkBytes);
+  Blocks();
+}
+
+TEST_F(CacheMemoryTest, AFileThatIsErasedBesideAReaderIsFreedWithTheNextShrink) {
+  Fill();
+  {
+    const EpochDomain::Guard guard(&epochs);
+    cache.EraseFile(1);
+  }
+  EXPECT_GT(Mapped() - mapped_before, kLimit / 2);
+  cache.Shrink();
+  EXPECT_LE(Mapped() - mapped_before, 2 * BlockHeap::kChunkBytes);
+}
+
+TEST_F(CacheMemoryTest, AHintFindsItsBlockWhereItWasMovedTo) {
+  Fill();
+  std::vector<HintWord> hints(kKeys);
+  {
+    const EpochDomain::Guard guard(&epochs);
+    for (uint64_t i = 0; i < kKeys; ++i) (void)cache.Peek({1, i}, &hints[i]);
+  }
+  SetOthers(size_t{16} << 20);
+  const EpochDomain::Guard guard(&epochs);
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    if (const CachePeek peek = cache.Peek({1, i}, &hints[i])) {
+      ASSERT_EQ(peek.bytes, BytesOfBlock(i));
+    }
+  }
+}
+
+TEST_F(CacheMemoryTest, ReadersMeetRightBytesWhileBlocksAreMoved) {
+  Fill();
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> wrong{0};
+  const auto is_right = [](uint64_t i, std::string_view bytes) {
+    const uint64_t h = Mix64(i + 1);
+    return bytes.size() == kBlockSize + h % 200 && std::memcmp(bytes.data(), &h, sizeof h) == 0 &&
+           bytes.back() == static_cast<char>(h);
+  };
+  {
+    std::vector<Thread> readers;
+    for (uint64_t seed = 0; seed < 2; ++seed) {
+      readers.emplace_back([&, seed] {
+        Random random(seed);
+        while (!stop.load(std::memory_order_relaxed)) {
+          const uint64_t i = random.Uniform(kKeys);
+          {
+            const EpochDomain::Guard guard(&epochs);
+            if (const CachePeek peek = cache.Peek({1, i})) {
+              wrong += is_right(i, peek.bytes) ? 0 : 1;
+              if (const CachePin pin = cache.Pin(peek)) wrong += is_right(i, pin.bytes()) ? 0 : 1;
+              continue;
+            }
+          }
+          if (random.OneIn(4)) wrong += is_right(i, Insert(i).bytes()) ? 0 : 1;
+        }
+      });
+    }
+    for (int round = 0; round < 30; ++round) SetOthers((round % 2 == 0 ? size_t{24} : size_t{2}) << 20);
+    stop = true;
+  }
+  EXPECT_EQ(wrong, 0u);
+  SetOthers(size_t{32} << 20);
+  EXPECT_LE(Mapped() - mapped_before, kLimit - others + kLimit / 32 + 2 * BlockHeap::kChunkBytes);
+}
+
+}  // namespace
+}  // namespace sepal
