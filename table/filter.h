@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "sepal/filter_policy.h"
+#include "util/mapped_memory.h"
 
 namespace sepal {
 
@@ -102,7 +103,7 @@ class GuardBuilder {
  private:
   double bits_per_key_;
   int probes_;
-  std::vector<uint64_t> hashes_;
+  std::vector<uint64_t, LargeAllocator<uint64_t>> hashes_;
 };
 
 // Reads a guard in place; the bytes must be aligned to 64.

@@ -6,6 +6,7 @@
 #include "table/block_cursor.h"
 #include "table/table_reader.h"
 #include "table/table_reader_impl.h"
+#include "util/mapped_memory.h"
 #include "util/perf_times.h"
 #include "util/status.h"
 
@@ -33,7 +34,7 @@ class ReadAhead {
   ~ReadAhead() { Drop(); }
 
   void Drop() {
-    bytes_.reset();
+    bytes_ = LargeBuffer();
     Charge(0);
     size_ = 0;
     next_ = first_;
@@ -43,7 +44,7 @@ class ReadAhead {
   std::string_view Find(BlockHandle handle) const {
     const uint64_t size = handle.size + kUnitTrailerBytes;
     if (handle.offset < begin_ || handle.offset + size > begin_ + size_) return {};
-    return {bytes_.get() + (handle.offset - begin_), size};
+    return {bytes_.data() + (handle.offset - begin_), size};
   }
 
   // Moves the window to begin at the block, or to end with it. Windows that follow each other double in size; one that
@@ -60,12 +61,12 @@ class ReadAhead {
     const uint64_t first = travel == Travel::kForward ? handle.offset : end - std::min(wanted, end);
     const uint64_t length = std::min(wanted, (travel == Travel::kForward ? table_.data_bytes() : end) - first);
     if (buffer_bytes_ < length || buffer_bytes_ > 2 * largest_) {
-      bytes_ = std::make_unique_for_overwrite<char[]>(length);
+      bytes_ = LargeBuffer(length);
       Charge(length);
     }
     {
       const PerfTimer timer(PerfPart::kRead);
-      ASSIGN_OR_RETURN(size_, table_.file->Read(first, length, bytes_.get()));
+      ASSIGN_OR_RETURN(size_, table_.file->Read(first, length, bytes_.data()));
     }
     begin_ = first;
     if (table_.options.statistics != nullptr) table_.options.statistics->Add(Ticker::kBlockReadBytes, size_);
@@ -85,7 +86,7 @@ class ReadAhead {
   const uint64_t first_;
   uint64_t next_;
   const uint64_t largest_;
-  std::unique_ptr<char[]> bytes_;
+  LargeBuffer bytes_;
   uint64_t buffer_bytes_ = 0;
   uint64_t begin_ = 0;
   uint64_t size_ = 0;

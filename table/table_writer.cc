@@ -13,6 +13,7 @@
 #include "util/coding.h"
 #include "util/compression.h"
 #include "util/hyperloglog.h"
+#include "util/mapped_memory.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -55,7 +56,7 @@ class UnitWriter {
 
   absl::Status Flush() {
     if (buffer_.empty()) return absl::OkStatus();
-    const absl::Status status = AppendToFile(buffer_);
+    const absl::Status status = AppendToFile({buffer_.data(), buffer_.size()});
     buffer_.clear();
     return status;
   }
@@ -72,7 +73,7 @@ class UnitWriter {
   WritableFile* file_;
   uint64_t table_id_;
   size_t buffer_bytes_;
-  std::string buffer_;
+  std::basic_string<char, std::char_traits<char>, LargeAllocator<char>> buffer_;
   uint64_t offset_ = 0;    // of the next byte
   uint64_t appended_ = 0;  // bytes that the file has
   uint64_t behind_ = 0;    // bytes whose write-out was asked for

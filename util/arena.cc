@@ -50,10 +50,13 @@ char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
 }
 
 char* Arena::NewChunk(size_t bytes) {
+  constexpr size_t kLeastMappedBytes = LargeAllocator<char>::kLeastMappedBytes;
   const bool huge = bytes == MappedMemory::kHugePageBytes;
   char* chunk;
   if (huge) {
     chunk = huge_chunks_.emplace_back(pool_ != nullptr ? pool_->Take() : MappedMemory(bytes)).data();
+  } else if (bytes >= kLeastMappedBytes) {
+    chunk = large_chunks_.emplace_back(bytes).data();
   } else {
     chunk = chunks_.emplace_back(static_cast<char*>(::operator new(bytes, kChunkAlignment))).get();
   }

@@ -1,8 +1,9 @@
 // Memory that is handed out piece by piece and given back all at once.
 //
 // Chunks grow with what is held, from 4 KiB to 1 MiB, and are huge pages from then on, so that small arenas stay small
-// and at most about a fifth of a large one is unused; a piece that would waste much of a chunk gets memory of its own.
-// What is held is charged to a memory budget, where one is given.
+// and at most about a fifth of a large one is unused; all but the first half MiB goes back to the system with the
+// arena; a piece that would waste much of a chunk gets memory of its own. What is held is charged to a memory budget,
+// where one is given.
 //
 // One thread allocates at a time; `memory_bytes` may be read by any. Pieces stay where they are until the arena goes;
 // other threads may use them once their addresses were published to them. Nothing is constructed or destroyed in them.
@@ -73,6 +74,7 @@ class Arena {
     void operator()(char* chunk) const { ::operator delete(chunk, kChunkAlignment); }
   };
   std::vector<std::unique_ptr<char, FreeChunk>> chunks_;
+  std::vector<LargeBuffer> large_chunks_;
   std::vector<MappedMemory> huge_chunks_;
   std::atomic<size_t> memory_bytes_{0};
 };

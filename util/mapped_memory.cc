@@ -64,7 +64,9 @@ bool PopulatePages(void* begin, size_t bytes) {
 }
 
 MappedMemory::~MappedMemory() {
-  if (data_ != nullptr) munmap(data_, size_);
+  if (data_ != nullptr) Unmap(data_, size_);
 }
+
+void MappedMemory::Unmap(char* data, size_t bytes) { munmap(data, bytes); }
 
 }  // namespace sepal

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace sepal {
@@ -28,8 +29,64 @@ class MappedMemory {
   }
   ~MappedMemory();
 
+  // Gives the bytes to the caller, who unmaps them.
+  char* Release() {
+    size_ = 0;
+    return std::exchange(data_, nullptr);
+  }
+  static void Unmap(char* data, size_t bytes);
+
   // Has the system give and clear all pages now rather than one by one when they are touched. The bytes stay.
   void Populate();
+
+  char* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// For containers that may become large and do not live long. From 128 KiB on their memory comes from the system and
+// goes back to it: malloc gives a mapping only until the first one is freed, and from then on keeps what is freed of
+// that size, in as many arenas as there are threads (docs/decisions/0036).
+template <typename T>
+struct LargeAllocator {
+  using value_type = T;
+  static constexpr size_t kLeastMappedBytes = size_t{128} << 10;
+
+  LargeAllocator() = default;
+  template <typename U>
+  LargeAllocator(const LargeAllocator<U>&) {}  // NOLINT(google-explicit-constructor): as allocators are
+
+  T* allocate(size_t count) {
+    const size_t bytes = count * sizeof(T);
+    if (bytes < kLeastMappedBytes) return std::allocator<T>().allocate(count);
+    return reinterpret_cast<T*>(MappedMemory(bytes).Release());
+  }
+  void deallocate(T* data, size_t count) {
+    const size_t bytes = count * sizeof(T);
+    if (bytes < kLeastMappedBytes) return std::allocator<T>().deallocate(data, count);
+    MappedMemory::Unmap(reinterpret_cast<char*>(data), bytes);
+  }
+  friend bool operator==(const LargeAllocator&, const LargeAllocator&) { return true; }
+};
+
+// Uninitialised bytes from that allocator.
+class LargeBuffer {
+ public:
+  LargeBuffer() = default;
+  explicit LargeBuffer(size_t bytes) : data_(LargeAllocator<char>().allocate(bytes)), size_(bytes) {}
+  LargeBuffer(LargeBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  LargeBuffer& operator=(LargeBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~LargeBuffer() {
+    if (data_ != nullptr) LargeAllocator<char>().deallocate(data_, size_);
+  }
 
   char* data() const { return data_; }
   size_t size() const { return size_; }

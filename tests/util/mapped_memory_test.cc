@@ -1,10 +1,15 @@
 #include "util/mapped_memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <utility>
 #include <vector>
+
+#include "util/arena.h"
 
 namespace sepal {
 namespace {
@@ -38,6 +43,50 @@ TEST(MappedMemoryTest, MovingHandsTheMemoryOn) {
   MappedMemory third;
   third = std::move(second);
   EXPECT_EQ(third.data()[0], 'a');
+}
+
+bool IsMapped(const void* address) {
+  unsigned char resident = 0;
+  const uintptr_t page = reinterpret_cast<uintptr_t>(address) / 4096 * 4096;
+  return mincore(reinterpret_cast<void*>(page), 4096, &resident) == 0;
+}
+
+TEST(LargeBufferTest, WhatIsLargeGoesBackToTheSystemAtOnce) {
+  for (const size_t bytes : {size_t{128} << 10, size_t{300} << 10, size_t{1} << 20, size_t{5} << 20}) {
+    const char* address;
+    {
+      LargeBuffer buffer(bytes);
+      std::memset(buffer.data(), 1, bytes);
+      address = buffer.data();
+      LargeBuffer moved = std::move(buffer);
+      EXPECT_EQ(moved.data(), address);
+      EXPECT_TRUE(IsMapped(address));
+    }
+    EXPECT_FALSE(IsMapped(address)) << bytes;
+  }
+}
+
+TEST(LargeBufferTest, AGrowingContainerKeepsWhatItHolds) {
+  std::vector<uint64_t, LargeAllocator<uint64_t>> numbers;
+  const uint64_t* last = nullptr;
+  for (uint64_t i = 0; i < 200'000; ++i) {
+    numbers.push_back(i);
+    last = &numbers.back();
+  }
+  for (uint64_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], i);
+  EXPECT_TRUE(IsMapped(last));
+  decltype(numbers)().swap(numbers);
+  EXPECT_FALSE(IsMapped(last));
+}
+
+TEST(LargeBufferTest, AnArenaGivesBackAllButItsFirstChunks) {
+  std::vector<const char*> pieces;
+  {
+    Arena arena;
+    while (arena.memory_bytes() < size_t{6} << 20) pieces.push_back(arena.Allocate(1000));
+  }
+  const auto kept = std::count_if(pieces.begin(), pieces.end(), IsMapped);
+  EXPECT_LE(kept, 700);
 }
 
 }  // namespace
