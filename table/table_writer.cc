@@ -353,7 +353,9 @@ void TableWriter::Impl::ChargeMemory() {
   const size_t now = MemoryBytes();
   if (now > charged) options.budget->Charge(MemoryPart::kCompaction, now - charged);
   if (now < charged) options.budget->Release(MemoryPart::kCompaction, charged - now);
+  const bool grew = now > charged;
   charged = now;
+  if (grew) options.budget->Relieve();
 }
 
 TableWriter::TableWriter(TableWriterOptions options, WritableFile* file)

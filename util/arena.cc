@@ -62,7 +62,10 @@ char* Arena::NewChunk(size_t bytes) {
   }
   const size_t charge = bytes + (huge ? 0 : kChunkOverhead);
   memory_bytes_.store(memory_bytes() + charge, std::memory_order_relaxed);
-  if (budget_ != nullptr) budget_->Charge(part_, charge);
+  if (budget_ != nullptr) {
+    budget_->Charge(part_, charge);
+    budget_->Relieve();
+  }
   return chunk;
 }
 

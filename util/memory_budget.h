@@ -2,7 +2,8 @@
 //
 // Every large holder charges what it takes and releases what it gives back. Charging never fails: whoever may be
 // refused asks `Fits` first, and the cache, which can always give something up, is asked to shrink when the sum passes
-// the limit. Safe for concurrent use; a charge is one relaxed addition to a counter.
+// the limit: holders that have charged a large piece call `Relieve`. Safe for concurrent use; a charge is one relaxed
+// addition to a counter.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sepal {
 
@@ -35,12 +37,20 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
+  // `relieve` has the cache shrink soon, and does not do it itself: it is called where writers wait. Before others use
+  // the budget; null: nobody is asked.
+  void RelieveBy(std::function<void()> relieve) { relieve_ = std::move(relieve); }
+
   size_t limit_bytes() const { return limit_bytes_; }
   void Charge(MemoryPart part, size_t bytes) {
     used_[static_cast<size_t>(part)].fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   }
   void Release(MemoryPart part, size_t bytes) {
     used_[static_cast<size_t>(part)].fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  }
+  // Asks for relief if more is charged than the limit.
+  void Relieve() const {
+    if (relieve_ && total() > limit_bytes_) relieve_();
   }
   size_t used(MemoryPart part) const {
     const int64_t bytes = used_[static_cast<size_t>(part)].load(std::memory_order_relaxed);
@@ -56,6 +66,7 @@ class MemoryBudget {
 
  private:
   const size_t limit_bytes_;
+  std::function<void()> relieve_;
   std::array<std::atomic<int64_t>, static_cast<size_t>(MemoryPart::kCount)> used_ = {};
 };
 

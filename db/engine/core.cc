@@ -56,6 +56,18 @@ void Core::ReleaseKeepers() {
   }
 }
 
+void Core::RelieveBy(TaskGroup* tasks) {
+  budget.RelieveBy([this, tasks] {
+    if (relief_waits_.exchange(true, std::memory_order_relaxed)) return;
+    // What is charged once this has begun asks anew.
+    const bool runs = tasks->Run([this] {
+      relief_waits_.store(false, std::memory_order_relaxed);
+      cache.Shrink();
+    });
+    if (!runs) relief_waits_.store(false, std::memory_order_relaxed);
+  });
+}
+
 void Core::PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value) {
   if (!pin) pin = cache.Pin(peek);
   if (!pin) return value->Copy(bytes);

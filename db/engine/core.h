@@ -26,6 +26,7 @@
 #include "util/memory_budget.h"
 #include "util/rate_limiter.h"
 #include "util/statistics_impl.h"
+#include "util/task_group.h"
 #include "util/thread_slot.h"
 
 namespace sepal {
@@ -84,6 +85,10 @@ class Core : public std::enable_shared_from_this<Core> {
             order};
   }
 
+  // From now on `tasks` shrink the cache when others have charged the budget beyond its limit. Before any do; `tasks`
+  // must outlive all that calls MemoryBudget::Relieve.
+  void RelieveBy(TaskGroup* tasks);
+
   // The pace of background work; none where the options set none.
   Pacing PacingFor(Executor::Priority priority) {
     return {.limiter = rate_limiter.bytes_per_second() > 0 ? &rate_limiter : nullptr,
@@ -119,6 +124,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
  private:
   std::array<PinKeeper*, kThreadSlots> keepers_ = {};
+  std::atomic<bool> relief_waits_{false};
 };
 
 }  // namespace sepal

@@ -294,6 +294,7 @@ void Opening::ChooseExecutor() {
   parts_.preparing = std::make_unique<TaskGroup>(parts_.executor, Executor::Priority::kFlush);
   parts_.core->memtable_chunks.PrepareBy(parts_.preparing.get());
   parts_.core->memtable_indexes.PrepareBy(parts_.preparing.get());
+  parts_.core->RelieveBy(parts_.preparing.get());
 }
 
 absl::Status Opening::ReplayLogs() {

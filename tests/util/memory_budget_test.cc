@@ -41,6 +41,22 @@ TEST(MemoryBudgetTest, TheCacheMayHoldWhatTheOthersLeave) {
   EXPECT_EQ(budget.CacheCapacity(), 0u);
 }
 
+TEST(MemoryBudgetTest, ReliefIsAskedForOnlyAboveTheLimit) {
+  MemoryBudget budget(1000);
+  budget.Charge(MemoryPart::kMemtables, 2000);
+  budget.Relieve();  // nobody is there to be asked
+  budget.Release(MemoryPart::kMemtables, 1500);
+  int asked = 0;
+  budget.RelieveBy([&asked] { ++asked; });
+  budget.Charge(MemoryPart::kDataBlocks, 500);
+  budget.Relieve();
+  EXPECT_EQ(asked, 0);
+  budget.Charge(MemoryPart::kCompaction, 1);
+  EXPECT_EQ(asked, 0);
+  budget.Relieve();
+  EXPECT_EQ(asked, 1);
+}
+
 TEST(MemoryBudgetTest, TheTextNamesEveryPart) {
   MemoryBudget budget(1 << 20);
   budget.Charge(MemoryPart::kGuards, 4096);

@@ -1,0 +1,84 @@
+// What a database takes of memory, beside its limit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/db/engine/engine_fixture.h"
+#include "util/block_heap.h"
+#include "util/random.h"
+
+namespace sepal {
+namespace {
+
+class MemoryLimitTest : public EngineTest {
+ protected:
+  static constexpr size_t kLimit = size_t{64} << 20;
+  static constexpr uint64_t kKeys = 90'000;
+
+  void SetUp() override {
+#if defined(SEPAL_ADDRESS_SANITIZER)
+    GTEST_SKIP() << "blocks come from malloc";
+#endif
+    database.options.memory_limit = kLimit;
+    database.options.family.block_bytes = 4096;
+    database.options.family.compression = CompressionKind::kNone;
+    database.tuning = Tuning();
+    database.tuning.memtable_bytes = size_t{8} << 20;
+    database.tuning.memtable_limit_bytes = size_t{16} << 20;
+    database.tuning.log_limit_bytes = uint64_t{16} << 20;
+    database.tuning.table_bytes = size_t{8} << 20;
+    EngineTest::SetUp();
+  }
+  // Memtables and the chunks that cached blocks lie in: those that the limit is shared by, as the system gives them.
+  size_t Held() {
+    return BlockHeap::OfProcess().MappedBytes() - mapped_before + NumberProperty(db(), "sepal.memtable-bytes");
+  }
+
+  const size_t mapped_before = BlockHeap::OfProcess().MappedBytes();
+};
+
+TEST_F(MemoryLimitTest, MemtablesThatGrowBesideAFullCacheTakeItsMemoryAndNoMore) {
+  Fill(0, kKeys, 1000);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  Random random(1);
+  PinnedValue value;
+  for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Get(NumberedKey(random.Uniform(kKeys)), &value));
+  value = PinnedValue();
+  ASSERT_GT(NumberProperty(db(), "sepal.block-cache-bytes"), kLimit * 3 / 4);
+  EXPECT_LE(Held(), kLimit * 11 / 10);
+  size_t most = 0;
+  size_t most_memtables = 0;
+  for (int i = 0; i < 60'000; ++i) {
+    ASSERT_OK(db()->Put(NumberedKey(random.Uniform(kKeys)), std::string(1000, static_cast<char>('a' + i % 26))));
+    if (i % 50 != 0) continue;
+    most = std::max(most, Held());
+    most_memtables = std::max<size_t>(most_memtables, NumberProperty(db(), "sepal.memtable-bytes"));
+  }
+  RecordProperty("most_percent", static_cast<int>(100 * most / kLimit));
+  EXPECT_GE(most_memtables, kLimit / 8);
+  EXPECT_LE(most, kLimit * 11 / 10);
+}
+
+// No job ends while nothing is flushed.
+TEST_F(MemoryLimitTest, TheCacheGivesWayWhileMemtablesGrowAndNotOnlyOnceAJobEnds) {
+  Fill(0, kKeys, 1000);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  Random random(1);
+  PinnedValue value;
+  for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Get(NumberedKey(random.Uniform(kKeys)), &value));
+  value = PinnedValue();
+  ASSERT_OK(db()->PauseBackgroundWork());
+  const uint64_t before = NumberProperty(db(), "sepal.block-cache-bytes");
+  while (NumberProperty(db(), "sepal.memtable-bytes") < kLimit / 6) {
+    ASSERT_OK(db()->Put(NumberedKey(random.Uniform(kKeys)), std::string(1000, 'x')));
+  }
+  database.world->SleepMicros(1000);
+  EXPECT_LE(NumberProperty(db(), "sepal.block-cache-bytes"), before - kLimit / 12);
+  EXPECT_LE(Held(), kLimit * 11 / 10);
+  ASSERT_OK(db()->ContinueBackgroundWork());
+}
+
+}  // namespace
+}  // namespace sepal
