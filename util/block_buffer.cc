@@ -34,11 +34,11 @@ void BlockBuffer::Free(char* data, size_t size) {
   }
 }
 
-char* BlockBuffer::CopyElsewhere(const char* data, size_t size, bool always) {
+char* BlockBuffer::CopyElsewhere(const char* data, size_t size, bool from_drained) {
   const size_t bytes = Padded(size);
   BlockHeap& heap = BlockHeap::OfProcess();
   if (!IsPiece(bytes)) return nullptr;
-  char* const copy = always ? heap.Allocate(bytes) : heap.AllocateInPlace(bytes);
+  char* const copy = from_drained ? heap.AllocateFromDrained(bytes) : heap.AllocateInPlace(bytes);
   if (copy != nullptr) std::memcpy(copy, data, bytes);
   return copy;
 }

@@ -43,9 +43,9 @@ class BlockBuffer {
   }
   // Nothing, for null.
   static void Free(char* data, size_t size);
-  // A copy of a buffer's bytes in another place, for the caller to free. Without `always` only if the heap has room
-  // that it would not use otherwise; else null.
-  static char* CopyElsewhere(const char* data, size_t size, bool always);
+  // A copy of a buffer's bytes in another place of the heap, for the caller to free; null where there is no room that
+  // is mapped. `from_drained`: chunks that are drained have such room.
+  static char* CopyElsewhere(const char* data, size_t size, bool from_drained);
 
  private:
   static constexpr size_t kMallocBytes = 16;

@@ -88,6 +88,18 @@ char* BlockHeap::AllocateInPlace(size_t bytes) {
   return Take(bytes);
 }
 
+char* BlockHeap::AllocateFromDrained(size_t bytes) {
+  SEPAL_DCHECK(bytes > 0 && bytes <= kLargestPiece);
+  AllocatorMutexLock lock(&mutex_);
+  if (char* const piece = Take(bytes)) return piece;
+  for (Chunk* chunk : draining_chunks_) {
+    if (chunk->uncut_spans == 0) continue;
+    UseAgain(chunk);
+    return Take(bytes);
+  }
+  return nullptr;
+}
+
 // Null where there is no room for one in chunks that do not drain.
 char* BlockHeap::Take(size_t bytes) {
   const size_t size_class = ClassFor(bytes);

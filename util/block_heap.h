@@ -56,6 +56,8 @@ class BlockHeap {
   void Free(char* piece, size_t bytes);
   // The same as Allocate where it takes no new chunk and none that drains; else null.
   char* AllocateInPlace(size_t bytes);
+  // The same, but rather than fail takes a draining chunk back into use in which a whole span is free.
+  char* AllocateFromDrained(size_t bytes);
 
   static constexpr size_t kChunkBytes = MappedMemory::kHugePageBytes;
   size_t MappedBytes() const;

@@ -146,7 +146,7 @@ struct BlockCache::Impl {
   void TellUse(const CacheFrame& frame, uint64_t meta);
   bool TryEvict(CacheFrame* frame, uint64_t meta, bool remember);
   void Vacate(CacheFrame* frame, bool on_probation, bool remember);
-  bool TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of);
+  bool TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of, bool data_blocks);
   void DrainHeap();
   void Free(char* data, size_t size);
   void FreeRetired(bool all);
@@ -349,12 +349,14 @@ void BlockCache::Impl::Vacate(CacheFrame* frame, bool on_probation, bool remembe
   if (remember) admission.Evicted(hash, on_probation);
 }
 
-// Has the block of a frame that nobody refers to leave its chunk, if that is one of `out_of`: its bytes are moved. A
-// data block is evicted where the heap has no room for it; for leaf pages and guards, whose sizes are seldom the same,
-// a chunk is used again. False if somebody is about to use the frame.
-bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of) {
+// Has a data block, or else a leaf page or guard, that nobody refers to leave its chunk, if that is one of `out_of`.
+// Where the heap has no room for it, a data block is evicted and another one stays: their sizes are seldom the same.
+// False if somebody is about to use the frame.
+bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of, bool data_blocks) {
   uint64_t meta = frame->meta.load(std::memory_order_acquire);
   if (StateOf(meta) != CacheFrame::kVisible || !out_of.Holds(frame->data.load(std::memory_order_acquire))) return true;
+  const bool is_data = frame->part.load(std::memory_order_relaxed) == MemoryPart::kDataBlocks;
+  if (is_data != data_blocks) return true;
   if (ReferencesOf(meta) != 0) return false;
   constexpr uint64_t kStanding = CacheFrame::kClockMask | CacheFrame::kProbation;
   const uint64_t standing = meta & kStanding;
@@ -364,8 +366,11 @@ bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out
   }
   char* const data = frame->data.load(std::memory_order_relaxed);
   const size_t size = frame->size.load(std::memory_order_relaxed);
-  const bool is_data = frame->part.load(std::memory_order_relaxed) == MemoryPart::kDataBlocks;
-  char* const copy = BlockBuffer::CopyElsewhere(data, size, /*always=*/!is_data);
+  char* const copy = BlockBuffer::CopyElsewhere(data, size, /*from_drained=*/!is_data);
+  if (copy == nullptr && !is_data) {
+    frame->meta.fetch_add(CacheFrame::kVisible - CacheFrame::kOwned + standing, std::memory_order_release);
+    return true;
+  }
   if (copy == nullptr) {
     Vacate(frame, (standing & CacheFrame::kProbation) != 0, /*remember=*/true);
     return true;
@@ -378,6 +383,7 @@ bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out
   return true;
 }
 
+// Leaf pages and guards last: then whole spans of the drained chunks are free, of which a few have room for all sizes.
 // Looks at a frame that is just being used once more.
 void BlockCache::Impl::DrainHeap() {
   BlockHeap& heap = BlockHeap::OfProcess();
@@ -386,8 +392,12 @@ void BlockCache::Impl::DrainHeap() {
   if (drains.exchange(true, std::memory_order_acquire)) return;
   const BlockHeap::ChunkSet chunks = heap.Drain(kept);
   if (!chunks.empty()) {
-    ForEachTouched([this, &chunks](CacheFrame* frame) { (void)(TryMove(frame, chunks) || TryMove(frame, chunks)); });
-    FreeRetired(/*all=*/true);
+    for (const bool data_blocks : {true, false}) {
+      ForEachTouched([&](CacheFrame* frame) {
+        (void)(TryMove(frame, chunks, data_blocks) || TryMove(frame, chunks, data_blocks));
+      });
+      FreeRetired(/*all=*/true);
+    }
   }
   drains.store(false, std::memory_order_release);
 }

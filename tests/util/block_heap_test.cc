@@ -53,11 +53,11 @@ class Pieces {
   }
   Random& random() { return random_; }
   // Moves what lies in one of `chunks`. Whether the heap had room elsewhere for all of it.
-  bool MoveOutOf(const BlockHeap::ChunkSet& chunks) {
+  bool MoveOutOf(const BlockHeap::ChunkSet& chunks, bool from_drained = false) {
     for (Piece& piece : held_) {
       if (!chunks.Holds(piece.data)) continue;
-      char* const copy = heap_->AllocateInPlace(piece.size);
-      if (copy == nullptr || chunks.Holds(copy)) return false;
+      char* const copy = from_drained ? heap_->AllocateFromDrained(piece.size) : heap_->AllocateInPlace(piece.size);
+      if (copy == nullptr || (!from_drained && chunks.Holds(copy))) return false;
       std::memcpy(copy, piece.data, piece.size);
       heap_->Free(std::exchange(piece.data, copy), piece.size);
     }
@@ -215,6 +215,20 @@ TEST(BlockHeapTest, ADrainingChunkIsUsedAgainBeforeOneIsMapped) {
   while (pieces.count() > 0) pieces.DropAny();
   EXPECT_EQ(pieces.overwritten(), 0);
   EXPECT_EQ(pieces.misaligned(), 0);
+}
+
+TEST(BlockHeapTest, PiecesOfOtherSizesTakeOneDrainedChunkAndNoMore) {
+  BlockHeap heap;
+  Pieces others(&heap, 2);
+  Pieces pieces(&heap, 1);
+  for (size_t size = 8000; size < 16000; size += 1000) others.Take(size);
+  FillWithHoles(&pieces, 2);
+  const size_t mapped = heap.MappedBytes();
+  const BlockHeap::ChunkSet drained = heap.Drain(size_t{3} << 20);
+  ASSERT_TRUE(pieces.MoveOutOf(drained));
+  EXPECT_TRUE(others.MoveOutOf(drained, /*from_drained=*/true));
+  EXPECT_LE(heap.MappedBytes(), mapped - 5 * BlockHeap::kChunkBytes);
+  EXPECT_LE(heap.FreeBytes(), (size_t{3} << 20) + 2 * BlockHeap::kChunkBytes);
 }
 
 TEST(BlockHeapTest, PiecesComeAndGoWhileChunksDrain) {
