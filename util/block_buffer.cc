@@ -34,12 +34,11 @@ void BlockBuffer::Free(char* data, size_t size) {
   }
 }
 
-char* BlockBuffer::CopyElsewhere(const char* data, size_t size, bool from_drained) {
+char* BlockBuffer::CopyElsewhere(char* data, size_t size, bool from_drained) {
   const size_t bytes = Padded(size);
-  BlockHeap& heap = BlockHeap::OfProcess();
   if (!IsPiece(bytes)) return nullptr;
-  char* const copy = from_drained ? heap.AllocateFromDrained(bytes) : heap.AllocateInPlace(bytes);
-  if (copy != nullptr) std::memcpy(copy, data, bytes);
+  char* const copy = BlockHeap::OfProcess().AllocateElsewhere(data, bytes, from_drained);
+  if (copy != nullptr && copy != data) std::memcpy(copy, data, bytes);
   return copy;
 }
 

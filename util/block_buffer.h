@@ -43,9 +43,10 @@ class BlockBuffer {
   }
   // Nothing, for null.
   static void Free(char* data, size_t size);
-  // A copy of a buffer's bytes in another place of the heap, for the caller to free; null where there is no room that
-  // is mapped. `from_drained`: chunks that are drained have such room.
-  static char* CopyElsewhere(const char* data, size_t size, bool from_drained);
+  // A copy of a buffer's bytes outside of the heap's draining chunks, for the caller to free; `data` itself if it does
+  // not lie in one any more; null where there is no room that is mapped. `from_drained`: draining chunks have such
+  // room.
+  static char* CopyElsewhere(char* data, size_t size, bool from_drained);
 
  private:
   static constexpr size_t kMallocBytes = 16;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -68,9 +69,9 @@ char* BlockHeap::Allocate(size_t bytes) {
     {
       AllocatorMutexLock lock(&mutex_);
       if (char* const piece = Take(bytes)) return piece;
-      if (!draining_chunks_.empty()) {
-        UseAgain(*draining_chunks_.begin());
-        continue;
+      if (Chunk* const chunk = DrainingChunkFor(bytes, /*any_room=*/true)) {
+        UseAgain(chunk);
+        return Take(bytes);
       }
     }
     // Not under the lock: the system clears two megabytes.
@@ -82,20 +83,24 @@ char* BlockHeap::Allocate(size_t bytes) {
   }
 }
 
-char* BlockHeap::AllocateInPlace(size_t bytes) {
+char* BlockHeap::AllocateElsewhere(char* piece, size_t bytes, bool from_drained) {
   SEPAL_DCHECK(bytes > 0 && bytes <= kLargestPiece);
   AllocatorMutexLock lock(&mutex_);
-  return Take(bytes);
+  if (!ChunkOf(piece)->drains) return piece;
+  if (char* const taken = Take(bytes)) return taken;
+  Chunk* const chunk = from_drained ? DrainingChunkFor(bytes, /*any_room=*/false) : nullptr;
+  if (chunk == nullptr) return nullptr;
+  UseAgain(chunk);
+  return chunk == ChunkOf(piece) ? piece : Take(bytes);
 }
 
-char* BlockHeap::AllocateFromDrained(size_t bytes) {
-  SEPAL_DCHECK(bytes > 0 && bytes <= kLargestPiece);
-  AllocatorMutexLock lock(&mutex_);
-  if (char* const piece = Take(bytes)) return piece;
+// One that has an uncut span or, with `any_room`, a free piece of that size. Null where there is none.
+BlockHeap::Chunk* BlockHeap::DrainingChunkFor(size_t bytes, bool any_room) {
+  const size_t size_class = ClassFor(bytes);
+  const auto has_room = [&](const Span& span) { return span.used < span.pieces && span.size_class == size_class; };
   for (Chunk* chunk : draining_chunks_) {
-    if (chunk->uncut_spans == 0) continue;
-    UseAgain(chunk);
-    return Take(bytes);
+    if (chunk->uncut_spans != 0) return chunk;
+    if (any_room && std::any_of(std::begin(chunk->spans), std::end(chunk->spans), has_room)) return chunk;
   }
   return nullptr;
 }

@@ -10,7 +10,8 @@
 //
 // Pieces that are freed at random leave free ones in every chunk and no chunk empty. Whoever can move its pieces has
 // chunks *drained*: no piece comes from a draining chunk as long as there is room in another one, and it goes back to
-// the system with its last piece. Instead of mapping a chunk the heap takes a draining one back into use.
+// the system with its last piece. Instead of mapping a chunk the heap takes a draining one back into use, if one has
+// room for the piece.
 //
 // One heap serves the process, as malloc does. Safe for concurrent use; a call takes a short lock. Under
 // AddressSanitizer what is free, and the slack behind a piece, may not be touched.
@@ -54,10 +55,10 @@ class BlockHeap {
   char* Allocate(size_t bytes);
   // `bytes` as it was asked for.
   void Free(char* piece, size_t bytes);
-  // The same as Allocate where it takes no new chunk and none that drains; else null.
-  char* AllocateInPlace(size_t bytes);
-  // The same, but rather than fail takes a draining chunk back into use in which a whole span is free.
-  char* AllocateFromDrained(size_t bytes);
+  // A piece of `bytes` for what lies in `piece`, outside of the chunks that drain; `piece` itself if its chunk does not
+  // drain, or no more. Null where that would take a new chunk, and, but with `from_drained`, a draining one in which a
+  // whole span is free.
+  char* AllocateElsewhere(char* piece, size_t bytes, bool from_drained);
 
   static constexpr size_t kChunkBytes = MappedMemory::kHugePageBytes;
   size_t MappedBytes() const;
@@ -120,6 +121,7 @@ class BlockHeap {
   Chunk* GiveBack(char* piece, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Span* CutSpan(size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Chunk* UncutSpan(Span* span) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Chunk* DrainingChunkFor(size_t bytes, bool any_room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartToDrain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UseAgain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static Chunk* MapChunk();

@@ -42,9 +42,8 @@
 // Memory is charged and a place in the table reserved before a frame is claimed, so that the sum is never passed
 // unnoticed; what cannot be had by evicting is a frame alone.
 //
-// Evictions leave free pieces in every chunk of the block heap. Once they are many, a shrinking cache moves blocks out
-// of the chunks of which least is used, so that these go back to the system (docs/decisions/0036). An insert never
-// does.
+// Evictions leave free pieces in every chunk of the block heap. Once they are many, Shrink, though no insert, moves
+// blocks out of chunks of which least is used, so that these go back to the system (docs/decisions/0036).
 //
 // The hand goes over the frames in one of two ways (util/cache_admission.h). While too many blocks are on probation, it
 // evicts those, or trusts those that were found, and passes by all others. Else it ages and evicts the others, and
@@ -104,18 +103,19 @@ size_t ChargeFor(size_t block_size, CacheAdmissionKind admission) {
 }  // namespace
 
 struct BlockCache::Impl {
-  Impl(MemoryBudget* memory_budget, size_t expected_block_bytes, EpochDomain* epoch_domain, CacheAdmissionKind kind)
+  Impl(MemoryBudget* memory_budget, size_t block_bytes, EpochDomain* domain, CacheAdmissionKind kind, bool simulates)
       : budget(memory_budget),
-        epochs(epoch_domain),
+        epochs(domain),
         admission_kind(kind),
-        frame_count(std::bit_ceil(std::clamp(2 * (memory_budget->limit_bytes() / ChargeOf(expected_block_bytes)),
-                                             kFewestFrames, kMostFrames))),
+        drains_in_simulation(simulates),
+        frame_count(std::bit_ceil(
+            std::clamp(2 * (memory_budget->limit_bytes() / ChargeOf(block_bytes)), kFewestFrames, kMostFrames))),
         home_shift(64 - std::countr_zero(frame_count)),
         most_blocks(frame_count / 10 * 7),
         memory(frame_count * sizeof(CacheFrame)),
         frames(reinterpret_cast<CacheFrame*>(memory.data())),
         touched((frame_count / kGroupFrames + 63) / 64),
-        admission(memory_budget->limit_bytes() / ChargeOf(expected_block_bytes), kind) {}
+        admission(memory_budget->limit_bytes() / ChargeOf(block_bytes), kind) {}
 
   static uint64_t HashOf(const CacheKey& key) {
     uint64_t h = key.file * 0x9e3779b97f4a7c15u + key.offset;
@@ -149,7 +149,7 @@ struct BlockCache::Impl {
   bool TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of, bool data_blocks);
   void DrainHeap();
   void Free(char* data, size_t size);
-  void FreeRetired(bool all);
+  void FreeRetired();
   // The frame that a hint names, or null.
   CacheFrame* FrameAt(FrameHint hint) const {
     const uint64_t place = hint.word % CacheFrame::kGenerationUnit;
@@ -159,6 +159,7 @@ struct BlockCache::Impl {
   MemoryBudget* const budget;
   EpochDomain* const epochs;
   const CacheAdmissionKind admission_kind;
+  const bool drains_in_simulation;
   const size_t frame_count;
   const int home_shift;
   const size_t most_blocks;
@@ -349,25 +350,24 @@ void BlockCache::Impl::Vacate(CacheFrame* frame, bool on_probation, bool remembe
   if (remember) admission.Evicted(hash, on_probation);
 }
 
-// Has a data block, or else a leaf page or guard, that nobody refers to leave its chunk, if that is one of `out_of`.
-// Where the heap has no room for it, a data block is evicted and another one stays: their sizes are seldom the same.
-// False if somebody is about to use the frame.
+// Has a data block, or else a leaf page or guard, that nobody refers to leave its chunk, if that is one of `out_of` and
+// still drains. Where the heap has no room for it, a data block is evicted and another one stays: their sizes are
+// seldom the same. False if somebody is about to use the frame.
 bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of, bool data_blocks) {
   uint64_t meta = frame->meta.load(std::memory_order_acquire);
   if (StateOf(meta) != CacheFrame::kVisible || !out_of.Holds(frame->data.load(std::memory_order_acquire))) return true;
   const bool is_data = frame->part.load(std::memory_order_relaxed) == MemoryPart::kDataBlocks;
   if (is_data != data_blocks) return true;
   if (ReferencesOf(meta) != 0) return false;
-  constexpr uint64_t kStanding = CacheFrame::kClockMask | CacheFrame::kProbation;
-  const uint64_t standing = meta & kStanding;
-  const uint64_t owned = (meta & ~(CacheFrame::kStateMask | kStanding)) | CacheFrame::kOwned;
+  const uint64_t standing = meta & (CacheFrame::kClockMask | CacheFrame::kProbation);
+  const uint64_t owned = meta - standing - CacheFrame::kVisible + CacheFrame::kOwned;
   if (!frame->meta.compare_exchange_strong(meta, owned, std::memory_order_seq_cst, std::memory_order_relaxed)) {
     return false;
   }
   char* const data = frame->data.load(std::memory_order_relaxed);
   const size_t size = frame->size.load(std::memory_order_relaxed);
   char* const copy = BlockBuffer::CopyElsewhere(data, size, /*from_drained=*/!is_data);
-  if (copy == nullptr && !is_data) {
+  if (copy == data || (copy == nullptr && !is_data)) {
     frame->meta.fetch_add(CacheFrame::kVisible - CacheFrame::kOwned + standing, std::memory_order_release);
     return true;
   }
@@ -386,17 +386,17 @@ bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out
 // Leaf pages and guards last: then whole spans of the drained chunks are free, of which a few have room for all sizes.
 // Looks at a frame that is just being used once more.
 void BlockCache::Impl::DrainHeap() {
+  if (Scheduler::Current() != nullptr && !drains_in_simulation) return;
   BlockHeap& heap = BlockHeap::OfProcess();
   const size_t kept = budget->limit_bytes() / kFreeShareKept;
   if (heap.FreeBytes() < kept + std::max(budget->limit_bytes() / kFreeShareToStart, BlockHeap::kChunkBytes)) return;
   if (drains.exchange(true, std::memory_order_acquire)) return;
-  const BlockHeap::ChunkSet chunks = heap.Drain(kept);
-  if (!chunks.empty()) {
+  if (const BlockHeap::ChunkSet chunks = heap.Drain(kept); !chunks.empty()) {
     for (const bool data_blocks : {true, false}) {
       ForEachTouched([&](CacheFrame* frame) {
         (void)(TryMove(frame, chunks, data_blocks) || TryMove(frame, chunks, data_blocks));
       });
-      FreeRetired(/*all=*/true);
+      FreeRetired();
     }
   }
   drains.store(false, std::memory_order_release);
@@ -405,21 +405,22 @@ void BlockCache::Impl::DrainHeap() {
 // Frees evicted bytes, or notes them, and frees those that nobody can be looking at any more once they are many.
 void BlockCache::Impl::Free(char* data, size_t size) {
   if (epochs == nullptr) return BlockBuffer::Free(data, size);
+  bool many;
   {
     MutexLock lock(&retired_mutex);
     retired.push_back({epochs->Stamp(), data, size});
     retired_bytes += size;
+    many = retired_bytes >= kMostRetiredBytes;
   }
-  FreeRetired(/*all=*/false);
+  if (many) FreeRetired();
 }
 
-// Frees what nobody can be looking at any more. Without `all`, only once more than a little was retired since.
-void BlockCache::Impl::FreeRetired(bool all) {
+// Frees what nobody can be looking at any more.
+void BlockCache::Impl::FreeRetired() {
   if (epochs == nullptr) return;
   std::vector<Retired> safe;
   {
     MutexLock lock(&retired_mutex);
-    if (!all && retired_bytes < kMostRetiredBytes) return;
     retired_bytes = 0;  // so that the next look is as far away, however much stays
     const uint64_t oldest = epochs->OldestReader();
     for (; !retired.empty() && retired.front().stamp < oldest; retired.pop_front()) {
@@ -430,8 +431,8 @@ void BlockCache::Impl::FreeRetired(bool all) {
 }
 
 BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs,
-                       CacheAdmissionKind admission)
-    : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs, admission)),
+                       CacheAdmissionKind admission, bool drains_in_simulation)
+    : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs, admission, drains_in_simulation)),
       frames_(impl_->frames),
       peekable_frames_(epochs == nullptr ? 0 : impl_->frame_count) {}
 
@@ -583,7 +584,7 @@ void BlockCache::EraseFile(uint64_t file) {
 
 void BlockCache::Shrink() {
   impl_->MakeRoom();
-  impl_->FreeRetired(/*all=*/true);
+  impl_->FreeRetired();
   impl_->DrainHeap();
 }
 

@@ -144,9 +144,10 @@ class BlockCache {
   // `budget` must outlive the cache, and nothing else charges the cache's parts. `expected_block_bytes` sizes the hash
   // table: the typical size of a block; smaller blocks fill the table before the memory. `epochs`: whose guards readers
   // hold when they peek; null: a peek finds nothing. Must outlive the cache. `admission`: which new data blocks are
-  // kept as long as those that were found (util/cache_admission.h).
+  // kept as long as those that were found (util/cache_admission.h). `drains_in_simulation`: whether Shrink moves blocks
+  // on simulated threads too, although the heap that it looks at is the process's and not the simulation's.
   BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs = nullptr,
-             CacheAdmissionKind admission = CacheAdmissionKind::kProbation);
+             CacheAdmissionKind admission = CacheAdmissionKind::kProbation, bool drains_in_simulation = false);
   // Requires that no pin is left.
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;

@@ -19,6 +19,9 @@ struct Tuning {
   uint32_t blocks_per_leaf_page = 64;
   // The typical size of a cached block, from which follows for how many the cache's table has room.
   size_t cached_block_bytes = size_t{4} << 10;
+  // Whether the cache looks at the block heap of the process in a simulation too, which then depends on what the
+  // process did before, and not on its seed alone.
+  bool drains_heap_in_simulation = false;
   size_t write_buffer_bytes = size_t{256} << 10;
   // Keys written in ascending order after which a flush takes them for a range of their own
   // (db/decide/flush_splitter.h).

@@ -48,6 +48,7 @@ class Pieces {
             : 1;
     heap_->Free(piece.data, piece.size);
   }
+  void DropLast() { Drop(held_.size() - 1); }
   void DropAny() {
     if (!held_.empty()) Drop(random_.Uniform(held_.size()));
   }
@@ -56,7 +57,8 @@ class Pieces {
   bool MoveOutOf(const BlockHeap::ChunkSet& chunks, bool from_drained = false) {
     for (Piece& piece : held_) {
       if (!chunks.Holds(piece.data)) continue;
-      char* const copy = from_drained ? heap_->AllocateFromDrained(piece.size) : heap_->AllocateInPlace(piece.size);
+      char* const copy = heap_->AllocateElsewhere(piece.data, piece.size, from_drained);
+      if (copy == piece.data) continue;
       if (copy == nullptr || (!from_drained && chunks.Holds(copy))) return false;
       std::memcpy(copy, piece.data, piece.size);
       heap_->Free(std::exchange(piece.data, copy), piece.size);
@@ -215,6 +217,42 @@ TEST(BlockHeapTest, ADrainingChunkIsUsedAgainBeforeOneIsMapped) {
   while (pieces.count() > 0) pieces.DropAny();
   EXPECT_EQ(pieces.overwritten(), 0);
   EXPECT_EQ(pieces.misaligned(), 0);
+}
+
+// Takes pieces of `size` until no chunk has an uncut span, nor a free piece of that size, but for one that is empty.
+void FillWhatIsUncut(const BlockHeap& heap, Pieces* pieces, size_t size) {
+  const size_t mapped = heap.MappedBytes();
+  while (heap.MappedBytes() == mapped) pieces->Take(size);
+  while (heap.MappedBytes() == mapped + BlockHeap::kChunkBytes) pieces->Take(size);
+  pieces->DropLast();
+}
+
+TEST(BlockHeapTest, ChunksWithoutRoomForAPieceGoOnDraining) {
+  constexpr size_t kOther = 16000;
+  BlockHeap heap;
+  Pieces others(&heap, 2);
+  Pieces pieces(&heap, 1);
+  FillWithHoles(&pieces, 4);
+  FillWhatIsUncut(heap, &others, kOther);
+  const BlockHeap::ChunkSet drained = heap.Drain(size_t{5} << 20);
+  ASSERT_GT(pieces.CountIn(drained), 500u);
+  const size_t mapped = heap.MappedBytes();
+  while (heap.MappedBytes() == mapped) others.Take(kOther);
+  ASSERT_GT(pieces.CountIn(drained), 500u);
+  EXPECT_TRUE(pieces.MoveOutOf(drained));
+  EXPECT_EQ(pieces.CountIn(drained), 0u);
+}
+
+TEST(BlockHeapTest, APieceStaysWhoseChunkDoesNotDrainAnyMore) {
+  BlockHeap heap;
+  Pieces pieces(&heap, 1);
+  FillWithHoles(&pieces, 4);
+  const BlockHeap::ChunkSet drained = heap.Drain(size_t{1} << 20);
+  const size_t in_drained = pieces.CountIn(drained);
+  ASSERT_GT(in_drained, 0u);
+  ASSERT_TRUE(heap.Drain(heap.FreeBytes()).empty());
+  EXPECT_TRUE(pieces.MoveOutOf(drained));
+  EXPECT_EQ(pieces.CountIn(drained), in_drained);
 }
 
 TEST(BlockHeapTest, PiecesOfOtherSizesTakeOneDrainedChunkAndNoMore) {

@@ -11,6 +11,7 @@
 #include "util/cache.h"
 #include "util/hash.h"
 #include "util/random.h"
+#include "util/simulation.h"
 #include "util/sync.h"
 
 namespace sepal {
@@ -167,6 +168,23 @@ TEST_F(CacheMemoryTest, AFileThatIsErasedBesideAReaderIsFreedWithTheNextShrink) 
   EXPECT_GT(Mapped() - mapped_before, kLimit / 2);
   cache.Shrink();
   EXPECT_LE(Mapped() - mapped_before, 2 * BlockHeap::kChunkBytes);
+}
+
+// The heap is the process's: what it holds must not change what a simulation does.
+TEST_F(CacheMemoryTest, BlocksAreMovedInASimulationOnlyWhereThatIsAskedFor) {
+  for (const bool drains : {false, true}) {
+    const size_t before = Mapped();
+    SimulatedWorld world(1);
+    MemoryBudget own(kLimit);
+    EpochDomain domain;
+    BlockCache simulated(&own, kBlockSize, &domain, CacheAdmissionKind::kProbation, drains);
+    for (uint64_t i = 0; i < kKeys; ++i)
+      (void)simulated.Insert({1, i}, BlockBuffer(kBlockSize), MemoryPart::kDataBlocks);
+    const size_t filled = Mapped();
+    own.Charge(MemoryPart::kMemtables, kLimit / 4);
+    simulated.Shrink();
+    EXPECT_EQ(Mapped() < filled - kLimit / 8, drains) << filled - before;
+  }
 }
 
 TEST_F(CacheMemoryTest, AHintFindsItsBlockWhereItWasMovedTo) {

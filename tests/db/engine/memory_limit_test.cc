@@ -23,6 +23,7 @@ class MemoryLimitTest : public EngineTest {
     database.options.family.block_bytes = 4096;
     database.options.family.compression = CompressionKind::kNone;
     database.tuning = Tuning();
+    database.tuning.drains_heap_in_simulation = true;
     database.tuning.memtable_bytes = size_t{8} << 20;
     database.tuning.memtable_limit_bytes = size_t{16} << 20;
     database.tuning.log_limit_bytes = uint64_t{16} << 20;
