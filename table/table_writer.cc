@@ -25,6 +25,8 @@ constexpr size_t kMaxBlockGrowth = 4;
 constexpr size_t kMaxEntryOverhead = 24;
 // Dirty bytes are handed to the disk in steps of this size, so that the final sync finds little to do.
 constexpr uint64_t kWriteBehindBytes = uint64_t{2} << 20;
+// By which a writer's memory grows before it asks that others give way.
+constexpr size_t kGrowthToAsk = size_t{64} << 10;
 
 // Appends units to a file through one buffer.
 class UnitWriter {
@@ -167,6 +169,7 @@ struct TableWriter::Impl {
   TableProperties properties;
   uint64_t footer_checksum = 0;
   size_t charged = 0;
+  size_t asked_at = 0;  // what was charged when relief was last asked for, or least since
 };
 
 absl::Status TableWriter::Impl::Add(InternalKeyView key, std::string_view value) {
@@ -353,9 +356,11 @@ void TableWriter::Impl::ChargeMemory() {
   const size_t now = MemoryBytes();
   if (now > charged) options.budget->Charge(MemoryPart::kCompaction, now - charged);
   if (now < charged) options.budget->Release(MemoryPart::kCompaction, charged - now);
-  const bool grew = now > charged;
   charged = now;
-  if (grew) options.budget->Relieve();
+  asked_at = std::min(asked_at, now);
+  if (now < asked_at + kGrowthToAsk) return;
+  asked_at = now;
+  options.budget->Relieve();
 }
 
 TableWriter::TableWriter(TableWriterOptions options, WritableFile* file)

@@ -6,6 +6,7 @@
 // addition to a counter.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -48,9 +49,12 @@ class MemoryBudget {
   void Release(MemoryPart part, size_t bytes) {
     used_[static_cast<size_t>(part)].fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   }
-  // Asks for relief if more is charged than the limit.
+  // Asks for relief if clearly more is charged than the limit: a full cache passes it by a few blocks at any time.
   void Relieve() const {
-    if (relieve_ && total() > limit_bytes_) relieve_();
+    if (relieve_ && total() > limit_bytes_ + ReliefSlack(limit_bytes_)) relieve_();
+  }
+  static constexpr size_t ReliefSlack(size_t limit_bytes) {
+    return std::max(limit_bytes / 256, std::min(limit_bytes / 32, size_t{256} << 10));
   }
   size_t used(MemoryPart part) const {
     const int64_t bytes = used_[static_cast<size_t>(part)].load(std::memory_order_relaxed);

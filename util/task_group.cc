@@ -30,4 +30,18 @@ void TaskGroup::End() {
   if (--pending_ == 0) ended_.NotifyAll();
 }
 
+void RepeatedTask::Ask() {
+  if (state_.exchange(State::kAsked, std::memory_order_acq_rel) != State::kIdle) return;
+  if (!group_->Run([this] { Run(); })) state_.store(State::kIdle, std::memory_order_release);
+}
+
+void RepeatedTask::Run() {
+  State runs;
+  do {
+    state_.exchange(State::kRuns, std::memory_order_acq_rel);
+    body_();
+    runs = State::kRuns;
+  } while (!state_.compare_exchange_strong(runs, State::kIdle, std::memory_order_acq_rel));
+}
+
 }  // namespace sepal

@@ -3,7 +3,10 @@
 // Safe for concurrent use.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "sepal/env.h"
@@ -33,6 +36,29 @@ class TaskGroup {
   CondVar ended_;
   int pending_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// One task of a group, which is done whenever it was asked for since it last began, and by one thread at a time.
+//
+// Safe for concurrent use; the group and what `body` uses must outlive the last call, and the group is closed before
+// this goes.
+class RepeatedTask {
+ public:
+  RepeatedTask(TaskGroup* group, std::function<void()> body) : group_(group), body_(std::move(body)) {}
+  RepeatedTask(const RepeatedTask&) = delete;
+  RepeatedTask& operator=(const RepeatedTask&) = delete;
+
+  // `body` sees all that the caller has done. While it runs, its thread does it once more.
+  void Ask();
+
+ private:
+  enum class State : uint8_t { kIdle, kRuns, kAsked };
+
+  void Run();
+
+  TaskGroup* const group_;
+  const std::function<void()> body_;
+  std::atomic<State> state_{State::kIdle};
 };
 
 }  // namespace sepal

@@ -57,15 +57,8 @@ void Core::ReleaseKeepers() {
 }
 
 void Core::RelieveBy(TaskGroup* tasks) {
-  budget.RelieveBy([this, tasks] {
-    if (relief_waits_.exchange(true, std::memory_order_relaxed)) return;
-    // What is charged once this has begun asks anew.
-    const bool runs = tasks->Run([this] {
-      relief_waits_.store(false, std::memory_order_relaxed);
-      cache.Shrink();
-    });
-    if (!runs) relief_waits_.store(false, std::memory_order_relaxed);
-  });
+  relief_ = std::make_unique<RepeatedTask>(tasks, [this] { cache.Shrink(); });
+  budget.RelieveBy([this] { relief_->Ask(); });
 }
 
 void Core::PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value) {

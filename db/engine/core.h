@@ -124,7 +124,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
  private:
   std::array<PinKeeper*, kThreadSlots> keepers_ = {};
-  std::atomic<bool> relief_waits_{false};
+  std::unique_ptr<RepeatedTask> relief_;
 };
 
 }  // namespace sepal

@@ -183,6 +183,21 @@ TEST(TableWriterTest, MemoryIsChargedWhileItLives) {
   EXPECT_EQ(budget.used(MemoryPart::kCompaction), 0u);
 }
 
+TEST(TableWriterTest, ReliefIsAskedForOnlyAsItsMemoryGrows) {
+  MemoryBudget budget(1000);
+  size_t asked = 0;
+  budget.RelieveBy([&] { ++asked; });
+  TableWriterOptions options = TestWriterOptions();
+  options.budget = &budget;
+  StringWritableFile file;
+  TableWriter writer(options, &file);
+  EXPECT_EQ(asked, 1u);
+  const size_t empty = budget.used(MemoryPart::kCompaction);
+  WriteEntries(EvenEntries(50000), &writer);
+  EXPECT_GE(asked, 2u);
+  EXPECT_LE(asked, 2 + (budget.used(MemoryPart::kCompaction) - empty) / (size_t{64} << 10));
+}
+
 TEST(TableWriterTest, TheEstimateOfTheFileSizeIsNear) {
   TableWriterOptions options = TestWriterOptions();
   options.compression = CompressionKind::kNone;

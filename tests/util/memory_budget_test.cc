@@ -41,14 +41,14 @@ TEST(MemoryBudgetTest, TheCacheMayHoldWhatTheOthersLeave) {
   EXPECT_EQ(budget.CacheCapacity(), 0u);
 }
 
-TEST(MemoryBudgetTest, ReliefIsAskedForOnlyAboveTheLimit) {
+TEST(MemoryBudgetTest, ReliefIsAskedForOnlyClearlyAboveTheLimit) {
   MemoryBudget budget(1000);
   budget.Charge(MemoryPart::kMemtables, 2000);
   budget.Relieve();  // nobody is there to be asked
   budget.Release(MemoryPart::kMemtables, 1500);
   int asked = 0;
   budget.RelieveBy([&asked] { ++asked; });
-  budget.Charge(MemoryPart::kDataBlocks, 500);
+  budget.Charge(MemoryPart::kDataBlocks, 500 + MemoryBudget::ReliefSlack(1000));
   budget.Relieve();
   EXPECT_EQ(asked, 0);
   budget.Charge(MemoryPart::kCompaction, 1);

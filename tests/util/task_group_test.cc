@@ -36,5 +36,50 @@ TEST(TaskGroupTest, AClosedGroupTakesNothing) {
   EXPECT_EQ(executor.held(), 0u);
 }
 
+TEST(RepeatedTaskTest, IsDoneOnceMoreForWhatIsAskedWhileItRuns) {
+  HeldExecutor executor;
+  TaskGroup group(&executor, Executor::Priority::kFlush);
+  int done = 0;
+  RepeatedTask* asked = nullptr;
+  RepeatedTask task(&group, [&] {
+    if (++done != 1) return;
+    asked->Ask();
+    asked->Ask();
+    EXPECT_EQ(executor.held(), 0u);  // nobody else begins beside this
+    EXPECT_EQ(done, 1);
+  });
+  asked = &task;
+  task.Ask();
+  task.Ask();
+  EXPECT_EQ(executor.held(), 1u);
+  executor.RunAll();
+  EXPECT_EQ(done, 2);
+  task.Ask();
+  EXPECT_EQ(executor.held(), 1u);
+  executor.RunAll();
+  EXPECT_EQ(done, 3);
+}
+
+TEST(RepeatedTaskTest, SeesAllThatWasDoneBeforeItWasAskedAndRunsOnOneThread) {
+  ThreadPool pool(2, 1);
+  TaskGroup group(&pool, Executor::Priority::kFlush);
+  std::atomic<int> given{0};
+  std::atomic<int> running{0};
+  int seen = 0;
+  int beside = 0;
+  RepeatedTask task(&group, [&] {
+    beside += running.fetch_add(1) == 0 ? 0 : 1;
+    seen = given.load(std::memory_order_relaxed);
+    running.fetch_sub(1);
+  });
+  for (int i = 0; i < 20'000; ++i) {
+    given.fetch_add(1, std::memory_order_relaxed);
+    task.Ask();
+  }
+  group.Close();
+  EXPECT_EQ(seen, 20'000);
+  EXPECT_EQ(beside, 0);
+}
+
 }  // namespace
 }  // namespace sepal
