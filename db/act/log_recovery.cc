@@ -240,7 +240,7 @@ class LogReplay {
         looked = offset;
         RETURN_IF_ERROR(reader.LookAgain());
       } else {
-        RETURN_IF_ERROR(CheckRing(log, &reader));
+        RETURN_IF_ERROR(CheckRing(i, offset, &reader));
         const bool at_end = IsLast(i) && log.ring.bytes == 0 && offset >= reader.file()->size();
         if (!at_end) hole_ = MakeHole(i, offset, std::move(bad));
         break;
@@ -259,9 +259,12 @@ class LogReplay {
     return closed ? std::optional(options_.closed->length_bytes) : std::nullopt;
   }
 
-  // A log that was not closed needs its ring. That one is missing which was there is no torn end.
-  absl::Status CheckRing(const LogHeader& log, LogReader* reader) const {
-    if (options_.closed.has_value() && log.number <= options_.closed->number) return absl::OkStatus();
+  // A log that was not closed needs its ring: that one is missing which was there is no torn end. A file that ends with
+  // its last record was cut by a closing, after all had been written to it.
+  absl::Status CheckRing(size_t i, uint64_t offset, LogReader* reader) const {
+    const LogHeader& log = *line_[i].header;
+    const bool closed = options_.closed.has_value() && log.number <= options_.closed->number;
+    if (closed || (IsLast(i) && offset == reader->file()->size())) return absl::OkStatus();
     ASSIGN_OR_RETURN(const bool missing, reader->RingIsMissing());
     if (!missing) return absl::OkStatus();
     return Damaged(PathOf(directory_, RingFileName(log.ring.number)), 0,

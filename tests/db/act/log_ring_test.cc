@@ -278,6 +278,15 @@ TEST_F(LogRingTest, ALogThatWasClosedNeedsNoRing) {
   EXPECT_EQ(delivered_, appended_);
 }
 
+TEST_F(LogRingTest, NorDoesOneThatWasClosedThoughNothingSaysSoButItsLength) {
+  Create();
+  AppendMany(1, 10);
+  ASSERT_TRUE(log_->Close().ok());
+  log_->RemoveRing();
+  ASSERT_TRUE(Recover().ok());
+  EXPECT_EQ(delivered_, appended_);
+}
+
 TEST_F(LogRingTest, WithoutAClosingAMissingRingIsDataLoss) {
   Create();
   AppendMany(1, 10);
