@@ -14,6 +14,9 @@
 #include "util/simulation.h"
 #include "util/sync.h"
 
+// Under AddressSanitizer blocks come from malloc: there are no chunks to empty.
+#if !defined(SEPAL_ADDRESS_SANITIZER)
+
 namespace sepal {
 namespace {
 
@@ -30,11 +33,6 @@ std::string BytesOfBlock(uint64_t offset) {
 
 class CacheMemoryTest : public testing::Test {
  protected:
-  void SetUp() override {
-#if defined(SEPAL_ADDRESS_SANITIZER)
-    GTEST_SKIP() << "blocks come from malloc";
-#endif
-  }
   CachePin Insert(uint64_t offset) {
     const std::string bytes = BytesOfBlock(offset);
     BlockBuffer buffer(bytes.size());
@@ -241,3 +239,5 @@ TEST_F(CacheMemoryTest, ReadersMeetRightBytesWhileBlocksAreMoved) {
 
 }  // namespace
 }  // namespace sepal
+
+#endif

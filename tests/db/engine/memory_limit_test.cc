@@ -7,6 +7,9 @@
 #include "util/block_heap.h"
 #include "util/random.h"
 
+// Under AddressSanitizer blocks come from malloc: there are no chunks to empty.
+#if !defined(SEPAL_ADDRESS_SANITIZER)
+
 namespace sepal {
 namespace {
 
@@ -16,9 +19,6 @@ class MemoryLimitTest : public EngineTest {
   static constexpr uint64_t kKeys = 90'000;
 
   void SetUp() override {
-#if defined(SEPAL_ADDRESS_SANITIZER)
-    GTEST_SKIP() << "blocks come from malloc";
-#endif
     database.options.memory_limit = kLimit;
     database.options.family.block_bytes = 4096;
     database.options.family.compression = CompressionKind::kNone;
@@ -84,3 +84,5 @@ TEST_F(MemoryLimitTest, TheCacheGivesWayWhileMemtablesGrowAndNotOnlyOnceAJobEnds
 
 }  // namespace
 }  // namespace sepal
+
+#endif
