@@ -35,17 +35,20 @@ class MemoryLimitTest : public EngineTest {
     return BlockHeap::OfProcess().MappedBytes() - mapped_before + NumberProperty(db(), "sepal.memtable-bytes");
   }
 
+  void FillTheCacheByReads() {
+    Fill(0, kKeys, 1000);
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->WaitForBackgroundWork());
+    PinnedValue value;
+    for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Get(NumberedKey(random.Uniform(kKeys)), &value));
+  }
+
+  Random random{1};
   const size_t mapped_before = BlockHeap::OfProcess().MappedBytes();
 };
 
 TEST_F(MemoryLimitTest, MemtablesThatGrowBesideAFullCacheTakeItsMemoryAndNoMore) {
-  Fill(0, kKeys, 1000);
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  Random random(1);
-  PinnedValue value;
-  for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Get(NumberedKey(random.Uniform(kKeys)), &value));
-  value = PinnedValue();
+  ASSERT_NO_FATAL_FAILURE(FillTheCacheByReads());
   ASSERT_GT(NumberProperty(db(), "sepal.block-cache-bytes"), kLimit * 3 / 4);
   EXPECT_LE(Held(), kLimit * 11 / 10);
   size_t most = 0;
@@ -64,13 +67,7 @@ TEST_F(MemoryLimitTest, MemtablesThatGrowBesideAFullCacheTakeItsMemoryAndNoMore)
 
 // No job ends while nothing is flushed.
 TEST_F(MemoryLimitTest, TheCacheGivesWayWhileMemtablesGrowAndNotOnlyOnceAJobEnds) {
-  Fill(0, kKeys, 1000);
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  Random random(1);
-  PinnedValue value;
-  for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Get(NumberedKey(random.Uniform(kKeys)), &value));
-  value = PinnedValue();
+  ASSERT_NO_FATAL_FAILURE(FillTheCacheByReads());
   ASSERT_OK(db()->PauseBackgroundWork());
   const uint64_t before = NumberProperty(db(), "sepal.block-cache-bytes");
   while (NumberProperty(db(), "sepal.memtable-bytes") < kLimit / 6) {
