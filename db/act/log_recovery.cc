@@ -32,6 +32,19 @@ absl::StatusOr<LogFile> ReadLogHeader(Directory* directory, const std::string& n
   return log;
 }
 
+// A log of which nothing was read.
+struct UnusedLog {
+  LogHeader header;
+  // Nor was anything written: its ring is there, or its file was cut to its header, as a closing does.
+  bool empty = false;
+};
+
+absl::StatusOr<UnusedLog> DescribeUnused(Directory* directory, const LogFile& log) {
+  ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory, log.name, *log.header));
+  ASSIGN_OR_RETURN(const bool ring_missing, reader.RingIsMissing());
+  return UnusedLog{*log.header, !ring_missing || reader.file()->size() == kLogHeaderBytes};
+}
+
 // Sorts the files into the line and the leftovers. What lies below the minimum is neither.
 class LineFinder {
  public:
@@ -55,7 +68,8 @@ class LineFinder {
       ASSIGN_OR_RETURN(const bool unused, IsUnused(log, *line));
       if (unused) {
         witnessed_ = std::max(witnessed_, log.header->durable);
-        unused_.push_back(*log.header);
+        ASSIGN_OR_RETURN(UnusedLog described, DescribeUnused(directory_, log));
+        unused_.push_back(std::move(described));
         leftovers->push_back(log.name);
       } else {
         line->push_back(std::move(log));
@@ -69,6 +83,8 @@ class LineFinder {
 
   // Up to where the headers of unused logs say that the line was synced.
   LogPosition witnessed() const { return witnessed_; }
+  // Newest first.
+  const std::vector<UnusedLog>& unused() const { return unused_; }
 
  private:
   // A log without a header was made and never used, or is damaged; or a live writer has begun it since it was listed.
@@ -125,13 +141,13 @@ class LineFinder {
 
   // A log that held records when an unused one was made had a durable header.
   absl::Status CheckUnused(const std::vector<LogFile>& line) const {
-    for (const LogHeader& unused : unused_) {
-      const LogPredecessor& before = unused.predecessor;
+    for (const UnusedLog& unused : unused_) {
+      const LogPredecessor& before = unused.header.predecessor;
       if (before.number < options_.minimum || before.length_bytes <= kLogHeaderBytes) continue;
       const bool found = std::any_of(line.begin(), line.end(),
                                      [&](const LogFile& log) { return log.header->number == before.number; }) ||
                          std::any_of(unused_.begin(), unused_.end(),
-                                     [&](const LogHeader& log) { return log.number == before.number; });
+                                     [&](const UnusedLog& log) { return log.header.number == before.number; });
       if (!found) return Missing(before.number);
     }
     return absl::OkStatus();
@@ -144,7 +160,7 @@ class LineFinder {
   Directory* const directory_;
   const LogRecoveryOptions& options_;
   LogPosition witnessed_;
-  std::vector<LogHeader> unused_;
+  std::vector<UnusedLog> unused_;
 };
 
 // The first bad place, where it lies and what is wrong there.
@@ -160,12 +176,13 @@ struct Hole {
 class LogReplay {
  public:
   LogReplay(Directory* directory, const LogRecoveryOptions& options, const LogSink& sink, std::vector<LogFile> line,
-            LogPosition witnessed, LogRecovery* result)
+            const LineFinder& finder, LogRecovery* result)
       : directory_(directory),
         options_(options),
         sink_(sink),
         line_(std::move(line)),
-        witnessed_(witnessed),
+        witnessed_(finder.witnessed()),
+        unused_(finder.unused()),
         result_(result) {}
 
   absl::Status Run() {
@@ -259,16 +276,30 @@ class LogReplay {
     return closed ? std::optional(options_.closed->length_bytes) : std::nullopt;
   }
 
-  // A log that was not closed needs its ring: that one is missing which was there is no torn end. A file that ends with
-  // its last record was cut by a closing, after all had been written to it.
+  // A log that was not closed needs its ring: that one is missing which was there is no torn end.
   absl::Status CheckRing(size_t i, uint64_t offset, LogReader* reader) const {
     const LogHeader& log = *line_[i].header;
     const bool closed = options_.closed.has_value() && log.number <= options_.closed->number;
-    if (closed || (IsLast(i) && offset == reader->file()->size())) return absl::OkStatus();
+    if (closed || (IsLast(i) && EndsAt(log, offset, reader->file()->size()))) return absl::OkStatus();
     ASSIGN_OR_RETURN(const bool missing, reader->RingIsMissing());
     if (!missing) return absl::OkStatus();
     return Damaged(PathOf(directory_, RingFileName(log.ring.number)), 0,
                    "the ring of a write-ahead log that was not closed in order is missing");
+  }
+
+  // Whether the last log's records end at `offset`, whatever its ring may have held. A file that ends there was cut by
+  // a closing, after all had been written to it. Where the log had gone on in files that are not used, the first of
+  // them says where it ended, and the last is the one that was cut.
+  bool EndsAt(const LogHeader& last, uint64_t offset, uint64_t file_bytes) const {
+    LogPredecessor end{last.number, last.salt, offset};
+    bool empty = offset == file_bytes;
+    for (auto next = unused_.rbegin(); next != unused_.rend(); ++next) {
+      if (next->header.number < last.number) continue;
+      if (next->header.predecessor != end) return false;
+      end = {next->header.number, next->header.salt, kLogHeaderBytes};
+      empty = next->empty;
+    }
+    return empty;
   }
 
   // Takes a record that is what was written.
@@ -395,6 +426,7 @@ class LogReplay {
   const LogSink& sink_;
   const std::vector<LogFile> line_;
   const LogPosition witnessed_;
+  const std::vector<UnusedLog>& unused_;
   LogRecovery* const result_;
   LogPosition closed_;  // 0: not closed in order
   std::optional<Pending> pending_;
@@ -493,7 +525,7 @@ absl::StatusOr<LogRecovery> RecoverLogs(Directory* directory, const std::vector<
   std::vector<LogFile> line;
   LineFinder finder(directory, options);
   RETURN_IF_ERROR(finder.Find(logs, &line, &result.leftovers));
-  RETURN_IF_ERROR(LogReplay(directory, options, sink, std::move(line), finder.witnessed(), &result).Run());
+  RETURN_IF_ERROR(LogReplay(directory, options, sink, std::move(line), finder, &result).Run());
   return result;
 }
 

@@ -287,6 +287,66 @@ TEST_F(LogRingTest, NorDoesOneThatWasClosedThoughNothingSaysSoButItsLength) {
   EXPECT_EQ(delivered_, appended_);
 }
 
+TEST_F(LogRingTest, NorDoesOneThatWentOnInFilesWithoutARecordBeforeItWasClosed) {
+  for (uint64_t files = 2; files <= 4; ++files) {
+    SCOPED_TRACE(files);
+    Create();
+    AppendMany(1, 10);
+    for (uint64_t file = 2; file <= files; ++file) {
+      ASSERT_TRUE(log_->Rotate(FileNumber(file), {FileNumber(9), 99}).ok());
+    }
+    ASSERT_TRUE(log_->Close().ok());
+    log_->RemoveRing();
+    const auto recovery = Recover({.minimum = FileNumber(1)});
+    ASSERT_TRUE(recovery.ok()) << recovery.status();
+    EXPECT_EQ(delivered_, appended_);
+    // Where the file before them has lost its last record, the first of them tells.
+    ASSERT_TRUE(memory_.WriteFileContents(kFirstFile, Contents(kFirstFile).substr(0, kLogHeaderBytes + 100)).ok());
+    EXPECT_TRUE(absl::IsDataLoss(Recover({.minimum = FileNumber(1)}).status()));
+    log_.reset();
+    RemoveAll();
+    appended_.clear();
+  }
+}
+
+// The first file is as long as its records, as if they filled its space.
+TEST_F(LogRingTest, AMissingRingIsDataLossWhereTheNextFileMayHaveHadRecordsInIt) {
+  for (const uint64_t files : {2, 3}) {
+    SCOPED_TRACE(files);
+    Create();
+    AppendMany(1, 10);
+    ASSERT_TRUE(log_->Sync(log_->End()).ok());
+    for (uint64_t file = 2; file <= files; ++file) {
+      ASSERT_TRUE(log_->Rotate(FileNumber(file), {FileNumber(9), 99}).ok());
+    }
+    const std::string first = Contents(kFirstFile).substr(0, kLogHeaderBytes + log_->End().value());
+    Append(11, "in the ring alone");
+    Die();
+    ASSERT_TRUE(memory_.WriteFileContents(kFirstFile, first).ok());
+    ASSERT_TRUE(Recover().ok());
+    EXPECT_EQ(delivered_, appended_);
+    ASSERT_TRUE(directory_->Remove("000001.ring").ok());
+    EXPECT_TRUE(absl::IsDataLoss(Recover().status()));
+    RemoveAll();
+    appended_.clear();
+  }
+}
+
+// An opening that died before it was durable left a log, and a ring of its own.
+TEST_F(LogRingTest, ALogThatWasClosedNeedsNoRingBesideOneThatWasBegunInVain) {
+  Create();
+  AppendMany(1, 10);
+  ASSERT_TRUE(log_->Close().ok());
+  log_->RemoveRing();
+  const auto recovery = Recover();
+  ASSERT_TRUE(recovery.ok()) << recovery.status();
+  log_ = WriteAheadLog::Create(directory_.get(), RingOptions(), recovery->Next(FileNumber(5), {}, {})).value();
+  Die();
+  ASSERT_TRUE(memory_.ReadFileContents("db/000005.ring").ok());
+  ASSERT_TRUE(Recover().ok());
+  EXPECT_EQ(delivered_, appended_);
+}
+
 TEST_F(LogRingTest, WithoutAClosingAMissingRingIsDataLoss) {
   Create();
   AppendMany(1, 10);
