@@ -54,7 +54,8 @@ LogRing::LogRing(Options options, std::unique_ptr<WritableFile> file, std::uniqu
       file_(std::move(file)),
       region_(std::move(region)),
       end_(options_.position.value()),
-      written_(options_.position.value()) {
+      written_(options_.position.value()),
+      ready_lap_(options_.position.value() / options_.bytes) {
   if (options_.budget != nullptr) options_.budget->Charge(MemoryPart::kLog, region_->Contents().size());
 }
 
@@ -138,11 +139,12 @@ void LogRing::WriteBeside(uint64_t through) {
     if (!WriteOutLocked(through).ok() || segments_.empty()) return;
     // Once a lap. Pages that the system has written meanwhile want its leave to be written again: a store would wait
     // for it, and could end in a signal where there is none.
-    const bool lap = through / PieceBytes() % kPieces == 0;
-    if (lap && !region_->Populate()) {
+    const uint64_t lap = through / options_.bytes;
+    if (lap > ready_lap_ && !region_->Populate()) {
       (void)Keep(absl::InternalError("the ring of the write-ahead log cannot be written any more"));
       return;
     }
+    ready_lap_ = std::max(ready_lap_, lap);
     const Segment& last = segments_.back();
     if (through <= last.begin) return;
     const absl::Status status = last.output->Reserve(OffsetIn(last, through) + options_.bytes);

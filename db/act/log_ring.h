@@ -104,6 +104,7 @@ class LogRing {
 
   Mutex mutex_;
   std::deque<Segment> segments_ ABSL_GUARDED_BY(mutex_);
+  uint64_t ready_lap_ ABSL_GUARDED_BY(mutex_);  // the last one for which the pages were made ready
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 

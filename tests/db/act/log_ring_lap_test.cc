@@ -1,0 +1,136 @@
+// How often the ring's pages are made ready to be written.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/db/act/log_ring_fixture.h"
+#include "util/status.h"
+
+namespace sepal {
+namespace {
+
+// Counts the calls of `Populate`, which fail if that is asked for. Passes all on that a log writer needs.
+class PopulateDirectory final : public Directory {
+ public:
+  struct Calls {
+    int count = 0;
+    bool fail = false;
+  };
+
+  PopulateDirectory(Directory* base, Calls* calls) : base_(base), calls_(calls) {}
+
+  Capabilities capabilities() const override { return base_->capabilities(); }
+  const std::string& path() const override { return base_->path(); }
+  absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override {
+    return base_->OpenForRead(name, mode);
+  }
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override {
+    ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, base_->OpenForWrite(name, mode));
+    return std::make_unique<File>(std::move(file), calls_);
+  }
+  absl::StatusOr<std::vector<DirectoryEntry>> List() override { return base_->List(); }
+  absl::Status Remove(std::string_view name) override { return base_->Remove(name); }
+  absl::Status Rename(std::string_view from, std::string_view to) override { return base_->Rename(from, to); }
+  absl::Status Sync() override { return base_->Sync(); }
+  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) override { return base_->Lock(name); }
+  absl::StatusOr<uint64_t> FreeBytes() override { return base_->FreeBytes(); }
+
+ private:
+  class Region final : public MappedRegion {
+   public:
+    Region(std::unique_ptr<MappedRegion> base, Calls* calls) : base_(std::move(base)), calls_(calls) {}
+    void Store(size_t offset, std::string_view bytes) override { base_->Store(offset, bytes); }
+    bool Populate() override {
+      ++calls_->count;
+      return !calls_->fail && base_->Populate();
+    }
+    bool Lock() override { return base_->Lock(); }
+    std::string_view Contents() const override { return base_->Contents(); }
+
+   private:
+    const std::unique_ptr<MappedRegion> base_;
+    Calls* const calls_;
+  };
+
+  class File final : public WritableFile {
+   public:
+    File(std::unique_ptr<WritableFile> base, Calls* calls) : base_(std::move(base)), calls_(calls) {}
+    absl::Status Append(std::string_view bytes) override { return base_->Append(bytes); }
+    absl::Status WriteAt(uint64_t offset, std::string_view bytes) override { return base_->WriteAt(offset, bytes); }
+    absl::Status Allocate(uint64_t offset, uint64_t length) override { return base_->Allocate(offset, length); }
+    absl::Status SyncRange(uint64_t offset, uint64_t length) override { return base_->SyncRange(offset, length); }
+    absl::Status Sync() override { return base_->Sync(); }
+    absl::Status Truncate(uint64_t size) override { return base_->Truncate(size); }
+    absl::StatusOr<std::unique_ptr<MappedRegion>> Map(uint64_t offset, size_t length) override {
+      ASSIGN_OR_RETURN(std::unique_ptr<MappedRegion> region, base_->Map(offset, length));
+      return std::make_unique<Region>(std::move(region), calls_);
+    }
+    uint64_t Size() const override { return base_->Size(); }
+    absl::Status Close() override { return base_->Close(); }
+
+   private:
+    const std::unique_ptr<WritableFile> base_;
+    Calls* const calls_;
+  };
+
+  Directory* const base_;
+  Calls* const calls_;
+};
+
+class LogRingLapTest : public LogRingFixture {
+ protected:
+  void CreateCounted() {
+    tasks_ = std::make_unique<TaskGroup>(&executor_, Executor::Priority::kFlush);
+    counted_ = std::make_unique<PopulateDirectory>(directory_.get(), &populate_);
+    log_ = WriteAheadLog::Create(counted_.get(), RingOptions(), FirstLog()).value();
+    ASSERT_EQ(populate_.count, 1);
+  }
+  uint64_t Lap() const { return log_->End().value() / kRing; }
+  void AppendAndRun(size_t bytes) {
+    Append(sequence_++, std::string(bytes, 'x'));
+    executor_.RunAll();
+  }
+
+  PopulateDirectory::Calls populate_;
+  std::unique_ptr<Directory> counted_;
+  uint64_t sequence_ = 1;
+};
+
+TEST_F(LogRingLapTest, PagesAreMadeReadyOnceALap) {
+  CreateCounted();
+  while (Lap() < 10) AppendAndRun(300);
+  EXPECT_EQ(populate_.count, 1 + 10);
+  ExpectAllAfterTheProcessDied();
+}
+
+// They are larger than a piece of the ring, and end where they happen to.
+TEST_F(LogRingLapTest, AlsoWhereRecordsThatGoRoundTheRingTakeItFromOneLapToTheNext) {
+  CreateCounted();
+  uint64_t laps = 0;  // in which something was stored
+  while (Lap() < 20) {
+    while (log_->End().value() % kRing < kRing * 7 / 8) AppendAndRun(300);
+    const uint64_t before = Lap();
+    AppendAndRun(3000);
+    ASSERT_EQ(Lap(), before + 1);
+    ++laps;
+    // The next piece begins.
+    while (log_->End().value() % kRing < kRing / 2) AppendAndRun(300);
+    EXPECT_EQ(populate_.count, 1 + static_cast<int>(laps));
+  }
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(LogRingLapTest, PagesThatCannotBeMadeReadyAreFinalAndLoseNothing) {
+  CreateCounted();
+  populate_.fail = true;
+  while (log_->Failure().ok() && Lap() < 3) AppendAndRun(300);
+  EXPECT_EQ(Lap(), 1u);
+  EXPECT_FALSE(log_->Failure().ok());
+  EXPECT_FALSE(log_->Append(SequenceNumber(sequence_), Batch("refused")).ok());
+  ExpectAllAfterTheProcessDied();
+}
+
+}  // namespace
+}  // namespace sepal
