@@ -35,13 +35,14 @@ void RepeatedTask::Ask() {
   if (!group_->Run([this] { Run(); })) state_.store(State::kIdle, std::memory_order_release);
 }
 
+// What a closed group does not take is done at once: it waits for this thread.
 void RepeatedTask::Run() {
-  State runs;
   do {
     state_.exchange(State::kRuns, std::memory_order_acq_rel);
     body_();
-    runs = State::kRuns;
-  } while (!state_.compare_exchange_strong(runs, State::kIdle, std::memory_order_acq_rel));
+    State runs = State::kRuns;
+    if (state_.compare_exchange_strong(runs, State::kIdle, std::memory_order_acq_rel)) return;
+  } while (!group_->Run([this] { Run(); }));
 }
 
 }  // namespace sepal

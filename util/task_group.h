@@ -48,7 +48,8 @@ class RepeatedTask {
   RepeatedTask(const RepeatedTask&) = delete;
   RepeatedTask& operator=(const RepeatedTask&) = delete;
 
-  // `body` sees all that the caller has done. While it runs, its thread does it once more.
+  // `body` sees all that the caller has done. While it runs, it is done once more after what the executor was given
+  // meanwhile, which so is not held up by a task that is asked for again and again.
   void Ask();
 
  private:

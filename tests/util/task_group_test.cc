@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 
 #include "tests/util/held_executor.h"
+#include "util/sync.h"
 #include "util/thread_pool.h"
 
 namespace sepal {
@@ -58,6 +60,43 @@ TEST(RepeatedTaskTest, IsDoneOnceMoreForWhatIsAskedWhileItRuns) {
   EXPECT_EQ(executor.held(), 1u);
   executor.RunAll();
   EXPECT_EQ(done, 3);
+}
+
+// A cache that cannot give what it is asked for does not keep flushes from beginning.
+TEST(RepeatedTaskTest, LetsWhatTheExecutorWasGivenMeanwhileGoFirst) {
+  HeldExecutor executor;
+  TaskGroup group(&executor, Executor::Priority::kFlush);
+  std::string order;
+  RepeatedTask* asked = nullptr;
+  RepeatedTask task(&group, [&] {
+    order += "t";
+    if (order.size() >= 6) return;
+    executor.Schedule(Executor::Priority::kFlush, [&] { order += "f"; });
+    asked->Ask();
+  });
+  asked = &task;
+  task.Ask();
+  executor.RunAll();
+  EXPECT_EQ(order, "tftftft");
+}
+
+TEST(RepeatedTaskTest, IsDoneOnceMoreAlsoWhereTheGroupIsClosedMeanwhile) {
+  HeldExecutor executor;
+  TaskGroup group(&executor, Executor::Priority::kFlush);
+  int done = 0;
+  RepeatedTask* asked = nullptr;
+  std::unique_ptr<Thread> closes;
+  RepeatedTask task(&group, [&] {
+    if (++done != 1) return;
+    asked->Ask();
+    closes = std::make_unique<Thread>([&] { group.Close(); });
+    while (group.Run([] {})) executor.RunOne();
+  });
+  asked = &task;
+  task.Ask();
+  executor.RunAll();
+  closes.reset();
+  EXPECT_EQ(done, 2);
 }
 
 TEST(RepeatedTaskTest, SeesAllThatWasDoneBeforeItWasAskedAndRunsOnOneThread) {
