@@ -51,7 +51,9 @@ class MemoryBudget {
   }
   // Asks for relief if clearly more is charged than the limit: a full cache passes it by a few blocks at any time.
   void Relieve() const {
-    if (relieve_ && total() > limit_bytes_ + ReliefSlack(limit_bytes_)) relieve_();
+    if (!relieve_) return;
+    const size_t charged = total();
+    if (charged > limit_bytes_ && charged - limit_bytes_ > ReliefSlack(limit_bytes_)) relieve_();
   }
   static constexpr size_t ReliefSlack(size_t limit_bytes) {
     return std::max(limit_bytes / 256, std::min(limit_bytes / 32, size_t{256} << 10));

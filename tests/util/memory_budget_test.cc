@@ -57,6 +57,13 @@ TEST(MemoryBudgetTest, ReliefIsAskedForOnlyClearlyAboveTheLimit) {
   EXPECT_EQ(asked, 1);
 }
 
+TEST(MemoryBudgetTest, WithoutALimitNoReliefIsAskedFor) {
+  MemoryBudget budget(SIZE_MAX);
+  budget.RelieveBy([] { FAIL(); });
+  budget.Charge(MemoryPart::kMemtables, size_t{1} << 60);
+  budget.Relieve();
+}
+
 TEST(MemoryBudgetTest, TheTextNamesEveryPart) {
   MemoryBudget budget(1 << 20);
   budget.Charge(MemoryPart::kGuards, 4096);
