@@ -62,6 +62,7 @@
 #include "util/hash.h"
 #include "util/mapped_memory.h"
 #include "util/sync.h"
+#include "util/walk_backoff.h"
 
 namespace sepal {
 namespace {
@@ -80,8 +81,7 @@ constexpr size_t kSweepFrames = 8;
 constexpr size_t kMostRetiredBytes = size_t{128} << 10;
 // What may be free in the block heap's chunks, as shares of the limit: a walk over all frames begins above both
 // together, or a chunk and the first, and leaves the first.
-constexpr size_t kFreeShareKept = 64;
-constexpr size_t kFreeShareToStart = 64;
+constexpr size_t kFreeShareKept = 64, kFreeShareToStart = 64;
 
 // Sweeps that an unused block outlives: when it is new and trusted, and after it was found. On probation it begins with
 // none, so that the clock tells whether it was found.
@@ -172,14 +172,15 @@ struct BlockCache::Impl {
   alignas(64) std::atomic<size_t> blocks{0};
   alignas(64) std::atomic<size_t> hand{0};
 
+  std::atomic<bool> drains{false};                    // one thread at a time
+  WalkBackoff drain_backoff{BlockHeap::kChunkBytes};  // that thread's
+
   // Evicted, but perhaps still looked at; the oldest first.
   struct Retired {
     uint64_t stamp;
     char* data;
     size_t size;
   };
-  std::atomic<bool> drains{false};  // one thread at a time
-
   Mutex retired_mutex;
   std::deque<Retired> retired ABSL_GUARDED_BY(retired_mutex);
   size_t retired_bytes ABSL_GUARDED_BY(retired_mutex) = 0;
@@ -383,21 +384,22 @@ bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out
   return true;
 }
 
-// Leaf pages and guards last: then whole spans of the drained chunks are free, of which a few have room for all sizes.
-// Looks at a frame that is just being used once more.
+// Leaf pages and guards last: then drained chunks have whole spans free. Looks once more at a frame that is in use.
 void BlockCache::Impl::DrainHeap() {
   if (Scheduler::Current() != nullptr && !drains_in_simulation) return;
   BlockHeap& heap = BlockHeap::OfProcess();
   const size_t kept = budget->limit_bytes() / kFreeShareKept;
-  if (heap.FreeBytes() < kept + std::max(budget->limit_bytes() / kFreeShareToStart, BlockHeap::kChunkBytes)) return;
+  const size_t free = heap.FreeBytes(), mapped = heap.MappedBytes();
+  if (free < kept + std::max(budget->limit_bytes() / kFreeShareToStart, BlockHeap::kChunkBytes)) return;
   if (drains.exchange(true, std::memory_order_acquire)) return;
-  if (const BlockHeap::ChunkSet chunks = heap.Drain(kept); !chunks.empty()) {
+  if (const auto chunks = drain_backoff.ShouldWalk(free) ? heap.Drain(kept) : BlockHeap::ChunkSet(); !chunks.empty()) {
     for (const bool data_blocks : {true, false}) {
       ForEachTouched([&](CacheFrame* frame) {
         (void)(TryMove(frame, chunks, data_blocks) || TryMove(frame, chunks, data_blocks));
       });
       FreeRetired();
     }
+    drain_backoff.Walked(heap.MappedBytes() < mapped, heap.FreeBytes());
   }
   drains.store(false, std::memory_order_release);
 }

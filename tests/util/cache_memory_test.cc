@@ -128,6 +128,36 @@ TEST_F(CacheMemoryTest, PinnedBlocksStayWhereTheyAre) {
   Blocks();
 }
 
+TEST_F(CacheMemoryTest, AWalkThatGaveNothingIsNotRepeatedBeforeThereIsMoreToGainOrManyShrinksHavePassed) {
+  Fill();
+  const auto pin_some = [&] {
+    std::vector<CachePin> pins;
+    for (uint64_t i = 0; i < kKeys; i += 20) {
+      if (CachePin pin = cache.Lookup({1, i})) pins.push_back(std::move(pin));
+    }
+    return pins;
+  };
+  // So many that each chunk has one.
+  std::vector<CachePin> pins = pin_some();
+  SetOthers(size_t{24} << 20);
+  const size_t mapped = Mapped();
+  ASSERT_GT(mapped - mapped_before, kLimit - others + kLimit / 32 + 2 * BlockHeap::kChunkBytes);
+  // Many in vain.
+  for (int i = 0; i < 100; ++i) cache.Shrink();
+  pins.clear();
+  cache.Shrink();
+  EXPECT_EQ(Mapped(), mapped) << "nobody looked";
+  for (int i = 0; i < 64; ++i) cache.Shrink();
+  EXPECT_LE(Mapped() - mapped_before, kLimit - others + kLimit / 32 + 2 * BlockHeap::kChunkBytes) << "they did";
+
+  pins = pin_some();
+  SetOthers(size_t{32} << 20);
+  for (int i = 0; i < 100; ++i) cache.Shrink();
+  pins.clear();
+  SetOthers(size_t{40} << 20);
+  EXPECT_LE(Mapped() - mapped_before, kLimit - others + kLimit / 32 + 2 * BlockHeap::kChunkBytes) << "there was more";
+}
+
 TEST_F(CacheMemoryTest, WhatAPeekSawStaysUntilItsGuardEndsAndIsFreedWithTheNextShrink) {
   Fill();
   // An insert evicts what is too much, and leaves the holes.
