@@ -124,38 +124,68 @@ class LogSalvage {
   std::optional<Pending> pending_;
 };
 
+// What the next log says of one whose header is damaged, as far as its records need it.
+std::optional<LogHeader> HeaderFromTheNextLog(const std::vector<LogFile>& logs, FileNumber number,
+                                              uint64_t database_id) {
+  for (const LogFile& next : logs) {
+    if (!next.header.has_value() || next.header->predecessor.number != number) continue;
+    if (database_id != 0 && next.header->database_id != database_id) continue;
+    const LogPredecessor& log = next.header->predecessor;
+    if (log.length_bytes <= kLogHeaderBytes) continue;
+    const uint64_t bytes = log.length_bytes - kLogHeaderBytes;
+    if (bytes > next.header->start.value()) continue;
+    LogHeader header{.database_id = next.header->database_id,
+                     .number = number,
+                     .salt = log.salt,
+                     .start = LogPosition(next.header->start.value() - bytes),
+                     .predecessor = {},
+                     .durable = {},
+                     .manifest = {},
+                     .ring = {}};
+    // Of one opening, which has one ring, and gives it the number of its first log.
+    if (next.header->ring.number <= number) header.ring = next.header->ring;
+    return header;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs, uint64_t database_id,
                          FileNumber minimum, const LogSink& sink, std::vector<LogGap>* gaps) {
-  std::vector<const LogFile*> line;
+  std::vector<LogFile> line;
   LogSalvage salvage(directory, sink, gaps);
   for (const LogFile& log : logs) {
     if (!log.header.has_value()) {
       if (log.named < minimum) continue;
+      if (std::optional<LogHeader> header = HeaderFromTheNextLog(logs, log.named, database_id)) {
+        gaps->push_back({log.name, 0, kLogHeaderBytes, std::string(ToStd(log.problem.message()))});
+        line.push_back({log.name, log.named, std::move(header), log.problem});
+        continue;
+      }
       // Made, and never used.
       ASSIGN_OR_RETURN(const bool unused, HoldsNoRecord(directory, log));
       if (unused) continue;
       ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));
       gaps->push_back({log.name, 0, window.size(), std::string(ToStd(log.problem.message()))});
     } else if (log.header->number >= minimum && (database_id == 0 || log.header->database_id == database_id)) {
-      line.push_back(&log);
+      line.push_back(log);
     }
   }
   std::sort(line.begin(), line.end(),
-            [](const LogFile* a, const LogFile* b) { return a->header->number < b->header->number; });
+            [](const LogFile& a, const LogFile& b) { return a.header->number < b.header->number; });
   FileNumber before;
   for (size_t i = 0; i < line.size(); ++i) {
-    const LogPredecessor& predecessor = line[i]->header->predecessor;
+    const LogPredecessor& predecessor = line[i].header->predecessor;
     if (predecessor.number > before && predecessor.number >= minimum && predecessor.length_bytes > kLogHeaderBytes) {
       salvage.Missing(LogFileName(predecessor.number), "the log is missing, or its header is damaged");
     }
-    before = line[i]->header->number;
+    before = line[i].header->number;
     std::optional<uint64_t> limit;
-    if (i + 1 < line.size() && line[i + 1]->header->predecessor.number == before) {
-      limit = line[i + 1]->header->predecessor.length_bytes;
+    if (i + 1 < line.size() && line[i + 1].header->predecessor.number == before) {
+      limit = line[i + 1].header->predecessor.length_bytes;
     }
-    RETURN_IF_ERROR(salvage.Read(*line[i], limit));
+    RETURN_IF_ERROR(salvage.Read(line[i], limit));
   }
   salvage.Finish();
   if (line.empty() && minimum > FileNumber(0) && gaps->empty()) {

@@ -1,6 +1,6 @@
 // Reading what can be read of damaged write-ahead logs. Unlike recovery (log_recovery.h), it passes over bad places and
-// goes on behind them: what it delivers is no prefix of the history, but every batch of it is whole. Nothing is
-// written.
+// goes on behind them: what it delivers is no prefix of the history, but every batch of it is whole. Where a log's
+// header is damaged, the next log says what reading its records takes. Nothing is written.
 #pragma once
 
 #include <cstdint>

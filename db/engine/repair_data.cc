@@ -316,15 +316,16 @@ absl::Status Repairing::ReplayLogs() {
   return absl::OkStatus();
 }
 
-// With a log that is put aside goes the ring, which may hold its newest records.
+// With a log that is put aside goes the ring, which may hold its newest records: the one that it names or, where its
+// header is damaged, each that it may have named.
 absl::Status Repairing::AddRings() {
-  for (const LogFile& log : logs_) {
-    if (!log.header.has_value() || log.header->ring.bytes == 0 || !damaged_logs_.contains(log.name)) continue;
-    std::string ring = RingFileName(log.header->ring.number);
-    const absl::Status there = log_directory()->OpenForRead(ring).status();
-    if (absl::IsNotFound(there)) continue;
-    RETURN_IF_ERROR(there);
-    damaged_logs_.insert(std::move(ring));
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(log_directory()));
+  for (const RingFile& ring : rings) {
+    const bool goes = std::any_of(logs_.begin(), logs_.end(), [&](const LogFile& log) {
+      if (!damaged_logs_.contains(log.name)) return false;
+      return log.header.has_value() ? log.header->ring.number == ring.named : ring.named <= log.named;
+    });
+    if (goes) damaged_logs_.insert(ring.name);
   }
   return absl::OkStatus();
 }

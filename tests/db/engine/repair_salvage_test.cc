@@ -147,6 +147,59 @@ TEST_F(RepairSalvageTest, AComparatorThatIsNullIsRefused) {
   EXPECT_THAT(report.dropped, IsEmpty());
 }
 
+// --- logs whose headers are damaged ---
+
+TEST_F(RepairSalvageTest, TheRingOfALogWhoseHeaderIsDamagedIsPutAsideWithIt) {
+  ASSERT_OK(database.Open());
+  Fill(0, 30);
+  ASSERT_OK(db()->Flush());
+  Fill(30, 40);
+  Kill();
+  const std::string log = Last(".log"), ring = Last(".ring");
+  std::string bytes = Read(log);
+  bytes[20] ^= 1;
+  Write(log, bytes);
+  EXPECT_TRUE(absl::IsDataLoss(database.Open()));
+  const std::string newest = Read(ring);
+  FailEachCall();
+  ASSERT_OK(Repair());
+  EXPECT_THAT(report.put_aside, IsSupersetOf({log, ring}));
+  EXPECT_EQ(database.memory.ReadFileContents("/db/lost/" + ring).value(), newest);
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), SizeIs(30));
+  EXPECT_FALSE(database.memory.ReadFileContents("/db/" + ring).ok());
+}
+
+TEST_F(RepairSalvageTest, TheNextLogSaysWhatReadingOneWithADamagedHeaderTakes) {
+  for (const bool synced : {false, true}) {
+    SCOPED_TRACE(synced);
+    ASSERT_OK(database.Open());
+    const std::shared_ptr<ColumnFamily> other = db()->CreateColumnFamily("other", {}).value();
+    Fill(0, 30);
+    ASSERT_OK(db()->Put(other.get(), "k", "v"));
+    const std::string log = Last(".log");
+    ASSERT_OK(db()->Flush(other.get()));
+    ASSERT_NE(Last(".log"), log);
+    ASSERT_OK(db()->Put(NumberedKey(30), "v", {.sync = synced}));
+    Kill();
+    std::string bytes = Read(log);
+    bytes[20] ^= 1;
+    Write(log, bytes);
+    EXPECT_TRUE(absl::IsDataLoss(database.Open()));
+    FailEachCall();
+    ASSERT_OK(Repair());
+    ASSERT_THAT(report.dropped, SizeIs(1));
+    EXPECT_EQ(report.dropped[0].file, log);
+    EXPECT_EQ(report.dropped[0].end_offset, kLogHeaderBytes) << "nothing but the header";
+    EXPECT_THAT(report.put_aside, Contains(HasSubstr(log)));
+    ASSERT_OK(database.Open());
+    EXPECT_THAT(All(), SizeIs(31));
+    ASSERT_OK(db()->Close());
+    database.db.reset();
+    Remove("");
+  }
+}
+
 // --- manifests ---
 
 TEST_F(RepairSalvageTest, UpdatesOfAFamilyWhoseMakingIsLostAreTold) {
