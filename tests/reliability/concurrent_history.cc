@@ -69,6 +69,12 @@ void ConcurrentHistory::Configure() {
   flushes_often_ = later.OneIn(2);
   tuning.log_ring_bytes = later.OneIn(3) ? 0 : uint64_t{4} << (10 + later.Uniform(3));
   if (later.OneIn(2)) database_.options.cache_admission = CacheAdmissionKind::kTinyLfu;
+  fills_ring_ = later.OneIn(8);
+  if (fills_ring_) {
+    tuning.log_ring_bytes = uint64_t{4} << 10;
+    tuning.memtable_bytes = size_t{64} << 10;
+    tuning.log_limit_bytes = uint64_t{64} << 10;
+  }
   ColumnFamilyOptions& family = database_.options.family;
   family.compaction_style = random_.OneIn(2) ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;
   family.compression = random_.OneIn(2) ? CompressionKind::kNone : CompressionKind::kSnappy;
@@ -123,7 +129,7 @@ void ConcurrentHistory::Client(uint32_t number) {
 bool ConcurrentHistory::OneOperation(Random* random, std::vector<Held>* held) {
   const uint64_t drawn = random->Uniform(100);
   DB* const db = database_.db.get();
-  if (drawn < 45) return Write(random);
+  if (drawn < (fills_ring_ ? 85u : 45u)) return Write(random);
   if (drawn < 60) return Get(random);
   if (flushes_often_ && drawn < 68) return Check(db->Flush(Handle(static_cast<int>(drawn % 2))), "flush");
   if (drawn < 75) return Look(random, held);
@@ -146,8 +152,10 @@ bool ConcurrentHistory::Write(Random* random) {
   batches_.emplace_back();
   WriteBatch batch;
   batch.Put(nullptr, Mark(number), "");
-  const std::string value = absl::StrFormat("%05d%s", number, std::string(random->OneIn(3) ? 200 : 20, 'v'));
-  for (uint64_t i = 1 + random->Uniform(3); i > 0; --i) {
+  // Where the ring is to be filled, not more than goes through it.
+  const size_t bytes = random->OneIn(3) ? 200 : fills_ring_ ? 350 : 20;
+  const std::string value = absl::StrFormat("%05d%s", number, std::string(bytes, 'v'));
+  for (uint64_t i = fills_ring_ ? 1 : 1 + random->Uniform(3); i > 0; --i) {
     const DataKey key(static_cast<int>(random->Uniform(2)), Data(random->Uniform(data_keys_)));
     if (batches_[number].puts.contains(key) || batches_[number].deletes.contains(key)) continue;
     if (random->OneIn(4)) {
@@ -158,7 +166,7 @@ bool ConcurrentHistory::Write(Random* random) {
       batches_[number].puts.insert(key);
     }
   }
-  const bool sync = random->OneIn(3);
+  const bool sync = random->OneIn(fills_ring_ ? 50 : 3);
   batches_[number].begun = Now();
   const absl::Status status = database_.db->Write(&batch, {.sync = sync});
   // A store into a mapping cannot tell that the world has ended: what is said after that is no acknowledgement.

@@ -87,6 +87,7 @@ class ConcurrentHistory {
   Random random_;
   uint64_t data_keys_ = 8;
   bool flushes_often_ = false;
+  bool fills_ring_ = false;  // with records that are not synced and stay in the memtable
   std::shared_ptr<ColumnFamily> second_;
   TestDatabase database_;
   uint64_t now_ = 0;
