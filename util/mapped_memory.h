@@ -76,24 +76,18 @@ struct LargeAllocator {
 class LargeBuffer {
  public:
   LargeBuffer() = default;
-  explicit LargeBuffer(size_t bytes) : data_(LargeAllocator<char>().allocate(bytes)), size_(bytes) {}
-  LargeBuffer(LargeBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  LargeBuffer& operator=(LargeBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~LargeBuffer() {
-    if (data_ != nullptr) LargeAllocator<char>().deallocate(data_, size_);
-  }
+  explicit LargeBuffer(size_t bytes) : data_(LargeAllocator<char>().allocate(bytes), Free{bytes}) {}
 
-  char* data() const { return data_; }
-  size_t size() const { return size_; }
+  char* data() const { return data_.get(); }
+  size_t size() const { return data_ == nullptr ? 0 : data_.get_deleter().bytes; }
 
  private:
-  char* data_ = nullptr;
-  size_t size_ = 0;
+  struct Free {
+    size_t bytes;  // 0 by default
+    void operator()(char* data) const { LargeAllocator<char>().deallocate(data, bytes); }
+  };
+
+  std::unique_ptr<char[], Free> data_;
 };
 
 }  // namespace sepal

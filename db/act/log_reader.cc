@@ -101,7 +101,7 @@ absl::Status LogReader::ReadRing() {
   if (ring_.has_value()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<ReadableFile>> file = directory_->OpenForRead(RingFileName(header_.ring.number));
   ring_missing_ = absl::IsNotFound(file.status());
-  if (ring_missing_ || header_.ring.bytes == 0) {
+  if (ring_missing_) {
     ring_.emplace();
     return absl::OkStatus();
   }

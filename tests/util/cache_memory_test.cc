@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "util/cache.h"
@@ -33,12 +34,12 @@ std::string BytesOfBlock(uint64_t offset) {
 
 class CacheMemoryTest : public testing::Test {
  protected:
-  CachePin Insert(uint64_t offset) {
-    const std::string bytes = BytesOfBlock(offset);
+  CachePin Insert(CacheKey key, std::string_view bytes, MemoryPart part) {
     BlockBuffer buffer(bytes.size());
     std::memcpy(buffer.data(), bytes.data(), bytes.size());
-    return cache.Insert({1, offset}, std::move(buffer), MemoryPart::kDataBlocks);
+    return cache.Insert(key, std::move(buffer), part);
   }
+  CachePin Insert(uint64_t offset) { return Insert({1, offset}, BytesOfBlock(offset), MemoryPart::kDataBlocks); }
   void Fill() {
     for (uint64_t i = 0; i < kKeys; ++i) (void)Insert(i);
   }
@@ -90,11 +91,7 @@ TEST_F(CacheMemoryTest, LeafPagesOfOddSizesAreMovedToo) {
   const auto page = [](uint64_t i) { return std::string(5000 + 97 * i, static_cast<char>(i)); };
   for (uint64_t i = 0; i < kKeys; ++i) {
     (void)Insert(i);
-    if (i % 100 != 0 || i / 100 >= kPages) continue;
-    const std::string bytes = page(i / 100);
-    BlockBuffer buffer(bytes.size());
-    std::memcpy(buffer.data(), bytes.data(), bytes.size());
-    (void)cache.Insert({2, i / 100}, std::move(buffer), MemoryPart::kLeafPages);
+    if (i % 100 == 0 && i / 100 < kPages) (void)Insert({2, i / 100}, page(i / 100), MemoryPart::kLeafPages);
   }
   const auto found = [&] {
     uint64_t pages = 0;
