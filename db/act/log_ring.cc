@@ -11,9 +11,6 @@
 namespace sepal {
 namespace {
 
-// Of the ring, as which its records are written.
-constexpr uint64_t kPieces = 8;
-
 absl::StatusOr<std::unique_ptr<WritableFile>> MakeRingFile(Directory* directory, const std::string& name,
                                                            uint64_t bytes) {
   absl::StatusOr<std::unique_ptr<WritableFile>> file = directory->OpenForWrite(name, WriteMode::kCreateNew);
@@ -63,8 +60,6 @@ LogRing::~LogRing() {
   if (options_.budget != nullptr) options_.budget->Release(MemoryPart::kLog, region_->Contents().size());
 }
 
-uint64_t LogRing::PieceBytes() const { return options_.bytes / kPieces; }
-
 uint64_t LogRing::OffsetIn(const Segment& segment, uint64_t position) {
   SEPAL_DCHECK(position >= segment.begin);
   return kLogHeaderBytes + position - segment.begin;
@@ -93,16 +88,26 @@ absl::Status LogRing::Append(std::string_view header, std::string_view payload) 
   if (end - begin > PieceBytes()) [[unlikely]]
     return WriteThrough(header, payload);
   if (end - written_.load(std::memory_order_acquire) > options_.bytes) [[unlikely]] {
-    // A piece more than must be, so that there is room for the records that follow.
-    const uint64_t needed = end - options_.bytes;
-    RETURN_IF_ERROR(WriteOut(LogPosition(std::min(begin, needed + PieceBytes()))));
+    // About a piece more than must be, so that there is room for the records that follow.
+    RETURN_IF_ERROR(WriteOut(LogPosition(PieceEndBehind(end - options_.bytes))));
   }
   Store(begin, header);
   Store(begin + header.size(), payload);
   end_.store(end, std::memory_order_release);
   SchedulePoint(&end_);
-  if (end / PieceBytes() != begin / PieceBytes()) WriteBeside(end);
+  if (end / PieceBytes() != begin / PieceBytes()) {
+    piece_ends_[end / PieceBytes() % kPieces] = end;
+    WriteBeside(end);
+  }
   return absl::OkStatus();
+}
+
+// What lies between `position`, up to which not all is written, and the end reaches into so many pieces that each has a
+// place of its own; and no record there was large.
+uint64_t LogRing::PieceEndBehind(uint64_t position) const {
+  const uint64_t end = end_.load(std::memory_order_relaxed);
+  const uint64_t piece = position / PieceBytes() + 1;
+  return piece > end / PieceBytes() ? end : piece_ends_[piece % kPieces];
 }
 
 void LogRing::Store(uint64_t position, std::string_view bytes) {
@@ -167,15 +172,23 @@ absl::Status LogRing::WriteOutLocked(uint64_t through) {
   RETURN_IF_ERROR(failure_);
   SEPAL_DCHECK(through <= end_.load(std::memory_order_acquire));
   for (uint64_t at = written_.load(std::memory_order_relaxed); at < through;) {
-    const uint64_t place = at % options_.bytes;
-    uint64_t size = std::min(through - at, options_.bytes - place);
-    if (segments_.size() > 1) size = std::min(size, segments_[1].begin - at);
-    const Segment& segment = segments_.front();
-    RETURN_IF_ERROR(
-        Keep(segment.output->Write(OffsetIn(segment, at), region_->Contents().substr(kRingHeaderBytes + place, size))));
-    at += size;
+    const uint64_t end = segments_.size() > 1 ? std::min(through, segments_[1].begin) : through;
+    RETURN_IF_ERROR(WriteToFirst(at, end));
+    at = end;
     written_.store(at, std::memory_order_release);
     DropWritten();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LogRing::WriteToFirst(uint64_t begin, uint64_t end) {
+  const Segment& segment = segments_.front();
+  while (begin < end) {
+    const uint64_t place = begin % options_.bytes;
+    const uint64_t size = std::min(end - begin, options_.bytes - place);
+    const std::string_view bytes = region_->Contents().substr(kRingHeaderBytes + place, size);
+    RETURN_IF_ERROR(Keep(segment.output->Write(OffsetIn(segment, begin), bytes)));
+    begin += size;
   }
   return absl::OkStatus();
 }

@@ -10,12 +10,15 @@
 // Laws:
 // - What lies before `written` is in the log files, what lies in [written, end) in the ring. Nothing is stored over a
 //   byte that is not in a file.
+// - `written` lies between two records: a record is read whole from its file or from the ring, and of one that is half
+//   in its file that half may be stored over in the ring.
 // - Whoever calls the log files, but for `Sync`, holds the lock. Log files get their bytes in order.
 // - A write that failed is not tried again: what was not in a file by then stays in the ring, for recovery to find.
 //
 // Thread-safety: `GoOnIn`, `Append` and `Reserve` by one thread at a time; everything else by any, also beside them.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -76,6 +79,9 @@ class LogRing {
   absl::Status Finish() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  // Of the ring, as which its records are written.
+  static constexpr uint64_t kPieces = 8;
+
   // Where the records from `begin` on go.
   struct Segment {
     uint64_t begin;
@@ -83,12 +89,16 @@ class LogRing {
   };
 
   LogRing(Options options, std::unique_ptr<WritableFile> file, std::unique_ptr<MappedRegion> region);
-  uint64_t PieceBytes() const;
+  uint64_t PieceBytes() const { return options_.bytes / kPieces; }
+  // Where the first record ends that ends behind `position` and in a later piece, or the end.
+  uint64_t PieceEndBehind(uint64_t position) const;
   void Store(uint64_t position, std::string_view bytes);
   void WriteBeside(uint64_t through);
   // Lets files go whose records are all written.
   void DropWritten() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutLocked(uint64_t through) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What lies in [begin, end), to the first of the files.
+  absl::Status WriteToFirst(uint64_t begin, uint64_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // At once, of a record that is large.
   absl::Status WriteThrough(std::string_view header, std::string_view payload) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Keep(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -101,6 +111,8 @@ class LogRing {
   // Stored by the appending thread alone, and with the lock held.
   std::atomic<uint64_t> end_;
   std::atomic<uint64_t> written_;
+  // The appending thread's: for each piece, by its number, where the record ended that was the first to reach into it.
+  std::array<uint64_t, kPieces> piece_ends_ = {};
 
   Mutex mutex_;
   std::deque<Segment> segments_ ABSL_GUARDED_BY(mutex_);

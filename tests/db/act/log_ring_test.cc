@@ -97,6 +97,22 @@ TEST_F(LogRingTest, AllOutlivesTheProcessWheneverItDies) {
   }
 }
 
+// A writer that finds the ring full writes whole records.
+TEST_F(LogRingTest, AllOutlivesTheProcessAfterEachRecordOfAFullRing) {
+  // Of many sizes: which record would be cut off depends on how they fit into the ring.
+  for (uint64_t bytes = 30; bytes < 330; bytes += 23) {
+    const uint64_t record_bytes = kLogRecordHeaderBytes + Batch(std::string(bytes, 'a')).size();
+    for (uint64_t count = kRing / record_bytes; count < 3 * kRing / record_bytes; ++count) {
+      SCOPED_TRACE(count);
+      Create();
+      for (uint64_t i = 1; i <= count; ++i) Append(i, std::string(bytes, static_cast<char>('a' + i % 26)));
+      ExpectAllAfterTheProcessDied();
+      RemoveAll();
+      appended_.clear();
+    }
+  }
+}
+
 TEST_F(LogRingTest, TasksMayRunAtAnyMoment) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);
