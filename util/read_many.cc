@@ -71,7 +71,9 @@ class Ring {
   // Null, with the error, where there is none to be had.
   static std::unique_ptr<Ring> Make(int* error) {
     auto ring = std::unique_ptr<Ring>(new Ring);
-    *error = -io_uring_queue_init(kRingDepth, &ring->ring_, 0);
+    // A completion needs no interrupt of the thread that will wait for it. Kernels before 5.19 do not know the flag.
+    *error = -io_uring_queue_init(kRingDepth, &ring->ring_, IORING_SETUP_COOP_TASKRUN);
+    if (*error == EINVAL) *error = -io_uring_queue_init(kRingDepth, &ring->ring_, 0);
     ring->made_ = *error == 0;
     return ring->made_ ? std::move(ring) : nullptr;
   }
