@@ -28,7 +28,7 @@ Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log,
 
 void Background::Schedule() {
   state_->mutex.AssertHeld();
-  if (gate_.Update()) throttle_changed_ = true;
+  gate_.Update();
   pace_.SetThrottled(!gate_.current().unlimited());
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
   for (const FamilyRef& family : state_->Families()) {
@@ -325,26 +325,16 @@ void Background::CleanUp() {
   state_->core->deleter->Run();
   state_->core->cache.Shrink();
   bool at_rest = false;
-  bool throttle_changed = false;
-  ThrottleEvent event;
   {
     MutexLock lock(&state_->mutex);
     const std::vector<FamilyRef> families = state_->Families();
     at_rest = std::all_of(families.begin(), families.end(), [](const FamilyRef& f) { return AtRest(*f); });
-    throttle_changed = std::exchange(throttle_changed_, false);
-    event = {.reason = gate_.current().reason, .bytes_per_second = gate_.current().bytes_per_second};
   }
   if (at_rest) {
     state_->core->memtable_chunks.Clear();
     state_->core->memtable_indexes.Clear();
   }
-  if (!throttle_changed) return;
-  if (event.bytes_per_second == ThrottleRate::kUnlimited) {
-    state_->core->info_log.Write("writers are no longer slowed");
-  } else {
-    state_->core->info_log.Write("writers are held to %u bytes/s: %s", event.bytes_per_second, event.reason);
-  }
-  state_->Tell([&](EventListener& listener) { listener.OnThrottleChange(event); });
+  gate_.TellOfChange();
 }
 
 bool Background::NothingDue() const {

@@ -122,7 +122,6 @@ class Background {
   Scrubber scrubber_;
   BackgroundPace pace_ ABSL_GUARDED_BY(state_->mutex);
   std::atomic<bool> cancel_{false};
-  bool throttle_changed_ ABSL_GUARDED_BY(state_->mutex) = false;
 };
 
 }  // namespace sepal

@@ -11,33 +11,62 @@ namespace sepal {
 namespace {
 // Shorter waits are saved up: a sleep costs more than it.
 constexpr uint64_t kShortestSleepMicros = 1000;
+// How often writers that are slowed look at the memory anew.
+constexpr uint64_t kLookAgainMicros = 1000;
 }  // namespace
 
 WriteGate::WriteGate(EngineState* state) : state_(state) {}
 
-bool WriteGate::Update() {
+void WriteGate::Update() {
   state_->mutex.AssertHeld();
   const Core& core = *state_->core;
-  ThrottleInput input;
+  limits_ = {};
+  input_ = {};
+  for (const auto& [id, family] : state_->families) {
+    limits_ = MakeThrottleLimits(family->policy, core.tuning.memtable_limit_bytes, core.budget.limit_bytes());
+    const Version& version = *family->version();
+    input_.level0_runs = std::max(input_.level0_runs, version.NumRuns(0));
+    input_.debt_bytes =
+        std::max(input_.debt_bytes, CompactionDebtBytes(version, family->policy, family->sketches_sought));
+  }
+  UpdateMemory();
+}
+
+void WriteGate::UpdateMemory() {
+  const Core& core = *state_->core;
   // Memtables that no flush is taking away are no reason to wait: the next write switches them.
   const bool flushing = std::any_of(state_->families.begin(), state_->families.end(),
                                     [](const auto& entry) { return !entry.second->immutables.empty(); });
-  input.memtable_bytes = flushing ? state_->MemtableBytes() : 0;
-  input.unreclaimable_memory_bytes = core.budget.unreclaimable();
-  ThrottleLimits limits;
-  for (const auto& [id, family] : state_->families) {
-    limits = MakeThrottleLimits(family->policy, core.tuning.memtable_limit_bytes, core.budget.limit_bytes());
-    const Version& version = *family->version();
-    input.level0_runs = std::max(input.level0_runs, version.NumRuns(0));
-    input.debt_bytes =
-        std::max(input.debt_bytes, CompactionDebtBytes(version, family->policy, family->sketches_sought));
-  }
-  const ThrottleRate next = NextThrottleRate(limits, input, decided_);
-  const bool changed = !(next == decided_);
+  input_.memtable_bytes = flushing ? state_->MemtableBytes() : 0;
+  input_.unreclaimable_memory_bytes = core.budget.unreclaimable();
+  looked_at_micros_ = core.world.clock->MonotonicMicros();
+  const ThrottleRate next = NextThrottleRate(limits_, input_, decided_);
+  if (next == decided_) return;
   decided_ = next;
   rate_.store(next.bytes_per_second, std::memory_order_relaxed);
-  if (changed) state_->changed.NotifyAll();
-  return changed;
+  state_->changed.NotifyAll();
+}
+
+void WriteGate::LookAgain() {
+  if (decided_.unlimited() || decided_.stopped()) return;
+  if (state_->core->world.clock->MonotonicMicros() < looked_at_micros_ + kLookAgainMicros) return;
+  UpdateMemory();
+}
+
+void WriteGate::TellOfChange() {
+  ThrottleEvent event;
+  {
+    MutexLock lock(&state_->mutex);
+    if (decided_ == told_) return;
+    told_ = decided_;
+    event = {.reason = decided_.reason, .bytes_per_second = decided_.bytes_per_second};
+  }
+  if (event.bytes_per_second == ThrottleRate::kUnlimited) {
+    state_->core->info_log.Write("writers are no longer slowed");
+  } else {
+    state_->core->info_log.Write("writers are held to %u bytes/s: %s", event.bytes_per_second, event.reason);
+  }
+  state_->Tell([&](EventListener& listener) { listener.OnThrottleChange(event); });
 }
 
 absl::Status WriteGate::WaitWhileStopped(bool no_slowdown) {
@@ -70,10 +99,13 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
   const PerfTimer timer(PerfPart::kThrottle);
   const uint64_t arrived = clock->MonotonicMicros();
   uint64_t wait_micros = 0;
+  bool unlimited = false;
   {
     MutexLock lock(&state_->mutex);
+    LookAgain();
     RETURN_IF_ERROR(WaitWhileStopped(no_slowdown));
-    if (!decided_.unlimited()) {
+    unlimited = decided_.unlimited();
+    if (!unlimited) {
       const uint64_t now = clock->MonotonicMicros() * 1000;
       const uint64_t begins = std::max(now, busy_until_nanos_);
       wait_micros = (begins - now) / 1000;
@@ -83,6 +115,7 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
       busy_until_nanos_ = begins + NanosAtRate(bytes, decided_.bytes_per_second);
     }
   }
+  if (unlimited) TellOfChange();
   if (wait_micros >= kShortestSleepMicros) clock->SleepMicros(wait_micros);
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kThrottledWrites);

@@ -24,11 +24,13 @@ class WriteGate {
     return EnterSlowly(bytes, no_slowdown);
   }
 
+  // Tells listeners and the info log if the rate is another than they were told last.
+  void TellOfChange() ABSL_LOCKS_EXCLUDED(state_->mutex);
+
   // These three require the database mutex.
 
-  // Decides anew; to be called whenever what the throttle looks at has changed. Returns whether the rate changed, so
-  // that listeners can be told once the lock is released.
-  bool Update();
+  // Decides anew; to be called whenever what the throttle looks at has changed.
+  void Update();
   ThrottleRate current() const {
     state_->mutex.AssertHeld();
     return decided_;
@@ -40,11 +42,20 @@ class WriteGate {
 
  private:
   absl::Status EnterSlowly(size_t bytes, bool no_slowdown) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Update where only the memory can have changed: runs and debt change with jobs.
+  void UpdateMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // For writers that are slowed: what held them back may be gone long before a job ends.
+  void LookAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   absl::Status WaitWhileStopped(bool no_slowdown) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
 
   EngineState* const state_;
   std::atomic<uint64_t> rate_{ThrottleRate::kUnlimited};
   ThrottleRate decided_ ABSL_GUARDED_BY(state_->mutex);
+  ThrottleRate told_ ABSL_GUARDED_BY(state_->mutex);
+  // What that was decided by.
+  ThrottleLimits limits_ ABSL_GUARDED_BY(state_->mutex);
+  ThrottleInput input_ ABSL_GUARDED_BY(state_->mutex);
+  uint64_t looked_at_micros_ ABSL_GUARDED_BY(state_->mutex) = 0;
   bool disk_full_ ABSL_GUARDED_BY(state_->mutex) = false;
   // Until when the writes that were let in keep the allowed rate busy.
   uint64_t busy_until_nanos_ ABSL_GUARDED_BY(state_->mutex) = 0;

@@ -63,7 +63,7 @@ TEST_F(PressureTest, NoSlowdownGivesUnavailableInsteadOfWaiting) {
 }
 
 TEST_F(PressureTest, NoSlowdownGivesUnavailableWhileWritersAreSlowedAndNotStopped) {
-  database.tuning.memtable_limit_bytes = size_t{192} << 10;
+  database.tuning.memtable_limit_bytes = size_t{2} << 20;
   database.tuning.log_limit_bytes = uint64_t{4} << 20;
   ASSERT_OK(database.Reopen());
   // Memtables wait to be flushed until their memory comes near its limit.
@@ -72,7 +72,7 @@ TEST_F(PressureTest, NoSlowdownGivesUnavailableWhileWritersAreSlowedAndNotStoppe
   uint64_t taken = 0;
   for (; throttled() == 0; ++taken) {
     ASSERT_LT(taken, 5000u);
-    ASSERT_OK(db()->Put(NumberedKey(taken), std::string(100, 'v')));
+    ASSERT_OK(db()->Put(NumberedKey(taken), std::string(1000, 'v')));
   }
   // At any rate that is slowed, this takes the rate for hundreds of microseconds; a write reads the clock a few times.
   ASSERT_OK(db()->Put("long", std::string(size_t{512} << 10, 'v')));
@@ -89,6 +89,30 @@ TEST_F(PressureTest, NoSlowdownGivesUnavailableWhileWritersAreSlowedAndNotStoppe
   ASSERT_OK(db()->ContinueBackgroundWork());
   ASSERT_OK(db()->WaitForBackgroundWork());
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), taken + 2);
+}
+
+TEST_F(PressureTest, WritersSpeedUpAgainThoughNoJobEnds) {
+  database.tuning.memtable_bytes = size_t{1} << 20;
+  database.tuning.memtable_limit_bytes = size_t{3} << 20;
+  database.tuning.log_limit_bytes = uint64_t{8} << 20;
+  ASSERT_OK(database.Reopen());
+  ASSERT_OK(db()->PauseBackgroundWork());
+  for (uint64_t i = 0; db()->statistics()->Get(Ticker::kThrottledWrites) == 0; ++i) {
+    ASSERT_LT(i, 5000u);
+    ASSERT_OK(db()->Put(NumberedKey(i), std::string(1000, 'v')));
+  }
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  // What held them back is in tables, and the last job left them slowed.
+  ASSERT_FALSE(recorder->events.empty());
+  ASSERT_NE(recorder->events.back().bytes_per_second, UINT64_MAX);
+  const uint64_t flushes = db()->statistics()->Get(Ticker::kFlushes);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_OK(db()->Put("k", "v"));
+    database.world->SleepMicros(2000);
+  }
+  EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), flushes);
+  EXPECT_EQ(recorder->events.back().bytes_per_second, UINT64_MAX);
 }
 
 TEST_F(PressureTest, AFullDiskRefusesWritesClearlyKeepsReadingAndLosesNothing) {
