@@ -105,9 +105,9 @@ absl::Status LogRing::Append(std::string_view header, std::string_view payload) 
 // What lies between `position`, up to which not all is written, and the end reaches into so many pieces that each has a
 // place of its own; and no record there was large.
 uint64_t LogRing::PieceEndBehind(uint64_t position) const {
-  const uint64_t end = end_.load(std::memory_order_relaxed);
   const uint64_t piece = position / PieceBytes() + 1;
-  return piece > end / PieceBytes() ? end : piece_ends_[piece % kPieces];
+  SEPAL_DCHECK(piece <= end_.load(std::memory_order_relaxed) / PieceBytes());
+  return piece_ends_[piece % kPieces];
 }
 
 void LogRing::Store(uint64_t position, std::string_view bytes) {

@@ -90,7 +90,8 @@ class LogRing {
 
   LogRing(Options options, std::unique_ptr<WritableFile> file, std::unique_ptr<MappedRegion> region);
   uint64_t PieceBytes() const { return options_.bytes / kPieces; }
-  // Where the first record ends that ends behind `position` and in a later piece, or the end.
+  // Where the first record ends that ends behind `position` and in a later piece: there is one when a record of at most
+  // a piece does not fit into the ring before `position` is written.
   uint64_t PieceEndBehind(uint64_t position) const;
   void Store(uint64_t position, std::string_view bytes);
   void WriteBeside(uint64_t through);

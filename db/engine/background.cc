@@ -314,9 +314,13 @@ void Background::Judge(const Family& family, const absl::Status& status, std::st
 
 void Background::EndJob() {
   CleanUp();
+  {
+    MutexLock lock(&state_->mutex);
+    Schedule();
+  }
+  gate_.TellOfChange();
   MutexLock lock(&state_->mutex);
   --state_->jobs;
-  Schedule();
   state_->changed.NotifyAll();
 }
 

@@ -1,6 +1,7 @@
 #include "db/engine/write_gate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "util/perf_times.h"
@@ -29,10 +30,13 @@ void WriteGate::Update() {
     input_.debt_bytes =
         std::max(input_.debt_bytes, CompactionDebtBytes(version, family->policy, family->sketches_sought));
   }
-  UpdateMemory();
+  const ThrottleRate next = Decide();
+  if (next == decided_) return;
+  Adopt(next);
+  state_->changed.NotifyAll();
 }
 
-void WriteGate::UpdateMemory() {
+ThrottleRate WriteGate::Decide() {
   const Core& core = *state_->core;
   // Memtables that no flush is taking away are no reason to wait: the next write switches them.
   const bool flushing = std::any_of(state_->families.begin(), state_->families.end(),
@@ -40,33 +44,42 @@ void WriteGate::UpdateMemory() {
   input_.memtable_bytes = flushing ? state_->MemtableBytes() : 0;
   input_.unreclaimable_memory_bytes = core.budget.unreclaimable();
   looked_at_micros_ = core.world.clock->MonotonicMicros();
-  const ThrottleRate next = NextThrottleRate(limits_, input_, decided_);
-  if (next == decided_) return;
-  decided_ = next;
-  rate_.store(next.bytes_per_second, std::memory_order_relaxed);
-  state_->changed.NotifyAll();
+  return NextThrottleRate(limits_, input_, decided_);
+}
+
+void WriteGate::Adopt(const ThrottleRate& rate) {
+  decided_ = rate;
+  rate_.store(rate.bytes_per_second, std::memory_order_relaxed);
 }
 
 void WriteGate::LookAgain() {
   if (decided_.unlimited() || decided_.stopped()) return;
   if (state_->core->world.clock->MonotonicMicros() < looked_at_micros_ + kLookAgainMicros) return;
-  UpdateMemory();
+  const ThrottleRate next = Decide();
+  if (next.bytes_per_second > decided_.bytes_per_second) Adopt(next);
 }
 
 void WriteGate::TellOfChange() {
-  ThrottleEvent event;
   {
     MutexLock lock(&state_->mutex);
-    if (decided_ == told_) return;
-    told_ = decided_;
-    event = {.reason = decided_.reason, .bytes_per_second = decided_.bytes_per_second};
+    if (std::exchange(telling_, true)) return;
   }
-  if (event.bytes_per_second == ThrottleRate::kUnlimited) {
-    state_->core->info_log.Write("writers are no longer slowed");
-  } else {
-    state_->core->info_log.Write("writers are held to %u bytes/s: %s", event.bytes_per_second, event.reason);
+  for (;;) {
+    ThrottleEvent event;
+    {
+      MutexLock lock(&state_->mutex);
+      telling_ = !(decided_ == told_);
+      if (!telling_) return;
+      told_ = decided_;
+      event = {.reason = decided_.reason, .bytes_per_second = decided_.bytes_per_second};
+    }
+    if (event.bytes_per_second == ThrottleRate::kUnlimited) {
+      state_->core->info_log.Write("writers are no longer slowed");
+    } else {
+      state_->core->info_log.Write("writers are held to %u bytes/s: %s", event.bytes_per_second, event.reason);
+    }
+    state_->Tell([&](EventListener& listener) { listener.OnThrottleChange(event); });
   }
-  state_->Tell([&](EventListener& listener) { listener.OnThrottleChange(event); });
 }
 
 absl::Status WriteGate::WaitWhileStopped(bool no_slowdown) {
@@ -99,13 +112,13 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
   const PerfTimer timer(PerfPart::kThrottle);
   const uint64_t arrived = clock->MonotonicMicros();
   uint64_t wait_micros = 0;
-  bool unlimited = false;
+  bool tell = false;
   {
     MutexLock lock(&state_->mutex);
     LookAgain();
     RETURN_IF_ERROR(WaitWhileStopped(no_slowdown));
-    unlimited = decided_.unlimited();
-    if (!unlimited) {
+    tell = decided_.unlimited() != told_.unlimited();
+    if (!decided_.unlimited()) {
       const uint64_t now = clock->MonotonicMicros() * 1000;
       const uint64_t begins = std::max(now, busy_until_nanos_);
       wait_micros = (begins - now) / 1000;
@@ -115,7 +128,7 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
       busy_until_nanos_ = begins + NanosAtRate(bytes, decided_.bytes_per_second);
     }
   }
-  if (unlimited) TellOfChange();
+  if (tell) TellOfChange();
   if (wait_micros >= kShortestSleepMicros) clock->SleepMicros(wait_micros);
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kThrottledWrites);

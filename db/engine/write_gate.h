@@ -24,7 +24,8 @@ class WriteGate {
     return EnterSlowly(bytes, no_slowdown);
   }
 
-  // Tells listeners and the info log if the rate is another than they were told last.
+  // Tells listeners and the info log if the rate is another than they were told last. By one thread at a time, so that
+  // the last word is the newest; whoever comes meanwhile leaves it to that one.
   void TellOfChange() ABSL_LOCKS_EXCLUDED(state_->mutex);
 
   // These three require the database mutex.
@@ -42,9 +43,11 @@ class WriteGate {
 
  private:
   absl::Status EnterSlowly(size_t bytes, bool no_slowdown) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  // Update where only the memory can have changed: runs and debt change with jobs.
-  void UpdateMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  // For writers that are slowed: what held them back may be gone long before a job ends.
+  // By the memory as it is, and runs and debt as they were at the last Update: those change with jobs.
+  ThrottleRate Decide() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void Adopt(const ThrottleRate& rate) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // For writers that are slowed: what held them back may be gone long before a job ends. Never to a lower rate: what
+  // one writer sees of a moment's memory is no reason to hold back all of them until then.
   void LookAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   absl::Status WaitWhileStopped(bool no_slowdown) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
 
@@ -52,6 +55,7 @@ class WriteGate {
   std::atomic<uint64_t> rate_{ThrottleRate::kUnlimited};
   ThrottleRate decided_ ABSL_GUARDED_BY(state_->mutex);
   ThrottleRate told_ ABSL_GUARDED_BY(state_->mutex);
+  bool telling_ ABSL_GUARDED_BY(state_->mutex) = false;
   // What that was decided by.
   ThrottleLimits limits_ ABSL_GUARDED_BY(state_->mutex);
   ThrottleInput input_ ABSL_GUARDED_BY(state_->mutex);

@@ -63,7 +63,7 @@ TEST_F(PressureTest, NoSlowdownGivesUnavailableInsteadOfWaiting) {
 }
 
 TEST_F(PressureTest, NoSlowdownGivesUnavailableWhileWritersAreSlowedAndNotStopped) {
-  database.tuning.memtable_limit_bytes = size_t{2} << 20;
+  database.tuning.memtable_limit_bytes = size_t{192} << 10;
   database.tuning.log_limit_bytes = uint64_t{4} << 20;
   ASSERT_OK(database.Reopen());
   // Memtables wait to be flushed until their memory comes near its limit.
@@ -72,7 +72,7 @@ TEST_F(PressureTest, NoSlowdownGivesUnavailableWhileWritersAreSlowedAndNotStoppe
   uint64_t taken = 0;
   for (; throttled() == 0; ++taken) {
     ASSERT_LT(taken, 5000u);
-    ASSERT_OK(db()->Put(NumberedKey(taken), std::string(1000, 'v')));
+    ASSERT_OK(db()->Put(NumberedKey(taken), std::string(100, 'v')));
   }
   // At any rate that is slowed, this takes the rate for hundreds of microseconds; a write reads the clock a few times.
   ASSERT_OK(db()->Put("long", std::string(size_t{512} << 10, 'v')));
@@ -107,10 +107,12 @@ TEST_F(PressureTest, WritersSpeedUpAgainThoughNoJobEnds) {
   ASSERT_FALSE(recorder->events.empty());
   ASSERT_NE(recorder->events.back().bytes_per_second, UINT64_MAX);
   const uint64_t flushes = db()->statistics()->Get(Ticker::kFlushes);
+  const uint64_t throttled = db()->statistics()->Get(Ticker::kThrottledWrites);
   for (int i = 0; i < 10; ++i) {
     ASSERT_OK(db()->Put("k", "v"));
     database.world->SleepMicros(2000);
   }
+  EXPECT_GT(db()->statistics()->Get(Ticker::kThrottledWrites), throttled);
   EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), flushes);
   EXPECT_EQ(recorder->events.back().bytes_per_second, UINT64_MAX);
 }
