@@ -54,12 +54,12 @@ class WriteGate {
   EngineState* const state_;
   std::atomic<uint64_t> rate_{ThrottleRate::kUnlimited};
   ThrottleRate decided_ ABSL_GUARDED_BY(state_->mutex);
-  ThrottleRate told_ ABSL_GUARDED_BY(state_->mutex);
-  bool telling_ ABSL_GUARDED_BY(state_->mutex) = false;
   // What that was decided by.
   ThrottleLimits limits_ ABSL_GUARDED_BY(state_->mutex);
   ThrottleInput input_ ABSL_GUARDED_BY(state_->mutex);
   uint64_t looked_at_micros_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  ThrottleRate told_ ABSL_GUARDED_BY(state_->mutex);
+  bool telling_ ABSL_GUARDED_BY(state_->mutex) = false;
   bool disk_full_ ABSL_GUARDED_BY(state_->mutex) = false;
   // Until when the writes that were let in keep the allowed rate busy.
   uint64_t busy_until_nanos_ ABSL_GUARDED_BY(state_->mutex) = 0;

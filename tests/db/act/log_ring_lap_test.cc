@@ -6,36 +6,26 @@
 #include <utility>
 
 #include "tests/db/act/log_ring_fixture.h"
+#include "tests/db/act/passing_directory.h"
 #include "util/status.h"
 
 namespace sepal {
 namespace {
 
-// Counts the calls of `Populate`, which fail if that is asked for. Passes all on that a log writer needs.
-class PopulateDirectory final : public Directory {
+// Counts the calls of `Populate`, which fail if that is asked for.
+class PopulateDirectory final : public PassingDirectory {
  public:
   struct Calls {
     int count = 0;
     bool fail = false;
   };
 
-  PopulateDirectory(Directory* base, Calls* calls) : base_(base), calls_(calls) {}
+  PopulateDirectory(Directory* base, Calls* calls) : PassingDirectory(base), calls_(calls) {}
 
-  Capabilities capabilities() const override { return base_->capabilities(); }
-  const std::string& path() const override { return base_->path(); }
-  absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override {
-    return base_->OpenForRead(name, mode);
-  }
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override {
-    ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, base_->OpenForWrite(name, mode));
+    ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, PassingDirectory::OpenForWrite(name, mode));
     return std::make_unique<File>(std::move(file), calls_);
   }
-  absl::StatusOr<std::vector<DirectoryEntry>> List() override { return base_->List(); }
-  absl::Status Remove(std::string_view name) override { return base_->Remove(name); }
-  absl::Status Rename(std::string_view from, std::string_view to) override { return base_->Rename(from, to); }
-  absl::Status Sync() override { return base_->Sync(); }
-  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) override { return base_->Lock(name); }
-  absl::StatusOr<uint64_t> FreeBytes() override { return base_->FreeBytes(); }
 
  private:
   class Region final : public MappedRegion {
@@ -75,7 +65,6 @@ class PopulateDirectory final : public Directory {
     Calls* const calls_;
   };
 
-  Directory* const base_;
   Calls* const calls_;
 };
 

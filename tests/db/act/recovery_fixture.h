@@ -15,32 +15,22 @@
 #include "db/format/manifest_format.h"
 #include "db/format/version_edit.h"
 #include "tests/db/act/log_fixture.h"
+#include "tests/db/act/passing_directory.h"
 #include "util/status.h"
 
 namespace sepal {
 
 // A directory in which reading is no steady thing: `on_read` may change, and shorten, what each read gives.
-class UnsteadyDirectory final : public Directory {
+class UnsteadyDirectory final : public PassingDirectory {
  public:
   // `bytes` are those at `offset` of the file `name`.
   using OnRead = std::function<void(std::string_view name, uint64_t offset, std::string* bytes)>;
-  UnsteadyDirectory(Directory* base, OnRead on_read) : base_(base), on_read_(std::move(on_read)) {}
+  UnsteadyDirectory(Directory* base, OnRead on_read) : PassingDirectory(base), on_read_(std::move(on_read)) {}
 
-  Capabilities capabilities() const override { return base_->capabilities(); }
-  const std::string& path() const override { return base_->path(); }
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override {
-    ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, base_->OpenForRead(name, mode));
+    ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, PassingDirectory::OpenForRead(name, mode));
     return std::make_unique<File>(this, std::string(name), std::move(file));
   }
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) override {
-    return base_->OpenForWrite(name, mode);
-  }
-  absl::StatusOr<std::vector<DirectoryEntry>> List() override { return base_->List(); }
-  absl::Status Remove(std::string_view name) override { return base_->Remove(name); }
-  absl::Status Rename(std::string_view from, std::string_view to) override { return base_->Rename(from, to); }
-  absl::Status Sync() override { return base_->Sync(); }
-  absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) override { return base_->Lock(name); }
-  absl::StatusOr<uint64_t> FreeBytes() override { return base_->FreeBytes(); }
 
  private:
   class File final : public ReadableFile {
@@ -63,7 +53,6 @@ class UnsteadyDirectory final : public Directory {
     const std::unique_ptr<ReadableFile> base_;
   };
 
-  Directory* const base_;
   const OnRead on_read_;
 };
 
