@@ -89,6 +89,13 @@ uint64_t LeveledDebt(const Version& version, const CompactionPolicy& policy) {
   return debt;
 }
 
+// Each byte that goes down for the sake of space is written once, and rewrites what it overlaps below.
+uint64_t LeveledSpaceDebt(const Version& version, const CompactionPolicy& policy, bool sketches_sought) {
+  if (!sketches_sought) return 0;
+  const double over = static_cast<double>(BytesOverSpaceBound(version, policy));
+  return static_cast<uint64_t>(std::min(static_cast<double>(version.Bytes()), over * (1 + policy.fanout)));
+}
+
 }  // namespace
 
 uint64_t CompactionDebtBytes(const Version& version, const CompactionPolicy& policy, bool sketches_sought) {
@@ -97,7 +104,7 @@ uint64_t CompactionDebtBytes(const Version& version, const CompactionPolicy& pol
     case CompactionStyle::kLazyLeveling:
       return std::max(LazyDebt(version, policy), space_debt);
     case CompactionStyle::kLeveled:
-      return LeveledDebt(version, policy);
+      return std::max(LeveledDebt(version, policy), LeveledSpaceDebt(version, policy, sketches_sought));
     case CompactionStyle::kUniversal:
       return std::max(UniversalDebt(version, policy), space_debt);
   }

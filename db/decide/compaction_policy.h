@@ -25,9 +25,11 @@
 // are all bytes and m is a memtable; with the space bound, up to 1 + 1 + log_a(n / m), where a is
 // max_space_amplification. Runs that a read meets: runs_per_level for each level, at most.
 //
-// Space, in lazy leveling and universal: once a run lies below level 0, and tables take more than
+// Space. In lazy leveling and universal: once a run lies below level 0, and tables take more than
 // max_space_amplification times the bytes that should be live (db/decide/live_bytes.h), all runs below level 0 become
-// one; if there is only one, level 0 joins in. Leveled is near 1 + 1 / fanout by its targets.
+// one; if there is only one, level 0 joins in. Leveled is near 1 + 1 / fanout by its targets while its last level is
+// the full one; over the bound what lies above the last level goes down early, a table at a time, the fullest level
+// first.
 #pragma once
 
 #include <cstdint>

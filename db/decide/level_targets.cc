@@ -1,6 +1,7 @@
 #include "db/decide/level_targets.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "db/decide/live_bytes.h"
 
@@ -54,17 +55,22 @@ uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& polic
 }
 
 bool MayExceedSpace(const Version& version, const CompactionPolicy& policy) {
-  if (policy.style == CompactionStyle::kLeveled || version.DeepestLevel() < 1) return false;
+  if (version.DeepestLevel() < 1) return false;
   const uint64_t oldest = version.runs().back().run->bytes();
   const uint64_t above = version.Bytes() - oldest;
   if (above == 0 || above < policy.min_rest_bytes) return false;
   return static_cast<double>(version.Bytes()) > policy.max_space_amplification * static_cast<double>(oldest);
 }
 
+uint64_t BytesOverSpaceBound(const Version& version, const CompactionPolicy& policy) {
+  if (!MayExceedSpace(version, policy)) return 0;
+  const double allowed = policy.max_space_amplification * static_cast<double>(EstimatedLiveBytes(version));
+  const double bytes = static_cast<double>(version.Bytes());
+  return bytes > allowed ? static_cast<uint64_t>(std::ceil(bytes - allowed)) : 0;
+}
+
 bool ExceedsSpace(const Version& version, const CompactionPolicy& policy) {
-  if (!MayExceedSpace(version, policy)) return false;
-  const double live = static_cast<double>(EstimatedLiveBytes(version));
-  return static_cast<double>(version.Bytes()) > policy.max_space_amplification * live;
+  return BytesOverSpaceBound(version, policy) > 0;
 }
 
 uint64_t MaxOverlapBytes(const CompactionPolicy& policy) {

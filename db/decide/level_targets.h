@@ -21,8 +21,8 @@ uint64_t LevelCapacity(const CompactionPolicy& policy, int level);
 // is about to be merged into it, if that is less. Batches are what flushes make of memtables, and may be much smaller.
 uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& policy);
 
-// Whether tables take more than the space bound allows, by the estimate of live bytes, and a merge would help. False in
-// the leveled style.
+// The bytes of tables over what the space bound allows, by the estimate of live bytes; 0 if no merge would help.
+uint64_t BytesOverSpaceBound(const Version& version, const CompactionPolicy& policy);
 bool ExceedsSpace(const Version& version, const CompactionPolicy& policy);
 // The same if nothing but the oldest run were live. While that is not so, what is live need not be known.
 bool MayExceedSpace(const Version& version, const CompactionPolicy& policy);

@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "db/decide/level_targets.h"
@@ -10,14 +14,14 @@ namespace sepal {
 namespace {
 
 // All runs of `level` into the next level's only run: level 0, and levels that another style left with several runs.
-std::optional<CompactionPlan> MergeAllRuns(const PickerInput& input, const BusyTables& busy, int level) {
+std::optional<PlanDraft> AllRuns(const PickerInput& input, const BusyTables& busy, int level) {
   const Version& version = *input.version;
   if (version.NumRuns(level + 1) > 1) return std::nullopt;  // first that one becomes one run
   PlanDraft draft(input, level + 1);
   draft.AddRuns(level, version.level(level));
   draft.JoinOutputRun();
   if (draft.Blocked(busy)) return std::nullopt;
-  return std::move(draft).Finish(absl::StrFormat("level %d has %d runs", level, version.NumRuns(level)), true);
+  return draft;
 }
 
 // One table of `level`, with what it overlaps below.
@@ -31,8 +35,8 @@ std::optional<PlanDraft> OneTable(const PickerInput& input, const BusyTables& bu
   return draft;
 }
 
-// Takes the table that rewrites least below, for its own size; of equals the first.
-std::optional<CompactionPlan> MergeBestTable(const PickerInput& input, const BusyTables& busy, int level) {
+// The table that rewrites least below, for its own size; of equals the first.
+std::optional<PlanDraft> BestTable(const PickerInput& input, const BusyTables& busy, int level) {
   const Version& version = *input.version;
   std::optional<PlanDraft> best;
   double least = 0;
@@ -45,13 +49,28 @@ std::optional<CompactionPlan> MergeBestTable(const PickerInput& input, const Bus
     least = overlap;
     best.emplace(std::move(*draft));
   }
-  if (!best.has_value()) return std::nullopt;
-  return std::move(*best).Finish(CapacityReason(level, version.Bytes(level), LevelCapacity(input.policy, level)), true);
+  return best;
 }
 
-std::optional<CompactionPlan> PickLevel(const PickerInput& input, const BusyTables& busy, int level) {
-  if (level == 0 || input.version->NumRuns(level) > 1) return MergeAllRuns(input, busy, level);
-  return MergeBestTable(input, busy, level);
+bool GoesDownWhole(const Version& version, int level) { return level == 0 || version.NumRuns(level) > 1; }
+
+std::optional<PlanDraft> StepDown(const PickerInput& input, const BusyTables& busy, int level) {
+  return GoesDownWhole(*input.version, level) ? AllRuns(input, busy, level) : BestTable(input, busy, level);
+}
+
+// At the space bound what lies above the last level goes down before it is due, the fullest level first.
+std::optional<CompactionPlan> LowerSpace(const PickerInput& input, const BusyTables& busy) {
+  const Version& version = *input.version;
+  if (!input.sketches_sought || !ExceedsSpace(version, input.policy)) return std::nullopt;
+  std::vector<std::pair<uint64_t, int>> levels;
+  for (int level = 0; level < version.DeepestLevel(); ++level) {
+    if (version.NumRuns(level) > 0) levels.emplace_back(version.Bytes(level), level);
+  }
+  std::sort(levels.begin(), levels.end(), std::greater<>());
+  for (const auto& [bytes, level] : levels) {
+    if (auto draft = StepDown(input, busy, level)) return std::move(*draft).Finish(SpaceReason(version), true);
+  }
+  return std::nullopt;
 }
 
 std::optional<CompactionPlan> MergeDenseTable(const PickerInput& input, const BusyTables& busy) {
@@ -77,6 +96,14 @@ bool IsDue(const PickerInput& input, int level) {
   return version.NumRuns(level) > 1 || version.Bytes(level) > LevelCapacity(input.policy, level);
 }
 
+std::string DueReason(const PickerInput& input, int level) {
+  const Version& version = *input.version;
+  if (!GoesDownWhole(version, level)) {
+    return CapacityReason(level, version.Bytes(level), LevelCapacity(input.policy, level));
+  }
+  return absl::StrFormat("level %d has %d runs", level, version.NumRuns(level));
+}
+
 }  // namespace
 
 CompactionPlan PickLeveled(const PickerInput& input, const BusyTables& busy) {
@@ -87,8 +114,9 @@ CompactionPlan PickLeveled(const PickerInput& input, const BusyTables& busy) {
   // The fullest first; of equals the upper one.
   std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   for (const auto& [score, level] : due) {
-    if (auto plan = PickLevel(input, busy, level)) return *std::move(plan);
+    if (auto draft = StepDown(input, busy, level)) return std::move(*draft).Finish(DueReason(input, level), true);
   }
+  if (auto plan = LowerSpace(input, busy)) return *std::move(plan);
   if (auto plan = MergeDenseTable(input, busy)) return *std::move(plan);
   if (CompactionPlan plan = MergeAtRest(input, busy); !plan.nothing()) return plan;
   return RewriteDenseTable(input, busy);

@@ -81,7 +81,8 @@ CompactionPlan PickUniversal(const PickerInput& input, const BusyTables& busy);
 
 // Lazy leveling and universal. The last level outgrew its capacity: what it holds is moved one deeper.
 std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const BusyTables& busy);
-// At the space bound all runs below level 0 become one; if there is only one, level 0 joins it.
+// Lazy leveling and universal. At the space bound all runs below level 0 become one; if there is only one, level 0
+// joins it.
 CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy);
 // All runs from `first_level` on into the oldest; nullopt where running plans stand in the way, or there is no other.
 std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& busy, int first_level);
@@ -96,6 +97,7 @@ CompactionPlan MergeAtRest(const PickerInput& input, const BusyTables& busy);
 // Whether compacting these entries for the sake of these tombstones is worth it.
 bool IsDense(const CompactionPolicy& policy, uint64_t tombstones, uint64_t entries);
 std::string DenseReason(std::string_view what, uint64_t tombstones, uint64_t entries);
+std::string SpaceReason(const Version& version);
 std::string CapacityReason(int level, uint64_t bytes, uint64_t capacity);
 
 }  // namespace sepal

@@ -36,6 +36,11 @@ std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& bus
   return draft;
 }
 
+std::string SpaceReason(const Version& version) {
+  const double space = static_cast<double>(version.Bytes()) / static_cast<double>(EstimatedLiveBytes(version));
+  return absl::StrFormat("space is %.2f times what should be live", space);
+}
+
 CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   if (!input.sketches_sought || !ExceedsSpace(version, input.policy)) return {};
@@ -43,8 +48,7 @@ CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy) {
   const int first_level = version.NumRuns() - version.NumRuns(0) > 1 ? 1 : 0;
   std::optional<PlanDraft> draft = AllFrom(input, busy, first_level);
   if (!draft.has_value()) return {};
-  const double space = static_cast<double>(version.Bytes()) / static_cast<double>(EstimatedLiveBytes(version));
-  return std::move(*draft).Finish(absl::StrFormat("space is %.2f times what should be live", space), true);
+  return std::move(*draft).Finish(SpaceReason(version), true);
 }
 
 }  // namespace sepal

@@ -64,7 +64,7 @@ struct ColumnFamilyOptions {
   CompactionStyle compaction_style = CompactionStyle::kLazyLeveling;
   // Bytes of tables for each byte of live data, at most, once background work has caught up. What is live is estimated
   // from sketches of the keys (`sepal.estimated-live-bytes`). At least 1. Lower: less space, more rewriting; it matters
-  // most to kUniversal, while kLeveled has no need of it.
+  // most to kUniversal, and least to kLeveled.
   double max_space_amplification = 2;
 };
 

@@ -419,10 +419,13 @@ TEST(CompactionSimulationTest, UniversalWritesNoMoreThanItsHeaderSays) {
 TEST(CompactionSimulationTest, OverwritingTakesNoMoreSpaceThanTheBound) {
   for (const auto& [style, with_sketches] : {std::pair(CompactionStyle::kLazyLeveling, true),
                                              {CompactionStyle::kLazyLeveling, false},
+                                             {CompactionStyle::kLeveled, true},
+                                             {CompactionStyle::kLeveled, false},
                                              {CompactionStyle::kUniversal, true},
                                              {CompactionStyle::kUniversal, false}}) {
     for (const double bound : {1.25, 2.0}) {
       CompactionPolicy policy = SmallPolicy(style, 100);
+      if (style == CompactionStyle::kLeveled) policy.fanout = 10;
       policy.max_space_amplification = bound;
       ModelTree tree(policy);
       tree.with_sketches = with_sketches;
@@ -433,7 +436,7 @@ TEST(CompactionSimulationTest, OverwritingTakesNoMoreSpaceThanTheBound) {
         ASSERT_TRUE(tree.Drain());
         // 1000 keys are alive from about here on.
         if (flush >= 60) {
-          ASSERT_LE(tree.version().Entries(), static_cast<uint64_t>(bound * 1000)) << flush;
+          ASSERT_LE(tree.version().Entries(), static_cast<uint64_t>(bound * 1000)) << Name(style) << " " << flush;
         }
       }
       tree.ExpectRightViews();
