@@ -34,13 +34,18 @@ uint64_t FirstAllocation(const LogOptions& options) {
   return std::max<uint64_t>(kLogHeaderBytes, options.allocation_step_bytes);
 }
 
+bool Exists(Directory* directory, FileNumber log) {
+  return !absl::IsNotFound(directory->OpenForRead(LogFileName(log)).status());
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::Create(Directory* directory, LogOptions options,
                                                                      const LogStart& start) {
   options.max_fragment_bytes = std::clamp<uint64_t>(options.max_fragment_bytes, kMinFragmentBytes, kMaxFragmentBytes);
   absl::StatusOr<std::unique_ptr<WriteAheadLog>> log = CreateOnce(directory, options, start);
-  if (!absl::IsResourceExhausted(log.status()) || options.ring_bytes == 0) return log;
+  const bool may_fit = absl::IsResourceExhausted(log.status()) && options.ring_bytes > 0;
+  if (!may_fit || Exists(directory, start.number)) return log;
   // The disk may have room for a log, if not for a ring as well.
   options.ring_bytes = 0;
   return CreateOnce(directory, std::move(options), start);
@@ -59,7 +64,8 @@ absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::CreateOnce(Directo
                          .ring = {}};
   const absl::Status status = log->StartFile(header, std::nullopt).status();
   if (status.ok()) return log;
-  log->RemoveRing();
+  // A log that was made names the ring, and without it nothing tells that the log holds no record.
+  if (!Exists(directory, start.number)) log->RemoveRing();
   return status;
 }
 

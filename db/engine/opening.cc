@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "db/act/flush_job.h"
+#include "db/act/unused_logs.h"
 #include "db/decide/obsolete_files.h"
 #include "db/engine/check_options.h"
 #include "db/engine/foreign_database.h"
@@ -409,11 +410,8 @@ absl::Status Opening::StartWriting() {
   return absl::OkStatus();
 }
 
-// The newest first, each for good before the next: a log that is left names the one before it.
 absl::Status Opening::RemoveLeftOverLogs() {
-  for (const std::string& name : logs_.leftovers) {
-    RETURN_IF_ERROR(RemoveDurably(parts_.core->log_directory(), {&name, 1}));
-  }
+  RETURN_IF_ERROR(RemoveUnusedLogs(parts_.core->log_directory(), log_files_, logs_));
   return RemoveLeftOverRings();
 }
 

@@ -432,8 +432,8 @@ TEST_F(LogRingTest, WhereTheDiskHasRoomForALogAndNotForARingToo) {
   ExpectAllAfterTheProcessDied();
 }
 
-TEST_F(LogRingTest, ALogThatCannotBeBegunLeavesNoRing) {
-  faults_.Inject({.fault = Fault::kIoError, .op = FileOp::kSync, .name_contains = ".log"});
+TEST_F(LogRingTest, ALogThatCannotBeMadeLeavesNoRing) {
+  faults_.Inject({.fault = Fault::kIoError, .op = FileOp::kOpenWrite, .name_contains = ".log"});
   EXPECT_FALSE(WriteAheadLog::Create(directory_.get(), RingOptions(), FirstLog()).ok());
   EXPECT_FALSE(memory_.ReadFileContents(kRingFile).ok());
 }
