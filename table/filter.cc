@@ -67,6 +67,29 @@ bool LineHas(const char* line, int probes, uint32_t x) {
   return (rest & 1) != 0;
 }
 
+// Where the hashes of a guard go.
+struct GuardLines {
+  char* first;
+  uint64_t count;
+  int probes;
+};
+
+void AddHashes(std::span<const uint64_t> hashes, const GuardLines& lines) {
+  constexpr size_t kAhead = 16;  // lines that are being fetched
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    if (i + kAhead < hashes.size()) {
+      __builtin_prefetch(lines.first + ReduceRange(hashes[i + kAhead], lines.count) * kGuardLineBytes, 1);
+    }
+    char* const line = lines.first + ReduceRange(hashes[i], lines.count) * kGuardLineBytes;
+    const auto x = static_cast<uint32_t>(hashes[i]);
+    for (int p = 0; p < lines.probes; ++p) {
+      const uint32_t v = x * kGuardMultiplier[p];
+      char* const word = line + (v >> 29) * 8;
+      EncodeFixed64(word, DecodeFixed64(word) | uint64_t{1} << ((v >> 23) & 63));
+    }
+  }
+}
+
 }  // namespace
 
 size_t LaneBytes(size_t keys, double bits_per_key) {
@@ -162,28 +185,28 @@ double LaneForm::ExpectedRate(size_t keys, size_t lane_bytes) const {
   return std::pow(1 - std::exp(-shape * n / (static_cast<double>(lane_bytes) * 8)), shape);
 }
 
+void GuardBuilder::AddPiece() {
+  const size_t bytes = pieces_.empty() ? kFirstPieceBytes : std::min(2 * pieces_.back().size(), kLargestPieceBytes);
+  const size_t hashes = bytes / sizeof(uint64_t);
+  next_ = reinterpret_cast<uint64_t*>(pieces_.emplace_back(bytes).data());
+  end_ = next_ + hashes;
+  room_ += hashes;
+}
+
 std::string GuardBuilder::Finish() const {
-  constexpr size_t kAhead = 16;  // lines that are being fetched
   SEPAL_DCHECK(probes_ >= 1 && probes_ <= kMaxGuardProbes && bits_per_key_ > 0);
-  const double bits = static_cast<double>(hashes_.size()) * bits_per_key_;
+  const double bits = static_cast<double>(keys()) * bits_per_key_;
   const auto lines = std::max(uint64_t{1}, static_cast<uint64_t>(std::ceil(bits / kGuardLineBits)));
   std::string out(kGuardHeaderBytes + lines * kGuardLineBytes, '\0');
   out[0] = static_cast<char>(FilterKind::kBloom);
   out[1] = static_cast<char>(probes_);
   EncodeFixed64(out.data() + 8, lines);
-  EncodeFixed64(out.data() + 16, hashes_.size());
-  char* const first_line = out.data() + kGuardHeaderBytes;
-  for (size_t i = 0; i < hashes_.size(); ++i) {
-    if (i + kAhead < hashes_.size()) {
-      __builtin_prefetch(first_line + ReduceRange(hashes_[i + kAhead], lines) * kGuardLineBytes, 1);
-    }
-    char* const line = first_line + ReduceRange(hashes_[i], lines) * kGuardLineBytes;
-    const auto x = static_cast<uint32_t>(hashes_[i]);
-    for (int p = 0; p < probes_; ++p) {
-      const uint32_t v = x * kGuardMultiplier[p];
-      char* const word = line + (v >> 29) * 8;
-      EncodeFixed64(word, DecodeFixed64(word) | uint64_t{1} << ((v >> 23) & 63));
-    }
+  EncodeFixed64(out.data() + 16, keys());
+  const GuardLines to{out.data() + kGuardHeaderBytes, lines, probes_};
+  for (const LargeBuffer& piece : pieces_) {
+    const auto* const first = reinterpret_cast<const uint64_t*>(piece.data());
+    const bool last = &piece == &pieces_.back();
+    AddHashes({first, last ? static_cast<size_t>(next_ - first) : piece.size() / sizeof(uint64_t)}, to);
   }
   return out;
 }

@@ -94,16 +94,28 @@ class GuardBuilder {
  public:
   GuardBuilder(double bits_per_key, int probes) : bits_per_key_(bits_per_key), probes_(probes) {}
   // Once for each distinct user key.
-  void Add(uint64_t hash) { hashes_.push_back(hash); }
-  size_t keys() const { return hashes_.size(); }
-  size_t MemoryBytes() const { return hashes_.capacity() * sizeof(uint64_t); }
+  void Add(uint64_t hash) {
+    if (next_ == end_) [[unlikely]]
+      AddPiece();
+    *next_++ = hash;
+  }
+  size_t keys() const { return room_ - static_cast<size_t>(end_ - next_); }
+  size_t MemoryBytes() const { return room_ * sizeof(uint64_t); }
   // The guard's bytes.
   std::string Finish() const;
 
  private:
+  // Hashes lie in pieces, each twice as large as the one before, so that none is moved and no memory touched in vain.
+  static constexpr size_t kFirstPieceBytes = size_t{16} << 10;
+  static constexpr size_t kLargestPieceBytes = MappedMemory::kHugePageBytes;
+  void AddPiece();
+
   double bits_per_key_;
   int probes_;
-  std::vector<uint64_t, LargeAllocator<uint64_t>> hashes_;
+  std::vector<LargeBuffer> pieces_;
+  size_t room_ = 0;  // hashes that fit in all pieces
+  uint64_t* next_ = nullptr;
+  uint64_t* end_ = nullptr;  // of the last piece
 };
 
 // Reads a guard in place; the bytes must be aligned to 64.

@@ -107,7 +107,7 @@ class Background {
   void JudgeCompaction(const Family& family, const absl::Status& status, std::string_view what)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
   // In a job of its own: the operating system takes its time to give back a file's pages, and the next flush need not
-  // wait for that. At once when closing.
+  // wait for that. At once when closing, or calm.
   void RemoveOldLogs(FileNumber minimum) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Those whose immutables hold what no log holds.
   std::vector<FamilyRef> UnloggedFamilies() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);

@@ -257,6 +257,28 @@ TEST(GuardTest, AKeyLiesInTheLineOfItsHighBits) {
   }
 }
 
+TEST(GuardTest, ItsHashesTakeTheMemoryTheyNeed) {
+  size_t pieces = 0;
+  size_t before = 0;
+  GuardBuilder builder(1, 1);
+  Random random(3);
+  for (size_t keys = 1; keys <= 1'000'000; ++keys) {
+    builder.Add(random.Next());
+    ASSERT_EQ(builder.keys(), keys);
+    if (builder.MemoryBytes() == before) continue;
+    ++pieces;
+    EXPECT_LE(builder.MemoryBytes() - before, std::max(size_t{16} << 10, 2 * before)) << keys;
+    EXPECT_GE(builder.MemoryBytes(), keys * sizeof(uint64_t));
+    before = builder.MemoryBytes();
+  }
+  EXPECT_EQ(pieces, 10u);  // 16 KiB, twice as much up to 2 MiB, and two more of these
+  const PaddedBytes bytes(builder.Finish());
+  const GuardView guard(bytes.view());
+  EXPECT_EQ(guard.keys(), 1'000'000u);
+  Random again(3);
+  for (size_t i = 0; i < 1'000'000; ++i) ASSERT_TRUE(guard.MayContain(again.Next())) << i;
+}
+
 TEST(GuardTest, NoKeyThatWasAddedIsRuledOut) {
   for (int probes = 1; probes <= kMaxGuardProbes; ++probes) {
     for (const double bits : {1.0, 5.0, 12.0}) {

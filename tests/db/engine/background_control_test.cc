@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "sepal/event_listener.h"
@@ -67,6 +71,41 @@ TEST_F(BackgroundControlTest, ClosingWaitsForNoRate) {
   database.options.background_bytes_per_second = 0;
   ASSERT_OK(database.Open());
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 200u);
+}
+
+// --- calm ---
+
+// Looks for the database's logs when a flush ends.
+class LogWatcher final : public EventListener {
+ public:
+  explicit LogWatcher(TestDatabase* database) : database_(database) {}
+  void OnFlushEnd(const FlushEvent&) override {
+    const std::vector<std::string> names = FilesIn(&database_->files, database_->path);
+    logs = std::count_if(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(".log"); });
+  }
+  std::ptrdiff_t logs = 0;
+
+ private:
+  TestDatabase* const database_;
+};
+
+// A second thread would take the core of a writer that comes at its own pace.
+TEST(CalmBackgroundTest, AFlushRemovesTheLogItself) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    TestDatabase database(Threads::kSimulated, seed);
+    const auto watcher = std::make_shared<LogWatcher>(&database);
+    database.options.listeners = {watcher};
+    database.options.background_bytes_per_second = 20'000;  // so that flushes take time
+    ASSERT_OK(database.Open());
+    for (int flush = 0; flush < 4; ++flush) {
+      ASSERT_OK(database.db->Put("k", std::string(4000, 'v')));
+      ASSERT_OK(database.db->Flush());
+      if (flush >= 2) {
+        EXPECT_EQ(watcher->logs, 1) << "seed " << seed << ", flush " << flush;
+      }
+      database.world->SleepMicros(60'000'000);
+    }
+  }
 }
 
 // --- pauses ---
