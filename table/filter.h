@@ -29,6 +29,8 @@
 #include <vector>
 
 #include "sepal/filter_policy.h"
+#include "util/coding.h"
+#include "util/hash.h"
 #include "util/mapped_memory.h"
 
 namespace sepal {
@@ -122,20 +124,43 @@ class GuardBuilder {
 class GuardView {
  public:
   static bool Validate(std::string_view bytes, std::string* why);
-  explicit GuardView(std::string_view bytes);
-  void Prefetch(uint64_t hash) const;
+  explicit GuardView(std::string_view bytes)
+      : lines_(bytes.data() + kGuardLineBytes), lines_count_(bytes.size() / kGuardLineBytes - 1), probes_(bytes[1]) {}
+  void Prefetch(uint64_t hash) const { __builtin_prefetch(LineOf(hash)); }
   bool MayContain(uint64_t hash) const;
   int probes() const { return probes_; }
   uint64_t lines() const { return lines_count_; }
-  uint64_t keys() const { return keys_; }
+  // How many were added.
+  uint64_t keys() const;
   // The share of bits that are set.
   double Fill() const;
 
  private:
+  const char* LineOf(uint64_t hash) const { return lines_ + ReduceRange(hash, lines_count_) * kGuardLineBytes; }
   const char* lines_;
   uint64_t lines_count_;
-  uint64_t keys_;
   int probes_;
 };
+
+// Probes are asked in groups, without a branch between: which one fails first cannot be predicted, but that one of the
+// first three fails nearly can (7 of 8 absent keys). Measured: gathers (AVX2) and permutes (AVX-512) of all probes at
+// once take longer until the answer is there.
+inline constexpr int kProbeGroup = 3;
+
+inline bool GuardView::MayContain(uint64_t hash) const {
+  const char* const line = LineOf(hash);
+  const auto x = static_cast<uint32_t>(hash);
+  const auto shifted = [&](int probe) {
+    const uint32_t v = x * kGuardMultiplier[probe];
+    return DecodeFixed64(line + (v >> 29) * 8) >> ((v >> 23) & 63);
+  };
+  int i = 0;
+  for (; i + kProbeGroup <= probes_; i += kProbeGroup) {
+    if ((shifted(i) & shifted(i + 1) & shifted(i + 2) & 1) == 0) return false;
+  }
+  uint64_t rest = 1;
+  for (; i < probes_; ++i) rest &= shifted(i);
+  return (rest & 1) != 0;
+}
 
 }  // namespace sepal

@@ -14,14 +14,14 @@ constexpr int kUsualBlockKeys = 36;
 
 }  // namespace
 
-// Beyond 64 bits for the lane the rest goes to the guard.
+// Beyond 64 bits for the guard the rest goes to the lane.
 FilterPolicy FilterPolicy::FromBitsPerKey(double bits_per_key) {
   if (!(bits_per_key > 0)) return None();
   const FilterPolicy usual;
   const double lane_share = usual.lane_bits_per_key / (usual.lane_bits_per_key + usual.guard_bits_per_key);
   const double bits = std::min(bits_per_key, 2 * kMostBitsPerKey);
-  const double lane_bits = std::min(bits * lane_share, kMostBitsPerKey);
-  return {.lane_bits_per_key = lane_bits, .guard_bits_per_key = std::min(bits - lane_bits, kMostBitsPerKey)};
+  const double lane_bits = std::clamp(bits * lane_share, bits - kMostBitsPerKey, kMostBitsPerKey);
+  return {.lane_bits_per_key = lane_bits, .guard_bits_per_key = bits - lane_bits};
 }
 
 // The rate falls with the bits, except for steps of less than a percent where the number of probes changes.

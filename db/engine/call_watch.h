@@ -51,10 +51,10 @@ class CallWatch {
   friend class WatchedCall;
   static constexpr uint32_t kSampleOneIn = 64;
 
-  bool Wants(const Kind& kind) const {
+  bool Wants(const Kind& kind, StatisticsImpl::ThreadCounters* counters) const {
     if (slow_micros_ > 0 || PerfTimesOfThread().clock != nullptr) return true;
     if (!histograms_ || !kind.histogram.has_value()) return false;
-    return kind.rare || statistics_->ForThisThread().TakesSample(kSampleOneIn);
+    return kind.rare || counters->TakesSample(kSampleOneIn);
   }
   void Tell(std::string_view call, const Subject& subject, uint64_t micros, const PerfTimes& before, uint64_t reads,
             uint64_t read_bytes);
@@ -77,10 +77,18 @@ class CallWatch {
 // A call, while it lives. Made before any lock is taken or epoch entered.
 class WatchedCall {
  public:
-  // `subject_of` makes the CallWatch::Subject, of a call that is measured.
+  // `counters`: the calling thread's, of the watch's statistics. `subject_of` makes the CallWatch::Subject, of a call
+  // that is measured.
+  template <class SubjectOf>
+  WatchedCall(CallWatch* watch, StatisticsImpl::ThreadCounters* counters, const CallWatch::Kind& kind,
+              SubjectOf subject_of) {
+    if (watch->Wants(kind, counters)) [[unlikely]]
+      Begin(watch, kind, subject_of());
+  }
   template <class SubjectOf>
   WatchedCall(CallWatch* watch, const CallWatch::Kind& kind, SubjectOf subject_of) {
-    if (watch->Wants(kind)) [[unlikely]]
+    StatisticsImpl::ThreadCounters counters = watch->statistics_->ForThisThread();
+    if (watch->Wants(kind, &counters)) [[unlikely]]
       Begin(watch, kind, subject_of());
   }
   ~WatchedCall() {

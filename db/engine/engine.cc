@@ -80,18 +80,26 @@ absl::Status Engine::CheckWritable() const {
       absl::StrFormat("the database in %s was opened read-only; open it without read_only to write", core_->path));
 }
 
-absl::StatusOr<Family*> Engine::Resolve(const ColumnFamily* family) const {
-  RETURN_IF_ERROR(CheckOpen());
-  if (family == nullptr || family == default_handle_.get()) return default_family_;
+Family* Engine::FindByHandle(const ColumnFamily* family) const {
   const auto* handle = static_cast<const FamilyHandle*>(family);
-  if (handle->core() != core_.get()) {
+  if (handle->core() != core_.get() || handle->family()->dropped.load(std::memory_order_acquire)) return nullptr;
+  return handle->family().get();
+}
+
+// What refuses a call stays true.
+absl::Status Engine::Refusal(const ColumnFamily* family) const {
+  RETURN_IF_ERROR(CheckOpen());
+  if (static_cast<const FamilyHandle*>(family)->core() != core_.get()) {
     return absl::InvalidArgumentError(
         absl::StrFormat("the handle of column family \"%s\" belongs to another database", family->name()));
   }
-  if (handle->family()->dropped.load(std::memory_order_acquire)) {
-    return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", family->name()));
-  }
-  return handle->family().get();
+  return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", family->name()));
+}
+
+absl::StatusOr<Family*> Engine::Resolve(const ColumnFamily* family) const {
+  Family* const found = Find(family);
+  if (found == nullptr) return Refusal(family);
+  return found;
 }
 
 absl::StatusOr<FamilyRef> Engine::ResolveShared(const ColumnFamily* family) const {

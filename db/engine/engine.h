@@ -93,7 +93,16 @@ class Engine final : public DB {
   absl::Status VerifyChecksums(const VerifyChecksumsOptions& options) override;
 
  private:
-  // The family that a call means, or why it is refused.
+  // The family that a call means; null: the call is refused, and Refusal says why.
+  Family* Find(const ColumnFamily* family) const {
+    if (core_->closed.load(std::memory_order_acquire)) [[unlikely]]
+      return nullptr;
+    if (family == nullptr || family == default_handle_.get()) [[likely]]
+      return default_family_;
+    return FindByHandle(family);
+  }
+  Family* FindByHandle(const ColumnFamily* family) const;
+  absl::Status Refusal(const ColumnFamily* family) const;
   absl::StatusOr<Family*> Resolve(const ColumnFamily* family) const;
   absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily* family) const;
   std::string PrometheusPage() const ABSL_LOCKS_EXCLUDED(state_->mutex);
@@ -105,12 +114,16 @@ class Engine final : public DB {
   bool Forked() const { return ForkGeneration() != fork_generation_; }
   absl::Status IsForked() const;
   absl::Status CheckSnapshot(const ReadOptions& options) const;
+  bool MayReadAs(const ReadOptions& options) const {
+    return options.snapshot == nullptr || SnapshotList::OwnerOf(options.snapshot) == core_.get();
+  }
   absl::Status WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
   LookupKey MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const;
   // Counts a lookup in `view` that ended, and hands what it found to the caller.
-  absl::Status HandOver(const ReadView& view, PointResult* result, PinnedValue* value);
+  absl::Status HandOver(const ReadView& view, StatisticsImpl::ThreadCounters* counters, PointResult* result,
+                        PinnedValue* value);
   SequenceNumber VisibleTo(const ReadOptions& options) const {
     return options.snapshot != nullptr ? SequenceNumber(options.snapshot->sequence()) : state_->VisibleSequence();
   }

@@ -35,7 +35,7 @@ struct HeldView {
 }  // namespace
 
 absl::Status Engine::CheckSnapshot(const ReadOptions& options) const {
-  if (options.snapshot == nullptr || SnapshotList::OwnerOf(options.snapshot) == core_.get()) return absl::OkStatus();
+  if (MayReadAs(options)) return absl::OkStatus();
   return absl::InvalidArgumentError("the snapshot belongs to another database");
 }
 
@@ -45,12 +45,12 @@ LookupKey Engine::MakeLookupKey(const Family& family, std::string_view key, Sequ
       .user_key = key, .hash = family.order.hashable() ? HashKey(key, seed) : 0, .hash_seed = seed, .visible = visible};
 }
 
-absl::Status Engine::HandOver(const ReadView& view, PointResult* result, PinnedValue* value) {
-  StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
-  counters.Add(Ticker::kGets);
-  if (result->in_memtable) counters.Add(Ticker::kMemtableHits);
+absl::Status Engine::HandOver(const ReadView& view, StatisticsImpl::ThreadCounters* counters, PointResult* result,
+                              PinnedValue* value) {
+  counters->Add(Ticker::kGets);
+  if (result->in_memtable) counters->Add(Ticker::kMemtableHits);
   if (result->kind != PointResult::Kind::kFound) return Absent();
-  counters.Add(Ticker::kGetHits);
+  counters->Add(Ticker::kGetHits);
   if (result->value.size() <= core_->tuning.copy_value_bytes) {
     value->Copy(result->value);
   } else if (result->in_memtable) {
@@ -66,16 +66,21 @@ absl::Status Engine::HandOver(const ReadView& view, PointResult* result, PinnedV
 absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
                          const ReadOptions& options) {
   value->Reset();
-  ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
-  RETURN_IF_ERROR(CheckSnapshot(options));
-  const WatchedCall call(&core_->calls, {.name = "get", .histogram = Histogram::kGetMicros},
+  const Family* const resolved = Find(family);
+  if (resolved == nullptr) [[unlikely]]
+    return Refusal(family);
+  if (!MayReadAs(options)) [[unlikely]]
+    return CheckSnapshot(options);
+  StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
+  const WatchedCall call(&core_->calls, &counters, {.name = "get", .histogram = Histogram::kGetMicros},
                          [&] { return CallWatch::Subject{.column_family = resolved->name, .key = key}; });
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = resolved->view();
   const LookupKey lookup = MakeLookupKey(*resolved, key, VisibleTo(options));
   PointResult result;
-  RETURN_IF_ERROR(LookUp(*resolved, *view, lookup, {.fill_cache = options.fill_cache}, core_.get(), &result));
-  return HandOver(*view, &result, value);
+  RETURN_IF_ERROR(
+      LookUp(*resolved, *view, lookup, {.fill_cache = options.fill_cache}, core_.get(), &counters, &result));
+  return HandOver(*view, &counters, &result, value);
 }
 
 absl::StatusOr<std::string> Engine::Get(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
@@ -97,7 +102,8 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
     return CallWatch::Subject{.column_family = (*resolved)->name,
                               .key = keys.empty() ? std::string_view() : keys.front()};
   });
-  core_->statistics.Add(Ticker::kMultiGetKeys, keys.size());
+  StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
+  counters.Add(Ticker::kMultiGetKeys, keys.size());
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = (*resolved)->view();
   const SequenceNumber visible = VisibleTo(options);
@@ -112,7 +118,7 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
         .Run(std::span(lookups).first(count), std::span(results).first(count), group);
     for (size_t i = 0; i < count; ++i) {
       values[begin + i].Reset();
-      if (group[i].ok()) group[i] = HandOver(*view, &results[i], &values[begin + i]);
+      if (group[i].ok()) group[i] = HandOver(*view, &counters, &results[i], &values[begin + i]);
     }
   }
 }
@@ -123,8 +129,9 @@ bool Engine::KeyMayExist(const ColumnFamily* family, std::string_view key, const
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = (*resolved)->view();
   const LookupKey lookup = MakeLookupKey(**resolved, key, VisibleTo(options));
+  StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   PointResult result;
-  const absl::Status status = LookUp(**resolved, *view, lookup, {.cached_only = true}, core_.get(), &result);
+  const absl::Status status = LookUp(**resolved, *view, lookup, {.cached_only = true}, core_.get(), &counters, &result);
   return !status.ok() || result.kind != PointResult::Kind::kAbsent;
 }
 

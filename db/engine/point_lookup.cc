@@ -114,14 +114,13 @@ absl::StatusOr<bool> LookInTable(const Candidate& candidate, bool guard_asked, c
 }  // namespace
 
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
-                    Core* core, PointResult* result) {
+                    Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result) {
   PrefetchMemTables(view, key);
   const std::span<const LevelRun> runs = view.version->runs();
   std::array<Candidate, kRound> candidates;
   size_t next = 0;
   size_t count = FindCandidates(runs, key, &next, &candidates);
   if (LookInMemTables(view, key, result)) return absl::OkStatus();
-  StatisticsImpl::ThreadCounters counters = core->statistics.ForThisThread();
   for (; count > 0; count = FindCandidates(runs, key, &next, &candidates)) {
     for (size_t i = 0; i < count; ++i) {
       const Candidate& candidate = candidates[i];
@@ -129,14 +128,14 @@ absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey&
       if (candidate.reader != nullptr) {
         const TableReader::GuardAnswer answer = candidate.reader->AskGuard(key);
         if (answer == TableReader::GuardAnswer::kAbsent) {
-          counters.Add(Ticker::kMetadataCacheHits);
-          counters.AddFilter(candidate.level, {.lookups = 1, .guard_rejections = 1});
+          counters->Add(Ticker::kMetadataCacheHits);
+          counters->AddFilter(candidate.level, {.lookups = 1, .guard_rejections = 1});
           continue;
         }
         guard_asked = answer == TableReader::GuardAnswer::kMaybe;
       }
       ASSIGN_OR_RETURN(const bool done,
-                       LookInTable(candidate, guard_asked, family, key, options, core, &counters, result));
+                       LookInTable(candidate, guard_asked, family, key, options, core, counters, result));
       if (done) return absl::OkStatus();
     }
   }

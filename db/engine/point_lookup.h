@@ -25,9 +25,9 @@ struct PointResult {
   CachePeek peek = {};
 };
 
-// `view` must be held by the caller (an epoch guard, or a reference).
+// `view` must be held by the caller (an epoch guard, or a reference). `counters`: the calling thread's, of the core.
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
-                    Core* core, PointResult* result);
+                    Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result);
 
 // Starts to fetch what LookInMemTables touches first.
 void PrefetchMemTables(const ReadView& view, const LookupKey& key);

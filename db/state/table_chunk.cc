@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "db/state/key_prefix.h"
-#include "table/equal_bytes.h"
 #include "util/check.h"
 #include "util/strings.h"
 
@@ -13,28 +11,26 @@ size_t TableFences::FirstAtOrAfter(const KeyOrder& order, std::string_view user_
   if (!order.bytewise()) return SearchKeys(order, user_key, 0, tables.size());
   const int c = CompareToPrefix(user_key, common_prefix);
   if (c != 0) return c < 0 ? 0 : tables.size();
-  return SearchPrefixes(order, user_key, PrefixAfter(user_key, common_prefix.size()));
+  const uint64_t prefix = PrefixAfter(user_key, common_prefix.size());
+  return PassTies(order, user_key, prefix, PrefixLowerBound(largest, tables.size(), prefix));
 }
 
-size_t TableFences::FindIndex(const KeyOrder& order, std::string_view user_key) const {
-  size_t i = 0;
-  if (order.bytewise()) {
-    const size_t shared = common_prefix.size();
-    if (user_key.size() < shared || !EqualBytes(user_key.data(), common_prefix.data(), shared)) return tables.size();
-    const uint64_t prefix = PrefixAfter(user_key, shared);
-    i = SearchPrefixes(order, user_key, prefix);
-    if (i == tables.size() || prefix > smallest[i]) return i;
-    if (prefix < smallest[i]) return tables.size();
-  } else {
-    i = SearchKeys(order, user_key, 0, tables.size());
-    if (i == tables.size()) return i;
-  }
+size_t TableFences::FindByKeys(const KeyOrder& order, std::string_view user_key) const {
+  const size_t i = SearchKeys(order, user_key, 0, tables.size());
+  if (i == tables.size()) return i;
   return order.Less(user_key, tables[i]->metadata().smallest.user_key) ? tables.size() : i;
 }
 
-size_t TableFences::SearchPrefixes(const KeyOrder& order, std::string_view user_key, uint64_t prefix) const {
-  const size_t first = PrefixLowerBound(largest, tables.size(), prefix);
-  // Where the prefixes differ, they decide.
+size_t TableFences::FindAmongTies(const KeyOrder& order, std::string_view user_key, uint64_t prefix,
+                                  size_t first) const {
+  const size_t i = PassTies(order, user_key, prefix, first);
+  if (i == tables.size() || prefix > smallest[i]) return i;
+  if (prefix < smallest[i]) return tables.size();
+  return order.Less(user_key, tables[i]->metadata().smallest.user_key) ? tables.size() : i;
+}
+
+// Where the prefixes differ, they decide.
+size_t TableFences::PassTies(const KeyOrder& order, std::string_view user_key, uint64_t prefix, size_t first) const {
   if (first == tables.size() || largest[first] != prefix) return first;
   size_t end = first + 1;
   while (end < tables.size() && largest[end] == prefix) ++end;

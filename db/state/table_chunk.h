@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "db/state/key_prefix.h"
 #include "db/state/table_file.h"
+#include "table/equal_bytes.h"
 #include "table/internal_key.h"
 
 namespace sepal {
@@ -25,13 +27,27 @@ struct TableFences {
 
   // The only table that may hold `user_key`; tables.size() if there is none. Cost: a branch-free search in an array of
   // 8-byte prefixes; keys are only compared where prefixes tie.
-  size_t FindIndex(const KeyOrder& order, std::string_view user_key) const;
+  size_t FindIndex(const KeyOrder& order, std::string_view user_key) const {
+    if (!order.bytewise()) [[unlikely]]
+      return FindByKeys(order, user_key);
+    const size_t shared = common_prefix.size();
+    if (user_key.size() < shared || !EqualBytes(user_key.data(), common_prefix.data(), shared)) return tables.size();
+    const uint64_t prefix = PrefixAfter(user_key, shared);
+    const size_t i = PrefixLowerBound(largest, tables.size(), prefix);
+    if (i == tables.size() || (smallest[i] < prefix && prefix < largest[i])) [[likely]]
+      return i;
+    return FindAmongTies(order, user_key, prefix, i);
+  }
   // The first table whose largest user key is at or after `user_key`.
   size_t FirstAtOrAfter(const KeyOrder& order, std::string_view user_key) const;
 
  private:
-  // The first table whose largest key is not before `user_key`; `prefix` is the key's, after the common prefix.
-  size_t SearchPrefixes(const KeyOrder& order, std::string_view user_key, uint64_t prefix) const;
+  size_t FindByKeys(const KeyOrder& order, std::string_view user_key) const;
+  // FindIndex where `first` is the first table whose largest prefix is not before the key's.
+  size_t FindAmongTies(const KeyOrder& order, std::string_view user_key, uint64_t prefix, size_t first) const;
+  // The first table whose largest key is not before `user_key`; `prefix` is the key's, after the common prefix, and
+  // `first` as above.
+  size_t PassTies(const KeyOrder& order, std::string_view user_key, uint64_t prefix, size_t first) const;
   // The same by whole keys, among the tables [low, high) and `high`.
   size_t SearchKeys(const KeyOrder& order, std::string_view user_key, size_t low, size_t high) const;
 };

@@ -24,10 +24,10 @@ enum class FilterKind : uint8_t {
 
 struct SEPAL_EXPORT FilterPolicy {
   // Bits for each key of a block, in that block's lane. 0: no lanes. Between 0 and 64.
-  double lane_bits_per_key = 8.0;
+  double lane_bits_per_key = 5.0;
   // Bits for each key of the column family, in guards. 0: none; the lanes alone stay correct. Between 0 and 64. Small
   // runs have more of them for each key than large ones, up to 16 (the same memory lets fewer absent keys pass then).
-  double guard_bits_per_key = 5.0;
+  double guard_bits_per_key = 8.0;
   // What lanes are: kBloom, or kFingerprint, which has one byte a key where `lane_bits_per_key` is below 12, and two
   // from there on. Fingerprints let fewer absent keys pass where two bytes a key are paid for (36 keys a block: 1 in
   // 1800, Bloom 1 in 1000), or where blocks hold one to four keys; below that, Bloom lanes do.

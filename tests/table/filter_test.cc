@@ -162,7 +162,7 @@ TEST(FingerprintLaneTest, TheRateIsThatOfTheory) {
 TEST(LaneFormTest, APolicyDecidesTheForm) {
   const auto form = [](FilterPolicy policy) { return LaneForm::Of(policy); };
   EXPECT_EQ(form({}).kind, FilterKind::kBloom);
-  EXPECT_EQ(form({}).shape, 6);
+  EXPECT_EQ(form({.lane_bits_per_key = 8}).shape, 6);
   EXPECT_EQ(form(FilterPolicy::None()).kind, FilterKind::kNone);
   EXPECT_EQ(form({.lane_bits_per_key = 8, .lane_kind = FilterKind::kFingerprint}).shape, 1);
   EXPECT_EQ(form({.lane_bits_per_key = 16, .lane_kind = FilterKind::kFingerprint}).shape, 2);

@@ -10,6 +10,7 @@ std::string GoldenTable() {
   options.compression = CompressionKind::kNone;
   options.block_bytes = 256;
   options.blocks_per_leaf_page = 64;
+  options.filter_policy = {.lane_bits_per_key = 8, .guard_bits_per_key = 5};
   const auto put = [](uint64_t sequence) { return PackTrailer(SequenceNumber(sequence), ValueKind::kPut); };
   const std::vector<TestEntry> entries = {
       {"apple", put(9), "red"},

@@ -465,6 +465,7 @@ TEST(TableReaderTest, ForEachBlockDescribesWhatIsThere) {
   Shape shape;
   shape.block_bytes = 1024;
   shape.blocks_per_leaf_page = 3;
+  const double bits = shape.policy.lane_bits_per_key;
   const std::vector<TestEntry> entries = RandomTestEntries(KeyOrder(), 700, 4);
   const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(OptionsOf(shape), entries), nullptr);
   uint64_t counted = 0, offset = 0, blocks = 0;
@@ -475,8 +476,8 @@ TEST(TableReaderTest, ForEachBlockDescribesWhatIsThere) {
                     counted += block.entries;
                     ++blocks;
                     EXPECT_LE(block.keys, block.entries);
-                    EXPECT_GE(block.lane_bits, block.keys * 8);
-                    EXPECT_EQ(block.lane_form.shape, FilterPolicy::ProbesFor(8));
+                    EXPECT_GE(static_cast<double>(block.lane_bits), static_cast<double>(block.keys) * bits);
+                    EXPECT_EQ(block.lane_form.shape, FilterPolicy::ProbesFor(bits));
                     EXPECT_GT(block.lane_fill, 0.02);
                     EXPECT_LT(block.lane_fill, 0.75);
                     return absl::OkStatus();

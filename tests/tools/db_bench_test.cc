@@ -368,7 +368,7 @@ TEST(DbBenchTest, LanesMayBeOfFingerprints) {
   const absl::StatusOr<Options> options = flags.EngineOptions();
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->family.filter_policy.lane_kind, FilterKind::kFingerprint);
-  EXPECT_NEAR(options->family.filter_policy.lane_bits_per_key, 12.9, 0.1);
+  EXPECT_NEAR(options->family.filter_policy.lane_bits_per_key, 8.1, 0.1);
 }
 
 }  // namespace

@@ -25,6 +25,18 @@ TEST(KeyBufferTest, KeysAreDecimalAndSortAsTheirNumbers) {
   }
 }
 
+TEST(KeyBufferTest, WhatTheLastNumberHadMoreIsZeroAgain) {
+  for (const int size : {8, 9}) {
+    KeyBuffer key(size);
+    for (const uint64_t number :
+         {uint64_t{9'876'543'210'123}, uint64_t{7}, uint64_t{12'345'678}, uint64_t{100}, uint64_t{0}}) {
+      std::string digits = std::to_string(number);
+      digits.insert(0, std::string(20, '0'));
+      EXPECT_EQ(key.Format(number), digits.substr(digits.size() - static_cast<size_t>(size)));
+    }
+  }
+}
+
 TEST(KeyBufferTest, AMissingKeySortsBetweenItsNumberAndTheNext) {
   KeyBuffer key(16);
   const std::string present(key.Format(41));

@@ -11,8 +11,8 @@ TEST(FilterPolicyTest, BitsAreSplitInTheProportionOfTheDefaults) {
   const FilterPolicy usual;
   EXPECT_EQ(FilterPolicy::FromBitsPerKey(13), usual);
   const FilterPolicy twice = FilterPolicy::FromBitsPerKey(26);
-  EXPECT_DOUBLE_EQ(twice.lane_bits_per_key, 16);
-  EXPECT_DOUBLE_EQ(twice.guard_bits_per_key, 10);
+  EXPECT_DOUBLE_EQ(twice.lane_bits_per_key, 10);
+  EXPECT_DOUBLE_EQ(twice.guard_bits_per_key, 16);
 }
 
 TEST(FilterPolicyTest, NoBitsOrNonsenseIsNoFilter) {

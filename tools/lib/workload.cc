@@ -3,32 +3,33 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "util/check.h"
 
 namespace sepal::tools {
 
-std::string_view KeyBuffer::Format(uint64_t number) {
-  key_.resize(key_.size() - extra_);
-  extra_ = 0;
-  std::array<char, std::numeric_limits<uint64_t>::digits10 + 1> digits;
-  const char* const end = std::to_chars(digits.begin(), digits.end(), number).ptr;
-  const size_t kept = std::min(key_.size(), static_cast<size_t>(end - digits.data()));
-  const size_t zeros = key_.size() - kept;
-  std::memset(key_.data(), '0', zeros);
-  std::memcpy(key_.data() + zeros, end - kept, kept);
-  return key_;
-}
-
-std::string_view KeyBuffer::FormatMissing(uint64_t number) {
-  Format(number);
-  key_.push_back('.');
-  extra_ = 1;
-  return key_;
+// What a benchmark makes for each operation: digits two by two, and zeros only where the last number had digits.
+void KeyBuffer::Write(uint64_t number) {
+  static constexpr std::array<char, 200> kPairs = [] {
+    std::array<char, 200> pairs{};
+    for (size_t i = 0; i < 100; ++i) {
+      pairs[2 * i] = static_cast<char>('0' + i / 10);
+      pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+    }
+    return pairs;
+  }();
+  char* const end = text_.data() + text_.size() - 1;
+  char* const last_first = end - digits_;
+  char* at = end;
+  for (; number > 0 && at - text_.data() >= 2; number /= 100) {
+    at -= 2;
+    std::memcpy(at, &kPairs[2 * (number % 100)], 2);
+  }
+  if (number > 0 && at > text_.data()) *--at = static_cast<char>('0' + number % 10);
+  for (char* zero = last_first; zero < at; ++zero) *zero = '0';
+  digits_ = static_cast<size_t>(end - at);
 }
 
 Permutation::Permutation(uint64_t n, uint64_t seed) : n_(n), seed_(Mix64(seed + 1)) {

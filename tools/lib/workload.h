@@ -20,15 +20,24 @@ namespace sepal::tools {
 // last digits.
 class KeyBuffer {
  public:
-  explicit KeyBuffer(int key_bytes) : key_(static_cast<size_t>(key_bytes), '0') {}
+  explicit KeyBuffer(int key_bytes) : text_(static_cast<size_t>(key_bytes), '0') { text_.push_back('.'); }
   // Valid until the next call.
-  std::string_view Format(uint64_t number);
+  std::string_view Format(uint64_t number) {
+    Write(number);
+    return std::string_view(text_).substr(0, text_.size() - 1);
+  }
   // A key that no number has, which sorts right after the key of `number`.
-  std::string_view FormatMissing(uint64_t number);
+  std::string_view FormatMissing(uint64_t number) {
+    Write(number);
+    return text_;
+  }
 
  private:
-  std::string key_;
-  size_t extra_ = 0;
+  void Write(uint64_t number);
+
+  // Zeros, digits, and what makes it a missing key.
+  std::string text_;
+  size_t digits_ = 0;
 };
 
 // A bijection of [0, n) onto itself that looks random: a Feistel network over the next power of four, walked until the
