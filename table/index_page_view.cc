@@ -124,11 +124,6 @@ uint64_t IndexPageView::begin_offset() const { return DecodeFixed64(data_ + 8); 
 uint64_t IndexPageView::end_offset() const { return begin_offset() + BlockBegin(count_); }
 size_t IndexPageView::LaneBytes() const { return DecodeFixed32(data_ + 36); }
 
-void IndexPageView::PrefetchFences(std::string_view bytes) {
-  constexpr size_t kLines = 9;  // the header, and the fences of a leaf page of 64 blocks
-  for (size_t at = 0; at < std::min(kLines * 64, bytes.size()); at += 64) __builtin_prefetch(bytes.data() + at);
-}
-
 void IndexPageView::PrefetchBlock(uint32_t i) const {
   __builtin_prefetch(block_ends_ + size_t{i} * 4);
   __builtin_prefetch(lane_ends_ + size_t{i} * 2);

@@ -146,7 +146,7 @@ class TableIterator final : public InternalIterator {
         break;
       case 1:
         if (LoadLeaf(sought_page_)) {
-          IndexPageView::PrefetchFences(leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view());
+          IndexPageView::PrefetchFences((leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view()).data());
         }
         break;
       case 2:

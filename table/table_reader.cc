@@ -59,9 +59,10 @@ absl::StatusOr<std::shared_ptr<TableReader>> TableReader::Open(TableReaderOption
   RETURN_IF_ERROR(impl->ReadRoot(tail.view()));
 
   impl->leaf_hints = std::make_unique<HintWord[]>(impl->root->count());
+  impl->leaf_begins = std::make_unique<std::atomic<const char*>[]>(impl->root->count());
   impl->block_hints = std::make_unique<std::atomic<BlockHint*>[]>(impl->root->count());
   impl->Charge(sizeof(Impl) + impl->root_bytes.charge() + MemoryOf(impl->properties) +
-               impl->root->count() * (sizeof(HintWord) + sizeof(BlockHint*)));
+               impl->root->count() * (sizeof(HintWord) + sizeof(const char*) + sizeof(BlockHint*)));
   return std::shared_ptr<TableReader>(new TableReader(std::move(impl)));
 }
 

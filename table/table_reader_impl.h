@@ -25,6 +25,8 @@ struct TableReader::Impl {
   std::optional<IndexPageView> root;
 
   mutable std::unique_ptr<HintWord[]> leaf_hints;  // one a leaf page
+  // Where each leaf page was last seen by a lookup. Only ever prefetched, as `guard_lines`.
+  mutable std::unique_ptr<std::atomic<const char*>[]> leaf_begins;
   // For each leaf page those of its blocks, or null while it has not been searched.
   mutable std::unique_ptr<std::atomic<BlockHint*>[]> block_hints;
   mutable HintWord guard_hint{0};

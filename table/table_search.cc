@@ -168,6 +168,9 @@ void TableSearch::GoToLeaf(uint32_t page) {
   page_ = page;
   page_handle_ = table_.root->handle(page);
   table_.source->Prefetch(page_handle_, &table_.leaf_hints[page]);
+  if (const char* begin = table_.leaf_begins[page].load(std::memory_order_relaxed); begin != nullptr) {
+    IndexPageView::PrefetchFences(begin);
+  }
   stage_ = Stage::kLeaf;
 }
 
@@ -184,7 +187,11 @@ void TableSearch::OpenLeaf() {
 }
 
 void TableSearch::EnterLeaf() {
-  IndexPageView::PrefetchFences(leaf_bytes_);
+  std::atomic<const char*>& begin = table_.leaf_begins[page_];
+  if (begin.load(std::memory_order_relaxed) != leaf_bytes_.data()) {
+    IndexPageView::PrefetchFences(leaf_bytes_.data());
+    begin.store(leaf_bytes_.data(), std::memory_order_relaxed);
+  }
   stage_ = Stage::kFences;
 }
 

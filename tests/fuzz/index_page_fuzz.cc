@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string why;
   if (!IndexPageView::Validate(bytes.view(), kFileSize, order, &why)) return 0;
   const IndexPageView view(bytes.view());
-  IndexPageView::PrefetchFences(bytes.view());
+  IndexPageView::PrefetchFences(bytes.view().data());
   view.PrefetchBlock(view.count() - 1);
   for (uint32_t i = 0; i < view.count(); ++i) {
     const Separator separator = view.separator(i);

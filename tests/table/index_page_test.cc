@@ -337,7 +337,7 @@ TEST(IndexPageTest, DamagedBytesAreRefusedOrReadWithinBounds) {
         continue;
       }
       const IndexPageView view(padded.view());
-      IndexPageView::PrefetchFences(padded.view());
+      IndexPageView::PrefetchFences(padded.view().data());
       view.PrefetchBlock(view.count() - 1);
       for (uint32_t i = 0; i < view.count(); ++i) {
         const Separator separator = view.separator(i);
