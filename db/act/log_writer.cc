@@ -378,17 +378,13 @@ absl::Status WriteAheadLog::Usable() const {
 }
 
 absl::Status WriteAheadLog::Latch(const absl::Status& error) {
-  absl::Status failure;
-  {
-    MutexLock lock(&mutex_);
-    KeepFirst(&failure_, Lasting(error,
-                                 "the write-ahead log failed: the outcome of the write is unknown; reopen the "
-                                 "database"));
-    usable_.store(false, std::memory_order_release);
-    failure = failure_;
-  }
+  MutexLock lock(&mutex_);
+  KeepFirst(&failure_, Lasting(error,
+                               "the write-ahead log failed: the outcome of the write is unknown; reopen the "
+                               "database"));
+  usable_.store(false, std::memory_order_release);
   rounds_.Advance();
-  return failure;
+  return failure_;
 }
 
 }  // namespace sepal

@@ -216,7 +216,7 @@ class WriteAheadLog {
   std::atomic<bool> usable_{true};  // neither failed nor closed
 
   mutable Mutex mutex_;
-  // A step behind each sync and each failure, once the mutex is let go: whom it wakes finds itself durable, and needs
+  // Steps at a failure, and behind each sync once the mutex is let go: whom that wakes finds itself durable, and needs
   // no lock.
   EventCount rounds_;
   std::deque<OpenLog> logs_ ABSL_GUARDED_BY(mutex_);
