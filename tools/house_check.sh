@@ -81,7 +81,7 @@ check_sources() {
     {
       code = $0; sub(/\/\/.*/, "", code); gsub(/"([^"\\]|\\.)*"/, "\"\"", code)
       if (FILENAME !~ /^util\/sync\.(h|cc)$/ &&
-          code ~ /std::((recursive_|timed_|shared_)*mutex|condition_variable(_any)?|j?thread|lock_guard|unique_lock|scoped_lock|shared_lock|async|call_once|counting_semaphore|binary_semaphore|latch|barrier)([^a-z_]|$)|absl::(Mutex|CondVar|Notification)|pthread_(mutex|cond|create)/)
+          code ~ /std::((recursive_|timed_|shared_)*mutex|condition_variable(_any)?|j?thread|lock_guard|unique_lock|scoped_lock|shared_lock|async|call_once|counting_semaphore|binary_semaphore|latch|barrier)([^a-z_]|$)|absl::(Mutex|CondVar|Notification)|pthread_(mutex|cond|create)|SYS_futex/)
         report("primitive", "line " FNR ": threads and locks only through util/sync.h")
       if (code ~ /atomic_thread_fence/) report("primitive", "line " FNR ": atomic_thread_fence")
     }

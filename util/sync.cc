@@ -1,7 +1,12 @@
 #include "util/sync.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <climits>
+#include <ctime>
 
 #include "util/check.h"
 
@@ -73,6 +78,31 @@ void CondVar::NotifyOne() {
 
 void CondVar::NotifyAll() {
   condition_.notify_all();
+  SchedulePoint(this);
+}
+
+void EventCount::AwaitFor(uint32_t seen, uint64_t micros) {
+  const uint64_t wait_micros = std::min(micros, kLongestWaitMicros);
+  if (Scheduler* scheduler = Scheduler::Current()) {
+    SEPAL_CHECK(internal::held_locks == 0);
+    const uint64_t deadline = micros == UINT64_MAX ? UINT64_MAX : scheduler->NowMicros() + wait_micros;
+    if (Read() == seen) scheduler->Wait(this, deadline);
+    return;
+  }
+  uint32_t word = seen;
+  const uint32_t awaited = seen | kAwaited;
+  if (!word_.compare_exchange_strong(word, awaited, std::memory_order_acq_rel) && word != awaited) return;
+  const timespec time{.tv_sec = static_cast<time_t>(wait_micros / 1'000'000),
+                      .tv_nsec = static_cast<long>(wait_micros % 1'000'000 * 1000)};
+  // It sleeps only if the word is still the same. Nothing is made of the result: waits may end early.
+  syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, awaited, micros == UINT64_MAX ? nullptr : &time, nullptr, 0);
+}
+
+void EventCount::Advance() {
+  uint32_t word = word_.load(std::memory_order_relaxed);
+  while (!word_.compare_exchange_weak(word, (word | kAwaited) + 1, std::memory_order_acq_rel)) {
+  }
+  if ((word & kAwaited) != 0) syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
   SchedulePoint(this);
 }
 

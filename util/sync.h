@@ -1,8 +1,8 @@
 // All waiting and all hand-over between threads. No other file uses the standard library's mutexes, condition
 // variables or threads (a house test holds it), so that every such place is a scheduling point of a simulation.
 //
-// Law: a thread waits on a condition variable with exactly one mutex held, the one it waits with. Only so can a
-// single-threaded simulation run other work inside the wait.
+// Law: a thread waits on a condition variable with exactly one mutex held, the one it waits with, and on an event count
+// with none. Only so can a single-threaded simulation run other work inside the wait.
 //
 // Waits may end without a notification: callers loop over their condition.
 //
@@ -140,6 +140,31 @@ class CondVar {
 
  private:
   std::condition_variable condition_;
+};
+
+// A number that only grows, whose next step many threads await: an event count (Reed and Kanodia 1979). A step wakes
+// all of them by one system call, and by none where nobody waits; and they take no lock to go on, where those who wait
+// with a condition variable queue up at its mutex.
+class EventCount {
+ public:
+  EventCount() = default;
+  EventCount(const EventCount&) = delete;
+  EventCount& operator=(const EventCount&) = delete;
+
+  // To be read before one looks for what is awaited, or under the mutex with which that changes.
+  uint32_t Read() const { return word_.load(std::memory_order_acquire) & ~kAwaited; }
+  // Waits for a step after the one that was read as `seen`. Requires that no mutex is held.
+  void Await(uint32_t seen) { AwaitFor(seen, UINT64_MAX); }
+  // The same for `micros` at most; UINT64_MAX: without a limit.
+  void AwaitFor(uint32_t seen, uint64_t micros);
+  // To be called after what is awaited was made true, best with no mutex held.
+  void Advance();
+
+ private:
+  // The lowest bit: whether somebody waits for the step from here.
+  static constexpr uint32_t kAwaited = 1;
+
+  std::atomic<uint32_t> word_{0};
 };
 
 // Something that happens once.

@@ -209,22 +209,33 @@ absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optio
 }
 
 absl::Status WriteAheadLog::Sync(LogPosition through) {
-  std::vector<std::shared_ptr<WritableFile>> files;  // closed, where nobody else holds them, outside the lock
-  MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(failure_);
-  SEPAL_CHECK(through <= End());
-  if (Durable() >= through) return absl::OkStatus();
-  CountCall(through);
-  bool gathers = false;
-  while (Durable() < through) {
-    RETURN_IF_ERROR(failure_);
-    if (!WaitForOthers(&gathers)) RETURN_IF_ERROR(SyncRound(&files));
-  }
+  SyncCall call{.through = through};
+  do {
+    std::optional<SyncRound> round;
+    uint64_t micros = 0;
+    uint32_t seen = 0;
+    {
+      MutexLock lock(&mutex_);
+      RETURN_IF_ERROR(failure_);
+      SEPAL_CHECK(through <= End());
+      if (Durable() >= through) return absl::OkStatus();
+      CountCall(&call);
+      seen = rounds_.Read();
+      micros = MicrosToWait(&call);
+      if (micros == 0) round = BeginRound();
+    }
+    if (round.has_value()) {
+      RETURN_IF_ERROR(FinishRound(*std::move(round)));
+    } else {
+      rounds_.AwaitFor(seen, micros);
+    }
+  } while (Durable() < through);
   return absl::OkStatus();
 }
 
-void WriteAheadLog::CountCall(LogPosition through) {
-  if (syncing_ && through <= sync_target_) {
+void WriteAheadLog::CountCall(SyncCall* call) {
+  if (std::exchange(call->counted, true)) return;
+  if (syncing_ && call->through <= sync_target_) {
     group_.Join();
   } else {
     group_.Arrive();
@@ -233,49 +244,52 @@ void WriteAheadLog::CountCall(LogPosition through) {
 
 // Who makes the group complete begins the sync itself, so that nobody has to wake for that; and whoever began to wait
 // for others begins it when their time is over.
-bool WriteAheadLog::WaitForOthers(bool* gathers) {
-  if (!syncing_) {
-    const bool another_gathers = group_.gathering() && !*gathers;
-    const uint64_t micros = group_.WaitMicros(NowMicros());
-    if (micros == 0) return false;
-    if (!another_gathers) {
-      *gathers = true;
-      const uint64_t before = NowMicros();
-      changed_.WaitFor(&mutex_, micros);
-      if (NowMicros() == before) group_.StopWaiting();
-      return true;
-    }
-  }
-  changed_.Wait(&mutex_);
-  return true;
+uint64_t WriteAheadLog::MicrosToWait(SyncCall* call) {
+  if (syncing_) return UINT64_MAX;
+  const uint64_t now = NowMicros();
+  if (call->gathers && call->gathers_since == now) group_.StopWaiting();
+  const bool another_gathers = group_.gathering() && !call->gathers;
+  const uint64_t micros = group_.WaitMicros(now);
+  if (micros == 0) return 0;
+  if (another_gathers) return UINT64_MAX;
+  call->gathers = true;
+  call->gathers_since = now;
+  return micros;
 }
 
-absl::Status WriteAheadLog::SyncRound(std::vector<std::shared_ptr<WritableFile>>* files) {
-  const LogPosition target = End();
+WriteAheadLog::SyncRound WriteAheadLog::BeginRound() {
+  SyncRound round{.target = End()};
   syncing_ = true;
-  sync_target_ = target;
+  sync_target_ = round.target;
   group_.Begin(NowMicros());
-  files->clear();
-  std::vector<FileNumber> numbers;
   for (const OpenLog& log : logs_) {
     if (log.file == nullptr || EndOf(log) <= Durable()) continue;
-    files->push_back(log.file);
-    numbers.push_back(log.number);
+    round.files.push_back(log.file);
+    round.numbers.push_back(log.number);
   }
-  const bool small = target.value() - Durable().value() <= kSmallSyncBytes;
-  mutex_.Unlock();
-  absl::Status status = ring_ == nullptr ? absl::OkStatus() : ring_->WriteOut(target, /*zero_ahead=*/small);
-  for (size_t i = 0; i < numbers.size() && status.ok(); ++i) status = SyncFile((*files)[i].get(), numbers[i]);
+  round.small = round.target.value() - Durable().value() <= kSmallSyncBytes;
+  return round;
+}
+
+absl::Status WriteAheadLog::FinishRound(SyncRound round) {
+  absl::Status status = SyncFiles(round);
   if (!status.ok()) status = Latch(status);
-  mutex_.Lock();
-  group_.End(NowMicros());
-  syncing_ = false;
-  if (status.ok() && target > Durable()) durable_.store(target.value(), std::memory_order_release);
-  changed_.NotifyAll();
-  RETURN_IF_ERROR(status);
-  for (OpenLog& log : logs_) {
-    if (log.number < logs_.back().number && log.end <= Durable()) log.file.reset();
+  {
+    MutexLock lock(&mutex_);
+    group_.End(NowMicros());
+    syncing_ = false;
+    if (status.ok() && round.target > Durable()) durable_.store(round.target.value(), std::memory_order_release);
+    for (OpenLog& log : logs_) {
+      if (log.number < logs_.back().number && log.end <= Durable()) log.file.reset();
+    }
   }
+  rounds_.Advance();
+  return status;
+}
+
+absl::Status WriteAheadLog::SyncFiles(const SyncRound& round) {
+  if (ring_ != nullptr) RETURN_IF_ERROR(ring_->WriteOut(round.target, /*zero_ahead=*/round.small));
+  for (size_t i = 0; i < round.files.size(); ++i) RETURN_IF_ERROR(SyncFile(round.files[i].get(), round.numbers[i]));
   return absl::OkStatus();
 }
 
@@ -300,10 +314,10 @@ absl::StatusOr<LogEnd> WriteAheadLog::Close() {
   RETURN_IF_ERROR(Usable());
   RETURN_IF_ERROR(CutToRecords());
   RETURN_IF_ERROR(Sync(End()));
+  AwaitRound();
   std::vector<std::shared_ptr<WritableFile>> closed_outside_the_lock;
   {
     MutexLock lock(&mutex_);
-    while (syncing_) changed_.Wait(&mutex_);
     RETURN_IF_ERROR(failure_);
     closed_ = true;
     usable_.store(false, std::memory_order_release);
@@ -311,6 +325,18 @@ absl::StatusOr<LogEnd> WriteAheadLog::Close() {
   }
   RETURN_IF_ERROR(std::exchange(output_, nullptr)->file()->Close());
   return LogEnd{header_.number, offset_};
+}
+
+void WriteAheadLog::AwaitRound() {
+  while (true) {
+    uint32_t seen = 0;
+    {
+      MutexLock lock(&mutex_);
+      if (!syncing_) return;
+      seen = rounds_.Read();
+    }
+    rounds_.Await(seen);
+  }
 }
 
 LogPosition WriteAheadLog::EndOf(const OpenLog& log) const {
@@ -357,7 +383,7 @@ absl::Status WriteAheadLog::Latch(const absl::Status& error) {
                                "the write-ahead log failed: the outcome of the write is unknown; reopen the "
                                "database"));
   usable_.store(false, std::memory_order_release);
-  changed_.NotifyAll();
+  rounds_.Advance();
   return failure_;
 }
 

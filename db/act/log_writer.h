@@ -153,6 +153,20 @@ class WriteAheadLog {
 
  private:
   struct OpenLog;
+  // A call of `Sync` that has to wait.
+  struct SyncCall {
+    LogPosition through = {};
+    bool counted = false;
+    bool gathers = false;        // it is the one that waits for others
+    uint64_t gathers_since = 0;  // when it last began to
+  };
+  // One sync, of what was appended when it began.
+  struct SyncRound {
+    LogPosition target = {};
+    bool small = false;
+    std::vector<std::shared_ptr<WritableFile>> files = {};
+    std::vector<FileNumber> numbers = {};  // of the files
+  };
 
   WriteAheadLog(Directory* directory, LogOptions options, const LogStart& start);
   static absl::StatusOr<std::unique_ptr<WriteAheadLog>> CreateOnce(Directory* directory, LogOptions options,
@@ -169,13 +183,16 @@ class WriteAheadLog {
   // Where the records of a live log end.
   LogPosition EndOf(const OpenLog& log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t NowMicros() const { return options_.clock != nullptr ? options_.clock->MonotonicMicros() : 0; }
-  // Of the group whose next sync carries it.
-  void CountCall(LogPosition through) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits for a sync that another thread makes, or until more calls have come; false: the caller is to sync now.
-  // `gathers`: the caller is the one that waits for others.
-  bool WaitForOthers(bool* gathers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Syncs what was appended by now; nobody else does.
-  absl::Status SyncRound(std::vector<std::shared_ptr<WritableFile>>* files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Counts a call for the sync that is going to carry it.
+  void CountCall(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long the call should wait for a sync that another thread makes, or for more calls; 0: it is to sync now.
+  uint64_t MicrosToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // From the one to the other nobody else syncs.
+  SyncRound BeginRound() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status FinishRound(SyncRound round) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Returns when no sync is under way.
+  void AwaitRound() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status SyncFiles(const SyncRound& round);
   absl::Status SyncFile(WritableFile* file, FileNumber number) const;
 
   // Constant.
@@ -199,7 +216,9 @@ class WriteAheadLog {
   std::atomic<bool> usable_{true};  // neither failed nor closed
 
   mutable Mutex mutex_;
-  CondVar changed_;
+  // Steps at a failure, and behind each sync once the mutex is let go: whom that wakes finds itself durable, and needs
+  // no lock.
+  EventCount rounds_;
   std::deque<OpenLog> logs_ ABSL_GUARDED_BY(mutex_);
   bool syncing_ ABSL_GUARDED_BY(mutex_) = false;
   LogPosition sync_target_ ABSL_GUARDED_BY(mutex_);  // of the sync under way
