@@ -145,9 +145,7 @@ class TableIterator final : public InternalIterator {
         }
         break;
       case 1:
-        if (LoadLeaf(sought_page_)) {
-          IndexPageView::PrefetchFences(leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view());
-        }
+        LoadLeaf(sought_page_);
         break;
       case 2:
         sought_block_ = leaf_->Find(target, table_.options.order);
@@ -275,11 +273,16 @@ class TableIterator final : public InternalIterator {
 
   bool LoadLeaf(uint32_t page) {
     if (page == page_) return true;
+    if (kind_ == TableReader::ReadKind::kUser) {
+      table_.source->PrefetchFrame(table_.leaf_hints[page]);
+      table_.PrefetchBlockHints(page);
+    }
     DropBlock();
     DropLeaf();
     if (absl::Status status = FetchLeaf(page); !status.ok()) return Leave(std::move(status));
     page_ = page;
-    leaf_.emplace(leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view());
+    IndexPageView::PrefetchFences(LeafBytes());
+    leaf_.emplace(LeafBytes());
     hints_ = kind_ == TableReader::ReadKind::kUser ? table_.BlockHints(page, leaf_->count()) : nullptr;
     return true;
   }
@@ -292,14 +295,15 @@ class TableIterator final : public InternalIterator {
 
   bool PinBlock(uint32_t block) {
     if (block == block_) return true;
-    DropBlock();
     HintWord* hint = nullptr;
     if (hints_ != nullptr) {
       hint = &hints_[block].frame;
+      table_.source->PrefetchFrame(*hint);
       if (const char* end = hints_[block].end.load(std::memory_order_relaxed); end != nullptr) {
         PrefetchBeforeEnd(end, kScanLines);
       }
     }
+    DropBlock();
     const BlockHandle handle = leaf_->handle(block);
     absl::Status status =
         kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(handle) : FetchCached(handle, hint);
@@ -335,6 +339,7 @@ class TableIterator final : public InternalIterator {
     if (!cursor_.attached()) cursor_.Attach(BlockBytes(), table_.options.order);
   }
 
+  std::string_view LeafBytes() const { return leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view(); }
   std::string_view BlockBytes() const { return block_pin_ ? block_pin_.bytes() : block_bytes_.view(); }
 
   absl::Status FetchLeaf(uint32_t page) {

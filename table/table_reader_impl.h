@@ -44,6 +44,14 @@ struct TableReader::Impl {
     BlockHint* const hints = block_hints[page].load(std::memory_order_acquire);
     return hints != nullptr ? hints : MakeBlockHints(page, blocks);
   }
+  // Starts to fetch the hints of a page's blocks. Which of them is wanted only a search in the page tells; both then
+  // come at once.
+  void PrefetchBlockHints(uint32_t page) const {
+    constexpr size_t kLines = 64 * sizeof(BlockHint) / 64;  // of a page of 64 blocks
+    const auto* const hints = reinterpret_cast<const char*>(block_hints[page].load(std::memory_order_relaxed));
+    if (hints == nullptr) return;
+    for (size_t line = 0; line < kLines; ++line) __builtin_prefetch(hints + line * 64);
+  }
   void Charge(size_t bytes) const;
   BlockHint* MakeBlockHints(uint32_t page, uint32_t blocks) const;
   uint64_t data_bytes() const { return root->begin_offset(); }
