@@ -343,13 +343,16 @@ class TableIterator final : public InternalIterator {
   std::string_view BlockBytes() const { return block_pin_ ? block_pin_.bytes() : block_bytes_.view(); }
 
   absl::Status FetchLeaf(uint32_t page) {
-    if (kind_ != TableReader::ReadKind::kCompaction) {
-      ASSIGN_OR_RETURN(leaf_pin_, table_.Leaf(page));
+    const BlockHandle handle = table_.root->handle(page);
+    HintWord* const hint = &table_.leaf_hints[page];
+    leaf_pin_ = table_.source->GetCached(handle, UnitKind::kLeafPage, hint);
+    if (leaf_pin_) [[likely]]
       return absl::OkStatus();
+    if (kind_ == TableReader::ReadKind::kCompaction) {
+      ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(handle, UnitKind::kLeafPage));
+    } else {
+      ASSIGN_OR_RETURN(leaf_pin_, table_.source->ReadAndKeep(handle, UnitKind::kLeafPage, /*fill_cache=*/true, hint));
     }
-    leaf_pin_ = table_.CachedLeaf(page);
-    if (leaf_pin_) return absl::OkStatus();
-    ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(table_.root->handle(page), UnitKind::kLeafPage));
     return absl::OkStatus();
   }
 

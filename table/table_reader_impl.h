@@ -37,7 +37,6 @@ struct TableReader::Impl {
   bool has_guard() const { return footer.guard.size != 0; }
   // Leaf pages and the guard are kept in the cache whatever the caller wants kept of data.
   absl::StatusOr<CachePin> Leaf(uint32_t page) const;
-  CachePin CachedLeaf(uint32_t page) const;
   // Of the `blocks` blocks of a leaf page; null while open tables take more than their share of memory, since hints
   // stay as long as the reader.
   BlockHint* BlockHints(uint32_t page, uint32_t blocks) const {
