@@ -52,7 +52,11 @@ void BlockCursor::Attach(std::string_view bytes, KeyOrder order) {
   const std::string_view prefix = view_->prefix();
   prefix_size_ = prefix.size();
   if (key_.size() < prefix.size() + kShortSuffix) key_.resize(prefix.size() + kShortSuffix);
-  std::memcpy(key_.data(), prefix.data(), prefix.size());
+  if (prefix.size() <= kShortSuffix) [[likely]] {
+    std::memcpy(key_.data(), prefix.data(), kShortSuffix);
+  } else {
+    std::memcpy(key_.data(), prefix.data(), prefix.size());
+  }
 }
 
 void BlockCursor::Show(uint32_t index) { ShowHere(index); }

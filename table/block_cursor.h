@@ -60,7 +60,12 @@ class BlockCursor {
   bool TryNext() { return TryNextPlain() || (index_ + 1 < end_ && ShowNext(index_ + 1)); }
   // TryNext in a plain block, where it is TryNextKey as well; only the value and the bytes of the key change. False
   // also where the block is not plain.
-  ABSL_ATTRIBUTE_ALWAYS_INLINE bool TryNextPlain() { return plain_ && index_ + 1 < end_ && ShowNextPlain(index_ + 1); }
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool TryNextPlain() { return plain_ && StepPlain(&value_); }
+  bool plain() const { return plain_; }
+  // TryNextPlain where the block is plain. `*value` gets the new value, which callers need not load again.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool StepPlain(std::string_view* value) {
+    return index_ + 1 < end_ && ShowNextPlain(index_ + 1, value);
+  }
   bool TryPrev() { return index_ > begin_ && ShowPrevious(index_ - 1); }
   // To the next user key. False where the part ends before one: the cursor is then at the last entry of the part, which
   // has the user key it was at. Requires that keys are equal only if identical.
@@ -101,11 +106,13 @@ class BlockCursor {
     return ShowHere(index);
   }
   // ShowNext in a plain block, from the entry before: trailer and length of the key stay what they are.
-  ABSL_ATTRIBUTE_ALWAYS_INLINE bool ShowNextPlain(uint32_t index) {
-    const char* const value = value_.data() + value_.size();
-    __builtin_prefetch(value + kValueBytesAhead);
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool ShowNextPlain(uint32_t index, std::string_view* shown) {
+    const char* const begin = value_.data() + value_.size();
+    __builtin_prefetch(begin + kValueBytesAhead);
     const char* const suffix = view_->PlainKeySuffix(index);
-    value_ = {value, view_->PlainValueSize(index, value)};
+    const std::string_view value(begin, view_->PlainValueSize(index, begin));
+    value_ = value;
+    *shown = value;
     index_ = index;
     std::memcpy(key_.data() + prefix_size_, suffix, kShortSuffix);
     return true;

@@ -81,11 +81,6 @@ void BlockSource::Count(UnitKind kind, bool hit) const {
   }
 }
 
-void BlockSource::PrefetchFrame(const HintWord& hint) const {
-  const uint64_t word = hint.load(std::memory_order_relaxed);
-  if (word != 0 && context_.cache != nullptr) context_.cache->Prefetch(FrameHint{word});
-}
-
 CachePin BlockSource::GetCached(BlockHandle handle, UnitKind kind, HintWord* hint) const {
   if (context_.cache == nullptr) return {};
   const CacheKey key{cache_file_, handle.offset};
@@ -129,6 +124,11 @@ CachePin BlockSource::Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer
 
 absl::StatusOr<CachePin> BlockSource::Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint) const {
   if (CachePin pin = GetCached(handle, kind, hint)) return pin;
+  return ReadAndKeep(handle, kind, fill_cache, hint);
+}
+
+absl::StatusOr<CachePin> BlockSource::ReadAndKeep(BlockHandle handle, UnitKind kind, bool fill_cache,
+                                                  HintWord* hint) const {
   ReadAroundBefore(handle.offset, handle.size);
   ASSIGN_OR_RETURN(BlockBuffer buffer, Read(handle, kind));
   return Keep(handle, kind, std::move(buffer), fill_cache, hint);

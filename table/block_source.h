@@ -56,6 +56,8 @@ class BlockSource {
   absl::StatusOr<CachePin> Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint = nullptr) const;
   // From the cache alone; empty if it is not there.
   CachePin GetCached(BlockHandle handle, UnitKind kind, HintWord* hint = nullptr) const;
+  // What Get does where GetCached found nothing.
+  absl::StatusOr<CachePin> ReadAndKeep(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint) const;
   // From the cache alone, without a reference; empty if it is not there. Only inside a guard of the cache's epoch
   // domain, if it has one (else nothing is ever found). Callers count it as a hit themselves.
   CachePeek Peek(BlockHandle handle, HintWord* hint) const {
@@ -64,7 +66,9 @@ class BlockSource {
   // Starts to fetch what Peek will look at first.
   void Prefetch(BlockHandle handle, const HintWord* hint) const;
   // The same where only a hint would do.
-  void PrefetchFrame(const HintWord& hint) const;
+  void PrefetchFrame(const HintWord& hint) const {
+    if (context_.cache != nullptr) context_.cache->Prefetch(FrameHint{hint.load(std::memory_order_relaxed)});
+  }
   // Puts a block that Read or Decode gave into the cache, or pins it alone where it is not to be kept.
   CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr) const;
   // Whether a unit of that many bytes is worth keeping at all: a filter that would push out everything else is not

@@ -11,12 +11,11 @@
 namespace sepal {
 namespace {
 
+// Of 8 bytes, read as a big-endian number, the first `size`.
+uint64_t PrefixMask(size_t size) { return size >= 8 ? ~uint64_t{0} : ~(~uint64_t{0} >> (8 * size)); }
+
 // The first `size` bytes (at most 8 count) as BigEndianPrefix gives them, where 8 bytes are readable.
-uint64_t PaddedPrefix(const char* p, size_t size) {
-  const uint64_t bytes = __builtin_bswap64(DecodeFixed64(p));
-  if (size >= 8) return bytes;
-  return bytes & ~(~uint64_t{0} >> (8 * size));
-}
+uint64_t PaddedPrefix(const char* p, size_t size) { return __builtin_bswap64(DecodeFixed64(p)) & PrefixMask(size); }
 
 // The first i in [begin, end) whose prefix_of(i) is not below `wanted`, or end. Without a branch that depends on a
 // prefix.
@@ -180,12 +179,20 @@ uint32_t BlockView::LowerBoundBytewise(uint32_t begin, std::string_view suffix, 
     const std::string_view candidate = key_suffix(i);
     return PaddedPrefix(candidate.data(), candidate.size());
   };
-  const auto whole_prefix = [this](uint32_t i) { return BigEndianPrefix(keys_ + size_t{i} * key_size_, 8); };
-  const bool whole = (flags_ & kBlockUniformKeySize) != 0 && key_size_ >= 8;
-  begin = whole ? FirstNotBelow(begin, count_, wanted, whole_prefix) : FirstNotBelow(begin, count_, wanted, any_prefix);
-  if (begin == count_ || any_prefix(begin) != wanted) [[likely]]
-    return begin;
+  if ((flags_ & kBlockUniformKeySize) != 0) [[likely]] {
+    const auto uniform_prefix = [keys = keys_, size = size_t{key_size_}, mask = PrefixMask(key_size_)](uint32_t i) {
+      return __builtin_bswap64(DecodeFixed64(keys + i * size)) & mask;
+    };
+    begin = FirstNotBelow(begin, count_, wanted, uniform_prefix);
+    if (begin == count_ || uniform_prefix(begin) != wanted) [[likely]]
+      return begin;
+  } else {
+    begin = FirstNotBelow(begin, count_, wanted, any_prefix);
+    if (begin == count_ || any_prefix(begin) != wanted) return begin;
+  }
   // Then by whole keys among those whose prefix is the target's: most often it is the first.
+  if (EqualBytes(key_suffix(begin), suffix) && trailer(begin) <= newest) [[likely]]
+    return begin;
   uint32_t end = count_;
   for (uint32_t middle = begin; begin < end; middle = begin + (end - begin) / 2) {
     const int c = key_suffix(middle).compare(suffix);

@@ -72,7 +72,7 @@ class ConcatenatingIterator final : public InternalIterator {
       lent_ = nullptr;
       return false;
     }
-    if (current_ != nullptr && index == index_ && current_->status().ok()) [[likely]]
+    if (current_ != nullptr && index == index_ && (current_->Valid() || current_->status().ok())) [[likely]]
       return true;
     LeaveCurrent();
     OpenSource& source = open_[index % open_.size()];

@@ -19,10 +19,8 @@ inline bool EqualBytes(const char* a, const char* b, size_t n) {
   if (n >= 4) {
     return ((DecodeFixed32(a) ^ DecodeFixed32(b)) | (DecodeFixed32(a + n - 4) ^ DecodeFixed32(b + n - 4))) == 0;
   }
-  for (size_t i = 0; i < n; ++i) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
+  if (n >= 2) return DecodeFixed16(a) == DecodeFixed16(b) && DecodeFixed16(a + n - 2) == DecodeFixed16(b + n - 2);
+  return n == 0 || *a == *b;
 }
 inline bool EqualBytes(std::string_view a, std::string_view b) {
   return a.size() == b.size() && EqualBytes(a.data(), b.data(), a.size());

@@ -1,6 +1,7 @@
 #include "table/fence_search.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "util/simd.h"
 
@@ -82,9 +83,22 @@ __attribute__((target("avx512f,popcnt,bmi2"))) uint32_t CountFencesLessAvx512(co
 
 #endif
 
+namespace {
+
+// Chooses the form at the first call; later ones cost a load and a jump.
+uint32_t Choose(const uint64_t* fences, uint32_t count, uint64_t fence);
+constinit std::atomic<Form> used_form{Choose};
+
+uint32_t Choose(const uint64_t* fences, uint32_t count, uint64_t fence) {
+  const Form form = FormFor(UsedSimd());
+  used_form.store(form, std::memory_order_relaxed);
+  return form(fences, count, fence);
+}
+
+}  // namespace
+
 uint32_t CountFencesLess(const uint64_t* fences, uint32_t count, uint64_t fence) {
-  static const Form used = FormFor(UsedSimd());
-  return used(fences, count, fence);
+  return used_form.load(std::memory_order_relaxed)(fences, count, fence);
 }
 
 }  // namespace sepal

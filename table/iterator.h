@@ -55,12 +55,17 @@ class InternalIterator {
   bool PrevInBlock() { return lent_ != nullptr && lent_->TryPrev() && ShowLent(lent_); }
   // To the next user key within the block that is lent. False: the iterator stands at an entry of the same user key.
   // Requires that keys are equal only if identical.
-  ABSL_ATTRIBUTE_ALWAYS_INLINE bool NextKeyInBlock() {
-    if (lent_ != nullptr && lent_->TryNextPlain()) [[likely]] {
-      value_ = lent_->value();  // the key lies where it lay
-      return true;
-    }
-    return NextKeyInAnyBlock();
+  ABSL_ATTRIBUTE_NOINLINE bool NextKeyInBlock() {
+    if (lent_ == nullptr) return false;
+    const bool moved = lent_->TryNextKey();
+    return ShowLent(lent_) && moved;
+  }
+  // Whether all of the block that is lent has one trailer and a new user key in each entry, so that
+  // NextKeyInPlainBlock may be called until a move leaves the block.
+  bool LendsPlainBlock() const { return lent_ != nullptr && lent_->plain(); }
+  // NextKeyInBlock, of which it does not more than it must. False: nothing was moved.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool NextKeyInPlainBlock() {
+    return lent_->StepPlain(&value_);  // the key lies where it lay
   }
   // To the previous entry within the block that is lent, where both that and the current one are the newest of their
   // user keys, and that is the only one of its own. False: nothing was moved. Requires the same.
@@ -99,13 +104,6 @@ class InternalIterator {
   bool valid_ = false;
   // Null where nothing is lent. Stands at the current entry.
   BlockCursor* lent_ = nullptr;
-
- private:
-  ABSL_ATTRIBUTE_NOINLINE bool NextKeyInAnyBlock() {
-    if (lent_ == nullptr) return false;
-    const bool moved = lent_->TryNextKey();
-    return ShowLent(lent_) && moved;
-  }
 };
 
 // Over one block; `bytes` must outlive the iterator.

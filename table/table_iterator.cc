@@ -142,12 +142,11 @@ class TableIterator final : public InternalIterator {
       case 0:
         if (sought_page_ != page_) {
           table_.source->Prefetch(table_.root->handle(sought_page_), &table_.leaf_hints[sought_page_]);
+          table_.PrefetchLeaf(sought_page_);
         }
         break;
       case 1:
-        if (LoadLeaf(sought_page_)) {
-          IndexPageView::PrefetchFences((leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view()).data());
-        }
+        LoadLeaf(sought_page_);
         break;
       case 2:
         sought_block_ = leaf_->Find(target, table_.options.order);
@@ -275,11 +274,17 @@ class TableIterator final : public InternalIterator {
 
   bool LoadLeaf(uint32_t page) {
     if (page == page_) return true;
+    if (kind_ == TableReader::ReadKind::kUser) {
+      table_.source->PrefetchFrame(table_.leaf_hints[page]);
+      table_.PrefetchBlockHints(page);
+      table_.PrefetchLeaf(page);
+    }
     DropBlock();
     DropLeaf();
     if (absl::Status status = FetchLeaf(page); !status.ok()) return Leave(std::move(status));
     page_ = page;
-    leaf_.emplace(leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view());
+    if (kind_ == TableReader::ReadKind::kUser) table_.NoteLeaf(page, LeafBytes().data());
+    leaf_.emplace(LeafBytes());
     hints_ = kind_ == TableReader::ReadKind::kUser ? table_.BlockHints(page, leaf_->count()) : nullptr;
     return true;
   }
@@ -292,14 +297,15 @@ class TableIterator final : public InternalIterator {
 
   bool PinBlock(uint32_t block) {
     if (block == block_) return true;
-    DropBlock();
     HintWord* hint = nullptr;
     if (hints_ != nullptr) {
       hint = &hints_[block].frame;
+      table_.source->PrefetchFrame(*hint);
       if (const char* end = hints_[block].end.load(std::memory_order_relaxed); end != nullptr) {
         PrefetchBeforeEnd(end, kScanLines);
       }
     }
+    DropBlock();
     const BlockHandle handle = leaf_->handle(block);
     absl::Status status =
         kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(handle) : FetchCached(handle, hint);
@@ -335,16 +341,20 @@ class TableIterator final : public InternalIterator {
     if (!cursor_.attached()) cursor_.Attach(BlockBytes(), table_.options.order);
   }
 
+  std::string_view LeafBytes() const { return leaf_pin_ ? leaf_pin_.bytes() : leaf_bytes_.view(); }
   std::string_view BlockBytes() const { return block_pin_ ? block_pin_.bytes() : block_bytes_.view(); }
 
   absl::Status FetchLeaf(uint32_t page) {
-    if (kind_ != TableReader::ReadKind::kCompaction) {
-      ASSIGN_OR_RETURN(leaf_pin_, table_.Leaf(page));
+    const BlockHandle handle = table_.root->handle(page);
+    HintWord* const hint = &table_.leaf_hints[page];
+    leaf_pin_ = table_.source->GetCached(handle, UnitKind::kLeafPage, hint);
+    if (leaf_pin_) [[likely]]
       return absl::OkStatus();
+    if (kind_ == TableReader::ReadKind::kCompaction) {
+      ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(handle, UnitKind::kLeafPage));
+    } else {
+      ASSIGN_OR_RETURN(leaf_pin_, table_.source->ReadAndKeep(handle, UnitKind::kLeafPage, /*fill_cache=*/true, hint));
     }
-    leaf_pin_ = table_.CachedLeaf(page);
-    if (leaf_pin_) return absl::OkStatus();
-    ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(table_.root->handle(page), UnitKind::kLeafPage));
     return absl::OkStatus();
   }
 

@@ -147,10 +147,6 @@ absl::Status TableReader::Impl::ReadRoot(std::string_view tail) {
   return absl::OkStatus();
 }
 
-CachePin TableReader::Impl::CachedLeaf(uint32_t page) const {
-  return source->GetCached(root->handle(page), UnitKind::kLeafPage, &leaf_hints[page]);
-}
-
 absl::StatusOr<CachePin> TableReader::Impl::Leaf(uint32_t page) const {
   return source->Get(root->handle(page), UnitKind::kLeafPage, true, &leaf_hints[page]);
 }

@@ -25,7 +25,7 @@ struct TableReader::Impl {
   std::optional<IndexPageView> root;
 
   mutable std::unique_ptr<HintWord[]> leaf_hints;  // one a leaf page
-  // Where each leaf page was last seen by a lookup. Only ever prefetched, as `guard_lines`.
+  // Where each leaf page was last seen. Only ever prefetched, as `guard_lines`.
   mutable std::unique_ptr<std::atomic<const char*>[]> leaf_begins;
   // For each leaf page those of its blocks, or null while it has not been searched.
   mutable std::unique_ptr<std::atomic<BlockHint*>[]> block_hints;
@@ -39,12 +39,30 @@ struct TableReader::Impl {
   bool has_guard() const { return footer.guard.size != 0; }
   // Leaf pages and the guard are kept in the cache whatever the caller wants kept of data.
   absl::StatusOr<CachePin> Leaf(uint32_t page) const;
-  CachePin CachedLeaf(uint32_t page) const;
   // Of the `blocks` blocks of a leaf page; null while open tables take more than their share of memory, since hints
   // stay as long as the reader.
   BlockHint* BlockHints(uint32_t page, uint32_t blocks) const {
     BlockHint* const hints = block_hints[page].load(std::memory_order_acquire);
     return hints != nullptr ? hints : MakeBlockHints(page, blocks);
+  }
+  // Starts to fetch the hints of a page's blocks. Which of them is wanted only a search in the page tells; both then
+  // come at once.
+  void PrefetchBlockHints(uint32_t page) const {
+    constexpr size_t kLines = 64 * sizeof(BlockHint) / 64;  // of a page of 64 blocks
+    const auto* const hints = reinterpret_cast<const char*>(block_hints[page].load(std::memory_order_relaxed));
+    if (hints == nullptr) return;
+    for (size_t line = 0; line < kLines; ++line) __builtin_prefetch(hints + line * 64);
+  }
+  // Starts to fetch what a search looks at of a leaf page: before it is found, where it was seen before, ...
+  void PrefetchLeaf(uint32_t page) const {
+    const char* const begin = leaf_begins[page].load(std::memory_order_relaxed);
+    if (begin != nullptr) IndexPageView::PrefetchFences(begin);
+  }
+  // ... and once it is, where it lies elsewhere.
+  void NoteLeaf(uint32_t page, const char* begin) const {
+    if (leaf_begins[page].load(std::memory_order_relaxed) == begin) return;
+    leaf_begins[page].store(begin, std::memory_order_relaxed);
+    IndexPageView::PrefetchFences(begin);
   }
   void Charge(size_t bytes) const;
   BlockHint* MakeBlockHints(uint32_t page, uint32_t blocks) const;

@@ -168,9 +168,7 @@ void TableSearch::GoToLeaf(uint32_t page) {
   page_ = page;
   page_handle_ = table_.root->handle(page);
   table_.source->Prefetch(page_handle_, &table_.leaf_hints[page]);
-  if (const char* begin = table_.leaf_begins[page].load(std::memory_order_relaxed); begin != nullptr) {
-    IndexPageView::PrefetchFences(begin);
-  }
+  table_.PrefetchLeaf(page);
   stage_ = Stage::kLeaf;
 }
 
@@ -187,11 +185,7 @@ void TableSearch::OpenLeaf() {
 }
 
 void TableSearch::EnterLeaf() {
-  std::atomic<const char*>& begin = table_.leaf_begins[page_];
-  if (begin.load(std::memory_order_relaxed) != leaf_bytes_.data()) {
-    IndexPageView::PrefetchFences(leaf_bytes_.data());
-    begin.store(leaf_bytes_.data(), std::memory_order_relaxed);
-  }
+  table_.NoteLeaf(page_, leaf_bytes_.data());
   stage_ = Stage::kFences;
 }
 

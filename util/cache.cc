@@ -15,7 +15,8 @@
 // |------------------|------------|-----------------------------------------|---------|---------------------------------|
 // | empty -> owned   | Claim      | CAS, keeps strays                       | acquire | sees the last owner's work done |
 // | owned -> visible | Insert     | add state, clock and one reference      | release | publishes the other fields      |
-// | visible: pin     | TryPin     | add a reference, look at the state      | acquire | sees what was published         |
+// | visible: pin     | TryPin,    | add a reference, look at the state      | acquire | sees what was published         |
+// |                  | Lookup     | (with a hint, at the generation too)    |         |                                 |
 // | visible: unpin   | Unpin      | subtract a reference                    | release | reads end before the bytes go   |
 // | visible: used    | Use        | CAS of the clock, may fail              | relaxed | a guess only                    |
 // | visible: aged    | Sweep      | CAS of the clock, may fail              | relaxed | a guess only                    |
@@ -27,10 +28,10 @@
 // | owned -> visible | TryMove    | add state, clock and a generation       | release | the bytes lie elsewhere         |
 // | alone: freed     | UnpinAlone | subtracted the last reference           | acquire | sees that all reads have ended  |
 //
-// A *stray* is a reference that TryPin took of a frame that was no longer visible, or had got another key, and gives
-// back at once. So no transition stores `meta`: all are read-modify-write operations that keep the references, which
-// also makes every acquire see all releases before it. A key is compared twice, first as a guess without a reference
-// and then with one, when it cannot change.
+// A *stray* is a reference that one of them took of a frame that was no longer visible, or had got another key, and
+// gives back at once. So no transition stores `meta`: all are read-modify-write operations that keep the references,
+// which also makes every acquire see all releases before it. A key is compared twice, first as a guess without a
+// reference and then with one, when it cannot change.
 //
 // A *peek* takes no reference: it reads `meta`, then the other fields (acquire; owners store them with release), then
 // `meta` again. Had any field been another owner's, the second look would see a later generation. The bytes it saw are
@@ -150,11 +151,6 @@ struct BlockCache::Impl {
   void DrainHeap();
   void Free(char* data, size_t size);
   void FreeRetired();
-  // The frame that a hint names, or null.
-  CacheFrame* FrameAt(FrameHint hint) const {
-    const uint64_t place = hint.word % CacheFrame::kGenerationUnit;
-    return place == 0 || place > frame_count ? nullptr : &frames[place - 1];
-  }
 
   MemoryBudget* const budget;
   EpochDomain* const epochs;
@@ -436,6 +432,7 @@ BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochD
                        CacheAdmissionKind admission, bool drains_in_simulation)
     : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs, admission, drains_in_simulation)),
       frames_(impl_->frames),
+      frame_count_(impl_->frame_count),
       peekable_frames_(epochs == nullptr ? 0 : impl_->frame_count) {}
 
 void CacheFrame::RaiseClock(uint64_t seen, uint64_t clock) {
@@ -473,18 +470,6 @@ CachePin BlockCache::Lookup(const CacheKey& key) {
   return CachePin();
 }
 
-CachePin BlockCache::Lookup(FrameHint hint, const CacheKey& key) {
-  CacheFrame* const frame = impl_->FrameAt(hint);
-  if (frame == nullptr || GenerationOf(frame->meta.load(std::memory_order_relaxed)) != GenerationOf(hint.word) ||
-      !TryPin(frame, key)) {
-    return CachePin();
-  }
-  // The pin keeps the generation from changing; the one seen before the pin may have been an older one.
-  CachePin pin(this, frame);
-  return GenerationOf(frame->meta.load(std::memory_order_relaxed)) == GenerationOf(hint.word) ? std::move(pin)
-                                                                                              : CachePin();
-}
-
 CachePeek BlockCache::Peek(const CacheKey& key) {
   if (impl_->epochs == nullptr) return {};
   size_t index = impl_->HomeOf(key);
@@ -515,8 +500,6 @@ CachePin BlockCache::Pin(const CachePeek& peek) {
 }
 
 void BlockCache::Prefetch(const CacheKey& key) const { __builtin_prefetch(&impl_->frames[impl_->HomeOf(key)]); }
-
-void BlockCache::Prefetch(FrameHint hint) const { __builtin_prefetch(impl_->FrameAt(hint)); }
 
 CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart part) {
   SEPAL_CHECK(part == MemoryPart::kDataBlocks || part == MemoryPart::kLeafPages || part == MemoryPart::kGuards);

@@ -58,6 +58,8 @@ struct alignas(64) CacheFrame {
   static constexpr uint64_t kAlone = 3 * kStateUnit;
   static constexpr uint64_t kProbation = uint64_t{1} << 31;
   static constexpr uint64_t kGenerationUnit = uint64_t{1} << 32;
+  // Of which nothing changes while the frame holds a block.
+  static constexpr uint64_t kOfBlock = kStateMask | ~(kGenerationUnit - 1);
 
   std::atomic<uint64_t> meta;
   // Written by the owner alone. Read as a guess without a reference, and again with one or, by a peek, before `meta`
@@ -159,7 +161,19 @@ class BlockCache {
   // The block, or an empty pin.
   CachePin Lookup(const CacheKey& key);
   // The block that `hint` was taken from, or an empty pin.
-  CachePin Lookup(FrameHint hint, const CacheKey& key);
+  CachePin Lookup(FrameHint hint, const CacheKey& key) {
+    const uint64_t place = hint.word % CacheFrame::kGenerationUnit;
+    if (place - 1 >= frame_count_) return {};
+    CacheFrame* const frame = &frames_[place - 1];
+    const uint64_t wanted = (hint.word - place) | CacheFrame::kVisible;
+    if ((frame->meta.load(std::memory_order_relaxed) & CacheFrame::kOfBlock) != wanted) return {};
+    const uint64_t before = frame->meta.fetch_add(CacheFrame::kReferenceUnit, std::memory_order_acquire);
+    CachePin pin(this, frame);
+    if ((before & CacheFrame::kOfBlock) != wanted || !frame->Has(key)) [[unlikely]]
+      return {};
+    frame->Use(before + CacheFrame::kReferenceUnit);
+    return pin;
+  }
   // The same without a reference. Only inside a guard of the cache's epoch domain.
   CachePeek Peek(const CacheKey& key);
   // Tries the frame that `*hint` names first, and remembers the one where the block was found. The frame may hold the
@@ -176,7 +190,10 @@ class BlockCache {
   CachePin Pin(const CachePeek& peek);
   // Starts to fetch the frame that a Lookup or Peek will look at first.
   void Prefetch(const CacheKey& key) const;
-  void Prefetch(FrameHint hint) const;
+  void Prefetch(FrameHint hint) const {
+    const uint64_t place = hint.word % CacheFrame::kGenerationUnit;
+    if (place - 1 < frame_count_) __builtin_prefetch(&frames_[place - 1]);
+  }
 
   // Puts a block in and pins it. If another thread put the same key in first, pins that one and drops `buffer`. `part`
   // must be kDataBlocks, kLeafPages or kGuards; the latter two are kept longer than data blocks. A data block that is
@@ -208,13 +225,12 @@ class BlockCache {
   struct Impl;
   // Looks at the frame if it holds the block `key`.
   static CachePeek TryPeek(CacheFrame* frame, const CacheKey& key) {
-    constexpr uint64_t kOfBlock = CacheFrame::kStateMask | ~(CacheFrame::kGenerationUnit - 1);
     const uint64_t before = frame->meta.load(std::memory_order_acquire);
     if ((before & CacheFrame::kStateMask) != CacheFrame::kVisible || !frame->Has(key)) return {};
     const char* const data = frame->data.load(std::memory_order_acquire);
     const size_t size = frame->size.load(std::memory_order_acquire);
     const uint64_t after = frame->meta.load(std::memory_order_seq_cst);
-    if (((before ^ after) & kOfBlock) != 0) return {};
+    if (((before ^ after) & CacheFrame::kOfBlock) != 0) return {};
     frame->Use(after);
     return {.bytes = {data, size},
             .frame = frame,
@@ -224,8 +240,9 @@ class BlockCache {
   void UnpinAlone(CacheFrame* frame, uint64_t meta_before);
 
   std::unique_ptr<Impl> impl_;
-  // The table of frames, for peeks: as many as may be peeked at, which is none without epochs.
+  // The table of frames, of which those that may be peeked at are none without epochs.
   CacheFrame* const frames_;
+  const size_t frame_count_;
   const size_t peekable_frames_;
 };
 

@@ -40,8 +40,9 @@ inline uint64_t BigEndianPrefix(const char* data, size_t size) {
   uint64_t v = 0;
   if (size >= 4) {  // two loads that may overlap
     v = DecodeFixed32(data) | static_cast<uint64_t>(DecodeFixed32(data + size - 4)) << (8 * (size - 4));
-  } else {
-    for (size_t i = 0; i < size; ++i) v |= static_cast<uint64_t>(static_cast<unsigned char>(data[i])) << (8 * i);
+  } else if (size > 0) {  // three that may be the same
+    const auto at = [data](size_t i) { return uint64_t{static_cast<unsigned char>(data[i])} << (8 * i); };
+    v = at(0) | at(size / 2) | at(size - 1);
   }
   return __builtin_bswap64(v);
 }

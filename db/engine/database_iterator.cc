@@ -82,14 +82,14 @@ class DatabaseIterator final : public Iterator {
 
   void Next() override {
     SEPAL_DCHECK(valid_);
-    if (at_entry_ && hashable_ && !Closed() && entries_->NextKeyInBlock()) [[likely]] {
+    if (in_plain_block_ && !Closed() && entries_->NextKeyInPlainBlock()) [[likely]] {
       direction_ = Direction::kForward;
       ++steps_;
-      if (IsVisible(entries_->key()) && !IsBehind(entries_->key().user_key)) [[likely]]
+      if (!options_.upper_bound.has_value()) [[likely]]
         return;
-      return ShowFromHere();
+      return HideBehindBound();
     }
-    NextElsewhere();
+    NextInAnyBlock();
   }
 
   void Prev() override {
@@ -110,8 +110,18 @@ class DatabaseIterator final : public Iterator {
   enum class Direction : uint8_t { kForward, kBackward };
 
   // What Next and Prev seldom do, apart from them: a step within a block takes some tens of instructions.
+  ABSL_ATTRIBUTE_NOINLINE void HideBehindBound() {
+    if (IsBehind(entries_->key().user_key)) Hide();
+  }
+  ABSL_ATTRIBUTE_NOINLINE void NextInAnyBlock() {
+    if (!at_entry_ || !hashable_ || Closed() || !entries_->NextKeyInBlock()) return NextElsewhere();
+    direction_ = Direction::kForward;
+    ++steps_;
+    if (IsVisible(entries_->key()) && !IsBehind(entries_->key().user_key)) return;
+    ShowFromHere();
+  }
   ABSL_ATTRIBUTE_NOINLINE void ShowFromHere() {
-    valid_ = false;
+    Hide();
     const WatchedCall call(options_.calls, kNextCall, [this] { return AStep(); });
     FindNextVisible(/*skip_key=*/false);
   }
@@ -129,7 +139,7 @@ class DatabaseIterator final : public Iterator {
     FindNextVisible(/*skip_key=*/true);
   }
   ABSL_ATTRIBUTE_NOINLINE void ShowBackwardFromHere() {
-    valid_ = false;
+    Hide();
     const WatchedCall call(options_.calls, kPrevCall, [this] { return AStep(); });
     FindPreviousVisible();
   }
@@ -148,8 +158,14 @@ class DatabaseIterator final : public Iterator {
     at_entry_ = direction == Direction::kForward;
   }
 
+  void ShowEntry() {
+    valid_ = at_entry_ = true;
+    in_plain_block_ = hashable_ && entries_->LendsPlainBlock();
+  }
+  void Hide() { valid_ = in_plain_block_ = false; }
+
   bool Begin(Ticker ticker) {
-    valid_ = false;
+    Hide();
     if (Closed()) [[unlikely]]
       return false;
     options_.statistics->Add(ticker);
@@ -200,8 +216,7 @@ class DatabaseIterator final : public Iterator {
         continue;
       }
       if (IsBehind(key.user_key)) return;
-      valid_ = true;
-      return;
+      return ShowEntry();
     }
   }
 
@@ -211,11 +226,7 @@ class DatabaseIterator final : public Iterator {
     SetOut(Direction::kBackward);
     while (entries_->Valid()) {
       if (IsBefore(entries_->key().user_key)) return;
-      if (hashable_ && entries_->BeginsKeyInBlock() && IsVisible(entries_->key())) {
-        at_entry_ = true;
-        valid_ = true;
-        return;
-      }
+      if (hashable_ && entries_->BeginsKeyInBlock() && IsVisible(entries_->key())) return ShowEntry();
       key_buffer_.assign(entries_->key().user_key);
       bool found = false;
       while (entries_->Valid() && order_.Equal(entries_->key().user_key, key_buffer_)) {
@@ -242,6 +253,8 @@ class DatabaseIterator final : public Iterator {
   std::unique_ptr<InternalIterator> entries_;
   bool valid_ = false;
   bool at_entry_ = true;
+  // The entry that is shown lies in a plain block, all of whose entries are visible then.
+  bool in_plain_block_ = false;
   Direction direction_ = Direction::kForward;  // in which `entries_` was moved last
   uint64_t steps_ = 0;                         // not counted yet
   uint64_t steps_back_ = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "table/equal_bytes.h"
 #include "util/coding.h"
 
 namespace sepal {
@@ -31,7 +32,10 @@ inline uint64_t PrefixAfter(std::string_view key, size_t skip) {
 
 // Less than, equal to or greater than zero: the key sorts before, begins with, sorts after `prefix`.
 inline int CompareToPrefix(std::string_view key, std::string_view prefix) {
-  return key.substr(0, prefix.size()).compare(prefix);
+  const size_t n = prefix.size();
+  if (key.size() >= n && EqualBytes(key.data(), prefix.data(), n)) [[likely]]
+    return 0;
+  return key.substr(0, n).compare(prefix);
 }
 
 }  // namespace sepal

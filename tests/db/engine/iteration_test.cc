@@ -183,6 +183,54 @@ TEST_F(IterationTest, AWalkBackAndForthSeesWhatAnOrderedMapHolds) {
   }
 }
 
+// In blocks as merges into the last level leave them, beneath a few newer entries.
+TEST_F(IterationTest, WalksThroughMergedBlocksKeepBoundsAndSeeWhatIsNewer) {
+  std::map<std::string, std::string> now;
+  for (uint64_t i = 0; i < 3'000; ++i) {
+    now[NumberedKey(i)] = std::string(i % 50, static_cast<char>('a' + i % 26));
+    ASSERT_OK(db()->Put(NumberedKey(i), now[NumberedKey(i)]));
+  }
+  ASSERT_OK(db()->CompactRange());
+  for (const bool newer : {false, true}) {
+    if (newer) {
+      ASSERT_OK(db()->Delete(NumberedKey(1'400)));
+      now.erase(NumberedKey(1'400));
+      ASSERT_OK(db()->Put(NumberedKey(1'401), "newer"));
+      now[NumberedKey(1'401)] = "newer";
+    }
+    for (const uint64_t upper : {1'450, 1'451, 1'487, 4'000}) {
+      const std::unique_ptr<Iterator> it =
+          db()->NewIterator({.lower_bound = NumberedKey(1'350), .upper_bound = NumberedKey(upper)});
+      const auto begin = now.lower_bound(NumberedKey(1'350)), end = now.lower_bound(NumberedKey(upper));
+      for (uint64_t from = 1'340; from < 1'449; from += 7) {
+        it->Seek(NumberedKey(from));
+        auto at = from < 1'350 ? begin : now.lower_bound(NumberedKey(from));
+        // Two steps on, one back, to the end.
+        for (uint64_t step = 1; at != end; ++step) {
+          ASSERT_EQ(At(it.get()), at->first);
+          ASSERT_EQ(it->value(), at->second);
+          const bool back = step % 3 == 0 && at != begin;
+          back ? it->Prev() : it->Next();
+          back ? --at : ++at;
+        }
+        ASSERT_EQ(At(it.get()), "end");
+      }
+    }
+  }
+}
+
+TEST_F(IterationTest, AStepInAMergedBlockOfAClosedDatabaseLeadsNowhere) {
+  Fill(0, 100);
+  ASSERT_OK(db()->CompactRange());
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  it->SeekToFirst();
+  it->Next();
+  EXPECT_EQ(At(it.get()), NumberedKey(1));
+  ASSERT_OK(db()->Close());
+  it->Next();
+  EXPECT_EQ(At(it.get()), "error");
+}
+
 // A value that fills a block, so that every entry begins one.
 std::string BlockOf(char c) { return std::string(400, c); }
 
