@@ -49,6 +49,14 @@ inline constexpr Trailer kLastTrailer = 0;
 
 inline constexpr size_t kTrailerBytes = 8;
 
+// The same view, moved word by word. Compilers move it as one piece, which waits for stores that were just made in two.
+inline std::string_view ByWords(std::string_view view) {
+  const char* data = view.data();
+  size_t size = view.size();
+  asm("" : "+r"(data), "+r"(size));
+  return {data, size};
+}
+
 // Borrowed. Passed by reference to what is called for every entry: by value it is copied in memory, as one piece.
 struct InternalKeyView {
   std::string_view user_key;

@@ -159,7 +159,7 @@ class MemTableTreeIterator final : public InternalIterator {
   void Next() override {
     SEPAL_DCHECK(valid_);
     if (slot_ + 1 >= copy_.count) return ShowFirstOfNext();
-    if (slot_ + kAhead < copy_.count) copy_.entries[slot_ + kAhead]->Prefetch();
+    if (slot_ + kAhead < copy_.count) copy_.entries[slot_ + kAhead]->PrefetchAll();
     Show(slot_ + 1);
   }
   void Prev() override {
@@ -184,7 +184,7 @@ class MemTableTreeIterator final : public InternalIterator {
     }
     Load(copy_.next);
     if (copy_.next != nullptr) Prefetch(copy_.next);
-    for (uint32_t i = 1; i < kAhead && i < copy_.count; ++i) copy_.entries[i]->Prefetch();
+    for (uint32_t i = 1; i < kAhead && i < copy_.count; ++i) copy_.entries[i]->PrefetchAll();
     Show(0);
   }
   void ShowLastOfPrevious() {
