@@ -42,8 +42,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "table/equal_bytes.h"
 #include "table/internal_key.h"
+#include "table/short_bytes.h"
+#include "util/append_buffer.h"
 #include "util/coding.h"
 #include "util/hash.h"
 
@@ -80,31 +81,32 @@ class BlockBuilder {
   explicit BlockBuilder(bool tags) : tags_(tags) {}
 
   // Requires: after all entries added since Reset, in internal key order. `hash` is ignored without tags.
-  void Add(InternalKeyView key, std::string_view value, uint64_t hash);
-  bool empty() const { return keys_.empty(); }
-  size_t entries() const { return keys_.size(); }
+  void Add(const InternalKeyView& key, std::string_view value, uint64_t hash);
+  bool empty() const { return entries_.empty(); }
+  size_t entries() const { return entries_.size(); }
   size_t tombstones() const { return tombstones_; }
+  size_t key_bytes() const { return shape_.key_bytes; }
+  size_t value_bytes() const { return shape_.value_bytes; }
   // What Finish would return now, in bytes; and after one more Add.
   size_t SizeEstimate() const { return SizeOf(shape_); }
-  size_t SizeEstimateWith(InternalKeyView key, std::string_view value) const { return SizeOf(ShapeWith(key, value)); }
-  std::string_view last_user_key() const;
-  InternalKeyView first_key() const;
-  InternalKeyView last_key() const;
+  size_t SizeEstimateWith(const InternalKeyView& key, std::string_view value) const;
+  // The rest require at least one entry.
+  SequenceNumber lowest_sequence() const { return SequenceNumber(shape_.lowest_sequence); }
+  SequenceNumber highest_sequence() const { return SequenceNumber(shape_.highest_sequence); }
+  std::string_view last_user_key() const { return KeyOf(entries_.back()); }
+  InternalKeyView first_key() const { return {first_user_key(), entries_.front().trailer}; }
+  InternalKeyView last_key() const { return {last_user_key(), entries_.back().trailer}; }
 
-  // The block's bytes; valid until Reset, and readable for BlockBuffer::kPadding bytes past their end. Requires at
-  // least one entry.
+  // The block's bytes; valid until Add or Reset, and readable for BlockBuffer::kPadding bytes past their end.
   std::string_view Finish(bool continuation);
   void Reset();
 
  private:
-  struct Pending {
+  struct Entry {
     uint32_t key_offset, key_size, value_size;
     uint8_t tag;
     Trailer trailer;
   };
-  InternalKeyView KeyOf(const Pending& entry) const {
-    return {std::string_view(raw_).substr(entry.key_offset, entry.key_size), entry.trailer};
-  }
   // What decides the widths and the size.
   struct Shape {
     size_t entries = 0;
@@ -120,18 +122,21 @@ class BlockBuilder {
     size_t ValueWidth() const { return value_bytes > UINT16_MAX ? 4 : 2; }
     size_t KeyWidth() const { return UniformKeySize() ? 0 : KeysPart() > UINT16_MAX ? 4 : 2; }
   };
-  Shape ShapeWith(InternalKeyView key, std::string_view value) const;
+  void Include(const InternalKeyView& key, size_t value_bytes, Shape* shape) const;
   size_t SizeOf(const Shape& shape) const;
-  char* WriteKeysAndValues(char* values, char* keys) const;
+  std::string_view KeyOf(const Entry& entry) const { return {keys_.data() + entry.key_offset, entry.key_size}; }
+  std::string_view first_user_key() const { return {keys_.data(), entries_.front().key_size}; }
+  char* WriteKeys(char* out) const;
   char* WriteSequencesKindsTags(char* out) const;
   char* WriteBegins(char* out) const;
+  char* WriteHeader(char* out, bool continuation) const;
 
   bool tags_;
-  std::string raw_;  // keys and values as given, one after another
-  std::vector<Pending> keys_;
+  AppendBuffer out_;   // the values, with which a block begins; Finish writes the rest behind
+  AppendBuffer keys_;  // whole, one after another
+  std::vector<Entry> entries_;
   Shape shape_;
   size_t tombstones_ = 0;
-  std::string out_;
 };
 
 // Reads a block in place. Cheap to make; borrows the bytes, which must have passed Validate, and must be readable for
@@ -188,7 +193,7 @@ class BlockView {
   bool RepeatsKey(uint32_t i) const;
 
   // The first entry at or after `target`; count() if there is none.
-  uint32_t LowerBound(InternalKeyView target, KeyOrder order) const;
+  uint32_t LowerBound(const InternalKeyView& target, KeyOrder order) const;
 
  private:
   uint32_t ValueBegin(uint32_t i) const {
@@ -203,7 +208,7 @@ class BlockView {
   uint32_t KeyEnd(uint32_t i) const { return i + 1 < count_ ? KeyBegin(i + 1) : keys_bytes_; }
   bool ValidateEntries(KeyOrder order, std::string* why) const;
   // As LowerBound, among the entries from `begin` on.
-  uint32_t LowerBoundFrom(uint32_t begin, InternalKeyView target, KeyOrder order) const;
+  uint32_t LowerBoundFrom(uint32_t begin, const InternalKeyView& target, KeyOrder order) const;
   uint32_t LowerBoundBytewise(uint32_t begin, std::string_view suffix, Trailer trailer) const;
   Hit FindByOrder(std::string_view user_key, Trailer newest, KeyOrder order) const;
   Hit FirstVisible(uint32_t i, std::string_view user_key, Trailer newest, KeyOrder order) const;

@@ -35,13 +35,13 @@ class BlockCursor {
   // These moves end what Narrow began.
   void SeekToFirst() { MoveTo(0); }
   void SeekToLast() { MoveTo(view_->count() - 1); }
-  void Seek(InternalKeyView target) {
+  void Seek(const InternalKeyView& target) {
     MoveTo(LowerBound(target));
     if (!Valid()) return;
     for (ptrdiff_t ahead = 0; ahead < kValueBytesAhead; ahead += 64) __builtin_prefetch(value_.data() + ahead);
   }
   // To the last entry before `target`.
-  void SeekBefore(InternalKeyView target) { MoveTo(LowerBound(target) - 1); }
+  void SeekBefore(const InternalKeyView& target) { MoveTo(LowerBound(target) - 1); }
   void Next() { MoveTo(index_ + 1); }
   // Past the first entry the cursor is invalid.
   void Prev() { MoveTo(index_ - 1); }
@@ -49,7 +49,7 @@ class BlockCursor {
   // The rest require Valid().
   uint32_t index() const { return index_; }
   uint32_t count() const { return view_->count(); }
-  uint32_t LowerBound(InternalKeyView target) const { return view_->LowerBound(target, order_); }
+  uint32_t LowerBound(const InternalKeyView& target) const { return view_->LowerBound(target, order_); }
   // Keeps the moves below within [begin, end), which holds the current entry, and within what was narrowed before.
   void Narrow(uint32_t begin, uint32_t end) {
     narrowed_ = true;

@@ -5,7 +5,7 @@
 
 #include "sepal/db.h"
 #include "table/block.h"
-#include "table/equal_bytes.h"
+#include "table/short_bytes.h"
 #include "table/tag_search.h"
 
 namespace sepal {
@@ -148,11 +148,11 @@ BlockView::Hit BlockView::FindByOrder(std::string_view user_key, Trailer newest,
   return hit;
 }
 
-uint32_t BlockView::LowerBound(InternalKeyView target, KeyOrder order) const {
+uint32_t BlockView::LowerBound(const InternalKeyView& target, KeyOrder order) const {
   return LowerBoundFrom(0, target, order);
 }
 
-uint32_t BlockView::LowerBoundFrom(uint32_t begin, InternalKeyView target, KeyOrder order) const {
+uint32_t BlockView::LowerBoundFrom(uint32_t begin, const InternalKeyView& target, KeyOrder order) const {
   if (order.bytewise()) [[likely]] {
     const std::string_view key = target.user_key;
     if (key.size() >= prefix_.size() && EqualBytes(key.data(), prefix_.data(), prefix_.size())) [[likely]] {

@@ -80,10 +80,12 @@ size_t LaneBytes(size_t keys, double bits_per_key) {
 }
 
 void LaneAdd(char* lane, size_t lane_bytes, int probes, uint64_t hash) {
-  const LaneHash h(hash);
-  for (int i = 0; i < probes; ++i) {
-    const uint64_t bit = h.Bit(i, lane_bytes * 8);
-    lane[bit / 8] = static_cast<char>(static_cast<uint8_t>(lane[bit / 8]) | 1u << (bit % 8));
+  const uint64_t bits = lane_bytes * 8;
+  auto [at, step] = LaneHash(hash);
+  for (int i = 0; i < probes; ++i, at += step) {
+    const uint64_t bit = (at * bits) >> 32;
+    char* const word = lane + bit / 64 * 8;
+    EncodeFixed64(word, DecodeFixed64(word) | uint64_t{1} << (bit % 64));
   }
 }
 
@@ -138,12 +140,10 @@ size_t LaneForm::BytesFor(size_t keys, double bits_per_key) const {
 
 void LaneForm::Fill(char* lane, size_t lane_bytes, std::span<const uint64_t> hashes) const {
   if (lane_bytes == 0) return;
-  for (size_t slot = 0; slot < hashes.size(); ++slot) {
-    if (kind == FilterKind::kFingerprint) {
-      FingerprintLaneSet(lane, shape, slot, hashes[slot]);
-    } else {
-      LaneAdd(lane, lane_bytes, shape, hashes[slot]);
-    }
+  if (kind == FilterKind::kFingerprint) {
+    for (size_t slot = 0; slot < hashes.size(); ++slot) FingerprintLaneSet(lane, shape, slot, hashes[slot]);
+  } else {
+    for (const uint64_t hash : hashes) LaneAdd(lane, lane_bytes, shape, hash);
   }
 }
 
@@ -164,6 +164,16 @@ double LaneForm::ExpectedRate(size_t keys, size_t lane_bytes) const {
   const auto n = static_cast<double>(keys);
   if (kind == FilterKind::kFingerprint) return 1 - std::pow(1 - 1 / (std::exp2(8 * shape) - 1), n);
   return std::pow(1 - std::exp(-shape * n / (static_cast<double>(lane_bytes) * 8)), shape);
+}
+
+void GuardBuilder::Add(std::span<const uint64_t> hashes) {
+  while (!hashes.empty()) {
+    if (next_ == end_) AddPiece();
+    const size_t fit = std::min(hashes.size(), static_cast<size_t>(end_ - next_));
+    std::memcpy(next_, hashes.data(), fit * sizeof(uint64_t));
+    next_ += fit;
+    hashes = hashes.subspan(fit);
+  }
 }
 
 void GuardBuilder::AddPiece() {

@@ -96,11 +96,8 @@ class GuardBuilder {
  public:
   GuardBuilder(double bits_per_key, int probes) : bits_per_key_(bits_per_key), probes_(probes) {}
   // Once for each distinct user key.
-  void Add(uint64_t hash) {
-    if (next_ == end_) [[unlikely]]
-      AddPiece();
-    *next_++ = hash;
-  }
+  void Add(std::span<const uint64_t> hashes);
+  void Add(uint64_t hash) { Add(std::span(&hash, 1)); }
   size_t keys() const { return room_ - static_cast<size_t>(end_ - next_); }
   size_t MemoryBytes() const { return room_ * sizeof(uint64_t); }
   // The guard's bytes.

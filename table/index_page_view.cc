@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "sepal/db.h"
-#include "table/equal_bytes.h"
 #include "table/fence_search.h"
 #include "table/filter.h"
 #include "table/index_page.h"
+#include "table/short_bytes.h"
 #include "table/table_format.h"
 
 namespace sepal {
@@ -27,7 +27,7 @@ IndexPageView::IndexPageView(std::string_view bytes)
   lanes_ = data_ + DecodeFixed32(data_ + 32);
 }
 
-uint32_t IndexPageView::Find(InternalKeyView key, KeyOrder order) const {
+uint32_t IndexPageView::Find(const InternalKeyView& key, KeyOrder order) const {
   if (!order.bytewise()) [[unlikely]]
     return FindByOrder(key, order);
   const size_t prefix_size = prefix_.size();
@@ -62,7 +62,7 @@ bool IndexPageView::SeparatorLess(uint32_t i, std::string_view rest, Trailer tra
   return parts.has_trailer && parts.trailer > trailer;
 }
 
-uint32_t IndexPageView::FindByOrder(InternalKeyView key, KeyOrder order) const {
+uint32_t IndexPageView::FindByOrder(const InternalKeyView& key, KeyOrder order) const {
   uint32_t begin = 0;
   uint32_t end = count_;
   while (begin < end) {

@@ -87,15 +87,15 @@ class InternalIterator {
   bool ShowLent(BlockCursor* cursor) {
     lent_ = cursor;
     key_ = cursor->key();
-    value_ = cursor->value();
+    value_ = ByWords(cursor->value());
     return true;
   }
   // Where `child` stands, if it is valid. What it lends is lent on.
   void ShowChild(const InternalIterator& child) {
     valid_ = child.valid_;
     lent_ = child.lent_;
-    key_ = child.key_;
-    value_ = child.value_;
+    key_ = {ByWords(child.key_.user_key), child.key_.trailer};
+    value_ = ByWords(child.value_);
   }
   static BlockCursor* LentBy(const InternalIterator& child) { return child.lent_; }
 

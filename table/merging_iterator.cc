@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "table/equal_bytes.h"
+#include "table/short_bytes.h"
 #include "util/check.h"
 #include "util/coding.h"
 

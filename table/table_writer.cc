@@ -1,7 +1,9 @@
 #include "table/table_writer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -9,11 +11,11 @@
 #include "table/block.h"
 #include "table/filter.h"
 #include "table/index_page.h"
+#include "util/append_buffer.h"
 #include "util/check.h"
 #include "util/coding.h"
 #include "util/compression.h"
 #include "util/hyperloglog.h"
-#include "util/mapped_memory.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -28,42 +30,78 @@ constexpr uint64_t kWriteBehindBytes = uint64_t{2} << 20;
 // By which a writer's memory grows before it asks that others give way.
 constexpr size_t kGrowthToAsk = size_t{64} << 10;
 
-// Appends units to a file through one buffer.
+// Appends units to a file through one buffer, in which they are compressed as well.
 class UnitWriter {
  public:
   UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_bytes)
       : file_(file), table_id_(table_id), buffer_bytes_(buffer_bytes) {
-    buffer_.reserve(buffer_bytes_ + kUnitTrailerBytes);
+    buffer_.Room(buffer_bytes_ + kRoomToCompress);
   }
 
   uint64_t offset() const { return offset_; }
   size_t MemoryBytes() const { return buffer_.capacity(); }
 
-  absl::Status Write(std::string_view bytes, CompressionKind compression, BlockHandle* handle) {
+  absl::Status Write(std::string_view bytes, BlockHandle* handle) {
     *handle = {offset_, bytes.size()};
-    char trailer[kUnitTrailerBytes];
-    trailer[0] = static_cast<char>(compression);
-    EncodeFixed32(trailer + 1, UnitChecksum(bytes, compression, table_id_, offset_));
+    const uint32_t checksum = ChecksumHere(bytes, CompressionKind::kNone);
     RETURN_IF_ERROR(Append(bytes));
-    return Append({trailer, sizeof trailer});
+    return AppendTrailer(CompressionKind::kNone, checksum);
+  }
+
+  // Compressed, where that saves an eighth.
+  absl::Status WriteCompressed(std::string_view bytes, CompressionKind kind, BlockHandle* handle) {
+    if (kind == CompressionKind::kNone || bytes.size() > kMaxCompressibleBytes) return Write(bytes, handle);
+    char* const room = buffer_.Room(MaxCompressedSize(kind, bytes.size()));
+    ASSIGN_OR_RETURN(const size_t size, Compress(kind, bytes, room));
+    if (size > bytes.size() - bytes.size() / 8) return Write(bytes, handle);
+    *handle = {offset_, size};
+    const uint32_t checksum = ChecksumHere({room, size}, kind);
+    RETURN_IF_ERROR(AppendFromRoom(room, size));
+    return AppendTrailer(kind, checksum);
   }
 
   absl::Status Append(std::string_view bytes) {
     offset_ += bytes.size();
     if (buffer_.size() + bytes.size() > buffer_bytes_) RETURN_IF_ERROR(Flush());
     if (bytes.size() >= buffer_bytes_) return AppendToFile(bytes);
-    buffer_.append(bytes);
+    buffer_.Append(bytes);
     return absl::OkStatus();
   }
 
   absl::Status Flush() {
     if (buffer_.empty()) return absl::OkStatus();
-    const absl::Status status = AppendToFile({buffer_.data(), buffer_.size()});
-    buffer_.clear();
+    const absl::Status status = AppendToFile(buffer_.view());
+    buffer_.Clear();
     return status;
   }
 
  private:
+  // For a block of the usual size, behind a full buffer.
+  static constexpr size_t kRoomToCompress = size_t{8} << 10;
+
+  uint32_t ChecksumHere(std::string_view bytes, CompressionKind kind) const {
+    return UnitChecksum(bytes, kind, table_id_, offset_);
+  }
+
+  // The same for bytes that lie in the buffer's room already.
+  absl::Status AppendFromRoom(const char* room, size_t size) {
+    offset_ += size;
+    if (buffer_.size() + size > buffer_bytes_) {
+      RETURN_IF_ERROR(Flush());
+      if (size >= buffer_bytes_) return AppendToFile({room, size});
+      std::memmove(buffer_.Room(size), room, size);
+    }
+    buffer_.Extend(size);
+    return absl::OkStatus();
+  }
+
+  absl::Status AppendTrailer(CompressionKind kind, uint32_t checksum) {
+    char trailer[kUnitTrailerBytes];
+    trailer[0] = static_cast<char>(kind);
+    EncodeFixed32(trailer + 1, checksum);
+    return Append({trailer, sizeof trailer});
+  }
+
   absl::Status AppendToFile(std::string_view bytes) {
     RETURN_IF_ERROR(file_->Append(bytes));
     appended_ += bytes.size();
@@ -75,7 +113,7 @@ class UnitWriter {
   WritableFile* file_;
   uint64_t table_id_;
   size_t buffer_bytes_;
-  std::basic_string<char, std::char_traits<char>, LargeAllocator<char>> buffer_;
+  AppendBuffer buffer_;
   uint64_t offset_ = 0;    // of the next byte
   uint64_t appended_ = 0;  // bytes that the file has
   uint64_t behind_ = 0;    // bytes whose write-out was asked for
@@ -99,11 +137,14 @@ struct TableWriter::Impl {
     if (options.budget != nullptr) options.budget->Release(MemoryPart::kCompaction, charged);
   }
 
-  absl::Status Add(InternalKeyView key, std::string_view value);
-  void CountKey(InternalKeyView key, std::string_view value, bool new_key);
-  bool MustStandApart(InternalKeyView key, std::string_view value) const;
+  absl::Status Add(const InternalKeyView& key, std::string_view value);
+  // Adds the block to what is known of the table.
+  void CountBlock();
+  bool MustStandApart(const InternalKeyView& key, std::string_view value) const;
   absl::Status CloseBlock();
   void BuildLane();
+  // The file's size but for the block and the guard, if Finish were called now, nearly.
+  uint64_t BytesBesideBlock() const { return out.offset() + leaf_bytes + leaf.MemoryBytes() + kFooterBytes; }
   // Puts the closed block into its leaf page. `next` is the first key of the block after it; null at the end.
   void IndexClosedBlock(const InternalKeyView* next);
   void CloseLeaf();
@@ -112,7 +153,6 @@ struct TableWriter::Impl {
   absl::Status WriteLeaves(BlockHandle* root);
   absl::Status WriteGuard(BlockHandle* handle);
   absl::Status WriteProperties(BlockHandle* handle);
-  absl::Status WriteCompressed(std::string_view bytes, BlockHandle* handle);
   void Tell(BlockHandle handle, UnitKind kind, std::string_view bytes) const {
     if (options.on_unit) options.on_unit(handle, kind, bytes);
   }
@@ -134,8 +174,10 @@ struct TableWriter::Impl {
   // The block being built.
   BlockBuilder block;
   std::vector<uint64_t> block_hashes;  // of its distinct keys
+  size_t block_keys = 0;               // distinct ones, apart from one that a continuation begins with
   size_t block_bytes_bound = 0;        // its size, at most
   bool continuation = false;
+  uint64_t bytes_beside_block = kFooterBytes;  // as of the last block
 
   // The last key that was added, and its hash. While the block has entries, they hold the key too.
   std::string last_user_key;  // set when a block closes
@@ -165,16 +207,15 @@ struct TableWriter::Impl {
 
   GuardBuilder guard;
   HyperLogLog sketch;
-  std::string compressed;
   TableProperties properties;
   uint64_t footer_checksum = 0;
   size_t charged = 0;
   size_t asked_at = 0;  // what was charged when relief was last asked for, or least since
 };
 
-absl::Status TableWriter::Impl::Add(InternalKeyView key, std::string_view value) {
+absl::Status TableWriter::Impl::Add(const InternalKeyView& key, std::string_view value) {
   bool new_key = true;
-  if (properties.entries > 0) {
+  if (!block.empty() || closed.has_value()) [[likely]] {
     const std::string_view last = block.empty() ? std::string_view(last_user_key) : block.last_user_key();
     const int order = options.order.Compare(last, key.user_key);
     if (order > 0 || (order == 0 && last_trailer <= key.trailer)) [[unlikely]] {
@@ -182,6 +223,8 @@ absl::Status TableWriter::Impl::Add(InternalKeyView key, std::string_view value)
                                  ToString(InternalKeyView{last, last_trailer}));
     }
     new_key = order != 0;
+  } else {
+    AppendInternalKey(&properties.smallest_key, key);
   }
   if (!block.empty() && MustStandApart(key, value)) RETURN_IF_ERROR(CloseBlock());
   const bool opens_block = block.empty();
@@ -193,63 +236,55 @@ absl::Status TableWriter::Impl::Add(InternalKeyView key, std::string_view value)
     if (new_key) last_hash = HashKey(key.user_key, options.hash_seed);
     if (new_key || opens_block) block_hashes.push_back(last_hash);
   }
+  block_keys += new_key ? 1 : 0;
   block.Add(key, value, last_hash);
   block_bytes_bound += key.user_key.size() + value.size() + kMaxEntryOverhead;
   last_trailer = key.trailer;
-  CountKey(key, value, new_key);
   const bool full = (block_bytes_bound >= options.block_bytes && block.SizeEstimate() >= options.block_bytes) ||
                     value.size() > kLoneValueBytes;
   return full ? CloseBlock() : absl::OkStatus();
 }
 
-bool TableWriter::Impl::MustStandApart(InternalKeyView key, std::string_view value) const {
+bool TableWriter::Impl::MustStandApart(const InternalKeyView& key, std::string_view value) const {
   if (value.size() > kLoneValueBytes) return true;
   if (block_bytes_bound + key.user_key.size() + value.size() + kMaxEntryOverhead <= max_block_bytes) return false;
   return block.SizeEstimateWith(key, value) > max_block_bytes;
 }
 
-void TableWriter::Impl::CountKey(InternalKeyView key, std::string_view value, bool new_key) {
-  if (properties.entries == 0) {
-    AppendInternalKey(&properties.smallest_key, key);
-    properties.lowest_sequence = properties.highest_sequence = key.sequence();
-  }
-  ++properties.entries;
-  properties.raw_key_bytes += key.user_key.size();
-  properties.raw_value_bytes += value.size();
-  properties.lowest_sequence = std::min(properties.lowest_sequence, key.sequence());
-  properties.highest_sequence = std::max(properties.highest_sequence, key.sequence());
-  if (!new_key) return;
-  ++properties.distinct_keys;
+void TableWriter::Impl::CountBlock() {
+  const bool first = properties.entries == 0;
+  properties.lowest_sequence =
+      first ? block.lowest_sequence() : std::min(properties.lowest_sequence, block.lowest_sequence());
+  properties.highest_sequence = std::max(properties.highest_sequence, block.highest_sequence());
+  properties.entries += block.entries();
+  properties.tombstones += block.tombstones();
+  properties.raw_key_bytes += block.key_bytes();
+  properties.raw_value_bytes += block.value_bytes();
+  properties.distinct_keys += block_keys;
+  ++properties.data_blocks;
   if (!hashable) return;
-  sketch.Add(last_hash);
-  if (policy.guard_bits_per_key > 0) guard.Add(last_hash);
+  // A continuation begins with a key that the block before has counted.
+  const std::span<const uint64_t> hashes = std::span(block_hashes).last(block_keys);
+  for (const uint64_t hash : hashes) sketch.Add(hash);
+  if (policy.guard_bits_per_key > 0) guard.Add(hashes);
 }
 
 absl::Status TableWriter::Impl::CloseBlock() {
   last_user_key.assign(block.last_user_key());
-  const size_t entries = block.entries();
-  const size_t tombstones = block.tombstones();
   BlockHandle handle;
   const std::string_view bytes = block.Finish(continuation);
-  RETURN_IF_ERROR(WriteCompressed(bytes, &handle));
+  RETURN_IF_ERROR(out.WriteCompressed(bytes, options.compression, &handle));
   Tell(handle, UnitKind::kDataBlock, bytes);
   BuildLane();
-  closed = Closed{handle, entries, tombstones};
-  properties.tombstones += tombstones;
-  ++properties.data_blocks;
+  CountBlock();
+  closed = Closed{handle, block.entries(), block.tombstones()};
   block.Reset();
   block_hashes.clear();
+  block_keys = 0;
   block_bytes_bound = 0;
+  bytes_beside_block = BytesBesideBlock();
   ChargeMemory();
   return absl::OkStatus();
-}
-
-absl::Status TableWriter::Impl::WriteCompressed(std::string_view bytes, BlockHandle* handle) {
-  if (options.compression != CompressionKind::kNone && bytes.size() <= kMaxCompressibleBytes) {
-    RETURN_IF_ERROR(Compress(options.compression, bytes, &compressed));
-    if (compressed.size() <= bytes.size() - bytes.size() / 8) return out.Write(compressed, options.compression, handle);
-  }
-  return out.Write(bytes, CompressionKind::kNone, handle);
 }
 
 void TableWriter::Impl::BuildLane() {
@@ -267,6 +302,7 @@ void TableWriter::Impl::IndexClosedBlock(const InternalKeyView* next) {
   properties.lane_bytes += lane.size();
   closed.reset();
   if (leaf.blocks() >= options.blocks_per_leaf_page) CloseLeaf();
+  bytes_beside_block = BytesBesideBlock();
 }
 
 void TableWriter::Impl::CloseLeaf() {
@@ -278,8 +314,8 @@ void TableWriter::Impl::CloseLeaf() {
 }
 
 absl::Status TableWriter::Impl::Finish() {
-  SEPAL_CHECK(properties.entries > 0);
   if (!block.empty()) RETURN_IF_ERROR(CloseBlock());
+  SEPAL_CHECK(properties.entries > 0);
   IndexClosedBlock(nullptr);
   if (!leaf.empty()) CloseLeaf();
   properties.data_bytes = out.offset();
@@ -306,21 +342,21 @@ absl::Status TableWriter::Impl::WriteLeaves(BlockHandle* root_handle) {
   for (const Leaf& page : leaves) {
     if (root.Full()) return absl::OutOfRangeError("the table has too many blocks for one root");
     BlockHandle handle;
-    RETURN_IF_ERROR(out.Write(page.bytes, CompressionKind::kNone, &handle));
+    RETURN_IF_ERROR(out.Write(page.bytes, &handle));
     Tell(handle, UnitKind::kLeafPage, page.bytes);
     root.Add(page.separator, handle, page.entries, page.tombstones, {});
   }
   properties.leaf_pages = leaves.size();
   properties.leaf_page_bytes = leaf_bytes;
   leaves.clear();
-  return out.Write(root.Finish(0), CompressionKind::kNone, root_handle);
+  return out.Write(root.Finish(0), root_handle);
 }
 
 absl::Status TableWriter::Impl::WriteGuard(BlockHandle* handle) {
   if (guard.keys() == 0) return absl::OkStatus();
   const std::string bytes = guard.Finish();
   properties.guard_bytes = bytes.size();
-  RETURN_IF_ERROR(out.Write(bytes, CompressionKind::kNone, handle));
+  RETURN_IF_ERROR(out.Write(bytes, handle));
   Tell(*handle, UnitKind::kGuard, bytes);
   return absl::OkStatus();
 }
@@ -343,12 +379,12 @@ absl::Status TableWriter::Impl::WriteProperties(BlockHandle* handle) {
   if (hashable) properties.key_sketch = sketch.ToBytes();
   properties.writer_version = VersionString();
   properties.database_id = options.database_id;
-  return WriteCompressed(properties.Encode(), handle);
+  return out.WriteCompressed(properties.Encode(), options.compression, handle);
 }
 
 size_t TableWriter::Impl::MemoryBytes() const {
-  return out.MemoryBytes() + 2 * options.block_bytes + compressed.capacity() + leaf_bytes + leaf.MemoryBytes() +
-         guard.MemoryBytes() + block_hashes.capacity() * sizeof(uint64_t);
+  return out.MemoryBytes() + 2 * options.block_bytes + leaf_bytes + leaf.MemoryBytes() + guard.MemoryBytes() +
+         block_hashes.capacity() * sizeof(uint64_t);
 }
 
 void TableWriter::Impl::ChargeMemory() {
@@ -369,7 +405,7 @@ TableWriter::TableWriter(TableWriterOptions options, WritableFile* file)
 }
 TableWriter::~TableWriter() = default;
 
-absl::Status TableWriter::Add(InternalKeyView key, std::string_view value) {
+absl::Status TableWriter::Add(const InternalKeyView& key, std::string_view value) {
   if (!impl_->status.ok()) [[unlikely]]
     return impl_->status;
   absl::Status status = impl_->Add(key, value);
@@ -385,13 +421,15 @@ absl::Status TableWriter::Finish() {
   return impl_->status;
 }
 
-uint64_t TableWriter::entries() const { return impl_->properties.entries; }
+uint64_t TableWriter::entries() const { return impl_->properties.entries + impl_->block.entries(); }
 
 uint64_t TableWriter::EstimatedFileSize() const {
-  if (impl_->finished) return impl_->out.offset();
-  const double guard_bytes = static_cast<double>(impl_->guard.keys()) * impl_->policy.guard_bits_per_key / 8;
-  return impl_->out.offset() + impl_->block_bytes_bound + impl_->leaf_bytes + impl_->leaf.MemoryBytes() +
-         static_cast<uint64_t>(guard_bytes) + kFooterBytes;
+  const Impl& w = *impl_;
+  if (w.finished) return w.out.offset();
+  const bool guarded = w.policy.guard_bits_per_key > 0;
+  const double guard_keys = guarded ? static_cast<double>(w.guard.keys() + w.block_keys) : 0;
+  return w.bytes_beside_block + w.block_bytes_bound +
+         static_cast<uint64_t>(guard_keys * w.policy.guard_bits_per_key / 8);
 }
 
 size_t TableWriter::MemoryBytes() const { return impl_->MemoryBytes(); }

@@ -52,7 +52,7 @@ class TableWriter {
   ~TableWriter();
 
   // Requires a key after all keys added before.
-  absl::Status Add(InternalKeyView key, std::string_view value);
+  absl::Status Add(const InternalKeyView& key, std::string_view value);
   // Writes what is left. Requires at least one entry. Does not sync.
   absl::Status Finish();
 

@@ -24,7 +24,7 @@ size_t NextChunkBytes(size_t held) {
 
 Arena::~Arena() {
   if (budget_ != nullptr) budget_->Release(part_, memory_bytes());
-  if (pool_ != nullptr) pool_->Give(std::move(huge_chunks_));
+  if (pool_ != nullptr) pool_->Give(std::move(huge_chunks_), std::move(grown_chunks_));
 }
 
 std::string_view Arena::Copy(std::string_view bytes) {
@@ -40,7 +40,7 @@ char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
   SEPAL_CHECK(needed >= bytes);
   const size_t chunk_bytes = NextChunkBytes(memory_bytes());
   const bool alone = needed > chunk_bytes / 4;
-  char* const chunk = NewChunk(alone ? needed : chunk_bytes);
+  char* const chunk = alone ? NewChunk(needed, &lone_chunks_) : NewChunk(chunk_bytes, &grown_chunks_);
   char* const piece = chunk + (-reinterpret_cast<uintptr_t>(chunk) & (alignment - 1));
   if (!alone) {
     next_ = piece + bytes;
@@ -49,14 +49,15 @@ char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
   return piece;
 }
 
-char* Arena::NewChunk(size_t bytes) {
+char* Arena::NewChunk(size_t bytes, std::vector<LargeBuffer>* large) {
   constexpr size_t kLeastMappedBytes = LargeAllocator<char>::kLeastMappedBytes;
   const bool huge = bytes == MappedMemory::kHugePageBytes;
   char* chunk;
   if (huge) {
     chunk = huge_chunks_.emplace_back(pool_ != nullptr ? pool_->Take() : MappedMemory(bytes)).data();
   } else if (bytes >= kLeastMappedBytes) {
-    chunk = large_chunks_.emplace_back(bytes).data();
+    const bool pooled = pool_ != nullptr && large == &grown_chunks_;
+    chunk = large->emplace_back(pooled ? pool_->TakePiece(bytes) : LargeBuffer(bytes)).data();
   } else {
     chunk = chunks_.emplace_back(static_cast<char*>(::operator new(bytes, kChunkAlignment))).get();
   }

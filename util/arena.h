@@ -25,7 +25,7 @@ namespace sepal {
 
 class Arena {
  public:
-  // `budget` and `pool`, where huge pages come from and go to, may be null; else they must outlive the arena.
+  // `budget` and `pool`, where large chunks come from and go to, may be null; else they must outlive the arena.
   explicit Arena(MemoryBudget* budget = nullptr, MemoryPart part = MemoryPart::kMemtables, ChunkPool* pool = nullptr)
       : budget_(budget), part_(part), pool_(pool) {}
   ~Arena();
@@ -60,7 +60,8 @@ class Arena {
 
  private:
   char* AllocateSlowly(size_t bytes, size_t alignment);
-  char* NewChunk(size_t bytes);
+  // A large one that is no huge page goes into `large`.
+  char* NewChunk(size_t bytes, std::vector<LargeBuffer>* large);
 
   MemoryBudget* const budget_;
   const MemoryPart part_;
@@ -74,7 +75,8 @@ class Arena {
     void operator()(char* chunk) const { ::operator delete(chunk, kChunkAlignment); }
   };
   std::vector<std::unique_ptr<char, FreeChunk>> chunks_;
-  std::vector<LargeBuffer> large_chunks_;
+  std::vector<LargeBuffer> grown_chunks_;
+  std::vector<LargeBuffer> lone_chunks_;  // for one piece each
   std::vector<MappedMemory> huge_chunks_;
   std::atomic<size_t> memory_bytes_{0};
 };

@@ -9,15 +9,22 @@ MappedMemory ChunkPool::Take() {
   bool prepares = false;
   {
     MutexLock lock(&mutex_);
-    if (!chunks_.empty()) {
-      chunk = std::move(chunks_.back());
-      chunks_.pop_back();
-      budget_->Release(part_, MappedMemory::kHugePageBytes);
-    }
-    prepares = tasks_ != nullptr && chunks_.empty() && most_chunks_ > 0 && !std::exchange(preparing_, true);
+    if (!chunks_.empty()) chunk = TakeFrom(&chunks_, chunks_.size() - 1);
+    prepares = tasks_ != nullptr && chunks_.empty() && most_bytes_ >= MappedMemory::kHugePageBytes &&
+               !std::exchange(preparing_, true);
   }
   if (prepares) (void)tasks_->Run([this] { PrepareOne(); });
   return chunk.data() != nullptr ? std::move(chunk) : MappedMemory(MappedMemory::kHugePageBytes);
+}
+
+LargeBuffer ChunkPool::TakePiece(size_t bytes) {
+  {
+    MutexLock lock(&mutex_);
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      if (pieces_[i].size() == bytes) return TakeFrom(&pieces_, i);
+    }
+  }
+  return LargeBuffer(bytes);
 }
 
 void ChunkPool::PrepareOne() {
@@ -28,20 +35,39 @@ void ChunkPool::PrepareOne() {
   preparing_ = false;
 }
 
-void ChunkPool::Give(std::vector<MappedMemory> chunks) {
-  MutexLock lock(&mutex_);
-  while (!chunks.empty() && chunks_.size() < most_chunks_) {
-    chunks_.push_back(std::move(chunks.back()));
-    chunks.pop_back();
-    budget_->Charge(part_, MappedMemory::kHugePageBytes);
+template <class Memory>
+void ChunkPool::KeepSome(std::vector<Memory>* given, std::vector<Memory>* kept) {
+  while (!given->empty() && bytes_ + given->back().size() <= most_bytes_) {
+    bytes_ += given->back().size();
+    budget_->Charge(part_, given->back().size());
+    kept->push_back(std::move(given->back()));
+    given->pop_back();
   }
+}
+
+template <class Memory>
+Memory ChunkPool::TakeFrom(std::vector<Memory>* kept, size_t i) {
+  std::swap((*kept)[i], kept->back());
+  Memory memory = std::move(kept->back());
+  kept->pop_back();
+  bytes_ -= memory.size();
+  budget_->Release(part_, memory.size());
+  return memory;
+}
+
+void ChunkPool::Give(std::vector<MappedMemory> chunks, std::vector<LargeBuffer> pieces) {
+  MutexLock lock(&mutex_);
+  KeepSome(&pieces, &pieces_);
+  KeepSome(&chunks, &chunks_);
 }
 
 void ChunkPool::Clear() {
   std::vector<MappedMemory> chunks;
+  std::vector<LargeBuffer> pieces;
   MutexLock lock(&mutex_);
   chunks.swap(chunks_);
-  budget_->Release(part_, chunks.size() * MappedMemory::kHugePageBytes);
+  pieces.swap(pieces_);
+  budget_->Release(part_, std::exchange(bytes_, 0));
 }
 
 }  // namespace sepal

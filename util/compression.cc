@@ -37,37 +37,29 @@ ZSTD_DCtx* ZstdDecompressor() {
   return context.get();
 }
 
-// Makes `out` the size of `in` as varint32 with `capacity` bytes behind; returns where these begin.
-char* BeginSized(std::string_view in, size_t capacity, std::string* out) {
-  out->resize(kMaxVarint32Bytes + capacity);
-  return EncodeVarint32(out->data(), static_cast<uint32_t>(in.size()));
+size_t CompressSnappy(std::string_view in, char* out) {
+  size_t size = 0;
+  snappy::RawCompress(in.data(), in.size(), out, &size);
+  return size;
 }
 
-void CompressSnappy(std::string_view in, std::string* out) {
-  out->resize(snappy::MaxCompressedLength(in.size()));
-  size_t compressed_size = 0;
-  snappy::RawCompress(in.data(), in.size(), out->data(), &compressed_size);
-  out->resize(compressed_size);
-}
-
-absl::Status CompressLz4(std::string_view in, std::string* out) {
+// The other two are preceded by the size of `in` as varint32.
+absl::StatusOr<size_t> CompressLz4(std::string_view in, char* out) {
+  char* const p = EncodeVarint32(out, static_cast<uint32_t>(in.size()));
   const int capacity = LZ4_compressBound(static_cast<int>(in.size()));
-  char* p = BeginSized(in, static_cast<size_t>(capacity), out);
-  const int compressed_size = LZ4_compress_default(in.data(), p, static_cast<int>(in.size()), capacity);
-  if (compressed_size <= 0) return absl::InternalError("LZ4 failed to compress");
-  out->resize(static_cast<size_t>(p - out->data()) + static_cast<size_t>(compressed_size));
-  return absl::OkStatus();
+  const int size = LZ4_compress_default(in.data(), p, static_cast<int>(in.size()), capacity);
+  if (size <= 0) return absl::InternalError("LZ4 failed to compress");
+  return static_cast<size_t>(p - out) + static_cast<size_t>(size);
 }
 
-absl::Status CompressZstd(std::string_view in, std::string* out) {
+absl::StatusOr<size_t> CompressZstd(std::string_view in, char* out) {
+  char* const p = EncodeVarint32(out, static_cast<uint32_t>(in.size()));
   const size_t capacity = ZSTD_compressBound(in.size());
-  char* p = BeginSized(in, capacity, out);
-  const size_t compressed_size = ZSTD_compressCCtx(ZstdCompressor(), p, capacity, in.data(), in.size(), kZstdLevel);
-  if (ZSTD_isError(compressed_size)) {
-    return absl::InternalError(absl::StrFormat("ZSTD failed to compress: %s", ZSTD_getErrorName(compressed_size)));
+  const size_t size = ZSTD_compressCCtx(ZstdCompressor(), p, capacity, in.data(), in.size(), kZstdLevel);
+  if (ZSTD_isError(size)) {
+    return absl::InternalError(absl::StrFormat("ZSTD failed to compress: %s", ZSTD_getErrorName(size)));
   }
-  out->resize(static_cast<size_t>(p - out->data()) + compressed_size);
-  return absl::OkStatus();
+  return static_cast<size_t>(p - out) + size;
 }
 
 absl::Status Malformed(CompressionKind kind) {
@@ -99,17 +91,30 @@ std::optional<CompressionKind> CompressionFromName(std::string_view name) {
 
 bool IsKnownCompression(uint8_t byte) { return byte <= static_cast<uint8_t>(CompressionKind::kZstd); }
 
-absl::Status Compress(CompressionKind kind, std::string_view in, std::string* out) {
+size_t MaxCompressedSize(CompressionKind kind, size_t bytes) {
+  switch (kind) {
+    case CompressionKind::kNone:
+      return bytes;
+    case CompressionKind::kSnappy:
+      return snappy::MaxCompressedLength(bytes);
+    case CompressionKind::kLz4:
+      return kMaxVarint32Bytes + static_cast<size_t>(LZ4_compressBound(static_cast<int>(bytes)));
+    case CompressionKind::kZstd:
+      return kMaxVarint32Bytes + ZSTD_compressBound(bytes);
+  }
+  return bytes;
+}
+
+absl::StatusOr<size_t> Compress(CompressionKind kind, std::string_view in, char* out) {
   if (in.size() > kMaxCompressibleBytes) {
     return absl::InvalidArgumentError(absl::StrFormat("%d bytes are too many to compress as one piece", in.size()));
   }
   switch (kind) {
     case CompressionKind::kNone:
-      out->assign(in);
-      return absl::OkStatus();
+      if (!in.empty()) std::memcpy(out, in.data(), in.size());
+      return in.size();
     case CompressionKind::kSnappy:
-      CompressSnappy(in, out);
-      return absl::OkStatus();
+      return CompressSnappy(in, out);
     case CompressionKind::kLz4:
       return CompressLz4(in, out);
     case CompressionKind::kZstd:

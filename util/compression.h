@@ -36,9 +36,11 @@ std::optional<CompressionKind> CompressionFromName(std::string_view name);
 // Whether this byte from a file is a CompressionKind.
 bool IsKnownCompression(uint8_t byte);
 
-// Replaces `*out`, whose memory is used again. InvalidArgument if `in` is longer than kMaxCompressibleBytes. `out` may
-// come out longer than `in`.
-[[nodiscard]] absl::Status Compress(CompressionKind kind, std::string_view in, std::string* out);
+// The most bytes that Compress may write for `bytes` bytes, at most kMaxCompressibleBytes.
+size_t MaxCompressedSize(CompressionKind kind, size_t bytes);
+// Writes to `out`, which has room for MaxCompressedSize; returns how many bytes. InvalidArgument if `in` is longer than
+// kMaxCompressibleBytes. There may be more than `in` has.
+[[nodiscard]] absl::StatusOr<size_t> Compress(CompressionKind kind, std::string_view in, char* out);
 
 // The size that `bytes` say they have before compression; DataLoss if they do not say it or it is above `limit`.
 [[nodiscard]] absl::StatusOr<size_t> DecompressedSize(CompressionKind kind, std::string_view bytes, size_t limit);

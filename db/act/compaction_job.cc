@@ -61,7 +61,7 @@ class PartRunner {
 
   absl::Status Run() {
     const std::unique_ptr<InternalIterator> entries = OpenInputs();
-    const auto emit = [this](InternalKeyView key, std::string_view value, bool first_of_key) {
+    const auto emit = [this](const InternalKeyView& key, std::string_view value, bool first_of_key) {
       return Emit(key, value, first_of_key);
     };
     if (part_->begin.has_value()) {
@@ -99,7 +99,7 @@ class PartRunner {
     return part_->end.has_value() && !order_.Less(key.user_key, *part_->end);
   }
 
-  absl::Status Emit(InternalKeyView key, std::string_view value, bool first_of_key) {
+  absl::Status Emit(const InternalKeyView& key, std::string_view value, bool first_of_key) {
     const uint64_t bytes = output_ != nullptr ? output_->EstimatedBytes() : 0;
     if (splitter_.BeginsTable(key.user_key, first_of_key, bytes) && output_ != nullptr) {
       RETURN_IF_ERROR(FinishOutput());

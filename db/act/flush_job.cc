@@ -54,8 +54,8 @@ absl::Status FlushPart(const FlushInput& input, const std::string* begin, const 
   FlushSplitter splitter({.min_ascending = input.context.tuning.range_keys,
                           .min_table_bytes = input.context.tuning.memtable_bytes / kSmallestPartOfMemtable,
                           .continues = begin != nullptr});
-  Retention retention({.order = order, .snapshots = input.snapshots, .bottommost = false});
-  const auto emit = [&](InternalKeyView key, std::string_view value, bool first_of_key) -> absl::Status {
+  Retention retention({.order = order, .snapshots = input.snapshots, .bottommost = false, .keys_stay = true});
+  const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
     const uint64_t bytes = output != nullptr ? output->EstimatedBytes() : 0;
     if (splitter.BeginsTable(key.sequence(), first_of_key, bytes)) RETURN_IF_ERROR(finish());
     if (output == nullptr) {

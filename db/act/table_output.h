@@ -53,7 +53,7 @@ class TableOutput {
   static absl::StatusOr<std::unique_ptr<TableOutput>> Create(const TableOutputContext& context, int level);
   ~TableOutput();
 
-  absl::Status Add(InternalKeyView key, std::string_view value) { return writer_->Add(key, value); }
+  absl::Status Add(const InternalKeyView& key, std::string_view value) { return writer_->Add(key, value); }
   uint64_t EstimatedBytes() const { return writer_->EstimatedFileSize(); }
   // Writes the rest and syncs the file. Requires at least one entry.
   absl::StatusOr<TableMetadata> Finish(RunNumber run);

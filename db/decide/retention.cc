@@ -11,44 +11,23 @@ Retention::Retention(RetentionOptions options) : options_(std::move(options)) {
   SEPAL_CHECK(std::is_sorted(options_.snapshots.begin(), options_.snapshots.end()));
 }
 
-size_t Retention::StripeOf(SequenceNumber sequence) const {
-  if (sequence <= options_.snapshots.front()) [[likely]]
-    return 0;
-  const auto it = std::lower_bound(options_.snapshots.begin(), options_.snapshots.end(), sequence);
-  return static_cast<size_t>(it - options_.snapshots.begin());
-}
-
-void Retention::BeginKey(std::string_view user_key) {
-  user_key_.assign(user_key);
-  in_key_ = true;
-  nothing_emitted_of_key_ = true;
-}
-
-Retention::Step Retention::Next(InternalKeyView key) {
-  ++counts_.entries_in;
-  const size_t stripe = StripeOf(key.sequence());
-  const bool begins_key = !in_key_ || !options_.order.Equal(user_key_, key.user_key);
-  const bool same_stripe = !begins_key && stripe == stripe_;
-  bool release_held = false;
-  if (held_ != 0) {
-    switch (MeetHeld(begins_key, same_stripe, key.kind())) {
-      case Meeting::kRelease:
-        release_held = true;
-        break;
-      case Meeting::kDropHeld:
-        held_ = 0;
-        ++counts_.tombstones_dropped;
-        break;
-      case Meeting::kDropBoth:
-        held_ = 0;
-        ++counts_.tombstones_dropped;
-        cover_ = std::max(cover_, Cover::kPair);
-        return {false, false, Fate::kDrop};
-    }
+// What comes of the held entry. True: it and the next entry are gone.
+bool Retention::EndHeld(bool begins_key, bool same_stripe, ValueKind kind, bool* release) {
+  switch (MeetHeld(begins_key, same_stripe, kind)) {
+    case Meeting::kRelease:
+      *release = true;
+      return false;
+    case Meeting::kDropHeld:
+      held_ = 0;
+      ++counts_.tombstones_dropped;
+      return false;
+    case Meeting::kDropBoth:
+      held_ = 0;
+      ++counts_.tombstones_dropped;
+      cover_ = std::max(cover_, Cover::kPair);
+      return true;
   }
-  if (!same_stripe) cover_ = Cover::kNone;
-  stripe_ = stripe;
-  return {release_held, begins_key, FateOf(key)};
+  return false;
 }
 
 Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueKind kind) const {
@@ -68,7 +47,7 @@ Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueK
   return Meeting::kRelease;
 }
 
-Retention::Fate Retention::FateOf(InternalKeyView key) {
+Retention::Fate Retention::FateOf(const InternalKeyView& key) {
   // All that is older is here, and in this stripe.
   const bool seen_by_all = options_.bottommost && stripe_ == 0;
   switch (key.kind()) {

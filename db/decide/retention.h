@@ -12,15 +12,17 @@
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //
-// One thread, one stream. Cost: one key comparison an entry; the user key is copied when it changes.
+// One thread, one stream. Cost: one key comparison an entry; unless keys stay, the user key is copied when it changes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "table/internal_key.h"
 #include "util/status.h"
@@ -34,6 +36,8 @@ struct RetentionOptions {
   std::vector<SequenceNumber> snapshots = {};
   // See CompactionPlan::bottommost. Never for a flush: tables of level 0 keep their sequence numbers.
   bool bottommost = false;
+  // The bytes of the keys stay where they are as long as this does, as those of memtables do.
+  bool keys_stay = false;
 };
 
 struct RetentionCounts {
@@ -52,7 +56,7 @@ class Retention {
   // bool first_of_key) -> absl::Status, called zero to two times; `first_of_key` is set for the first surviving entry
   // of a user key (where a new table may begin). Stops at emit's first error.
   template <class Emit>
-  absl::Status Add(InternalKeyView key, std::string_view value, Emit&& emit) {
+  absl::Status Add(const InternalKeyView& key, std::string_view value, Emit&& emit) {
     const Step step = Next(key);
     if (step.release_held) RETURN_IF_ERROR(EmitHeld(emit));
     if (step.begins_key) BeginKey(key.user_key);
@@ -84,17 +88,23 @@ class Retention {
     bool begins_key;
     Fate fate;
   };
-  Step Next(InternalKeyView key);
+  // In the caller's code: what it returns would go by way of memory.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE Step Next(const InternalKeyView& key);
   // The held single delete and the entry after it.
   enum class Meeting : uint8_t { kRelease, kDropHeld, kDropBoth };
   Meeting MeetHeld(bool begins_key, bool same_stripe, ValueKind kind) const;
-  Fate FateOf(InternalKeyView key);
+  bool EndHeld(bool begins_key, bool same_stripe, ValueKind kind, bool* release);
+  Fate FateOf(const InternalKeyView& key);
   Fate Hidden();
   bool FinishHeld();
-  void BeginKey(std::string_view user_key);
+  void BeginKey(std::string_view user_key) {
+    user_key_ = options_.keys_stay ? user_key : std::string_view(copy_.assign(user_key));
+    in_key_ = true;
+    nothing_emitted_of_key_ = true;
+  }
 
   template <class Emit>
-  absl::Status EmitEntry(InternalKeyView key, std::string_view value, Emit&& emit) {
+  absl::Status EmitEntry(const InternalKeyView& key, std::string_view value, Emit&& emit) {
     const bool first = std::exchange(nothing_emitted_of_key_, false);
     ++counts_.entries_out;
     return emit(key, value, first);
@@ -105,7 +115,12 @@ class Retention {
   }
 
   // Which snapshot's stripe: its index.
-  size_t StripeOf(SequenceNumber sequence) const;
+  size_t StripeOf(SequenceNumber sequence) const {
+    if (sequence <= options_.snapshots.front()) [[likely]]
+      return 0;
+    const auto it = std::lower_bound(options_.snapshots.begin(), options_.snapshots.end(), sequence);
+    return static_cast<size_t>(it - options_.snapshots.begin());
+  }
   // What stands over the entries that follow in the stripe.
   enum class Cover : uint8_t {
     kNone,
@@ -115,7 +130,8 @@ class Retention {
 
   const RetentionOptions options_;
   RetentionCounts counts_;
-  std::string user_key_;
+  std::string_view user_key_;
+  std::string copy_;  // of it, unless keys stay
   bool in_key_ = false;
   bool nothing_emitted_of_key_ = true;
   size_t stripe_ = 0;
@@ -123,5 +139,18 @@ class Retention {
   // The trailer of the single delete that waits for what follows; 0: none.
   Trailer held_ = 0;
 };
+
+inline Retention::Step Retention::Next(const InternalKeyView& key) {
+  ++counts_.entries_in;
+  const size_t stripe = StripeOf(key.sequence());
+  const bool begins_key = !in_key_ || !options_.order.Equal(user_key_, key.user_key);
+  const bool same_stripe = !begins_key && stripe == stripe_;
+  bool release_held = false;
+  if (held_ != 0 && EndHeld(begins_key, same_stripe, key.kind(), &release_held)) [[unlikely]]
+    return {false, false, Fate::kDrop};
+  if (!same_stripe) cover_ = Cover::kNone;
+  stripe_ = stripe;
+  return {release_held, begins_key, FateOf(key)};
+}
 
 }  // namespace sepal

@@ -125,7 +125,7 @@ absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, c
   const TableOutputContext context = OutputContext(*family);
   const std::string name = TableFileName(listed.table.number);
   RETURN_IF_ERROR(damaged.Salvage(
-      [&](InternalKeyView key, std::string_view value) -> absl::Status {
+      [&](const InternalKeyView& key, std::string_view value) -> absl::Status {
         any = true;
         if (dry_run_) return absl::OkStatus();
         if (output == nullptr) {
@@ -248,7 +248,7 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
     family->tables.push_back({std::move(added), nullptr});
     return absl::OkStatus();
   };
-  const auto emit = [&](InternalKeyView key, std::string_view value, bool first_of_key) -> absl::Status {
+  const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
     if (output != nullptr && first_of_key && output->EstimatedBytes() >= tuning_.table_bytes) RETURN_IF_ERROR(finish());
     if (output == nullptr) {
       ASSIGN_OR_RETURN(output, TableOutput::Create(context, kLastLevel));

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "table/equal_bytes.h"
 #include "table/merging_iterator.h"
+#include "table/short_bytes.h"
 
 namespace sepal {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "table/equal_bytes.h"
+#include "table/short_bytes.h"
 #include "util/coding.h"
 
 namespace sepal {

@@ -94,7 +94,7 @@ void MemTableTree::Insert(const MemTableEntry* entry, const InsertHint& hint) {
   }
 }
 
-bool MemTableTree::AtTheEnd(InternalKeyView key) const {
+bool MemTableTree::AtTheEnd(const InternalKeyView& key) const {
   const Leaf* const last = last_leaf_.load(std::memory_order_relaxed);
   const uint32_t n = last->count.load(std::memory_order_relaxed);
   return n == 0 || order_.Less(last->entries[n - 1].load(std::memory_order_relaxed)->key(), key);

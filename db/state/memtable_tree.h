@@ -56,9 +56,9 @@ class MemTableTree {
   void Insert(const MemTableEntry* entry, const InsertHint& hint = {});
 
   // The first entry at or after `target`, or null.
-  const MemTableEntry* FirstAtOrAfter(InternalKeyView target) const;
+  const MemTableEntry* FirstAtOrAfter(const InternalKeyView& target) const;
   // An estimate of the part of all entries that is before `target`, from 0 to 1.
-  double FractionBefore(InternalKeyView target) const;
+  double FractionBefore(const InternalKeyView& target) const;
   std::unique_ptr<InternalIterator> NewIterator() const;
 
   // Entries in order that cut all of them into about equal pieces: at least `wanted` of them where the tree has as
@@ -127,7 +127,7 @@ class MemTableTree {
     return BigEndianPrefix(user_key.data() + skip, user_key.size() - skip);
   }
   template <bool kOrAt, uint32_t kSlots>
-  uint32_t Rank(const SlottedNode<kSlots>& node, uint32_t count, InternalKeyView target) const;
+  uint32_t Rank(const SlottedNode<kSlots>& node, uint32_t count, const InternalKeyView& target) const;
 
   // The writer's.
   template <class AnyNode>
@@ -151,7 +151,7 @@ class MemTableTree {
   void SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t middle, Range range);
   void AddChild(Inner* parent, uint32_t at, const MemTableEntry* separator, Node* right);
   void InsertFromRoot(const MemTableEntry* entry);
-  bool AtTheEnd(InternalKeyView key) const;
+  bool AtTheEnd(const InternalKeyView& key) const;
   static void PrefetchForDescent(const Node* inner);
 
   // The readers'.
@@ -161,10 +161,10 @@ class MemTableTree {
   }
   // The header and the prefixes; entries are looked at only in the end, and in one place.
   static void PrefetchNode(const Node* node) { Prefetch(node, 320); }
-  const Leaf* FindLeaf(InternalKeyView target, uint32_t* version) const;
+  const Leaf* FindLeaf(const InternalKeyView& target, uint32_t* version) const;
   static bool TryCopy(const Leaf& leaf, uint32_t version, LeafCopy* copy);
   static void Copy(const Leaf& leaf, LeafCopy* copy);
-  uint32_t CopyLeafOf(InternalKeyView target, const Leaf** leaf, LeafCopy* copy) const;
+  uint32_t CopyLeafOf(const InternalKeyView& target, const Leaf** leaf, LeafCopy* copy) const;
 
   struct CheckState;
   absl::Status CheckNode(const Node& node, Range range, int depth, CheckState* state) const;
@@ -198,7 +198,7 @@ uint32_t CountBelow(const std::array<std::atomic<uint64_t>, kSlots>& prefixes, u
 
 // How many of the first `count` entries are before `target`, or at it where kOrAt.
 template <bool kOrAt, uint32_t kSlots>
-uint32_t MemTableTree::Rank(const SlottedNode<kSlots>& node, uint32_t count, InternalKeyView target) const {
+uint32_t MemTableTree::Rank(const SlottedNode<kSlots>& node, uint32_t count, const InternalKeyView& target) const {
   if (count == 0) return 0;
   const uint32_t skip = node.skip.load(std::memory_order_acquire);
   if ((skip & kEdge) != 0) {

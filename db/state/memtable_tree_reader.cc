@@ -18,7 +18,7 @@ uint32_t MemTableTree::EvenVersion(const Node& node) {
 }
 
 // The leaf whose range holds `target`, and a version at which it did.
-const MemTableTree::Leaf* MemTableTree::FindLeaf(InternalKeyView target, uint32_t* version) const {
+const MemTableTree::Leaf* MemTableTree::FindLeaf(const InternalKeyView& target, uint32_t* version) const {
   while (true) {
     const Node* node = root_.load(std::memory_order_acquire);
     *version = EvenVersion(*node);
@@ -50,7 +50,7 @@ void MemTableTree::Copy(const Leaf& leaf, LeafCopy* copy) {
 }
 
 // Copies the leaf whose range holds `target`; returns how many of its entries are before it.
-uint32_t MemTableTree::CopyLeafOf(InternalKeyView target, const Leaf** leaf, LeafCopy* copy) const {
+uint32_t MemTableTree::CopyLeafOf(const InternalKeyView& target, const Leaf** leaf, LeafCopy* copy) const {
   while (true) {
     uint32_t version;
     *leaf = FindLeaf(target, &version);
@@ -60,7 +60,7 @@ uint32_t MemTableTree::CopyLeafOf(InternalKeyView target, const Leaf** leaf, Lea
   }
 }
 
-const MemTableEntry* MemTableTree::FirstAtOrAfter(InternalKeyView target) const {
+const MemTableEntry* MemTableTree::FirstAtOrAfter(const InternalKeyView& target) const {
   while (true) {
     uint32_t version;
     const Leaf* const leaf = FindLeaf(target, &version);
@@ -76,7 +76,7 @@ const MemTableEntry* MemTableTree::FirstAtOrAfter(InternalKeyView target) const 
 }
 
 // At each inner node, children weigh as many slots as they have in use. Nothing is confirmed: it is an estimate.
-double MemTableTree::FractionBefore(InternalKeyView target) const {
+double MemTableTree::FractionBefore(const InternalKeyView& target) const {
   double before = 0;
   double width = 1;
   const Node* node = root_.load(std::memory_order_acquire);
@@ -159,7 +159,7 @@ class MemTableTreeIterator final : public InternalIterator {
   void Next() override {
     SEPAL_DCHECK(valid_);
     if (slot_ + 1 >= copy_.count) return ShowFirstOfNext();
-    if (slot_ + kAhead < copy_.count) copy_.entries[slot_ + kAhead]->Prefetch();
+    if (slot_ + kAhead < copy_.count) copy_.entries[slot_ + kAhead]->PrefetchAll();
     Show(slot_ + 1);
   }
   void Prev() override {
@@ -184,7 +184,7 @@ class MemTableTreeIterator final : public InternalIterator {
     }
     Load(copy_.next);
     if (copy_.next != nullptr) Prefetch(copy_.next);
-    for (uint32_t i = 1; i < kAhead && i < copy_.count; ++i) copy_.entries[i]->Prefetch();
+    for (uint32_t i = 1; i < kAhead && i < copy_.count; ++i) copy_.entries[i]->PrefetchAll();
     Show(0);
   }
   void ShowLastOfPrevious() {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "db/state/key_prefix.h"
-#include "table/equal_bytes.h"
+#include "table/short_bytes.h"
 #include "util/check.h"
 #include "util/strings.h"
 

@@ -12,7 +12,7 @@
 
 #include "db/state/key_prefix.h"
 #include "db/state/table_file.h"
-#include "table/equal_bytes.h"
+#include "table/short_bytes.h"
 #include "table/internal_key.h"
 
 namespace sepal {

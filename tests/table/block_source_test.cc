@@ -4,7 +4,7 @@
 #include "gmock/gmock.h"
 #include "tests/table/table_fixture.h"
 #include "tests/table/table_parts.h"
-#include "util/compression.h"
+#include "tests/util/compress_all.h"
 
 namespace sepal {
 namespace {
@@ -138,7 +138,7 @@ TEST(BlockSourceTest, CompressionThatIsNotKnownOrNotOfThatKindOfUnitIsDamage) {
 
 TEST(BlockSourceTest, CompressedBytesThatAreNoneAreDamage) {
   std::string huge;
-  ASSERT_TRUE(Compress(CompressionKind::kZstd, std::string(size_t{17} << 20, 'p'), &huge).ok());
+  ASSERT_TRUE(CompressAll(CompressionKind::kZstd, std::string(size_t{17} << 20, 'p'), &huge).ok());
   for (const auto& [unit, what] : {std::pair{std::string(40, '\xff'), "are not snappy-compressed"},
                                    std::pair{std::string("\x05") + std::string(40, '\xff'), "properties"}}) {
     const UnitFile file(unit, CompressionKind::kSnappy);
@@ -154,7 +154,7 @@ TEST(BlockSourceTest, CompressedBytesThatAreNoneAreDamage) {
 TEST(BlockSourceTest, WhatIsWellMadeButNoUnitOfItsKindIsDamage) {
   const std::string block = OneBlock();
   std::string compressed;
-  ASSERT_TRUE(Compress(CompressionKind::kSnappy, block, &compressed).ok());
+  ASSERT_TRUE(CompressAll(CompressionKind::kSnappy, block, &compressed).ok());
   const UnitFile file(compressed, CompressionKind::kSnappy);
   const BlockSource source(file.ContextOf());
   CompressionKind stored_as = CompressionKind::kNone;

@@ -1,4 +1,4 @@
-#include "table/equal_bytes.h"
+#include "table/short_bytes.h"
 
 #include <gtest/gtest.h>
 

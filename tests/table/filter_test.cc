@@ -241,6 +241,24 @@ TEST(GuardTest, TwoKeysAreTheseBytes) {
   EXPECT_DOUBLE_EQ(GuardView(bytes.view()).Fill(), 4.0 / 512);
 }
 
+TEST(GuardTest, HashesMayComeOneByOneOrManyAtOnce) {
+  Random random(9);
+  std::vector<uint64_t> hashes(20000);  // more than fit the first pieces
+  for (uint64_t& hash : hashes) hash = random.Next();
+  GuardBuilder one_by_one(5, 3), at_once(5, 3), in_batches(5, 3);
+  for (const uint64_t hash : hashes) one_by_one.Add(hash);
+  at_once.Add(hashes);
+  for (std::span<const uint64_t> rest = hashes; !rest.empty();) {
+    const size_t n = std::min<size_t>(rest.size(), random.Uniform(3000));
+    in_batches.Add(rest.first(n));
+    rest = rest.subspan(n);
+  }
+  EXPECT_EQ(one_by_one.keys(), hashes.size());
+  EXPECT_EQ(at_once.keys(), hashes.size());
+  EXPECT_EQ(at_once.Finish(), one_by_one.Finish());
+  EXPECT_EQ(in_batches.Finish(), one_by_one.Finish());
+}
+
 TEST(GuardTest, AKeyLiesInTheLineOfItsHighBits) {
   Random random(5);
   for (int round = 0; round < 200; ++round) {

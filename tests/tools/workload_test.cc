@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "tests/util/compress_all.h"
 #include "tools/lib/latency.h"
-#include "util/compression.h"
 
 namespace sepal::tools {
 namespace {
@@ -77,7 +77,7 @@ TEST(ValueGeneratorTest, ValuesCompressToAboutTheRatio) {
     std::string plain;
     for (int i = 0; i < 1000; ++i) plain += values.Next(100);
     std::string compressed;
-    ASSERT_TRUE(Compress(CompressionKind::kZstd, plain, &compressed).ok());
+    ASSERT_TRUE(CompressAll(CompressionKind::kZstd, plain, &compressed).ok());
     // Printable characters take 6.6 of 8 bits.
     EXPECT_NEAR(static_cast<double>(compressed.size()) / static_cast<double>(plain.size()), ratio * 0.9, 0.15);
   }

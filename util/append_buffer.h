@@ -1,0 +1,60 @@
+// Bytes that are put one after another and then read, in one piece that grows by doubling. Unlike in a string, what has
+// not been written is not initialised. Move-only; one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "util/check.h"
+#include "util/mapped_memory.h"
+
+namespace sepal {
+
+class AppendBuffer {
+ public:
+  AppendBuffer() = default;
+
+  std::string_view view() const { return {memory_.data(), size_}; }
+  const char* data() const { return memory_.data(); }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  size_t capacity() const { return memory_.size(); }
+
+  // Room for `bytes` behind what there is, for the caller to write. Good until the next call.
+  char* Room(size_t bytes) {
+    if (memory_.size() - size_ < bytes) [[unlikely]]
+      Grow(bytes);
+    return memory_.data() + size_;
+  }
+  // What was written there belongs to the buffer from now on.
+  void Extend(size_t bytes) {
+    SEPAL_DCHECK(bytes <= memory_.size() - size_);
+    size_ += bytes;
+  }
+  void Append(std::string_view bytes) {
+    if (bytes.empty()) return;
+    std::memcpy(Room(bytes.size()), bytes.data(), bytes.size());
+    size_ += bytes.size();
+  }
+  // The memory stays, unless it is more than `most_kept`.
+  void Clear(size_t most_kept = ~size_t{0}) {
+    size_ = 0;
+    if (memory_.size() > most_kept) memory_ = LargeBuffer();
+  }
+
+ private:
+  static constexpr size_t kLeastBytes = 256;
+
+  void Grow(size_t bytes) {
+    LargeBuffer larger(std::max({kLeastBytes, memory_.size() * 2, size_ + bytes}));
+    if (size_ > 0) std::memcpy(larger.data(), memory_.data(), size_);
+    memory_ = std::move(larger);
+  }
+
+  LargeBuffer memory_;
+  size_t size_ = 0;
+};
+
+}  // namespace sepal
