@@ -169,6 +169,7 @@ void TableSearch::GoToLeaf(uint32_t page) {
   page_handle_ = table_.root->handle(page);
   table_.source->Prefetch(page_handle_, &table_.leaf_hints[page]);
   table_.PrefetchLeaf(page);
+  table_.PrefetchBlockHints(page);
   stage_ = Stage::kLeaf;
 }
 
