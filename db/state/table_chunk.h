@@ -12,8 +12,8 @@
 
 #include "db/state/key_prefix.h"
 #include "db/state/table_file.h"
-#include "table/short_bytes.h"
 #include "table/internal_key.h"
+#include "table/short_bytes.h"
 
 namespace sepal {
 
