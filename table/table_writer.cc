@@ -143,8 +143,13 @@ struct TableWriter::Impl {
   bool MustStandApart(const InternalKeyView& key, std::string_view value) const;
   absl::Status CloseBlock();
   void BuildLane();
-  // The file's size but for the block and the guard, if Finish were called now, nearly.
-  uint64_t BytesBesideBlock() const { return out.offset() + leaf_bytes + leaf.MemoryBytes() + kFooterBytes; }
+  // The file's size but for the block, if Finish were called now, nearly.
+  uint64_t BytesBesideBlock() const {
+    return out.offset() + leaf_bytes + leaf.MemoryBytes() + GuardBytes() + kFooterBytes;
+  }
+  uint64_t GuardBytes() const {
+    return static_cast<uint64_t>(static_cast<double>(guard.keys()) * policy.guard_bits_per_key / 8);
+  }
   // Puts the closed block into its leaf page. `next` is the first key of the block after it; null at the end.
   void IndexClosedBlock(const InternalKeyView* next);
   void CloseLeaf();
@@ -195,12 +200,15 @@ struct TableWriter::Impl {
 
   IndexPageBuilder leaf;
   struct Leaf {
-    std::string bytes;
+    size_t bytes = 0;
     Separator separator;
     uint64_t entries = 0;
     uint64_t tombstones = 0;
   };
   std::vector<Leaf> leaves;
+  // Of all leaves, one behind the other: strings of their own, which stay until the end, would lie in malloc's way,
+  // whose arena then grows page by page under what compressing takes for each block.
+  AppendBuffer leaf_pages;
   uint64_t leaf_bytes = 0;
   uint64_t leaf_tombstones = 0;
   uint64_t entries_in_leaves = 0;
@@ -306,9 +314,11 @@ void TableWriter::Impl::IndexClosedBlock(const InternalKeyView* next) {
 }
 
 void TableWriter::Impl::CloseLeaf() {
-  leaves.push_back({leaf.Finish(entries_in_leaves), leaf.last_separator(), leaf.entries(), leaf_tombstones});
+  const std::string bytes = leaf.Finish(entries_in_leaves);
+  leaf_pages.Append(bytes);
+  leaves.push_back({bytes.size(), leaf.last_separator(), leaf.entries(), leaf_tombstones});
   entries_in_leaves += leaf.entries();
-  leaf_bytes += leaves.back().bytes.size() + kUnitTrailerBytes;
+  leaf_bytes += bytes.size() + kUnitTrailerBytes;
   leaf_tombstones = 0;
   leaf.Reset();
 }
@@ -334,16 +344,20 @@ absl::Status TableWriter::Impl::Finish() {
   RETURN_IF_ERROR(out.Append(bytes));
   RETURN_IF_ERROR(out.Flush());
   finished = true;
+  bytes_beside_block = out.offset();
   return absl::OkStatus();
 }
 
 absl::Status TableWriter::Impl::WriteLeaves(BlockHandle* root_handle) {
   IndexPageBuilder root(1, options.order, {});
+  std::string_view rest = leaf_pages.view();
   for (const Leaf& page : leaves) {
     if (root.Full()) return absl::OutOfRangeError("the table has too many blocks for one root");
+    const std::string_view bytes = rest.substr(0, page.bytes);
+    rest.remove_prefix(page.bytes);
     BlockHandle handle;
-    RETURN_IF_ERROR(out.Write(page.bytes, &handle));
-    Tell(handle, UnitKind::kLeafPage, page.bytes);
+    RETURN_IF_ERROR(out.Write(bytes, &handle));
+    Tell(handle, UnitKind::kLeafPage, bytes);
     root.Add(page.separator, handle, page.entries, page.tombstones, {});
   }
   properties.leaf_pages = leaves.size();
@@ -383,8 +397,8 @@ absl::Status TableWriter::Impl::WriteProperties(BlockHandle* handle) {
 }
 
 size_t TableWriter::Impl::MemoryBytes() const {
-  return out.MemoryBytes() + 2 * options.block_bytes + leaf_bytes + leaf.MemoryBytes() + guard.MemoryBytes() +
-         block_hashes.capacity() * sizeof(uint64_t);
+  return out.MemoryBytes() + 2 * options.block_bytes + leaf_pages.capacity() + leaf.MemoryBytes() +
+         guard.MemoryBytes() + block_hashes.capacity() * sizeof(uint64_t);
 }
 
 void TableWriter::Impl::ChargeMemory() {
@@ -423,14 +437,7 @@ absl::Status TableWriter::Finish() {
 
 uint64_t TableWriter::entries() const { return impl_->properties.entries + impl_->block.entries(); }
 
-uint64_t TableWriter::EstimatedFileSize() const {
-  const Impl& w = *impl_;
-  if (w.finished) return w.out.offset();
-  const bool guarded = w.policy.guard_bits_per_key > 0;
-  const double guard_keys = guarded ? static_cast<double>(w.guard.keys() + w.block_keys) : 0;
-  return w.bytes_beside_block + w.block_bytes_bound +
-         static_cast<uint64_t>(guard_keys * w.policy.guard_bits_per_key / 8);
-}
+uint64_t TableWriter::EstimatedFileSize() const { return impl_->bytes_beside_block + impl_->block_bytes_bound; }
 
 size_t TableWriter::MemoryBytes() const { return impl_->MemoryBytes(); }
 

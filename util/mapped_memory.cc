@@ -41,6 +41,11 @@ char* MapAligned(size_t bytes) {
 // both: their number is limited (vm.max_map_count).
 MappedMemory::MappedMemory(size_t bytes) : size_(bytes) {
   SEPAL_CHECK(bytes > 0);
+  if (bytes == kHugePageBytes) {
+    data_ = HugePages::OfProcess().Take();
+    SEPAL_CHECK(data_ != nullptr);
+    return;
+  }
   data_ = Map(bytes);
   if (bytes < kHugePageBytes) return;
   if (BeforeHugePage(data_) != 0) {
@@ -67,6 +72,9 @@ MappedMemory::~MappedMemory() {
   if (data_ != nullptr) Unmap(data_, size_);
 }
 
-void MappedMemory::Unmap(char* data, size_t bytes) { munmap(data, bytes); }
+void MappedMemory::Unmap(char* data, size_t bytes) {
+  if (bytes == kHugePageBytes) return HugePages::OfProcess().Give(data);
+  munmap(data, bytes);
+}
 
 }  // namespace sepal

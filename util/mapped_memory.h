@@ -1,11 +1,13 @@
 // Zeroed memory straight from the system, on huge pages where it is large enough and the system allows them: a miss of
 // the address cache costs a random access about as much as the access itself. Pages cost nothing until they are
-// touched.
+// touched. Of just one huge page it comes from `util/huge_pages.h`.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <utility>
+
+#include "util/huge_pages.h"
 
 namespace sepal {
 
@@ -15,7 +17,7 @@ bool PopulatePages(void* begin, size_t bytes);
 
 class MappedMemory {
  public:
-  static constexpr size_t kHugePageBytes = size_t{2} << 20;
+  static constexpr size_t kHugePageBytes = HugePages::kPageBytes;
 
   MappedMemory() = default;
   // Of kHugePageBytes or more begins at a multiple of it. Stops the process where there is no address space.

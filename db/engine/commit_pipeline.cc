@@ -1,6 +1,7 @@
 #include "db/engine/commit_pipeline.h"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -47,11 +48,11 @@ void CommitPipeline::RemoveFamily(ColumnFamilyId id) {
 
 absl::Status CommitPipeline::Prepare(std::string_view batch) {
   const uint64_t seed = catalog_->identity().hash_seed;
-  prepared_.clear();
+  prepared_count_ = 0;
   several_families_ = false;
   BatchReader reader(batch);
-  BatchEntry entry;
-  while (reader.Next(&entry)) {
+  for (Prepared* next = prepared_.data(); reader.Next(&next->entry); next = &prepared_[prepared_count_]) {
+    const BatchEntry& entry = next->entry;
     const auto it = targets_.find(entry.family.value());
     if (it == targets_.end() || it->second.family->dropped.load(std::memory_order_relaxed)) {
       return absl::FailedPreconditionError(absl::StrFormat(
@@ -63,13 +64,16 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
                           entry.value.size(), kMaxKeyBytes, kMaxValueBytes));
     }
     Target* const target = &it->second;
-    several_families_ |= !prepared_.empty() && prepared_.front().target != target;
+    several_families_ |= prepared_count_ > 0 && prepared_.front().target != target;
     const uint64_t hash = target->family->order.hashable() ? HashKey(entry.key, seed) : 0;
-    if (prepared_.size() < kMostPrepared) {
-      prepared_.push_back({entry, target, hash, target->active->PrefetchAdd(entry.key, hash)});
-    } else {
+    if (prepared_count_ == kMostPrepared) {
       target->active->PrefetchLookup(hash);
+      continue;
     }
+    next->target = target;
+    next->hash = hash;
+    next->hint = target->active->PrefetchAdd(entry.key, hash);
+    ++prepared_count_;
   }
   return reader.status();
 }
@@ -122,8 +126,8 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
     sequence = sequence.next();
     user_bytes += entry.key.size() + entry.value.size();
   };
-  if (prepared_.size() == BatchCount(batch)) {
-    for (const Prepared& p : prepared_) insert(p.entry, *p.target, p.hash, p.hint);
+  if (prepared_count_ == BatchCount(batch)) {
+    for (const Prepared& p : std::span(prepared_).first(prepared_count_)) insert(p.entry, *p.target, p.hash, p.hint);
   } else {
     const uint64_t seed = catalog_->identity().hash_seed;
     BatchReader reader(batch);

@@ -16,6 +16,7 @@
 //     is in the memtables by then could not be taken back.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -111,7 +112,10 @@ class CommitPipeline {
   size_t unchecked_bytes_ ABSL_GUARDED_BY(commit_mutex_) = 0;
   SequenceNumber last_ ABSL_GUARDED_BY(commit_mutex_);
   // The first entries of the batch in hand.
-  std::vector<Prepared> prepared_ ABSL_GUARDED_BY(commit_mutex_);
+  // Filled in place: what is put together first and then moved waits for its own stores. The last is never full, for
+  // entries that are looked at and read again.
+  std::array<Prepared, kMostPrepared + 1> prepared_ ABSL_GUARDED_BY(commit_mutex_);
+  size_t prepared_count_ ABSL_GUARDED_BY(commit_mutex_) = 0;
   // Whether the batch in hand has entries of several.
   bool several_families_ ABSL_GUARDED_BY(commit_mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(commit_mutex_) = false;

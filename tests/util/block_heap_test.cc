@@ -74,12 +74,12 @@ class Pieces {
     for (const Piece& piece : held_) sum += BlockHeap::SizeFor(piece.size);
     return sum;
   }
-  // Chunks of which a page of a piece that was ever taken is mapped, as the system says.
+  // Chunks whose first page, which the heap writes, is in memory, as the system says.
   size_t ChunksOfSystem(const std::set<uintptr_t>& chunks) const {
     size_t mapped = 0;
     for (const uintptr_t chunk : chunks) {
       unsigned char resident = 0;
-      mapped += mincore(reinterpret_cast<void*>(chunk), 4096, &resident) == 0 ? 1 : 0;
+      mapped += mincore(reinterpret_cast<void*>(chunk), 4096, &resident) == 0 && (resident & 1) != 0 ? 1 : 0;
     }
     return mapped;
   }

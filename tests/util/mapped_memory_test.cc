@@ -45,14 +45,14 @@ TEST(MappedMemoryTest, MovingHandsTheMemoryOn) {
   EXPECT_EQ(third.data()[0], 'a');
 }
 
-bool IsMapped(const void* address) {
+bool IsResident(const void* address) {
   unsigned char resident = 0;
   const uintptr_t page = reinterpret_cast<uintptr_t>(address) / 4096 * 4096;
-  return mincore(reinterpret_cast<void*>(page), 4096, &resident) == 0;
+  return mincore(reinterpret_cast<void*>(page), 4096, &resident) == 0 && (resident & 1) != 0;
 }
 
 TEST(LargeBufferTest, WhatIsLargeGoesBackToTheSystemAtOnce) {
-  for (const size_t bytes : {size_t{128} << 10, size_t{300} << 10, size_t{1} << 20, size_t{5} << 20}) {
+  for (const size_t bytes : {size_t{128} << 10, size_t{300} << 10, size_t{1} << 20, size_t{2} << 20, size_t{5} << 20}) {
     const char* address;
     {
       LargeBuffer buffer(bytes);
@@ -60,9 +60,9 @@ TEST(LargeBufferTest, WhatIsLargeGoesBackToTheSystemAtOnce) {
       address = buffer.data();
       LargeBuffer moved = std::move(buffer);
       EXPECT_EQ(moved.data(), address);
-      EXPECT_TRUE(IsMapped(address));
+      EXPECT_TRUE(IsResident(address));
     }
-    EXPECT_FALSE(IsMapped(address)) << bytes;
+    EXPECT_FALSE(IsResident(address)) << bytes;
   }
 }
 
@@ -74,18 +74,22 @@ TEST(LargeBufferTest, AGrowingContainerKeepsWhatItHolds) {
     last = &numbers.back();
   }
   for (uint64_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], i);
-  EXPECT_TRUE(IsMapped(last));
+  EXPECT_TRUE(IsResident(last));
   decltype(numbers)().swap(numbers);
-  EXPECT_FALSE(IsMapped(last));
+  EXPECT_FALSE(IsResident(last));
 }
 
 TEST(LargeBufferTest, AnArenaGivesBackAllButItsFirstChunks) {
   std::vector<const char*> pieces;
   {
     Arena arena;
-    while (arena.memory_bytes() < size_t{6} << 20) pieces.push_back(arena.Allocate(1000));
+    while (arena.memory_bytes() < size_t{6} << 20) {
+      char* const piece = arena.Allocate(1000);
+      std::memset(piece, 1, 1000);
+      pieces.push_back(piece);
+    }
   }
-  const auto kept = std::count_if(pieces.begin(), pieces.end(), IsMapped);
+  const auto kept = std::count_if(pieces.begin(), pieces.end(), IsResident);
   EXPECT_LE(kept, 700);
 }
 
