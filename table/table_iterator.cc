@@ -285,7 +285,7 @@ class TableIterator final : public InternalIterator {
     page_ = page;
     if (kind_ == TableReader::ReadKind::kUser) table_.NoteLeaf(page, LeafBytes().data());
     leaf_.emplace(LeafBytes());
-    hints_ = kind_ == TableReader::ReadKind::kUser ? table_.BlockHints(page, leaf_->count()) : nullptr;
+    hints_ = kind_ == TableReader::ReadKind::kUser ? table_.BlockHints(page, *leaf_) : nullptr;
     return true;
   }
 

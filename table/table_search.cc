@@ -192,7 +192,7 @@ void TableSearch::EnterLeaf() {
 
 void TableSearch::SearchFences() {
   leaf_.emplace(leaf_bytes_);
-  hints_ = table_.BlockHints(page_, leaf_->count());
+  hints_ = table_.BlockHints(page_, *leaf_);
   block_ = first_page_ ? leaf_->Find(TargetOf(key_), table_.options.order) : 0;
   if (block_ >= leaf_->count()) {
     return EndWith(
