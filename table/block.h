@@ -64,6 +64,9 @@ inline void PrefetchBeforeEnd(const char* end, size_t lines) {
     __builtin_prefetch(reinterpret_cast<const char*>(address - 1 - line * 64));
 }
 
+// Of a block of an entry or two: the header, the columns, and the last value's end.
+inline constexpr size_t kLinesOfFewEntries = 2;
+
 inline constexpr size_t kBlockHeaderBytes = 28;
 inline constexpr uint8_t kBlockHasTags = 1;
 inline constexpr uint8_t kBlockContinuation = 2;

@@ -72,27 +72,10 @@ BlockSource::~BlockSource() {
   if (context_.cache != nullptr) context_.cache->EraseFile(cache_file_);
 }
 
-void BlockSource::Count(UnitKind kind, bool hit) const {
-  if (context_.statistics == nullptr) return;
-  if (kind == UnitKind::kDataBlock) {
-    context_.statistics->Add(hit ? Ticker::kBlockCacheHits : Ticker::kBlockCacheMisses);
-  } else {
-    context_.statistics->Add(hit ? Ticker::kMetadataCacheHits : Ticker::kMetadataCacheMisses);
-  }
-}
-
-CachePin BlockSource::GetCached(BlockHandle handle, UnitKind kind, HintWord* hint) const {
+// GetCached where no hint helps.
+CachePin BlockSource::FindCached(BlockHandle handle, UnitKind kind, HintWord* hint) const {
   if (context_.cache == nullptr) return {};
-  const CacheKey key{cache_file_, handle.offset};
-  if (hint != nullptr) {
-    if (const uint64_t word = hint->load(std::memory_order_relaxed); word != 0) {
-      if (CachePin pin = context_.cache->Lookup(FrameHint{word}, key)) {
-        Count(kind, true);
-        return pin;
-      }
-    }
-  }
-  CachePin pin = context_.cache->Lookup(key);
+  CachePin pin = context_.cache->Lookup({cache_file_, handle.offset});
   if (pin && hint != nullptr) hint->store(pin.hint().word, std::memory_order_relaxed);
   Count(kind, static_cast<bool>(pin));
   return pin;
@@ -106,6 +89,13 @@ void BlockSource::Prefetch(BlockHandle handle, const HintWord* hint) const {
   } else {
     context_.cache->Prefetch(CacheKey{cache_file_, handle.offset});
   }
+}
+
+void BlockSource::Sight(BlockHandle handle, BlockHint* hint) const {
+  if (context_.cache == nullptr) return;
+  const CacheSighting seen = context_.cache->Sight({cache_file_, handle.offset});
+  hint->frame.store(seen.frame.word, std::memory_order_relaxed);
+  hint->end.store(seen.end, std::memory_order_relaxed);
 }
 
 bool BlockSource::Keeps(uint64_t bytes) const {

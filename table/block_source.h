@@ -55,7 +55,16 @@ class BlockSource {
   // From the cache, else from the file. With `fill_cache` false a block that is not cached yet is not kept.
   absl::StatusOr<CachePin> Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint = nullptr) const;
   // From the cache alone; empty if it is not there.
-  CachePin GetCached(BlockHandle handle, UnitKind kind, HintWord* hint = nullptr) const;
+  CachePin GetCached(BlockHandle handle, UnitKind kind, HintWord* hint = nullptr) const {
+    if (hint != nullptr && context_.cache != nullptr) [[likely]] {
+      const FrameHint frame{hint->load(std::memory_order_relaxed)};
+      if (CachePin pin = context_.cache->Lookup(frame, {cache_file_, handle.offset})) [[likely]] {
+        Count(kind, true);
+        return pin;
+      }
+    }
+    return FindCached(handle, kind, hint);
+  }
   // What Get does where GetCached found nothing.
   absl::StatusOr<CachePin> ReadAndKeep(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint) const;
   // From the cache alone, without a reference; empty if it is not there. Only inside a guard of the cache's epoch
@@ -69,6 +78,8 @@ class BlockSource {
   void PrefetchFrame(const HintWord& hint) const {
     if (context_.cache != nullptr) context_.cache->Prefetch(FrameHint{hint.load(std::memory_order_relaxed)});
   }
+  // Where the block lies in the cache, if it does. Its frame should be on its way (Prefetch).
+  void Sight(BlockHandle handle, BlockHint* hint) const;
   // Puts a block that Read or Decode gave into the cache, or pins it alone where it is not to be kept.
   CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr) const;
   // Whether a unit of that many bytes is worth keeping at all: a filter that would push out everything else is not
@@ -95,7 +106,15 @@ class BlockSource {
   absl::StatusOr<BlockBuffer> Expand(BlockHandle handle, UnitKind kind, CompressionKind compression,
                                      std::string_view bytes) const;
   absl::Status Validate(BlockHandle handle, UnitKind kind, std::string_view bytes) const;
-  void Count(UnitKind kind, bool hit) const;
+  CachePin FindCached(BlockHandle handle, UnitKind kind, HintWord* hint) const;
+  void Count(UnitKind kind, bool hit) const {
+    if (context_.statistics == nullptr) return;
+    if (kind == UnitKind::kDataBlock) {
+      context_.statistics->Add(hit ? Ticker::kBlockCacheHits : Ticker::kBlockCacheMisses);
+    } else {
+      context_.statistics->Add(hit ? Ticker::kMetadataCacheHits : Ticker::kMetadataCacheMisses);
+    }
+  }
 
   Context context_;
   ReadAround read_around_;

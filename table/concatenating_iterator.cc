@@ -51,12 +51,12 @@ class ConcatenatingIterator final : public InternalIterator {
   }
   void Next() override {
     SEPAL_DCHECK(valid_);
-    current_->Advance();
+    current_->Next();
     SettleForward();
   }
   void Prev() override {
     SEPAL_DCHECK(valid_);
-    current_->Retreat();
+    current_->Prev();
     SettleBackward();
   }
   absl::Status status() const override { return current_ == nullptr ? absl::OkStatus() : current_->status(); }

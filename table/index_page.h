@@ -140,6 +140,8 @@ class IndexPageView {
   // 0 to 255.
   uint8_t dead(uint32_t i) const;
   uint64_t entries() const;
+  // Whether they hold no more than two entries on the average, since values are as large as blocks.
+  bool BlocksHaveFewEntries() const { return entries() <= uint64_t{2} * count_; }
   uint64_t entries_before() const;
   Separator separator(uint32_t i) const;
   // Bytes of the file that the page's blocks take.

@@ -39,10 +39,11 @@ uint32_t IndexPageView::Find(const InternalKeyView& key, KeyOrder order) const {
   uint32_t i = CountFencesLess(fences_, count_, fence);
   if (i == count_ || fences_[i] != fence) [[likely]]
     return i;
-  uint32_t end = count_;
+  uint32_t end = i + 1;
+  while (end < count_ && fences_[end] == fence) ++end;
   while (i < end) {
     const uint32_t middle = i + (end - i) / 2;
-    if (fences_[middle] == fence && SeparatorLess(middle, rest, key.trailer)) {
+    if (SeparatorLess(middle, rest, key.trailer)) {
       i = middle + 1;
     } else {
       end = middle;

@@ -21,6 +21,9 @@ constexpr uint64_t kMaxUserReadAhead = uint64_t{256} << 10;
 constexpr size_t kMostBytesAtRest = 512;
 // The header of a block, the columns and most keys.
 constexpr size_t kScanLines = 12;
+// Where blocks hold but an entry or two, nearly every step goes to another one: so many of them, the one that is wanted
+// first included, are on their way at any time.
+constexpr uint32_t kBlocksAhead = 4;
 // A user's scan reads ahead from its third consecutive block that was not cached.
 constexpr int kMissesBeforeReadAhead = 2;
 
@@ -104,7 +107,7 @@ class TableIterator final : public InternalIterator {
   void SeekToFirst() override {
     prepared_ = false;
     status_ = absl::OkStatus();
-    if (LoadLeaf(0) && LoadBlock(0)) {
+    if (LoadLeaf(0) && LoadBlock(0, Travel::kForward)) {
       cursor_.SeekToFirst();
       Publish();
     }
@@ -113,7 +116,7 @@ class TableIterator final : public InternalIterator {
   void SeekToLast() override {
     prepared_ = false;
     status_ = absl::OkStatus();
-    if (LoadLeaf(table_.root->count() - 1) && LoadBlock(leaf_->count() - 1)) {
+    if (LoadLeaf(table_.root->count() - 1) && LoadBlock(leaf_->count() - 1, Travel::kBackward)) {
       cursor_.SeekToLast();
       Publish();
     }
@@ -122,7 +125,7 @@ class TableIterator final : public InternalIterator {
   void Seek(InternalKeyView target) override {
     if (std::exchange(prepared_, false)) {
       AttachBlock();
-    } else if (!SeekBlock(target)) {
+    } else if (!SeekBlock(target, Travel::kForward)) {
       return;
     }
     cursor_.Seek(target);
@@ -156,6 +159,7 @@ class TableIterator final : public InternalIterator {
         if (sought_block_ < leaf_->count() && sought_block_ != block_) {
           table_.source->Prefetch(leaf_->handle(sought_block_),
                                   hints_ != nullptr ? &hints_[sought_block_].frame : nullptr);
+          FetchForward(sought_block_);
         }
         break;
       case 4:
@@ -166,7 +170,7 @@ class TableIterator final : public InternalIterator {
 
   void SeekBefore(InternalKeyView target) override {
     prepared_ = false;
-    if (!SeekBlock(target)) {
+    if (!SeekBlock(target, Travel::kBackward)) {
       if (status_.ok()) SeekToLast();
       return;
     }
@@ -233,7 +237,7 @@ class TableIterator final : public InternalIterator {
   }
 
   // Loads the first block whose separator is at or after `target`; false past the last one, or on failure.
-  bool SeekBlock(InternalKeyView target) {
+  bool SeekBlock(InternalKeyView target, Travel travel) {
     status_ = absl::OkStatus();
     const uint32_t page = table_.root->Find(target, table_.options.order);
     if (page == table_.root->count()) return Leave(absl::OkStatus());
@@ -243,14 +247,14 @@ class TableIterator final : public InternalIterator {
       return Leave(Damaged(table_.options.name, table_.root->handle(page).offset,
                            "leaf page: it ends before the root says it does"));
     }
-    return LoadBlock(block);
+    return LoadBlock(block, travel);
   }
 
   void NextBlock() {
     if (block_ + 1 < leaf_->count()) {
-      if (!LoadBlock(block_ + 1)) return;
+      if (!LoadBlock(block_ + 1, Travel::kForward)) return;
     } else if (page_ + 1 < table_.root->count()) {
-      if (!LoadLeaf(page_ + 1) || !LoadBlock(0)) return;
+      if (!LoadLeaf(page_ + 1) || !LoadBlock(0, Travel::kForward)) return;
     } else {
       Leave(absl::OkStatus());
       return;
@@ -261,9 +265,9 @@ class TableIterator final : public InternalIterator {
 
   void PreviousBlock() {
     if (block_ > 0) {
-      if (!LoadBlock(block_ - 1)) return;
+      if (!LoadBlock(block_ - 1, Travel::kBackward)) return;
     } else if (page_ > 0) {
-      if (!LoadLeaf(page_ - 1) || !LoadBlock(leaf_->count() - 1)) return;
+      if (!LoadLeaf(page_ - 1) || !LoadBlock(leaf_->count() - 1, Travel::kBackward)) return;
     } else {
       Leave(absl::OkStatus());
       return;
@@ -274,22 +278,29 @@ class TableIterator final : public InternalIterator {
 
   bool LoadLeaf(uint32_t page) {
     if (page == page_) return true;
-    if (kind_ == TableReader::ReadKind::kUser) {
-      table_.source->PrefetchFrame(table_.leaf_hints[page]);
-      table_.PrefetchBlockHints(page);
-      table_.PrefetchLeaf(page);
-    }
+    if (kind_ == TableReader::ReadKind::kUser) PrefetchLeaf(page);
     DropBlock();
     DropLeaf();
     if (absl::Status status = FetchLeaf(page); !status.ok()) return Leave(std::move(status));
     page_ = page;
     if (kind_ == TableReader::ReadKind::kUser) table_.NoteLeaf(page, LeafBytes().data());
     leaf_.emplace(LeafBytes());
-    hints_ = kind_ == TableReader::ReadKind::kUser ? table_.BlockHints(page, leaf_->count()) : nullptr;
+    few_entries_ = leaf_->BlocksHaveFewEntries();
+    fetched_begin_ = fetched_end_ = 0;
+    hints_ = kind_ == TableReader::ReadKind::kUser ? table_.BlockHints(page, *leaf_) : nullptr;
     return true;
   }
 
-  bool LoadBlock(uint32_t block) {
+  // What a search in the page looks at, and the hints of its blocks.
+  void PrefetchLeaf(uint32_t page) {
+    table_.source->PrefetchFrame(table_.leaf_hints[page]);
+    table_.PrefetchBlockHints(page);
+    table_.PrefetchLeaf(page);
+  }
+
+  // `travel`: where steps will probably go from there.
+  bool LoadBlock(uint32_t block, Travel travel) {
+    travel == Travel::kForward ? FetchForward(block) : FetchBackward(block);
     if (!PinBlock(block)) return false;
     AttachBlock();
     return true;
@@ -297,9 +308,8 @@ class TableIterator final : public InternalIterator {
 
   bool PinBlock(uint32_t block) {
     if (block == block_) return true;
-    HintWord* hint = nullptr;
-    if (hints_ != nullptr) {
-      hint = &hints_[block].frame;
+    HintWord* const hint = hints_ != nullptr ? &hints_[block].frame : nullptr;
+    if (hints_ != nullptr && !few_entries_) {
       table_.source->PrefetchFrame(*hint);
       if (const char* end = hints_[block].end.load(std::memory_order_relaxed); end != nullptr) {
         PrefetchBeforeEnd(end, kScanLines);
@@ -307,19 +317,24 @@ class TableIterator final : public InternalIterator {
     }
     DropBlock();
     const BlockHandle handle = leaf_->handle(block);
-    absl::Status status =
-        kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(handle) : FetchCached(handle, hint);
-    if (!status.ok()) return Leave(std::move(status));
+    if (!PinCached(handle, hint)) {
+      absl::Status status =
+          kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(handle) : FetchAndKeep(handle, hint);
+      if (!status.ok()) return Leave(std::move(status));
+    }
     block_ = block;
     const uint64_t begin = handle.offset;
     const uint64_t end_offset = EndOf(handle);
-    if (begin == last_end_ && block + 1 < leaf_->count()) PrefetchNeighbour(1);
-    if (end_offset == last_begin_ && block > 0) PrefetchNeighbour(-1);
+    if (!few_entries_) {
+      if (begin == last_end_ && block + 1 < leaf_->count()) PrefetchNeighbour(1);
+      if (end_offset == last_begin_ && block > 0) PrefetchNeighbour(-1);
+    }
     last_begin_ = begin;
     last_end_ = end_offset;
+    block_size_ = BlockBytes().size();
     if (const char* end = BlockBytes().data() + BlockBytes().size();
         hints_ == nullptr || hints_[block].end.load(std::memory_order_relaxed) != end) {
-      PrefetchBlockEnd(BlockBytes(), kScanLines);
+      PrefetchBlockEnd(BlockBytes(), few_entries_ ? kLinesOfFewEntries : kScanLines);
       if (hints_ != nullptr) hints_[block].end.store(end, std::memory_order_relaxed);
     }
     return true;
@@ -335,6 +350,33 @@ class TableIterator final : public InternalIterator {
     if (end == nullptr) return;
     PrefetchBeforeEnd(end, kScanLines);
     if (distance > 0) PrefetchBeforeEnd(end - BlockBytes().size() + 64 * kScanLines, kScanLines);
+  }
+
+  // Where blocks have few entries: starts to fetch those of the page from `first` on that are not on their way yet, and
+  // behind the last one the next page.
+  void FetchForward(uint32_t first) {
+    if (!few_entries_ || hints_ == nullptr) return;
+    if (first < fetched_begin_ || first > fetched_end_) fetched_begin_ = fetched_end_ = first;
+    const uint32_t end = std::min(first + kBlocksAhead, leaf_->count());
+    if (fetched_end_ >= end) return;
+    while (fetched_end_ < end) FetchBlock(fetched_end_++);
+    if (end == leaf_->count() && page_ + 1 < table_.root->count()) PrefetchLeaf(page_ + 1);
+  }
+  // The same from `last` backward.
+  void FetchBackward(uint32_t last) {
+    if (!few_entries_ || hints_ == nullptr) return;
+    if (last + 1 < fetched_begin_ || last >= fetched_end_) fetched_begin_ = fetched_end_ = last + 1;
+    const uint32_t begin = last + 1 - std::min(last + 1, kBlocksAhead);
+    if (fetched_begin_ <= begin) return;
+    while (fetched_begin_ > begin) FetchBlock(--fetched_begin_);
+    if (begin == 0 && page_ > 0) PrefetchLeaf(page_ - 1);
+  }
+  void FetchBlock(uint32_t block) {
+    table_.source->PrefetchFrame(hints_[block].frame);
+    const char* const end = hints_[block].end.load(std::memory_order_relaxed);
+    if (end == nullptr) return;
+    PrefetchBeforeEnd(end, kLinesOfFewEntries);
+    PrefetchBeforeEnd(end - block_size_ + 1, 1);  // the first value, if the block is as long as the last one was
   }
 
   void AttachBlock() {
@@ -364,12 +406,15 @@ class TableIterator final : public InternalIterator {
     return absl::OkStatus();
   }
 
-  absl::Status FetchCached(BlockHandle handle, HintWord* hint) {
+  bool PinCached(BlockHandle handle, HintWord* hint) {
+    if (kind_ == TableReader::ReadKind::kCompaction) return false;
     block_pin_ = table_.source->GetCached(handle, UnitKind::kDataBlock, hint);
-    if (block_pin_) {
-      misses_ = 0;
-      return absl::OkStatus();
-    }
+    if (!block_pin_) return false;
+    misses_ = 0;
+    return true;
+  }
+
+  absl::Status FetchAndKeep(BlockHandle handle, HintWord* hint) {
     const bool backward = EndOf(handle) == last_begin_;
     misses_ = backward || handle.offset == last_end_ ? misses_ + 1 : 0;
     const bool ahead = misses_ >= kMissesBeforeReadAhead;
@@ -408,6 +453,12 @@ class TableIterator final : public InternalIterator {
   BlockBuffer leaf_bytes_;  // or this holds the page
   std::optional<IndexPageView> leaf_;
   BlockHint* hints_ = nullptr;  // of the page's blocks, or null
+
+  // Whether the page's blocks have few entries. Then those in [fetched_begin_, fetched_end_) are on their way.
+  bool few_entries_ = false;
+  uint32_t fetched_begin_ = 0;
+  uint32_t fetched_end_ = 0;
+  size_t block_size_ = 0;  // of the last one
 
   uint32_t block_ = kNone;
   CachePin block_pin_;

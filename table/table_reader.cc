@@ -71,12 +71,16 @@ void TableReader::Impl::Charge(size_t bytes) const {
   if (options.budget != nullptr) options.budget->Charge(MemoryPart::kTables, bytes);
 }
 
-BlockHint* TableReader::Impl::MakeBlockHints(uint32_t page, uint32_t blocks) const {
+BlockHint* TableReader::Impl::MakeBlockHints(uint32_t page, const IndexPageView& leaf) const {
   if (options.budget != nullptr &&
       options.budget->used(MemoryPart::kTables) > options.budget->limit_bytes() / kTablesShareForHints) {
     return nullptr;
   }
+  const uint32_t blocks = leaf.count();
   auto made = std::make_unique<BlockHint[]>(blocks);
+  // The misses of all blocks at once, rather than one after another whenever a block is first met.
+  for (uint32_t i = 0; i < blocks; ++i) source->Prefetch(leaf.handle(i), nullptr);
+  for (uint32_t i = 0; i < blocks; ++i) source->Sight(leaf.handle(i), &made[i]);
   BlockHint* present = nullptr;
   if (!block_hints[page].compare_exchange_strong(present, made.get(), std::memory_order_acq_rel)) return present;
   Charge(blocks * sizeof(BlockHint));

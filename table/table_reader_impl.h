@@ -39,11 +39,11 @@ struct TableReader::Impl {
   bool has_guard() const { return footer.guard.size != 0; }
   // Leaf pages and the guard are kept in the cache whatever the caller wants kept of data.
   absl::StatusOr<CachePin> Leaf(uint32_t page) const;
-  // Of the `blocks` blocks of a leaf page; null while open tables take more than their share of memory, since hints
-  // stay as long as the reader.
-  BlockHint* BlockHints(uint32_t page, uint32_t blocks) const {
+  // Of the blocks of leaf page `page`, which is `leaf`; null while open tables take more than their share of memory,
+  // since hints stay as long as the reader.
+  BlockHint* BlockHints(uint32_t page, const IndexPageView& leaf) const {
     BlockHint* const hints = block_hints[page].load(std::memory_order_acquire);
-    return hints != nullptr ? hints : MakeBlockHints(page, blocks);
+    return hints != nullptr ? hints : MakeBlockHints(page, leaf);
   }
   // Starts to fetch the hints of a page's blocks. Which of them is wanted only a search in the page tells; both then
   // come at once.
@@ -65,7 +65,7 @@ struct TableReader::Impl {
     IndexPageView::PrefetchFences(begin);
   }
   void Charge(size_t bytes) const;
-  BlockHint* MakeBlockHints(uint32_t page, uint32_t blocks) const;
+  BlockHint* MakeBlockHints(uint32_t page, const IndexPageView& leaf) const;
   uint64_t data_bytes() const { return root->begin_offset(); }
 
   absl::Status ReadFooter(std::string_view tail);

@@ -61,7 +61,7 @@ bool TableSearch::Step() {
       OpenBlock();
       break;
     case Stage::kTags:
-      BlockView(block_bytes_).PrefetchFind(hash_);
+      block_view_.emplace(block_bytes_).PrefetchFind(hash_);
       stage_ = Stage::kEntry;
       break;
     case Stage::kEntry:
@@ -169,7 +169,8 @@ void TableSearch::GoToLeaf(uint32_t page) {
   page_handle_ = table_.root->handle(page);
   table_.source->Prefetch(page_handle_, &table_.leaf_hints[page]);
   table_.PrefetchLeaf(page);
-  table_.PrefetchBlockHints(page);
+  // Among many, the one hint that is wanted comes while others take their steps.
+  if (!among_many_) table_.PrefetchBlockHints(page);
   stage_ = Stage::kLeaf;
 }
 
@@ -192,7 +193,7 @@ void TableSearch::EnterLeaf() {
 
 void TableSearch::SearchFences() {
   leaf_.emplace(leaf_bytes_);
-  hints_ = table_.BlockHints(page_, leaf_->count());
+  hints_ = table_.BlockHints(page_, *leaf_);
   block_ = first_page_ ? leaf_->Find(TargetOf(key_), table_.options.order) : 0;
   if (block_ >= leaf_->count()) {
     return EndWith(
@@ -207,13 +208,15 @@ void TableSearch::GoToBlock() {
   stage_ = Stage::kLane;
 }
 
+size_t TableSearch::FetchedLines() const { return leaf_->BlocksHaveFewEntries() ? kLinesOfFewEntries : kFetchedLines; }
+
 void TableSearch::AskLane() {
   block_handle_ = leaf_->handle(block_);
   // Most lookups that come here go on to the block.
   const BlockHint& hint = HintOfBlock();
   table_.source->Prefetch(block_handle_, &hint.frame);
   if (const char* end = hint.end.load(std::memory_order_relaxed); end != nullptr) {
-    PrefetchBeforeEnd(end, kFetchedLines);
+    PrefetchBeforeEnd(end, FetchedLines());
   }
   // A key that goes on in the next block is in the lanes of both, so this "no" is for all blocks behind, too.
   if (table_.hashable && !leaf_->LaneMayContain(block_, hash_)) {
@@ -240,15 +243,17 @@ void TableSearch::OpenBlock() {
 void TableSearch::EnterBlock() {
   BlockHint& hint = HintOfBlock();
   if (const char* end = block_bytes_.data() + block_bytes_.size(); hint.end.load(std::memory_order_relaxed) != end) {
-    PrefetchBlockEnd(block_bytes_, kFetchedLines);
+    PrefetchBlockEnd(block_bytes_, FetchedLines());
     hint.end.store(end, std::memory_order_relaxed);
   }
+  block_view_.reset();
   stage_ = among_many_ && table_.hashable ? Stage::kTags : Stage::kEntry;
 }
 
 void TableSearch::SearchBlock() {
   ++filters_->blocks_searched;
-  const BlockView::Hit found = BlockView(block_bytes_).Find(key_.user_key, hash_, key_.visible, table_.options.order);
+  if (!block_view_.has_value()) block_view_.emplace(block_bytes_);
+  const BlockView::Hit found = block_view_->Find(key_.user_key, hash_, key_.visible, table_.options.order);
   if (found.found) {
     *hit_ = {.kind = TableHit::Kind::kFound,
              .trailer = found.trailer,

@@ -58,6 +58,8 @@ class TableSearch {
   void EndWith(absl::Status status);
   void EndWithMaybe();
   bool GoesOn() const;
+  // Of the end of a block.
+  size_t FetchedLines() const;
   BlockHint& HintOfBlock() { return hints_ != nullptr ? hints_[block_] : no_hint_; }
   void Count(Ticker ticker);
   // The unit's bytes, pinned by `*pin`. Empty: the search has ended, or waits.
@@ -85,6 +87,7 @@ class TableSearch {
   BlockHint no_hint_;
   CachePeek block_peek_;
   std::string_view block_bytes_;
+  std::optional<BlockView> block_view_;
   CachePin block_pin_;
   bool waits_ = false;
   UnitWant want_;

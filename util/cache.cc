@@ -129,6 +129,9 @@ struct BlockCache::Impl {
   size_t HomeOf(const CacheKey& key) const { return HomeOf(HashOf(key)); }
   size_t After(size_t index) const { return (index + 1) & (frame_count - 1); }
   size_t IndexOf(const CacheFrame* frame) const { return static_cast<size_t>(frame - frames); }
+  FrameHint HintOf(const CacheFrame* frame, uint32_t generation) const {
+    return {.word = generation * CacheFrame::kGenerationUnit + IndexOf(frame) + 1};
+  }
 
   size_t ChargeOf(size_t block_size) const { return ChargeFor(block_size, admission_kind); }
   size_t UsedBytes() const;
@@ -486,10 +489,23 @@ CachePeek BlockCache::Peek(const CacheKey& key) {
 CachePeek BlockCache::PeekAndRemember(const CacheKey& key, HintWord* hint) {
   const CachePeek peek = Peek(key);
   if (peek) {
-    hint->store(peek.generation * CacheFrame::kGenerationUnit + impl_->IndexOf(peek.frame) + 1,
-                std::memory_order_relaxed);
+    hint->store(impl_->HintOf(peek.frame, peek.generation).word, std::memory_order_relaxed);
   }
   return peek;
+}
+
+CacheSighting BlockCache::Sight(const CacheKey& key) const {
+  size_t index = impl_->HomeOf(key);
+  for (size_t probes = 0; probes < impl_->frame_count; ++probes, index = impl_->After(index)) {
+    const CacheFrame& frame = impl_->frames[index];
+    const uint64_t meta = frame.meta.load(std::memory_order_acquire);
+    if (StateOf(meta) == CacheFrame::kVisible && frame.Has(key)) {
+      return {.frame = impl_->HintOf(&frame, GenerationOf(meta)),
+              .end = frame.data.load(std::memory_order_relaxed) + frame.size.load(std::memory_order_relaxed)};
+    }
+    if (frame.displaced.load(std::memory_order_relaxed) == 0) break;
+  }
+  return {};
 }
 
 CachePin BlockCache::Pin(const CachePeek& peek) {
@@ -576,8 +592,7 @@ void BlockCache::Shrink() {
 FrameHint CachePin::hint() const {
   const uint64_t meta = frame_->meta.load(std::memory_order_relaxed);
   if (StateOf(meta) != CacheFrame::kVisible) return FrameHint();
-  const uint64_t generation = GenerationOf(meta);
-  return {.word = generation * CacheFrame::kGenerationUnit + cache_->impl_->IndexOf(frame_) + 1};
+  return cache_->impl_->HintOf(frame_, GenerationOf(meta));
 }
 
 }  // namespace sepal

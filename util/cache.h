@@ -97,6 +97,12 @@ struct FrameHint {
 // The word of a FrameHint, where a reader remembers the frame of one block.
 using HintWord = std::atomic<uint64_t>;
 
+// Where a block was seen, which may have gone since: both are for trying and fetching ahead alone.
+struct CacheSighting {
+  FrameHint frame = {};
+  const char* end = nullptr;  // behind its bytes; null: nowhere
+};
+
 // A block that was looked at without a reference: valid as long as the epoch guard under which it was taken.
 struct CachePeek {
   std::string_view bytes = {};
@@ -186,6 +192,8 @@ class BlockCache {
     }
     return PeekAndRemember(key, hint);
   }
+  // Where the block lies now. Neither takes a reference nor counts as a use.
+  CacheSighting Sight(const CacheKey& key) const;
   // A reference to the block, or an empty pin if it has been evicted since.
   CachePin Pin(const CachePeek& peek);
   // Starts to fetch the frame that a Lookup or Peek will look at first.

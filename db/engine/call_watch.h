@@ -51,10 +51,12 @@ class CallWatch {
   friend class WatchedCall;
   static constexpr uint32_t kSampleOneIn = 64;
 
-  bool Wants(const Kind& kind, StatisticsImpl::ThreadCounters* counters) const {
+  // `counters_of` gives the calling thread's, of a call that may be a sample.
+  template <class CountersOf>
+  bool Wants(const Kind& kind, CountersOf counters_of) const {
     if (slow_micros_ > 0 || PerfTimesOfThread().clock != nullptr) return true;
     if (!histograms_ || !kind.histogram.has_value()) return false;
-    return kind.rare || counters->TakesSample(kSampleOneIn);
+    return kind.rare || counters_of().TakesSample(kSampleOneIn);
   }
   void Tell(std::string_view call, const Subject& subject, uint64_t micros, const PerfTimes& before, uint64_t reads,
             uint64_t read_bytes);
@@ -82,13 +84,12 @@ class WatchedCall {
   template <class SubjectOf>
   WatchedCall(CallWatch* watch, StatisticsImpl::ThreadCounters* counters, const CallWatch::Kind& kind,
               SubjectOf subject_of) {
-    if (watch->Wants(kind, counters)) [[unlikely]]
+    if (watch->Wants(kind, [counters] { return *counters; })) [[unlikely]]
       Begin(watch, kind, subject_of());
   }
   template <class SubjectOf>
   WatchedCall(CallWatch* watch, const CallWatch::Kind& kind, SubjectOf subject_of) {
-    StatisticsImpl::ThreadCounters counters = watch->statistics_->ForThisThread();
-    if (watch->Wants(kind, &counters)) [[unlikely]]
+    if (watch->Wants(kind, [watch] { return watch->statistics_->ForThisThread(); })) [[unlikely]]
       Begin(watch, kind, subject_of());
   }
   ~WatchedCall() {

@@ -82,7 +82,9 @@ class DatabaseIterator final : public Iterator {
 
   void Next() override {
     SEPAL_DCHECK(valid_);
-    if (in_plain_block_ && !Closed() && entries_->NextKeyInPlainBlock()) [[likely]] {
+    if (in_plain_block_ && !Closed()) [[likely]] {
+      if (!entries_->NextKeyInPlainBlock()) [[unlikely]]
+        return NextElsewhere();
       direction_ = Direction::kForward;
       ++steps_;
       if (!options_.upper_bound.has_value()) [[likely]]
@@ -130,7 +132,8 @@ class DatabaseIterator final : public Iterator {
     if (!Begin(Ticker::kNexts)) return;
     if (at_entry_) {
       key_buffer_.assign(entries_->key().user_key);
-      entries_->Advance();
+      // Where keys may be told by their bytes, there is nothing more in the block that was lent.
+      hashable_ ? entries_->Next() : entries_->Advance();
     } else {
       // Back to the versions of the key that was shown; the skip below passes them.
       entries_->Seek({key_buffer_, kFirstTrailer});

@@ -30,6 +30,8 @@ class GroupLookup {
 
  private:
   struct Search {
+    // Not constexpr: GCC would fill the 32 KiB of all searches with zeros.
+    Search() {}  // NOLINT(modernize-use-equals-default)
     std::optional<TableSearch> search;
     TableHit hit;
   };

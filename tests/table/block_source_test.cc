@@ -189,6 +189,26 @@ TEST(BlockSourceTest, AFailedReadIsToldAndNothingIsKept) {
   EXPECT_TRUE(source.GetCached(file.handle(), UnitKind::kDataBlock, &hint));
 }
 
+TEST(BlockSourceTest, AHintMayBeMadeOfWhatTheCacheHas) {
+  const UnitFile file(OneBlock(), CompressionKind::kNone);
+  TestCache cache(size_t{1} << 20);
+  const BlockSource source(file.ContextOf(&cache.cache));
+  BlockHint hint;
+  source.Sight(file.handle(), &hint);
+  EXPECT_EQ(hint.frame.load(), 0u);
+  EXPECT_EQ(hint.end.load(), nullptr);
+  const absl::StatusOr<CachePin> pin = source.Get(file.handle(), UnitKind::kDataBlock, true);
+  ASSERT_TRUE(pin.ok()) << pin.status();
+  source.Sight(file.handle(), &hint);
+  EXPECT_EQ(hint.frame.load(), pin->hint().word);
+  EXPECT_EQ(hint.end.load(), pin->bytes().data() + pin->bytes().size());
+
+  const BlockSource without(file.ContextOf());
+  BlockHint none;
+  without.Sight(file.handle(), &none);
+  EXPECT_EQ(none.frame.load(), 0u);
+}
+
 TEST(BlockSourceTest, WithoutACacheNothingIsFoundAndPinsAreAlone) {
   const UnitFile file(OneBlock(), CompressionKind::kNone);
   const BlockSource source(file.ContextOf());

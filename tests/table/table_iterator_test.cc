@@ -1,3 +1,5 @@
+#include <random>
+
 #include "tests/table/iterator_conformance.h"
 #include "tests/table/table_fixture.h"
 
@@ -27,12 +29,16 @@ class TableSource {
 
 using Kind = TableReader::ReadKind;
 using CachedTable = TableSource<Kind::kUser, 300, 3, (size_t{1} << 20)>;
+using OneEntryBlocks = TableSource<Kind::kUser, 1, 5, (size_t{1} << 20)>;
+using OneEntryBlocksCramped = TableSource<Kind::kUser, 1, 5, 3000>;
 using CrampedTable = TableSource<Kind::kUser, 4096, 64, 3000>;
 using UncachedTable = TableSource<Kind::kUser, 256, 1, 0>;
 using NoFillTable = TableSource<Kind::kUserNoFill, 1000, 2, (size_t{1} << 20)>;
 using CompactionTable = TableSource<Kind::kCompaction, 300, 3, (size_t{1} << 20)>;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(CachedTable, IteratorConformance, CachedTable);
+INSTANTIATE_TYPED_TEST_SUITE_P(OneEntryBlocks, IteratorConformance, OneEntryBlocks);
+INSTANTIATE_TYPED_TEST_SUITE_P(OneEntryBlocksCramped, IteratorConformance, OneEntryBlocksCramped);
 INSTANTIATE_TYPED_TEST_SUITE_P(CrampedTable, IteratorConformance, CrampedTable);
 INSTANTIATE_TYPED_TEST_SUITE_P(UncachedTable, IteratorConformance, UncachedTable);
 INSTANTIATE_TYPED_TEST_SUITE_P(NoFillTable, IteratorConformance, NoFillTable);
@@ -191,6 +197,33 @@ TEST(TableIteratorTest, AtRestItHoldsNothingAndGoesOnAnywhere) {
     it->SeekBefore(entries[10].key());
     ASSERT_TRUE(it->Valid());
     EXPECT_EQ(it->key(), entries[9].key());
+  }
+}
+
+// Where each value has a block of its own, others are fetched ahead, within pages and beyond, by where they once lay.
+TEST(TableIteratorTest, ValuesAsLargeAsBlocksAreMetInOrderWhereverItTurns) {
+  constexpr int64_t kEntries = 400;
+  std::vector<TestEntry> entries = EvenEntries(kEntries);
+  for (size_t i = 0; i < entries.size(); ++i) entries[i].value.assign(4100 + 37 * (i % 50), static_cast<char>(i));
+  TestCache cache(size_t{512} << 10);  // about a quarter of the table, so that much of what was seen is gone
+  const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(TestWriterOptions(), entries), &cache);
+  ASSERT_EQ(reader->properties().data_blocks, entries.size());
+  const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader, Kind::kUser);
+  std::mt19937 random(7);
+  for (int walk = 0; walk < 200; ++walk) {
+    int64_t at = static_cast<int64_t>(random() % kEntries);
+    it->Seek(entries[static_cast<size_t>(at)].key());
+    for (int turn = 0; turn < 4; ++turn) {
+      const int direction = turn % 2 == 0 ? 1 : -1;
+      for (uint32_t steps = random() % 100; steps > 0; --steps) {
+        ASSERT_TRUE(it->Valid()) << it->status();
+        ASSERT_EQ(it->key(), entries[static_cast<size_t>(at)].key());
+        ASSERT_EQ(it->value(), entries[static_cast<size_t>(at)].value);
+        if (at + direction < 0 || at + direction == kEntries) break;
+        direction > 0 ? it->Advance() : it->Retreat();
+        at += direction;
+      }
+    }
   }
 }
 

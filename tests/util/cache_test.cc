@@ -274,6 +274,25 @@ TEST_F(BlockCacheTest, AnyWordMayBeTriedAsAHint) {
   EXPECT_FALSE(cache_->Lookup(FrameHint{UINT64_MAX}, {1, 7}));
 }
 
+TEST_F(BlockCacheTest, ASightingSaysWhereABlockLiesAndHoldsNothing) {
+  MakeCache(50);
+  const CacheKey key = {1, 7};
+  EXPECT_EQ(cache_->Sight(key).frame.word, 0u);
+  EXPECT_EQ(cache_->Sight(key).end, nullptr);
+  const FrameHint hint = Insert(key).hint();
+  const CacheSighting seen = cache_->Sight(key);
+  EXPECT_EQ(seen.frame.word, hint.word);
+  {
+    const CachePin pin = cache_->Lookup(seen.frame, key);
+    ASSERT_TRUE(pin);
+    EXPECT_EQ(seen.end, pin.bytes().data() + pin.bytes().size());
+  }
+  EXPECT_EQ(cache_->Sight({1, 8}).frame.word, 0u);
+  EvictAll();
+  EXPECT_EQ(cache_->Sight(key).frame.word, 0u);
+  EXPECT_FALSE(cache_->Lookup(seen.frame, key));
+}
+
 TEST_F(BlockCacheTest, EraseFileDropsTheUnpinnedBlocksOfThatFileAlone) {
   MakeCache(1000);
   CachePin pinned = Insert({2, 1000});
