@@ -86,6 +86,7 @@ class TableSearch {
   CachePeek block_peek_;
   std::string_view block_bytes_;
   CachePin block_pin_;
+  bool from_disk_ = false;  // whether the last block was
   bool waits_ = false;
   UnitWant want_;
   absl::Status status_;
