@@ -112,22 +112,35 @@ CachePin BlockSource::Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer
   return pin;
 }
 
-absl::StatusOr<CachePin> BlockSource::Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint) const {
+absl::StatusOr<CachePin> BlockSource::Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint,
+                                          bool* from_disk) const {
   if (CachePin pin = GetCached(handle, kind, hint)) return pin;
-  return ReadAndKeep(handle, kind, fill_cache, hint);
+  return ReadAndKeep(handle, kind, fill_cache, hint, from_disk);
 }
 
-absl::StatusOr<CachePin> BlockSource::ReadAndKeep(BlockHandle handle, UnitKind kind, bool fill_cache,
-                                                  HintWord* hint) const {
-  ReadAroundBefore(handle.offset, handle.size);
-  ASSIGN_OR_RETURN(BlockBuffer buffer, Read(handle, kind));
+absl::StatusOr<CachePin> BlockSource::ReadAndKeep(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint,
+                                                  bool* from_disk) const {
+  ASSIGN_OR_RETURN(BlockBuffer buffer, ReadForUser(handle, kind, from_disk));
   return Keep(handle, kind, std::move(buffer), fill_cache, hint);
 }
 
 absl::StatusOr<BlockBuffer> BlockSource::Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as) const {
+  return ReadWith(handle, kind, stored_as, nullptr);
+}
+
+absl::StatusOr<BlockBuffer> BlockSource::ReadForUser(BlockHandle handle, UnitKind kind, bool* from_disk) const {
+  if (from_disk != nullptr) return ReadWith(handle, kind, nullptr, from_disk);
+  bool waited = false;
+  absl::StatusOr<BlockBuffer> buffer = ReadWith(handle, kind, nullptr, &waited);
+  if (waited && buffer.ok()) ReadAroundAfter(handle);
+  return buffer;
+}
+
+absl::StatusOr<BlockBuffer> BlockSource::ReadWith(BlockHandle handle, UnitKind kind, CompressionKind* stored_as,
+                                                  bool* from_disk) const {
   RETURN_IF_ERROR(CheckHandle(handle, kind));
   BlockBuffer buffer(handle.size);
-  RETURN_IF_ERROR(ReadExactly(handle, kind, buffer.data()));
+  RETURN_IF_ERROR(ReadExactly(handle, kind, buffer.data(), from_disk));
   absl::StatusOr<CompressionKind> compression = CheckTrailer(handle, kind, buffer.data());
   if (!compression.ok()) {
     // A flip on the way from the disk does not come twice.
@@ -179,12 +192,12 @@ void BlockSource::CountRead(size_t bytes) const {
   counters.Add(Ticker::kBlockReadBytes, bytes);
 }
 
-absl::Status BlockSource::ReadExactly(BlockHandle handle, UnitKind kind, char* buffer) const {
+absl::Status BlockSource::ReadExactly(BlockHandle handle, UnitKind kind, char* buffer, bool* from_disk) const {
   const size_t length = handle.size + kUnitTrailerBytes;
   size_t got = 0;
   {
     const PerfTimer timer(PerfPart::kRead);
-    ASSIGN_OR_RETURN(got, context_.file->Read(handle.offset, length, buffer));
+    ASSIGN_OR_RETURN(got, ReadBytes(handle.offset, length, buffer, from_disk));
   }
   CountRead(length);
   if (got != length) {
@@ -192,6 +205,14 @@ absl::Status BlockSource::ReadExactly(BlockHandle handle, UnitKind kind, char* b
                    absl::StrFormat("%u bytes", length), absl::StrFormat("%u", got));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> BlockSource::ReadBytes(uint64_t offset, size_t length, char* buffer, bool* from_disk) const {
+  if (from_disk != nullptr) {
+    if (read_around_.ReadCached(offset, length, buffer)) return length;
+    *from_disk = true;
+  }
+  return context_.file->Read(offset, length, buffer);
 }
 
 absl::StatusOr<CompressionKind> BlockSource::CheckTrailer(BlockHandle handle, UnitKind kind, const char* bytes) const {

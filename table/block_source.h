@@ -53,7 +53,8 @@ class BlockSource {
   ~BlockSource();  // erases the file's blocks from the cache
 
   // From the cache, else from the file. With `fill_cache` false a block that is not cached yet is not kept.
-  absl::StatusOr<CachePin> Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint = nullptr) const;
+  absl::StatusOr<CachePin> Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint = nullptr,
+                               bool* from_disk = nullptr) const;
   // From the cache alone; empty if it is not there.
   CachePin GetCached(BlockHandle handle, UnitKind kind, HintWord* hint = nullptr) const {
     if (hint != nullptr && context_.cache != nullptr) [[likely]] {
@@ -66,7 +67,8 @@ class BlockSource {
     return FindCached(handle, kind, hint);
   }
   // What Get does where GetCached found nothing.
-  absl::StatusOr<CachePin> ReadAndKeep(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint) const;
+  absl::StatusOr<CachePin> ReadAndKeep(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint,
+                                       bool* from_disk = nullptr) const;
   // From the cache alone, without a reference; empty if it is not there. Only inside a guard of the cache's epoch
   // domain, if it has one (else nothing is ever found). Callers count it as a hit themselves.
   CachePeek Peek(BlockHandle handle, HintWord* hint) const {
@@ -89,19 +91,25 @@ class BlockSource {
   // Reads past the cache, with nothing kept: for compactions, verification and opening. A unit whose checksum does not
   // match is read once more before it is called damaged. `stored_as` gets how it was compressed.
   absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as = nullptr) const;
+  // The same for lookups and iterators. `*from_disk` becomes true where the system did not have the bytes in memory;
+  // the reader calls ReadAroundAfter then if it finds there what it looks for. With null, that is done for it.
+  absl::StatusOr<BlockBuffer> ReadForUser(BlockHandle handle, UnitKind kind, bool* from_disk = nullptr) const;
   // Verifies and decompresses a unit whose bytes and trailer the caller has read (for read-ahead).
   absl::StatusOr<BlockBuffer> Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer) const;
 
   // For callers who read the bytes themselves: whether the handle may be read at all; that it has been.
   absl::Status CheckHandle(BlockHandle handle, UnitKind kind) const;
   void CountRead(size_t bytes) const;
-  // To be called before [offset, offset + length) is read.
-  void ReadAroundBefore(uint64_t offset, uint64_t length) const { read_around_.Before(offset, length); }
+  const ReadAround& read_around() const { return read_around_; }
+  void ReadAroundAfter(BlockHandle handle) const { read_around_.After(handle.offset, handle.size); }
 
   const Context& context() const { return context_; }
 
  private:
-  absl::Status ReadExactly(BlockHandle handle, UnitKind kind, char* buffer) const;
+  absl::StatusOr<BlockBuffer> ReadWith(BlockHandle handle, UnitKind kind, CompressionKind* stored_as,
+                                       bool* from_disk) const;
+  absl::Status ReadExactly(BlockHandle handle, UnitKind kind, char* buffer, bool* from_disk = nullptr) const;
+  absl::StatusOr<size_t> ReadBytes(uint64_t offset, size_t length, char* buffer, bool* from_disk) const;
   absl::StatusOr<CompressionKind> CheckTrailer(BlockHandle handle, UnitKind kind, const char* bytes) const;
   absl::StatusOr<BlockBuffer> Expand(BlockHandle handle, UnitKind kind, CompressionKind compression,
                                      std::string_view bytes) const;

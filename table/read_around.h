@@ -1,14 +1,17 @@
 // Warming up: while most of a file is on the disk alone, what costs is the number of times that somebody waits for the
-// disk, and a read of 64 KiB takes hardly longer than one of 4. So the first read in each such region of a file has
-// the operating system bring in all of it. That is of use where the files fit into memory, and a waste where they do
-// not; so it ends for good once as much has been brought in as there is memory for blocks.
+// disk. So who had to wait for a block, and found there what he looked for, has the operating system bring in a window
+// around it. It grows with what was brought in of the file already: a file that is read all over is in memory after a
+// number of waits that grows as the logarithm of its size, and of one that is read here and there little is brought in.
+//
+// What lies in memory the system alone knows, and it is asked with each read (`ReadableFile::ReadCached`): what it has
+// dropped comes back as it came first. All this is of use where the files fit into memory, and a waste where they do
+// not; so it ends for good once as much was asked for as there is memory for blocks.
 //
 // Safe for concurrent use.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
 #include "sepal/file_system.h"
 
@@ -25,26 +28,37 @@ class ReadAroundCredit {
   std::atomic<int64_t> bytes_;
 };
 
+struct ReadWindow {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool operator==(const ReadWindow&) const = default;
+};
+
+// What to bring in around [offset, offset + length), which lies in a file of that size; `brought_in` bytes of the file
+// were already.
+ReadWindow WindowAround(uint64_t offset, uint64_t length, uint64_t file_size, uint64_t brought_in);
+
 class ReadAround {
  public:
-  static constexpr uint64_t kRegionBytes = uint64_t{64} << 10;
-
   // `credit` may be null: nothing is brought in. It and the file must outlive this.
-  ReadAround(const ReadableFile* file, uint64_t file_size, ReadAroundCredit* credit);
+  ReadAround(const ReadableFile* file, uint64_t file_size, ReadAroundCredit* credit)
+      : file_(file), file_size_(file_size), credit_(credit) {}
 
-  // To be called before [offset, offset + length) is read for a lookup or an iterator. Compactions and checks pass over
-  // whole files, and need none of it.
-  void Before(uint64_t offset, uint64_t length) const {
-    if (asked_ != nullptr) AskFor(offset / kRegionBytes, (offset + length - 1) / kRegionBytes);
+  // True if the system had all of [offset, offset + length) in memory: it is in `buffer` then. Once nothing is brought
+  // in any more, it is not asked.
+  bool ReadCached(uint64_t offset, size_t length, char* buffer) const {
+    return active() && file_->ReadCached(offset, length, buffer) == length;
   }
+  // To be called once [offset, offset + length) was read, not before: that read would wait for all of the window.
+  void After(uint64_t offset, uint64_t length) const;
 
  private:
-  void AskFor(uint64_t first, uint64_t last) const;
+  bool active() const { return credit_ != nullptr && credit_->left(); }
 
   const ReadableFile* const file_;
-  const uint64_t regions_;
+  const uint64_t file_size_;
   ReadAroundCredit* const credit_;
-  const std::unique_ptr<std::atomic<uint8_t>[]> asked_;  // by region
+  mutable std::atomic<uint64_t> brought_in_{0};  // or asked for at least
 };
 
 }  // namespace sepal

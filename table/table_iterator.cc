@@ -418,7 +418,6 @@ class TableIterator final : public InternalIterator {
     const bool backward = EndOf(handle) == last_begin_;
     misses_ = backward || handle.offset == last_end_ ? misses_ + 1 : 0;
     const bool ahead = misses_ >= kMissesBeforeReadAhead;
-    if (!ahead) table_.source->ReadAroundBefore(handle.offset, handle.size);
     ASSIGN_OR_RETURN(BlockBuffer buffer, ReadBlock(handle, ahead, backward ? Travel::kBackward : Travel::kForward));
     block_pin_ = table_.source->Keep(handle, UnitKind::kDataBlock, std::move(buffer),
                                      kind_ == TableReader::ReadKind::kUser, hint);
@@ -426,7 +425,7 @@ class TableIterator final : public InternalIterator {
   }
 
   absl::StatusOr<BlockBuffer> ReadBlock(BlockHandle handle, bool ahead, Travel travel) {
-    if (!ahead) return table_.source->Read(handle, UnitKind::kDataBlock);
+    if (!ahead) return table_.source->ReadForUser(handle, UnitKind::kDataBlock);
     std::string_view bytes = ahead_.Find(handle);
     if (bytes.empty()) {
       RETURN_IF_ERROR(ahead_.Fill(handle, travel));

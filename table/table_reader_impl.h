@@ -37,6 +37,7 @@ struct TableReader::Impl {
   ~Impl();
 
   bool has_guard() const { return footer.guard.size != 0; }
+  bool has_filters() const { return hashable && (has_guard() || properties.lane_bytes != 0); }
   // Leaf pages and the guard are kept in the cache whatever the caller wants kept of data.
   absl::StatusOr<CachePin> Leaf(uint32_t page) const;
   // Of the blocks of leaf page `page`, which is `leaf`; null while open tables take more than their share of memory,

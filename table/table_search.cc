@@ -117,14 +117,15 @@ std::string_view TableSearch::Fetch(BlockHandle handle, UnitKind kind, bool fill
     EndWithMaybe();
     return {};
   }
+  bool* const from_disk = kind == UnitKind::kDataBlock ? &from_disk_ : nullptr;
   if (among_many_) {
     *pin = table_.source->GetCached(handle, kind, hint);
     if (*pin) return pin->bytes();
-    want_ = {&*table_.source, handle, kind, fill_cache, hint};
+    want_ = {&*table_.source, handle, kind, fill_cache, hint, from_disk};
     waits_ = true;
     return {};
   }
-  absl::StatusOr<CachePin> got = table_.source->Get(handle, kind, fill_cache, hint);
+  absl::StatusOr<CachePin> got = table_.source->Get(handle, kind, fill_cache, hint, from_disk);
   if (!got.ok()) {
     EndWith(std::move(got).status());
     return {};
@@ -228,6 +229,7 @@ void TableSearch::AskLane() {
 
 void TableSearch::OpenBlock() {
   block_pin_.Reset();  // of the block before, where versions of the key go on
+  from_disk_ = false;
   BlockHint& hint = HintOfBlock();
   block_peek_ = table_.source->Peek(block_handle_, &hint.frame);
   block_bytes_ = block_peek_.bytes;
@@ -254,6 +256,8 @@ void TableSearch::SearchBlock() {
   ++filters_->blocks_searched;
   if (!block_view_.has_value()) block_view_.emplace(block_bytes_);
   const BlockView::Hit found = block_view_->Find(key_.user_key, hash_, key_.visible, table_.options.order);
+  // A block that a filter let a lookup pass to for nothing tells nothing of what is read next.
+  if (from_disk_ && (found.key_present || !table_.has_filters())) table_.source->ReadAroundAfter(block_handle_);
   if (found.found) {
     *hit_ = {.kind = TableHit::Kind::kFound,
              .trailer = found.trailer,

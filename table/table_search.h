@@ -89,6 +89,7 @@ class TableSearch {
   std::string_view block_bytes_;
   std::optional<BlockView> block_view_;
   CachePin block_pin_;
+  bool from_disk_ = false;  // whether the last block was
   bool waits_ = false;
   UnitWant want_;
   absl::Status status_;

@@ -46,10 +46,11 @@ class Batch {
       next += length;
     }
     const PerfTimer timer(PerfPart::kRead);
-    for (const Extent& extent : extents_) extent.source->ReadAroundBefore(extent.begin, extent.end - extent.begin);
-    directory.ReadMany(requests, [&](ReadRequest& request) {
+    const size_t missing = HandOutCached(requests);
+    directory.ReadMany(std::span(requests).first(missing), [&](ReadRequest& request) {
       HandOut(extents_[static_cast<size_t>(&request - requests.data())], request);
     });
+    for (size_t i = 0; i < missing; ++i) TellFromDisk(extents_[i]);
   }
 
  private:
@@ -84,6 +85,34 @@ class Batch {
         }
       }
       extents_.push_back({want.source, want.handle.offset, end, i, i + 1});
+    }
+  }
+
+  // What the system has in memory. The others are moved to the front; returns how many those are.
+  size_t HandOutCached(std::span<ReadRequest> requests) {
+    size_t missing = 0;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      ReadRequest& request = requests[i];
+      const Extent extent = extents_[i];
+      if (extent.source->read_around().ReadCached(request.offset, request.length, request.buffer)) {
+        request.bytes_read = request.length;
+        HandOut(extent, request);
+      } else {
+        requests[missing] = request;
+        extents_[missing++] = extent;
+      }
+    }
+    return missing;
+  }
+
+  void TellFromDisk(const Extent& extent) {
+    for (size_t i = extent.first; i < extent.last; ++i) {
+      const UnitWant& want = wants_[order_[i]];
+      if (want.from_disk != nullptr) {
+        *want.from_disk = true;
+      } else {
+        want.source->ReadAroundAfter(want.handle);
+      }
     }
   }
 

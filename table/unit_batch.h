@@ -17,6 +17,7 @@ struct UnitWant {
   UnitKind kind = UnitKind::kDataBlock;
   bool fill_cache = true;
   HintWord* hint = nullptr;
+  bool* from_disk = nullptr;  // see BlockSource::ReadForUser
 };
 
 // Calls `got` once for each want, with its place in `wants`. `directory` has opened all the files.

@@ -43,6 +43,10 @@ class ReopeningDirectory::File final : public ReadableFile {
     ASSIGN_OR_RETURN(const Shared file, directory_->Borrow(this));
     return file->Size();
   }
+  size_t ReadCached(uint64_t offset, size_t length, char* buffer) const override {
+    const absl::StatusOr<Shared> file = directory_->Borrow(this);
+    return file.ok() ? (*file)->ReadCached(offset, length, buffer) : 0;
+  }
   void Advise(AccessPattern pattern) const override {
     pattern_.store(pattern, std::memory_order_relaxed);
     advised_.store(true, std::memory_order_release);

@@ -55,6 +55,9 @@ class CReadableFile final : public sepal::ReadableFile {
     RETURN_IF_ERROR(Ask(path_, "size", [&](char* m) { return calls_->read_size(file_, &bytes, m); }));
     return bytes;
   }
+  size_t ReadCached(uint64_t offset, size_t length, char* buffer) const override {
+    return calls_->read_cached != nullptr ? calls_->read_cached(file_, offset, length, buffer) : 0;
+  }
   void Advise(sepal::AccessPattern pattern) const override {
     if (calls_->advise != nullptr) calls_->advise(file_, pattern == sepal::AccessPattern::kSequential);
   }

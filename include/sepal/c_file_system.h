@@ -123,6 +123,9 @@ typedef struct sepal_filesystem_t {
   /* Optional, beside `map`: has the system keep the region's memory until it is unmapped, so that storing never waits
      for the disk. 0 where it does not. */
   unsigned char (*lock_memory)(void* region);
+
+  /* Optional: reads what is there without a wait for the disk, in a cache of the system; returns how many bytes. */
+  size_t (*read_cached)(void* file, uint64_t offset, size_t length, char* buffer);
 } sepal_filesystem_t;
 
 /* The table is copied; `state` must outlive what was opened with it. `size`: sizeof(sepal_filesystem_t). */

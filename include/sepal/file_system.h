@@ -61,6 +61,14 @@ class SEPAL_EXPORT ReadableFile {
   // Reads up to `length` bytes at `offset` into `buffer`; returns how many. Fewer than asked for only at the end.
   virtual absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const = 0;
   virtual absl::StatusOr<uint64_t> Size() const = 0;
+  // Like Read, but of no more than is there without a wait for the disk, in a cache of the system: fewer bytes, or 0,
+  // mean nothing but that. Without such a cache, and where nobody knows, 0.
+  virtual size_t ReadCached(uint64_t offset, size_t length, char* buffer) const {
+    (void)offset;
+    (void)length;
+    (void)buffer;
+    return 0;
+  }
   // A hint; no effect on results.
   virtual void Advise(AccessPattern pattern) const { (void)pattern; }
   // A hint: [offset, offset + length) will be read soon. Starts to bring it into memory, where reads go through a cache

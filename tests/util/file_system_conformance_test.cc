@@ -260,7 +260,26 @@ TEST_P(FileSystemConformanceTest, AdviceHasNoEffectOnResults) {
   file->Advise(AccessPattern::kRandom);
   file->ReadAhead(0, 1 << 20);
   file->ReadAhead(UINT64_MAX - 5, UINT64_MAX);
+  file->ReadAhead(5, INT64_MAX - 5);
   EXPECT_EQ(ReadAt(*file, 0, 10), "0123456789");
+}
+
+TEST_P(FileSystemConformanceTest, WhatIsReadOfACacheIsTheBeginningOfWhatIsThere) {
+  Write("f", "0123456789");
+  for (const ReadMode mode : {ReadMode::kBuffered, ReadMode::kDirect}) {
+    if (mode == ReadMode::kDirect && !dir().capabilities().direct_reads) continue;
+    std::unique_ptr<ReadableFile> file = dir().OpenForRead("f", mode).value();
+    const auto cached = [&](uint64_t offset, size_t length) {
+      std::string bytes(length, '\0');
+      bytes.resize(file->ReadCached(offset, length, bytes.data()));
+      return bytes;
+    };
+    EXPECT_EQ(ReadAt(*file, 0, 10), "0123456789");
+    EXPECT_THAT(std::string("3456"), ::testing::StartsWith(cached(3, 4)));
+    EXPECT_THAT(std::string("89"), ::testing::StartsWith(cached(8, 100)));
+    EXPECT_EQ(cached(10, 1), "");
+    EXPECT_EQ(file->ReadCached(UINT64_MAX - 5, 1, nullptr), 0u);
+  }
 }
 
 TEST_P(FileSystemConformanceTest, WriteAtOverwritesAndExtendsWithZerosBetween) {

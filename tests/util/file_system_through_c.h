@@ -116,6 +116,9 @@ class FileSystemThroughC {
     calls->read_ahead = [](void* file, uint64_t offset, uint64_t length) {
       As<ReadableFile>(file).ReadAhead(offset, length);
     };
+    calls->read_cached = [](void* file, uint64_t offset, size_t length, char* buffer) {
+      return As<ReadableFile>(file).ReadCached(offset, length, buffer);
+    };
     calls->read_many = [](void*, sepal_read_t* const* reads, size_t count) {
       for (sepal_read_t* r : std::span(reads, count)) {
         r->code = Give(As<ReadableFile>(r->file).Read(r->offset, r->length, r->buffer), &r->bytes_read, r->message);

@@ -103,6 +103,7 @@ void WithFewestCalls(sepal_filesystem_t* calls) {
   calls->unmap = nullptr;
   calls->populate = nullptr;
   calls->read_ahead = nullptr;
+  calls->read_cached = nullptr;
 }
 
 TEST_F(CFileSystemTest, CallsThatItMayLackAreDoneWithout) {
@@ -113,6 +114,7 @@ TEST_F(CFileSystemTest, CallsThatItMayLackAreDoneWithout) {
   file->Advise(AccessPattern::kSequential);
   file->ReadAhead(0, 4);
   char buffers[2][4];
+  EXPECT_EQ(file->ReadCached(0, 4, buffers[0]), 0u);
   ReadRequest requests[2];
   for (size_t i = 0; i < 2; ++i) requests[i] = {.file = file.get(), .offset = i, .length = 4, .buffer = buffers[i]};
   directory->ReadMany(requests, [](ReadRequest&) {});
