@@ -1,7 +1,5 @@
 #include "util/block_heap.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/util/residency.h"
 #include "util/cache.h"
 #include "util/random.h"
 #include "util/sync.h"
@@ -78,8 +77,7 @@ class Pieces {
   size_t ChunksOfSystem(const std::set<uintptr_t>& chunks) const {
     size_t mapped = 0;
     for (const uintptr_t chunk : chunks) {
-      unsigned char resident = 0;
-      mapped += mincore(reinterpret_cast<void*>(chunk), 4096, &resident) == 0 && (resident & 1) != 0 ? 1 : 0;
+      mapped += IsResident(reinterpret_cast<void*>(chunk)) ? 1 : 0;
     }
     return mapped;
   }

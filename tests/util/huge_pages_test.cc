@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "tests/util/residency.h"
 #include "util/random.h"
 #include "util/sync.h"
 
@@ -22,16 +23,6 @@ constexpr size_t kBytes = HugePages::kPageBytes;
 
 bool IsZero(const char* page) {
   return std::all_of(page, page + kBytes, [](char c) { return c == 0; });
-}
-
-bool IsMapped(char* page) {
-  unsigned char resident = 0;
-  return mincore(page, 4096, &resident) == 0;
-}
-
-bool IsResident(char* page) {
-  unsigned char resident = 0;
-  return mincore(page, 4096, &resident) == 0 && (resident & 1) != 0;
 }
 
 TEST(HugePagesTest, PagesAreZeroAlignedAndApart) {

@@ -1,7 +1,6 @@
 #include "util/mapped_memory.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/util/residency.h"
 #include "util/arena.h"
 
 namespace sepal {
@@ -43,12 +43,6 @@ TEST(MappedMemoryTest, MovingHandsTheMemoryOn) {
   MappedMemory third;
   third = std::move(second);
   EXPECT_EQ(third.data()[0], 'a');
-}
-
-bool IsResident(const void* address) {
-  unsigned char resident = 0;
-  const uintptr_t page = reinterpret_cast<uintptr_t>(address) / 4096 * 4096;
-  return mincore(reinterpret_cast<void*>(page), 4096, &resident) == 0 && (resident & 1) != 0;
 }
 
 TEST(LargeBufferTest, WhatIsLargeGoesBackToTheSystemAtOnce) {
@@ -89,7 +83,7 @@ TEST(LargeBufferTest, AnArenaGivesBackAllButItsFirstChunks) {
       pieces.push_back(piece);
     }
   }
-  const auto kept = std::count_if(pieces.begin(), pieces.end(), IsResident);
+  const auto kept = std::count_if(pieces.begin(), pieces.end(), [](const char* piece) { return IsResident(piece); });
   EXPECT_LE(kept, 700);
 }
 
