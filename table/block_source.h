@@ -82,6 +82,10 @@ class BlockSource {
   }
   // Where the block lies in the cache, if it does. Its frame should be on its way (Prefetch).
   void Sight(BlockHandle handle, BlockHint* hint) const;
+  // See BlockCache::ReaderCame.
+  void ReaderCame() const {
+    if (context_.cache != nullptr) context_.cache->ReaderCame();
+  }
   // Puts a block that Read or Decode gave into the cache, or pins it alone where it is not to be kept.
   CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr) const;
   // Whether a unit of that many bytes is worth keeping at all: a filter that would push out everything else is not

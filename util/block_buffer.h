@@ -16,7 +16,8 @@ class BlockBuffer {
   static constexpr size_t kPadding = 64;
 
   BlockBuffer() = default;
-  explicit BlockBuffer(size_t size);
+  // `wish`: of memory that the heap maps for it.
+  explicit BlockBuffer(size_t size, HugePages::Wish wish = HugePages::Wish::kHuge);
   BlockBuffer(BlockBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   BlockBuffer& operator=(BlockBuffer&& other) noexcept;

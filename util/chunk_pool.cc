@@ -3,6 +3,12 @@
 #include <utility>
 
 namespace sepal {
+namespace {
+
+// What lies in a chunk is soon written to a table, and the first chunks of a process are needed at once.
+MappedMemory NewChunk() { return MappedMemory(MappedMemory::kHugePageBytes, HugePages::Wish::kCheap); }
+
+}  // namespace
 
 MappedMemory ChunkPool::Take() {
   MappedMemory chunk;
@@ -14,7 +20,7 @@ MappedMemory ChunkPool::Take() {
                !std::exchange(preparing_, true);
   }
   if (prepares) (void)tasks_->Run([this] { PrepareOne(); });
-  return chunk.data() != nullptr ? std::move(chunk) : MappedMemory(MappedMemory::kHugePageBytes);
+  return chunk.data() != nullptr ? std::move(chunk) : NewChunk();
 }
 
 LargeBuffer ChunkPool::TakePiece(size_t bytes) {
@@ -29,7 +35,8 @@ LargeBuffer ChunkPool::TakePiece(size_t bytes) {
 
 void ChunkPool::PrepareOne() {
   std::vector<MappedMemory> chunks;
-  chunks.emplace_back(MappedMemory::kHugePageBytes).Populate();
+  chunks.push_back(NewChunk());
+  chunks.back().Populate();
   Give(std::move(chunks));
   MutexLock lock(&mutex_);
   preparing_ = false;

@@ -5,6 +5,7 @@
 #include "db/act/latching_directory.h"
 #include "db/act/reopening_directory.h"
 #include "util/random.h"
+#include "util/sync.h"
 
 namespace sepal {
 
@@ -56,9 +57,14 @@ void Core::ReleaseKeepers() {
   }
 }
 
-void Core::RelieveBy(TaskGroup* tasks) {
-  relief_ = std::make_unique<RepeatedTask>(tasks, [this] { cache.Shrink(); });
+void Core::PrepareBy(std::shared_ptr<TaskGroup> tasks) {
+  memtable_chunks.PrepareBy(tasks.get());
+  memtable_indexes.PrepareBy(tasks.get());
+  relief_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { cache.Shrink(); });
   budget.RelieveBy([this] { relief_->Ask(); });
+  collapser_ = std::make_unique<ChunkCollapser>(&BlockHeap::OfProcess(), std::move(tasks));
+  // Which chunks the process has is no part of a simulation.
+  if (Scheduler::Current() == nullptr) cache.CollapseBy([this] { collapser_->Ask(); });
 }
 
 void Core::PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value) {

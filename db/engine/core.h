@@ -21,6 +21,7 @@
 #include "sepal/db.h"
 #include "sepal/env.h"
 #include "util/cache.h"
+#include "util/chunk_collapser.h"
 #include "util/chunk_pool.h"
 #include "util/epoch.h"
 #include "util/memory_budget.h"
@@ -85,9 +86,10 @@ class Core : public std::enable_shared_from_this<Core> {
             order};
   }
 
-  // From now on `tasks` shrink the cache when others have charged the budget beyond its limit. Before any do; `tasks`
-  // must outlive all that calls MemoryBudget::Relieve.
-  void RelieveBy(TaskGroup* tasks);
+  // From now on `tasks` make memory ready that writers will need, shrink the cache when others have charged the budget
+  // beyond its limit, and collapse the cache's small chunks once readers come. Before any does, once at most; to be
+  // closed before the core goes.
+  void PrepareBy(std::shared_ptr<TaskGroup> tasks);
 
   // The pace of background work; none where the options set none.
   Pacing PacingFor(Executor::Priority priority) {
@@ -125,6 +127,7 @@ class Core : public std::enable_shared_from_this<Core> {
  private:
   std::array<PinKeeper*, kThreadSlots> keepers_ = {};
   std::unique_ptr<RepeatedTask> relief_;
+  std::unique_ptr<ChunkCollapser> collapser_;
 };
 
 }  // namespace sepal

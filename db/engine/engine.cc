@@ -43,9 +43,8 @@ Engine::~Engine() {
   if (Forked()) {
     // The threads that would be waited for are the parent's.
     (void)background_.release();
-    (void)preparing_.release();
     (void)own_executor_.release();
-    // So are the jobs, and what they hold of the core is never let go of here.
+    // So are the jobs and tasks, and what they hold of the core is never let go of here.
     (void)new std::shared_ptr<Core>(core_);
   }
   Close().IgnoreError();

@@ -42,7 +42,7 @@ class Engine final : public DB {
     std::shared_ptr<Core> core;
     std::unique_ptr<EngineState> state;
     std::unique_ptr<Executor> own_executor;  // null: the user's
-    std::unique_ptr<TaskGroup> preparing;    // memory that writers will need; null where nothing is written
+    std::shared_ptr<TaskGroup> preparing;    // memory that writers will need; null where nothing is written
     Executor* executor = nullptr;
     std::unique_ptr<Catalog> catalog;
     std::unique_ptr<WriteAheadLog> log;  // null: read-only
@@ -131,7 +131,7 @@ class Engine final : public DB {
   const std::shared_ptr<Core> core_;
   const std::unique_ptr<EngineState> state_;
   std::unique_ptr<Executor> own_executor_;
-  std::unique_ptr<TaskGroup> preparing_;
+  std::shared_ptr<TaskGroup> preparing_;
   const std::unique_ptr<Catalog> catalog_;
   const std::unique_ptr<WriteAheadLog> log_;
   std::unique_ptr<Background> background_;  // null: read-only

@@ -292,10 +292,8 @@ void Opening::ChooseExecutor() {
     parts_.own_executor = std::make_unique<ThreadPool>(/*flush_threads=*/2, tuning_.compaction_threads);
     parts_.executor = parts_.own_executor.get();
   }
-  parts_.preparing = std::make_unique<TaskGroup>(parts_.executor, Executor::Priority::kFlush);
-  parts_.core->memtable_chunks.PrepareBy(parts_.preparing.get());
-  parts_.core->memtable_indexes.PrepareBy(parts_.preparing.get());
-  parts_.core->RelieveBy(parts_.preparing.get());
+  parts_.preparing = std::make_shared<TaskGroup>(parts_.executor, Executor::Priority::kFlush);
+  parts_.core->PrepareBy(parts_.preparing);
 }
 
 absl::Status Opening::ReplayLogs() {
