@@ -98,7 +98,9 @@ class TableReader {
   enum class ReadKind : uint8_t {
     kUser,        // through the cache, kept there
     kUserNoFill,  // through the cache, nothing new kept
-    kCompaction,  // past the cache, with read-ahead
+    // With read-ahead, from the cache what is there, which then leaves it unless somebody else has found it lately: for
+    // who replaces the table.
+    kCompaction,
   };
   // The reader must outlive the iterator: `self` is held by it.
   static std::unique_ptr<InternalIterator> NewIterator(std::shared_ptr<const TableReader> self, ReadKind kind);
