@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -107,6 +108,10 @@ class TableReader {
 
   // About where in the file's data the key lies, in bytes from 0 to data_bytes. Reads a leaf page at most.
   absl::StatusOr<uint64_t> ApproximateOffset(std::string_view user_key) const;
+
+  // At most `most` user keys, ascending, that cut the entries into pieces of about equal bytes: each is at or after all
+  // keys of its piece. Without reading; only as fine as leaf pages are.
+  std::vector<std::string> EvenCuts(size_t most) const;
 
   // Reads every unit, checks it, and checks that entries, order, separators, lanes and guard agree with each other and
   // with the properties: no key that a filter would deny.

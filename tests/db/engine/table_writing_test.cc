@@ -131,6 +131,25 @@ TEST_F(TableWritingTest, ALargeCompactRangeIsWrittenInTwoPartsSideBySide) {
   EXPECT_EQ(EntryCount(), 1200u);
 }
 
+// One table each, so that their ends are no places to cut at.
+TEST_F(TableWritingTest, AMergeOfTablesThatSpanTheSameKeysIsCutInTwoHalves) {
+  database.tuning.part_bytes = uint64_t{48} << 10;
+  database.tuning.table_bytes = size_t{1} << 20;
+  OpenWithoutOtherJobs();
+  for (uint64_t run = 0; run < 3; ++run) {
+    Fill(run, 3000, /*step=*/3);
+    ASSERT_OK(db()->Flush());
+  }
+  ASSERT_EQ(FilesPerLevel(db()), "3") << db()->GetProperty("sepal.levels").value();
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(writes->most_of_compaction(), 2u);
+  const std::vector<uint64_t> sizes = TableSizes();
+  ASSERT_EQ(sizes.size(), 2u);
+  EXPECT_NEAR(static_cast<double>(sizes[0]) / static_cast<double>(sizes[1]), 1, 0.1);
+  EXPECT_EQ(EntryCount(), 3000u);
+}
+
 TEST_F(TableWritingTest, AMergeReadsTheLastLevelFromTheCacheWhereThatHasIt) {
   OpenWithoutOtherJobs();
   Fill(0, 3000);
