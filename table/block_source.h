@@ -66,6 +66,13 @@ class BlockSource {
     }
     return FindCached(handle, kind, hint);
   }
+  // Where Sight saw the block, if it is still there. Does not count, and is no use of the block: for compactions.
+  CachePin GetSighted(BlockHandle handle, const HintWord* hint) const {
+    if (context_.cache == nullptr) return {};
+    return context_.cache->LookupUnused(FrameHint{hint->load(std::memory_order_relaxed)}, {cache_file_, handle.offset});
+  }
+  // Gives back what GetSighted gave. The block goes if nobody else wants it: what replaces it may have its memory.
+  void ReleaseReplaced(CachePin pin) const { context_.cache->ReleaseReplaced(std::move(pin)); }
   // What Get does where GetCached found nothing.
   absl::StatusOr<CachePin> ReadAndKeep(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint,
                                        bool* from_disk = nullptr) const;

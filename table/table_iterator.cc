@@ -1,13 +1,13 @@
 // Iteration over one table: root -> leaf page -> block, each step forward or backward.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "table/block.h"
 #include "table/block_cursor.h"
+#include "table/read_ahead.h"
 #include "table/table_reader.h"
 #include "table/table_reader_impl.h"
-#include "util/mapped_memory.h"
-#include "util/perf_times.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -15,6 +15,8 @@ namespace {
 
 constexpr uint64_t kFirstCompactionReadAhead = uint64_t{256} << 10;
 constexpr uint64_t kMaxCompactionReadAhead = uint64_t{1} << 20;
+// What a compaction reads although it is cached, between what is not.
+constexpr uint64_t kReadThrough = uint64_t{16} << 10;
 constexpr uint64_t kFirstUserReadAhead = uint64_t{16} << 10;
 constexpr uint64_t kMaxUserReadAhead = uint64_t{256} << 10;
 // Of the buffer for a key, in an iterator that nobody moves for now.
@@ -26,74 +28,6 @@ constexpr size_t kScanLines = 12;
 constexpr uint32_t kBlocksAhead = 4;
 // A user's scan reads ahead from its third consecutive block that was not cached.
 constexpr int kMissesBeforeReadAhead = 2;
-
-enum class Travel : uint8_t { kForward, kBackward };
-
-// A window of the file, read in one piece.
-class ReadAhead {
- public:
-  ReadAhead(const TableReader::Impl& table, uint64_t first, uint64_t largest)
-      : table_(table), first_(first), next_(first), largest_(largest) {}
-  ~ReadAhead() { Drop(); }
-
-  void Drop() {
-    bytes_ = LargeBuffer();
-    Charge(0);
-    size_ = 0;
-    next_ = first_;
-  }
-
-  // The unit's bytes and trailer; empty if it is not in the window.
-  std::string_view Find(BlockHandle handle) const {
-    const uint64_t size = handle.size + kUnitTrailerBytes;
-    if (handle.offset < begin_ || handle.offset + size > begin_ + size_) return {};
-    return {bytes_.data() + (handle.offset - begin_), size};
-  }
-
-  // Moves the window to begin at the block, or to end with it. Windows that follow each other double in size; one that
-  // does not starts small again.
-  absl::Status Fill(BlockHandle handle, Travel travel) {
-    const uint64_t end = EndOf(handle);
-    const bool follows =
-        size_ > 0 && (travel == Travel::kForward ? handle.offset > begin_ && handle.offset <= begin_ + size_
-                                                 : end >= begin_ && end < begin_ + size_);
-    next_ = follows ? std::min(2 * next_, largest_) : first_;
-    const uint64_t wanted = std::max(next_, handle.size + kUnitTrailerBytes);
-    size_ = 0;
-    if (end > table_.data_bytes()) return absl::OkStatus();
-    const uint64_t first = travel == Travel::kForward ? handle.offset : end - std::min(wanted, end);
-    const uint64_t length = std::min(wanted, (travel == Travel::kForward ? table_.data_bytes() : end) - first);
-    if (buffer_bytes_ < length || buffer_bytes_ > 2 * largest_) {
-      bytes_ = LargeBuffer(length);
-      Charge(length);
-    }
-    {
-      const PerfTimer timer(PerfPart::kRead);
-      ASSIGN_OR_RETURN(size_, table_.file->Read(first, length, bytes_.data()));
-    }
-    begin_ = first;
-    if (table_.options.statistics != nullptr) table_.options.statistics->Add(Ticker::kBlockReadBytes, size_);
-    return absl::OkStatus();
-  }
-
- private:
-  void Charge(uint64_t bytes) {
-    if (MemoryBudget* budget = table_.options.budget; budget != nullptr) {
-      budget->Charge(MemoryPart::kCompaction, bytes);
-      budget->Release(MemoryPart::kCompaction, buffer_bytes_);
-    }
-    buffer_bytes_ = bytes;
-  }
-
-  const TableReader::Impl& table_;
-  const uint64_t first_;
-  uint64_t next_;
-  const uint64_t largest_;
-  LargeBuffer bytes_;
-  uint64_t buffer_bytes_ = 0;
-  uint64_t begin_ = 0;
-  uint64_t size_ = 0;
-};
 
 class TableIterator final : public InternalIterator {
  public:
@@ -225,6 +159,9 @@ class TableIterator final : public InternalIterator {
     block_ = kNone;
     lent_ = nullptr;
     cursor_.Detach();
+    if (block_pin_ && kind_ == TableReader::ReadKind::kCompaction) {
+      table_.source->ReleaseReplaced(std::move(block_pin_));
+    }
     block_pin_.Reset();
     block_bytes_.Clear();
   }
@@ -287,8 +224,33 @@ class TableIterator final : public InternalIterator {
     leaf_.emplace(LeafBytes());
     few_entries_ = leaf_->BlocksHaveFewEntries();
     fetched_begin_ = fetched_end_ = 0;
-    hints_ = kind_ == TableReader::ReadKind::kUser ? table_.BlockHints(page, *leaf_) : nullptr;
+    hints_ = HintsOf(page);
     return true;
+  }
+
+  BlockHint* HintsOf(uint32_t page) {
+    switch (kind_) {
+      case TableReader::ReadKind::kUser:
+        return table_.BlockHints(page, *leaf_);
+      case TableReader::ReadKind::kUserNoFill:
+        return nullptr;
+      case TableReader::ReadKind::kCompaction:
+        return SightBlocks();
+    }
+    return nullptr;
+  }
+
+  // Where the page's blocks lie in the cache; null if none does.
+  BlockHint* SightBlocks() {
+    const uint32_t blocks = leaf_->count();
+    if (sighted_.size() < blocks) sighted_ = std::vector<BlockHint>(blocks);
+    for (uint32_t i = 0; i < blocks; ++i) table_.source->Prefetch(leaf_->handle(i), nullptr);
+    bool any = false;
+    for (uint32_t i = 0; i < blocks; ++i) {
+      table_.source->Sight(leaf_->handle(i), &sighted_[i]);
+      any |= sighted_[i].frame.load(std::memory_order_relaxed) != 0;
+    }
+    return any ? sighted_.data() : nullptr;
   }
 
   // What a search in the page looks at, and the hints of its blocks.
@@ -319,7 +281,7 @@ class TableIterator final : public InternalIterator {
     const BlockHandle handle = leaf_->handle(block);
     if (!PinCached(handle, hint)) {
       absl::Status status =
-          kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(handle) : FetchAndKeep(handle, hint);
+          kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(block) : FetchAndKeep(handle, hint);
       if (!status.ok()) return Leave(std::move(status));
     }
     block_ = block;
@@ -400,14 +362,31 @@ class TableIterator final : public InternalIterator {
     return absl::OkStatus();
   }
 
-  absl::Status FetchPastCache(BlockHandle handle) {
+  absl::Status FetchPastCache(uint32_t block) {
+    const BlockHandle handle = leaf_->handle(block);
     const bool backward = handle.offset < last_begin_;
-    ASSIGN_OR_RETURN(block_bytes_, ReadBlock(handle, !backward, Travel::kForward));
+    ASSIGN_OR_RETURN(block_bytes_, ReadBlock(handle, !backward, Travel::kForward, EndOfMissing(block)));
     return absl::OkStatus();
   }
 
+  // How far a compaction that has to read `block` reads ahead: to the next stretch that the cache has.
+  uint64_t EndOfMissing(uint32_t block) const {
+    if (hints_ == nullptr) return table_.data_bytes();
+    uint64_t end = EndOf(leaf_->handle(block));
+    for (uint32_t i = block + 1; i < leaf_->count(); ++i) {
+      const BlockHandle handle = leaf_->handle(i);
+      if (hints_[i].frame.load(std::memory_order_relaxed) == 0) end = EndOf(handle);
+      if (EndOf(handle) - end > kReadThrough) break;
+    }
+    return end;
+  }
+
   bool PinCached(BlockHandle handle, HintWord* hint) {
-    if (kind_ == TableReader::ReadKind::kCompaction) return false;
+    if (kind_ == TableReader::ReadKind::kCompaction) {
+      if (hint == nullptr) return false;
+      block_pin_ = table_.source->GetSighted(handle, hint);
+      return static_cast<bool>(block_pin_);
+    }
     block_pin_ = table_.source->GetCached(handle, UnitKind::kDataBlock, hint);
     if (!block_pin_) return false;
     misses_ = 0;
@@ -418,17 +397,18 @@ class TableIterator final : public InternalIterator {
     const bool backward = EndOf(handle) == last_begin_;
     misses_ = backward || handle.offset == last_end_ ? misses_ + 1 : 0;
     const bool ahead = misses_ >= kMissesBeforeReadAhead;
-    ASSIGN_OR_RETURN(BlockBuffer buffer, ReadBlock(handle, ahead, backward ? Travel::kBackward : Travel::kForward));
+    ASSIGN_OR_RETURN(BlockBuffer buffer,
+                     ReadBlock(handle, ahead, backward ? Travel::kBackward : Travel::kForward, table_.data_bytes()));
     block_pin_ = table_.source->Keep(handle, UnitKind::kDataBlock, std::move(buffer),
                                      kind_ == TableReader::ReadKind::kUser, hint);
     return absl::OkStatus();
   }
 
-  absl::StatusOr<BlockBuffer> ReadBlock(BlockHandle handle, bool ahead, Travel travel) {
+  absl::StatusOr<BlockBuffer> ReadBlock(BlockHandle handle, bool ahead, Travel travel, uint64_t limit) {
     if (!ahead) return table_.source->ReadForUser(handle, UnitKind::kDataBlock);
     std::string_view bytes = ahead_.Find(handle);
     if (bytes.empty()) {
-      RETURN_IF_ERROR(ahead_.Fill(handle, travel));
+      RETURN_IF_ERROR(ahead_.Fill(handle, travel, limit));
       bytes = ahead_.Find(handle);
     }
     absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes);
@@ -463,6 +443,9 @@ class TableIterator final : public InternalIterator {
   CachePin block_pin_;
   BlockBuffer block_bytes_;
   BlockCursor cursor_;
+
+  // A compaction's hints of the page's blocks.
+  std::vector<BlockHint> sighted_;
 
   // How the file was read up to now.
   ReadAhead ahead_;

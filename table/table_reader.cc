@@ -166,6 +166,16 @@ absl::StatusOr<uint64_t> TableReader::ApproximateOffset(std::string_view user_ke
   return block == leaf.count() ? leaf.end_offset() : leaf.handle(block).offset;
 }
 
+std::vector<std::string> TableReader::EvenCuts(size_t most) const {
+  const size_t pages = impl_->root->count();
+  const size_t pieces = std::min(most + 1, pages);
+  std::vector<std::string> cuts;
+  for (size_t i = 1; i < pieces; ++i) {
+    cuts.push_back(impl_->root->separator(static_cast<uint32_t>(pages * i / pieces - 1)).user_key);
+  }
+  return cuts;
+}
+
 absl::StatusOr<std::optional<TableReader::GuardInfo>> TableReader::ReadGuardInfo() const {
   if (!impl_->has_guard()) return std::optional<GuardInfo>();
   ASSIGN_OR_RETURN(const BlockBuffer bytes, impl_->source->Read(impl_->footer.guard, UnitKind::kGuard));

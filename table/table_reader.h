@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -98,13 +99,19 @@ class TableReader {
   enum class ReadKind : uint8_t {
     kUser,        // through the cache, kept there
     kUserNoFill,  // through the cache, nothing new kept
-    kCompaction,  // past the cache, with read-ahead
+    // With read-ahead, from the cache what is there, which then leaves it unless somebody else has found it lately: for
+    // who replaces the table.
+    kCompaction,
   };
   // The reader must outlive the iterator: `self` is held by it.
   static std::unique_ptr<InternalIterator> NewIterator(std::shared_ptr<const TableReader> self, ReadKind kind);
 
   // About where in the file's data the key lies, in bytes from 0 to data_bytes. Reads a leaf page at most.
   absl::StatusOr<uint64_t> ApproximateOffset(std::string_view user_key) const;
+
+  // At most `most` user keys, ascending, that cut the entries into pieces of about equal bytes: each is at or after all
+  // keys of its piece. Without reading; only as fine as leaf pages are.
+  std::vector<std::string> EvenCuts(size_t most) const;
 
   // Reads every unit, checks it, and checks that entries, order, separators, lanes and guard agree with each other and
   // with the properties: no key that a filter would deny.

@@ -84,10 +84,6 @@ constexpr size_t kMostRetiredBytes = size_t{128} << 10;
 // together, or a chunk and the first, and leaves the first.
 constexpr size_t kFreeShareKept = 64, kFreeShareToStart = 64;
 
-// Sweeps that an unused block outlives: when it is new and trusted, and after it was found. On probation it begins with
-// none, so that the clock tells whether it was found.
-uint64_t ClockWhenNew(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 1 : 4; }
-
 uint64_t StateOf(uint64_t meta) { return meta & CacheFrame::kStateMask; }
 uint64_t ReferencesOf(uint64_t meta) { return meta & CacheFrame::kReferenceMask; }
 uint64_t ClockOf(uint64_t meta) { return (meta & CacheFrame::kClockMask) / CacheFrame::kClockUnit; }
@@ -515,6 +511,8 @@ CachePin BlockCache::Pin(const CachePeek& peek) {
                                                                                             : CachePin();
 }
 
+void BlockCache::Evict(CacheFrame* frame, uint64_t meta) { impl_->TryEvict(frame, meta, /*remember=*/false); }
+
 void BlockCache::Prefetch(const CacheKey& key) const { __builtin_prefetch(&impl_->frames[impl_->HomeOf(key)]); }
 
 CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart part) {
@@ -536,7 +534,7 @@ CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart 
   if (is_data) impl_->admission.Inserted(on_probation);
   SchedulePoint(frame);
   const uint64_t standing =
-      on_probation ? uint64_t{CacheFrame::kProbation} : ClockWhenNew(part) * CacheFrame::kClockUnit;
+      on_probation ? uint64_t{CacheFrame::kProbation} : CacheFrame::ClockWhenNew(part) * CacheFrame::kClockUnit;
   frame->meta.fetch_add(CacheFrame::kVisible - CacheFrame::kOwned + standing + CacheFrame::kReferenceUnit,
                         std::memory_order_release);
   return CachePin(this, frame);

@@ -74,8 +74,10 @@ struct alignas(64) CacheFrame {
   std::atomic<uint32_t> displaced;
   std::atomic<MemoryPart> part;
 
-  // Sweeps that a block outlives unused after it was found.
+  // Sweeps that an unused block outlives: when it is new and trusted, and after it was found. On probation it begins
+  // with none, so that the clock tells whether it was found.
   static constexpr uint64_t kMostClock = 6;
+  static uint64_t ClockWhenNew(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 1 : 4; }
   static uint64_t ClockWhenFound(MemoryPart part) { return part == MemoryPart::kDataBlocks ? 3 : kMostClock; }
 
   bool Has(const CacheKey& key) const {
@@ -169,19 +171,9 @@ class BlockCache {
   // The block, or an empty pin.
   CachePin Lookup(const CacheKey& key);
   // The block that `hint` was taken from, or an empty pin.
-  CachePin Lookup(FrameHint hint, const CacheKey& key) {
-    const uint64_t place = hint.word % CacheFrame::kGenerationUnit;
-    if (place - 1 >= frame_count_) return {};
-    CacheFrame* const frame = &frames_[place - 1];
-    const uint64_t wanted = (hint.word - place) | CacheFrame::kVisible;
-    if ((frame->meta.load(std::memory_order_relaxed) & CacheFrame::kOfBlock) != wanted) return {};
-    const uint64_t before = frame->meta.fetch_add(CacheFrame::kReferenceUnit, std::memory_order_acquire);
-    CachePin pin(this, frame);
-    if ((before & CacheFrame::kOfBlock) != wanted || !frame->Has(key)) [[unlikely]]
-      return {};
-    frame->Use(before + CacheFrame::kReferenceUnit);
-    return pin;
-  }
+  CachePin Lookup(FrameHint hint, const CacheKey& key) { return PinHinted</*uses=*/true>(hint, key); }
+  // The same, but does not count as a use: for who reads each block once.
+  CachePin LookupUnused(FrameHint hint, const CacheKey& key) { return PinHinted</*uses=*/false>(hint, key); }
   // The same without a reference. Only inside a guard of the cache's epoch domain.
   CachePeek Peek(const CacheKey& key);
   // Tries the frame that `*hint` names first, and remembers the one where the block was found. The frame may hold the
@@ -198,6 +190,16 @@ class BlockCache {
   CacheSighting Sight(const CacheKey& key) const;
   // A reference to the block, or an empty pin if it has been evicted since.
   CachePin Pin(const CachePeek& peek);
+  // Gives back a pin of LookupUnused, and evicts the block if nobody else holds it or has found it lately: for who
+  // reads it in order to replace it.
+  void ReleaseReplaced(CachePin pin) {
+    CacheFrame* const frame = std::exchange(pin.frame_, nullptr);
+    const uint64_t clock = CacheFrame::ClockWhenNew(frame->part.load(std::memory_order_relaxed));
+    const uint64_t meta =
+        frame->meta.fetch_sub(CacheFrame::kReferenceUnit, std::memory_order_release) - CacheFrame::kReferenceUnit;
+    const bool unused = (meta & CacheFrame::kClockMask) <= clock * CacheFrame::kClockUnit;
+    if (unused && (meta & CacheFrame::kReferenceMask) == 0) Evict(frame, meta);
+  }
   // Starts to fetch the frame that a Lookup or Peek will look at first.
   void Prefetch(const CacheKey& key) const;
   void Prefetch(FrameHint hint) const {
@@ -254,8 +256,24 @@ class BlockCache {
             .frame = frame,
             .generation = static_cast<uint32_t>(after / CacheFrame::kGenerationUnit)};
   }
+  template <bool uses>
+  CachePin PinHinted(FrameHint hint, const CacheKey& key) {
+    const uint64_t place = hint.word % CacheFrame::kGenerationUnit;
+    if (place - 1 >= frame_count_) return {};
+    CacheFrame* const frame = &frames_[place - 1];
+    const uint64_t wanted = (hint.word - place) | CacheFrame::kVisible;
+    if ((frame->meta.load(std::memory_order_relaxed) & CacheFrame::kOfBlock) != wanted) return {};
+    const uint64_t before = frame->meta.fetch_add(CacheFrame::kReferenceUnit, std::memory_order_acquire);
+    CachePin pin(this, frame);
+    if ((before & CacheFrame::kOfBlock) != wanted || !frame->Has(key)) [[unlikely]]
+      return {};
+    if constexpr (uses) frame->Use(before + CacheFrame::kReferenceUnit);
+    return pin;
+  }
   CachePeek PeekAndRemember(const CacheKey& key, HintWord* hint);
   void UnpinAlone(CacheFrame* frame, uint64_t meta_before);
+  // Unless the frame has changed since it was seen as `meta`, visible and without references.
+  void Evict(CacheFrame* frame, uint64_t meta);
 
   std::unique_ptr<Impl> impl_;
   // The table of frames, of which those that may be peeked at are none without epochs.

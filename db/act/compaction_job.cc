@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "db/decide/output_splitter.h"
+#include "db/decide/subcompactions.h"
 #include "table/merging_iterator.h"
 #include "util/side_by_side.h"
 #include "util/status.h"
@@ -126,9 +127,34 @@ class PartRunner {
   std::unique_ptr<TableOutput> output_;
 };
 
+// How many stretches the inputs of a part fall into, about: parts differ by no more than one of them.
+constexpr uint64_t kStretchesOfPart = 64;
+
+// The inputs, stretch by stretch. A table that cannot be opened is one; the part that needs it will say why.
+std::vector<KeyStretch> StretchesOf(const CompactionJobInput& input) {
+  const uint64_t stretch_bytes =
+      input.plan->InputBytes() / (static_cast<uint64_t>(input.max_parts) * kStretchesOfPart) + 1;
+  std::vector<KeyStretch> stretches;
+  for (const CompactionInput& run : input.plan->inputs) {
+    for (const TableRef& table : run.tables) {
+      const TableMetadata& m = table->metadata();
+      std::vector<std::string> cuts;
+      if (m.size_bytes > stretch_bytes) {
+        const absl::StatusOr<const TableReader*> reader = table->OpenReader(input.opener);
+        if (reader.ok()) cuts = (*reader)->EvenCuts(m.size_bytes / stretch_bytes);
+      }
+      AppendStretches(&stretches, input.context.order, {m.smallest.user_key, m.largest.user_key, m.size_bytes}, cuts);
+    }
+  }
+  return stretches;
+}
+
 std::vector<Part> CutIntoParts(const CompactionJobInput& input) {
-  const std::vector<std::string> boundaries =
-      SubcompactionBoundaries(*input.plan, input.context.order, input.max_parts, input.context.tuning.part_bytes);
+  const uint64_t least = input.context.tuning.part_bytes;
+  std::vector<std::string> boundaries;
+  if (input.max_parts > 1 && input.plan->InputBytes() >= 2 * least) {
+    boundaries = SubcompactionBoundaries(StretchesOf(input), input.context.order, input.max_parts, least);
+  }
   std::vector<Part> parts(boundaries.size() + 1);
   for (size_t i = 0; i < boundaries.size(); ++i) {
     parts[i].end = boundaries[i];
@@ -150,7 +176,9 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
 absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) {
   CompactionResult total;
   total.bytes_read = input.plan->InputBytes();
+  input.control->BeginPart();
   std::vector<Part> parts = CutIntoParts(input);
+  input.control->EndPart();
   WorkSideBySide(input.executor, Executor::Priority::kCompaction, parts.size(), [&](size_t i) {
     input.control->BeginPart();
     parts[i].status = input.control->GoesOn(0) ? PartRunner(input, &parts[i]).Run() : Ended();

@@ -74,10 +74,4 @@ absl::Status CheckPlan(const Version& version, const CompactionPlan& plan);
 // "merge L0[9:12] L0[8:11] L1[5:3], carry L1[5:4] -> L1 run 5, bottommost: level 0 has 4 runs"
 std::string ToString(const CompactionPlan& plan);
 
-// User keys that cut the inputs into at most `max_parts` parts of about equal bytes: part i covers the keys in
-// [boundary i - 1, boundary i). Cuts are made at smallest and largest keys of tables. Fewer keys than max_parts - 1,
-// down to none, where these offer no more, or parts would fall below `min_part_bytes`.
-std::vector<std::string> SubcompactionBoundaries(const CompactionPlan& plan, KeyOrder order, int max_parts,
-                                                 uint64_t min_part_bytes);
-
 }  // namespace sepal

@@ -92,6 +92,68 @@ TEST(TableIteratorTest, UserScansFillTheCacheOnlyWhereAsked) {
   }
 }
 
+// A table whose blocks a user's scan has put into the cache.
+class CompactionOfCachedBlocks : public testing::Test {
+ protected:
+  void Cache(size_t begin, size_t end) {
+    const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader_, Kind::kUser);
+    it->Seek(entries_[begin].key());
+    for (size_t i = begin; i < end; ++i, it->Next()) ASSERT_TRUE(it->Valid());
+  }
+  void ExpectACompactionSeesAll() {
+    const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader_, Kind::kCompaction);
+    size_t count = 0;
+    for (it->SeekToFirst(); it->Valid(); it->Next(), ++count) {
+      ASSERT_EQ(it->key(), entries_[count].key());
+      ASSERT_EQ(it->value(), entries_[count].value);
+    }
+    EXPECT_TRUE(it->status().ok()) << it->status();
+    EXPECT_EQ(count, entries_.size());
+  }
+  size_t DataInCache() const { return cache_.budget.used(MemoryPart::kDataBlocks); }
+  uint64_t BytesRead() const { return cache_.statistics.Get(Ticker::kBlockReadBytes); }
+
+  const std::vector<TestEntry> entries_ = EvenEntries(30000, 100);  // about 3.6 MB, 900 blocks
+  const std::shared_ptr<ReadFaults> faults_ = std::make_shared<ReadFaults>();
+  TestCache cache_{size_t{64} << 20};
+  const std::shared_ptr<TableReader> reader_ = *OpenTable(
+      std::make_shared<const std::string>(WriteTable(TestWriterOptions(), entries_)), &cache_, KeyOrder(), faults_);
+};
+
+TEST_F(CompactionOfCachedBlocks, ReadsNothingAndCountsNothing) {
+  Cache(0, entries_.size());
+  const uint64_t reads = faults_->reads, hits = cache_.statistics.Get(Ticker::kBlockCacheHits);
+  ExpectACompactionSeesAll();
+  EXPECT_EQ(faults_->reads, reads);
+  EXPECT_EQ(cache_.statistics.Get(Ticker::kBlockCacheHits), hits);
+}
+
+TEST_F(CompactionOfCachedBlocks, LeavesTheirMemoryToOthersUnlessSomebodyFoundThemThere) {
+  Cache(0, entries_.size());
+  const size_t all = DataInCache();
+  Cache(0, entries_.size() / 3);
+  ExpectACompactionSeesAll();
+  EXPECT_NEAR(static_cast<double>(DataInCache()), static_cast<double>(all) / 3, static_cast<double>(all) / 100);
+}
+
+TEST_F(CompactionOfCachedBlocks, ReadsNoFurtherThanToWhatIsCached) {
+  Cache(0, 14000);
+  Cache(15000, entries_.size());
+  const uint64_t bytes = BytesRead(), reads = faults_->reads;
+  ExpectACompactionSeesAll();
+  const double share = 1000.0 / static_cast<double>(entries_.size());
+  EXPECT_NEAR(static_cast<double>(BytesRead() - bytes), static_cast<double>(reader_->properties().data_bytes) * share,
+              10'000);
+  EXPECT_LE(faults_->reads - reads, 2u);
+}
+
+TEST_F(CompactionOfCachedBlocks, ReadsThroughSingleBlocksThatAre) {
+  for (size_t i = 0; i < entries_.size(); i += 333) Cache(i, i + 1);  // one block in ten
+  const uint64_t reads = faults_->reads;
+  ExpectACompactionSeesAll();
+  EXPECT_LT(faults_->reads - reads, 30u);
+}
+
 // How often a cache was asked.
 struct CacheAsked {
   uint64_t blocks = 0;

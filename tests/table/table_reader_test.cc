@@ -335,6 +335,31 @@ TEST(TableReaderTest, ApproximateOffsetGrowsWithTheKeyAndCoversTheData) {
   EXPECT_EQ(*reader->ApproximateOffset("zzz"), reader->properties().data_bytes);
 }
 
+TEST(TableReaderTest, EvenCutsPartTheEntriesEvenlyAndReadNothing) {
+  TableWriterOptions options = TestWriterOptions();
+  options.block_bytes = 512;
+  options.blocks_per_leaf_page = 5;
+  const std::vector<TestEntry> entries = EvenEntries(5000);
+  const auto faults = std::make_shared<ReadFaults>();
+  const std::shared_ptr<TableReader> reader =
+      *OpenTable(std::make_shared<const std::string>(WriteTable(options, entries)), nullptr, KeyOrder(), faults);
+  const uint64_t reads = faults->reads;
+  EXPECT_TRUE(reader->EvenCuts(0).empty());
+  const std::vector<std::string> cuts = reader->EvenCuts(3);
+  ASSERT_EQ(cuts.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    const auto at =
+        std::lower_bound(entries.begin(), entries.end(), cuts[i],
+                         [](const TestEntry& entry, const std::string& key) { return entry.user_key < key; });
+    EXPECT_NEAR(static_cast<double>(at - entries.begin()), 1250.0 * static_cast<double>(i + 1), 150) << cuts[i];
+  }
+  // No finer than pages are.
+  const std::vector<std::string> finest = reader->EvenCuts(5000);
+  EXPECT_EQ(finest.size(), reader->properties().leaf_pages - 1);
+  EXPECT_TRUE(std::is_sorted(finest.begin(), finest.end()));
+  EXPECT_EQ(faults->reads, reads);
+}
+
 TEST(TableReaderTest, TheManifestsWordIsCheckedAtOpening) {
   const std::string contents = WriteTable(OptionsOf({}), EvenEntries(10));
   const uint64_t checksum = Footer::ChecksumOf(contents);

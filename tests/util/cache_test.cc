@@ -293,6 +293,25 @@ TEST_F(BlockCacheTest, ASightingSaysWhereABlockLiesAndHoldsNothing) {
   EXPECT_FALSE(cache_->Lookup(seen.frame, key));
 }
 
+TEST_F(BlockCacheTest, AnUnusedLookupPinsAndDoesNotKeepABlock) {
+  MakeCache(50);
+  const CacheKey used = {1, 7}, passed = {1, 8};
+  const FrameHint used_hint = Insert(used).hint(), passed_hint = Insert(passed).hint();
+  EXPECT_TRUE(cache_->Lookup(used_hint, used));
+  {
+    const CachePin pin = cache_->LookupUnused(passed_hint, passed);
+    ASSERT_TRUE(pin);
+    EXPECT_EQ(pin.bytes(), BytesOf(passed));
+    EXPECT_FALSE(cache_->LookupUnused(passed_hint, used));
+    Flood(2);
+    EXPECT_EQ(pin.bytes(), BytesOf(passed));
+  }
+  Flood(3);
+  EXPECT_TRUE(Has(used));
+  EXPECT_FALSE(Has(passed));
+  EXPECT_FALSE(cache_->LookupUnused(passed_hint, passed));
+}
+
 TEST_F(BlockCacheTest, EraseFileDropsTheUnpinnedBlocksOfThatFileAlone) {
   MakeCache(1000);
   CachePin pinned = Insert({2, 1000});

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction_picker.h"
 #include "db/decide/level_targets.h"
+#include "db/decide/subcompactions.h"
 #include "tests/db/script.h"
 #include "tests/db/version_text.h"
 #include "util/strings.h"
@@ -95,9 +96,16 @@ class PickerScript {
     return text;
   }
   std::string Split(const ScriptCommand& command) {
+    std::vector<KeyStretch> stretches;
+    for (const CompactionInput& in : last_.inputs) {
+      for (const TableRef& table : in.tables) {
+        const TableMetadata& m = table->metadata();
+        stretches.push_back({m.smallest.user_key, m.largest.user_key, m.size_bytes});
+      }
+    }
     std::string text;
-    for (const std::string& key : SubcompactionBoundaries(last_, KeyOrder(), static_cast<int>(command.Number("parts")),
-                                                          command.Number("min", 1))) {
+    for (const std::string& key : SubcompactionBoundaries(
+             stretches, KeyOrder(), static_cast<int>(command.Number("parts")), command.Number("min", 1))) {
       text += key + "\n";
     }
     return text.empty() ? "whole\n" : text;

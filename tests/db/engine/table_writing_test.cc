@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,14 @@ class TableWritingTest : public ::testing::Test {
   void Fill(uint64_t begin, uint64_t end, uint64_t step = 1) {
     for (uint64_t i = begin; i < end; i += step) ASSERT_OK(db()->Put(NumberedKey(i), std::string(40, 'v')));
   }
+  std::vector<uint64_t> TableSizes() {
+    std::vector<uint64_t> sizes;
+    const std::unique_ptr<Directory> directory = std::move(database.memory.OpenDirectory(database.path, false)).value();
+    for (const std::string& name : FilesIn(&database.memory, database.path)) {
+      if (name.ends_with(".sst")) sizes.push_back((*directory->OpenForRead(name))->Size().value());
+    }
+    return sizes;
+  }
   size_t EntryCount() { return ReadAll(db()->NewIterator().get()).size(); }
 
   const std::shared_ptr<TableWriteLog> writes = std::make_shared<TableWriteLog>();
@@ -120,6 +129,39 @@ TEST_F(TableWritingTest, ALargeCompactRangeIsWrittenInTwoPartsSideBySide) {
   EXPECT_EQ(writes->most_of_compaction(), 2u);
   EXPECT_EQ(NumberProperty(db(), "sepal.num-runs"), 1u);
   EXPECT_EQ(EntryCount(), 1200u);
+}
+
+// One table each, so that their ends are no places to cut at.
+TEST_F(TableWritingTest, AMergeOfTablesThatSpanTheSameKeysIsCutInTwoHalves) {
+  database.tuning.part_bytes = uint64_t{48} << 10;
+  database.tuning.table_bytes = size_t{1} << 20;
+  OpenWithoutOtherJobs();
+  for (uint64_t run = 0; run < 3; ++run) {
+    Fill(run, 3000, /*step=*/3);
+    ASSERT_OK(db()->Flush());
+  }
+  ASSERT_EQ(FilesPerLevel(db()), "3") << db()->GetProperty("sepal.levels").value();
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(writes->most_of_compaction(), 2u);
+  const std::vector<uint64_t> sizes = TableSizes();
+  ASSERT_EQ(sizes.size(), 2u);
+  EXPECT_NEAR(static_cast<double>(sizes[0]) / static_cast<double>(sizes[1]), 1, 0.1);
+  EXPECT_EQ(EntryCount(), 3000u);
+}
+
+TEST_F(TableWritingTest, AMergeReadsTheLastLevelFromTheCacheWhereThatHasIt) {
+  OpenWithoutOtherJobs();
+  Fill(0, 3000);
+  ASSERT_OK(db()->CompactRange());
+  Fill(0, 3000, /*step=*/30);
+  ASSERT_OK(db()->Flush());
+  const auto bytes_read = [this] { return db()->statistics()->Get(Ticker::kBlockReadBytes); };
+  const uint64_t before = bytes_read();
+  const std::vector<uint64_t> sizes = TableSizes();
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_LT(bytes_read() - before, std::accumulate(sizes.begin(), sizes.end(), uint64_t{0}) / 4);
+  EXPECT_EQ(EntryCount(), 3000u);
 }
 
 TEST_F(TableWritingTest, EveryTableFileIsSyncedOnceAndClosedAfterIt) {
