@@ -1,11 +1,14 @@
 #include "util/huge_pages.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "util/check.h"
 #include "util/mapped_memory.h"
@@ -42,6 +45,16 @@ uint32_t BitOf(const char* page) {
 
 // What will be touched for the first time; what is in memory stays as it is.
 void Advise(void* begin, size_t bytes, bool small) { madvise(begin, bytes, small ? MADV_NOHUGEPAGE : MADV_HUGEPAGE); }
+
+// A collapse would be done even where the administrator wants no huge pages.
+bool AreForbidden() {
+  char setting[64] = {};
+  const int file = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t size = read(file, setting, sizeof(setting));
+  close(file);
+  return size > 0 && std::string_view(setting, static_cast<size_t>(size)).find("[never]") != std::string_view::npos;
+}
 
 // What the calling thread has worked: what a host takes to give memory counts, waiting does not.
 uint64_t ThreadNanos() {
@@ -165,12 +178,13 @@ bool HugePages::IsSmall(const char* page) const {
 // The system copies with the page taken from everybody, which is short only if the huge page is there already: so one
 // is had and given back at once before.
 void HugePages::Collapse(char* page) {
-  if (char* const warm = Take(); warm != nullptr) {
+  static const bool forbidden = AreForbidden();
+  if (char* const warm = forbidden ? nullptr : Take(); warm != nullptr) {
     (void)PopulatePages(warm, kPageBytes);
     Give(warm);
+    Advise(page, kPageBytes, /*small=*/false);
+    madvise(page, kPageBytes, kCollapse);
   }
-  Advise(page, kPageBytes, /*small=*/false);
-  madvise(page, kPageBytes, kCollapse);
   AllocatorMutexLock lock(&mutex_);
   RegionOf(page)->second.small &= ~BitOf(page);
 }

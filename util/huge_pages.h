@@ -48,7 +48,8 @@ class HugePages {
   // Whether what Take returned lies on small pages, but for those that Collapse has moved since.
   bool IsSmall(const char* page) const;
   // Has the system move `page`, which Take returned, onto a huge page, in place: it takes 1 to 6 ms, in which other
-  // threads that touch the page wait for less than one. Where the system cannot, all stays as it was.
+  // threads that touch the page wait for less than one. Where the system cannot, or its administrator wants no huge
+  // pages, all stays as it was.
   void Collapse(char* page);
 
   // That are mapped.
