@@ -1,7 +1,8 @@
 // Blocks of one file, verified: read, check the checksum, decompress, validate, and keep in the cache. Whatever it
 // returns can be read by the views without further checks.
 //
-// Immutable; safe for concurrent use. The file, cache and budget must outlive it.
+// Immutable, but for the note that users had to read the file; safe for concurrent use. The file, cache and budget must
+// outlive it.
 #pragma once
 
 #include <atomic>
@@ -93,20 +94,24 @@ class BlockSource {
   void ReaderCame() const {
     if (context_.cache != nullptr) context_.cache->ReaderCame();
   }
-  // Puts a block that Read or Decode gave into the cache, or pins it alone where it is not to be kept.
+  // Puts a unit that a user had read into the cache, or pins it alone where it is not to be kept. That users read the
+  // file is known from here.
   CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr) const;
   // Whether a unit of that many bytes is worth keeping at all: a filter that would push out everything else is not
   // worth reading for one lookup.
   bool Keeps(uint64_t bytes) const;
 
   // Reads past the cache, with nothing kept: for compactions, verification and opening. A unit whose checksum does not
-  // match is read once more before it is called damaged. `stored_as` gets how it was compressed.
-  absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as = nullptr) const;
+  // match is read once more before it is called damaged. `stored_as` gets how it was compressed. `wish`: of memory for
+  // it; what passes by is not worth dear pages.
+  absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as = nullptr,
+                                   HugePages::Wish wish = HugePages::Wish::kHuge) const;
   // The same for lookups and iterators. `*from_disk` becomes true where the system did not have the bytes in memory;
   // the reader calls ReadAroundAfter then if it finds there what it looks for. With null, that is done for it.
   absl::StatusOr<BlockBuffer> ReadForUser(BlockHandle handle, UnitKind kind, bool* from_disk = nullptr) const;
   // Verifies and decompresses a unit whose bytes and trailer the caller has read (for read-ahead).
-  absl::StatusOr<BlockBuffer> Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer) const;
+  absl::StatusOr<BlockBuffer> Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer,
+                                     HugePages::Wish wish = HugePages::Wish::kHuge) const;
 
   // For callers who read the bytes themselves: whether the handle may be read at all; that it has been.
   absl::Status CheckHandle(BlockHandle handle, UnitKind kind) const;
@@ -114,16 +119,19 @@ class BlockSource {
   const ReadAround& read_around() const { return read_around_; }
   void ReadAroundAfter(BlockHandle handle) const { read_around_.After(handle.offset, handle.size); }
 
+  // Whether a lookup or an iterator of a user had to read data of the file through this source.
+  bool read_by_users() const { return read_by_users_.load(std::memory_order_relaxed); }
+
   const Context& context() const { return context_; }
 
  private:
-  absl::StatusOr<BlockBuffer> ReadWith(BlockHandle handle, UnitKind kind, CompressionKind* stored_as,
-                                       bool* from_disk) const;
+  absl::StatusOr<BlockBuffer> ReadWith(BlockHandle handle, UnitKind kind, HugePages::Wish wish,
+                                       CompressionKind* stored_as, bool* from_disk) const;
   absl::Status ReadExactly(BlockHandle handle, UnitKind kind, char* buffer, bool* from_disk = nullptr) const;
   absl::StatusOr<size_t> ReadBytes(uint64_t offset, size_t length, char* buffer, bool* from_disk) const;
   absl::StatusOr<CompressionKind> CheckTrailer(BlockHandle handle, UnitKind kind, const char* bytes) const;
   absl::StatusOr<BlockBuffer> Expand(BlockHandle handle, UnitKind kind, CompressionKind compression,
-                                     std::string_view bytes) const;
+                                     std::string_view bytes, HugePages::Wish wish) const;
   absl::Status Validate(BlockHandle handle, UnitKind kind, std::string_view bytes) const;
   CachePin FindCached(BlockHandle handle, UnitKind kind, HintWord* hint) const;
   void Count(UnitKind kind, bool hit) const {
@@ -137,6 +145,7 @@ class BlockSource {
 
   Context context_;
   ReadAround read_around_;
+  mutable std::atomic<bool> read_by_users_{false};
   uint64_t cache_file_ = 0;
   // Without a cache, pins come from this one.
   std::unique_ptr<MemoryBudget> pin_budget_;

@@ -5,6 +5,7 @@
 
 #include "table/block.h"
 #include "table/block_cursor.h"
+#include "table/forget_behind.h"
 #include "table/read_ahead.h"
 #include "table/table_reader.h"
 #include "table/table_reader_impl.h"
@@ -35,8 +36,10 @@ class TableIterator final : public InternalIterator {
       : self_(std::move(self)),
         table_(table),
         kind_(kind),
+        wish_(kind == TableReader::ReadKind::kCompaction ? HugePages::Wish::kCheap : HugePages::Wish::kHuge),
         ahead_(table, kind == TableReader::ReadKind::kCompaction ? kFirstCompactionReadAhead : kFirstUserReadAhead,
-               kind == TableReader::ReadKind::kCompaction ? kMaxCompactionReadAhead : kMaxUserReadAhead) {}
+               kind == TableReader::ReadKind::kCompaction ? kMaxCompactionReadAhead : kMaxUserReadAhead),
+        behind_(*table.source, kMaxCompactionReadAhead) {}
 
   void SeekToFirst() override {
     prepared_ = false;
@@ -222,6 +225,7 @@ class TableIterator final : public InternalIterator {
     page_ = page;
     if (kind_ == TableReader::ReadKind::kUser) table_.NoteLeaf(page, LeafBytes().data());
     leaf_.emplace(LeafBytes());
+    if (kind_ == TableReader::ReadKind::kCompaction) behind_.CameTo(leaf_->handle(0).offset);
     few_entries_ = leaf_->BlocksHaveFewEntries();
     fetched_begin_ = fetched_end_ = 0;
     hints_ = HintsOf(page);
@@ -355,7 +359,7 @@ class TableIterator final : public InternalIterator {
     if (leaf_pin_) [[likely]]
       return absl::OkStatus();
     if (kind_ == TableReader::ReadKind::kCompaction) {
-      ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(handle, UnitKind::kLeafPage));
+      ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(handle, UnitKind::kLeafPage, nullptr, wish_));
     } else {
       ASSIGN_OR_RETURN(leaf_pin_, table_.source->ReadAndKeep(handle, UnitKind::kLeafPage, /*fill_cache=*/true, hint));
     }
@@ -411,15 +415,16 @@ class TableIterator final : public InternalIterator {
       RETURN_IF_ERROR(ahead_.Fill(handle, travel, limit));
       bytes = ahead_.Find(handle);
     }
-    absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes);
+    absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes, wish_);
     // What is damaged in the window is read once more on its own.
-    if (!buffer.ok()) return table_.source->Read(handle, UnitKind::kDataBlock);
+    if (!buffer.ok()) return table_.source->Read(handle, UnitKind::kDataBlock, nullptr, wish_);
     return buffer;
   }
 
   const std::shared_ptr<const TableReader> self_;
   const TableReader::Impl& table_;
   const TableReader::ReadKind kind_;
+  const HugePages::Wish wish_;  // of memory for blocks
   absl::Status status_;
 
   // Where PrepareSeek is going; `prepared_` once the block is there.
@@ -449,6 +454,7 @@ class TableIterator final : public InternalIterator {
 
   // How the file was read up to now.
   ReadAhead ahead_;
+  ForgetBehind behind_;
   uint64_t last_begin_ = 0;
   uint64_t last_end_ = ~uint64_t{0};
   int misses_ = 0;

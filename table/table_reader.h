@@ -99,8 +99,9 @@ class TableReader {
   enum class ReadKind : uint8_t {
     kUser,        // through the cache, kept there
     kUserNoFill,  // through the cache, nothing new kept
-    // With read-ahead, from the cache what is there, which then leaves it unless somebody else has found it lately: for
-    // who replaces the table.
+    // With read-ahead, from the cache what is there, which then leaves it unless somebody else has found it lately. The
+    // operating system's cache lets go of what was gone through, unless users had to read the file through this
+    // reader. For who replaces the table.
     kCompaction,
   };
   // The reader must outlive the iterator: `self` is held by it.

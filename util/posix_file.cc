@@ -135,6 +135,12 @@ class PosixDirectFile final : public PosixReadable {
 
 }  // namespace
 
+void PosixReadable::Forget(uint64_t offset, uint64_t length) const {
+  // To the operating system a length of 0 means "to the end".
+  if (length == 0 || !CheckRange(offset, length, path_, "forget").ok()) return;
+  (void)::posix_fadvise(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_DONTNEED);
+}
+
 bool MayBeMapped(int64_t file_system_kind) {
   // Those that the kernel's own headers leave out.
   constexpr int64_t kBcachefs = 0xca451a4e, kZfs = 0x2fc12fc1;

@@ -31,7 +31,7 @@ class ReopeningDirectory::File final : public ReadableFile {
     directory_->files_.fetch_add(1, std::memory_order_relaxed);
   }
   ~File() override {
-    directory_->Forget(this);
+    directory_->LetGo(this);
     directory_->files_.fetch_sub(1, std::memory_order_relaxed);
   }
 
@@ -54,6 +54,9 @@ class ReopeningDirectory::File final : public ReadableFile {
   }
   void ReadAhead(uint64_t offset, uint64_t length) const override {
     if (const absl::StatusOr<Shared> file = directory_->Borrow(this); file.ok()) (*file)->ReadAhead(offset, length);
+  }
+  void Forget(uint64_t offset, uint64_t length) const override {
+    if (const Shared file = directory_->BorrowOpen(this); file != nullptr) file->Forget(offset, length);
   }
 
  private:
@@ -180,7 +183,12 @@ void ReopeningDirectory::CloseAllBut(size_t count) const {
   }
 }
 
-void ReopeningDirectory::Forget(const File* file) {
+ReopeningDirectory::Shared ReopeningDirectory::BorrowOpen(const File* file) const {
+  MutexLock lock(&mutex_);
+  return file->open_;
+}
+
+void ReopeningDirectory::LetGo(const File* file) {
   MutexLock lock(&mutex_);
   if (file->open_ != nullptr) open_.erase(file->place_);
 }

@@ -66,6 +66,8 @@ class ReopeningDirectory final : public Directory {
   using Shared = std::shared_ptr<const ReadableFile>;
   // The file of `file`, opened now if it is not.
   absl::StatusOr<Shared> Borrow(const File* file) const;
+  // Null if it is not open.
+  Shared BorrowOpen(const File* file) const;
   absl::StatusOr<Shared> OpenNow(const File* file) const;
   // Tries again with fewer tables open.
   template <class Open>
@@ -77,7 +79,7 @@ class ReopeningDirectory final : public Directory {
   }
   absl::Status Vanished(const File& file) const;
   void CloseAllBut(size_t count) const;
-  void Forget(const File* file);
+  void LetGo(const File* file);
 
   const std::unique_ptr<Directory> base_;
   const size_t most_open_;

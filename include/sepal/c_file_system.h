@@ -126,6 +126,9 @@ typedef struct sepal_filesystem_t {
 
   /* Optional: reads what is there without a wait for the disk, in a cache of the system; returns how many bytes. */
   size_t (*read_cached)(void* file, uint64_t offset, size_t length, char* buffer);
+
+  /* Optional: a hint; nobody is expected to read this again soon, and a cache of the system may let go of it. */
+  void (*forget)(void* file, uint64_t offset, uint64_t length);
 } sepal_filesystem_t;
 
 /* The table is copied; `state` must outlive what was opened with it. `size`: sizeof(sepal_filesystem_t). */

@@ -15,6 +15,9 @@
 //
 // All classes here are safe for concurrent use, except that one `WritableFile` is used by one thread at a time apart
 // from `Sync`, which may run beside `Append` and `WriteAt`, and `Map`, which may run beside everything but `Close`.
+//
+// Who implements these classes compiles with the headers of the library that is linked: calls are added to them. The
+// table of calls in c_file_system.h grows at its end, and says its size.
 #pragma once
 
 #include <cstddef>
@@ -74,6 +77,12 @@ class SEPAL_EXPORT ReadableFile {
   // A hint: [offset, offset + length) will be read soon. Starts to bring it into memory, where reads go through a cache
   // of the system, and does not wait for it; no effect on results.
   virtual void ReadAhead(uint64_t offset, uint64_t length) const {
+    (void)offset;
+    (void)length;
+  }
+  // A hint: nobody is expected to read [offset, offset + length) again soon. What a cache of the system has of it may go
+  // once it is on the disk; no effect on results.
+  virtual void Forget(uint64_t offset, uint64_t length) const {
     (void)offset;
     (void)length;
   }

@@ -154,6 +154,80 @@ TEST_F(CompactionOfCachedBlocks, ReadsThroughSingleBlocksThatAre) {
   EXPECT_LT(faults_->reads - reads, 30u);
 }
 
+// A table that a compaction goes through.
+class ForgetBehindTest : public testing::Test {
+ protected:
+  using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+  static constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+  // What the file was let forget, by a walk from entry `from` up to `to`.
+  Ranges Walk(Kind kind, size_t from, size_t to) {
+    faults_->forgotten.clear();
+    const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader_, kind);
+    it->Seek(entries_[from].key());
+    for (size_t i = from; i < to; ++i, it->Next()) EXPECT_TRUE(it->Valid());
+    return faults_->forgotten;
+  }
+
+  // All read one file of the cache.
+  std::shared_ptr<TableReader> Open() {
+    TableReaderOptions options;
+    options.name = "test.sst";
+    options.cache = &cache_.cache;
+    options.budget = &cache_.budget;
+    options.cache_file = 7;
+    return *TableReader::Open(std::move(options), std::make_unique<StringReadableFile>(contents_, faults_));
+  }
+
+  const std::vector<TestEntry> entries_ = EvenEntries(30000, 100);  // about 3.6 MB
+  const std::shared_ptr<const std::string> contents_ =
+      std::make_shared<const std::string>(WriteTable(TestWriterOptions(), entries_));
+  const std::shared_ptr<ReadFaults> faults_ = std::make_shared<ReadFaults>();
+  TestCache cache_{size_t{64} << 20};
+  const std::shared_ptr<TableReader> reader_ = Open();
+  std::vector<std::shared_ptr<TableReader>> kept_open_;  // what is closed takes its file out of the cache
+};
+
+TEST_F(ForgetBehindTest, ACompactionLetsGoOfWhatItIsThroughWith) {
+  EXPECT_EQ(Walk(Kind::kCompaction, 0, 30000), (Ranges{{0, kMiB}, {kMiB, 2 * kMiB}, {2 * kMiB, 3 * kMiB}}));
+  EXPECT_EQ(faults_->reads_of_forgotten, 0u);
+}
+
+TEST_F(ForgetBehindTest, APartOfOneLetsGoOfNothingThatTheOneBeforeItMayRead) {
+  const size_t cut = 5000;
+  const Ranges forgotten = Walk(Kind::kCompaction, cut, 30000);
+  ASSERT_FALSE(forgotten.empty());
+  EXPECT_GE(forgotten.front().first, reader_->properties().data_bytes * cut / 30000 + kMiB / 2);
+  EXPECT_EQ(forgotten.back().second, 3 * kMiB);
+  faults_->reads_of_forgotten = 0;
+  const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader_, Kind::kCompaction);
+  it->SeekToFirst();
+  for (size_t i = 0; i < cut; ++i, it->Next()) ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(faults_->reads_of_forgotten, 0u);
+}
+
+TEST_F(ForgetBehindTest, UsersKeepWhatTheyMayWantAgain) {
+  EXPECT_EQ(Walk(Kind::kUser, 0, 10), Ranges{});
+  EXPECT_EQ(Walk(Kind::kCompaction, 0, 30000), Ranges{});
+}
+
+// In a reader of its own, so that nothing but what it does itself could tell it to keep the file.
+TEST_F(ForgetBehindTest, OfWhatIsAllCachedACompactionLetsGoAndUsersDoNot) {
+  (void)Walk(Kind::kUser, 0, 30000);
+  for (const Kind kind : {Kind::kUser, Kind::kUserNoFill, Kind::kCompaction}) {
+    const std::shared_ptr<TableReader> another = Open();
+    faults_->forgotten.clear();
+    const uint64_t reads = faults_->reads;
+    const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(another, kind);
+    size_t count = 0;
+    for (it->SeekToFirst(); it->Valid(); it->Next()) ++count;
+    EXPECT_EQ(count, entries_.size());
+    EXPECT_EQ(faults_->reads, reads);
+    EXPECT_EQ(faults_->forgotten.empty(), kind != Kind::kCompaction);
+    kept_open_.push_back(another);
+  }
+}
+
 // How often a cache was asked.
 struct CacheAsked {
   uint64_t blocks = 0;

@@ -1,9 +1,11 @@
 // What only the operating system's files have: permissions, symbolic links, other processes.
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +104,26 @@ TEST_F(PosixFileSystemTest, PopulatingBehindTheEndOfTheFileSaysThatAStoreWouldFa
   EXPECT_TRUE(region->Populate());
   ASSERT_TRUE(file->Truncate(4096).ok());
   EXPECT_FALSE(region->Populate());
+}
+
+TEST_F(PosixFileSystemTest, WhatMayBeForgottenLeavesTheSystemsCacheAndTheRestStays) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  std::unique_ptr<WritableFile> written = directory_->OpenForWrite("f", WriteMode::kCreateNew).value();
+  for (int piece = 0; piece < 12; ++piece) ASSERT_TRUE(written->Append(std::string(kMiB / 4, 'x')).ok());
+  ASSERT_TRUE(written->Sync().ok());
+  const std::unique_ptr<ReadableFile> file = directory_->OpenForRead("f").value();
+  std::string buffer(kMiB, '\0');
+  const auto cached = [&](uint64_t offset) { return file->ReadCached(offset, kMiB, buffer.data()); };
+  struct statfs info;
+  ASSERT_EQ(::statfs(Path("f").c_str(), &info), 0);
+  const bool may_be_memory = info.f_type == TMPFS_MAGIC || info.f_type == OVERLAYFS_SUPER_MAGIC;
+  if (may_be_memory || cached(0) == 0) GTEST_SKIP() << "no cache before a disk here";
+  file->Forget(kMiB, kMiB);
+  EXPECT_EQ(cached(0), kMiB);
+  EXPECT_EQ(cached(kMiB), 0u);
+  EXPECT_EQ(cached(2 * kMiB), kMiB);
+  EXPECT_EQ(file->Read(kMiB, kMiB, buffer.data()).value(), kMiB);
+  EXPECT_EQ(buffer, std::string(kMiB, 'x'));
 }
 
 TEST_F(PosixFileSystemTest, AllocateTakesSpaceOnTheDiskBeforeItIsWritten) {

@@ -45,7 +45,7 @@ absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(const std::string& path) 
 // Visits the entries that --from, --to, --prefix and --read_num leave.
 template <class Visit>
 absl::Status ForEachEntry(const std::shared_ptr<TableReader>& reader, const SstDumpOptions& options, Visit visit) {
-  std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader, TableReader::ReadKind::kCompaction);
+  std::unique_ptr<InternalIterator> it = TableReader::NewIterator(reader, TableReader::ReadKind::kUserNoFill);
   std::string first = options.from.value_or("");
   if (options.prefix.has_value() && *options.prefix > first) first = *options.prefix;
   if (first.empty()) {

@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "sepal/db.h"
 #include "tests/util/file_system_through_c.h"
+#include "util/fault_file_system.h"
 #include "util/memory_file_system.h"
 
 namespace sepal {
@@ -89,6 +91,23 @@ TEST_F(CFileSystemTest, MoreBytesThanWereAskedForAreAFailureOfTheirRead) {
   EXPECT_EQ(requests[2].bytes_read, 0u);
 }
 
+TEST_F(CFileSystemTest, HintsComeThroughWithTheirArguments) {
+  static std::vector<std::pair<uint64_t, uint64_t>> forgotten, asked_for;
+  forgotten.clear();
+  asked_for.clear();
+  through_c_.push_back(std::make_unique<FileSystemThroughC>(&memory_, [](sepal_filesystem_t* calls) {
+    calls->forget = [](void*, uint64_t offset, uint64_t length) { forgotten.emplace_back(offset, length); };
+    calls->read_ahead = [](void*, uint64_t offset, uint64_t length) { asked_for.emplace_back(offset, length); };
+  }));
+  FaultFileSystem faults(through_c_.back()->get());
+  const std::unique_ptr<Directory> directory = faults.OpenDirectory("/d", false).value();
+  const std::unique_ptr<ReadableFile> file = directory->OpenForRead("f").value();
+  file->Forget(3, 5);
+  file->ReadAhead(1, 4);
+  EXPECT_EQ(forgotten, (std::vector<std::pair<uint64_t, uint64_t>>{{3, 5}}));
+  EXPECT_EQ(asked_for, (std::vector<std::pair<uint64_t, uint64_t>>{{1, 4}}));
+}
+
 // Leaves out every call that a file system may lack.
 void WithFewestCalls(sepal_filesystem_t* calls) {
   calls->direct_reads = 0;
@@ -104,6 +123,7 @@ void WithFewestCalls(sepal_filesystem_t* calls) {
   calls->populate = nullptr;
   calls->read_ahead = nullptr;
   calls->read_cached = nullptr;
+  calls->forget = nullptr;
 }
 
 TEST_F(CFileSystemTest, CallsThatItMayLackAreDoneWithout) {
@@ -113,6 +133,7 @@ TEST_F(CFileSystemTest, CallsThatItMayLackAreDoneWithout) {
   const std::unique_ptr<ReadableFile> file = directory->OpenForRead("f", ReadMode::kDirect).value();
   file->Advise(AccessPattern::kSequential);
   file->ReadAhead(0, 4);
+  file->Forget(0, 4);
   char buffers[2][4];
   EXPECT_EQ(file->ReadCached(0, 4, buffers[0]), 0u);
   ReadRequest requests[2];

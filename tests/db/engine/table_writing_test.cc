@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sepal/event_listener.h"
@@ -36,6 +38,8 @@ class TableWriteLog final : public EventListener {
       if (!history.ends_with("write ")) history += "write ";
       NoteWriteBesideOthers();
     }
+    if (call.op == FileOp::kRead) read_.insert(call.name);
+    if (call.op == FileOp::kForget) forgotten_.insert(call.name);
     if (call.op == FileOp::kSync) history += "sync ";
     if (call.op == FileOp::kClose) {
       history += "close ";
@@ -46,6 +50,9 @@ class TableWriteLog final : public EventListener {
 
   // By the file's name: what was done to it, with writes in a row told once.
   const std::map<std::string, std::string>& histories() const { return histories_; }
+  // Since the last call: the tables that were read, and those of which something was let go.
+  std::set<std::string> TakeRead() { return std::exchange(read_, {}); }
+  std::set<std::string> TakeForgotten() { return std::exchange(forgotten_, {}); }
   // The most table files that a flush, or a compaction, that ran alone had open when it wrote to one.
   size_t most_of_flush() const { return most_of_flush_; }
   size_t most_of_compaction() const { return most_of_compaction_; }
@@ -60,6 +67,8 @@ class TableWriteLog final : public EventListener {
   int compactions_ = 0;
   std::vector<std::string> open_;
   std::map<std::string, std::string> histories_;
+  std::set<std::string> read_;
+  std::set<std::string> forgotten_;
   size_t most_of_flush_ = 0;
   size_t most_of_compaction_ = 0;
 };
@@ -76,8 +85,8 @@ class TableWritingTest : public ::testing::Test {
   // No memtable becomes full, and nothing is merged but by CompactRange.
   void OpenWithoutOtherJobs() {
     database.options.memory_limit = size_t{64} << 20;
-    database.tuning.memtable_bytes = size_t{4} << 20;
-    database.tuning.memtable_limit_bytes = size_t{16} << 20;
+    database.tuning.memtable_bytes = size_t{16} << 20;
+    database.tuning.memtable_limit_bytes = size_t{32} << 20;
     database.tuning.log_limit_bytes = uint64_t{64} << 20;
     database.tuning.runs_per_level = 100;
     ASSERT_OK(database.Open());
@@ -162,6 +171,33 @@ TEST_F(TableWritingTest, AMergeReadsTheLastLevelFromTheCacheWhereThatHasIt) {
   ASSERT_OK(db()->CompactRange());
   EXPECT_LT(bytes_read() - before, std::accumulate(sizes.begin(), sizes.end(), uint64_t{0}) / 4);
   EXPECT_EQ(EntryCount(), 3000u);
+}
+
+TEST_F(TableWritingTest, AMergeLetsTheSystemForgetWhatItHasReadWhereNoUserHadTo) {
+  database.tuning.table_bytes = size_t{64} << 20;
+  OpenWithoutOtherJobs();
+  const auto fill = [this](uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::string(4000, 'v')));
+    ASSERT_OK(db()->Flush());
+  };
+  fill(0, 2000);
+  fill(0, 2000);
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_FALSE(writes->TakeForgotten().empty());
+
+  fill(0, 2000);
+  fill(0, 2001);
+  ASSERT_OK(database.Reopen());
+  (void)writes->TakeRead();
+  EXPECT_TRUE(db()->Get(NumberedKey(2000)).ok());
+  const std::set<std::string> read_by_user = writes->TakeRead();
+  EXPECT_FALSE(read_by_user.empty());
+  for (const std::string& name : read_by_user)  // else there would be nothing to let go of
+    EXPECT_GE(database.memory.ReadFileContents(database.path + "/" + name).value().size(), size_t{3} << 20) << name;
+  ASSERT_OK(db()->CompactRange());
+  const std::set<std::string> forgotten = writes->TakeForgotten();
+  EXPECT_FALSE(forgotten.empty());
+  for (const std::string& name : read_by_user) EXPECT_FALSE(forgotten.contains(name)) << name;
 }
 
 TEST_F(TableWritingTest, EveryTableFileIsSyncedOnceAndClosedAfterIt) {
