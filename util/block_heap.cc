@@ -76,12 +76,19 @@ char* BlockHeap::Allocate(size_t bytes, HugePages::Wish wish) {
     }
     // Not under the lock: the system clears two megabytes.
     Chunk* const chunk = MapChunk(wish);
-    AllocatorMutexLock lock(&mutex_);
-    if (chunk->small) small_chunks_.fetch_add(1, std::memory_order_relaxed);
-    open_chunks_.insert(chunk);
-    chunks_.insert(chunk);
-    ++empty_chunks_;
+    if (!Add(chunk)) Unmap(chunk);
   }
+}
+
+// Not if another thread has added one meanwhile, or left one empty: two that are empty would both stay.
+bool BlockHeap::Add(Chunk* chunk) {
+  AllocatorMutexLock lock(&mutex_);
+  if (empty_chunks_ > 0) return false;
+  if (chunk->small) small_chunks_.fetch_add(1, std::memory_order_relaxed);
+  open_chunks_.insert(chunk);
+  chunks_.insert(chunk);
+  ++empty_chunks_;
+  return true;
 }
 
 char* BlockHeap::AllocateElsewhere(char* piece, size_t bytes, bool from_drained) {

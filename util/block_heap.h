@@ -136,6 +136,8 @@ class BlockHeap {
   Chunk* DrainingChunkFor(size_t bytes, bool any_room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartToDrain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UseAgain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the chunk was added, empty.
+  bool Add(Chunk* chunk) ABSL_LOCKS_EXCLUDED(mutex_);
   static Chunk* MapChunk(HugePages::Wish wish);
   static void Unmap(Chunk* chunk);
   // The chunk in hand, which has no piece, to be unmapped: null if it stays.
