@@ -1,9 +1,11 @@
 #include "db/act/compaction_job.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "db/act/slices.h"
 #include "db/decide/output_splitter.h"
 #include "db/decide/subcompactions.h"
 #include "table/merging_iterator.h"
@@ -38,10 +40,8 @@ class InputTables final : public ConcatenationSources {
   const KeyOrder order_;
 };
 
-// User keys in [begin, end); unset ends are open.
+// What a thread does in one go: a slice and, as far as nobody else has begun with them, those behind it.
 struct Part {
-  std::optional<std::string> begin;
-  std::optional<std::string> end;
   absl::Status status;
   CompactionResult result;
 };
@@ -52,9 +52,14 @@ absl::Status Ended() { return absl::CancelledError("the compaction was ended"); 
 
 class PartRunner {
  public:
-  PartRunner(const CompactionJobInput& input, Part* part)
+  // Slice i covers the user keys in [boundary i - 1, boundary i).
+  PartRunner(const CompactionJobInput& input, std::span<const std::string> boundaries, Slices* slices, size_t first,
+             Part* part)
       : input_(input),
+        boundaries_(boundaries),
+        slices_(slices),
         part_(part),
+        slice_(first),
         order_(input.context.order),
         retention_({.order = order_, .snapshots = input.snapshots, .bottommost = input.plan->bottommost}),
         splitter_(MakeSplitterOptions(*input.plan, input.context.tuning.table_bytes,
@@ -65,13 +70,13 @@ class PartRunner {
     const auto emit = [this](const InternalKeyView& key, std::string_view value, bool first_of_key) {
       return Emit(key, value, first_of_key);
     };
-    if (part_->begin.has_value()) {
-      entries->Seek({*part_->begin, kFirstTrailer});
+    if (slice_ > 0) {
+      entries->Seek({boundaries_[slice_ - 1], kFirstTrailer});
     } else {
       entries->SeekToFirst();
     }
     uint64_t since_asked = 0;
-    for (; entries->Valid() && !AtEnd(entries->key()); entries->Advance(), ++since_asked) {
+    for (; entries->Valid() && Reaches(entries->key().user_key); entries->Advance(), ++since_asked) {
       if (since_asked == kEntriesBetweenQuestions) {
         if (!input_.control->GoesOn(std::exchange(since_asked, 0))) return Ended();
       }
@@ -96,8 +101,13 @@ class PartRunner {
     return NewMergingIterator(order_, std::move(children), prefix.value_or(""));
   }
 
-  bool AtEnd(const InternalKeyView& key) const {
-    return part_->end.has_value() && !order_.Less(key.user_key, *part_->end);
+  // Whether the key lies in a slice that this thread has, or still gets.
+  bool Reaches(std::string_view user_key) {
+    while (slice_ < boundaries_.size() && !order_.Less(user_key, boundaries_[slice_])) {
+      if (!slices_->GoOn(slice_ + 1)) return false;
+      ++slice_;
+    }
+    return true;
   }
 
   absl::Status Emit(const InternalKeyView& key, std::string_view value, bool first_of_key) {
@@ -120,20 +130,25 @@ class PartRunner {
   }
 
   const CompactionJobInput& input_;
+  const std::span<const std::string> boundaries_;
+  Slices* const slices_;
   Part* const part_;
+  size_t slice_;  // that it is in
   const KeyOrder order_;
   Retention retention_;
   OutputSplitter splitter_;
   std::unique_ptr<TableOutput> output_;
 };
 
-// How many stretches the inputs of a part fall into, about: parts differ by no more than one of them.
-constexpr uint64_t kStretchesOfPart = 64;
+// Of a thread, where the inputs are large enough: threads end within about a slice of each other.
+constexpr uint64_t kSlices = 8;
+// How many stretches the inputs of a slice fall into, about: slices differ by no more than one of them.
+constexpr uint64_t kStretchesOfSlice = 8;
 
 // The inputs, stretch by stretch. A table that cannot be opened is one; the part that needs it will say why.
 std::vector<KeyStretch> StretchesOf(const CompactionJobInput& input) {
   const uint64_t stretch_bytes =
-      input.plan->InputBytes() / (static_cast<uint64_t>(input.max_parts) * kStretchesOfPart) + 1;
+      input.plan->InputBytes() / (static_cast<uint64_t>(input.max_threads) * kSlices * kStretchesOfSlice) + 1;
   std::vector<KeyStretch> stretches;
   for (const CompactionInput& run : input.plan->inputs) {
     for (const TableRef& table : run.tables) {
@@ -149,18 +164,18 @@ std::vector<KeyStretch> StretchesOf(const CompactionJobInput& input) {
   return stretches;
 }
 
-std::vector<Part> CutIntoParts(const CompactionJobInput& input) {
+// As many threads as find enough to do.
+size_t ThreadsFor(const CompactionJobInput& input) {
+  const uint64_t most = input.plan->InputBytes() / input.context.tuning.part_bytes;
+  return std::clamp<size_t>(most, 1, static_cast<size_t>(std::max(1, input.max_threads)));
+}
+
+// As many for each thread, if they find the keys to cut at.
+std::vector<std::string> BoundariesOfSlices(const CompactionJobInput& input, size_t threads) {
+  if (threads < 2) return {};
   const uint64_t least = input.context.tuning.part_bytes;
-  std::vector<std::string> boundaries;
-  if (input.max_parts > 1 && input.plan->InputBytes() >= 2 * least) {
-    boundaries = SubcompactionBoundaries(StretchesOf(input), input.context.order, input.max_parts, least);
-  }
-  std::vector<Part> parts(boundaries.size() + 1);
-  for (size_t i = 0; i < boundaries.size(); ++i) {
-    parts[i].end = boundaries[i];
-    parts[i + 1].begin = boundaries[i];
-  }
-  return parts;
+  const uint64_t of_thread = std::min<uint64_t>(kSlices, input.plan->InputBytes() / (least * threads));
+  return SubcompactionBoundaries(StretchesOf(input), input.context.order, static_cast<int>(threads * of_thread), least);
 }
 
 void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
@@ -176,13 +191,20 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
 absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) {
   CompactionResult total;
   total.bytes_read = input.plan->InputBytes();
+  const size_t threads = ThreadsFor(input);
   input.control->BeginPart();
-  std::vector<Part> parts = CutIntoParts(input);
+  const std::vector<std::string> boundaries = BoundariesOfSlices(input, threads);
   input.control->EndPart();
-  WorkSideBySide(input.executor, Executor::Priority::kCompaction, parts.size(), [&](size_t i) {
-    input.control->BeginPart();
-    parts[i].status = input.control->GoesOn(0) ? PartRunner(input, &parts[i]).Run() : Ended();
-    input.control->EndPart();
+  Slices slices(boundaries.size() + 1);
+  std::vector<Part> parts(boundaries.size() + 1);  // each at the slice that it begins with
+  WorkSideBySide(input.executor, Executor::Priority::kCompaction, std::min(threads, parts.size()), [&](size_t) {
+    while (const std::optional<size_t> first = slices.Begin()) {
+      Part* const part = &parts[*first];
+      input.control->BeginPart();
+      part->status = input.control->GoesOn(0) ? PartRunner(input, boundaries, &slices, *first, part).Run() : Ended();
+      input.control->EndPart();
+      if (!part->status.ok()) slices.Stop();
+    }
   });
 
   absl::Status status;

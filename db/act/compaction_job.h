@@ -1,7 +1,8 @@
 // Carries out a merge plan: reads the input tables in key order, keeps what must survive, writes the output tables.
 //
-// The plan is cut into parts by key ranges, which run side by side where the executor has threads to spare; the calling
-// thread works on parts itself, so that a job never waits for a thread that it does not get.
+// The plan is cut into slices by key ranges, which threads share out among themselves (db/act/slices.h), as many as the
+// executor has to spare; the calling thread is one of them, so that a job never waits for a thread that it does not
+// get. Neighbouring slices that one thread goes through are a part, with tables of its own.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ struct CompactionJobInput {
   // As for Retention.
   std::vector<SequenceNumber> snapshots;
   RunNumber output_run;
-  int max_parts = 1;
+  int max_threads = 1;
   Executor* executor = nullptr;
   CompactionControl* control = nullptr;
 };

@@ -111,7 +111,7 @@ absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const P
                         .opener = &opener,
                         .snapshots = Snapshots(),
                         .output_run = run,
-                        .max_parts = threads,
+                        .max_threads = threads,
                         .executor = executor_,
                         .control = &control});
 }

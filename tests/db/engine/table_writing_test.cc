@@ -159,6 +159,32 @@ TEST_F(TableWritingTest, AMergeOfTablesThatSpanTheSameKeysIsCutInTwoHalves) {
   EXPECT_EQ(EntryCount(), 3000u);
 }
 
+TEST_F(TableWritingTest, AThreadOfAMergeThatIsHeldUpLeavesItsKeysToTheOther) {
+  constexpr uint64_t kEntries = 40'000;
+  database.tuning.part_bytes = uint64_t{48} << 10;
+  database.tuning.table_bytes = size_t{64} << 20;
+  OpenWithoutOtherJobs();
+  for (uint64_t run = 0; run < 3; ++run) {
+    Fill(run, kEntries, /*step=*/3);
+    ASSERT_OK(db()->Flush());
+  }
+  int tellings = 0;
+  const auto hold_the_first_that_tells = [&](const CompactionProgress&) {
+    // The call itself tells once before that.
+    if (++tellings == 2) database.world->SleepMicros(10'000'000);
+    return true;
+  };
+  ASSERT_OK(db()->CompactRange({.progress = hold_the_first_that_tells}));
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_GE(tellings, 2);
+  // Of 16 slices it has one; the other thread the eight of its own half, then four, two and one.
+  const std::vector<uint64_t> sizes = TableSizes();
+  EXPECT_EQ(sizes.size(), 5u);
+  EXPECT_LT(*std::min_element(sizes.begin(), sizes.end()),
+            std::accumulate(sizes.begin(), sizes.end(), uint64_t{0}) / 12);
+  EXPECT_EQ(EntryCount(), kEntries);
+}
+
 TEST_F(TableWritingTest, AMergeReadsTheLastLevelFromTheCacheWhereThatHasIt) {
   OpenWithoutOtherJobs();
   Fill(0, 3000);

@@ -1,0 +1,77 @@
+// Slices of one job shared out among threads: who gets which, and that each goes to exactly one.
+#include "db/act/slices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "util/random.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::Each;
+
+TEST(SlicesTest, OneThreadAloneGoesThroughAll) {
+  Slices slices(5);
+  EXPECT_EQ(slices.Begin(), 0u);
+  for (size_t i = 1; i < 5; ++i) EXPECT_TRUE(slices.GoOn(i)) << i;
+  EXPECT_FALSE(slices.GoOn(5));
+  EXPECT_EQ(slices.Begin(), std::nullopt);
+}
+
+TEST(SlicesTest, TwoThreadsBeginWithHalvesAndStopWhereTheOtherBegan) {
+  Slices slices(16);
+  EXPECT_EQ(slices.Begin(), 0u);
+  EXPECT_EQ(slices.Begin(), 8u);
+  for (size_t i = 1; i < 8; ++i) EXPECT_TRUE(slices.GoOn(i)) << i;
+  EXPECT_FALSE(slices.GoOn(8));
+}
+
+TEST(SlicesTest, WhoIsDoneBeginsInTheMiddleOfTheLongestStretchThatIsLeft) {
+  Slices slices(16);
+  EXPECT_EQ(slices.Begin(), 0u);
+  EXPECT_EQ(slices.Begin(), 8u);
+  for (size_t i = 9; i < 16; ++i) EXPECT_TRUE(slices.GoOn(i)) << i;
+  EXPECT_TRUE(slices.GoOn(1));
+  EXPECT_EQ(slices.Begin(), 5u);  // of 2 to 7
+  EXPECT_EQ(slices.Begin(), 3u);  // of 2 to 4
+  EXPECT_EQ(slices.Begin(), 7u);  // of 6 and 7
+  EXPECT_EQ(slices.Begin(), 2u);
+}
+
+TEST(SlicesTest, AfterAFailureNothingIsGivenAway) {
+  Slices slices(8);
+  EXPECT_EQ(slices.Begin(), 0u);
+  EXPECT_EQ(slices.Begin(), 4u);
+  slices.Stop();
+  EXPECT_FALSE(slices.GoOn(1));
+  EXPECT_EQ(slices.Begin(), std::nullopt);
+}
+
+TEST(SlicesTest, HoweverFastTheThreadsAreEachSliceGoesToOneOfThem) {
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    Random random(seed);
+    std::vector<int> given(1 + random.Uniform(40));
+    Slices slices(given.size());
+    std::vector<std::optional<size_t>> at(1 + random.Uniform(6));  // of each thread; none: it is to begin anew
+    bool all_given = false;
+    while (!all_given) {
+      std::optional<size_t>& slice = at[random.Uniform(at.size())];
+      if (slice.has_value() && slices.GoOn(*slice + 1)) {
+        ++*slice;
+      } else {
+        slice = slices.Begin();
+      }
+      all_given = !slice.has_value();
+      if (!all_given) ++given[*slice];
+    }
+    EXPECT_THAT(given, Each(1)) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace sepal
