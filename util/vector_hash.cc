@@ -1,19 +1,22 @@
 #include "util/vector_hash.h"
 
 #include <xxhash.h>
-// Installed where the library has such code.
+// Installed where the shared library has such code. The static one does not always have it too.
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
 #define XXH_DISPATCH_DISABLE_REPLACE
 #include <xxh_x86dispatch.h>
-#define SEPAL_XXHASH_DISPATCHES
+#pragma weak XXH3_64bits_withSeed_dispatch
+#define SEPAL_XXHASH_MAY_DISPATCH
 #endif
+
+#include <string>
 
 #include "util/check.h"
 #include "util/simd.h"
 
 namespace sepal {
 
-#ifdef SEPAL_XXHASH_DISPATCHES
+#ifdef SEPAL_XXHASH_MAY_DISPATCH
 
 uint64_t VectorHash(std::string_view bytes, uint64_t seed) {
   return XXH3_64bits_withSeed_dispatch(bytes.data(), bytes.size(), seed);
@@ -21,10 +24,12 @@ uint64_t VectorHash(std::string_view bytes, uint64_t seed) {
 
 bool HasVectorHash() {
   static const bool has = [] {
-    if (UsedSimd() == SimdLevel::kPortable) return false;
+    if (UsedSimd() == SimdLevel::kPortable || &XXH3_64bits_withSeed_dispatch == nullptr) return false;
     // The library makes its choice at the first call, which no other may be beside.
-    constexpr char kBytes[kVectorHashBytes] = {};
-    SEPAL_CHECK(VectorHash({kBytes, sizeof(kBytes)}, 0) == XXH3_64bits(kBytes, sizeof(kBytes)));
+    const std::string bytes(2048, 'x');
+    for (const uint64_t seed : {0, 1}) {
+      SEPAL_CHECK(VectorHash(bytes, seed) == XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed));
+    }
     return true;
   }();
   return has;

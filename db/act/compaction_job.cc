@@ -171,7 +171,8 @@ size_t ThreadsFor(const CompactionJobInput& input) {
 }
 
 // As many for each thread, if they find the keys to cut at.
-std::vector<std::string> BoundariesOfSlices(const CompactionJobInput& input, size_t threads) {
+std::vector<std::string> BoundariesOfSlices(const CompactionJobInput& input) {
+  const size_t threads = ThreadsFor(input);
   if (threads < 2) return {};
   const uint64_t least = input.context.tuning.part_bytes;
   const uint64_t of_thread = std::min<uint64_t>(kSlices, input.plan->InputBytes() / (least * threads));
@@ -191,13 +192,13 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
 absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) {
   CompactionResult total;
   total.bytes_read = input.plan->InputBytes();
-  const size_t threads = ThreadsFor(input);
   input.control->BeginPart();
-  const std::vector<std::string> boundaries = BoundariesOfSlices(input, threads);
+  const std::vector<std::string> boundaries = BoundariesOfSlices(input);
   input.control->EndPart();
-  Slices slices(boundaries.size() + 1);
+  const size_t threads = std::min(ThreadsFor(input), boundaries.size() + 1);
+  Slices slices(boundaries.size() + 1, threads);
   std::vector<Part> parts(boundaries.size() + 1);  // each at the slice that it begins with
-  WorkSideBySide(input.executor, Executor::Priority::kCompaction, std::min(threads, parts.size()), [&](size_t) {
+  WorkSideBySide(input.executor, Executor::Priority::kCompaction, threads, [&](size_t) {
     while (const std::optional<size_t> first = slices.Begin()) {
       Part* const part = &parts[*first];
       input.control->BeginPart();

@@ -1,5 +1,7 @@
 #include "db/act/slices.h"
 
+#include <algorithm>
+
 namespace sepal {
 
 std::optional<size_t> Slices::Begin() {
@@ -16,8 +18,10 @@ std::optional<size_t> Slices::Begin() {
     }
   }
   if (longest == 0) return std::nullopt;
-  // Whoever has the slice before it is still to do that one.
-  const size_t slice = longest_begin == 0 ? 0 : longest_begin + longest / 2;
+  const size_t sharers = 1 + std::max<size_t>(1, yet_to_begin_);
+  if (yet_to_begin_ > 0) --yet_to_begin_;
+  // Nobody comes to the first slice from one before it.
+  const size_t slice = longest_begin == 0 ? 0 : longest_begin + longest / sharers;
   taken_[slice] = true;
   return slice;
 }

@@ -16,10 +16,12 @@ namespace sepal {
 
 class Slices {
  public:
-  explicit Slices(size_t count) : taken_(count) {}
+  // For so many threads, which should begin at about the same time.
+  Slices(size_t count, size_t threads) : yet_to_begin_(threads), taken_(count) {}
 
-  // Where a thread is to begin: the first slice, later the middle of the longest stretch that nobody has taken. None:
-  // all are taken, or the job has failed.
+  // Where a thread is to begin: the first slice; in the longest stretch that nobody has taken, so that whoever comes to
+  // it and all threads that are yet to begin get as much of it; later in the middle of it. None: all are taken, or the
+  // job has failed.
   std::optional<size_t> Begin() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether the thread that is done with the one before takes `slice` as well.
   bool GoOn(size_t slice) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -28,6 +30,7 @@ class Slices {
 
  private:
   Mutex mutex_;
+  size_t yet_to_begin_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> taken_ ABSL_GUARDED_BY(mutex_);
 };
 

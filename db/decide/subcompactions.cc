@@ -62,15 +62,20 @@ std::vector<std::string> SubcompactionBoundaries(const std::vector<KeyStretch>& 
   const std::vector<std::string_view> keys = EndsOf(stretches, order);
   const std::vector<double> changes = DensityChanges(stretches, keys, order);
   std::vector<std::string> boundaries;
+  constexpr double kNearly = 0.999;  // sums of parts
   const double part_bytes = static_cast<double>(bytes) / static_cast<double>(parts);
+  const double least = static_cast<double>(min_part_bytes) * kNearly;
   double density = 0;
   double passed = 0;
+  double cut_at = 0;
   // Not at the last key: what follows it would be next to nothing.
   for (size_t i = 0; i + 2 < keys.size() && boundaries.size() + 1 < parts; ++i) {
     density += changes[i];
     passed += density;
-    if (passed < part_bytes * static_cast<double>(boundaries.size() + 1) * 0.999) continue;
+    if (passed < part_bytes * static_cast<double>(boundaries.size() + 1) * kNearly) continue;
+    if (passed - cut_at < least) continue;
     boundaries.emplace_back(keys[i + 1]);
+    cut_at = passed;
   }
   return boundaries;
 }

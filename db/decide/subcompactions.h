@@ -1,4 +1,4 @@
-// Where a merge is cut into parts that run side by side.
+// Where a merge is cut into parts that threads share out among themselves (db/act/slices.h).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ void AppendStretches(std::vector<KeyStretch>* stretches, KeyOrder order, KeyStre
 
 // User keys that cut what `stretches` cover into at most `max_parts` parts of about equal bytes: part i covers the keys
 // in [boundary i - 1, boundary i). Cuts are made at ends of stretches. Fewer keys than max_parts - 1, down to none,
-// where these offer no more, or parts would fall below `min_part_bytes`.
+// where these offer no more, or parts before the last would fall below `min_part_bytes`.
 std::vector<std::string> SubcompactionBoundaries(const std::vector<KeyStretch>& stretches, KeyOrder order,
                                                  int max_parts, uint64_t min_part_bytes);
 

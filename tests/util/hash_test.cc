@@ -7,6 +7,7 @@
 #include <string>
 
 #include "util/random.h"
+#include "util/simd.h"
 #include "util/vector_hash.h"
 
 #define XXH_INLINE_ALL
@@ -47,6 +48,9 @@ TEST(HashTest, OfAMebibyteToo) {
   if (HasVectorHash()) {
     EXPECT_EQ(VectorHash(bytes, 5), Expected(bytes, 5));
   }
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+  EXPECT_EQ(HasVectorHash(), UsedSimd() != SimdLevel::kPortable);
+#endif
 }
 
 // So that not all of them change together.

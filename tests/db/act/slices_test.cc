@@ -16,7 +16,7 @@ namespace {
 using ::testing::Each;
 
 TEST(SlicesTest, OneThreadAloneGoesThroughAll) {
-  Slices slices(5);
+  Slices slices(5, 2);
   EXPECT_EQ(slices.Begin(), 0u);
   for (size_t i = 1; i < 5; ++i) EXPECT_TRUE(slices.GoOn(i)) << i;
   EXPECT_FALSE(slices.GoOn(5));
@@ -24,7 +24,7 @@ TEST(SlicesTest, OneThreadAloneGoesThroughAll) {
 }
 
 TEST(SlicesTest, TwoThreadsBeginWithHalvesAndStopWhereTheOtherBegan) {
-  Slices slices(16);
+  Slices slices(16, 2);
   EXPECT_EQ(slices.Begin(), 0u);
   EXPECT_EQ(slices.Begin(), 8u);
   for (size_t i = 1; i < 8; ++i) EXPECT_TRUE(slices.GoOn(i)) << i;
@@ -32,7 +32,7 @@ TEST(SlicesTest, TwoThreadsBeginWithHalvesAndStopWhereTheOtherBegan) {
 }
 
 TEST(SlicesTest, WhoIsDoneBeginsInTheMiddleOfTheLongestStretchThatIsLeft) {
-  Slices slices(16);
+  Slices slices(16, 2);
   EXPECT_EQ(slices.Begin(), 0u);
   EXPECT_EQ(slices.Begin(), 8u);
   for (size_t i = 9; i < 16; ++i) EXPECT_TRUE(slices.GoOn(i)) << i;
@@ -43,8 +43,29 @@ TEST(SlicesTest, WhoIsDoneBeginsInTheMiddleOfTheLongestStretchThatIsLeft) {
   EXPECT_EQ(slices.Begin(), 2u);
 }
 
+TEST(SlicesTest, ThreadsThatAreAsFastAsEachOtherBeginOnce) {
+  for (size_t threads = 1; threads <= 9; ++threads) {
+    Slices slices(8 * threads, threads);
+    std::vector<std::optional<size_t>> at(threads);
+    size_t begun = 0;
+    for (bool any = true; any;) {
+      any = false;
+      for (std::optional<size_t>& slice : at) {
+        if (slice.has_value() && slices.GoOn(*slice + 1)) {
+          ++*slice;
+        } else {
+          slice = slices.Begin();
+          begun += slice.has_value() ? 1 : 0;
+        }
+        any |= slice.has_value();
+      }
+    }
+    EXPECT_EQ(begun, threads);
+  }
+}
+
 TEST(SlicesTest, AfterAFailureNothingIsGivenAway) {
-  Slices slices(8);
+  Slices slices(8, 2);
   EXPECT_EQ(slices.Begin(), 0u);
   EXPECT_EQ(slices.Begin(), 4u);
   slices.Stop();
@@ -56,8 +77,8 @@ TEST(SlicesTest, HoweverFastTheThreadsAreEachSliceGoesToOneOfThem) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     Random random(seed);
     std::vector<int> given(1 + random.Uniform(40));
-    Slices slices(given.size());
     std::vector<std::optional<size_t>> at(1 + random.Uniform(6));  // of each thread; none: it is to begin anew
+    Slices slices(given.size(), at.size());
     bool all_given = false;
     while (!all_given) {
       std::optional<size_t>& slice = at[random.Uniform(at.size())];

@@ -63,5 +63,13 @@ TEST(SubcompactionsTest, NoPartIsSmallerThanTheLeast) {
   EXPECT_THAT(SubcompactionBoundaries(stretches, KeyOrder(), 8, 501), IsEmpty());
 }
 
+// What comes behind a stretch that is as large as many parts is not cut at each of its keys.
+TEST(SubcompactionsTest, NorIsOneBehindAStretchThatCannotBeCut) {
+  std::vector<KeyStretch> stretches;
+  AppendStretches(&stretches, KeyOrder(), {"a", "c", 700}, {});
+  AppendStretches(&stretches, KeyOrder(), {"d", "n", 300}, {"e", "f", "g", "h", "i", "j", "k", "l", "m"});
+  EXPECT_THAT(SubcompactionBoundaries(stretches, KeyOrder(), 10, 100), ElementsAre("c", "h", "l"));
+}
+
 }  // namespace
 }  // namespace sepal
