@@ -140,15 +140,15 @@ class PartRunner {
   std::unique_ptr<TableOutput> output_;
 };
 
-// Of a thread, where the inputs are large enough: threads end within about a slice of each other.
-constexpr uint64_t kSlices = 8;
+// Where the inputs are large enough. Threads end within about a slice of each other.
+constexpr uint64_t kSlicesOfThread = 8;
 // How many stretches the inputs of a slice fall into, about: slices differ by no more than one of them.
 constexpr uint64_t kStretchesOfSlice = 8;
 
 // The inputs, stretch by stretch. A table that cannot be opened is one; the part that needs it will say why.
 std::vector<KeyStretch> StretchesOf(const CompactionJobInput& input) {
   const uint64_t stretch_bytes =
-      input.plan->InputBytes() / (static_cast<uint64_t>(input.max_threads) * kSlices * kStretchesOfSlice) + 1;
+      input.plan->InputBytes() / (static_cast<uint64_t>(input.max_threads) * kSlicesOfThread * kStretchesOfSlice) + 1;
   std::vector<KeyStretch> stretches;
   for (const CompactionInput& run : input.plan->inputs) {
     for (const TableRef& table : run.tables) {
@@ -170,12 +170,12 @@ size_t ThreadsFor(const CompactionJobInput& input) {
   return std::clamp<size_t>(most, 1, static_cast<size_t>(std::max(1, input.max_threads)));
 }
 
-// As many for each thread, if they find the keys to cut at.
+// As many slices for each thread, as far as there are keys to cut at.
 std::vector<std::string> BoundariesOfSlices(const CompactionJobInput& input) {
   const size_t threads = ThreadsFor(input);
   if (threads < 2) return {};
   const uint64_t least = input.context.tuning.part_bytes;
-  const uint64_t of_thread = std::min<uint64_t>(kSlices, input.plan->InputBytes() / (least * threads));
+  const uint64_t of_thread = std::min<uint64_t>(kSlicesOfThread, input.plan->InputBytes() / (least * threads));
   return SubcompactionBoundaries(StretchesOf(input), input.context.order, static_cast<int>(threads * of_thread), least);
 }
 

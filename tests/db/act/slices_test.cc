@@ -15,10 +15,14 @@ namespace {
 
 using ::testing::Each;
 
+void ExpectGoesOn(Slices* slices, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) EXPECT_TRUE(slices->GoOn(i)) << i;
+}
+
 TEST(SlicesTest, OneThreadAloneGoesThroughAll) {
   Slices slices(5, 2);
   EXPECT_EQ(slices.Begin(), 0u);
-  for (size_t i = 1; i < 5; ++i) EXPECT_TRUE(slices.GoOn(i)) << i;
+  ExpectGoesOn(&slices, 1, 5);
   EXPECT_FALSE(slices.GoOn(5));
   EXPECT_EQ(slices.Begin(), std::nullopt);
 }
@@ -27,7 +31,7 @@ TEST(SlicesTest, TwoThreadsBeginWithHalvesAndStopWhereTheOtherBegan) {
   Slices slices(16, 2);
   EXPECT_EQ(slices.Begin(), 0u);
   EXPECT_EQ(slices.Begin(), 8u);
-  for (size_t i = 1; i < 8; ++i) EXPECT_TRUE(slices.GoOn(i)) << i;
+  ExpectGoesOn(&slices, 1, 8);
   EXPECT_FALSE(slices.GoOn(8));
 }
 
@@ -35,7 +39,7 @@ TEST(SlicesTest, WhoIsDoneBeginsInTheMiddleOfTheLongestStretchThatIsLeft) {
   Slices slices(16, 2);
   EXPECT_EQ(slices.Begin(), 0u);
   EXPECT_EQ(slices.Begin(), 8u);
-  for (size_t i = 9; i < 16; ++i) EXPECT_TRUE(slices.GoOn(i)) << i;
+  ExpectGoesOn(&slices, 9, 16);
   EXPECT_TRUE(slices.GoOn(1));
   EXPECT_EQ(slices.Begin(), 5u);  // of 2 to 7
   EXPECT_EQ(slices.Begin(), 3u);  // of 2 to 4
