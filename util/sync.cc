@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <ctime>
+#include <thread>
+#include <utility>
 
 #include "util/check.h"
 
@@ -96,6 +99,26 @@ void EventCount::AwaitFor(uint32_t seen, uint64_t micros) {
                       .tv_nsec = static_cast<long>(wait_micros % 1'000'000 * 1000)};
   // It sleeps only if the word is still the same. Nothing is made of the result: waits may end early.
   syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, awaited, micros == UINT64_MAX ? nullptr : &time, nullptr, 0);
+}
+
+uint64_t EventCount::AwaitInTurns(uint32_t seen, uint64_t micros, uint64_t late_micros) {
+  if (Scheduler::Current() != nullptr) {
+    AwaitFor(seen, micros);
+    return 0;
+  }
+  const auto now_micros = [] {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  };
+  const uint64_t begin = now_micros();
+  uint64_t last = begin;
+  uint64_t longest = 0;
+  while (Read() == seen && last - begin < micros && longest <= late_micros) {
+    std::this_thread::yield();
+    const uint64_t now = now_micros();
+    longest = std::max(longest, now - std::exchange(last, now));
+  }
+  return longest;
 }
 
 void EventCount::Advance() {

@@ -157,6 +157,11 @@ class EventCount {
   void Await(uint32_t seen) { AwaitFor(seen, UINT64_MAX); }
   // The same for `micros` at most; UINT64_MAX: without a limit.
   void AwaitFor(uint32_t seen, uint64_t micros);
+  // The same without sleep: looks again each time that the processor comes back, and lets others have it in between.
+  // Nobody has to wake who waits like this, and the processor is busy for as long. Also ends when the processor was
+  // away for more than `late_micros`. Returns the longest time, in microseconds, from one look to the next. In a
+  // simulation it is AwaitFor, and the time 0.
+  uint64_t AwaitInTurns(uint32_t seen, uint64_t micros, uint64_t late_micros);
   // To be called after what is awaited was made true, best with no mutex held.
   void Advance();
 

@@ -77,7 +77,8 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
       next_file_(directory, FirstAllocation(options_), options_.ring_bytes > 0, options_.tasks),
       end_(start.position.value()),
       last_sequence_(start.last_sequence.value()),
-      durable_(start.position.value()) {}
+      durable_(start.position.value()),
+      turns_(options_.processors) {}
 
 WriteAheadLog::~WriteAheadLog() = default;
 
@@ -212,22 +213,20 @@ absl::Status WriteAheadLog::Sync(LogPosition through) {
   SyncCall call{.through = through};
   do {
     std::optional<SyncRound> round;
-    uint64_t micros = 0;
-    uint32_t seen = 0;
+    Waiting waiting;
     {
       MutexLock lock(&mutex_);
       RETURN_IF_ERROR(failure_);
       SEPAL_CHECK(through <= End());
       if (Durable() >= through) return absl::OkStatus();
       CountCall(&call);
-      seen = rounds_.Read();
-      micros = MicrosToWait(&call);
-      if (micros == 0) round = BeginRound();
+      waiting = HowToWait(&call);
+      if (waiting.micros == 0) round = BeginRound();
     }
     if (round.has_value()) {
       RETURN_IF_ERROR(FinishRound(*std::move(round)));
     } else {
-      rounds_.AwaitFor(seen, micros);
+      Wait(&call, waiting);
     }
   } while (Durable() < through);
   return absl::OkStatus();
@@ -255,6 +254,26 @@ uint64_t WriteAheadLog::MicrosToWait(SyncCall* call) {
   call->gathers = true;
   call->gathers_since = now;
   return micros;
+}
+
+WriteAheadLog::Waiting WriteAheadLog::HowToWait(SyncCall* call) {
+  Waiting waiting{.micros = MicrosToWait(call), .seen = rounds_.Read()};
+  if (waiting.micros == 0 || call->sleeps) return waiting;
+  waiting.turn_micros =
+      std::min(waiting.micros, turns_.MicrosToTake(group_.calls(), group_.sync_micros(), NowMicros()));
+  return waiting;
+}
+
+void WriteAheadLog::Wait(SyncCall* call, const Waiting& waiting) {
+  if (waiting.turn_micros == 0) {
+    rounds_.AwaitFor(waiting.seen, waiting.micros);
+    return;
+  }
+  const uint64_t longest = rounds_.AwaitInTurns(waiting.seen, waiting.turn_micros, SyncTurns::kLateMicros);
+  call->sleeps = rounds_.Read() == waiting.seen;
+  if (longest <= SyncTurns::kLateMicros) return;
+  MutexLock lock(&mutex_);
+  turns_.ComeLate(NowMicros());
 }
 
 WriteAheadLog::SyncRound WriteAheadLog::BeginRound() {

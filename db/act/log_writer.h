@@ -42,6 +42,7 @@
 #include "db/act/log_ring.h"
 #include "db/act/next_log_file.h"
 #include "db/decide/sync_group.h"
+#include "db/decide/sync_turns.h"
 #include "db/format/log_format.h"
 #include "sepal/env.h"
 #include "sepal/file_system.h"
@@ -67,8 +68,11 @@ struct LogOptions {
   TaskGroup* tasks = nullptr;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
-  // Measures syncs, which then wait for calls that are about to come (db/decide/sync_group.h). Null: no sync waits.
+  // Measures syncs, which then wait for calls that are about to come (db/decide/sync_group.h), and says when the ring's
+  // pages were last made ready. Null: no sync waits.
   Clock* clock = nullptr;
+  // At which many callers that wait for a sync take turns (db/decide/sync_turns.h). 0: all sleep. Requires a clock.
+  int processors = 0;
   // Told how long each sync took, after it, by the thread that made it. Requires a clock.
   std::function<void(std::string_view path, uint64_t micros)> on_sync = nullptr;
 };
@@ -159,6 +163,13 @@ class WriteAheadLog {
     bool counted = false;
     bool gathers = false;        // it is the one that waits for others
     uint64_t gathers_since = 0;  // when it last began to
+    bool sleeps = false;         // turns were taken in vain
+  };
+  // How long a call should wait for a sync that another thread makes, or for more calls.
+  struct Waiting {
+    uint64_t micros = 0;       // 0: it is to sync now
+    uint64_t turn_micros = 0;  // it takes turns for so long, rather than sleep
+    uint32_t seen = 0;         // of rounds_
   };
   // One sync, of what was appended when it began.
   struct SyncRound {
@@ -185,8 +196,9 @@ class WriteAheadLog {
   uint64_t NowMicros() const { return options_.clock != nullptr ? options_.clock->MonotonicMicros() : 0; }
   // Counts a call for the sync that is going to carry it.
   void CountCall(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // How long the call should wait for a sync that another thread makes, or for more calls; 0: it is to sync now.
   uint64_t MicrosToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Waiting HowToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Wait(SyncCall* call, const Waiting& waiting) ABSL_LOCKS_EXCLUDED(mutex_);
   // From the one to the other nobody else syncs.
   SyncRound BeginRound() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FinishRound(SyncRound round) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -223,6 +235,7 @@ class WriteAheadLog {
   bool syncing_ ABSL_GUARDED_BY(mutex_) = false;
   LogPosition sync_target_ ABSL_GUARDED_BY(mutex_);  // of the sync under way
   SyncGroup group_ ABSL_GUARDED_BY(mutex_);
+  SyncTurns turns_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };

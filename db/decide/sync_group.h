@@ -13,6 +13,7 @@
 // One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace sepal {
@@ -32,6 +33,10 @@ class SyncGroup {
   // No sync is under way, and there is a call to carry. How long one that begins now should wait for more; 0: not at
   // all.
   uint64_t WaitMicros(uint64_t now);
+  // How many calls share a sync lately: as many as wait, or were there when the last one ended.
+  int calls() const { return std::max(expected_, waiting_ + carried_); }
+  // How long a sync takes lately, in microseconds; 0 before the first one ended.
+  uint64_t sync_micros() const { return sync_micros_; }
   // The wait is over, as when the clock stands still.
   void StopWaiting() { until_ = since_; }
   // A sync begins, and carries all calls that are there. Then it ends.

@@ -166,40 +166,6 @@ TEST_F(LogTest, SyncTellsHowLongItTook) {
   EXPECT_EQ(told, std::vector<std::string>{"db/000001.log 77"});
 }
 
-TEST_F(LogTest, ThreadsShareSyncsAndEachIsCovered) {
-  auto log = Create(FirstLog());
-  constexpr int kThreads = 4;
-  constexpr int kWrites = 200;
-  Mutex commit;
-  uint64_t sequence = 0;
-  std::atomic<int> bad{0};
-  {
-    std::vector<Thread> threads;
-    for (int t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&] {
-        for (int i = 0; i < kWrites; ++i) {
-          LogPosition end;
-          {
-            MutexLock lock(&commit);
-            ++sequence;
-            if (sequence % 100 == 0 && !log->Rotate(FileNumber(1 + sequence), {}).ok()) ++bad;
-            const auto appended = log->Append(SequenceNumber(sequence), Batch("k"));
-            if (!appended.ok()) ++bad;
-            end = appended.value_or(LogPosition());
-          }
-          if (!log->Sync(end).ok() || log->Durable() < end) ++bad;
-        }
-      });
-    }
-  }
-  EXPECT_EQ(bad.load(), 0);
-  memory_.Crash(CrashMode::kLoseUnsynced);
-  Reopen();
-  const auto recovery = Recover();
-  ASSERT_TRUE(recovery.ok()) << recovery.status();
-  EXPECT_EQ(recovery->last_sequence, SequenceNumber(kThreads * kWrites));
-}
-
 // Four threads of which each writes on as soon as its update is durable; a sync takes 200 us. Without waiting for those
 // that it let go it would carry two of them.
 TEST_F(LogTest, ASyncWaitsForThoseThatTheLastOneLetGo) {
