@@ -142,19 +142,26 @@ void LogRing::WriteBeside(uint64_t through) {
   (void)options_.tasks->Run([this, through] {
     MutexLock lock(&mutex_);
     if (!WriteOutLocked(through).ok() || segments_.empty()) return;
-    // Once a lap. Pages that the system has written meanwhile want its leave to be written again: a store would wait
-    // for it, and could end in a signal where there is none.
-    const uint64_t lap = through / options_.bytes;
-    if (lap > ready_lap_ && !region_->Populate()) {
-      (void)Keep(absl::InternalError("the ring of the write-ahead log cannot be written any more"));
-      return;
-    }
-    ready_lap_ = std::max(ready_lap_, lap);
+    if (!MakeReady(through).ok()) return;
     const Segment& last = segments_.back();
     if (through <= last.begin) return;
     const absl::Status status = last.output->Reserve(OffsetIn(last, through) + options_.bytes);
     if (!absl::IsResourceExhausted(status)) (void)Keep(status);
   });
+}
+
+// Pages that the system has written meanwhile want its leave to be written again: a store would wait for it, and could
+// end in a signal where there is none. The system writes after seconds, and a writer at full speed makes a lap in ten
+// milliseconds, so not each lap looks for such pages.
+absl::Status LogRing::MakeReady(uint64_t position) {
+  const uint64_t lap = position / options_.bytes;
+  if (lap <= ready_lap_) return absl::OkStatus();
+  const uint64_t now = options_.clock != nullptr ? options_.clock->MonotonicMicros() : ready_micros_ + kReadyMicros;
+  if (now - std::min(now, ready_micros_) < kReadyMicros) return absl::OkStatus();
+  ready_lap_ = lap;
+  ready_micros_ = now;
+  if (region_->Populate()) return absl::OkStatus();
+  return Keep(absl::InternalError("the ring of the write-ahead log cannot be written any more"));
 }
 
 absl::Status LogRing::WriteOut(LogPosition through, bool zero_ahead) {

@@ -31,6 +31,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "db/act/log_output.h"
+#include "sepal/env.h"
 #include "sepal/file_system.h"
 #include "util/memory_budget.h"
 #include "util/numbers.h"
@@ -41,6 +42,8 @@ namespace sepal {
 
 class LogRing {
  public:
+  static constexpr uint64_t kReadyMicros = 100'000;
+
   struct Options {
     FileNumber number;     // in the name of the ring's file; never used before for a ring
     uint64_t bytes = 0;    // a multiple of 4096
@@ -50,6 +53,9 @@ class LogRing {
     // Write pieces, and reserve space ahead, beside the appending thread, which else does it. To be closed before the
     // ring goes.
     TaskGroup* tasks = nullptr;
+    // Tells when the pages were last made ready to be written, which is done no more often than each
+    // `kReadyMicros`; null: once a lap.
+    Clock* clock = nullptr;
     // Told of a failure to write, by whoever met it.
     std::function<void(const absl::Status&)> on_failure = nullptr;
   };
@@ -97,6 +103,8 @@ class LogRing {
   void WriteBeside(uint64_t through);
   // Lets files go whose records are all written.
   void DropWritten() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has the pages taken for the lap of `position`, before it is stored.
+  absl::Status MakeReady(uint64_t position) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutLocked(uint64_t through) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What lies in [begin, end), to the first of the files.
   absl::Status WriteToFirst(uint64_t begin, uint64_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -117,7 +125,8 @@ class LogRing {
 
   Mutex mutex_;
   std::deque<Segment> segments_ ABSL_GUARDED_BY(mutex_);
-  uint64_t ready_lap_ ABSL_GUARDED_BY(mutex_);  // the last one for which the pages were made ready
+  uint64_t ready_lap_ ABSL_GUARDED_BY(mutex_);         // the last one for which the pages were made ready
+  uint64_t ready_micros_ ABSL_GUARDED_BY(mutex_) = 0;  // and when
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 

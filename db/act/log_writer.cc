@@ -89,6 +89,7 @@ std::unique_ptr<LogRing> WriteAheadLog::MakeRing(const LogStart& start) {
   ring.position = start.position;
   ring.budget = options_.budget;
   ring.tasks = options_.tasks;
+  ring.clock = options_.clock;
   ring.on_failure = [this](const absl::Status& status) { (void)Latch(status); };
   return LogRing::Make(directory_, std::move(ring));
 }

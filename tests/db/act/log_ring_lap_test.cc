@@ -7,6 +7,7 @@
 
 #include "tests/db/act/log_ring_fixture.h"
 #include "tests/db/act/passing_directory.h"
+#include "util/manual_clock.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -70,10 +71,12 @@ class PopulateDirectory final : public PassingDirectory {
 
 class LogRingLapTest : public LogRingFixture {
  protected:
-  void CreateCounted() {
+  void CreateCounted(Clock* clock = nullptr) {
     tasks_ = std::make_unique<TaskGroup>(&executor_, Executor::Priority::kFlush);
     counted_ = std::make_unique<PopulateDirectory>(directory_.get(), &populate_);
-    log_ = WriteAheadLog::Create(counted_.get(), RingOptions(), FirstLog()).value();
+    LogOptions options = RingOptions();
+    options.clock = clock;
+    log_ = WriteAheadLog::Create(counted_.get(), options, FirstLog()).value();
     ASSERT_EQ(populate_.count, 1);
   }
   uint64_t Lap() const { return log_->End().value() / kRing; }
@@ -91,6 +94,24 @@ TEST_F(LogRingLapTest, PagesAreMadeReadyOnceALap) {
   CreateCounted();
   while (Lap() < 10) AppendAndRun(300);
   EXPECT_EQ(populate_.count, 1 + 10);
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(LogRingLapTest, AFastWritersPagesAreMadeReadyTenTimesASecond) {
+  ManualClock clock;
+  clock.Advance(LogRing::kReadyMicros);
+  CreateCounted(&clock);
+  while (Lap() < 10) AppendAndRun(300);
+  EXPECT_EQ(populate_.count, 1 + 1) << "nobody had looked yet";
+  clock.Advance(LogRing::kReadyMicros - 1);
+  while (Lap() < 20) AppendAndRun(300);
+  EXPECT_EQ(populate_.count, 1 + 1);
+  clock.Advance(1);
+  while (Lap() < 22) AppendAndRun(300);
+  EXPECT_EQ(populate_.count, 1 + 2);
+  clock.Advance(10 * LogRing::kReadyMicros);
+  while (Lap() < 30) AppendAndRun(300);
+  EXPECT_EQ(populate_.count, 1 + 3);
   ExpectAllAfterTheProcessDied();
 }
 
