@@ -52,7 +52,8 @@ LogRing::LogRing(Options options, std::unique_ptr<WritableFile> file, std::uniqu
       region_(std::move(region)),
       end_(options_.position.value()),
       written_(options_.position.value()),
-      ready_lap_(options_.position.value() / options_.bytes) {
+      ready_lap_(options_.position.value() / options_.bytes),
+      ready_micros_(options_.clock != nullptr ? options_.clock->MonotonicMicros() : 0) {
   if (options_.budget != nullptr) options_.budget->Charge(MemoryPart::kLog, region_->Contents().size());
 }
 
@@ -151,15 +152,17 @@ void LogRing::WriteBeside(uint64_t through) {
 }
 
 // Pages that the system has written meanwhile want its leave to be written again: a store would wait for it, and could
-// end in a signal where there is none. The system writes after seconds, and a writer at full speed makes a lap in ten
-// milliseconds, so not each lap looks for such pages.
+// end in a signal where there is none. The system writes what has been dirty for seconds, unless it is pressed or asked
+// to, and a writer at full speed makes a lap in ten milliseconds, so not each lap looks for such pages.
 absl::Status LogRing::MakeReady(uint64_t position) {
   const uint64_t lap = position / options_.bytes;
   if (lap <= ready_lap_) return absl::OkStatus();
-  const uint64_t now = options_.clock != nullptr ? options_.clock->MonotonicMicros() : ready_micros_ + kReadyMicros;
-  if (now - std::min(now, ready_micros_) < kReadyMicros) return absl::OkStatus();
+  if (options_.clock != nullptr) {
+    const uint64_t now = options_.clock->MonotonicMicros();
+    if (now >= ready_micros_ && now - ready_micros_ < kReadyMicros) return absl::OkStatus();
+    ready_micros_ = now;
+  }
   ready_lap_ = lap;
-  ready_micros_ = now;
   if (region_->Populate()) return absl::OkStatus();
   return Keep(absl::InternalError("the ring of the write-ahead log cannot be written any more"));
 }

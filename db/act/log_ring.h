@@ -125,8 +125,8 @@ class LogRing {
 
   Mutex mutex_;
   std::deque<Segment> segments_ ABSL_GUARDED_BY(mutex_);
-  uint64_t ready_lap_ ABSL_GUARDED_BY(mutex_);         // the last one for which the pages were made ready
-  uint64_t ready_micros_ ABSL_GUARDED_BY(mutex_) = 0;  // and when
+  uint64_t ready_lap_ ABSL_GUARDED_BY(mutex_);     // the last one for which the pages were made ready
+  uint64_t ready_micros_ ABSL_GUARDED_BY(mutex_);  // and when
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -260,21 +260,24 @@ uint64_t WriteAheadLog::MicrosToWait(SyncCall* call) {
 WriteAheadLog::Waiting WriteAheadLog::HowToWait(SyncCall* call) {
   Waiting waiting{.micros = MicrosToWait(call), .seen = rounds_.Read()};
   if (waiting.micros == 0 || call->sleeps) return waiting;
+  waiting.began = NowMicros();
   waiting.turn_micros =
-      std::min(waiting.micros, turns_.MicrosToTake(group_.calls(), group_.sync_micros(), NowMicros()));
+      std::min(waiting.micros, turns_.MicrosToTake(group_.calls(), group_.sync_micros(), waiting.began));
+  if (waiting.turn_micros > 0) ++waits_in_turns_;
   return waiting;
 }
 
 void WriteAheadLog::Wait(SyncCall* call, const Waiting& waiting) {
   if (waiting.turn_micros == 0) {
     rounds_.AwaitFor(waiting.seen, waiting.micros);
+    call->sleeps = false;
     return;
   }
   const uint64_t longest = rounds_.AwaitInTurns(waiting.seen, waiting.turn_micros, SyncTurns::kLateMicros);
-  call->sleeps = rounds_.Read() == waiting.seen;
+  call->sleeps = waiting.turn_micros < waiting.micros && rounds_.Read() == waiting.seen;
   if (longest <= SyncTurns::kLateMicros) return;
   MutexLock lock(&mutex_);
-  turns_.ComeLate(NowMicros());
+  turns_.ComeLate(waiting.began, NowMicros());
 }
 
 WriteAheadLog::SyncRound WriteAheadLog::BeginRound() {
@@ -382,6 +385,11 @@ uint64_t WriteAheadLog::LiveBytes() const {
   uint64_t bytes = 0;
   for (const OpenLog& log : logs_) bytes += kLogHeaderBytes + EndOf(log).value() - log.start.value();
   return bytes;
+}
+
+uint64_t WriteAheadLog::WaitsInTurns() const {
+  MutexLock lock(&mutex_);
+  return waits_in_turns_;
 }
 
 absl::Status WriteAheadLog::Failure() const {

@@ -152,6 +152,8 @@ class WriteAheadLog {
   uint64_t LiveBytes() const ABSL_LOCKS_EXCLUDED(mutex_);
   // In the name of the ring's file; 0: there is none.
   FileNumber RingNumber() const { return ring_ == nullptr ? FileNumber() : ring_->number(); }
+  // How many waits for a sync took turns rather than sleep.
+  uint64_t WaitsInTurns() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The error that made the log fail for good, or ok.
   absl::Status Failure() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -163,12 +165,13 @@ class WriteAheadLog {
     bool counted = false;
     bool gathers = false;        // it is the one that waits for others
     uint64_t gathers_since = 0;  // when it last began to
-    bool sleeps = false;         // turns were taken in vain
+    bool sleeps = false;         // turns were taken in vain, for this sync
   };
   // How long a call should wait for a sync that another thread makes, or for more calls.
   struct Waiting {
     uint64_t micros = 0;       // 0: it is to sync now
     uint64_t turn_micros = 0;  // it takes turns for so long, rather than sleep
+    uint64_t began = 0;        // taking turns
     uint32_t seen = 0;         // of rounds_
   };
   // One sync, of what was appended when it began.
@@ -236,6 +239,7 @@ class WriteAheadLog {
   LogPosition sync_target_ ABSL_GUARDED_BY(mutex_);  // of the sync under way
   SyncGroup group_ ABSL_GUARDED_BY(mutex_);
   SyncTurns turns_ ABSL_GUARDED_BY(mutex_);
+  uint64_t waits_in_turns_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };

@@ -4,9 +4,9 @@
 // them, one after another, while the disk has nothing to do. A caller that gives its processor to the next one instead
 // looks again when its turn comes, and nobody has to wake it. That keeps the processors busy for as long as a sync
 // takes, so it is done only where they would be busy for most of the time anyway: with more than `kCallersPerProcessor`
-// callers for each, and syncs that are short. Other programs, and the engine's own merges, lose nothing: a thread that
-// has something to do is given the processor at once. But who waits loses, by being last in the queue; so after a turn
-// that came late all sleep for a while, twice as long as the time before where turns came late again soon.
+// callers for each, and syncs that are short. Whoever else has something to do is given the processor; but then the
+// next turn comes late, and puts wait for it where a sleeper would have been woken at once. So after a late turn all
+// sleep for a while, and for twice as long each time that turns come late as soon as they are taken again.
 //
 // (RocksDB's write threads yield too, each for 100 us, whatever their number.)
 //
@@ -25,6 +25,8 @@ class SyncTurns {
   // A processor that was away for longer went to somebody who has more to do than to look.
   static constexpr uint64_t kLateMicros = 1000;
   static constexpr uint64_t kShortestPauseMicros = 10'000;
+  // A late turn so soon after a pause makes the next one longer.
+  static constexpr uint64_t kSoonMicros = 100'000;
   static constexpr uint64_t kLongestPauseMicros = 5'120'000;
 
   // With 0 processors all sleep.
@@ -37,16 +39,18 @@ class SyncTurns {
     return sync_micros > kLongestSyncMicros ? 0 : 4 * sync_micros;
   }
 
-  // A turn came late. Several that waited for the same processor may say so.
-  void ComeLate(uint64_t now) {
-    if (Paused(now)) return;
-    const bool again = now - std::min(now, paused_since_) < 2 * pause_;
+  // A turn came late, of a wait that began then. Waits from before the last pause's end say nothing new.
+  void ComeLate(uint64_t began, uint64_t now) {
+    const uint64_t resumed = paused_since_ + pause_;
+    const bool clock_went_back = now < paused_since_;
+    if (began < resumed && !clock_went_back) return;
+    const bool again = pause_ != 0 && !clock_went_back && now - resumed < kSoonMicros;
     pause_ = again ? std::min(2 * pause_, kLongestPauseMicros) : kShortestPauseMicros;
     paused_since_ = now;
   }
 
  private:
-  // Not after a clock that jumped back.
+  // Not after a clock that went back.
   bool Paused(uint64_t now) const { return now >= paused_since_ && now - paused_since_ < pause_; }
 
   int processors_;

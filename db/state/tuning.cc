@@ -26,18 +26,19 @@ Tuning Tuning::From(const Options& options) {
   t.scrub_period_micros = std::min<uint64_t>(options.scrub_seconds, UINT64_MAX / 4'000'000) * 1'000'000;
   t.compaction_threads =
       options.background_threads > 0 ? options.background_threads : std::clamp(Thread::HardwareConcurrency(), 1, 8);
+  t.processors = Thread::HardwareConcurrency();
   return t;
 }
 
 std::string Tuning::ToString() const {
   return absl::StrFormat(
       "memtable_bytes: %s\nmemtable_limit_bytes: %s\ntable_bytes: %s\nblocks_per_leaf_page: %u\n"
-      "write_buffer_bytes: %s\nrange_keys: %u\nruns_per_level: %d\nfanout: %s\ncompaction_threads: %d\npart_bytes: "
-      "%s\nlog_limit_bytes: %s\n"
+      "write_buffer_bytes: %s\nrange_keys: %u\nruns_per_level: %d\nfanout: %s\ncompaction_threads: %d\nprocessors: "
+      "%d\npart_bytes: %s\nlog_limit_bytes: %s\n"
       "log_allocation_bytes: %s\nlog_ring_bytes: %s\nmanifest_limit_bytes: %s\nscrub_period_micros: %u\n",
       HumanBytes(memtable_bytes), HumanBytes(memtable_limit_bytes), HumanBytes(table_bytes), blocks_per_leaf_page,
       HumanBytes(write_buffer_bytes), range_keys, runs_per_level,
-      fanout > 0 ? std::to_string(fanout) : "as the compaction style has it", compaction_threads,
+      fanout > 0 ? std::to_string(fanout) : "as the compaction style has it", compaction_threads, processors,
       HumanBytes(part_bytes), HumanBytes(log_limit_bytes), HumanBytes(log_allocation_bytes), HumanBytes(log_ring_bytes),
       HumanBytes(manifest_limit_bytes), scrub_period_micros);
 }

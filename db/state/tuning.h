@@ -31,6 +31,8 @@ struct Tuning {
   // 0: as the compaction style has it (db/decide/compaction_policy.h).
   int fanout = 0;
   int compaction_threads = 1;
+  // At which callers that wait for a sync of the log may take turns (db/decide/sync_turns.h); 0: they sleep.
+  int processors = 0;
   // Flushes and merges are cut into parts, side by side, of at least this size.
   uint64_t part_bytes = uint64_t{4} << 20;
   // Live log bytes above which the family with the oldest one is flushed.

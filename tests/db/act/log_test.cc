@@ -166,44 +166,6 @@ TEST_F(LogTest, SyncTellsHowLongItTook) {
   EXPECT_EQ(told, std::vector<std::string>{"db/000001.log 77"});
 }
 
-// Four threads of which each writes on as soon as its update is durable; a sync takes 200 us. Without waiting for those
-// that it let go it would carry two of them.
-TEST_F(LogTest, ASyncWaitsForThoseThatTheLastOneLetGo) {
-  constexpr uint64_t kThreads = 4;
-  constexpr uint64_t kWrites = 100;
-  SimulatedWorld world(3);
-  LogOptions options = Options();
-  options.clock = &world;
-  auto log = WriteAheadLog::Create(directory_.get(), options, FirstLog()).value();
-  uint64_t syncs = 0;
-  faults_.SetDecider([&](const FileCall& call) {
-    if (call.op != FileOp::kSync) return Fault::kNone;
-    ++syncs;
-    world.SleepMicros(200);
-    return Fault::kNone;
-  });
-  Mutex commit;
-  uint64_t sequence = 0;
-  uint64_t bad = 0;
-  const auto write = [&] {
-    for (uint64_t i = 0; i < kWrites; ++i) {
-      LogPosition end;
-      {
-        MutexLock lock(&commit);
-        end = log->Append(SequenceNumber(++sequence), Batch("k")).value();
-      }
-      if (!log->Sync(end).ok() || log->Durable() < end) ++bad;
-      world.SleepMicros(5);
-    }
-  };
-  for (uint64_t t = 0; t < kThreads; ++t) world.Spawn(write);
-  world.RunUntilIdle();
-  EXPECT_EQ(bad, 0u);
-  EXPECT_EQ(sequence, kThreads * kWrites);
-  EXPECT_LE(syncs, kWrites + kWrites / 5);
-  faults_.Clear();
-}
-
 // It goes on while a sync runs, and stands still otherwise. The first sync carries two, so that the second would wait.
 TEST_F(LogTest, AClockThatStandsStillHoldsNoSyncUp) {
   ManualClock clock;

@@ -34,6 +34,7 @@ inline Tuning SmallTuning() {
   tuning.runs_per_level = 3;
   tuning.fanout = 3;
   tuning.compaction_threads = 2;
+  tuning.processors = 1;
   tuning.part_bytes = uint64_t{4} << 10;
   tuning.log_limit_bytes = uint64_t{64} << 10;
   tuning.log_allocation_bytes = uint64_t{16} << 10;
