@@ -1,6 +1,7 @@
-// How often the ring's pages are made ready to be written.
+// The ring's pages: that there must be such that are locked, and how often they are made ready to be written.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,12 +14,13 @@
 namespace sepal {
 namespace {
 
-// Counts the calls of `Populate`, which fail if that is asked for.
+// Counts the calls of `Populate`. They fail if that is asked for, and so do those of `Lock`.
 class PopulateDirectory final : public PassingDirectory {
  public:
   struct Calls {
     int count = 0;
     bool fail = false;
+    bool refuse_lock = false;
   };
 
   PopulateDirectory(Directory* base, Calls* calls) : PassingDirectory(base), calls_(calls) {}
@@ -37,7 +39,7 @@ class PopulateDirectory final : public PassingDirectory {
       ++calls_->count;
       return !calls_->fail && base_->Populate();
     }
-    bool Lock() override { return base_->Lock(); }
+    bool Lock() override { return !calls_->refuse_lock && base_->Lock(); }
     std::string_view Contents() const override { return base_->Contents(); }
 
    private:
@@ -90,6 +92,23 @@ class LogRingLapTest : public LogRingFixture {
   uint64_t sequence_ = 1;
 };
 
+TEST_F(LogRingLapTest, WithoutMemoryThatIsLockedThereIsNoRing) {
+  counted_ = std::make_unique<PopulateDirectory>(directory_.get(), &populate_);
+  for (const bool populated : {false, true}) {
+    SCOPED_TRACE(populated);
+    populate_.fail = !populated;
+    populate_.refuse_lock = populated;
+    log_ = WriteAheadLog::Create(counted_.get(), RingOptions(), FirstLog()).value();
+    EXPECT_EQ(log_->RingNumber(), FileNumber(0));
+    EXPECT_FALSE(memory_.ReadFileContents(kRingFile).ok());
+    appended_.clear();
+    Append(1, "written at once");
+    ExpectAllAfterTheProcessDied();
+    RemoveAll();
+    counted_ = std::make_unique<PopulateDirectory>(directory_.get(), &populate_);
+  }
+}
+
 TEST_F(LogRingLapTest, PagesAreMadeReadyOnceALap) {
   CreateCounted();
   while (Lap() < 10) AppendAndRun(300);
@@ -113,6 +132,20 @@ TEST_F(LogRingLapTest, AFastWritersPagesAreMadeReadyTenTimesASecond) {
   clock.Advance(10 * LogRing::kReadyMicros);
   while (Lap() < 30) AppendAndRun(300);
   EXPECT_EQ(populate_.count, 1 + 2);
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(LogRingLapTest, AClockThatGoesBackHoldsNothingUp) {
+  struct : Clock {
+    uint64_t MonotonicMicros() override { return now; }
+    uint64_t UnixMicros() override { return now; }
+    void SleepMicros(uint64_t micros) override { now += micros; }
+    std::atomic<uint64_t> now{10'000'000};
+  } clock;
+  CreateCounted(&clock);
+  clock.now = 5'000'000;
+  while (Lap() < 10) AppendAndRun(300);
+  EXPECT_EQ(populate_.count, 1 + 1);
   ExpectAllAfterTheProcessDied();
 }
 

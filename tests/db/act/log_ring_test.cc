@@ -432,6 +432,16 @@ TEST_F(LogRingTest, WhereTheDiskHasRoomForALogAndNotForARingToo) {
   ExpectAllAfterTheProcessDied();
 }
 
+TEST_F(LogRingTest, WhereALeftoverHasItsNameAndStaysThereIsNoRing) {
+  ASSERT_TRUE(memory_.WriteFileContents(kRingFile, "left over").ok());
+  faults_.Inject({.fault = Fault::kIoError, .op = FileOp::kRemove, .name_contains = ".ring", .sticky = true});
+  Create();
+  EXPECT_EQ(log_->RingNumber(), FileNumber(0));
+  faults_.Clear();
+  Append(1, "text");
+  ExpectAllAfterTheProcessDied();
+}
+
 TEST_F(LogRingTest, ALogThatCannotBeMadeLeavesNoRing) {
   faults_.Inject({.fault = Fault::kIoError, .op = FileOp::kOpenWrite, .name_contains = ".log"});
   EXPECT_FALSE(WriteAheadLog::Create(directory_.get(), RingOptions(), FirstLog()).ok());
@@ -488,6 +498,18 @@ TEST_F(LogRingTest, AWriteThatFailsWhereTheRingIsFullIsFinal) {
   EXPECT_GT(sequence, 50u);
   faults_.Clear();
   EXPECT_FALSE(log_->Append(SequenceNumber(sequence), Batch("text")).ok());
+  ExpectAllAfterTheProcessDied();
+}
+
+// It is written at once, behind what is in the ring before it.
+TEST_F(LogRingTest, AWriteThatFailsBeforeALargeRecordIsFinal) {
+  Create();
+  Append(1, "small");
+  faults_.Inject({.fault = Fault::kIoError, .op = FileOp::kWriteAt, .sticky = true});
+  EXPECT_FALSE(log_->Append(SequenceNumber(2), Batch(std::string(3000, 'x'))).ok());
+  faults_.Clear();
+  EXPECT_FALSE(log_->Append(SequenceNumber(2), Batch("text")).ok());
+  EXPECT_FALSE(log_->Failure().ok());
   ExpectAllAfterTheProcessDied();
 }
 

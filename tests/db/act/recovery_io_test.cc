@@ -228,6 +228,40 @@ TEST_F(RecoveryIoTest, SalvageTellsOfALogThatIsMissing) {
   EXPECT_EQ(gaps[0].end_offset, 600u);
 }
 
+// The header of the first one is damaged.
+TEST_F(RecoveryIoTest, SalvageReadsALogByWhatTheNextOneSaysOfItUnlessThatIsImpossible) {
+  std::string damaged = LogOf(Header(1), {{1, LogRecordKind::kFull, Batch("a")}});
+  const uint64_t length = damaged.size();
+  damaged[20] ^= 1;
+  WriteFile("000001.log", damaged);
+  LogHeader next = Header(2);
+  next.start = LogPosition(length - kLogHeaderBytes);
+  next.predecessor = {FileNumber(1), Header(1).salt, length};
+  std::vector<LogGap> gaps;
+  const auto delivered_beside = [&](const LogHeader& header) {
+    WriteFile("000002.log", LogOf(header, {}));
+    EXPECT_TRUE(Salvage(&gaps).ok());
+    return !delivered_.empty();
+  };
+  EXPECT_TRUE(delivered_beside(next));
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps[0].end_offset, kLogHeaderBytes) << "the header alone";
+  LogHeader after_an_opening = next;
+  after_an_opening.ring = {FileNumber(2), 4096};
+  EXPECT_TRUE(delivered_beside(after_an_opening)) << "the ring is not that of the damaged one";
+  LogHeader foreign = next;
+  foreign.database_id = 99;
+  EXPECT_FALSE(delivered_beside(foreign));
+  LogHeader empty = next;
+  empty.predecessor.length_bytes = kLogHeaderBytes;
+  EXPECT_FALSE(delivered_beside(empty)) << "no record before it";
+  LogHeader long_one = next;
+  long_one.start = LogPosition(length - kLogHeaderBytes - 1);
+  EXPECT_FALSE(delivered_beside(long_one)) << "longer than all logs before it";
+  ASSERT_FALSE(gaps.empty());
+  EXPECT_EQ(gaps[0].end_offset, length) << "the whole file";
+}
+
 // --- lines of logs ---
 
 TEST_F(RecoveryIoTest, ACloseOfALogBelowTheMinimumNoLongerCounts) {

@@ -67,6 +67,10 @@ TEST(LogFormatTest, TheHeaderOfARingIsAsTheTableSays) {
     EXPECT_EQ(RingHeader::Decode(damaged), std::nullopt) << bit;
   }
   for (size_t n = 0; n < bytes.size(); ++n) EXPECT_EQ(RingHeader::Decode(bytes.substr(0, n)), std::nullopt) << n;
+  std::string other = bytes;
+  other[0] = 'T';
+  EncodeFixed64(other.data() + 32, Checksum64(std::string_view(other).substr(0, 32), 0));
+  EXPECT_EQ(RingHeader::Decode(other), std::nullopt) << "another magic, of a good checksum";
 }
 
 TEST(LogFormatTest, AHeaderIsDecodedAndEveryFlippedBitInItIsDataLoss) {
@@ -83,11 +87,26 @@ TEST(LogFormatTest, AHeaderIsDecodedAndEveryFlippedBitInItIsDataLoss) {
   }
 }
 
-TEST(LogFormatTest, ANewerFormatIsRefusedAsSuch) {
-  std::string bytes = SampleHeader().Encode();
-  EncodeFixed32(bytes.data() + 8, kLogFormatVersion + 1);
+// What it decodes to when its format is said to be `version`.
+absl::Status DecodedAs(uint32_t version, const LogHeader& header) {
+  std::string bytes = header.Encode();
+  EncodeFixed32(bytes.data() + 8, version);
   EncodeFixed64(bytes.data() + 504, Checksum64(std::string_view(bytes).substr(0, 504), 0));
-  EXPECT_TRUE(absl::IsFailedPrecondition(LogHeader::Decode(bytes, "f").status()));
+  return LogHeader::Decode(bytes, "f").status();
+}
+
+TEST(LogFormatTest, AnUnknownFormatIsRefusedAsSuch) {
+  EXPECT_TRUE(absl::IsFailedPrecondition(DecodedAs(kLogFormatVersion + 1, SampleHeader())));
+  EXPECT_TRUE(absl::IsFailedPrecondition(DecodedAs(0, SampleHeader())));
+}
+
+TEST(LogFormatTest, OnlyTheFirstFormatIsWithoutARing) {
+  LogHeader with_ring = SampleHeader();
+  with_ring.ring = {FileNumber(9), 4096};
+  EXPECT_TRUE(DecodedAs(1, SampleHeader()).ok());
+  EXPECT_TRUE(absl::IsDataLoss(DecodedAs(2, SampleHeader())));
+  EXPECT_TRUE(absl::IsDataLoss(DecodedAs(1, with_ring)));
+  EXPECT_TRUE(DecodedAs(2, with_ring).ok());
 }
 
 TEST(LogFormatTest, ImpossibleNumbersInAHeaderAreDataLoss) {
