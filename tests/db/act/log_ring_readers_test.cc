@@ -70,5 +70,16 @@ TEST_F(MeanwhileTest, WhatGoesFromTheRingIntoTheFileWhileTheyAreReadIsSeen) {
   }
 }
 
+// A header is damage that happens to pass, or a name that somebody gave.
+TEST(NewestNumberTest, NumbersThatNoFileCanHaveDoNotCount) {
+  EXPECT_EQ(NewestNumber({}), FileNumber());
+  const RingFile ring{"000007.ring", FileNumber(7), RingHeader{4096, FileNumber(9)}};
+  EXPECT_EQ(NewestNumber({ring}), FileNumber(9));
+  const RingFile unread{"000011.ring", FileNumber(11), std::nullopt};
+  EXPECT_EQ(NewestNumber({ring, unread}), FileNumber(11));
+  const RingFile impossible{"000012.ring", FileNumber(12), RingHeader{4096, FileNumber(kFileNumbersEnd)}};
+  EXPECT_EQ(NewestNumber({ring, impossible}), FileNumber(12));
+}
+
 }  // namespace
 }  // namespace sepal

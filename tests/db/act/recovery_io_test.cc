@@ -252,6 +252,8 @@ TEST_F(RecoveryIoTest, SalvageReadsALogByWhatTheNextOneSaysOfItUnlessThatIsImpos
   LogHeader foreign = next;
   foreign.database_id = 99;
   EXPECT_FALSE(delivered_beside(foreign));
+  ASSERT_TRUE(Salvage(&gaps, {}, /*database_id=*/0).ok());
+  EXPECT_EQ(delivered_.size(), 1u) << "nobody knows which one it was";
   LogHeader empty = next;
   empty.predecessor.length_bytes = kLogHeaderBytes;
   EXPECT_FALSE(delivered_beside(empty)) << "no record before it";
