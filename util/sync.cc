@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <climits>
 #include <ctime>
 #include <thread>
 #include <utility>
 
+#include "sepal/env.h"
 #include "util/check.h"
 
 namespace sepal {
@@ -106,16 +106,13 @@ uint64_t EventCount::AwaitInTurns(uint32_t seen, uint64_t micros, uint64_t late_
     AwaitFor(seen, micros);
     return 0;
   }
-  const auto now_micros = [] {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-  };
-  const uint64_t begin = now_micros();
+  Clock* const clock = Clock::System();
+  const uint64_t begin = clock->MonotonicMicros();
   uint64_t last = begin;
   uint64_t longest = 0;
   while (Read() == seen && last - begin < micros && longest <= late_micros) {
     std::this_thread::yield();
-    const uint64_t now = now_micros();
+    const uint64_t now = clock->MonotonicMicros();
     longest = std::max(longest, now - std::exchange(last, now));
   }
   return longest;

@@ -42,6 +42,7 @@ namespace sepal {
 
 class LogRing {
  public:
+  // For so long pages that were made ready to be written are taken to be so.
   static constexpr uint64_t kReadyMicros = 100'000;
 
   struct Options {
@@ -53,8 +54,7 @@ class LogRing {
     // Write pieces, and reserve space ahead, beside the appending thread, which else does it. To be closed before the
     // ring goes.
     TaskGroup* tasks = nullptr;
-    // Tells when the pages were last made ready to be written, which is done no more often than each
-    // `kReadyMicros`; null: once a lap.
+    // By which pages are made ready for a lap only after `kReadyMicros`; null: for each.
     Clock* clock = nullptr;
     // Told of a failure to write, by whoever met it.
     std::function<void(const absl::Status&)> on_failure = nullptr;
@@ -103,7 +103,7 @@ class LogRing {
   void WriteBeside(uint64_t through);
   // Lets files go whose records are all written.
   void DropWritten() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Has the pages taken for the lap of `position`, before it is stored.
+  // Makes the pages ready for the lap of `position`, unless they were lately.
   absl::Status MakeReady(uint64_t position) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteOutLocked(uint64_t through) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What lies in [begin, end), to the first of the files.

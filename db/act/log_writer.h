@@ -199,6 +199,7 @@ class WriteAheadLog {
   uint64_t NowMicros() const { return options_.clock != nullptr ? options_.clock->MonotonicMicros() : 0; }
   // Counts a call for the sync that is going to carry it.
   void CountCall(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `Waiting::micros`, and all of it.
   uint64_t MicrosToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Waiting HowToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Wait(SyncCall* call, const Waiting& waiting) ABSL_LOCKS_EXCLUDED(mutex_);

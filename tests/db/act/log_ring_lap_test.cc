@@ -93,9 +93,9 @@ class LogRingLapTest : public LogRingFixture {
 };
 
 TEST_F(LogRingLapTest, WithoutMemoryThatIsLockedThereIsNoRing) {
-  counted_ = std::make_unique<PopulateDirectory>(directory_.get(), &populate_);
   for (const bool populated : {false, true}) {
     SCOPED_TRACE(populated);
+    counted_ = std::make_unique<PopulateDirectory>(directory_.get(), &populate_);
     populate_.fail = !populated;
     populate_.refuse_lock = populated;
     log_ = WriteAheadLog::Create(counted_.get(), RingOptions(), FirstLog()).value();
@@ -105,7 +105,6 @@ TEST_F(LogRingLapTest, WithoutMemoryThatIsLockedThereIsNoRing) {
     Append(1, "written at once");
     ExpectAllAfterTheProcessDied();
     RemoveAll();
-    counted_ = std::make_unique<PopulateDirectory>(directory_.get(), &populate_);
   }
 }
 
