@@ -1,56 +1,65 @@
 #include "util/side_by_side.h"
 
-#include <memory>
-#include <optional>
+#include <utility>
 
 #include "util/sync.h"
 
 namespace sepal {
-namespace {
 
-class Pieces {
+class Helpers::Work {
  public:
-  Pieces(size_t count, const std::function<void(size_t)>* work) : count_(count), work_(work) {}
+  explicit Work(std::function<void()> work) : work_(std::move(work)) {}
 
-  void Work() {
-    while (const std::optional<size_t> piece = Take()) {
-      (*work_)(*piece);
+  void Do() {
+    {
       MutexLock lock(&mutex_);
-      ++done_;
-      changed_.NotifyAll();
+      if (called_off_) return;
+      ++working_;
     }
+    work_();
+    MutexLock lock(&mutex_);
+    --working_;
+    done_.NotifyAll();
   }
 
-  void WaitUntilDone() {
+  void CallOff() {
     MutexLock lock(&mutex_);
-    while (done_ < count_) changed_.Wait(&mutex_);
+    called_off_ = true;
+    while (working_ > 0) done_.Wait(&mutex_);
   }
 
  private:
-  std::optional<size_t> Take() {
-    MutexLock lock(&mutex_);
-    if (next_ == count_) return std::nullopt;
-    return next_++;
-  }
-
-  const size_t count_;
-  const std::function<void(size_t)>* const work_;  // the caller's; it waits until all that was taken is done
+  const std::function<void()> work_;
   Mutex mutex_;
-  CondVar changed_;
-  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t done_ ABSL_GUARDED_BY(mutex_) = 0;
+  CondVar done_;
+  bool called_off_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t working_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace
+Helpers::Helpers(Executor* executor, Executor::Priority priority, std::function<void()> work)
+    : executor_(executor), priority_(priority), work_(std::make_shared<Work>(std::move(work))) {}
+
+void Helpers::CallOff() { work_->CallOff(); }
+
+void Helpers::Ask(size_t count) {
+  size_t asked = asked_.load(std::memory_order_relaxed);
+  while (asked < count) {
+    if (!asked_.compare_exchange_weak(asked, asked + 1, std::memory_order_relaxed)) continue;
+    executor_->Schedule(priority_, [work = work_] { work->Do(); });
+    ++asked;
+  }
+}
 
 void WorkSideBySide(Executor* executor, Executor::Priority priority, size_t count,
                     const std::function<void(size_t)>& work) {
-  const auto pieces = std::make_shared<Pieces>(count, &work);
-  for (size_t i = 1; i < count; ++i) {
-    executor->Schedule(priority, [pieces] { pieces->Work(); });
-  }
-  pieces->Work();
-  pieces->WaitUntilDone();
+  if (count == 0) return;
+  std::atomic<size_t> next{0};
+  const auto take_pieces = [&] {
+    for (size_t piece = next.fetch_add(1); piece < count; piece = next.fetch_add(1)) work(piece);
+  };
+  Helpers helpers(executor, priority, take_pieces);
+  helpers.Ask(count - 1);
+  take_pieces();
 }
 
 }  // namespace sepal

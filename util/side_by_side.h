@@ -1,16 +1,41 @@
-// Pieces of one job, worked on side by side.
+// Pieces of one job, worked on side by side. Nothing waits for a thread that it does not get.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
+#include <memory>
 
 #include "sepal/env.h"
 
 namespace sepal {
 
+// Who helps the thread that made them with its job. They come when they are asked for, and each calls `work` once,
+// which finds out for itself what is left to do. Safe for concurrent use.
+class Helpers {
+ public:
+  // The executor must outlive them.
+  Helpers(Executor* executor, Executor::Priority priority, std::function<void()> work);
+  ~Helpers() { CallOff(); }
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+
+  // Asks for as many more as it takes for `count` to have been asked for in all.
+  void Ask(size_t count);
+  // Calls off who has not begun, and returns when the others are done: one that starts late touches nothing.
+  void CallOff();
+
+ private:
+  class Work;
+
+  Executor* const executor_;
+  const Executor::Priority priority_;
+  const std::shared_ptr<Work> work_;
+  std::atomic<size_t> asked_{0};
+};
+
 // Calls `work` once with each number below `count`, and returns when all calls have. The calling thread takes numbers
-// one after another, and so do up to `count` - 1 helpers on the executor: nothing waits for a thread that it does not
-// get, and a helper that starts late finds nothing and touches nothing. `work` is called from several threads.
+// one after another, and so do up to `count` - 1 helpers on the executor. `work` is called from several threads.
 void WorkSideBySide(Executor* executor, Executor::Priority priority, size_t count,
                     const std::function<void(size_t)>& work);
 

@@ -1,6 +1,7 @@
 #include "db/act/compaction_job.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -50,14 +51,39 @@ constexpr uint64_t kEntriesBetweenQuestions = 1024;
 
 absl::Status Ended() { return absl::CancelledError("the compaction was ended"); }
 
+// What the threads of a job share.
+class Sharing {
+ public:
+  // Slice i covers the user keys in [boundary i - 1, boundary i). `threads`: as many as find enough to do. Whoever
+  // comes to help does `work`.
+  Sharing(const CompactionJobInput& input, std::vector<std::string> boundaries, size_t threads,
+          std::function<void()> work)
+      : control_(input.control),
+        threads_(threads),
+        boundaries_(std::move(boundaries)),
+        slices_(boundaries_.size() + 1, Granted()),
+        helpers_(input.executor, Executor::Priority::kCompaction, std::move(work)) {}
+
+  const std::vector<std::string>& boundaries() const { return boundaries_; }
+  Slices* slices() { return &slices_; }
+  void AskForHelp() { helpers_.Ask(Granted() - 1); }
+  void WaitForHelpers() { helpers_.CallOff(); }
+
+ private:
+  size_t Granted() const { return std::clamp<size_t>(static_cast<size_t>(control_->Threads()), 1, threads_); }
+
+  CompactionControl* const control_;
+  const size_t threads_;
+  const std::vector<std::string> boundaries_;
+  Slices slices_;
+  Helpers helpers_;
+};
+
 class PartRunner {
  public:
-  // Slice i covers the user keys in [boundary i - 1, boundary i).
-  PartRunner(const CompactionJobInput& input, std::span<const std::string> boundaries, Slices* slices, size_t first,
-             Part* part)
+  PartRunner(const CompactionJobInput& input, Sharing* sharing, size_t first, Part* part)
       : input_(input),
-        boundaries_(boundaries),
-        slices_(slices),
+        sharing_(sharing),
         part_(part),
         slice_(first),
         order_(input.context.order),
@@ -71,7 +97,7 @@ class PartRunner {
       return Emit(key, value, first_of_key);
     };
     if (slice_ > 0) {
-      entries->Seek({boundaries_[slice_ - 1], kFirstTrailer});
+      entries->Seek({sharing_->boundaries()[slice_ - 1], kFirstTrailer});
     } else {
       entries->SeekToFirst();
     }
@@ -79,6 +105,7 @@ class PartRunner {
     for (; entries->Valid() && Reaches(entries->key().user_key); entries->Advance(), ++since_asked) {
       if (since_asked == kEntriesBetweenQuestions) {
         if (!input_.control->GoesOn(std::exchange(since_asked, 0))) return Ended();
+        sharing_->AskForHelp();
       }
       RETURN_IF_ERROR(retention_.Add(entries->key(), entries->value(), emit));
     }
@@ -103,8 +130,8 @@ class PartRunner {
 
   // Whether the key lies in a slice that this thread has, or still gets.
   bool Reaches(std::string_view user_key) {
-    while (slice_ < boundaries_.size() && !order_.Less(user_key, boundaries_[slice_])) {
-      if (!slices_->GoOn(slice_ + 1)) return false;
+    while (slice_ < sharing_->boundaries().size() && !order_.Less(user_key, sharing_->boundaries()[slice_])) {
+      if (!sharing_->slices()->GoOn(slice_ + 1)) return false;
       ++slice_;
     }
     return true;
@@ -130,8 +157,7 @@ class PartRunner {
   }
 
   const CompactionJobInput& input_;
-  const std::span<const std::string> boundaries_;
-  Slices* const slices_;
+  Sharing* const sharing_;
   Part* const part_;
   size_t slice_;  // that it is in
   const KeyOrder order_;
@@ -187,26 +213,32 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
   total->zeroed += part.zeroed;
 }
 
+// What each thread does.
+void WorkOn(const CompactionJobInput& input, Sharing* sharing, std::vector<Part>* parts) {
+  while (const std::optional<size_t> first = sharing->slices()->Begin()) {
+    Part* const part = &(*parts)[*first];
+    input.control->BeginPart();
+    part->status = input.control->GoesOn(0) ? PartRunner(input, sharing, *first, part).Run() : Ended();
+    input.control->EndPart();
+    if (!part->status.ok()) sharing->slices()->Stop();
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) {
   CompactionResult total;
   total.bytes_read = input.plan->InputBytes();
   input.control->BeginPart();
-  const std::vector<std::string> boundaries = BoundariesOfSlices(input);
+  std::vector<std::string> boundaries = BoundariesOfSlices(input);
   input.control->EndPart();
-  const size_t threads = std::min(ThreadsFor(input), boundaries.size() + 1);
-  Slices slices(boundaries.size() + 1, threads);
-  std::vector<Part> parts(boundaries.size() + 1);  // each at the slice that it begins with
-  WorkSideBySide(input.executor, Executor::Priority::kCompaction, threads, [&](size_t) {
-    while (const std::optional<size_t> first = slices.Begin()) {
-      Part* const part = &parts[*first];
-      input.control->BeginPart();
-      part->status = input.control->GoesOn(0) ? PartRunner(input, boundaries, &slices, *first, part).Run() : Ended();
-      input.control->EndPart();
-      if (!part->status.ok()) slices.Stop();
-    }
-  });
+  const size_t count = boundaries.size() + 1;
+  std::vector<Part> parts(count);  // each at the slice that it begins with
+  Sharing sharing(input, std::move(boundaries), std::min(ThreadsFor(input), count),
+                  [&] { WorkOn(input, &sharing, &parts); });
+  sharing.AskForHelp();
+  WorkOn(input, &sharing, &parts);
+  sharing.WaitForHelpers();
 
   absl::Status status;
   for (Part& part : parts) {

@@ -1,8 +1,9 @@
 // Carries out a merge plan: reads the input tables in key order, keeps what must survive, writes the output tables.
 //
 // The plan is cut into slices by key ranges, which threads share out among themselves (db/act/slices.h), as many as the
-// executor has to spare; the calling thread is one of them, so that a job never waits for a thread that it does not
-// get. Neighbouring slices that one thread goes through are a part, with tables of its own.
+// control grants, at any time, and the executor has to spare; the calling thread is one of them, so that a job never
+// waits for a thread that it does not get. Neighbouring slices that one thread goes through are a part, with tables of
+// its own.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,8 @@ class CompactionControl {
   // Around what a thread does with files; beginning may wait.
   virtual void BeginPart() = 0;
   virtual void EndPart() = 0;
+  // How many threads the job may have now; that may grow. At least 1.
+  virtual int Threads() = 0;
   // Between entries of a part, so many of which were read since the last call. May wait. False: give up, with
   // Cancelled.
   virtual bool GoesOn(uint64_t entries) = 0;

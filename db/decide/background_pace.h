@@ -1,10 +1,14 @@
 // How many threads background work takes. Pure: times in, a number out.
 //
-// Writers that write as fast as they can wait for the background in the end, so it takes every core. Writers that come
-// at their own pace would rather have a core to themselves: three threads on two cores take turns of some milliseconds,
-// and a put that comes in the wrong one waits for as long. So while the memtables fill much more slowly than they are
-// written, and nothing slows writers down, the background is *calm*: it takes one core less, and a merge steps aside
-// while a flush runs.
+// Writers that write as fast as they can wait for flushes in the end, so that a flush takes every core. A merge leaves
+// them one as long as nothing slows them down: it has time until the next one is due, and where it took all, writers
+// would stop and go. It takes all where somebody waits for it, as readers do that have come to many runs, and whoever
+// stops writing may.
+//
+// Writers that come at their own pace would rather have a core to themselves: three threads on two cores take turns of
+// some milliseconds, and a put that comes in the wrong one waits for as long. So while the memtables fill much more
+// slowly than they are written, and nothing slows writers down, the background is *calm*: all of it takes one core
+// less, and a merge steps aside while a flush runs.
 //
 // One thread at a time.
 #pragma once
@@ -31,13 +35,23 @@ class BackgroundPace {
 
   // Whether writers are slowed down: memtables fill slowly for the background's sake then.
   void SetThrottled(bool throttled) { throttled_ = throttled; }
+  // Whether nobody writes, and everything is in tables.
+  void SetResting(bool resting) { resting_ = resting; }
+  // Whether readers have come to more runs than would have been left for them.
+  void SetAwaited(bool awaited) { awaited_ = awaited; }
   bool calm() const { return !throttled_ && work_micros_ > 0 && interval_micros_ / kCalmShare >= work_micros_; }
-  // For one job; so many compactions run at a time.
-  int threads() const { return calm() ? std::max(1, threads_ - 1) : threads_; }
+  // For a flush; so many compactions run at a time.
+  int threads() const { return calm() ? OneLess() : threads_; }
+  // For a merge.
+  int merge_threads() const { return throttled_ || awaited_ || resting_ ? threads_ : OneLess(); }
 
  private:
+  int OneLess() const { return std::max(1, threads_ - 1); }
+
   const int threads_;
   bool throttled_ = false;
+  bool resting_ = false;
+  bool awaited_ = false;
   uint64_t began_ = 0;
   uint64_t interval_micros_ = 0;
   uint64_t work_micros_ = 0;

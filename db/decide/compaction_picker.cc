@@ -21,7 +21,7 @@ CompactionPlan PickCompaction(const PickerInput& input) {
 }
 
 double CompactionScore(const Version& version, const CompactionPolicy& policy, int level) {
-  const double runs = static_cast<double>(version.NumRuns(level)) / policy.runs_per_level;
+  const double runs = static_cast<double>(version.NumRuns(level)) / RunsDue(policy, level);
   if (level == 0) return runs;
   const double fill = static_cast<double>(version.Bytes(level)) / static_cast<double>(LevelCapacity(policy, level));
   switch (policy.style) {
@@ -43,7 +43,7 @@ uint64_t LazyDebt(const Version& version, const CompactionPolicy& policy) {
   uint64_t arriving = 0;  // from the level above, as one run
   for (int level = 0; level < last; ++level) {
     const int runs = version.NumRuns(level) + (arriving > 0 ? 1 : 0);
-    if (runs < policy.runs_per_level) {
+    if (runs < RunsDue(policy, level)) {
       arriving = 0;
       continue;
     }
@@ -60,7 +60,7 @@ uint64_t UniversalDebt(const Version& version, const CompactionPolicy& policy) {
   uint64_t arriving = 0;  // from the level above, as one run
   for (int level = 0; level + 1 < kMaxLevels; ++level) {
     const int runs = version.NumRuns(level) + (arriving > 0 ? 1 : 0);
-    arriving = runs < policy.runs_per_level ? 0 : arriving + version.Bytes(level);
+    arriving = runs < RunsDue(policy, level) ? 0 : arriving + version.Bytes(level);
     debt += arriving;
   }
   return debt;
@@ -69,7 +69,7 @@ uint64_t UniversalDebt(const Version& version, const CompactionPolicy& policy) {
 uint64_t LeveledDebt(const Version& version, const CompactionPolicy& policy) {
   uint64_t debt = 0;
   uint64_t arriving = 0;
-  if (version.NumRuns(0) >= policy.runs_per_level) {
+  if (version.NumRuns(0) >= RunsDue(policy, 0)) {
     arriving = version.Bytes(0);
     debt = arriving + version.Bytes(1);
   }

@@ -37,9 +37,10 @@ std::string_view Name(CompactionStyle style) {
 }
 
 std::string ToString(const CompactionPolicy& policy) {
-  return absl::StrFormat("%s, memtable %s, %d runs per level, fanout %d, tables up to %s, space up to %.2f",
-                         Name(policy.style), HumanBytes(policy.memtable_bytes), policy.runs_per_level, policy.fanout,
-                         HumanBytes(policy.max_table_bytes), policy.max_space_amplification);
+  const std::string unread = policy.unread_runs > 0 ? absl::StrFormat(" (and %d unread)", policy.unread_runs) : "";
+  return absl::StrFormat("%s, memtable %s, %d runs per level%s, fanout %d, tables up to %s, space up to %.2f",
+                         Name(policy.style), HumanBytes(policy.memtable_bytes), policy.runs_per_level, unread,
+                         policy.fanout, HumanBytes(policy.max_table_bytes), policy.max_space_amplification);
 }
 
 }  // namespace sepal

@@ -25,11 +25,15 @@
 // are all bytes and m is a memtable; with the space bound, up to 1 + 1 + log_a(n / m), where a is
 // max_space_amplification. Runs that a read meets: runs_per_level for each level, at most.
 //
-// Space. In lazy leveling and universal: once a run lies below level 0, and tables take more than
-// max_space_amplification times the bytes that should be live (db/decide/live_bytes.h), all runs below level 0 become
-// one; if there is only one, level 0 joins in. Leveled is near 1 + 1 / fanout by its targets while its last level is
-// the full one; over the bound what lies above the last level goes down early, a table at a time, the fullest level
-// first.
+// In both lazy leveling and universal level 0 may have `unread_runs` more while nobody reads (db/decide/read_demand.h):
+// what is written and not read skips the first rewrite, or most of it. `runs_per_level` in the sums above is
+// `runs_per_level + unread_runs` then, as far as level 0 goes.
+//
+// Space. In lazy leveling and universal: once level 0 has `runs_per_level` runs or one lies below it, and tables take
+// more than max_space_amplification times the bytes that should be live (db/decide/live_bytes.h), all runs below level
+// 0 become one; if there is only one, level 0 joins in. Leveled is near 1 + 1 / fanout by its targets while its last
+// level is the full one; over the bound what lies above the last level goes down early, a table at a time, the fullest
+// level first.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +50,8 @@ struct CompactionPolicy {
   // Runs at which level 0 (all styles), an upper level (lazy leveling) or any level (universal) is merged down. At
   // least 2.
   int runs_per_level = 6;
+  // More of them in level 0, while that costs no reader much. 0 in leveled.
+  int unread_runs = 0;
   // Leveled: how much larger each level is than the one above. Lazy leveling: the batches that the last level holds.
   int fanout = 10;
   // See ColumnFamilyOptions. At least 1.

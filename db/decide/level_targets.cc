@@ -30,6 +30,10 @@ int LastLevel(const Version& version) {
   return version.NumRuns(deepest) > 1 ? std::min(deepest + 1, kMaxLevels - 1) : deepest;
 }
 
+int RunsDue(const CompactionPolicy& policy, int level) {
+  return policy.runs_per_level + (level == 0 ? policy.unread_runs : 0);
+}
+
 uint64_t LevelCapacity(const CompactionPolicy& policy, int level) {
   const uint64_t fanout = static_cast<uint64_t>(policy.fanout);
   switch (policy.style) {
@@ -46,7 +50,7 @@ uint64_t LevelCapacity(const CompactionPolicy& policy, int level) {
 uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& policy) {
   const int last = LastLevel(version);
   const uint64_t capacity = LevelCapacity(policy, last);
-  const bool batch_is_full = version.NumRuns(last - 1) >= policy.runs_per_level;
+  const bool batch_is_full = version.NumRuns(last - 1) >= RunsDue(policy, last - 1);
   if (policy.style != CompactionStyle::kLazyLeveling || !batch_is_full) return capacity;
   // Who flushes every few entries gets no tree of many levels.
   const uint64_t smallest = capacity / static_cast<uint64_t>(policy.fanout) / kSmallestBatch;
@@ -55,7 +59,7 @@ uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& polic
 }
 
 bool MayExceedSpace(const Version& version, const CompactionPolicy& policy) {
-  if (version.DeepestLevel() < 1) return false;
+  if (version.DeepestLevel() < 1 && version.NumRuns(0) < policy.runs_per_level) return false;
   const uint64_t oldest = version.runs().back().run->bytes();
   const uint64_t above = version.Bytes() - oldest;
   if (above == 0 || above < policy.min_rest_bytes) return false;

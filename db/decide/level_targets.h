@@ -12,6 +12,9 @@ namespace sepal {
 // is gone).
 int LastLevel(const Version& version);
 
+// Runs at which `level` is merged down.
+int RunsDue(const CompactionPolicy& policy, int level);
+
 // The bytes that `level` (>= 1) may hold at rest. Lazy leveling: as the last level, over which it is moved down.
 // Leveled: its target. Universal: as the only level below level 0, over which it is moved down: its run is as large as
 // one of the next. Saturates.

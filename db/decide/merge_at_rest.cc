@@ -6,12 +6,6 @@ namespace sepal {
 
 namespace {
 
-uint64_t EntriesOf(const Version& version, int level) {
-  uint64_t entries = 0;
-  for (const RunRef& run : version.level(level)) entries += run->entries();
-  return entries;
-}
-
 // The level that what lies above it is merged into.
 int RestingLevel(const PickerInput& input) {
   switch (input.policy.style) {
@@ -36,9 +30,9 @@ CompactionPlan MergeAtRest(const PickerInput& input, const BusyTables& busy) {
   for (int level = 0; level < target; ++level) {
     draft.AddRuns(level, version.level(level));
     bytes += version.Bytes(level);
-    entries += EntriesOf(version, level);
+    entries += version.Entries(level);
   }
-  const uint64_t below = EntriesOf(version, target);
+  const uint64_t below = version.Entries(target);
   const bool one_run = draft.inputs().inputs.size() + static_cast<size_t>(version.NumRuns(target)) < 2;
   if (draft.empty() || one_run || bytes < input.policy.min_rest_bytes) return {};
   if (static_cast<double>(entries) < input.policy.rest_fraction * static_cast<double>(below)) return {};

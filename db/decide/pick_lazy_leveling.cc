@@ -21,9 +21,9 @@ std::optional<PlanDraft> WholeLevel(const PickerInput& input, const BusyTables& 
 std::optional<CompactionPlan> MergeFullLevel(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   std::optional<CompactionPlan> best;
-  int most_runs = input.policy.runs_per_level - 1;
+  int most_runs = 0;
   for (int level = 0; level < LastLevel(version); ++level) {
-    if (version.NumRuns(level) <= most_runs) continue;
+    if (version.NumRuns(level) < RunsDue(input.policy, level) || version.NumRuns(level) <= most_runs) continue;
     std::optional<PlanDraft> draft = WholeLevel(input, busy, level);
     if (!draft.has_value()) continue;
     most_runs = version.NumRuns(level);

@@ -92,7 +92,7 @@ std::optional<CompactionPlan> MergeDenseTable(const PickerInput& input, const Bu
 
 bool IsDue(const PickerInput& input, int level) {
   const Version& version = *input.version;
-  if (level == 0) return version.NumRuns(0) >= input.policy.runs_per_level;
+  if (level == 0) return version.NumRuns(0) >= RunsDue(input.policy, 0);
   return version.NumRuns(level) > 1 || version.Bytes(level) > LevelCapacity(input.policy, level);
 }
 

@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "db/decide/level_targets.h"
 #include "db/decide/plan_draft.h"
 
 namespace sepal {
@@ -11,7 +12,7 @@ namespace {
 // some of them: a newer run must not pass.
 std::optional<CompactionPlan> MergeTier(const PickerInput& input, const BusyTables& busy, int level) {
   const Version& version = *input.version;
-  if (version.NumRuns(level) < input.policy.runs_per_level) return std::nullopt;
+  if (version.NumRuns(level) < RunsDue(input.policy, level)) return std::nullopt;
   PlanDraft draft(input, level + 1);
   draft.AddRuns(level, version.level(level));
   if (level + 1 == kMaxLevels - 1) draft.JoinOutputRun();

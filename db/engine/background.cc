@@ -9,6 +9,7 @@
 #include "db/act/table_files.h"
 #include "db/decide/guard_budget.h"
 #include "db/decide/level_targets.h"
+#include "db/decide/read_demand.h"
 #include "db/format/file_names.h"
 #include "util/status.h"
 
@@ -28,8 +29,11 @@ Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log,
 
 void Background::Schedule() {
   state_->mutex.AssertHeld();
+  WeighReads();
   gate_.Update();
   pace_.SetThrottled(!gate_.current().unlimited());
+  pace_.SetResting(AllAtRest());
+  merge_threads_.store(pace_.merge_threads(), std::memory_order_relaxed);
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
   for (const FamilyRef& family : state_->Families()) {
     if (!family->immutables.empty() && !family->flush_running) ScheduleFlush(family);
@@ -45,6 +49,39 @@ void Background::Schedule() {
   }
 }
 
+uint64_t Background::DemandNow() const {
+  const StatisticsImpl& statistics = state_->core->statistics;
+  return ReadDemand({.level0_lookups = statistics.GetFilter(0).lookups,
+                     .seeks = statistics.Get(Ticker::kSeeks),
+                     .steps = statistics.Get(Ticker::kNexts) + statistics.Get(Ticker::kPrevs)});
+}
+
+void Background::WeighReads() {
+  const uint64_t now = DemandNow();
+  uint64_t next = kNever;
+  bool awaited = false;
+  for (const FamilyRef& family : state_->Families()) {
+    const Version& version = *family->version();
+    const bool few = version.NumRuns(0) < family->policy.runs_per_level;
+    // Less than before: the user has set the counts back to zero.
+    if (few || family->demand_before.value_or(0) > now) family->demand_before = now;
+    const uint64_t due =
+        family->demand_before.has_value() ? DemandThatMerges(*family->demand_before, version.Entries(0)) : 0;
+    family->level0_is_read = !few && now >= due;
+    if (!few && now < due) next = std::min(next, due);
+    awaited = awaited || (family->level0_is_read && version.NumRuns(0) > 2 * family->policy.runs_per_level);
+  }
+  pace_.SetAwaited(awaited);
+  demand_due_.store(next, std::memory_order_relaxed);
+}
+
+void Background::HearReaders() {
+  const uint64_t due = demand_due_.load(std::memory_order_relaxed);
+  if (due == kNever || DemandNow() < due) return;
+  MutexLock lock(&state_->mutex);
+  Schedule();
+}
+
 void Background::ScheduleFlush(const FamilyRef& family) {
   family->flush_running = true;
   StartJob(Executor::Priority::kFlush, [this, family] { (void)RunFlush(family); });
@@ -55,7 +92,7 @@ PickerInput Background::MakePickerInput(const Family& family, std::vector<const 
   for (const CompactionPutOff& put_off : family.put_off) running->push_back(put_off.plan.get());
   const std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
   return {.version = family.version().get(),
-          .policy = family.policy,
+          .policy = family.PolicyNow(),
           .running = *running,
           .oldest_snapshot = snapshots.empty() ? state_->VisibleSequence() : snapshots.front(),
           // Who only looks at a database, or adds little, should not set off a merge by opening it.
@@ -87,6 +124,11 @@ void Background::LearnSketches(Family* family, const Version& version) {
 }
 
 bool Background::AtRest(const Family& family) { return family.active()->empty() && family.immutables.empty(); }
+
+bool Background::AllAtRest() const {
+  const std::vector<FamilyRef> families = state_->Families();
+  return std::all_of(families.begin(), families.end(), [](const FamilyRef& f) { return AtRest(*f); });
+}
 
 bool Background::ScheduleCompaction(const FamilyRef& family) {
   std::vector<const CompactionPlan*> running;
@@ -332,8 +374,7 @@ void Background::CleanUp() {
   bool at_rest = false;
   {
     MutexLock lock(&state_->mutex);
-    const std::vector<FamilyRef> families = state_->Families();
-    at_rest = std::all_of(families.begin(), families.end(), [](const FamilyRef& f) { return AtRest(*f); });
+    at_rest = AllAtRest();
   }
   if (at_rest) {
     state_->core->memtable_chunks.Clear();

@@ -34,6 +34,12 @@ class Background {
   // Starts whatever is due. Requires the database mutex. Called when a memtable was switched, a job ended, or the
   // database was opened.
   void Schedule();
+  // Readers call this now and then: it schedules the merges that have waited for them (db/decide/read_demand.h). Costs
+  // a load while none waits.
+  void ReadersCame() ABSL_LOCKS_EXCLUDED(state_->mutex) {
+    if (demand_due_.load(std::memory_order_relaxed) != kNever) [[unlikely]]
+      HearReaders();
+  }
   // Returns when nothing runs and nothing is due, or with the error that ended writing.
   absl::Status WaitUntilIdle() ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns when every memtable that `family` had switched by now is in a table.
@@ -53,7 +59,12 @@ class Background {
  private:
   using PlanRef = std::shared_ptr<const CompactionPlan>;
   class Control;
+  static constexpr uint64_t kNever = UINT64_MAX;
 
+  // Which families' readers have asked for a merge of level 0, and when the next will have.
+  void WeighReads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void HearReaders() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  uint64_t DemandNow() const;
   void ScheduleFlush(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Where it has come to matter: a job that reads the sketches of tables of earlier openings.
@@ -66,6 +77,7 @@ class Background {
                                        FileNumber first_new_file, SequenceNumber last_sequence);
   // Nothing of `family` is in memory alone.
   static bool AtRest(const Family& family);
+  bool AllAtRest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   std::vector<SequenceNumber> Snapshots() const;
 
   // Returns how it ended.
@@ -121,6 +133,10 @@ class Background {
   PauseGate pause_;
   Scrubber scrubber_;
   BackgroundPace pace_ ABSL_GUARDED_BY(state_->mutex);
+  // pace_.merge_threads(), for jobs under way.
+  std::atomic<int> merge_threads_{1};
+  // The demand of reads at which a merge is due; kNever while none waits for that.
+  std::atomic<uint64_t> demand_due_{kNever};
   std::atomic<bool> cancel_{false};
 };
 

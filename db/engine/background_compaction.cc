@@ -18,6 +18,11 @@ class Background::Control final : public CompactionControl {
 
   void BeginPart() override { background_->pause_.Enter(); }
   void EndPart() override { background_->pause_.Leave(); }
+  // Whoever asks for a compaction waits for it.
+  int Threads() override {
+    if (progress_ != nullptr) return background_->executor_->CompactionConcurrency();
+    return background_->merge_threads_.load(std::memory_order_relaxed);
+  }
   bool GoesOn(uint64_t entries) override {
     background_->pause_.StepAside();
     if (progress_ != nullptr) {
@@ -95,13 +100,10 @@ absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const P
   FamilyTableOpener opener = core.Opener(family.order);
   TableOutputContext context = catalog_->OutputContext(family);
   context.pacing = core.PacingFor(Executor::Priority::kCompaction);
-  int threads = executor_->CompactionConcurrency();
   VersionRef version;
   {
     MutexLock lock(&state_->mutex);
     version = family.version();
-    // Whoever asks for a compaction waits for it.
-    if (progress == nullptr) threads = pace_.threads();
   }
   context.guard_bits_per_key = GuardBitsOfMerge(family.options.filter_policy.guard_bits_per_key, *version, *plan);
   // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
@@ -111,7 +113,7 @@ absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const P
                         .opener = &opener,
                         .snapshots = Snapshots(),
                         .output_run = run,
-                        .max_threads = threads,
+                        .max_threads = executor_->CompactionConcurrency(),
                         .executor = executor_,
                         .control = &control});
 }

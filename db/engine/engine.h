@@ -120,6 +120,8 @@ class Engine final : public DB {
   absl::Status WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
+  // Lets merges that wait for readers know of them.
+  void TellOfReads();
   LookupKey MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const;
   // Counts a lookup in `view` that ended, and hands what it found to the caller.
   absl::Status HandOver(const ReadView& view, StatisticsImpl::ThreadCounters* counters, PointResult* result,

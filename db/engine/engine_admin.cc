@@ -25,7 +25,7 @@ std::string LevelsText(const Family& family) {
     }
     out += absl::StrFormat("%5d %5d %7d %12s %12u %11u %7.2f\n", level, version.NumRuns(level),
                            version.NumTables(level), HumanBytes(version.Bytes(level)), entries, tombstones,
-                           CompactionScore(version, family.policy, level));
+                           CompactionScore(version, family.PolicyNow(), level));
   }
   return out;
 }
@@ -134,7 +134,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
                           core_->budget.used(MemoryPart::kGuards));
   }
   if (name == "compaction-debt-bytes")
-    return std::to_string(CompactionDebtBytes(version, family.policy, family.sketches_sought));
+    return std::to_string(CompactionDebtBytes(version, family.PolicyNow(), family.sketches_sought));
   if (name == "last-sequence") return ToString(state_->VisibleSequence());
   if (name == "background-error") return state_->error.ToString();
   if (name == "compactions-put-off") return PutOffText(family);

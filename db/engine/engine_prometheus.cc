@@ -55,8 +55,8 @@ std::string Engine::PrometheusPage() const {
           {.family = family->name,
            .memtable_bytes = static_cast<double>(family->ImmutableBytes() + family->active()->MemoryBytes()),
            .immutable_memtables = static_cast<double>(family->immutables.size()),
-           .debt_bytes =
-               static_cast<double>(CompactionDebtBytes(*family->version(), family->policy, family->sketches_sought)),
+           .debt_bytes = static_cast<double>(
+               CompactionDebtBytes(*family->version(), family->PolicyNow(), family->sketches_sought)),
            .filter_rate = family->options.filter_policy.ExpectedRate()});
     }
   }

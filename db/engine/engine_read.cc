@@ -19,6 +19,9 @@ namespace {
 // A status without a message, so that an absent key costs no allocation.
 absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
 
+// A thread's gets for each time that the background hears of them.
+constexpr uint64_t kGetsPerTelling = 256;
+
 // What an iterator keeps alive, let go in this order: the view, the family, the core.
 struct IteratorOwner {
   std::shared_ptr<Core> core;
@@ -37,6 +40,10 @@ struct HeldView {
 absl::Status Engine::CheckSnapshot(const ReadOptions& options) const {
   if (MayReadAs(options)) return absl::OkStatus();
   return absl::InvalidArgumentError("the snapshot belongs to another database");
+}
+
+void Engine::TellOfReads() {
+  if (background_ != nullptr) background_->ReadersCame();
 }
 
 LookupKey Engine::MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const {
@@ -72,6 +79,8 @@ absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, Pinne
   if (!MayReadAs(options)) [[unlikely]]
     return CheckSnapshot(options);
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
+  if (counters.Get(Ticker::kGets) % kGetsPerTelling == 0) [[unlikely]]
+    TellOfReads();
   const WatchedCall call(&core_->calls, &counters, {.name = "get", .histogram = Histogram::kGetMicros},
                          [&] { return CallWatch::Subject{.column_family = resolved->name, .key = key}; });
   const EpochDomain::Guard guard(&core_->epochs);
@@ -102,6 +111,7 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
     return CallWatch::Subject{.column_family = (*resolved)->name,
                               .key = keys.empty() ? std::string_view() : keys.front()};
   });
+  TellOfReads();
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   counters.Add(Ticker::kMultiGetKeys, keys.size());
   const EpochDomain::Guard guard(&core_->epochs);
@@ -139,6 +149,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   absl::StatusOr<FamilyRef> resolved = ResolveShared(family);
   if (!resolved.ok()) return NewErrorIterator(resolved.status());
   if (absl::Status status = CheckSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
+  TellOfReads();
   auto owner = std::make_shared<IteratorOwner>();
   owner->core = core_;
   owner->family = *resolved;

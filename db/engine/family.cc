@@ -14,6 +14,12 @@ void Family::Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Ver
   if (old != nullptr) epochs->Defer([old = std::move(old)]() mutable { old.reset(); });
 }
 
+CompactionPolicy Family::PolicyNow() const {
+  CompactionPolicy now = policy;
+  if (level0_is_read) now.unread_runs = 0;
+  return now;
+}
+
 size_t Family::ImmutableBytes() const {
   size_t bytes = 0;
   for (const ImmutableMemTable& immutable : immutables) bytes += immutable.memtable->MemoryBytes();
@@ -23,6 +29,8 @@ size_t Family::ImmutableBytes() const {
 CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning) {
   CompactionPolicy policy = MakeCompactionPolicy(options, tuning.memtable_bytes);
   policy.runs_per_level = tuning.runs_per_level;
+  // Leveled is for those who scan.
+  policy.unread_runs = policy.style == CompactionStyle::kLeveled ? 0 : tuning.unread_runs;
   if (tuning.fanout > 0) policy.fanout = tuning.fanout;
   policy.max_table_bytes = tuning.table_bytes;
   return policy;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,12 +79,19 @@ class Family {
   // A job reads the sketches of earlier openings' tables; it has ended.
   bool sketches_running = false;
   bool sketches_sought = false;
+  // What reads had asked for (db/decide/read_demand.h) when level 0 last had few runs; none: not since the database was
+  // opened, and nothing is known of who reads.
+  std::optional<uint64_t> demand_before;
+  // Readers have asked for a merge of level 0.
+  bool level0_is_read = false;
   // Compactions that run now.
   std::vector<std::shared_ptr<const CompactionPlan>> running;
   // Compactions that met damage. Tried again they would meet the same, so they keep their tables, as running ones do,
   // until the database is opened anew.
   std::vector<CompactionPutOff> put_off;
 
+  // `policy`, with what readers have asked for.
+  CompactionPolicy PolicyNow() const;
   size_t ImmutableBytes() const;
 
  private:

@@ -28,7 +28,7 @@ void WriteGate::Update() {
     const Version& version = *family->version();
     input_.level0_runs = std::max(input_.level0_runs, version.NumRuns(0));
     input_.debt_bytes =
-        std::max(input_.debt_bytes, CompactionDebtBytes(version, family->policy, family->sketches_sought));
+        std::max(input_.debt_bytes, CompactionDebtBytes(version, family->PolicyNow(), family->sketches_sought));
   }
   const ThrottleRate next = Decide();
   if (next == decided_) return;

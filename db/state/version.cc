@@ -100,6 +100,12 @@ uint64_t Version::Bytes() const {
   return bytes;
 }
 
+uint64_t Version::Entries(int level) const {
+  uint64_t entries = 0;
+  for (const RunRef& run : levels_[level]) entries += run->entries();
+  return entries;
+}
+
 uint64_t Version::Entries() const {
   uint64_t entries = 0;
   for (const LevelRun& r : runs_) entries += r.run->entries();

@@ -61,6 +61,7 @@ class Version {
   int NumTables() const;
   uint64_t Bytes(int level) const;
   uint64_t Bytes() const;
+  uint64_t Entries(int level) const;
   uint64_t Entries() const;
   // The deepest level with a table; -1 if there is none.
   int DeepestLevel() const;

@@ -25,11 +25,13 @@ class EventListener;
 enum class CompressionKind : uint8_t { kNone = 0, kSnappy = 1, kLz4 = 2, kZstd = 3 };
 
 enum class CompactionStyle : uint8_t {
-  // Several sorted runs in the upper levels, one in the last: few rewrites, and a read meets few runs. The default.
+  // Several sorted runs in the upper levels, one in the last: few rewrites, and a read meets few runs. While nobody
+  // reads more of them are left, up to 32 in the first level, until reads come that meet them. The default.
   kLazyLeveling,
   // One sorted run in every level below the first: fewest runs, more rewrites.
   kLeveled,
-  // Several sorted runs in every level: fewest rewrites, most runs, and more space above the live data.
+  // Several sorted runs in every level: fewest rewrites, most runs, and more space above the live data. While nobody
+  // reads, as above.
   kUniversal,
 };
 

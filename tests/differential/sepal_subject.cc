@@ -22,6 +22,7 @@ void UseFixedSet(uint64_t set, ColumnFamilyOptions* family, Tuning* tuning) {
   tuning->memtable_bytes = size_t{4} << 10 << set % 3;
   tuning->table_bytes = size_t{2} << 10 << set % 5;
   tuning->runs_per_level = static_cast<int>(2 + set % 3);
+  tuning->unread_runs = set % 5 == 1 ? 6 : 0;
   tuning->fanout = static_cast<int>(2 + set % 4);
   tuning->blocks_per_leaf_page = static_cast<uint32_t>(1 + set % 7);
   tuning->copy_value_bytes = set % 3 * 200;

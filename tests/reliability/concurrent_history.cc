@@ -75,6 +75,7 @@ void ConcurrentHistory::Configure() {
     tuning.memtable_bytes = size_t{64} << 10;
     tuning.log_limit_bytes = uint64_t{64} << 10;
   }
+  if (later.OneIn(2)) tuning.unread_runs = static_cast<int>(later.Uniform(6));
   ColumnFamilyOptions& family = database_.options.family;
   family.compaction_style = random_.OneIn(2) ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;
   family.compression = random_.OneIn(2) ? CompressionKind::kNone : CompressionKind::kSnappy;

@@ -21,8 +21,9 @@ class LateExecutor final : public Executor {
   void Schedule(Priority, std::function<void()> work) override { late_.push_back(std::move(work)); }
   int CompactionConcurrency() const override { return 1; }
   size_t RunAll() {
-    for (const std::function<void()>& work : late_) work();
-    return late_.size();
+    size_t ran = 0;
+    for (; !late_.empty(); late_.pop_front(), ++ran) late_.front()();
+    return ran;
   }
 
  private:
@@ -54,6 +55,47 @@ TEST(SideBySideTest, AHelperThatStartsLateTouchesNothing) {
   }
   EXPECT_EQ(executor.RunAll(), 2u);
   EXPECT_EQ(calls, 3);
+}
+
+TEST(HelpersTest, AsMayComeAsAreAskedForInAll) {
+  LateExecutor executor;
+  int calls = 0;
+  Helpers helpers(&executor, Priority::kCompaction, [&] { ++calls; });
+  helpers.Ask(0);
+  EXPECT_EQ(executor.RunAll(), 0u);
+  helpers.Ask(2);
+  helpers.Ask(1);
+  EXPECT_EQ(executor.RunAll(), 2u);
+  helpers.Ask(3);
+  EXPECT_EQ(executor.RunAll(), 1u);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(HelpersTest, WhoStartsLateTouchesNothing) {
+  LateExecutor executor;
+  int calls = 0;
+  {
+    Helpers helpers(&executor, Priority::kCompaction, [&] { ++calls; });
+    helpers.Ask(2);
+  }
+  EXPECT_EQ(executor.RunAll(), 2u);
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(HelpersTest, WhoHasBegunIsWaitedFor) {
+  ThreadPool pool(1, 3);
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<int> begun{0};
+    std::atomic<int> ended{0};
+    {
+      Helpers helpers(&pool, Priority::kCompaction, [&] {
+        ++begun;
+        ++ended;
+      });
+      helpers.Ask(3);
+    }
+    EXPECT_EQ(begun, ended);
+  }
 }
 
 }  // namespace

@@ -298,6 +298,9 @@ class OptionsExplainVerb final : public Verb {
     if (style_ == "universal") why = "several sorted runs in each level: fewest rewrites, most runs to read";
     e->Say("compaction_style", style_, style_, why);
     e->Number("runs_per_level", tuning.runs_per_level, "runs of a level that are merged into the next");
+    if (style_ != "leveled") {
+      e->Number("unread_runs", tuning.unread_runs, "more of them in level 0, until readers have asked for a merge");
+    }
     ColumnFamilyOptions shaped = family_;
     if (style_ == "leveled") shaped.compaction_style = CompactionStyle::kLeveled;
     if (style_ != "universal") {

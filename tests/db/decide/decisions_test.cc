@@ -318,6 +318,21 @@ TEST(BackgroundPaceTest, IsNotCalmWhileWritersAreSlowedDown) {
   EXPECT_EQ(pace.threads(), 2);
 }
 
+TEST(BackgroundPaceTest, AMergeLeavesWritersACoreUnlessSomebodyWaitsForIt) {
+  BackgroundPace pace = PaceAfter(4, 300, 100);
+  EXPECT_EQ(pace.merge_threads(), 3);
+  pace.SetResting(true);
+  EXPECT_EQ(pace.merge_threads(), 4);
+  pace.SetResting(false);
+  pace.SetThrottled(true);
+  EXPECT_EQ(pace.merge_threads(), 4);
+  pace.SetThrottled(false);
+  EXPECT_EQ(pace.merge_threads(), 3);
+  pace.SetAwaited(true);
+  EXPECT_EQ(pace.merge_threads(), 4);
+  EXPECT_EQ(PaceAfter(1, 300, 100).merge_threads(), 1);
+}
+
 TEST(BackgroundPaceTest, TheFirstFlushThatFollowsSoonEndsIt) {
   BackgroundPace pace = PaceAfter(2, 7000, 100);
   ASSERT_TRUE(pace.calm());

@@ -48,6 +48,7 @@ class PickerScript {
     policy_.max_space_amplification = static_cast<double>(command.Number("space", 9900)) / 100;
     policy_.memtable_bytes = command.Number("memtable", 100);
     policy_.runs_per_level = static_cast<int>(command.Number("runs", 4));
+    policy_.unread_runs = static_cast<int>(command.Number("unread", 0));
     policy_.fanout = static_cast<int>(command.Number("fanout", 10));
     policy_.max_table_bytes = command.Number("max_table", 100);
     policy_.min_dense_tombstones = command.Number("min_dense", 10);
@@ -146,6 +147,7 @@ TEST(CompactionPickerTest, LazyLevelingDecidesAsTheScriptSays) { RunPickerScript
 TEST(CompactionPickerTest, LeveledDecidesAsTheScriptSays) { RunPickerScript("leveled.txt"); }
 TEST(CompactionPickerTest, UniversalDecidesAsTheScriptSays) { RunPickerScript("universal.txt"); }
 TEST(CompactionPickerTest, TheSpaceBoundIsKeptAsTheScriptSays) { RunPickerScript("space.txt"); }
+TEST(CompactionPickerTest, WhatNobodyReadsWaitsAsTheScriptSays) { RunPickerScript("unread.txt"); }
 TEST(CompactionPickerTest, ManualRangesAreStepped) { RunPickerScript("manual_range.txt"); }
 TEST(CompactionPlanTest, ChecksAndSplitsAsTheScriptSays) { RunPickerScript("plan.txt"); }
 

@@ -32,6 +32,7 @@ class ModelTree {
   explicit ModelTree(CompactionPolicy policy) : policy_(policy) {}
 
   const Version& version() const { return *version_; }
+  const CompactionPolicy& policy() const { return policy_; }
   uint64_t sequence() const { return sequence_; }
   uint64_t next_file() const { return next_file_; }
   size_t running() const { return running_.size(); }
@@ -250,7 +251,9 @@ CompactionPolicy SmallPolicy(CompactionStyle style, uint64_t memtable) {
 // and a change of style.
 void RunRandomHistory(CompactionStyle style, CompactionStyle other_style, uint64_t seed) {
   Random random(seed);
-  ModelTree tree(SmallPolicy(style, 20));
+  CompactionPolicy policy = SmallPolicy(style, 20);
+  policy.unread_runs = style == CompactionStyle::kLeveled ? 0 : static_cast<int>(seed % 3 * 4);
+  ModelTree tree(policy);
   const bool only_single_deletes = random.OneIn(2);
   absl::flat_hash_map<uint32_t, bool> present;
   for (int step = 0; step < 150; ++step) {
@@ -289,7 +292,7 @@ void RunRandomHistory(CompactionStyle style, CompactionStyle other_style, uint64
   }
   ASSERT_TRUE(tree.Drain()) << "seed " << seed << "\n" << tree.version().ToString();
   ASSERT_NO_FATAL_FAILURE(tree.ExpectRightViews()) << "seed " << seed;
-  EXPECT_EQ(CompactionDebtBytes(tree.version(), SmallPolicy(other_style, 20)), 0u) << tree.version().ToString();
+  EXPECT_EQ(CompactionDebtBytes(tree.version(), tree.policy()), 0u) << tree.version().ToString();
 }
 
 TEST(CompactionSimulationTest, LazyLevelingKeepsEveryViewAndComesToRest) {
@@ -390,6 +393,21 @@ TEST(CompactionSimulationTest, LazyLevelingWritesNoMoreThanItsHeaderSays) {
                    absl::StrFormat("%.2f, %d runs; without sketches %.2f, %d runs", known.amplification,
                                    known.most_runs, unknown.amplification, unknown.most_runs));
     ++last_level;
+  }
+}
+
+TEST(CompactionSimulationTest, WhatNobodyReadsIsWrittenAlmostOnceLess) {
+  CompactionPolicy policy = SmallPolicy(CompactionStyle::kLazyLeveling, 100);
+  for (const int flushes : {30, 200, 1000}) {
+    policy.unread_runs = 0;
+    const WriteCost read = FillRandom(policy, flushes);
+    policy.unread_runs = 26;
+    const WriteCost unread = FillRandom(policy, flushes);
+    EXPECT_LT(unread.amplification, read.amplification - 0.5) << flushes;
+    EXPECT_LE(unread.most_runs, policy.unread_runs + policy.runs_per_level * std::max(1, unread.last_level) + 1);
+    RecordProperty(absl::StrFormat("after_%d", flushes),
+                   absl::StrFormat("read %.2f, %d runs; unread %.2f, %d runs", read.amplification, read.most_runs,
+                                   unread.amplification, unread.most_runs));
   }
 }
 

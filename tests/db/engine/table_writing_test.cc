@@ -48,6 +48,8 @@ class TableWriteLog final : public EventListener {
     return Fault::kNone;
   }
 
+  // That run now.
+  int compactions() const { return compactions_; }
   // By the file's name: what was done to it, with writes in a row told once.
   const std::map<std::string, std::string>& histories() const { return histories_; }
   // Since the last call: the tables that were read, and those of which something was let go.
@@ -157,6 +159,66 @@ TEST_F(TableWritingTest, AMergeOfTablesThatSpanTheSameKeysIsCutInTwoHalves) {
   ASSERT_EQ(sizes.size(), 2u);
   EXPECT_NEAR(static_cast<double>(sizes[0]) / static_cast<double>(sizes[1]), 1, 0.1);
   EXPECT_EQ(EntryCount(), 3000u);
+}
+
+// Three runs are merged; `unread` more may wait for readers. Writing takes its time, so that the background is not
+// calm.
+class MergeThreadsTest : public TableWritingTest {
+ protected:
+  void SetUp() override {
+    TableWritingTest::SetUp();
+    database.files.SetDecider([this](const FileCall& call) {
+      const bool writes_a_table = call.op == FileOp::kAppend || call.op == FileOp::kWriteAt;
+      if (writes_a_table && call.name.ends_with(".sst")) database.world->SleepMicros(100);
+      return writes->Note(call);
+    });
+  }
+  void OpenWithMerges(int unread) {
+    OpenWithoutOtherJobs();
+    database.tuning.runs_per_level = 3;
+    database.tuning.unread_runs = unread;
+    database.tuning.table_bytes = size_t{64} << 20;
+    ASSERT_OK(database.Reopen());
+  }
+  // Runs that overlap, each begun to be flushed with one more entry in memory.
+  void FlushBesideAWriter(uint64_t runs) {
+    for (uint64_t run = 0; run < runs; ++run) {
+      ASSERT_OK(db()->WaitForBackgroundWork());
+      Fill(run, 20'000, /*step=*/10);
+      ASSERT_OK(db()->Flush({.wait = false}));
+      ASSERT_OK(db()->Put("last", "value"));
+    }
+  }
+};
+
+TEST_F(MergeThreadsTest, BesideAWriterAMergeLeavesACoreFree) {
+  ASSERT_NO_FATAL_FAILURE(OpenWithMerges(/*unread=*/0));
+  ASSERT_NO_FATAL_FAILURE(FlushBesideAWriter(3));
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_EQ(FilesPerLevel(db()), "0,1") << db()->GetProperty("sepal.levels").value();
+  EXPECT_EQ(writes->most_of_compaction(), 1u);
+}
+
+TEST_F(MergeThreadsTest, AMergeThatIsUnderWayWhenWritersRestIsHelped) {
+  ASSERT_NO_FATAL_FAILURE(OpenWithMerges(/*unread=*/0));
+  ASSERT_NO_FATAL_FAILURE(FlushBesideAWriter(3));
+  while (writes->compactions() == 0) database.world->SleepMicros(100);
+  EXPECT_EQ(writes->most_of_compaction(), 0u);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(writes->most_of_compaction(), 2u);
+  EXPECT_EQ(EntryCount(), 6001u);
+}
+
+TEST_F(MergeThreadsTest, ReadersThatComeToManyRunsHaveThemMergedByAll) {
+  ASSERT_NO_FATAL_FAILURE(OpenWithMerges(/*unread=*/10));
+  ASSERT_NO_FATAL_FAILURE(FlushBesideAWriter(8));
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_EQ(NumberProperty(db(), "sepal.num-runs"), 8u) << db()->GetProperty("sepal.levels").value();
+  for (uint64_t i = 0; i < 1000; ++i) (void)Value(db(), NumberedKey(i) + "x");
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(NumberProperty(db(), "sepal.num-runs"), 1u) << db()->GetProperty("sepal.levels").value();
+  EXPECT_EQ(writes->most_of_compaction(), 2u);
 }
 
 TEST_F(TableWritingTest, AThreadOfAMergeThatIsHeldUpLeavesItsKeysToTheOther) {

@@ -32,6 +32,7 @@ inline Tuning SmallTuning() {
   tuning.write_buffer_bytes = size_t{1} << 10;
   tuning.range_keys = 8;
   tuning.runs_per_level = 3;
+  tuning.unread_runs = 0;
   tuning.fanout = 3;
   tuning.compaction_threads = 2;
   tuning.processors = 1;

@@ -1,0 +1,155 @@
+// Merges of level 0 that wait until somebody reads.
+#include <gtest/gtest.h>
+
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+constexpr int kRunsPerLevel = 3;
+constexpr int kUnreadRuns = 5;
+constexpr uint64_t kEntries = 320;  // of each flush
+
+class UnreadRunsTest : public EngineTest {
+ protected:
+  UnreadRunsTest() {
+    database.tuning.runs_per_level = kRunsPerLevel;
+    database.tuning.unread_runs = kUnreadRuns;
+    database.tuning.memtable_bytes = size_t{256} << 10;
+    database.tuning.memtable_limit_bytes = size_t{1} << 20;
+    database.tuning.log_limit_bytes = size_t{1} << 20;
+    database.tuning.table_bytes = size_t{256} << 10;
+  }
+  void SetUp() override {
+    EngineTest::SetUp();
+    ASSERT_OK(database.Reopen());
+  }
+  // Fresh keys over the whole range, with one more left in memory: at rest all would be merged.
+  void FlushOnce() {
+    ASSERT_OK(db()->Put(NumberedKey(next_++), "value"));
+    for (uint64_t i = 1; i < kEntries; ++i) ASSERT_OK(db()->Put(NumberedKey(next_++ * 7919 % 999'983), "value"));
+    ASSERT_OK(db()->Flush({.wait = false}));
+    ASSERT_OK(db()->Put("last", "value"));
+    ASSERT_OK(db()->WaitForBackgroundWork());
+  }
+  void FlushRuns(int runs) {
+    for (int run = 0; run < runs; ++run) ASSERT_NO_FATAL_FAILURE(FlushOnce());
+  }
+  std::string Levels() { return db()->GetProperty("sepal.levels").value(); }
+  // A table each.
+  int Level0Runs() { return std::stoi(db()->GetProperty("sepal.num-files-at-level0").value()); }
+  void ExpectMerged() {
+    ASSERT_OK(db()->WaitForBackgroundWork());
+    EXPECT_LT(Level0Runs(), kRunsPerLevel) << Levels();
+  }
+
+  uint64_t next_ = 0;
+};
+
+TEST_F(UnreadRunsTest, WhileNobodyReadsRunsPileUpToTheirMost) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + kUnreadRuns - 1));
+  EXPECT_EQ(Level0Runs(), kRunsPerLevel + kUnreadRuns - 1) << Levels();
+  EXPECT_EQ(NumberProperty(db(), "sepal.compaction-debt-bytes"), 0u);
+  ASSERT_NO_FATAL_FAILURE(FlushOnce());
+  EXPECT_EQ(Level0Runs(), 0) << Levels();
+}
+
+TEST_F(UnreadRunsTest, GetsThatMeetThemHaveThemMerged) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  ASSERT_EQ(Level0Runs(), kRunsPerLevel + 1) << Levels();
+  // Nothing is written any more: the readers themselves are heard.
+  for (uint64_t i = 0; i < 600; ++i) EXPECT_EQ(Value(db(), NumberedKey(i) + "x"), "NOT_FOUND");
+  ExpectMerged();
+}
+
+TEST_F(UnreadRunsTest, AFewGetsDoNot) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  for (uint64_t i = 0; i < 5; ++i) (void)Value(db(), NumberedKey(i));
+  ASSERT_NO_FATAL_FAILURE(FlushOnce());
+  EXPECT_EQ(Level0Runs(), kRunsPerLevel + 2) << Levels();
+}
+
+TEST_F(UnreadRunsTest, WhatMemoryAnswersDoesNot) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  for (uint64_t i = 0; i < 2000; ++i) EXPECT_EQ(Value(db(), "last"), "value");
+  ASSERT_NO_FATAL_FAILURE(FlushOnce());
+  EXPECT_EQ(Level0Runs(), kRunsPerLevel + 2) << Levels();
+}
+
+TEST_F(UnreadRunsTest, ManyKeysAtOnceHaveThemMerged) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < 64; ++i) keys.push_back(NumberedKey(i));
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  for (int i = 0; i < 4; ++i) {
+    std::vector<PinnedValue> values(views.size());
+    std::vector<absl::Status> statuses(views.size());
+    db()->MultiGet(views, values, statuses);
+  }
+  ExpectMerged();
+}
+
+TEST_F(UnreadRunsTest, SeeksHaveThemMerged) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  for (uint64_t i = 0; i < 10; ++i) {
+    const std::unique_ptr<Iterator> iterator = db()->NewIterator();
+    iterator->Seek(NumberedKey(i));
+    ASSERT_TRUE(iterator->Valid());
+  }
+  ExpectMerged();
+}
+
+TEST_F(UnreadRunsTest, AScanHasThemMerged) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  EXPECT_GT(ReadAll(db()->NewIterator().get()).size(), kEntries);
+  (void)db()->NewIterator();
+  ExpectMerged();
+}
+
+// Who finishes a load, closes and opens to read finds what he would have found before.
+TEST_F(UnreadRunsTest, AnOpeningMergesThem) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  ASSERT_EQ(Level0Runs(), kRunsPerLevel + 1) << Levels();
+  ASSERT_OK(database.Reopen());
+  ExpectMerged();
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel));
+  EXPECT_GE(Level0Runs(), kRunsPerLevel) << "and waits again: " << Levels();
+}
+
+TEST_F(UnreadRunsTest, ReadsOfBeforeDoNotCount) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(1));
+  for (uint64_t i = 0; i < 5000; ++i) (void)Value(db(), NumberedKey(i));
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel));
+  EXPECT_EQ(Level0Runs(), kRunsPerLevel + 1) << Levels();
+}
+
+TEST_F(UnreadRunsTest, CountsThatAreSetBackToZeroDoNotKeepReadersWaiting) {
+  for (uint64_t i = 0; i < 10'000; ++i) (void)Value(db(), NumberedKey(i));
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(1));
+  for (uint64_t i = 0; i < 10'000; ++i) (void)Value(db(), NumberedKey(i));
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel));
+  db()->statistics()->Reset();
+  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i));
+  ASSERT_NO_FATAL_FAILURE(FlushOnce());
+  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i));
+  ExpectMerged();
+}
+
+TEST_F(UnreadRunsTest, LeveledDoesNotWait) {
+  database.options.family.compaction_style = CompactionStyle::kLeveled;
+  ASSERT_OK(database.Reopen());
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel));
+  EXPECT_EQ(Level0Runs(), 0) << Levels();
+}
+
+TEST_F(UnreadRunsTest, ReadersOfADatabaseThatIsClosedOrOnlyReadAreNoTrouble) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  ASSERT_OK(db()->Close());
+  const auto read_only = database.OpenReadOnly();
+  ASSERT_OK(read_only.status());
+  for (uint64_t i = 0; i < 600; ++i) EXPECT_EQ(Value(read_only->get(), NumberedKey(i) + "x"), "NOT_FOUND");
+  EXPECT_EQ((*read_only)->GetProperty("sepal.num-files-at-level0"), std::to_string(kRunsPerLevel + 1));
+}
+
+}  // namespace
+}  // namespace sepal
