@@ -37,12 +37,12 @@ class BackgroundPace {
   void SetThrottled(bool throttled) { throttled_ = throttled; }
   // Whether nobody writes, and everything is in tables.
   void SetResting(bool resting) { resting_ = resting; }
-  // Whether readers have come to more runs than would have been left for them.
+  // Whether readers have come to more runs than would have been left for them, or somebody waits for all that is due.
   void SetAwaited(bool awaited) { awaited_ = awaited; }
   bool calm() const { return !throttled_ && work_micros_ > 0 && interval_micros_ / kCalmShare >= work_micros_; }
   // For a flush; so many compactions run at a time.
   int threads() const { return calm() ? OneLess() : threads_; }
-  // For a merge.
+  // For all merges together, but that each has one.
   int merge_threads() const { return throttled_ || awaited_ || resting_ ? threads_ : OneLess(); }
 
  private:

@@ -27,7 +27,8 @@
 //
 // In both lazy leveling and universal level 0 may have `unread_runs` more while nobody reads (db/decide/read_demand.h):
 // what is written and not read skips the first rewrite, or most of it. `runs_per_level` in the sums above is
-// `runs_per_level + unread_runs` then, as far as level 0 goes.
+// `runs_per_level + unread_runs` then, as far as level 0 goes; such a batch is larger than Capacity(1), so that it is
+// moved on at once.
 //
 // Space. In lazy leveling and universal: once level 0 has `runs_per_level` runs or one lies below it, and tables take
 // more than max_space_amplification times the bytes that should be live (db/decide/live_bytes.h), all runs below level

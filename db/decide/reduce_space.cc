@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_format.h"
@@ -25,7 +26,7 @@ std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const 
 std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& busy, int first_level) {
   const Version& version = *input.version;
   const bool universal = input.policy.style == CompactionStyle::kUniversal;
-  const int target = universal ? version.DeepestLevel() : LastLevel(version);
+  const int target = universal ? std::max(1, version.DeepestLevel()) : LastLevel(version);
   PlanDraft draft(input, target);
   for (int level = first_level; level < target; ++level) draft.AddRuns(level, version.level(level));
   const std::span<const RunRef> beside = version.level(target);

@@ -34,6 +34,7 @@ ThrottleLimits MakeThrottleLimits(const CompactionPolicy& policy, uint64_t memta
 struct ThrottleInput {
   uint64_t memtable_bytes = 0;  // active and immutable
   uint64_t unreclaimable_memory_bytes = 0;
+  // But those that may be there while nobody reads.
   int level0_runs = 0;
   uint64_t debt_bytes = 0;
 };

@@ -15,6 +15,13 @@
 
 namespace sepal {
 
+namespace {
+
+// While a merge waits for readers.
+constexpr uint64_t kReadsPerLook = 256;
+
+}  // namespace
+
 Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log, Executor* executor)
     : state_(state),
       catalog_(catalog),
@@ -33,7 +40,6 @@ void Background::Schedule() {
   gate_.Update();
   pace_.SetThrottled(!gate_.current().unlimited());
   pace_.SetResting(AllAtRest());
-  merge_threads_.store(pace_.merge_threads(), std::memory_order_relaxed);
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
   for (const FamilyRef& family : state_->Families()) {
     if (!family->immutables.empty() && !family->flush_running) ScheduleFlush(family);
@@ -47,6 +53,8 @@ void Background::Schedule() {
       if (state_->compaction_jobs < most_compactions && ScheduleCompaction(family)) scheduled = true;
     }
   }
+  const int others = std::max(0, state_->compaction_jobs - 1);
+  merge_threads_.store(std::max(1, pace_.merge_threads() - others), std::memory_order_relaxed);
 }
 
 uint64_t Background::DemandNow() const {
@@ -58,26 +66,34 @@ uint64_t Background::DemandNow() const {
 
 void Background::WeighReads() {
   const uint64_t now = DemandNow();
+  demand_weighed_.store(now, std::memory_order_relaxed);
   uint64_t next = kNever;
   bool awaited = false;
   for (const FamilyRef& family : state_->Families()) {
     const Version& version = *family->version();
-    const bool few = version.NumRuns(0) < family->policy.runs_per_level;
-    // Less than before: the user has set the counts back to zero.
-    if (few || family->demand_before.value_or(0) > now) family->demand_before = now;
-    const uint64_t due =
-        family->demand_before.has_value() ? DemandThatMerges(*family->demand_before, version.Entries(0)) : 0;
-    family->level0_is_read = !few && now >= due;
-    if (!few && now < due) next = std::min(next, due);
+    // What readers have asked for holds until they have it.
+    if (!family->MergesLevel0()) {
+      const bool few = version.NumRuns(0) < family->policy.runs_per_level;
+      // Less than before: the user has set the counts back to zero.
+      if (few || family->demand_before.value_or(0) > now) family->demand_before = now;
+      const uint64_t due =
+          family->demand_before.has_value() ? DemandThatMerges(*family->demand_before, version.Entries(0)) : 0;
+      family->level0_is_read = !few && now >= due;
+      if (!few && now < due) next = std::min(next, due);
+    }
     awaited = awaited || (family->level0_is_read && version.NumRuns(0) > 2 * family->policy.runs_per_level);
   }
-  pace_.SetAwaited(awaited);
+  pace_.SetAwaited(awaited || waiting_ > 0);
   demand_due_.store(next, std::memory_order_relaxed);
 }
 
-void Background::HearReaders() {
-  const uint64_t due = demand_due_.load(std::memory_order_relaxed);
-  if (due == kNever || DemandNow() < due) return;
+void Background::HearReaders(uint64_t reads) {
+  const uint64_t before = heard_.fetch_add(reads, std::memory_order_relaxed);
+  if (before / kReadsPerLook == (before + reads) / kReadsPerLook) return;
+  const uint64_t now = DemandNow();
+  // Less than before: the user has set the counts back to zero, and what is due has to be found anew.
+  const bool reset = now < demand_weighed_.load(std::memory_order_relaxed);
+  if (!reset && now < demand_due_.load(std::memory_order_relaxed)) return;
   MutexLock lock(&state_->mutex);
   Schedule();
 }
@@ -150,6 +166,8 @@ RunNumber Background::Adopt(Family* family, PlanRef plan) {
 }
 
 void Background::Forget(Family* family, const PlanRef& plan) {
+  // Reads of before have had what they asked for.
+  if (plan->InputLevel() == 0) family->demand_before = DemandNow();
   family->running.erase(std::find(family->running.begin(), family->running.end(), plan));
 }
 
@@ -393,8 +411,10 @@ bool Background::NothingDue() const {
 
 absl::Status Background::WaitUntilIdle() {
   MutexLock lock(&state_->mutex);
+  ++waiting_;
   Schedule();
   while (state_->error.ok() && !state_->closing && !NothingDue()) state_->changed.Wait(&state_->mutex);
+  --waiting_;
   return state_->error;
 }
 

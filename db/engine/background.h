@@ -34,12 +34,10 @@ class Background {
   // Starts whatever is due. Requires the database mutex. Called when a memtable was switched, a job ended, or the
   // database was opened.
   void Schedule();
-  // Readers call this now and then: it schedules the merges that have waited for them (db/decide/read_demand.h). Costs
-  // a load while none waits.
-  void ReadersCame() ABSL_LOCKS_EXCLUDED(state_->mutex) {
-    if (demand_due_.load(std::memory_order_relaxed) != kNever) [[unlikely]]
-      HearReaders();
-  }
+  // Whether a merge waits for readers (db/decide/read_demand.h). They ask each time, for a load.
+  bool AwaitsReaders() const { return demand_due_.load(std::memory_order_relaxed) != kNever; }
+  // So many reads have come meanwhile. Now and then the demand of all is looked at, and what is due is scheduled.
+  void HearReaders(uint64_t reads) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns when nothing runs and nothing is due, or with the error that ended writing.
   absl::Status WaitUntilIdle() ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns when every memtable that `family` had switched by now is in a table.
@@ -63,7 +61,6 @@ class Background {
 
   // Which families' readers have asked for a merge of level 0, and when the next will have.
   void WeighReads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  void HearReaders() ABSL_LOCKS_EXCLUDED(state_->mutex);
   uint64_t DemandNow() const;
   void ScheduleFlush(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
@@ -133,10 +130,16 @@ class Background {
   PauseGate pause_;
   Scrubber scrubber_;
   BackgroundPace pace_ ABSL_GUARDED_BY(state_->mutex);
-  // pace_.merge_threads(), for jobs under way.
+  // Of each compaction, while so many of them run.
   std::atomic<int> merge_threads_{1};
   // The demand of reads at which a merge is due; kNever while none waits for that.
   std::atomic<uint64_t> demand_due_{kNever};
+  // When it was last weighed.
+  std::atomic<uint64_t> demand_weighed_{0};
+  // Reads while a merge waited.
+  std::atomic<uint64_t> heard_{0};
+  // Threads in WaitUntilIdle.
+  int waiting_ ABSL_GUARDED_BY(state_->mutex) = 0;
   std::atomic<bool> cancel_{false};
 };
 

@@ -121,7 +121,11 @@ class Engine final : public DB {
                         const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
   // Lets merges that wait for readers know of them.
-  void TellOfReads();
+  void TellOfReads(uint64_t reads) {
+    if (background_ != nullptr && background_->AwaitsReaders()) [[unlikely]]
+      HearReads(reads);
+  }
+  void HearReads(uint64_t reads);
   LookupKey MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const;
   // Counts a lookup in `view` that ended, and hands what it found to the caller.
   absl::Status HandOver(const ReadView& view, StatisticsImpl::ThreadCounters* counters, PointResult* result,

@@ -19,8 +19,8 @@ namespace {
 // A status without a message, so that an absent key costs no allocation.
 absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
 
-// A thread's gets for each time that the background hears of them.
-constexpr uint64_t kGetsPerTelling = 256;
+// An iterator goes through many runs more often than not, so that the background looks at each.
+constexpr uint64_t kReadsOfAnIterator = 256;
 
 // What an iterator keeps alive, let go in this order: the view, the family, the core.
 struct IteratorOwner {
@@ -42,8 +42,9 @@ absl::Status Engine::CheckSnapshot(const ReadOptions& options) const {
   return absl::InvalidArgumentError("the snapshot belongs to another database");
 }
 
-void Engine::TellOfReads() {
-  if (background_ != nullptr) background_->ReadersCame();
+void Engine::HearReads(uint64_t reads) {
+  // A child made by `fork` has no part in the parent's work.
+  if (!Forked()) background_->HearReaders(reads);
 }
 
 LookupKey Engine::MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const {
@@ -79,8 +80,7 @@ absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, Pinne
   if (!MayReadAs(options)) [[unlikely]]
     return CheckSnapshot(options);
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
-  if (counters.Get(Ticker::kGets) % kGetsPerTelling == 0) [[unlikely]]
-    TellOfReads();
+  TellOfReads(1);
   const WatchedCall call(&core_->calls, &counters, {.name = "get", .histogram = Histogram::kGetMicros},
                          [&] { return CallWatch::Subject{.column_family = resolved->name, .key = key}; });
   const EpochDomain::Guard guard(&core_->epochs);
@@ -111,7 +111,7 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
     return CallWatch::Subject{.column_family = (*resolved)->name,
                               .key = keys.empty() ? std::string_view() : keys.front()};
   });
-  TellOfReads();
+  TellOfReads(keys.size());
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   counters.Add(Ticker::kMultiGetKeys, keys.size());
   const EpochDomain::Guard guard(&core_->epochs);
@@ -136,6 +136,7 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
 bool Engine::KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
   absl::StatusOr<Family*> resolved = Resolve(family);
   if (!resolved.ok() || !CheckSnapshot(options).ok()) return true;
+  TellOfReads(1);
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = (*resolved)->view();
   const LookupKey lookup = MakeLookupKey(**resolved, key, VisibleTo(options));
@@ -149,7 +150,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   absl::StatusOr<FamilyRef> resolved = ResolveShared(family);
   if (!resolved.ok()) return NewErrorIterator(resolved.status());
   if (absl::Status status = CheckSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
-  TellOfReads();
+  TellOfReads(kReadsOfAnIterator);
   auto owner = std::make_shared<IteratorOwner>();
   owner->core = core_;
   owner->family = *resolved;

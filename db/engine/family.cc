@@ -1,5 +1,6 @@
 #include "db/engine/family.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sepal {
@@ -18,6 +19,10 @@ CompactionPolicy Family::PolicyNow() const {
   CompactionPolicy now = policy;
   if (level0_is_read) now.unread_runs = 0;
   return now;
+}
+
+bool Family::MergesLevel0() const {
+  return std::any_of(running.begin(), running.end(), [](const auto& plan) { return plan->InputLevel() == 0; });
 }
 
 size_t Family::ImmutableBytes() const {

@@ -92,6 +92,8 @@ class Family {
 
   // `policy`, with what readers have asked for.
   CompactionPolicy PolicyNow() const;
+  // Whether a compaction that runs takes from level 0.
+  bool MergesLevel0() const;
   size_t ImmutableBytes() const;
 
  private:

@@ -26,9 +26,9 @@ void WriteGate::Update() {
   for (const auto& [id, family] : state_->families) {
     limits_ = MakeThrottleLimits(family->policy, core.tuning.memtable_limit_bytes, core.budget.limit_bytes());
     const Version& version = *family->version();
-    input_.level0_runs = std::max(input_.level0_runs, version.NumRuns(0));
-    input_.debt_bytes =
-        std::max(input_.debt_bytes, CompactionDebtBytes(version, family->PolicyNow(), family->sketches_sought));
+    const CompactionPolicy policy = family->PolicyNow();
+    input_.level0_runs = std::max(input_.level0_runs, version.NumRuns(0) - policy.unread_runs);
+    input_.debt_bytes = std::max(input_.debt_bytes, CompactionDebtBytes(version, policy, family->sketches_sought));
   }
   const ThrottleRate next = Decide();
   if (next == decided_) return;

@@ -28,7 +28,7 @@ struct Tuning {
   uint64_t range_keys = 256;
   // Runs of a level that start a compaction.
   int runs_per_level = 6;
-  // More of them in level 0 while nobody reads (db/decide/read_demand.h). With them, a lookup asks all in one round.
+  // More of them in level 0 while nobody reads (db/decide/read_demand.h).
   int unread_runs = 26;
   // 0: as the compaction style has it (db/decide/compaction_policy.h).
   int fanout = 0;

@@ -194,9 +194,15 @@ class MergeThreadsTest : public TableWritingTest {
 TEST_F(MergeThreadsTest, BesideAWriterAMergeLeavesACoreFree) {
   ASSERT_NO_FATAL_FAILURE(OpenWithMerges(/*unread=*/0));
   ASSERT_NO_FATAL_FAILURE(FlushBesideAWriter(3));
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  ASSERT_EQ(FilesPerLevel(db()), "0,1") << db()->GetProperty("sepal.levels").value();
+  while (FilesPerLevel(db()) != "0,1") database.world->SleepMicros(100);
   EXPECT_EQ(writes->most_of_compaction(), 1u);
+}
+
+TEST_F(MergeThreadsTest, WhoWaitsForAllThatIsDueHasItDoneByAll) {
+  ASSERT_NO_FATAL_FAILURE(OpenWithMerges(/*unread=*/0));
+  ASSERT_NO_FATAL_FAILURE(FlushBesideAWriter(3));
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(writes->most_of_compaction(), 2u);
 }
 
 TEST_F(MergeThreadsTest, AMergeThatIsUnderWayWhenWritersRestIsHelped) {
@@ -216,8 +222,7 @@ TEST_F(MergeThreadsTest, ReadersThatComeToManyRunsHaveThemMergedByAll) {
   ASSERT_OK(db()->WaitForBackgroundWork());
   ASSERT_EQ(NumberProperty(db(), "sepal.num-runs"), 8u) << db()->GetProperty("sepal.levels").value();
   for (uint64_t i = 0; i < 1000; ++i) (void)Value(db(), NumberedKey(i) + "x");
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  EXPECT_EQ(NumberProperty(db(), "sepal.num-runs"), 1u) << db()->GetProperty("sepal.levels").value();
+  while (NumberProperty(db(), "sepal.num-runs") > 1) database.world->SleepMicros(100);
   EXPECT_EQ(writes->most_of_compaction(), 2u);
 }
 

@@ -1,6 +1,9 @@
 // Merges of level 0 that wait until somebody reads.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
+#include "sepal/event_listener.h"
 #include "tests/db/engine/engine_fixture.h"
 
 namespace sepal {
@@ -128,11 +131,90 @@ TEST_F(UnreadRunsTest, CountsThatAreSetBackToZeroDoNotKeepReadersWaiting) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(1));
   for (uint64_t i = 0; i < 10'000; ++i) (void)Value(db(), NumberedKey(i));
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel));
+  ASSERT_EQ(Level0Runs(), kRunsPerLevel + 1) << Levels();
   db()->statistics()->Reset();
-  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i));
-  ASSERT_NO_FATAL_FAILURE(FlushOnce());
-  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i));
+  for (uint64_t i = 0; i < 1200; ++i) (void)Value(db(), NumberedKey(i));
   ExpectMerged();
+}
+
+TEST_F(UnreadRunsTest, AfterAMergeReadersBeginAnew) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i) + "x");
+  ExpectMerged();
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  EXPECT_GE(Level0Runs(), kRunsPerLevel + 1) << Levels();
+}
+
+// Holds the first compaction until it is told to go on.
+class HeldCompaction final : public EventListener {
+ public:
+  explicit HeldCompaction(SimulatedWorld* simulated_world) : world_(simulated_world) {}
+  void OnCompactionBegin(const CompactionEvent&) override {
+    begun = true;
+    while (!goes_on) world_->SleepMicros(100);
+  }
+  std::atomic<bool> begun{false};
+  std::atomic<bool> goes_on{false};
+
+ private:
+  SimulatedWorld* const world_;
+};
+
+// Though level 0 has never had few since.
+TEST_F(UnreadRunsTest, RunsThatCameDuringAMergeWaitForReadersOfTheirOwn) {
+  const auto held = std::make_shared<HeldCompaction>(database.world.get());
+  database.options.listeners = {held};
+  ASSERT_OK(database.Reopen());
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i) + "x");
+  while (!held->begun) database.world->SleepMicros(100);
+  for (int run = 0; run < kRunsPerLevel + 1; ++run) {
+    for (uint64_t i = 0; i < kEntries; ++i) ASSERT_OK(db()->Put(NumberedKey(next_++ * 7919 % 999'983), "value"));
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->Put("last", "value"));
+  }
+  held->goes_on = true;
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_GE(Level0Runs(), kRunsPerLevel) << Levels();
+  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i) + "x");
+  ExpectMerged();
+}
+
+TEST_F(UnreadRunsTest, WhatIsAskedForInAPauseIsDoneAfterIt) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  ASSERT_OK(db()->PauseBackgroundWork());
+  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i) + "x");
+  EXPECT_EQ(Level0Runs(), kRunsPerLevel + 1) << Levels();
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  ExpectMerged();
+}
+
+// Of one family; another's do not wait longer than its own entries ask for.
+TEST_F(UnreadRunsTest, ReadsOfOneFamilyHaveOthersMergedToo) {
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
+  const absl::StatusOr<std::shared_ptr<ColumnFamily>> other = db()->CreateColumnFamily("other");
+  ASSERT_OK(other.status());
+  for (uint64_t i = 0; i < 50; ++i) ASSERT_OK(db()->Put(other->get(), NumberedKey(i), "value"));
+  ASSERT_OK(db()->Flush(other->get()));
+  for (uint64_t i = 0; i < 600; ++i) (void)db()->Get(other->get(), NumberedKey(i % 50));
+  ExpectMerged();
+}
+
+class Throttles final : public EventListener {
+ public:
+  void OnThrottleChange(const ThrottleEvent& event) override { reason = event.reason; }
+  std::string reason;
+};
+
+TEST_F(UnreadRunsTest, RunsThatMayBeThereSlowNobodyDown) {
+  database.tuning.unread_runs = 40;
+  const auto throttles = std::make_shared<Throttles>();
+  database.options.listeners = {throttles};
+  ASSERT_OK(database.Reopen());
+  ASSERT_NO_FATAL_FAILURE(FlushRuns(5 * kRunsPerLevel));
+  EXPECT_EQ(Level0Runs(), 5 * kRunsPerLevel) << Levels();
+  EXPECT_EQ(throttles->reason, "");
+  EXPECT_EQ(db()->statistics()->Get(Ticker::kThrottledWrites), 0u);
 }
 
 TEST_F(UnreadRunsTest, LeveledDoesNotWait) {
