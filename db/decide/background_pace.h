@@ -1,7 +1,7 @@
 // How many threads background work takes. Pure: times in, a number out.
 //
 // Writers that write as fast as they can wait for flushes in the end, so that a flush takes every core. A merge leaves
-// them one as long as nothing slows them down: it has time until the next one is due, and where it took all, writers
+// them one as long as it does not slow them down: it has time until the next one is due, and where it took all, writers
 // would stop and go. It takes all where somebody waits for it, as readers do that have come to many runs, and whoever
 // stops writing may.
 //
@@ -35,6 +35,8 @@ class BackgroundPace {
 
   // Whether writers are slowed down: memtables fill slowly for the background's sake then.
   void SetThrottled(bool throttled) { throttled_ = throttled; }
+  // Whether that is since compactions lag behind.
+  void SetCompactionsLag(bool lag) { compactions_lag_ = lag; }
   // Whether nobody writes, and everything is in tables.
   void SetResting(bool resting) { resting_ = resting; }
   // Whether readers have come to more runs than would have been left for them, or somebody waits for all that is due.
@@ -43,13 +45,14 @@ class BackgroundPace {
   // For a flush; so many compactions run at a time.
   int threads() const { return calm() ? OneLess() : threads_; }
   // For all merges together, but that each has one.
-  int merge_threads() const { return throttled_ || awaited_ || resting_ ? threads_ : OneLess(); }
+  int merge_threads() const { return compactions_lag_ || awaited_ || resting_ ? threads_ : OneLess(); }
 
  private:
   int OneLess() const { return std::max(1, threads_ - 1); }
 
   const int threads_;
   bool throttled_ = false;
+  bool compactions_lag_ = false;
   bool resting_ = false;
   bool awaited_ = false;
   uint64_t began_ = 0;

@@ -10,12 +10,14 @@ namespace sepal {
 
 namespace {
 
+constexpr std::string_view kLevel0Runs = "runs in level 0";
+
 struct Pressure {
   double value = 0;  // 0 at the soft point, 1 at the hard one
   std::string_view source;
   uint64_t is = 0;
   uint64_t hard = 0;
-  bool bytes = true;
+  bool of_compactions = false;
 };
 
 double Between(uint64_t soft, uint64_t is, uint64_t hard) {
@@ -25,7 +27,7 @@ double Between(uint64_t soft, uint64_t is, uint64_t hard) {
 }
 
 // Of memory, in percent: an ordinary flush beside a filling memtable must not slow anybody.
-constexpr uint64_t kSoftMemtablePercent = 60;
+constexpr uint64_t kSoftMemtablePercent = 80;
 constexpr uint64_t kSoftMemoryPercent = 90;
 
 uint64_t Percent(uint64_t bytes, uint64_t percent) { return bytes / 100 * percent; }
@@ -40,17 +42,16 @@ Pressure Greatest(const ThrottleLimits& limits, const ThrottleInput& in) {
        memtables},
       {Between(Percent(memory, kSoftMemoryPercent), in.unreclaimable_memory_bytes, memory), "memory",
        in.unreclaimable_memory_bytes, memory},
-      {Between(static_cast<uint64_t>(limits.soft_level0_runs), runs, hard_runs), "runs in level 0", runs, hard_runs,
-       false},
+      {Between(static_cast<uint64_t>(limits.soft_level0_runs), runs, hard_runs), kLevel0Runs, runs, hard_runs, true},
       {Between(limits.soft_debt_bytes, in.debt_bytes, limits.hard_debt_bytes), "compaction debt", in.debt_bytes,
-       limits.hard_debt_bytes},
+       limits.hard_debt_bytes, true},
   };
   return *std::max_element(std::begin(all), std::end(all),
                            [](const Pressure& a, const Pressure& b) { return a.value < b.value; });
 }
 
 std::string Reason(const Pressure& p) {
-  if (p.bytes) return absl::StrFormat("%s: %s of %s", p.source, HumanBytes(p.is), HumanBytes(p.hard));
+  if (p.source != kLevel0Runs) return absl::StrFormat("%s: %s of %s", p.source, HumanBytes(p.is), HumanBytes(p.hard));
   return absl::StrFormat("%s: %d of %d", p.source, p.is, p.hard);
 }
 
@@ -90,7 +91,7 @@ ThrottleRate NextThrottleRate(const ThrottleLimits& limits, const ThrottleInput&
   // With no pressure left the rate climbs back by halves of the way, until the difference is nothing.
   if (pressure.value == 0 && rate >= kMax / 2) return {};
   std::string reason = pressure.value > 0 ? Reason(pressure) : "pressure is gone, speeding up again";
-  return {static_cast<uint64_t>(std::llround(rate)), std::move(reason)};
+  return {static_cast<uint64_t>(std::llround(rate)), std::move(reason), pressure.value > 0 && pressure.of_compactions};
 }
 
 }  // namespace sepal

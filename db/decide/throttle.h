@@ -45,6 +45,8 @@ struct ThrottleRate {
   uint64_t bytes_per_second = kUnlimited;
   // "compaction debt 3.1 GiB of 8.0 GiB"; empty while unlimited.
   std::string reason = {};
+  // What holds writers back is that compactions lag behind, rather than flushes.
+  bool compactions_lag = false;
   bool unlimited() const { return bytes_per_second == kUnlimited; }
   bool stopped() const { return bytes_per_second == 0; }
   friend bool operator==(const ThrottleRate&, const ThrottleRate&) = default;

@@ -39,6 +39,7 @@ void Background::Schedule() {
   WeighReads();
   gate_.Update();
   pace_.SetThrottled(!gate_.current().unlimited());
+  pace_.SetCompactionsLag(gate_.current().compactions_lag);
   pace_.SetResting(AllAtRest());
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
   for (const FamilyRef& family : state_->Families()) {

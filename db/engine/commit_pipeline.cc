@@ -159,7 +159,10 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   unchecked_bytes_ = 0;
   size_t bytes = 0;
   for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
-  if (bytes >= tuning.memtable_bytes / 2) RETURN_IF_ERROR(PrepareSwitch());
+  if (bytes >= tuning.memtable_bytes / 2) {
+    RETURN_IF_ERROR(PrepareSwitch());
+    background_->gate()->LookAtMemory();
+  }
   const uint64_t log_bytes = tuning.log_limit_bytes / 2;
   if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= log_bytes) [[likely]]
     return absl::OkStatus();

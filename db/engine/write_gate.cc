@@ -59,6 +59,12 @@ void WriteGate::LookAgain() {
   if (next.bytes_per_second > decided_.bytes_per_second) Adopt(next);
 }
 
+void WriteGate::LookAtMemory() {
+  MutexLock lock(&state_->mutex);
+  ThrottleRate next = Decide();
+  if (!next.stopped()) Adopt(std::move(next));
+}
+
 void WriteGate::TellOfChange() {
   {
     MutexLock lock(&state_->mutex);

@@ -24,6 +24,10 @@ class WriteGate {
     return EnterSlowly(bytes, no_slowdown);
   }
 
+  // For whoever fills memtables, after each small part of one: writers that outrun a flush are slowed down before they
+  // have to stop. Call with the commit mutex at most.
+  void LookAtMemory() ABSL_LOCKS_EXCLUDED(state_->mutex);
+
   // Tells listeners and the info log if the rate is another than they were told last. By one thread at a time, so that
   // the last word is the newest; whoever comes meanwhile leaves it to that one.
   void TellOfChange() ABSL_LOCKS_EXCLUDED(state_->mutex);

@@ -27,8 +27,7 @@ enum class CompressionKind : uint8_t { kNone = 0, kSnappy = 1, kLz4 = 2, kZstd =
 enum class CompactionStyle : uint8_t {
   // Several sorted runs in the upper levels, one in the last: few rewrites, and a read meets few runs. While nobody
   // reads more of them are left, up to 32 in the first level and what comes while these are merged, until reads come
-  // that
-  // meet them. The default.
+  // that meet them. The default.
   kLazyLeveling,
   // One sorted run in every level below the first: fewest runs, more rewrites.
   kLeveled,

@@ -153,7 +153,7 @@ TEST(ThrottleTest, IsSilentBelowEverySoftPoint) {
   EXPECT_EQ(NextThrottleRate(Limits(), {}, {}), ThrottleRate{});
   EXPECT_EQ(NextThrottleRate(
                 Limits(),
-                {.memtable_bytes = 600, .unreclaimable_memory_bytes = 9000, .level0_runs = 10, .debt_bytes = 1000}, {}),
+                {.memtable_bytes = 800, .unreclaimable_memory_bytes = 9000, .level0_runs = 10, .debt_bytes = 1000}, {}),
             ThrottleRate{});
 }
 
@@ -200,6 +200,15 @@ TEST(ThrottleTest, TheGreatestPressureGivesTheReason) {
             "compaction debt: 4.9 KiB of 8.8 KiB");
   EXPECT_EQ(NextThrottleRate(Limits(), {.memtable_bytes = 900, .level0_runs = 11}, {}).reason,
             "memtables: 900 B of 1000 B");
+}
+
+TEST(ThrottleTest, TellsWhetherCompactionsLagBehind) {
+  EXPECT_TRUE(NextThrottleRate(Limits(), {.level0_runs = 11}, {}).compactions_lag);
+  EXPECT_TRUE(NextThrottleRate(Limits(), {.debt_bytes = 5000}, {}).compactions_lag);
+  EXPECT_FALSE(NextThrottleRate(Limits(), {.memtable_bytes = 900, .level0_runs = 11}, {}).compactions_lag);
+  EXPECT_FALSE(NextThrottleRate(Limits(), {.unreclaimable_memory_bytes = 9900}, {}).compactions_lag);
+  const ThrottleRate slowed = NextThrottleRate(Limits(), {.debt_bytes = 5000}, {});
+  EXPECT_FALSE(NextThrottleRate(Limits(), {}, slowed).compactions_lag) << "the pressure is gone";
 }
 
 TEST(ThrottleTest, OnlyMemoryStopsWriters) {
@@ -325,8 +334,10 @@ TEST(BackgroundPaceTest, AMergeLeavesWritersACoreUnlessSomebodyWaitsForIt) {
   EXPECT_EQ(pace.merge_threads(), 4);
   pace.SetResting(false);
   pace.SetThrottled(true);
+  EXPECT_EQ(pace.merge_threads(), 3) << "flushes lag behind";
+  pace.SetCompactionsLag(true);
   EXPECT_EQ(pace.merge_threads(), 4);
-  pace.SetThrottled(false);
+  pace.SetCompactionsLag(false);
   EXPECT_EQ(pace.merge_threads(), 3);
   pace.SetAwaited(true);
   EXPECT_EQ(pace.merge_threads(), 4);

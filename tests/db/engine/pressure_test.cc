@@ -91,13 +91,32 @@ TEST_F(PressureTest, NoSlowdownGivesUnavailableWhileWritersAreSlowedAndNotStoppe
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), taken + 2);
 }
 
+// Beside a flush that does not end, and though nothing but writing goes on.
+TEST_F(PressureTest, WritersSlowDownBeforeTheyHaveToStop) {
+  database.tuning.memtable_bytes = size_t{1} << 20;
+  database.tuning.memtable_limit_bytes = size_t{2} << 20;
+  database.tuning.log_limit_bytes = uint64_t{8} << 20;
+  ASSERT_OK(database.Reopen());
+  ASSERT_OK(db()->PauseBackgroundWork());
+  const auto throttled = [this] { return db()->statistics()->Get(Ticker::kThrottledWrites); };
+  const uint64_t nearly_all = database.tuning.memtable_limit_bytes / 20 * 19;
+  for (uint64_t i = 0; NumberProperty(db(), "sepal.memtable-bytes") < nearly_all; ++i) {
+    ASSERT_LT(i, 5000u);
+    ASSERT_OK(db()->Put(NumberedKey(i), std::string(1000, 'v')));
+  }
+  EXPECT_GT(throttled(), 100u);
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+}
+
 TEST_F(PressureTest, WritersSpeedUpAgainThoughNoJobEnds) {
   database.tuning.memtable_bytes = size_t{1} << 20;
   database.tuning.memtable_limit_bytes = size_t{3} << 20;
   database.tuning.log_limit_bytes = uint64_t{8} << 20;
   ASSERT_OK(database.Reopen());
   ASSERT_OK(db()->PauseBackgroundWork());
-  for (uint64_t i = 0; db()->statistics()->Get(Ticker::kThrottledWrites) == 0; ++i) {
+  // To a rate so low that the jobs that end do not make up for it.
+  for (uint64_t i = 0; db()->statistics()->Get(Ticker::kThrottledWrites) < 500; ++i) {
     ASSERT_LT(i, 5000u);
     ASSERT_OK(db()->Put(NumberedKey(i), std::string(1000, 'v')));
   }
