@@ -50,6 +50,7 @@ ThrottleRate WriteGate::Decide() {
 void WriteGate::Adopt(const ThrottleRate& rate) {
   decided_ = rate;
   rate_.store(rate.bytes_per_second, std::memory_order_relaxed);
+  if (rate.unlimited()) busy_until_nanos_ = 0;
 }
 
 void WriteGate::LookAgain() {
@@ -135,7 +136,11 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
     }
   }
   if (tell) TellOfChange();
-  if (wait_micros >= kShortestSleepMicros) clock->SleepMicros(wait_micros);
+  // In short sleeps: what held the writer back may be gone long before.
+  for (; wait_micros >= kShortestSleepMicros; wait_micros -= std::min(wait_micros, kShortestSleepMicros)) {
+    if (rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited) break;
+    clock->SleepMicros(std::min(wait_micros, kShortestSleepMicros));
+  }
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kThrottledWrites);
   statistics.Add(Ticker::kThrottleMicros, clock->MonotonicMicros() - arrived);
