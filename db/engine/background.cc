@@ -15,13 +15,6 @@
 
 namespace sepal {
 
-namespace {
-
-// While a merge waits for readers.
-constexpr uint64_t kReadsPerLook = 256;
-
-}  // namespace
-
 Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log, Executor* executor)
     : state_(state),
       catalog_(catalog),

@@ -36,7 +36,9 @@ class Background {
   void Schedule();
   // Whether a merge waits for readers (db/decide/read_demand.h). They ask each time, for a load.
   bool AwaitsReaders() const { return demand_due_.load(std::memory_order_relaxed) != kNever; }
-  // So many reads have come meanwhile. Now and then the demand of all is looked at, and what is due is scheduled.
+  // So many reads have come meanwhile. The demand of all is looked at once for each `kReadsPerLook`, and what is due is
+  // scheduled.
+  static constexpr uint64_t kReadsPerLook = 256;
   void HearReaders(uint64_t reads) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns when nothing runs and nothing is due, or with the error that ended writing.
   absl::Status WaitUntilIdle() ABSL_LOCKS_EXCLUDED(state_->mutex);

@@ -19,9 +19,6 @@ namespace {
 // A status without a message, so that an absent key costs no allocation.
 absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
 
-// An iterator goes through many runs more often than not, so that the background looks at each.
-constexpr uint64_t kReadsOfAnIterator = 256;
-
 // What an iterator keeps alive, let go in this order: the view, the family, the core.
 struct IteratorOwner {
   std::shared_ptr<Core> core;
@@ -150,7 +147,8 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   absl::StatusOr<FamilyRef> resolved = ResolveShared(family);
   if (!resolved.ok()) return NewErrorIterator(resolved.status());
   if (absl::Status status = CheckSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
-  TellOfReads(kReadsOfAnIterator);
+  // Seeks go through all runs, so that one iterator is enough to look.
+  TellOfReads(Background::kReadsPerLook);
   auto owner = std::make_shared<IteratorOwner>();
   owner->core = core_;
   owner->family = *resolved;

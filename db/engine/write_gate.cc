@@ -62,8 +62,10 @@ void WriteGate::LookAgain() {
 
 void WriteGate::LookAtMemory() {
   MutexLock lock(&state_->mutex);
-  ThrottleRate next = Decide();
-  if (!next.stopped()) Adopt(std::move(next));
+  // A stop is begun and ended by Update, which wakes those who wait.
+  if (decided_.stopped()) return;
+  const ThrottleRate next = Decide();
+  if (!next.stopped()) Adopt(next);
 }
 
 void WriteGate::TellOfChange() {
@@ -137,9 +139,9 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
   }
   if (tell) TellOfChange();
   // In short sleeps: what held the writer back may be gone long before.
-  for (; wait_micros >= kShortestSleepMicros; wait_micros -= std::min(wait_micros, kShortestSleepMicros)) {
+  for (; wait_micros >= kShortestSleepMicros; wait_micros -= kShortestSleepMicros) {
     if (rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited) break;
-    clock->SleepMicros(std::min(wait_micros, kShortestSleepMicros));
+    clock->SleepMicros(kShortestSleepMicros);
   }
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kThrottledWrites);
