@@ -11,6 +11,7 @@
 #include "table/block.h"
 #include "table/filter.h"
 #include "table/index_page.h"
+#include "table/unit_writer.h"
 #include "util/append_buffer.h"
 #include "util/check.h"
 #include "util/coding.h"
@@ -25,99 +26,8 @@ namespace {
 constexpr size_t kMaxBlockGrowth = 4;
 // A block's columns beside key and value take at most this many bytes an entry.
 constexpr size_t kMaxEntryOverhead = 24;
-// Dirty bytes are handed to the disk in steps of this size, so that the final sync finds little to do.
-constexpr uint64_t kWriteBehindBytes = uint64_t{2} << 20;
 // By which a writer's memory grows before it asks that others give way.
 constexpr size_t kGrowthToAsk = size_t{64} << 10;
-
-// Appends units to a file through one buffer, in which they are compressed as well.
-class UnitWriter {
- public:
-  UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_bytes)
-      : file_(file), table_id_(table_id), buffer_bytes_(buffer_bytes) {
-    buffer_.Room(buffer_bytes_ + kRoomToCompress);
-  }
-
-  uint64_t offset() const { return offset_; }
-  size_t MemoryBytes() const { return buffer_.capacity(); }
-
-  absl::Status Write(std::string_view bytes, BlockHandle* handle) {
-    *handle = {offset_, bytes.size()};
-    const uint32_t checksum = ChecksumHere(bytes, CompressionKind::kNone);
-    RETURN_IF_ERROR(Append(bytes));
-    return AppendTrailer(CompressionKind::kNone, checksum);
-  }
-
-  // Compressed, where that saves an eighth.
-  absl::Status WriteCompressed(std::string_view bytes, CompressionKind kind, BlockHandle* handle) {
-    if (kind == CompressionKind::kNone || bytes.size() > kMaxCompressibleBytes) return Write(bytes, handle);
-    char* const room = buffer_.Room(MaxCompressedSize(kind, bytes.size()));
-    ASSIGN_OR_RETURN(const size_t size, Compress(kind, bytes, room));
-    if (size > bytes.size() - bytes.size() / 8) return Write(bytes, handle);
-    *handle = {offset_, size};
-    const uint32_t checksum = ChecksumHere({room, size}, kind);
-    RETURN_IF_ERROR(AppendFromRoom(room, size));
-    return AppendTrailer(kind, checksum);
-  }
-
-  absl::Status Append(std::string_view bytes) {
-    offset_ += bytes.size();
-    if (buffer_.size() + bytes.size() > buffer_bytes_) RETURN_IF_ERROR(Flush());
-    if (bytes.size() >= buffer_bytes_) return AppendToFile(bytes);
-    buffer_.Append(bytes);
-    return absl::OkStatus();
-  }
-
-  absl::Status Flush() {
-    if (buffer_.empty()) return absl::OkStatus();
-    const absl::Status status = AppendToFile(buffer_.view());
-    buffer_.Clear();
-    return status;
-  }
-
- private:
-  // For a block of the usual size, behind a full buffer.
-  static constexpr size_t kRoomToCompress = size_t{8} << 10;
-
-  uint32_t ChecksumHere(std::string_view bytes, CompressionKind kind) const {
-    return UnitChecksum(bytes, kind, table_id_, offset_);
-  }
-
-  // The same for bytes that lie in the buffer's room already.
-  absl::Status AppendFromRoom(const char* room, size_t size) {
-    offset_ += size;
-    if (buffer_.size() + size > buffer_bytes_) {
-      RETURN_IF_ERROR(Flush());
-      if (size >= buffer_bytes_) return AppendToFile({room, size});
-      std::memmove(buffer_.Room(size), room, size);
-    }
-    buffer_.Extend(size);
-    return absl::OkStatus();
-  }
-
-  absl::Status AppendTrailer(CompressionKind kind, uint32_t checksum) {
-    char trailer[kUnitTrailerBytes];
-    trailer[0] = static_cast<char>(kind);
-    EncodeFixed32(trailer + 1, checksum);
-    return Append({trailer, sizeof trailer});
-  }
-
-  absl::Status AppendToFile(std::string_view bytes) {
-    RETURN_IF_ERROR(file_->Append(bytes));
-    appended_ += bytes.size();
-    if (appended_ - behind_ < kWriteBehindBytes) return absl::OkStatus();
-    const uint64_t begin = std::exchange(behind_, appended_);
-    return file_->SyncRange(begin, appended_ - begin);
-  }
-
-  WritableFile* file_;
-  uint64_t table_id_;
-  size_t buffer_bytes_;
-  AppendBuffer buffer_;
-  uint64_t offset_ = 0;    // of the next byte
-  uint64_t appended_ = 0;  // bytes that the file has
-  uint64_t behind_ = 0;    // bytes whose write-out was asked for
-};
 
 }  // namespace
 
@@ -342,7 +252,7 @@ absl::Status TableWriter::Impl::Finish() {
   const std::string bytes = footer.Encode();
   footer_checksum = Footer::ChecksumOf(bytes);
   RETURN_IF_ERROR(out.Append(bytes));
-  RETURN_IF_ERROR(out.Flush());
+  RETURN_IF_ERROR(out.Finish());
   finished = true;
   bytes_beside_block = out.offset();
   return absl::OkStatus();

@@ -38,6 +38,12 @@ class AppendBuffer {
     std::memcpy(Room(bytes.size()), bytes.data(), bytes.size());
     size_ += bytes.size();
   }
+  // What is behind the first `bytes` moves to the front.
+  void DropFront(size_t bytes) {
+    SEPAL_DCHECK(bytes <= size_);
+    size_ -= bytes;
+    std::memmove(memory_.data(), memory_.data() + bytes, size_);
+  }
   // The memory stays, unless it is more than `most_kept`.
   void Clear(size_t most_kept = ~size_t{0}) {
     size_ = 0;

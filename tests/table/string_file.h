@@ -29,7 +29,10 @@ class StringWritableFile final : public WritableFile {
     contents.replace(offset, bytes.size(), bytes);
     return absl::OkStatus();
   }
-  absl::Status Allocate(uint64_t, uint64_t) override { return absl::OkStatus(); }
+  absl::Status Allocate(uint64_t offset, uint64_t length) override {
+    if (allocate_status.ok()) allocated = std::max(allocated, offset + length);
+    return allocate_status;
+  }
   absl::Status SyncRange(uint64_t offset, uint64_t length) override {
     sync_ranges.emplace_back(offset, length);
     return absl::OkStatus();
@@ -37,6 +40,7 @@ class StringWritableFile final : public WritableFile {
   absl::Status Sync() override { return absl::OkStatus(); }
   absl::Status Truncate(uint64_t size) override {
     contents.resize(size);
+    allocated = std::min(allocated, size);
     return absl::OkStatus();
   }
   uint64_t Size() const override { return contents.size(); }
@@ -44,6 +48,8 @@ class StringWritableFile final : public WritableFile {
 
   std::string contents;
   absl::Status append_status;
+  absl::Status allocate_status;
+  uint64_t allocated = 0;  // up to here
   std::vector<size_t> append_sizes;
   std::vector<std::pair<uint64_t, uint64_t>> sync_ranges;
 };
