@@ -106,13 +106,13 @@ PickerInput Background::MakePickerInput(const Family& family, std::vector<const 
           .running = *running,
           .oldest_snapshot = snapshots.empty() ? state_->VisibleSequence() : snapshots.front(),
           // Who only looks at a database, or adds little, should not set off a merge by opening it.
-          .at_rest = family.flushed && AtRest(family),
+          .at_rest = family.last_flush.has_value() && AtRest(family),
           .sketches_sought = family.sketches_sought};
 }
 
 void Background::ScheduleSketches(const FamilyRef& family) {
   // Who adds nothing should not set off a merge for the sake of space.
-  if (family->sketches_sought || family->sketches_running || !family->flushed) return;
+  if (family->sketches_sought || family->sketches_running || !family->last_flush.has_value()) return;
   if (!MayExceedSpace(*family->version(), family->policy)) return;
   family->sketches_running = true;
   StartJob(Executor::Priority::kCompaction,
@@ -179,11 +179,13 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
   state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
   uint64_t bytes = 0;
+  LastFlush done;
   bool calm = false;
   int threads = 1;
   {
     MutexLock lock(&state_->mutex);
     bytes = family->ImmutableBytes();
+    done.data_bytes = family->ImmutableDataBytes();
     pace_.BeginFlush(began);
     calm = pace_.calm();
     threads = pace_.threads();
@@ -201,7 +203,8 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
   {
     MutexLock lock(&state_->mutex);
     family->flush_running = false;
-    family->flushed = true;
+    done.data_bytes_meanwhile = family->ImmutableDataBytes() + family->active()->DataBytes();
+    family->last_flush = done;
     pace_.EndFlush(event.micros, threads);
   }
   Judge(*family, event.status, "flush");

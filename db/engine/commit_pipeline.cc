@@ -159,11 +159,15 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   unchecked_bytes_ = 0;
   size_t bytes = 0;
   for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
-  if (bytes >= tuning.memtable_bytes / 2) {
+  const Target* const in_order = WrittenInOrder();
+  const uint64_t enough = in_order != nullptr ? EnoughOf(*in_order) : UINT64_MAX;
+  const uint64_t written = in_order != nullptr ? in_order->active->DataBytes() : 0;
+  if (bytes >= tuning.memtable_bytes / 2 || written >= enough / 2) {
     RETURN_IF_ERROR(PrepareSwitch());
     background_->gate()->LookAtMemory();
   }
   const uint64_t log_bytes = tuning.log_limit_bytes / 2;
+  if (written >= enough) return Switch(TargetsByAge());
   if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= log_bytes) [[likely]]
     return absl::OkStatus();
   const std::vector<Target*> by_age = TargetsByAge();
@@ -173,6 +177,23 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
     bytes -= by_age[chosen++]->active->MemoryBytes();
   }
   return Switch(std::span(by_age).first(chosen));
+}
+
+const CommitPipeline::Target* CommitPipeline::WrittenInOrder() const {
+  if (!state_->core->tuning.early_flushes) return nullptr;
+  const Target* written = nullptr;
+  for (const auto& [id, target] : targets_) {
+    if (target.active->empty()) continue;
+    if (written != nullptr || !target.active->InOrder()) return nullptr;
+    written = &target;
+  }
+  return written;
+}
+
+uint64_t CommitPipeline::EnoughOf(const Target& in_order) const {
+  MutexLock lock(&state_->mutex);
+  if (!state_->AllFlushed()) return UINT64_MAX;
+  return EnoughInOrder(state_->core->tuning.memtable_bytes, in_order.family->last_flush);
 }
 
 absl::Status CommitPipeline::PrepareSwitch() {

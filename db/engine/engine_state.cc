@@ -40,6 +40,11 @@ std::vector<FamilyRef> EngineState::Families() const {
   return all;
 }
 
+bool EngineState::AllFlushed() const {
+  return std::all_of(families.begin(), families.end(),
+                     [](const auto& entry) { return entry.second->immutables.empty(); });
+}
+
 size_t EngineState::MemtableBytes() const {
   size_t bytes = 0;
   for (const auto& [id, family] : families) bytes += family->ImmutableBytes() + family->active()->MemoryBytes();

@@ -60,6 +60,8 @@ struct EngineState {
   absl::Status Error() const ABSL_LOCKS_EXCLUDED(mutex);
   // All families, dropped ones excluded, by id.
   std::vector<FamilyRef> Families() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // No memtable waits for a flush or is in one.
+  bool AllFlushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Bytes of all memtables, active and flushing.
   size_t MemtableBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 

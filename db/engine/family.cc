@@ -31,6 +31,12 @@ size_t Family::ImmutableBytes() const {
   return bytes;
 }
 
+size_t Family::ImmutableDataBytes() const {
+  size_t bytes = 0;
+  for (const ImmutableMemTable& immutable : immutables) bytes += immutable.memtable->DataBytes();
+  return bytes;
+}
+
 CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning) {
   CompactionPolicy policy = MakeCompactionPolicy(options, tuning.memtable_bytes);
   policy.runs_per_level = tuning.runs_per_level;

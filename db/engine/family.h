@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "db/decide/compaction_picker.h"
+#include "db/decide/memtable_fill.h"
 #include "db/state/read_view.h"
 #include "db/state/tuning.h"
 #include "sepal/options.h"
@@ -75,7 +76,7 @@ class Family {
   FileNumber active_first_log;
   bool flush_running = false;
   // Since the database was opened.
-  bool flushed = false;
+  std::optional<LastFlush> last_flush;
   // A job reads the sketches of earlier openings' tables; it has ended.
   bool sketches_running = false;
   bool sketches_sought = false;
@@ -95,6 +96,7 @@ class Family {
   // Whether a compaction that runs takes from level 0.
   bool MergesLevel0() const;
   size_t ImmutableBytes() const;
+  size_t ImmutableDataBytes() const;
 
  private:
   std::shared_ptr<const ReadView> current_;

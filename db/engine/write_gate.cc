@@ -39,9 +39,7 @@ void WriteGate::Update() {
 ThrottleRate WriteGate::Decide() {
   const Core& core = *state_->core;
   // Memtables that no flush is taking away are no reason to wait: the next write switches them.
-  const bool flushing = std::any_of(state_->families.begin(), state_->families.end(),
-                                    [](const auto& entry) { return !entry.second->immutables.empty(); });
-  input_.memtable_bytes = flushing ? state_->MemtableBytes() : 0;
+  input_.memtable_bytes = state_->AllFlushed() ? 0 : state_->MemtableBytes();
   input_.unreclaimable_memory_bytes = core.budget.unreclaimable();
   looked_at_micros_ = core.world.clock->MonotonicMicros();
   return NextThrottleRate(limits_, input_, decided_);

@@ -183,6 +183,7 @@ size_t MemTable::MemoryBytes() const { return impl_->fixed_bytes() + impl_->aren
 size_t MemTable::DataBytes() const { return impl_->data_bytes.value(); }
 uint64_t MemTable::EntryCount() const { return impl_->entries.value(); }
 uint64_t MemTable::TombstoneCount() const { return impl_->tombstones.value(); }
+bool MemTable::InOrder() const { return impl_->tree.in_order(); }
 SequenceNumber MemTable::FirstSequence() const { return SequenceNumber(impl_->first_sequence.value()); }
 SequenceNumber MemTable::LastSequence() const { return SequenceNumber(impl_->last_sequence.value()); }
 uint64_t MemTable::hash_seed() const { return impl_->hash_seed; }

@@ -78,6 +78,8 @@ class MemTable {
   uint64_t EntryCount() const;
   uint64_t TombstoneCount() const;
   bool empty() const { return EntryCount() == 0; }
+  // Whether the entries came in order. The writer's.
+  bool InOrder() const;
   // The lowest and highest sequence number added; meaningless while empty.
   SequenceNumber FirstSequence() const;
   SequenceNumber LastSequence() const;

@@ -79,11 +79,12 @@ InsertHint MemTableTree::Aim(std::string_view user_key) const {
 }
 
 void MemTableTree::Insert(const MemTableEntry* entry, const InsertHint& hint) {
-  if (hint.tree == this && hint.splits == splits_) {
-    auto* const leaf = static_cast<Leaf*>(hint.leaf);
-    return leaf->full() ? InsertFromRoot(entry) : InsertInto(leaf, entry);
+  const bool hinted = hint.tree == this && hint.splits == splits_;
+  if (hinted || !AtTheEnd(entry->key())) {
+    in_order_ = false;
+    auto* const leaf = hinted ? static_cast<Leaf*>(hint.leaf) : nullptr;
+    return leaf == nullptr || leaf->full() ? InsertFromRoot(entry) : InsertInto(leaf, entry);
   }
-  if (!AtTheEnd(entry->key())) return InsertFromRoot(entry);
   Leaf* const last = last_leaf_.load(std::memory_order_relaxed);
   const uint32_t n = last->count.load(std::memory_order_relaxed);
   if (n < kLeafSlots) {

@@ -55,6 +55,9 @@ class MemTableTree {
   // one of another tree or of a time before the last split does no harm.
   void Insert(const MemTableEntry* entry, const InsertHint& hint = {});
 
+  // Whether every entry came at the end. The writer's.
+  bool in_order() const { return in_order_; }
+
   // The first entry at or after `target`, or null.
   const MemTableEntry* FirstAtOrAfter(const InternalKeyView& target) const;
   // An estimate of the part of all entries that is before `target`, from 0 to 1.
@@ -180,6 +183,7 @@ class MemTableTree {
   // The writer's, apart from what readers read.
   alignas(64) int height_ = 0;  // levels of inner nodes
   uint64_t splits_ = 0;
+  bool in_order_ = true;
 };
 
 // How many of the first `count`, of more than `from`, prefixes are below `prefix`, as the first `from` are. They

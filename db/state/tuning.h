@@ -15,6 +15,8 @@ struct Tuning {
   size_t memtable_bytes = size_t{64} << 20;
   // Active and flushing memtables together; writers stop there.
   size_t memtable_limit_bytes = size_t{128} << 20;
+  // Whether what comes in the order of its keys may be flushed before memtables are full (db/decide/memtable_fill.h).
+  bool early_flushes = true;
   size_t table_bytes = size_t{64} << 20;
   uint32_t blocks_per_leaf_page = 64;
   // The typical size of a cached block, from which follows for how many the cache's table has room.

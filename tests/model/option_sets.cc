@@ -84,6 +84,7 @@ Tuning RandomTuning(Random* random) {
   tuning.copy_value_bytes = Choose<size_t>(random, {0, 16, 512});
   tuning.log_ring_bytes = random->OneIn(3) ? 0 : uint64_t{4} << (10 + random->Uniform(3));
   tuning.unread_runs = Choose(random, {0, 3, 26});
+  tuning.early_flushes = random->OneIn(2);
   return tuning;
 }
 

@@ -27,6 +27,7 @@ inline Tuning SmallTuning() {
   Tuning tuning;
   tuning.memtable_bytes = size_t{16} << 10;
   tuning.memtable_limit_bytes = size_t{64} << 10;
+  tuning.early_flushes = false;
   tuning.table_bytes = size_t{8} << 10;
   tuning.blocks_per_leaf_page = 4;
   tuning.write_buffer_bytes = size_t{1} << 10;

@@ -161,6 +161,26 @@ TEST(MemTableTest, FindsTheNewestUpdateThatASnapshotSees) {
   EXPECT_EQ(FoundAs(table, ""), "none");
 }
 
+TEST(MemTableTest, KnowsWhetherItsEntriesCameInOrder) {
+  // With what was found out ahead about the place of an entry, and without.
+  for (const bool aimed : {false, true}) {
+    MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+    uint64_t sequence = 0;
+    const auto add = [&](const std::string& key) {
+      const uint64_t hash = HashKey(key, kSeed);
+      const InsertHint hint = aimed ? table.PrefetchAdd(key, hash) : InsertHint{};
+      table.Add(SequenceNumber(++sequence), ValueKind::kPut, key, "value", hash, hint);
+    };
+    EXPECT_TRUE(table.InOrder());
+    for (int i = 0; i < 200; ++i) add(absl::StrFormat("key%03d", i));
+    EXPECT_TRUE(table.InOrder());
+    add("key100x");
+    EXPECT_FALSE(table.InOrder());
+    add("last");
+    EXPECT_FALSE(table.InOrder());
+  }
+}
+
 TEST(MemTableTest, CountsWhatItHolds) {
   MemTable table(KeyOrder(), kSeed, 1 << 20, {});
   Add(&table, 7, "key", "value");

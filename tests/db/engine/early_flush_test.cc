@@ -1,0 +1,84 @@
+// Flushes of what comes in the order of its keys, before memtables are full.
+#include <gtest/gtest.h>
+
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+constexpr size_t kValueBytes = 100;
+
+class EarlyFlushTest : public EngineTest {
+ protected:
+  EarlyFlushTest() {
+    database.tuning.early_flushes = true;
+    database.tuning.memtable_bytes = size_t{256} << 10;
+    database.tuning.memtable_limit_bytes = size_t{512} << 10;
+    database.tuning.log_limit_bytes = size_t{4} << 20;
+  }
+  // Of keys and values, this part of what memtables may take.
+  uint64_t EntriesIn(double part) const {
+    const double bytes = part * static_cast<double>(database.tuning.memtable_bytes);
+    return static_cast<uint64_t>(bytes) / (NumberedKey(0).size() + kValueBytes);
+  }
+  void PutInOrder(double part, const ColumnFamily* family = nullptr) {
+    const std::string value(kValueBytes, 'v');
+    for (uint64_t end = next_ + EntriesIn(part); next_ < end; ++next_) {
+      ASSERT_OK(family == nullptr ? db()->Put(NumberedKey(next_), value)
+                                  : db()->Put(family, NumberedKey(next_), value));
+    }
+  }
+  uint64_t Flushes() {
+    EXPECT_OK(db()->WaitForBackgroundWork());
+    return db()->statistics()->Get(Ticker::kFlushes);
+  }
+
+  uint64_t next_ = 0;
+};
+
+TEST_F(EarlyFlushTest, TheFirstComesEarlyAndThenWhoIsSlowFillsMemtables) {
+  ASSERT_NO_FATAL_FAILURE(PutInOrder(0.2));
+  EXPECT_EQ(Flushes(), 1u);
+  // As slow as can be: each waits for what the one before has set off.
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_NO_FATAL_FAILURE(PutInOrder(0.05));
+    EXPECT_EQ(Flushes(), 1u);
+  }
+}
+
+TEST_F(EarlyFlushTest, WhoWritesFasterThanFlushesHasTheNextOneOnceTheLastHasEnded) {
+  ASSERT_OK(db()->PauseBackgroundWork());
+  ASSERT_NO_FATAL_FAILURE(PutInOrder(0.4));
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  EXPECT_EQ(Flushes(), 1u) << "nothing was sealed while the first one waited";
+  ASSERT_NO_FATAL_FAILURE(PutInOrder(0.05));
+  EXPECT_EQ(Flushes(), 2u);
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), next_);
+}
+
+TEST_F(EarlyFlushTest, WhatComesInNoOrderFillsMemtables) {
+  ASSERT_OK(db()->Put(NumberedKey(999'999), std::string(kValueBytes, 'v')));
+  ASSERT_NO_FATAL_FAILURE(PutInOrder(0.5));
+  EXPECT_EQ(Flushes(), 0u);
+}
+
+TEST_F(EarlyFlushTest, OneKeyOverAndOverIsNoOrder) {
+  for (uint64_t i = 0; i < EntriesIn(0.5); ++i) ASSERT_OK(db()->Put("key", std::string(kValueBytes, 'v')));
+  EXPECT_EQ(Flushes(), 0u);
+}
+
+TEST_F(EarlyFlushTest, SeveralFamiliesFillMemtables) {
+  const std::shared_ptr<const ColumnFamily> other = db()->CreateColumnFamily("other", {}).value();
+  ASSERT_OK(db()->Put(other.get(), "key", "value"));
+  ASSERT_NO_FATAL_FAILURE(PutInOrder(0.5));
+  EXPECT_EQ(Flushes(), 0u);
+}
+
+TEST_F(EarlyFlushTest, AnotherFamilyThanTheDefaultOneMayBeTheOnlyOne) {
+  const std::shared_ptr<const ColumnFamily> other = db()->CreateColumnFamily("other", {}).value();
+  ASSERT_NO_FATAL_FAILURE(PutInOrder(0.2, other.get()));
+  EXPECT_EQ(Flushes(), 1u);
+}
+
+}  // namespace
+}  // namespace sepal
