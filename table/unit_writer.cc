@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "util/check.h"
 #include "util/coding.h"
 #include "util/compression.h"
 #include "util/status.h"
@@ -21,6 +22,7 @@ constexpr size_t kRoomToCompress = size_t{8} << 10;
 
 UnitWriter::UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_bytes)
     : file_(file), table_id_(table_id), piece_bytes_(buffer_bytes) {
+  SEPAL_CHECK(piece_bytes_ > 0);
   buffer_.Room(piece_bytes_ + kRoomToCompress);
 }
 
@@ -86,13 +88,21 @@ absl::Status UnitWriter::AppendPieces(std::string_view bytes) {
 absl::Status UnitWriter::AllocateAhead(uint64_t end) {
   if (!allocates_ || end <= allocated_) return absl::OkStatus();
   const uint64_t ahead = std::clamp(appended_, kLeastPiecesAhead * piece_bytes_, kMostPiecesAhead * piece_bytes_);
-  const uint64_t length = std::max(end - allocated_, ahead);
-  const absl::Status status = file_->Allocate(allocated_, length);
-  allocated_ += length;
+  const uint64_t needed = end - allocated_;
+  absl::Status status = Allocate(std::max(needed, ahead));
+  if (absl::IsResourceExhausted(status)) status = Allocate(needed);
   if (!absl::IsResourceExhausted(status)) return status;
   // What is left may do for the bytes themselves.
   allocates_ = false;
   return absl::OkStatus();
+}
+
+// What failed may have got a part.
+absl::Status UnitWriter::Allocate(uint64_t length) {
+  const absl::Status status = file_->Allocate(allocated_, length);
+  most_allocated_ = std::max(most_allocated_, allocated_ + length);
+  if (status.ok()) allocated_ += length;
+  return status;
 }
 
 absl::Status UnitWriter::AppendToFile(std::string_view bytes) {
@@ -106,7 +116,10 @@ absl::Status UnitWriter::AppendToFile(std::string_view bytes) {
 absl::Status UnitWriter::Finish() {
   if (!buffer_.empty()) RETURN_IF_ERROR(AppendToFile(buffer_.view()));
   buffer_.Clear();
-  return allocated_ > appended_ ? file_->Truncate(appended_) : absl::OkStatus();
+  if (most_allocated_ <= appended_) return absl::OkStatus();
+  const absl::Status cut = file_->Truncate(appended_);
+  // A disk so full that it has no room for giving space back is no reason to write all of it again.
+  return absl::IsResourceExhausted(cut) ? absl::OkStatus() : cut;
 }
 
 }  // namespace sepal

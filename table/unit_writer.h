@@ -21,7 +21,7 @@ namespace sepal {
 
 class UnitWriter {
  public:
-  // At the beginning of `file`, which must outlive the writer.
+  // At the beginning of `file`, which must outlive the writer. Requires a buffer of a byte at least.
   UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_bytes);
 
   // Of the next byte.
@@ -43,15 +43,17 @@ class UnitWriter {
   absl::Status AppendPieces(std::string_view bytes);
   absl::Status AppendToFile(std::string_view bytes);
   absl::Status AllocateAhead(uint64_t end);
+  absl::Status Allocate(uint64_t length);
 
   WritableFile* const file_;
   const uint64_t table_id_;
   const size_t piece_bytes_;
   AppendBuffer buffer_;
   uint64_t offset_ = 0;
-  uint64_t appended_ = 0;   // bytes that the file has
-  uint64_t behind_ = 0;     // bytes whose write-out was asked for
-  uint64_t allocated_ = 0;  // bytes for which space was allocated
+  uint64_t appended_ = 0;        // bytes that the file has
+  uint64_t behind_ = 0;          // bytes whose write-out was asked for
+  uint64_t allocated_ = 0;       // bytes for which there is space
+  uint64_t most_allocated_ = 0;  // and may be, by calls that failed
   bool allocates_ = true;
 };
 

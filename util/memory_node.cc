@@ -47,10 +47,8 @@ void MemoryNode::Write(uint64_t offset, std::string_view bytes) {
 }
 
 void MemoryNode::Resize(uint64_t size) {
-  if (size < contents_.size()) {
-    Touch(size, contents_.size() - size);
-    reserved_end_ = std::min(reserved_end_, size);
-  }
+  if (size < contents_.size()) Touch(size, contents_.size() - size);
+  if (size <= contents_.size()) reserved_end_ = std::min(reserved_end_, size);
   contents_.resize(size);
 }
 

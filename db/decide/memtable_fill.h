@@ -1,11 +1,11 @@
-// How much is written to memtables before they are flushed. Pure: bytes in, bytes out.
+// When memtables are flushed before they are full. Pure: bytes in, a bool out.
 //
-// As much as they may take, as a rule: each flush makes a run of level 0, and fewer runs are merged more cheaply. But
-// what came in the order of its keys makes tables that overlap nothing, and merges pass those on as they are, whatever
-// their size. So where such a writer is faster than flushes, the next flush begins as soon as the last has ended: until
-// the memtable is full the writer would have been slowed before, and a core would have nothing to do now. It is twice
-// as large as the last one then, within bounds. The first since the opening, of which nothing is known, comes early;
-// who turns out to be slower than flushes fills memtables from then on.
+// As a rule they are not: each flush makes a run of level 0, and fewer runs are merged more cheaply. But what came in
+// the order of its keys makes tables that overlap nothing, which the levels below take as they are. So where such a
+// writer is faster than flushes, the next one begins at three quarters of a memtable, mostly as soon as the last has
+// ended: until the memtable were full the writer would have been slowed before, and a core would have nothing to do
+// now. The first flush since the opening, of which nothing is known, comes early, and those that follow grow by
+// doubling; who turns out to be slower than flushes fills memtables.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,25 @@
 
 namespace sepal {
 
-struct LastFlush {
-  uint64_t data_bytes = 0;  // keys and values in its memtables
-  // Those that were written meanwhile.
-  uint64_t data_bytes_meanwhile = 0;
+struct MemtableFill {
+  uint64_t memory_bytes = 0;
+  uint64_t data_bytes = 0;  // of keys and values
 };
 
-// Of keys and values that came in order, what is flushed next, while nothing is being flushed. `memtable_bytes`: what
-// memtables may take in all. `last`: since the database was opened.
-constexpr uint64_t EnoughInOrder(uint64_t memtable_bytes, const std::optional<LastFlush>& last) {
+// Of keys and values.
+struct LastFlush {
+  uint64_t data_bytes = 0;
+  // Written behind those, until it ended.
+  uint64_t data_bytes_behind = 0;
+};
+
+// Whether `fill`, which came in order, is enough for a flush, if none is under way. `memtable_bytes`: what memtables
+// may take. `last`: since the database was opened.
+constexpr bool EnoughInOrder(uint64_t memtable_bytes, const MemtableFill& fill, const std::optional<LastFlush>& last) {
   const uint64_t least = memtable_bytes / 8;
-  if (!last.has_value()) return least;
-  if (last->data_bytes_meanwhile < last->data_bytes / 4 * 3) return UINT64_MAX;
-  return std::clamp(2 * last->data_bytes, least, memtable_bytes / 2);
+  if (!last.has_value()) return fill.data_bytes >= least;
+  if (last->data_bytes_behind < last->data_bytes / 2) return false;
+  return fill.data_bytes >= std::max(least, 2 * last->data_bytes) || fill.memory_bytes >= memtable_bytes / 4 * 3;
 }
 
 }  // namespace sepal

@@ -179,13 +179,11 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
   state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
   uint64_t bytes = 0;
-  LastFlush done;
   bool calm = false;
   int threads = 1;
   {
     MutexLock lock(&state_->mutex);
     bytes = family->ImmutableBytes();
-    done.data_bytes = family->ImmutableDataBytes();
     pace_.BeginFlush(began);
     calm = pace_.calm();
     threads = pace_.threads();
@@ -203,8 +201,6 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
   {
     MutexLock lock(&state_->mutex);
     family->flush_running = false;
-    done.data_bytes_meanwhile = family->ImmutableDataBytes() + family->active()->DataBytes();
-    family->last_flush = done;
     pace_.EndFlush(event.micros, threads);
   }
   Judge(*family, event.status, "flush");
@@ -217,6 +213,7 @@ absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int thr
   std::vector<std::shared_ptr<const MemTable>> memtables;
   LogPosition log_end;
   uint64_t entries = 0;
+  uint64_t data_bytes = 0;
   VersionRef version;
   bool others_wait = false;
   {
@@ -225,6 +222,7 @@ absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int thr
     for (const ImmutableMemTable& immutable : family->immutables) {
       memtables.push_back(immutable.memtable);
       entries += immutable.memtable->EntryCount();
+      data_bytes += immutable.memtable->DataBytes();
     }
     version = family->version();
     log_end = family->immutables.back().log_end;
@@ -278,6 +276,7 @@ absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int thr
         family->immutables.erase(family->immutables.begin(),
                                  family->immutables.begin() + static_cast<ptrdiff_t>(count));
         family->flushed_through = through;
+        family->last_flush = {data_bytes, family->ImmutableDataBytes() + family->active()->DataBytes()};
       });
   if (!applied.ok()) {
     DiscardIfRefused(applied, tables);

@@ -151,6 +151,7 @@ absl::Status CommitPipeline::Sync() noexcept { return SyncThrough(log_->End()); 
 // The active memtables share one budget. Over it, those that need the oldest logs are switched until half of it is
 // free: with many families, small groups of them take turns, and no family has a log of its own. So it is when a family
 // that is hardly written to holds on to so many logs that, with what is being flushed, they would outgrow their limit.
+// One that alone is written to, in order, is switched sooner, if there is space for the log that this takes.
 absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   unchecked_bytes_ += batch_bytes;
   const Tuning& tuning = state_->core->tuning;
@@ -159,15 +160,16 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   unchecked_bytes_ = 0;
   size_t bytes = 0;
   for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
-  const Target* const in_order = WrittenInOrder();
-  const uint64_t enough = in_order != nullptr ? EnoughOf(*in_order) : UINT64_MAX;
-  const uint64_t written = in_order != nullptr ? in_order->active->DataBytes() : 0;
-  if (bytes >= tuning.memtable_bytes / 2 || written >= enough / 2) {
+  const EarlySwitch early = WhetherEarly();
+  if (bytes >= tuning.memtable_bytes / 2 || early.soon) {
     RETURN_IF_ERROR(PrepareSwitch());
     background_->gate()->LookAtMemory();
   }
+  if (early.now) {
+    const absl::Status status = Switch(TargetsByAge());
+    if (!absl::IsResourceExhausted(status)) return status;
+  }
   const uint64_t log_bytes = tuning.log_limit_bytes / 2;
-  if (written >= enough) return Switch(TargetsByAge());
   if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= log_bytes) [[likely]]
     return absl::OkStatus();
   const std::vector<Target*> by_age = TargetsByAge();
@@ -179,21 +181,25 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   return Switch(std::span(by_age).first(chosen));
 }
 
-const CommitPipeline::Target* CommitPipeline::WrittenInOrder() const {
-  if (!state_->core->tuning.early_flushes) return nullptr;
+const CommitPipeline::Target* CommitPipeline::OnlyOneWritten() const {
   const Target* written = nullptr;
   for (const auto& [id, target] : targets_) {
     if (target.active->empty()) continue;
-    if (written != nullptr || !target.active->InOrder()) return nullptr;
-    written = &target;
+    if (std::exchange(written, &target) != nullptr) return nullptr;
   }
   return written;
 }
 
-uint64_t CommitPipeline::EnoughOf(const Target& in_order) const {
+CommitPipeline::EarlySwitch CommitPipeline::WhetherEarly() const {
+  const Tuning& tuning = state_->core->tuning;
+  const Target* const written = tuning.early_flushes ? OnlyOneWritten() : nullptr;
+  if (written == nullptr || !written->active->InOrder()) return {};
+  const MemtableFill fill{written->active->MemoryBytes(), written->active->DataBytes()};
+  const MemtableFill soon{2 * fill.memory_bytes, 2 * fill.data_bytes};
   MutexLock lock(&state_->mutex);
-  if (!state_->AllFlushed()) return UINT64_MAX;
-  return EnoughInOrder(state_->core->tuning.memtable_bytes, in_order.family->last_flush);
+  const std::optional<LastFlush>& last = written->family->last_flush;
+  return {.soon = EnoughInOrder(tuning.memtable_bytes, soon, last),
+          .now = state_->AllFlushed() && EnoughInOrder(tuning.memtable_bytes, fill, last)};
 }
 
 absl::Status CommitPipeline::PrepareSwitch() {

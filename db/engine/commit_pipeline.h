@@ -89,10 +89,14 @@ class CommitPipeline {
   absl::StatusOr<FileNumber> NewLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Has made ready what a switch of memtables will need.
   absl::Status PrepareSwitch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  // The family that alone was written to since its last flush, in order; else null.
-  const Target* WrittenInOrder() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  // Of how much of that it is time for the next flush (db/decide/memtable_fill.h).
-  uint64_t EnoughOf(const Target& in_order) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // The one target whose memtable holds anything; null if there is none, or another.
+  const Target* OnlyOneWritten() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  struct EarlySwitch {
+    bool soon = false;
+    bool now = false;
+  };
+  // Whether it is time for a switch though no memtable is full (db/decide/memtable_fill.h).
+  EarlySwitch WhetherEarly() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // With one new log for all of them.
   absl::Status Switch(std::span<Target* const> targets) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);

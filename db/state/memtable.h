@@ -78,7 +78,7 @@ class MemTable {
   uint64_t EntryCount() const;
   uint64_t TombstoneCount() const;
   bool empty() const { return EntryCount() == 0; }
-  // Whether the entries came in order. The writer's.
+  // Whether what was added came in order. The writer's.
   bool InOrder() const;
   // The lowest and highest sequence number added; meaningless while empty.
   SequenceNumber FirstSequence() const;

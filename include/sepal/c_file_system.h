@@ -100,6 +100,7 @@ typedef struct sepal_filesystem_t {
   /* Appending is writing at the end. */
   int (*write)(void* file, uint64_t offset, const char* bytes, size_t size, char* message);
   int (*sync)(void* file, char* message);
+  /* What was reserved behind the size is given back, also where the size stays. */
   int (*truncate)(void* file, uint64_t size, char* message);
   /* Optional: reserves space; the size stays. */
   int (*allocate)(void* file, uint64_t offset, uint64_t length, char* message);

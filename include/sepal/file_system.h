@@ -120,6 +120,8 @@ class SEPAL_EXPORT WritableFile {
   virtual absl::Status SyncRange(uint64_t offset, uint64_t length) = 0;
   // Makes all bytes that were written before the call, and the size, durable.
   virtual absl::Status Sync() = 0;
+  // Makes the file `size` bytes long; zeroes come behind what it has. What was reserved behind `size` is given back, also
+  // where the size stays, unless the file becomes longer.
   virtual absl::Status Truncate(uint64_t size) = 0;
   // Maps bytes that the file has.
   virtual absl::StatusOr<std::unique_ptr<MappedRegion>> Map(uint64_t offset, size_t length);

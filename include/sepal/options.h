@@ -88,7 +88,8 @@ struct Options {
   // Bytes of memory for everything: memtables, cached blocks, filters, open tables, compaction buffers, pins. At least
   // 8 MiB.
   size_t memory_limit = size_t{256} << 20;
-  // Bytes of one memtable. 0: derived, a quarter of the memory limit, at most 64 MiB.
+  // Bytes of one memtable, at most: what is written in the order of its keys may be flushed before. 0: derived, a quarter
+  // of the memory limit, at most 64 MiB.
   size_t memtable_bytes = 0;
   // Read table files past the operating system's cache (O_DIRECT), so that memory holds a block once, and
   // `memory_limit` is all that the database takes of it. Opening fails with Unimplemented where the file system cannot.

@@ -21,6 +21,7 @@ class StringWritableFile final : public WritableFile {
   absl::Status Append(std::string_view bytes) override {
     if (!append_status.ok()) return append_status;
     contents.append(bytes);
+    appended_to_allocated.push_back(contents.size() <= allocated);
     append_sizes.push_back(bytes.size());
     return absl::OkStatus();
   }
@@ -30,7 +31,9 @@ class StringWritableFile final : public WritableFile {
     return absl::OkStatus();
   }
   absl::Status Allocate(uint64_t offset, uint64_t length) override {
-    if (allocate_status.ok()) allocated = std::max(allocated, offset + length);
+    ++allocations;
+    // A call that fails has got a part.
+    if (offset <= allocated) allocated = std::max(allocated, offset + (allocate_status.ok() ? length : length / 2));
     return allocate_status;
   }
   absl::Status SyncRange(uint64_t offset, uint64_t length) override {
@@ -41,7 +44,7 @@ class StringWritableFile final : public WritableFile {
   absl::Status Truncate(uint64_t size) override {
     contents.resize(size);
     allocated = std::min(allocated, size);
-    return absl::OkStatus();
+    return truncate_status;
   }
   uint64_t Size() const override { return contents.size(); }
   absl::Status Close() override { return absl::OkStatus(); }
@@ -49,7 +52,10 @@ class StringWritableFile final : public WritableFile {
   std::string contents;
   absl::Status append_status;
   absl::Status allocate_status;
+  absl::Status truncate_status;
+  uint64_t allocations = 0;
   uint64_t allocated = 0;  // up to here
+  std::vector<bool> appended_to_allocated;
   std::vector<size_t> append_sizes;
   std::vector<std::pair<uint64_t, uint64_t>> sync_ranges;
 };

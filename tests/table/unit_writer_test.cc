@@ -1,6 +1,7 @@
 // How the units of a table come into its file.
 #include "table/unit_writer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,6 +14,8 @@
 
 namespace sepal {
 namespace {
+
+using ::testing::Each;
 
 constexpr uint64_t kTableId = 7;
 constexpr size_t kPieceBytes = 1000;
@@ -96,11 +99,12 @@ TEST_F(UnitWriterTest, TheFileGetsWholePiecesWhereverUnitsEnd) {
 TEST_F(UnitWriterTest, PiecesGoWhereSpaceWasAllocatedAndWhatIsLeftOfItIsGivenBack) {
   uint64_t most_ahead = 0;
   while (writer.offset() < 60 * kPieceBytes) {
-    ASSERT_NO_FATAL_FAILURE(Write(Noise(&random, 300)));
-    EXPECT_GE(file.allocated, file.contents.size());
-    most_ahead = std::max(most_ahead, file.allocated - file.contents.size());
+    ASSERT_NO_FATAL_FAILURE(Write(Noise(&random, writer.offset() % 7 == 0 ? 5 * kPieceBytes : 300)));
+    if (!file.contents.empty()) most_ahead = std::max(most_ahead, file.allocated - file.contents.size());
   }
+  EXPECT_THAT(file.appended_to_allocated, Each(true));
   EXPECT_GT(most_ahead, 4 * kPieceBytes) << "by larger steps for a larger file";
+  EXPECT_LE(most_ahead, 16 * kPieceBytes);
   ASSERT_TRUE(writer.Finish().ok());
   EXPECT_EQ(file.allocated, file.contents.size());
   ExpectUnits();
@@ -118,9 +122,32 @@ TEST_F(UnitWriterTest, AFileOfLessThanAPieceIsWrittenAtOnce) {
 TEST_F(UnitWriterTest, WhereNoSpaceIsLeftAheadTheBytesMayStillFit) {
   file.allocate_status = absl::ResourceExhaustedError("no space for more than a byte");
   while (writer.offset() < 20 * kPieceBytes) ASSERT_NO_FATAL_FAILURE(Write(Noise(&random, 300)));
+  EXPECT_EQ(file.allocations, 2u) << "ahead, then for a piece alone, and no more";
   ASSERT_TRUE(writer.Finish().ok());
   ExpectUnits();
   ExpectWholePieces();
+}
+
+TEST_F(UnitWriterTest, WhatAFailedCallGotIsGivenBackToo) {
+  while (writer.offset() < 2 * kPieceBytes) ASSERT_NO_FATAL_FAILURE(Write(Noise(&random, 300)));
+  file.allocate_status = absl::ResourceExhaustedError("no space");
+  while (writer.offset() < 5 * kPieceBytes) ASSERT_NO_FATAL_FAILURE(Write(Noise(&random, 300)));
+  ASSERT_GT(file.allocated, writer.offset()) << "the test is of what lies behind the end";
+  ASSERT_TRUE(writer.Finish().ok());
+  EXPECT_EQ(file.allocated, file.contents.size());
+}
+
+TEST_F(UnitWriterTest, ADiskTooFullToGiveSpaceBackDoesNotSpoilTheFile) {
+  while (writer.offset() < 2 * kPieceBytes) ASSERT_NO_FATAL_FAILURE(Write(Noise(&random, 300)));
+  file.truncate_status = absl::ResourceExhaustedError("no space for that");
+  EXPECT_TRUE(writer.Finish().ok());
+  ExpectUnits();
+}
+
+TEST_F(UnitWriterTest, AnyOtherFailureToGiveSpaceBackIsTold) {
+  while (writer.offset() < 2 * kPieceBytes) ASSERT_NO_FATAL_FAILURE(Write(Noise(&random, 300)));
+  file.truncate_status = absl::InternalError("the disk is gone");
+  EXPECT_TRUE(absl::IsInternal(writer.Finish()));
 }
 
 TEST_F(UnitWriterTest, AnyOtherFailureToAllocateIsTold) {

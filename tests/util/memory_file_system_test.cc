@@ -367,6 +367,16 @@ TEST_F(MemoryFileSystemTest, AllocatedSpaceCannotBeTakenByOthers) {
   EXPECT_TRUE(absl::IsResourceExhausted(reserved->Append("x")));
 }
 
+TEST_F(MemoryFileSystemTest, TruncateGivesBackWhatWasReservedBehind) {
+  std::unique_ptr<WritableFile> file = Create("f");
+  ASSERT_TRUE(file->Allocate(0, 6000).ok());
+  ASSERT_TRUE(file->Append(std::string(600, 'x')).ok());
+  EXPECT_EQ(fs_.UsedBytes(), 6000u);
+  ASSERT_TRUE(file->Truncate(600).ok());
+  EXPECT_EQ(fs_.UsedBytes(), 600u);
+  EXPECT_EQ(Contents("f"), std::string(600, 'x'));
+}
+
 TEST_F(MemoryFileSystemTest, SpaceIsFreeOnceAFileHasNeitherNameNorHandle) {
   std::unique_ptr<WritableFile> file = Create("f");
   ASSERT_TRUE(file->Append(std::string(600, 'x')).ok());

@@ -152,6 +152,19 @@ TEST_F(PosixFileSystemTest, AllocateTakesSpaceOnTheDiskBeforeItIsWritten) {
   EXPECT_GE(info.st_blocks * 512, 1 << 20);
 }
 
+TEST_F(PosixFileSystemTest, TruncateGivesBackWhatWasReservedBehind) {
+  if (!directory_->capabilities().allocate) GTEST_SKIP() << "no allocation on this file system";
+  std::unique_ptr<WritableFile> file = directory_->OpenForWrite("f", WriteMode::kCreateNew).value();
+  ASSERT_TRUE(file->Allocate(0, 1 << 20).ok());
+  ASSERT_TRUE(file->Append("what there is").ok());
+  ASSERT_TRUE(file->Truncate(file->Size()).ok());
+  ASSERT_TRUE(file->Sync().ok());
+  struct stat info;
+  ASSERT_EQ(::stat(Path("f").c_str(), &info), 0);
+  EXPECT_EQ(info.st_size, 13);
+  EXPECT_LT(info.st_blocks * 512, 1 << 20);
+}
+
 TEST_F(PosixFileSystemTest, ALockEndsWithTheProcessThatHeldItAndMeanwhileNamesIt) {
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);

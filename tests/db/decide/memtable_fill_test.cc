@@ -8,24 +8,36 @@ namespace {
 
 constexpr uint64_t kMemtable = 64 << 20;
 
+constexpr MemtableFill Fill(uint64_t data_bytes) {
+  return {.memory_bytes = data_bytes + data_bytes / 2, .data_bytes = data_bytes};
+}
+
 TEST(MemtableFillTest, TheFirstFlushComesEarly) {
-  EXPECT_GT(EnoughInOrder(kMemtable, std::nullopt), 0u);
-  EXPECT_LE(EnoughInOrder(kMemtable, std::nullopt), kMemtable / 4);
+  EXPECT_FALSE(EnoughInOrder(kMemtable, Fill(kMemtable / 10), std::nullopt));
+  EXPECT_TRUE(EnoughInOrder(kMemtable, Fill(kMemtable / 4), std::nullopt));
 }
 
 TEST(MemtableFillTest, WhoIsSlowerThanFlushesFillsMemtables) {
-  EXPECT_GT(EnoughInOrder(kMemtable, LastFlush{.data_bytes = 1000, .data_bytes_meanwhile = 0}), kMemtable);
-  EXPECT_GT(EnoughInOrder(kMemtable, LastFlush{.data_bytes = 10 << 20, .data_bytes_meanwhile = 5 << 20}), kMemtable);
+  for (const uint64_t behind : {0, 4 << 20}) {
+    const LastFlush last{.data_bytes = 10 << 20, .data_bytes_behind = behind};
+    EXPECT_FALSE(EnoughInOrder(kMemtable, Fill(20 << 20), last));
+    EXPECT_FALSE(EnoughInOrder(kMemtable, {.memory_bytes = kMemtable - 1, .data_bytes = kMemtable / 2}, last));
+  }
 }
 
-TEST(MemtableFillTest, WhoIsFasterHasFlushesThatGrowWithinBounds) {
-  const auto next = [](uint64_t flushed) {
-    return EnoughInOrder(kMemtable, LastFlush{.data_bytes = flushed, .data_bytes_meanwhile = flushed});
+TEST(MemtableFillTest, WhoIsFasterHasFlushesThatGrowToThreeQuarters) {
+  const auto enough = [](uint64_t flushed, const MemtableFill& fill) {
+    return EnoughInOrder(kMemtable, fill, LastFlush{.data_bytes = flushed, .data_bytes_behind = flushed / 4 * 3});
   };
-  EXPECT_EQ(next(1000), EnoughInOrder(kMemtable, std::nullopt));
-  EXPECT_EQ(next(10 << 20), 20u << 20);
-  EXPECT_EQ(next(16 << 20), next(17 << 20));
-  EXPECT_LT(next(60 << 20), kMemtable) << "keys and values are not all that a memtable takes";
+  EXPECT_FALSE(enough(10 << 20, Fill(19 << 20)));
+  EXPECT_TRUE(enough(10 << 20, Fill(20 << 20)));
+  EXPECT_FALSE(enough(1000, Fill(kMemtable / 10))) << "a small one, which somebody asked for, does not make all small";
+  EXPECT_TRUE(enough(1000, Fill(kMemtable / 8)));
+  // Whatever part of the memory keys and values are.
+  for (const uint64_t data : {uint64_t{1} << 20, kMemtable / 2}) {
+    EXPECT_FALSE(enough(60 << 20, {.memory_bytes = kMemtable / 10 * 7, .data_bytes = data}));
+    EXPECT_TRUE(enough(60 << 20, {.memory_bytes = kMemtable / 10 * 8, .data_bytes = data}));
+  }
 }
 
 }  // namespace

@@ -28,6 +28,12 @@ class EarlyFlushTest : public EngineTest {
                                   : db()->Put(family, NumberedKey(next_), value));
     }
   }
+  int ImmutableMemtables() {
+    const std::string metrics = db()->GetProperty("sepal.prometheus").value();
+    constexpr std::string_view kName = "\nsepal_immutable_memtables";
+    const size_t at = metrics.find(kName);
+    return std::stoi(metrics.substr(metrics.find(' ', at + kName.size())));
+  }
   uint64_t Flushes() {
     EXPECT_OK(db()->WaitForBackgroundWork());
     return db()->statistics()->Get(Ticker::kFlushes);
@@ -48,12 +54,34 @@ TEST_F(EarlyFlushTest, TheFirstComesEarlyAndThenWhoIsSlowFillsMemtables) {
 
 TEST_F(EarlyFlushTest, WhoWritesFasterThanFlushesHasTheNextOneOnceTheLastHasEnded) {
   ASSERT_OK(db()->PauseBackgroundWork());
-  ASSERT_NO_FATAL_FAILURE(PutInOrder(0.4));
+  ASSERT_NO_FATAL_FAILURE(PutInOrder(0.5));
+  EXPECT_EQ(ImmutableMemtables(), 1) << "nothing more is sealed while that waits";
   ASSERT_OK(db()->ContinueBackgroundWork());
-  EXPECT_EQ(Flushes(), 1u) << "nothing was sealed while the first one waited";
+  EXPECT_EQ(Flushes(), 1u);
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.05));
   EXPECT_EQ(Flushes(), 2u);
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), next_);
+}
+
+TEST_F(EarlyFlushTest, WithoutSpaceForALogThatWritesGoOnInTheOldOne) {
+  for (const bool with_log : {true, false}) {
+    next_ = 0;
+    ASSERT_OK(database.Reopen());
+    const uint64_t before = Flushes();
+    database.files.SetDecider([](const FileCall& call) {
+      const bool makes_log = call.name.ends_with(".log") && call.op == FileOp::kOpenWrite;
+      return makes_log ? Fault::kNoSpace : Fault::kNone;
+    });
+    const std::string value(kValueBytes, 'v');
+    for (; next_ < EntriesIn(0.5); ++next_) {
+      ASSERT_OK(db()->Put(NumberedKey(next_), value, {.disable_wal = !with_log}));
+    }
+    EXPECT_EQ(Flushes(), before);
+    database.files.SetDecider(nullptr);
+    ASSERT_OK(db()->Put(NumberedKey(next_++), value));
+    ASSERT_NO_FATAL_FAILURE(PutInOrder(0.05));
+    EXPECT_EQ(Flushes(), before + 1);
+  }
 }
 
 TEST_F(EarlyFlushTest, WhatComesInNoOrderFillsMemtables) {
