@@ -179,6 +179,7 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
   state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
   uint64_t bytes = 0;
+  LastFlush done;
   bool calm = false;
   int threads = 1;
   {
@@ -188,7 +189,7 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
     calm = pace_.calm();
     threads = pace_.threads();
   }
-  event.status = RetryWhileDiskFull(bytes, [&] { return Flush(family, calm, threads, &event); });
+  event.status = RetryWhileDiskFull(bytes, [&] { return Flush(family, calm, threads, &event, &done); });
   event.micros = state_->core->world.clock->MonotonicMicros() - began;
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kFlushes);
@@ -201,13 +202,15 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
   {
     MutexLock lock(&state_->mutex);
     family->flush_running = false;
+    family->last_flush = done;
     pace_.EndFlush(event.micros, threads);
   }
   Judge(*family, event.status, "flush");
   return event.status;
 }
 
-absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event) {
+absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event,
+                               LastFlush* done) {
   const PauseGate::FlushSection section(&pause_, goes_first);
   event->entries = event->bytes_written = 0;  // of a try before
   std::vector<std::shared_ptr<const MemTable>> memtables;
@@ -276,7 +279,7 @@ absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int thr
         family->immutables.erase(family->immutables.begin(),
                                  family->immutables.begin() + static_cast<ptrdiff_t>(count));
         family->flushed_through = through;
-        family->last_flush = {data_bytes, family->ImmutableDataBytes() + family->active()->DataBytes()};
+        *done = {data_bytes, family->ImmutableDataBytes() + family->active()->DataBytes()};
       });
   if (!applied.ok()) {
     DiscardIfRefused(applied, tables);

@@ -82,7 +82,7 @@ class Background {
   // Returns how it ended.
   absl::Status RunFlush(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // With up to `threads` threads.
-  absl::Status Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event)
+  absl::Status Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event, LastFlush* done)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Whether another family has an update at or before `through` that is in no table yet.
   bool OthersWaitBefore(const Family& family, SequenceNumber through) const

@@ -236,7 +236,7 @@ class Builder {
   Subject* const subject_;
   MemoryFileSystem memory_;
   FaultFileSystem files_;
-  SimulatedWorld world_{SimulationOptions{.seed = 5}};
+  SimulatedWorld world_{SimulationOptions{.seed = 6}};
   Random random_{11};
   std::map<std::string, std::shared_ptr<ColumnFamily>> families_;
   std::vector<Files> snapshots_;

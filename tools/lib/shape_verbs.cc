@@ -268,6 +268,8 @@ class OptionsExplainVerb final : public Verb {
         memtable_bytes_ == 0 ? "a quarter of the limit, at most 64 MiB: more writes are merged in memory" : "given");
     e->Bytes("memtable_limit_bytes", tuning.memtable_limit_bytes,
              "twice that: writers stop when active and flushing memtables hold so much");
+    e->Say("early_flushes", tuning.early_flushes, tuning.early_flushes ? "yes" : "no",
+           "what is written in the order of its keys, faster than flushes, does not wait until memtables are full");
     e->Bytes("cache_bytes", memory_limit_ - std::min<uint64_t>(memory_limit_, tuning.memtable_limit_bytes),
              "what is left for blocks, leaf pages and guards while memtables are full");
     e->Say("cache_admission", cache_admission_, cache_admission_,
