@@ -1,7 +1,6 @@
 #include "table/table_writer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -14,8 +13,6 @@
 #include "table/unit_writer.h"
 #include "util/append_buffer.h"
 #include "util/check.h"
-#include "util/coding.h"
-#include "util/compression.h"
 #include "util/hyperloglog.h"
 #include "util/status.h"
 

@@ -225,8 +225,8 @@ absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int thr
     for (const ImmutableMemTable& immutable : family->immutables) {
       memtables.push_back(immutable.memtable);
       entries += immutable.memtable->EntryCount();
-      data_bytes += immutable.memtable->DataBytes();
     }
+    data_bytes = family->ImmutableDataBytes();
     version = family->version();
     log_end = family->immutables.back().log_end;
     // Not up to the memtables' own last entry: its batch may go on in another family.
