@@ -44,7 +44,9 @@ SimulatedWorld::SimulatedWorld(SimulationOptions options)
   actors_.back()->name = "the first thread";
   actors_.back()->priority = DrawPriority();
   current_ = actors_.back().get();
-  AddActor("the flush worker", [this](Actor* self) { RunWorker(self, Priority::kFlush); });
+  for (int i = 0; i < options_.flush_workers; ++i) {
+    AddActor(absl::StrFormat("flush worker %d", i), [this](Actor* self) { RunWorker(self, Priority::kFlush); });
+  }
   for (int i = 0; i < options_.compaction_workers; ++i) {
     AddActor(absl::StrFormat("compaction worker %d", i),
              [this](Actor* self) { RunWorker(self, Priority::kCompaction); });

@@ -5,9 +5,9 @@
 // has an operating-system thread for its stack and its thread-local state, so that any of them can be left in the
 // middle of a call; but none runs unless it has the baton, so the order of all that happens depends on the seed alone.
 //
-// Simulated threads: the one that makes the world, one flush worker, the compaction workers, one for scrubbing once
-// there is such work, and those of `Spawn`. No
-// other thread may use the world, and code inside it may start no `Thread` of its own.
+// Simulated threads: the one that makes the world, the flush and the compaction workers, one for scrubbing once there
+// is such work, and those of `Spawn`. No other thread may use the world, and code inside it may start no `Thread` of
+// its own.
 //
 // Time is virtual: it passes when a thread asks for it (1 us a call) and, when every thread waits, it jumps to the
 // earliest deadline. If there is none, that is a deadlock, and the process stops with a list of who waits.
@@ -31,6 +31,7 @@ namespace sepal {
 
 struct SimulationOptions {
   uint64_t seed = 1;
+  int flush_workers = 2;
   int compaction_workers = 2;
   // At a point where the thread holds no lock, it hands over once in so many.
   uint32_t switch_one_in = 8;

@@ -107,8 +107,9 @@ void Meter::CountWrites(const WorkloadPlan& plan, const EngineCounters& before, 
 
 void MeasureMemory(const EngineSettings& settings, uint64_t resident_before, Measurement* m) {
   const auto of_engine = [&](uint64_t resident) { return resident > resident_before ? resident - resident_before : 0; };
-  m->peak_resident_bytes = of_engine(tools::PeakResidentBytes());
   m->resident_bytes = of_engine(tools::ResidentBytes());
+  // The system's own count of the peak may lag behind a little.
+  m->peak_resident_bytes = std::max(m->resident_bytes, of_engine(tools::PeakResidentBytes()));
   m->memory_limit_bytes = settings.memory_bytes;
 }
 

@@ -23,8 +23,8 @@ struct FlushInput {
 };
 
 // The run's tables in key order, finished and synced, of each part of which entries survive: one, or several where
-// FlushSplitter divides them. The run's number is the first one's. The directory is not synced. On an error no table is
-// left behind.
+// FlushSplitter divides them. The run's number is the first one's, until the caller gives it another. The directory is
+// not synced. On an error no table is left behind.
 absl::StatusOr<std::vector<TableMetadata>> FlushMemTables(const FlushInput& input);
 
 }  // namespace sepal

@@ -5,12 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "db/act/flush_job.h"
-#include "db/act/table_files.h"
-#include "db/decide/guard_budget.h"
 #include "db/decide/level_targets.h"
 #include "db/decide/read_demand.h"
-#include "db/format/file_names.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -36,7 +32,7 @@ void Background::Schedule() {
   pace_.SetResting(AllAtRest());
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
   for (const FamilyRef& family : state_->Families()) {
-    if (!family->immutables.empty() && !family->flush_running) ScheduleFlush(family);
+    ScheduleFlush(family);
     ScheduleSketches(family);
   }
   bool scheduled = true;
@@ -90,11 +86,6 @@ void Background::HearReaders(uint64_t reads) {
   if (!reset && now < demand_due_.load(std::memory_order_relaxed)) return;
   MutexLock lock(&state_->mutex);
   Schedule();
-}
-
-void Background::ScheduleFlush(const FamilyRef& family) {
-  family->flush_running = true;
-  StartJob(Executor::Priority::kFlush, [this, family] { (void)RunFlush(family); });
 }
 
 PickerInput Background::MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const {
@@ -170,162 +161,6 @@ std::vector<SequenceNumber> Background::Snapshots() const {
   std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
   if (snapshots.empty() || snapshots.back() < visible) snapshots.push_back(visible);
   return snapshots;
-}
-
-// --- flush ---
-
-absl::Status Background::RunFlush(const FamilyRef& family) {
-  FlushEvent event{.column_family = family->name};
-  state_->Tell([&](EventListener& listener) { listener.OnFlushBegin(event); });
-  const uint64_t began = state_->core->world.clock->MonotonicMicros();
-  uint64_t bytes = 0;
-  LastFlush done;
-  bool calm = false;
-  int threads = 1;
-  {
-    MutexLock lock(&state_->mutex);
-    bytes = family->ImmutableBytes();
-    pace_.BeginFlush(began);
-    calm = pace_.calm();
-    threads = pace_.threads();
-  }
-  event.status = RetryWhileDiskFull(bytes, [&] { return Flush(family, calm, threads, &event, &done); });
-  event.micros = state_->core->world.clock->MonotonicMicros() - began;
-  StatisticsImpl& statistics = state_->core->statistics;
-  statistics.Add(Ticker::kFlushes);
-  statistics.Add(Ticker::kFlushBytes, event.bytes_written);
-  statistics.Record(Histogram::kFlushMicros, event.micros);
-  state_->core->info_log.Write("flush of %s: from table %u on, %u entries, %u bytes in %u us: %s", family->name,
-                               event.file_number, event.entries, event.bytes_written, event.micros,
-                               event.status.ToString());
-  state_->Tell([&](EventListener& listener) { listener.OnFlushEnd(event); });
-  {
-    MutexLock lock(&state_->mutex);
-    family->flush_running = false;
-    family->last_flush = done;
-    pace_.EndFlush(event.micros, threads);
-  }
-  Judge(*family, event.status, "flush");
-  return event.status;
-}
-
-absl::Status Background::Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event,
-                               LastFlush* done) {
-  const PauseGate::FlushSection section(&pause_, goes_first);
-  event->entries = event->bytes_written = 0;  // of a try before
-  std::vector<std::shared_ptr<const MemTable>> memtables;
-  LogPosition log_end;
-  uint64_t entries = 0;
-  uint64_t data_bytes = 0;
-  VersionRef version;
-  bool others_wait = false;
-  {
-    MutexLock lock(&state_->mutex);
-    if (family->immutables.empty()) return absl::CancelledError("the column family was dropped");
-    for (const ImmutableMemTable& immutable : family->immutables) {
-      memtables.push_back(immutable.memtable);
-      entries += immutable.memtable->EntryCount();
-    }
-    data_bytes = family->ImmutableDataBytes();
-    version = family->version();
-    log_end = family->immutables.back().log_end;
-    // Not up to the memtables' own last entry: its batch may go on in another family.
-    others_wait = OthersWaitBefore(*family, family->immutables.back().log_last);
-  }
-  // Tables must not hold what comes after an update that the log could still lose. Where these memtables are all that
-  // there is up to here, nothing does.
-  if (others_wait) RETURN_IF_ERROR(log_->Sync(log_end));
-  TableOutputContext context = catalog_->OutputContext(*family);
-  context.pacing = state_->core->PacingFor(Executor::Priority::kFlush);
-  context.guard_bits_per_key = GuardBitsOfFlush(family->options.filter_policy.guard_bits_per_key, *version, entries);
-  ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables, FlushMemTables({.context = context,
-                                                                            .memtables = memtables,
-                                                                            .snapshots = Snapshots(),
-                                                                            .executor = executor_,
-                                                                            .max_parts = threads}));
-  VersionEdit edit;
-  const SequenceNumber through = memtables.back()->LastSequence();
-  if (!tables.empty()) {
-    absl::Status synced = state_->core->directory->Sync();
-    if (!synced.ok()) {
-      RemoveTables(state_->core->directory.get(), tables);
-      return synced;
-    }
-    event->file_number = tables.front().number.value();
-  }
-  for (const TableMetadata& table : tables) {
-    edit.added_tables.push_back({.family = family->id, .level = 0, .table = table});
-    event->entries += table.entries;
-    event->bytes_written += table.size_bytes;
-  }
-  edit.flushed_through.push_back({.family = family->id, .sequence = through});
-  FileNumber minimum;
-  const size_t count = memtables.size();
-  const absl::Status applied = catalog_->Apply(
-      std::move(edit),
-      [&](VersionEdit* complete) {
-        state_->mutex.AssertHeld();
-        if (family->immutables.size() < count) return;  // dropped meanwhile
-        // As it will be once these memtables are gone.
-        std::deque<ImmutableMemTable> kept;
-        kept.swap(family->immutables);
-        family->immutables.assign(kept.begin() + static_cast<ptrdiff_t>(count), kept.end());
-        minimum = catalog_->MinLogNumber();
-        family->immutables.swap(kept);
-        complete->min_log_number = minimum;
-      },
-      [&] {
-        state_->mutex.AssertHeld();
-        family->immutables.erase(family->immutables.begin(),
-                                 family->immutables.begin() + static_cast<ptrdiff_t>(count));
-        family->flushed_through = through;
-        *done = {data_bytes, family->ImmutableDataBytes() + family->active()->DataBytes()};
-      });
-  if (!applied.ok()) {
-    DiscardIfRefused(applied, tables);
-    return applied;
-  }
-  RemoveOldLogs(minimum);
-  return absl::OkStatus();
-}
-
-bool Background::OthersWaitBefore(const Family& family, SequenceNumber through) const {
-  const auto waits = [through](const MemTable& memtable) {
-    return !memtable.empty() && memtable.FirstSequence() <= through;
-  };
-  for (const FamilyRef& other : state_->Families()) {
-    if (other.get() == &family) continue;
-    if (waits(*other->active())) return true;
-    for (const ImmutableMemTable& immutable : other->immutables) {
-      if (waits(*immutable.memtable)) return true;
-    }
-  }
-  return false;
-}
-
-void Background::RemoveOldLogs(FileNumber minimum) {
-  const std::vector<LiveLog> live = log_->Live();
-  log_->ForgetBefore(minimum);
-  std::vector<std::string> names;
-  for (const LiveLog& log : live) {
-    if (log.number < minimum && log.number != live.back().number) names.push_back(LogFileName(log.number));
-  }
-  if (names.empty()) return;
-  const auto remove = [this](const std::vector<std::string>& old) {
-    for (const std::string& name : old) {
-      const absl::Status removed = state_->core->log_directory()->Remove(name);
-      if (!removed.ok()) state_->core->info_log.Write("an old log stays: %s", removed.ToString());
-    }
-  };
-  {
-    MutexLock lock(&state_->mutex);
-    // A calm background wakes no second thread, which would take a writer's core for some milliseconds.
-    if (!state_->closing && !pace_.calm()) {
-      StartJob(Executor::Priority::kCompaction, [remove, names = std::move(names)] { remove(names); });
-      return;
-    }
-  }
-  remove(names);
 }
 
 // --- failing, waiting, ending ---
@@ -476,6 +311,7 @@ absl::Status Background::FlushUnlogged() {
       MutexLock lock(&state_->mutex);
       if (!state_->error.ok()) break;
       ++state_->jobs;
+      ++family->flushes_waiting;
     }
     KeepFirst(&why, RunFlush(family));
     EndJob();

@@ -64,6 +64,7 @@ class Background {
   // Which families' readers have asked for a merge of level 0, and when the next will have.
   void WeighReads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   uint64_t DemandNow() const;
+  // Where a memtable of it waits, and a flush may begin.
   void ScheduleFlush(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Where it has come to matter: a job that reads the sketches of tables of earlier openings.
@@ -81,9 +82,23 @@ class Background {
 
   // Returns how it ended.
   absl::Status RunFlush(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  // With up to `threads` threads.
-  absl::Status Flush(const FamilyRef& family, bool goes_first, int threads, FlushEvent* event, LastFlush* done)
+  class Taken;
+  struct FlushDone {
+    LastFlush volume = {};
+    int threads = 1;
+    bool again = false;  // older memtables wait again, and come first
+  };
+  // Of the memtables that wait. Cancelled where there are none.
+  absl::Status TryFlush(const FamilyRef& family, bool goes_first, FlushEvent* event, FlushDone* done)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status Flush(const FamilyRef& family, const Taken& taken, FlushEvent* event, FlushDone* done)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::StatusOr<std::vector<TableMetadata>> WriteTables(const FamilyRef& family, const Taken& taken, FlushDone* done)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Returns when nothing older than `run` is under way: whether all of it is in tables, and none in a newer run.
+  absl::StatusOr<bool> AwaitTurn(const Family& family, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status Install(const FamilyRef& family, const Taken& taken, const std::vector<TableMetadata>& tables,
+                       FlushDone* done) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Whether another family has an update at or before `through` that is in no table yet.
   bool OthersWaitBefore(const Family& family, SequenceNumber through) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);

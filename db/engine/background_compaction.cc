@@ -165,12 +165,11 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
   return applied;
 }
 
-// An edit that was refused for want of space never took effect, so the job will be done again. After any other failure
-// the edit may be on the disk, and the tables must stay.
+// An edit that was refused, for want of space or since the family is gone, never took effect. After a failure that
+// ended all writing it may be on the disk, and the tables must stay.
 void Background::DiscardIfRefused(const absl::Status& applied, const std::vector<TableMetadata>& tables) {
-  if (absl::IsResourceExhausted(applied) && !state_->stopped.load(std::memory_order_acquire)) {
-    RemoveTables(state_->core->directory.get(), tables);
-  }
+  if (applied.ok() || state_->stopped.load(std::memory_order_acquire)) return;
+  RemoveTables(state_->core->directory.get(), tables);
 }
 
 absl::Status Background::CompactRange(const FamilyRef& family, const CompactRangeOptions& options) {

@@ -166,7 +166,7 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
     background_->gate()->LookAtMemory();
   }
   if (early.now) {
-    const absl::Status status = Switch(TargetsByAge());
+    const absl::Status status = Switch(TargetsByAge(), /*early=*/true);
     if (!absl::IsResourceExhausted(status)) return status;
   }
   const uint64_t log_bytes = tuning.log_limit_bytes / 2;
@@ -199,7 +199,7 @@ CommitPipeline::EarlySwitch CommitPipeline::WhetherEarly() const {
   MutexLock lock(&state_->mutex);
   const std::optional<LastFlush>& last = written->family->last_flush;
   return {.soon = EnoughInOrder(tuning.memtable_bytes, soon, last),
-          .now = state_->AllFlushed() && EnoughInOrder(tuning.memtable_bytes, fill, last)};
+          .now = state_->FlushAtHand() && EnoughInOrder(tuning.memtable_bytes, fill, last)};
 }
 
 absl::Status CommitPipeline::PrepareSwitch() {
@@ -240,7 +240,7 @@ uint64_t CommitPipeline::LogBytesSince(const Target& target) const {
   return bytes;
 }
 
-absl::Status CommitPipeline::Switch(std::span<Target* const> targets) {
+absl::Status CommitPipeline::Switch(std::span<Target* const> targets, bool early) {
   if (targets.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(state_->CheckLock());
   const LogPosition log_end = log_->End();
@@ -249,11 +249,11 @@ absl::Status CommitPipeline::Switch(std::span<Target* const> targets) {
     if (!log_->Failure().ok()) state_->Stop(next_log.status(), "log");
     return next_log.status();
   }
-  Replace(targets, log_end, *next_log);
+  Replace(targets, log_end, *next_log, early);
   return absl::OkStatus();
 }
 
-void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_end, FileNumber log) {
+void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_end, FileNumber log, bool early) {
   Core& core = *state_->core;
   std::vector<std::shared_ptr<MemTable>> fresh;
   for (const Target* target : targets) {
@@ -266,7 +266,8 @@ void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_e
                                  .log_end = log_end,
                                  .log_last = last_,
                                  .first_log = family.active_first_log,
-                                 .unlogged = std::exchange(targets[i]->unlogged, false)});
+                                 .unlogged = std::exchange(targets[i]->unlogged, false),
+                                 .early = early});
     family.Publish(fresh[i], family.version(), &core.epochs);
     targets[i]->active = std::move(fresh[i]);
   }

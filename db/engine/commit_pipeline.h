@@ -98,11 +98,12 @@ class CommitPipeline {
   // Whether it is time for a switch though no memtable is full (db/decide/memtable_fill.h).
   EarlySwitch WhetherEarly() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  // With one new log for all of them.
-  absl::Status Switch(std::span<Target* const> targets) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // With one new log for all of them. `early`: before memtables are full.
+  absl::Status Switch(std::span<Target* const> targets, bool early = false)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // The part of it that is in memory: the memtables of `targets` become immutable, and all that are empty now need no
   // log before `log`.
-  void Replace(std::span<Target* const> targets, LogPosition log_end, FileNumber log)
+  void Replace(std::span<Target* const> targets, LogPosition log_end, FileNumber log, bool early = false)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Those that hold anything, by the oldest log that they need, then by size.
   std::vector<Target*> TargetsByAge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);

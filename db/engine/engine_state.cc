@@ -45,6 +45,15 @@ bool EngineState::AllFlushed() const {
                      [](const auto& entry) { return entry.second->immutables.empty(); });
 }
 
+bool EngineState::FlushAtHand() const {
+  int running = 0;
+  for (const auto& [id, family] : families) {
+    if (family->flushes_waiting > 0 || family->BytesAwaitingFlush() > 0) return false;
+    running += family->flushes_running;
+  }
+  return running < kFlushesAtATime;
+}
+
 size_t EngineState::MemtableBytes() const {
   size_t bytes = 0;
   for (const auto& [id, family] : families) bytes += family->ImmutableBytes() + family->active()->MemoryBytes();

@@ -37,6 +37,28 @@ size_t Family::ImmutableDataBytes() const {
   return bytes;
 }
 
+size_t Family::BytesAwaitingFlush() const {
+  size_t bytes = 0;
+  for (const ImmutableMemTable& immutable : immutables) {
+    if (!immutable.run.has_value()) bytes += immutable.memtable->MemoryBytes();
+  }
+  return bytes;
+}
+
+std::vector<ImmutableMemTable> Family::TakeForFlush(RunNumber run) {
+  const auto waits = [](const ImmutableMemTable& immutable) { return !immutable.run.has_value(); };
+  const auto begin = std::find_if(immutables.begin(), immutables.end(), waits);
+  const auto end = std::find_if_not(begin, immutables.end(), waits);
+  for (auto it = begin; it != end; ++it) it->run = run;
+  return {begin, end};
+}
+
+void Family::PutBack(RunNumber run) {
+  for (ImmutableMemTable& immutable : immutables) {
+    if (immutable.run == run) immutable.run.reset();
+  }
+}
+
 CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning) {
   CompactionPolicy policy = MakeCompactionPolicy(options, tuning.memtable_bytes);
   policy.runs_per_level = tuning.runs_per_level;

@@ -32,7 +32,13 @@ struct ImmutableMemTable {
   // The oldest log that holds any of its entries.
   FileNumber first_log;
   bool unlogged = false;  // it holds what no log holds
+  bool early = false;     // it was switched before memtables were full
+  // The run that it becomes; none: no flush has taken it.
+  std::optional<RunNumber> run = {};
 };
+
+// Of one family; an early one begins only while fewer run of all. While one is synced and installed another is written.
+inline constexpr int kFlushesAtATime = 2;
 
 struct CompactionPutOff {
   std::shared_ptr<const CompactionPlan> plan;
@@ -74,7 +80,11 @@ class Family {
   SequenceNumber flushed_through;
   // The oldest log that may hold entries of the active memtable.
   FileNumber active_first_log;
-  bool flush_running = false;
+  // Flushes that have no memtables (scheduled, between two tries, or about to end), and those that have.
+  int flushes_waiting = 0;
+  int flushes_running = 0;
+  // The last run that a flush of this opening has installed.
+  RunNumber newest_flushed;
   // Since the database was opened.
   std::optional<LastFlush> last_flush;
   // A job reads the sketches of earlier openings' tables; it has ended.
@@ -97,6 +107,13 @@ class Family {
   bool MergesLevel0() const;
   size_t ImmutableBytes() const;
   size_t ImmutableDataBytes() const;
+  // Of memtables that no flush has taken.
+  size_t BytesAwaitingFlush() const;
+  bool MayBeginFlush() const { return flushes_waiting == 0 && flushes_running < kFlushesAtATime; }
+  // Those that wait, up to the first that does not: `run`, above all runs that others were taken for, is made of them.
+  std::vector<ImmutableMemTable> TakeForFlush(RunNumber run);
+  // They wait again.
+  void PutBack(RunNumber run);
 
  private:
   std::shared_ptr<const ReadView> current_;

@@ -288,8 +288,8 @@ std::shared_ptr<MemTable> Opening::NewMemTable(const Family& family) const {
 void Opening::ChooseExecutor() {
   parts_.executor = world_.executor;
   if (parts_.executor == nullptr) {
-    // One flushes, the other is there for what writers need meanwhile.
-    parts_.own_executor = std::make_unique<ThreadPool>(/*flush_threads=*/2, tuning_.compaction_threads);
+    // One more than flush is there for what writers need meanwhile.
+    parts_.own_executor = std::make_unique<ThreadPool>(kFlushesAtATime + 1, tuning_.compaction_threads);
     parts_.executor = parts_.own_executor.get();
   }
   parts_.preparing = std::make_shared<TaskGroup>(parts_.executor, Executor::Priority::kFlush);

@@ -87,6 +87,7 @@ struct SlowCallEvent {
 class SEPAL_EXPORT EventListener {
  public:
   virtual ~EventListener() = default;
+  // Two flushes of a column family may run at a time, and the end of the newer may be told first.
   virtual void OnFlushBegin(const FlushEvent&) {}
   virtual void OnFlushEnd(const FlushEvent&) {}
   virtual void OnCompactionBegin(const CompactionEvent&) {}

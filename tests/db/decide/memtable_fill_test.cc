@@ -25,7 +25,7 @@ TEST(MemtableFillTest, WhoIsSlowerThanFlushesFillsMemtables) {
   }
 }
 
-TEST(MemtableFillTest, WhoIsFasterHasFlushesThatGrowToThreeQuarters) {
+TEST(MemtableFillTest, WhoIsFasterHasFlushesThatGrowToHalf) {
   const auto enough = [](uint64_t flushed, const MemtableFill& fill) {
     return EnoughInOrder(kMemtable, fill, LastFlush{.data_bytes = flushed, .data_bytes_behind = flushed / 4 * 3});
   };
@@ -34,9 +34,9 @@ TEST(MemtableFillTest, WhoIsFasterHasFlushesThatGrowToThreeQuarters) {
   EXPECT_FALSE(enough(1000, Fill(kMemtable / 10))) << "a small one, which somebody asked for, does not make all small";
   EXPECT_TRUE(enough(1000, Fill(kMemtable / 8)));
   // Whatever part of the memory keys and values are.
-  for (const uint64_t data : {uint64_t{1} << 20, kMemtable / 2}) {
-    EXPECT_FALSE(enough(60 << 20, {.memory_bytes = kMemtable / 10 * 7, .data_bytes = data}));
-    EXPECT_TRUE(enough(60 << 20, {.memory_bytes = kMemtable / 10 * 8, .data_bytes = data}));
+  for (const uint64_t data : {uint64_t{1} << 20, kMemtable / 4}) {
+    EXPECT_FALSE(enough(60 << 20, {.memory_bytes = kMemtable / 10 * 4, .data_bytes = data}));
+    EXPECT_TRUE(enough(60 << 20, {.memory_bytes = kMemtable / 2, .data_bytes = data}));
   }
 }
 

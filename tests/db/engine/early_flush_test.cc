@@ -52,7 +52,7 @@ TEST_F(EarlyFlushTest, TheFirstComesEarlyAndThenWhoIsSlowFillsMemtables) {
   }
 }
 
-TEST_F(EarlyFlushTest, WhoWritesFasterThanFlushesHasTheNextOneOnceTheLastHasEnded) {
+TEST_F(EarlyFlushTest, WhoWritesFasterThanFlushesHasTheNextOneAtHalfAMemtable) {
   ASSERT_OK(db()->PauseBackgroundWork());
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.5));
   EXPECT_EQ(ImmutableMemtables(), 1) << "nothing more is sealed while that waits";
