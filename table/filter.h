@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "sepal/filter_policy.h"
+#include "util/chunk_pool.h"
 #include "util/coding.h"
 #include "util/hash.h"
 #include "util/mapped_memory.h"
@@ -94,7 +95,14 @@ struct LaneForm {
 // | 64     | lines * 64 | the lines                        |
 class GuardBuilder {
  public:
-  GuardBuilder(double bits_per_key, int probes) : bits_per_key_(bits_per_key), probes_(probes) {}
+  // Memory for hashes is of the `pool`, which must outlive the builder; null: of its own.
+  GuardBuilder(double bits_per_key, int probes, ChunkPool* pool = nullptr)
+      : bits_per_key_(bits_per_key), probes_(probes), pool_(pool) {}
+  ~GuardBuilder() {
+    if (pool_ != nullptr) pool_->Give({}, std::move(pieces_));
+  }
+  GuardBuilder(const GuardBuilder&) = delete;
+  GuardBuilder& operator=(const GuardBuilder&) = delete;
   // Once for each distinct user key.
   void Add(std::span<const uint64_t> hashes);
   void Add(uint64_t hash) { Add(std::span(&hash, 1)); }
@@ -111,6 +119,7 @@ class GuardBuilder {
 
   double bits_per_key_;
   int probes_;
+  ChunkPool* const pool_;
   std::vector<LargeBuffer> pieces_;
   size_t room_ = 0;  // hashes that fit in all pieces
   uint64_t* next_ = nullptr;

@@ -36,10 +36,11 @@ struct TableWriter::Impl {
         lane_form(LaneForm::Of(policy)),
         guard_probes(std::min(FilterPolicy::ProbesFor(policy.guard_bits_per_key), kMaxGuardProbes)),
         max_block_bytes(kMaxBlockGrowth * options.block_bytes),
-        out(file, options.table_id, options.write_buffer_bytes),
+        out(file, options.table_id, options.write_buffer_bytes, options.pool),
         block(hashable),
         leaf(0, options.order, lane_form),
-        guard(policy.guard_bits_per_key, guard_probes) {}
+        leaf_pages(options.pool),
+        guard(policy.guard_bits_per_key, guard_probes, options.pool) {}
   ~Impl() {
     if (options.budget != nullptr) options.budget->Release(MemoryPart::kCompaction, charged);
   }

@@ -1,5 +1,7 @@
 // Bytes that are put one after another and then read, in one piece that grows by doubling. Unlike in a string, what has
 // not been written is not initialised. Move-only; one thread.
+//
+// With a pool the memory is of those before, and goes to those that come.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +10,18 @@
 #include <string_view>
 
 #include "util/check.h"
+#include "util/chunk_pool.h"
 #include "util/mapped_memory.h"
 
 namespace sepal {
 
 class AppendBuffer {
  public:
-  AppendBuffer() = default;
+  // `pool` must outlive the buffer; may be null.
+  explicit AppendBuffer(ChunkPool* pool = nullptr) : pool_(pool) {}
+  ~AppendBuffer() { Free(); }
+  AppendBuffer(AppendBuffer&&) = default;
+  AppendBuffer& operator=(AppendBuffer&&) = delete;
 
   std::string_view view() const { return {memory_.data(), size_}; }
   const char* data() const { return memory_.data(); }
@@ -47,18 +54,28 @@ class AppendBuffer {
   // The memory stays, unless it is more than `most_kept`.
   void Clear(size_t most_kept = ~size_t{0}) {
     size_ = 0;
-    if (memory_.size() > most_kept) memory_ = LargeBuffer();
+    if (memory_.size() > most_kept) Free();
   }
 
  private:
   static constexpr size_t kLeastBytes = 256;
+  // Of a pool's memory: pieces of few sizes, so that one fits where another was.
+  static constexpr size_t kPooledStepBytes = size_t{64} << 10;
 
   void Grow(size_t bytes) {
-    LargeBuffer larger(std::max({kLeastBytes, memory_.size() * 2, size_ + bytes}));
+    const size_t least = std::max({kLeastBytes, memory_.size() * 2, size_ + bytes});
+    const size_t pooled = (least + kPooledStepBytes - 1) / kPooledStepBytes * kPooledStepBytes;
+    LargeBuffer larger = pool_ != nullptr ? pool_->TakePiece(pooled) : LargeBuffer(least);
     if (size_ > 0) std::memcpy(larger.data(), memory_.data(), size_);
+    Free();
     memory_ = std::move(larger);
   }
+  void Free() {
+    LargeBuffer memory = std::move(memory_);
+    if (pool_ != nullptr && memory.size() > 0) pool_->GivePiece(std::move(memory));
+  }
 
+  ChunkPool* pool_;
   LargeBuffer memory_;
   size_t size_ = 0;
 };

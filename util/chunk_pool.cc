@@ -68,6 +68,12 @@ void ChunkPool::Give(std::vector<MappedMemory> chunks, std::vector<LargeBuffer> 
   KeepSome(&chunks, &chunks_);
 }
 
+void ChunkPool::GivePiece(LargeBuffer piece) {
+  std::vector<LargeBuffer> pieces;
+  pieces.push_back(std::move(piece));
+  Give({}, std::move(pieces));
+}
+
 void ChunkPool::Clear() {
   std::vector<MappedMemory> chunks;
   std::vector<LargeBuffer> pieces;

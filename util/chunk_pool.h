@@ -33,6 +33,7 @@ class ChunkPool {
   LargeBuffer TakePiece(size_t bytes);
   // Takes memory back; what is too much goes to the system.
   void Give(std::vector<MappedMemory> chunks, std::vector<LargeBuffer> pieces = {});
+  void GivePiece(LargeBuffer piece);
   // Gives all to the system.
   void Clear();
 

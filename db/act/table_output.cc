@@ -45,6 +45,7 @@ TableOutput::TableOutput(const TableOutputContext& context, FileNumber number, u
   options.blocks_per_leaf_page = context.tuning.blocks_per_leaf_page;
   options.write_buffer_bytes = context.tuning.write_buffer_bytes;
   options.budget = context.budget;
+  options.pool = context.buffers;
   if (BlockCache* const cache = context.cache; cache != nullptr) {
     options.on_unit = [cache, file = number.value()](BlockHandle handle, UnitKind kind, std::string_view bytes) {
       if (bytes.size() <= kLoneValueBytes) cache->InsertWhereFree({file, handle.offset}, bytes, PartOf(kind));

@@ -231,6 +231,7 @@ void Background::CleanUp() {
   if (at_rest) {
     state_->core->memtable_chunks.Clear();
     state_->core->memtable_indexes.Clear();
+    state_->core->table_buffers.Clear();
   }
   gate_.TellOfChange();
 }

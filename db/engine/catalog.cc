@@ -167,6 +167,7 @@ TableOutputContext Catalog::OutputContext(const Family& family) {
   TableOutputContext context;
   context.directory = core.directory.get();
   context.budget = &core.budget;
+  context.buffers = &core.table_buffers;
   context.tuning = core.tuning;
   context.options = &family.options;
   context.order = family.order;

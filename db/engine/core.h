@@ -112,6 +112,8 @@ class Core : public std::enable_shared_from_this<Core> {
   MemoryBudget budget;
   ChunkPool memtable_chunks;
   ClearedMemory memtable_indexes;
+  // What tables are put together in.
+  ChunkPool table_buffers;
   StatisticsImpl statistics;
   ReadAroundCredit read_around;
   // Of tables that flushes and compactions write.

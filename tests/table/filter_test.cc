@@ -259,6 +259,21 @@ TEST(GuardTest, HashesMayComeOneByOneOrManyAtOnce) {
   EXPECT_EQ(in_batches.Finish(), one_by_one.Finish());
 }
 
+TEST(GuardTest, MemoryOfAPoolChangesNothing) {
+  MemoryBudget budget(size_t{64} << 20);
+  ChunkPool pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
+  Random random(10);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<uint64_t> hashes(20000 + 7000 * static_cast<size_t>(round % 2));
+    for (uint64_t& hash : hashes) hash = random.Next();
+    GuardBuilder pooled(5, 3, &pool), alone(5, 3);
+    EXPECT_EQ(budget.used(MemoryPart::kCompaction) > 0, round > 0) << "of the one before";
+    pooled.Add(hashes);
+    alone.Add(hashes);
+    EXPECT_EQ(pooled.Finish(), alone.Finish());
+  }
+}
+
 TEST(GuardTest, AKeyLiesInTheLineOfItsHighBits) {
   Random random(5);
   for (int round = 0; round < 200; ++round) {
