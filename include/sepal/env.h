@@ -24,7 +24,9 @@ class SEPAL_EXPORT Clock {
   static Clock* System();
 };
 
-// Runs background work. Work of the same priority starts in the order it was scheduled.
+// Runs background work. Work of the same priority starts in the order it was scheduled. Work may wait for other work
+// that has begun, never for any that has not, so that one thread is enough; flushes gain by two, and by a third for what
+// writers are about to need.
 class SEPAL_EXPORT Executor {
  public:
   enum class Priority : uint8_t {
