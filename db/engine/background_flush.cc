@@ -34,13 +34,12 @@ class Background::Taken {
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;
 
+  RunNumber run;
+  std::vector<ImmutableMemTable> immutables;
+
  private:
   EngineState* const state_;
   const FamilyRef family_;
-
- public:
-  RunNumber run;
-  std::vector<ImmutableMemTable> immutables;
 };
 
 void Background::ScheduleFlush(const FamilyRef& family) {
