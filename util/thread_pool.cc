@@ -34,24 +34,30 @@ ThreadPool::~ThreadPool() {
   {
     MutexLock lock(&mutex_);
     stopping_ = true;
-    for (Queue& queue : queues_) queue.changed.NotifyAll();
   }
+  WakeAll();
   for (Thread& thread : threads_) thread.Join();
 }
 
 void ThreadPool::Schedule(Priority priority, std::function<void()> work) {
-  MutexLock lock(&mutex_);
-  if (priority == Priority::kScrub && !scrub_thread_) {
-    scrub_thread_ = true;
-    threads_.emplace_back([this] { RunWorker(Priority::kScrub); });
+  {
+    MutexLock lock(&mutex_);
+    if (priority == Priority::kScrub && !scrub_thread_) {
+      scrub_thread_ = true;
+      threads_.emplace_back([this] { RunWorker(Priority::kScrub); });
+    }
+    QueueOf(priority).push_back(std::move(work));
   }
-  Queue& queue = QueueOf(priority);
-  queue.work.push_back(std::move(work));
-  queue.changed.NotifyOne();
+  // Without the lock: who is woken may take this thread's processor, which then holds it for a turn of milliseconds.
+  ChangeOf(priority).NotifyOne();
+}
+
+void ThreadPool::WakeAll() {
+  for (CondVar& each : changed_) each.NotifyAll();
 }
 
 bool ThreadPool::AllWorkDone() const {
-  return running_ == 0 && std::all_of(queues_.begin(), queues_.end(), [](const Queue& q) { return q.work.empty(); });
+  return running_ == 0 && std::all_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.empty(); });
 }
 
 void ThreadPool::RunWorker(Priority priority) {
@@ -61,19 +67,17 @@ void ThreadPool::RunWorker(Priority priority) {
   Queue& queue = QueueOf(priority);
   while (true) {
     // Work that still runs, of either priority, may schedule more for this thread.
-    while (queue.work.empty() && !(stopping_ && AllWorkDone())) queue.changed.Wait(&mutex_);
-    if (queue.work.empty()) break;
-    std::function<void()> work = std::move(queue.work.front());
-    queue.work.pop_front();
+    while (queue.empty() && !(stopping_ && AllWorkDone())) ChangeOf(priority).Wait(&mutex_);
+    if (queue.empty()) break;
+    std::function<void()> work = std::move(queue.front());
+    queue.pop_front();
     ++running_;
     mutex_.Unlock();
     work();
     work = nullptr;
     mutex_.Lock();
     --running_;
-    if (stopping_ && AllWorkDone()) {
-      for (Queue& each : queues_) each.changed.NotifyAll();
-    }
+    if (stopping_ && AllWorkDone()) WakeAll();
   }
   mutex_.Unlock();
 }

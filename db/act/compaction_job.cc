@@ -6,11 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "db/act/slices.h"
+#include "db/act/sliced_job.h"
 #include "db/decide/output_splitter.h"
 #include "db/decide/subcompactions.h"
 #include "table/merging_iterator.h"
-#include "util/side_by_side.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -51,39 +50,11 @@ constexpr uint64_t kEntriesBetweenQuestions = 1024;
 
 absl::Status Ended() { return absl::CancelledError("the compaction was ended"); }
 
-// What the threads of a job share.
-class Sharing {
- public:
-  // Slice i covers the user keys in [boundary i - 1, boundary i). `threads`: as many as find enough to do. Whoever
-  // comes to help does `work`.
-  Sharing(const CompactionJobInput& input, std::vector<std::string> boundaries, size_t threads,
-          std::function<void()> work)
-      : control_(input.control),
-        threads_(threads),
-        boundaries_(std::move(boundaries)),
-        slices_(boundaries_.size() + 1, Granted()),
-        helpers_(input.executor, Executor::Priority::kCompaction, std::move(work)) {}
-
-  const std::vector<std::string>& boundaries() const { return boundaries_; }
-  Slices* slices() { return &slices_; }
-  void AskForHelp() { helpers_.Ask(Granted() - 1); }
-  void WaitForHelpers() { helpers_.CallOff(); }
-
- private:
-  size_t Granted() const { return std::clamp<size_t>(static_cast<size_t>(control_->Threads()), 1, threads_); }
-
-  CompactionControl* const control_;
-  const size_t threads_;
-  const std::vector<std::string> boundaries_;
-  Slices slices_;
-  Helpers helpers_;
-};
-
 class PartRunner {
  public:
-  PartRunner(const CompactionJobInput& input, Sharing* sharing, size_t first, Part* part)
+  PartRunner(const CompactionJobInput& input, SlicedJob* job, size_t first, Part* part)
       : input_(input),
-        sharing_(sharing),
+        job_(job),
         part_(part),
         slice_(first),
         order_(input.context.order),
@@ -96,16 +67,16 @@ class PartRunner {
     const auto emit = [this](const InternalKeyView& key, std::string_view value, bool first_of_key) {
       return Emit(key, value, first_of_key);
     };
-    if (slice_ > 0) {
-      entries->Seek({sharing_->boundaries()[slice_ - 1], kFirstTrailer});
+    if (const std::string* const begin = job_->BeginOf(slice_); begin != nullptr) {
+      entries->Seek({*begin, kFirstTrailer});
     } else {
       entries->SeekToFirst();
     }
     uint64_t since_asked = 0;
-    for (; entries->Valid() && Reaches(entries->key().user_key); entries->Advance(), ++since_asked) {
+    for (; entries->Valid() && job_->Reaches(entries->key().user_key, &slice_); entries->Advance(), ++since_asked) {
       if (since_asked == kEntriesBetweenQuestions) {
         if (!input_.control->GoesOn(std::exchange(since_asked, 0))) return Ended();
-        sharing_->AskForHelp();
+        job_->AskForHelp();
       }
       RETURN_IF_ERROR(retention_.Add(entries->key(), entries->value(), emit));
     }
@@ -128,15 +99,6 @@ class PartRunner {
     return NewMergingIterator(order_, std::move(children), prefix.value_or(""));
   }
 
-  // Whether the key lies in a slice that this thread has, or still gets.
-  bool Reaches(std::string_view user_key) {
-    while (slice_ < sharing_->boundaries().size() && !order_.Less(user_key, sharing_->boundaries()[slice_])) {
-      if (!sharing_->slices()->GoOn(slice_ + 1)) return false;
-      ++slice_;
-    }
-    return true;
-  }
-
   absl::Status Emit(const InternalKeyView& key, std::string_view value, bool first_of_key) {
     const uint64_t bytes = output_ != nullptr ? output_->EstimatedBytes() : 0;
     if (splitter_.BeginsTable(key.user_key, first_of_key, bytes) && output_ != nullptr) {
@@ -157,7 +119,7 @@ class PartRunner {
   }
 
   const CompactionJobInput& input_;
-  Sharing* const sharing_;
+  SlicedJob* const job_;
   Part* const part_;
   size_t slice_;  // that it is in
   const KeyOrder order_;
@@ -213,17 +175,6 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
   total->zeroed += part.zeroed;
 }
 
-// What each thread does.
-void WorkOn(const CompactionJobInput& input, Sharing* sharing, std::vector<Part>* parts) {
-  while (const std::optional<size_t> first = sharing->slices()->Begin()) {
-    Part* const part = &(*parts)[*first];
-    input.control->BeginPart();
-    part->status = input.control->GoesOn(0) ? PartRunner(input, sharing, *first, part).Run() : Ended();
-    input.control->EndPart();
-    if (!part->status.ok()) sharing->slices()->Stop();
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) {
@@ -232,13 +183,19 @@ absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) 
   input.control->BeginPart();
   std::vector<std::string> boundaries = BoundariesOfSlices(input);
   input.control->EndPart();
-  const size_t count = boundaries.size() + 1;
-  std::vector<Part> parts(count);  // each at the slice that it begins with
-  Sharing sharing(input, std::move(boundaries), std::min(ThreadsFor(input), count),
-                  [&] { WorkOn(input, &sharing, &parts); });
-  sharing.AskForHelp();
-  WorkOn(input, &sharing, &parts);
-  sharing.WaitForHelpers();
+  std::vector<Part> parts(boundaries.size() + 1);  // each at the slice that it begins with
+  SlicedJob job(input.context.order,
+                {.boundaries = std::move(boundaries),
+                 .most_threads = ThreadsFor(input),
+                 .threads = [&] { return input.control->Threads(); }},
+                input.executor, [&](size_t first) {
+                  Part* const part = &parts[first];
+                  input.control->BeginPart();
+                  part->status = input.control->GoesOn(0) ? PartRunner(input, &job, first, part).Run() : Ended();
+                  input.control->EndPart();
+                  return part->status;
+                });
+  job.Run();
 
   absl::Status status;
   for (Part& part : parts) {

@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "db/act/sliced_job.h"
 #include "db/decide/flush_splitter.h"
 #include "db/decide/retention.h"
 #include "table/merging_iterator.h"
-#include "util/side_by_side.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -16,8 +16,11 @@ namespace {
 // A table of a flush that ends before its memtable does has at least this part of the memtable's bytes.
 constexpr uint64_t kSmallestPartOfMemtable = 16;
 
-// Where the parts behind the first begin: cut as the largest memtable's keys lie.
-std::vector<std::string> CutIntoParts(const FlushInput& input) {
+// Where there are as many keys and bytes. Threads end within about a slice of each other.
+constexpr uint64_t kSlicesOfThread = 8;
+
+// As the largest memtable's keys lie.
+SlicedJob::Cut CutIntoSlices(const FlushInput& input) {
   if (input.executor == nullptr) return {};
   uint64_t bytes = 0;
   const MemTable* largest = input.memtables.front().get();
@@ -25,10 +28,15 @@ std::vector<std::string> CutIntoParts(const FlushInput& input) {
     bytes += memtable->DataBytes();
     if (memtable->EntryCount() > largest->EntryCount()) largest = memtable.get();
   }
-  const uint64_t parts =
-      std::min<uint64_t>(static_cast<uint64_t>(input.max_parts), bytes / input.context.tuning.part_bytes);
-  return largest->CutKeys(parts);
+  const uint64_t slices = bytes / input.context.tuning.part_bytes;
+  const auto threads = static_cast<uint64_t>(std::max(1, input.max_threads));
+  if (slices < 2 || threads < 2) return {};
+  return {.boundaries = largest->CutKeys(std::min(slices, threads * kSlicesOfThread)),
+          .most_threads = std::min(slices, threads),
+          .threads = input.threads != nullptr ? input.threads : [most = input.max_threads] { return most; }};
 }
+
+constexpr uint64_t kEntriesBetweenQuestions = 1024;
 
 // What one part wrote, whether or not it came to its end.
 struct FlushedPart {
@@ -36,9 +44,10 @@ struct FlushedPart {
   absl::Status status;
 };
 
-// Writes the keys in [begin, end); null is without bound. Nothing is written where no entry of them survives.
-absl::Status FlushPart(const FlushInput& input, const std::string* begin, const std::string* end,
-                       std::vector<TableMetadata>* tables) {
+// Writes the keys from the beginning of a slice on, as far as the job lets it. Nothing is written where no entry of
+// them survives.
+absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, std::vector<TableMetadata>* tables) {
+  const std::string* const begin = job->BeginOf(slice);
   std::vector<std::unique_ptr<InternalIterator>> children;
   for (const std::shared_ptr<const MemTable>& memtable : input.memtables) children.push_back(memtable->NewIterator());
   const KeyOrder& order = input.context.order;
@@ -68,7 +77,12 @@ absl::Status FlushPart(const FlushInput& input, const std::string* begin, const 
   } else {
     entries->Seek({*begin, kFirstTrailer});
   }
-  for (; entries->Valid() && (end == nullptr || order.Less(entries->key().user_key, *end)); entries->Next()) {
+  uint64_t since_asked = 0;
+  for (; entries->Valid() && job->Reaches(entries->key().user_key, &slice); entries->Next(), ++since_asked) {
+    if (since_asked == kEntriesBetweenQuestions) {
+      since_asked = 0;
+      job->AskForHelp();
+    }
     RETURN_IF_ERROR(retention.Add(entries->key(), entries->value(), emit));
   }
   RETURN_IF_ERROR(entries->status());
@@ -79,17 +93,14 @@ absl::Status FlushPart(const FlushInput& input, const std::string* begin, const 
 }  // namespace
 
 absl::StatusOr<std::vector<TableMetadata>> FlushMemTables(const FlushInput& input) {
-  const std::vector<std::string> cuts = CutIntoParts(input);
-  std::vector<FlushedPart> parts(cuts.size() + 1);
-  const auto flush = [&](size_t i) {
-    parts[i].status =
-        FlushPart(input, i == 0 ? nullptr : &cuts[i - 1], i == cuts.size() ? nullptr : &cuts[i], &parts[i].tables);
-  };
-  if (cuts.empty()) {
-    flush(0);
-  } else {
-    WorkSideBySide(input.executor, Executor::Priority::kCompaction, parts.size(), flush);
-  }
+  SlicedJob::Cut cut = CutIntoSlices(input);
+  std::vector<FlushedPart> parts(cut.boundaries.size() + 1);  // each at the slice that it begins with
+  SlicedJob job(input.context.order, std::move(cut), input.executor, [&](size_t slice) {
+    parts[slice].status = FlushPart(input, &job, slice, &parts[slice].tables);
+    return parts[slice].status;
+  });
+  job.Run();
+
   absl::Status status;
   std::vector<TableMetadata> tables;
   for (FlushedPart& part : parts) {

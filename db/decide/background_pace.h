@@ -41,9 +41,13 @@ class BackgroundPace {
   void SetResting(bool resting) { resting_ = resting; }
   // Whether readers have come to more runs than would have been left for them, or somebody waits for all that is due.
   void SetAwaited(bool awaited) { awaited_ = awaited; }
+  // Whether somebody waits for a flush to end.
+  void SetFlushAwaited(bool awaited) { flush_awaited_ = awaited; }
   bool calm() const { return !throttled_ && work_micros_ > 0 && interval_micros_ / kCalmShare >= work_micros_; }
   // For a flush; so many compactions run at a time.
   int threads() const { return calm() ? OneLess() : threads_; }
+  // For a flush of what came in order, beside which the next one begins, unless somebody waits for it.
+  int early_flush_threads() const { return flush_awaited_ ? threads() : std::max(1, threads() / 2); }
   // For all merges together, but that each has one.
   int merge_threads() const { return compactions_lag_ || awaited_ || resting_ ? threads_ : OneLess(); }
 
@@ -55,6 +59,7 @@ class BackgroundPace {
   bool compactions_lag_ = false;
   bool resting_ = false;
   bool awaited_ = false;
+  bool flush_awaited_ = false;
   uint64_t began_ = 0;
   uint64_t interval_micros_ = 0;
   uint64_t work_micros_ = 0;

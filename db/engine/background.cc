@@ -30,6 +30,7 @@ void Background::Schedule() {
   pace_.SetThrottled(!gate_.current().unlimited());
   pace_.SetCompactionsLag(gate_.current().compactions_lag);
   pace_.SetResting(AllAtRest());
+  SetEarlyFlushThreads();
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
   for (const FamilyRef& family : state_->Families()) {
     ScheduleFlush(family);
@@ -45,6 +46,11 @@ void Background::Schedule() {
   }
   const int others = std::max(0, state_->compaction_jobs - 1);
   merge_threads_.store(std::max(1, pace_.merge_threads() - others), std::memory_order_relaxed);
+}
+
+void Background::SetEarlyFlushThreads() {
+  pace_.SetFlushAwaited(waiting_ + waiting_for_flush_ > 0);
+  early_flush_threads_.store(pace_.early_flush_threads(), std::memory_order_relaxed);
 }
 
 uint64_t Background::DemandNow() const {
@@ -261,9 +267,15 @@ absl::Status Background::WaitForFlush(const FamilyRef& family) {
     return std::any_of(family->immutables.begin(), family->immutables.end(),
                        [&](const ImmutableMemTable& immutable) { return immutable.memtable == last; });
   };
-  while (state_->error.ok() && !state_->closing && last != nullptr && waits()) state_->changed.Wait(&state_->mutex);
   RETURN_IF_ERROR(state_->error);
-  if (last == nullptr || !waits()) return absl::OkStatus();
+  if (last == nullptr) return absl::OkStatus();
+  ++waiting_for_flush_;
+  SetEarlyFlushThreads();
+  while (state_->error.ok() && !state_->closing && waits()) state_->changed.Wait(&state_->mutex);
+  --waiting_for_flush_;
+  SetEarlyFlushThreads();
+  RETURN_IF_ERROR(state_->error);
+  if (!waits()) return absl::OkStatus();
   return absl::CancelledError(absl::StrFormat("the database in %s is being closed", state_->core->path));
 }
 

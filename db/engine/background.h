@@ -80,6 +80,8 @@ class Background {
   bool AllAtRest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   std::vector<SequenceNumber> Snapshots() const;
 
+  // As many as somebody who waits may make it.
+  void SetEarlyFlushThreads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Returns how it ended.
   absl::Status RunFlush(const FamilyRef& family) ABSL_LOCKS_EXCLUDED(state_->mutex);
   class Taken;
@@ -149,6 +151,8 @@ class Background {
   BackgroundPace pace_ ABSL_GUARDED_BY(state_->mutex);
   // Of each compaction, while so many of them run.
   std::atomic<int> merge_threads_{1};
+  // Of each flush of what came in order.
+  std::atomic<int> early_flush_threads_{1};
   // The demand of reads at which a merge is due; kNever while none waits for that.
   std::atomic<uint64_t> demand_due_{kNever};
   // When it was last weighed.
@@ -157,6 +161,8 @@ class Background {
   std::atomic<uint64_t> heard_{0};
   // Threads in WaitUntilIdle.
   int waiting_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  // Threads in WaitForFlush.
+  int waiting_for_flush_ ABSL_GUARDED_BY(state_->mutex) = 0;
   std::atomic<bool> cancel_{false};
 };
 

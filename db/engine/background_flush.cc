@@ -140,13 +140,14 @@ absl::StatusOr<std::vector<TableMetadata>> Background::WriteTables(const FamilyR
   const ImmutableMemTable& last = taken.immutables.back();
   VersionRef version;
   bool others_wait = false;
+  int most_threads = 1;
   {
     MutexLock lock(&state_->mutex);
     version = family->version();
     // Not up to the memtables' own last entry: its batch may go on in another family.
     others_wait = OthersWaitBefore(*family, last.log_last);
-    // The next one comes while this one is written.
-    done->threads = early ? std::max(1, pace_.threads() / kFlushesAtATime) : pace_.threads();
+    most_threads = pace_.threads();
+    done->threads = early ? pace_.early_flush_threads() : most_threads;
   }
   // Tables must not hold what comes after an update that the log could still lose. Where these memtables are all that
   // there is up to here, nothing does.
@@ -154,11 +155,13 @@ absl::StatusOr<std::vector<TableMetadata>> Background::WriteTables(const FamilyR
   TableOutputContext context = catalog_->OutputContext(*family);
   context.pacing = state_->core->PacingFor(Executor::Priority::kFlush);
   context.guard_bits_per_key = GuardBitsOfFlush(family->options.filter_policy.guard_bits_per_key, *version, entries);
+  const auto threads = [&] { return early ? early_flush_threads_.load(std::memory_order_relaxed) : most_threads; };
   ASSIGN_OR_RETURN(std::vector<TableMetadata> tables, FlushMemTables({.context = context,
                                                                       .memtables = memtables,
                                                                       .snapshots = Snapshots(),
                                                                       .executor = executor_,
-                                                                      .max_parts = done->threads}));
+                                                                      .max_threads = most_threads,
+                                                                      .threads = threads}));
   // The order of runs is that in which memtables were taken, whoever makes a file first.
   for (TableMetadata& table : tables) table.run = taken.run;
   if (tables.empty()) return tables;

@@ -365,7 +365,7 @@ absl::Status Opening::FlushReplayed(Described* described) {
                                    .memtables = {&memtable, 1},
                                    .snapshots = {through},
                                    .executor = parts_.executor,
-                                   .max_parts = parts_.executor->CompactionConcurrency()}));
+                                   .max_threads = parts_.executor->CompactionConcurrency()}));
   described->flushed_through = through;
   if (tables.empty()) return absl::OkStatus();
   flushed_any_ = true;

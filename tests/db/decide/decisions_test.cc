@@ -344,6 +344,14 @@ TEST(BackgroundPaceTest, AMergeLeavesWritersACoreUnlessSomebodyWaitsForIt) {
   EXPECT_EQ(PaceAfter(1, 300, 100).merge_threads(), 1);
 }
 
+TEST(BackgroundPaceTest, AnEarlyFlushLeavesHalfToTheNextUnlessSomebodyWaitsForIt) {
+  BackgroundPace pace = PaceAfter(4, 300, 100);
+  EXPECT_EQ(pace.early_flush_threads(), 2);
+  pace.SetFlushAwaited(true);
+  EXPECT_EQ(pace.early_flush_threads(), 4);
+  EXPECT_EQ(PaceAfter(1, 300, 100).early_flush_threads(), 1);
+}
+
 TEST(BackgroundPaceTest, TheFirstFlushThatFollowsSoonEndsIt) {
   BackgroundPace pace = PaceAfter(2, 7000, 100);
   ASSERT_TRUE(pace.calm());

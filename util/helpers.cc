@@ -1,4 +1,4 @@
-#include "util/side_by_side.h"
+#include "util/helpers.h"
 
 #include <utility>
 
@@ -48,18 +48,6 @@ void Helpers::Ask(size_t count) {
     executor_->Schedule(priority_, [work = work_] { work->Do(); });
     ++asked;
   }
-}
-
-void WorkSideBySide(Executor* executor, Executor::Priority priority, size_t count,
-                    const std::function<void(size_t)>& work) {
-  if (count == 0) return;
-  std::atomic<size_t> next{0};
-  const auto take_pieces = [&] {
-    for (size_t piece = next.fetch_add(1); piece < count; piece = next.fetch_add(1)) work(piece);
-  };
-  Helpers helpers(executor, priority, take_pieces);
-  helpers.Ask(count - 1);
-  take_pieces();
 }
 
 }  // namespace sepal

@@ -1,4 +1,4 @@
-// Pieces of one job, worked on side by side. Nothing waits for a thread that it does not get.
+// One job, worked on side by side. Nothing waits for a thread that it does not get.
 #pragma once
 
 #include <atomic>
@@ -33,10 +33,5 @@ class Helpers {
   const std::shared_ptr<Work> work_;
   std::atomic<size_t> asked_{0};
 };
-
-// Calls `work` once with each number below `count`, and returns when all calls have. The calling thread takes numbers
-// one after another, and so do up to `count` - 1 helpers on the executor. `work` is called from several threads.
-void WorkSideBySide(Executor* executor, Executor::Priority priority, size_t count,
-                    const std::function<void(size_t)>& work);
 
 }  // namespace sepal

@@ -1,4 +1,4 @@
-#include "util/side_by_side.h"
+#include "util/helpers.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,6 @@
 #include <functional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "util/thread_pool.h"
 
@@ -30,33 +29,6 @@ class LateExecutor final : public Executor {
  private:
   std::deque<std::function<void()>> late_;
 };
-
-TEST(SideBySideTest, DoesEachPieceOnceOnAPoolOfThreads) {
-  ThreadPool pool(1, 3);
-  for (const size_t count : {0, 1, 2, 64}) {
-    std::vector<std::atomic<int>> done(count);
-    WorkSideBySide(&pool, Priority::kCompaction, count, [&](size_t i) { ++done[i]; });
-    for (const std::atomic<int>& times : done) EXPECT_EQ(times, 1);
-  }
-}
-
-TEST(SideBySideTest, TheCallerDoesItAllWhenNoHelperComes) {
-  LateExecutor executor;
-  std::vector<size_t> order;
-  WorkSideBySide(&executor, Priority::kCompaction, 3, [&](size_t i) { order.push_back(i); });
-  EXPECT_EQ(order, (std::vector<size_t>{0, 1, 2}));
-}
-
-TEST(SideBySideTest, AHelperThatStartsLateTouchesNothing) {
-  LateExecutor executor;
-  int calls = 0;
-  {
-    const std::function<void(size_t)> gone_afterwards = [&](size_t) { ++calls; };
-    WorkSideBySide(&executor, Priority::kCompaction, 3, gone_afterwards);
-  }
-  EXPECT_EQ(executor.RunAll(), 2u);
-  EXPECT_EQ(calls, 3);
-}
 
 TEST(HelpersTest, AsMayComeAsAreAskedForInAll) {
   LateExecutor executor;
