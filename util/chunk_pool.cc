@@ -5,25 +5,25 @@
 namespace sepal {
 namespace {
 
-// What lies in a chunk is soon written to a table, and the first chunks of a process are needed at once.
+// What lies in a chunk is soon written to a table, and the first chunks of a process are needed at once. In memory
+// already.
 MappedMemory NewChunk() { return MappedMemory(MappedMemory::kHugePageBytes, HugePages::Wish::kCheap); }
 
 }  // namespace
 
 MappedMemory ChunkPool::Take() {
   MappedMemory chunk;
-  bool prepares = false;
   {
     MutexLock lock(&mutex_);
     if (!chunks_.empty()) chunk = TakeFrom(&chunks_, chunks_.size() - 1);
-    prepares = tasks_ != nullptr && chunks_.empty() && most_bytes_ >= MappedMemory::kHugePageBytes &&
-               !std::exchange(preparing_, true);
   }
-  if (prepares) (void)tasks_->Run([this] { PrepareOne(); });
+  PrepareAhead();
   return chunk.data() != nullptr ? std::move(chunk) : NewChunk();
 }
 
 LargeBuffer ChunkPool::TakePiece(size_t bytes) {
+  // Chunks come behind the largest pieces.
+  if (bytes >= kPieceBeforeChunks) PrepareAhead();
   {
     MutexLock lock(&mutex_);
     for (size_t i = 0; i < pieces_.size(); ++i) {
@@ -33,10 +33,18 @@ LargeBuffer ChunkPool::TakePiece(size_t bytes) {
   return LargeBuffer(bytes);
 }
 
+void ChunkPool::PrepareAhead() {
+  {
+    MutexLock lock(&mutex_);
+    if (tasks_ == nullptr || !chunks_.empty() || most_bytes_ < MappedMemory::kHugePageBytes) return;
+    if (std::exchange(preparing_, true)) return;
+  }
+  (void)tasks_->Run([this] { PrepareOne(); });
+}
+
 void ChunkPool::PrepareOne() {
   std::vector<MappedMemory> chunks;
   chunks.push_back(NewChunk());
-  chunks.back().Populate();
   Give(std::move(chunks));
   MutexLock lock(&mutex_);
   preparing_ = false;

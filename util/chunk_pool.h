@@ -16,6 +16,8 @@ namespace sepal {
 
 class ChunkPool {
  public:
+  static constexpr size_t kPieceBeforeChunks = size_t{768} << 10;
+
   // Keeps `most_bytes` at most. `budget` must outlive the pool.
   ChunkPool(size_t most_bytes, MemoryBudget* budget, MemoryPart part)
       : most_bytes_(most_bytes), budget_(budget), part_(part) {}
@@ -23,8 +25,9 @@ class ChunkPool {
   ChunkPool(const ChunkPool&) = delete;
   ChunkPool& operator=(const ChunkPool&) = delete;
 
-  // From now on one chunk ahead is made ready by `tasks` whenever the last one was taken. Before the first Take;
-  // `tasks` must be closed before the pool goes.
+  // From now on one chunk ahead is made ready by `tasks` whenever the last one was taken, or a piece of
+  // kPieceBeforeChunks or more while there is none. Before anything is taken; `tasks` must be closed before the pool
+  // goes.
   void PrepareBy(TaskGroup* tasks) { tasks_ = tasks; }
 
   // kHugePageBytes: used ones, whose bytes are what they are, or new ones.
@@ -38,6 +41,7 @@ class ChunkPool {
   void Clear();
 
  private:
+  void PrepareAhead() ABSL_LOCKS_EXCLUDED(mutex_);
   void PrepareOne();
   // Keeps what there is room for.
   template <class Memory>

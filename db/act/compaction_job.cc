@@ -46,8 +46,6 @@ struct Part {
   CompactionResult result;
 };
 
-constexpr uint64_t kEntriesBetweenQuestions = 1024;
-
 absl::Status Ended() { return absl::CancelledError("the compaction was ended"); }
 
 class PartRunner {
@@ -74,7 +72,7 @@ class PartRunner {
     }
     uint64_t since_asked = 0;
     for (; entries->Valid() && job_->Reaches(entries->key().user_key, &slice_); entries->Advance(), ++since_asked) {
-      if (since_asked == kEntriesBetweenQuestions) {
+      if (since_asked == SlicedJob::kEntriesBetweenQuestions) {
         if (!input_.control->GoesOn(std::exchange(since_asked, 0))) return Ended();
         job_->AskForHelp();
       }
@@ -128,15 +126,14 @@ class PartRunner {
   std::unique_ptr<TableOutput> output_;
 };
 
-// Where the inputs are large enough. Threads end within about a slice of each other.
-constexpr uint64_t kSlicesOfThread = 8;
 // How many stretches the inputs of a slice fall into, about: slices differ by no more than one of them.
 constexpr uint64_t kStretchesOfSlice = 8;
 
 // The inputs, stretch by stretch. A table that cannot be opened is one; the part that needs it will say why.
 std::vector<KeyStretch> StretchesOf(const CompactionJobInput& input) {
-  const uint64_t stretch_bytes =
-      input.plan->InputBytes() / (static_cast<uint64_t>(input.max_threads) * kSlicesOfThread * kStretchesOfSlice) + 1;
+  const uint64_t stretch_bytes = input.plan->InputBytes() / (static_cast<uint64_t>(input.max_threads) *
+                                                             SlicedJob::kSlicesOfThread * kStretchesOfSlice) +
+                                 1;
   std::vector<KeyStretch> stretches;
   for (const CompactionInput& run : input.plan->inputs) {
     for (const TableRef& table : run.tables) {
@@ -163,7 +160,8 @@ std::vector<std::string> BoundariesOfSlices(const CompactionJobInput& input) {
   const size_t threads = ThreadsFor(input);
   if (threads < 2) return {};
   const uint64_t least = input.context.tuning.part_bytes;
-  const uint64_t of_thread = std::min<uint64_t>(kSlicesOfThread, input.plan->InputBytes() / (least * threads));
+  const uint64_t of_thread =
+      std::min<uint64_t>(SlicedJob::kSlicesOfThread, input.plan->InputBytes() / (least * threads));
   return SubcompactionBoundaries(StretchesOf(input), input.context.order, static_cast<int>(threads * of_thread), least);
 }
 

@@ -16,9 +16,6 @@ namespace {
 // A table of a flush that ends before its memtable does has at least this part of the memtable's bytes.
 constexpr uint64_t kSmallestPartOfMemtable = 16;
 
-// Where there are as many keys and bytes. Threads end within about a slice of each other.
-constexpr uint64_t kSlicesOfThread = 8;
-
 // As the largest memtable's keys lie.
 SlicedJob::Cut CutIntoSlices(const FlushInput& input) {
   if (input.executor == nullptr) return {};
@@ -31,12 +28,10 @@ SlicedJob::Cut CutIntoSlices(const FlushInput& input) {
   const uint64_t slices = bytes / input.context.tuning.part_bytes;
   const auto threads = static_cast<uint64_t>(std::max(1, input.max_threads));
   if (slices < 2 || threads < 2) return {};
-  return {.boundaries = largest->CutKeys(std::min(slices, threads * kSlicesOfThread)),
+  return {.boundaries = largest->CutKeys(std::min(slices, threads * SlicedJob::kSlicesOfThread)),
           .most_threads = std::min(slices, threads),
           .threads = input.threads != nullptr ? input.threads : [most = input.max_threads] { return most; }};
 }
-
-constexpr uint64_t kEntriesBetweenQuestions = 1024;
 
 // What one part wrote, whether or not it came to its end.
 struct FlushedPart {
@@ -60,12 +55,12 @@ absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, st
     tables->push_back(std::move(table));
     return absl::OkStatus();
   };
+  const auto bytes = [&] { return output != nullptr ? output->EstimatedBytes() : 0; };
   FlushSplitter splitter({.min_ascending = input.context.tuning.range_keys,
                           .min_table_bytes = input.context.tuning.memtable_bytes / kSmallestPartOfMemtable,
                           .continues = begin != nullptr});
   Retention retention({.order = order, .snapshots = input.snapshots, .bottommost = false, .keys_stay = true});
   const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
-    const uint64_t bytes = output != nullptr ? output->EstimatedBytes() : 0;
     if (splitter.BeginsTable(key.sequence(), first_of_key, bytes)) RETURN_IF_ERROR(finish());
     if (output == nullptr) {
       ASSIGN_OR_RETURN(output, TableOutput::Create(input.context, /*level=*/0));
@@ -79,7 +74,7 @@ absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, st
   }
   uint64_t since_asked = 0;
   for (; entries->Valid() && job->Reaches(entries->key().user_key, &slice); entries->Next(), ++since_asked) {
-    if (since_asked == kEntriesBetweenQuestions) {
+    if (since_asked == SlicedJob::kEntriesBetweenQuestions) {
       since_asked = 0;
       job->AskForHelp();
     }

@@ -29,7 +29,15 @@ absl::Status LogOutput::Allocate(uint64_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status LogOutput::Begin() {
+  if (begun()) return absl::OkStatus();
+  RETURN_IF_ERROR(file_->Sync());
+  begun_.store(true, std::memory_order_release);
+  return absl::OkStatus();
+}
+
 absl::Status LogOutput::Write(uint64_t offset, std::string_view bytes) {
+  RETURN_IF_ERROR(Begin());
   return extended_ ? file_->WriteAt(offset, bytes) : file_->Append(bytes);
 }
 

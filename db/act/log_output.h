@@ -4,7 +4,10 @@
 // Where the file may be longer than its records (`extended`), it is as long as its space, so that a sync has no new
 // length to make durable; what lies behind the records is zero.
 //
-// Thread-safety: one thread at a time, but `HasSpace` and the file's `Sync` beside any.
+// Law: no record is written before the header is durable, so that after a loss of power a file without a header holds
+// nothing.
+//
+// Thread-safety: one thread at a time, but `HasSpace`, `begun` and the file's `Sync` beside any.
 #pragma once
 
 #include <atomic>
@@ -21,13 +24,17 @@ namespace sepal {
 
 class LogOutput {
  public:
-  // `file` has space for `space_bytes`, and should have that length if `extended`.
-  LogOutput(std::shared_ptr<WritableFile> file, uint64_t space_bytes, bool extended, uint64_t step_bytes)
-      : file_(std::move(file)), step_bytes_(step_bytes), extended_(extended), space_(space_bytes) {}
+  // `file` has a header, durable if `begun`, and space for `space_bytes`, and should have that length if `extended`.
+  LogOutput(std::shared_ptr<WritableFile> file, uint64_t space_bytes, bool extended, uint64_t step_bytes, bool begun)
+      : file_(std::move(file)), step_bytes_(step_bytes), extended_(extended), begun_(begun), space_(space_bytes) {}
   LogOutput(const LogOutput&) = delete;
   LogOutput& operator=(const LogOutput&) = delete;
 
   const std::shared_ptr<WritableFile>& file() const { return file_; }
+  // Whether the header is durable.
+  bool begun() const { return begun_.load(std::memory_order_acquire); }
+  // Makes the header durable, unless it is.
+  absl::Status Begin();
   bool HasSpace(uint64_t end) const { return end <= space_.load(std::memory_order_acquire); }
   // Space for all bytes before `end`. ResourceExhausted: there is none, and the file is as it was.
   absl::Status Reserve(uint64_t end);
@@ -46,6 +53,7 @@ class LogOutput {
   const std::shared_ptr<WritableFile> file_;
   const uint64_t step_bytes_;
   bool extended_;
+  std::atomic<bool> begun_;
   bool synced_before_ = false;
   uint64_t zeroed_ = 0;  // up to where blocks were written ahead
   std::string zeros_;

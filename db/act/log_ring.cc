@@ -52,6 +52,7 @@ LogRing::LogRing(Options options, std::unique_ptr<WritableFile> file, std::uniqu
       region_(std::move(region)),
       end_(options_.position.value()),
       written_(options_.position.value()),
+      filed_(options_.position.value()),
       ready_lap_(options_.position.value() / options_.bytes),
       ready_micros_(options_.clock != nullptr ? options_.clock->MonotonicMicros() : 0) {
   if (options_.budget != nullptr) options_.budget->Charge(MemoryPart::kLog, region_->Contents().size());
@@ -67,20 +68,47 @@ uint64_t LogRing::OffsetIn(const Segment& segment, uint64_t position) {
 }
 
 void LogRing::GoOnIn(FileNumber number, std::shared_ptr<LogOutput> output) {
-  region_->Store(0, RingHeader{options_.bytes, number}.Encode());
   const uint64_t end = end_.load(std::memory_order_relaxed);
+  const bool begun = output->begun();
   {
     MutexLock lock(&mutex_);
-    segments_.push_back({end, std::move(output)});
+    SEPAL_DCHECK(segments_.empty() || segments_.back().output->begun());
+    segments_.push_back({number, end, std::move(output)});
+    if (begun) (void)BeginLast();
     DropWritten();
   }
-  // So that the file before this one, which may soon be removed, is let go.
-  if (written_.load(std::memory_order_acquire) < end) WriteBeside(end);
+  file_piece_end_ = end + (kLogHeaderBytes / FilePieceBytes() + 1) * FilePieceBytes() - kLogHeaderBytes;
+  // Also so that the file before this one, which may soon be removed, is let go.
+  if (!begun || written_.load(std::memory_order_acquire) < end) WriteBeside(end, end);
+}
+
+uint64_t LogRing::PassFilePieces(uint64_t end) {
+  file_piece_end_ += ((end - file_piece_end_) / FilePieceBytes() + 1) * FilePieceBytes();
+  return file_piece_end_ - FilePieceBytes();
+}
+
+uint64_t LogRing::FilePieceBytes() const {
+  constexpr uint64_t kPageBytes = 4096;
+  return PieceBytes() < kPageBytes ? PieceBytes() : PieceBytes() / kPageBytes * kPageBytes;
+}
+
+absl::Status LogRing::Begin() {
+  MutexLock lock(&mutex_);
+  return BeginLast();
+}
+
+absl::Status LogRing::BeginLast() {
+  if (segments_.empty() || segments_.back().named) return absl::OkStatus();
+  RETURN_IF_ERROR(failure_);
+  Segment& last = segments_.back();
+  RETURN_IF_ERROR(Keep(last.output->Begin()));
+  region_->Store(0, RingHeader{options_.bytes, last.number}.Encode());
+  last.named = true;
+  return absl::OkStatus();
 }
 
 void LogRing::DropWritten() {
-  const uint64_t written = written_.load(std::memory_order_relaxed);
-  while (segments_.size() > 1 && segments_[1].begin <= written) segments_.pop_front();
+  while (segments_.size() > 1 && segments_[1].begin <= filed_) segments_.pop_front();
 }
 
 absl::Status LogRing::Append(std::string_view header, std::string_view payload) {
@@ -96,9 +124,10 @@ absl::Status LogRing::Append(std::string_view header, std::string_view payload) 
   Store(begin + header.size(), payload);
   end_.store(end, std::memory_order_release);
   SchedulePoint(&end_);
-  if (end / PieceBytes() != begin / PieceBytes()) {
-    piece_ends_[end / PieceBytes() % kPieces] = end;
-    WriteBeside(end);
+  if (end / PieceBytes() != begin / PieceBytes()) piece_ends_[end / PieceBytes() % kPieces] = end;
+  if (end >= file_piece_end_) {
+    const uint64_t through = PassFilePieces(end);
+    WriteBeside(through == end ? end : begin, through);
   }
   return absl::OkStatus();
 }
@@ -121,14 +150,17 @@ void LogRing::Store(uint64_t position, std::string_view bytes) {
 absl::Status LogRing::WriteThrough(std::string_view header, std::string_view payload) {
   MutexLock lock(&mutex_);
   const uint64_t begin = end_.load(std::memory_order_relaxed);
-  RETURN_IF_ERROR(WriteOutLocked(begin));
+  RETURN_IF_ERROR(WriteOutLocked(begin, begin));
+  RETURN_IF_ERROR(BeginLast());
   const Segment segment = segments_.back();
   const uint64_t offset = OffsetIn(segment, begin);
   RETURN_IF_ERROR(Keep(segment.output->Write(offset, header)));
   RETURN_IF_ERROR(Keep(segment.output->Write(offset + header.size(), payload)));
   const uint64_t end = begin + header.size() + payload.size();
+  filed_ = end;
   end_.store(end, std::memory_order_release);
   written_.store(end, std::memory_order_release);
+  if (end >= file_piece_end_) (void)PassFilePieces(end);
   return absl::OkStatus();
 }
 
@@ -138,12 +170,12 @@ absl::Status LogRing::Reserve(uint64_t end) {
 }
 
 // Space for what comes next is of no use to records that are there: a full disk is told to the first one without.
-void LogRing::WriteBeside(uint64_t through) {
+void LogRing::WriteBeside(uint64_t boundary, uint64_t through) {
   if (options_.tasks == nullptr) return;
-  (void)options_.tasks->Run([this, through] {
+  (void)options_.tasks->Run([this, boundary, through] {
     MutexLock lock(&mutex_);
-    if (!WriteOutLocked(through).ok() || segments_.empty()) return;
-    if (!MakeReady(through).ok()) return;
+    if (!WriteOutLocked(boundary, through).ok() || !BeginLast().ok() || segments_.empty()) return;
+    if (!MakeReady(through + PieceBytes()).ok()) return;
     const Segment& last = segments_.back();
     if (through <= last.begin) return;
     const absl::Status status = last.output->Reserve(OffsetIn(last, through) + options_.bytes);
@@ -170,24 +202,27 @@ absl::Status LogRing::MakeReady(uint64_t position) {
 absl::Status LogRing::WriteOut(LogPosition through, bool zero_ahead) {
   if (!zero_ahead && written_.load(std::memory_order_acquire) >= through.value()) return absl::OkStatus();
   MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(WriteOutLocked(through.value()));
+  RETURN_IF_ERROR(WriteOutLocked(through.value(), through.value()));
   if (!zero_ahead || segments_.empty()) return absl::OkStatus();
-  // Behind all that is written: a record could lie there already. The log may have gone on in another file meanwhile.
+  // Behind all that is in the file: a record could lie there already. The log may have gone on in another one
+  // meanwhile.
   const Segment& last = segments_.back();
-  if (written_.load(std::memory_order_relaxed) < last.begin) return absl::OkStatus();
-  return Keep(last.output->ZeroAhead(OffsetIn(last, written_.load(std::memory_order_relaxed))));
+  if (filed_ < last.begin) return absl::OkStatus();
+  return Keep(last.output->ZeroAhead(OffsetIn(last, filed_)));
 }
 
-absl::Status LogRing::WriteOutLocked(uint64_t through) {
+absl::Status LogRing::WriteOutLocked(uint64_t boundary, uint64_t through) {
   RETURN_IF_ERROR(failure_);
-  SEPAL_DCHECK(through <= end_.load(std::memory_order_acquire));
-  for (uint64_t at = written_.load(std::memory_order_relaxed); at < through;) {
+  SEPAL_DCHECK(boundary <= through && through <= end_.load(std::memory_order_acquire));
+  if (!segments_.empty() && through > segments_.back().begin) RETURN_IF_ERROR(BeginLast());
+  while (filed_ < through) {
     const uint64_t end = segments_.size() > 1 ? std::min(through, segments_[1].begin) : through;
-    RETURN_IF_ERROR(WriteToFirst(at, end));
-    at = end;
-    written_.store(at, std::memory_order_release);
+    RETURN_IF_ERROR(WriteToFirst(filed_, end));
+    filed_ = end;
+    if (end <= boundary) written_.store(end, std::memory_order_release);  // files end with a record
     DropWritten();
   }
+  if (boundary > written_.load(std::memory_order_relaxed)) written_.store(boundary, std::memory_order_release);
   return absl::OkStatus();
 }
 
@@ -206,7 +241,8 @@ absl::Status LogRing::WriteToFirst(uint64_t begin, uint64_t end) {
 absl::Status LogRing::Finish() {
   MutexLock lock(&mutex_);
   const uint64_t end = end_.load(std::memory_order_relaxed);
-  RETURN_IF_ERROR(WriteOutLocked(end));
+  RETURN_IF_ERROR(WriteOutLocked(end, end));
+  RETURN_IF_ERROR(BeginLast());
   const Segment last = segments_.back();
   segments_.clear();
   return Keep(last.output->CutTo(OffsetIn(last, end)));

@@ -161,6 +161,10 @@ void WriteAheadLog::RemoveRing() {
 absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestReference manifest) {
   RETURN_IF_ERROR(Usable());
   SEPAL_CHECK(next > header_.number);
+  // The next header names this file.
+  if (!output_->begun()) {
+    if (const absl::Status begun = ring_->Begin(); !begun.ok()) return Latch(begun);
+  }
   return StartFile(LogHeader{.database_id = options_.database_id,
                              .number = next,
                              .salt = 0,
@@ -172,8 +176,20 @@ absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestRefere
                    next_file_.Take());
 }
 
+absl::StatusOr<FileNumber> WriteAheadLog::BeginFile() {
+  FileNumber number;
+  {
+    MutexLock lock(&mutex_);
+    number = logs_.back().number;
+  }
+  if (ring_ == nullptr) return number;
+  if (const absl::Status begun = ring_->Begin(); !begun.ok()) return Latch(begun);
+  return number;
+}
+
 // A file that is empty, or zero throughout, is known to recovery as one that holds nothing. Once the header may be
-// there, going on in the old file would contradict it, so that failure is final.
+// there, going on in the old file would contradict it, so that failure is final. Where there is a ring, the file that
+// was made ahead takes records some time later, and its header is synced beside the writer.
 absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optional<NextLogFile::Made> made) {
   const bool ahead = made.has_value();
   const uint64_t allocated = FirstAllocation(options_);
@@ -189,11 +205,12 @@ absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optio
   const bool extended = options_.ring_bytes > 0;
   // Where that fails writes make the file longer; the next call meets any lasting failure itself.
   if (!ahead && status.ok() && extended) file->Truncate(allocated).IgnoreError();
-  if (status.ok()) status = file->Sync();
+  const bool begun = !ahead || ring_ == nullptr;
+  if (status.ok() && begun) status = file->Sync();
   if (status.ok() && !ahead) status = directory_->Sync();
   if (!status.ok()) return Latch(status);
 
-  auto output = std::make_shared<LogOutput>(file, allocated, extended, options_.allocation_step_bytes);
+  auto output = std::make_shared<LogOutput>(file, allocated, extended, options_.allocation_step_bytes, begun);
   const std::shared_ptr<LogOutput> closed_outside_the_lock = std::exchange(output_, output);
   header_ = header;
   offset_ = kLogHeaderBytes;
@@ -286,7 +303,8 @@ WriteAheadLog::SyncRound WriteAheadLog::BeginRound() {
   sync_target_ = round.target;
   group_.Begin(NowMicros());
   for (const OpenLog& log : logs_) {
-    if (log.file == nullptr || EndOf(log) <= Durable()) continue;
+    // Of a file without a record the header's sync is its own.
+    if (log.file == nullptr || EndOf(log) <= Durable() || log.start >= round.target) continue;
     round.files.push_back(log.file);
     round.numbers.push_back(log.number);
   }
@@ -338,6 +356,10 @@ absl::StatusOr<LogEnd> WriteAheadLog::Close() {
   RETURN_IF_ERROR(CutToRecords());
   RETURN_IF_ERROR(Sync(End()));
   AwaitRound();
+  // That it holds no record is told by its length.
+  if (offset_ == kLogHeaderBytes) {
+    if (const absl::Status synced = output_->file()->Sync(); !synced.ok()) return Latch(synced);
+  }
   std::vector<std::shared_ptr<WritableFile>> closed_outside_the_lock;
   {
     MutexLock lock(&mutex_);

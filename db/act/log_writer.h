@@ -5,9 +5,9 @@
 // to the log file later (`LogRing`); else it is written to the file at once.
 //
 // Laws:
-// - A new log file's header and name are synced before its first record is written, the name perhaps long before; so
-//   is the name of the ring. So a successor proves that its predecessor existed, and a log whose header is damaged
-//   holds nothing only if nothing lies behind the header.
+// - A new log file's header and name are synced before its first record is written to it and before a successor's
+//   header names it, the name perhaps long before; so is the name of the ring. So a successor proves that its
+//   predecessor existed, and a log whose header is damaged holds nothing only if nothing lies behind the header.
 // - A sync covers all earlier log files first.
 // - A failed write or sync is final: every later call fails with its error. What was not synced then has an unknown
 //   fate, and its sequence numbers must not be used again by this process.
@@ -123,8 +123,12 @@ class WriteAheadLog {
 
   // Goes on in a new file, the one that was made ahead if it is ready, else `next`; returns its number. `next` is
   // greater than every log number before and was never used, not even by a `Rotate` that failed. The old file stays
-  // live.
+  // live. The new one's header may become durable later: before any record behind it does, and when `BeginFile`
+  // returns.
   absl::StatusOr<FileNumber> Rotate(FileNumber next, ManifestReference manifest) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Makes the current file's header durable, unless it is; returns its number. No edit may need a log whose header
+  // could still be lost.
+  absl::StatusOr<FileNumber> BeginFile() ABSL_LOCKS_EXCLUDED(mutex_);
   // Has the file that the next `Rotate` goes on in made beside the writer, as far as one is wanted; for the number
   // holds what holds for `Rotate`.
   bool WantsNextFile() const { return next_file_.wanted(); }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,11 @@ namespace sepal {
 
 class SlicedJob {
  public:
+  // As many slices for each thread, where the job is large enough: threads end within about a slice of each other.
+  static constexpr uint64_t kSlicesOfThread = 8;
+  // After so many entries a part asks for help again.
+  static constexpr uint64_t kEntriesBetweenQuestions = 1024;
+
   struct Cut {
     // User keys, ascending. Slice i covers those in [boundary i - 1, boundary i).
     std::vector<std::string> boundaries;

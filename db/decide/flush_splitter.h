@@ -4,9 +4,8 @@
 // range and fall where the next one begins. A table that ends there meets no table of the flushes before and after,
 // which are cut at the same places, so that it moves down the tree as it is. A table begins before the first entry of a
 // user key where
-//   - the sequence number falls, after `min_ascending` keys or more through which it rose (random keys do that by
-//   chance
-//     once in min_ascending! entries);
+//   - the sequence number falls, after `min_ascending` keys or more through which it rose (by chance random keys do
+//     that once in min_ascending! entries);
 //   - these are a quarter of the table at least: what is mostly out of order gains nothing;
 //   - the table has `min_table_bytes`, or is the first of a part that begins amid a range: what the range has before it
 //     lies in another part.
@@ -16,6 +15,7 @@
 
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "table/internal_key.h"
 
 namespace sepal {
@@ -33,8 +33,8 @@ class FlushSplitter {
       : options_(options), least_bytes_(options.continues ? 1 : options.min_table_bytes) {}
 
   // Whether a new table must begin before this entry. Asked for every entry; `first_of_key` as Retention says it,
-  // `table_bytes` is the size of the table being written, 0 if none is open.
-  bool BeginsTable(SequenceNumber sequence, bool first_of_key, uint64_t table_bytes);
+  // `table_bytes` tells the size of the table being written, 0 if none is open, where that matters.
+  bool BeginsTable(SequenceNumber sequence, bool first_of_key, absl::FunctionRef<uint64_t()> table_bytes);
 
  private:
   const FlushSplitterOptions options_;

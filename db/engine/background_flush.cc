@@ -190,6 +190,8 @@ absl::Status Background::Install(const FamilyRef& family, const Taken& taken, co
   }
   const SequenceNumber through = taken.immutables.back().memtable->LastSequence();
   edit.flushed_through.push_back({.family = family->id, .sequence = through});
+  // Later logs may not be there after a loss of power.
+  ASSIGN_OR_RETURN(const FileNumber newest_log, log_->BeginFile());
   FileNumber minimum;
   const size_t count = taken.immutables.size();
   RETURN_IF_ERROR(catalog_->Apply(
@@ -201,7 +203,7 @@ absl::Status Background::Install(const FamilyRef& family, const Taken& taken, co
         std::deque<ImmutableMemTable> kept;
         kept.swap(family->immutables);
         family->immutables.assign(kept.begin() + static_cast<ptrdiff_t>(count), kept.end());
-        minimum = catalog_->MinLogNumber();
+        minimum = std::min(catalog_->MinLogNumber(), newest_log);
         family->immutables.swap(kept);
         complete->min_log_number = minimum;
       },

@@ -36,8 +36,9 @@ void Catalog::NoteReference() {
   reference_ = manifest_->Reference();
 }
 
-void Catalog::SetManifest(std::unique_ptr<ManifestWriter> manifest) {
+void Catalog::SetManifest(std::unique_ptr<ManifestWriter> manifest, FileNumber min_log) {
   MutexLock lock(&edit_mutex_);
+  min_log_ = min_log;
   manifest_ = std::move(manifest);
   snapshot_bytes_ = manifest_->size_bytes();
   NoteReference();
@@ -57,7 +58,7 @@ FileNumber Catalog::MinLogNumber() const {
   return minimum;
 }
 
-std::vector<VersionEdit> Catalog::Snapshot() const {
+std::vector<VersionEdit> Catalog::Snapshot(FileNumber min_log) const {
   state_->mutex.AssertHeld();
   std::vector<VersionEdit> edits(1);
   VersionEdit& head = edits.front();
@@ -65,7 +66,7 @@ std::vector<VersionEdit> Catalog::Snapshot() const {
   head.hash_seed = identity_.hash_seed;
   head.next_file_number = FileNumber(next_file_number_.load(std::memory_order_relaxed));
   head.last_sequence = state_->VisibleSequence();
-  head.min_log_number = MinLogNumber();
+  head.min_log_number = min_log;
   for (const FamilyRef& family : state_->Families()) {
     VersionEdit& edit = edits.emplace_back();
     edit.created_families.push_back({.id = family->id,
@@ -117,6 +118,7 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
   edit.last_sequence = state_->VisibleSequence();
   ASSIGN_OR_RETURN(std::vector<Change> changes, BuildVersions(edit));
   RETURN_IF_ERROR(Write(edit));
+  min_log_ = edit.min_log_number.value_or(min_log_);
   {
     MutexLock lock(&state_->mutex);
     if (install) install();
@@ -146,7 +148,7 @@ absl::Status Catalog::RollIfLarge() {
   std::vector<VersionEdit> snapshot;
   {
     MutexLock lock(&state_->mutex);
-    snapshot = Snapshot();
+    snapshot = Snapshot(min_log_);
   }
   absl::StatusOr<std::unique_ptr<ManifestWriter>> rolled =
       ManifestWriter::Create(state_->core->directory.get(), number, identity_.database_id, snapshot, manifest_.get());

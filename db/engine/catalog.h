@@ -33,8 +33,8 @@ class Catalog {
   // Never returns a number twice, over all openings. Safe for concurrent use.
   FileNumber NewFileNumber() { return FileNumber(next_file_number_.fetch_add(1, std::memory_order_relaxed)); }
 
-  // Takes over the manifest that edits go to.
-  void SetManifest(std::unique_ptr<ManifestWriter> manifest) ABSL_LOCKS_EXCLUDED(edit_mutex_);
+  // Takes over the manifest that edits go to; it says that `min_log` is the oldest log that is needed.
+  void SetManifest(std::unique_ptr<ManifestWriter> manifest, FileNumber min_log) ABSL_LOCKS_EXCLUDED(edit_mutex_);
   // For the headers of logs. Does not wait for edits under way.
   ManifestReference Reference() const ABSL_LOCKS_EXCLUDED(reference_mutex_);
 
@@ -46,7 +46,7 @@ class Catalog {
                      const std::function<void()>& install) noexcept ABSL_LOCKS_EXCLUDED(edit_mutex_, state_->mutex);
 
   // All of it as edits, for a new manifest. Requires the database mutex.
-  std::vector<VersionEdit> Snapshot() const;
+  std::vector<VersionEdit> Snapshot(FileNumber min_log) const;
 
   // The oldest log that any family's memtables may need. Requires the database mutex.
   FileNumber MinLogNumber() const;
@@ -77,6 +77,8 @@ class Catalog {
 
   mutable Mutex edit_mutex_;
   std::unique_ptr<ManifestWriter> manifest_ ABSL_GUARDED_BY(edit_mutex_);
+  // As edits said.
+  FileNumber min_log_ ABSL_GUARDED_BY(edit_mutex_);
   // The manifest's size when it was made.
   uint64_t snapshot_bytes_ ABSL_GUARDED_BY(edit_mutex_) = 0;
 

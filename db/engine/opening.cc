@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "db/act/flush_job.h"
+#include "db/act/last_header.h"
 #include "db/act/unused_logs.h"
 #include "db/decide/obsolete_files.h"
 #include "db/engine/check_options.h"
@@ -413,6 +414,12 @@ absl::Status Opening::RemoveLeftOverLogs() {
   return RemoveLeftOverRings();
 }
 
+// One that was closed in order is.
+absl::Status Opening::MakeLastHeaderSure() const {
+  const bool closed = closed_log_.has_value() && !logs_.logs.empty() && logs_.logs.back().number == closed_log_->number;
+  return closed ? absl::OkStatus() : MakeLastHeaderDurable(parts_.core->log_directory(), logs_);
+}
+
 // Those of openings that failed, which else would take the space that this one needs.
 absl::Status Opening::RemoveLeftOverRings() const {
   Directory* const directory = parts_.core->log_directory();
@@ -436,7 +443,7 @@ absl::Status Opening::StartNew() {
   std::vector<VersionEdit> snapshot;
   {
     MutexLock lock(&state.mutex);
-    snapshot = parts_.catalog->Snapshot();
+    snapshot = parts_.catalog->Snapshot(FileNumber());
   }
   snapshot.front().min_log_number.reset();
   ASSIGN_OR_RETURN(
@@ -445,7 +452,7 @@ absl::Status Opening::StartNew() {
   const FileNumber log = parts_.catalog->NewFileNumber();
   ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),
                                                      logs_.Next(log, last_sequence_, manifest->Reference())));
-  parts_.catalog->SetManifest(std::move(manifest));
+  parts_.catalog->SetManifest(std::move(manifest), FileNumber());
   VersionEdit edit;
   edit.min_log_number = log;
   return parts_.catalog->Apply(std::move(edit), nullptr, [&] { StartFamiliesAt(log); });
@@ -462,6 +469,7 @@ absl::Status Opening::StartExisting() {
   // Also what an opening before this one removed, whose sync failed.
   RETURN_IF_ERROR(core.directory->Sync());
   ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> old, ManifestWriter::Reopen(core.directory.get(), manifest_));
+  RETURN_IF_ERROR(MakeLastHeaderSure());
   const FileNumber log = parts_.catalog->NewFileNumber();
   ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),
                                                      logs_.Next(log, last_sequence_, old->Reference())));
@@ -470,11 +478,11 @@ absl::Status Opening::StartExisting() {
   {
     MutexLock lock(&state.mutex);
     StartFamiliesAt(log);
-    snapshot = parts_.catalog->Snapshot();
+    snapshot = parts_.catalog->Snapshot(log);
   }
   ASSIGN_OR_RETURN(std::unique_ptr<ManifestWriter> manifest,
                    ManifestWriter::Create(core.directory.get(), number, identity_.database_id, snapshot, old.get()));
-  parts_.catalog->SetManifest(std::move(manifest));
+  parts_.catalog->SetManifest(std::move(manifest), log);
   return RemoveManifestsBefore(core.directory.get(), listing_, number);
 }
 

@@ -69,6 +69,7 @@ class Opening {
   absl::Status StartWriting();
   absl::Status RemoveLeftOverLogs();
   absl::Status RemoveLeftOverRings() const;
+  absl::Status MakeLastHeaderSure() const;
   absl::Status StartNew();
   absl::Status StartExisting();
   LogOptions MakeLogOptions() const;

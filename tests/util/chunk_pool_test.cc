@@ -70,6 +70,25 @@ TEST(ChunkPoolTest, OneChunkAheadIsMadeReadyWhereTheLastWasTaken) {
   EXPECT_EQ(executor.held(), 0u);
 }
 
+TEST(ChunkPoolTest, TheFirstChunkIsMadeReadyWhileAnArenaGrowsThroughItsLargestPieces) {
+  MemoryBudget budget(kChunk * 20);
+  HeldExecutor executor;
+  ChunkPool pool(kChunk * 8, &budget, MemoryPart::kMemtables);
+  TaskGroup tasks(&executor, Executor::Priority::kFlush);
+  pool.PrepareBy(&tasks);
+  {
+    Arena arena(&budget, MemoryPart::kMemtables, &pool);
+    while (arena.memory_bytes() < kChunk) std::memset(arena.Allocate(1000), 'x', 1000);
+    EXPECT_EQ(executor.held(), 0u) << "it may stay small";
+    while (arena.memory_bytes() < kChunk * 3) std::memset(arena.Allocate(1000), 'x', 1000);
+    EXPECT_EQ(executor.held(), 1u);
+    const size_t grown = arena.memory_bytes();
+    executor.RunAll();
+    EXPECT_EQ(budget.used(MemoryPart::kMemtables), grown + kChunk);
+  }
+  tasks.Close();
+}
+
 TEST(ChunkPoolTest, APieceComesAgainToWhoAsksForItsSizeAndCountsAsChunksDo) {
   MemoryBudget budget(kChunk * 10);
   ChunkPool pool(kChunk + kChunk / 2, &budget, MemoryPart::kMemtables);

@@ -195,13 +195,16 @@ TEST_F(FlushJobTest, PartsAreNotMadeSmallerThanTheTuningSays) {
 
 TEST_F(FlushJobTest, WhenOnePartFailsNoTableIsLeftBehind) {
   Fill(5000);
-  for (uint64_t call = 0; call < 12; ++call) {
+  // How many tables there are depends on how fast the threads are.
+  uint64_t call = 0;
+  for (bool failed = true; failed; ++call) {
     files_.Inject({.fault = Fault::kIoError, .mutations_only = true, .skip = call});
     const auto tables = Flush(4);
     files_.Clear();
-    EXPECT_FALSE(tables.ok()) << "call " << call;
-    EXPECT_EQ(FileCount(), 0u) << "call " << call;
+    failed = !tables.ok();
+    EXPECT_EQ(FileCount(), failed ? 0u : tables->size()) << "call " << call;
   }
+  EXPECT_GT(call, 3u);
 }
 
 }  // namespace

@@ -57,28 +57,6 @@ TEST_F(LogRingTest, WithoutTasksItIsWrittenOutWhenItIsFullAPieceAtATime) {
   ExpectAllAfterTheProcessDied();
 }
 
-TEST_F(LogRingTest, ATaskWritesAPieceOutAndReservesSpaceAhead) {
-  CreateWithTasks();
-  CountCalls();
-  uint64_t sequence = 1;
-  while (executor_.held() == 0) Append(sequence++, std::string(100, 'x'));
-  const uint64_t written_to = log_->End().value();
-  EXPECT_EQ(Calls(FileOp::kWriteAt), 0u);
-  Append(sequence++, "behind it");
-  executor_.RunAll();
-  EXPECT_EQ(Calls(FileOp::kWriteAt), 1u);
-  const std::string file = Contents(kFirstFile);
-  EXPECT_EQ(file.find_last_not_of('\0') / 16, (kLogHeaderBytes + written_to - 1) / 16) << "and no more than was asked";
-  while (log_->End().value() < 60000) {
-    Append(sequence++, std::string(100, 'x'));
-    executor_.RunAll();
-  }
-  const uint64_t allocations = Calls(FileOp::kAllocate);
-  EXPECT_GE(allocations, 3u);
-  EXPECT_GT(Contents(kFirstFile).size(), 60000u + kRing / 2);
-  ExpectAllAfterTheProcessDied();
-}
-
 TEST_F(LogRingTest, WritersThatAreFasterThanTheTasksWriteThemselves) {
   CreateWithTasks();
   AppendMany(1, 300);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "db/act/last_header.h"
 #include "db/format/file_names.h"
 #include "tests/db/act/log_fixture.h"
 #include "tests/util/held_executor.h"
@@ -55,6 +56,15 @@ class NextLogFileTest : public LogFixture {
     EXPECT_EQ(delivered_, appended_);
   }
 
+  // One record, and a file ahead.
+  void CreateAndPrepare() {
+    RemoveAll();
+    Create(16 << 10);
+    Append(10);
+    log_->PrepareNextFile(FileNumber(2));
+    executor_.RunAll();
+  }
+  FileNumber NewestLogOfTheRing() { return ListRings(directory_.get()).value().front().header->newest_log; }
   // The log goes on; in which file?
   uint64_t Rotate(uint64_t next) {
     const absl::StatusOr<FileNumber> number = log_->Rotate(FileNumber(next), {FileNumber(9), 99});
@@ -201,18 +211,157 @@ TEST_F(NextLogFileTest, AFailureToMakeItAheadIsNoneOfTheLog) {
   }
 }
 
-TEST_F(NextLogFileTest, AFailureOfItsHeaderIsFinal) {
-  for (const FileOp op : {FileOp::kWriteAt, FileOp::kSync}) {
-    RemoveAll();
-    Create(16 << 10);
-    Append(10);
-    log_->PrepareNextFile(FileNumber(2));
-    executor_.RunAll();
-    faults_.Inject({.op = op});
-    EXPECT_FALSE(log_->Rotate(FileNumber(3), {}).ok()) << ToString(op);
-    EXPECT_FALSE(log_->Failure().ok());
-    EXPECT_FALSE(log_->Append(SequenceNumber(2), Batch("b")).ok());
-    ExpectAllAfterTheProcessDied();
+TEST_F(NextLogFileTest, AFailureToWriteItsHeaderIsFinal) {
+  CreateAndPrepare();
+  faults_.Inject({.op = FileOp::kWriteAt});
+  EXPECT_FALSE(log_->Rotate(FileNumber(3), {}).ok());
+  EXPECT_FALSE(log_->Failure().ok());
+  EXPECT_FALSE(log_->Append(SequenceNumber(sequence_), Batch("b")).ok());
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(NextLogFileTest, ItsHeaderIsMadeDurableBesideTheWriter) {
+  CreateAndPrepare();
+  uint64_t syncs = 0;
+  uint64_t writes = 0;
+  faults_.SetDecider([&](const FileCall& call) {
+    syncs += call.op == FileOp::kSync ? 1 : 0;
+    writes += call.op == FileOp::kWriteAt ? 1 : 0;
+    return Fault::kNone;
+  });
+  EXPECT_EQ(Rotate(3), 2u);
+  Append(100);
+  EXPECT_EQ(syncs, 0u);
+  EXPECT_EQ(writes, 1u) << "the header";
+  EXPECT_EQ(NewestLogOfTheRing(), FileNumber(1));
+  executor_.RunAll();
+  EXPECT_EQ(syncs, 1u);
+  EXPECT_EQ(NewestLogOfTheRing(), FileNumber(2));
+  EXPECT_EQ(log_->BeginFile().value(), FileNumber(2));
+  EXPECT_EQ(syncs, 1u) << "once";
+  ExpectAllAfterTheProcessDied();
+}
+
+TEST_F(NextLogFileTest, AFailureToMakeItsHeaderDurableIsFinalAndIsNotTriedAgain) {
+  CreateAndPrepare();
+  faults_.Inject({.op = FileOp::kSync});
+  EXPECT_EQ(Rotate(3), 2u);
+  Append(100);
+  EXPECT_TRUE(log_->Failure().ok());
+  executor_.RunAll();
+  EXPECT_FALSE(log_->Failure().ok());
+  faults_.Clear();
+  EXPECT_FALSE(log_->Append(SequenceNumber(sequence_), Batch("b")).ok());
+  EXPECT_FALSE(log_->BeginFile().ok());
+  EXPECT_FALSE(log_->Sync(log_->End()).ok());
+  ExpectAllAfterTheProcessDied();
+}
+
+// Until then it could be lost, and what rests on it waits: records in the file, the next header, a closing, and what an
+// edit says of logs.
+TEST_F(NextLogFileTest, WhatRestsOnItsHeaderMakesThatDurable) {
+  const std::vector<std::function<absl::Status()>> rests_on_it = {
+      [this] { return log_->Sync(log_->End()); },
+      [this] { return log_->Rotate(FileNumber(5), {}).status(); },
+      [this] { return log_->Close().status(); },
+      [this] { return log_->BeginFile().status(); },
+      [this] { return log_->Append(SequenceNumber(sequence_), Batch(std::string(3000, 'l'))).status(); },
+      [this] {
+        absl::Status status;
+        for (; status.ok() && sequence_ < 100; ++sequence_) {
+          status = log_->Append(SequenceNumber(sequence_), Batch(std::string(150, 'f'))).status();
+        }
+        return status;
+      },
+  };
+  for (size_t i = 0; i < rests_on_it.size(); ++i) {
+    for (const bool fails : {false, true}) {
+      CreateAndPrepare();
+      std::vector<FileOp> ops;
+      faults_.SetDecider([&](const FileCall& call) {
+        if (!IsMutation(call.op) || call.name != "000002.log") return Fault::kNone;
+        ops.push_back(call.op);
+        return fails && call.op == FileOp::kSync ? Fault::kIoError : Fault::kNone;
+      });
+      EXPECT_EQ(Rotate(3), 2u);
+      Append(100);
+      ASSERT_EQ(ops, std::vector<FileOp>{FileOp::kWriteAt}) << i;
+      EXPECT_NE(rests_on_it[i]().ok(), fails) << i;
+      ASSERT_GE(ops.size(), 2u) << i;
+      EXPECT_EQ(ops[1], FileOp::kSync) << i;
+      if (fails) {
+        EXPECT_EQ(ops.size(), 2u) << i;
+      }
+      faults_.Clear();
+      End();
+    }
+  }
+}
+
+// Else two could be under way at once, of which one is not told that it failed.
+TEST_F(NextLogFileTest, ASyncOfTheRecordsBeforeItLeavesItsHeaderToThoseWhoNeedIt) {
+  CreateAndPrepare();
+  uint64_t syncs = 0;
+  faults_.SetDecider([&](const FileCall& call) {
+    syncs += call.op == FileOp::kSync && call.name == "000002.log" ? 1 : 0;
+    return Fault::kNone;
+  });
+  EXPECT_EQ(Rotate(3), 2u);
+  ASSERT_TRUE(log_->Sync(log_->End()).ok());
+  EXPECT_EQ(syncs, 0u);
+  ASSERT_TRUE(log_->BeginFile().ok());
+  EXPECT_EQ(syncs, 1u);
+  ExpectAllAfterTheProcessDied();
+}
+
+// The process dies before the header is durable, and the power goes after a new opening's first log, which names that
+// one, was made.
+TEST_F(NextLogFileTest, AnOpeningMakesTheLastHeaderDurableBeforeItsOwnLogNamesIt) {
+  for (const bool made_durable : {true, false}) {
+    CreateAndPrepare();
+    ASSERT_TRUE(log_->Sync(log_->End()).ok());
+    EXPECT_EQ(Rotate(3), 2u);
+    Append(100);
+    memory_.Crash(CrashMode::kKillProcess, 0);
+    End();
+    Reopen();
+    const auto recovery = Recover();
+    ASSERT_TRUE(recovery.ok()) << recovery.status();
+    EXPECT_EQ(delivered_, appended_);
+    if (made_durable) {
+      ASSERT_TRUE(MakeLastHeaderDurable(directory_.get(), *recovery).ok());
+    }
+    LogOptions options = Options();
+    options.ring_bytes = 8192;
+    log_ = WriteAheadLog::Create(directory_.get(), options,
+                                 recovery->Next(FileNumber(5), recovery->last_sequence, {FileNumber(9), 99}))
+               .value();
+    memory_.Crash(CrashMode::kLoseUnsynced, 0);
+    log_.reset();
+    Reopen();
+    const auto again = Recover();
+    EXPECT_EQ(again.ok(), made_durable) << again.status();
+    if (made_durable) {
+      ASSERT_EQ(delivered_.size(), 1u);
+      EXPECT_EQ(delivered_[0], appended_[0]);
+    }
+  }
+}
+
+TEST_F(NextLogFileTest, AHeaderThatWasLostWithThePowerTakesNothingWithItThatWasSynced) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    CreateAndPrepare();
+    ASSERT_TRUE(log_->Sync(log_->End()).ok());
+    EXPECT_EQ(Rotate(3), 2u);
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(log_->Append(SequenceNumber(sequence_++), Batch("unsynced")).ok());
+    memory_.Crash(seed == 0 ? CrashMode::kLoseUnsynced : CrashMode::kAnySubset, seed);
+    End();
+    Reopen();
+    const auto recovery = Recover();
+    ASSERT_TRUE(recovery.ok()) << recovery.status();
+    ASSERT_GE(delivered_.size(), 1u);
+    EXPECT_EQ(delivered_[0], appended_[0]);
   }
 }
 

@@ -76,7 +76,7 @@ std::vector<size_t> Begins(FlushSplitter splitter, const std::vector<uint64_t>& 
   std::vector<size_t> begins;
   uint64_t bytes = 0;
   for (size_t i = 0; i < sequences.size(); ++i) {
-    if (splitter.BeginsTable(SequenceNumber(sequences[i]), true, bytes)) {
+    if (splitter.BeginsTable(SequenceNumber(sequences[i]), true, [bytes] { return bytes; })) {
       begins.push_back(i);
       bytes = 0;
     }
@@ -131,13 +131,14 @@ TEST(FlushSplitterTest, AShortRangeBehindMuchThatIsOutOfOrderEndsNoTable) {
 
 TEST(FlushSplitterTest, OlderVersionsOfAKeyAreNoEndOfARange) {
   FlushSplitter splitter({.min_table_bytes = 1});
+  const auto ten = [] { return uint64_t{10}; };
   uint64_t begins = 0;
   for (uint64_t i = 0; i < 1000; ++i) {
-    begins += splitter.BeginsTable(SequenceNumber(10'000 + i), true, 10) ? 1 : 0;
-    begins += splitter.BeginsTable(SequenceNumber(i), false, 10) ? 1 : 0;
+    begins += splitter.BeginsTable(SequenceNumber(10'000 + i), true, ten) ? 1 : 0;
+    begins += splitter.BeginsTable(SequenceNumber(i), false, ten) ? 1 : 0;
   }
   EXPECT_EQ(begins, 0u);
-  EXPECT_TRUE(splitter.BeginsTable(SequenceNumber(5000), true, 10));
+  EXPECT_TRUE(splitter.BeginsTable(SequenceNumber(5000), true, ten));
 }
 
 ThrottleLimits Limits() {

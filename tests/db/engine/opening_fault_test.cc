@@ -5,6 +5,9 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "tests/db/engine/engine_fixture.h"
@@ -63,6 +66,43 @@ class OpeningFaultTest : public ::testing::Test {
     EXPECT_GT(failures, 3u);
   }
 };
+
+// The process died before the header of a log was durable whose records are in the ring. A new log names that one, and
+// must not outlive it.
+TEST(LastHeaderTest, ThePowerMayGoAtAnyCallOfTheOpeningBehindALogWhoseHeaderWasNotYetDurable) {
+  bool opened = false;
+  uint64_t calls_of_opening = 0;
+  for (uint64_t last_call = 0; !opened; ++last_call) {
+    SCOPED_TRACE(last_call);
+    TestDatabase database;
+    ASSERT_OK(database.Open());
+    ASSERT_OK(database.db->Put("synced", "value", {.sync = true}));
+    std::map<std::string, int> syncs;
+    bool died = false;
+    database.files.SetDecider([&](const FileCall& call) {
+      // The first sync of a log that was made ahead makes its name and space durable.
+      const bool of_header = call.op == FileOp::kSync && call.name.ends_with(".log") && ++syncs[call.name] == 2;
+      if (of_header && !std::exchange(died, true)) database.memory.Crash(CrashMode::kKillProcess, 0);
+      return Fault::kNone;
+    });
+    uint64_t written = 0;
+    while (!died && database.db->Put(NumberedKey(written), std::string(40, 'v')).ok()) ++written;
+    ASSERT_TRUE(died);
+    database.db.reset();
+    uint64_t calls = 0;
+    database.files.SetDecider([&](const FileCall& call) {
+      if (IsMutation(call.op) && calls++ == last_call) database.memory.Crash(CrashMode::kLoseUnsynced, 0);
+      return Fault::kNone;
+    });
+    opened = database.Open().ok() && calls <= last_call;
+    database.db.reset();
+    calls_of_opening = std::max(calls_of_opening, calls);
+    database.files.Clear();
+    ASSERT_OK(database.Open());
+    EXPECT_EQ(Value(database.db.get(), "synced"), "value");
+  }
+  EXPECT_GT(calls_of_opening, 10u);
+}
 
 TEST_F(OpeningFaultTest, EveryFailedCallOfAnOpeningLosesNothing) {
   FailEachCall("", false, [](TestDatabase* database) { return database->Open(); });
