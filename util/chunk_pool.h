@@ -16,6 +16,7 @@ namespace sepal {
 
 class ChunkPool {
  public:
+  // The last pieces by which an arena grows before it takes chunks are this large or larger.
   static constexpr size_t kPieceBeforeChunks = size_t{768} << 10;
 
   // Keeps `most_bytes` at most. `budget` must outlive the pool.

@@ -1,7 +1,6 @@
 #include "db/act/compaction_job.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <span>
 #include <utility>

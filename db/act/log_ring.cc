@@ -74,7 +74,7 @@ void LogRing::GoOnIn(FileNumber number, std::shared_ptr<LogOutput> output) {
     MutexLock lock(&mutex_);
     SEPAL_DCHECK(segments_.empty() || segments_.back().output->begun());
     segments_.push_back({number, end, std::move(output)});
-    if (begun) (void)BeginLast();
+    if (begun) (void)BeginLast();  // names it; a failure from before is kept
     DropWritten();
   }
   file_piece_end_ = end + (kLogHeaderBytes / FilePieceBytes() + 1) * FilePieceBytes() - kLogHeaderBytes;

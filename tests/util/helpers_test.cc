@@ -3,11 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <deque>
-#include <functional>
 #include <thread>
-#include <utility>
 
+#include "tests/util/held_executor.h"
 #include "util/thread_pool.h"
 
 namespace sepal {
@@ -15,43 +13,31 @@ namespace {
 
 using Priority = Executor::Priority;
 
-// Keeps work until it is told to run it.
-class LateExecutor final : public Executor {
- public:
-  void Schedule(Priority, std::function<void()> work) override { late_.push_back(std::move(work)); }
-  int CompactionConcurrency() const override { return 1; }
-  size_t RunAll() {
-    size_t ran = 0;
-    for (; !late_.empty(); late_.pop_front(), ++ran) late_.front()();
-    return ran;
-  }
-
- private:
-  std::deque<std::function<void()>> late_;
-};
-
 TEST(HelpersTest, AsMayComeAsAreAskedForInAll) {
-  LateExecutor executor;
+  HeldExecutor executor;
   int calls = 0;
   Helpers helpers(&executor, Priority::kCompaction, [&] { ++calls; });
   helpers.Ask(0);
-  EXPECT_EQ(executor.RunAll(), 0u);
+  EXPECT_EQ(executor.held(), 0u);
   helpers.Ask(2);
   helpers.Ask(1);
-  EXPECT_EQ(executor.RunAll(), 2u);
+  EXPECT_EQ(executor.held(), 2u);
+  executor.RunAll();
   helpers.Ask(3);
-  EXPECT_EQ(executor.RunAll(), 1u);
+  EXPECT_EQ(executor.held(), 1u);
+  executor.RunAll();
   EXPECT_EQ(calls, 3);
 }
 
 TEST(HelpersTest, WhoStartsLateTouchesNothing) {
-  LateExecutor executor;
+  HeldExecutor executor;
   int calls = 0;
   {
     Helpers helpers(&executor, Priority::kCompaction, [&] { ++calls; });
     helpers.Ask(2);
   }
-  EXPECT_EQ(executor.RunAll(), 2u);
+  EXPECT_EQ(executor.held(), 2u);
+  executor.RunAll();
   EXPECT_EQ(calls, 0);
 }
 
