@@ -8,13 +8,15 @@ bool TaskGroup::Run(std::function<void()> task) {
   {
     MutexLock lock(&mutex_);
     if (closed_) return false;
-    ++pending_;
+    pending_ += 2;
   }
   executor_->Schedule(priority_, [this, task = std::move(task)]() mutable {
     task();
     task = nullptr;
     End();
   });
+  // The task may have ended, and all that is left of this call is in the executor, which goes once the group is closed.
+  End();
   return true;
 }
 

@@ -22,9 +22,11 @@ class TaskGroup {
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  // Gives `task` to the executor. False, and nothing is done, once the group is closed.
+  // Gives `task` to the executor. False, and nothing is done, once the group is closed; the group itself must outlive
+  // the call.
   bool Run(std::function<void()> task);
-  // Returns when no task runs or waits, and their captures are gone. None is taken any more.
+  // Returns when no task runs or waits, their captures are gone, and nobody who gave one is in the executor any more.
+  // None is taken from then on.
   void Close();
 
  private:
@@ -34,6 +36,7 @@ class TaskGroup {
   const Executor::Priority priority_;
   Mutex mutex_;
   CondVar ended_;
+  // Tasks, and calls that give them.
   int pending_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };

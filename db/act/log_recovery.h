@@ -57,7 +57,8 @@ absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory);
 // The greatest number of a log or a ring that a ring's name or header has: numbers up to it were used.
 FileNumber NewestNumber(const std::vector<RingFile>& rings);
 
-// Whether no byte behind the place of the header differs from zero: nothing was ever written there.
+// Whether nothing was ever written behind the place of the header: no byte of the file there differs from zero, and the
+// log's ring, if it has one, holds no record of it.
 absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log);
 
 // The newest manifest that a log of this listing names, and what it says of it.
@@ -91,7 +92,8 @@ struct LogRecovery {
   // be durable, so they must stay until it is.
   std::vector<std::string> leftovers;
 
-  // How the logs go on in file `number`; `last_sequence` is the greater of this recovery's and the manifest's.
+  // How the logs go on in file `number`; `last_used` is the greater of this recovery's last sequence number and the
+  // manifest's.
   LogStart Next(FileNumber number, SequenceNumber last_used, ManifestReference manifest) const;
 };
 

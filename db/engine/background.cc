@@ -259,6 +259,11 @@ absl::Status Background::WaitUntilIdle() {
   return state_->error;
 }
 
+static absl::Status GoneIfDropped(const Family& family) {
+  if (!family.dropped.load(std::memory_order_relaxed)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped meanwhile", family.name));
+}
+
 absl::Status Background::WaitForFlush(const FamilyRef& family) {
   MutexLock lock(&state_->mutex);
   const std::shared_ptr<const MemTable> last =
@@ -268,14 +273,14 @@ absl::Status Background::WaitForFlush(const FamilyRef& family) {
                        [&](const ImmutableMemTable& immutable) { return immutable.memtable == last; });
   };
   RETURN_IF_ERROR(state_->error);
-  if (last == nullptr) return absl::OkStatus();
+  if (last == nullptr) return GoneIfDropped(*family);
   ++waiting_for_flush_;
   SetEarlyFlushThreads();
   while (state_->error.ok() && !state_->closing && waits()) state_->changed.Wait(&state_->mutex);
   --waiting_for_flush_;
   SetEarlyFlushThreads();
   RETURN_IF_ERROR(state_->error);
-  if (!waits()) return absl::OkStatus();
+  if (!waits()) return GoneIfDropped(*family);
   return absl::CancelledError(absl::StrFormat("the database in %s is being closed", state_->core->path));
 }
 

@@ -257,11 +257,13 @@ void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_e
   Core& core = *state_->core;
   std::vector<std::shared_ptr<MemTable>> fresh;
   for (const Target* target : targets) {
-    fresh.push_back(core.NewMemTable(target->family->order, catalog_->identity().hash_seed));
+    fresh.push_back(core.NewMemTable(target->family->order, catalog_->identity().hash_seed, targets_.size()));
   }
   MutexLock lock(&state_->mutex);
   for (size_t i = 0; i < targets.size(); ++i) {
     Family& family = *targets[i]->family;
+    // Nobody would flush it. RemoveFamily follows.
+    if (family.dropped.load(std::memory_order_relaxed)) continue;
     family.immutables.push_back({.memtable = targets[i]->active,
                                  .log_end = log_end,
                                  .log_last = last_,

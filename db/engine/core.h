@@ -6,6 +6,7 @@
 // Law: whatever lies in the cache or the tables (views, versions, readers) is let go before the core is.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -70,9 +71,11 @@ class Core : public std::enable_shared_from_this<Core> {
   // Inside the epoch guard of the lookup.
   void PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value);
 
-  // With `hash_seed`, the database's.
-  std::shared_ptr<MemTable> NewMemTable(KeyOrder order, uint64_t hash_seed) {
-    return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes,
+  // With `hash_seed`, the database's, for one of so many families: their memtables share one budget, of which the
+  // indexes of all must leave the most.
+  std::shared_ptr<MemTable> NewMemTable(KeyOrder order, uint64_t hash_seed, size_t families) {
+    const size_t expected_bytes = std::min(tuning.memtable_bytes, 2 * tuning.memtable_bytes / families);
+    return std::make_shared<MemTable>(order, hash_seed, expected_bytes,
                                       MemTable::Memory{&budget, &memtable_chunks, &memtable_indexes});
   }
   // For updates that are flushed before anybody looks for them.

@@ -220,7 +220,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
                                    .equal_means_identical = options.comparator->EqualMeansIdentical()});
   RETURN_IF_ERROR(catalog_->Apply(std::move(edit), nullptr, [&] {
     state_->mutex.AssertHeld();
-    family->Publish(core_->NewMemTable(family->order, catalog_->identity().hash_seed),
+    family->Publish(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
                     std::make_shared<const Version>(family->order), &core_->epochs);
     family->active_first_log = log_->Live().back().number;
     state_->families[family->id.value()] = family;
@@ -237,13 +237,14 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
   }
   MutexLock admin_lock(&admin_mutex_);
   if (close_begun_) return Closed();
-  if (family->dropped.exchange(true)) {
-    return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", family->name));
-  }
+  // Dropped while this call waited its turn, perhaps.
+  RETURN_IF_ERROR(ResolveShared(handle).status());
   VersionEdit edit;
   edit.dropped_families.push_back(family->id);
-  const absl::Status status = catalog_->Apply(std::move(edit), nullptr, [&] {
+  // Until its edit is durable the family is there for everybody: writers, flushes, and the next manifest.
+  RETURN_IF_ERROR(catalog_->Apply(std::move(edit), nullptr, [&] {
     state_->mutex.AssertHeld();
+    family->dropped.store(true, std::memory_order_release);
     for (const TableRef& table : family->version()->Tables()) table->MarkObsolete();
     family->immutables.clear();
     family->put_off.clear();
@@ -251,13 +252,9 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
     // Lets go of the tables: readers that are under way keep theirs.
     family->Publish(std::make_shared<MemTable>(family->order, 0, 0, MemTable::Memory{}),
                     std::make_shared<const Version>(family->order), &core_->epochs);
-  });
-  if (status.ok()) {
-    pipeline_->RemoveFamily(family->id);
-  } else {
-    family->dropped.store(false);  // a full disk: it is as it was
-  }
-  return status;
+  }));
+  pipeline_->RemoveFamily(family->id);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::string_view name) {

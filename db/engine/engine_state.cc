@@ -33,9 +33,7 @@ absl::Status EngineState::Error() const {
 
 std::vector<FamilyRef> EngineState::Families() const {
   std::vector<FamilyRef> all;
-  for (const auto& [id, family] : families) {
-    if (!family->dropped.load(std::memory_order_relaxed)) all.push_back(family);
-  }
+  for (const auto& [id, family] : families) all.push_back(family);
   std::sort(all.begin(), all.end(), [](const FamilyRef& a, const FamilyRef& b) { return a->id < b->id; });
   return all;
 }

@@ -58,7 +58,7 @@ struct EngineState {
   // Ends all writing until the database is opened again; the first error is kept and told.
   void Stop(const absl::Status& status, std::string_view where) ABSL_LOCKS_EXCLUDED(mutex);
   absl::Status Error() const ABSL_LOCKS_EXCLUDED(mutex);
-  // All families, dropped ones excluded, by id.
+  // All of them, by id.
   std::vector<FamilyRef> Families() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // No memtable waits for a flush or is in one.
   bool AllFlushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);

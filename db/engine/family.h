@@ -61,6 +61,7 @@ class Family {
   const KeyOrder order;
   const CompactionPolicy policy;
 
+  // Set with the database mutex held, as the family leaves EngineState::families: its drop is durable.
   std::atomic<bool> dropped{false};
 
   // The view as of now. Inside an epoch guard only, and no longer than it.

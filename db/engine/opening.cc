@@ -283,7 +283,7 @@ absl::Status Opening::CheckTables() {
 // --- what the logs hold ---
 
 std::shared_ptr<MemTable> Opening::NewMemTable(const Family& family) const {
-  return parts_.core->NewMemTable(family.order, identity_.hash_seed);
+  return parts_.core->NewMemTable(family.order, identity_.hash_seed, described_.size());
 }
 
 void Opening::ChooseExecutor() {

@@ -43,13 +43,12 @@ struct MemTable::Impl {
         budget(memory.budget),
         arena(budget, MemoryPart::kMemtables, memory.chunks),
         tree(order, &arena) {
-    if (indexed && order.hashable()) index.emplace(expected_bytes / kBytesPerBucket, memory.indexes);
-    if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, fixed_bytes());
+    if (indexed && order.hashable()) index.emplace(expected_bytes / kBytesPerBucket, memory.indexes, budget);
+    if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, sizeof(Impl));
   }
   ~Impl() {
-    if (budget != nullptr) budget->Release(MemoryPart::kMemtables, fixed_bytes());
+    if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Impl));
   }
-  size_t fixed_bytes() const { return sizeof(Impl) + (index.has_value() ? index->memory_bytes() : 0); }
   // A new entry, not published yet.
   MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
     SEPAL_CHECK(user_key.size() <= UINT32_MAX && value.size() <= UINT32_MAX);
@@ -179,7 +178,9 @@ void MemTable::PrefetchLookup(uint64_t hash) const {
 
 std::unique_ptr<InternalIterator> MemTable::NewIterator() const { return impl_->tree.NewIterator(); }
 
-size_t MemTable::MemoryBytes() const { return impl_->fixed_bytes() + impl_->arena.memory_bytes(); }
+size_t MemTable::MemoryBytes() const {
+  return sizeof(Impl) + (impl_->index.has_value() ? impl_->index->memory_bytes() : 0) + impl_->arena.memory_bytes();
+}
 size_t MemTable::DataBytes() const { return impl_->data_bytes.value(); }
 uint64_t MemTable::EntryCount() const { return impl_->entries.value(); }
 uint64_t MemTable::TombstoneCount() const { return impl_->tombstones.value(); }

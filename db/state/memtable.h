@@ -37,8 +37,8 @@ class MemTable {
     ChunkPool* chunks = nullptr;
     ClearedMemory* indexes = nullptr;  // pieces of IndexBytes(expected_bytes)
   };
-  // `hash_seed` is the database's. `expected_bytes` sizes the hash index. Without the index, lookups go through the
-  // ordered tree.
+  // `hash_seed` is the database's. For `expected_bytes` of entries the hash index is made when the first one comes;
+  // more make lookups somewhat slower. Without the index, lookups go through the ordered tree.
   MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, const Memory& memory, bool indexed = true);
   static size_t IndexBytes(size_t expected_bytes);
   ~MemTable();

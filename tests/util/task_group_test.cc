@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "tests/util/held_executor.h"
 #include "util/sync.h"
@@ -26,6 +29,35 @@ TEST(TaskGroupTest, ClosingWaitsForEveryTaskAndWhatItHolds) {
     EXPECT_EQ(held->load(), 5);
     held.reset();
     EXPECT_TRUE(watched.expired());
+  }
+}
+
+// An executor whose work may end before whoever gave it has left.
+class SlowToReturn final : public Executor {
+ public:
+  void Schedule(Priority, std::function<void()> work) override {
+    Thread worker(std::move(work));
+    worker.Join();
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    ++left_;
+  }
+  int CompactionConcurrency() const override { return 1; }
+  int left() const { return left_.load(); }
+
+ private:
+  std::atomic<int> left_{0};
+};
+
+TEST(TaskGroupTest, ClosingWaitsForThoseWhoAreStillInTheExecutor) {
+  for (int round = 0; round < 20; ++round) {
+    auto executor = std::make_unique<SlowToReturn>();
+    TaskGroup group(executor.get(), Executor::Priority::kFlush);
+    std::atomic<bool> done{false};
+    Thread giver([&] { EXPECT_TRUE(group.Run([&] { done.store(true); })); });
+    while (!done.load()) std::this_thread::yield();
+    group.Close();
+    EXPECT_EQ(executor->left(), 1);
+    giver.Join();
   }
 }
 

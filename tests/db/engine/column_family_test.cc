@@ -226,6 +226,25 @@ TEST_F(ColumnFamilyTest, ManyIdleFamiliesDoNotStopWriters) {
   EXPECT_EQ(ValueIn(families[59].get(), NumberedKey(19)), std::string(100, 'v'));
 }
 
+// At the sizes that follow from the options, where an index for a whole memtable is a 16th of it.
+TEST_F(ColumnFamilyTest, FamiliesThatHoldLittleAreNotFlushedForTheirNumber) {
+  database.options.memory_limit = size_t{64} << 20;
+  database.tuning = Tuning::From(database.options);
+  ASSERT_OK(database.Open());
+  std::vector<std::shared_ptr<ColumnFamily>> families;
+  for (int i = 0; i < 100; ++i) families.push_back(Make("family" + std::to_string(i)));
+  // 4 MiB, a quarter of what memtables may take.
+  for (uint64_t i = 0; i < 40; ++i) {
+    for (const auto& family : families) ASSERT_OK(db()->Put(family.get(), NumberedKey(i), std::string(1000, 'v')));
+  }
+  EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), 0u);
+  EXPECT_EQ(db()->statistics()->Get(Ticker::kThrottledWrites), 0u);
+  // One that comes to hold more than its share finds its entries.
+  for (uint64_t i = 0; i < 40'000; ++i) ASSERT_OK(db()->Put(families[7].get(), NumberedKey(i), std::to_string(i)));
+  for (uint64_t i = 0; i < 40'000; ++i) ASSERT_EQ(ValueIn(families[7].get(), NumberedKey(i)), std::to_string(i));
+  EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), 0u);
+}
+
 TEST_F(ColumnFamilyTest, AHandleOfAnotherDatabaseIsRefused) {
   auto other = Engine::Open(database.options, database.tuning, "/other");
   ASSERT_OK(other.status());

@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "util/arena.h"
 #include "util/hash.h"
+#include "util/memory_budget.h"
 
 namespace sepal {
 namespace {
@@ -221,6 +222,69 @@ TEST(MemTableIndexTest, CheckNoticesEntriesThatAreNotWhereTheirHashSays) {
   MemTableEntry* const newest = entries.Make("k", 1, short_hash("k"));
   index.Insert(newest);
   EXPECT_NE(check(index).find("is behind an older update"), std::string::npos);
+}
+
+TEST(MemTableIndexTest, TakesNothingBeforeTheFirstEntry) {
+  MemoryBudget budget(64 << 20);
+  Entries entries;
+  {
+    MemTableIndex index(1 << 16, nullptr, &budget);
+    EXPECT_EQ(index.memory_bytes(), 0u);
+    EXPECT_EQ(index.Find("k", 7, kMaxSequenceNumber), nullptr);
+    index.Prefetch(7);
+    index.Insert(entries.Make("k", 1, 7));
+    EXPECT_EQ(index.memory_bytes(), MemTableIndex::MemoryBytes(1 << 16));
+    EXPECT_EQ(budget.used(MemoryPart::kMemtables), index.memory_bytes());
+  }
+  EXPECT_EQ(budget.used(MemoryPart::kMemtables), 0u);
+}
+
+TEST(MemTableIndexTest, MoreEntriesThanForeseenGetMoreBuckets) {
+  const auto short_hash = [](std::string_view key) { return MemTableIndex::ShortHash(HashKey(key, kCheckSeed)); };
+  MemoryBudget budget(64 << 20);
+  Entries entries;
+  MemTableIndex index(16, nullptr, &budget);
+  // Each key three times, so that its updates lie in several tables.
+  constexpr uint64_t kKeys = 5'000;
+  for (uint64_t sequence = 1; sequence <= 3 * kKeys; ++sequence) {
+    const std::string key = absl::StrFormat("%d", sequence % kKeys);
+    index.Insert(entries.Make(key, sequence, short_hash(key)));
+    ASSERT_EQ(budget.used(MemoryPart::kMemtables), index.memory_bytes());
+  }
+  // 16, 64 and so on to 4,096 buckets, with four entries each, and the rest.
+  EXPECT_EQ(index.memory_bytes(), 8u * (16 + 64 + 256 + 1024 + 4096));
+  uint64_t count = 0, fingerprint = 0;
+  ASSERT_TRUE(index.Check(kCheckSeed, &count, &fingerprint).ok());
+  EXPECT_EQ(count, 3 * kKeys);
+  for (uint64_t k = 0; k < kKeys; ++k) {
+    const std::string key = absl::StrFormat("%d", k);
+    const uint64_t first = k == 0 ? kKeys : k;
+    const auto found = [&](uint64_t visible) -> uint64_t {
+      const MemTableEntry* const entry = index.Find(key, short_hash(key), SequenceNumber(visible));
+      if (entry == nullptr) return 0;
+      EXPECT_EQ(entry->user_key(), key);
+      return TrailerSequence(entry->trailer()).value();
+    };
+    EXPECT_EQ(found(first - 1), 0u);
+    for (const uint64_t update : {first, first + kKeys, first + 2 * kKeys}) {
+      EXPECT_EQ(found(update), update);
+      EXPECT_EQ(found(update + kKeys - 1), update);
+    }
+    const std::string absent = absl::StrFormat("absent%d", k);
+    EXPECT_EQ(index.Find(absent, short_hash(absent), kMaxSequenceNumber), nullptr);
+  }
+}
+
+TEST(MemTableIndexTest, CheckNoticesAnUpdateThatIsOlderThanThoseBefore) {
+  Entries entries;
+  const auto short_hash = [](std::string_view key) { return MemTableIndex::ShortHash(HashKey(key, kCheckSeed)); };
+  MemTableIndex index(16);
+  for (uint64_t i = 1; i <= 64; ++i) index.Insert(entries.Make("k", 100 + i, short_hash("k")));
+  uint64_t count = 0, fingerprint = 0;
+  ASSERT_TRUE(index.Check(kCheckSeed, &count, &fingerprint).ok());
+  index.Insert(entries.Make("l", 100, short_hash("l")));  // the first of more buckets
+  EXPECT_NE(index.Check(kCheckSeed, &count, &fingerprint).message().find("is behind an older update"),
+            std::string::npos);
 }
 
 TEST(MemTableIndexTest, KeysOfOneHashAreToldApart) {
