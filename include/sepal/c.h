@@ -17,7 +17,10 @@
    - Keys and values are a pointer and a length. A result that is a pointer to char is the caller's, to be freed by
      sepal_free, unless it is const.
    - Booleans are unsigned char: 0 is false, all else true.
-   - A null column family handle means the default family.
+   - NULL may stand for: a column family handle (the default family), a key, value or bound of length 0, a snapshot (as
+     of now), an env (the system's), a callback and an argument of which it is said here, and what a ..._destroy,
+     sepal_close, sepal_release_snapshot or sepal_free is given (nothing happens). `errptr`, and every other pointer,
+     must not be NULL.
    - A struct may get more members behind its last one in a later version. So a struct that you pass has its size behind
      it, `sizeof` as your compiler knows it: more than that is never read or written, and what one side does not know is
      zero for the other. Structs that are lent to a callback begin with all the members that they have here.
@@ -330,7 +333,7 @@ SEPAL_C_EXPORT void sepal_options_set_create_if_missing(sepal_options_t* options
 SEPAL_C_EXPORT void sepal_options_set_error_if_exists(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_read_only(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_memory_limit(sepal_options_t* options, size_t bytes);
-/* LevelDB's name for memtable_bytes. */
+/* LevelDB's name for memtable_bytes: of all active memtables together. */
 SEPAL_C_EXPORT void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_cache_admission(sepal_options_t* options, int admission);

@@ -6,17 +6,35 @@
 //   absl::Status written = (*db)->Put("key", "value", {.sync = true});
 //   absl::StatusOr<std::string> value = (*db)->Get("key");
 //
-// Keys and values are any bytes. A key is at most 64 KiB, a value at most 1 GiB.
+// Keys and values are any bytes. A key is at most 64 KiB, a value at most 1 GiB, and a batch, a single write too, at
+// most a quarter of `memory_limit`: a larger one is refused with InvalidArgument, and nothing of it is written.
 //
-// Every call is safe from any number of threads. No call throws. Errors:
-//   NotFound            the key is absent
-//   InvalidArgument     the caller's mistake: says what and how to mend it
-//   FailedPrecondition  the database is closed, read-only, or the column family was dropped
-//   ResourceExhausted   the disk or the memory limit is full; works again when there is room
+// Every call is safe from any number of threads, but no other call may run beside the destructor. No call throws. A
+// null column family is the default one. Errors:
+//   NotFound            the key is absent; of calls that name them: there is no such database, or column family
+//   InvalidArgument     the caller's mistake: says what and how to mend it. Also a handle or a snapshot of another
+//                       database
+//   AlreadyExists       there is a database (`error_if_exists`), a column family of that name, or something in the
+//                       directory of a checkpoint
+//   FailedPrecondition  the database is closed or read-only, or the column family was dropped; the files are of a newer
+//                       version, or another engine's; the process is a fork of the one that opened the database; the
+//                       lock file was removed or replaced
+//   PermissionDenied    the operating system refuses
+//   ResourceExhausted   the disk or the memory limit is full, or too many files are open: works again with room
 //   Unavailable         `no_slowdown` was asked for and the write would have waited; or another process has the lock
+//   Cancelled           a callback ended the call, or Close did
+//   Unimplemented       the file system cannot do what an option asks for (`direct_reads`)
 //   DataLoss            bytes read from a file fail their checksum; says file, offset, expected and got
-//   Internal            a file call failed; after a failed write or sync all writing ends until the next opening
+//   Internal            a file call failed
 //   Aborted             a read-only view has been overtaken by the writer: open it again
+//
+// A failed write or sync, or a job that failed for another reason than damage or a full disk, ends all writing: every
+// later write returns that first error, reads go on, and the next opening writes again.
+//
+// After Close, calls give FailedPrecondition, and so does an iterator's status. But a second Close gives the first
+// one's status, KeyMayExist says true, and GetProperty nullopt. ColumnFamilyNames, GetSnapshot, DefaultColumnFamily and
+// statistics() still answer. What was handed out may outlive the database: values stay readable, handles and snapshots
+// can be destroyed at any time.
 #pragma once
 
 #include <memory>
@@ -84,9 +102,19 @@ struct Range {
 class SEPAL_EXPORT DB {
  public:
   // Opens or creates the database in `directory`. Holds an exclusive lock on it until closed (except read-only).
+  //
+  // NotFound if there is no database and `create_if_missing` is off, or if `column_families` names one that is missing;
+  // AlreadyExists with `error_if_exists`; InvalidArgument for an option out of its range, or a comparator that is not
+  // the one the family was made with; Unavailable if it is open elsewhere, also in this process; FailedPrecondition for
+  // files of a newer version or of another engine; DataLoss for damage, or where a file is missing
+  // (docs/durability.md); Unimplemented for `direct_reads` where the file system has none.
+  //
+  // Costs a reading of the manifest and of the logs, whose updates are written to tables, and a new manifest. Tables
+  // are opened when they are first read.
   static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, std::string_view directory);
-  // Removes a database and nothing else from `directory`, and the directory if that leaves it empty. Fails if the
-  // database is open.
+  // Removes a database and nothing else from `directory`, and the directory if that leaves it empty; from
+  // `options.log_directory` its logs. No other option counts but `env`. Ok if there is none; Unavailable if it is open,
+  // FailedPrecondition if the files are another engine's. After an error some files may be gone: call it again.
   static absl::Status Destroy(const Options& options, std::string_view directory);
   // Makes a database that cannot be opened, or parts of which are `DataLoss`, whole again out of what can be read, and
   // says exactly what was dropped. `options` as for Open: the comparators must be the database's; no `Env` part but
@@ -98,21 +126,24 @@ class SEPAL_EXPORT DB {
   // wrong, nothing is touched.
   static absl::Status Repair(const Options& options, std::string_view directory, RepairReport* report,
                              const RepairOptions& repair = {});
-  // The names of the column families of a database that need not be open.
+  // The names of the column families of a database, by id, the default one first. Reads the manifest alone, takes no
+  // lock, and works beside a writer (Aborted if that was faster at every look). NotFound if there is no database. Of
+  // `options` only `env` counts.
   static absl::StatusOr<std::vector<std::string>> ListColumnFamilies(const Options& options,
                                                                      std::string_view directory);
 
-  // Closes, without an error being seen. Call Close first.
+  // Closes, without an error being seen. Call Close first. No other call may be under way.
   virtual ~DB() = default;
 
-  // Each write returns when its record is in the log (with `sync`: durable) and readable.
+  // Each write returns when it is readable and its record is in the log, which survives the death of the process (with
+  // `sync`: durable, also against loss of power; with `disable_wal`: in memory alone).
   virtual absl::Status Put(const ColumnFamily* family, std::string_view key, std::string_view value,
                            const WriteOptions& options = {}) = 0;
   virtual absl::Status Delete(const ColumnFamily* family, std::string_view key, const WriteOptions& options = {}) = 0;
   // See WriteBatch::SingleDelete.
   virtual absl::Status SingleDelete(const ColumnFamily* family, std::string_view key,
                                     const WriteOptions& options = {}) = 0;
-  // `batch` is not changed.
+  // `batch` is not changed. Where it is refused, nothing of it is written.
   virtual absl::Status Write(const WriteBatch* batch, const WriteOptions& options = {}) = 0;
 
   // The value of `key`, or NotFound (which allocates nothing).
@@ -120,35 +151,46 @@ class SEPAL_EXPORT DB {
                            const ReadOptions& options = {}) = 0;
   virtual absl::StatusOr<std::string> Get(const ColumnFamily* family, std::string_view key,
                                           const ReadOptions& options = {}) = 0;
-  // One status and value for each key, all as of one moment. The three spans have one length.
+  // One status and value for each key, all as of one moment. A key that fails does not keep the others from being read.
+  // The three spans must have one length: the process ends if they have not.
   virtual void MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys,
                         std::span<PinnedValue> values, std::span<absl::Status> statuses,
                         const ReadOptions& options = {}) = 0;
-  // Whether `key` may exist, from memory alone, without I/O: false is certain.
+  // Whether `key` may exist, from memory alone, without I/O: false is certain. True also where the call is refused
+  // (closed, dropped, another database's handle or snapshot).
   virtual bool KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options = {}) = 0;
+  // Never null: what refuses the call is the iterator's status.
   virtual std::unique_ptr<Iterator> NewIterator(const ColumnFamily* family, const ReadOptions& options = {}) = 0;
 
+  // As of now, for all column families. The versions that it sees are kept until the last owner lets go of it.
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
 
+  // Owned by the database, and valid as long as this object.
   virtual ColumnFamily* DefaultColumnFamily() const = 0;
   // AlreadyExists if the name is taken, InvalidArgument if an option is out of its range. The handle stays valid as
   // long as it is held.
   virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
                                                                            const ColumnFamilyOptions& options = {}) = 0;
-  // The family's data is removed once nothing reads it. The default family cannot be dropped.
+  // The family's data is removed once nothing reads it: iterators and pinned values of before go on. The handle stays
+  // valid and is answered with FailedPrecondition, as is a second drop. The default family cannot be dropped:
+  // InvalidArgument. A new family of that name is another one.
   virtual absl::Status DropColumnFamily(const ColumnFamily* family) = 0;
   // NotFound if there is none of that name.
   virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> FindColumnFamily(std::string_view name) = 0;
+  // By id, the default one first; dropped ones excluded.
   virtual std::vector<std::string> ColumnFamilyNames() = 0;
 
-  // Writes the family's memtable to a table file.
+  // Writes the family's memtable to tables, which make one sorted run. Nothing happens if it is empty. `Cancelled` if
+  // Close came before the memtable was in tables.
   virtual absl::Status Flush(const ColumnFamily* family, const FlushOptions& options = {}) = 0;
   // Makes all earlier writes durable, but for those with `disable_wal`, which Flush makes so.
   virtual absl::Status Sync() = 0;
-  // Rewrites the range into the last level, dropping what is overwritten or deleted there. `Cancelled` if
-  // `options.progress` ended it.
+  // Rewrites the range into the last level, dropping what is overwritten or deleted there, after a Flush. Works in the
+  // calling thread and, if it can be cut, others. `Cancelled` if `options.progress` or Close ended it: what was merged
+  // by then stays so. `DataLoss` if a table that it needs is damaged.
   virtual absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options = {}) = 0;
-  // Returns when no flush or compaction runs or is due; with the error, if background work has stopped on one.
+  // Returns when no flush or compaction runs or is due; with the error, if background work has stopped on one. Ok, with
+  // work perhaps left, if the database is closed meanwhile.
   virtual absl::Status WaitForBackgroundWork() = 0;
   // Returns when no flush or compaction reads or writes a file any more: a flush under way ends first, a compaction, a
   // CompactRange too, stands still where it is. None begins or goes on until ContinueBackgroundWork was called as
@@ -165,13 +207,15 @@ class SEPAL_EXPORT DB {
   //
   // With `base` and without `link_tables` it is an incremental backup: docs/operations.md.
   virtual absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options = {}) = 0;
-  // Waits for background work under way, flushes what was written with `disable_wal`, syncs the log, releases the lock.
-  // The first error that was met is returned; if it says that such writes are lost, nothing brings them back. Calls
-  // after that give FailedPrecondition, and a Flush that still waits `Cancelled` if its memtable is in no table.
-  // Idempotent.
+  // Waits for flushes under way; compactions give up, CompactRange too, which then returns `Cancelled`. Flushes what
+  // was written with `disable_wal`, syncs the log, releases the lock. The first error that was met is returned; if it
+  // says that such writes are lost, nothing brings them back. A Flush that still waits gives `Cancelled` if its
+  // memtable is in no table. A second Close waits for the first and returns its status. What calls give afterwards:
+  // above.
   virtual absl::Status Close() = 0;
 
-  // A property by name, as text; nullopt for a name that is not known. Names:
+  // A property by name, as text; nullopt for a name that is not known, for a family that was dropped or is another
+  // database's, and after Close. Names:
   //   sepal.stats, sepal.levels, sepal.sstables, sepal.filters, sepal.memory, sepal.options, sepal.snapshots,
   //   sepal.scrub
   //   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
@@ -185,16 +229,19 @@ class SEPAL_EXPORT DB {
   // it costs several times a Get.
   virtual absl::StatusOr<GetExplanation> ExplainGet(const ColumnFamily* family, std::string_view key,
                                                     const ReadOptions& options = {}) = 0;
-  // About how many bytes of table files and memtables each range takes; costs no more than a few block reads.
+  // About how many bytes of table files and memtables each range takes; costs no more than a few block reads. There
+  // must be as many sizes as ranges.
   virtual absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const Range> ranges,
                                            std::span<uint64_t> sizes_bytes) = 0;
+  // Of the whole database. Owned by it: valid as long as this object, also after Close.
   virtual Statistics* statistics() = 0;
 
   // Verifies the order and the bookkeeping of the whole tree in memory, and that every file exists with its size.
   virtual absl::Status CheckConsistency() = 0;
   // Reads every byte of every table file and checks its checksum, and that entries, index and filters agree. Goes on to
   // the end; the first damage is returned. `progress`, if set, is called before the first and after each table; false
-  // from it ends the verification with `Cancelled`.
+  // from it ends the verification with `Cancelled`. Both callbacks are called in the calling thread with no lock held,
+  // and may call the database.
   virtual absl::Status VerifyChecksums(const VerifyChecksumsOptions& options = {}) = 0;
 
   // The same calls on the default column family.

@@ -11,6 +11,7 @@
 
 namespace sepal {
 
+// Safe for concurrent use.
 class SEPAL_EXPORT Clock {
  public:
   virtual ~Clock() = default;
@@ -25,8 +26,8 @@ class SEPAL_EXPORT Clock {
 };
 
 // Runs background work. Work of the same priority starts in the order it was scheduled. Work may wait for other work
-// that has begun, never for any that has not, so that one thread is enough; flushes gain by two, and by a third for what
-// writers are about to need.
+// that has begun, never for any that has not, so that one thread is enough; flushes gain by two, and by a third for
+// what writers are about to need.
 class SEPAL_EXPORT Executor {
  public:
   enum class Priority : uint8_t {
@@ -37,7 +38,8 @@ class SEPAL_EXPORT Executor {
   };
   // Returns after every scheduled piece of work has run.
   virtual ~Executor() = default;
-  // `work` must not throw. It may schedule more work.
+  // `work` must not run before this returns: the engine calls it with its locks held. So never in the calling thread.
+  // `work` does not throw, and may schedule more work. Safe for concurrent use.
   virtual void Schedule(Priority priority, std::function<void()> work) = 0;
   // How many pieces of compaction work can run at once.
   virtual int CompactionConcurrency() const = 0;

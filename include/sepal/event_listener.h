@@ -50,7 +50,7 @@ struct ThrottleEvent {
 
 struct SlowDiskEvent {
   std::string path = {};
-  // "sync", "append", "read".
+  // "sync": the only one so far.
   std::string_view operation = {};
   uint64_t micros = 0;
 };

@@ -80,8 +80,8 @@ class SEPAL_EXPORT ReadableFile {
     (void)offset;
     (void)length;
   }
-  // A hint: nobody is expected to read [offset, offset + length) again soon. What a cache of the system has of it may go
-  // once it is on the disk; no effect on results.
+  // A hint: nobody is expected to read [offset, offset + length) again soon. What a cache of the system has of it may
+  // go once it is on the disk; no effect on results.
   virtual void Forget(uint64_t offset, uint64_t length) const {
     (void)offset;
     (void)length;
@@ -110,8 +110,11 @@ class SEPAL_EXPORT WritableFile {
  public:
   // Closes without syncing; errors are lost. Call Close to see them.
   virtual ~WritableFile() = default;
-  // Writes at the end of the file as this object knows it. On failure any prefix of the bytes may have been written.
+  // Writes at the end of the file as this object knows it. On failure any prefix of the bytes may have been written,
+  // and the end stays where it was.
   virtual absl::Status Append(std::string_view bytes) = 0;
+  // Writes anywhere. Past the end the file grows to hold the bytes, and zeroes come before them. On failure any part of
+  // the bytes may have been written.
   virtual absl::Status WriteAt(uint64_t offset, std::string_view bytes) = 0;
   // Reserves space for [offset, offset + length), so that writes there do not fail for want of it. The size of the file
   // does not change. A no-op where the capability is absent.
@@ -120,19 +123,21 @@ class SEPAL_EXPORT WritableFile {
   virtual absl::Status SyncRange(uint64_t offset, uint64_t length) = 0;
   // Makes all bytes that were written before the call, and the size, durable.
   virtual absl::Status Sync() = 0;
-  // Makes the file `size` bytes long; zeroes come behind what it has. What was reserved behind `size` is given back, also
-  // where the size stays, unless the file becomes longer.
+  // Makes the file `size` bytes long; zeroes come behind what it has. What was reserved behind `size` is given back,
+  // also where the size stays, unless the file becomes longer.
   virtual absl::Status Truncate(uint64_t size) = 0;
-  // Maps bytes that the file has.
+  // Maps bytes that the file has: InvalidArgument for others, and for none. Unimplemented without the capability, as by
+  // default.
   virtual absl::StatusOr<std::unique_ptr<MappedRegion>> Map(uint64_t offset, size_t length);
   // The end of the file as this object knows it.
   virtual uint64_t Size() const = 0;
+  // Closes without syncing. Every later call but Size gives `FailedPrecondition`. Regions stay mapped.
   virtual absl::Status Close() = 0;
 };
 
 enum class WriteMode : uint8_t {
   kCreateNew,     // fails with AlreadyExists if the name is taken
-  kOpenExisting,  // keeps what is there; the end is the file's size
+  kOpenExisting,  // keeps what is there; the end is the file's size; fails with NotFound if there is no such file
 };
 
 // Held until destroyed.
@@ -151,6 +156,7 @@ struct DirectoryEntry {
 class SEPAL_EXPORT Directory {
  public:
   virtual ~Directory() = default;
+  // The same at every call.
   virtual Capabilities capabilities() const = 0;
   virtual const std::string& path() const = 0;
 
@@ -159,18 +165,25 @@ class SEPAL_EXPORT Directory {
   // Reads all requests, in any order and possibly at once, and calls `done` for each as it is filled, in the calling
   // thread; returns after the last. The files must have been opened by this directory. The default reads one by one.
   virtual void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const;
+  // The engine writes a file through one object at a time, beside any number of readers, which see what was written
+  // before they read.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) = 0;
   // The regular files in the directory, in no particular order.
   virtual absl::StatusOr<std::vector<DirectoryEntry>> List() = 0;
+  // Removes the name; NotFound if there is none. Files that are open under it can be read and written to the end.
   virtual absl::Status Remove(std::string_view name) = 0;
-  // Renames `from` to `to`, which must not exist.
+  // Renames `from` to `to`, which must not exist: AlreadyExists.
   virtual absl::Status Rename(std::string_view from, std::string_view to) = 0;
+  // Another name for the same bytes, in `target`, where it must not exist: AlreadyExists. Unimplemented for a directory
+  // of another kind, and without the capability, as by default; an error where the two are on different file systems.
   virtual absl::Status Link(std::string_view name, Directory& target, std::string_view new_name);
   // Makes all creations, removals, renames and links that returned before the call durable.
   virtual absl::Status Sync() = 0;
   // Takes the exclusive lock that the file `name` (made if missing, never removed) stands for. `Unavailable`, naming
   // the holder where known, if it is taken.
   virtual absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) = 0;
+  // Bytes that this process may still write here. A hint: asked before a flush or merge, which waits if they are too
+  // few; after an error the engine writes and sees.
   virtual absl::StatusOr<uint64_t> FreeBytes() = 0;
 };
 
@@ -179,7 +192,7 @@ class SEPAL_EXPORT FileSystem {
   virtual ~FileSystem() = default;
   // Opens a directory; `NotFound` if it is missing and `create` is false. Missing parents are created too.
   virtual absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) = 0;
-  // Removes an empty directory.
+  // Removes an empty directory; an error if it is not empty or not there.
   virtual absl::Status RemoveDirectory(std::string_view path) = 0;
   // Files that the process may have open at once.
   virtual size_t MaxOpenFiles() const { return SIZE_MAX; }

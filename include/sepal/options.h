@@ -1,5 +1,5 @@
-// What can be set, as resources and goals. Everything else is derived from these and can be printed
-// (`DB::GetProperty("sepal.options")`). An option may make a read faster or slower, never different.
+// What can be set, as resources and goals. Everything else is derived from these (docs/options.md lists it;
+// `DB::GetProperty("sepal.options")` prints most of it). An option may make a read faster or slower, never different.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@ class EventListener;
 enum class CompressionKind : uint8_t { kNone = 0, kSnappy = 1, kLz4 = 2, kZstd = 3 };
 
 enum class CompactionStyle : uint8_t {
-  // Several sorted runs in the upper levels, one in the last: few rewrites, and a read meets few runs. While nobody
-  // reads more of them are left, up to 32 in the first level and what comes while these are merged, until reads come
-  // that meet them. The default.
+  // Several sorted runs in the upper levels, one in the last: few rewrites, and a read meets few runs. The default.
+  // While nobody reads, the first level may grow to 32 runs, and by those that come while these are merged. Once reads
+  // meet them, they are merged.
   kLazyLeveling,
   // One sorted run in every level below the first: fewest runs, more rewrites.
   kLeveled,
@@ -44,9 +44,9 @@ enum class CacheAdmissionKind : uint8_t {
   // other blocks are read than before. The default.
   kProbation = 0,
   // TinyLFU (Einziger, Friedman, Manes, 2017): those that were asked for more often of late than the blocks that went
-  // last. A few more hits where some keys are always read more than others, many more where as much as the cache holds
-  // or more is read in turn, over and over; fewer where the blocks that are read most often change and fill the cache.
-  // Takes eight bytes more for each cached block.
+  // last. It gives a few more hits where the same keys are always the popular ones, and many more where as much as the
+  // cache holds, or more, is read in turn, over and over. It gives fewer where the popular blocks change and fill the
+  // cache. Takes eight bytes more for each cached block.
   kTinyLfu = 1,
 };
 
@@ -88,8 +88,9 @@ struct Options {
   // Bytes of memory for everything: memtables, cached blocks, filters, open tables, compaction buffers, pins. At least
   // 8 MiB.
   size_t memory_limit = size_t{256} << 20;
-  // Bytes of one memtable, at most: what is written in the order of its keys may be flushed before. 0: derived, a quarter
-  // of the memory limit, at most 64 MiB.
+  // Bytes of the active memtables of all column families together, at most half of the memory limit; as much again may
+  // be in flushes. When they are full, the one that needs the oldest log is flushed; what is written in the order of
+  // its keys may be flushed before. 0: derived, a quarter of the memory limit, at most 64 MiB.
   size_t memtable_bytes = 0;
   // Read table files past the operating system's cache (O_DIRECT), so that memory holds a block once, and
   // `memory_limit` is all that the database takes of it. Opening fails with Unimplemented where the file system cannot.
@@ -133,11 +134,13 @@ struct Options {
 };
 
 struct ReadOptions {
-  // Read as of this snapshot; null: as of now.
+  // Read as of this snapshot of the same database (else InvalidArgument); null: as of now. Must live until the call
+  // returns; an iterator does not need it any more then.
   const Snapshot* snapshot = nullptr;
   // Keep the blocks that are read in the cache. Switch off for scans over much more than fits.
   bool fill_cache = true;
-  // Iterators only: the first key, and the first key beyond the last. Copied.
+  // Iterators only: keys at or after `lower_bound` and before `upper_bound` (inclusive, exclusive) are shown; unset:
+  // from the first, to the last. Copied. Bounds also spare the tables beyond them.
   std::optional<std::string_view> lower_bound = {};
   std::optional<std::string_view> upper_bound = {};
 };
@@ -170,7 +173,9 @@ struct VerifyProgress {
   uint64_t tables_damaged = 0;
 };
 
+// Both are called in the thread of the call.
 struct VerifyChecksumsOptions {
+  // False ends the call with `Cancelled`.
   std::function<bool(const VerifyProgress&)> progress = {};
   // Told of each table that is damaged.
   std::function<void(const absl::Status&)> on_damage = {};
@@ -189,8 +194,9 @@ struct CompactRangeOptions {
   std::optional<std::string_view> begin = {};
   std::optional<std::string_view> end = {};
   // Called at the beginning, after each thousandth or 16 MiB, and at the end, by the threads that work on it, one at a
-  // time, with no lock held. False ends the call with `Cancelled`: what was merged by then stays so, the rest is as it
-  // was. While it does not return, that thread's work stands still.
+  // time, with no lock held. It may read the database, but neither write to it nor wait for background work, which
+  // waits for it. False ends the call with `Cancelled`: what was merged by then stays so, the rest is as it was. While
+  // it does not return, that thread's work stands still.
   std::function<bool(const CompactionProgress&)> progress = {};
 };
 
@@ -203,7 +209,8 @@ struct CheckpointOptions {
   bool link_tables = true;
   // Read back what was copied and check every byte.
   bool verify = false;
-  // Told how far it is, in bytes of tables, after each.
+  // Told how far it is, in bytes of tables, after each; in the thread of the call, with no lock held: it may call the
+  // database.
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress = nullptr;
 };
 

@@ -29,8 +29,8 @@ struct RepairOptions {
   // Only say what a repair would do: nothing is written, and no lock is taken, so that the database must not be open
   // elsewhere.
   bool dry_run = false;
-  // Told how far it is, in bytes of table files, after each; where the manifest is damaged they are read twice, and
-  // counted so.
+  // Told how far it is, in bytes of table files, after each, in the thread of the call; where the manifest is damaged
+  // they are read twice, and counted so.
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress = nullptr;
 };
 

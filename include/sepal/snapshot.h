@@ -8,7 +8,7 @@
 namespace sepal {
 
 // Immutable; safe to share between threads. While a snapshot lives, the versions of keys that it can see are kept on
-// disk. It may outlive its database: reads with it then give `FailedPrecondition`.
+// disk. Of all column families. It may outlive its database: reads with it then give `FailedPrecondition`.
 class SEPAL_EXPORT Snapshot {
  public:
   virtual ~Snapshot() = default;

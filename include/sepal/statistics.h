@@ -1,4 +1,4 @@
-// Counters and latency histograms of a database.
+// Counters and latency histograms of a database, since it was opened. Safe for concurrent use.
 //
 // Counting costs about a nanosecond: every thread counts in memory of its own, and a reading adds them up. A reading
 // beside running operations is not one instant, but no count is lost.
@@ -95,6 +95,7 @@ class SEPAL_EXPORT Statistics {
   virtual ~Statistics() = default;
   virtual uint64_t Get(Ticker ticker) const = 0;
   virtual HistogramSummary Get(Histogram histogram) const = 0;
+  // Of all column families together. Zeros for a level that does not exist.
   virtual LevelFilterStatistics GetFilter(int level) const = 0;
   // The share of the calling thread (sepal/perf_context.h).
   virtual ThreadStatistics GetThisThread() const = 0;

@@ -6,6 +6,9 @@
 //   absl::Status status = db->Write(&batch);
 //
 // Not safe for concurrent use without a lock of the caller's. A batch may be written any number of times.
+//
+// Nothing is checked while a batch is filled. DB::Write refuses, whole, a batch with a key or value that is too long,
+// one of over a quarter of `memory_limit`, and one that names a family that was dropped or never made.
 #pragma once
 
 #include <cstddef>
@@ -38,12 +41,13 @@ class SEPAL_EXPORT WriteBatch {
   // cheaper to compact away than `Delete`. With any other history an older value may reappear.
   void SingleDelete(std::string_view key) { SingleDelete(nullptr, key); }
 
-  // The same for a column family; a null family is the default one.
+  // The same for a column family; a null family is the default one. Only the family's id is kept: the handle must be
+  // one of the database that the batch is written to, which cannot be checked.
   void Put(const ColumnFamily* family, std::string_view key, std::string_view value);
   void Delete(const ColumnFamily* family, std::string_view key);
   void SingleDelete(const ColumnFamily* family, std::string_view key);
 
-  // Adds all updates of `other` after this batch's own.
+  // Adds all updates of `other` after this batch's own. Together they must be fewer than 2^32.
   void Append(const WriteBatch& other);
   void Clear();
 

@@ -62,7 +62,9 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
       ->check(CLI::IsMember({"probation", "tinylfu"}))
       ->capture_default_str()
       ->group("Engine");
-  AddBytes(app, "--write_buffer_size", &o->write_buffer_size, "One memtable")->group("Engine");
+  AddBytes(app, "--write_buffer_size", &o->write_buffer_size,
+           "All active memtables together; 0: derived from the memory limit")
+      ->group("Engine");
   app->add_option("--bloom_bits", o->bloom_bits, "Filter bits for each key, lane and guard together; 0: none")
       ->check(CLI::Range(-1.0, 128.0))
       ->group("Engine");
