@@ -179,20 +179,35 @@ absl::Status Background::CheckSpace(uint64_t bytes_needed) const {
       absl::StrFormat("%s: %u bytes are free and about %u are needed", state_->core->path, *free, bytes_needed));
 }
 
-absl::Status Background::RetryWhileDiskFull(uint64_t bytes_needed, const std::function<absl::Status()>& work) {
+absl::Status Background::WhetherToWaitForSpace(const Family& family, RangeProgress* progress) const {
+  if (cancel_.load(std::memory_order_relaxed)) return absl::CancelledError("the database is being closed");
+  RETURN_IF_ERROR(family.CheckThere());
+  if (progress != nullptr && !progress->Tell()) return absl::CancelledError("the compaction was ended");
+  return absl::OkStatus();
+}
+
+absl::Status Background::RetryWhileDiskFull(BackgroundWork work, const Family& family, uint64_t bytes_needed,
+                                            RangeProgress* progress, const std::function<absl::Status()>& body) {
+  bool waits = false;
+  const auto note = [&](bool full) {
+    if (full == std::exchange(waits, full)) return;
+    MutexLock lock(&state_->mutex);
+    gate_.CountWaitingForSpace(work, full ? 1 : -1);
+    state_->changed.NotifyAll();
+  };
   while (true) {
     // Who closes the database has no time to wait for space, and tries what there is.
     absl::Status status = cancel_.load(std::memory_order_relaxed) ? absl::OkStatus() : CheckSpace(bytes_needed);
-    if (status.ok()) status = work();
+    if (status.ok()) status = body();
     const bool full =
         absl::IsResourceExhausted(status) && log_->Failure().ok() && !state_->stopped.load(std::memory_order_acquire);
-    {
-      MutexLock lock(&state_->mutex);
-      gate_.SetDiskFull(full);
-      state_->changed.NotifyAll();
-    }
+    note(full);
     if (!full) return status;
-    if (cancel_.load(std::memory_order_relaxed)) return absl::CancelledError(status.message());
+    const absl::Status why_not = WhetherToWaitForSpace(family, progress);
+    if (!why_not.ok()) {
+      note(false);
+      return absl::CancelledError(absl::StrCat(status.message(), "; ", why_not.message()));
+    }
     state_->core->info_log.Write("waiting for space: %s", status.ToString());
     state_->Tell([&](EventListener& listener) { listener.OnError("background work waits for space", status); });
     state_->core->world.clock->SleepMicros(state_->core->tuning.space_retry_micros);
@@ -259,11 +274,6 @@ absl::Status Background::WaitUntilIdle() {
   return state_->error;
 }
 
-static absl::Status GoneIfDropped(const Family& family) {
-  if (!family.dropped.load(std::memory_order_relaxed)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped meanwhile", family.name));
-}
-
 absl::Status Background::WaitForFlush(const FamilyRef& family) {
   MutexLock lock(&state_->mutex);
   const std::shared_ptr<const MemTable> last =
@@ -273,14 +283,14 @@ absl::Status Background::WaitForFlush(const FamilyRef& family) {
                        [&](const ImmutableMemTable& immutable) { return immutable.memtable == last; });
   };
   RETURN_IF_ERROR(state_->error);
-  if (last == nullptr) return GoneIfDropped(*family);
+  if (last == nullptr) return family->CheckThere();
   ++waiting_for_flush_;
   SetEarlyFlushThreads();
   while (state_->error.ok() && !state_->closing && waits()) state_->changed.Wait(&state_->mutex);
   --waiting_for_flush_;
   SetEarlyFlushThreads();
   RETURN_IF_ERROR(state_->error);
-  if (!waits()) return GoneIfDropped(*family);
+  if (!waits()) return family->CheckThere();
   return absl::CancelledError(absl::StrFormat("the database in %s is being closed", state_->core->path));
 }
 

@@ -72,6 +72,8 @@ class Background {
   void LearnSketches(Family* family, const Version& version) ABSL_LOCKS_EXCLUDED(state_->mutex);
   PickerInput MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Until something changes; with `progress`, not for long.
+  void AwaitChange(const RangeProgress& progress) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // The damage that keeps a CompactRange from this step for good; ok: none does.
   static absl::Status DamageInTheWayOf(const Family& family, PickerInput input, const KeyRange& range,
                                        FileNumber first_new_file, SequenceNumber last_sequence);
@@ -118,9 +120,13 @@ class Background {
   RunNumber Adopt(Family* family, PlanRef plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Forget(Family* family, const PlanRef& plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
 
-  // Runs `work` until it ends in anything but a full disk; waits between the tries.
-  absl::Status RetryWhileDiskFull(uint64_t bytes_needed, const std::function<absl::Status()>& work)
+  // Runs `body` until it ends in anything but a full disk; waits between the tries, for as long as its family is there
+  // and `progress`, which may be null, says so. Cancelled else.
+  absl::Status RetryWhileDiskFull(BackgroundWork work, const Family& family, uint64_t bytes_needed,
+                                  RangeProgress* progress, const std::function<absl::Status()>& body)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Why work that waits for space should not wait any longer; ok: it should.
+  absl::Status WhetherToWaitForSpace(const Family& family, RangeProgress* progress) const;
   absl::Status CheckSpace(uint64_t bytes_needed) const;
   // Frees what became free, and tells listeners of a change of the throttle.
   void CleanUp() ABSL_LOCKS_EXCLUDED(state_->mutex);

@@ -10,11 +10,13 @@
 
 namespace sepal {
 
-// Ends a compaction when the database is closed or its caller wants no more of it, and holds it while it is paused.
+// Ends a compaction when the database is closed, its family is dropped or its caller wants no more of it, and holds it
+// while it is paused.
 class Background::Control final : public CompactionControl {
  public:
   // `progress` is null but in a CompactRange.
-  Control(Background* background, RangeProgress* progress) : background_(background), progress_(progress) {}
+  Control(Background* background, const Family* family, RangeProgress* progress)
+      : background_(background), family_(family), progress_(progress) {}
 
   void BeginPart() override { background_->pause_.Enter(); }
   void EndPart() override { background_->pause_.Leave(); }
@@ -35,11 +37,12 @@ class Background::Control final : public CompactionControl {
       }
       if (progress_->ended()) return false;
     }
-    return !background_->cancel_.load(std::memory_order_relaxed);
+    return !background_->cancel_.load(std::memory_order_relaxed) && !family_->dropped.load(std::memory_order_relaxed);
   }
 
  private:
   Background* const background_;
+  const Family* const family_;
   RangeProgress* const progress_;
 };
 
@@ -69,7 +72,8 @@ absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, 
   state_->Tell([&](EventListener& listener) { listener.OnCompactionBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
   const uint64_t space = event.trivial_move ? 0 : plan->InputBytes();
-  event.status = RetryWhileDiskFull(space, [&] { return Compact(family, plan, run, progress, &event); });
+  event.status = RetryWhileDiskFull(BackgroundWork::kMerge, *family, space, progress,
+                                    [&] { return Compact(family, plan, run, progress, &event); });
   event.micros = state_->core->world.clock->MonotonicMicros() - began;
   {
     MutexLock lock(&state_->mutex);
@@ -96,7 +100,7 @@ absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, 
 absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const PlanRef& plan, RunNumber run,
                                                    RangeProgress* progress) {
   Core& core = *state_->core;
-  Control control(this, progress);
+  Control control(this, &family, progress);
   FamilyTableOpener opener = core.Opener(family.order);
   TableOutputContext context = catalog_->OutputContext(family);
   context.pacing = core.PacingFor(Executor::Priority::kCompaction);
@@ -178,19 +182,23 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
   const SequenceNumber last_sequence = state_->VisibleSequence();
   RangeProgress progress(options.progress, BytesIn(*family, range), state_->core->world.clock);
   if (!progress.Tell()) return absl::CancelledError("the compaction was ended before it began");
+  bool waited = false;
   while (true) {
+    if (std::exchange(waited, false) && !progress.Tell()) return absl::CancelledError("the compaction was ended");
     PlanRef plan;
     RunNumber run;
     {
       MutexLock lock(&state_->mutex);
       RETURN_IF_ERROR(state_->error);
       if (state_->closing) return absl::CancelledError("the database is being closed");
+      RETURN_IF_ERROR(family->CheckThere());
       std::vector<const CompactionPlan*> running;
       const PickerInput input = MakePickerInput(*family, &running);
       RangeStep step = PlanRange(input, range, first_new_file, last_sequence);
       if (step.blocked) RETURN_IF_ERROR(DamageInTheWayOf(*family, input, range, first_new_file, last_sequence));
       if (step.blocked || state_->pauses > 0) {
-        state_->changed.Wait(&state_->mutex);
+        AwaitChange(progress);
+        waited = true;
         continue;
       }
       if (step.plan.nothing()) break;
@@ -203,10 +211,20 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
     plan.reset();  // so that the job's end finds its inputs unused, and removes them
     JudgeCompaction(*family, status, "compaction of a range");
     EndJob();
+    if (!status.ok()) RETURN_IF_ERROR(family->CheckThere());
     RETURN_IF_ERROR(status);
   }
   progress.TellEnd();
   return absl::OkStatus();
+}
+
+void Background::AwaitChange(const RangeProgress& progress) {
+  constexpr uint64_t kTellAfterMicros = 250'000;
+  if (progress.wanted()) {
+    state_->changed.WaitFor(&state_->mutex, kTellAfterMicros);
+  } else {
+    state_->changed.Wait(&state_->mutex);
+  }
 }
 
 absl::Status Background::DamageInTheWayOf(const Family& family, PickerInput input, const KeyRange& range,

@@ -61,7 +61,7 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
     calm = pace_.calm();
   }
   FlushDone done;
-  event.status = RetryWhileDiskFull(bytes, [&] {
+  event.status = RetryWhileDiskFull(BackgroundWork::kFlush, *family, bytes, /*progress=*/nullptr, [&] {
     absl::Status status;
     do {
       status = TryFlush(family, calm, &event, &done);

@@ -92,7 +92,7 @@ absl::Status Engine::Refusal(const ColumnFamily* family) const {
     return absl::InvalidArgumentError(
         absl::StrFormat("the handle of column family \"%s\" belongs to another database", family->name()));
   }
-  return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", family->name()));
+  return static_cast<const FamilyHandle*>(family)->family()->CheckThere();
 }
 
 absl::StatusOr<Family*> Engine::Resolve(const ColumnFamily* family) const {
@@ -237,8 +237,7 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
   }
   MutexLock admin_lock(&admin_mutex_);
   if (close_begun_) return Closed();
-  // Dropped while this call waited its turn, perhaps.
-  RETURN_IF_ERROR(ResolveShared(handle).status());
+  RETURN_IF_ERROR(family->CheckThere());  // another may have dropped it first
   VersionEdit edit;
   edit.dropped_families.push_back(family->id);
   // Until its edit is durable the family is there for everybody: writers, flushes, and the next manifest.

@@ -3,7 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_format.h"
+
 namespace sepal {
+
+absl::Status Family::CheckThere() const {
+  if (!dropped.load(std::memory_order_acquire)) [[likely]]
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", name));
+}
 
 void Family::Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs) {
   std::vector<std::shared_ptr<const MemTable>> flushing;

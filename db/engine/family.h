@@ -63,6 +63,8 @@ class Family {
 
   // Set with the database mutex held, as the family leaves EngineState::families: its drop is durable.
   std::atomic<bool> dropped{false};
+  // FailedPrecondition once it is dropped.
+  absl::Status CheckThere() const;
 
   // The view as of now. Inside an epoch guard only, and no longer than it.
   const ReadView* view() const { return view_.load(std::memory_order_seq_cst); }

@@ -92,11 +92,12 @@ void WriteGate::TellOfChange() {
 absl::Status WriteGate::WaitWhileStopped(bool no_slowdown) {
   while (decided_.stopped() && state_->error.ok() && !state_->closing) {
     if (no_slowdown) return absl::UnavailableError(absl::StrFormat("writes are stopped: %s", decided_.reason));
-    if (disk_full_) {
+    if (flushes_without_space_ > 0) {
       return absl::ResourceExhaustedError(absl::StrFormat(
           "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
     }
-    if (state_->jobs > 0 || state_->pauses > 0) {
+    // A merge that waits for space frees no memory.
+    if (state_->jobs > merges_without_space_ || state_->pauses > 0) {
       state_->changed.Wait(&state_->mutex);
       continue;
     }

@@ -12,12 +12,14 @@
 
 namespace sepal {
 
+enum class BackgroundWork : uint8_t { kFlush, kMerge };
+
 class WriteGate {
  public:
   explicit WriteGate(EngineState* state);
 
   // Returns when `bytes` may be written. With `no_slowdown`, Unavailable instead of any wait. ResourceExhausted when
-  // writers stand still because the disk is full. Call with no lock held.
+  // writers stand still because there is no space for a flush. Call with no lock held.
   absl::Status Enter(size_t bytes, bool no_slowdown) {
     if (rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited) [[likely]]
       return absl::OkStatus();
@@ -40,9 +42,10 @@ class WriteGate {
     state_->mutex.AssertHeld();
     return decided_;
   }
-  void SetDiskFull(bool full) {
+  // So many more flushes, or merges, wait for space on the disk; fewer where it is negative.
+  void CountWaitingForSpace(BackgroundWork work, int more) {
     state_->mutex.AssertHeld();
-    disk_full_ = full;
+    (work == BackgroundWork::kFlush ? flushes_without_space_ : merges_without_space_) += more;
   }
 
  private:
@@ -64,7 +67,8 @@ class WriteGate {
   uint64_t looked_at_micros_ ABSL_GUARDED_BY(state_->mutex) = 0;
   ThrottleRate told_ ABSL_GUARDED_BY(state_->mutex);
   bool telling_ ABSL_GUARDED_BY(state_->mutex) = false;
-  bool disk_full_ ABSL_GUARDED_BY(state_->mutex) = false;
+  int flushes_without_space_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  int merges_without_space_ ABSL_GUARDED_BY(state_->mutex) = 0;
   // Until when the writes that were let in keep the allowed rate busy.
   uint64_t busy_until_nanos_ ABSL_GUARDED_BY(state_->mutex) = 0;
 };

@@ -193,8 +193,9 @@ struct CompactRangeOptions {
   // The keys to compact, both inclusive; unset: from the first, to the last.
   std::optional<std::string_view> begin = {};
   std::optional<std::string_view> end = {};
-  // Called at the beginning, after each thousandth or 16 MiB, and at the end, by the threads that work on it, one at a
-  // time, with no lock held. It may read the database, but neither write to it nor wait for background work, which
+  // Called at the beginning, after each thousandth or 16 MiB, four times a second while the call waits (for space, for
+  // another compaction, or in a pause), and at the end, by the threads that work on it, one at a time, with no lock
+  // held. It may read the database, but neither write to it nor wait for background work, which
   // waits for it. False ends the call with `Cancelled`: what was merged by then stays so, the rest is as it was. While
   // it does not return, that thread's work stands still.
   std::function<bool(const CompactionProgress&)> progress = {};

@@ -281,6 +281,18 @@ TEST_F(BackgroundControlTest, ProgressThatSaysNoEndsTheCallAndLosesNothing) {
   EXPECT_EQ(NumberProperty(db(), "sepal.num-runs"), 1u);
 }
 
+TEST_F(BackgroundControlTest, ACompactRangeThatWaitsInAPauseCanBeEnded) {
+  Fill(0, 4000);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->PauseBackgroundWork());
+  int told = 0;
+  const absl::Status ended = db()->CompactRange({.progress = [&](const CompactionProgress&) { return ++told < 5; }});
+  EXPECT_TRUE(absl::IsCancelled(ended)) << ended;
+  EXPECT_EQ(told, 5);
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  ASSERT_OK(db()->CompactRange());
+}
+
 TEST_F(BackgroundControlTest, WhoIsToldOfProgressMayPause) {
   Fill(0, 4000);
   bool paused = false;

@@ -189,6 +189,34 @@ TEST_F(DropFamilyTest, CallsOnAFamilyThatIsBeingDroppedEnd) {
   EXPECT_THAT(flushed, Contains(false)) << "no schedule had the drop first";
 }
 
+TEST_F(DropFamilyTest, AMergeOfItEnds) {
+  const std::unique_ptr<TestDatabase> database = Open(/*seed=*/1);
+  DB* const db = database->db.get();
+  const auto family = db->CreateColumnFamily("family").value();
+  for (const uint64_t step : {1, 100}) {
+    for (uint64_t i = 0; i < 10'000; i += step) ASSERT_OK(db->Put(family.get(), NumberedKey(i), std::to_string(i)));
+    ASSERT_OK(db->Flush(family.get()));
+    ASSERT_OK(db->WaitForBackgroundWork());
+  }
+  bool dropped = false;
+  uint64_t told_after = 0;
+  CompactRangeOptions options;
+  options.progress = [&](const CompactionProgress& progress) {
+    told_after += dropped ? 1 : 0;
+    if (progress.bytes_done > 0 && !dropped) {
+      dropped = true;
+      EXPECT_OK(db->DropColumnFamily(family.get()));
+    }
+    return true;
+  };
+  const absl::Status ended = db->CompactRange(family.get(), options);
+  EXPECT_TRUE(dropped);
+  EXPECT_TRUE(absl::IsFailedPrecondition(ended)) << ended;
+  EXPECT_LE(told_after, 2u) << "it went on";
+  ASSERT_OK(db->WaitForBackgroundWork());
+  ASSERT_OK(db->Put("k", "v"));
+}
+
 // For want of space, while a flush of it waits for its own.
 TEST_F(DropFamilyTest, AFamilyWhoseDropIsRefusedIsFlushedAsBefore) {
   std::vector<bool> refused;

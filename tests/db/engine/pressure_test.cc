@@ -189,6 +189,53 @@ TEST_F(PressureTest, AFullDiskDuringCompactionIsWaitedOutToo) {
   ASSERT_OK(db()->CheckConsistency());
 }
 
+TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
+  database.tuning.memtable_limit_bytes = size_t{16} << 10;
+  database.tuning.space_retry_micros = 10;
+  ASSERT_OK(database.Reopen());
+  Fill(0, 8000);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  do {
+    Fill(0, 50);
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->WaitForBackgroundWork());
+  } while (NumberProperty(db(), "sepal.num-files-at-level0") == 0);
+  // Less than all tables, and more than what is written below.
+  database.memory.SetCapacity(database.memory.UsedBytes() + 250'000);
+  bool compacted = false;
+  database.world->Spawn([&] {
+    EXPECT_OK(db()->CompactRange());
+    compacted = true;
+  });
+  database.world->SleepMicros(5 * database.tuning.space_retry_micros);
+  ASSERT_FALSE(compacted);
+  ASSERT_FALSE(recorder->errors.empty());
+  const uint64_t throttled = db()->statistics()->Get(Ticker::kThrottledWrites);
+  for (uint64_t i = 0; i < 600; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::string(100, 'v')));
+  EXPECT_GT(db()->statistics()->Get(Ticker::kThrottledWrites), throttled);
+  EXPECT_FALSE(compacted);
+  database.memory.SetCapacity(UINT64_MAX);
+  database.world->RunUntilIdle();
+  EXPECT_TRUE(compacted);
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 8000u);
+}
+
+TEST_F(PressureTest, ACompactRangeThatWaitsForSpaceCanBeEnded) {
+  Fill(0, 1000);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  Fill(0, 50);
+  ASSERT_OK(db()->Flush());
+  FillDisk(&database.memory);
+  int told = 0;
+  const absl::Status ended = db()->CompactRange({.progress = [&](const CompactionProgress&) { return ++told < 10; }});
+  EXPECT_TRUE(absl::IsCancelled(ended)) << ended;
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("bytes are free"));
+  EXPECT_EQ(told, 10);
+  database.memory.SetCapacity(UINT64_MAX);
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1000u);
+}
+
 TEST_F(PressureTest, ClosingWhileTheDiskIsFullDoesNotHangAndKeepsWhatWasAcknowledged) {
   Fill(0, 200);
   FillDisk(&database.memory);
