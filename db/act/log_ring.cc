@@ -26,24 +26,26 @@ absl::StatusOr<std::unique_ptr<WritableFile>> MakeRingFile(Directory* directory,
 
 absl::StatusOr<std::unique_ptr<MappedRegion>> LockedRegion(WritableFile* file, uint64_t bytes) {
   ASSIGN_OR_RETURN(std::unique_ptr<MappedRegion> region, file->Map(0, kRingHeaderBytes + bytes));
-  if (!region->Populate() || !region->Lock()) return absl::UnavailableError("no memory that may be locked");
+  if (!region->Populate() || !region->Lock()) return absl::UnavailableError("no memory that may be locked (ulimit -l)");
   return region;
 }
 
 }  // namespace
 
-std::unique_ptr<LogRing> LogRing::Make(Directory* directory, Options options) {
+absl::StatusOr<std::unique_ptr<LogRing>> LogRing::Make(Directory* directory, Options options) {
   const std::string name = RingFileName(options.number);
   absl::StatusOr<std::unique_ptr<WritableFile>> file = MakeRingFile(directory, name, options.bytes);
+  absl::Status why_not = file.status();
   if (file.ok()) {
     absl::StatusOr<std::unique_ptr<MappedRegion>> region = LockedRegion(file->get(), options.bytes);
     if (region.ok()) {
       return std::unique_ptr<LogRing>(
           new LogRing(std::move(options), std::move(file).value(), std::move(region).value()));
     }
+    why_not = region.status();
   }
   directory->Remove(name).IgnoreError();  // else the next opening does it
-  return nullptr;
+  return why_not;
 }
 
 LogRing::LogRing(Options options, std::unique_ptr<WritableFile> file, std::unique_ptr<MappedRegion> region)

@@ -34,6 +34,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "db/act/log_output.h"
 #include "sepal/env.h"
 #include "sepal/file_system.h"
@@ -64,9 +65,9 @@ class LogRing {
     std::function<void(const absl::Status&)> on_failure = nullptr;
   };
 
-  // Null where there can be none: no mapping, no memory that may be locked, no space. The file's name is durable after
-  // the next sync of the directory.
-  static std::unique_ptr<LogRing> Make(Directory* directory, Options options);
+  // An error says why there can be none: no mapping, no memory that may be locked, no space. The file's name is durable
+  // after the next sync of the directory.
+  static absl::StatusOr<std::unique_ptr<LogRing>> Make(Directory* directory, Options options);
   // Leaves the file, and what is not written, to recovery.
   ~LogRing();
   LogRing(const LogRing&) = delete;

@@ -9,6 +9,7 @@
 #include "util/check.h"
 #include "util/coding.h"
 #include "util/status.h"
+#include "util/strings.h"
 
 namespace sepal {
 
@@ -73,7 +74,7 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
     : directory_(directory),
       options_(std::move(options)),
       random_(options_.random_seed),
-      ring_(options_.ring_bytes == 0 ? nullptr : MakeRing(start)),
+      ring_(MakeRing(start)),
       next_file_(directory, FirstAllocation(options_), options_.ring_bytes > 0, options_.tasks),
       end_(start.position.value()),
       last_sequence_(start.last_sequence.value()),
@@ -83,6 +84,10 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
 WriteAheadLog::~WriteAheadLog() = default;
 
 std::unique_ptr<LogRing> WriteAheadLog::MakeRing(const LogStart& start) {
+  if (options_.ring_bytes == 0) {
+    why_no_ring_ = absl::UnimplementedError("the file system cannot map or reserve space, or has none left for it");
+    return nullptr;
+  }
   LogRing::Options ring;
   ring.number = start.number;
   ring.bytes = options_.ring_bytes;
@@ -91,7 +96,14 @@ std::unique_ptr<LogRing> WriteAheadLog::MakeRing(const LogStart& start) {
   ring.tasks = options_.tasks;
   ring.clock = options_.clock;
   ring.on_failure = [this](const absl::Status& status) { (void)Latch(status); };
-  return LogRing::Make(directory_, std::move(ring));
+  absl::StatusOr<std::unique_ptr<LogRing>> made = LogRing::Make(directory_, std::move(ring));
+  why_no_ring_ = made.status();
+  return made.ok() ? std::move(made).value() : nullptr;
+}
+
+std::string WriteAheadLog::ModeText() const {
+  if (ring_ == nullptr) return absl::StrFormat("one by one, without a ring: %s", why_no_ring_.message());
+  return absl::StrFormat("through %s, a ring of %s", RingFileName(ring_->number()), HumanBytes(ring_->bytes()));
 }
 
 absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::string_view batch) {

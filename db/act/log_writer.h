@@ -156,6 +156,8 @@ class WriteAheadLog {
   uint64_t LiveBytes() const ABSL_LOCKS_EXCLUDED(mutex_);
   // In the name of the ring's file; 0: there is none.
   FileNumber RingNumber() const { return ring_ == nullptr ? FileNumber() : ring_->number(); }
+  // How records get into the files, for people: through a ring, or one by one and why.
+  std::string ModeText() const;
   // How many waits for a sync took turns rather than sleep.
   uint64_t WaitsInTurns() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The error that made the log fail for good, or ok.
@@ -191,6 +193,7 @@ class WriteAheadLog {
                                                                    const LogStart& start);
   // Goes on in `made`, else in a new file; returns the number.
   absl::StatusOr<FileNumber> StartFile(LogHeader header, std::optional<NextLogFile::Made> made);
+  // Null, and `why_no_ring_` is set, where there can be none.
   std::unique_ptr<LogRing> MakeRing(const LogStart& start);
   absl::Status ReserveSpace(uint64_t bytes);
   absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload);
@@ -221,6 +224,7 @@ class WriteAheadLog {
 
   // The appending thread's.
   Random random_;
+  absl::Status why_no_ring_;
   const std::unique_ptr<LogRing> ring_;  // null: records are written at once
   NextLogFile next_file_;
   std::shared_ptr<LogOutput> output_;

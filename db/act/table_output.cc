@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "db/decide/compaction_policy.h"
 #include "db/format/file_names.h"
 #include "util/check.h"
 #include "util/status.h"
 
 namespace sepal {
-
-CompressionKind CompressionForLevel(const ColumnFamilyOptions& options, int level) {
-  const std::vector<CompressionKind>& levels = options.compression_per_level;
-  if (levels.empty()) return options.compression;
-  return levels[std::min(static_cast<size_t>(level), levels.size() - 1)];
-}
 
 absl::StatusOr<std::unique_ptr<TableOutput>> TableOutput::Create(const TableOutputContext& context, int level) {
   const FileNumber number = context.new_file_number();

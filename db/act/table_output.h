@@ -47,9 +47,6 @@ struct TableOutputContext {
   Pacing pacing = {};
 };
 
-// The codec that tables of `level` are written with.
-CompressionKind CompressionForLevel(const ColumnFamilyOptions& options, int level);
-
 class TableOutput {
  public:
   static absl::StatusOr<std::unique_ptr<TableOutput>> Create(const TableOutputContext& context, int level);

@@ -1,6 +1,7 @@
 #include "db/decide/compaction_policy.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "util/strings.h"
@@ -21,7 +22,16 @@ CompactionPolicy MakeCompactionPolicy(const ColumnFamilyOptions& options, uint64
   policy.max_space_amplification = options.max_space_amplification;
   policy.memtable_bytes = std::max<uint64_t>(memtable_bytes, 1);
   policy.min_rest_bytes = policy.memtable_bytes / 16;
+  for (int level = 0; level < kMaxLevels; ++level) {
+    policy.compression[static_cast<size_t>(level)] = CompressionForLevel(options, level);
+  }
   return policy;
+}
+
+CompressionKind CompressionForLevel(const ColumnFamilyOptions& options, int level) {
+  const std::vector<CompressionKind>& levels = options.compression_per_level;
+  if (levels.empty()) return options.compression;
+  return levels[std::min(static_cast<size_t>(level), levels.size() - 1)];
 }
 
 std::string_view Name(CompactionStyle style) {

@@ -32,16 +32,19 @@
 //
 // Space. In lazy leveling and universal: once level 0 has `runs_per_level` runs or one lies below it, and tables take
 // more than max_space_amplification times the bytes that should be live (db/decide/live_bytes.h), all runs below level
-// 0 become one; if there is only one, level 0 joins in. Leveled is near 1 + 1 / fanout by its targets while its last
-// level is the full one; over the bound what lies above the last level goes down early, a table at a time, the fullest
-// level first.
+// 0 become one; if there is only one, level 0 joins in. In all styles a table of the last level that holds more entries
+// than that for each of its keys, for the sake of snapshots that are gone, is rewritten. Leveled is near 1 + 1 / fanout
+// by its targets while its last level is the full one; over the bound what lies above the last level goes down early, a
+// table at a time, the fullest level first.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "sepal/options.h"
+#include "sepal/statistics.h"
 
 namespace sepal {
 
@@ -57,6 +60,8 @@ struct CompactionPolicy {
   int fanout = 10;
   // See ColumnFamilyOptions. At least 1.
   double max_space_amplification = 2;
+  // The codec of each level. What changes it by going down is written anew.
+  std::array<CompressionKind, kMaxLevels> compression = {};
   // An output table is closed at this size.
   uint64_t max_table_bytes = uint64_t{64} << 20;
   // A table, or an upper level, with more tombstones than this part of its entries is compacted without need of space.
@@ -71,6 +76,9 @@ struct CompactionPolicy {
 
 // The policy of a column family. `memtable_bytes` is the derived size.
 CompactionPolicy MakeCompactionPolicy(const ColumnFamilyOptions& options, uint64_t memtable_bytes);
+
+// The codec that tables of `level` are written with.
+CompressionKind CompressionForLevel(const ColumnFamilyOptions& options, int level);
 
 std::string_view Name(CompactionStyle style);
 std::string ToString(const CompactionPolicy& policy);

@@ -52,7 +52,7 @@ CompactionPlan PickLazyLeveling(const PickerInput& input, const BusyTables& busy
   if (CompactionPlan plan = ReduceSpace(input, busy); !plan.nothing()) return plan;
   if (auto plan = MergeDenseLevel(input, busy)) return *std::move(plan);
   if (CompactionPlan plan = MergeAtRest(input, busy); !plan.nothing()) return plan;
-  return RewriteDenseTable(input, busy);
+  return RewriteTable(input, busy);
 }
 
 }  // namespace sepal

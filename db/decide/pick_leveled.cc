@@ -119,7 +119,7 @@ CompactionPlan PickLeveled(const PickerInput& input, const BusyTables& busy) {
   if (auto plan = LowerSpace(input, busy)) return *std::move(plan);
   if (auto plan = MergeDenseTable(input, busy)) return *std::move(plan);
   if (CompactionPlan plan = MergeAtRest(input, busy); !plan.nothing()) return plan;
-  return RewriteDenseTable(input, busy);
+  return RewriteTable(input, busy);
 }
 
 }  // namespace sepal

@@ -47,7 +47,7 @@ CompactionPlan PickUniversal(const PickerInput& input, const BusyTables& busy) {
     if (auto plan = MergeTier(input, busy, level)) return *std::move(plan);
   }
   if (auto plan = MergeDenseTier(input, busy)) return *std::move(plan);
-  return RewriteDenseTable(input, busy);
+  return RewriteTable(input, busy);
 }
 
 }  // namespace sepal

@@ -139,9 +139,11 @@ void PlanDraft::SpareWhatLiesApart(bool may_move) {
   const auto in_output = [this](const CompactionInput& in) {
     return joins_ && in.level == output_level_ && in.run == plan_.output_run;
   };
+  const auto codec = [this](int level) { return input_->policy.compression[static_cast<size_t>(level)]; };
   const auto may_stay_whole = [&](const CompactionInput& in, const TableRef& table) {
     const bool comes_to_rest = plan_.bottommost && table->metadata().tombstones > 0;
-    return apart.contains(table->number()) && (in_output(in) || (travels && !comes_to_rest));
+    const bool as_is = codec(in.level) == codec(output_level_) && !comes_to_rest;
+    return apart.contains(table->number()) && (in_output(in) || (travels && as_is));
   };
   const bool all_move = std::all_of(plan_.inputs.begin(), plan_.inputs.end(), [&](const CompactionInput& in) {
     return in_output(in) || std::all_of(in.tables.begin(), in.tables.end(),

@@ -87,8 +87,9 @@ CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy);
 // All runs from `first_level` on into the oldest; nullopt where running plans stand in the way, or there is no other.
 std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& busy, int first_level);
 
-// All styles: a table of the last level whose tombstones no snapshot needs any more is rewritten where it is.
-CompactionPlan RewriteDenseTable(const PickerInput& input, const BusyTables& busy);
+// All styles: a table of the last level whose tombstones, or old versions of keys, no snapshot needs any more is
+// rewritten where it is.
+CompactionPlan RewriteTable(const PickerInput& input, const BusyTables& busy);
 
 // Lazy leveling and leveled: nothing is written and everything is in tables, so what lies above the last level (lazy
 // leveling) or in level 0 (leveled) is merged down, if it is enough to be worth rewriting what it meets.

@@ -19,7 +19,9 @@ Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log,
       gate_(state),
       pause_(state),
       scrubber_(state, &pause_, executor),
-      pace_(executor->CompactionConcurrency()) {}
+      pace_(executor->CompactionConcurrency()) {
+  state_->snapshots->SetListener([this](SequenceNumber oldest) { HearOfSnapshots(oldest); });
+}
 
 // --- what is due ---
 
@@ -40,12 +42,31 @@ void Background::Schedule() {
   const int most_compactions = pace_.threads();
   while (scheduled && state_->compaction_jobs < most_compactions) {
     scheduled = false;
-    for (const FamilyRef& family : state_->Families()) {
+    for (const FamilyRef& family : ByNeedOfCompaction()) {
       if (state_->compaction_jobs < most_compactions && ScheduleCompaction(family)) scheduled = true;
     }
   }
   const int others = std::max(0, state_->compaction_jobs - 1);
   merge_threads_.store(std::max(1, pace_.merge_threads() - others), std::memory_order_relaxed);
+}
+
+std::vector<FamilyRef> Background::ByNeedOfCompaction() const {
+  std::vector<FamilyRef> families = state_->Families();
+  if (families.size() < 2) return families;
+  std::vector<std::pair<double, FamilyRef>> by_score;
+  for (FamilyRef& family : families) {
+    const Version& version = *family->version();
+    const CompactionPolicy policy = family->PolicyNow();
+    double score = 0;
+    for (int level = 0; level <= version.DeepestLevel(); ++level) {
+      score = std::max(score, CompactionScore(version, policy, level));
+    }
+    by_score.emplace_back(score, std::move(family));
+  }
+  std::stable_sort(by_score.begin(), by_score.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  families.clear();
+  for (auto& [score, family] : by_score) families.push_back(std::move(family));
+  return families;
 }
 
 void Background::SetEarlyFlushThreads() {
@@ -162,11 +183,21 @@ void Background::Forget(Family* family, const PlanRef& plan) {
   family->running.erase(std::find(family->running.begin(), family->running.end(), plan));
 }
 
-std::vector<SequenceNumber> Background::Snapshots() const {
+std::vector<SequenceNumber> Background::Snapshots() {
   const SequenceNumber visible = state_->VisibleSequence();
   std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
+  // Should they be released before this is noted: the job's end looks for what is due.
+  if (!snapshots.empty()) kept_for_.store(snapshots.back().value(), std::memory_order_relaxed);
   if (snapshots.empty() || snapshots.back() < visible) snapshots.push_back(visible);
   return snapshots;
+}
+
+void Background::HearOfSnapshots(SequenceNumber oldest) {
+  const uint64_t kept_for = kept_for_.load(std::memory_order_relaxed);
+  if (kept_for == 0 || oldest.value() <= kept_for) return;
+  kept_for_.store(0, std::memory_order_relaxed);
+  MutexLock lock(&state_->mutex);
+  Schedule();
 }
 
 // --- failing, waiting, ending ---
@@ -302,6 +333,7 @@ absl::Status Background::Continue() {
 }
 
 void Background::Close() {
+  state_->snapshots->SetListener(nullptr);
   {
     MutexLock lock(&state_->mutex);
     state_->closing = true;

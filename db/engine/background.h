@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "db/act/compaction_job.h"
@@ -40,6 +41,8 @@ class Background {
   // scheduled.
   static constexpr uint64_t kReadsPerLook = 256;
   void HearReaders(uint64_t reads) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // `oldest` is the oldest snapshot that is left. Schedules what those before held back.
+  void HearOfSnapshots(SequenceNumber oldest) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns when nothing runs and nothing is due, or with the error that ended writing.
   absl::Status WaitUntilIdle() ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns when every memtable that `family` had switched by now is in a table.
@@ -67,6 +70,8 @@ class Background {
   // Where a memtable of it waits, and a flush may begin.
   void ScheduleFlush(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Whose level is fullest first, so that no family waits while others are busy.
+  std::vector<FamilyRef> ByNeedOfCompaction() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Where it has come to matter: a job that reads the sketches of tables of earlier openings.
   void ScheduleSketches(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void LearnSketches(Family* family, const Version& version) ABSL_LOCKS_EXCLUDED(state_->mutex);
@@ -80,7 +85,8 @@ class Background {
   // Nothing of `family` is in memory alone.
   static bool AtRest(const Family& family);
   bool AllAtRest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  std::vector<SequenceNumber> Snapshots() const;
+  // For a job that begins: those that users hold, and what is visible now.
+  std::vector<SequenceNumber> Snapshots();
 
   // As many as somebody who waits may make it.
   void SetEarlyFlushThreads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
@@ -169,6 +175,8 @@ class Background {
   int waiting_ ABSL_GUARDED_BY(state_->mutex) = 0;
   // Threads in WaitForFlush.
   int waiting_for_flush_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  // The newest snapshot for whose sake a job may have kept what else it would have dropped; 0: none.
+  std::atomic<uint64_t> kept_for_{0};
   std::atomic<bool> cancel_{false};
 };
 

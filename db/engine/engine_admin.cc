@@ -1,4 +1,6 @@
 // Looking at the database as a whole: properties, sizes, consistency, checksums.
+#include <algorithm>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "db/decide/live_bytes.h"
@@ -89,6 +91,12 @@ std::string OptionsText(const Family& family, const Core& core) {
       family.options.filter_policy.guard_bits_per_key, core.tuning.ToString(), ToString(family.policy));
 }
 
+std::string LogText(const WriteAheadLog& log) {
+  return absl::StrFormat("records are written %s\nfiles: %d of %s\nnot durable: %s\n", log.ModeText(),
+                         log.Live().size(), HumanBytes(log.LiveBytes()),
+                         HumanBytes(log.End().value() - std::min(log.Durable(), log.End()).value()));
+}
+
 uint64_t EntriesEstimate(const Family& family) {
   uint64_t entries = family.active()->EntryCount() - family.active()->TombstoneCount();
   for (const ImmutableMemTable& immutable : family.immutables) entries += immutable.memtable->EntryCount();
@@ -117,6 +125,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
     return LevelsText(family) + core_->statistics.ToString() + FiltersText(family, core_->statistics);
   }
   if (name == "levels") return LevelsText(family);
+  if (name == "log") return log_ == nullptr ? std::string() : LogText(*log_);
   if (name == "sstables") return TablesText(family);
   if (name == "filters") return FiltersText(family, core_->statistics);
   if (name == "memory") return core_->budget.ToString();

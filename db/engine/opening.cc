@@ -404,8 +404,8 @@ absl::Status Opening::PublishFamilies() {
 absl::Status Opening::StartWriting() {
   RETURN_IF_ERROR(manifest_.found ? StartExisting() : StartNew());
   RemoveStrayFiles();
-  parts_.core->info_log.Write("opened %s: last sequence %u, %u batches replayed", path_, last_sequence_.value(),
-                              logs_.batches);
+  parts_.core->info_log.Write("opened %s: last sequence %u, %u batches replayed; log records are written %s", path_,
+                              last_sequence_.value(), logs_.batches, parts_.log->ModeText());
   return absl::OkStatus();
 }
 

@@ -1,5 +1,7 @@
 #include "db/state/snapshot_list.h"
 
+#include <utility>
+
 #include "absl/strings/str_format.h"
 
 namespace sepal {
@@ -27,9 +29,23 @@ std::shared_ptr<const Snapshot> SnapshotList::Take(SequenceNumber sequence, std:
 }
 
 void SnapshotList::Release(SequenceNumber sequence) {
-  MutexLock lock(&mutex_);
-  const auto it = held_.find(sequence);
-  if (--it->second == 0) held_.erase(it);
+  SequenceNumber oldest = kMaxSequenceNumber;
+  {
+    MutexLock lock(&mutex_);
+    const auto it = held_.find(sequence);
+    if (--it->second > 0) return;
+    const bool was_oldest = it == held_.begin();
+    held_.erase(it);
+    if (!was_oldest) return;
+    if (!held_.empty()) oldest = held_.begin()->first;
+  }
+  MutexLock lock(&listener_mutex_);
+  if (listener_) listener_(oldest);
+}
+
+void SnapshotList::SetListener(OldestChanged listener) {
+  MutexLock lock(&listener_mutex_);
+  listener_ = std::move(listener);
 }
 
 std::vector<SequenceNumber> SnapshotList::Sequences() const {

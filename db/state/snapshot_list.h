@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +25,10 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
   std::vector<SequenceNumber> Sequences() const;
   size_t count() const;
   std::string ToString() const;
+  // Whom the releases of snapshots are told, with the oldest that is left, or the highest number there can be, by
+  // whoever releases them and with no lock held; null: nobody. Returns once the one before is not being told any more.
+  using OldestChanged = std::function<void(SequenceNumber oldest)>;
+  void SetListener(OldestChanged listener) ABSL_LOCKS_EXCLUDED(listener_mutex_);
   // The database that a snapshot was taken of.
   static const void* OwnerOf(const Snapshot* snapshot);
 
@@ -33,6 +38,10 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
 
   mutable Mutex mutex_;
   std::map<SequenceNumber, int> held_ ABSL_GUARDED_BY(mutex_);
+
+  // Held while it is told.
+  Mutex listener_mutex_;
+  OldestChanged listener_ ABSL_GUARDED_BY(listener_mutex_);
 };
 
 }  // namespace sepal

@@ -36,8 +36,8 @@ std::string Tuning::ToString() const {
       "write_buffer_bytes: %s\nrange_keys: %u\nruns_per_level: %d\nunread_runs: %d\nfanout: %s\n"
       "compaction_threads: %d\nprocessors: %d\npart_bytes: %s\nlog_limit_bytes: %s\n"
       "log_allocation_bytes: %s\nlog_ring_bytes: %s\nmanifest_limit_bytes: %s\nscrub_period_micros: %u\n",
-      HumanBytes(memtable_bytes), HumanBytes(memtable_limit_bytes), early_flushes, HumanBytes(table_bytes), blocks_per_leaf_page,
-      HumanBytes(write_buffer_bytes), range_keys, runs_per_level, unread_runs,
+      HumanBytes(memtable_bytes), HumanBytes(memtable_limit_bytes), early_flushes, HumanBytes(table_bytes),
+      blocks_per_leaf_page, HumanBytes(write_buffer_bytes), range_keys, runs_per_level, unread_runs,
       fanout > 0 ? std::to_string(fanout) : "as the compaction style has it", compaction_threads, processors,
       HumanBytes(part_bytes), HumanBytes(log_limit_bytes), HumanBytes(log_allocation_bytes), HumanBytes(log_ring_bytes),
       HumanBytes(manifest_limit_bytes), scrub_period_micros);

@@ -217,7 +217,7 @@ class SEPAL_EXPORT DB {
   // A property by name, as text; nullopt for a name that is not known, for a family that was dropped or is another
   // database's, and after Close. Names:
   //   sepal.stats, sepal.levels, sepal.sstables, sepal.filters, sepal.memory, sepal.options, sepal.snapshots,
-  //   sepal.scrub
+  //   sepal.scrub, sepal.log (how records get into it, and its files)
   //   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
   //   sepal.estimated-live-bytes (of the tables; rather too low, above all with tombstones, and where an
   //   earlier opening wrote tables whose keys have not come to matter yet),

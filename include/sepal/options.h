@@ -57,7 +57,8 @@ struct ColumnFamilyOptions {
   const Comparator* comparator = BytewiseComparator();
   // The codec of data blocks. A block that does not shrink by an eighth is stored as it is.
   CompressionKind compression = CompressionKind::kSnappy;
-  // The codec by level, from the first; levels beyond the end take the last entry. Empty: `compression` everywhere.
+  // The codec by level, from the first; levels beyond the end take the last entry. Empty: `compression` everywhere. What
+  // goes down to a level of another codec is written anew, but for a last level that moves down whole.
   std::vector<CompressionKind> compression_per_level = {};
   // Bytes of a data block before compression. Larger blocks compress better and scan faster; smaller ones make a point
   // read cheaper. Between 256 and 1 MiB.

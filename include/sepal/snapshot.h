@@ -8,7 +8,9 @@
 namespace sepal {
 
 // Immutable; safe to share between threads. While a snapshot lives, the versions of keys that it can see are kept on
-// disk. Of all column families. It may outlive its database: reads with it then give `FailedPrecondition`.
+// disk. Once it is gone they go with the next compaction, or by themselves where they take more than
+// `max_space_amplification` allows. Of all column families. It may outlive its database: reads with it then give
+// `FailedPrecondition`.
 class SEPAL_EXPORT Snapshot {
  public:
   virtual ~Snapshot() = default;

@@ -59,7 +59,7 @@ TEST_F(LogRingPiecesTest, NothingThatIsInTheFileIsZeroedAhead) {
   options.number = FileNumber(1);
   options.bytes = 12288;  // in pieces that are no part of a block
   options.tasks = tasks_.get();
-  const std::unique_ptr<LogRing> ring = LogRing::Make(directory_.get(), std::move(options));
+  const std::unique_ptr<LogRing> ring = LogRing::Make(directory_.get(), std::move(options)).value();
   ASSERT_NE(ring, nullptr);
   std::shared_ptr<WritableFile> file = directory_->OpenForWrite("000001.log", WriteMode::kCreateNew).value();
   ASSERT_TRUE(file->Append(std::string(kLogHeaderBytes, 'h')).ok());

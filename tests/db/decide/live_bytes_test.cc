@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "db/decide/compaction_picker.h"
 #include "db/decide/level_targets.h"
 #include "tests/db/version_text.h"
 #include "util/hash.h"
@@ -25,6 +26,8 @@ class LiveBytesTest : public testing::Test {
     bool sketched = true;
     uint64_t tombstones = 0;
     uint64_t bytes_each = 10;
+    uint64_t versions = 1;
+    bool zeroed = false;
   };
 
   static VersionRef Tree(const std::vector<Keys>& runs) {
@@ -34,12 +37,13 @@ class LiveBytesTest : public testing::Test {
       TableMetadata m;
       m.number = FileNumber(number);
       m.run = RunNumber(number++);
-      m.entries = static_cast<uint64_t>(keys.last - keys.first);
+      m.entries = static_cast<uint64_t>(keys.last - keys.first) * keys.versions;
       m.tombstones = keys.tombstones;
       m.size_bytes = keys.bytes_each * m.entries;
-      m.lowest_sequence = m.highest_sequence = SequenceNumber(number);
-      m.smallest = InternalKey(KeyText(keys.first), PackTrailer(SequenceNumber(number), ValueKind::kPut));
-      m.largest = InternalKey(KeyText(keys.last - 1), PackTrailer(SequenceNumber(number), ValueKind::kPut));
+      const SequenceNumber sequence(keys.zeroed ? 0 : number);
+      m.lowest_sequence = m.highest_sequence = sequence;
+      m.smallest = InternalKey(KeyText(keys.first), PackTrailer(sequence, ValueKind::kPut));
+      m.largest = InternalKey(KeyText(keys.last - 1), PackTrailer(sequence, ValueKind::kPut));
       if (keys.sketched) {
         HyperLogLog sketch;
         for (int i = keys.first; i < keys.last; ++i) sketch.Add(HashKey(KeyText(i), 0));
@@ -92,6 +96,41 @@ TEST_F(LiveBytesTest, TheSpaceBoundAsksForLiveBytesRatherThanForTheOldestRun) {
   EXPECT_TRUE(
       ExceedsSpace(*Tree({{1, 0, 5'000, false}, {0, 5'000, 20'000, false}, {0, 5'000, 20'000, false}}), policy));
   EXPECT_TRUE(ExceedsSpace(*Tree({{1, 0, 5'000}, {0, 0, 5'000}, {0, 0, 5'000}}), policy));
+}
+
+// --- what no snapshot sees any more ---
+
+class RewriteTableTest : public LiveBytesTest {
+ protected:
+  // The tables that are rewritten; `last` is that of the last level.
+  static std::string Rewritten(const Keys& last, uint64_t oldest_snapshot = 100, double space = 2) {
+    const VersionRef version = Tree({last});
+    CompactionPolicy policy;
+    policy.max_space_amplification = space;
+    policy.min_rest_bytes = 1000;
+    const CompactionPlan plan = PickCompaction({.version = version.get(),
+                                                .policy = policy,
+                                                .oldest_snapshot = SequenceNumber(oldest_snapshot),
+                                                .sketches_sought = true});
+    EXPECT_TRUE(CheckPlan(*version, plan).ok());
+    return plan.nothing() ? "" : plan.reason;
+  }
+};
+
+TEST_F(RewriteTableTest, ATableOfOldVersionsIsRewrittenOnceNoSnapshotSeesThem) {
+  const Keys versions = {.level = 1, .first = 0, .last = 10'000, .versions = 4};
+  EXPECT_THAT(Rewritten(versions), testing::HasSubstr("versions of each key"));
+  EXPECT_EQ(Rewritten(versions, /*oldest_snapshot=*/1), "");
+  EXPECT_EQ(Rewritten({.level = 1, .first = 0, .last = 10'000, .versions = 4, .zeroed = true}), "");
+}
+
+TEST_F(RewriteTableTest, NotForFewerThanTheSpaceBoundAllowsNorForLittle) {
+  EXPECT_EQ(Rewritten({.level = 1, .first = 0, .last = 10'000}), "");
+  EXPECT_EQ(Rewritten({.level = 1, .first = 0, .last = 10'000, .versions = 2}), "");
+  EXPECT_EQ(Rewritten({.level = 1, .first = 0, .last = 10'000, .versions = 4}, 100, /*space=*/5), "");
+  EXPECT_EQ(Rewritten({.level = 1, .first = 0, .last = 20, .versions = 4}), "");
+  // Whose keys are not known.
+  EXPECT_EQ(Rewritten({.level = 1, .first = 0, .last = 10'000, .sketched = false, .versions = 4}), "");
 }
 
 }  // namespace

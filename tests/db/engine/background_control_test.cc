@@ -73,6 +73,36 @@ TEST_F(BackgroundControlTest, ClosingWaitsForNoRate) {
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 200u);
 }
 
+// --- whose turn it is ---
+
+class CompactionRecorder final : public EventListener {
+ public:
+  void OnCompactionBegin(const CompactionEvent& event) override { families.push_back(event.column_family); }
+  std::vector<std::string> families;
+};
+
+TEST_F(BackgroundControlTest, TheFamilyWithTheFullestLevelIsMergedFirst) {
+  const auto recorder = std::make_shared<CompactionRecorder>();
+  database.options.listeners = {recorder};
+  database.options.family.compaction_style = CompactionStyle::kUniversal;
+  database.tuning.runs_per_level = 20;
+  ASSERT_OK(database.Reopen());
+  const std::vector<std::string> names = {"one", "two", "three", "four"};
+  for (const std::string& name : names) {
+    const auto family = db()->CreateColumnFamily(name, database.options.family).value();
+    for (int run = 0; run < (name == "four" ? 12 : 4); ++run) {
+      ASSERT_OK(db()->Put(family.get(), "k", std::to_string(run)));
+      ASSERT_OK(db()->Flush(family.get()));
+    }
+  }
+  EXPECT_TRUE(recorder->families.empty());
+  database.tuning.runs_per_level = 3;
+  ASSERT_OK(database.Reopen());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_GE(recorder->families.size(), 4u);
+  EXPECT_EQ(recorder->families.front(), "four");
+}
+
 // --- calm ---
 
 // Looks for the database's logs when a flush ends.

@@ -58,6 +58,32 @@ TEST_F(CarriedTablesTest, RangesThatAreWrittenInOrderAreWrittenToTablesOnce) {
   ExpectEverything();
 }
 
+TEST_F(CarriedTablesTest, WhatComesToALevelOfAnotherCodecIsWrittenAnew) {
+  for (const CompressionKind below : {CompressionKind::kNone, CompressionKind::kZstd}) {
+    database.options.family.compression_per_level = {CompressionKind::kNone, below};
+    auto family = db()->CreateColumnFamily(below == CompressionKind::kNone ? "none" : "zstd", database.options.family);
+    ASSERT_OK(family.status());
+    const uint64_t moved = Count(Ticker::kTrivialMoves);
+    const uint64_t merged = Count(Ticker::kCompactions);
+    for (int round = 0; round < 20; ++round) {
+      for (int i = 0; i < 100; ++i) {
+        ASSERT_OK(db()->Put(family->get(), NumberedKey(static_cast<uint64_t>(round * 100 + i)), std::string(60, 'v')));
+      }
+      ASSERT_OK(db()->Flush(family->get()));
+      ASSERT_OK(db()->WaitForBackgroundWork());
+    }
+    const uint64_t bytes = NumberProperty(db(), "sepal.total-table-bytes", family->get());
+    if (below == CompressionKind::kNone) {
+      EXPECT_GT(Count(Ticker::kTrivialMoves), moved);
+      EXPECT_EQ(Count(Ticker::kCompactions), merged);
+      EXPECT_GT(bytes, 2000u * 60);
+    } else {
+      EXPECT_GT(Count(Ticker::kCompactions), merged);
+      EXPECT_LT(bytes, 2000u * 60);
+    }
+  }
+}
+
 TEST_F(CarriedTablesTest, WhatIsAppendedTravelsPastMergesOfWhatIsOverwritten) {
   for (int round = 0; round < 60; ++round) {
     Append(round, 2, /*overwrite=*/true);

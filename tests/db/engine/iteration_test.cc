@@ -309,6 +309,42 @@ TEST_F(IterationTest, ReleasedSnapshotsLetCompactionDropWhatOnlyTheySaw) {
   EXPECT_EQ(NumberProperty(db(), "sepal.num-entries"), 1u);
 }
 
+// They come to the last level under snapshots, and nothing is written any more when those go.
+TEST_F(IterationTest, WhatOnlyReleasedSnapshotsSawGoesByItself) {
+  for (const CompactionStyle style :
+       {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled, CompactionStyle::kUniversal}) {
+    ColumnFamilyOptions options = database.options.family;
+    options.compaction_style = style;
+    const auto family = db()->CreateColumnFamily(std::to_string(static_cast<int>(style)), options).value();
+    std::vector<std::shared_ptr<const Snapshot>> snapshots;
+    for (int version = 0; version < 5; ++version) {
+      for (uint64_t i = 0; i < 1000; ++i) {
+        ASSERT_OK(db()->Put(family.get(), NumberedKey(i), std::string(40, static_cast<char>('a' + version))));
+      }
+      snapshots.push_back(db()->GetSnapshot());
+    }
+    ASSERT_OK(db()->CompactRange(family.get()));
+    ASSERT_OK(db()->WaitForBackgroundWork());
+    const auto entries = [&] { return NumberProperty(db(), "sepal.num-entries", family.get()); };
+    EXPECT_EQ(entries(), 5000u);
+    // The first to go lets nothing go, for the others see it all.
+    while (!snapshots.empty()) {
+      snapshots.erase(snapshots.begin());
+      database.world->RunUntilIdle();
+      EXPECT_EQ(entries(), snapshots.empty() ? 1000u : 5000u);
+    }
+    for (uint64_t i = 0; i < 1000; ++i) {
+      EXPECT_EQ(db()->Get(family.get(), NumberedKey(i)).value_or("none"), std::string(40, 'e'));
+    }
+    // Nor is it written again and again.
+    const uint64_t compactions = db()->statistics()->Get(Ticker::kCompactions);
+    snapshots.push_back(db()->GetSnapshot());
+    snapshots.clear();
+    database.world->RunUntilIdle();
+    EXPECT_EQ(db()->statistics()->Get(Ticker::kCompactions), compactions);
+  }
+}
+
 TEST_F(IterationTest, ASnapshotOfAnotherDatabaseIsRefused) {
   auto other = Engine::Open(database.options, database.tuning, "/other");
   ASSERT_OK(other.status());

@@ -474,5 +474,19 @@ TEST_F(ListenerTest, AnErrorThatEndsWritingIsTold) {
   EXPECT_FALSE(recorder->errors.front().ok());
 }
 
+TEST_F(PropertyTest, TheLogSaysHowItIsWrittenAndWhyNotThroughARing) {
+  const auto text = [&] { return db()->GetProperty("sepal.log").value_or("none"); };
+  EXPECT_THAT(text(), HasSubstr("through "));
+  EXPECT_THAT(text(), HasSubstr(", a ring of 8.0 KiB"));
+  ASSERT_OK(db()->Put("k", "v"));
+  EXPECT_THAT(text(), HasSubstr("not durable: 38 B"));
+  ASSERT_OK(db()->Sync());
+  EXPECT_THAT(text(), HasSubstr("not durable: 0 B"));
+  database.files.Inject({.fault = Fault::kTooManyFiles, .op = FileOp::kMap, .sticky = true});
+  ASSERT_OK(database.Reopen());
+  EXPECT_THAT(text(), HasSubstr("one by one, without a ring: "));
+  EXPECT_THAT(text(), HasSubstr(".ring"));
+}
+
 }  // namespace
 }  // namespace sepal

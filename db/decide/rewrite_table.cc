@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "db/decide/plan_draft.h"
+#include "util/hyperloglog.h"
+
+namespace sepal {
+
+namespace {
+
+// How many entries lie in the table for each key of it, by its sketch and rather too few.
+double EntriesPerKey(const TableFile& table) {
+  const HyperLogLog* const keys = table.key_sketch();
+  if (keys == nullptr) return 1;
+  const double most_keys = keys->Estimate() * (1 + 3 * HyperLogLog::kStandardError);
+  return static_cast<double>(table.metadata().entries) / std::max(most_keys, 1.0);
+}
+
+// Why the table is worth rewriting; empty: it is not.
+std::string WhyRewrite(const CompactionPolicy& policy, const TableFile& table) {
+  const TableMetadata& m = table.metadata();
+  const std::string name = absl::StrFormat("table %d", m.number.value());
+  if (IsDense(policy, m.tombstones, m.entries)) return DenseReason(name, m.tombstones, m.entries);
+  const double versions = EntriesPerKey(table);
+  if (m.size_bytes < policy.min_rest_bytes || versions <= policy.max_space_amplification) return {};
+  return absl::StrFormat("%s holds %.1f versions of each key", name, versions);
+}
+
+}  // namespace
+
+CompactionPlan RewriteTable(const PickerInput& input, const BusyTables& busy) {
+  const Version& version = *input.version;
+  const int deepest = version.DeepestLevel();
+  if (deepest < 1 || version.NumRuns(deepest) != 1) return {};
+  const Run& run = *version.level(deepest).front();
+  for (const TableRef& table : run.tables()) {
+    const TableMetadata& m = table->metadata();
+    // What a snapshot divides from older data would survive, and the table would be picked for ever; so would one whose
+    // sequence numbers are zeroed, which holds no key twice.
+    if (m.highest_sequence > input.oldest_snapshot || m.highest_sequence == SequenceNumber(0)) continue;
+    std::string why = WhyRewrite(input.policy, *table);
+    if (why.empty()) continue;
+    PlanDraft draft(input, deepest);
+    draft.Add(deepest, run, {table});
+    draft.StayInRun(run.number());
+    if (draft.Blocked(busy)) continue;
+    return std::move(draft).Finish(std::move(why), false);
+  }
+  return {};
+}
+
+}  // namespace sepal
