@@ -28,7 +28,7 @@ struct PickerInput {
   SequenceNumber oldest_snapshot = {};
   // Nothing is written, and everything is in tables.
   bool at_rest = false;
-  // The sketches of all tables were sought. Before that nothing is merged for the sake of space.
+  // The sketches of all tables were sought. Before that no runs are merged for the sake of space.
   bool sketches_sought = true;
 };
 

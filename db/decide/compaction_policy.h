@@ -32,10 +32,10 @@
 //
 // Space. In lazy leveling and universal: once level 0 has `runs_per_level` runs or one lies below it, and tables take
 // more than max_space_amplification times the bytes that should be live (db/decide/live_bytes.h), all runs below level
-// 0 become one; if there is only one, level 0 joins in. In all styles a table of the last level that holds more entries
-// than that for each of its keys, for the sake of snapshots that are gone, is rewritten. Leveled is near 1 + 1 / fanout
-// by its targets while its last level is the full one; over the bound what lies above the last level goes down early, a
-// table at a time, the fullest level first.
+// 0 become one; if there is only one, level 0 joins in. In all styles, where the last level is one run, a table of it
+// that holds more entries than that for each of its keys, for the sake of snapshots that are gone, is rewritten.
+// Leveled is near 1 + 1 / fanout by its targets while its last level is the full one; over the bound what lies above
+// the last level goes down early, a table at a time, the fullest level first.
 #pragma once
 
 #include <array>

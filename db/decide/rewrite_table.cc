@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "db/decide/plan_draft.h"
@@ -10,20 +13,22 @@ namespace {
 
 // How many entries lie in the table for each key of it, by its sketch and rather too few.
 double EntriesPerKey(const TableFile& table) {
-  const HyperLogLog* const keys = table.key_sketch();
-  if (keys == nullptr) return 1;
-  const double most_keys = keys->Estimate() * (1 + 3 * HyperLogLog::kStandardError);
+  const std::optional<double> keys = table.EstimatedKeys();
+  if (!keys.has_value()) return 1;
+  const double most_keys = *keys * (1 + 3 * HyperLogLog::kStandardError);
   return static_cast<double>(table.metadata().entries) / std::max(most_keys, 1.0);
 }
 
 // Why the table is worth rewriting; empty: it is not.
 std::string WhyRewrite(const CompactionPolicy& policy, const TableFile& table) {
   const TableMetadata& m = table.metadata();
-  const std::string name = absl::StrFormat("table %d", m.number.value());
-  if (IsDense(policy, m.tombstones, m.entries)) return DenseReason(name, m.tombstones, m.entries);
+  if (IsDense(policy, m.tombstones, m.entries)) {
+    return DenseReason(absl::StrFormat("table %d", m.number.value()), m.tombstones, m.entries);
+  }
+  if (m.size_bytes < policy.min_rest_bytes) return {};
   const double versions = EntriesPerKey(table);
-  if (m.size_bytes < policy.min_rest_bytes || versions <= policy.max_space_amplification) return {};
-  return absl::StrFormat("%s holds %.1f versions of each key", name, versions);
+  if (versions <= policy.max_space_amplification) return {};
+  return absl::StrFormat("table %d holds %.1f versions of each key", m.number.value(), versions);
 }
 
 }  // namespace
@@ -32,6 +37,8 @@ CompactionPlan RewriteTable(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   const int deepest = version.DeepestLevel();
   if (deepest < 1 || version.NumRuns(deepest) != 1) return {};
+  // One at a time: a merge into this level must wait for those that are under way.
+  if (busy.Writes(deepest)) return {};
   const Run& run = *version.level(deepest).front();
   for (const TableRef& table : run.tables()) {
     const TableMetadata& m = table->metadata();

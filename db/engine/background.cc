@@ -20,7 +20,7 @@ Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log,
       pause_(state),
       scrubber_(state, &pause_, executor),
       pace_(executor->CompactionConcurrency()) {
-  state_->snapshots->SetListener([this](SequenceNumber oldest) { HearOfSnapshots(oldest); });
+  state_->snapshots->SetListener([this] { HearOfSnapshots(); });
 }
 
 // --- what is due ---
@@ -59,7 +59,9 @@ std::vector<FamilyRef> Background::ByNeedOfCompaction() const {
     const CompactionPolicy policy = family->PolicyNow();
     double score = 0;
     for (int level = 0; level <= version.DeepestLevel(); ++level) {
-      score = std::max(score, CompactionScore(version, policy, level));
+      const bool taken = std::any_of(family->running.begin(), family->running.end(),
+                                     [level](const PlanRef& plan) { return plan->InputLevel() == level; });
+      if (!taken) score = std::max(score, CompactionScore(version, policy, level));
     }
     by_score.emplace_back(score, std::move(family));
   }
@@ -186,18 +188,27 @@ void Background::Forget(Family* family, const PlanRef& plan) {
 std::vector<SequenceNumber> Background::Snapshots() {
   const SequenceNumber visible = state_->VisibleSequence();
   std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
-  // Should they be released before this is noted: the job's end looks for what is due.
-  if (!snapshots.empty()) kept_for_.store(snapshots.back().value(), std::memory_order_relaxed);
+  if (!snapshots.empty()) {
+    // Should they be released before this is noted: the job's end looks for what is due.
+    MutexLock lock(&state_->mutex);
+    kept_for_ = std::max(kept_for_.value_or(snapshots.back()), snapshots.back());
+    kept_for_any_.store(true, std::memory_order_relaxed);
+  }
   if (snapshots.empty() || snapshots.back() < visible) snapshots.push_back(visible);
   return snapshots;
 }
 
-void Background::HearOfSnapshots(SequenceNumber oldest) {
-  const uint64_t kept_for = kept_for_.load(std::memory_order_relaxed);
-  if (kept_for == 0 || oldest.value() <= kept_for) return;
-  kept_for_.store(0, std::memory_order_relaxed);
+// Once for each of the snapshots that jobs met, at most: who takes and releases many pays a look for each of the
+// others.
+void Background::HearOfSnapshots() {
+  if (!kept_for_any_.load(std::memory_order_relaxed)) return;
   MutexLock lock(&state_->mutex);
+  if (!kept_for_.has_value()) return;
   Schedule();
+  const std::vector<SequenceNumber> left = state_->snapshots->Sequences();
+  if (!left.empty() && left.front() <= *kept_for_) return;
+  kept_for_.reset();
+  kept_for_any_.store(false, std::memory_order_relaxed);
 }
 
 // --- failing, waiting, ending ---
@@ -229,7 +240,10 @@ absl::Status Background::RetryWhileDiskFull(BackgroundWork work, const Family& f
   while (true) {
     // Who closes the database has no time to wait for space, and tries what there is.
     absl::Status status = cancel_.load(std::memory_order_relaxed) ? absl::OkStatus() : CheckSpace(bytes_needed);
-    if (status.ok()) status = body();
+    if (status.ok()) {
+      note(false);
+      status = body();
+    }
     const bool full =
         absl::IsResourceExhausted(status) && log_->Failure().ok() && !state_->stopped.load(std::memory_order_acquire);
     note(full);

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,8 @@ class Background {
   // scheduled.
   static constexpr uint64_t kReadsPerLook = 256;
   void HearReaders(uint64_t reads) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  // `oldest` is the oldest snapshot that is left. Schedules what those before held back.
-  void HearOfSnapshots(SequenceNumber oldest) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // The oldest snapshot was released: schedules what it held back.
+  void HearOfSnapshots() ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns when nothing runs and nothing is due, or with the error that ended writing.
   absl::Status WaitUntilIdle() ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns when every memtable that `family` had switched by now is in a table.
@@ -70,7 +71,7 @@ class Background {
   // Where a memtable of it waits, and a flush may begin.
   void ScheduleFlush(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  // Whose level is fullest first, so that no family waits while others are busy.
+  // Whose level is fullest first, of those that no compaction takes from already.
   std::vector<FamilyRef> ByNeedOfCompaction() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Where it has come to matter: a job that reads the sketches of tables of earlier openings.
   void ScheduleSketches(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
@@ -86,7 +87,7 @@ class Background {
   static bool AtRest(const Family& family);
   bool AllAtRest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // For a job that begins: those that users hold, and what is visible now.
-  std::vector<SequenceNumber> Snapshots();
+  std::vector<SequenceNumber> Snapshots() ABSL_LOCKS_EXCLUDED(state_->mutex);
 
   // As many as somebody who waits may make it.
   void SetEarlyFlushThreads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
@@ -175,8 +176,9 @@ class Background {
   int waiting_ ABSL_GUARDED_BY(state_->mutex) = 0;
   // Threads in WaitForFlush.
   int waiting_for_flush_ ABSL_GUARDED_BY(state_->mutex) = 0;
-  // The newest snapshot for whose sake a job may have kept what else it would have dropped; 0: none.
-  std::atomic<uint64_t> kept_for_{0};
+  // The newest snapshot for whose sake a job may have kept what else it would have dropped; none: all those are gone.
+  std::optional<SequenceNumber> kept_for_ ABSL_GUARDED_BY(state_->mutex);
+  std::atomic<bool> kept_for_any_{false};  // the same, for a look without the mutex
   std::atomic<bool> cancel_{false};
 };
 

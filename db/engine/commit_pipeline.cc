@@ -203,7 +203,7 @@ CommitPipeline::EarlySwitch CommitPipeline::WhetherEarly() const {
 }
 
 absl::Status CommitPipeline::PrepareSwitch() {
-  state_->core->memtable_indexes.Prepare();
+  state_->core->PrepareMemTable(targets_.size());
   if (!log_->WantsNextFile()) return absl::OkStatus();
   RETURN_IF_ERROR(state_->CheckLock());
   log_->PrepareNextFile(catalog_->NewFileNumber());

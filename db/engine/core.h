@@ -74,9 +74,12 @@ class Core : public std::enable_shared_from_this<Core> {
   // With `hash_seed`, the database's, for one of so many families: their memtables share one budget, of which the
   // indexes of all must leave the most.
   std::shared_ptr<MemTable> NewMemTable(KeyOrder order, uint64_t hash_seed, size_t families) {
-    const size_t expected_bytes = std::min(tuning.memtable_bytes, 2 * tuning.memtable_bytes / families);
-    return std::make_shared<MemTable>(order, hash_seed, expected_bytes,
+    return std::make_shared<MemTable>(order, hash_seed, ExpectedBytes(families),
                                       MemTable::Memory{&budget, &memtable_chunks, &memtable_indexes});
+  }
+  // Has an index made ready for the next one, where it is of the size that is kept.
+  void PrepareMemTable(size_t families) {
+    if (MemTable::IndexBytes(ExpectedBytes(families)) == memtable_indexes.bytes()) memtable_indexes.Prepare();
   }
   // For updates that are flushed before anybody looks for them.
   std::shared_ptr<MemTable> NewMemTableToFlush(KeyOrder order, uint64_t hash_seed) {
@@ -130,6 +133,10 @@ class Core : public std::enable_shared_from_this<Core> {
   std::atomic<bool> closed{false};
 
  private:
+  size_t ExpectedBytes(size_t families) const {
+    return std::min(tuning.memtable_bytes, 2 * tuning.memtable_bytes / families);
+  }
+
   std::array<PinKeeper*, kThreadSlots> keepers_ = {};
   std::unique_ptr<RepeatedTask> relief_;
   std::unique_ptr<ChunkCollapser> collapser_;

@@ -1,6 +1,4 @@
 // Looking at the database as a whole: properties, sizes, consistency, checksums.
-#include <algorithm>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "db/decide/live_bytes.h"
@@ -92,9 +90,10 @@ std::string OptionsText(const Family& family, const Core& core) {
 }
 
 std::string LogText(const WriteAheadLog& log) {
+  const LogPosition durable = log.Durable();  // before the end, which is never behind it
   return absl::StrFormat("records are written %s\nfiles: %d of %s\nnot durable: %s\n", log.ModeText(),
                          log.Live().size(), HumanBytes(log.LiveBytes()),
-                         HumanBytes(log.End().value() - std::min(log.Durable(), log.End()).value()));
+                         HumanBytes(log.End().value() - durable.value()));
 }
 
 uint64_t EntriesEstimate(const Family& family) {

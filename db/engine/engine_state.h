@@ -1,7 +1,8 @@
 // What the parts of an open database share, and the one database mutex.
 //
 // Lock order: commit mutex (CommitPipeline) -> edit mutex (Catalog) -> database mutex (here) -> leaf locks of util,
-// snapshots, log and file deleter. File calls are made with the commit or edit mutex at the most, never with the
+// snapshots, log and file deleter. Whoever tells of a released snapshot takes the database mutex with the list's
+// `listener_mutex_` held. File calls are made with the commit or edit mutex at the most, never with the
 // database mutex.
 #pragma once
 

@@ -29,23 +29,21 @@ std::shared_ptr<const Snapshot> SnapshotList::Take(SequenceNumber sequence, std:
 }
 
 void SnapshotList::Release(SequenceNumber sequence) {
-  SequenceNumber oldest = kMaxSequenceNumber;
   {
     MutexLock lock(&mutex_);
     const auto it = held_.find(sequence);
     if (--it->second > 0) return;
     const bool was_oldest = it == held_.begin();
     held_.erase(it);
-    if (!was_oldest) return;
-    if (!held_.empty()) oldest = held_.begin()->first;
+    if (!was_oldest || ForkGeneration() != fork_generation_) return;
   }
   MutexLock lock(&listener_mutex_);
-  if (listener_) listener_(oldest);
+  if (listener_) listener_();
 }
 
-void SnapshotList::SetListener(OldestChanged listener) {
+void SnapshotList::SetListener(std::function<void()> oldest_released) {
   MutexLock lock(&listener_mutex_);
-  listener_ = std::move(listener);
+  listener_ = std::move(oldest_released);
 }
 
 std::vector<SequenceNumber> SnapshotList::Sequences() const {

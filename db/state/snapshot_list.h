@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sepal/snapshot.h"
+#include "util/fork.h"
 #include "util/numbers.h"
 #include "util/sync.h"
 
@@ -25,10 +26,9 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
   std::vector<SequenceNumber> Sequences() const;
   size_t count() const;
   std::string ToString() const;
-  // Whom the releases of snapshots are told, with the oldest that is left, or the highest number there can be, by
-  // whoever releases them and with no lock held; null: nobody. Returns once the one before is not being told any more.
-  using OldestChanged = std::function<void(SequenceNumber oldest)>;
-  void SetListener(OldestChanged listener) ABSL_LOCKS_EXCLUDED(listener_mutex_);
+  // Whom it is told when the oldest snapshot was released, by whoever released it and with `listener_mutex_` held;
+  // null: nobody. Returns once the one before is not being told any more. A child made by `fork` tells nobody.
+  void SetListener(std::function<void()> oldest_released) ABSL_LOCKS_EXCLUDED(listener_mutex_);
   // The database that a snapshot was taken of.
   static const void* OwnerOf(const Snapshot* snapshot);
 
@@ -39,9 +39,10 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
   mutable Mutex mutex_;
   std::map<SequenceNumber, int> held_ ABSL_GUARDED_BY(mutex_);
 
-  // Held while it is told.
+  // Held while it is told, before the database mutex.
   Mutex listener_mutex_;
-  OldestChanged listener_ ABSL_GUARDED_BY(listener_mutex_);
+  std::function<void()> listener_ ABSL_GUARDED_BY(listener_mutex_);
+  const uint64_t fork_generation_ = WatchForks();
 };
 
 }  // namespace sepal

@@ -30,6 +30,16 @@ absl::StatusOr<const TableReader*> TableFile::OpenReader(TableOpener* opener) co
   return opened.get();
 }
 
+std::optional<double> TableFile::EstimatedKeys() const {
+  const double known = estimated_keys_.load(std::memory_order_relaxed);
+  if (known >= 0) return known;
+  const HyperLogLog* const sketch = key_sketch();
+  if (sketch == nullptr) return std::nullopt;
+  const double estimate = sketch->Estimate();
+  estimated_keys_.store(estimate, std::memory_order_relaxed);
+  return estimate;
+}
+
 absl::Status TableFile::LearnSketch(TableOpener* opener) const {
   if (key_sketch() != nullptr) return absl::OkStatus();
   std::shared_ptr<const TableReader> passing;

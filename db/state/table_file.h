@@ -56,6 +56,9 @@ class TableFile {
 
   // The sketch of the user keys; null where it is not known, or there is none. Cost: one acquire load.
   const HyperLogLog* key_sketch() const { return sketch_.load(std::memory_order_acquire); }
+  // How many user keys the table holds, by its sketch; nullopt where that is not known. Cost: one load, but for the
+  // first call.
+  std::optional<double> EstimatedKeys() const;
   // Has the sketch of a table of an earlier opening read from its properties, if it is not known. The table is open for
   // as long as that takes only, unless it was open already.
   absl::Status LearnSketch(TableOpener* opener) const;
@@ -74,6 +77,7 @@ class TableFile {
   mutable std::shared_ptr<const TableReader> owned_reader_ ABSL_GUARDED_BY(open_mutex_);
   // The metadata's, or the one that was learned, which is set once, before it is published.
   mutable std::atomic<const HyperLogLog*> sketch_;
+  mutable std::atomic<double> estimated_keys_ = -1;  // below 0: not known yet
   mutable std::optional<HyperLogLog> learned_sketch_ ABSL_GUARDED_BY(open_mutex_);
 };
 

@@ -57,8 +57,8 @@ struct ColumnFamilyOptions {
   const Comparator* comparator = BytewiseComparator();
   // The codec of data blocks. A block that does not shrink by an eighth is stored as it is.
   CompressionKind compression = CompressionKind::kSnappy;
-  // The codec by level, from the first; levels beyond the end take the last entry. Empty: `compression` everywhere. What
-  // goes down to a level of another codec is written anew, but for a last level that moves down whole.
+  // The codec by level, from the first; levels beyond the end take the last entry. Empty: `compression` everywhere.
+  // What goes down to a level of another codec is written anew, but for a last level that moves down whole.
   std::vector<CompressionKind> compression_per_level = {};
   // Bytes of a data block before compression. Larger blocks compress better and scan faster; smaller ones make a point
   // read cheaper. Between 256 and 1 MiB.
@@ -194,11 +194,11 @@ struct CompactRangeOptions {
   // The keys to compact, both inclusive; unset: from the first, to the last.
   std::optional<std::string_view> begin = {};
   std::optional<std::string_view> end = {};
-  // Called at the beginning, after each thousandth or 16 MiB, four times a second while the call waits (for space, for
-  // another compaction, or in a pause), and at the end, by the threads that work on it, one at a time, with no lock
-  // held. It may read the database, but neither write to it nor wait for background work, which
-  // waits for it. False ends the call with `Cancelled`: what was merged by then stays so, the rest is as it was. While
-  // it does not return, that thread's work stands still.
+  // Called at the beginning, after each thousandth or 16 MiB, now and then while the call waits for space, for another
+  // compaction or for the end of a pause (but not while it first has the memtable flushed), and at the end, by the
+  // threads that work on it, one at a time, with no lock held. It may read the database, but neither write to it nor
+  // wait for background work, which waits for it. False ends the call with `Cancelled`: what was merged by then stays
+  // so, the rest is as it was. While it does not return, that thread's work stands still.
   std::function<bool(const CompactionProgress&)> progress = {};
 };
 

@@ -8,8 +8,9 @@
 namespace sepal {
 
 // Immutable; safe to share between threads. While a snapshot lives, the versions of keys that it can see are kept on
-// disk. Once it is gone they go with the next compaction, or by themselves where they take more than
-// `max_space_amplification` allows. Of all column families. It may outlive its database: reads with it then give
+// disk. Once it is gone they go with the next compaction that meets them. Where they fill a table of a last level of
+// one run beyond `max_space_amplification`, they go by themselves, unless the database is closed before. Of all column
+// families. It may outlive its database: reads with it then give
 // `FailedPrecondition`.
 class SEPAL_EXPORT Snapshot {
  public:

@@ -114,6 +114,27 @@ TEST(ForkTest, AForkedChildThatReadsHasNothingMerged) {
   EXPECT_EQ(NumberProperty(database.db.get(), "sepal.num-runs"), 1u);
 }
 
+// What snapshots held back is the parent's to merge, whoever lets go of them.
+TEST(ForkTest, AForkedChildLetsGoOfASnapshotBehindItsDatabase) {
+  TestDatabase database(Threads::kReal);
+  ASSERT_OK(database.Open());
+  for (uint64_t i = 0; i < 500; ++i) ASSERT_OK(database.db->Put(NumberedKey(i), std::string(60, 'a')));
+  std::shared_ptr<const Snapshot> snapshot = database.db->GetSnapshot();
+  for (uint64_t i = 0; i < 500; ++i) ASSERT_OK(database.db->Put(NumberedKey(i), std::string(60, 'b')));
+  ASSERT_OK(database.db->CompactRange());
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    database.db.reset();
+    snapshot.reset();
+    ExitChild(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(NumberProperty(database.db.get(), "sepal.num-entries"), 1000u);
+}
+
 // Holds a flush until it is told to go on.
 class HeldFlush final : public EventListener {
  public:
