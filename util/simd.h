@@ -1,7 +1,7 @@
 // Which vector form is used of what has several (table/fence_search.h): AVX2 where this machine has it, unless the
 // environment variable SEPAL_SIMD names another ("portable", "avx2", "avx512") that it has. That is for tests, which
-// must pass on each, and for measurements; any other value is ignored. Checksums of long input (util/vector_hash.h) have
-// the portable form, or the widest vectors.
+// must pass on each, and for measurements; any other value is ignored. Checksums of long input (util/vector_hash.h)
+// have the portable form, or the widest vectors.
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,8 @@ absl::Status Damaged(std::string_view file, uint64_t offset, std::string_view wh
 // The same status with `context: ` before its message.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
-// The same for a failure that lasts until the database is reopened: never ResourceExhausted, which says that the call may
-// succeed once there is room, but Internal.
+// The same for a failure that lasts until the database is reopened: never ResourceExhausted, which says that the call
+// may succeed once there is room, but Internal.
 absl::Status Lasting(const absl::Status& status, std::string_view context);
 
 // Keeps the first error.

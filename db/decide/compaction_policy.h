@@ -17,8 +17,9 @@
 //
 // Leveled. Level 0 is merged into level 1 when it has `runs_per_level` runs; level i >= 1 is one run and has the target
 //     Target(i) = 4 * memtable_bytes * fanout^(i - 1)
-// over which one table at a time is merged with what it overlaps below. Expected write amplification: 1 (flush) + 2
-// (level 1) + about 0.6 * fanout for each further level. Runs that a read meets: runs_per_level + one for each level.
+// over which one table at a time is merged with what it overlaps below, those of mostly tombstones first. Expected
+// write amplification: 1 (flush) + 2 (level 1) + about 0.6 * fanout for each further level. Runs that a read meets:
+// runs_per_level + one for each level.
 //
 // Universal. As lazy leveling, but the last level too holds several runs: `runs_per_level` of any level are merged into
 // one of the next, and nothing is ever merged for rest's sake. Expected write amplification: 1 + log_r(n / m), where n

@@ -35,18 +35,20 @@ std::optional<PlanDraft> OneTable(const PickerInput& input, const BusyTables& bu
   return draft;
 }
 
-// The table that rewrites least below, for its own size; of equals the first.
+// Those that are mostly tombstones come first, for what they free below; then the table that rewrites least below, for
+// its own size; of equals the first.
 std::optional<PlanDraft> BestTable(const PickerInput& input, const BusyTables& busy, int level) {
   const Version& version = *input.version;
   std::optional<PlanDraft> best;
-  double least = 0;
+  std::pair<bool, double> least;
   for (const TableRef& table : version.level(level).front()->tables()) {
     std::optional<PlanDraft> draft = OneTable(input, busy, level, table);
     if (!draft.has_value()) continue;
-    const double own = static_cast<double>(table->metadata().size_bytes);
-    const double overlap = static_cast<double>(draft->inputs().InputBytes()) / own;
-    if (best.has_value() && overlap >= least) continue;
-    least = overlap;
+    const TableMetadata& m = table->metadata();
+    const double rewritten = static_cast<double>(draft->inputs().InputBytes()) / static_cast<double>(m.size_bytes);
+    const std::pair<bool, double> rank(!IsDense(input.policy, m.tombstones, m.entries), rewritten);
+    if (best.has_value() && rank >= least) continue;
+    least = rank;
     best.emplace(std::move(*draft));
   }
   return best;
