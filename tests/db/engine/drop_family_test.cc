@@ -222,10 +222,10 @@ TEST_F(DropFamilyTest, AFamilyWhoseDropIsRefusedIsFlushedAsBefore) {
   std::vector<bool> refused;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(seed);
+    Manifests manifests;
     const std::unique_ptr<TestDatabase> database = Open(seed);
     DB* const db = database->db.get();
     std::shared_ptr<ColumnFamily> family;
-    Manifests manifests;
     database->files.SetDecider([&](const FileCall& call) { return manifests.Note(call); });
     int ended = 0;
     absl::Status dropped;
