@@ -1,6 +1,5 @@
 #include "db/act/table_output.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "db/decide/compaction_policy.h"

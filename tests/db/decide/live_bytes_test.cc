@@ -102,7 +102,7 @@ TEST_F(LiveBytesTest, TheSpaceBoundAsksForLiveBytesRatherThanForTheOldestRun) {
 
 class RewriteTableTest : public LiveBytesTest {
  protected:
-  // The tables that are rewritten; `last` is that of the last level.
+  // Why the table, all of the last level, is rewritten; empty: it is not.
   static std::string Rewritten(const Keys& last, uint64_t oldest_snapshot = 100, double space = 2) {
     const VersionRef version = Tree({last});
     CompactionPolicy policy;

@@ -60,6 +60,14 @@ class DropFamilyTest : public ::testing::Test {
       if (i % 100 == 0) database->world->SleepMicros(10);
     }
   }
+  // Of which each few begin a new manifest, until a drop is refused.
+  static void MakeEdits(TestDatabase* database, const absl::Status& dropped) {
+    for (uint64_t i = 0; dropped.ok() && i < 200; ++i) {
+      database->db->Put("k", "v").IgnoreError();  // there may be no space
+      database->db->Flush({.wait = false}).IgnoreError();
+      database->world->SleepMicros(20);
+    }
+  }
   // For long enough.
   template <class Done>
   static void Await(TestDatabase* database, const Done& done) {
@@ -82,13 +90,8 @@ TEST_F(DropFamilyTest, ADropThatIsRefusedBesideANewManifestLosesNothing) {
     database->files.SetDecider([&](const FileCall& call) { return manifests.Note(call); });
     absl::Status dropped;
     bool ended = false;
-    // Edits, of which each few begin a new manifest.
     database->world->Spawn([&] {
-      for (uint64_t i = 0; dropped.ok() && i < 200; ++i) {
-        db->Put("k", "v").IgnoreError();  // there may be no space
-        db->Flush({.wait = false}).IgnoreError();
-        database->world->SleepMicros(20);
-      }
+      MakeEdits(database.get(), dropped);
       ended = true;
     });
     std::shared_ptr<ColumnFamily> family;
@@ -230,11 +233,7 @@ TEST_F(DropFamilyTest, AFamilyWhoseDropIsRefusedIsFlushedAsBefore) {
     int ended = 0;
     absl::Status dropped;
     database->world->Spawn([&] {
-      for (uint64_t i = 0; dropped.ok() && i < 200; ++i) {
-        db->Put("k", "v").IgnoreError();  // there may be no space
-        db->Flush({.wait = false}).IgnoreError();
-        database->world->SleepMicros(20);
-      }
+      MakeEdits(database.get(), dropped);
       ++ended;
     });
     while (dropped.ok() && ended == 0) {

@@ -26,6 +26,16 @@ class PressureTest : public EngineTest {
     database.tuning.memtable_limit_bytes = size_t{24} << 10;
     EngineTest::SetUp();
   }
+  // So many keys, with something in level 0 that a CompactRange has to merge with all below.
+  void FillBelowLevel0(uint64_t keys) {
+    Fill(0, keys);
+    ASSERT_OK(db()->WaitForBackgroundWork());
+    do {
+      Fill(0, 50);
+      ASSERT_OK(db()->Flush());
+      ASSERT_OK(db()->WaitForBackgroundWork());
+    } while (NumberProperty(db(), "sepal.num-files-at-level0") == 0);
+  }
   const std::shared_ptr<ThrottleRecorder> recorder = std::make_shared<ThrottleRecorder>();
 };
 
@@ -165,13 +175,7 @@ TEST_F(PressureTest, AFullDiskRefusesWritesClearlyKeepsReadingAndLosesNothing) {
 }
 
 TEST_F(PressureTest, AFullDiskDuringCompactionIsWaitedOutToo) {
-  Fill(0, 1000);
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  do {
-    Fill(0, 50);
-    ASSERT_OK(db()->Flush());
-    ASSERT_OK(db()->WaitForBackgroundWork());
-  } while (NumberProperty(db(), "sepal.num-files-at-level0") == 0);
+  ASSERT_NO_FATAL_FAILURE(FillBelowLevel0(1000));
   FillDisk(&database.memory);
   bool compacted = false;
   database.world->Spawn([&] {
@@ -193,13 +197,7 @@ TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
   database.tuning.memtable_limit_bytes = size_t{16} << 10;
   database.tuning.space_retry_micros = 10;
   ASSERT_OK(database.Reopen());
-  Fill(0, 8000);
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  do {
-    Fill(0, 50);
-    ASSERT_OK(db()->Flush());
-    ASSERT_OK(db()->WaitForBackgroundWork());
-  } while (NumberProperty(db(), "sepal.num-files-at-level0") == 0);
+  ASSERT_NO_FATAL_FAILURE(FillBelowLevel0(8000));
   // Less than all tables, and more than what is written below.
   database.memory.SetCapacity(database.memory.UsedBytes() + 250'000);
   bool compacted = false;
@@ -221,13 +219,7 @@ TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
 }
 
 TEST_F(PressureTest, ACompactRangeThatWaitsForSpaceCanBeEnded) {
-  Fill(0, 1000);
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  do {
-    Fill(0, 50);
-    ASSERT_OK(db()->Flush());
-    ASSERT_OK(db()->WaitForBackgroundWork());
-  } while (NumberProperty(db(), "sepal.num-files-at-level0") == 0);
+  ASSERT_NO_FATAL_FAILURE(FillBelowLevel0(1000));
   FillDisk(&database.memory);
   int told = 0;
   const absl::Status ended = db()->CompactRange({.progress = [&](const CompactionProgress&) { return ++told < 10; }});
