@@ -8,7 +8,9 @@ namespace sepal {
 
 void FileDeleter::OnLastRelease(FileNumber number) {
   MutexLock lock(&mutex_);
-  if (!stopped_) pending_.push_back(number);
+  if (stopped_) return;
+  pending_.push_back(number);
+  has_work_.store(true, std::memory_order_release);
 }
 
 void FileDeleter::Run() {
@@ -17,6 +19,7 @@ void FileDeleter::Run() {
     MutexLock lock(&mutex_);
     if (stopped_) return;
     numbers.swap(pending_);
+    has_work_.store(false, std::memory_order_release);
   }
   for (FileNumber number : numbers) {
     const absl::Status status = directory_->Remove(TableFileName(number));
@@ -28,6 +31,7 @@ void FileDeleter::Stop() {
   MutexLock lock(&mutex_);
   stopped_ = true;
   pending_.clear();
+  has_work_.store(false, std::memory_order_release);
 }
 
 }  // namespace sepal

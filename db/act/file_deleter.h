@@ -1,12 +1,13 @@
 // Removes table files that no edit and no reader refers to any more.
 //
 // A table file is handed in when its last reference goes, which may be in any thread, a reader's too; so handing in
-// only notes the number, and the removal is done by the next background job or by Close. A failed removal is tried
-// again with the next ones; what is left over is found when the database is opened again.
+// only notes the number, and the removal is done by the next background job, by who is asked to, or by Close. A failed
+// removal is tried again with the next ones; what is left over is found when the database is opened again.
 //
 // Safe for concurrent use. The directory must outlive it.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "db/state/table_file.h"
@@ -22,6 +23,8 @@ class FileDeleter final : public ObsoleteTableSink {
 
   // A table that an edit removed and that nobody reads any more.
   void OnLastRelease(FileNumber number) override;
+  // Whether something was handed in that is still there.
+  bool HasWork() const { return has_work_.load(std::memory_order_acquire); }
   // Removes what was handed in. Must not be called with a lock held.
   void Run();
   // From now on nothing is removed: the directory may be another's.
@@ -31,6 +34,7 @@ class FileDeleter final : public ObsoleteTableSink {
   Directory* const directory_;
   Mutex mutex_;
   std::vector<FileNumber> pending_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<bool> has_work_{false};  // `pending_` is not empty
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

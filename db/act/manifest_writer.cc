@@ -75,7 +75,9 @@ absl::Status ManifestWriter::WriteSnapshot(uint64_t database_id, std::span<const
   checksum_ = AppendManifestRecord(&buffer_, ManifestRecordKind::kSeal, seal, checksum_);
   RETURN_IF_ERROR(file_->Append(buffer_));
   size_ += buffer_.size();
-  allocated_ = size_;
+  // For the record that says that all this is synced: once the manifest is the newest a failure would end writing.
+  RETURN_IF_ERROR(file_->Allocate(size_, kControlRecordBytes));
+  allocated_ = size_ + kControlRecordBytes;
   RETURN_IF_ERROR(file_->Sync());
   RETURN_IF_ERROR(directory_->Sync());
   durable_.store(size_, std::memory_order_release);

@@ -238,6 +238,7 @@ absl::Status Background::RetryWhileDiskFull(BackgroundWork work, const Family& f
     state_->changed.NotifyAll();
   };
   while (true) {
+    if (waits) state_->core->RemoveUnusedFiles();  // no job may end before there is space
     // Who closes the database has no time to wait for space, and tries what there is.
     absl::Status status = cancel_.load(std::memory_order_relaxed) ? absl::OkStatus() : CheckSpace(bytes_needed);
     if (status.ok()) {
@@ -286,8 +287,7 @@ void Background::EndJob() {
 }
 
 void Background::CleanUp() {
-  state_->core->epochs.Collect();
-  state_->core->deleter->Run();
+  state_->core->RemoveUnusedFiles();
   state_->core->cache.Shrink();
   bool at_rest = false;
   {

@@ -110,6 +110,7 @@ class Background {
   absl::StatusOr<bool> AwaitTurn(const Family& family, RunNumber run) ABSL_LOCKS_EXCLUDED(state_->mutex);
   absl::Status Install(const FamilyRef& family, const Taken& taken, const std::vector<TableMetadata>& tables,
                        FlushDone* done) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  bool AnyMerges() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Whether another family has an update at or before `through` that is in no table yet.
   bool OthersWaitBefore(const Family& family, SequenceNumber through) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);

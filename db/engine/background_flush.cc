@@ -233,6 +233,11 @@ bool Background::OthersWaitBefore(const Family& family, SequenceNumber through) 
   return false;
 }
 
+bool Background::AnyMerges() const {
+  return std::any_of(state_->families.begin(), state_->families.end(),
+                     [](const auto& family) { return !family.second->running.empty(); });
+}
+
 void Background::RemoveOldLogs(FileNumber minimum) {
   const std::vector<LiveLog> live = log_->Live();
   log_->ForgetBefore(minimum);
@@ -249,9 +254,11 @@ void Background::RemoveOldLogs(FileNumber minimum) {
   };
   {
     MutexLock lock(&state_->mutex);
-    // A calm background wakes no second thread, which would take a writer's core for some milliseconds.
-    if (!state_->closing && !pace_.calm()) {
-      StartJob(Executor::Priority::kCompaction, [remove, names = std::move(names)] { remove(names); });
+    // A calm background wakes no second thread, which would take a writer's core for some milliseconds. Where somebody
+    // waits for space, or merges may have all threads for long, it is not put behind them.
+    if (!state_->closing && !pace_.calm() && !gate_.AnyWaitsForSpace()) {
+      const Executor::Priority priority = AnyMerges() ? Executor::Priority::kFlush : Executor::Priority::kCompaction;
+      StartJob(priority, [remove, names = std::move(names)] { remove(names); });
       return;
     }
   }

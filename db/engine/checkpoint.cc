@@ -76,9 +76,10 @@ class CheckpointWriter {
     head.hash_seed = source_.hash_seed;
     head.last_sequence = source_.last;
     head.next_file_number = manifest.next();
-    made_.push_back(ManifestFileName(manifest));
+    // One that cannot be made removes itself.
     ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> writer,
                      ManifestWriter::Create(target_.get(), manifest, source_.database_id, snapshot, /*old=*/nullptr));
+    made_.push_back(ManifestFileName(manifest));
     return writer->Close();
   }
 
@@ -114,7 +115,6 @@ class CheckpointWriter {
   absl::Status TakeTable(const Family& family, const TableMetadata& table) {
     const std::string name = TableFileName(table.number);
     Directory* const from = source_.core->directory.get();
-    made_.push_back(name);
     const auto in_base = base_tables_.find(table.table_id);
     if (in_base != base_tables_.end() && in_base->second.size_bytes == table.size_bytes &&
         in_base->second.footer_checksum == table.footer_checksum &&
@@ -138,7 +138,9 @@ class CheckpointWriter {
 
   // False where it cannot be done: another file system, or one without links.
   bool Link(Directory* from, const std::string& name, const std::string& new_name) {
-    return from->capabilities().hard_link && from->Link(name, *target_, new_name).ok();
+    if (!from->capabilities().hard_link || !from->Link(name, *target_, new_name).ok()) return false;
+    made_.push_back(new_name);
+    return true;
   }
 
   absl::Status Verify(Directory* directory, const Family& family, const TableMetadata& table) {
@@ -153,6 +155,7 @@ class CheckpointWriter {
     ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> in, from->OpenForRead(name));
     in->Advise(AccessPattern::kSequential);
     ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> out, target_->OpenForWrite(name, WriteMode::kCreateNew));
+    made_.push_back(name);
     RETURN_IF_ERROR(out->Allocate(0, size));
     std::string buffer(std::min<uint64_t>(size, kCopyBytes), '\0');
     for (uint64_t offset = 0; offset < size;) {
@@ -185,7 +188,7 @@ class CheckpointWriter {
   std::unique_ptr<Directory> base_;
   std::map<uint64_t, TableMetadata> base_tables_;  // by table id
   uint64_t done_bytes_ = 0, total_bytes_ = 0;
-  std::vector<std::string> made_;
+  std::vector<std::string> made_;  // by this call: another may write to the same directory
 };
 
 }  // namespace

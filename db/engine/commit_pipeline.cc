@@ -114,6 +114,8 @@ absl::StatusOr<LogPosition> CommitPipeline::Append(SequenceNumber first, std::st
     state_->core->statistics.Add(Ticker::kLogBytes, batch.size());
   } else if (!log_->Failure().ok()) {
     state_->Stop(end.status(), "log");
+  } else if (absl::IsResourceExhausted(end.status())) {
+    state_->core->AskToRemoveUnusedFiles();
   }
   return end;
 }
@@ -148,16 +150,21 @@ absl::Status CommitPipeline::SyncThrough(LogPosition position) noexcept {
 
 absl::Status CommitPipeline::Sync() noexcept { return SyncThrough(log_->End()); }
 
+absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
+  unchecked_bytes_ += batch_bytes;
+  if (unchecked_bytes_ < state_->core->tuning.memtable_bytes / 64) [[likely]]
+    return absl::OkStatus();
+  RETURN_IF_ERROR(SwitchWhatIsFull());
+  unchecked_bytes_ = 0;  // after a failure the next write looks again, so that none outgrows the limits
+  return absl::OkStatus();
+}
+
 // The active memtables share one budget. Over it, those that need the oldest logs are switched until half of it is
 // free: with many families, small groups of them take turns, and no family has a log of its own. So it is when a family
 // that is hardly written to holds on to so many logs that, with what is being flushed, they would outgrow their limit.
 // One that alone is written to, in order, is switched sooner, if there is space for the log that this takes.
-absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
-  unchecked_bytes_ += batch_bytes;
+absl::Status CommitPipeline::SwitchWhatIsFull() {
   const Tuning& tuning = state_->core->tuning;
-  if (unchecked_bytes_ < tuning.memtable_bytes / 64) [[likely]]
-    return absl::OkStatus();
-  unchecked_bytes_ = 0;
   size_t bytes = 0;
   for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
   const EarlySwitch early = WhetherEarly();

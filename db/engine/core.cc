@@ -63,9 +63,19 @@ void Core::PrepareBy(std::shared_ptr<TaskGroup> tasks) {
   memtable_indexes.PrepareBy(tasks.get());
   relief_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { cache.Shrink(); });
   budget.RelieveBy([this] { relief_->Ask(); });
+  removal_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { RemoveUnusedFiles(); });
   collapser_ = std::make_unique<ChunkCollapser>(&BlockHeap::OfProcess(), std::move(tasks));
   // Which chunks the process has is no part of a simulation.
   if (Scheduler::Current() == nullptr) cache.CollapseBy([this] { collapser_->Ask(); });
+}
+
+void Core::RemoveUnusedFiles() {
+  epochs.Collect();
+  deleter->Run();
+}
+
+void Core::AskToRemoveUnusedFiles() const {
+  if (removal_ != nullptr) removal_->Ask();
 }
 
 void Core::PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value) {

@@ -97,6 +97,11 @@ class Core : public std::enable_shared_from_this<Core> {
   // closed before the core goes.
   void PrepareBy(std::shared_ptr<TaskGroup> tasks);
 
+  // Removes the files of tables that nobody can reach any more. Not with a lock held.
+  void RemoveUnusedFiles();
+  // Has a task do so. For those who may have let go of some while no job runs, whose end does it too.
+  void AskToRemoveUnusedFiles() const;
+
   // The pace of background work; none where the options set none.
   Pacing PacingFor(Executor::Priority priority) {
     return {.limiter = rate_limiter.bytes_per_second() > 0 ? &rate_limiter : nullptr,
@@ -139,6 +144,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
   std::array<PinKeeper*, kThreadSlots> keepers_ = {};
   std::unique_ptr<RepeatedTask> relief_;
+  std::unique_ptr<RepeatedTask> removal_;
   std::unique_ptr<ChunkCollapser> collapser_;
 };
 

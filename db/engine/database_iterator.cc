@@ -50,6 +50,7 @@ class DatabaseIterator final : public Iterator {
 
   void Seek(std::string_view target) override {
     if (IsBefore(target)) return SeekToFirst();
+    target = Keep(target);
     const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
     if (!Begin(Ticker::kSeeks)) return;
     SetOut(Direction::kForward);
@@ -71,6 +72,7 @@ class DatabaseIterator final : public Iterator {
 
   void SeekForPrev(std::string_view target) override {
     if (IsBehind(target)) return SeekToLast();
+    target = Keep(target);
     const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
     if (!Begin(Ticker::kSeeks)) return;
     SetOut(Direction::kBackward);
@@ -176,6 +178,9 @@ class DatabaseIterator final : public Iterator {
     return true;
   }
 
+  // It may lie in the entry that is shown, which is gone once `entries_` moves.
+  std::string_view Keep(std::string_view target) { return target_buffer_.assign(target); }
+
   CallWatch::Subject ASeek(std::string_view target) const {
     return {.column_family = options_.family_name, .key = target};
   }
@@ -262,6 +267,7 @@ class DatabaseIterator final : public Iterator {
   uint64_t steps_ = 0;                         // not counted yet
   uint64_t steps_back_ = 0;
   std::string key_buffer_;
+  std::string target_buffer_;
   std::string value_buffer_;
 };
 

@@ -218,14 +218,21 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
                                    .name = family->name,
                                    .comparator_name = std::string(options.comparator->Name()),
                                    .equal_means_identical = options.comparator->EqualMeansIdentical()});
-  RETURN_IF_ERROR(catalog_->Apply(std::move(edit), nullptr, [&] {
-    state_->mutex.AssertHeld();
+  {
+    MutexLock lock(&state_->mutex);
     family->Publish(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
                     std::make_shared<const Version>(family->order), &core_->epochs);
+  }
+  pipeline_->AddFamily(family);  // first: who finds it may write to it
+  const absl::Status created = catalog_->Apply(std::move(edit), nullptr, [&] {
+    state_->mutex.AssertHeld();
     family->active_first_log = log_->Live().back().number;
     state_->families[family->id.value()] = family;
-  }));
-  pipeline_->AddFamily(family);
+  });
+  if (!created.ok()) {
+    pipeline_->RemoveFamily(family->id);
+    return created;
+  }
   return std::make_shared<FamilyHandle>(core_, std::move(family));
 }
 
@@ -235,6 +242,8 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
   if (family.get() == default_family_) {
     return absl::InvalidArgumentError("the default column family cannot be dropped");
   }
+  // What was written before the drop, as a copy of what is in the family, is not to be lost where the drop is not.
+  RETURN_IF_ERROR(pipeline_->Sync());
   MutexLock admin_lock(&admin_mutex_);
   if (close_begun_) return Closed();
   RETURN_IF_ERROR(family->CheckThere());  // another may have dropped it first
@@ -248,11 +257,10 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
     family->immutables.clear();
     family->put_off.clear();
     state_->families.erase(family->id.value());
-    // Lets go of the tables: readers that are under way keep theirs.
-    family->Publish(std::make_shared<MemTable>(family->order, 0, 0, MemTable::Memory{}),
-                    std::make_shared<const Version>(family->order), &core_->epochs);
+    family->Withdraw(&core_->epochs);
   }));
   pipeline_->RemoveFamily(family->id);
+  core_->AskToRemoveUnusedFiles();
   return absl::OkStatus();
 }
 

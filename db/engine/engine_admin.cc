@@ -97,7 +97,10 @@ std::string LogText(const WriteAheadLog& log) {
 }
 
 uint64_t EntriesEstimate(const Family& family) {
-  uint64_t entries = family.active()->EntryCount() - family.active()->TombstoneCount();
+  // The writer counts on between two looks.
+  const uint64_t tombstones = family.active()->TombstoneCount();
+  const uint64_t all = family.active()->EntryCount();
+  uint64_t entries = all - std::min(all, tombstones);
   for (const ImmutableMemTable& immutable : family.immutables) entries += immutable.memtable->EntryCount();
   for (const TableRef& table : family.version()->Tables()) {
     const TableMetadata& metadata = table->metadata();

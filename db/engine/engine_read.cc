@@ -21,6 +21,14 @@ absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
 
 // What an iterator keeps alive, let go in this order: the view, the family, the core.
 struct IteratorOwner {
+  IteratorOwner() = default;
+  ~IteratorOwner() {
+    view.reset();
+    if (core->deleter->HasWork()) core->AskToRemoveUnusedFiles();
+  }
+  IteratorOwner(const IteratorOwner&) = delete;
+  IteratorOwner& operator=(const IteratorOwner&) = delete;
+
   std::shared_ptr<Core> core;
   FamilyRef family;
   std::shared_ptr<const ReadView> view;
@@ -82,6 +90,8 @@ absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, Pinne
                          [&] { return CallWatch::Subject{.column_family = resolved->name, .key = key}; });
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = resolved->view();
+  if (view == nullptr) [[unlikely]]
+    return resolved->CheckThere();
   const LookupKey lookup = MakeLookupKey(*resolved, key, VisibleTo(options));
   PointResult result;
   RETURN_IF_ERROR(
@@ -113,6 +123,10 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
   counters.Add(Ticker::kMultiGetKeys, keys.size());
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = (*resolved)->view();
+  if (view == nullptr) {
+    std::fill(statuses.begin(), statuses.end(), (*resolved)->CheckThere());
+    return;
+  }
   const SequenceNumber visible = VisibleTo(options);
   for (size_t begin = 0; begin < keys.size(); begin += GroupLookup::kMostKeys) {
     const size_t count = std::min(GroupLookup::kMostKeys, keys.size() - begin);
@@ -136,6 +150,7 @@ bool Engine::KeyMayExist(const ColumnFamily* family, std::string_view key, const
   TellOfReads(1);
   const EpochDomain::Guard guard(&core_->epochs);
   const ReadView* view = (*resolved)->view();
+  if (view == nullptr) return true;
   const LookupKey lookup = MakeLookupKey(**resolved, key, VisibleTo(options));
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   PointResult result;
@@ -154,7 +169,9 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   owner->family = *resolved;
   {
     const EpochDomain::Guard guard(&core_->epochs);
-    owner->view = owner->family->view()->shared_from_this();
+    const ReadView* const view = owner->family->view();
+    if (view == nullptr) return NewErrorIterator(owner->family->CheckThere());
+    owner->view = view->shared_from_this();
   }
   DatabaseIteratorOptions iterator;
   iterator.order = owner->family->order;

@@ -17,7 +17,19 @@ void Family::Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Ver
   std::vector<std::shared_ptr<const MemTable>> flushing;
   for (auto it = immutables.rbegin(); it != immutables.rend(); ++it) flushing.push_back(it->memtable);
   auto next = std::make_shared<const ReadView>(std::move(active), std::move(flushing), std::move(version));
-  view_.store(next.get(), std::memory_order_seq_cst);
+  const ReadView* const seen = next.get();
+  Replace(std::move(next), seen, epochs);
+}
+
+void Family::Withdraw(EpochDomain* epochs) {
+  Replace(std::make_shared<const ReadView>(std::make_shared<MemTable>(order, 0, 0, MemTable::Memory{}),
+                                           std::vector<std::shared_ptr<const MemTable>>(),
+                                           std::make_shared<const Version>(order)),
+          /*seen=*/nullptr, epochs);
+}
+
+void Family::Replace(std::shared_ptr<const ReadView> next, const ReadView* seen, EpochDomain* epochs) {
+  view_.store(seen, std::memory_order_seq_cst);
   SchedulePoint(&view_);
   std::shared_ptr<const ReadView> old = std::exchange(current_, std::move(next));
   if (old != nullptr) epochs->Defer([old = std::move(old)]() mutable { old.reset(); });

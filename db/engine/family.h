@@ -66,7 +66,7 @@ class Family {
   // FailedPrecondition once it is dropped.
   absl::Status CheckThere() const;
 
-  // The view as of now. Inside an epoch guard only, and no longer than it.
+  // The view as of now; null once the family is dropped. Inside an epoch guard only, and no longer than it.
   const ReadView* view() const { return view_.load(std::memory_order_seq_cst); }
 
   // --- with the database mutex held ---
@@ -76,6 +76,9 @@ class Family {
   const std::shared_ptr<const Version>& version() const { return current_->version; }
   // Makes the view of `active`, the immutables below and `version` the current one.
   void Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs);
+  // As the family is dropped: no reader finds a view any more, and the current one is empty. Those who read keep
+  // theirs.
+  void Withdraw(EpochDomain* epochs);
 
   // Oldest first.
   std::deque<ImmutableMemTable> immutables;
@@ -119,6 +122,8 @@ class Family {
   void PutBack(RunNumber run);
 
  private:
+  void Replace(std::shared_ptr<const ReadView> next, const ReadView* seen, EpochDomain* epochs);
+
   std::shared_ptr<const ReadView> current_;
   std::atomic<const ReadView*> view_{nullptr};
 };

@@ -47,6 +47,10 @@ class WriteGate {
     state_->mutex.AssertHeld();
     (work == BackgroundWork::kFlush ? flushes_without_space_ : merges_without_space_) += more;
   }
+  bool AnyWaitsForSpace() const {
+    state_->mutex.AssertHeld();
+    return flushes_without_space_ + merges_without_space_ > 0;
+  }
 
  private:
   absl::Status EnterSlowly(size_t bytes, bool no_slowdown) ABSL_LOCKS_EXCLUDED(state_->mutex);

@@ -1,7 +1,8 @@
 // Told what the engine does.
 //
-// Called from the thread that did it, with no lock of the engine held. A call that takes long holds up what comes next.
-// No call may come back into the database, except for reads. Must be safe for concurrent use.
+// Called from the thread that did it. A call that takes long holds up what comes next, and of OnError, which may come
+// amid a write, other writes: none may wait for another thread's call of the database. No call may come back into the
+// database, except for reads. Must be safe for concurrent use.
 #pragma once
 
 #include <array>

@@ -157,6 +157,24 @@ TEST_F(ManifestTest, AFullDiskFailsTheEditAndTheRollAndBothResumeWithSpace) {
   EXPECT_EQ(RecoverManifestFrom(directory_.get()).state, 13u);
 }
 
+TEST_F(ManifestTest, WhereverTheDiskIsFullARollIsRefusedOrItsManifestTakesEdits) {
+  bool refused = false;
+  for (uint64_t left = 0;; ++left) {
+    const uint64_t number = 2 * left + 1;
+    auto manifest = Create(number, 10);
+    ASSERT_NE(manifest, nullptr);
+    memory_.SetCapacity(memory_.UsedBytes() + left);
+    const std::vector<VersionEdit> snapshot = {State(11)};
+    auto next =
+        ManifestWriter::Create(directory_.get(), FileNumber(number + 1), kManifestDatabase, snapshot, manifest.get());
+    memory_.SetCapacity(UINT64_MAX);
+    ASSERT_EQ((next.ok() ? **next : *manifest).AddEdit(State(12)), absl::OkStatus()) << left << " bytes were free";
+    if (next.ok() && refused) break;
+    refused = refused || !next.ok();
+    ASSERT_LT(left, 10'000u);
+  }
+}
+
 TEST_F(ManifestTest, TheChainIsFollowedAndOldOnesAreRemovedOldestFirst) {
   auto first = Create(1, 10);
   auto second = Create(4, 11, first.get());

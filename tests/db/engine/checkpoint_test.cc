@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/db/engine/engine_fixture.h"
 #include "util/sync.h"
@@ -47,6 +49,31 @@ TEST_F(CheckpointTest, HoldsWhatIsVisibleAndNothingThatIsWrittenLater) {
   ASSERT_OK(found.status());
   EXPECT_EQ((*copy)->Get(found->get(), "k").value(), "of the family");
   EXPECT_EQ(Value(db(), "k"), "later");
+}
+
+// As after a client's timeout, which tries again.
+TEST(CheckpointTwiceTest, OneThatWasAcknowledgedOpensWhateverAnotherToTheSamePlaceDoes) {
+  int refused = 0;
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    TestDatabase database(Threads::kSimulated, {.seed = seed, .switch_one_in = 2}, MemoryFileSystem());
+    ASSERT_OK(database.Open());
+    for (uint64_t i = 0; i < 300; ++i) ASSERT_OK(database.db->Put(NumberedKey(i), "v"));
+    ASSERT_OK(database.db->Flush());
+    std::vector<absl::Status> written;
+    for (int i = 0; i < 2; ++i) {
+      database.world->Spawn([&] { written.push_back(database.db->Checkpoint(kTarget)); });
+    }
+    database.world->RunUntilIdle();
+    ASSERT_EQ(written.size(), 2u);
+    const auto failed = std::count_if(written.begin(), written.end(), [](const absl::Status& s) { return !s.ok(); });
+    refused += static_cast<int>(failed);
+    if (failed == 2) continue;
+    absl::StatusOr<std::unique_ptr<DB>> copy = OpenTarget(database);
+    ASSERT_OK(copy.status());
+    EXPECT_EQ(ReadAll((*copy)->NewIterator().get()).size(), 300u);
+  }
+  EXPECT_GT(refused, 0) << "none met another";
 }
 
 TEST_F(CheckpointTest, TheTwoGoTheirOwnWays) {

@@ -245,6 +245,23 @@ TEST_F(ColumnFamilyTest, FamiliesThatHoldLittleAreNotFlushedForTheirNumber) {
   EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), 0u);
 }
 
+TEST(ColumnFamilyCreationTest, WhoFindsOneMayWriteToIt) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    TestDatabase database(Threads::kSimulated, {.seed = seed, .switch_one_in = 2, .switch_inside_locks = true},
+                          MemoryFileSystem());
+    ASSERT_OK(database.Open());
+    database.world->Spawn([&] { EXPECT_OK(database.db->CreateColumnFamily("family").status()); });
+    absl::StatusOr<std::shared_ptr<ColumnFamily>> found;
+    for (int i = 1; !found.ok(); ++i) {
+      if (i % 8 == 0) database.world->SleepMicros(1);  // or no time passes
+      found = database.db->FindColumnFamily("family");
+    }
+    EXPECT_OK(database.db->Put(found->get(), "k", "v"));
+    database.world->RunUntilIdle();
+  }
+}
+
 TEST_F(ColumnFamilyTest, AHandleOfAnotherDatabaseIsRefused) {
   auto other = Engine::Open(database.options, database.tuning, "/other");
   ASSERT_OK(other.status());

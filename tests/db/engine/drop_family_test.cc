@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,7 @@
 
 #include "sepal/write_batch.h"
 #include "tests/db/engine/engine_fixture.h"
+#include "util/manual_clock.h"
 #include "util/sync.h"
 
 namespace sepal {
@@ -20,13 +23,15 @@ using ::testing::Contains;
 
 constexpr uint64_t kSeeds = 60;
 
-// Refuses space to manifests that are begun while it is armed, and notes when an edit of one is made durable.
+// Refuses space for edits to manifests that are begun while it is armed, and notes when an edit of one is made durable.
 class Manifests {
  public:
   Fault Note(const FileCall& call) {
     if (!call.name.starts_with("MANIFEST")) return Fault::kNone;
     if (!armed_) newest_ = call.name;
-    const bool refused = armed_ && call.op == FileOp::kAllocate && call.name > newest_;
+    const bool allocates = call.op == FileOp::kAllocate;
+    const bool begins = allocates && begun_.insert(call.name).second;
+    const bool refused = armed_ && allocates && !begins && call.name > newest_;
     syncing_ = syncing_ || refused || call.op == FileOp::kSync;
     return refused ? Fault::kNoSpace : Fault::kNone;
   }
@@ -38,6 +43,7 @@ class Manifests {
 
  private:
   std::string newest_;
+  std::set<std::string> begun_;
   bool armed_ = false;
   bool syncing_ = false;
 };
@@ -190,6 +196,59 @@ TEST_F(DropFamilyTest, CallsOnAFamilyThatIsBeingDroppedEnd) {
   }
   EXPECT_THAT(flushed, Contains(true));
   EXPECT_THAT(flushed, Contains(false)) << "no schedule had the drop first";
+}
+
+// Something else is done when it is read the next time.
+class BusyClock final : public Clock {
+ public:
+  uint64_t MonotonicMicros() override {
+    if (meanwhile_ != nullptr) std::exchange(meanwhile_, nullptr)();
+    return clock_.MonotonicMicros();
+  }
+  uint64_t UnixMicros() override { return clock_.UnixMicros(); }
+  void SleepMicros(uint64_t micros) override { clock_.SleepMicros(micros); }
+  void Meanwhile(std::function<void()> meanwhile) { meanwhile_ = std::move(meanwhile); }
+
+ private:
+  ManualClock clock_;
+  std::function<void()> meanwhile_;
+};
+
+TEST_F(DropFamilyTest, AReaderThatItOvertakesIsRefusedByName) {
+  BusyClock clock;
+  TestDatabase database(Threads::kReal);
+  database.options.env.clock = &clock;
+  database.options.slow_call_micros = 1'000'000'000;  // each call reads the clock
+  ASSERT_OK(database.Open());
+  DB* const db = database.db.get();
+  const std::vector<std::string_view> keys = {"k"};
+  std::vector<PinnedValue> values(1);
+  std::vector<absl::Status> statuses(1);
+  for (const bool several : {false, true}) {
+    const auto family = db->CreateColumnFamily("family").value();
+    ASSERT_OK(db->Put(family.get(), "k", "v"));
+    const std::unique_ptr<Iterator> it = db->NewIterator(family.get());
+    clock.Meanwhile([&] { ASSERT_OK(db->DropColumnFamily(family.get())); });
+    if (several) {
+      db->MultiGet(family.get(), keys, values, statuses);
+    } else {
+      statuses[0] = db->Get(family.get(), "k").status();
+    }
+    EXPECT_TRUE(absl::IsFailedPrecondition(statuses[0])) << statuses[0];
+    it->SeekToFirst();
+    EXPECT_TRUE(it->Valid()) << "it was made before the drop";
+  }
+}
+
+TEST_F(DropFamilyTest, WhatWasWrittenBeforeItIsAsDurable) {
+  const std::unique_ptr<TestDatabase> database = Open(/*seed=*/1);
+  DB* const db = database->db.get();
+  const auto family = db->CreateColumnFamily("family").value();
+  ASSERT_OK(db->Put(family.get(), "k", "v", {.sync = true}));
+  ASSERT_OK(db->Put("k", "v"));  // a copy
+  ASSERT_OK(db->DropColumnFamily(family.get()));
+  ASSERT_OK(database->CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(database->db->Get("k").value_or("none"), "v");
 }
 
 TEST_F(DropFamilyTest, AMergeOfItEnds) {

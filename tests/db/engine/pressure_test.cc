@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sepal/event_listener.h"
 #include "tests/db/engine/engine_fixture.h"
 
@@ -174,6 +176,22 @@ TEST_F(PressureTest, AFullDiskRefusesWritesClearlyKeepsReadingAndLosesNothing) {
   EXPECT_EQ(Value(db(), NumberedKey(taken)), "resumed");
 }
 
+TEST_F(PressureTest, ADroppedFamilysSpaceIsThereThoughNoJobEnds) {
+  const auto family = db()->CreateColumnFamily("family").value();
+  for (uint64_t i = 0; i < 3000; ++i) ASSERT_OK(db()->Put(family.get(), NumberedKey(i), std::string(40, 'v')));
+  ASSERT_OK(db()->Flush(family.get()));
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_OK(db()->PauseBackgroundWork());
+  FillDisk(&database.memory);
+  absl::Status status;
+  for (uint64_t i = 0; i < 5000 && status.ok(); ++i) status = db()->Put(NumberedKey(i), NumberedKey(i));
+  ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
+  ASSERT_OK(db()->DropColumnFamily(family.get()));
+  database.world->SleepMicros(100 * database.tuning.space_retry_micros);
+  EXPECT_OK(db()->Put("k", "v"));
+  ASSERT_OK(db()->ContinueBackgroundWork());
+}
+
 TEST_F(PressureTest, AFullDiskDuringCompactionIsWaitedOutToo) {
   ASSERT_NO_FATAL_FAILURE(FillBelowLevel0(1000));
   FillDisk(&database.memory);
@@ -216,6 +234,41 @@ TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
   database.world->RunUntilIdle();
   EXPECT_TRUE(compacted);
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 8000u);
+}
+
+TEST(PressureOfLogsTest, OldOnesGoThoughAMergeWaitsForSpaceAndNoOtherMayRun) {
+  TestDatabase database(Threads::kSimulated, {.seed = 1, .compaction_workers = 1}, MemoryFileSystem());
+  ASSERT_OK(database.Open());
+  const auto put = [&](uint64_t i) { return database.db->Put(NumberedKey(i * 7919 % 8000), std::string(100, 'v')); };
+  for (uint64_t i = 0; i < 8000; ++i) ASSERT_OK(put(i));
+  ASSERT_OK(database.db->WaitForBackgroundWork());
+  database.memory.SetCapacity(database.memory.UsedBytes() + 400'000);
+  absl::Status status;
+  for (uint64_t i = 0; i < 20'000 && status.ok(); ++i) status = put(i);
+  ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
+  database.world->SleepMicros(10'000'000);
+  const auto listing = database.memory.OpenDirectory(database.path, /*create=*/false).value()->List().value();
+  const auto logs = std::count_if(listing.begin(), listing.end(),
+                                  [](const DirectoryEntry& entry) { return entry.name.ends_with(".log"); });
+  EXPECT_LE(logs, 4);
+  database.memory.SetCapacity(UINT64_MAX);
+  ASSERT_OK(database.db->WaitForBackgroundWork());
+}
+
+TEST_F(PressureTest, MemtablesDoNotOutgrowTheirMemoryWhereNoLogCanBeMade) {
+  Fill(0, 100);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  FillDisk(&database.memory);
+  size_t taken = 0;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    const absl::Status status = db()->Put(NumberedKey(i), std::string(100, 'v'), {.disable_wal = true});
+    ASSERT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
+    taken += status.ok() ? 100 : 0;
+  }
+  EXPECT_LE(taken, 2 * database.tuning.memtable_limit_bytes);
+  database.memory.SetCapacity(UINT64_MAX);
+  database.world->SleepMicros(100 * database.tuning.space_retry_micros);
+  EXPECT_OK(db()->Put("k", "v"));
 }
 
 TEST_F(PressureTest, ACompactRangeThatWaitsForSpaceCanBeEnded) {
