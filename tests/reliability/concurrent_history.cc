@@ -34,13 +34,15 @@ SimulationOptions ConcurrentHistory::DrawSimulation(const SeededCase& what) {
   return options;
 }
 
-ConcurrentHistory::ConcurrentHistory(SeededCase what)
+ConcurrentHistory::ConcurrentHistory(SeededCase what, bool families_pass)
     : case_(std::move(what)),
       random_(case_.seed),
+      families_pass_(families_pass),
       database_(Threads::kSimulated, DrawSimulation(case_), MemoryFileSystem()) {}
 
 ConcurrentHistory::~ConcurrentHistory() {
   database_.files.Clear();
+  passing_.LetGo();
   second_.reset();
 }
 
@@ -52,6 +54,12 @@ bool ConcurrentHistory::Check(const absl::Status& status, std::string_view what)
   if (status.ok()) return true;
   if (!trouble_) Fail(absl::StrFormat("%s: %s", what, status.ToString()));
   return false;
+}
+
+bool ConcurrentHistory::CheckPassing(const absl::StatusOr<std::string>& wrong, std::string_view what) {
+  if (!Check(wrong.status(), what)) return false;
+  if (!wrong->empty()) Fail(absl::StrFormat("%s: %s", what, *wrong));
+  return true;
 }
 
 void ConcurrentHistory::Configure() {
@@ -71,11 +79,18 @@ void ConcurrentHistory::Configure() {
   if (later.OneIn(2)) database_.options.cache_admission = CacheAdmissionKind::kTinyLfu;
   fills_ring_ = later.OneIn(8);
   if (fills_ring_) {
+    syncs_one_in_ = 50;
     tuning.log_ring_bytes = uint64_t{4} << 10;
     tuning.memtable_bytes = size_t{64} << 10;
     tuning.log_limit_bytes = uint64_t{64} << 10;
   }
   if (later.OneIn(2)) tuning.unread_runs = static_cast<int>(later.Uniform(6));
+  families_pass_ = families_pass_ || later.OneIn(4);
+  if (families_pass_ && !later.OneIn(4)) {
+    // So that nothing but the passing family keeps a flush waiting for the log.
+    written_families_ = 1;
+    syncs_one_in_ = 50;
+  }
   ColumnFamilyOptions& family = database_.options.family;
   family.compaction_style = random_.OneIn(2) ? CompactionStyle::kLeveled : CompactionStyle::kLazyLeveling;
   family.compression = random_.OneIn(2) ? CompressionKind::kNone : CompressionKind::kSnappy;
@@ -87,12 +102,17 @@ void ConcurrentHistory::ArmTrouble() {
   const uint64_t kind = random_.Uniform(8);
   if (kind >= 4 || !case_.parts.Has(kTroublePart)) return;
   const uint64_t at = database_.files.CallCount() + 1 + random_.Uniform(250);
+  // Where families are dropped, mostly beside that: at an edit, of the drop or of what overtakes it.
+  const bool beside_a_drop = families_pass_ && at % 4 != 0;
+  auto calls_left = std::make_shared<uint64_t>(at % 5);
   constexpr CrashMode kModes[] = {CrashMode::kKillProcess, CrashMode::kLoseUnsynced, CrashMode::kAnySubset};
   const CrashMode mode = kModes[random_.Uniform(3)];
   constexpr Fault kFaults[] = {Fault::kIoError, Fault::kNoSpace, Fault::kFailAfter, Fault::kShortWrite};
   const Fault fault = kFaults[random_.Uniform(4)];
   database_.files.SetDecider([=, this](const FileCall& call) {
-    if (call.number != at) return Fault::kNone;
+    const bool counts = passing_.DropUnderWay() && call.name.starts_with("MANIFEST");
+    const bool now = beside_a_drop ? counts && (*calls_left)-- == 0 : call.number == at;
+    if (!now) return Fault::kNone;
     trouble_ = true;
     if (kind < 2) return fault;
     power_lost_ = mode != CrashMode::kKillProcess;
@@ -128,6 +148,7 @@ void ConcurrentHistory::Client(uint32_t number) {
 }
 
 bool ConcurrentHistory::OneOperation(Random* random, std::vector<Held>* held) {
+  if (families_pass_ && random->OneIn(4)) return Check(passing_.Operate(random), "a passing family");
   const uint64_t drawn = random->Uniform(100);
   DB* const db = database_.db.get();
   if (drawn < (fills_ring_ ? 85u : 45u)) return Write(random);
@@ -157,7 +178,7 @@ bool ConcurrentHistory::Write(Random* random) {
   const size_t bytes = random->OneIn(3) ? 200 : fills_ring_ ? 350 : 20;
   const std::string value = absl::StrFormat("%05d%s", number, std::string(bytes, 'v'));
   for (uint64_t i = fills_ring_ ? 1 : 1 + random->Uniform(3); i > 0; --i) {
-    const DataKey key(static_cast<int>(random->Uniform(2)), Data(random->Uniform(data_keys_)));
+    const DataKey key(static_cast<int>(random->Uniform(written_families_)), Data(random->Uniform(data_keys_)));
     if (batches_[number].puts.contains(key) || batches_[number].deletes.contains(key)) continue;
     if (random->OneIn(4)) {
       batch.Delete(Handle(key.first), key.second);
@@ -167,9 +188,14 @@ bool ConcurrentHistory::Write(Random* random) {
       batches_[number].puts.insert(key);
     }
   }
-  const bool sync = random->OneIn(fills_ring_ ? 50 : 3);
+  const bool sync = random->OneIn(syncs_one_in_);
+  if (families_pass_ && random->OneIn(2)) passing_.Join(number, Mark(number), &batch);
   batches_[number].begun = Now();
   const absl::Status status = database_.db->Write(&batch, {.sync = sync});
+  if (passing_.Refused(number, status)) {
+    batches_[number].begun = 0;
+    return true;
+  }
   // A store into a mapping cannot tell that the world has ended: what is said after that is no acknowledgement.
   if (!Check(status, "write") || crashed_) return false;
   batches_[number].ended = Now();
@@ -201,6 +227,7 @@ bool ConcurrentHistory::Look(Random* random, std::vector<Held>* held) {
   const absl::StatusOr<View> view = Read(snapshot.get());
   if (!Check(view.status(), "read")) return false;
   Check(*view, from, to, "a snapshot");
+  if (families_pass_ && !CheckPassing(passing_.Check(snapshot.get(), view->batches), "a snapshot")) return false;
   if (held->size() < 3 || random->OneIn(2)) held->push_back({std::move(snapshot), *view});
   return LookAgain(held->back());
 }
@@ -314,6 +341,7 @@ void ConcurrentHistory::Recover() {
   } else if (!crash) {
     Check(database_.db->Close(), "close");
   }
+  passing_.LetGo();
   second_.reset();
   database_.db.reset();
   trouble_ = false;
@@ -337,6 +365,7 @@ void ConcurrentHistory::Recover() {
     }
     Check(*view, 0, now_ + 1, "after a loss of power");
   }
+  CheckPassing(passing_.CheckOpened(view->batches), "after an opening");
   Check(database_.db->CheckConsistency(), "consistency");
   Check(database_.db->VerifyChecksums(), "checksums");
 }

@@ -7,6 +7,7 @@
 // - of any two moments, one holds all batches of the other;
 // - a data key has the value of a batch that is there, and none of those that surely came later wrote that key;
 // - a moment that is held and read again is the same;
+// - of families that come and go beside it, what passing_families.h says;
 // - after a crash the same holds, of what was acknowledged (power lost: as durable) before it.
 //
 // The outcome depends on the case alone. Its parts are the operations of all clients, and the fault or crash.
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "tests/db/engine/test_database.h"
+#include "tests/reliability/passing_families.h"
 #include "tests/reliability/shrink.h"
 #include "util/random.h"
 
@@ -32,7 +34,8 @@ class ConcurrentHistory {
   static constexpr uint32_t kTroublePart = kClients * kOperationsOfClient;
   static constexpr uint32_t kParts = kTroublePart + 1;
 
-  explicit ConcurrentHistory(SeededCase what);
+  // Families come and go where `families_pass` says so, and in some histories else.
+  explicit ConcurrentHistory(SeededCase what, bool families_pass = false);
   ~ConcurrentHistory();
 
   void Run();
@@ -80,14 +83,18 @@ class ConcurrentHistory {
 
   uint64_t Now() { return ++now_; }
   bool Check(const absl::Status& status, std::string_view what);
+  bool CheckPassing(const absl::StatusOr<std::string>& wrong, std::string_view what);
   void Fail(std::string what);
   const ColumnFamily* Handle(int family) const { return family == 0 ? nullptr : second_.get(); }
 
   const SeededCase case_;
   Random random_;
+  bool families_pass_;
   uint64_t data_keys_ = 8;
   bool flushes_often_ = false;
-  bool fills_ring_ = false;  // with records that are not synced and stay in the memtable
+  uint64_t written_families_ = 2;
+  uint32_t syncs_one_in_ = 3;  // writes
+  bool fills_ring_ = false;    // with records that are not synced and stay in the memtable
   std::shared_ptr<ColumnFamily> second_;
   TestDatabase database_;
   uint64_t now_ = 0;
@@ -96,6 +103,7 @@ class ConcurrentHistory {
   bool trouble_ = false;                // a fault or crash has come: errors are to be expected
   bool power_lost_ = false;
   bool crashed_ = false;
+  PassingFamilies passing_{&database_, &crashed_};
   uint64_t operations_ = 0;
   std::string failure_;
 };

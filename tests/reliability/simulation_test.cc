@@ -10,6 +10,8 @@ TEST(SimulationHarnessTest, ASampleOfSchedulesShowsNothingThatCannotBe) {
   ExpectNothingFound("simulation", {.count = 150});
 }
 
+TEST(SimulationHarnessTest, NorDoesOneBesideFamiliesThatComeAndGo) { ExpectNothingFound("drops", {.count = 100}); }
+
 TEST(SimulationHarnessTest, ASeedGivesTheSameScheduleAgain) {
   const auto hash_of = [](uint64_t seed) {
     ConcurrentHistory history({.seed = seed});
