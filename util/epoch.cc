@@ -9,17 +9,19 @@ EpochDomain::~EpochDomain() {
   for (Retired& retired : retired_) retired.free();
 }
 
-// Readers without a slot of their own count themselves under a lock; the slot's epoch is that of the oldest.
-void EpochDomain::EnterShared() {
+uint64_t EpochDomain::EnterShared() {
   MutexLock lock(&shared_mutex_);
-  Slot& s = slots_[kSharedThreadSlot];
-  if (s.depth++ == 0) s.epoch.store(global_.load(std::memory_order_acquire), std::memory_order_seq_cst);
+  const uint64_t epoch = global_.load(std::memory_order_acquire);
+  if (shared_epochs_.empty()) slots_[kSharedThreadSlot].epoch.store(epoch, std::memory_order_seq_cst);
+  shared_epochs_.push_back(epoch);
+  return epoch;
 }
 
-void EpochDomain::LeaveShared() {
+void EpochDomain::LeaveShared(uint64_t epoch) {
   MutexLock lock(&shared_mutex_);
-  Slot& s = slots_[kSharedThreadSlot];
-  if (--s.depth == 0) s.epoch.store(0, std::memory_order_release);
+  shared_epochs_.erase(std::lower_bound(shared_epochs_.begin(), shared_epochs_.end(), epoch));
+  const uint64_t oldest = shared_epochs_.empty() ? 0 : shared_epochs_.front();
+  slots_[kSharedThreadSlot].epoch.store(oldest, std::memory_order_release);
 }
 
 uint64_t EpochDomain::OldestReader() const {

@@ -10,10 +10,16 @@
 // | 0          | the thread is outside                               |
 // | e > 0      | inside since the global epoch was e (or just before) |
 //
+// Threads beyond those that have slots of their own share the last one, under a lock: its value is the epoch of the
+// oldest reader among them.
+//
 // Order: the reader's store of its slot and its load of the shared pointer, and the writer's swap of the pointer and
 // its loads of the slots, are all seq_cst: either the writer sees the reader's slot, or the reader sees the new
 // pointer. The reader's load of the global epoch acquires what the `Retire` that raised it came after, so that a reader
 // inside since a later epoch sees the new pointer too.
+//
+// A shared reader that finds others inside stores nothing: the first of them did, and the lock puts that store before
+// its own load as well. From then on the slot is not 0 until all have left, and never above the epoch of one inside.
 //
 // Guards may nest. Holding one for long delays frees, nothing else: take a counted reference for that.
 #pragma once
@@ -39,14 +45,15 @@ class EpochDomain {
 
   class Guard {
    public:
-    explicit Guard(EpochDomain* domain) : domain_(domain), slot_(ThreadSlot()) { domain_->Enter(slot_); }
-    ~Guard() { domain_->Leave(slot_); }
+    explicit Guard(EpochDomain* domain) : domain_(domain), slot_(ThreadSlot()), shared_epoch_(domain->Enter(slot_)) {}
+    ~Guard() { domain_->Leave(slot_, shared_epoch_); }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
    private:
     EpochDomain* domain_;
     uint32_t slot_;
+    uint64_t shared_epoch_;
   };
 
   // Notes `free`, to be run by a later Collect, once no reader that is inside now can be looking. Call after the
@@ -66,36 +73,37 @@ class EpochDomain {
  private:
   struct alignas(64) Slot {
     std::atomic<uint64_t> epoch{0};
-    // Nesting depth; of the owning thread alone, except in the shared slot, where it counts readers under the mutex.
-    uint32_t depth = 0;
+    uint32_t depth = 0;  // of nested guards; the owning thread's alone
   };
   struct Retired {
     uint64_t epoch;
     std::function<void()> free;
   };
 
-  void Enter(uint32_t slot) {
-    if (slot == kSharedThreadSlot) [[unlikely]] {
-      EnterShared();
-      return;
-    }
+  // Returns what Leave is to be told: the epoch, of a reader that shares a slot.
+  uint64_t Enter(uint32_t slot) {
+    if (slot == kSharedThreadSlot) [[unlikely]]
+      return EnterShared();
     Slot& s = slots_[slot];
     if (s.depth++ == 0) s.epoch.store(global_.load(std::memory_order_acquire), std::memory_order_seq_cst);
+    return 0;
   }
-  void Leave(uint32_t slot) {
+  void Leave(uint32_t slot, uint64_t shared_epoch) {
     if (slot == kSharedThreadSlot) [[unlikely]] {
-      LeaveShared();
+      LeaveShared(shared_epoch);
       return;
     }
     Slot& s = slots_[slot];
     if (--s.depth == 0) s.epoch.store(0, std::memory_order_release);
   }
-  void EnterShared();
-  void LeaveShared();
+  uint64_t EnterShared();
+  void LeaveShared(uint64_t epoch);
 
   std::atomic<uint64_t> global_{1};
   std::array<Slot, kThreadSlots> slots_;
   Mutex shared_mutex_;
+  // When each guard of the shared slot began; the oldest first.
+  std::vector<uint64_t> shared_epochs_ ABSL_GUARDED_BY(shared_mutex_);
   Mutex retired_mutex_;
   std::vector<Retired> retired_ ABSL_GUARDED_BY(retired_mutex_);
 };

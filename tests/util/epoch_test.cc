@@ -126,6 +126,76 @@ TEST(EpochTest, ThreadsWithoutASlotOfTheirOwnHoldObjectsBackToo) {
   EXPECT_EQ(freed, 1);
 }
 
+// Holds every slot that a thread can have of its own, so that threads made while it lives share one.
+class NoSlotsLeft {
+ public:
+  NoSlotsLeft() {
+    for (uint32_t i = 0; i < kExclusiveThreadSlots; ++i)
+      holders_.push_back(std::make_unique<ReaderInside>(&unrelated_));
+  }
+
+ private:
+  EpochDomain unrelated_;
+  std::vector<std::unique_ptr<ReaderInside>> holders_;
+};
+
+// One of them is inside at any time.
+TEST(EpochTest, ThreadsThatShareASlotHoldBackNoMoreThanWhatWasRetiredSinceTheOldestOfThemEntered) {
+  const NoSlotsLeft no_slots_left;
+  EpochDomain domain;
+  auto reader = std::make_unique<ReaderInside>(&domain);
+  int freed = 0;
+  for (int i = 0; i < 10; ++i) {
+    domain.Retire([&] { ++freed; });
+    auto next = std::make_unique<ReaderInside>(&domain);
+    domain.Collect();
+    ASSERT_EQ(freed, i);
+    reader = std::move(next);
+    domain.Collect();
+    ASSERT_EQ(freed, i + 1);
+  }
+}
+
+TEST(EpochTest, ThreadsThatShareASlotMayLeaveInAnyOrder) {
+  const NoSlotsLeft no_slots_left;
+  EpochDomain domain;
+  std::vector<int> freed;
+  std::vector<std::unique_ptr<ReaderInside>> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.push_back(std::make_unique<ReaderInside>(&domain));
+    domain.Retire([&freed, i] { freed.push_back(i); });
+  }
+  readers[1].reset();
+  domain.Collect();
+  EXPECT_TRUE(freed.empty());
+  readers[0].reset();
+  domain.Collect();
+  EXPECT_EQ(freed, (std::vector<int>{0, 1}));
+  readers[3].reset();
+  domain.Collect();
+  EXPECT_EQ(freed, (std::vector<int>{0, 1}));
+  readers[2].reset();
+  domain.Collect();
+  EXPECT_EQ(freed, (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST(EpochTest, AnInnerGuardDoesNotEndTheOuterOneInASharedSlotEither) {
+  const NoSlotsLeft no_slots_left;
+  EpochDomain domain;
+  Thread([&] {
+    int freed = 0;
+    {
+      const EpochDomain::Guard outer(&domain);
+      domain.Retire([&] { ++freed; });
+      { const EpochDomain::Guard inner(&domain); }
+      domain.Collect();
+      EXPECT_EQ(freed, 0);
+    }
+    domain.Collect();
+    EXPECT_EQ(freed, 1);
+  }).Join();
+}
+
 // An object that is freed writes over its own value: a reader that meets this has met freed memory.
 void ReadersAlwaysMeetALivingObject(int readers, int swaps) {
   struct Object {
@@ -164,11 +234,7 @@ void ReadersAlwaysMeetALivingObject(int readers, int swaps) {
 TEST(EpochTest, ReadersBesideAWriterAlwaysMeetALivingObject) { ReadersAlwaysMeetALivingObject(3, 20000); }
 
 TEST(EpochTest, SoDoReadersThatShareASlot) {
-  EpochDomain unrelated;
-  std::vector<std::unique_ptr<ReaderInside>> slot_holders;
-  for (uint32_t i = 0; i < kExclusiveThreadSlots; ++i) {
-    slot_holders.push_back(std::make_unique<ReaderInside>(&unrelated));
-  }
+  const NoSlotsLeft no_slots_left;
   ReadersAlwaysMeetALivingObject(3, 5000);
 }
 
