@@ -35,7 +35,9 @@
 //
 // A *peek* takes no reference: it reads `meta`, then the other fields (acquire; owners store them with release), then
 // `meta` again. Had any field been another owner's, the second look would see a later generation. The bytes it saw are
-// freed only once the epoch in which the block was evicted has passed.
+// freed only once the epoch in which the block was evicted has passed. While a reader that stays inside holds back many
+// such bytes, blocks that are inserted are frames alone, whose bytes need no epoch; so nothing has to be evicted for
+// them.
 //
 // `touched` has a bit for each group of frames of which one was ever claimed. Bits are set before their frames are
 // published and never cleared, so that whoever knows of a block finds its bit; a walk over all blocks looks at no more.
@@ -55,13 +57,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <deque>
 #include <vector>
 
 #include "util/cache_admission.h"
 #include "util/check.h"
 #include "util/hash.h"
 #include "util/mapped_memory.h"
+#include "util/retired_blocks.h"
 #include "util/sync.h"
 #include "util/walk_backoff.h"
 
@@ -78,8 +80,9 @@ constexpr size_t kTableBytesPerBlock = 2 * sizeof(CacheFrame);
 constexpr size_t kGroupFrames = 64;
 // Frames that a sweep takes on at once.
 constexpr size_t kSweepFrames = 8;
-// Evicted bytes after which the cache looks what of them may be freed.
-constexpr size_t kMostRetiredBytes = size_t{128} << 10;
+// Evicted bytes that readers hold back, as a share of the limit, beyond which no leaf page or guard is kept; data
+// blocks are not beyond three quarters of that, so that what many reads want is not read again and again.
+constexpr size_t kRetiredShare = 16;
 // What may be free in the block heap's chunks, as shares of the limit: a walk over all frames begins above both
 // together, or a chunk and the first, and leaves the first.
 constexpr size_t kFreeShareKept = 64, kFreeShareToStart = 64;
@@ -112,7 +115,8 @@ struct BlockCache::Impl {
         memory(frame_count * sizeof(CacheFrame)),
         frames(reinterpret_cast<CacheFrame*>(memory.data())),
         touched((frame_count / kGroupFrames + 63) / 64),
-        admission(memory_budget->limit_bytes() / ChargeOf(block_bytes), kind) {}
+        admission(memory_budget->limit_bytes() / ChargeOf(block_bytes), kind),
+        retired(domain) {}
 
   static uint64_t HashOf(const CacheKey& key) {
     uint64_t h = key.file * 0x9e3779b97f4a7c15u + key.offset;
@@ -148,8 +152,6 @@ struct BlockCache::Impl {
   void Vacate(CacheFrame* frame, bool on_probation, bool remember);
   bool TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of, bool data_blocks);
   void DrainHeap();
-  void Free(char* data, size_t size);
-  void FreeRetired();
 
   MemoryBudget* const budget;
   EpochDomain* const epochs;
@@ -170,15 +172,7 @@ struct BlockCache::Impl {
   std::atomic<bool> drains{false};                    // one thread at a time
   WalkBackoff drain_backoff{BlockHeap::kChunkBytes};  // that thread's
 
-  // Evicted, but perhaps still looked at; the oldest first.
-  struct Retired {
-    uint64_t stamp;
-    char* data;
-    size_t size;
-  };
-  Mutex retired_mutex;
-  std::deque<Retired> retired ABSL_GUARDED_BY(retired_mutex);
-  size_t retired_bytes ABSL_GUARDED_BY(retired_mutex) = 0;
+  RetiredBlocks retired;
 };
 
 namespace {
@@ -246,6 +240,8 @@ bool BlockCache::Impl::MakeRoom() {
 }
 
 bool BlockCache::Impl::Reserve(MemoryPart part, size_t block_size) {
+  const size_t most_retired = budget->limit_bytes() / kRetiredShare;
+  if (retired.MoreThan(part == MemoryPart::kDataBlocks ? most_retired / 4 * 3 : most_retired, block_size)) return false;
   blocks.fetch_add(1, std::memory_order_relaxed);
   budget->Charge(part, ChargeOf(block_size));
   if (MakeRoom()) return true;
@@ -339,7 +335,7 @@ void BlockCache::Impl::Vacate(CacheFrame* frame, bool on_probation, bool remembe
   const MemoryPart part = frame->part.load(std::memory_order_relaxed);
   Undisplace(HomeOf(hash), IndexOf(frame));
   frame->meta.fetch_add(CacheFrame::kGenerationUnit - CacheFrame::kOwned, std::memory_order_release);
-  Free(data, size);
+  retired.Add(data, size);
   Unreserve(part, size);
   if (part != MemoryPart::kDataBlocks) return;
   admission.Removed(on_probation);
@@ -375,7 +371,7 @@ bool BlockCache::Impl::TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out
   SchedulePoint(frame);
   frame->meta.fetch_add(CacheFrame::kGenerationUnit + CacheFrame::kVisible - CacheFrame::kOwned + standing,
                         std::memory_order_release);
-  Free(data, size);
+  retired.Add(data, size);
   return true;
 }
 
@@ -392,39 +388,11 @@ void BlockCache::Impl::DrainHeap() {
       ForEachTouched([&](CacheFrame* frame) {
         (void)(TryMove(frame, chunks, data_blocks) || TryMove(frame, chunks, data_blocks));
       });
-      FreeRetired();
+      retired.Free();
     }
     drain_backoff.Walked(heap.MappedBytes() < mapped, heap.FreeBytes());
   }
   drains.store(false, std::memory_order_release);
-}
-
-// Frees evicted bytes, or notes them, and frees those that nobody can be looking at any more once they are many.
-void BlockCache::Impl::Free(char* data, size_t size) {
-  if (epochs == nullptr) return BlockBuffer::Free(data, size);
-  bool many;
-  {
-    MutexLock lock(&retired_mutex);
-    retired.push_back({epochs->Stamp(), data, size});
-    retired_bytes += size;
-    many = retired_bytes >= kMostRetiredBytes;
-  }
-  if (many) FreeRetired();
-}
-
-// Frees what nobody can be looking at any more.
-void BlockCache::Impl::FreeRetired() {
-  if (epochs == nullptr) return;
-  std::vector<Retired> safe;
-  {
-    MutexLock lock(&retired_mutex);
-    retired_bytes = 0;  // so that the next look is as far away, however much stays
-    const uint64_t oldest = epochs->OldestReader();
-    for (; !retired.empty() && retired.front().stamp < oldest; retired.pop_front()) {
-      safe.push_back(retired.front());
-    }
-  }
-  for (const Retired& freed : safe) BlockBuffer::Free(freed.data, freed.size);
 }
 
 BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs,
@@ -446,10 +414,6 @@ BlockCache::~BlockCache() {
     SEPAL_CHECK(ReferencesOf(meta) == 0);
     SEPAL_CHECK(impl_->TryEvict(frame, meta, /*remember=*/false));
   });
-  {
-    MutexLock lock(&impl_->retired_mutex);
-    for (const Impl::Retired& retired : impl_->retired) BlockBuffer::Free(retired.data, retired.size);
-  }
 }
 
 CacheAdmissionKind BlockCache::admission() const { return impl_->admission_kind; }
@@ -583,7 +547,7 @@ void BlockCache::EraseFile(uint64_t file) {
 
 void BlockCache::Shrink() {
   impl_->MakeRoom();
-  impl_->FreeRetired();
+  impl_->retired.Free();
   impl_->DrainHeap();
 }
 

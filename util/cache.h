@@ -13,7 +13,8 @@
 // threads put the same key in at the same moment, both may stay.
 //
 // A reader that is inside an epoch guard may also *peek*: look at a block without a reference. Its bytes stay until the
-// guard ends, even if the block is evicted meanwhile; that memory is no longer charged then.
+// guard ends, even if the block is evicted meanwhile; that memory is no longer charged then. When readers inside hold
+// back about a sixteenth of the limit so, new blocks belong to their pins alone until some have left.
 //
 // Safe for concurrent use. A hit takes no lock: a peek only loads, a pin is one atomic addition, and one subtraction
 // when it goes (util/cache.cc has the protocol). An eviction takes a short lock where peeks are possible.

@@ -121,14 +121,18 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
   TellOfReads(keys.size());
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   counters.Add(Ticker::kMultiGetKeys, keys.size());
-  const EpochDomain::Guard guard(&core_->epochs);
-  const ReadView* view = (*resolved)->view();
-  if (view == nullptr) {
-    std::fill(statuses.begin(), statuses.end(), (*resolved)->CheckThere());
-    return;
-  }
-  const SequenceNumber visible = VisibleTo(options);
+  // Each group has a guard of its own, so that what the ones before it evicted can be freed; one view serves them all.
+  std::shared_ptr<const ReadView> held;
+  const ReadView* view = nullptr;
+  SequenceNumber visible;
   for (size_t begin = 0; begin < keys.size(); begin += GroupLookup::kMostKeys) {
+    const EpochDomain::Guard guard(&core_->epochs);
+    if (begin == 0) {
+      view = (*resolved)->view();
+      if (view == nullptr) return std::fill(statuses.begin(), statuses.end(), (*resolved)->CheckThere());
+      if (keys.size() > GroupLookup::kMostKeys) held = view->shared_from_this();
+      visible = VisibleTo(options);
+    }
     const size_t count = std::min(GroupLookup::kMostKeys, keys.size() - begin);
     std::array<LookupKey, GroupLookup::kMostKeys> lookups;
     std::array<PointResult, GroupLookup::kMostKeys> results;

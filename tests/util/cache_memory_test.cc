@@ -184,6 +184,30 @@ TEST_F(CacheMemoryTest, WhatAPeekSawStaysUntilItsGuardEndsAndIsFreedWithTheNextS
   Blocks();
 }
 
+TEST_F(CacheMemoryTest, AReaderThatStaysInsideHoldsBackASixteenthOfTheLimitAndNoMore) {
+  const auto insert_and_check = [&](uint64_t i) {
+    const CachePin pin = Insert(i);
+    ASSERT_EQ(pin.bytes(), BytesOfBlock(i));
+  };
+  Fill();
+  {
+    const EpochDomain::Guard guard(&epochs);
+    const CachePeek peek = cache.Peek({1, kKeys - 1});
+    ASSERT_TRUE(peek);
+    for (uint64_t i = kKeys; i < 2 * kKeys; ++i) ASSERT_NO_FATAL_FAILURE(insert_and_check(i));
+    EXPECT_EQ(peek.bytes, BytesOfBlock(kKeys - 1));
+    EXPECT_FALSE(cache.Lookup({1, 2 * kKeys - 1}));
+    (void)Insert({2, 0}, BytesOfBlock(0), MemoryPart::kLeafPages);
+    EXPECT_TRUE(cache.Lookup({2, 0})) << "data blocks leave room for what many reads want";
+    EXPECT_LE(Mapped() - mapped_before, kLimit + kLimit / 16 + 2 * BlockHeap::kChunkBytes);
+    EXPECT_EQ(budget.used(MemoryPart::kPins), 0u);
+  }
+  // Blocks are kept again, but for the first few.
+  for (uint64_t i = 0; i < 100; ++i) ASSERT_NO_FATAL_FAILURE(insert_and_check(2 * kKeys + i));
+  EXPECT_TRUE(cache.Lookup({1, 2 * kKeys + 99}));
+  EXPECT_LE(Mapped() - mapped_before, kLimit + kLimit / 16 + 2 * BlockHeap::kChunkBytes);
+}
+
 TEST_F(CacheMemoryTest, AFileThatIsErasedBesideAReaderIsFreedWithTheNextShrink) {
   Fill();
   {

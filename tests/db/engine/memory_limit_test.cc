@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "tests/db/engine/engine_fixture.h"
 #include "util/block_heap.h"
@@ -28,6 +32,7 @@ class MemoryLimitTest : public EngineTest {
     database.tuning.memtable_limit_bytes = size_t{16} << 20;
     database.tuning.log_limit_bytes = uint64_t{16} << 20;
     database.tuning.table_bytes = size_t{8} << 20;
+    database.tuning.copy_value_bytes = 1000;  // so that no value pins a block
     EngineTest::SetUp();
   }
   // Memtables and the chunks that cached blocks lie in: those that the limit is shared by, as the system gives them.
@@ -63,6 +68,25 @@ TEST_F(MemoryLimitTest, MemtablesThatGrowBesideAFullCacheTakeItsMemoryAndNoMore)
   RecordProperty("most_percent", static_cast<int>(100 * most / kLimit));
   EXPECT_GE(most_memtables, kLimit / 8);
   EXPECT_LE(most, kLimit * 11 / 10);
+}
+
+// It evicts several times what the cache holds.
+TEST_F(MemoryLimitTest, OneMultiGetOfAllKeysStaysWithinTheLimit) {
+  ASSERT_NO_FATAL_FAILURE(FillTheCacheByReads());
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < kKeys; ++i) keys.push_back(NumberedKey(i));
+  std::shuffle(keys.begin(), keys.end(), std::mt19937_64(1));
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  std::vector<PinnedValue> values(kKeys);
+  std::vector<absl::Status> statuses(kKeys);
+  db()->MultiGet(views, values, statuses);
+  // Chunks stay as they are until the cache shrinks.
+  RecordProperty("most_percent", static_cast<int>(100 * Held() / kLimit));
+  EXPECT_LE(Held(), kLimit * 11 / 10);
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    ASSERT_OK(statuses[i]);
+    ASSERT_EQ(keys[i], NumberedKey(std::stoul(std::string(values[i].value()))));
+  }
 }
 
 // No job ends while nothing is flushed.
