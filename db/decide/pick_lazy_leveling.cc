@@ -13,8 +13,9 @@ std::optional<PlanDraft> WholeLevel(const PickerInput& input, const BusyTables& 
   const Version& version = *input.version;
   PlanDraft draft(input, level + 1);
   draft.AddRuns(level, version.level(level));
+  if (draft.empty()) return std::nullopt;
   if (level + 1 == LastLevel(version)) draft.JoinOutputRun();
-  if (draft.empty() || draft.Blocked(busy)) return std::nullopt;
+  if (draft.Blocked(busy)) return std::nullopt;
   return draft;
 }
 
