@@ -13,7 +13,7 @@ namespace sepal {
 // - of the tables whose sketch is known, all but what is not live. Live are the distinct keys, less a standard error of
 //   3.3 % and less all tombstones; the other entries are taken to be of the size that entries have on average in the
 //   table where they are largest.
-// Cost: reads the sketch, 1 KiB, of each table that has one.
+// Cost: that of Version::Keys.
 uint64_t EstimatedLiveBytes(const Version& version);
 
 }  // namespace sepal

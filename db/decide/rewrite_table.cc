@@ -1,23 +1,12 @@
-#include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "db/decide/plan_draft.h"
-#include "util/hyperloglog.h"
 
 namespace sepal {
 
 namespace {
-
-// How many entries lie in the table for each key of it, by its sketch and rather too few.
-double EntriesPerKey(const TableFile& table) {
-  const std::optional<double> keys = table.EstimatedKeys();
-  if (!keys.has_value()) return 1;
-  const double most_keys = *keys * (1 + 3 * HyperLogLog::kStandardError);
-  return static_cast<double>(table.metadata().entries) / std::max(most_keys, 1.0);
-}
 
 // Why the table is worth rewriting; empty: it is not.
 std::string WhyRewrite(const CompactionPolicy& policy, const TableFile& table) {
@@ -26,7 +15,7 @@ std::string WhyRewrite(const CompactionPolicy& policy, const TableFile& table) {
     return DenseReason(absl::StrFormat("table %d", m.number.value()), m.tombstones, m.entries);
   }
   if (m.size_bytes < policy.min_rest_bytes) return {};
-  const double versions = EntriesPerKey(table);
+  const double versions = table.EntriesPerKey();
   if (versions <= policy.max_space_amplification) return {};
   return absl::StrFormat("table %d holds %.1f versions of each key", m.number.value(), versions);
 }

@@ -149,6 +149,9 @@ void Background::LearnSketches(Family* family, const Version& version) {
     const absl::Status learned = table->LearnSketch(&opener);
     if (!learned.ok()) state_->core->info_log.Write("a table's keys count as unknown: %s", learned.ToString());
   }
+  // Summed here, as far as later versions share it, rather than by the first look for what is due, which holds the
+  // mutex.
+  static_cast<void>(version.Keys());
   MutexLock lock(&state_->mutex);
   family->sketches_sought = true;
 }

@@ -34,14 +34,23 @@ Run::Run(RunNumber number, std::vector<TableChunkRef> chunks, KeyOrder order)
     largest_.reserve(chunks_.size());
   }
   starts_.reserve(chunks_.size());
+  totals_before_.reserve(chunks_.size());
+  bool settled = true;
   for (const TableChunkRef& chunk : chunks_) {
     starts_.push_back(size_);
+    totals_before_.push_back(sums_.totals);
     size_ += chunk->items().size();
     sums_.Add(chunk->sums());
+    settled = settled && chunk->kept_keys() != nullptr;
     if (!searched) continue;
     // Keys out of order may lack the common prefix; Check, not this, reports them.
     const std::string& largest = chunk->largest_user_key();
     largest_.push_back(PrefixAfter(largest, std::min(largest.size(), common_prefix_.size())));
+  }
+  // Now, and not with the lock held that whoever asks may hold.
+  if (settled) {
+    KeySums ignored;
+    AddKeys(&ignored);
   }
 }
 
@@ -82,6 +91,12 @@ size_t Run::SearchChunks(std::string_view user_key, size_t low, size_t high) con
 
 size_t Run::ChunkOf(size_t table) const {
   return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), table) - starts_.begin()) - 1;
+}
+
+TableTotals Run::TotalsOfFirst(size_t count) const {
+  if (count == size_) return sums_.totals;
+  const size_t chunk = ChunkOf(count);
+  return totals_before_[chunk] + chunks_[chunk]->TotalsOfFirst(count - starts_[chunk]);
 }
 
 const TableRef& Run::table(size_t i) const {
@@ -128,6 +143,8 @@ TableRange::Iterator TableRange::begin() const {
   it.left_ = size_;
   return it;
 }
+
+TableTotals TableRange::Totals() const { return run_->TotalsOfFirst(first_ + size_) - run_->TotalsOfFirst(first_); }
 
 const TableRef& TableRange::operator[](size_t i) const { return run_->table(first_ + i); }
 

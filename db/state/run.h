@@ -3,7 +3,8 @@
 // The tables lie in chunks (chunks.h), which a run shares with the one that it was changed from. A search looks for the
 // chunk first, in an array of the chunks' largest keys, and then in the chunk; a run of one chunk has no first step.
 //
-// Thread-safety: immutable after construction.
+// Thread-safety: immutable after construction, but for what it keeps of its keys (key_sums.h), which is safe for
+// concurrent use.
 #pragma once
 
 #include <cstddef>
@@ -82,6 +83,8 @@ class TableRange {
   const TableRef& front() const { return (*this)[0]; }
   const TableRef& back() const { return (*this)[size_ - 1]; }
   std::vector<TableRef> ToVector() const { return {begin(), end()}; }
+  // Cost: two searches among the chunks.
+  TableTotals Totals() const;
 
  private:
   const Run* run_;
@@ -105,12 +108,16 @@ class Run {
   const TableRef& table(size_t i) const;
   std::span<const TableChunkRef> chunks() const { return chunks_; }
 
-  uint64_t bytes() const { return sums_.bytes; }
-  uint64_t entries() const { return sums_.entries; }
-  uint64_t tombstones() const { return sums_.tombstones; }
+  uint64_t bytes() const { return sums_.totals.bytes; }
+  uint64_t entries() const { return sums_.totals.entries; }
+  uint64_t tombstones() const { return sums_.totals.tombstones; }
   SequenceNumber lowest_sequence() const { return sums_.lowest_sequence; }
   SequenceNumber highest_sequence() const { return sums_.highest_sequence; }
   const TableSums& sums() const { return sums_; }
+  // Adds what sketches tell of the tables. Whether that is settled (key_sums.h). Cost: once it is settled one addition.
+  bool AddKeys(KeySums* sums) const { return keys_.Add(chunks_, sums); }
+  // Null while that is not known to be settled.
+  const KeySums* kept_keys() const { return keys_.Get(); }
 
   // The only table that may hold `user_key`, or null. Cost: TableFences::FindIndex, once or twice.
   const TableFile* Find(std::string_view user_key) const {
@@ -142,17 +149,22 @@ class Run {
   const TableFences* FencesAt(std::string_view user_key) const;
   // The chunk that the table with this index is in.
   size_t ChunkOf(size_t table) const;
+  // Of the first `count` tables.
+  TableTotals TotalsOfFirst(size_t count) const;
 
   RunNumber number_;
   KeyOrder order_;
   TableFences only_;  // of the only chunk; of no tables if there are several
   std::vector<TableChunkRef> chunks_;
-  // By chunk: the index of its first table; the prefix of its largest user key, after `common_prefix_`.
+  // By chunk: the index of its first table; the sums of all before it; the prefix of its largest user key, after
+  // `common_prefix_`.
   std::vector<size_t> starts_;
+  std::vector<TableTotals> totals_before_;
   std::string common_prefix_;
   std::vector<uint64_t> largest_;
   size_t size_ = 0;
   TableSums sums_;
+  KeptKeySums keys_;
 };
 
 using RunRef = std::shared_ptr<const Run>;

@@ -50,18 +50,35 @@ size_t TableFences::SearchKeys(const KeyOrder& order, std::string_view user_key,
 }
 
 void TableSums::Add(const TableSums& other) {
-  bytes += other.bytes;
-  entries += other.entries;
-  tombstones += other.tombstones;
+  totals = totals + other.totals;
   lowest_sequence = std::min(lowest_sequence, other.lowest_sequence);
   highest_sequence = std::max(highest_sequence, other.highest_sequence);
+  if (!least_newest.has_value()) {
+    least_newest = other.least_newest;
+  } else if (other.least_newest.has_value()) {
+    least_newest = std::min(*least_newest, *other.least_newest);
+  }
+  most_tombstones = std::max(most_tombstones, other.most_tombstones);
+  most_tombstones_per_entry = std::max(most_tombstones_per_entry, other.most_tombstones_per_entry);
+  most_entries_per_key = std::max(most_entries_per_key, other.most_entries_per_key);
 }
 
-void TableSums::Add(const TableMetadata& table) {
-  Add(TableSums{table.size_bytes, table.entries, table.tombstones, table.lowest_sequence, table.highest_sequence});
+void TableSums::Add(const TableFile& table) {
+  const TableMetadata& m = table.metadata();
+  TableSums one;
+  one.totals = {m.size_bytes, m.entries, m.tombstones};
+  one.lowest_sequence = m.lowest_sequence;
+  one.highest_sequence = m.highest_sequence;
+  if (m.highest_sequence > SequenceNumber(0)) one.least_newest = m.highest_sequence;
+  one.most_tombstones = m.tombstones;
+  one.most_tombstones_per_entry =
+      static_cast<double>(m.tombstones) / static_cast<double>(std::max<uint64_t>(m.entries, 1));
+  one.most_entries_per_key = table.EntriesPerKey();
+  Add(one);
 }
 
-TableChunk::TableChunk(std::vector<TableRef> tables, const KeyOrder& order) : tables_(std::move(tables)) {
+TableChunk::TableChunk(std::vector<TableRef> tables, const KeyOrder& order)
+    : tables_(std::move(tables)), hashable_(order.hashable()) {
   SEPAL_CHECK(!tables_.empty());
   if (order.bytewise()) {
     common_prefix_ = smallest_user_key();
@@ -69,9 +86,14 @@ TableChunk::TableChunk(std::vector<TableRef> tables, const KeyOrder& order) : ta
     largest_.reserve(tables_.size());
     smallest_.reserve(tables_.size());
   }
+  totals_.reserve(tables_.size() + 1);
+  totals_.emplace_back();
+  bool settled = true;
   for (const TableRef& table : tables_) {
     const TableMetadata& m = table->metadata();
-    sums_.Add(m);
+    sums_.Add(*table);
+    totals_.push_back(sums_.totals);
+    settled = settled && table->settled();
     if (!order.bytewise()) continue;
     // Keys out of order may lack the common prefix; Check, not this, reports them.
     const auto prefix = [&](std::string_view key) {
@@ -84,6 +106,14 @@ TableChunk::TableChunk(std::vector<TableRef> tables, const KeyOrder& order) : ta
   fences_.largest = largest_.data();
   fences_.smallest = smallest_.data();
   fences_.common_prefix = common_prefix_;
+  // Now, and not with the lock held that whoever asks may hold.
+  if (settled) {
+    KeySums ignored;
+    AddKeys(&ignored);
+  }
 }
+
+// Tables whose keys have no hash have no sketches.
+bool TableChunk::AddKeys(KeySums* sums) const { return !hashable_ || keys_.Add(tables_, sums); }
 
 }  // namespace sepal

@@ -1,16 +1,19 @@
 // Neighbouring tables of a run, which the runs of many versions share, and the search among them.
 //
-// Thread-safety: immutable after construction.
+// Thread-safety: immutable after construction, but for what it keeps of its keys (key_sums.h), which is safe for
+// concurrent use.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "db/state/key_prefix.h"
+#include "db/state/key_sums.h"
 #include "db/state/table_file.h"
 #include "table/internal_key.h"
 #include "table/short_bytes.h"
@@ -52,16 +55,35 @@ struct TableFences {
   size_t SearchKeys(const KeyOrder& order, std::string_view user_key, size_t low, size_t high) const;
 };
 
-// Sums over tables.
-struct TableSums {
+struct TableTotals {
   uint64_t bytes = 0;
   uint64_t entries = 0;
   uint64_t tombstones = 0;
+
+  friend TableTotals operator+(const TableTotals& a, const TableTotals& b) {
+    return {a.bytes + b.bytes, a.entries + b.entries, a.tombstones + b.tombstones};
+  }
+  friend TableTotals operator-(const TableTotals& a, const TableTotals& b) {
+    return {a.bytes - b.bytes, a.entries - b.entries, a.tombstones - b.tombstones};
+  }
+  friend bool operator==(const TableTotals&, const TableTotals&) = default;
+};
+
+// Sums over tables, and what tells that none of them can be worth a look.
+struct TableSums {
+  TableTotals totals;
   SequenceNumber lowest_sequence = kMaxSequenceNumber;
   SequenceNumber highest_sequence;
+  // The least of the tables' highest sequence numbers that is not 0; unset if all are.
+  std::optional<SequenceNumber> least_newest = {};
+  // Of one table: the most tombstones, and the most of them for each entry.
+  uint64_t most_tombstones = 0;
+  double most_tombstones_per_entry = 0;
+  // TableFile::EntriesPerKey, the most, as far as it was known when this was made.
+  double most_entries_per_key = 1;
 
   void Add(const TableSums& other);
-  void Add(const TableMetadata& table);
+  void Add(const TableFile& table);
   friend bool operator==(const TableSums&, const TableSums&) = default;
 };
 
@@ -76,6 +98,12 @@ class TableChunk {
   std::span<const TableRef> items() const { return tables_; }
   const TableFences& fences() const { return fences_; }
   const TableSums& sums() const { return sums_; }
+  // Of the first `count` tables.
+  const TableTotals& TotalsOfFirst(size_t count) const { return totals_[count]; }
+  // Adds what sketches tell of the tables. Whether that is settled (key_sums.h). Cost: once it is settled one addition.
+  bool AddKeys(KeySums* sums) const;
+  // Null while that is not known to be settled.
+  const KeySums* kept_keys() const { return keys_.Get(); }
   const std::string& smallest_user_key() const { return tables_.front()->metadata().smallest.user_key; }
   const std::string& largest_user_key() const { return tables_.back()->metadata().largest.user_key; }
 
@@ -85,7 +113,10 @@ class TableChunk {
   std::vector<uint64_t> largest_;
   std::vector<uint64_t> smallest_;
   TableFences fences_;
+  const bool hashable_;
   TableSums sums_;
+  std::vector<TableTotals> totals_;  // of the first 0, 1, ... tables
+  KeptKeySums keys_;
 };
 
 using TableChunkRef = std::shared_ptr<const TableChunk>;

@@ -1,11 +1,16 @@
 #include "db/state/table_file.h"
 
+#include <algorithm>
+
 #include "util/status.h"
 
 namespace sepal {
 
 TableFile::TableFile(TableMetadata metadata, std::shared_ptr<ObsoleteTableSink> sink)
-    : metadata_(std::move(metadata)), sink_(std::move(sink)), sketch_(metadata_.key_sketch.get()) {}
+    : metadata_(std::move(metadata)),
+      sink_(std::move(sink)),
+      sketch_(metadata_.key_sketch.get()),
+      settled_(metadata_.key_sketch != nullptr) {}
 
 TableFile::~TableFile() {
   {
@@ -30,31 +35,51 @@ absl::StatusOr<const TableReader*> TableFile::OpenReader(TableOpener* opener) co
   return opened.get();
 }
 
-std::optional<double> TableFile::EstimatedKeys() const {
-  const double known = estimated_keys_.load(std::memory_order_relaxed);
-  if (known >= 0) return known;
+double TableFile::EntriesPerKey() const {
+  const double known = entries_per_key_.load(std::memory_order_relaxed);
+  if (known > 0) return known;
   const HyperLogLog* const sketch = key_sketch();
-  if (sketch == nullptr) return std::nullopt;
-  const double estimate = sketch->Estimate();
-  estimated_keys_.store(estimate, std::memory_order_relaxed);
-  return estimate;
+  if (sketch == nullptr) return 1;
+  const double most_keys = sketch->Estimate() * (1 + 3 * HyperLogLog::kStandardError);
+  const double entries_per_key = static_cast<double>(metadata_.entries) / std::max(most_keys, 1.0);
+  entries_per_key_.store(entries_per_key, std::memory_order_relaxed);
+  return entries_per_key;
+}
+
+bool TableFile::AddKeys(KeySums* sums) const {
+  const bool settled = this->settled();
+  const HyperLogLog* const sketch = key_sketch();
+  if (sketch == nullptr || metadata_.entries == 0) return settled;
+  sums->keys.Merge(*sketch);
+  sums->bytes += metadata_.size_bytes;
+  sums->entries += metadata_.entries;
+  const double entry_bytes = static_cast<double>(metadata_.size_bytes) / static_cast<double>(metadata_.entries);
+  sums->largest_entry_bytes = std::max(sums->largest_entry_bytes, entry_bytes);
+  sums->most_entries_per_key = std::max(sums->most_entries_per_key, EntriesPerKey());
+  return settled;
 }
 
 absl::Status TableFile::LearnSketch(TableOpener* opener) const {
-  if (key_sketch() != nullptr) return absl::OkStatus();
+  if (settled()) return absl::OkStatus();
+  absl::StatusOr<std::optional<HyperLogLog>> sketch = ReadSketch(opener);
+  MutexLock lock(&open_mutex_);
+  if (settled()) return absl::OkStatus();
+  if (sketch.ok() && sketch->has_value()) {
+    learned_sketch_ = *std::move(sketch);
+    sketch_.store(&*learned_sketch_, std::memory_order_release);
+  }
+  settled_.store(true, std::memory_order_release);
+  return sketch.status();
+}
+
+absl::StatusOr<std::optional<HyperLogLog>> TableFile::ReadSketch(TableOpener* opener) const {
   std::shared_ptr<const TableReader> passing;
   const TableReader* table = reader();
   if (table == nullptr) {
     ASSIGN_OR_RETURN(passing, opener->OpenTable(metadata_));
     table = passing.get();
   }
-  const std::optional<HyperLogLog> sketch = HyperLogLog::FromBytes(table->properties().key_sketch);
-  if (!sketch.has_value()) return absl::OkStatus();
-  MutexLock lock(&open_mutex_);
-  if (learned_sketch_.has_value()) return absl::OkStatus();
-  learned_sketch_ = sketch;
-  sketch_.store(&*learned_sketch_, std::memory_order_release);
-  return absl::OkStatus();
+  return HyperLogLog::FromBytes(table->properties().key_sketch);
 }
 
 }  // namespace sepal

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "db/format/table_metadata.h"
+#include "db/state/key_sums.h"
 #include "table/table_reader.h"
 #include "util/hyperloglog.h"
 #include "util/sync.h"
@@ -56,11 +57,15 @@ class TableFile {
 
   // The sketch of the user keys; null where it is not known, or there is none. Cost: one acquire load.
   const HyperLogLog* key_sketch() const { return sketch_.load(std::memory_order_acquire); }
-  // How many user keys the table holds, by its sketch; nullopt where that is not known. Cost: one load, but for the
-  // first call.
-  std::optional<double> EstimatedKeys() const;
-  // Has the sketch of a table of an earlier opening read from its properties, if it is not known. The table is open for
-  // as long as that takes only, unless it was open already.
+  // How many entries lie in the table for each user key of it, by its sketch and rather too few; 1 where that is not
+  // known. Cost: one load, but for the first call.
+  double EntriesPerKey() const;
+  // Whether what the sketch tells does not change any more (db/state/key_sums.h).
+  bool settled() const { return settled_.load(std::memory_order_acquire); }
+  // Adds what the sketch tells, if it is known. Whether that is settled.
+  bool AddKeys(KeySums* sums) const;
+  // Has the sketch of a table of an earlier opening read from its properties, if it was not sought before: it settles
+  // the table, also by a failure. The table is open for as long as that takes only, unless it was open already.
   absl::Status LearnSketch(TableOpener* opener) const;
 
   // An edit that removes the file is durable: delete it when the last owner goes.
@@ -68,6 +73,9 @@ class TableFile {
   bool obsolete() const { return obsolete_.load(std::memory_order_acquire); }
 
  private:
+  // nullopt: the table has none.
+  absl::StatusOr<std::optional<HyperLogLog>> ReadSketch(TableOpener* opener) const;
+
   mutable std::atomic<const TableReader*> reader_ = nullptr;
   mutable std::atomic<bool> obsolete_ = false;
   const TableMetadata metadata_;
@@ -77,7 +85,9 @@ class TableFile {
   mutable std::shared_ptr<const TableReader> owned_reader_ ABSL_GUARDED_BY(open_mutex_);
   // The metadata's, or the one that was learned, which is set once, before it is published.
   mutable std::atomic<const HyperLogLog*> sketch_;
-  mutable std::atomic<double> estimated_keys_ = -1;  // below 0: not known yet
+  // Set once, after `sketch_`; read before it.
+  mutable std::atomic<bool> settled_;
+  mutable std::atomic<double> entries_per_key_ = 0;  // 0: not known yet
   mutable std::optional<HyperLogLog> learned_sketch_ ABSL_GUARDED_BY(open_mutex_);
 };
 

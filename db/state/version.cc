@@ -112,6 +112,12 @@ uint64_t Version::Entries() const {
   return entries;
 }
 
+KeySums Version::Keys() const {
+  KeySums sums;
+  for (const LevelRun& r : runs_) r.run->AddKeys(&sums);
+  return sums;
+}
+
 int Version::DeepestLevel() const { return runs_.empty() ? -1 : runs_.back().level; }
 
 const Run* Version::FindRun(int level, RunNumber number) const {

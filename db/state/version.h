@@ -63,6 +63,8 @@ class Version {
   uint64_t Bytes() const;
   uint64_t Entries(int level) const;
   uint64_t Entries() const;
+  // What sketches tell of all tables. Cost: 1 KiB for each run, once all tables are settled (key_sums.h).
+  KeySums Keys() const;
   // The deepest level with a table; -1 if there is none.
   int DeepestLevel() const;
   // Null if no run of that level has the number.
