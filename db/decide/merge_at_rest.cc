@@ -1,4 +1,5 @@
 #include "absl/strings/str_format.h"
+#include "db/decide/draft_totals.h"
 #include "db/decide/level_targets.h"
 #include "db/decide/plan_draft.h"
 
@@ -24,21 +25,17 @@ CompactionPlan MergeAtRest(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   const int target = RestingLevel(input);
   if (!input.at_rest || version.NumRuns(target) > 1) return {};
-  PlanDraft draft(input, target);
-  uint64_t bytes = 0;
-  uint64_t entries = 0;
-  for (int level = 0; level < target; ++level) {
-    draft.AddRuns(level, version.level(level));
-    bytes += version.Bytes(level);
-    entries += version.Entries(level);
-  }
+  const std::span<const LevelRun> runs = RunsOf(version, 0, target);
+  const TableTotals above = TotalsOf(runs);
   const uint64_t below = version.Entries(target);
-  const bool one_run = draft.inputs().inputs.size() + static_cast<size_t>(version.NumRuns(target)) < 2;
-  if (draft.empty() || one_run || bytes < input.policy.min_rest_bytes) return {};
-  if (static_cast<double>(entries) < input.policy.rest_fraction * static_cast<double>(below)) return {};
+  const bool one_run = runs.size() + static_cast<size_t>(version.NumRuns(target)) < 2;
+  if (runs.empty() || one_run || above.bytes < input.policy.min_rest_bytes) return {};
+  if (static_cast<double>(above.entries) < input.policy.rest_fraction * static_cast<double>(below)) return {};
+  PlanDraft draft(input, target);
+  for (const LevelRun& r : runs) draft.Add(r.level, *r.run, r.run->tables().ToVector());
   draft.JoinOutputRun();
   if (draft.Blocked(busy)) return {};
-  return std::move(draft).Finish(absl::StrFormat("at rest with %d entries above %d", entries, below), true);
+  return std::move(draft).Finish(absl::StrFormat("at rest with %d entries above %d", above.entries, below), true);
 }
 
 }  // namespace sepal

@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "db/decide/draft_totals.h"
 #include "db/decide/level_targets.h"
 #include "db/decide/plan_draft.h"
 
@@ -37,10 +38,13 @@ std::optional<CompactionPlan> MergeFullLevel(const PickerInput& input, const Bus
 std::optional<CompactionPlan> MergeDenseLevel(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   for (int level = 0; level < LastLevel(version); ++level) {
+    const std::span<const LevelRun> runs = RunsOf(version, level, level + 1);
+    const bool joins = level + 1 == LastLevel(version);
+    const TableTotals totals = joins ? TotalsJoined(version, runs, level + 1) : TotalsOf(runs);
+    if (!IsDense(input.policy, totals)) continue;
     std::optional<PlanDraft> draft = WholeLevel(input, busy, level);
-    if (!draft.has_value() || !IsDense(input.policy, draft->Tombstones(), draft->Entries())) continue;
-    const std::string reason = DenseReason(absl::StrFormat("level %d", level), draft->Tombstones(), draft->Entries());
-    return std::move(*draft).Finish(reason, false);
+    if (!draft.has_value()) continue;
+    return std::move(*draft).Finish(DenseReason(absl::StrFormat("level %d", level), totals), false);
   }
   return std::nullopt;
 }

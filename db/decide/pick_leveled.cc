@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "db/decide/draft_totals.h"
 #include "db/decide/level_targets.h"
 #include "db/decide/plan_draft.h"
 
@@ -46,7 +47,7 @@ std::optional<PlanDraft> BestTable(const PickerInput& input, const BusyTables& b
     if (!draft.has_value()) continue;
     const TableMetadata& m = table->metadata();
     const double rewritten = static_cast<double>(draft->inputs().InputBytes()) / static_cast<double>(m.size_bytes);
-    const std::pair<bool, double> rank(!IsDense(input.policy, m.tombstones, m.entries), rewritten);
+    const std::pair<bool, double> rank(!IsDense(input.policy, TotalsOf(m)), rewritten);
     if (best.has_value() && rank >= least) continue;
     least = rank;
     best.emplace(std::move(*draft));
@@ -80,13 +81,13 @@ std::optional<CompactionPlan> MergeDenseTable(const PickerInput& input, const Bu
   for (int level = 1; level < version.DeepestLevel(); ++level) {
     if (version.NumRuns(level) != 1) continue;
     for (const TableRef& table : version.level(level).front()->tables()) {
-      const TableMetadata& m = table->metadata();
-      if (!IsDense(input.policy, m.tombstones, m.entries)) continue;
-      std::optional<PlanDraft> draft = OneTable(input, busy, level, table);
+      const TableTotals totals = TotalsOf(table->metadata());
+      if (!IsDense(input.policy, totals)) continue;
       // Not if it would rewrite many times as many live entries.
-      if (!draft.has_value() || !IsDense(input.policy, draft->Tombstones(), draft->Entries())) continue;
-      return std::move(*draft).Finish(
-          DenseReason(absl::StrFormat("table %d", m.number.value()), m.tombstones, m.entries), true);
+      if (!IsDense(input.policy, totals + TotalsBelow(version, level, *table))) continue;
+      std::optional<PlanDraft> draft = OneTable(input, busy, level, table);
+      if (!draft.has_value()) continue;
+      return std::move(*draft).Finish(DenseReason(absl::StrFormat("table %d", table->number().value()), totals), true);
     }
   }
   return std::nullopt;

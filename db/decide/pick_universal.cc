@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "db/decide/draft_totals.h"
 #include "db/decide/level_targets.h"
 #include "db/decide/plan_draft.h"
 
@@ -25,13 +26,11 @@ std::optional<CompactionPlan> MergeTier(const PickerInput& input, const BusyTabl
 std::optional<CompactionPlan> MergeDenseTier(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   for (int level = 0; level <= version.DeepestLevel(); ++level) {
-    PlanDraft alone(input, level);
-    alone.AddRuns(level, version.level(level));
-    if (!IsDense(input.policy, alone.Tombstones(), alone.Entries())) continue;
+    const TableTotals alone = TotalsOf(RunsOf(version, level, level + 1));
+    if (!IsDense(input.policy, alone) || !IsDense(input.policy, TotalsOfAllFrom(input, level))) continue;
     std::optional<PlanDraft> draft = AllFrom(input, busy, level);
-    if (!draft.has_value() || !IsDense(input.policy, draft->Tombstones(), draft->Entries())) continue;
-    const std::string reason = DenseReason(absl::StrFormat("level %d", level), alone.Tombstones(), alone.Entries());
-    return std::move(*draft).Finish(reason, false);
+    if (!draft.has_value()) continue;
+    return std::move(*draft).Finish(DenseReason(absl::StrFormat("level %d", level), alone), false);
   }
   return std::nullopt;
 }

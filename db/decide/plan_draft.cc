@@ -73,16 +73,6 @@ void PlanDraft::JoinOutputRun() {
   Add(output_level_, *runs.back(), runs.back()->Overlapping(hull()).ToVector());
 }
 
-uint64_t PlanDraft::Tombstones() const {
-  uint64_t tombstones = 0;
-  for (const CompactionInput& in : plan_.inputs) {
-    for (const TableRef& table : in.tables) tombstones += table->metadata().tombstones;
-  }
-  return tombstones;
-}
-
-uint64_t PlanDraft::Entries() const { return plan_.InputEntries(); }
-
 bool PlanDraft::Blocked(const BusyTables& busy) const {
   for (const CompactionInput& in : plan_.inputs) {
     if (busy.HasAny(in.tables)) return true;
@@ -186,13 +176,8 @@ CompactionPlan PlanDraft::Finish(std::string reason, bool may_move) && {
   return std::move(plan_);
 }
 
-bool IsDense(const CompactionPolicy& policy, uint64_t tombstones, uint64_t entries) {
-  return tombstones >= std::max<uint64_t>(policy.min_dense_tombstones, 1) &&
-         static_cast<double>(tombstones) >= policy.tombstone_density * static_cast<double>(entries);
-}
-
-std::string DenseReason(std::string_view what, uint64_t tombstones, uint64_t entries) {
-  return absl::StrFormat("%s: %d of %d entries are tombstones", what, tombstones, entries);
+std::string DenseReason(std::string_view what, const TableTotals& totals) {
+  return absl::StrFormat("%s: %d of %d entries are tombstones", what, totals.tombstones, totals.entries);
 }
 
 std::string CapacityReason(int level, uint64_t bytes, uint64_t capacity) {

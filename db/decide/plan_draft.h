@@ -48,8 +48,6 @@ class PlanDraft {
   bool empty() const { return plan_.inputs.empty(); }
   KeyRange hull() const { return {plan_.smallest_user_key, plan_.largest_user_key}; }
   const CompactionPlan& inputs() const { return plan_; }
-  uint64_t Tombstones() const;
-  uint64_t Entries() const;
   // Whether a running plan holds an input or writes where this would write.
   bool Blocked(const BusyTables& busy) const;
 
@@ -86,6 +84,8 @@ std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const 
 CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy);
 // All runs from `first_level` on into the oldest; nullopt where running plans stand in the way, or there is no other.
 std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& busy, int first_level);
+// What that would take, by the sums of its runs.
+TableTotals TotalsOfAllFrom(const PickerInput& input, int first_level);
 
 // All styles: a table of the last level whose tombstones, or old versions of keys, no snapshot needs any more is
 // rewritten where it is.
@@ -95,9 +95,7 @@ CompactionPlan RewriteTable(const PickerInput& input, const BusyTables& busy);
 // leveling) or in level 0 (leveled) is merged down, if it is enough to be worth rewriting what it meets.
 CompactionPlan MergeAtRest(const PickerInput& input, const BusyTables& busy);
 
-// Whether compacting these entries for the sake of these tombstones is worth it.
-bool IsDense(const CompactionPolicy& policy, uint64_t tombstones, uint64_t entries);
-std::string DenseReason(std::string_view what, uint64_t tombstones, uint64_t entries);
+std::string DenseReason(std::string_view what, const TableTotals& totals);
 std::string SpaceReason(const Version& version);
 std::string CapacityReason(int level, uint64_t bytes, uint64_t capacity);
 

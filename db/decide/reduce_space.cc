@@ -2,11 +2,28 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "db/decide/draft_totals.h"
 #include "db/decide/level_targets.h"
 #include "db/decide/live_bytes.h"
 #include "db/decide/plan_draft.h"
 
 namespace sepal {
+
+namespace {
+
+int LevelOfOldest(const PickerInput& input) {
+  const Version& version = *input.version;
+  const bool universal = input.policy.style == CompactionStyle::kUniversal;
+  return universal ? std::max(1, version.DeepestLevel()) : LastLevel(version);
+}
+
+// The runs from `first_level` on that AllFrom merges into the oldest.
+std::span<const LevelRun> AllButOldest(const Version& version, int first_level, int target) {
+  const std::span<const LevelRun> runs = RunsOf(version, first_level, target + 1);
+  return version.level(target).empty() ? runs : runs.first(runs.size() - 1);
+}
+
+}  // namespace
 
 std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
@@ -24,17 +41,19 @@ std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const 
 }
 
 std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& busy, int first_level) {
-  const Version& version = *input.version;
-  const bool universal = input.policy.style == CompactionStyle::kUniversal;
-  const int target = universal ? std::max(1, version.DeepestLevel()) : LastLevel(version);
+  const int target = LevelOfOldest(input);
+  const std::span<const LevelRun> runs = AllButOldest(*input.version, first_level, target);
+  if (runs.empty()) return std::nullopt;
   PlanDraft draft(input, target);
-  for (int level = first_level; level < target; ++level) draft.AddRuns(level, version.level(level));
-  const std::span<const RunRef> beside = version.level(target);
-  if (beside.size() > 1) draft.AddRuns(target, beside.first(beside.size() - 1));
-  if (draft.empty()) return std::nullopt;
+  for (const LevelRun& r : runs) draft.Add(r.level, *r.run, r.run->tables().ToVector());
   draft.JoinOutputRun();
   if (draft.Blocked(busy)) return std::nullopt;
   return draft;
+}
+
+TableTotals TotalsOfAllFrom(const PickerInput& input, int first_level) {
+  const int target = LevelOfOldest(input);
+  return TotalsJoined(*input.version, AllButOldest(*input.version, first_level, target), target);
 }
 
 std::string SpaceReason(const Version& version) {

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/decide/draft_totals.h"
 #include "db/decide/plan_draft.h"
 
 namespace sepal {
@@ -11,9 +12,7 @@ namespace {
 // Why the table is worth rewriting; empty: it is not.
 std::string WhyRewrite(const CompactionPolicy& policy, const TableFile& table) {
   const TableMetadata& m = table.metadata();
-  if (IsDense(policy, m.tombstones, m.entries)) {
-    return DenseReason(absl::StrFormat("table %d", m.number.value()), m.tombstones, m.entries);
-  }
+  if (IsDense(policy, TotalsOf(m))) return DenseReason(absl::StrFormat("table %d", m.number.value()), TotalsOf(m));
   if (m.size_bytes < policy.min_rest_bytes) return {};
   const double versions = table.EntriesPerKey();
   if (versions <= policy.max_space_amplification) return {};
