@@ -2,6 +2,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,22 +38,26 @@ std::optional<PlanDraft> OneTable(const PickerInput& input, const BusyTables& bu
 }
 
 // Those that are mostly tombstones come first, for what they free below; then the table that rewrites least below, for
-// its own size; of equals the first.
+// its own size; of equals the first. The ranks come from sums: only what running plans do not stand in the way of is
+// drafted, and of it the best alone.
 std::optional<PlanDraft> BestTable(const PickerInput& input, const BusyTables& busy, int level) {
   const Version& version = *input.version;
-  std::optional<PlanDraft> best;
-  std::pair<bool, double> least;
-  for (const TableRef& table : version.level(level).front()->tables()) {
-    std::optional<PlanDraft> draft = OneTable(input, busy, level, table);
-    if (!draft.has_value()) continue;
-    const TableMetadata& m = table->metadata();
-    const double rewritten = static_cast<double>(draft->inputs().InputBytes()) / static_cast<double>(m.size_bytes);
-    const std::pair<bool, double> rank(!IsDense(input.policy, TotalsOf(m)), rewritten);
-    if (best.has_value() && rank >= least) continue;
-    least = rank;
-    best.emplace(std::move(*draft));
+  const Run& run = *version.level(level).front();
+  std::vector<std::tuple<bool, double, size_t>> ranks;
+  ranks.reserve(run.size());
+  for (const TableRef& table : run.tables()) {
+    const TableTotals totals = TotalsOf(table->metadata());
+    const uint64_t bytes = totals.bytes + TotalsBelow(version, level, *table).bytes;
+    const double rewritten = static_cast<double>(bytes) / static_cast<double>(totals.bytes);
+    ranks.emplace_back(!IsDense(input.policy, totals), rewritten, ranks.size());
   }
-  return best;
+  std::make_heap(ranks.begin(), ranks.end(), std::greater<>());
+  for (auto end = ranks.end(); end != ranks.begin(); --end) {
+    std::pop_heap(ranks.begin(), end, std::greater<>());
+    const size_t place = std::get<size_t>(*(end - 1));
+    if (std::optional<PlanDraft> draft = OneTable(input, busy, level, run.table(place))) return draft;
+  }
+  return std::nullopt;
 }
 
 bool GoesDownWhole(const Version& version, int level) { return level == 0 || version.NumRuns(level) > 1; }
