@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -81,18 +82,29 @@ std::optional<CompactionPlan> LowerSpace(const PickerInput& input, const BusyTab
   return std::nullopt;
 }
 
+// A table that is mostly tombstones, unless it would rewrite many times as many live entries.
+std::optional<CompactionPlan> MergeDenseTableOf(const PickerInput& input, const BusyTables& busy, int level,
+                                                std::span<const TableRef> tables) {
+  for (const TableRef& table : tables) {
+    const TableTotals totals = TotalsOf(table->metadata());
+    if (!IsDense(input.policy, totals)) continue;
+    if (!IsDense(input.policy, totals + TotalsBelow(*input.version, level, *table))) continue;
+    std::optional<PlanDraft> draft = OneTable(input, busy, level, table);
+    if (!draft.has_value()) continue;
+    return std::move(*draft).Finish(DenseReason(absl::StrFormat("table %d", table->number().value()), totals), true);
+  }
+  return std::nullopt;
+}
+
 std::optional<CompactionPlan> MergeDenseTable(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   for (int level = 1; level < version.DeepestLevel(); ++level) {
     if (version.NumRuns(level) != 1) continue;
-    for (const TableRef& table : version.level(level).front()->tables()) {
-      const TableTotals totals = TotalsOf(table->metadata());
-      if (!IsDense(input.policy, totals)) continue;
-      // Not if it would rewrite many times as many live entries.
-      if (!IsDense(input.policy, totals + TotalsBelow(version, level, *table))) continue;
-      std::optional<PlanDraft> draft = OneTable(input, busy, level, table);
-      if (!draft.has_value()) continue;
-      return std::move(*draft).Finish(DenseReason(absl::StrFormat("table %d", table->number().value()), totals), true);
+    const Run& run = *version.level(level).front();
+    if (!MayHoldDense(input.policy, run.sums())) continue;
+    for (const TableChunkRef& chunk : run.chunks()) {
+      if (!MayHoldDense(input.policy, chunk->sums())) continue;
+      if (auto plan = MergeDenseTableOf(input, busy, level, chunk->items())) return plan;
     }
   }
   return std::nullopt;

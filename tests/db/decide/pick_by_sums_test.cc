@@ -229,6 +229,7 @@ class PickBySumsTest : public testing::TestWithParam<CompactionStyle> {
     std::vector<const CompactionPlan*> running;
     PickerInput input = {.version = version.get(), .policy = RandomPolicy()};
     input.oldest_snapshot = random_.OneIn(2) ? kMaxSequenceNumber : SequenceNumber(900 + random_.Uniform(120));
+    input.sketches_sought = random_.OneIn(2);
     const auto start = [&](CompactionPlan plan) {
       plans.push_back(std::make_unique<const CompactionPlan>(std::move(plan)));
       running.push_back(plans.back().get());
@@ -270,6 +271,27 @@ TEST_P(PickBySumsTest, ThePlanIsTheOneThatDraftsOfAllTablesGive) {
     ASSERT_NO_FATAL_FAILURE(Compare()) << "tree " << tree;
   }
   EXPECT_GT(picked_, 80) << "few trees had anything to be picked";
+}
+
+// However the density is rounded.
+TEST(DraftTotalsTest, SumsNeverHideATableThatIsDense) {
+  Random random(1);
+  CompactionPolicy policy;
+  policy.min_dense_tombstones = 1;
+  int dense = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    TableMetadata m = TableOf(1, 1, "a", "b");
+    m.entries = 1 + random.Uniform(random.OneIn(2) ? 100 : uint64_t{1} << 50);
+    m.tombstones = random.Uniform(m.entries + 1);
+    policy.tombstone_density = static_cast<double>(m.tombstones) / static_cast<double>(m.entries);
+    if (random.OneIn(2)) policy.tombstone_density = static_cast<double>(random.Uniform(101)) / 100;
+    TableSums sums;
+    sums.Add(*MakeTable(m));
+    if (!IsDense(policy, TotalsOf(m))) continue;
+    ++dense;
+    ASSERT_TRUE(MayHoldDense(policy, sums)) << m.tombstones << " of " << m.entries;
+  }
+  EXPECT_GT(dense, 10'000);
 }
 
 INSTANTIATE_TEST_SUITE_P(Styles, PickBySumsTest,
