@@ -31,8 +31,9 @@ CompactionPlan MergeAtRest(const PickerInput& input, const BusyTables& busy) {
   const bool one_run = runs.size() + static_cast<size_t>(version.NumRuns(target)) < 2;
   if (runs.empty() || one_run || above.bytes < input.policy.min_rest_bytes) return {};
   if (static_cast<double>(above.entries) < input.policy.rest_fraction * static_cast<double>(below)) return {};
+  if (busy.HasAny(runs)) return {};
   PlanDraft draft(input, target);
-  for (const LevelRun& r : runs) draft.Add(r.level, *r.run, r.run->tables().ToVector());
+  draft.AddRuns(runs);
   draft.JoinOutputRun();
   if (draft.Blocked(busy)) return {};
   return std::move(draft).Finish(absl::StrFormat("at rest with %d entries above %d", above.entries, below), true);

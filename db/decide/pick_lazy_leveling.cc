@@ -12,9 +12,10 @@ namespace {
 // All of an upper level into the one below. nullopt where a running plan holds some of it: a newer run must not pass.
 std::optional<PlanDraft> WholeLevel(const PickerInput& input, const BusyTables& busy, int level) {
   const Version& version = *input.version;
+  const std::span<const LevelRun> runs = RunsOf(version, level, level + 1);
+  if (runs.empty() || busy.HasAny(runs)) return std::nullopt;
   PlanDraft draft(input, level + 1);
-  draft.AddRuns(level, version.level(level));
-  if (draft.empty()) return std::nullopt;
+  draft.AddRuns(runs);
   if (level + 1 == LastLevel(version)) draft.JoinOutputRun();
   if (draft.Blocked(busy)) return std::nullopt;
   return draft;

@@ -20,8 +20,10 @@ namespace {
 std::optional<PlanDraft> AllRuns(const PickerInput& input, const BusyTables& busy, int level) {
   const Version& version = *input.version;
   if (version.NumRuns(level + 1) > 1) return std::nullopt;  // first that one becomes one run
+  const std::span<const LevelRun> runs = RunsOf(version, level, level + 1);
+  if (busy.HasAny(runs)) return std::nullopt;
   PlanDraft draft(input, level + 1);
-  draft.AddRuns(level, version.level(level));
+  draft.AddRuns(runs);
   draft.JoinOutputRun();
   if (draft.Blocked(busy)) return std::nullopt;
   return draft;
@@ -30,9 +32,11 @@ std::optional<PlanDraft> AllRuns(const PickerInput& input, const BusyTables& bus
 // One table of `level`, with what it overlaps below.
 std::optional<PlanDraft> OneTable(const PickerInput& input, const BusyTables& busy, int level, const TableRef& table) {
   const Version& version = *input.version;
-  if (busy.Has(*table) || version.NumRuns(level) != 1 || version.NumRuns(level + 1) > 1) return std::nullopt;
+  if (version.NumRuns(level) != 1 || version.NumRuns(level + 1) > 1) return std::nullopt;
+  const Run& run = *version.level(level).front();
+  if (busy.HasAny(level, run.number(), {&table, 1})) return std::nullopt;
   PlanDraft draft(input, level + 1);
-  draft.Add(level, *version.level(level).front(), {table});
+  draft.Add(level, run, {table});
   draft.JoinOutputRun();
   if (draft.Blocked(busy)) return std::nullopt;
   return draft;

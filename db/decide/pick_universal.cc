@@ -14,8 +14,10 @@ namespace {
 std::optional<CompactionPlan> MergeTier(const PickerInput& input, const BusyTables& busy, int level) {
   const Version& version = *input.version;
   if (version.NumRuns(level) < RunsDue(input.policy, level)) return std::nullopt;
+  const std::span<const LevelRun> runs = RunsOf(version, level, level + 1);
+  if (busy.HasAny(runs)) return std::nullopt;
   PlanDraft draft(input, level + 1);
-  draft.AddRuns(level, version.level(level));
+  draft.AddRuns(runs);
   if (level + 1 == kMaxLevels - 1) draft.JoinOutputRun();
   if (draft.Blocked(busy)) return std::nullopt;
   return std::move(draft).Finish(absl::StrFormat("level %d has %d runs", level, version.NumRuns(level)), true);

@@ -14,28 +14,58 @@ bool RangesMeet(const KeyOrder& order, std::string_view a_smallest, std::string_
   return !order.Less(a_largest, b_smallest) && !order.Less(b_largest, a_smallest);
 }
 
+// Whether `visit` says so of an input of `plan` whose tables may be in that run.
+template <class Visit>
+bool AnyInput(const CompactionPlan& plan, int level, RunNumber run, const Visit& visit) {
+  // Between the edit of a job and its end, what it moved or carried is in the output's run.
+  const bool came = plan.output_level == level;
+  const bool moves = plan.kind == CompactionPlan::Kind::kMove;
+  const auto asked = [&](const std::vector<CompactionInput>& inputs, bool stay) {
+    return std::any_of(inputs.begin(), inputs.end(), [&](const CompactionInput& in) {
+      return ((in.level == level && in.run == run) || (stay && came)) && visit(in);
+    });
+  };
+  return asked(plan.inputs, moves) || asked(plan.carried, true);
+}
+
+// Of tables that are in key order and disjoint.
+bool ShareATable(const KeyOrder& order, std::span<const TableRef> few, std::span<const TableRef> many) {
+  if (few.size() > many.size()) std::swap(few, many);
+  if (few.empty() ||
+      !RangesMeet(order, few.front()->metadata().smallest.user_key, few.back()->metadata().largest.user_key,
+                  many.front()->metadata().smallest.user_key, many.back()->metadata().largest.user_key)) {
+    return false;
+  }
+  return std::any_of(few.begin(), few.end(), [&](const TableRef& table) {
+    const auto it = std::partition_point(many.begin(), many.end(), [&](const TableRef& other) {
+      return order.Less(other->metadata().smallest.user_key, table->metadata().smallest.user_key);
+    });
+    return it != many.end() && (*it)->number() == table->number();
+  });
+}
+
 }  // namespace
 
-BusyTables::BusyTables(const PickerInput& input) : order_(input.version->order()), running_(input.running) {
-  for (const CompactionPlan* plan : running_) {
-    plan->ForEachHeld([this](const CompactionInput& in) {
-      for (const TableRef& table : in.tables) tables_.insert(table->number());
-    });
-  }
+bool BusyTables::HasAny(int level, RunNumber run, std::span<const TableRef> tables) const {
+  return std::any_of(running_.begin(), running_.end(), [&](const CompactionPlan* plan) {
+    return AnyInput(*plan, level, run,
+                    [&](const CompactionInput& in) { return ShareATable(order_, in.tables, tables); });
+  });
 }
 
-bool BusyTables::HasAny(std::span<const TableRef> tables) const {
-  if (tables_.empty()) return false;
-  return std::any_of(tables.begin(), tables.end(), [this](const TableRef& table) { return Has(*table); });
+bool BusyTables::HasAny(int level, const Run& run) const {
+  // An edit takes all tables of an input, or none: one of them stands for all.
+  const auto in_run = [&run](const CompactionInput& in) {
+    const TableFile& held = *in.tables.front();
+    const TableFile* const there = run.Find(held.metadata().smallest.user_key);
+    return there != nullptr && there->number() == held.number();
+  };
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const CompactionPlan* plan) { return AnyInput(*plan, level, run.number(), in_run); });
 }
 
-bool BusyTables::HasAny(const Run& run) const {
-  return std::any_of(run.chunks().begin(), run.chunks().end(),
-                     [this](const TableChunkRef& chunk) { return HasAny(chunk->items()); });
-}
-
-bool BusyTables::HasAny(const std::vector<RunRef>& runs) const {
-  return std::any_of(runs.begin(), runs.end(), [this](const RunRef& run) { return HasAny(*run); });
+bool BusyTables::HasAny(std::span<const LevelRun> runs) const {
+  return std::any_of(runs.begin(), runs.end(), [this](const LevelRun& r) { return HasAny(r.level, *r.run); });
 }
 
 bool BusyTables::Writes(int level, std::string_view smallest, std::string_view largest) const {
@@ -61,8 +91,8 @@ void PlanDraft::Add(int level, const Run& run, std::vector<TableRef> tables) {
   plan_.inputs.push_back({level, run.number(), std::move(tables)});
 }
 
-void PlanDraft::AddRuns(int level, std::span<const RunRef> runs) {
-  for (const RunRef& run : runs) Add(level, *run, run->tables().ToVector());
+void PlanDraft::AddRuns(std::span<const LevelRun> runs) {
+  for (const LevelRun& r : runs) Add(r.level, *r.run, r.run->tables().ToVector());
 }
 
 void PlanDraft::JoinOutputRun() {
@@ -74,12 +104,12 @@ void PlanDraft::JoinOutputRun() {
 }
 
 bool PlanDraft::Blocked(const BusyTables& busy) const {
-  for (const CompactionInput& in : plan_.inputs) {
-    if (busy.HasAny(in.tables)) return true;
-  }
   // Two plans that both begin a run would leave two, where one may be wanted.
-  if (!plan_.output_run.has_value()) return busy.Writes(output_level_);
-  return busy.Writes(output_level_, plan_.smallest_user_key, plan_.largest_user_key);
+  const bool writes = plan_.output_run.has_value()
+                          ? busy.Writes(output_level_, plan_.smallest_user_key, plan_.largest_user_key)
+                          : busy.Writes(output_level_);
+  return writes || std::any_of(plan_.inputs.begin(), plan_.inputs.end(),
+                               [&busy](const CompactionInput& in) { return busy.HasAny(in.level, in.run, in.tables); });
 }
 
 bool PlanDraft::IsBottommost() const {

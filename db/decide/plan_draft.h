@@ -12,15 +12,18 @@
 
 namespace sepal {
 
-// What running plans hold.
+// What running plans hold. Nothing is made beforehand: a question goes to the plans' inputs, and searches those that
+// may lie in the run that it is about.
 class BusyTables {
  public:
-  explicit BusyTables(const PickerInput& input);
+  explicit BusyTables(const PickerInput& input) : order_(input.version->order()), running_(input.running) {}
 
-  bool Has(const TableFile& table) const { return tables_.contains(table.number()); }
-  bool HasAny(std::span<const TableRef> tables) const;
-  bool HasAny(const Run& run) const;
-  bool HasAny(const std::vector<RunRef>& runs) const;
+  // Any of these tables of a run, in key order. Cost: a search among the more, asked or held, for each of the fewer at
+  // most; none where their keys lie apart.
+  bool HasAny(int level, RunNumber run, std::span<const TableRef> tables) const;
+  // Any table of the run, or of one of the runs.
+  bool HasAny(int level, const Run& run) const;
+  bool HasAny(std::span<const LevelRun> runs) const;
   // Whether a running plan writes into `level`, within these keys.
   bool Writes(int level, std::string_view smallest, std::string_view largest) const;
   bool Writes(int level) const;
@@ -28,7 +31,6 @@ class BusyTables {
  private:
   const KeyOrder order_;
   const std::span<const CompactionPlan* const> running_;
-  absl::flat_hash_set<FileNumber> tables_;
 };
 
 class PlanDraft {
@@ -38,7 +40,7 @@ class PlanDraft {
 
   // Newest first. Adding nothing is allowed.
   void Add(int level, const Run& run, std::vector<TableRef> tables);
-  void AddRuns(int level, std::span<const RunRef> runs);
+  void AddRuns(std::span<const LevelRun> runs);
   // The output joins the oldest run of the output level, if it has one, together with the tables of it that overlap
   // what was added. Newer runs of that level must have been added.
   void JoinOutputRun();

@@ -32,8 +32,10 @@ std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const 
   const uint64_t capacity = LastLevelCapacity(version, input.policy);
   if (version.Bytes(last) <= capacity) return std::nullopt;
   if (busy.Writes(last) || busy.Writes(last + 1)) return std::nullopt;
+  const std::span<const LevelRun> runs = RunsOf(version, last, last + 1);
+  if (busy.HasAny(runs)) return std::nullopt;
   PlanDraft draft(input, last + 1);
-  draft.AddRuns(last, version.level(last));
+  draft.AddRuns(runs);
   if (draft.Blocked(busy)) return std::nullopt;
   CompactionPlan plan = std::move(draft).Finish(CapacityReason(last, version.Bytes(last), capacity), false);
   plan.kind = CompactionPlan::Kind::kMove;  // what tombstones it holds were in the last level before
@@ -43,9 +45,9 @@ std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const 
 std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& busy, int first_level) {
   const int target = LevelOfOldest(input);
   const std::span<const LevelRun> runs = AllButOldest(*input.version, first_level, target);
-  if (runs.empty()) return std::nullopt;
+  if (runs.empty() || busy.HasAny(runs)) return std::nullopt;
   PlanDraft draft(input, target);
-  for (const LevelRun& r : runs) draft.Add(r.level, *r.run, r.run->tables().ToVector());
+  draft.AddRuns(runs);
   draft.JoinOutputRun();
   if (draft.Blocked(busy)) return std::nullopt;
   return draft;

@@ -294,6 +294,38 @@ TEST(DraftTotalsTest, SumsNeverHideATableThatIsDense) {
   EXPECT_GT(dense, 10'000);
 }
 
+// Of a plan of the tables 1 and 2, once the edit has come and the job has not ended.
+TEST(BusyTablesTest, WhatAJobMovedOrCarriedIsHeldUntilTheJobEnds) {
+  const VersionRef before = *Draw("L1 run 5: 1[a..c] 2[d..f] 4[l..m]\nL2 run 3: 3[g..k]\n");
+  const VersionRef after = *Draw("L1 run 5: 4[l..m]\nL2 run 3: 1[a..c] 2[d..f] 3[g..k]\n");
+  const auto& upper = *before->level(1).front();
+  CompactionPlan plan;
+  plan.kind = CompactionPlan::Kind::kMove;
+  plan.output_level = 2;
+  plan.output_run = RunNumber(3);
+  plan.inputs = {{1, RunNumber(5), {upper.table(0), upper.table(1)}}};
+  const CompactionPlan* const running[] = {&plan};
+  const auto held = [&](const VersionRef& version, int level) {
+    const BusyTables busy({.version = version.get(), .running = running});
+    const auto& run = *version->level(level).front();
+    std::string numbers = busy.HasAny(level, run) ? "some:" : "none:";
+    for (const TableRef& table : run.tables()) {
+      if (busy.HasAny(level, run.number(), {&table, 1}))
+        absl::StrAppendFormat(&numbers, " %d", table->number().value());
+    }
+    return numbers;
+  };
+  EXPECT_EQ(held(before, 1), "some: 1 2");
+  EXPECT_EQ(held(before, 2), "none:");
+  EXPECT_EQ(held(after, 1), "none:");
+  EXPECT_EQ(held(after, 2), "some: 1 2");
+  plan.kind = CompactionPlan::Kind::kMerge;
+  plan.carried = {{1, RunNumber(5), {plan.inputs[0].tables[1]}}};
+  plan.inputs[0].tables.pop_back();
+  EXPECT_EQ(held(before, 1), "some: 1 2");
+  EXPECT_EQ(held(after, 2), "some: 2") << "what was merged is not there any more";
+}
+
 INSTANTIATE_TEST_SUITE_P(Styles, PickBySumsTest,
                          testing::Values(CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled,
                                          CompactionStyle::kUniversal));
