@@ -101,6 +101,7 @@ absl::Status Opening::RecoverCatalog() {
   RETURN_IF_ERROR(ListAgain());
   ASSIGN_OR_RETURN(manifest_, RecoverManifest(directory, listing_, NewestManifest(log_files_), other_files,
                                               [this](VersionEdit&& edit) { return TakeEdit(std::move(edit)); }));
+  RETURN_IF_ERROR(described_.Resolve());
   RETURN_IF_ERROR(CheckNoLogWasBegun());
   if (manifest_.found) {
     if (options_.error_if_exists) {
@@ -145,7 +146,7 @@ absl::Status Opening::ListAgain() {
 // Beside a live writer: of a batch in several families the manifest may name tables that hold one part, while the other
 // lies in a log that was begun after the listing.
 absl::Status Opening::CheckNoLogWasBegun() const {
-  if (!options_.read_only || described_.size() < 2) return absl::OkStatus();
+  if (!options_.read_only || described_.all().size() < 2) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<LogFile> now, ListLogs(parts_.core->log_directory()));
   for (const LogFile& log : now) {
     const bool listed = std::any_of(log_files_.begin(), log_files_.end(),
@@ -166,44 +167,7 @@ absl::Status Opening::TakeEdit(VersionEdit&& edit) {
   if (edit.last_sequence.has_value()) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
   if (edit.min_log_number.has_value()) min_log_number_ = *edit.min_log_number;
   if (edit.closed_log.has_value()) closed_log_ = edit.closed_log;
-  for (const ColumnFamilyCreation& creation : edit.created_families) RETURN_IF_ERROR(AddFamily(creation));
-  for (const ColumnFamilyId id : edit.dropped_families) described_.erase(id);
-  for (const FlushedThrough& flushed : edit.flushed_through) {
-    const auto it = described_.find(flushed.family);
-    if (it != described_.end()) it->second.flushed_through = flushed.sequence;
-  }
-  // Each takes what is its own.
-  for (auto& [id, described] : described_) RETURN_IF_ERROR(described.tables.Apply(id, std::move(edit)));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<ColumnFamilyOptions> Opening::OptionsFor(const ColumnFamilyCreation& family) const {
-  ColumnFamilyOptions options = options_.family;
-  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
-    if (descriptor.name == family.name) options = descriptor.options;
-  }
-  if (options.comparator->Name() != family.comparator_name) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "column family \"%s\" in %s was created with comparator \"%s\", not \"%s\": open it with that one", family.name,
-        path_, family.comparator_name, options.comparator->Name()));
-  }
-  if (options.comparator->EqualMeansIdentical() != family.equal_means_identical) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "column family \"%s\" in %s: comparator \"%s\" has changed its answer to EqualMeansIdentical; a changed order "
-        "needs a new name and a new database",
-        family.name, path_, family.comparator_name));
-  }
-  return options;
-}
-
-absl::Status Opening::AddFamily(const ColumnFamilyCreation& creation) {
-  ASSIGN_OR_RETURN(ColumnFamilyOptions family_options, OptionsFor(creation));
-  const CompactionPolicy policy = PolicyFor(family_options, tuning_);
-  auto family = std::make_shared<Family>(creation.id, creation.name, std::move(family_options), policy);
-  auto base = std::make_shared<const Version>(family->order);
-  described_.emplace(creation.id, Described{std::move(family), VersionBuilder(std::move(base), MakeTableFactory()),
-                                            SequenceNumber(0), nullptr});
-  return absl::OkStatus();
+  return described_.TakeEdit(std::move(edit), MakeTableFactory());
 }
 
 TableFactory Opening::MakeTableFactory() const {
@@ -215,40 +179,35 @@ TableFactory Opening::MakeTableFactory() const {
 absl::Status Opening::DescribeNew() {
   Random random(world_.random_seed);
   identity_ = {.database_id = random.Next(), .hash_seed = random.Next()};
-  return AddFamily({.id = ColumnFamilyId(0),
-                    .name = std::string(kDefaultColumnFamilyName),
-                    .comparator_name = std::string(options_.family.comparator->Name()),
-                    .equal_means_identical = options_.family.comparator->EqualMeansIdentical()});
+  RETURN_IF_ERROR(AddFamily(ColumnFamilyId(0), kDefaultColumnFamilyName, options_.family.comparator));
+  return described_.Resolve();
+}
+
+absl::Status Opening::AddFamily(ColumnFamilyId id, std::string_view name, const Comparator* comparator) {
+  return described_.Add({.id = id,
+                         .name = std::string(name),
+                         .comparator_name = std::string(comparator->Name()),
+                         .equal_means_identical = comparator->EqualMeansIdentical()},
+                        MakeTableFactory());
 }
 
 absl::Status Opening::CheckFamilies() const {
-  if (described_.find(ColumnFamilyId(0)) == described_.end()) {
+  if (!described_.all().contains(ColumnFamilyId(0))) {
     return absl::DataLossError(absl::StrFormat("%s: the manifest has no default column family", path_));
   }
-  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
-    const bool exists = std::any_of(described_.begin(), described_.end(),
-                                    [&](const auto& entry) { return entry.second.family->name == descriptor.name; });
-    if (!exists && !options_.create_if_missing) {
-      return absl::NotFoundError(absl::StrFormat(
-          "there is no column family \"%s\" in %s; create it with CreateColumnFamily, or set create_if_missing",
-          descriptor.name, path_));
-    }
-  }
-  return absl::OkStatus();
+  const std::vector<ColumnFamilyDescriptor> missing = described_.Missing();
+  if (missing.empty() || options_.create_if_missing) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrFormat(
+      "there is no column family \"%s\" in %s; create it with CreateColumnFamily, or set create_if_missing",
+      missing.front().name, path_));
 }
 
 absl::Status Opening::AddMissingFamilies() {
-  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
-    const bool exists = std::any_of(described_.begin(), described_.end(),
-                                    [&](const auto& entry) { return entry.second.family->name == descriptor.name; });
-    if (exists) continue;
-    const Comparator* comparator = descriptor.options.comparator;
-    RETURN_IF_ERROR(AddFamily({.id = ColumnFamilyId(static_cast<uint32_t>(parts_.catalog->NewFileNumber().value())),
-                               .name = descriptor.name,
-                               .comparator_name = std::string(comparator->Name()),
-                               .equal_means_identical = comparator->EqualMeansIdentical()}));
+  for (const ColumnFamilyDescriptor& descriptor : described_.Missing()) {
+    const ColumnFamilyId id(static_cast<uint32_t>(parts_.catalog->NewFileNumber().value()));
+    RETURN_IF_ERROR(AddFamily(id, descriptor.name, descriptor.options.comparator));
   }
-  return absl::OkStatus();
+  return described_.Resolve();
 }
 
 // Every table that the manifest names must be there with its size; what is in it is checked when it is read.
@@ -260,7 +219,7 @@ absl::Status Opening::CheckTables() {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (parsed.has_value() && parsed->kind == FileKind::kTable) sizes[parsed->number] = entry.size_bytes;
   }
-  for (auto& [id, described] : described_) {
+  for (auto& [id, described] : described_.all()) {
     ASSIGN_OR_RETURN(const VersionRef version, described.tables.Build());
     for (const LevelRun& r : version->runs()) {
       for (const TableRef& table : r.run->tables()) {
@@ -283,7 +242,7 @@ absl::Status Opening::CheckTables() {
 // --- what the logs hold ---
 
 std::shared_ptr<MemTable> Opening::NewMemTable(const Family& family) const {
-  return parts_.core->NewMemTable(family.order, identity_.hash_seed, described_.size());
+  return parts_.core->NewMemTable(family.order, identity_.hash_seed, described_.all().size());
 }
 
 void Opening::ChooseExecutor() {
@@ -318,8 +277,8 @@ absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) 
   BatchReader reader(batch);
   BatchEntry entry;
   for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
-    const auto it = described_.find(entry.family);
-    if (it == described_.end()) {
+    const auto it = described_.all().find(entry.family);
+    if (it == described_.all().end()) {
       // A family that was dropped has a number that the manifest knows to be used.
       if (FileNumber(entry.family.value()) < manifest_next_file_number_) continue;
       return absl::DataLossError(absl::StrFormat(
@@ -327,12 +286,12 @@ absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) 
           entry.family.value()));
     }
     if (sequence <= it->second.flushed_through) continue;
-    Described& described = it->second;
+    DescribedFamily& described = it->second;
     Replay(sequence, entry, &described);
   }
   if (options_.read_only) return absl::OkStatus();
   // Between batches, so that the mark of a family never splits one.
-  for (auto& [id, described] : described_) {
+  for (auto& [id, described] : described_.all()) {
     if (described.replayed != nullptr && described.replayed->MemoryBytes() >= tuning_.memtable_bytes) {
       RETURN_IF_ERROR(FlushReplayed(&described));
     }
@@ -341,7 +300,7 @@ absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) 
 }
 
 // A view for readers needs each entry in its place. A writer flushes all of them first.
-void Opening::Replay(SequenceNumber sequence, const BatchEntry& entry, Described* described) {
+void Opening::Replay(SequenceNumber sequence, const BatchEntry& entry, DescribedFamily* described) {
   const KeyOrder& order = described->family->order;
   if (options_.read_only) {
     if (described->replayed == nullptr) described->replayed = NewMemTable(*described->family);
@@ -355,7 +314,7 @@ void Opening::Replay(SequenceNumber sequence, const BatchEntry& entry, Described
   described->replayed->Collect(sequence, entry.kind, entry.key, entry.value);
 }
 
-absl::Status Opening::FlushReplayed(Described* described) {
+absl::Status Opening::FlushReplayed(DescribedFamily* described) {
   if (described->replayed == nullptr) return absl::OkStatus();
   described->replayed->Arrange();
   const std::shared_ptr<const MemTable> memtable = std::exchange(described->replayed, nullptr);
@@ -381,12 +340,12 @@ absl::Status Opening::PublishFamilies() {
   if (!options_.read_only) {
     if (!manifest_.found) SEPAL_CHECK(parts_.catalog->NewFileNumber() == kFirstManifest);
     RETURN_IF_ERROR(AddMissingFamilies());
-    for (auto& [id, described] : described_) RETURN_IF_ERROR(FlushReplayed(&described));
+    for (auto& [id, described] : described_.all()) RETURN_IF_ERROR(FlushReplayed(&described));
     if (flushed_any_) RETURN_IF_ERROR(parts_.core->directory->Sync());
   }
   EngineState& state = *parts_.state;
   MutexLock lock(&state.mutex);
-  for (auto& [id, described] : described_) {
+  for (auto& [id, described] : described_.all()) {
     ASSIGN_OR_RETURN(VersionRef version, described.tables.Build());
     std::shared_ptr<MemTable> active =
         described.replayed != nullptr ? std::move(described.replayed) : NewMemTable(*described.family);
@@ -513,7 +472,7 @@ LogOptions Opening::MakeLogOptions() const {
 
 void Opening::StartFamiliesAt(FileNumber log) {
   parts_.state->mutex.AssertHeld();
-  for (auto& [id, described] : described_) described.family->active_first_log = log;
+  for (auto& [id, described] : described_.all()) described.family->active_first_log = log;
 }
 
 // What is left over is found again when the database is next opened.

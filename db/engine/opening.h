@@ -13,7 +13,6 @@
 // Read-only, nothing is written: what the logs hold stays in memtables.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,28 +23,20 @@
 #include "absl/status/statusor.h"
 #include "db/act/log_recovery.h"
 #include "db/act/manifest_recovery.h"
+#include "db/engine/described_families.h"
 #include "db/engine/engine.h"
 #include "db/format/batch_format.h"
-#include "db/state/version_builder.h"
 
 namespace sepal {
 
 class Opening {
  public:
   Opening(const Options& options, const Tuning& tuning, std::string_view directory)
-      : options_(options), tuning_(tuning), path_(directory) {}
+      : options_(options), tuning_(tuning), path_(directory), described_(options, tuning, directory) {}
 
   absl::StatusOr<Engine::Parts> Run();
 
  private:
-  // A family as manifest and logs describe it.
-  struct Described {
-    FamilyRef family;
-    VersionBuilder tables;
-    SequenceNumber flushed_through;
-    std::shared_ptr<MemTable> replayed;
-  };
-
   absl::Status OpenDirectories();
   absl::Status TakeLock();
   void StartInfoLog();
@@ -53,18 +44,17 @@ class Opening {
   absl::Status ListAgain();
   absl::Status CheckNoLogWasBegun() const;
   absl::Status TakeEdit(VersionEdit&& edit);
-  absl::Status AddFamily(const ColumnFamilyCreation& creation);
+  absl::Status AddFamily(ColumnFamilyId id, std::string_view name, const Comparator* comparator);
   absl::Status CheckFamilies() const;
   absl::Status CheckTables();
   TableFactory MakeTableFactory() const;
-  absl::StatusOr<ColumnFamilyOptions> OptionsFor(const ColumnFamilyCreation& family) const;
   absl::Status DescribeNew();
   absl::Status AddMissingFamilies();
   absl::Status ReplayLogs();
   absl::Status ReplayBatch(SequenceNumber first, std::string_view batch);
-  void Replay(SequenceNumber sequence, const BatchEntry& entry, Described* described);
+  void Replay(SequenceNumber sequence, const BatchEntry& entry, DescribedFamily* described);
   void ChooseExecutor();
-  absl::Status FlushReplayed(Described* described);
+  absl::Status FlushReplayed(DescribedFamily* described);
   absl::Status PublishFamilies();
   absl::Status StartWriting();
   absl::Status RemoveLeftOverLogs();
@@ -97,7 +87,7 @@ class Opening {
   SequenceNumber last_sequence_;
   FileNumber min_log_number_;
   std::optional<ClosedLog> closed_log_;
-  std::map<ColumnFamilyId, Described> described_;
+  DescribedFamilies described_;
   bool flushed_any_ = false;
 };
 

@@ -147,6 +147,7 @@ absl::Status Repairing::ReadManifest() {
   }
   if (manifest.ok()) {
     database_id_ = manifest->database_id;
+    RETURN_IF_ERROR(ResolveFamilies());
   } else {
     if (!absl::IsDataLoss(manifest.status())) return manifest.status();
     RETURN_IF_ERROR(SalvageFromManifest(manifest.status()));
@@ -159,6 +160,7 @@ absl::Status Repairing::ReadManifest() {
 absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   certain_ = false;
   families_.clear();
+  dropped_.clear();
   removed_.clear();
   log_recovery_ = {};
   ASSIGN_OR_RETURN(const SalvagedManifest salvaged, SalvageManifest(directory_.get()));
@@ -175,12 +177,12 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   log_recovery_.database_id = database_id_;
   const ColumnFamilyId default_id(0);
   if (!families_.contains(default_id)) {
-    RETURN_IF_ERROR(AddFamily({.id = default_id,
-                               .name = std::string(kDefaultColumnFamilyName),
-                               .comparator_name = std::string(options_.family.comparator->Name()),
-                               .equal_means_identical = options_.family.comparator->EqualMeansIdentical()}));
+    AddFamily({.id = default_id,
+               .name = std::string(kDefaultColumnFamilyName),
+               .comparator_name = std::string(options_.family.comparator->Name()),
+               .equal_means_identical = options_.family.comparator->EqualMeansIdentical()});
   }
-  return absl::OkStatus();
+  return ResolveFamilies();
 }
 
 absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
@@ -195,13 +197,11 @@ absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
   if (edit.closed_log.has_value()) {
     log_recovery_.closed = LogEnd{edit.closed_log->number, edit.closed_log->length_bytes};
   }
-  for (const ColumnFamilyCreation& creation : edit.created_families) RETURN_IF_ERROR(AddFamily(creation));
-  for (const ColumnFamilyId id : edit.dropped_families) {
-    const auto it = families_.find(id);
-    if (it == families_.end()) continue;
-    for (const auto& [number, table] : it->second.listed) removed_.insert(number);
-    families_.erase(it);
+  for (const ColumnFamilyCreation& creation : edit.created_families) {
+    if (!certain_) DropNamesake(creation);
+    AddFamily(creation);
   }
+  for (const ColumnFamilyId id : edit.dropped_families) DropFamily(id);
   for (const RemovedTable& table : edit.removed_tables) {
     removed_.insert(table.number);
     for (auto& [id, family] : families_) family.listed.erase(table.number);
@@ -218,21 +218,55 @@ absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
   return absl::OkStatus();
 }
 
-absl::Status Repairing::AddFamily(const ColumnFamilyCreation& creation) {
+void Repairing::AddFamily(const ColumnFamilyCreation& creation) {
   FamilyState family;
   family.creation = creation;
-  family.options = options_.family;
-  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
-    if (descriptor.name == creation.name) family.options = descriptor.options;
+  next_file_number_ = std::max(next_file_number_, uint64_t{creation.id.value()} + 1);
+  families_.insert_or_assign(creation.id, std::move(family));
+}
+
+// No two families have one name: the drop of the earlier one is among the edits that are missing. What is there of it
+// is told and put aside.
+void Repairing::DropNamesake(const ColumnFamilyCreation& creation) {
+  const auto it = std::find_if(families_.begin(), families_.end(),
+                               [&](const auto& entry) { return entry.second.creation.name == creation.name; });
+  if (it == families_.end()) return;
+  for (const auto& [number, listed] : it->second.listed) {
+    if (!table_files_.contains(number)) continue;
+    damaged_tables_.insert(TableFileName(number));
+    Drop({.file = TableFileName(number),
+          .column_family = creation.name,
+          .reason = "a table of a column family that was dropped: a later one has its name"});
   }
-  if (family.options.comparator->Name() != creation.comparator_name) {
+  DropFamily(it->first);
+}
+
+void Repairing::DropFamily(ColumnFamilyId id) {
+  dropped_.insert(id);
+  const auto it = families_.find(id);
+  if (it == families_.end()) return;
+  for (const auto& [number, table] : it->second.listed) removed_.insert(number);
+  families_.erase(it);
+}
+
+// After the last edit: a family that was dropped needs no comparator.
+absl::Status Repairing::ResolveFamilies() {
+  for (auto& [id, family] : families_) RETURN_IF_ERROR(Resolve(&family));
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::Resolve(FamilyState* family) const {
+  const ColumnFamilyCreation& creation = family->creation;
+  family->options = options_.family;
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
+    if (descriptor.name == creation.name) family->options = descriptor.options;
+  }
+  if (family->options.comparator->Name() != creation.comparator_name) {
     return absl::InvalidArgumentError(
         absl::StrFormat("column family \"%s\" in %s was created with comparator \"%s\": repair it with that one",
                         creation.name, path_, creation.comparator_name));
   }
-  family.order = KeyOrder(family.options.comparator);
-  next_file_number_ = std::max(next_file_number_, uint64_t{creation.id.value()} + 1);
-  families_.insert_or_assign(creation.id, std::move(family));
+  family->order = KeyOrder(family->options.comparator);
   return absl::OkStatus();
 }
 

@@ -73,7 +73,12 @@ class Repairing {
   absl::Status ReadManifest();
   absl::Status SalvageFromManifest(const absl::Status& damage);
   absl::Status TakeEdit(const VersionEdit& edit);
-  absl::Status AddFamily(const ColumnFamilyCreation& creation);
+  void AddFamily(const ColumnFamilyCreation& creation);
+  void DropNamesake(const ColumnFamilyCreation& creation);
+  void DropFamily(ColumnFamilyId id);
+  // Options by name; InvalidArgument for another comparator.
+  absl::Status ResolveFamilies();
+  absl::Status Resolve(FamilyState* family) const;
   // What the tables hold.
   absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(FileNumber number, KeyOrder order,
                                                          const TableMetadata* expected) const;
@@ -137,7 +142,8 @@ class Repairing {
   SequenceNumber last_sequence_;
   LogRecoveryOptions log_recovery_;
   std::map<ColumnFamilyId, FamilyState> families_;
-  std::set<FileNumber> removed_;  // that the manifest says were removed
+  std::set<ColumnFamilyId> dropped_;  // that the manifest says were dropped
+  std::set<FileNumber> removed_;      // that the manifest says were removed
   std::set<std::string> damaged_tables_;
   std::set<std::string> damaged_logs_;  // and their rings
   // Of tables, read and to be read.

@@ -201,11 +201,13 @@ absl::Status Repairing::FindTable(FileNumber number) {
     return absl::OkStatus();
   }
   const AddedTable found = Describe(number, **reader);
+  if (dropped_.contains(found.family)) return absl::OkStatus();
   if (!families_.contains(found.family)) {
-    RETURN_IF_ERROR(AddFamily({.id = found.family,
-                               .name = properties.column_family_name,
-                               .comparator_name = properties.comparator_name,
-                               .equal_means_identical = (*reader)->footer().hashable}));
+    AddFamily({.id = found.family,
+               .name = properties.column_family_name,
+               .comparator_name = properties.comparator_name,
+               .equal_means_identical = (*reader)->footer().hashable});
+    RETURN_IF_ERROR(Resolve(&families_.at(found.family)));
   }
   FamilyState& family = families_.at(found.family);
   const absl::Status verified = (*reader)->Verify();

@@ -48,6 +48,14 @@ VersionBuilder::VersionBuilder(VersionRef base, TableFactory factory)
   SEPAL_CHECK(base_ != nullptr);
 }
 
+VersionBuilder::VersionBuilder(TableFactory factory)
+    : VersionBuilder(std::make_shared<const Version>(KeyOrder()), std::move(factory)) {}
+
+void VersionBuilder::OrderBy(KeyOrder order) {
+  SEPAL_CHECK(base_->runs().empty());
+  base_ = std::make_shared<const Version>(order);
+}
+
 bool VersionBuilder::AddedTables::Add(Place place) {
   if (index_.has_value() && !index_->emplace(place.table->number(), places_.size()).second) return false;
   places_.push_back(std::move(place));

@@ -34,6 +34,9 @@ class VersionBuilder {
  public:
   // `base` is not null.
   VersionBuilder(VersionRef base, TableFactory factory);
+  // From nothing, in an order that may be told after the edits (Apply compares no keys), and before Build.
+  explicit VersionBuilder(TableFactory factory);
+  void OrderBy(KeyOrder order);
 
   // The part of `edit` that speaks of `family`. DataLoss: an absent table removed, a present one added (or Build says
   // so), a level that cannot be.

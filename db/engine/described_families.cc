@@ -1,0 +1,68 @@
+#include "db/engine/described_families.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "util/status.h"
+
+namespace sepal {
+
+absl::Status DescribedFamilies::TakeEdit(VersionEdit&& edit, const TableFactory& make_table) {
+  for (const ColumnFamilyCreation& creation : edit.created_families) RETURN_IF_ERROR(Add(creation, make_table));
+  for (const ColumnFamilyId id : edit.dropped_families) all_.erase(id);
+  for (const FlushedThrough& flushed : edit.flushed_through) {
+    const auto it = all_.find(flushed.family);
+    if (it != all_.end()) it->second.flushed_through = flushed.sequence;
+  }
+  // Each takes what is its own.
+  for (auto& [id, described] : all_) RETURN_IF_ERROR(described.tables.Apply(id, std::move(edit)));
+  return absl::OkStatus();
+}
+
+absl::Status DescribedFamilies::Add(const ColumnFamilyCreation& creation, const TableFactory& make_table) {
+  all_.emplace(creation.id, DescribedFamily{creation, VersionBuilder(make_table), SequenceNumber(0), nullptr, nullptr});
+  return absl::OkStatus();
+}
+
+absl::Status DescribedFamilies::Resolve() {
+  for (auto& [id, described] : all_) {
+    if (described.family != nullptr) continue;
+    ASSIGN_OR_RETURN(ColumnFamilyOptions options, OptionsFor(described.creation));
+    const CompactionPolicy policy = PolicyFor(options, tuning_);
+    described.family = std::make_shared<Family>(id, described.creation.name, std::move(options), policy);
+    described.tables.OrderBy(described.family->order);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ColumnFamilyOptions> DescribedFamilies::OptionsFor(const ColumnFamilyCreation& family) const {
+  ColumnFamilyOptions options = options_.family;
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
+    if (descriptor.name == family.name) options = descriptor.options;
+  }
+  if (options.comparator->Name() != family.comparator_name) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "column family \"%s\" in %s was created with comparator \"%s\", not \"%s\": open it with that one", family.name,
+        path_, family.comparator_name, options.comparator->Name()));
+  }
+  if (options.comparator->EqualMeansIdentical() != family.equal_means_identical) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "column family \"%s\" in %s: comparator \"%s\" has changed its answer to EqualMeansIdentical; a changed order "
+        "needs a new name and a new database",
+        family.name, path_, family.comparator_name));
+  }
+  return options;
+}
+
+std::vector<ColumnFamilyDescriptor> DescribedFamilies::Missing() const {
+  std::vector<ColumnFamilyDescriptor> missing;
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
+    const bool exists = std::any_of(all_.begin(), all_.end(),
+                                    [&](const auto& entry) { return entry.second.creation.name == descriptor.name; });
+    if (!exists) missing.push_back(descriptor);
+  }
+  return missing;
+}
+
+}  // namespace sepal
