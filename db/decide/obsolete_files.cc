@@ -24,15 +24,27 @@ bool IsObsolete(const ParsedFileName& file, const LiveFiles& live) {
   return false;
 }
 
-}  // namespace
+bool BelongsToTheLog(FileKind kind) { return kind == FileKind::kLog || kind == FileKind::kLogRing; }
 
-std::vector<std::string> ObsoleteFiles(std::span<const std::string> directory_listing, const LiveFiles& live) {
+template <class Wanted>
+std::vector<std::string> Obsolete(std::span<const std::string> directory_listing, const LiveFiles& live,
+                                  const Wanted& wanted) {
   std::vector<std::string> names;
   for (const std::string& name : directory_listing) {
     const std::optional<ParsedFileName> file = ParseFileName(name);
-    if (file.has_value() && IsObsolete(*file, live)) names.push_back(name);
+    if (file.has_value() && wanted(file->kind) && IsObsolete(*file, live)) names.push_back(name);
   }
   return names;
+}
+
+}  // namespace
+
+std::vector<std::string> ObsoleteFiles(std::span<const std::string> directory_listing, const LiveFiles& live) {
+  return Obsolete(directory_listing, live, [](FileKind) { return true; });
+}
+
+std::vector<std::string> ObsoleteLogs(std::span<const std::string> directory_listing, const LiveFiles& live) {
+  return Obsolete(directory_listing, live, BelongsToTheLog);
 }
 
 }  // namespace sepal

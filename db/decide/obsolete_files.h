@@ -28,5 +28,7 @@ struct LiveFiles {
 
 // In the order of the listing.
 std::vector<std::string> ObsoleteFiles(std::span<const std::string> directory_listing, const LiveFiles& live);
+// The same of a directory for logs alone: nothing else there is the database's.
+std::vector<std::string> ObsoleteLogs(std::span<const std::string> directory_listing, const LiveFiles& live);
 
 }  // namespace sepal

@@ -35,6 +35,7 @@ std::vector<std::string> Names(std::span<const DirectoryEntry> listing) {
 absl::StatusOr<Engine::Parts> Opening::Run() {
   RETURN_IF_ERROR(CheckOptions(options_));
   world_ = World::From(options_.env);
+  RETURN_IF_ERROR(CheckLogDirectory());
   RETURN_IF_ERROR(OpenDirectories());
   if (!options_.read_only) RETURN_IF_ERROR(TakeLock());
   RETURN_IF_ERROR(RecoverCatalog());
@@ -46,6 +47,16 @@ absl::StatusOr<Engine::Parts> Opening::Run() {
   RETURN_IF_ERROR(PublishFamilies());
   if (!options_.read_only) RETURN_IF_ERROR(StartWriting());
   return std::move(parts_);
+}
+
+// Before anything is made, here or there.
+absl::Status Opening::CheckLogDirectory() const {
+  if (!LogsLieElsewhere(options_, path_)) return absl::OkStatus();
+  const auto directory = world_.file_system->OpenDirectory(options_.log_directory, /*create=*/false);
+  if (absl::IsNotFound(directory.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(directory.status());
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
+  return CheckHoldsNoDatabase(listing, options_.log_directory);
 }
 
 absl::Status Opening::OpenDirectories() {
@@ -65,7 +76,7 @@ absl::Status Opening::OpenDirectories() {
   any_files_ = std::any_of(listing.begin(), listing.end(),
                            [](const DirectoryEntry& entry) { return ParseFileName(entry.name).has_value(); });
   std::unique_ptr<Directory> log_directory;
-  if (!options_.log_directory.empty()) {
+  if (LogsLieElsewhere(options_, path_)) {
     ASSIGN_OR_RETURN(log_directory, world_.file_system->OpenDirectory(options_.log_directory, create));
   }
   parts_.core =
@@ -96,7 +107,10 @@ absl::Status Opening::RecoverCatalog() {
   Directory* const directory = parts_.core->directory.get();
   Directory* const logs = parts_.core->separate_log_directory.get();
   ASSIGN_OR_RETURN(listing_, directory->List());
-  ASSIGN_OR_RETURN(log_files_, logs != nullptr ? ListLogs(logs) : ListLogs(directory, listing_));
+  if (logs != nullptr) {
+    ASSIGN_OR_RETURN(log_listing_, logs->List());
+  }
+  ASSIGN_OR_RETURN(log_files_, logs != nullptr ? ListLogs(logs, log_listing_) : ListLogs(directory, listing_));
   const bool other_files = logs != nullptr && !log_files_.empty();
   RETURN_IF_ERROR(ListAgain());
   ASSIGN_OR_RETURN(manifest_, RecoverManifest(directory, listing_, NewestManifest(log_files_), other_files,
@@ -491,16 +505,15 @@ void Opening::RemoveStrayFiles() {
   live.min_log_number = parts_.log->Live().front().number;
   live.ring_number = parts_.log->RingNumber();
   live.manifest_number = parts_.catalog->Reference().number;
-  const auto remove = [&](Directory* directory, std::span<const DirectoryEntry> listing) {
-    for (const std::string& name : ObsoleteFiles(Names(listing), live)) {
+  const auto remove = [&](Directory* directory, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
       core.info_log.Write("removing %s, which nothing refers to", name);
       directory->Remove(name).IgnoreError();
     }
   };
-  remove(core.directory.get(), listing_);
+  remove(core.directory.get(), ObsoleteFiles(Names(listing_), live));
   if (core.separate_log_directory == nullptr) return;
-  const absl::StatusOr<std::vector<DirectoryEntry>> logs = core.separate_log_directory->List();
-  if (logs.ok()) remove(core.separate_log_directory.get(), *logs);
+  remove(core.separate_log_directory.get(), ObsoleteLogs(Names(log_listing_), live));
 }
 
 }  // namespace sepal

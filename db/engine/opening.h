@@ -37,6 +37,7 @@ class Opening {
   absl::StatusOr<Engine::Parts> Run();
 
  private:
+  absl::Status CheckLogDirectory() const;
   absl::Status OpenDirectories();
   absl::Status TakeLock();
   void StartInfoLog();
@@ -76,6 +77,8 @@ class Opening {
   // Of the database directory. Under the lock nobody else changes it, and one listing serves for all: what this opening
   // removes or makes meanwhile matters to no later step.
   std::vector<DirectoryEntry> listing_;
+  // Of a separate one for logs. Those that have a header are this database's: RecoverLogs refuses others.
+  std::vector<DirectoryEntry> log_listing_;
   std::vector<LogFile> log_files_;
   bool any_files_ = false;  // of a database, in the directory
   ManifestRecovery manifest_;

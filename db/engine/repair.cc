@@ -56,6 +56,7 @@ absl::Status Repairing::Run() {
   RETURN_IF_ERROR(OpenDirectories());
   RETURN_IF_ERROR(ListFiles());
   RETURN_IF_ERROR(ReadManifest());
+  RETURN_IF_ERROR(CheckOwnerOfLogs());
   RETURN_IF_ERROR(CheckLogs());
   if (unknown_family_.has_value() && certain_) {
     RETURN_IF_ERROR(SalvageFromManifest(absl::DataLossError(absl::StrFormat(
@@ -98,8 +99,10 @@ absl::Status Repairing::Foresee() {
 absl::Status Repairing::OpenDirectories() {
   ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory, world_.file_system->OpenDirectory(path_, /*create=*/false));
   directory_ = std::make_unique<LatchingDirectory>(std::move(directory));
-  if (!options_.log_directory.empty()) {
+  if (LogsLieElsewhere(options_, path_)) {
     ASSIGN_OR_RETURN(directory, world_.file_system->OpenDirectory(options_.log_directory, /*create=*/false));
+    ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+    RETURN_IF_ERROR(CheckHoldsNoDatabase(listing, options_.log_directory));
     log_directory_ = std::make_unique<LatchingDirectory>(std::move(directory));
   }
   return absl::OkStatus();
@@ -153,6 +156,19 @@ absl::Status Repairing::ReadManifest() {
     RETURN_IF_ERROR(SalvageFromManifest(manifest.status()));
   }
   log_recovery_.database_id = database_id_;
+  return absl::OkStatus();
+}
+
+// What lies in the database directory is put aside; elsewhere it is another's.
+absl::Status Repairing::CheckOwnerOfLogs() const {
+  if (log_directory_ == nullptr) return absl::OkStatus();
+  for (const LogFile& log : logs_) {
+    if (!log.header.has_value() || log.header->database_id == database_id_) continue;
+    return absl::FailedPreconditionError(
+        absl::StrFormat("log_directory %s holds %s, a log of another database than the one in %s: give these logs a "
+                        "directory of their own",
+                        options_.log_directory, log.name, path_));
+  }
   return absl::OkStatus();
 }
 

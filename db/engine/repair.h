@@ -71,6 +71,7 @@ class Repairing {
   absl::Status ListFiles();
   // What the manifest says.
   absl::Status ReadManifest();
+  absl::Status CheckOwnerOfLogs() const;
   absl::Status SalvageFromManifest(const absl::Status& damage);
   absl::Status TakeEdit(const VersionEdit& edit);
   void AddFamily(const ColumnFamilyCreation& creation);

@@ -106,8 +106,8 @@ class SEPAL_EXPORT DB {
   // NotFound if there is no database and `create_if_missing` is off, or if `column_families` names one that is missing;
   // AlreadyExists with `error_if_exists`; InvalidArgument for an option out of its range, or a comparator that is not
   // the one the family was made with; Unavailable if it is open elsewhere, also in this process; FailedPrecondition for
-  // files of a newer version or of another engine; DataLoss for damage, or where a file is missing
-  // (docs/durability.md); Unimplemented for `direct_reads` where the file system has none.
+  // files of a newer version or of another engine, or another database's in `log_directory`; DataLoss for damage, or
+  // where a file is missing (docs/durability.md); Unimplemented for `direct_reads` where the file system has none.
   //
   // Costs a reading of the manifest and of the logs, whose updates are written to tables, and a new manifest. Tables
   // are opened when they are first read.
@@ -118,7 +118,8 @@ class SEPAL_EXPORT DB {
   static absl::Status Destroy(const Options& options, std::string_view directory);
   // Makes a database that cannot be opened, or parts of which are `DataLoss`, whole again out of what can be read, and
   // says exactly what was dropped. `options` as for Open: the comparators must be the database's; no `Env` part but
-  // file system, clock and seed is used. The database must not be open.
+  // file system, clock and seed is used. The database must not be open. FailedPrecondition for another engine's files,
+  // or another database's in `log_directory`.
   //
   // Nothing is changed before what replaces it is durable, and whatever is damaged is kept in the directory `lost`; if
   // the process dies half-way, call it again. Where the manifest itself is damaged, all tables in the directory are

@@ -272,6 +272,7 @@ TEST(ObsoleteFilesTest, NamesTablesLogsAndManifestsThatNobodyNeeds) {
   EXPECT_EQ(ObsoleteFiles(listing, live),
             (std::vector<std::string>{"000011.sst", "000006.log", "000003.ring", "000008.ring", "MANIFEST-000019",
                                       "MANIFEST-000022"}));
+  EXPECT_EQ(ObsoleteLogs(listing, live), (std::vector<std::string>{"000006.log", "000003.ring", "000008.ring"}));
 }
 
 TEST(ObsoleteFilesTest, NothingIsNamedWhereAllIsLive) {

@@ -1,0 +1,106 @@
+// Logs in a directory of their own: what else may lie there, and whose.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "sepal/repair.h"
+#include "tests/db/engine/engine_fixture.h"
+#include "util/strings.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+class LogDirectoryTest : public EngineTest {
+ protected:
+  // Of another database, whose options these are but for the logs.
+  Options Elsewhere(std::string_view log_directory) {
+    Options options = database.options;
+    options.log_directory = std::string(log_directory);
+    return options;
+  }
+  absl::Status OpenOther(std::string_view log_directory, std::string_view path = "/other") {
+    return Engine::Open(Elsewhere(log_directory), database.tuning, path).status();
+  }
+  std::map<std::string, std::string> Contents(std::string_view path) {
+    std::map<std::string, std::string> contents;
+    for (const std::string& name : FilesIn(&database.memory, path)) {
+      contents[name] = database.memory.ReadFileContents(std::string(path) + "/" + name).value();
+    }
+    return contents;
+  }
+  static void ExpectRefusal(const absl::Status& status, std::string_view directory) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(ToStd(status.message())),
+                AllOf(HasSubstr("log_directory " + std::string(directory)), HasSubstr("a directory of their own")));
+  }
+};
+
+TEST_F(LogDirectoryTest, OneThatHoldsAnotherDatabaseIsRefusedBeforeAnythingIsWritten) {
+  Fill(0, 300);
+  ASSERT_OK(db()->Checkpoint("/backup"));
+  const auto backup = Contents("/backup");
+  ExpectRefusal(OpenOther("/backup"), "/backup");
+  EXPECT_EQ(database.memory.OpenDirectory("/other", false).status().code(), absl::StatusCode::kNotFound);
+
+  ASSERT_OK(OpenOther(""));
+  const auto other = Contents("/other");
+  ExpectRefusal(OpenOther("/backup"), "/backup");
+  ExpectRefusal(DB::Repair(Elsewhere("/backup"), "/other", nullptr), "/backup");
+  EXPECT_TRUE(Contents("/other") == other);
+  EXPECT_TRUE(Contents("/backup") == backup);
+  const auto opened = Engine::Open(database.options, database.tuning, "/backup");
+  ASSERT_OK(opened.status());
+  EXPECT_EQ(ReadAll((*opened)->NewIterator().get()).size(), 300u);
+}
+
+TEST_F(LogDirectoryTest, OneTableOrManifestIsEnough) {
+  for (const std::string name : {"000077.sst", "MANIFEST-000001"}) {
+    SCOPED_TRACE(name);
+    ASSERT_OK(database.memory.OpenDirectory("/logs" + name, true).status());
+    ASSERT_OK(database.memory.WriteFileContents("/logs" + name + "/" + name, "theirs"));
+    ExpectRefusal(OpenOther("/logs" + name), "/logs" + name);
+    ASSERT_OK(database.memory.OpenDirectory("/logs" + name, false).value()->Remove(name));
+    ASSERT_OK(database.memory.WriteFileContents("/logs" + name + "/notes.txt", "theirs"));
+    ASSERT_OK(OpenOther("/logs" + name, "/other" + name));
+    EXPECT_THAT(FilesIn(&database.memory, "/logs" + name), Contains("notes.txt"));
+  }
+}
+
+TEST_F(LogDirectoryTest, TheDatabasesOwnDirectoryIsNone) {
+  for (const std::string same : {"/db", "/db/"}) {
+    ASSERT_OK(db()->Put("k", same));
+    database.options.log_directory = same;
+    ASSERT_OK(database.Reopen());
+    EXPECT_EQ(Value(db(), "k"), same);
+  }
+}
+
+TEST_F(LogDirectoryTest, LogsOfAnotherDatabaseStay) {
+  Options options = Elsewhere("/logs");
+  options.env.random_seed = 2;  // else it would have the same id
+  auto first = Engine::Open(options, database.tuning, "/first");
+  ASSERT_OK(first.status());
+  for (uint64_t i = 0; i < 50; ++i) ASSERT_OK((*first)->Put(NumberedKey(i), "v"));
+  // Both are left as a process leaves them that is killed.
+  database.memory.Crash(CrashMode::kKillProcess);
+  first->reset();
+  database.db.reset();
+  const auto logs = Contents("/logs");
+  EXPECT_FALSE(OpenOther("/logs", "/db").ok());
+  EXPECT_FALSE(OpenOther("/logs", "/made").ok());
+  ExpectRefusal(DB::Repair(Elsewhere("/logs"), "/db", nullptr), "/logs");
+  EXPECT_TRUE(Contents("/logs") == logs);
+  EXPECT_OK(database.Open());
+  first = Engine::Open(options, database.tuning, "/first");
+  ASSERT_OK(first.status());
+  EXPECT_EQ(ReadAll((*first)->NewIterator().get()).size(), 50u);
+}
+
+}  // namespace
+}  // namespace sepal
