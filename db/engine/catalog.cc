@@ -36,6 +36,18 @@ void Catalog::NoteReference() {
   reference_ = manifest_->Reference();
 }
 
+absl::StatusOr<ColumnFamilyId> Catalog::NewFamilyId() {
+  const uint64_t number = NewFileNumber().value();
+  const auto id = static_cast<uint32_t>(number);
+  MutexLock lock(&state_->mutex);
+  if (id == number && !state_->families.contains(id)) return ColumnFamilyId(id);
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "no column family can be made in %s: its id would be the next file number, %u, and ids are below 2^32 and used "
+      "once. A file with a large number in its name that is not the database's drives the numbers up; a new database "
+      "begins them anew",
+      state_->core->path, number));
+}
+
 void Catalog::SetManifest(std::unique_ptr<ManifestWriter> manifest, FileNumber min_log) {
   MutexLock lock(&edit_mutex_);
   min_log_ = min_log;

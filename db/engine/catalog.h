@@ -33,6 +33,9 @@ class Catalog {
   // Never returns a number twice, over all openings. Safe for concurrent use.
   FileNumber NewFileNumber() { return FileNumber(next_file_number_.fetch_add(1, std::memory_order_relaxed)); }
 
+  // For a family to be made: a new file number, as long as those fit into an id. FailedPrecondition: no longer.
+  absl::StatusOr<ColumnFamilyId> NewFamilyId() ABSL_LOCKS_EXCLUDED(state_->mutex);
+
   // Takes over the manifest that edits go to; it says that `min_log` is the oldest log that is needed.
   void SetManifest(std::unique_ptr<ManifestWriter> manifest, FileNumber min_log) ABSL_LOCKS_EXCLUDED(edit_mutex_);
   // For the headers of logs. Does not wait for edits under way.

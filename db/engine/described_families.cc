@@ -8,6 +8,11 @@
 
 namespace sepal {
 
+absl::Status MadeTwice(std::string_view path, const ColumnFamilyCreation& first, const ColumnFamilyCreation& second) {
+  return absl::DataLossError(absl::StrFormat("%s: the manifest makes column family %u twice, as \"%s\" and as \"%s\"",
+                                             path, first.id.value(), first.name, second.name));
+}
+
 absl::Status DescribedFamilies::TakeEdit(VersionEdit&& edit, const TableFactory& make_table) {
   for (const ColumnFamilyCreation& creation : edit.created_families) RETURN_IF_ERROR(Add(creation, make_table));
   for (const ColumnFamilyId id : edit.dropped_families) all_.erase(id);
@@ -21,8 +26,9 @@ absl::Status DescribedFamilies::TakeEdit(VersionEdit&& edit, const TableFactory&
 }
 
 absl::Status DescribedFamilies::Add(const ColumnFamilyCreation& creation, const TableFactory& make_table) {
-  all_.emplace(creation.id, DescribedFamily{creation, VersionBuilder(make_table), SequenceNumber(0), nullptr, nullptr});
-  return absl::OkStatus();
+  const auto [it, added] = all_.emplace(
+      creation.id, DescribedFamily{creation, VersionBuilder(make_table), SequenceNumber(0), nullptr, nullptr});
+  return added ? absl::OkStatus() : MadeTwice(path_, it->second.creation, creation);
 }
 
 absl::Status DescribedFamilies::Resolve() {

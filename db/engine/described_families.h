@@ -34,6 +34,7 @@ class DescribedFamilies {
   std::map<ColumnFamilyId, DescribedFamily>& all() { return all_; }
   const std::map<ColumnFamilyId, DescribedFamily>& all() const { return all_; }
 
+  // DataLoss: an edit that cannot be.
   absl::Status TakeEdit(VersionEdit&& edit, const TableFactory& make_table);
   absl::Status Add(const ColumnFamilyCreation& creation, const TableFactory& make_table);
   // Gives those that have none yet their options. InvalidArgument: another comparator than a family was made with.
@@ -50,5 +51,8 @@ class DescribedFamilies {
   const std::string path_;
   std::map<ColumnFamilyId, DescribedFamily> all_;
 };
+
+// DataLoss: of two families with one id.
+absl::Status MadeTwice(std::string_view path, const ColumnFamilyCreation& first, const ColumnFamilyCreation& second);
 
 }  // namespace sepal

@@ -211,8 +211,8 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
   if (FindColumnFamily(name).ok()) {
     return absl::AlreadyExistsError(absl::StrFormat("column family \"%s\" exists", name));
   }
-  auto family = std::make_shared<Family>(ColumnFamilyId(static_cast<uint32_t>(catalog_->NewFileNumber().value())),
-                                         std::string(name), options, PolicyFor(options, core_->tuning));
+  ASSIGN_OR_RETURN(const ColumnFamilyId id, catalog_->NewFamilyId());
+  auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning));
   VersionEdit edit;
   edit.created_families.push_back({.id = family->id,
                                    .name = family->name,

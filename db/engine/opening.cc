@@ -137,16 +137,21 @@ absl::Status Opening::RecoverCatalog() {
     parts_.catalog = std::make_unique<Catalog>(parts_.state.get(), identity_, kFirstManifest);
     return absl::OkStatus();
   }
-  for (const LogFile& log : log_files_) next_file_number_ = std::max(next_file_number_, log.named.next());
-  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(parts_.core->log_directory()));
-  next_file_number_ = std::max(next_file_number_, NewestNumber(rings).next());
-  for (const DirectoryEntry& entry : listing_) {
-    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
-    if (parsed.has_value() && parsed->number.value() < kFileNumbersEnd) {
-      next_file_number_ = std::max(next_file_number_, parsed->number.next());
-    }
-  }
+  RETURN_IF_ERROR(PassNumbersOfFiles());
   parts_.catalog = std::make_unique<Catalog>(parts_.state.get(), identity_, next_file_number_);
+  return absl::OkStatus();
+}
+
+absl::Status Opening::PassNumbersOfFiles() {
+  const auto pass = [this](FileNumber number) {
+    if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.next());
+  };
+  for (const LogFile& log : log_files_) pass(log.named);
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(parts_.core->log_directory()));
+  pass(NewestNumber(rings));
+  for (const DirectoryEntry& entry : listing_) {
+    if (const std::optional<ParsedFileName> parsed = ParseFileName(entry.name)) pass(parsed->number);
+  }
   return absl::OkStatus();
 }
 
@@ -218,7 +223,7 @@ absl::Status Opening::CheckFamilies() const {
 
 absl::Status Opening::AddMissingFamilies() {
   for (const ColumnFamilyDescriptor& descriptor : described_.Missing()) {
-    const ColumnFamilyId id(static_cast<uint32_t>(parts_.catalog->NewFileNumber().value()));
+    ASSIGN_OR_RETURN(const ColumnFamilyId id, parts_.catalog->NewFamilyId());
     RETURN_IF_ERROR(AddFamily(id, descriptor.name, descriptor.options.comparator));
   }
   return described_.Resolve();

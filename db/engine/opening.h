@@ -42,6 +42,7 @@ class Opening {
   absl::Status TakeLock();
   void StartInfoLog();
   absl::Status RecoverCatalog();
+  absl::Status PassNumbersOfFiles();
   absl::Status ListAgain();
   absl::Status CheckNoLogWasBegun() const;
   absl::Status TakeEdit(VersionEdit&& edit);

@@ -10,6 +10,7 @@
 #include "db/act/manifest_salvage.h"
 #include "db/act/manifest_writer.h"
 #include "db/engine/check_options.h"
+#include "db/engine/described_families.h"
 #include "db/engine/foreign_database.h"
 #include "db/format/file_names.h"
 #include "util/hash.h"
@@ -214,6 +215,10 @@ absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
     log_recovery_.closed = LogEnd{edit.closed_log->number, edit.closed_log->length_bytes};
   }
   for (const ColumnFamilyCreation& creation : edit.created_families) {
+    const auto it = families_.find(creation.id);
+    // Of what is not whole the first counts; all tables that name the id are its.
+    if (it != families_.end() && !certain_) continue;
+    if (it != families_.end()) return MadeTwice(path_, it->second.creation, creation);
     if (!certain_) DropNamesake(creation);
     AddFamily(creation);
   }

@@ -168,8 +168,8 @@ class SEPAL_EXPORT DB {
 
   // Owned by the database, and valid as long as this object.
   virtual ColumnFamily* DefaultColumnFamily() const = 0;
-  // AlreadyExists if the name is taken, InvalidArgument if an option is out of its range. The handle stays valid as
-  // long as it is held.
+  // AlreadyExists if the name is taken, InvalidArgument if an option is out of its range, FailedPrecondition if there
+  // are no ids left (file numbers have come to 2^32). The handle stays valid as long as it is held.
   virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
                                                                            const ColumnFamilyOptions& options = {}) = 0;
   // The family's data is removed once nothing reads it: iterators and pinned values of before go on. The handle stays

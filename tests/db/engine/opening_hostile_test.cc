@@ -8,12 +8,14 @@
 #include "db/act/manifest_recovery.h"
 #include "db/act/manifest_writer.h"
 #include "db/format/file_names.h"
+#include "sepal/repair.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "util/strings.h"
 
 namespace sepal {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -121,6 +123,12 @@ TEST_F(OpeningHostileTest, AManifestOfImpossibleEditsIsDataLossThatSaysWhy) {
   EXPECT_THAT(status.ToString(), HasSubstr("does not lie after table 10"));
 
   edit = {};
+  edit.created_families.push_back({ColumnFamilyId(0), "second", "sepal.BytewiseComparator", true});
+  status = OpenWith(edit);
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(status.ToString(), HasSubstr("makes column family 0 twice, as \"default\" and as \"second\""));
+
+  edit = {};
   edit.flushed_through.push_back({.family = ColumnFamilyId(77), .sequence = SequenceNumber(5)});
   EXPECT_OK(OpenWith(edit));  // of a family that was dropped
 
@@ -130,14 +138,61 @@ TEST_F(OpeningHostileTest, AManifestOfImpossibleEditsIsDataLossThatSaysWhy) {
 }
 
 TEST_F(OpeningHostileTest, FilesWithNumbersThatNoneOfOursHasDoNotDriveTheNumbersUp) {
+  for (const std::string stray :
+       {"281474976710656.sst", "281474976710656.log", "18446744073709551614.log", "18446744073709551615.log"}) {
+    SCOPED_TRACE(stray);
+    ASSERT_GE(std::stoull(stray), kFileNumbersEnd);
+    TestDatabase database;
+    ASSERT_OK(database.Open());
+    ASSERT_OK(database.db->Put("k", "v"));
+    ASSERT_OK(database.memory.WriteFileContents("/db/" + stray, "stray"));
+    ASSERT_OK(database.Reopen());
+    ASSERT_OK(database.db->Flush());
+    EXPECT_OK(database.db->CreateColumnFamily("f").status());
+    EXPECT_EQ(Value(database.db.get(), "k"), "v");
+    for (const std::string& name : FilesIn(&database.memory, "/db")) EXPECT_LT(name.size(), 20u) << name;
+  }
+}
+
+// Ids are file numbers of 32 bits.
+TEST(FamilyIdTest, AFamilyWhoseIdWouldBeAnothersIsRefused) {
   TestDatabase database;
   ASSERT_OK(database.Open());
   ASSERT_OK(database.db->Put("k", "v"));
-  ASSERT_OK(database.memory.WriteFileContents("/db/" + std::to_string(kFileNumbersEnd) + ".sst", "stray"));
+  ASSERT_OK(database.memory.WriteFileContents("/db/4294967280.sst", "stray"));
   ASSERT_OK(database.Reopen());
-  ASSERT_OK(database.db->Flush());
+  absl::Status made;
+  size_t families = 1;
+  for (; made.ok() && families < 30; ++families) {
+    made = database.db->CreateColumnFamily("f" + std::to_string(families)).status();
+  }
+  EXPECT_LT(families, 20u);
+  EXPECT_TRUE(absl::IsFailedPrecondition(made)) << made;
+  EXPECT_THAT(made.ToString(), AllOf(HasSubstr("no column family can be made in /db"), HasSubstr("2^32")));
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(database.db->ColumnFamilyNames().size(), families - 1);
+  EXPECT_EQ(database.db->DefaultColumnFamily()->id(), 0u);
   EXPECT_EQ(Value(database.db.get(), "k"), "v");
-  for (const std::string& name : FilesIn(&database.memory, "/db")) EXPECT_LT(name.size(), 20u) << name;
+
+  database.options.column_families = {{.name = "wanted", .options = database.options.family}};
+  EXPECT_TRUE(absl::IsFailedPrecondition(database.Reopen()));
+  database.options.column_families.clear();
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(Value(database.db.get(), "k"), "v");
+}
+
+TEST(FamilyIdTest, OfTwoFamiliesWithOneIdARepairKeepsTheFirst) {
+  TestDatabase database;
+  const std::unique_ptr<Directory> directory = database.files.OpenDirectory("/db", true).value();
+  VersionEdit head = Head(20);
+  for (const char* name : {"default", "second"}) {
+    head.created_families.push_back({ColumnFamilyId(0), name, "sepal.BytewiseComparator", true});
+  }
+  ASSERT_OK(ManifestWriter::Create(directory.get(), FileNumber(1), 7, {&head, 1}, nullptr).status());
+  EXPECT_TRUE(absl::IsDataLoss(database.Open()));
+  ASSERT_OK(DB::Repair(database.options, "/db", nullptr));
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(database.db->ColumnFamilyNames(), ::testing::ElementsAre("default"));
 }
 
 TEST_F(OpeningHostileTest, OptionsOfOneFamilyThatContradictEachOtherAreRefused) {
