@@ -33,6 +33,13 @@ std::vector<std::string> Names(std::span<const DirectoryEntry> listing) {
 }  // namespace
 
 absl::StatusOr<Engine::Parts> Opening::Run() {
+  const absl::Status status = Open();
+  if (status.ok()) return std::move(parts_);
+  if (!tables_may_be_listed_) RemoveNewTables();
+  return status;
+}
+
+absl::Status Opening::Open() {
   RETURN_IF_ERROR(CheckOptions(options_));
   world_ = World::From(options_.env);
   RETURN_IF_ERROR(CheckLogDirectory());
@@ -45,8 +52,12 @@ absl::StatusOr<Engine::Parts> Opening::Run() {
   // After the logs: a family that they know and the manifest lacks is damage, and no mistake of the caller's.
   RETURN_IF_ERROR(CheckFamilies());
   RETURN_IF_ERROR(PublishFamilies());
-  if (!options_.read_only) RETURN_IF_ERROR(StartWriting());
-  return std::move(parts_);
+  return options_.read_only ? absl::OkStatus() : StartWriting();
+}
+
+// The logs still hold what is in them. The next try would write them again beside these, until the disk is full.
+void Opening::RemoveNewTables() {
+  for (const FileNumber number : new_tables_) parts_.core->directory->Remove(TableFileName(number)).IgnoreError();
 }
 
 // Before anything is made, here or there.
@@ -347,9 +358,9 @@ absl::Status Opening::FlushReplayed(DescribedFamily* described) {
                                    .max_threads = parts_.executor->CompactionConcurrency()}));
   described->flushed_through = through;
   if (tables.empty()) return absl::OkStatus();
-  flushed_any_ = true;
   VersionEdit edit;
   for (const TableMetadata& table : tables) {
+    new_tables_.push_back(table.number);
     edit.added_tables.push_back({.family = described->family->id, .level = 0, .table = table});
   }
   return described->tables.Apply(described->family->id, edit);
@@ -360,7 +371,7 @@ absl::Status Opening::PublishFamilies() {
     if (!manifest_.found) SEPAL_CHECK(parts_.catalog->NewFileNumber() == kFirstManifest);
     RETURN_IF_ERROR(AddMissingFamilies());
     for (auto& [id, described] : described_.all()) RETURN_IF_ERROR(FlushReplayed(&described));
-    if (flushed_any_) RETURN_IF_ERROR(parts_.core->directory->Sync());
+    if (!new_tables_.empty()) RETURN_IF_ERROR(parts_.core->directory->Sync());
   }
   EngineState& state = *parts_.state;
   MutexLock lock(&state.mutex);
@@ -458,9 +469,12 @@ absl::Status Opening::StartExisting() {
     StartFamiliesAt(log);
     snapshot = parts_.catalog->Snapshot(log);
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<ManifestWriter> manifest,
-                   ManifestWriter::Create(core.directory.get(), number, identity_.database_id, snapshot, old.get()));
-  parts_.catalog->SetManifest(std::move(manifest), log);
+  absl::StatusOr<std::unique_ptr<ManifestWriter>> manifest =
+      ManifestWriter::Create(core.directory.get(), number, identity_.database_id, snapshot, old.get());
+  // Where the old one has not failed, the new one is gone for good.
+  tables_may_be_listed_ = manifest.ok() || !old->failure().ok();
+  RETURN_IF_ERROR(manifest.status());
+  parts_.catalog->SetManifest(*std::move(manifest), log);
   return RemoveManifestsBefore(core.directory.get(), listing_, number);
 }
 

@@ -8,7 +8,8 @@
 //   3. the new log is made before the new manifest names it as the minimum;
 //   4. the new manifest, whose snapshot has the new tables, retires the old logs in one step;
 //   5. only then are old manifests, logs and stray tables removed, and writes taken.
-// A crash between any two steps leaves a database that opens to the same contents.
+// A crash between any two steps leaves a database that opens to the same contents. An opening that fails before 4
+// removes its tables.
 //
 // Read-only, nothing is written: what the logs hold stays in memtables.
 #pragma once
@@ -37,6 +38,8 @@ class Opening {
   absl::StatusOr<Engine::Parts> Run();
 
  private:
+  absl::Status Open();
+  void RemoveNewTables();
   absl::Status CheckLogDirectory() const;
   absl::Status OpenDirectories();
   absl::Status TakeLock();
@@ -92,7 +95,9 @@ class Opening {
   FileNumber min_log_number_;
   std::optional<ClosedLog> closed_log_;
   DescribedFamilies described_;
-  bool flushed_any_ = false;
+  // Of what was replayed.
+  std::vector<FileNumber> new_tables_;
+  bool tables_may_be_listed_ = false;  // by a manifest that another opening may find
 };
 
 }  // namespace sepal

@@ -134,6 +134,60 @@ TEST_F(OpeningFaultTest, EveryFailedCallOfARepairWithItsLogsElsewhereLosesNothin
                [](TestDatabase* database) { return DB::Repair(database->options, database->path, nullptr); });
 }
 
+// For want of space, each with more of it, until one has enough: for the tables, the log, and the manifest.
+TEST_F(OpeningFaultTest, OpeningsThatFailLeaveNoTables) {
+  for (const std::string log_directory : {"", "/logs"}) {
+    TestDatabase database(Threads::kSimulated, {.seed = 1}, KilledDatabase(log_directory));
+    database.options.log_directory = log_directory;
+    const auto tables = [&] {
+      std::vector<std::string> names = FilesIn(&database.memory, "/db");
+      std::erase_if(names, [](const std::string& name) { return !name.ends_with(".sst"); });
+      return names;
+    };
+    const std::vector<std::string> before = tables();
+    const uint64_t used = database.memory.UsedBytes();
+    uint64_t behind_the_tables = 0;
+    absl::Status status = absl::UnknownError("");
+    for (uint64_t space = 0; !status.ok(); space += 64) {
+      ASSERT_LT(space, uint64_t{1} << 20);
+      database.memory.SetCapacity(used + space);
+      database.files.SetDecider([&](const FileCall& call) {
+        behind_the_tables += call.op == FileOp::kOpenWrite && !call.name.ends_with(".sst") && tables() != before;
+        return Fault::kNone;
+      });
+      status = database.Open();
+      if (status.ok()) break;
+      EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+      EXPECT_EQ(tables(), before) << space;
+    }
+    EXPECT_GT(behind_the_tables, 10u);
+    EXPECT_GT(tables().size(), before.size());
+    database.memory.SetCapacity(UINT64_MAX);
+    ExpectAll(&database);
+  }
+}
+
+// Each sync of an opening fails; then the process dies, or the power goes.
+TEST_F(OpeningFaultTest, TablesThatAManifestMayListStay) {
+  const MemoryFileSystem disk = KilledDatabase("");
+  uint64_t skip = 0;
+  for (bool failed = true; failed; ++skip) {
+    SCOPED_TRACE(skip);
+    TestDatabase database(Threads::kSimulated, {.seed = 1}, disk.Clone());
+    database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kSync, .skip = skip});
+    database.Open().IgnoreError();
+    failed = database.files.FaultCount() > 0;
+    for (const CrashMode mode : {CrashMode::kKillProcess, CrashMode::kLoseUnsynced}) {
+      TestDatabase copy(Threads::kSimulated, {.seed = 1}, database.memory.Clone());
+      copy.memory.Crash(mode);
+      ASSERT_OK(copy.Open());
+      if (mode == CrashMode::kKillProcess) ExpectAll(&copy);
+      EXPECT_GE(ReadAll(copy.db->NewIterator().get()).size(), 60u) << "which were flushed";
+    }
+  }
+  EXPECT_GT(skip, 5u);
+}
+
 TEST_F(OpeningFaultTest, AnOpeningTouchesNoTableFile) {
   TestDatabase database(Threads::kSimulated, {.seed = 1}, KilledDatabase(""));
   for (const FileOp op : {FileOp::kOpenRead, FileOp::kRead}) {
