@@ -301,6 +301,7 @@ class FaultDirectory final : public Directory {
 
   Capabilities capabilities() const override { return base_->capabilities(); }
   const std::string& path() const override { return base_->path(); }
+  std::string Identity() const override { return base_->Identity(); }
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override {
     return state_->Run({.op = FileOp::kOpenRead, .name = std::string(name)},

@@ -88,6 +88,7 @@ class PosixDirectory final : public Directory {
 
   Capabilities capabilities() const override;
   const std::string& path() const override { return path_; }
+  std::string Identity() const override;
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name, ReadMode mode) override;
   void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const override {
     ReadManyPosix(requests, done);
@@ -112,6 +113,12 @@ class PosixDirectory final : public Directory {
   // Bits: 1 probed, 2 allocate, 4 direct reads, 8 map. Two threads may probe at once; they find the same.
   mutable std::atomic<unsigned> probed_{0};
 };
+
+std::string PosixDirectory::Identity() const {
+  struct stat status;
+  if (::fstat(fd_.get(), &status) != 0) return path_;
+  return absl::StrFormat("%d:%d", status.st_dev, status.st_ino);
+}
 
 Capabilities PosixDirectory::capabilities() const {
   const unsigned known = probed_.load(std::memory_order_relaxed);

@@ -254,6 +254,7 @@ absl::Status CommitPipeline::Switch(std::span<Target* const> targets, bool early
   const absl::StatusOr<FileNumber> next_log = NewLog();
   if (!next_log.ok()) {
     if (!log_->Failure().ok()) state_->Stop(next_log.status(), "log");
+    if (absl::IsResourceExhausted(next_log.status())) state_->core->AskToRemoveUnusedFiles();
     return next_log.status();
   }
   Replace(targets, log_end, *next_log, early);

@@ -75,7 +75,7 @@ void Core::RemoveUnusedFiles() {
 }
 
 void Core::AskToRemoveUnusedFiles() const {
-  if (removal_ != nullptr) removal_->Ask();
+  if (removal_ != nullptr && ForkGeneration() == fork_generation_) removal_->Ask();
 }
 
 void Core::PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value) {

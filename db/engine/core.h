@@ -25,6 +25,7 @@
 #include "util/chunk_collapser.h"
 #include "util/chunk_pool.h"
 #include "util/epoch.h"
+#include "util/fork.h"
 #include "util/memory_budget.h"
 #include "util/rate_limiter.h"
 #include "util/statistics_impl.h"
@@ -145,6 +146,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::array<PinKeeper*, kThreadSlots> keepers_ = {};
   std::unique_ptr<RepeatedTask> relief_;
   std::unique_ptr<RepeatedTask> removal_;
+  const uint64_t fork_generation_ = WatchForks();  // of the process that opened the database
   std::unique_ptr<ChunkCollapser> collapser_;
 };
 

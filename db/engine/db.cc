@@ -1,4 +1,6 @@
 // The calls on databases that are not open.
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -24,6 +26,35 @@ absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, std::string
   return Engine::Open(options, Tuning::From(options), directory);
 }
 
+namespace {
+
+// Of the database in `directory`, whose manifest is still there. Nothing is removed if any log is, or may be,
+// another's.
+absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Directory* directory,
+                                 std::string_view path) {
+  ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(files, options, path));
+  if (!elsewhere) return absl::OkStatus();
+  const absl::StatusOr<std::unique_ptr<Directory>> log_directory =
+      files->OpenDirectory(options.log_directory, /*create=*/false);
+  if (absl::IsNotFound(log_directory.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(log_directory.status());
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*log_directory)->List());
+  ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(log_directory->get(), listing));
+  const absl::StatusOr<ManifestRecovery> manifest = RecoverManifest(
+      directory, ManifestReference{}, /*other_files=*/false, [](const VersionEdit&) { return absl::OkStatus(); });
+  if (!manifest.ok() && !absl::IsDataLoss(manifest.status())) return manifest.status();
+  const bool known = manifest.ok() && manifest->found;
+  RETURN_IF_ERROR(CheckLogsAreOf(logs, known ? manifest->database_id : 0, options.log_directory, path));
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    const bool of_a_log = parsed.has_value() && (parsed->kind == FileKind::kLog || parsed->kind == FileKind::kLogRing);
+    if (of_a_log) RETURN_IF_ERROR((*log_directory)->Remove(entry.name));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status DB::Destroy(const Options& options, std::string_view path) {
   const World world = World::From(options.env);
   absl::StatusOr<std::unique_ptr<Directory>> directory = world.file_system->OpenDirectory(path, /*create=*/false);
@@ -35,17 +66,7 @@ absl::Status DB::Destroy(const Options& options, std::string_view path) {
   for (const DirectoryEntry& entry : listing) any = any || ParseFileName(entry.name).has_value();
   if (any) {
     ASSIGN_OR_RETURN(const std::unique_ptr<DirectoryLock> lock, (*directory)->Lock(kLockFileName));
-    if (!options.log_directory.empty()) {
-      ASSIGN_OR_RETURN(const std::unique_ptr<Directory> logs,
-                       world.file_system->OpenDirectory(options.log_directory, /*create=*/false));
-      ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> log_listing, logs->List());
-      for (const DirectoryEntry& entry : log_listing) {
-        const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
-        const bool is_ours =
-            parsed.has_value() && (parsed->kind == FileKind::kLog || parsed->kind == FileKind::kLogRing);
-        if (is_ours) RETURN_IF_ERROR(logs->Remove(entry.name));
-      }
-    }
+    RETURN_IF_ERROR(RemoveLogsElsewhere(world.file_system, options, directory->get(), path));
     for (const DirectoryEntry& entry : listing) {
       const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
       if (parsed.has_value() && parsed->kind != FileKind::kLock) RETURN_IF_ERROR((*directory)->Remove(entry.name));

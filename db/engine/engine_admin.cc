@@ -165,6 +165,7 @@ absl::Status Engine::GetApproximateSizes(const ColumnFamily* handle, std::span<c
   std::shared_ptr<const ReadView> view;
   {
     MutexLock lock(&state_->mutex);
+    RETURN_IF_ERROR(family->CheckThere());
     view = family->current();
   }
   FamilyTableOpener opener = core_->Opener(family->order);

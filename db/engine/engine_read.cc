@@ -19,25 +19,28 @@ namespace {
 // A status without a message, so that an absent key costs no allocation.
 absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
 
-// What an iterator keeps alive, let go in this order: the view, the family, the core.
-struct IteratorOwner {
-  IteratorOwner() = default;
-  ~IteratorOwner() {
-    view.reset();
-    if (core->deleter->HasWork()) core->AskToRemoveUnusedFiles();
+// A view that outlives the call that took it. With the last one go the tables that nothing else lists.
+class HeldView {
+ public:
+  HeldView(std::shared_ptr<Core> core, const ReadView& view) : core_(std::move(core)), view_(view.shared_from_this()) {}
+  ~HeldView() {
+    view_.reset();
+    if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
   }
-  IteratorOwner(const IteratorOwner&) = delete;
-  IteratorOwner& operator=(const IteratorOwner&) = delete;
+  HeldView(const HeldView&) = delete;
+  HeldView& operator=(const HeldView&) = delete;
+  const ReadView& operator*() const { return *view_; }
 
-  std::shared_ptr<Core> core;
-  FamilyRef family;
-  std::shared_ptr<const ReadView> view;
+ private:
+  const std::shared_ptr<Core> core_;
+  std::shared_ptr<const ReadView> view_;
 };
 
-// What a value pinned in a memtable keeps alive; the view goes first.
-struct HeldView {
+// What an iterator keeps alive, let go in this order: the view, the family, the core.
+struct IteratorOwner {
   std::shared_ptr<Core> core;
-  std::shared_ptr<const ReadView> view;
+  FamilyRef family;
+  std::optional<HeldView> view;
 };
 
 }  // namespace
@@ -67,7 +70,7 @@ absl::Status Engine::HandOver(const ReadView& view, StatisticsImpl::ThreadCounte
   if (result->value.size() <= core_->tuning.copy_value_bytes) {
     value->Copy(result->value);
   } else if (result->in_memtable) {
-    auto* held = new HeldView{core_, view.shared_from_this()};
+    auto* held = new HeldView(core_, view);
     value->Pin(
         result->value, [](void* owner, void*) { delete static_cast<HeldView*>(owner); }, held, nullptr);
   } else {
@@ -122,7 +125,7 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   counters.Add(Ticker::kMultiGetKeys, keys.size());
   // Each group has a guard of its own, so that what the ones before it evicted can be freed; one view serves them all.
-  std::shared_ptr<const ReadView> held;
+  std::optional<HeldView> held;
   const ReadView* view = nullptr;
   SequenceNumber visible;
   for (size_t begin = 0; begin < keys.size(); begin += GroupLookup::kMostKeys) {
@@ -130,7 +133,7 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
     if (begin == 0) {
       view = (*resolved)->view();
       if (view == nullptr) return std::fill(statuses.begin(), statuses.end(), (*resolved)->CheckThere());
-      if (keys.size() > GroupLookup::kMostKeys) held = view->shared_from_this();
+      if (keys.size() > GroupLookup::kMostKeys) held.emplace(core_, *view);
       visible = VisibleTo(options);
     }
     const size_t count = std::min(GroupLookup::kMostKeys, keys.size() - begin);
@@ -175,7 +178,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
     const EpochDomain::Guard guard(&core_->epochs);
     const ReadView* const view = owner->family->view();
     if (view == nullptr) return NewErrorIterator(owner->family->CheckThere());
-    owner->view = view->shared_from_this();
+    owner->view.emplace(core_, *view);
   }
   DatabaseIteratorOptions iterator;
   iterator.order = owner->family->order;
@@ -187,7 +190,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   iterator.calls = &core_->calls;
   iterator.family_name = owner->family->name;
   std::unique_ptr<InternalIterator> entries =
-      NewViewIterator(core_.get(), *owner->family, *owner->view,
+      NewViewIterator(core_.get(), *owner->family, **owner->view,
                       {.begin = iterator.lower_bound, .end = iterator.upper_bound}, options.fill_cache);
   iterator.owner = std::move(owner);
   return NewDatabaseIterator(std::move(iterator), std::move(entries));

@@ -14,6 +14,7 @@ void EngineState::Stop(const absl::Status& status, std::string_view where) {
     if (!error.ok()) return;
     error = Lasting(status, where);
     stopped.store(true, std::memory_order_release);
+    core->deleter->Stop();  // the directory may be another's
     changed.NotifyAll();
   }
   core->info_log.Write("error, writing ends: %s: %s", where, status.ToString());

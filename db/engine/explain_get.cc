@@ -141,6 +141,7 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily* handle, st
   std::shared_ptr<const ReadView> view;
   {
     MutexLock lock(&state_->mutex);
+    RETURN_IF_ERROR(family->CheckThere());
     view = family->current();
   }
   // After the view: see read_view.h.

@@ -62,7 +62,8 @@ void Opening::RemoveNewTables() {
 
 // Before anything is made, here or there.
 absl::Status Opening::CheckLogDirectory() const {
-  if (!LogsLieElsewhere(options_, path_)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(world_.file_system, options_, path_));
+  if (!elsewhere) return absl::OkStatus();
   const auto directory = world_.file_system->OpenDirectory(options_.log_directory, /*create=*/false);
   if (absl::IsNotFound(directory.status())) return absl::OkStatus();
   RETURN_IF_ERROR(directory.status());
@@ -87,7 +88,8 @@ absl::Status Opening::OpenDirectories() {
   any_files_ = std::any_of(listing.begin(), listing.end(),
                            [](const DirectoryEntry& entry) { return ParseFileName(entry.name).has_value(); });
   std::unique_ptr<Directory> log_directory;
-  if (LogsLieElsewhere(options_, path_)) {
+  ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(world_.file_system, options_, path_));
+  if (elsewhere) {
     ASSIGN_OR_RETURN(log_directory, world_.file_system->OpenDirectory(options_.log_directory, create));
   }
   parts_.core =

@@ -100,7 +100,8 @@ absl::Status Repairing::Foresee() {
 absl::Status Repairing::OpenDirectories() {
   ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory, world_.file_system->OpenDirectory(path_, /*create=*/false));
   directory_ = std::make_unique<LatchingDirectory>(std::move(directory));
-  if (LogsLieElsewhere(options_, path_)) {
+  ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(world_.file_system, options_, path_));
+  if (elsewhere) {
     ASSIGN_OR_RETURN(directory, world_.file_system->OpenDirectory(options_.log_directory, /*create=*/false));
     ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
     RETURN_IF_ERROR(CheckHoldsNoDatabase(listing, options_.log_directory));
@@ -163,14 +164,7 @@ absl::Status Repairing::ReadManifest() {
 // What lies in the database directory is put aside; elsewhere it is another's.
 absl::Status Repairing::CheckOwnerOfLogs() const {
   if (log_directory_ == nullptr) return absl::OkStatus();
-  for (const LogFile& log : logs_) {
-    if (!log.header.has_value() || log.header->database_id == database_id_) continue;
-    return absl::FailedPreconditionError(
-        absl::StrFormat("log_directory %s holds %s, a log of another database than the one in %s: give these logs a "
-                        "directory of their own",
-                        options_.log_directory, log.name, path_));
-  }
-  return absl::OkStatus();
+  return CheckLogsAreOf(logs_, database_id_, options_.log_directory, path_);
 }
 
 // The logs may hold updates of families that are not known then; they are kept for people.

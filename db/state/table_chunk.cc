@@ -7,6 +7,9 @@
 
 namespace sepal {
 
+// Tables that are fetched before their turn, of the many of an opening.
+constexpr size_t kAhead = 4;
+
 size_t TableFences::FirstAtOrAfter(const KeyOrder& order, std::string_view user_key) const {
   if (!order.bytewise()) return SearchKeys(order, user_key, 0, tables.size());
   const int c = CompareToPrefix(user_key, common_prefix);
@@ -89,7 +92,9 @@ TableChunk::TableChunk(std::vector<TableRef> tables, const KeyOrder& order)
   totals_.reserve(tables_.size() + 1);
   totals_.emplace_back();
   bool settled = true;
-  for (const TableRef& table : tables_) {
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    if (i + kAhead < tables_.size()) tables_[i + kAhead]->Prefetch();
+    const TableRef& table = tables_[i];
     const TableMetadata& m = table->metadata();
     sums_.Add(*table);
     totals_.push_back(sums_.totals);

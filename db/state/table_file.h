@@ -47,6 +47,11 @@ class TableFile {
   // lists it knows (Run::MetadataOf).
   const TableMetadata& metadata() const { return metadata_; }
   FileNumber number() const { return metadata_.number; }
+  // Starts to fetch all of it.
+  void Prefetch() const {
+    const char* const begin = reinterpret_cast<const char*>(this);
+    for (size_t offset = 0; offset < sizeof(TableFile); offset += 64) __builtin_prefetch(begin + offset);
+  }
 
   // Null until opened. Lives as long as the TableFile.
   const TableReader* reader() const { return reader_.load(std::memory_order_acquire); }

@@ -172,6 +172,7 @@ class SEPAL_EXPORT DB {
   // are no ids left (file numbers have come to 2^32). The handle stays valid as long as it is held.
   virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
                                                                            const ColumnFamilyOptions& options = {}) = 0;
+  // Syncs the log first: what was written before is as durable as the drop. A failed sync ends writing.
   // The family's data is removed once nothing reads it: iterators and pinned values of before go on. The handle stays
   // valid and is answered with FailedPrecondition, as is a second drop. The default family cannot be dropped:
   // InvalidArgument. A new family of that name is another one.

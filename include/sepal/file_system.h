@@ -159,6 +159,8 @@ class SEPAL_EXPORT Directory {
   // The same at every call.
   virtual Capabilities capabilities() const = 0;
   virtual const std::string& path() const = 0;
+  // The same for all who opened one directory, under whatever path.
+  virtual std::string Identity() const { return path(); }
 
   virtual absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name,
                                                                     ReadMode mode = ReadMode::kBuffered) = 0;

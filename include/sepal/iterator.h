@@ -32,8 +32,8 @@ class SEPAL_EXPORT Iterator {
   // To the first and the last entry within the bounds.
   virtual void SeekToFirst() = 0;
   virtual void SeekToLast() = 0;
-  // To the first entry within the bounds at or after `target`, which may itself lie outside of them. Its bytes may be the
-  // iterator's own, of `key` or `value`.
+  // To the first entry within the bounds at or after `target`, which may itself lie outside of them. Its bytes may be
+  // the iterator's own, of `key` or `value`.
   virtual void Seek(std::string_view target) = 0;
   // To the last entry within the bounds at or before `target`.
   virtual void SeekForPrev(std::string_view target) = 0;

@@ -7,6 +7,7 @@
 
 #include "sepal/repair.h"
 #include "tests/db/engine/engine_fixture.h"
+#include "tests/tools/temporary_directory.h"
 #include "util/strings.h"
 
 namespace sepal {
@@ -95,11 +96,41 @@ TEST_F(LogDirectoryTest, LogsOfAnotherDatabaseStay) {
   EXPECT_FALSE(OpenOther("/logs", "/db").ok());
   EXPECT_FALSE(OpenOther("/logs", "/made").ok());
   ExpectRefusal(DB::Repair(Elsewhere("/logs"), "/db", nullptr), "/logs");
+  ExpectRefusal(DB::Destroy(Elsewhere("/logs"), "/db"), "/logs");
+  ExpectRefusal(DB::Destroy(Elsewhere("/logs"), "/made"), "/logs");
   EXPECT_TRUE(Contents("/logs") == logs);
   EXPECT_OK(database.Open());
   first = Engine::Open(options, database.tuning, "/first");
   ASSERT_OK(first.status());
   EXPECT_EQ(ReadAll((*first)->NewIterator().get()).size(), 50u);
+}
+
+TEST_F(LogDirectoryTest, DestroyTakesItsOwnLogsWhereverTheyLie) {
+  Fill(0, 300);
+  ASSERT_OK(OpenOther("/logs"));
+  ASSERT_OK(DB::Destroy(Elsewhere("/logs"), "/other"));
+  EXPECT_EQ(Contents("/logs").size(), 0u);
+  database.db.reset();
+  ASSERT_OK(DB::Destroy(Elsewhere("/db"), "/db"));
+  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(LogDirectoryNameTest, TheDatabasesOwnDirectoryIsNoneUnderAnotherName) {
+  const tools::TemporaryDirectory directory;
+  const std::string path = directory.path() + "/db";
+  Options options;
+  options.create_if_missing = true;
+  for (const std::string alias : {"/./db", "//db", "/db/../db"}) {
+    options.log_directory = directory.path() + alias;
+    for (int opening = 0; opening < 3; ++opening) {
+      auto db = DB::Open(options, path);
+      ASSERT_OK(db.status());
+      ASSERT_OK((*db)->Put("k", "v"));
+      ASSERT_OK((*db)->Close());
+    }
+    ASSERT_OK(DB::Repair(options, path, nullptr));
+    ASSERT_OK(DB::Destroy(options, path));
+  }
 }
 
 }  // namespace
