@@ -8,7 +8,7 @@
 namespace sepal {
 
 // Tables that are fetched before their turn, of the many of an opening.
-constexpr size_t kAhead = 4;
+constexpr size_t kTablesAhead = 4;
 
 size_t TableFences::FirstAtOrAfter(const KeyOrder& order, std::string_view user_key) const {
   if (!order.bytewise()) return SearchKeys(order, user_key, 0, tables.size());
@@ -93,7 +93,7 @@ TableChunk::TableChunk(std::vector<TableRef> tables, const KeyOrder& order)
   totals_.emplace_back();
   bool settled = true;
   for (size_t i = 0; i < tables_.size(); ++i) {
-    if (i + kAhead < tables_.size()) tables_[i + kAhead]->Prefetch();
+    if (i + kTablesAhead < tables_.size()) tables_[i + kTablesAhead]->Prefetch();
     const TableRef& table = tables_[i];
     const TableMetadata& m = table->metadata();
     sums_.Add(*table);
