@@ -8,6 +8,12 @@
 
 namespace sepal {
 
+const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_view family) {
+  const auto& named = options.column_families;
+  const auto it = std::find_if(named.rbegin(), named.rend(), [&](const auto& d) { return d.name == family; });
+  return it == named.rend() ? options.family : it->options;
+}
+
 absl::Status MadeTwice(std::string_view path, const ColumnFamilyCreation& first, const ColumnFamilyCreation& second) {
   return absl::DataLossError(absl::StrFormat("%s: the manifest makes column family %u twice, as \"%s\" and as \"%s\"",
                                              path, first.id.value(), first.name, second.name));
@@ -43,10 +49,7 @@ absl::Status DescribedFamilies::Resolve() {
 }
 
 absl::StatusOr<ColumnFamilyOptions> DescribedFamilies::OptionsFor(const ColumnFamilyCreation& family) const {
-  ColumnFamilyOptions options = options_.family;
-  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
-    if (descriptor.name == family.name) options = descriptor.options;
-  }
+  const ColumnFamilyOptions& options = OptionsByName(options_, family.name);
   if (options.comparator->Name() != family.comparator_name) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "column family \"%s\" in %s was created with comparator \"%s\", not \"%s\": open it with that one", family.name,

@@ -52,6 +52,9 @@ class DescribedFamilies {
   std::map<ColumnFamilyId, DescribedFamily> all_;
 };
 
+// The last that `options` have for a family of that name; else those for families in general. Lives as `options` do.
+const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_view family);
+
 // DataLoss: of two families with one id.
 absl::Status MadeTwice(std::string_view path, const ColumnFamilyCreation& first, const ColumnFamilyCreation& second);
 

@@ -272,10 +272,7 @@ absl::Status Repairing::ResolveFamilies() {
 
 absl::Status Repairing::Resolve(FamilyState* family) const {
   const ColumnFamilyCreation& creation = family->creation;
-  family->options = options_.family;
-  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
-    if (descriptor.name == creation.name) family->options = descriptor.options;
-  }
+  family->options = OptionsByName(options_, creation.name);
   if (family->options.comparator->Name() != creation.comparator_name) {
     return absl::InvalidArgumentError(
         absl::StrFormat("column family \"%s\" in %s was created with comparator \"%s\": repair it with that one",
