@@ -484,6 +484,10 @@ absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<co
 
 absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory) {
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  return ListRings(directory, listing);
+}
+
+absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory, std::span<const DirectoryEntry> listing) {
   std::vector<RingFile> rings;
   for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);

@@ -54,6 +54,8 @@ struct RingFile {
 };
 
 absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory);
+// The same from a listing of the directory.
+absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory, std::span<const DirectoryEntry> listing);
 // The greatest number of a log or a ring that a ring's name or header has: numbers up to it were used.
 FileNumber NewestNumber(const std::vector<RingFile>& rings);
 

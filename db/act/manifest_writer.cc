@@ -18,11 +18,32 @@ constexpr uint64_t kAllocationStepBytes = 64 << 10;
 constexpr size_t kSnapshotPieceBytes = 256 << 10;
 constexpr uint64_t kControlRecordBytes = kManifestRecordHeaderBytes + kManifestControlBytes;
 
+class EditsAtHand final : public EditSource {
+ public:
+  explicit EditsAtHand(std::span<const VersionEdit> edits) : left_(edits) {}
+  const VersionEdit* Next() override {
+    if (left_.empty()) return nullptr;
+    const VersionEdit* const edit = &left_.front();
+    left_ = left_.subspan(1);
+    return edit;
+  }
+
+ private:
+  std::span<const VersionEdit> left_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ManifestWriter>> ManifestWriter::Create(Directory* directory, FileNumber number,
                                                                        uint64_t database_id,
                                                                        std::span<const VersionEdit> snapshot,
+                                                                       ManifestWriter* old) {
+  EditsAtHand edits(snapshot);
+  return Create(directory, number, database_id, &edits, old);
+}
+
+absl::StatusOr<std::unique_ptr<ManifestWriter>> ManifestWriter::Create(Directory* directory, FileNumber number,
+                                                                       uint64_t database_id, EditSource* snapshot,
                                                                        ManifestWriter* old) {
   if (old != nullptr) {
     RETURN_IF_ERROR(old->failure_);
@@ -60,18 +81,23 @@ absl::StatusOr<std::unique_ptr<ManifestWriter>> ManifestWriter::Reopen(Directory
   return manifest;
 }
 
-absl::Status ManifestWriter::WriteSnapshot(uint64_t database_id, std::span<const VersionEdit> snapshot) {
+absl::Status ManifestWriter::WriteSnapshot(uint64_t database_id, EditSource* snapshot) {
   buffer_ = ManifestHeader{number_, database_id}.Encode();
   header_checksum_ = ManifestHeaderChecksum(buffer_);
   checksum_ = header_checksum_;
-  for (const VersionEdit& edit : snapshot) {
-    checksum_ = AppendManifestRecord(&buffer_, ManifestRecordKind::kEdit, edit.Encode(), checksum_);
+  size_t edits = 0;
+  std::string payload;
+  while (const VersionEdit* const edit = snapshot->Next()) {
+    ++edits;
+    payload.clear();
+    edit->EncodeTo(&payload);
+    checksum_ = AppendManifestRecord(&buffer_, ManifestRecordKind::kEdit, payload, checksum_);
     if (buffer_.size() < kSnapshotPieceBytes) continue;
     RETURN_IF_ERROR(file_->Append(buffer_));
     size_ += buffer_.size();
     buffer_.clear();
   }
-  const std::string seal = EncodeManifestSeal(snapshot.size(), checksum_);
+  const std::string seal = EncodeManifestSeal(edits, checksum_);
   checksum_ = AppendManifestRecord(&buffer_, ManifestRecordKind::kSeal, seal, checksum_);
   RETURN_IF_ERROR(file_->Append(buffer_));
   size_ += buffer_.size();
@@ -160,6 +186,15 @@ absl::Status RemoveDurably(Directory* directory, std::span<const std::string> na
   return directory->Sync();
 }
 
+absl::Status RemoveManifests(Directory* directory, std::vector<FileNumber>* manifests) {
+  while (!manifests->empty()) {
+    const std::string name = ManifestFileName(manifests->front());
+    RETURN_IF_ERROR(RemoveDurably(directory, std::span(&name, 1)));
+    manifests->erase(manifests->begin());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RemoveManifestsBefore(Directory* directory, FileNumber number) {
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
   return RemoveManifestsBefore(directory, listing, number);
@@ -174,11 +209,7 @@ absl::Status RemoveManifestsBefore(Directory* directory, std::span<const Directo
     }
   }
   std::sort(older.begin(), older.end());
-  for (const FileNumber old : older) {
-    const std::string name = ManifestFileName(old);
-    RETURN_IF_ERROR(RemoveDurably(directory, std::span(&name, 1)));
-  }
-  return absl::OkStatus();
+  return RemoveManifests(directory, &older);
 }
 
 }  // namespace sepal

@@ -33,11 +33,23 @@ namespace sepal {
 
 struct ManifestRecovery;
 
+// Gives edits one by one.
+class EditSource {
+ public:
+  virtual ~EditSource() = default;
+  // The next one, which stays as it is until the next call; null behind the last.
+  virtual const VersionEdit* Next() = 0;
+};
+
 class ManifestWriter {
  public:
   // Makes manifest `number` with `snapshot` (all that the database is) and makes `old`, if any, go on in it; `old`
   // takes no edits afterwards. If this fails before `old` was written to, the new file is removed and `old` can be used
   // on.
+  static absl::StatusOr<std::unique_ptr<ManifestWriter>> Create(Directory* directory, FileNumber number,
+                                                                uint64_t database_id, EditSource* snapshot,
+                                                                ManifestWriter* old);
+  // The same with edits that are at hand.
   static absl::StatusOr<std::unique_ptr<ManifestWriter>> Create(Directory* directory, FileNumber number,
                                                                 uint64_t database_id,
                                                                 std::span<const VersionEdit> snapshot,
@@ -60,7 +72,7 @@ class ManifestWriter {
 
  private:
   ManifestWriter(Directory* directory, FileNumber number) : directory_(directory), number_(number) {}
-  absl::Status WriteSnapshot(uint64_t database_id, std::span<const VersionEdit> snapshot);
+  absl::Status WriteSnapshot(uint64_t database_id, EditSource* snapshot);
   absl::Status ContinueIn(FileNumber next);
   absl::Status ReserveSpace(uint64_t bytes);
   // Appends `buffer_`, whose last record has `checksum`, and syncs.
@@ -84,9 +96,11 @@ class ManifestWriter {
 // Removes the files, then makes that durable. Missing ones are no error.
 absl::Status RemoveDurably(Directory* directory, std::span<const std::string> names);
 
+// Removes `*manifests`, which ascend, each durably before the next. Those that are left in it after an error stay.
+absl::Status RemoveManifests(Directory* directory, std::vector<FileNumber>* manifests);
 // Removes all manifests below `number`, oldest first, each durably before the next.
 absl::Status RemoveManifestsBefore(Directory* directory, FileNumber number);
-// The same from a listing of the directory; what is in it and gone by now is no error.
+// The same from a listing of the directory, or of its manifests at least; what is in it and gone by now is no error.
 absl::Status RemoveManifestsBefore(Directory* directory, std::span<const DirectoryEntry> listing, FileNumber number);
 
 }  // namespace sepal

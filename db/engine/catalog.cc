@@ -10,21 +10,6 @@
 #include "util/status.h"
 
 namespace sepal {
-namespace {
-
-// So that the memory that a manifest's writer and reader need does not grow with the database.
-constexpr size_t kTablesPerEdit = 4096;
-
-void AppendTables(const Version& version, ColumnFamilyId family, std::vector<VersionEdit>* edits) {
-  for (const LevelRun& r : version.runs()) {
-    for (const TableRef& table : r.run->tables()) {
-      if (edits->back().added_tables.size() == kTablesPerEdit) edits->emplace_back();
-      edits->back().added_tables.push_back({family, r.level, r.run->MetadataOf(*table)});
-    }
-  }
-}
-
-}  // namespace
 
 ManifestReference Catalog::Reference() const {
   MutexLock lock(&reference_mutex_);
@@ -70,25 +55,26 @@ FileNumber Catalog::MinLogNumber() const {
   return minimum;
 }
 
-std::vector<VersionEdit> Catalog::Snapshot(FileNumber min_log) const {
+CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   state_->mutex.AssertHeld();
-  std::vector<VersionEdit> edits(1);
-  VersionEdit& head = edits.front();
+  VersionEdit head;
   head.database_id = identity_.database_id;
   head.hash_seed = identity_.hash_seed;
   head.next_file_number = FileNumber(next_file_number_.load(std::memory_order_relaxed));
   head.last_sequence = state_->VisibleSequence();
   head.min_log_number = min_log;
+  std::vector<CatalogSnapshot::Family> families;
   for (const FamilyRef& family : state_->Families()) {
-    VersionEdit& edit = edits.emplace_back();
-    edit.created_families.push_back({.id = family->id,
-                                     .name = family->name,
-                                     .comparator_name = std::string(family->order.comparator()->Name()),
-                                     .equal_means_identical = family->order.comparator()->EqualMeansIdentical()});
-    edit.flushed_through.push_back({.family = family->id, .sequence = family->flushed_through});
-    AppendTables(*family->version(), family->id, &edits);
+    VersionEdit description;
+    description.created_families.push_back(
+        {.id = family->id,
+         .name = family->name,
+         .comparator_name = std::string(family->order.comparator()->Name()),
+         .equal_means_identical = family->order.comparator()->EqualMeansIdentical()});
+    description.flushed_through.push_back({.family = family->id, .sequence = family->flushed_through});
+    families.push_back({.id = family->id, .description = std::move(description), .version = family->version()});
   }
-  return edits;
+  return {std::move(head), std::move(families)};
 }
 
 absl::StatusOr<std::vector<Catalog::Change>> Catalog::BuildVersions(const VersionEdit& edit) const {
@@ -157,21 +143,21 @@ absl::Status Catalog::RollIfLarge() {
   const uint64_t limit = std::max(state_->core->tuning.manifest_limit_bytes, 4 * snapshot_bytes_);
   if (manifest_->size_bytes() <= limit) return absl::OkStatus();
   const FileNumber number = NewFileNumber();
-  std::vector<VersionEdit> snapshot;
-  {
+  CatalogSnapshot snapshot = [&] {
     MutexLock lock(&state_->mutex);
-    snapshot = Snapshot(min_log_);
-  }
+    return Snapshot(min_log_);
+  }();
   absl::StatusOr<std::unique_ptr<ManifestWriter>> rolled =
-      ManifestWriter::Create(state_->core->directory.get(), number, identity_.database_id, snapshot, manifest_.get());
+      ManifestWriter::Create(state_->core->directory.get(), number, identity_.database_id, &snapshot, manifest_.get());
   if (!rolled.ok()) {
     state_->core->info_log.Write("manifest %u could not be made: %s", number.value(), rolled.status().ToString());
     return absl::OkStatus();
   }
+  superseded_.push_back(manifest_->number());
   manifest_ = std::move(rolled).value();
   snapshot_bytes_ = manifest_->size_bytes();
   NoteReference();
-  const absl::Status removed = RemoveManifestsBefore(state_->core->directory.get(), number);
+  const absl::Status removed = RemoveManifests(state_->core->directory.get(), &superseded_);
   if (!removed.ok()) state_->core->info_log.Write("old manifests stay: %s", removed.ToString());
   return absl::OkStatus();
 }

@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "db/act/manifest_writer.h"
 #include "db/act/table_output.h"
+#include "db/engine/catalog_snapshot.h"
 #include "db/engine/engine_state.h"
 #include "db/format/version_edit.h"
 #include "util/sync.h"
@@ -48,8 +50,8 @@ class Catalog {
   absl::Status Apply(VersionEdit edit, const std::function<void(VersionEdit*)>& complete,
                      const std::function<void()>& install) noexcept ABSL_LOCKS_EXCLUDED(edit_mutex_, state_->mutex);
 
-  // All of it as edits, for a new manifest. Requires the database mutex.
-  std::vector<VersionEdit> Snapshot(FileNumber min_log) const;
+  // All of it, for a new manifest. An unset `min_log`: there is no log yet. Requires the database mutex.
+  CatalogSnapshot Snapshot(std::optional<FileNumber> min_log) const;
 
   // The oldest log that any family's memtables may need. Requires the database mutex.
   FileNumber MinLogNumber() const;
@@ -80,6 +82,8 @@ class Catalog {
 
   mutable Mutex edit_mutex_;
   std::unique_ptr<ManifestWriter> manifest_ ABSL_GUARDED_BY(edit_mutex_);
+  // Those before it that are still to be removed, ascending.
+  std::vector<FileNumber> superseded_ ABSL_GUARDED_BY(edit_mutex_);
   // As edits said.
   FileNumber min_log_ ABSL_GUARDED_BY(edit_mutex_);
   // The manifest's size when it was made.

@@ -61,7 +61,7 @@ absl::Status DB::Destroy(const Options& options, std::string_view path) {
   if (absl::IsNotFound(directory.status())) return absl::OkStatus();
   RETURN_IF_ERROR(directory.status());
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
-  RETURN_IF_ERROR(CheckNotForeign(listing, path));
+  RETURN_IF_ERROR(CheckNotForeign(directory->get(), path));
   bool any = false;
   for (const DirectoryEntry& entry : listing) any = any || ParseFileName(entry.name).has_value();
   if (any) {

@@ -1,18 +1,17 @@
 #include "db/engine/foreign_database.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "db/act/directory_listing.h"
 #include "db/format/file_names.h"
 #include "util/status.h"
 
 namespace sepal {
 
-absl::Status CheckNotForeign(const std::vector<DirectoryEntry>& listing, std::string_view path) {
-  const bool foreign =
-      std::any_of(listing.begin(), listing.end(), [](const DirectoryEntry& entry) { return entry.name == "CURRENT"; });
+absl::Status CheckNotForeign(Directory* directory, std::string_view path) {
+  ASSIGN_OR_RETURN(const bool foreign, FileExists(directory, "CURRENT"));
   if (!foreign) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrFormat(
       "%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal neither reads nor changes; `sepal "

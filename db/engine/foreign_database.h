@@ -16,7 +16,7 @@
 
 namespace sepal {
 
-absl::Status CheckNotForeign(const std::vector<DirectoryEntry>& listing, std::string_view path);
+absl::Status CheckNotForeign(Directory* directory, std::string_view path);
 
 // Of a separate log directory.
 absl::Status CheckHoldsNoDatabase(const std::vector<DirectoryEntry>& listing, std::string_view path);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "db/act/flush_job.h"
 #include "db/act/last_header.h"
@@ -25,7 +24,6 @@ namespace {
 
 std::vector<std::string> Names(std::span<const DirectoryEntry> listing) {
   std::vector<std::string> names;
-  names.reserve(listing.size());
   for (const DirectoryEntry& entry : listing) names.push_back(entry.name);
   return names;
 }
@@ -83,10 +81,7 @@ absl::Status Opening::OpenDirectories() {
     return absl::UnimplementedError(absl::StrFormat(
         "direct_reads: the file system of %s has no direct reads; open without, or use another file system", path_));
   }
-  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
-  RETURN_IF_ERROR(CheckNotForeign(listing, path_));
-  any_files_ = std::any_of(listing.begin(), listing.end(),
-                           [](const DirectoryEntry& entry) { return ParseFileName(entry.name).has_value(); });
+  RETURN_IF_ERROR(CheckNotForeign(directory->get(), path_));
   std::unique_ptr<Directory> log_directory;
   ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(world_.file_system, options_, path_));
   if (elsewhere) {
@@ -101,8 +96,12 @@ absl::Status Opening::OpenDirectories() {
 absl::Status Opening::TakeLock() {
   Directory* const directory = parts_.core->directory.get();
   // Nothing is made in a directory that holds no database.
-  if (!options_.create_if_missing && !any_files_) {
-    return absl::NotFoundError(absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
+  if (!options_.create_if_missing) {
+    ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory));
+    if (!any) {
+      return absl::NotFoundError(
+          absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
+    }
   }
   ASSIGN_OR_RETURN(parts_.state->directory_lock, directory->Lock(kLockFileName));
   return absl::OkStatus();
@@ -119,14 +118,14 @@ void Opening::StartInfoLog() {
 absl::Status Opening::RecoverCatalog() {
   Directory* const directory = parts_.core->directory.get();
   Directory* const logs = parts_.core->separate_log_directory.get();
-  ASSIGN_OR_RETURN(listing_, directory->List());
+  ASSIGN_OR_RETURN(listing_, ListSortedOut(directory));
   if (logs != nullptr) {
     ASSIGN_OR_RETURN(log_listing_, logs->List());
   }
-  ASSIGN_OR_RETURN(log_files_, logs != nullptr ? ListLogs(logs, log_listing_) : ListLogs(directory, listing_));
-  const bool other_files = logs != nullptr && !log_files_.empty();
+  ASSIGN_OR_RETURN(log_files_, ListLogs(parts_.core->log_directory(), ListingOfLogs()));
   RETURN_IF_ERROR(ListAgain());
-  ASSIGN_OR_RETURN(manifest_, RecoverManifest(directory, listing_, NewestManifest(log_files_), other_files,
+  const bool other_files = !listing_.tables.empty() || (logs != nullptr && !log_files_.empty());
+  ASSIGN_OR_RETURN(manifest_, RecoverManifest(directory, listing_.others, NewestManifest(log_files_), other_files,
                                               [this](VersionEdit&& edit) { return TakeEdit(std::move(edit)); }));
   RETURN_IF_ERROR(described_.Resolve());
   RETURN_IF_ERROR(CheckNoLogWasBegun());
@@ -160,9 +159,10 @@ absl::Status Opening::PassNumbersOfFiles() {
     if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.next());
   };
   for (const LogFile& log : log_files_) pass(log.named);
-  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(parts_.core->log_directory()));
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(parts_.core->log_directory(), ListingOfLogs()));
   pass(NewestNumber(rings));
-  for (const DirectoryEntry& entry : listing_) {
+  for (const ListedTable& table : listing_.tables) pass(table.number);
+  for (const DirectoryEntry& entry : listing_.others) {
     if (const std::optional<ParsedFileName> parsed = ParseFileName(entry.name)) pass(parsed->number);
   }
   return absl::OkStatus();
@@ -171,8 +171,12 @@ absl::Status Opening::PassNumbersOfFiles() {
 // Beside a live writer: what the manifest names may be younger than the listing.
 absl::Status Opening::ListAgain() {
   if (!options_.read_only) return absl::OkStatus();
-  ASSIGN_OR_RETURN(listing_, parts_.core->directory->List());
+  ASSIGN_OR_RETURN(listing_, ListSortedOut(parts_.core->directory.get()));
   return absl::OkStatus();
+}
+
+std::span<const DirectoryEntry> Opening::ListingOfLogs() const {
+  return parts_.core->separate_log_directory != nullptr ? log_listing_ : listing_.others;
 }
 
 // Beside a live writer: of a batch in several families the manifest may name tables that hold one part, while the other
@@ -245,28 +249,33 @@ absl::Status Opening::AddMissingFamilies() {
 // Every table that the manifest names must be there with its size; what is in it is checked when it is read.
 absl::Status Opening::CheckTables() {
   RETURN_IF_ERROR(ListAgain());
-  absl::flat_hash_map<FileNumber, uint64_t> sizes;
-  sizes.reserve(listing_.size());
-  for (const DirectoryEntry& entry : listing_) {
-    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
-    if (parsed.has_value() && parsed->kind == FileKind::kTable) sizes[parsed->number] = entry.size_bytes;
-  }
+  std::vector<bool> named(listing_.tables.size());
   for (auto& [id, described] : described_.all()) {
     ASSIGN_OR_RETURN(const VersionRef version, described.tables.Build());
-    for (const LevelRun& r : version->runs()) {
-      for (const TableRef& table : r.run->tables()) {
-        const auto it = sizes.find(table->number());
-        if (it != sizes.end() && it->second == table->metadata().size_bytes) continue;
-        const std::string name = path_ + "/" + TableFileName(table->number());
-        if (it == sizes.end()) {
-          return Damaged(name, 0, "a table of the database", "a file", "none; restore it from a backup");
-        }
-        return Damaged(name, 0, "size of the table", std::to_string(table->metadata().size_bytes),
-                       std::to_string(it->second));
-      }
-    }
+    RETURN_IF_ERROR(CheckTablesOf(*version, &named));
     // What the logs bring goes on from here.
     described.tables = VersionBuilder(version, MakeTableFactory());
+  }
+  for (size_t i = 0; i < named.size(); ++i) {
+    if (!named[i]) stray_tables_.push_back(listing_.tables[i].number);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Opening::CheckTablesOf(const Version& version, std::vector<bool>* named) const {
+  ListedTableFinder finder(listing_.tables);
+  for (const TableNumbers::Entry& entry : version.numbers().Entries()) {
+    const size_t found = finder.Find(entry.number);
+    const auto name = [&] { return path_ + "/" + TableFileName(entry.number); };
+    if (found == named->size()) {
+      return Damaged(name(), 0, "a table of the database", "a file", "none; restore it from a backup");
+    }
+    const uint64_t expected = entry.table->metadata().size_bytes;
+    const uint64_t actual = listing_.tables[found].size_bytes;
+    if (actual != expected) {
+      return Damaged(name(), 0, "size of the table", std::to_string(expected), std::to_string(actual));
+    }
+    (*named)[found] = true;
   }
   return absl::OkStatus();
 }
@@ -414,7 +423,7 @@ absl::Status Opening::MakeLastHeaderSure() const {
 // Those of openings that failed, which else would take the space that this one needs.
 absl::Status Opening::RemoveLeftOverRings() const {
   Directory* const directory = parts_.core->log_directory();
-  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(directory));
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(directory, ListingOfLogs()));
   std::vector<std::string> left_over;
   for (const RingFile& ring : rings) {
     const bool named = std::any_of(log_files_.begin(), log_files_.end(), [&](const LogFile& log) {
@@ -431,15 +440,13 @@ absl::Status Opening::StartNew() {
   EngineState& state = *parts_.state;
   RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
   RETURN_IF_ERROR(RemoveLeftOverLogs());
-  std::vector<VersionEdit> snapshot;
-  {
+  CatalogSnapshot snapshot = [&] {
     MutexLock lock(&state.mutex);
-    snapshot = parts_.catalog->Snapshot(FileNumber());
-  }
-  snapshot.front().min_log_number.reset();
+    return parts_.catalog->Snapshot(/*min_log=*/std::nullopt);
+  }();
   ASSIGN_OR_RETURN(
       std::unique_ptr<ManifestWriter> manifest,
-      ManifestWriter::Create(core.directory.get(), kFirstManifest, identity_.database_id, snapshot, nullptr));
+      ManifestWriter::Create(core.directory.get(), kFirstManifest, identity_.database_id, &snapshot, nullptr));
   const FileNumber log = parts_.catalog->NewFileNumber();
   ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),
                                                      logs_.Next(log, last_sequence_, manifest->Reference())));
@@ -456,7 +463,7 @@ absl::Status Opening::StartExisting() {
   RETURN_IF_ERROR(RemoveLeftOverLogs());
   // A failed sync may have lost the link to the last manifest, which is still read. Without those before it the chain
   // needs no link.
-  RETURN_IF_ERROR(RemoveManifestsBefore(core.directory.get(), listing_, manifest_.number));
+  RETURN_IF_ERROR(RemoveManifestsBefore(core.directory.get(), listing_.others, manifest_.number));
   // Also what an opening before this one removed, whose sync failed.
   RETURN_IF_ERROR(core.directory->Sync());
   ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> old, ManifestWriter::Reopen(core.directory.get(), manifest_));
@@ -465,19 +472,18 @@ absl::Status Opening::StartExisting() {
   ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),
                                                      logs_.Next(log, last_sequence_, old->Reference())));
   const FileNumber number = parts_.catalog->NewFileNumber();
-  std::vector<VersionEdit> snapshot;
-  {
+  CatalogSnapshot snapshot = [&] {
     MutexLock lock(&state.mutex);
     StartFamiliesAt(log);
-    snapshot = parts_.catalog->Snapshot(log);
-  }
+    return parts_.catalog->Snapshot(log);
+  }();
   absl::StatusOr<std::unique_ptr<ManifestWriter>> manifest =
-      ManifestWriter::Create(core.directory.get(), number, identity_.database_id, snapshot, old.get());
+      ManifestWriter::Create(core.directory.get(), number, identity_.database_id, &snapshot, old.get());
   // Where the old one has not failed, the new one is gone for good.
   tables_may_be_listed_ = manifest.ok() || !old->failure().ok();
   RETURN_IF_ERROR(manifest.status());
   parts_.catalog->SetManifest(*std::move(manifest), log);
-  return RemoveManifestsBefore(core.directory.get(), listing_, number);
+  return RemoveManifestsBefore(core.directory.get(), listing_.others, number);
 }
 
 LogOptions Opening::MakeLogOptions() const {
@@ -514,15 +520,6 @@ void Opening::StartFamiliesAt(FileNumber log) {
 void Opening::RemoveStrayFiles() {
   Core& core = *parts_.core;
   LiveFiles live;
-  {
-    MutexLock lock(&parts_.state->mutex);
-    live.tables.reserve(listing_.size());
-    for (const FamilyRef& family : parts_.state->Families()) {
-      for (const LevelRun& r : family->version()->runs()) {
-        for (const TableRef& table : r.run->tables()) live.tables.insert(table->number());
-      }
-    }
-  }
   live.min_log_number = parts_.log->Live().front().number;
   live.ring_number = parts_.log->RingNumber();
   live.manifest_number = parts_.catalog->Reference().number;
@@ -532,7 +529,10 @@ void Opening::RemoveStrayFiles() {
       directory->Remove(name).IgnoreError();
     }
   };
-  remove(core.directory.get(), ObsoleteFiles(Names(listing_), live));
+  std::vector<std::string> tables;
+  for (const FileNumber number : stray_tables_) tables.push_back(TableFileName(number));
+  remove(core.directory.get(), tables);
+  remove(core.directory.get(), ObsoleteFiles(Names(listing_.others), live));
   if (core.separate_log_directory == nullptr) return;
   remove(core.separate_log_directory.get(), ObsoleteLogs(Names(log_listing_), live));
 }

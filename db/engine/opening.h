@@ -16,12 +16,14 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "db/act/directory_listing.h"
 #include "db/act/log_recovery.h"
 #include "db/act/manifest_recovery.h"
 #include "db/engine/described_families.h"
@@ -52,6 +54,9 @@ class Opening {
   absl::Status AddFamily(ColumnFamilyId id, std::string_view name, const Comparator* comparator);
   absl::Status CheckFamilies() const;
   absl::Status CheckTables();
+  // Marks the tables of `version` among the listed ones.
+  absl::Status CheckTablesOf(const Version& version, std::vector<bool>* named) const;
+  std::span<const DirectoryEntry> ListingOfLogs() const;
   TableFactory MakeTableFactory() const;
   absl::Status DescribeNew();
   absl::Status AddMissingFamilies();
@@ -80,11 +85,11 @@ class Opening {
   Engine::Parts parts_;
   // Of the database directory. Under the lock nobody else changes it, and one listing serves for all: what this opening
   // removes or makes meanwhile matters to no later step.
-  std::vector<DirectoryEntry> listing_;
+  DirectoryListing listing_;
   // Of a separate one for logs. Those that have a header are this database's: RecoverLogs refuses others.
   std::vector<DirectoryEntry> log_listing_;
   std::vector<LogFile> log_files_;
-  bool any_files_ = false;  // of a database, in the directory
+  std::vector<FileNumber> stray_tables_;  // listed, and in no version
   ManifestRecovery manifest_;
   LogRecovery logs_;
   // From the manifest's edits.

@@ -112,7 +112,7 @@ absl::Status Repairing::OpenDirectories() {
 
 absl::Status Repairing::ListFiles() {
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory_->List());
-  RETURN_IF_ERROR(CheckNotForeign(listing, path_));
+  RETURN_IF_ERROR(CheckNotForeign(directory_.get(), path_));
   bool any = false;
   const auto take_number = [this](FileNumber number) {
     if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.value() + 1);

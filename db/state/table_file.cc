@@ -65,8 +65,8 @@ absl::Status TableFile::LearnSketch(TableOpener* opener) const {
   MutexLock lock(&open_mutex_);
   if (settled()) return absl::OkStatus();
   if (sketch.ok() && sketch->has_value()) {
-    learned_sketch_ = *std::move(sketch);
-    sketch_.store(&*learned_sketch_, std::memory_order_release);
+    learned_sketch_ = std::make_unique<const HyperLogLog>(**sketch);
+    sketch_.store(learned_sketch_.get(), std::memory_order_release);
   }
   settled_.store(true, std::memory_order_release);
   return sketch.status();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
 #include "tests/db/act/log_ring_fixture.h"
 
 namespace sepal {

@@ -102,5 +102,27 @@ TEST(ManifestBoundTest, AManifestOutgrowsFourTimesItsSnapshotByNoMoreThanAnEdit)
   EXPECT_EQ(sizes.rolls_at_limit(), 0u);
 }
 
+// With a million tables each listing takes a second on a real file system. That a new manifest takes over needs none.
+TEST(ManifestBoundTest, AnOpeningListsTheDirectoryOnceAndAnEditNever) {
+  TestDatabase database;
+  database.tuning.manifest_limit_bytes = 1;
+  ASSERT_OK(database.Open());
+  int listings = 0;
+  int manifests = 0;
+  database.files.SetDecider([&](const FileCall& call) {
+    listings += call.op == FileOp::kList;
+    manifests += call.op == FileOp::kOpenWrite && call.name.starts_with("MANIFEST-");
+    return Fault::kNone;
+  });
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_OK(database.db->Put(NumberedKey(static_cast<uint64_t>(i)), "v"));
+    ASSERT_OK(database.db->Flush());
+  }
+  EXPECT_GT(manifests, 1);
+  EXPECT_EQ(listings, 0);
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(listings, 1);
+}
+
 }  // namespace
 }  // namespace sepal

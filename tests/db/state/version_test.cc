@@ -348,5 +348,8 @@ TEST(TableFileTest, AFailedOpeningIsNotRemembered) {
   EXPECT_EQ(file.reader(), nullptr);
 }
 
+// A million of them lie in memory, where 1.3 KB each were 1.3 GB.
+TEST(TableFileTest, OneThatNobodyReadsIsSmall) { EXPECT_LE(sizeof(TableFile), 384u); }
+
 }  // namespace
 }  // namespace sepal
