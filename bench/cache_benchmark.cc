@@ -93,5 +93,31 @@ BENCHMARK(MissInsertEvict)
     ->Threads(1)
     ->Threads(2);
 
+// The opened tables that a merge replaces, or all that go when a database is closed, and their blocks with them, in a
+// cache that is full. Removal looks at frames, so that small blocks do for large ones: 2^18 are those of 1 GiB.
+void RemoveFiles(benchmark::State& state) {
+  constexpr size_t kSmallBytes = 64;
+  const auto gone = static_cast<uint64_t>(state.range(0)), files = static_cast<uint64_t>(state.range(1));
+  const auto blocks = static_cast<uint64_t>(state.range(2));
+  MemoryBudget budget(blocks * 512);
+  BlockCache cache(&budget, kSmallBytes);
+  for (auto _ : state) {
+    state.PauseTiming();
+    for (uint64_t i = 0; i < blocks; ++i) {
+      (void)cache.Insert({1 + i % files, i}, BlockBuffer(kSmallBytes), MemoryPart::kDataBlocks);
+    }
+    state.ResumeTiming();
+    for (uint64_t file = 1; file <= gone; ++file) cache.NoteGone(file);
+    cache.EraseGone();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(gone));
+}
+BENCHMARK(RemoveFiles)
+    ->ArgNames({"gone", "files", "blocks"})
+    ->ArgsProduct({{1, 10, 1000}, {1000}, {1 << 18, 1 << 20}})
+    ->ArgsProduct({{100'000}, {100'000}, {1 << 18, 1 << 20}})
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace sepal

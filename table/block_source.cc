@@ -69,7 +69,7 @@ BlockSource::BlockSource(Context context)
 }
 
 BlockSource::~BlockSource() {
-  if (context_.cache != nullptr) context_.cache->EraseFile(cache_file_);
+  if (context_.cache != nullptr) context_.cache->NoteGone(cache_file_);
 }
 
 // GetCached where no hint helps.

@@ -51,7 +51,7 @@ class BlockSource {
     ReadAroundCredit* read_around = nullptr;  // may be null
   };
   explicit BlockSource(Context context);
-  ~BlockSource();  // erases the file's blocks from the cache
+  ~BlockSource();  // notes that the file is gone from the cache (BlockCache::NoteGone)
 
   // From the cache, else from the file. With `fill_cache` false a block that is not cached yet is not kept.
   absl::StatusOr<CachePin> Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint = nullptr,

@@ -59,6 +59,7 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "util/cache_admission.h"
 #include "util/check.h"
 #include "util/hash.h"
@@ -173,6 +174,9 @@ struct BlockCache::Impl {
   WalkBackoff drain_backoff{BlockHeap::kChunkBytes};  // that thread's
 
   RetiredBlocks retired;
+
+  Mutex gone_mutex;  // a leaf: nothing is called with it held
+  std::vector<uint64_t> gone ABSL_GUARDED_BY(gone_mutex);
 };
 
 namespace {
@@ -531,10 +535,27 @@ void BlockCache::UnpinAlone(CacheFrame* frame, uint64_t meta_before) {
   BlockBuffer::Free(data, size);
 }
 
-void BlockCache::EraseFile(uint64_t file) {
-  impl_->ForEachTouched([this, file](CacheFrame* frame) {
+void BlockCache::NoteGone(uint64_t file) {
+  bool many;
+  {
+    MutexLock lock(&impl_->gone_mutex);
+    impl_->gone.push_back(file);
+    many = impl_->gone.size() >= impl_->frame_count / kGroupFrames;
+  }
+  if (many) EraseGone();
+}
+
+void BlockCache::EraseGone() {
+  std::vector<uint64_t> gone;
+  {
+    MutexLock lock(&impl_->gone_mutex);
+    gone.swap(impl_->gone);
+  }
+  if (gone.empty()) return;
+  const absl::flat_hash_set<uint64_t> files(gone.begin(), gone.end());
+  impl_->ForEachTouched([&](CacheFrame* frame) {
     uint64_t meta = frame->meta.load(std::memory_order_acquire);
-    while (StateOf(meta) == CacheFrame::kVisible && frame->file.load(std::memory_order_relaxed) == file) {
+    while (StateOf(meta) == CacheFrame::kVisible && files.contains(frame->file.load(std::memory_order_relaxed))) {
       if (ReferencesOf(meta) == 0
               ? impl_->TryEvict(frame, meta, /*remember=*/false)
               : frame->meta.compare_exchange_strong(meta, meta & ~CacheFrame::kClockMask, std::memory_order_relaxed)) {
@@ -546,6 +567,7 @@ void BlockCache::EraseFile(uint64_t file) {
 }
 
 void BlockCache::Shrink() {
+  EraseGone();
   impl_->MakeRoom();
   impl_->retired.Free();
   impl_->DrainHeap();

@@ -226,13 +226,19 @@ class BlockCache {
   // Makes a pin for a block that is not kept: charged to kPins until released.
   CachePin PinAlone(BlockBuffer buffer);
   CacheAdmissionKind admission() const;
-  // Drops all unpinned blocks of a file that is gone. Its pinned ones go first once they are unpinned, and one that
-  // Shrink is moving at that moment as one that nobody asks for.
-  void EraseFile(uint64_t file);
-  // Evicts until the cache fits its capacity, or nothing more can go, and gives back to the system what that left free:
-  // in the end less than a twentieth of the limit is free in the block heap, beside what readers still look at. Called
-  // after others charged the budget. Moves blocks where evicting left little free in one place, so that hints to them
-  // and peeks at them may not be pinned any more.
+  // Notes that a file is gone, and drops no block yet: that takes a look at all blocks, one for all files together. Who
+  // lets go of files calls EraseGone afterwards. Where nobody does, one note in so many does it: no more notes are kept
+  // than there are groups of frames, and a note costs a look at one group in the long run. Takes a short lock; may be
+  // called with any lock of the engine held.
+  void NoteGone(uint64_t file);
+  // Drops all unpinned blocks of the files that were noted, unless another thread is at that, and forgets the notes:
+  // one that was opened again meanwhile loses its blocks once. Pinned blocks go first once they are unpinned, and one
+  // that Shrink is moving at that moment as one that nobody asks for. Costs nothing where no file was noted.
+  void EraseGone();
+  // Drops blocks of gone files, then evicts until the cache fits its capacity, or nothing more can go, and gives back
+  // to the system what that left free: in the end less than a twentieth of the limit is free in the block heap, beside
+  // what readers still look at. Called after others charged the budget. Moves blocks where evicting left little free in
+  // one place, so that hints to them and peeks at them may not be pinned any more.
   void Shrink();
 
   void Unpin(CacheFrame* frame) {

@@ -71,6 +71,7 @@ void Core::PrepareBy(std::shared_ptr<TaskGroup> tasks) {
 
 void Core::RemoveUnusedFiles() {
   epochs.Collect();
+  cache.EraseGone();
   deleter->Run();
 }
 

@@ -98,7 +98,8 @@ class Core : public std::enable_shared_from_this<Core> {
   // closed before the core goes.
   void PrepareBy(std::shared_ptr<TaskGroup> tasks);
 
-  // Removes the files of tables that nobody can reach any more. Not with a lock held.
+  // Removes the files of tables that nobody can reach any more, and what the cache holds of tables that have gone. Not
+  // with a lock held.
   void RemoveUnusedFiles();
   // Has a task do so. For those who may have let go of some while no job runs, whose end does it too.
   void AskToRemoveUnusedFiles() const;

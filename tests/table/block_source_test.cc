@@ -189,6 +189,22 @@ TEST(BlockSourceTest, AFailedReadIsToldAndNothingIsKept) {
   EXPECT_TRUE(source.GetCached(file.handle(), UnitKind::kDataBlock, &hint));
 }
 
+TEST(BlockSourceTest, WhatSourcesThatAreGoneLeaveInTheCacheIsErasedTogether) {
+  const UnitFile file(OneBlock(), CompressionKind::kNone);
+  TestCache cache(size_t{1} << 20);
+  const BlockSource open(file.ContextOf(&cache.cache));
+  EXPECT_TRUE(open.Get(file.handle(), UnitKind::kDataBlock, true).ok());
+  const size_t of_one = cache.budget.total();
+  for (int i = 0; i < 3; ++i) {
+    const BlockSource source(file.ContextOf(&cache.cache));
+    EXPECT_TRUE(source.Get(file.handle(), UnitKind::kDataBlock, true).ok());
+  }
+  EXPECT_EQ(cache.budget.total(), 4 * of_one) << "a look at the whole cache for each";
+  cache.cache.EraseGone();
+  EXPECT_EQ(cache.budget.total(), of_one);
+  EXPECT_TRUE(open.GetCached(file.handle(), UnitKind::kDataBlock));
+}
+
 TEST(BlockSourceTest, AHintMayBeMadeOfWhatTheCacheHas) {
   const UnitFile file(OneBlock(), CompressionKind::kNone);
   TestCache cache(size_t{1} << 20);

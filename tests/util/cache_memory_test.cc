@@ -212,7 +212,8 @@ TEST_F(CacheMemoryTest, AFileThatIsErasedBesideAReaderIsFreedWithTheNextShrink) 
   Fill();
   {
     const EpochDomain::Guard guard(&epochs);
-    cache.EraseFile(1);
+    cache.NoteGone(1);
+    cache.EraseGone();
   }
   EXPECT_GT(Mapped() - mapped_before, kLimit / 2);
   cache.Shrink();

@@ -75,7 +75,8 @@ TEST_F(CacheReplacedTest, BlocksAreReplacedWhileOthersReadAndInsertThem) {
     std::vector<Thread> threads;
     for (uint64_t seed = 1; seed <= 3; ++seed) threads.emplace_back([&work, seed] { work(seed); });
   }
-  cache.EraseFile(1);
+  cache.NoteGone(1);
+  cache.EraseGone();
   EXPECT_EQ(Held(), 0u);
 }
 

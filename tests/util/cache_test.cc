@@ -54,6 +54,10 @@ class BlockCacheTest : public testing::Test {
     return budget_->used(MemoryPart::kDataBlocks) + budget_->used(MemoryPart::kLeafPages) +
            budget_->used(MemoryPart::kGuards);
   }
+  void Erase(uint64_t file) {
+    cache_->NoteGone(file);
+    cache_->EraseGone();
+  }
   // Inserts so many blocks of `file` that a cache of 50 forgets all that was not asked for since it was put in.
   void Flood(uint64_t file) {
     for (uint64_t i = 0; i < 500; ++i) Insert({file, i});
@@ -259,7 +263,7 @@ TEST_F(BlockCacheTest, AHintFailsWhenTheSameKeyIsBackInTheSameFrame) {
   MakeCache(50);
   const CacheKey key = {1, 7};
   const FrameHint hint = Insert(key).hint();
-  cache_->EraseFile(1);
+  Erase(1);
   const FrameHint again = Insert(key).hint();
   ASSERT_EQ(again.word & 0xffffffff, hint.word & 0xffffffff) << "not the frame that it had";
   EXPECT_FALSE(cache_->Lookup(hint, key));
@@ -310,18 +314,6 @@ TEST_F(BlockCacheTest, AnUnusedLookupPinsAndDoesNotKeepABlock) {
   EXPECT_TRUE(Has(used));
   EXPECT_FALSE(Has(passed));
   EXPECT_FALSE(cache_->LookupUnused(passed_hint, passed));
-}
-
-TEST_F(BlockCacheTest, EraseFileDropsTheUnpinnedBlocksOfThatFileAlone) {
-  MakeCache(1000);
-  CachePin pinned = Insert({2, 1000});
-  for (uint64_t i = 0; i < 300; ++i) Insert({1 + i % 3, i});
-  cache_->EraseFile(2);
-  for (uint64_t i = 0; i < 300; ++i) EXPECT_EQ(Has({1 + i % 3, i}), i % 3 != 1);
-  EXPECT_EQ(pinned.bytes(), BytesOf({2, 1000}));
-  pinned.Reset();
-  cache_->EraseFile(2);
-  EXPECT_FALSE(Has({2, 1000}));
 }
 
 TEST_F(BlockCacheTest, LeafPagesAndGuardsOutliveAScanOverDataBlocks) {
@@ -438,7 +430,8 @@ class Stresser {
     } else if (choice < 990) {
       if (!held_.empty()) Drop();
     } else if (choice < 995) {
-      cache_->EraseFile(key.file);
+      cache_->NoteGone(key.file);
+      if (random_() % 2 == 0) cache_->EraseGone();
     } else {
       const size_t bytes = budget_->limit_bytes() / 8;
       budget_->Charge(MemoryPart::kMemtables, bytes);
@@ -501,7 +494,8 @@ class BlockCacheThreadsTest : public BlockCacheTest {
     }
   }
   void EraseAllFiles() {
-    for (uint64_t file = 1; file <= 4; ++file) cache_->EraseFile(file);
+    for (uint64_t file = 1; file <= 4; ++file) cache_->NoteGone(file);
+    cache_->EraseGone();
     EXPECT_EQ(budget_->total(), 0u);
   }
 };
@@ -535,7 +529,7 @@ TEST_F(BlockCacheTest, WhatWasPeekedAtStaysReadableUntilTheGuardEndsThoughItIsEv
   HintWord hint = Insert({1, 7}).hint().word;
   const EpochDomain::Guard guard(&epochs_);
   const CachePeek peek = cache_->Peek({1, 7});
-  cache_->EraseFile(1);
+  Erase(1);
   Flood(2);
   EXPECT_FALSE(cache_->Peek({1, 7}));
   EXPECT_FALSE(cache_->Peek({1, 7}, &hint));
@@ -584,9 +578,8 @@ TEST_F(BlockCacheThreadsTest, ManyThreadsAlwaysSeeTheRightBytes) {
   EXPECT_LE(Held(), budget_->CacheCapacity());
   for (uint64_t file = 1; file <= 4; ++file) {
     for (uint64_t offset = 0; offset < 64; ++offset) Has({file, offset});
-    cache_->EraseFile(file);
   }
-  EXPECT_EQ(budget_->total(), 0u);
+  EraseAllFiles();
 }
 
 // The table is so small that searches, inserts and evictions meet in the same few frames all the time.
