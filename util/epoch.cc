@@ -44,6 +44,11 @@ void EpochDomain::Retire(std::function<void()> free) {
   Collect();
 }
 
+bool EpochDomain::AnyRetired() const {
+  MutexLock lock(&retired_mutex_);
+  return !retired_.empty();
+}
+
 void EpochDomain::Collect() {
   std::vector<Retired> safe;
   {

@@ -63,6 +63,8 @@ class EpochDomain {
   void Retire(std::function<void()> free);
   // Runs what has become safe to run.
   void Collect();
+  // Whether anything waits for a reader that is inside, or for a Collect.
+  bool AnyRetired() const;
 
   // For an owner that frees by itself: call Stamp after the swap (seq_cst); what was swapped out may be freed once
   // OldestReader() is above the stamp.
@@ -104,7 +106,7 @@ class EpochDomain {
   Mutex shared_mutex_;
   // When each guard of the shared slot began; the oldest first.
   std::vector<uint64_t> shared_epochs_ ABSL_GUARDED_BY(shared_mutex_);
-  Mutex retired_mutex_;
+  mutable Mutex retired_mutex_;
   std::vector<Retired> retired_ ABSL_GUARDED_BY(retired_mutex_);
 };
 

@@ -292,16 +292,12 @@ void Background::EndJob() {
 void Background::CleanUp() {
   state_->core->RemoveUnusedFiles();
   state_->core->cache.Shrink();
-  bool at_rest = false;
+  bool keeps = true;
   {
     MutexLock lock(&state_->mutex);
-    at_rest = AllAtRest();
+    keeps = !AllAtRest() && !gate_.MemoryIsShort();
   }
-  if (at_rest) {
-    state_->core->memtable_chunks.Clear();
-    state_->core->memtable_indexes.Clear();
-    state_->core->table_buffers.Clear();
-  }
+  if (!keeps) state_->core->ClearPools();
   gate_.TellOfChange();
 }
 

@@ -69,6 +69,17 @@ void Core::PrepareBy(std::shared_ptr<TaskGroup> tasks) {
   if (Scheduler::Current() == nullptr) cache.CollapseBy([this] { collapser_->Ask(); });
 }
 
+void Core::ClearPools() {
+  memtable_chunks.Clear();
+  memtable_indexes.Clear();
+  table_buffers.Clear();
+}
+
+void Core::GiveBackMemory() {
+  epochs.Collect();
+  ClearPools();
+}
+
 void Core::RemoveUnusedFiles() {
   epochs.Collect();
   cache.EraseGone();

@@ -98,6 +98,11 @@ class Core : public std::enable_shared_from_this<Core> {
   // closed before the core goes.
   void PrepareBy(std::shared_ptr<TaskGroup> tasks);
 
+  // Gives the system what is kept for later use: memory of memtables and tables to come.
+  void ClearPools();
+  // The same, and what readers have left by now. Not with a lock held.
+  void GiveBackMemory();
+
   // Removes the files of tables that nobody can reach any more, and what the cache holds of tables that have gone. Not
   // with a lock held.
   void RemoveUnusedFiles();

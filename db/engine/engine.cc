@@ -32,6 +32,7 @@ Engine::Engine(Parts parts)
   pipeline_ = std::make_unique<CommitPipeline>(state_.get(), catalog_.get(), background_.get(), log_.get(),
                                                parts.last_sequence);
   for (FamilyRef& family : families) pipeline_->AddFamily(std::move(family));
+  background_->gate()->FlushBy([this] { return pipeline_->SwitchAll([](SequenceNumber) {}); });
   {
     MutexLock lock(&state_->mutex);
     background_->Schedule();
@@ -120,7 +121,8 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
   }
   const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                          [&] { return CallWatch::Subject{.batch = batch}; });
-  RETURN_IF_ERROR(background_->gate()->Enter(batch.size(), options.no_slowdown));
+  WriteGate::Pass pass(background_->gate());
+  RETURN_IF_ERROR(pass.Enter(batch.size(), options.no_slowdown));
   return pipeline_->Write(batch, options);
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "util/perf_times.h"
 #include "util/status.h"
+#include "util/strings.h"
 
 namespace sepal {
 
@@ -14,9 +15,35 @@ namespace {
 constexpr uint64_t kShortestSleepMicros = 1000;
 // How often writers that are slowed look at the memory anew.
 constexpr uint64_t kLookAgainMicros = 1000;
+// How often those who stand still do, though nobody tells them of anything.
+constexpr uint64_t kStandStillMicros = 5000;
+// How long a writer waits for readers to leave what would make room for it.
+constexpr uint64_t kPatienceMicros = 1'000'000;
+// Of the limit, in percent. Above it nothing is kept for later use.
+constexpr size_t kShortMemoryPercent = 90;
+// A large batch is this part of a memtable or more. As often the pipeline looks whether one is full.
+constexpr size_t kLargePart = 64;
+
+// Who holds how much of the limit that cannot be taken from him.
+std::string HoldersText(const MemoryBudget& budget) {
+  std::string text;
+  for (const MemoryPart part :
+       {MemoryPart::kMemtables, MemoryPart::kTables, MemoryPart::kCompaction, MemoryPart::kLog, MemoryPart::kPins}) {
+    if (budget.used(part) < budget.limit_bytes() / 32) continue;
+    absl::StrAppendFormat(&text, "%s%s %s", text.empty() ? "" : ", ", Name(part), HumanBytes(budget.used(part)));
+  }
+  return text;
+}
+
 }  // namespace
 
-WriteGate::WriteGate(EngineState* state) : state_(state) {}
+WriteGate::WriteGate(EngineState* state)
+    : state_(state), large_bytes_(std::max<size_t>(state->core->tuning.memtable_bytes / kLargePart, 1)) {}
+
+bool WriteGate::MemoryIsShort() const {
+  state_->mutex.AssertHeld();
+  return input_.unreclaimable_memory_bytes / kShortMemoryPercent >= limits_.memory_limit_bytes / 100;
+}
 
 void WriteGate::Update() {
   state_->mutex.AssertHeld();
@@ -89,33 +116,87 @@ void WriteGate::TellOfChange() {
   }
 }
 
-absl::Status WriteGate::WaitWhileStopped(bool no_slowdown) {
-  while (decided_.stopped() && state_->error.ok() && !state_->closing) {
-    if (no_slowdown) return absl::UnavailableError(absl::StrFormat("writes are stopped: %s", decided_.reason));
-    if (flushes_without_space_ > 0) {
+bool WriteGate::HasRoomFor(size_t bytes) const {
+  const size_t memtables = state_->MemtableBytes();
+  const size_t allowance = state_->core->tuning.memtable_limit_bytes;
+  const MemoryBudget& budget = state_->core->budget;
+  const bool memory_fits = budget.unreclaimable() + let_in_bytes_ + bytes <= budget.limit_bytes();
+  if (memory_fits && memtables + let_in_bytes_ + bytes <= allowance) return true;
+  // One at a time may pass the memtables' allowance. What lies in active memtables alone is switched by the next write.
+  return let_in_bytes_ == 0 && ((memory_fits && memtables < allowance) || state_->AllFlushed() || !AnythingUnderWay());
+}
+
+void WriteGate::LookAtStop() {
+  if (MemoryIsShort()) {
+    state_->mutex.Unlock();
+    state_->core->GiveBackMemory();
+    state_->mutex.Lock();
+  }
+  Update();
+}
+
+absl::Status WriteGate::FlushMemtables() {
+  state_->mutex.Unlock();
+  const absl::Status status = flush_();
+  state_->mutex.Lock();
+  return status;
+}
+
+absl::Status WriteGate::WaitForRoom(size_t bytes, bool no_slowdown) {
+  Clock* const clock = state_->core->world.clock;
+  const uint64_t arrived = clock->MonotonicMicros();
+  bool looked = false;
+  bool flushed = false;
+  for (;;) {
+    if (decided_.stopped() &&
+        (!std::exchange(looked, true) || clock->MonotonicMicros() >= looked_at_micros_ + kLookAgainMicros)) {
+      LookAtStop();
+    }
+    RETURN_IF_ERROR(state_->error);
+    if (state_->closing) return absl::FailedPreconditionError("the database is closed");
+    if (!decided_.stopped() && (bytes < large_bytes_ || HasRoomFor(bytes))) return absl::OkStatus();
+    if (decided_.stopped() && flushes_without_space_ > 0) {
       return absl::ResourceExhaustedError(absl::StrFormat(
           "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
     }
-    // A merge that waits for space frees no memory.
-    if (state_->jobs > merges_without_space_ || state_->pauses > 0) {
-      state_->changed.Wait(&state_->mutex);
+    if (decided_.stopped() && state_->AllFlushed() && !std::exchange(flushed, true)) {
+      RETURN_IF_ERROR(FlushMemtables());
       continue;
     }
-    // Nothing is under way that would tell of a change.
-    Update();
-    if (decided_.stopped()) {
+    if (no_slowdown) {
+      return absl::UnavailableError(absl::StrFormat(
+          "writes are %s", decided_.stopped() ? decided_.reason : "held back: others are filling the memtables"));
+    }
+    const bool readers_may_leave =
+        state_->core->epochs.AnyRetired() && clock->MonotonicMicros() < arrived + kPatienceMicros;
+    if (decided_.stopped() && !AnythingUnderWay() && !readers_may_leave) {
       return absl::ResourceExhaustedError(absl::StrFormat(
-          "writes are %s, and nothing runs that would free memory: let go of iterators and pinned values, or raise "
-          "memory_limit",
-          decided_.reason));
+          "writes are %s, held by %s, and nothing runs that would free memory: let go of iterators and pinned values, "
+          "or raise memory_limit",
+          decided_.reason, HoldersText(state_->core->budget)));
+    }
+    // The end of a job, of a pause and of another's batch is told; what readers let go of is not.
+    if (MemoryIsShort()) {
+      state_->changed.WaitFor(&state_->mutex, kStandStillMicros);
+    } else {
+      state_->changed.Wait(&state_->mutex);
     }
   }
-  RETURN_IF_ERROR(state_->error);
-  if (state_->closing) return absl::FailedPreconditionError("the database is closed");
-  return absl::OkStatus();
 }
 
-absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
+void WriteGate::Count(size_t bytes, size_t* counted_bytes) {
+  if (bytes < large_bytes_) return;
+  let_in_bytes_ += bytes;
+  *counted_bytes = bytes;
+}
+
+void WriteGate::Leave(size_t bytes) {
+  MutexLock lock(&state_->mutex);
+  let_in_bytes_ -= bytes;
+  state_->changed.NotifyAll();
+}
+
+absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown, size_t* counted_bytes) {
   Clock* const clock = state_->core->world.clock;
   const PerfTimer timer(PerfPart::kThrottle);
   const uint64_t arrived = clock->MonotonicMicros();
@@ -123,8 +204,12 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
   bool tell = false;
   {
     MutexLock lock(&state_->mutex);
+    if (decided_.unlimited() && HasRoomFor(bytes)) {
+      Count(bytes, counted_bytes);
+      return absl::OkStatus();
+    }
     LookAgain();
-    RETURN_IF_ERROR(WaitWhileStopped(no_slowdown));
+    RETURN_IF_ERROR(WaitForRoom(bytes, no_slowdown));
     tell = decided_.unlimited() != told_.unlimited();
     if (!decided_.unlimited()) {
       const uint64_t now = clock->MonotonicMicros() * 1000;
@@ -135,6 +220,7 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown) {
       }
       busy_until_nanos_ = begins + NanosAtRate(bytes, decided_.bytes_per_second);
     }
+    Count(bytes, counted_bytes);
   }
   if (tell) TellOfChange();
   // In short sleeps: what held the writer back may be gone long before.

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "db/decide/throttle.h"
@@ -14,17 +16,44 @@ namespace sepal {
 
 enum class BackgroundWork : uint8_t { kFlush, kMerge };
 
+// Laws:
+//   - writers stand still only while something is under way that makes room: a job, a pause, a large batch that was let
+//     in. Before one is refused, idle memory is given to the system and what memtables hold is flushed: it is refused
+//     where pins, iterators and open tables alone hold the limit;
+//   - whoever stands still looks again every few milliseconds, for what others let go of tells nobody;
+//   - large batches are counted from here until they lie in memtables, so that many at a time do not pass a limit that
+//     each of them keeps.
 class WriteGate {
  public:
   explicit WriteGate(EngineState* state);
 
-  // Returns when `bytes` may be written. With `no_slowdown`, Unavailable instead of any wait. ResourceExhausted when
-  // writers stand still because there is no space for a flush. Call with no lock held.
-  absl::Status Enter(size_t bytes, bool no_slowdown) {
-    if (rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited) [[likely]]
-      return absl::OkStatus();
-    return EnterSlowly(bytes, no_slowdown);
-  }
+  // `flush` switches all memtables that hold anything; called with no lock held. Before the first write.
+  void FlushBy(std::function<absl::Status()> flush) { flush_ = std::move(flush); }
+
+  // One write's way through the gate. What it was let in with is counted until this goes.
+  class Pass {
+   public:
+    explicit Pass(WriteGate* gate) : gate_(gate) {}
+    ~Pass() {
+      if (counted_bytes_ > 0) gate_->Leave(counted_bytes_);
+    }
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+
+    // Once. Returns when `bytes` may be written. With `no_slowdown`, Unavailable instead of any wait. ResourceExhausted
+    // when nothing makes room: there is no space for a flush, or what holds the memory limit cannot be flushed. Call
+    // with no lock held.
+    absl::Status Enter(size_t bytes, bool no_slowdown) {
+      if (gate_->rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited && bytes < gate_->large_bytes_)
+          [[likely]]
+        return absl::OkStatus();
+      return gate_->EnterSlowly(bytes, no_slowdown, &counted_bytes_);
+    }
+
+   private:
+    WriteGate* const gate_;
+    size_t counted_bytes_ = 0;
+  };
 
   // For whoever fills memtables, after each small part of one: writers that outrun a flush are slowed down before they
   // have to stop. Call with the commit mutex at most.
@@ -51,18 +80,35 @@ class WriteGate {
     state_->mutex.AssertHeld();
     return flushes_without_space_ + merges_without_space_ > 0;
   }
+  // As of the last decision: too little is left to keep any for later use.
+  bool MemoryIsShort() const;
 
  private:
-  absl::Status EnterSlowly(size_t bytes, bool no_slowdown) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status EnterSlowly(size_t bytes, bool no_slowdown, size_t* counted_bytes) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void Count(size_t bytes, size_t* counted_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void Leave(size_t bytes) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Returns once neither a stop nor the size of a large batch keeps the writer out.
+  absl::Status WaitForRoom(size_t bytes, bool no_slowdown) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Whether a large batch may join what is there and was let in.
+  bool HasRoomFor(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // A merge that waits for space frees no memory.
+  bool AnythingUnderWay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex) {
+    return state_->jobs > merges_without_space_ || state_->pauses > 0 || let_in_bytes_ > 0;
+  }
+  // What else may end a stop: idle memory goes to the system, and the throttle decides anew.
+  void LookAtStop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  absl::Status FlushMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // By the memory as it is, and runs and debt as they were at the last Update: those change with jobs.
   ThrottleRate Decide() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Adopt(const ThrottleRate& rate) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // For writers that are slowed: what held them back may be gone long before a job ends. Never to a lower rate: what
   // one writer sees of a moment's memory is no reason to hold back all of them until then.
   void LookAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  absl::Status WaitWhileStopped(bool no_slowdown) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
 
   EngineState* const state_;
+  // From here on a batch is large: a small part of a memtable.
+  const size_t large_bytes_;
+  std::function<absl::Status()> flush_;
   std::atomic<uint64_t> rate_{ThrottleRate::kUnlimited};
   ThrottleRate decided_ ABSL_GUARDED_BY(state_->mutex);
   // What that was decided by.
@@ -73,6 +119,8 @@ class WriteGate {
   bool telling_ ABSL_GUARDED_BY(state_->mutex) = false;
   int flushes_without_space_ ABSL_GUARDED_BY(state_->mutex) = 0;
   int merges_without_space_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  // Of large batches that are on their way into memtables.
+  size_t let_in_bytes_ ABSL_GUARDED_BY(state_->mutex) = 0;
   // Until when the writes that were let in keep the allowed rate busy.
   uint64_t busy_until_nanos_ ABSL_GUARDED_BY(state_->mutex) = 0;
 };

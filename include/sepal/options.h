@@ -87,7 +87,8 @@ struct Options {
   bool read_only = false;
 
   // Bytes of memory for everything: memtables, cached blocks, filters, open tables, compaction buffers, pins. At least
-  // 8 MiB.
+  // 8 MiB. A table that was read stays open, with the root of its index and its properties: at a limit of 8 MiB, which
+  // makes tables of 2 MiB, that is 2.3 MB for each GB that is read, and the database cannot grow for ever.
   size_t memory_limit = size_t{256} << 20;
   // Bytes of the active memtables of all column families together, at most half of the memory limit; as much again may
   // be in flushes. When they are full, the one that needs the oldest log is flushed; what is written in the order of

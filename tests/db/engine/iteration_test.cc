@@ -369,7 +369,13 @@ TEST_F(IterationTest, WhatOnlyReleasedSnapshotsSawGoesByItself) {
     while (!snapshots.empty()) {
       snapshots.erase(snapshots.begin());
       database.world->RunUntilIdle();
-      EXPECT_EQ(entries(), snapshots.size() <= 1 ? 1000u : 5000u);
+      if (snapshots.size() > 1) {
+        EXPECT_EQ(entries(), 5000u);
+      } else {
+        // A merge that had begun before may leave a few, too few for another.
+        EXPECT_GE(entries(), 1000u);
+        EXPECT_LE(entries(), 1020u);
+      }
     }
     for (uint64_t i = 0; i < 1000; ++i) {
       EXPECT_EQ(db()->Get(family.get(), NumberedKey(i)).value_or("none"), std::string(40, 'e'));
