@@ -184,10 +184,14 @@ bool Scrubber::WaitUntil(uint64_t micros, const TableFile* while_needed) {
 }
 
 std::vector<Scrubber::Due> Scrubber::List() const {
+  std::vector<std::pair<FamilyRef, VersionRef>> versions;
+  {
+    MutexLock lock(&state_->mutex);
+    for (const FamilyRef& family : state_->Families()) versions.emplace_back(family, family->version());
+  }
   std::vector<Due> due;
-  MutexLock lock(&state_->mutex);
-  for (const FamilyRef& family : state_->Families()) {
-    for (const TableRef& table : family->version()->Tables()) {
+  for (const auto& [family, version] : versions) {
+    for (const TableRef& table : version->Tables()) {
       due.push_back({.table = table,
                      .number = table->number().value(),
                      .bytes = table->metadata().size_bytes,
