@@ -180,9 +180,10 @@ absl::Status CommitPipeline::SwitchWhatIsFull() {
   if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= log_bytes) [[likely]]
     return absl::OkStatus();
   const std::vector<Target*> by_age = TargetsByAge();
+  const std::vector<LiveLog> live = log_->Live();
   const size_t room = bytes < tuning.memtable_bytes ? tuning.memtable_bytes : tuning.memtable_bytes / 2;
   size_t chosen = 0;
-  while (chosen < by_age.size() && (bytes > room || LogBytesSince(*by_age[chosen]) > log_bytes)) {
+  while (chosen < by_age.size() && (bytes > room || LogBytesSince(*by_age[chosen], live) > log_bytes)) {
     bytes -= by_age[chosen++]->active->MemoryBytes();
   }
   return Switch(std::span(by_age).first(chosen));
@@ -223,27 +224,30 @@ absl::StatusOr<FileNumber> CommitPipeline::NewLog() {
 }
 
 std::vector<CommitPipeline::Target*> CommitPipeline::TargetsByAge() {
-  std::vector<Target*> by_age;
-  for (auto& [id, target] : targets_) {
-    if (!target.active->empty()) by_age.push_back(&target);
-  }
-  MutexLock lock(&state_->mutex);
   // By id at last, so that the order of the map does not count.
-  const auto rank = [](const Target* t) {
-    return std::tuple(t->family->active_first_log.value(), ~t->active->MemoryBytes(), t->family->id.value());
-  };
-  std::sort(by_age.begin(), by_age.end(), [&](const Target* a, const Target* b) { return rank(a) < rank(b); });
+  std::vector<std::tuple<FileNumber, size_t, uint32_t, Target*>> ranks;
+  {
+    MutexLock lock(&state_->mutex);
+    for (auto& [id, target] : targets_) {
+      if (target.active->empty()) continue;
+      ranks.emplace_back(target.family->active_first_log, ~target.active->MemoryBytes(), id, &target);
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<Target*> by_age;
+  by_age.reserve(ranks.size());
+  for (const auto& rank : ranks) by_age.push_back(std::get<Target*>(rank));
   return by_age;
 }
 
-uint64_t CommitPipeline::LogBytesSince(const Target& target) const {
+uint64_t CommitPipeline::LogBytesSince(const Target& target, std::span<const LiveLog> live) const {
   FileNumber first;
   {
     MutexLock lock(&state_->mutex);
     first = target.family->active_first_log;
   }
   uint64_t bytes = 0;
-  for (const LiveLog& log : log_->Live()) bytes += log.number >= first ? log.size_bytes : 0;
+  for (const LiveLog& log : live) bytes += log.number >= first ? log.size_bytes : 0;
   return bytes;
 }
 

@@ -108,8 +108,9 @@ class CommitPipeline {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Those that hold anything, by the oldest log that they need, then by size.
   std::vector<Target*> TargetsByAge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  // The logs from the oldest that `target` needs to the end.
-  uint64_t LogBytesSince(const Target& target) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Of `live` the logs from the oldest that `target` needs to the end.
+  uint64_t LogBytesSince(const Target& target, std::span<const LiveLog> live) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
 
   EngineState* const state_;
   Catalog* const catalog_;
