@@ -38,8 +38,7 @@ Pressure Greatest(const ThrottleLimits& limits, const ThrottleInput& in) {
   const uint64_t runs = static_cast<uint64_t>(std::max(0, in.level0_runs));
   const uint64_t hard_runs = static_cast<uint64_t>(limits.hard_level0_runs);
   const Pressure all[] = {
-      {Between(Percent(memtables, kSoftMemtablePercent), in.memtable_bytes, memtables), "memtables", in.memtable_bytes,
-       memtables},
+      {Between(SoftMemtableBytes(limits), in.memtable_bytes, memtables), "memtables", in.memtable_bytes, memtables},
       {Between(Percent(memory, kSoftMemoryPercent), in.unreclaimable_memory_bytes, memory), "memory",
        in.unreclaimable_memory_bytes, memory},
       {Between(static_cast<uint64_t>(limits.soft_level0_runs), runs, hard_runs), kLevel0Runs, runs, hard_runs, true},
@@ -71,6 +70,10 @@ ThrottleLimits MakeThrottleLimits(const CompactionPolicy& policy, uint64_t memta
   limits.soft_debt_bytes = kOrdinaryBatches * policy.memtable_bytes * runs;
   limits.hard_debt_bytes = 8 * limits.soft_debt_bytes;
   return limits;
+}
+
+uint64_t SoftMemtableBytes(const ThrottleLimits& limits) {
+  return Percent(limits.memtable_allowance_bytes, kSoftMemtablePercent);
 }
 
 uint64_t NanosAtRate(uint64_t bytes, uint64_t bytes_per_second) {

@@ -30,6 +30,9 @@ struct ThrottleLimits {
 ThrottleLimits MakeThrottleLimits(const CompactionPolicy& policy, uint64_t memtable_allowance_bytes,
                                   uint64_t memory_limit_bytes);
 
+// Memtables that take no more slow nobody down.
+uint64_t SoftMemtableBytes(const ThrottleLimits& limits);
+
 // The greatest of each over all column families, and the sum of the bytes.
 struct ThrottleInput {
   uint64_t memtable_bytes = 0;  // active and immutable

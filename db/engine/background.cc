@@ -5,8 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "db/decide/level_targets.h"
-#include "db/decide/read_demand.h"
 #include "util/status.h"
 
 namespace sepal {
@@ -21,122 +19,6 @@ Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log,
       scrubber_(state, &pause_, executor),
       pace_(executor->CompactionConcurrency()) {
   state_->snapshots->SetListener([this] { HearOfSnapshots(); });
-}
-
-// --- what is due ---
-
-void Background::Schedule() {
-  state_->mutex.AssertHeld();
-  WeighReads();
-  gate_.Update();
-  pace_.SetThrottled(!gate_.current().unlimited());
-  pace_.SetCompactionsLag(gate_.current().compactions_lag);
-  pace_.SetResting(AllAtRest());
-  SetEarlyFlushThreads();
-  if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
-  for (const FamilyRef& family : state_->Families()) {
-    ScheduleFlush(family);
-    ScheduleSketches(family);
-  }
-  bool scheduled = true;
-  const int most_compactions = pace_.threads();
-  while (scheduled && state_->compaction_jobs < most_compactions) {
-    scheduled = false;
-    for (const FamilyRef& family : ByNeedOfCompaction()) {
-      if (state_->compaction_jobs < most_compactions && ScheduleCompaction(family)) scheduled = true;
-    }
-  }
-  const int others = std::max(0, state_->compaction_jobs - 1);
-  merge_threads_.store(std::max(1, pace_.merge_threads() - others), std::memory_order_relaxed);
-}
-
-std::vector<FamilyRef> Background::ByNeedOfCompaction() const {
-  std::vector<FamilyRef> families = state_->Families();
-  if (families.size() < 2) return families;
-  std::vector<std::pair<double, FamilyRef>> by_score;
-  for (FamilyRef& family : families) {
-    const Version& version = *family->version();
-    const CompactionPolicy policy = family->PolicyNow();
-    double score = 0;
-    for (int level = 0; level <= version.DeepestLevel(); ++level) {
-      const bool taken = std::any_of(family->running.begin(), family->running.end(),
-                                     [level](const PlanRef& plan) { return plan->InputLevel() == level; });
-      if (!taken) score = std::max(score, CompactionScore(version, policy, level));
-    }
-    by_score.emplace_back(score, std::move(family));
-  }
-  std::stable_sort(by_score.begin(), by_score.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  families.clear();
-  for (auto& [score, family] : by_score) families.push_back(std::move(family));
-  return families;
-}
-
-void Background::SetEarlyFlushThreads() {
-  pace_.SetFlushAwaited(waiting_ + waiting_for_flush_ > 0);
-  early_flush_threads_.store(pace_.early_flush_threads(), std::memory_order_relaxed);
-}
-
-uint64_t Background::DemandNow() const {
-  const StatisticsImpl& statistics = state_->core->statistics;
-  return ReadDemand({.level0_lookups = statistics.GetFilter(0).lookups,
-                     .seeks = statistics.Get(Ticker::kSeeks),
-                     .steps = statistics.Get(Ticker::kNexts) + statistics.Get(Ticker::kPrevs)});
-}
-
-void Background::WeighReads() {
-  const uint64_t now = DemandNow();
-  demand_weighed_.store(now, std::memory_order_relaxed);
-  uint64_t next = kNever;
-  bool awaited = false;
-  for (const FamilyRef& family : state_->Families()) {
-    const Version& version = *family->version();
-    // What readers have asked for holds until they have it.
-    if (!family->MergesLevel0()) {
-      const bool few = version.NumRuns(0) < family->policy.runs_per_level;
-      // Less than before: the user has set the counts back to zero.
-      if (few || family->demand_before.value_or(0) > now) family->demand_before = now;
-      const uint64_t due =
-          family->demand_before.has_value() ? DemandThatMerges(*family->demand_before, version.Entries(0)) : 0;
-      family->level0_is_read = !few && now >= due;
-      if (!few && now < due) next = std::min(next, due);
-    }
-    awaited = awaited || (family->level0_is_read && version.NumRuns(0) > 2 * family->policy.runs_per_level);
-  }
-  pace_.SetAwaited(awaited || waiting_ > 0);
-  demand_due_.store(next, std::memory_order_relaxed);
-}
-
-void Background::HearReaders(uint64_t reads) {
-  const uint64_t before = heard_.fetch_add(reads, std::memory_order_relaxed);
-  if (before / kReadsPerLook == (before + reads) / kReadsPerLook) return;
-  const uint64_t now = DemandNow();
-  // Less than before: the user has set the counts back to zero, and what is due has to be found anew.
-  const bool reset = now < demand_weighed_.load(std::memory_order_relaxed);
-  if (!reset && now < demand_due_.load(std::memory_order_relaxed)) return;
-  MutexLock lock(&state_->mutex);
-  Schedule();
-}
-
-PickerInput Background::MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const {
-  for (const PlanRef& plan : family.running) running->push_back(plan.get());
-  for (const CompactionPutOff& put_off : family.put_off) running->push_back(put_off.plan.get());
-  const std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
-  return {.version = family.version().get(),
-          .policy = family.PolicyNow(),
-          .running = *running,
-          .oldest_snapshot = snapshots.empty() ? state_->VisibleSequence() : snapshots.front(),
-          // Who only looks at a database, or adds little, should not set off a merge by opening it.
-          .at_rest = family.last_flush.has_value() && AtRest(family),
-          .sketches_sought = family.sketches_sought};
-}
-
-void Background::ScheduleSketches(const FamilyRef& family) {
-  // Who adds nothing should not set off a merge for the sake of space.
-  if (family->sketches_sought || family->sketches_running || !family->last_flush.has_value()) return;
-  if (!MayExceedSpace(*family->version(), family->policy)) return;
-  family->sketches_running = true;
-  StartJob(Executor::Priority::kCompaction,
-           [this, family, version = family->version()] { LearnSketches(family.get(), *version); });
 }
 
 void Background::LearnSketches(Family* family, const Version& version) {
@@ -154,38 +36,25 @@ void Background::LearnSketches(Family* family, const Version& version) {
   static_cast<void>(version.Keys());
   MutexLock lock(&state_->mutex);
   family->sketches_sought = true;
-}
-
-bool Background::AtRest(const Family& family) { return family.active()->empty() && family.immutables.empty(); }
-
-bool Background::AllAtRest() const {
-  const std::vector<FamilyRef> families = state_->Families();
-  return std::all_of(families.begin(), families.end(), [](const FamilyRef& f) { return AtRest(*f); });
-}
-
-bool Background::ScheduleCompaction(const FamilyRef& family) {
-  std::vector<const CompactionPlan*> running;
-  CompactionPlan picked = PickCompaction(MakePickerInput(*family, &running));
-  if (picked.nothing()) return false;
-  auto plan = std::make_shared<const CompactionPlan>(std::move(picked));
-  const RunNumber run = Adopt(family.get(), plan);
-  ++state_->compaction_jobs;
-  StartJob(Executor::Priority::kCompaction,
-           [this, family, plan = std::move(plan), run] { RunCompactionJob(family, plan, run); });
-  return true;
+  family->need.reset();
 }
 
 RunNumber Background::Adopt(Family* family, PlanRef plan) {
   const RunNumber run = plan->output_run.value_or(RunNumber(0));
   const bool fresh = !plan->output_run.has_value();
   family->running.push_back(std::move(plan));
+  family->need.reset();
   return fresh ? RunNumber(catalog_->NewFileNumber().value()) : run;
 }
 
 void Background::Forget(Family* family, const PlanRef& plan) {
   // Reads of before have had what they asked for.
-  if (plan->InputLevel() == 0) family->demand_before = DemandNow();
+  if (plan->InputLevel() == 0) {
+    family->demand_before = DemandNow();
+    family->few_runs = false;
+  }
   family->running.erase(std::find(family->running.begin(), family->running.end(), plan));
+  family->need.reset();
 }
 
 std::vector<SequenceNumber> Background::Snapshots() {
@@ -301,14 +170,6 @@ void Background::CleanUp() {
   gate_.TellOfChange();
 }
 
-bool Background::NothingDue() const {
-  if (state_->jobs > 0 || state_->pauses > 0) return false;
-  for (const FamilyRef& family : state_->Families()) {
-    if (!family->immutables.empty()) return false;
-  }
-  return true;
-}
-
 absl::Status Background::WaitUntilIdle() {
   MutexLock lock(&state_->mutex);
   ++waiting_;
@@ -385,6 +246,7 @@ absl::Status Background::FlushUnlogged() {
       if (!state_->error.ok()) break;
       ++state_->jobs;
       ++family->flushes_waiting;
+      family->need.reset();
     }
     KeepFirst(&why, RunFlush(family));
     EndJob();

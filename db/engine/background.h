@@ -37,7 +37,7 @@ class Background {
   // database was opened.
   void Schedule();
   // Whether a merge waits for readers (db/decide/read_demand.h). They ask each time, for a load.
-  bool AwaitsReaders() const { return demand_due_.load(std::memory_order_relaxed) != kNever; }
+  bool AwaitsReaders() const { return demand_due_.load(std::memory_order_relaxed) != FamilyNeed::kNoDemand; }
   // So many reads have come meanwhile. The demand of all is looked at once for each `kReadsPerLook`, and what is due is
   // scheduled.
   static constexpr uint64_t kReadsPerLook = 256;
@@ -63,17 +63,32 @@ class Background {
  private:
   using PlanRef = std::shared_ptr<const CompactionPlan>;
   class Control;
-  static constexpr uint64_t kNever = UINT64_MAX;
 
-  // Which families' readers have asked for a merge of level 0, and when the next will have.
-  void WeighReads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // What all families need. The families are those of EngineState::families.
+  struct Look {
+    int level0_runs = 0;
+    uint64_t debt_bytes = 0;
+    bool readers_wait = false;
+    std::vector<const FamilyRef*> jobs = {};    // a flush, or sketches
+    std::vector<const FamilyRef*> merges = {};  // the picker may have something
+  };
+  // Finds the need of those families alone where it is another, and when readers will have asked for one.
+  Look LookAtFamilies() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Readers had asked for `before` at the last look, and have for `now`.
+  void FindNeed(Family* family, uint64_t before, uint64_t now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Whether readers of the family have asked for a merge of its level 0. Returns when they will have.
+  static uint64_t WeighReads(Family* family, uint64_t before, uint64_t now);
+  // Whether what is kept of it is what a look would find.
+  bool NeedHolds(const Family& family, SequenceNumber oldest) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   uint64_t DemandNow() const;
-  // Where a memtable of it waits, and a flush may begin.
+  // What no snapshot looks below.
+  SequenceNumber OldestSnapshot() const;
   void ScheduleFlush(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Of those families, as long as another may run: whose level is fullest first, and each has one before any has
+  // another.
+  void ScheduleCompactions(std::vector<const FamilyRef*> families) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  // Whose level is fullest first, of those that no compaction takes from already.
-  std::vector<FamilyRef> ByNeedOfCompaction() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  // Where it has come to matter: a job that reads the sketches of tables of earlier openings.
+  // A job that reads the sketches of tables of earlier openings.
   void ScheduleSketches(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void LearnSketches(Family* family, const Version& version) ABSL_LOCKS_EXCLUDED(state_->mutex);
   PickerInput MakePickerInput(const Family& family, std::vector<const CompactionPlan*>* running) const
@@ -83,9 +98,7 @@ class Background {
   // The damage that keeps a CompactRange from this step for good; ok: none does.
   static absl::Status DamageInTheWayOf(const Family& family, PickerInput input, const KeyRange& range,
                                        FileNumber first_new_file, SequenceNumber last_sequence);
-  // Nothing of `family` is in memory alone.
-  static bool AtRest(const Family& family);
-  bool AllAtRest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  bool AllAtRest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // For a job that begins: those that users hold, and what is visible now.
   std::vector<SequenceNumber> Snapshots() ABSL_LOCKS_EXCLUDED(state_->mutex);
 
@@ -167,12 +180,15 @@ class Background {
   std::atomic<int> merge_threads_{1};
   // Of each flush of what came in order.
   std::atomic<int> early_flush_threads_{1};
-  // The demand of reads at which a merge is due; kNever while none waits for that.
-  std::atomic<uint64_t> demand_due_{kNever};
+  // The demand of reads at which a merge is due; kNoDemand while none waits for that.
+  std::atomic<uint64_t> demand_due_{FamilyNeed::kNoDemand};
   // When it was last weighed.
   std::atomic<uint64_t> demand_weighed_{0};
   // Reads while a merge waited.
   std::atomic<uint64_t> heard_{0};
+  // So that AllAtRest seldom has to ask all: a family that was not, and the last sequence number when all were.
+  uint32_t restless_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  std::optional<SequenceNumber> rested_at_ ABSL_GUARDED_BY(state_->mutex);
   // Threads in WaitUntilIdle.
   int waiting_ ABSL_GUARDED_BY(state_->mutex) = 0;
   // Threads in WaitForFlush.

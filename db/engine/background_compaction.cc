@@ -81,6 +81,7 @@ absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, 
     // A CompactRange may be asked for again, with another range.
     if (absl::IsDataLoss(event.status) && progress == nullptr && !family->dropped.load(std::memory_order_acquire)) {
       family->put_off.push_back({plan, event.status});
+      family->need.reset();
     }
   }
   StatisticsImpl& statistics = state_->core->statistics;

@@ -20,6 +20,7 @@ class Background::Taken {
     MutexLock lock(&state_->mutex);
     --family_->flushes_waiting;
     ++family_->flushes_running;
+    family_->need.reset();
     run = RunNumber(background->catalog_->NewFileNumber().value());
     // Whose flush has failed for good, that memtable is not tried again.
     if (state_->error.ok()) immutables = family_->TakeForFlush(run);
@@ -29,6 +30,7 @@ class Background::Taken {
     family_->PutBack(run);
     --family_->flushes_running;
     ++family_->flushes_waiting;
+    family_->need.reset();
     state_->changed.NotifyAll();
   }
   Taken(const Taken&) = delete;
@@ -43,7 +45,7 @@ class Background::Taken {
 };
 
 void Background::ScheduleFlush(const FamilyRef& family) {
-  if (family->BytesAwaitingFlush() == 0 || !family->MayBeginFlush()) return;
+  family->need->flush = false;
   ++family->flushes_waiting;
   StartJob(Executor::Priority::kFlush, [this, family] { (void)RunFlush(family); });
 }
@@ -80,6 +82,7 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
   {
     MutexLock lock(&state_->mutex);
     --family->flushes_waiting;
+    family->need.reset();
     if (done.volume.data_bytes > 0) {
       family->last_flush = done.volume;
       pace_.EndFlush(event.micros, done.threads);
@@ -223,7 +226,7 @@ bool Background::OthersWaitBefore(const Family& family, SequenceNumber through) 
   const auto waits = [through](const MemTable& memtable) {
     return !memtable.empty() && memtable.FirstSequence() <= through;
   };
-  for (const FamilyRef& other : state_->Families()) {
+  for (const auto& [id, other] : state_->families) {
     if (other.get() == &family) continue;
     if (waits(*other->active())) return true;
     for (const ImmutableMemTable& immutable : other->immutables) {

@@ -269,7 +269,7 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
 absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::string_view name) {
   RETURN_IF_ERROR(CheckOpen());
   MutexLock lock(&state_->mutex);
-  for (const FamilyRef& family : state_->Families()) {
+  for (const auto& [id, family] : state_->families) {
     if (family->name == name) return std::make_shared<FamilyHandle>(core_, family);
   }
   return absl::NotFoundError(absl::StrFormat("there is no column family \"%s\" in %s", name, core_->path));
@@ -278,7 +278,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::stri
 std::vector<std::string> Engine::ColumnFamilyNames() {
   MutexLock lock(&state_->mutex);
   std::vector<std::string> names;
-  for (const FamilyRef& family : state_->Families()) names.push_back(family->name);
+  for (const auto& [id, family] : state_->families) names.push_back(family->name);
   return names;
 }
 

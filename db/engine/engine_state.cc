@@ -34,8 +34,8 @@ absl::Status EngineState::Error() const {
 
 std::vector<FamilyRef> EngineState::Families() const {
   std::vector<FamilyRef> all;
+  all.reserve(families.size());
   for (const auto& [id, family] : families) all.push_back(family);
-  std::sort(all.begin(), all.end(), [](const FamilyRef& a, const FamilyRef& b) { return a->id < b->id; });
   return all;
 }
 
@@ -47,7 +47,7 @@ bool EngineState::AllFlushed() const {
 bool EngineState::FlushAtHand() const {
   int running = 0;
   for (const auto& [id, family] : families) {
-    if (family->flushes_waiting > 0 || family->BytesAwaitingFlush() > 0) return false;
+    if (family->flushes_waiting > 0 || family->AwaitsFlush()) return false;
     running += family->flushes_running;
   }
   return running < kFlushesAtATime;

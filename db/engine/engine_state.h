@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "db/engine/core.h"
 #include "db/engine/family.h"
@@ -46,7 +46,8 @@ struct EngineState {
   mutable Mutex mutex;
   // Whatever a waiter may wait for has changed: a job ended, a memtable was flushed, an error came.
   CondVar changed;
-  absl::flat_hash_map<uint32_t, FamilyRef> families ABSL_GUARDED_BY(mutex);
+  // By id.
+  absl::btree_map<uint32_t, FamilyRef> families ABSL_GUARDED_BY(mutex);
   // The first error that ended all writing.
   absl::Status error ABSL_GUARDED_BY(mutex);
   // Jobs scheduled or running, and whether new ones may start.
@@ -59,7 +60,7 @@ struct EngineState {
   // Ends all writing until the database is opened again; the first error is kept and told.
   void Stop(const absl::Status& status, std::string_view where) ABSL_LOCKS_EXCLUDED(mutex);
   absl::Status Error() const ABSL_LOCKS_EXCLUDED(mutex);
-  // All of them, by id.
+  // All of them, by id, for who goes on without the mutex.
   std::vector<FamilyRef> Families() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // No memtable waits for a flush or is in one.
   bool AllFlushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);

@@ -32,6 +32,7 @@ void Family::Replace(std::shared_ptr<const ReadView> next, const ReadView* seen,
   view_.store(seen, std::memory_order_seq_cst);
   SchedulePoint(&view_);
   std::shared_ptr<const ReadView> old = std::exchange(current_, std::move(next));
+  need.reset();
   if (old != nullptr) epochs->Defer([old = std::move(old)]() mutable { old.reset(); });
 }
 
@@ -63,6 +64,11 @@ size_t Family::BytesAwaitingFlush() const {
     if (!immutable.run.has_value()) bytes += immutable.memtable->MemoryBytes();
   }
   return bytes;
+}
+
+bool Family::AwaitsFlush() const {
+  return std::any_of(immutables.begin(), immutables.end(),
+                     [](const ImmutableMemTable& immutable) { return !immutable.run.has_value(); });
 }
 
 std::vector<ImmutableMemTable> Family::TakeForFlush(RunNumber run) {

@@ -45,6 +45,28 @@ struct CompactionPutOff {
   absl::Status damage;
 };
 
+// What a look for work (Background::Schedule) finds in one family. It follows from the family's fields, from what
+// readers ask for and from the oldest snapshot.
+struct FamilyNeed {
+  // For the throttle (db/decide/throttle.h).
+  int level0_runs = 0;
+  uint64_t debt_bytes = 0;
+  // Readers have come to more runs than would have been left for them.
+  bool readers_wait = false;
+  // A flush, or a job that reads sketches, is to be started.
+  bool flush = false;
+  bool sketches = false;
+  // How full the fullest level is that no compaction takes from already.
+  double score = 0;
+  // What readers must have asked for before it is another need (db/decide/read_demand.h); kNoDemand: anything.
+  static constexpr uint64_t kNoDemand = UINT64_MAX;
+  uint64_t demand_due = kNoDemand;
+  // False: the picker had nothing, and has nothing until the oldest snapshot is another than `held_by`. None: whatever
+  // snapshots there are.
+  bool may_merge = true;
+  std::optional<SequenceNumber> held_by = {};
+};
+
 class Family {
  public:
   Family(ColumnFamilyId family_id, std::string family_name, ColumnFamilyOptions family_options,
@@ -96,9 +118,13 @@ class Family {
   // A job reads the sketches of earlier openings' tables; it has ended.
   bool sketches_running = false;
   bool sketches_sought = false;
+  // What the last look found. Whoever changes a field that it follows from, which are all of these, resets it: no other
+  // reason sends a look to the family's tables, plans and memtables.
+  std::optional<FamilyNeed> need;
   // What reads had asked for (db/decide/read_demand.h) when level 0 last had few runs; none: not since the database was
-  // opened, and nothing is known of who reads.
+  // opened, and nothing is known of who reads. While it has few it is not kept, and the demand of the last look counts.
   std::optional<uint64_t> demand_before;
+  bool few_runs = false;
   // Readers have asked for a merge of level 0.
   bool level0_is_read = false;
   // Compactions that run now.
@@ -115,6 +141,9 @@ class Family {
   size_t ImmutableDataBytes() const;
   // Of memtables that no flush has taken.
   size_t BytesAwaitingFlush() const;
+  bool AwaitsFlush() const;
+  // Nothing of it is in memory alone.
+  bool AtRest() const { return active()->empty() && immutables.empty(); }
   bool MayBeginFlush() const { return flushes_waiting == 0 && flushes_running < kFlushesAtATime; }
   // Those that wait, up to the first that does not: `run`, above all runs that others were taken for, is made of them.
   std::vector<ImmutableMemTable> TakeForFlush(RunNumber run);

@@ -45,18 +45,18 @@ bool WriteGate::MemoryIsShort() const {
   return input_.unreclaimable_memory_bytes / kShortMemoryPercent >= limits_.memory_limit_bytes / 100;
 }
 
-void WriteGate::Update() {
+void WriteGate::Update(int level0_runs, uint64_t debt_bytes) {
   state_->mutex.AssertHeld();
   const Core& core = *state_->core;
-  limits_ = {};
-  input_ = {};
-  for (const auto& [id, family] : state_->families) {
-    limits_ = MakeThrottleLimits(family->policy, core.tuning.memtable_limit_bytes, core.budget.limit_bytes());
-    const Version& version = *family->version();
-    const CompactionPolicy policy = family->PolicyNow();
-    input_.level0_runs = std::max(input_.level0_runs, version.NumRuns(0) - policy.unread_runs);
-    input_.debt_bytes = std::max(input_.debt_bytes, CompactionDebtBytes(version, policy, family->sketches_sought));
-  }
+  // What the limits are made of, all families have from the tuning.
+  const CompactionPolicy& policy = state_->families.begin()->second->policy;
+  limits_ = MakeThrottleLimits(policy, core.tuning.memtable_limit_bytes, core.budget.limit_bytes());
+  input_.level0_runs = level0_runs;
+  input_.debt_bytes = debt_bytes;
+  DecideAndWake();
+}
+
+void WriteGate::DecideAndWake() {
   const ThrottleRate next = Decide();
   if (next == decided_) return;
   Adopt(next);
@@ -65,8 +65,12 @@ void WriteGate::Update() {
 
 ThrottleRate WriteGate::Decide() {
   const Core& core = *state_->core;
-  // Memtables that no flush is taking away are no reason to wait: the next write switches them.
-  input_.memtable_bytes = state_->AllFlushed() ? 0 : state_->MemtableBytes();
+  // All that was charged, for readers' memtables too, is no less than the sum, and mostly no reason to add that up.
+  input_.memtable_bytes = core.budget.used(MemoryPart::kMemtables);
+  if (input_.memtable_bytes > SoftMemtableBytes(limits_)) {
+    // Memtables that no flush is taking away are no reason to wait: the next write switches them.
+    input_.memtable_bytes = state_->AllFlushed() ? 0 : state_->MemtableBytes();
+  }
   input_.unreclaimable_memory_bytes = core.budget.unreclaimable();
   looked_at_micros_ = core.world.clock->MonotonicMicros();
   return NextThrottleRate(limits_, input_, decided_);
@@ -117,11 +121,14 @@ void WriteGate::TellOfChange() {
 }
 
 bool WriteGate::HasRoomFor(size_t bytes) const {
-  const size_t memtables = state_->MemtableBytes();
-  const size_t allowance = state_->core->tuning.memtable_limit_bytes;
   const MemoryBudget& budget = state_->core->budget;
-  const bool memory_fits = budget.unreclaimable() + let_in_bytes_ + bytes <= budget.limit_bytes();
-  if (memory_fits && memtables + let_in_bytes_ + bytes <= allowance) return true;
+  const size_t allowance = state_->core->tuning.memtable_limit_bytes;
+  const size_t coming = let_in_bytes_ + bytes;
+  const bool memory_fits = budget.unreclaimable() + coming <= budget.limit_bytes();
+  // All that was charged is no less than the sum, which is mostly not needed.
+  if (memory_fits && budget.used(MemoryPart::kMemtables) + coming <= allowance) return true;
+  const size_t memtables = state_->MemtableBytes();
+  if (memory_fits && memtables + coming <= allowance) return true;
   // One at a time may pass the memtables' allowance. What lies in active memtables alone is switched by the next write.
   return let_in_bytes_ == 0 && ((memory_fits && memtables < allowance) || state_->AllFlushed() || !AnythingUnderWay());
 }
@@ -132,7 +139,7 @@ void WriteGate::LookAtStop() {
     state_->core->GiveBackMemory();
     state_->mutex.Lock();
   }
-  Update();
+  DecideAndWake();
 }
 
 absl::Status WriteGate::FlushMemtables() {

@@ -65,8 +65,9 @@ class WriteGate {
 
   // These three require the database mutex.
 
-  // Decides anew; to be called whenever what the throttle looks at has changed.
-  void Update();
+  // Decides anew; to be called whenever what the throttle looks at has changed. The most of all column families
+  // (ThrottleInput).
+  void Update(int level0_runs, uint64_t debt_bytes);
   ThrottleRate current() const {
     state_->mutex.AssertHeld();
     return decided_;
@@ -100,6 +101,7 @@ class WriteGate {
   absl::Status FlushMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // By the memory as it is, and runs and debt as they were at the last Update: those change with jobs.
   ThrottleRate Decide() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void DecideAndWake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Adopt(const ThrottleRate& rate) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // For writers that are slowed: what held them back may be gone long before a job ends. Never to a lower rate: what
   // one writer sees of a moment's memory is no reason to hold back all of them until then.

@@ -54,6 +54,12 @@ std::vector<SequenceNumber> SnapshotList::Sequences() const {
   return sequences;
 }
 
+std::optional<SequenceNumber> SnapshotList::Oldest() const {
+  MutexLock lock(&mutex_);
+  if (held_.empty()) return std::nullopt;
+  return held_.begin()->first;
+}
+
 size_t SnapshotList::count() const {
   MutexLock lock(&mutex_);
   size_t total = 0;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
   std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner);
   // Ascending, without repetitions.
   std::vector<SequenceNumber> Sequences() const;
+  std::optional<SequenceNumber> Oldest() const;
   size_t count() const;
   std::string ToString() const;
   // Whom it is told when the oldest snapshot was released, by whoever released it and with `listener_mutex_` held;

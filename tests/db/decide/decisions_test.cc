@@ -156,6 +156,9 @@ TEST(ThrottleTest, IsSilentBelowEverySoftPoint) {
                 Limits(),
                 {.memtable_bytes = 800, .unreclaimable_memory_bytes = 9000, .level0_runs = 10, .debt_bytes = 1000}, {}),
             ThrottleRate{});
+  const uint64_t soft = SoftMemtableBytes(Limits());
+  EXPECT_EQ(NextThrottleRate(Limits(), {.memtable_bytes = soft}, {}), ThrottleRate{});
+  EXPECT_FALSE(NextThrottleRate(Limits(), {.memtable_bytes = soft + 1}, {}).unlimited());
 }
 
 // Applied until it rests.
