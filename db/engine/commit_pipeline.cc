@@ -79,6 +79,8 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
 }
 
 absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options) noexcept {
+  if (BatchCount(batch) == 0) [[unlikely]]
+    return WriteNothing(options.sync);
   LogPosition end;
   {
     TimedMutexLock lock(&commit_mutex_);
@@ -87,7 +89,6 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
     if (closed_) return Closed();
     RETURN_IF_ERROR(Prepare(batch));
     const uint32_t count = BatchCount(batch);
-    if (count == 0) return absl::OkStatus();
     if (options.disable_wal && several_families_) return NotWholeWithoutLog();
     RETURN_IF_ERROR(MakeRoom(batch.size()));
     const SequenceNumber first = last_.next();
@@ -105,6 +106,15 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
     statistics.Add(Ticker::kWrites, count);
   }
   return options.sync ? SyncThrough(end) : absl::OkStatus();
+}
+
+absl::Status CommitPipeline::WriteNothing(bool sync) noexcept {
+  RETURN_IF_ERROR(state_->Error());
+  {
+    MutexLock lock(&commit_mutex_);
+    if (closed_) return Closed();
+  }
+  return sync ? Sync() : absl::OkStatus();
 }
 
 absl::StatusOr<LogPosition> CommitPipeline::Append(SequenceNumber first, std::string_view batch) {

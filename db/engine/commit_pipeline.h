@@ -43,7 +43,8 @@ class CommitPipeline {
   void AddFamily(FamilyRef family) ABSL_LOCKS_EXCLUDED(commit_mutex_);
   void RemoveFamily(ColumnFamilyId id) ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
-  // Applies a batch (write-batch bytes), whole or not at all.
+  // Applies a batch (write-batch bytes), whole or not at all. A sync is of what was written before it too, and of an
+  // empty batch of just that.
   absl::Status Write(std::string_view batch, const WriteOptions& options) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Makes everything written before durable.
   absl::Status Sync() noexcept;
@@ -62,6 +63,7 @@ class CommitPipeline {
 
  private:
   absl::Status Closed() const;
+  absl::Status WriteNothing(bool sync) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Checks a batch before anything of it is written.
   absl::Status Prepare(std::string_view batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   void Insert(std::string_view batch, SequenceNumber first) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);

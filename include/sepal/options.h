@@ -152,7 +152,8 @@ struct ReadOptions {
 
 struct WriteOptions {
   // Return only when the write is durable against loss of power. Otherwise it survives the death of the process only.
-  // Waits for the disk; one sync carries all who wait. Where many more threads than processors wait for syncs of less
+  // Waits for the disk; one sync carries all who wait. All that was logged before is then durable too: an empty batch
+  // syncs just that, as DB::Sync does. Where many more threads than processors wait for syncs of less
   // than a millisecond, they keep the processors busy, and give them to whoever has something to do.
   bool sync = false;
   // Rather than wait for flushes or compactions, fail with `Unavailable`.

@@ -36,6 +36,31 @@ TEST_F(FaultTest, AfterAFailedLogSyncTheDatabaseIsReadOnlyUntilReopened) {
   EXPECT_EQ(Value(db(), "again"), "4");
 }
 
+// It has no record of its own that could wait for a sync.
+TEST_F(FaultTest, AnEmptyBatchWithSyncMakesWhatWasWrittenBeforeDurable) {
+  const WriteBatch empty;
+  ASSERT_OK(db()->Put("k", "1"));
+  ASSERT_OK(db()->Write(&empty, {.sync = true}));
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Value(db(), "k"), "1");
+  // Without sync it does nothing.
+  ASSERT_OK(db()->Put("k", "2"));
+  ASSERT_OK(db()->Write(&empty));
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Value(db(), "k"), "1");
+  EXPECT_TRUE(absl::IsInvalidArgument(db()->Write(&empty, {.sync = true, .disable_wal = true})));
+}
+
+TEST_F(FaultTest, AnEmptyBatchWithSyncTellsOfAFailedSyncAndOfTheEndOfWriting) {
+  const WriteBatch empty;
+  ASSERT_OK(db()->Put("k", "1"));
+  database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kSync, .name_contains = ".log"});
+  EXPECT_FALSE(db()->Write(&empty, {.sync = true}).ok());
+  EXPECT_FALSE(db()->Put("refused", "2").ok());
+  EXPECT_FALSE(db()->Write(&empty).ok());
+  EXPECT_FALSE(db()->Close().ok());
+}
+
 TEST_F(FaultTest, AfterAFailedLogWriteTheDatabaseIsReadOnlyUntilReopened) {
   ASSERT_OK(db()->Put("kept", "1"));
   database.files.SetDecider([](const FileCall& call) {
