@@ -101,6 +101,9 @@ size_t ChargeFor(size_t block_size, CacheAdmissionKind admission) {
   return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock + CacheAdmission::BytesPerBlock(admission);
 }
 
+// A power of two.
+size_t FramesFor(size_t blocks) { return std::bit_ceil(std::clamp(2 * blocks, kFewestFrames, kMostFrames)); }
+
 }  // namespace
 
 struct BlockCache::Impl {
@@ -109,8 +112,7 @@ struct BlockCache::Impl {
         epochs(domain),
         admission_kind(kind),
         drains_in_simulation(simulates),
-        frame_count(std::bit_ceil(
-            std::clamp(2 * (memory_budget->limit_bytes() / ChargeOf(block_bytes)), kFewestFrames, kMostFrames))),
+        frame_count(FramesFor(memory_budget->limit_bytes() / ChargeOf(block_bytes))),
         home_shift(64 - std::countr_zero(frame_count)),
         most_blocks(frame_count / 10 * 7),
         memory(frame_count * sizeof(CacheFrame)),
@@ -409,6 +411,11 @@ BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochD
 void CacheFrame::RaiseClock(uint64_t seen, uint64_t clock) {
   const uint64_t used = (seen & ~kClockMask) | clock * kClockUnit;
   meta.compare_exchange_strong(seen, used, std::memory_order_relaxed);
+}
+
+size_t BlockCache::TableBytes(size_t limit_bytes, size_t expected_block_bytes, CacheAdmissionKind admission) {
+  const size_t blocks = limit_bytes / ChargeFor(expected_block_bytes, admission);
+  return FramesFor(blocks) * sizeof(CacheFrame) + blocks * CacheAdmission::BytesPerBlock(admission);
 }
 
 BlockCache::~BlockCache() {

@@ -163,6 +163,8 @@ class BlockCache {
              CacheAdmissionKind admission = CacheAdmissionKind::kProbation, bool drains_in_simulation = false);
   // Requires that no pin is left.
   ~BlockCache();
+  // Of address space that such a cache maps at once, before it holds anything.
+  static size_t TableBytes(size_t limit_bytes, size_t expected_block_bytes, CacheAdmissionKind admission);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 

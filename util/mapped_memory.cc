@@ -11,10 +11,16 @@ namespace sepal {
 
 namespace {
 
-char* Map(size_t bytes) {
+// Null: no address space.
+char* TryMap(size_t bytes) {
   void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  SEPAL_CHECK(mapped != MAP_FAILED);
-  return static_cast<char*>(mapped);
+  return mapped != MAP_FAILED ? static_cast<char*>(mapped) : nullptr;
+}
+
+char* Map(size_t bytes) {
+  char* const mapped = TryMap(bytes);
+  SEPAL_CHECK(mapped != nullptr);
+  return mapped;
 }
 
 // Bytes from `address` to the next multiple of a huge page.
@@ -53,6 +59,11 @@ MappedMemory::MappedMemory(size_t bytes, HugePages::Wish wish) : size_(bytes) {
     data_ = MapAligned(bytes);
   }
   madvise(data_, bytes, MADV_HUGEPAGE);
+}
+
+bool MappedMemory::WouldFit(size_t bytes) {
+  char* const mapped = TryMap(bytes);
+  return mapped != nullptr && munmap(mapped, bytes) == 0;
 }
 
 void MappedMemory::Populate() { (void)PopulatePages(data_, size_); }

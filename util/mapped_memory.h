@@ -31,6 +31,8 @@ class MappedMemory {
     return *this;
   }
   ~MappedMemory();
+  // Whether the system has address space for `bytes`, as of now.
+  static bool WouldFit(size_t bytes);
 
   // Gives the bytes to the caller, who unmaps them.
   char* Release() {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -238,7 +239,12 @@ void ReadManyByThreads(std::span<ReadRequest> requests, const std::function<void
   SharedRequests shared(requests);
   std::vector<Thread> threads;
   const size_t count = std::min(kMostThreads, requests.size() / kRequestsPerThread + 1);
-  for (size_t i = 0; i < count; ++i) threads.emplace_back([&shared] { shared.Read(); });
+  for (size_t i = 0; i < count; ++i) {
+    std::optional<Thread> thread = Thread::Make([&shared] { shared.Read(); });
+    if (!thread.has_value()) break;
+    threads.push_back(*std::move(thread));
+  }
+  if (threads.empty()) shared.Read();
   for (size_t i = 0; i < requests.size(); ++i) done(*shared.WaitForOne());
   for (Thread& thread : threads) thread.Join();
 }

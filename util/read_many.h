@@ -1,7 +1,8 @@
 // How `Directory::ReadMany` gets its bytes from the operating system.
 //
 // The requests of a batch are under way together: through io_uring where the kernel has it and lets this process use
-// it (containers often do not), else in a few threads. Safe for concurrent use.
+// it (containers often do not), else in a few threads, or in the calling one if there are none to be had. Safe for
+// concurrent use.
 #pragma once
 
 #include <functional>

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <climits>
 #include <ctime>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -124,6 +125,38 @@ void EventCount::Advance() {
   }
   if ((word & kAwaited) != 0) syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
   SchedulePoint(this);
+}
+
+namespace {
+
+using ThreadBody = std::function<void()>;
+
+void* RunThread(void* body) noexcept {
+  (*std::unique_ptr<ThreadBody>(static_cast<ThreadBody*>(body)))();
+  return nullptr;
+}
+
+}  // namespace
+
+// Not a std::thread, which throws where it cannot be made.
+std::optional<Thread> Thread::Make(std::function<void()> body) {
+  auto owned = std::make_unique<ThreadBody>(std::move(body));
+  pthread_t made;
+  if (pthread_create(&made, nullptr, RunThread, owned.get()) != 0) return std::nullopt;
+  (void)owned.release();  // the thread's
+  std::optional<Thread> thread(std::in_place);
+  thread->thread_ = made;
+  return thread;
+}
+
+Thread::Thread(std::function<void()> body) {
+  std::optional<Thread> made = Make(std::move(body));
+  SEPAL_CHECK(made.has_value());
+  std::swap(thread_, made->thread_);
+}
+
+void Thread::Join() {
+  if (thread_.has_value()) SEPAL_CHECK(pthread_join(*std::exchange(thread_, std::nullopt), nullptr) == 0);
 }
 
 void Notification::Notify() {

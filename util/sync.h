@@ -10,13 +10,17 @@
 // work until something changes. With none installed the cost is one thread-local load.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 
@@ -189,19 +193,20 @@ class Notification {
 class Thread {
  public:
   Thread() = default;
-  explicit Thread(std::function<void()> body) : thread_(std::move(body)) {}
+  // Stops the process where the system has no thread to give: for tests and tools.
+  explicit Thread(std::function<void()> body);
+  // None where it has none: too many of them, or no memory for its stack.
+  static std::optional<Thread> Make(std::function<void()> body);
   ~Thread() { Join(); }
-  Thread(Thread&&) = default;
+  Thread(Thread&& other) noexcept : thread_(std::exchange(other.thread_, std::nullopt)) {}
   Thread& operator=(Thread&&) = delete;
-  void Join() {
-    if (thread_.joinable()) thread_.join();
-  }
+  void Join();
   // Blocks the calling thread in real time. Code of the engine asks its `Clock` instead.
   static void SleepMicros(uint64_t micros) { std::this_thread::sleep_for(std::chrono::microseconds(micros)); }
   static int HardwareConcurrency() { return static_cast<int>(std::thread::hardware_concurrency()); }
 
  private:
-  std::thread thread_;
+  std::optional<pthread_t> thread_;
 };
 
 }  // namespace sepal

@@ -3,7 +3,11 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <climits>
+#include <optional>
 #include <utility>
+
+#include "util/check.h"
 
 namespace sepal {
 namespace {
@@ -22,12 +26,40 @@ const char* ThreadName(Executor::Priority priority) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int flush_threads, int compaction_threads)
-    : compaction_threads_(std::max(compaction_threads, 1)) {
-  flush_threads = std::max(flush_threads, 1);
-  threads_.reserve(static_cast<size_t>(flush_threads + compaction_threads_ + 1));
-  for (int i = 0; i < flush_threads; ++i) threads_.emplace_back([this] { RunWorker(Priority::kFlush); });
-  for (int i = 0; i < compaction_threads_; ++i) threads_.emplace_back([this] { RunWorker(Priority::kCompaction); });
+// One of each kind first.
+ThreadPool::ThreadPool(int flush_threads, int compaction_threads, bool scrubs)
+    : wanted_{std::max(flush_threads, 1), std::max(compaction_threads, 1), scrubs ? 1 : 0} {
+  constexpr Priority kKinds[] = {Priority::kFlush, Priority::kCompaction, Priority::kScrub};
+  const auto add = [this](Priority kind, int most) {
+    int& count = counts_[static_cast<size_t>(kind)];
+    while (count < std::min(most, wanted_[static_cast<size_t>(kind)])) {
+      if (!AddThread(kind)) return false;
+      ++count;
+    }
+    return true;
+  };
+  for (const Priority kind : kKinds) {
+    if (!add(kind, 1)) return;
+  }
+  for (const Priority kind : kKinds) {
+    if (!add(kind, INT_MAX)) return;
+  }
+}
+
+bool ThreadPool::AddThread(Priority priority) {
+  std::optional<Thread> thread = Thread::Make([this, priority] { RunWorker(priority); });
+  if (thread.has_value()) threads_.push_back(*std::move(thread));
+  return thread.has_value();
+}
+
+absl::Status ThreadPool::Check() const {
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (counts_[i] > 0 || wanted_[i] == 0) continue;
+    return absl::ResourceExhaustedError(
+        "the system gives no thread for background work: let the process have more threads or memory, or share an "
+        "executor between databases (Env::executor)");
+  }
+  return absl::OkStatus();
 }
 
 ThreadPool::~ThreadPool() {
@@ -41,11 +73,8 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::Schedule(Priority priority, std::function<void()> work) {
   {
+    SEPAL_CHECK(counts_[static_cast<size_t>(priority)] > 0);
     MutexLock lock(&mutex_);
-    if (priority == Priority::kScrub && !scrub_thread_) {
-      scrub_thread_ = true;
-      threads_.emplace_back([this] { RunWorker(Priority::kScrub); });
-    }
     QueueOf(priority).push_back(std::move(work));
   }
   // Without the lock: who is woken may take this thread's processor, which then holds it for a turn of milliseconds.

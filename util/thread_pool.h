@@ -1,5 +1,6 @@
 // The executor that a database owns when none is given: operating-system threads, some for flushes only and some for
-// compactions only, so that no compaction delays a flush. The one for scrubbing is made with the first such work.
+// compactions only, so that no compaction delays a flush. Where the system gives fewer threads than are asked for, the
+// pool works with those that it got, if there is one of each kind.
 //
 // Work of one priority starts in the order in which it was scheduled. Safe for concurrent use; work may schedule more
 // work, also while the pool is being destroyed, and nobody else may then. The destructor returns when all of it has
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "sepal/env.h"
 #include "util/sync.h"
 
@@ -19,16 +21,23 @@ namespace sepal {
 
 class ThreadPool final : public Executor {
  public:
-  // At least one thread of each kind is made.
-  ThreadPool(int flush_threads, int compaction_threads);
+  // At least one thread of each kind is asked for; one for scrubbing where `scrubs`.
+  ThreadPool(int flush_threads, int compaction_threads, bool scrubs = false);
   ~ThreadPool() override;
 
+  // ResourceExhausted if there is a kind without a thread: then it takes no work.
+  absl::Status Check() const;
+
+  // kScrub only where the pool has a thread for it.
   void Schedule(Priority priority, std::function<void()> work) override;
-  int CompactionConcurrency() const override { return compaction_threads_; }
+  // Of the threads that there are.
+  int CompactionConcurrency() const override { return counts_[static_cast<size_t>(Priority::kCompaction)]; }
 
  private:
   using Queue = std::deque<std::function<void()>>;
 
+  // False: the system gives no more.
+  bool AddThread(Priority priority);
   void RunWorker(Priority priority);
   Queue& QueueOf(Priority priority) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return queues_[static_cast<size_t>(priority)];
@@ -37,16 +46,17 @@ class ThreadPool final : public Executor {
   void WakeAll();
   bool AllWorkDone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const int compaction_threads_;
+  // Each by priority. Set by the constructor.
+  std::array<int, 3> wanted_ = {};
+  std::array<int, 3> counts_ = {};
+
   Mutex mutex_;
   // Each by priority.
   std::array<Queue, 3> queues_ ABSL_GUARDED_BY(mutex_);
   std::array<CondVar, 3> changed_;
   int running_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // The scrubbing one is added with the mutex held; joined when nothing can add it any more.
   std::vector<Thread> threads_;
-  bool scrub_thread_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sepal

@@ -11,6 +11,8 @@ namespace sepal {
 namespace {
 
 constexpr size_t kSmallestMemoryLimit = size_t{8} << 20;
+constexpr size_t kLargestMemoryLimit = size_t{1} << 46;
+constexpr int kMostThreads = 1024;
 constexpr size_t kSmallestBlock = 256;
 constexpr size_t kLargestBlock = size_t{1} << 20;
 
@@ -50,6 +52,12 @@ absl::Status CheckMemory(const Options& options) {
   if (options.memory_limit < kSmallestMemoryLimit) {
     return absl::InvalidArgumentError(absl::StrFormat("memory_limit of %u bytes is too small: it must be at least %u",
                                                       options.memory_limit, kSmallestMemoryLimit));
+  }
+  if (options.memory_limit > kLargestMemoryLimit) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("memory_limit of %u bytes is out of range: %u to %u. There is no unlimited: the block cache "
+                        "fills what it is given; set what the database may take of the machine's memory",
+                        options.memory_limit, kSmallestMemoryLimit, kLargestMemoryLimit));
   }
   if (options.memtable_bytes > options.memory_limit / 2) {
     return absl::InvalidArgumentError(
@@ -91,6 +99,11 @@ absl::Status CheckFamilyOptions(const Options& options) {
 
 absl::Status CheckOptions(const Options& options) {
   RETURN_IF_ERROR(CheckMemory(options));
+  if (options.background_threads < 0 || options.background_threads > kMostThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("background_threads of %d is out of range: 1 to %d, or 0 for one for each core, at most 8",
+                        options.background_threads, kMostThreads));
+  }
   RETURN_IF_ERROR(CheckFamilyOptions(options));
   if (options.read_only && (options.create_if_missing || options.error_if_exists)) {
     return absl::InvalidArgumentError("read_only goes with neither create_if_missing nor error_if_exists");

@@ -39,13 +39,14 @@ absl::StatusOr<Engine::Parts> Opening::Run() {
 
 absl::Status Opening::Open() {
   RETURN_IF_ERROR(CheckOptions(options_));
+  RETURN_IF_ERROR(CheckAddressSpace());
   world_ = World::From(options_.env);
   RETURN_IF_ERROR(CheckLogDirectory());
   RETURN_IF_ERROR(OpenDirectories());
   if (!options_.read_only) RETURN_IF_ERROR(TakeLock());
   RETURN_IF_ERROR(RecoverCatalog());
   RETURN_IF_ERROR(CheckTables());
-  if (!options_.read_only) ChooseExecutor();
+  if (!options_.read_only) RETURN_IF_ERROR(ChooseExecutor());
   RETURN_IF_ERROR(ReplayLogs());
   // After the logs: a family that they know and the manifest lacks is damage, and no mistake of the caller's.
   RETURN_IF_ERROR(CheckFamilies());
@@ -56,6 +57,18 @@ absl::Status Opening::Open() {
 // The logs still hold what is in them. The next try would write them again beside these, until the disk is full.
 void Opening::RemoveNewTables() {
   for (const FileNumber number : new_tables_) parts_.core->directory->Remove(TableFileName(number)).IgnoreError();
+}
+
+// What is mapped at once grows with the memory limit, and later there is nobody to be told.
+absl::Status Opening::CheckAddressSpace() const {
+  const size_t bytes =
+      BlockCache::TableBytes(options_.memory_limit, tuning_.cached_block_bytes, options_.cache_admission) +
+      MemTable::IndexBytes(tuning_.memtable_bytes);
+  if (MappedMemory::WouldFit(bytes)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("memory_limit of %u bytes: the system refuses the %u bytes of address space for tables of that "
+                      "size: lower it, or raise what the system lets a process map",
+                      options_.memory_limit, bytes));
 }
 
 // Before anything is made, here or there.
@@ -286,15 +299,23 @@ std::shared_ptr<MemTable> Opening::NewMemTable(const Family& family) const {
   return parts_.core->NewMemTable(family.order, identity_.hash_seed, described_.all().size());
 }
 
-void Opening::ChooseExecutor() {
+absl::Status Opening::ChooseExecutor() {
   parts_.executor = world_.executor;
   if (parts_.executor == nullptr) {
     // One more than flush is there for what writers need meanwhile.
-    parts_.own_executor = std::make_unique<ThreadPool>(kFlushesAtATime + 1, tuning_.compaction_threads);
-    parts_.executor = parts_.own_executor.get();
+    auto pool = std::make_unique<ThreadPool>(kFlushesAtATime + 1, tuning_.compaction_threads,
+                                             /*scrubs=*/tuning_.scrub_period_micros > 0);
+    RETURN_IF_ERROR(pool->Check());
+    if (pool->CompactionConcurrency() < tuning_.compaction_threads) {
+      parts_.core->info_log.Write("of %d threads for compactions the system gives %d", tuning_.compaction_threads,
+                                  pool->CompactionConcurrency());
+    }
+    parts_.executor = pool.get();
+    parts_.own_executor = std::move(pool);
   }
   parts_.preparing = std::make_shared<TaskGroup>(parts_.executor, Executor::Priority::kFlush);
   parts_.core->PrepareBy(parts_.preparing);
+  return absl::OkStatus();
 }
 
 absl::Status Opening::ReplayLogs() {

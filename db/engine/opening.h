@@ -42,6 +42,7 @@ class Opening {
  private:
   absl::Status Open();
   void RemoveNewTables();
+  absl::Status CheckAddressSpace() const;
   absl::Status CheckLogDirectory() const;
   absl::Status OpenDirectories();
   absl::Status TakeLock();
@@ -63,7 +64,7 @@ class Opening {
   absl::Status ReplayLogs();
   absl::Status ReplayBatch(SequenceNumber first, std::string_view batch);
   void Replay(SequenceNumber sequence, const BatchEntry& entry, DescribedFamily* described);
-  void ChooseExecutor();
+  absl::Status ChooseExecutor();
   absl::Status FlushReplayed(DescribedFamily* described);
   absl::Status PublishFamilies();
   absl::Status StartWriting();

@@ -20,7 +20,8 @@
 //                       version, or another engine's; the process is a fork of the one that opened the database; the
 //                       lock file was removed or replaced
 //   PermissionDenied    the operating system refuses
-//   ResourceExhausted   the disk or the memory limit is full, or too many files are open: works again with room
+//   ResourceExhausted   the disk or the memory limit is full, too many files are open, or the system has no thread or
+//                       address space to open with: works again with room
 //   Unavailable         `no_slowdown` was asked for and the write would have waited; or another process has the lock
 //   Cancelled           a callback ended the call, or Close did
 //   Unimplemented       the file system cannot do what an option asks for (`direct_reads`)

@@ -87,7 +87,9 @@ struct Options {
   bool read_only = false;
 
   // Bytes of memory for everything: memtables, cached blocks, filters, open tables, compaction buffers, pins. At least
-  // 8 MiB. A table that was read stays open, with the root of its index and its properties: at a limit of 8 MiB, which
+  // 8 MiB and at most 64 TiB. None is unlimited: the block cache fills what it is given. With blocks of 4 KiB about
+  // a twentieth of it is mapped as address space at once; opening fails with ResourceExhausted where the system
+  // refuses. A table that was read stays open, with the root of its index and its properties: at a limit of 8 MiB, which
   // makes tables of 2 MiB, that is 2.3 MB for each GB that is read, and the database cannot grow for ever.
   size_t memory_limit = size_t{256} << 20;
   // Bytes of the active memtables of all column families together, at most half of the memory limit; as much again may
@@ -100,7 +102,8 @@ struct Options {
   // Of the block cache. May differ from one opening to the next. `sepal_block_cache_misses_total`, of the same work
   // with either, says which one to take.
   CacheAdmissionKind cache_admission = CacheAdmissionKind::kProbation;
-  // Threads for compactions. 0: one for each core, at most 8.
+  // Threads for compactions, at most 1024. 0: one for each core, at most 8. Where the system gives fewer the database
+  // works with those, and `LOG` tells; opening fails with ResourceExhausted where it gives none.
   int background_threads = 0;
   // Bytes of tables that flushes and compactions may write, and scrubbing read, in a second, together; flushes first.
   // 0: as fast as the disk takes them. Set it where others need the disk too, to several times the rate of writes:

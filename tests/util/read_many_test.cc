@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/util/scarce_threads.h"
 #include "util/random.h"
 #include "util/sync.h"
 
@@ -83,6 +84,11 @@ class ReadManyTest : public ::testing::TestWithParam<ReadManyWay> {
 
 TEST_P(ReadManyTest, GivesTheBytesOfEveryRequestHoweverMany) {
   for (const size_t count : {0, 1, 2, 5, 63, 64, 65, 300}) ReadAndCompare(count, count + 1);
+}
+
+TEST_P(ReadManyTest, NeedsNoThreads) {
+  const NoThreads no_threads;
+  for (const size_t count : {2, 65, 300}) ReadAndCompare(count, count + 1);
 }
 
 TEST_P(ReadManyTest, WorksFromSeveralThreadsAtOnce) {

@@ -1,11 +1,15 @@
 #include "util/thread_pool.h"
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/child_exit.h"
+#include "tests/util/scarce_threads.h"
 #include "util/manual_clock.h"
 
 namespace sepal {
@@ -89,6 +93,37 @@ TEST(ThreadPoolTest, RunsAsManyCompactionsAtOnceAsItSays) {
     });
   }
   done.WaitForNotification();
+}
+
+TEST(ThreadPoolTest, WithoutAThreadOfEachKindItSaysSo) {
+  const NoThreads no_threads;
+  const ThreadPool pool(1, 1);
+  EXPECT_TRUE(absl::IsResourceExhausted(pool.Check())) << pool.Check();
+}
+
+// In a child, which gets its limit for good.
+TEST(ThreadPoolTest, WorksWithTheThreadsThatItGets) {
+  constexpr int kSeveral = 6;
+  constexpr int kMany = 100;
+  constexpr size_t kStackBytes = size_t{256} << 20;
+  const auto child = [] {
+    const StackSize large(kStackBytes);
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit limit = {};
+    limit.rlim_cur = limit.rlim_max = pages * 4096 + kSeveral * kStackBytes;
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) ExitChild(2);
+    std::atomic<int> ran{0};
+    bool fewer = false;
+    {
+      ThreadPool pool(1, kMany, /*scrubs=*/true);
+      if (!pool.Check().ok()) ExitChild(3);
+      fewer = pool.CompactionConcurrency() >= 1 && pool.CompactionConcurrency() < kSeveral;
+      for (int i = 0; i < 300; ++i) pool.Schedule(static_cast<Priority>(i % 3), [&] { ++ran; });
+    }
+    ExitChild(fewer && ran == 300 ? 0 : 1);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(ManualClockTest, MovesOnlyWhenAdvancedOrSleptOn) {

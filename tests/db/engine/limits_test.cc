@@ -1,8 +1,12 @@
-// What keys, values and batches may be.
+// What keys, values, batches and options may be.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <climits>
+#include <cstdint>
+
 #include "tests/db/engine/engine_fixture.h"
+#include "tests/util/scarce_threads.h"
 
 namespace sepal {
 namespace {
@@ -128,6 +132,54 @@ TEST_F(LimitsTest, AnEmptyBatchChangesNothing) {
   ASSERT_OK(db()->Write(&batch, {.sync = true}));
   EXPECT_EQ(NumberProperty(db(), "sepal.last-sequence"), before);
   EXPECT_EQ(db()->Write(nullptr).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(OptionLimitsTest, AMemoryLimitThatNoMachineHasIsRefusedByName) {
+  TestDatabase database;
+  for (const size_t limit : {size_t{SIZE_MAX}, (size_t{1} << 46) + 1}) {
+    database.options.memory_limit = limit;
+    const absl::Status opened = database.Open();
+    EXPECT_TRUE(absl::IsInvalidArgument(opened)) << opened;
+    EXPECT_THAT(opened.ToString(), HasSubstr("memory_limit of " + std::to_string(limit)));
+  }
+}
+
+TEST(OptionLimitsTest, OpeningWithTheLargestMemoryLimitNeverEndsTheProcess) {
+  for (const CacheAdmissionKind admission : {CacheAdmissionKind::kProbation, CacheAdmissionKind::kTinyLfu}) {
+    TestDatabase database;
+    database.options.memory_limit = size_t{1} << 46;
+    database.options.cache_admission = admission;
+    const absl::Status opened = database.Open();
+    if (absl::IsResourceExhausted(opened)) GTEST_SKIP() << opened;
+    ASSERT_OK(opened);
+    ASSERT_OK(database.db->Put("k", "v"));
+    ASSERT_OK(database.db->Flush());
+    EXPECT_EQ(Value(database.db.get(), "k"), "v");
+    ASSERT_OK(database.db->Close());
+  }
+}
+
+TEST(OptionLimitsTest, ThreadsOutOfTheirRangeAreRefusedByName) {
+  TestDatabase database;
+  for (const int threads : {-1, 1025, 200'000, INT_MAX}) {
+    database.options.background_threads = threads;
+    const absl::Status opened = database.Open();
+    EXPECT_TRUE(absl::IsInvalidArgument(opened)) << opened;
+    EXPECT_THAT(opened.ToString(), HasSubstr("background_threads of " + std::to_string(threads)));
+  }
+}
+
+TEST(OptionLimitsTest, OpeningFailsWhereTheSystemGivesNoThreads) {
+  TestDatabase database(Threads::kReal);
+  {
+    const NoThreads no_threads;
+    const absl::Status opened = database.Open();
+    EXPECT_TRUE(absl::IsResourceExhausted(opened)) << opened;
+    EXPECT_THAT(opened.ToString(), HasSubstr("thread"));
+  }
+  ASSERT_OK(database.Open());
+  ASSERT_OK(database.db->Put("k", "v"));
+  ASSERT_OK(database.db->Flush());
 }
 
 }  // namespace
