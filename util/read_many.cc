@@ -1,6 +1,7 @@
 #include "util/read_many.h"
 
 #include <liburing.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -150,7 +151,12 @@ class Ring {
 class RingPool {
  public:
   static RingPool& Get() {
-    static auto* pool = new RingPool;
+    static RingPool* const pool = [] {
+      auto* made = new RingPool;
+      // A child that was forked while another thread held the lock has databases of its own to read.
+      SEPAL_CHECK(::pthread_atfork(LockForFork, UnlockAfterFork, UnlockAfterFork) == 0);
+      return made;
+    }();
     return *pool;
   }
 
@@ -179,6 +185,8 @@ class RingPool {
   }
 
  private:
+  static void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { Get().mutex_.Lock(); }
+  static void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { Get().mutex_.Unlock(); }
   void ForgetAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     for (std::unique_ptr<Ring>& ring : idle_) (void)ring.release();
     idle_.clear();

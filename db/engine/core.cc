@@ -87,7 +87,7 @@ void Core::RemoveUnusedFiles() {
 }
 
 void Core::AskToRemoveUnusedFiles() const {
-  if (removal_ != nullptr && ForkGeneration() == fork_generation_) removal_->Ask();
+  if (removal_ != nullptr && !Forked()) removal_->Ask();
 }
 
 void Core::PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value) {
@@ -100,6 +100,8 @@ void Core::PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek,
       bytes,
       [](void* owner, void* detail) {
         auto* held = static_cast<PinKeeper*>(owner);
+        if (held->core()->Forked()) [[unlikely]]
+          return;
         held->cache()->Unpin(static_cast<CacheFrame*>(detail));
         held->Drop();
       },

@@ -52,6 +52,7 @@ class alignas(64) PinKeeper {
   void Take() { pins_.fetch_add(1, std::memory_order_relaxed); }
   // Drops the core with the last pin.
   void Drop();
+  const Core* core() const { return core_.get(); }
   BlockCache* cache() const;
 
  private:
@@ -102,6 +103,11 @@ class Core : public std::enable_shared_from_this<Core> {
   void ClearPools();
   // The same, and what readers have left by now. Not with a lock held.
   void GiveBackMemory();
+
+  // In a child made by `fork` of the process that opened the database: its threads are missing, and what lies here is
+  // as they left it. Whoever holds anything of it keeps that for good (util/fork.h).
+  bool Forked() const { return ForkGeneration() != fork_generation_; }
+  uint64_t fork_generation() const { return fork_generation_; }
 
   // Removes the files of tables that nobody can reach any more, and what the cache holds of tables that have gone. Not
   // with a lock held.

@@ -4,6 +4,7 @@
 
 #include "absl/base/attributes.h"
 #include "util/check.h"
+#include "util/fork.h"
 
 namespace sepal {
 
@@ -24,6 +25,7 @@ class DatabaseIterator final : public Iterator {
         hashable_(order_.hashable()),
         entries_(std::move(entries)) {}
   ~DatabaseIterator() override {
+    if (ForkGeneration() != options_.fork_generation) KeepForGood(std::pair(std::move(entries_), options_.owner));
     CountSteps();
     entries_.reset();
   }

@@ -27,6 +27,8 @@ struct DatabaseIteratorOptions {
   StatisticsImpl* statistics = nullptr;
   CallWatch* calls = nullptr;
   std::string_view family_name = {};
+  // Of the process that opened the database: in a child of it (util/fork.h) the iterator lets go of nothing.
+  uint64_t fork_generation = 0;
   // Kept alive, and let go after the sources.
   std::shared_ptr<const void> owner = {};
 };

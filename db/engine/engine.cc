@@ -1,6 +1,7 @@
 #include "db/engine/engine.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -42,15 +43,20 @@ Engine::Engine(Parts parts)
 
 Engine::~Engine() {
   if (Forked()) {
-    // The threads that would be waited for are the parent's.
-    (void)background_.release();
-    (void)own_executor_.release();
-    // So are the jobs and tasks, and what they hold of the core is never let go of here.
-    (void)new std::shared_ptr<Core>(core_);
+    LetGoInChild();
+  } else {
+    Close().IgnoreError();
+    own_executor_.reset();
+    core_->ReleaseKeepers();
   }
-  Close().IgnoreError();
-  own_executor_.reset();
-  core_->ReleaseKeepers();
+}
+
+// The threads, jobs and tasks are the parent's, and locks may be held by those that are not here. The directory's lock
+// is shared as long as the child has its file open.
+void Engine::LetGoInChild() {
+  state_->directory_lock.reset();
+  KeepForGood(std::tuple(std::move(background_), std::move(pipeline_), std::move(own_executor_), std::move(preparing_),
+                         std::move(catalog_), std::move(log_), std::move(default_handle_), std::move(state_), core_));
 }
 
 // --- who may call ---

@@ -20,7 +20,10 @@ namespace sepal {
 class FamilyHandle final : public ColumnFamily {
  public:
   FamilyHandle(std::shared_ptr<Core> core, FamilyRef family) : core_(std::move(core)), family_(std::move(family)) {}
-  ~FamilyHandle() override { family_.reset(); }
+  ~FamilyHandle() override {
+    if (core_->Forked()) KeepForGood(std::pair(core_, family_));
+    family_.reset();
+  }
   std::string_view name() const override { return family_->name; }
   uint32_t id() const override { return family_->id.value(); }
   const Core* core() const { return core_.get(); }
@@ -112,6 +115,7 @@ class Engine final : public DB {
   absl::Status CheckWritable() const;
   // In a child made by `fork` the background threads are missing, and the files are the parent's.
   bool Forked() const { return ForkGeneration() != fork_generation_; }
+  void LetGoInChild();
   absl::Status IsForked() const;
   absl::Status CheckSnapshot(const ReadOptions& options) const;
   bool MayReadAs(const ReadOptions& options) const {
@@ -135,11 +139,11 @@ class Engine final : public DB {
   }
 
   const std::shared_ptr<Core> core_;
-  const std::unique_ptr<EngineState> state_;
+  std::unique_ptr<EngineState> state_;
   std::unique_ptr<Executor> own_executor_;
   std::shared_ptr<TaskGroup> preparing_;
-  const std::unique_ptr<Catalog> catalog_;
-  const std::unique_ptr<WriteAheadLog> log_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<WriteAheadLog> log_;
   std::unique_ptr<Background> background_;  // null: read-only
   std::unique_ptr<CommitPipeline> pipeline_;
   std::unique_ptr<FamilyHandle> default_handle_;

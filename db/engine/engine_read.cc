@@ -24,6 +24,7 @@ class HeldView {
  public:
   HeldView(std::shared_ptr<Core> core, const ReadView& view) : core_(std::move(core)), view_(view.shared_from_this()) {}
   ~HeldView() {
+    if (core_->Forked()) KeepForGood(std::pair(core_, view_));
     view_.reset();
     if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
   }
@@ -189,6 +190,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   iterator.statistics = &core_->statistics;
   iterator.calls = &core_->calls;
   iterator.family_name = owner->family->name;
+  iterator.fork_generation = core_->fork_generation();
   std::unique_ptr<InternalIterator> entries =
       NewViewIterator(core_.get(), *owner->family, **owner->view,
                       {.begin = iterator.lower_bound, .end = iterator.upper_bound}, options.fill_cache);

@@ -10,7 +10,13 @@ class SnapshotList::Held final : public Snapshot {
  public:
   Held(std::shared_ptr<SnapshotList> list, SequenceNumber sequence, std::shared_ptr<const void> owner)
       : list_(std::move(list)), sequence_(sequence), owner_(std::move(owner)) {}
-  ~Held() override { list_->Release(sequence_); }
+  ~Held() override {
+    if (ForkGeneration() != list_->fork_generation_) {
+      KeepForGood(std::pair(std::move(list_), std::move(owner_)));
+    } else {
+      list_->Release(sequence_);
+    }
+  }
   uint64_t sequence() const override { return sequence_.value(); }
   const void* owner() const { return owner_.get(); }
 
@@ -35,7 +41,7 @@ void SnapshotList::Release(SequenceNumber sequence) {
     if (--it->second > 0) return;
     const bool was_oldest = it == held_.begin();
     held_.erase(it);
-    if (!was_oldest || ForkGeneration() != fork_generation_) return;
+    if (!was_oldest) return;
   }
   MutexLock lock(&listener_mutex_);
   if (listener_) listener_();

@@ -29,7 +29,7 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
   size_t count() const;
   std::string ToString() const;
   // Whom it is told when the oldest snapshot was released, by whoever released it and with `listener_mutex_` held;
-  // null: nobody. Returns once the one before is not being told any more. A child made by `fork` tells nobody.
+  // null: nobody. Returns once the one before is not being told any more. A child made by `fork` releases nothing.
   void SetListener(std::function<void()> oldest_released) ABSL_LOCKS_EXCLUDED(listener_mutex_);
   // The database that a snapshot was taken of.
   static const void* OwnerOf(const Snapshot* snapshot);

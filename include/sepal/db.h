@@ -36,6 +36,10 @@
 // one's status, KeyMayExist says true, and GetProperty nullopt. ColumnFamilyNames, GetSnapshot, DefaultColumnFamily and
 // statistics() still answer. What was handed out may outlive the database: values stay readable, handles and snapshots
 // can be destroyed at any time.
+//
+// A child made by `fork` can destroy its copies of the database and of what was handed out whenever it likes, whatever
+// other threads were at: it gives its copy of the directory's lock back, and all memory stays. It must not read in
+// there, for a read may wait for a thread that only the parent has; it can open databases of its own.
 #pragma once
 
 #include <memory>

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -123,6 +124,27 @@ TEST_P(ReadManyTest, AChildDoesNotUseItsParentsRings) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   ReadAndCompare(70, 4);
+}
+
+// A child must not wait for a lock that a thread had which is not in it.
+TEST_P(ReadManyTest, AChildOfForkReads) {
+  if (GetParam() != &ByRing) GTEST_SKIP() << "a child that makes threads is none of a thread sanitizer's";
+  std::atomic<bool> stop = false;
+  Thread reader([&] {
+    while (!stop) ReadAndCompare(2, 1);
+  });
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      ReadAndCompare(2, 2);
+      ::_exit(HasFailure() ? 1 : 0);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  stop = true;
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, ReadManyTest, ::testing::Values(&ByRing, &ReadManyByThreads),

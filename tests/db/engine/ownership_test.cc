@@ -5,13 +5,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <memory>
+#include <vector>
 
 #include "sepal/event_listener.h"
 #include "tests/child_exit.h"
 #include "tests/db/engine/engine_fixture.h"
+#include "util/random.h"
 #include "util/sync.h"
 
 namespace sepal {
@@ -20,6 +26,17 @@ namespace {
 using ::testing::HasSubstr;
 
 using OwnershipTest = EngineTest;
+
+// Whether the child ended well by itself. One that hangs is killed.
+bool EndsWell(pid_t child) {
+  constexpr int kMostMillis = 60'000;
+  int status = -1;
+  for (int millis = 0; ::waitpid(child, &status, WNOHANG) == 0; ++millis) {
+    if (millis == kMostMillis) ::kill(child, SIGKILL);
+    Thread::SleepMicros(1000);
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
 
 TEST_F(OwnershipTest, AReplacedLockFileEndsWritingAtTheNextEditAndReadsGoOn) {
   for (const bool replaced : {false, true}) {
@@ -174,6 +191,150 @@ TEST(ForkTest, AForkedChildLetsGoOfADatabaseWithAJobUnderWay) {
   flush->go_on.Notify();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_EQ(Value(db->get(), "second"), "2");
+  ASSERT_OK((*db)->Close());
+  ASSERT_OK(DB::Destroy(options, path));
+}
+
+// A table is opened under a lock, and closed under it.
+TEST(ForkTest, AForkedChildLetsGoOfWhatAThreadOfItsParentHasLocked) {
+  TestDatabase database(Threads::kReal);
+  ASSERT_OK(database.Open());
+  ASSERT_OK(database.db->Put("k", "1"));
+  ASSERT_OK(database.db->Flush());
+  ASSERT_OK(database.Reopen());
+  Notification opens, go_on;
+  database.files.SetDecider([&](const FileCall& call) {
+    if (call.op == FileOp::kOpenRead && call.name.ends_with(".sst")) {
+      opens.Notify();
+      go_on.WaitForNotification();
+    }
+    return Fault::kNone;
+  });
+  Thread reader([&] { EXPECT_EQ(Value(database.db.get(), "k"), "1"); });
+  opens.WaitForNotification();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    database.db.reset();
+    ExitChild(0);
+  }
+  EXPECT_TRUE(EndsWell(child));
+  go_on.Notify();
+  reader.Join();
+  database.files.Clear();
+  ASSERT_OK(database.db->Put("k", "2", {.sync = true}));
+}
+
+// What was handed out, taken some time before the fork, so that it holds what the database itself does not any more.
+class HandedOut {
+ public:
+  explicit HandedOut(DB* db) : snapshot_(db->GetSnapshot()), family_(*db->FindColumnFamily("default")) {
+    iterator_ = db->NewIterator({.snapshot = snapshot_.get()});
+    iterator_->SeekToFirst();
+    for (size_t i = 0; i < values_.size(); ++i) (void)db->Get(NumberedKey(i), &values_[i]);
+  }
+  void LetGo() {
+    values_ = {};
+    iterator_.reset();
+    family_.reset();
+    snapshot_.reset();
+  }
+
+ private:
+  std::shared_ptr<const Snapshot> snapshot_;
+  std::shared_ptr<ColumnFamily> family_;
+  std::unique_ptr<Iterator> iterator_;
+  std::array<PinnedValue, 100> values_;
+};
+
+TEST(ForkTest, AForkedChildLetsGoOfEverythingBesideWritersAndReaders) {
+  char path[] = "/tmp/sepal_fork_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(path), nullptr);
+  const Options options{
+      .create_if_missing = true, .memory_limit = size_t{16} << 20, .memtable_bytes = size_t{256} << 10};
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path);
+  ASSERT_OK(db.status());
+  std::atomic<bool> stop{false};
+  std::vector<Thread> threads;
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    threads.emplace_back([&, seed] {
+      Random random(seed);
+      const std::string value(1000, 'v');
+      while (!stop.load()) {
+        (void)(*db)->Put(NumberedKey(random.Uniform(20'000)), value);
+        PinnedValue read;
+        (void)(*db)->Get(NumberedKey(random.Uniform(20'000)), &read);
+        if (random.OneIn(100)) (*db)->NewIterator()->SeekToFirst();
+      }
+    });
+  }
+  threads.emplace_back([&] {
+    while (!stop.load()) {
+      (void)(*db)->GetSnapshot();
+      (void)(*db)->FindColumnFamily("default");
+    }
+  });
+  bool all_end = true;
+  for (int i = 0; i < 90 && all_end; ++i) {
+    HandedOut handed_out(db->get());
+    Thread::SleepMicros(10'000);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      if (i % 3 == 0) db->reset();
+      handed_out.LetGo();
+      db->reset();
+      ExitChild(absl::IsUnavailable(DB::Open(options, path).status()) ? 0 : 1);  // the parent's lock stands
+    }
+    all_end = EndsWell(child);
+    EXPECT_TRUE(all_end) << i;
+  }
+  stop.store(true);
+  threads.clear();
+  ASSERT_OK((*db)->Close());
+  ASSERT_OK(DB::Destroy(options, path));
+}
+
+ptrdiff_t OpenFiles() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return std::distance(begin(files), end(files));
+}
+
+// A table that was merged into another is closed with the last who reads it, but in a child, where somebody may be at
+// it.
+TEST(ForkTest, WhatAForkedChildLetsGoOfStaysOpen) {
+  char path[] = "/tmp/sepal_fork_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(path), nullptr);
+  const Options options{.create_if_missing = true, .memory_limit = size_t{16} << 20};
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path);
+  ASSERT_OK(db.status());
+  for (const bool by_iterator : {true, false}) {
+    ASSERT_OK((*db)->Put("a", "1"));
+    ASSERT_OK((*db)->Put("z", "1"));
+    ASSERT_OK((*db)->Flush());
+    EXPECT_EQ(Value(db->get(), "a"), "1");
+    ASSERT_OK((*db)->Put("m", std::string(10'000, 'v')));
+    std::unique_ptr<Iterator> iterator;
+    PinnedValue value;
+    if (by_iterator) {
+      iterator = (*db)->NewIterator();
+    } else {
+      ASSERT_OK((*db)->Get("m", &value));
+    }
+    ASSERT_OK((*db)->CompactRange());
+    ASSERT_OK((*db)->WaitForBackgroundWork());
+    const auto closed_files = [&] {
+      const ptrdiff_t before = OpenFiles();
+      iterator.reset();
+      value.Reset();
+      return before - OpenFiles();
+    };
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) ExitChild(closed_files() == 0 ? 0 : 1);
+    EXPECT_TRUE(EndsWell(child)) << by_iterator;
+    EXPECT_GE(closed_files(), 1) << by_iterator;
+  }
   ASSERT_OK((*db)->Close());
   ASSERT_OK(DB::Destroy(options, path));
 }
