@@ -34,18 +34,28 @@ struct PickerInput {
 
 CompactionPlan PickCompaction(const PickerInput& input);
 
-// The next step towards bringing all entries of `range` that existed at the call's beginning into the last level as one
-// run, without tombstones and overwritten entries that no snapshot needs. Carried out until kNothing, it ends, also
-// while new data arrives. `first_new_file` is the next file number, and `last_sequence` the last sequence number, as
-// the call began: tables written since are not rewritten for their contents' sake, newer data is not waited for.
+// What a CompactRange is to do: bring all entries of `keys` that existed as it began into the last level as one run,
+// without tombstones and overwritten entries that no snapshot needs.
+struct RangeCall {
+  KeyRange keys = {};
+  // The next file number, and the last sequence number, as the call began: tables written since are not rewritten for
+  // their contents' sake, newer data is not waited for.
+  FileNumber first_new_file = {};
+  SequenceNumber last_sequence = {};
+  // A step was carried out: nothing of before is above the last level any more. What merges beside the call bring to
+  // the upper levels later may look as old, and is left to the picker.
+  bool brought_down = false;
+};
+
+// The next step. Carried out until kNothing, it ends, also while new data arrives and is merged: one step brings down
+// what is above the last level, and each other rewrites tables that were there as the call began.
 //
 // kNothing with `blocked` set: a running plan holds what is needed; ask again when one has finished.
 struct RangeStep {
   CompactionPlan plan = {};
   bool blocked = false;
 };
-RangeStep PlanRange(const PickerInput& input, const KeyRange& range, FileNumber first_new_file,
-                    SequenceNumber last_sequence);
+RangeStep PlanRange(const PickerInput& input, const RangeCall& call);
 
 // About how many bytes must be rewritten before PickCompaction has nothing to do. 0 at rest. `sketches_sought` as
 // above.

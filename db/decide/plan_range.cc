@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <span>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "db/decide/level_targets.h"
 #include "db/decide/plan_draft.h"
 
@@ -8,26 +10,24 @@ namespace sepal {
 
 namespace {
 
-// The runs above `last` that hold entries from before the call. In level 0 newer flushes are left out; they are the
-// newest runs, so that nothing is passed.
-std::vector<LevelRun> UpperRuns(const Version& version, int last, SequenceNumber last_sequence) {
-  std::vector<LevelRun> runs;
-  for (const LevelRun& r : version.runs()) {
-    if (r.level >= last) break;
-    if (r.level > 0 || r.run->lowest_sequence() <= last_sequence) runs.push_back(r);
-  }
-  return runs;
+// The runs above the last level, but the newest ones as long as they hold nothing from before the call: so nothing is
+// passed.
+std::span<const LevelRun> UpperRuns(const Version& version, const RangeCall& call) {
+  const int last = LastLevel(version);
+  const std::span<const LevelRun> runs = version.runs();
+  const auto begin = std::find_if(
+      runs.begin(), runs.end(), [&call](const LevelRun& r) { return r.run->lowest_sequence() <= call.last_sequence; });
+  const auto end = std::find_if(begin, runs.end(), [last](const LevelRun& r) { return r.level >= last; });
+  return {begin, end};
 }
 
-// The tables of the upper levels that overlap `range`, and those that overlap these, so that no entry passes an older
-// one; with what they overlap in the last level.
-PlanDraft Everything(const PickerInput& input, const KeyRange& range, int last, SequenceNumber last_sequence) {
-  const std::vector<LevelRun> runs = UpperRuns(*input.version, last, last_sequence);
-  KeyRange reach = range;
-  PlanDraft draft(input, last);
+// The tables of `runs` that overlap `reach`, and those that overlap these, so that no entry passes an older one; with
+// what they overlap in the oldest run of `output_level`.
+PlanDraft BringDown(const PickerInput& input, std::span<const LevelRun> runs, KeyRange reach, int output_level) {
+  PlanDraft draft(input, output_level);
   for (bool grown = true; grown;) {
     const int tables_before = draft.inputs().InputTables();
-    PlanDraft wider(input, last);
+    PlanDraft wider(input, output_level);
     for (const LevelRun& r : runs) wider.Add(r.level, *r.run, r.run->Overlapping(reach).ToVector());
     grown = wider.inputs().InputTables() > tables_before;
     draft = std::move(wider);
@@ -37,38 +37,49 @@ PlanDraft Everything(const PickerInput& input, const KeyRange& range, int last, 
   return draft;
 }
 
-bool WorthRewriting(const TableMetadata& m, FileNumber first_new_file, SequenceNumber oldest_snapshot) {
-  return m.number < first_new_file && m.highest_sequence > SequenceNumber(0) && m.lowest_sequence <= oldest_snapshot;
+// The first neighbouring tables of before the call that hold what no snapshot needs.
+std::vector<TableRef> FirstWorthRewriting(const PickerInput& input, const RangeCall& call, const Run& run) {
+  const auto worth = [&](const TableRef& table) {
+    const TableMetadata& m = table->metadata();
+    return m.number < call.first_new_file && m.highest_sequence > SequenceNumber(0) &&
+           m.lowest_sequence <= std::min(input.oldest_snapshot, call.last_sequence);
+  };
+  const TableRange tables = run.Overlapping(call.keys);
+  const auto begin = std::find_if(tables.begin(), tables.end(), worth);
+  return {begin, std::find_if_not(begin, tables.end(), worth)};
 }
 
-// The first neighbouring tables of the last level that still hold what no snapshot needs.
-RangeStep RewriteLastLevel(const PickerInput& input, const BusyTables& busy, const KeyRange& range, int last,
-                           FileNumber first_new_file) {
-  const Version& version = *input.version;
-  if (version.level(last).empty()) return {};
-  const Run& run = *version.level(last).front();
-  const TableRange tables = run.Overlapping(range);
-  const auto worth = [&](const TableRef& table) {
-    return WorthRewriting(table->metadata(), first_new_file, input.oldest_snapshot);
-  };
-  const auto begin = std::find_if(tables.begin(), tables.end(), worth);
-  if (begin == tables.end()) return {};
-  const auto end = std::find_if_not(begin, tables.end(), worth);
-  PlanDraft draft(input, last);
-  draft.Add(last, run, {begin, end});
-  draft.StayInRun(run.number());
-  if (draft.Blocked(busy)) return {.plan = {}, .blocked = true};
-  return {.plan = std::move(draft).Finish("manual: rewrites the last level", false), .blocked = false};
+// In the oldest run these tables stay where they are. It takes those of other runs, which lay there too until merges
+// beside the call began a deeper level.
+RangeStep Rewrite(const PickerInput& input, const BusyTables& busy, const RangeCall& call) {
+  const std::span<const LevelRun> runs = input.version->runs();
+  if (input.version->DeepestLevel() < 1) return {};
+  const int last = runs.back().level;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Run& run = *runs[i].run;
+    std::vector<TableRef> tables = FirstWorthRewriting(input, call, run);
+    if (tables.empty()) continue;
+    const KeyRange hull{tables.front()->metadata().smallest.user_key, tables.back()->metadata().largest.user_key};
+    PlanDraft draft = BringDown(input, runs.subspan(i, runs.size() - 1 - i), hull, last);
+    const bool in_place = draft.empty();
+    if (in_place) {
+      draft.Add(last, run, std::move(tables));
+      draft.StayInRun(run.number());
+    }
+    if (draft.Blocked(busy)) return {.plan = {}, .blocked = true};
+    const char* const what = in_place ? "rewrites the last level" : "brings down what the last level left behind";
+    return {.plan = std::move(draft).Finish(absl::StrCat("manual: ", what), false), .blocked = false};
+  }
+  return {};
 }
 
 }  // namespace
 
-RangeStep PlanRange(const PickerInput& input, const KeyRange& range, FileNumber first_new_file,
-                    SequenceNumber last_sequence) {
+RangeStep PlanRange(const PickerInput& input, const RangeCall& call) {
   const BusyTables busy(input);
-  const int last = LastLevel(*input.version);
-  PlanDraft draft = Everything(input, range, last, last_sequence);
-  if (draft.empty()) return RewriteLastLevel(input, busy, range, last, first_new_file);
+  if (call.brought_down) return Rewrite(input, busy, call);
+  PlanDraft draft = BringDown(input, UpperRuns(*input.version, call), call.keys, LastLevel(*input.version));
+  if (draft.empty()) return Rewrite(input, busy, call);
   if (draft.Blocked(busy)) return {.plan = {}, .blocked = true};
   return {.plan = std::move(draft).Finish("manual: brings the range into the last level", false), .blocked = false};
 }

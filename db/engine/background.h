@@ -63,6 +63,7 @@ class Background {
  private:
   using PlanRef = std::shared_ptr<const CompactionPlan>;
   class Control;
+  class RangeTurn;
 
   // What all families need. The families are those of EngineState::families.
   struct Look {
@@ -88,6 +89,8 @@ class Background {
   // another.
   void ScheduleCompactions(std::vector<const FamilyRef*> families) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool ScheduleCompaction(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Whether a CompactRange waits until none of the family's plans is in its way, so that the background begins none.
+  bool IsHeldBack(const Family& family) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // A job that reads the sketches of tables of earlier openings.
   void ScheduleSketches(const FamilyRef& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void LearnSketches(Family* family, const Version& version) ABSL_LOCKS_EXCLUDED(state_->mutex);
@@ -96,8 +99,7 @@ class Background {
   // Until something changes; with `progress`, not for long.
   void AwaitChange(const RangeProgress& progress) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // The damage that keeps a CompactRange from this step for good; ok: none does.
-  static absl::Status DamageInTheWayOf(const Family& family, PickerInput input, const KeyRange& range,
-                                       FileNumber first_new_file, SequenceNumber last_sequence);
+  static absl::Status DamageInTheWayOf(const Family& family, PickerInput input, const RangeCall& call);
   bool AllAtRest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // For a job that begins: those that users hold, and what is visible now.
   std::vector<SequenceNumber> Snapshots() ABSL_LOCKS_EXCLUDED(state_->mutex);

@@ -46,6 +46,44 @@ class Background::Control final : public CompactionControl {
   RangeProgress* const progress_;
 };
 
+// Of a CompactRange that finds the tables taken by running plans.
+class Background::RangeTurn {
+ public:
+  RangeTurn(Background* background, Family* family) : background_(background), family_(family) {}
+  RangeTurn(const RangeTurn&) = delete;
+  RangeTurn& operator=(const RangeTurn&) = delete;
+  ~RangeTurn() {
+    if (!waits_) return;
+    MutexLock lock(&background_->state_->mutex);
+    Take();
+  }
+
+  // With the database mutex held: from now on no plan of the background's own begins in the family (IsHeldBack) ...
+  void Await() {
+    background_->state_->mutex.AssertHeld();
+    if (!std::exchange(waits_, true)) ++family_->ranges_waiting;
+  }
+  // ... until now.
+  void Take() {
+    background_->state_->mutex.AssertHeld();
+    if (!std::exchange(waits_, false)) return;
+    --family_->ranges_waiting;
+    background_->Schedule();
+    background_->state_->changed.NotifyAll();
+  }
+
+ private:
+  Background* const background_;
+  Family* const family_;
+  bool waits_ = false;
+};
+
+// Else one might always be in the way: a job's end begins the next before any waiter wakes. A plan of another
+// CompactRange, and one that waits for space, may take so long that level 0 would fill up; there the others go on.
+bool Background::IsHeldBack(const Family& family) const {
+  return family.ranges_waiting > 0 && family.ranges_running == 0 && !gate_.AnyWaitsForSpace();
+}
+
 void Background::RunCompactionJob(const FamilyRef& family, const PlanRef& plan, RunNumber run) {
   const absl::Status status = CarryOut(family, plan, run, nullptr);
   {
@@ -78,6 +116,7 @@ absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, 
   {
     MutexLock lock(&state_->mutex);
     Forget(family.get(), plan);
+    if (progress != nullptr) --family->ranges_running;
     // A CompactRange may be asked for again, with another range.
     if (absl::IsDataLoss(event.status) && progress == nullptr && !family->dropped.load(std::memory_order_acquire)) {
       family->put_off.push_back({plan, event.status});
@@ -178,11 +217,12 @@ void Background::DiscardIfRefused(const absl::Status& applied, const std::vector
 }
 
 absl::Status Background::CompactRange(const FamilyRef& family, const CompactRangeOptions& options) {
-  const KeyRange range{options.begin, options.end};
-  const FileNumber first_new_file = catalog_->NewFileNumber();
-  const SequenceNumber last_sequence = state_->VisibleSequence();
-  RangeProgress progress(options.progress, BytesIn(*family, range), state_->core->world.clock);
+  RangeCall call{.keys = {options.begin, options.end},
+                 .first_new_file = catalog_->NewFileNumber(),
+                 .last_sequence = state_->VisibleSequence()};
+  RangeProgress progress(options.progress, BytesIn(*family, call.keys), state_->core->world.clock);
   if (!progress.Tell()) return absl::CancelledError("the compaction was ended before it began");
+  RangeTurn turn(this, family.get());
   bool waited = false;
   while (true) {
     if (std::exchange(waited, false) && !progress.Tell()) return absl::CancelledError("the compaction was ended");
@@ -195,17 +235,25 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
       RETURN_IF_ERROR(family->CheckThere());
       std::vector<const CompactionPlan*> running;
       const PickerInput input = MakePickerInput(*family, &running);
-      RangeStep step = PlanRange(input, range, first_new_file, last_sequence);
-      if (step.blocked) RETURN_IF_ERROR(DamageInTheWayOf(*family, input, range, first_new_file, last_sequence));
+      RangeStep step = PlanRange(input, call);
+      if (step.blocked) {
+        RETURN_IF_ERROR(DamageInTheWayOf(*family, input, call));
+        turn.Await();
+      }
       if (step.blocked || state_->pauses > 0) {
         AwaitChange(progress);
         waited = true;
         continue;
       }
-      if (step.plan.nothing()) break;
-      plan = std::make_shared<const CompactionPlan>(std::move(step.plan));
-      run = Adopt(family.get(), plan);
-      ++state_->jobs;
+      if (!step.plan.nothing()) {
+        plan = std::make_shared<const CompactionPlan>(std::move(step.plan));
+        run = Adopt(family.get(), plan);
+        ++state_->jobs;
+        ++family->ranges_running;
+      }
+      turn.Take();
+      if (plan == nullptr) break;
+      call.brought_down = true;
     }
     progress.BeginPlan(plan->InputBytes(), plan->InputEntries());
     const absl::Status status = CarryOut(family, plan, run, &progress);
@@ -228,12 +276,11 @@ void Background::AwaitChange(const RangeProgress& progress) {
   }
 }
 
-absl::Status Background::DamageInTheWayOf(const Family& family, PickerInput input, const KeyRange& range,
-                                          FileNumber first_new_file, SequenceNumber last_sequence) {
+absl::Status Background::DamageInTheWayOf(const Family& family, PickerInput input, const RangeCall& call) {
   for (const CompactionPutOff& put_off : family.put_off) {
     const CompactionPlan* const held = put_off.plan.get();
     input.running = std::span(&held, 1);
-    if (PlanRange(input, range, first_new_file, last_sequence).blocked) return put_off.damage;
+    if (PlanRange(input, call).blocked) return put_off.damage;
   }
   return absl::OkStatus();
 }

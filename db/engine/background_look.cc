@@ -194,6 +194,7 @@ void Background::ScheduleCompactions(std::vector<const FamilyRef*> families) {
 }
 
 bool Background::ScheduleCompaction(const FamilyRef& family) {
+  if (IsHeldBack(*family)) return false;
   std::vector<const CompactionPlan*> running;
   const PickerInput input = MakePickerInput(*family, &running);
   CompactionPlan picked = PickCompaction(input);
@@ -211,7 +212,11 @@ bool Background::ScheduleCompaction(const FamilyRef& family) {
   return true;
 }
 
-bool Background::NothingDue() const { return state_->jobs == 0 && state_->pauses == 0 && state_->AllFlushed(); }
+bool Background::NothingDue() const {
+  return state_->jobs == 0 && state_->pauses == 0 && state_->AllFlushed() &&
+         std::none_of(state_->families.begin(), state_->families.end(),
+                      [](const auto& entry) { return entry.second->ranges_waiting > 0; });
+}
 
 bool Background::AllAtRest() {
   const SequenceNumber visible = state_->VisibleSequence();

@@ -129,6 +129,9 @@ class Family {
   bool level0_is_read = false;
   // Compactions that run now.
   std::vector<std::shared_ptr<const CompactionPlan>> running;
+  // CompactRanges that wait for some of these, and those whose plan is one.
+  int ranges_waiting = 0;
+  int ranges_running = 0;
   // Compactions that met damage. Tried again they would meet the same, so they keep their tables, as running ones do,
   // until the database is opened anew.
   std::vector<CompactionPutOff> put_off;

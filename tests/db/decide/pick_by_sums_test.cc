@@ -238,7 +238,9 @@ class PickBySumsTest : public testing::TestWithParam<CompactionStyle> {
     if (random_.OneIn(3)) {
       const std::string begin = PlaceText(random_.Uniform(4000));
       const std::string end = begin + "z";
-      RangeStep step = PlanRange(input, {begin, end}, FileNumber(1'000'000), SequenceNumber(2000));
+      RangeStep step = PlanRange(
+          input,
+          {.keys = {begin, end}, .first_new_file = FileNumber(1'000'000), .last_sequence = SequenceNumber(2000)});
       if (!step.plan.nothing()) start(std::move(step.plan));
     }
     for (int round = 0; round < 6; ++round) {

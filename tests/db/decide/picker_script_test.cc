@@ -75,11 +75,13 @@ class PickerScript {
   std::string Range(const ScriptCommand& command) {
     const std::string begin = command.Text("begin");
     const std::string end = command.Text("end");
-    KeyRange range;
-    if (command.Has("begin")) range.begin = begin;
-    if (command.Has("end")) range.end = end;
-    RangeStep step = PlanRange(Input(command), range, FileNumber(command.Number("first_new", 1000)),
-                               SequenceNumber(command.Number("last_sequence", 1000)));
+    RangeCall call;
+    if (command.Has("begin")) call.keys.begin = begin;
+    if (command.Has("end")) call.keys.end = end;
+    call.first_new_file = FileNumber(command.Number("first_new", 1000));
+    call.last_sequence = SequenceNumber(command.Number("last_sequence", 1000));
+    call.brought_down = command.Has("brought_down");
+    RangeStep step = PlanRange(Input(command), call);
     return step.blocked ? "blocked\n" : Show(std::move(step.plan));
   }
   std::string Start() {

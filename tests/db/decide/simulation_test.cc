@@ -71,6 +71,10 @@ class ModelTree {
             .oldest_snapshot = SequenceNumber(snapshots.empty() ? sequence_ : snapshots.front()),
             .at_rest = at_rest};
   }
+  // Of a CompactRange that begins.
+  RangeCall Call(KeyRange keys) const {
+    return {.keys = keys, .first_new_file = FileNumber(next_file_), .last_sequence = SequenceNumber(sequence_)};
+  }
   // Adopts the next plan; false if there is none.
   bool Start() { return Adopt(PickCompaction(Input())); }
   bool Adopt(CompactionPlan plan) {
@@ -279,8 +283,7 @@ void RunRandomHistory(CompactionStyle style, CompactionStyle other_style, uint64
     if (random.OneIn(15)) {
       const std::string begin = KeyText(base);
       const std::string end = KeyText(base + 50);
-      tree.Adopt(
-          PlanRange(tree.Input(), {begin, end}, FileNumber(tree.next_file()), SequenceNumber(tree.sequence())).plan);
+      tree.Adopt(PlanRange(tree.Input(), tree.Call({begin, end})).plan);
     }
     tree.at_rest = random.OneIn(4);
     while (tree.running() < 2 && tree.Start()) {
@@ -333,13 +336,13 @@ TEST(CompactionSimulationTest, AManualRangeEndsInOneRunWithoutTombstones) {
       tree.Flush();
       if (tree.Start()) tree.Finish(0);
     }
-    const FileNumber first_new(tree.next_file());
-    const SequenceNumber last_sequence(tree.sequence());
+    RangeCall call = tree.Call({});
     for (int steps = 0;; ++steps) {
       ASSERT_LT(steps, 20);
-      RangeStep step = PlanRange(tree.Input(), {}, first_new, last_sequence);
+      RangeStep step = PlanRange(tree.Input(), call);
       ASSERT_FALSE(step.blocked);
       if (!tree.Adopt(std::move(step.plan))) break;
+      call.brought_down = true;
       tree.Finish(0);
       tree.Update(1, ValueKind::kPut);  // new data arrives all the while
       tree.Flush();
@@ -352,6 +355,48 @@ TEST(CompactionSimulationTest, AManualRangeEndsInOneRunWithoutTombstones) {
     for (const TableRef& table : tree.version().level(deepest)[0]->tables()) {
       EXPECT_EQ(table->metadata().highest_sequence, SequenceNumber(0));
     }
+  }
+}
+
+// Beside the call's own merges the picker's go on, and end sooner.
+TEST(CompactionSimulationTest, AManualRangeEndsWhileMergesBesideItBringNewDataDown) {
+  for (const CompactionStyle style : kStyles) {
+    Random random(7);
+    ModelTree tree(SmallPolicy(style, 50));
+    const auto flush = [&] {
+      for (int i = 0; i < 50; ++i) tree.Update(static_cast<uint32_t>(random.Uniform(1000)), ValueKind::kPut);
+      tree.Flush();
+    };
+    for (int i = 0; i < 60; ++i) flush();
+    ASSERT_TRUE(tree.Drain());
+    flush();
+    tree.Update(1, ValueKind::kPut);  // between the call's flush and its look at the last sequence number
+    RangeCall call = tree.Call({});
+    int plans = 0;
+    for (int steps = 0;; ++steps) {
+      ASSERT_LT(steps, 100) << Name(style) << ", " << plans << " plans";
+      RangeStep step = PlanRange(tree.Input(), call);
+      if (step.blocked) {
+        tree.Finish(0);
+        continue;
+      }
+      if (!tree.Adopt(std::move(step.plan))) break;
+      call.brought_down = true;
+      ++plans;
+      const size_t own = tree.running() - 1;
+      for (int i = 0; i < 12; ++i) {
+        flush();
+        while (tree.Start()) {
+        }
+        while (tree.running() > own + 1) tree.Finish(own + 1);
+      }
+      tree.Finish(own);
+      while (tree.Start()) {
+      }
+    }
+    EXPECT_LT(plans, 6) << Name(style);
+    ASSERT_TRUE(tree.Drain());
+    tree.ExpectRightViews();
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -101,6 +102,84 @@ TEST_F(BackgroundControlTest, TheFamilyWithTheFullestLevelIsMergedFirst) {
   ASSERT_OK(db()->WaitForBackgroundWork());
   ASSERT_GE(recorder->families.size(), 4u);
   EXPECT_EQ(recorder->families.front(), "four");
+}
+
+// Holds the first compaction as it begins.
+class FirstCompactionHolder final : public EventListener {
+ public:
+  explicit FirstCompactionHolder(TestDatabase* database) : database_(database) {}
+  void OnCompactionBegin(const CompactionEvent& event) override {
+    reasons.push_back(event.reason);
+    if (reasons.size() == 1) SleepWhile([this] { return holds; });
+  }
+  void OnCompactionEnd(const CompactionEvent&) override { ++ended; }
+  template <class Condition>
+  void SleepWhile(const Condition& condition) {
+    while (condition()) database_->world->SleepMicros(1000);
+  }
+  bool holds = true;
+  int ended = 0;
+  std::vector<std::string> reasons;
+
+ private:
+  TestDatabase* const database_;
+};
+
+// A CompactRange that finds the tables taken, with as much in level 0 by then as makes the next merge due.
+class HeldBackTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    database.options.listeners = {holder};
+    EngineTest::SetUp();
+    PileUp();
+    holder->SleepWhile([this] { return holder->reasons.empty(); });
+  }
+  void PileUp() {
+    for (int run = 0; run < database.tuning.runs_per_level; ++run) {
+      Fill(0, 50);
+      ASSERT_OK(db()->Flush());
+    }
+  }
+  // Returns once it waits, with a run to bring down.
+  void SpawnCompactRange(std::function<bool(const CompactionProgress&)> progress = {}) {
+    Fill(0, 50);
+    database.world->Spawn([this, progress] { result = db()->CompactRange({.progress = progress}); });
+    database.world->SleepMicros(1'000'000);
+  }
+
+  const std::shared_ptr<FirstCompactionHolder> holder = std::make_shared<FirstCompactionHolder>(&database);
+  absl::Status result = absl::UnknownError("it has not returned");
+};
+
+TEST_F(HeldBackTest, ACompactRangeThatWaitedComesBeforeWhatBecameDueMeanwhile) {
+  SpawnCompactRange();
+  PileUp();
+  database.world->SleepMicros(1'000'000);  // nothing else wakes it
+  ASSERT_EQ(holder->reasons.size(), 1u);
+  holder->holds = false;
+  database.world->RunUntilIdle();
+  EXPECT_OK(result);
+  ASSERT_GE(holder->reasons.size(), 3u) << "what it held back is begun";
+  EXPECT_THAT(holder->reasons[1], HasSubstr("manual"));
+  EXPECT_THAT(holder->reasons[2], HasSubstr("level 0"));
+}
+
+TEST_F(HeldBackTest, OneThatIsEndedWhileItWaitsLetsOthersBegin) {
+  bool piled_up = false;
+  SpawnCompactRange([&](const CompactionProgress&) {
+    if (!piled_up) return true;
+    holder->holds = false;
+    holder->SleepWhile([this] { return holder->ended == 0; });
+    database.world->SleepMicros(100'000);
+    EXPECT_EQ(holder->reasons.size(), 1u);
+    return false;
+  });
+  PileUp();
+  piled_up = true;
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_TRUE(absl::IsCancelled(result)) << result;
+  EXPECT_GE(holder->reasons.size(), 2u);
+  EXPECT_EQ(holder->ended, static_cast<int>(holder->reasons.size()));
 }
 
 // --- calm ---
