@@ -400,6 +400,35 @@ TEST(BlockTest, EntriesOutOfOrderAreRefused) {
   EXPECT_TRUE(IsValid(BuildBlock({entry("ba", 1), entry("ab", 1)}, false), KeyOrder(&backward)));
 }
 
+// Of two entries with one trailer, as in a plain block, and of two with different ones.
+TEST(BlockTest, TheFirstEntryBeginsAKeyOnlyWhereNothingNewerMayLieBefore) {
+  for (const uint64_t sequence : {4, 5}) {
+    const std::vector<BlockEntry> entries = {
+        {InternalKey("b", PackTrailer(SequenceNumber(5), ValueKind::kPut)), "b"},
+        {InternalKey("c", PackTrailer(SequenceNumber(sequence), ValueKind::kPut)), "c"}};
+    for (const bool continuation : {false, true}) {
+      const PaddedBytes block(BuildBlock(entries, true, continuation));
+      for (const bool narrowed : {false, true}) {
+        const bool begins = !continuation && !narrowed;
+        BlockCursor cursor;
+        cursor.Attach(block.view(), KeyOrder());
+        cursor.SeekToLast();
+        if (narrowed) cursor.Narrow(0, 2);  // what another source has next, going backward, sorts before all of it
+        EXPECT_TRUE(cursor.BeginsKey());
+        EXPECT_EQ(cursor.TryPrevKey(), begins);
+        EXPECT_EQ(cursor.index(), begins ? 0u : 1u);
+        if (!begins) {
+          EXPECT_TRUE(cursor.TryPrev());
+        }
+        EXPECT_EQ(cursor.BeginsKey(), begins);
+        EXPECT_FALSE(cursor.TryPrevKey());
+        cursor.SeekToFirst();  // ends what was narrowed
+        EXPECT_EQ(cursor.BeginsKey(), !continuation);
+      }
+    }
+  }
+}
+
 TEST(BlockTest, EveryTruncationIsRefused) {
   Random random(8);
   const std::string block = BuildBlock(RandomEntries(random, KeyShape::kRandom, 20, {}), true);

@@ -195,6 +195,9 @@ std::vector<TestEntry> Puts(const std::vector<std::string>& keys, uint64_t seque
 }
 
 InternalKeyView At(std::string_view key) { return {key, kFirstTrailer}; }
+InternalKey At(std::string_view key, uint64_t sequence) {
+  return InternalKey(std::string(key), PackTrailer(SequenceNumber(sequence), ValueKind::kPut));
+}
 
 std::string KeysOf(InternalIterator* iterator) {
   std::string keys;
@@ -240,6 +243,29 @@ TEST(MergingIteratorTest, GivesTheNewestUpdateOfAKeyFirstWhicheverChildHoldsIt) 
   }
   const auto merged = NewMergingIterator(KeyOrder(), std::move(children));
   EXPECT_EQ(KeysOf(merged.get()), "a3 a2 b2 b1 c3 c2 c1 ");
+}
+
+// Going backward, the child that is next has a newer update of the key that the lent block begins with.
+TEST(MergingIteratorTest, AStepBackWithinTheLentBlockDoesNotPassOverANewerUpdateOfAnotherChild) {
+  std::vector<BlockEntry> entries;
+  for (const char key : std::string("bcdefghijklmnopqrstu")) entries.push_back({At({&key, 1}, 5), std::string(1, key)});
+  const PaddedBytes older(BuildBlock(entries, true));
+  const PaddedBytes newer(BuildBlock({{At("b", 7), "newer"}}, true));
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  for (const PaddedBytes* block : {&newer, &older}) children.push_back(NewBlockIterator(block->view(), KeyOrder()));
+  const auto merged = NewMergingIterator(KeyOrder(), std::move(children));
+  merged->SeekToLast();
+  while (merged->Valid() && merged->value() != "c") merged->Retreat();
+  ASSERT_TRUE(merged->Valid());
+  EXPECT_TRUE(merged->BeginsKeyInBlock()) << "nothing is lent";
+  EXPECT_FALSE(merged->PrevKeyInBlock());
+  merged->Retreat();
+  ASSERT_TRUE(merged->Valid());
+  EXPECT_EQ(merged->value(), "b");
+  EXPECT_FALSE(merged->BeginsKeyInBlock());
+  merged->Retreat();
+  ASSERT_TRUE(merged->Valid());
+  EXPECT_EQ(merged->value(), "newer");
 }
 
 TEST(MergingIteratorTest, KeysOfEightFullBytesDoNotPassForTheEnd) {
