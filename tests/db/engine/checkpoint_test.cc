@@ -102,6 +102,35 @@ TEST_F(CheckpointTest, LinksTablesAndHasNoLog) {
   EXPECT_THAT(FilesIn(&database.memory, kTarget), Not(Contains(EndsWith(".log"))));
 }
 
+// A manifest that outlives a loss of power must find its tables.
+TEST_F(CheckpointTest, TheTablesAreInTheDirectoryForGoodBeforeThereIsAManifest) {
+  Fill(0, 1000);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_OK(db()->Put("k", "in a memtable"));
+  // Beside which nothing else makes files.
+  const std::unique_ptr<DB> reader = database.OpenReadOnly().value();
+  for (const bool link : {true, false}) {
+    const std::string target = link ? "/linked" : "/copied";
+    int tables = 0;
+    int manifests = 0;
+    bool synced = true;
+    database.files.SetDecider([&](const FileCall& call) {
+      if (call.op == FileOp::kDirectorySync && call.name == target) synced = true;
+      if (call.op != FileOp::kLink && call.op != FileOp::kOpenWrite) return Fault::kNone;
+      const std::string& made = call.op == FileOp::kLink ? call.new_name : call.name;
+      const bool table = made.ends_with(".sst");
+      EXPECT_TRUE(table ? manifests == 0 : synced) << made;
+      ++(table ? tables : manifests);
+      synced = false;
+      return Fault::kNone;
+    });
+    ASSERT_OK(reader->Checkpoint(target, {.link_tables = link}));
+    database.files.SetDecider(nullptr);
+    EXPECT_GT(tables, 2);
+    EXPECT_EQ(manifests, 1);
+  }
+}
+
 TEST_F(CheckpointTest, CopiesWhereLinksCannotBeMade) {
   Fill(0, 1000);
   database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kLink, .sticky = true});
