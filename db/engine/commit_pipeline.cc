@@ -22,6 +22,13 @@ absl::Status NotWholeWithoutLog() {
       "split it, or write it with the log; nothing was written");
 }
 
+absl::Status NoSequenceNumbersLeft(SequenceNumber last) {
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "the last sequence number is %u of at most %u, and the batch needs more than are left: copy the data into a new "
+      "database to go on writing; nothing was written",
+      last.value(), kMaxSequenceNumber.value()));
+}
+
 }  // namespace
 
 CommitPipeline::CommitPipeline(EngineState* state, Catalog* catalog, Background* background, WriteAheadLog* log,
@@ -89,6 +96,7 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
     if (closed_) return Closed();
     RETURN_IF_ERROR(Prepare(batch));
     const uint32_t count = BatchCount(batch);
+    if (count > kMaxSequenceNumber.value() - last_.value()) return NoSequenceNumbersLeft(last_);
     if (options.disable_wal && several_families_) return NotWholeWithoutLog();
     RETURN_IF_ERROR(MakeRoom(batch.size()));
     const SequenceNumber first = last_.next();

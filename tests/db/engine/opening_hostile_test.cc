@@ -77,6 +77,32 @@ class OpeningHostileTest : public ::testing::Test {
   }
 };
 
+TEST_F(OpeningHostileTest, AWriteThatNoSequenceNumbersAreLeftForIsRefused) {
+  TestDatabase database;
+  const std::unique_ptr<Directory> directory = database.files.OpenDirectory("/db", true).value();
+  VersionEdit head = Head(20);
+  head.created_families.push_back({ColumnFamilyId(0), "default", "sepal.BytewiseComparator", true});
+  head.last_sequence = SequenceNumber(kMaxSequenceNumber.value() - 3);
+  EXPECT_OK(ManifestWriter::Create(directory.get(), FileNumber(1), 7, {&head, 1}, nullptr).status());
+  ASSERT_OK(database.Open());
+  ASSERT_OK(database.db->Put("k", "first"));
+  WriteBatch batch;
+  for (int i = 0; i < 3; ++i) batch.Put("k", "too many");
+  const absl::Status refused = database.db->Write(&batch);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("sequence number"));
+  ASSERT_OK(database.db->Put("k", "second"));
+  ASSERT_OK(database.db->Put("k", "third"));
+  for (int opening = 0; opening < 2; ++opening) {
+    EXPECT_EQ(database.db->GetProperty("sepal.last-sequence"), ToString(kMaxSequenceNumber));
+    EXPECT_TRUE(absl::IsResourceExhausted(database.db->Put("k", "too late")));
+    EXPECT_TRUE(absl::IsResourceExhausted(database.db->Delete("k", {.disable_wal = true})));
+    EXPECT_EQ(Value(database.db.get(), "k"), "third");
+    ASSERT_OK(database.db->CompactRange());
+    ASSERT_OK(database.Reopen());
+  }
+}
+
 // One edit of a manifest's beginning holds 4,096 tables at most.
 TEST_F(OpeningHostileTest, AManifestOfManyTablesIsWrittenInPiecesAndReadAgain) {
   constexpr uint64_t kTables = 9'000;
