@@ -30,6 +30,37 @@ int CompactionPlan::InputTables() const {
   return static_cast<int>(n);
 }
 
+VersionEdit EditOf(const CompactionPlan& plan, ColumnFamilyId family, RunNumber run,
+                   std::vector<TableMetadata> outputs) {
+  VersionEdit edit;
+  const auto remove = [&](const CompactionInput& in) {
+    for (const TableRef& table : in.tables) {
+      edit.removed_tables.push_back({.family = family, .level = in.level, .number = table->number()});
+    }
+  };
+  const auto add = [&](TableMetadata table) {
+    table.run = run;
+    edit.added_tables.push_back({.family = family, .level = plan.output_level, .table = std::move(table)});
+  };
+  const auto take_over = [&](const CompactionInput& in) {
+    remove(in);
+    for (const TableRef& table : in.tables) add(table->metadata());
+  };
+  for (const CompactionInput& in : plan.inputs) {
+    if (plan.kind == CompactionPlan::Kind::kMove) {
+      take_over(in);
+    } else {
+      remove(in);
+    }
+  }
+  for (TableMetadata& table : outputs) add(std::move(table));
+  for (const CompactionInput& in : plan.carried) {
+    const bool stays = in.level == plan.output_level && in.run == run;
+    if (!stays) take_over(in);
+  }
+  return edit;
+}
+
 namespace {
 
 constexpr size_t kMostTablesShown = 100;  // of one run

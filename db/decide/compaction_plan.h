@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "db/format/version_edit.h"
 #include "db/state/version.h"
 
 namespace sepal {
@@ -70,6 +71,10 @@ struct CompactionPlan {
 // Verifies that the plan may be carried out on `version`: its inputs are there, the hull is theirs, the output's run
 // stays disjoint, and no entry passes an older one of its key. Internal error naming what is wrong.
 absl::Status CheckPlan(const Version& version, const CompactionPlan& plan);
+
+// What carrying out the plan changes. `run`: the output's, as adopted. `outputs`: of a merge, what it wrote.
+VersionEdit EditOf(const CompactionPlan& plan, ColumnFamilyId family, RunNumber run,
+                   std::vector<TableMetadata> outputs);
 
 // "merge L0[9:12] L0[8:11] L1[5:3], carry L1[5:4] -> L1 run 5, bottommost: level 0 has 4 runs"
 std::string ToString(const CompactionPlan& plan);

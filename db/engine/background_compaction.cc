@@ -165,24 +165,9 @@ absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const P
 absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress,
                                  CompactionEvent* event) {
   Core& core = *state_->core;
-  VersionEdit edit;
-  const auto remove = [&](const CompactionInput& input) {
-    for (const TableRef& table : input.tables) {
-      edit.removed_tables.push_back({.family = family->id, .level = input.level, .number = table->number()});
-    }
-  };
-  const auto add = [&](TableMetadata table) {
-    table.run = run;
-    edit.added_tables.push_back({.family = family->id, .level = plan->output_level, .table = std::move(table)});
-  };
-  for (const CompactionInput& input : plan->inputs) remove(input);
   CompactionResult result;
   const bool moves = plan->kind == CompactionPlan::Kind::kMove;
-  if (moves) {
-    for (const CompactionInput& input : plan->inputs) {
-      for (const TableRef& table : input.tables) result.outputs.push_back(table->metadata());
-    }
-  } else {
+  if (!moves) {
     ASSIGN_OR_RETURN(result, Merge(*family, plan, run, progress));
   }
   const PauseGate::Section section(&pause_);
@@ -193,18 +178,12 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
       return synced;
     }
   }
-  for (const TableMetadata& table : result.outputs) add(table);
-  for (const CompactionInput& input : plan->carried) {
-    if (input.level == plan->output_level && input.run == run) continue;
-    remove(input);
-    for (const TableRef& table : input.tables) add(table->metadata());
-  }
-  event->output_files = static_cast<int>(result.outputs.size());
+  event->output_files = moves ? plan->InputTables() : static_cast<int>(result.outputs.size());
   event->bytes_read = result.bytes_read;
   event->bytes_written = result.bytes_written;
   event->entries_in = result.counts.entries_in;
   event->entries_out = result.counts.entries_out;
-  const absl::Status applied = catalog_->Apply(std::move(edit), nullptr, nullptr);
+  const absl::Status applied = catalog_->Apply(EditOf(*plan, family->id, run, result.outputs), nullptr, nullptr);
   if (!applied.ok() && !moves) DiscardIfRefused(applied, result.outputs);
   return applied;
 }

@@ -22,6 +22,7 @@ class PickerScript {
     if (command.name == "pick") return Show(PickCompaction(Input(command)));
     if (command.name == "range") return Range(command);
     if (command.name == "start") return Start();
+    if (command.name == "edit") return Edit(command);
     if (command.name == "finish") return running_.clear(), "ok\n";
     if (command.name == "tree") return Tree();
     if (command.name == "split") return Split(command);
@@ -87,6 +88,23 @@ class PickerScript {
   std::string Start() {
     running_.push_back(last_);
     return absl::StrFormat("%d running\n", running_.size());
+  }
+  // That of the last plan, which has written one table.
+  std::string Edit(const ScriptCommand& command) {
+    std::vector<TableMetadata> outputs;
+    if (last_.kind == CompactionPlan::Kind::kMerge) {
+      outputs.push_back(TableOf(99, 0, last_.smallest_user_key, last_.largest_user_key));
+    }
+    const VersionEdit edit = EditOf(last_, ColumnFamilyId(0), RunNumber(command.Number("run")), std::move(outputs));
+    std::string text;
+    for (const RemovedTable& removed : edit.removed_tables) {
+      absl::StrAppendFormat(&text, "- L%d %d\n", removed.level, removed.number.value());
+    }
+    for (const AddedTable& added : edit.added_tables) {
+      absl::StrAppendFormat(&text, "+ L%d run %d: %d\n", added.level, added.table.run.value(),
+                            added.table.number.value());
+    }
+    return text;
   }
   std::string Tree() {
     std::string text =

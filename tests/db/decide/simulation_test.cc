@@ -55,10 +55,16 @@ class ModelTree {
   void Flush() {
     if (memtable_.empty()) return;
     std::sort(memtable_.begin(), memtable_.end(), Before);
-    VersionEdit edit;
     flushed_ += memtable_.size();
-    WriteTables({.max_table_bytes = flush_table_bytes}, std::move(memtable_), false, 0, RunNumber(next_run_++), &edit);
+    std::vector<TableMetadata> tables =
+        WriteTables({.max_table_bytes = flush_table_bytes}, std::move(memtable_), /*bottommost=*/false);
     memtable_.clear();
+    VersionEdit edit;
+    const RunNumber run(next_run_++);
+    for (TableMetadata& table : tables) {
+      table.run = run;
+      edit.added_tables.push_back({ColumnFamilyId(0), 0, std::move(table)});
+    }
     Install(edit);
   }
 
@@ -88,30 +94,25 @@ class ModelTree {
   void Finish(size_t i) {
     const Job job = std::move(running_[i]);
     running_.erase(running_.begin() + static_cast<ptrdiff_t>(i));
-    VersionEdit edit;
-    std::vector<ModelEntry> entries;
-    for (const CompactionInput& in : job.plan.inputs) {
-      for (const TableRef& table : in.tables) {
-        if (job.plan.kind == CompactionPlan::Kind::kMove) {
-          TakeOver(in, table, job, &edit);
-        } else {
-          edit.removed_tables.push_back({ColumnFamilyId(0), in.level, table->number()});
+    std::vector<TableMetadata> outputs;
+    if (job.plan.kind == CompactionPlan::Kind::kMerge) {
+      std::vector<ModelEntry> entries;
+      for (const CompactionInput& in : job.plan.inputs) {
+        for (const TableRef& table : in.tables) {
           const std::vector<ModelEntry>& contents = contents_.at(table->number());
           entries.insert(entries.end(), contents.begin(), contents.end());
         }
       }
+      std::sort(entries.begin(), entries.end(), Before);
+      outputs =
+          WriteTables(MakeSplitterOptions(job.plan, policy_.max_table_bytes, MaxOverlapBytes(policy_), KeyOrder()),
+                      std::move(entries), job.plan.bottommost);
     }
-    for (const CompactionInput& in : job.plan.carried) {
-      if (in.level == job.plan.output_level && in.run == job.run) continue;
-      for (const TableRef& table : in.tables) TakeOver(in, table, job, &edit);
-      ++carried_;
-    }
-    std::sort(entries.begin(), entries.end(), Before);
-    if (job.plan.kind == CompactionPlan::Kind::kMerge) {
-      WriteTables(MakeSplitterOptions(job.plan, policy_.max_table_bytes, MaxOverlapBytes(policy_), KeyOrder()),
-                  std::move(entries), job.plan.bottommost, job.plan.output_level, job.run, &edit);
-    }
-    Install(edit);
+    const ptrdiff_t stay = std::count_if(
+        job.plan.carried.begin(), job.plan.carried.end(),
+        [&job](const CompactionInput& in) { return in.level == job.plan.output_level && in.run == job.run; });
+    carried_ += job.plan.carried.size() - static_cast<size_t>(stay);
+    Install(EditOf(job.plan, ColumnFamilyId(0), job.run, std::move(outputs)));
   }
   // Until nothing is left to do; false if that does not come.
   bool Drain() {
@@ -157,18 +158,13 @@ class ModelTree {
     CompactionPlan plan;
     RunNumber run;
   };
-  static void TakeOver(const CompactionInput& from, const TableRef& table, const Job& job, VersionEdit* edit) {
-    TableMetadata m = table->metadata();
-    m.run = job.run;
-    edit->removed_tables.push_back({ColumnFamilyId(0), from.level, table->number()});
-    edit->added_tables.push_back({ColumnFamilyId(0), job.plan.output_level, m});
-  }
   static bool Before(const ModelEntry& a, const ModelEntry& b) {
     return a.key != b.key ? a.key < b.key : a.trailer > b.trailer;
   }
 
-  void WriteTables(OutputSplitterOptions splitter_options, std::vector<ModelEntry> in, bool bottommost, int level,
-                   RunNumber run, VersionEdit* edit) {
+  std::vector<TableMetadata> WriteTables(OutputSplitterOptions splitter_options, std::vector<ModelEntry> in,
+                                         bool bottommost) {
+    std::vector<TableMetadata> tables;
     OutputSplitter splitter(std::move(splitter_options));
     RetentionOptions options;
     for (uint64_t s : snapshots) options.snapshots.push_back(SequenceNumber(s));
@@ -178,7 +174,7 @@ class ModelTree {
     std::vector<ModelEntry> table;
     uint64_t update = 0;
     const auto emit = [&](InternalKeyView key, std::string_view value, bool first_of_key) {
-      if (splitter.BeginsTable(key.user_key, first_of_key, table.size())) CloseTable(&table, level, run, edit);
+      if (splitter.BeginsTable(key.user_key, first_of_key, table.size())) CloseTable(&table, &tables);
       // A held single delete comes out with no value: its own sequence number names it.
       const uint64_t named = value.empty() ? key.sequence().value() : update;
       table.push_back({static_cast<uint32_t>(std::stoul(std::string(key.user_key.substr(3)))), key.trailer, named});
@@ -186,16 +182,16 @@ class ModelTree {
     };
     for (const ModelEntry& e : in) {
       update = e.update;
-      ASSERT_TRUE(retention.Add({KeyText(e.key), e.trailer}, "value", emit).ok());
+      EXPECT_TRUE(retention.Add({KeyText(e.key), e.trailer}, "value", emit).ok());
     }
-    ASSERT_TRUE(retention.Finish(emit).ok());
-    CloseTable(&table, level, run, edit);
+    EXPECT_TRUE(retention.Finish(emit).ok());
+    CloseTable(&table, &tables);
+    return tables;
   }
-  void CloseTable(std::vector<ModelEntry>* entries, int level, RunNumber run, VersionEdit* edit) {
+  void CloseTable(std::vector<ModelEntry>* entries, std::vector<TableMetadata>* tables) {
     if (entries->empty()) return;
     TableMetadata m;
     m.number = FileNumber(next_file_++);
-    m.run = run;
     m.size_bytes = entries->size();
     m.entries = entries->size();
     m.smallest = InternalKey(KeyText(entries->front().key), entries->front().trailer);
@@ -212,7 +208,7 @@ class ModelTree {
     written_ += m.size_bytes;
     contents_[m.number] = std::move(*entries);
     entries->clear();
-    edit->added_tables.push_back({ColumnFamilyId(0), level, m});
+    tables->push_back(std::move(m));
   }
   void Install(const VersionEdit& edit) {
     absl::StatusOr<VersionRef> next = BuildOn(version_, edit);  // passes Check
