@@ -107,6 +107,7 @@ absl::Status Background::RetryWhileDiskFull(BackgroundWork work, const Family& f
     if (full == std::exchange(waits, full)) return;
     MutexLock lock(&state_->mutex);
     gate_.CountWaitingForSpace(work, full ? 1 : -1);
+    Schedule();  // what a CompactRange held back
     state_->changed.NotifyAll();
   };
   while (true) {

@@ -78,10 +78,12 @@ class Background::RangeTurn {
   bool waits_ = false;
 };
 
-// Else one might always be in the way: a job's end begins the next before any waiter wakes. A plan of another
-// CompactRange, and one that waits for space, may take so long that level 0 would fill up; there the others go on.
+// Else one might always be in the way: a job's end begins the next before any waiter wakes. Where another CompactRange
+// runs, or a merge waits for space, that may take so long that level 0 would fill up; there, and where it has begun to
+// slow writers, the others go on.
 bool Background::IsHeldBack(const Family& family) const {
-  return family.ranges_waiting > 0 && family.ranges_running == 0 && !gate_.AnyWaitsForSpace();
+  return family.ranges_waiting > 0 && family.ranges_running == 0 && !gate_.AnyWaitsForSpace() &&
+         !gate_.current().compactions_lag;
 }
 
 void Background::RunCompactionJob(const FamilyRef& family, const PlanRef& plan, RunNumber run) {

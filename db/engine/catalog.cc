@@ -143,9 +143,9 @@ absl::Status Catalog::RollIfLarge() {
   const uint64_t limit = std::max(state_->core->tuning.manifest_limit_bytes, 4 * snapshot_bytes_);
   if (manifest_->size_bytes() <= limit) return absl::OkStatus();
   const FileNumber number = NewFileNumber();
-  CatalogSnapshot snapshot = [&] {
+  CatalogSnapshot snapshot = [this, min_log = min_log_] {
     MutexLock lock(&state_->mutex);
-    return Snapshot(min_log_);
+    return Snapshot(min_log);
   }();
   absl::StatusOr<std::unique_ptr<ManifestWriter>> rolled =
       ManifestWriter::Create(state_->core->directory.get(), number, identity_.database_id, &snapshot, manifest_.get());

@@ -15,6 +15,9 @@
 namespace sepal {
 namespace {
 
+// Logs that a family which is hardly written to may hold on to, whatever their size: each has space of its own.
+constexpr size_t kMostLogsOfAFamily = 16;
+
 // Each family's memtable is flushed on its own.
 absl::Status NotWholeWithoutLog() {
   return absl::InvalidArgumentError(
@@ -194,14 +197,13 @@ absl::Status CommitPipeline::SwitchWhatIsFull() {
     const absl::Status status = Switch(TargetsByAge(), /*early=*/true);
     if (!absl::IsResourceExhausted(status)) return status;
   }
-  const uint64_t log_bytes = tuning.log_limit_bytes / 2;
-  if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= log_bytes) [[likely]]
+  if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= tuning.log_limit_bytes / 2) [[likely]]
     return absl::OkStatus();
   const std::vector<Target*> by_age = TargetsByAge();
   const std::vector<LiveLog> live = log_->Live();
   const size_t room = bytes < tuning.memtable_bytes ? tuning.memtable_bytes : tuning.memtable_bytes / 2;
   size_t chosen = 0;
-  while (chosen < by_age.size() && (bytes > room || LogBytesSince(*by_age[chosen], live) > log_bytes)) {
+  while (chosen < by_age.size() && (bytes > room || HoldsTooMuchLog(*by_age[chosen], live))) {
     bytes -= by_age[chosen++]->active->MemoryBytes();
   }
   return Switch(std::span(by_age).first(chosen));
@@ -258,15 +260,20 @@ std::vector<CommitPipeline::Target*> CommitPipeline::TargetsByAge() {
   return by_age;
 }
 
-uint64_t CommitPipeline::LogBytesSince(const Target& target, std::span<const LiveLog> live) const {
+bool CommitPipeline::HoldsTooMuchLog(const Target& target, std::span<const LiveLog> live) const {
   FileNumber first;
   {
     MutexLock lock(&state_->mutex);
     first = target.family->active_first_log;
   }
   uint64_t bytes = 0;
-  for (const LiveLog& log : live) bytes += log.number >= first ? log.size_bytes : 0;
-  return bytes;
+  size_t logs = 0;
+  for (const LiveLog& log : live) {
+    if (log.number < first) continue;
+    bytes += log.size_bytes;
+    ++logs;
+  }
+  return bytes > state_->core->tuning.log_limit_bytes / 2 || logs > kMostLogsOfAFamily;
 }
 
 absl::Status CommitPipeline::Switch(std::span<Target* const> targets, bool early) {
@@ -328,8 +335,14 @@ absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) noexcept {
   if (closed_) return Closed();
   const auto it = targets_.find(family->id.value());
   if (it == targets_.end() || it->second.active->empty()) return absl::OkStatus();
-  Target* const target = &it->second;
-  return Switch({&target, 1});
+  std::vector<Target*> chosen = {&it->second};
+  const std::vector<LiveLog> live = log_->Live();
+  if (live.size() >= kMostLogsOfAFamily) {
+    for (Target* const other : TargetsByAge()) {
+      if (other != chosen.front() && HoldsTooMuchLog(*other, live)) chosen.push_back(other);
+    }
+  }
+  return Switch(chosen);
 }
 
 absl::Status CommitPipeline::SwitchAll(const std::function<void(SequenceNumber last)>& look) noexcept {

@@ -55,7 +55,8 @@ class CommitPipeline {
   // holds.
   void Close() noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
-  // Moves what the family's active memtable holds to its immutables. A no-op while it is empty.
+  // Moves what the family's active memtable holds to its immutables, and what others hold that need too many logs. A
+  // no-op while it is empty.
   absl::Status SwitchMemtable(const FamilyRef& family) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // The same for all families at once; `look` is called before any later write, with the last sequence number.
   absl::Status SwitchAll(const std::function<void(SequenceNumber last)>& look) noexcept
@@ -110,8 +111,8 @@ class CommitPipeline {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Those that hold anything, by the oldest log that they need, then by size.
   std::vector<Target*> TargetsByAge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  // Of `live` the logs from the oldest that `target` needs to the end.
-  uint64_t LogBytesSince(const Target& target, std::span<const LiveLog> live) const
+  // Whether the logs that `target` needs, of the live ones, are more or larger than it may hold on to.
+  bool HoldsTooMuchLog(const Target& target, std::span<const LiveLog> live) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
 
   EngineState* const state_;

@@ -269,6 +269,9 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
   }));
   pipeline_->RemoveFamily(family->id);
   core_->AskToRemoveUnusedFiles();
+  // For its sake writers are slowed no longer.
+  MutexLock lock(&state_->mutex);
+  background_->Schedule();
   return absl::OkStatus();
 }
 

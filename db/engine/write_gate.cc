@@ -1,6 +1,7 @@
 #include "db/engine/write_gate.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -17,7 +18,7 @@ constexpr uint64_t kShortestSleepMicros = 1000;
 constexpr uint64_t kLookAgainMicros = 1000;
 // How often those who stand still do, though nobody tells them of anything.
 constexpr uint64_t kStandStillMicros = 5000;
-// How long a writer waits for readers to leave what would make room for it.
+// How long a writer waits, while nothing else is under way, for readers to leave what would make room for it.
 constexpr uint64_t kPatienceMicros = 1'000'000;
 // Of the limit, in percent. Above it nothing is kept for later use.
 constexpr size_t kShortMemoryPercent = 90;
@@ -149,11 +150,26 @@ absl::Status WriteGate::FlushMemtables() {
   return status;
 }
 
+bool WriteGate::AnythingToFlush() const {
+  return state_->AllFlushed() && std::any_of(state_->families.begin(), state_->families.end(), [](const auto& entry) {
+           return !entry.second->dropped.load(std::memory_order_acquire) && !entry.second->active()->empty();
+         });
+}
+
 absl::Status WriteGate::WaitForRoom(size_t bytes, bool no_slowdown) {
+  if (bytes < large_bytes_) return WaitForTurn(bytes, no_slowdown, std::nullopt);
+  const uint64_t turn = ++last_turn_;
+  large_waiting_.push_back(turn);
+  const absl::Status status = WaitForTurn(bytes, no_slowdown, turn);
+  std::erase(large_waiting_, turn);
+  state_->changed.NotifyAll();
+  return status;
+}
+
+absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optional<uint64_t> turn) {
   Clock* const clock = state_->core->world.clock;
-  const uint64_t arrived = clock->MonotonicMicros();
+  uint64_t alone_since = clock->MonotonicMicros();
   bool looked = false;
-  bool flushed = false;
   for (;;) {
     if (decided_.stopped() &&
         (!std::exchange(looked, true) || clock->MonotonicMicros() >= looked_at_micros_ + kLookAgainMicros)) {
@@ -161,12 +177,14 @@ absl::Status WriteGate::WaitForRoom(size_t bytes, bool no_slowdown) {
     }
     RETURN_IF_ERROR(state_->error);
     if (state_->closing) return absl::FailedPreconditionError("the database is closed");
-    if (!decided_.stopped() && (bytes < large_bytes_ || HasRoomFor(bytes))) return absl::OkStatus();
-    if (decided_.stopped() && flushes_without_space_ > 0) {
+    if (!decided_.stopped() && (!turn.has_value() || (large_waiting_.front() == *turn && HasRoomFor(bytes)))) {
+      return absl::OkStatus();
+    }
+    if (flushes_without_space_ > 0 && (decided_.stopped() || let_in_bytes_ == 0)) {
       return absl::ResourceExhaustedError(absl::StrFormat(
           "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
     }
-    if (decided_.stopped() && state_->AllFlushed() && !std::exchange(flushed, true)) {
+    if (decided_.stopped() && AnythingToFlush()) {
       RETURN_IF_ERROR(FlushMemtables());
       continue;
     }
@@ -174,16 +192,18 @@ absl::Status WriteGate::WaitForRoom(size_t bytes, bool no_slowdown) {
       return absl::UnavailableError(absl::StrFormat(
           "writes are %s", decided_.stopped() ? decided_.reason : "held back: others are filling the memtables"));
     }
+    const bool under_way = AnythingUnderWay();
+    if (under_way) alone_since = clock->MonotonicMicros();
     const bool readers_may_leave =
-        state_->core->epochs.AnyRetired() && clock->MonotonicMicros() < arrived + kPatienceMicros;
-    if (decided_.stopped() && !AnythingUnderWay() && !readers_may_leave) {
+        state_->core->epochs.AnyRetired() && clock->MonotonicMicros() < alone_since + kPatienceMicros;
+    if (decided_.stopped() && !under_way && !readers_may_leave) {
       return absl::ResourceExhaustedError(absl::StrFormat(
           "writes are %s, held by %s, and nothing runs that would free memory: let go of iterators and pinned values, "
           "or raise memory_limit",
           decided_.reason, HoldersText(state_->core->budget)));
     }
     // The end of a job, of a pause and of another's batch is told; what readers let go of is not.
-    if (MemoryIsShort()) {
+    if (MemoryIsShort() || !under_way) {
       state_->changed.WaitFor(&state_->mutex, kStandStillMicros);
     } else {
       state_->changed.Wait(&state_->mutex);
@@ -211,7 +231,7 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown, size_t* coun
   bool tell = false;
   {
     MutexLock lock(&state_->mutex);
-    if (decided_.unlimited() && HasRoomFor(bytes)) {
+    if (decided_.unlimited() && large_waiting_.empty() && HasRoomFor(bytes)) {
       Count(bytes, counted_bytes);
       return absl::OkStatus();
     }

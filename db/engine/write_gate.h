@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -90,6 +92,11 @@ class WriteGate {
   void Leave(size_t bytes) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns once neither a stop nor the size of a large batch keeps the writer out.
   absl::Status WaitForRoom(size_t bytes, bool no_slowdown) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // `turn`: of a large batch, which goes in when it is the first of those that wait.
+  absl::Status WaitForTurn(size_t bytes, bool no_slowdown, std::optional<uint64_t> turn)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Memtables hold what no flush is taking away.
+  bool AnythingToFlush() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Whether a large batch may join what is there and was let in.
   bool HasRoomFor(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // A merge that waits for space frees no memory.
@@ -123,6 +130,9 @@ class WriteGate {
   int merges_without_space_ ABSL_GUARDED_BY(state_->mutex) = 0;
   // Of large batches that are on their way into memtables.
   size_t let_in_bytes_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  // The turns of those that wait, first come, first served.
+  std::deque<uint64_t> large_waiting_ ABSL_GUARDED_BY(state_->mutex);
+  uint64_t last_turn_ ABSL_GUARDED_BY(state_->mutex) = 0;
   // Until when the writes that were let in keep the allowed rate busy.
   uint64_t busy_until_nanos_ ABSL_GUARDED_BY(state_->mutex) = 0;
 };

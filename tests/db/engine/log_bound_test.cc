@@ -111,5 +111,19 @@ TEST_F(LogBoundTest, APauseDoesNotLetTheLogGrowBeyondTheBudget) {
   ASSERT_OK(db()->Put(families.front().get(), "k", "v"));
 }
 
+// Each log has space of its own, whatever lies in it.
+TEST_F(LogBoundTest, FlushesOfOneFamilyPileUpNoLogsThatAnotherNeeds) {
+  ASSERT_NO_FATAL_FAILURE(MakeFamilies(3));
+  ASSERT_OK(db()->Put(families[0].get(), "old", "v"));
+  for (int i = 0; i < 100; ++i) {
+    if (i == 50) ASSERT_OK(db()->Put(families[1].get(), "younger", "v"));
+    ASSERT_OK(db()->Put(families[2].get(), std::to_string(i), "v"));
+    ASSERT_OK(db()->Flush(families[2].get()));
+    LookAtLogs();
+  }
+  EXPECT_LE(most_files, 20u);
+  EXPECT_EQ(db()->Get(families[0].get(), "old").value_or("none"), "v");
+}
+
 }  // namespace
 }  // namespace sepal

@@ -140,6 +140,29 @@ TEST_F(WriteGateTest, ManyLargeBatchesAtATimeStayWithinTheLimitTogether) {
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), size_t{1900} * kWriters);
 }
 
+// One that fits only alone has its turn, however many smaller ones there are.
+TEST_F(WriteGateTest, TheLargestBatchIsNotPassedForEver) {
+  SetMemtableBytes(size_t{512} << 10);
+  ASSERT_OK(database.Reopen());
+  bool stop = false;
+  int running = 4;
+  int passed = 0;
+  for (int writer = 0; writer < 4; ++writer) {
+    database.world->Spawn([&, writer] {
+      while (!stop) {
+        EXPECT_OK(db()->Put("small" + std::to_string(writer), std::string(size_t{100} << 10, 's')));
+        if (++passed > 5000) break;
+      }
+      --running;
+    });
+  }
+  database.world->SleepMicros(10'000);
+  EXPECT_OK(db()->Put("large", std::string(kLimit / 5, 'l')));
+  EXPECT_LT(passed, 5000);
+  stop = true;
+  while (running > 0) database.world->SleepMicros(1000);
+}
+
 // The bytes that a batch was let in with are counted no longer once it is written, or refused.
 TEST_F(WriteGateTest, RefusedLargeBatchesLeaveTheWayFree) {
   WriteBatch batch;
