@@ -67,7 +67,7 @@ class Background::RangeTurn {
   void Take() {
     background_->state_->mutex.AssertHeld();
     if (!std::exchange(waits_, false)) return;
-    --family_->ranges_waiting;
+    if (--family_->ranges_waiting == 0) family_->plans_passed = 0;
     background_->Schedule();
     background_->state_->changed.NotifyAll();
   }
@@ -79,11 +79,12 @@ class Background::RangeTurn {
 };
 
 // Else one might always be in the way: a job's end begins the next before any waiter wakes. Where another CompactRange
-// runs, or a merge waits for space, that may take so long that level 0 would fill up; there, and where it has begun to
-// slow writers, the others go on.
+// runs, or a merge waits for space, that may take so long that level 0 would fill up; there the others go on. So do
+// a few where compactions lag so far behind that writers are slowed.
 bool Background::IsHeldBack(const Family& family) const {
-  return family.ranges_waiting > 0 && family.ranges_running == 0 && !gate_.AnyWaitsForSpace() &&
-         !gate_.current().compactions_lag;
+  constexpr int kMostThatPass = 8;
+  const bool may_pass = gate_.current().compactions_lag && family.plans_passed < kMostThatPass;
+  return family.ranges_waiting > 0 && family.ranges_running == 0 && !gate_.AnyWaitsForSpace() && !may_pass;
 }
 
 void Background::RunCompactionJob(const FamilyRef& family, const PlanRef& plan, RunNumber run) {

@@ -207,6 +207,7 @@ bool Background::ScheduleCompaction(const FamilyRef& family) {
   auto plan = std::make_shared<const CompactionPlan>(std::move(picked));
   const RunNumber run = Adopt(family.get(), plan);
   ++state_->compaction_jobs;
+  if (family->ranges_waiting > 0) ++family->plans_passed;
   StartJob(Executor::Priority::kCompaction,
            [this, family, plan = std::move(plan), run] { RunCompactionJob(family, plan, run); });
   return true;

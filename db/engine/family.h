@@ -132,6 +132,8 @@ class Family {
   // CompactRanges that wait for some of these, and those whose plan is one.
   int ranges_waiting = 0;
   int ranges_running = 0;
+  // Background plans that began though a CompactRange waits, since the first of those did.
+  int plans_passed = 0;
   // Compactions that met damage. Tried again they would meet the same, so they keep their tables, as running ones do,
   // until the database is opened anew.
   std::vector<CompactionPutOff> put_off;

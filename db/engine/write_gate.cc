@@ -121,11 +121,16 @@ void WriteGate::TellOfChange() {
   }
 }
 
+bool WriteGate::MemoryFits(size_t bytes) const {
+  const MemoryBudget& budget = state_->core->budget;
+  return budget.unreclaimable() + let_in_bytes_ + bytes <= budget.limit_bytes();
+}
+
 bool WriteGate::HasRoomFor(size_t bytes) const {
   const MemoryBudget& budget = state_->core->budget;
   const size_t allowance = state_->core->tuning.memtable_limit_bytes;
   const size_t coming = let_in_bytes_ + bytes;
-  const bool memory_fits = budget.unreclaimable() + coming <= budget.limit_bytes();
+  const bool memory_fits = MemoryFits(bytes);
   // All that was charged is no less than the sum, which is mostly not needed.
   if (memory_fits && budget.used(MemoryPart::kMemtables) + coming <= allowance) return true;
   const size_t memtables = state_->MemtableBytes();
@@ -180,7 +185,8 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
     if (!decided_.stopped() && (!turn.has_value() || (large_waiting_.front() == *turn && HasRoomFor(bytes)))) {
       return absl::OkStatus();
     }
-    if (flushes_without_space_ > 0 && (decided_.stopped() || let_in_bytes_ == 0)) {
+    const bool next_in = turn.has_value() && large_waiting_.front() == *turn;
+    if (flushes_without_space_ > 0 && (decided_.stopped() || (next_in && let_in_bytes_ == 0))) {
       return absl::ResourceExhaustedError(absl::StrFormat(
           "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
     }
@@ -203,7 +209,7 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
           decided_.reason, HoldersText(state_->core->budget)));
     }
     // The end of a job, of a pause and of another's batch is told; what readers let go of is not.
-    if (MemoryIsShort() || !under_way) {
+    if (MemoryIsShort() || !MemoryFits(turn.has_value() ? bytes : 0) || !under_way) {
       state_->changed.WaitFor(&state_->mutex, kStandStillMicros);
     } else {
       state_->changed.Wait(&state_->mutex);

@@ -97,6 +97,7 @@ class WriteGate {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Memtables hold what no flush is taking away.
   bool AnythingToFlush() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  bool MemoryFits(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Whether a large batch may join what is there and was let in.
   bool HasRoomFor(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // A merge that waits for space frees no memory.
