@@ -104,11 +104,11 @@ TEST(ManifestBoundTest, AManifestOutgrowsFourTimesItsSnapshotByNoMoreThanAnEdit)
 
 // With a million tables each listing takes a second on a real file system. That a new manifest takes over needs none.
 TEST(ManifestBoundTest, AnOpeningListsTheDirectoryOnceAndAnEditNever) {
+  int listings = 0;
+  int manifests = 0;
   TestDatabase database;
   database.tuning.manifest_limit_bytes = 1;
   ASSERT_OK(database.Open());
-  int listings = 0;
-  int manifests = 0;
   database.files.SetDecider([&](const FileCall& call) {
     listings += call.op == FileOp::kList;
     manifests += call.op == FileOp::kOpenWrite && call.name.starts_with("MANIFEST-");
