@@ -126,9 +126,11 @@ TEST_P(ReadManyTest, AChildDoesNotUseItsParentsRings) {
   ReadAndCompare(70, 4);
 }
 
+// A child that makes threads is none of a thread sanitizer's.
+class ReadManyByRingTest : public ReadManyTest {};
+
 // A child must not wait for a lock that a thread had which is not in it.
-TEST_P(ReadManyTest, AChildOfForkReads) {
-  if (GetParam() != &ByRing) GTEST_SKIP() << "a child that makes threads is none of a thread sanitizer's";
+TEST_P(ReadManyByRingTest, AChildOfForkReads) {
   std::atomic<bool> stop = false;
   Thread reader([&] {
     while (!stop) ReadAndCompare(2, 1);
@@ -147,6 +149,7 @@ TEST_P(ReadManyTest, AChildOfForkReads) {
   stop = true;
 }
 
+INSTANTIATE_TEST_SUITE_P(Ring, ReadManyByRingTest, ::testing::Values(&ByRing));
 INSTANTIATE_TEST_SUITE_P(Ways, ReadManyTest, ::testing::Values(&ByRing, &ReadManyByThreads),
                          [](const auto& tested) { return tested.index == 0 ? "Ring" : "Threads"; });
 
