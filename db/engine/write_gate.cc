@@ -182,10 +182,8 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
     }
     RETURN_IF_ERROR(state_->error);
     if (state_->closing) return absl::FailedPreconditionError("the database is closed");
-    if (!decided_.stopped() && (!turn.has_value() || (large_waiting_.front() == *turn && HasRoomFor(bytes)))) {
-      return absl::OkStatus();
-    }
     const bool next_in = turn.has_value() && large_waiting_.front() == *turn;
+    if (!decided_.stopped() && (!turn.has_value() || (next_in && HasRoomFor(bytes)))) return absl::OkStatus();
     if (flushes_without_space_ > 0 && (decided_.stopped() || (next_in && let_in_bytes_ == 0))) {
       return absl::ResourceExhaustedError(absl::StrFormat(
           "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));

@@ -22,7 +22,7 @@ enum class BackgroundWork : uint8_t { kFlush, kMerge };
 //   - writers stand still only while something is under way that makes room: a job, a pause, a large batch that was let
 //     in. Before one is refused, idle memory is given to the system and what memtables hold is flushed: it is refused
 //     where pins, iterators and open tables alone hold the limit;
-//   - whoever stands still looks again every few milliseconds, for what others let go of tells nobody;
+//   - whoever stands still for memory looks again every few milliseconds, for what readers let go of tells nobody;
 //   - large batches are counted from here until they lie in memtables, so that many at a time do not pass a limit that
 //     each of them keeps.
 class WriteGate {
