@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -88,8 +87,8 @@ class Ring {
   // False if the ring is of no more use; every request has been read all the same.
   bool Run(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) {
     std::vector<Flight> flights(requests.size());
-    std::deque<size_t> queued;  // given to the ring, and not taken by the kernel yet
-    size_t flying = 0;          // taken
+    std::vector<size_t> queued;  // given to the ring, and not taken by the kernel yet
+    size_t flying = 0;           // taken
     for (size_t next = 0; next < requests.size() || !queued.empty() || flying > 0;) {
       for (; next < requests.size() && queued.size() + flying < kRingDepth; ++next) {
         if (flights[next].Prepare(requests[next])) {

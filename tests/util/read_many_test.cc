@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -129,11 +130,13 @@ TEST_P(ReadManyTest, AChildDoesNotUseItsParentsRings) {
 // A child that makes threads is none of a thread sanitizer's.
 class ReadManyByRingTest : public ReadManyTest {};
 
-// A child must not wait for a lock that a thread had which is not in it.
+// A child must not wait for a lock that a thread had which is not in it. The thread takes a ring and gives it back, and
+// no memory: an address sanitizer's child would wait for the lock of that.
 TEST_P(ReadManyByRingTest, AChildOfForkReads) {
   std::atomic<bool> stop = false;
   Thread reader([&] {
-    while (!stop) ReadAndCompare(2, 1);
+    const std::function<void(ReadRequest&)> nothing = [](ReadRequest&) {};
+    while (!stop) ReadManyByRing({}, nothing);
   });
   for (int i = 0; i < 50; ++i) {
     const pid_t child = ::fork();
