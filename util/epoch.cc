@@ -37,6 +37,7 @@ void EpochDomain::Defer(std::function<void()> free) {
   const uint64_t epoch = Stamp();
   MutexLock lock(&retired_mutex_);
   retired_.push_back({epoch, std::move(free)});
+  newest_retired_.store(std::max(newest_retired_.load(std::memory_order_relaxed), epoch), std::memory_order_relaxed);
 }
 
 void EpochDomain::Retire(std::function<void()> free) {
@@ -46,7 +47,7 @@ void EpochDomain::Retire(std::function<void()> free) {
 
 bool EpochDomain::AnyRetired() const {
   MutexLock lock(&retired_mutex_);
-  return !retired_.empty();
+  return !retired_.empty() || freeing_ > 0;
 }
 
 void EpochDomain::Collect() {
@@ -58,8 +59,15 @@ void EpochDomain::Collect() {
                                             [&](const Retired& retired) { return retired.epoch >= oldest; });
     safe.assign(std::make_move_iterator(kept), std::make_move_iterator(retired_.end()));
     retired_.erase(kept, retired_.end());
+    uint64_t newest = 0;
+    for (const Retired& retired : retired_) newest = std::max(newest, retired.epoch);
+    newest_retired_.store(newest, std::memory_order_relaxed);
+    if (safe.empty()) return;
+    ++freeing_;
   }
   for (Retired& retired : safe) retired.free();
+  MutexLock lock(&retired_mutex_);
+  --freeing_;
 }
 
 }  // namespace sepal

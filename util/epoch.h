@@ -22,12 +22,16 @@
 // its own load as well. From then on the slot is not 0 until all have left, and never above the epoch of one inside.
 //
 // Guards may nest. Holding one for long delays frees, nothing else: take a counted reference for that.
+//
+// A reader that leaves what it held back says so (TellOfLeaving), or else what nobody collects again would stay. It
+// looks without a barrier: one that leaves within the nanoseconds in which something is retired may not say it.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "util/sync.h"
@@ -46,7 +50,11 @@ class EpochDomain {
   class Guard {
    public:
     explicit Guard(EpochDomain* domain) : domain_(domain), slot_(ThreadSlot()), shared_epoch_(domain->Enter(slot_)) {}
-    ~Guard() { domain_->Leave(slot_, shared_epoch_); }
+    ~Guard() {
+      const uint64_t entered = domain_->Leave(slot_, shared_epoch_);
+      if (entered != 0 && entered <= domain_->newest_retired_.load(std::memory_order_relaxed)) [[unlikely]]
+        domain_->left_();
+    }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
@@ -63,8 +71,11 @@ class EpochDomain {
   void Retire(std::function<void()> free);
   // Runs what has become safe to run.
   void Collect();
-  // Whether anything waits for a reader that is inside, or for a Collect.
+  // Whether anything waits for a reader that is inside, or for a Collect, or is being freed by one.
   bool AnyRetired() const;
+  // `left` is called by who leaves what it may have held back, behind its guard, so that somebody calls Collect. It may
+  // be called with any lock of a reader held. Call before there are readers.
+  void TellOfLeaving(std::function<void()> left) { left_ = std::move(left); }
 
   // For an owner that frees by itself: call Stamp after the swap (seq_cst); what was swapped out may be freed once
   // OldestReader() is above the stamp.
@@ -90,24 +101,31 @@ class EpochDomain {
     if (s.depth++ == 0) s.epoch.store(global_.load(std::memory_order_acquire), std::memory_order_seq_cst);
     return 0;
   }
-  void Leave(uint32_t slot, uint64_t shared_epoch) {
+  // Returns since when the thread was inside; 0 where it still is.
+  uint64_t Leave(uint32_t slot, uint64_t shared_epoch) {
     if (slot == kSharedThreadSlot) [[unlikely]] {
       LeaveShared(shared_epoch);
-      return;
+      return shared_epoch;
     }
     Slot& s = slots_[slot];
-    if (--s.depth == 0) s.epoch.store(0, std::memory_order_release);
+    if (--s.depth > 0) return 0;
+    const uint64_t entered = s.epoch.load(std::memory_order_relaxed);
+    s.epoch.store(0, std::memory_order_release);
+    return entered;
   }
   uint64_t EnterShared();
   void LeaveShared(uint64_t epoch);
 
   std::atomic<uint64_t> global_{1};
+  std::atomic<uint64_t> newest_retired_{0};  // of what `retired_` has
   std::array<Slot, kThreadSlots> slots_;
   Mutex shared_mutex_;
   // When each guard of the shared slot began; the oldest first.
   std::vector<uint64_t> shared_epochs_ ABSL_GUARDED_BY(shared_mutex_);
   mutable Mutex retired_mutex_;
   std::vector<Retired> retired_ ABSL_GUARDED_BY(retired_mutex_);
+  int freeing_ ABSL_GUARDED_BY(retired_mutex_) = 0;  // calls of Collect that run what they took out of it
+  std::function<void()> left_ = [] {};
 };
 
 }  // namespace sepal

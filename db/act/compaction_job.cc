@@ -202,7 +202,7 @@ absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) 
     for (TableMetadata& table : part.result.outputs) total.outputs.push_back(std::move(table));
   }
   if (status.ok()) return total;
-  RemoveTables(input.context.directory, total.outputs);
+  RemoveTables(input.context.directory, input.context.cache, total.outputs);
   return status;
 }
 

@@ -7,6 +7,11 @@
 namespace sepal {
 
 void FileDeleter::OnLastRelease(FileNumber number) {
+  cache_->NoteGone(number.value());
+  Keep(number);
+}
+
+void FileDeleter::Keep(FileNumber number) {
   MutexLock lock(&mutex_);
   if (stopped_) return;
   pending_.push_back(number);
@@ -23,7 +28,7 @@ void FileDeleter::Run() {
   }
   for (FileNumber number : numbers) {
     const absl::Status status = directory_->Remove(TableFileName(number));
-    if (!status.ok() && !absl::IsNotFound(status)) OnLastRelease(number);
+    if (!status.ok() && !absl::IsNotFound(status)) Keep(number);
   }
 }
 

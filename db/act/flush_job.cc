@@ -106,7 +106,7 @@ absl::StatusOr<std::vector<TableMetadata>> FlushMemTables(const FlushInput& inpu
     }
   }
   if (status.ok()) return tables;
-  RemoveTables(input.context.directory, tables);
+  RemoveTables(input.context.directory, nullptr, tables);
   return status;
 }
 

@@ -9,6 +9,15 @@
 
 namespace sepal {
 
+namespace {
+
+void RemoveTable(Directory* directory, BlockCache* cache, FileNumber number) {
+  if (cache != nullptr) cache->NoteGone(number.value());
+  directory->Remove(TableFileName(number)).IgnoreError();
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<TableOutput>> TableOutput::Create(const TableOutputContext& context, int level) {
   const FileNumber number = context.new_file_number();
   ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file,
@@ -20,6 +29,7 @@ absl::StatusOr<std::unique_ptr<TableOutput>> TableOutput::Create(const TableOutp
 TableOutput::TableOutput(const TableOutputContext& context, FileNumber number, uint64_t table_id,
                          std::unique_ptr<WritableFile> file, int level)
     : directory_(context.directory),
+      cache_(context.cache),
       number_(number),
       table_id_(table_id),
       created_unix_micros_(context.now_unix_micros),
@@ -52,7 +62,7 @@ TableOutput::~TableOutput() {
   if (finished_) return;
   writer_.reset();
   file_.reset();
-  directory_->Remove(TableFileName(number_)).IgnoreError();
+  RemoveTable(directory_, cache_, number_);
 }
 
 absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {
@@ -84,8 +94,8 @@ absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {
   return table;
 }
 
-void RemoveTables(Directory* directory, const std::vector<TableMetadata>& tables) {
-  for (const TableMetadata& table : tables) directory->Remove(TableFileName(table.number)).IgnoreError();
+void RemoveTables(Directory* directory, BlockCache* cache, const std::vector<TableMetadata>& tables) {
+  for (const TableMetadata& table : tables) RemoveTable(directory, cache, table.number);
 }
 
 }  // namespace sepal

@@ -62,6 +62,7 @@ class TableOutput {
               std::unique_ptr<WritableFile> file, int level);
 
   Directory* const directory_;
+  BlockCache* const cache_;
   const FileNumber number_;
   const uint64_t table_id_;
   const uint64_t created_unix_micros_;
@@ -70,8 +71,8 @@ class TableOutput {
   bool finished_ = false;
 };
 
-// Removes tables of a job that failed after it had finished some. A file that cannot be removed is found when the
-// database is opened again.
-void RemoveTables(Directory* directory, const std::vector<TableMetadata>& tables);
+// Removes tables of a job that failed after it had finished some, and notes that in the cache that it filled, if it
+// filled one. A file that cannot be removed is found when the database is opened again.
+void RemoveTables(Directory* directory, BlockCache* cache, const std::vector<TableMetadata>& tables);
 
 }  // namespace sepal

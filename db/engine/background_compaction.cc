@@ -177,7 +177,7 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
   if (!moves) {
     const absl::Status synced = core.directory->Sync();
     if (!synced.ok()) {
-      RemoveTables(core.directory.get(), result.outputs);
+      RemoveTables(core.directory.get(), &core.cache, result.outputs);
       return synced;
     }
   }
@@ -195,7 +195,7 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
 // ended all writing it may be on the disk, and the tables must stay.
 void Background::DiscardIfRefused(const absl::Status& applied, const std::vector<TableMetadata>& tables) {
   if (applied.ok() || state_->stopped.load(std::memory_order_acquire)) return;
-  RemoveTables(state_->core->directory.get(), tables);
+  RemoveTables(state_->core->directory.get(), &state_->core->cache, tables);
 }
 
 absl::Status Background::CompactRange(const FamilyRef& family, const CompactRangeOptions& options) {

@@ -112,7 +112,7 @@ absl::Status Background::Flush(const FamilyRef& family, const Taken& taken, Flus
   ASSIGN_OR_RETURN(std::vector<TableMetadata> tables, WriteTables(family, taken, done));
   const absl::StatusOr<bool> turn = AwaitTurn(*family, taken.run);
   if (turn.ok() && !*turn) {
-    RemoveTables(state_->core->directory.get(), tables);
+    RemoveTables(state_->core->directory.get(), nullptr, tables);
     *done = {.again = true};
     return absl::OkStatus();
   }
@@ -170,7 +170,7 @@ absl::StatusOr<std::vector<TableMetadata>> Background::WriteTables(const FamilyR
   if (tables.empty()) return tables;
   const absl::Status synced = state_->core->directory->Sync();
   if (!synced.ok()) {
-    RemoveTables(state_->core->directory.get(), tables);
+    RemoveTables(state_->core->directory.get(), nullptr, tables);
     return synced;
   }
   return tables;

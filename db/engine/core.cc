@@ -38,7 +38,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       rate_limiter(options.background_bytes_per_second, world.clock),
       calls(options, w.clock, &statistics, &info_log),
       cache(&budget, tuning.cached_block_bytes, &epochs, options.cache_admission, tuning.drains_heap_in_simulation),
-      deleter(std::make_shared<FileDeleter>(directory.get())) {}
+      deleter(std::make_shared<FileDeleter>(directory.get(), &cache)) {}
 
 BlockCache* PinKeeper::cache() const { return &core_->cache; }
 
@@ -64,6 +64,7 @@ void Core::PrepareBy(std::shared_ptr<TaskGroup> tasks) {
   relief_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { cache.Shrink(); });
   budget.RelieveBy([this] { relief_->Ask(); });
   removal_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { RemoveUnusedFiles(); });
+  epochs.TellOfLeaving([this] { AskToRemoveUnusedFiles(); });
   collapser_ = std::make_unique<ChunkCollapser>(&BlockHeap::OfProcess(), std::move(tasks));
   // Which chunks the process has is no part of a simulation.
   if (Scheduler::Current() == nullptr) cache.CollapseBy([this] { collapser_->Ask(); });

@@ -136,13 +136,15 @@ absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::s
                               const WriteOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
-  // Used again by the thread's next write, so that a write allocates nothing.
-  static thread_local std::string batch;
+  // Used again by the thread's next write, so that a write allocates nothing; taken out while in use, as a listener or
+  // a file system of the caller may write to another database meanwhile.
+  static thread_local std::string kept;
+  std::string batch = std::move(kept);
   batch.assign(kBatchHeaderBytes, '\0');
   AppendBatchEntry(&batch, kind, resolved->id, key, value);
-  const absl::Status status = Commit(batch, options);
+  absl::Status status = Commit(batch, options);
   constexpr size_t kKeptBytes = size_t{1} << 20;
-  if (batch.capacity() > kKeptBytes) batch = std::string();
+  if (batch.capacity() <= kKeptBytes) kept = std::move(batch);
   return status;
 }
 

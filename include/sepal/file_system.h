@@ -14,7 +14,7 @@
 // capabilities do not offer, `Internal` or `DataLoss` for I/O errors. Every message names the path.
 //
 // All classes here are safe for concurrent use, except that one `WritableFile` is used by one thread at a time apart
-// from `Sync`, which may run beside `Append` and `WriteAt`, and `Map`, which may run beside everything but `Close`.
+// from `Sync` and `Map`, which may run beside everything but `Close`: so may `Allocate` and `Truncate` beside a `Sync`.
 //
 // Who implements these classes compiles with the headers of the library that is linked: calls are added to them. The
 // table of calls in c_file_system.h grows at its end, and says its size.

@@ -95,6 +95,48 @@ TEST(EpochTest, FreeingMayRetireAnotherObject) {
   EXPECT_EQ(freed, 2);
 }
 
+TEST(EpochTest, WhoLeavesWhatItHeldBackSaysSo) {
+  EpochDomain domain;
+  int said = 0;
+  int freed = 0;
+  domain.TellOfLeaving([&] {
+    ++said;
+    domain.Collect();
+  });
+  { const EpochDomain::Guard guard(&domain); }
+  EXPECT_EQ(said, 0) << "nothing was retired";
+  ReaderInside held_back(&domain);
+  domain.Retire([&] { ++freed; });
+  { const EpochDomain::Guard guard(&domain); }
+  EXPECT_EQ(said, 0) << "that one came afterwards";
+  held_back.Leave();
+  EXPECT_EQ(said, 1);
+  EXPECT_EQ(freed, 1);
+  { const EpochDomain::Guard guard(&domain); }
+  EXPECT_EQ(said, 1) << "nothing is left";
+}
+
+TEST(EpochTest, OnlyTheOutermostGuardOfAThreadSaysThatItLeaves) {
+  EpochDomain domain;
+  int freed = 0;
+  domain.TellOfLeaving([&] { domain.Collect(); });
+  {
+    const EpochDomain::Guard outer(&domain);
+    domain.Retire([&] { ++freed; });
+    { const EpochDomain::Guard inner(&domain); }
+    EXPECT_EQ(freed, 0);
+  }
+  EXPECT_EQ(freed, 1);
+}
+
+TEST(EpochTest, WhatIsBeingFreedIsRetiredUntilItIsFree) {
+  EpochDomain domain;
+  bool any = false;
+  domain.Retire([&] { any = domain.AnyRetired(); });
+  EXPECT_TRUE(any);
+  EXPECT_FALSE(domain.AnyRetired());
+}
+
 TEST(EpochTest, WhatIsLeftIsFreedWithTheDomain) {
   int freed = 0;
   {
@@ -177,6 +219,17 @@ TEST(EpochTest, ThreadsThatShareASlotMayLeaveInAnyOrder) {
   readers[2].reset();
   domain.Collect();
   EXPECT_EQ(freed, (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST(EpochTest, WhoSharesASlotSaysThatItLeavesToo) {
+  const NoSlotsLeft no_slots_left;
+  EpochDomain domain;
+  int freed = 0;
+  domain.TellOfLeaving([&] { domain.Collect(); });
+  ReaderInside reader(&domain);
+  domain.Retire([&] { ++freed; });
+  reader.Leave();
+  EXPECT_EQ(freed, 1);
 }
 
 TEST(EpochTest, AnInnerGuardDoesNotEndTheOuterOneInASharedSlotEither) {

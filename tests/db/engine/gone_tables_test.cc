@@ -1,7 +1,11 @@
 // What the block cache holds of tables that are gone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/db/engine/engine_fixture.h"
 
@@ -60,6 +64,85 @@ TEST_F(GoneTablesTest, TheBlocksOfADroppedFamilyLeaveTheCache) {
   family->reset();
   database.world->RunUntilIdle();
   EXPECT_EQ(CachedBytes(), 0u);
+}
+
+// A merge to the bottom leaves what it wrote in the cache.
+TEST_F(GoneTablesTest, TheBlocksOfTablesThatNobodyOpenedLeaveTheCacheToo) {
+  absl::StatusOr<std::shared_ptr<ColumnFamily>> family = db()->CreateColumnFamily("other", {});
+  ASSERT_OK(family.status());
+  for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(family->get(), NumberedKey(i), std::string(100, 'v')));
+  ASSERT_OK(db()->CompactRange(family->get()));
+  ASSERT_GT(CachedBytes(), kKeys * 100);
+  ASSERT_OK(db()->DropColumnFamily(family->get()));
+  family->reset();
+  database.world->RunUntilIdle();
+  EXPECT_EQ(CachedBytes(), 0u);
+}
+
+TEST_F(GoneTablesTest, TheBlocksOfAMergeThatIsEndedLeaveTheCache) {
+  Fill(0, kKeys, 100);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  const uint64_t before = CachedBytes();
+  uint64_t most = 0;
+  const absl::Status ended = db()->CompactRange({.progress = [&](const CompactionProgress&) {
+    most = std::max(most, CachedBytes());
+    return most < before + 20'000;
+  }});
+  ASSERT_TRUE(absl::IsCancelled(ended)) << ended;
+  database.world->RunUntilIdle();
+  // Of what it read, pages of fences stay.
+  EXPECT_LT(CachedBytes(), before + 10'000);
+}
+
+// Holds one reader in the middle of a Get.
+class SlowComparator final : public Comparator {
+ public:
+  explicit SlowComparator(const TestDatabase* database) : database_(database) {}
+  int Compare(std::string_view a, std::string_view b) const override {
+    if (std::exchange(armed, false)) {
+      reached = true;
+      while (holds) database_->world->SleepMicros(100);
+    }
+    return a.compare(b);
+  }
+  std::string_view Name() const override { return "test.slow"; }
+
+  mutable bool armed = false;
+  mutable bool reached = false;
+  bool holds = true;
+
+ private:
+  const TestDatabase* const database_;
+};
+
+// Nothing else is read, and no job ends.
+TEST(GoneTablesBehindAReaderTest, AreRemovedOnceItLeaves) {
+  TestDatabase database;
+  SlowComparator comparator(&database);
+  database.options.family.comparator = &comparator;
+  ASSERT_OK(database.Open());
+  DB* const db = database.db.get();
+  std::shared_ptr<ColumnFamily> family = db->CreateColumnFamily("other", {}).value();
+  for (uint64_t i = 0; i < 2000; ++i) ASSERT_OK(db->Put(family.get(), NumberedKey(i), std::string(100, 'v')));
+  ASSERT_OK(db->CompactRange(family.get()));
+  ASSERT_OK(db->WaitForBackgroundWork());
+  ASSERT_OK(db->Put("k", "v"));
+  const auto tables = [&] {
+    const std::vector<std::string> names = FilesIn(&database.memory, database.path);
+    return std::ranges::count_if(names, [](const std::string& name) { return name.ends_with(".sst"); });
+  };
+  comparator.armed = true;
+  database.world->Spawn([&] { EXPECT_EQ(Value(db, "k"), "v"); });
+  while (!comparator.reached) database.world->SleepMicros(100);
+  ASSERT_OK(db->DropColumnFamily(family.get()));
+  family.reset();
+  database.world->SleepMicros(10'000);
+  EXPECT_GT(tables(), 0);
+  comparator.holds = false;
+  database.world->RunUntilIdle();
+  EXPECT_EQ(tables(), 0);
+  EXPECT_EQ(NumberProperty(db, "sepal.block-cache-bytes"), 0u);
 }
 
 }  // namespace

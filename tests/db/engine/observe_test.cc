@@ -93,8 +93,7 @@ TEST_F(PropertyTest, FreshKeysAreNotMergedForTheSakeOfSpaceAndOverwrittenOnesAre
   // Each adds a run or more, all of it overwritten by the next: the tree comes to rest, by merges.
   for (int round = 0; round < 4; ++round) {
     flush(0, 1500);
-    EXPECT_LE(runs(), 5u);
-    EXPECT_GT(live_part(), 0.6);
+    EXPECT_GE(live_part(), 1 / database.options.family.max_space_amplification);
   }
   EXPECT_EQ(NumberProperty(db(), "sepal.compaction-debt-bytes"), 0u);
 }
