@@ -2,12 +2,14 @@
 # From a bare Debian 12 to a working engine: installs the packages it needs, builds Release, runs db_bench with a million
 # entries on a real directory, asks the example about names in this machine's Debian package index, and inspects one of
 # the files written.
-#   tools/quickstart.sh [DIRECTORY]      where the data goes (default: build/quickstart)
+#   tools/quickstart.sh [DIRECTORY]      where the data goes: a new or empty one (default: build/quickstart, made anew)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/packages.sh
 
 data=${1:-build/quickstart}
+if [ $# -eq 0 ]; then rm -rf "$data"; fi
+if [ -n "$(ls -A "$data" 2>/dev/null)" ]; then fail "$data is not empty: name a new directory"; fi
 started=$SECONDS
 require_packages build
 
@@ -22,7 +24,6 @@ tools=$PWD/build/quick/tools
 
 mkdir -p "$data"
 data=$(cd "$data" && pwd)
-rm -rf "$data/bench" "$data/names"
 
 say "db_bench: a million entries of 16 + 100 bytes in $data/bench"
 "$tools/db_bench" --db="$data/bench" --num=1000000 --seed=1 \

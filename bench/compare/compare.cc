@@ -1,9 +1,13 @@
 // Compares Sepal with other engines. Each scenario of each engine and round runs in a process of its own, so that
 // memory and CPU time are its own too; the engines take turns within a round, and each round begins with another one.
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -19,13 +23,42 @@
 namespace sepal::compare {
 namespace {
 
+// As Fail, but the databases go.
+[[noreturn]] void GiveUp(std::string_view what, std::string_view message) {
+  std::cerr << "compare: " << what << ": " << message << std::endl;
+  std::exit(1);
+}
+
+// A new directory below `parent`, which goes away with all that is in it: a static one at std::exit too, but not where
+// a child process ends by _exit.
+class WorkDirectory {
+ public:
+  explicit WorkDirectory(const std::string& parent) : path_(parent + "/sepal-compare-XXXXXX") {
+    std::error_code unused;
+    std::filesystem::create_directories(parent, unused);
+    if (mkdtemp(path_.data()) == nullptr) Fail(parent, std::strerror(errno));
+  }
+  ~WorkDirectory() {
+    std::error_code unused;
+    std::filesystem::remove_all(path_, unused);
+  }
+  WorkDirectory(const WorkDirectory&) = delete;
+  WorkDirectory& operator=(const WorkDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // Runs `body` in a child process; `line` receives what it wrote to its pipe, line by line. Ends this process if the
 // child fails.
 void InChild(const std::function<void(FILE*)>& body, const std::function<void(const std::string&)>& line) {
   int pipe_ends[2];
-  if (pipe(pipe_ends) != 0) Fail("pipe", "cannot be made");
+  if (pipe(pipe_ends) != 0) GiveUp("pipe", "cannot be made");
   const pid_t child = ForkBoundChild();
   if (child == 0) {
+    signal(SIGINT, SIG_DFL);
     close(pipe_ends[0]);
     FILE* out = fdopen(pipe_ends[1], "w");
     body(out);
@@ -44,7 +77,7 @@ void InChild(const std::function<void(FILE*)>& body, const std::function<void(co
   int status = 0;
   waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    Fail("a run failed", WIFSIGNALED(status) ? absl::StrFormat("signal %d", WTERMSIG(status)) : "see above");
+    GiveUp("a run failed", WIFSIGNALED(status) ? absl::StrFormat("signal %d", WTERMSIG(status)) : "see above");
   }
 }
 
@@ -73,7 +106,6 @@ std::vector<std::string> DescribeSettings(const CompareOptions& options) {
                                          .entry_bytes = static_cast<size_t>(options.key_bytes + options.value_bytes),
                                          .compress = options.compress,
                                          .direct_reads = options.direct_reads};
-    std::filesystem::create_directories(options.directory);
     InChild([&](FILE* out) { absl::FPrintF(out, "%s\n", engine.open(engine_settings)->DescribeSettings()); },
             [&](const std::string& line) { settings.push_back(line); });
     std::filesystem::remove_all(path);
@@ -112,10 +144,13 @@ std::vector<Measurement> MeasureAll(const CompareOptions& options) {
 }
 
 int Main(int argc, char** argv) {
-  const CompareOptions options = ParseOptions(argc, argv);
+  CompareOptions options = ParseOptions(argc, argv);
   std::string command;
   for (int i = 0; i < argc; ++i) command += (i == 0 ? "" : " ") + std::string(argv[i]);
-  std::filesystem::create_directories(options.directory);
+  // An interrupt from the terminal ends the child; this process then clears up.
+  signal(SIGINT, SIG_IGN);
+  static const WorkDirectory directory(options.directory);
+  options.directory = directory.path();
   const std::string machine = tools::DescribeMachine(options.directory);
   const std::vector<std::string> settings = DescribeSettings(options);
   std::cout << command << "\n" << machine << "\n\n";
@@ -127,7 +162,7 @@ int Main(int argc, char** argv) {
   if (!options.json_path.empty()) {
     std::ofstream file(options.json_path);
     file << FormatJson(all, settings, command, machine);
-    if (!file.flush()) Fail(options.json_path, "cannot be written");
+    if (!file.flush()) GiveUp(options.json_path, "cannot be written");
   }
   return 0;
 }

@@ -116,7 +116,8 @@ CompareOptions ParseOptions(int argc, char** argv) {
   app.add_flag("--direct_reads", options.direct_reads,
                "The cold workloads read past the operating system's cache; engines that cannot are left out of them");
   app.add_option("--seed", options.seed, "Seed of keys and values")->capture_default_str();
-  app.add_option("--dir", options.directory, "Where the databases go; default a new directory below the temporary one");
+  app.add_option("--dir", options.directory,
+                 "Where a new directory for the databases is made, and removed at the end; default the temporary one");
   app.add_option("--json", options.json_path, "Write every measurement to this file, as JSON");
   app.add_flag("--markdown", options.markdown, "Print the tables as Markdown");
   try {
@@ -132,7 +133,7 @@ CompareOptions ParseOptions(int argc, char** argv) {
   for (const std::string& workload : options.workloads) {
     if (!IsWorkload(workload)) UsageError(app, "--workloads: unknown workload " + workload);
   }
-  if (options.directory.empty()) options.directory = std::filesystem::temp_directory_path() / "sepal-compare";
+  if (options.directory.empty()) options.directory = std::filesystem::temp_directory_path();
   if (!kHaveRocksDb) std::cerr << "note: built without RocksDB\n";
   return options;
 }

@@ -27,7 +27,7 @@ struct CompareOptions {
   uint64_t arrivals_per_second = 20'000;
   uint64_t open_loop_seconds = 10;
   uint64_t seed = 1;
-  std::string directory = {};
+  std::string directory = {};  // below which the comparison makes one of its own
   std::vector<EngineEntry> engines = {};
   std::vector<std::string> workloads = {};  // empty: all
   std::string json_path = {};

@@ -385,8 +385,6 @@ std::vector<std::string> ScenariosFor(const CompareOptions& options) {
 void RunScenario(const std::string& scenario, const EngineEntry& engine, int threads, int round,
                  const CompareOptions& options, const std::function<void(const Measurement&)>& report) {
   const std::string path = options.directory + "/" + engine.name;
-  std::filesystem::remove_all(path);
-  std::filesystem::create_directories(options.directory);
   const uint64_t resident_before = tools::ResidentBytes();
   EngineSettings settings{.path = path,
                           .memory_bytes = options.memory_bytes,

@@ -24,6 +24,7 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAreArray;
 
 constexpr uint64_t kEntries = 20'000;
 constexpr uint64_t kEntryBytes = 16 + 100;
@@ -172,6 +173,68 @@ TEST(CompareReportTest, MediansOfRounds) {
   EXPECT_TRUE(medians[0].operations_of_seconds.empty());
   EXPECT_EQ(medians[0].least_of_seconds, 1u);
   EXPECT_EQ(medians[0].debt_seconds, 1);
+}
+
+// Paths of all files below `directory`.
+std::vector<std::string> FilesBelow(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+    if (!entry.is_directory()) files.push_back(std::filesystem::relative(entry.path(), directory));
+  }
+  return files;
+}
+
+size_t EntriesOf(const std::string& directory) {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(directory), {}));
+}
+
+// Where nobody says it, databases go below `temporary`.
+int ExitOf(const std::string& temporary, const std::string& flags) {
+  const std::string command = "TMPDIR=" + temporary + " " + COMPARE + " --num=1000 --rounds=1 --threads=1 " + flags +
+                              " > /dev/null 2> /dev/null";
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(CompareTest, WhatLiesInItsDirectoryStaysAndNothingIsAdded) {
+  tools::TemporaryDirectory directory;
+  const std::vector<std::string> mine = {"sepal/mine", "settings-sepal/mine", "sepal-compare/sepal/mine"};
+  for (const std::string& file : mine) {
+    std::filesystem::create_directories(std::filesystem::path(directory.File(file)).parent_path());
+    std::ofstream(directory.File(file)) << "mine";
+  }
+  const std::string flags = "--engines=sepal --workloads=fillseq";
+  EXPECT_EQ(ExitOf(directory.path(), flags), 0);
+  EXPECT_EQ(ExitOf("/nowhere", flags + " --dir=" + directory.path()), 0);
+  EXPECT_THAT(FilesBelow(directory.path()), UnorderedElementsAreArray(mine));
+  EXPECT_EQ(EntriesOf(directory.path()), mine.size());
+}
+
+TEST(CompareTest, AComparisonThatFailsLeavesNothing) {
+  tools::TemporaryDirectory directory;
+  EXPECT_EQ(ExitOf(directory.path(), "--engines=sepal --workloads=fillseq --memory=1"), 1);
+  EXPECT_EQ(ExitOf(directory.path(), "--engines=null --workloads=fillseq --json=/nowhere/json"), 1);
+  EXPECT_EQ(EntriesOf(directory.path()), 0u);
+}
+
+TEST(CompareTest, AnInterruptedComparisonLeavesNothing) {
+  tools::TemporaryDirectory directory;
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // A group of its own, all of which gets what is sent to a terminal's.
+    setpgid(0, 0);
+    const std::string dir = "--dir=" + directory.path();
+    execl(COMPARE, COMPARE, "--engines=sepal", "--workloads=fillseq", "--num=1000000000", dir.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (EntriesOf(directory.path()) > 0) kill(-child, SIGINT);
+    usleep(10'000);
+  }
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+  EXPECT_EQ(EntriesOf(directory.path()), 0u);
 }
 
 TEST(CompareTest, AnOverwriteGoesOnForItsDurationAndFillsAreUnchanged) {
