@@ -107,6 +107,9 @@ std::unique_ptr<Engine> OpenLevelDb(const EngineSettings& settings);
 std::unique_ptr<Engine> OpenRocksDb(const EngineSettings& settings);
 std::unique_ptr<Engine> OpenLmdb(const EngineSettings& settings);
 
+// "Bloom filter 10 bits a key, Snappy".
+std::string DescribeTables(double filter_bits_per_key, bool compress);
+
 [[noreturn]] void Fail(std::string_view what, std::string_view message);
 // Any status type of `ok()` and `ToString()`.
 template <class Status>

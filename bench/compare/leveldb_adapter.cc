@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <vector>
 
@@ -119,8 +120,9 @@ class LevelDbEngine final : public Engine {
  public:
   explicit LevelDbEngine(const EngineSettings& settings)
       : cache_bytes_(settings.memory_bytes),
+        filter_bits_per_key_(static_cast<int>(std::lround(settings.filter_bits_per_key))),
         cache_(leveldb::NewLRUCache(settings.memory_bytes)),
-        filter_(leveldb::NewBloomFilterPolicy(static_cast<int>(settings.filter_bits_per_key))) {
+        filter_(filter_bits_per_key_ > 0 ? leveldb::NewBloomFilterPolicy(filter_bits_per_key_) : nullptr) {
     options_.create_if_missing = true;
     options_.write_buffer_size = std::min(settings.memtable_bytes, kMostMemtableBytes);
     options_.block_cache = cache_.get();
@@ -136,10 +138,11 @@ class LevelDbEngine final : public Engine {
   std::string DescribeSettings() const override {
     return absl::StrFormat(
         "leveldb %d.%d: write_buffer_size %s, block_cache %s (all of the memory; its memtables, indexes and filters "
-        "come on top, in its favour), Bloom filter 10 bits a key, Snappy, block_size %d, max_file_size %s, "
+        "come on top, in its favour), %s, block_size %d, max_file_size %s, "
         "verify_checksums on reads (as the others always do)",
         leveldb::kMajorVersion, leveldb::kMinorVersion, HumanBytes(options_.write_buffer_size),
-        HumanBytes(cache_bytes_), options_.block_size, HumanBytes(options_.max_file_size));
+        HumanBytes(cache_bytes_), DescribeTables(filter_bits_per_key_, options_.compression != leveldb::kNoCompression),
+        options_.block_size, HumanBytes(options_.max_file_size));
   }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<LevelDbSession>(db_.get()); }
   uint64_t FinishBackgroundWork() override {
@@ -183,6 +186,7 @@ class LevelDbEngine final : public Engine {
   }
 
   const size_t cache_bytes_;
+  const int filter_bits_per_key_;  // whole ones only
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
   IdleEnv idle_env_;

@@ -1,6 +1,7 @@
 // RocksDB. Debian's 7.8 has no WaitForCompact: after a flush its counters are polled each millisecond.
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "rocksdb/write_buffer_manager.h"
 #include "tools/lib/latency.h"
 #include "util/strings.h"
+#include "util/sync.h"
 
 namespace sepal::compare {
 namespace {
@@ -102,7 +104,8 @@ class RocksDbSession final : public Session {
 
 class RocksDbEngine final : public Engine {
  public:
-  explicit RocksDbEngine(const EngineSettings& settings) : cache_bytes_(settings.memory_bytes) {
+  explicit RocksDbEngine(const EngineSettings& settings)
+      : cache_bytes_(settings.memory_bytes), filter_bits_per_key_(settings.filter_bits_per_key) {
     std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(settings.memory_bytes);
     rocksdb::BlockBasedTableOptions table;
     table.block_cache = cache;
@@ -118,7 +121,10 @@ class RocksDbEngine final : public Engine {
     options_.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(settings.memory_bytes, cache);
     options_.compression = settings.compress ? rocksdb::kSnappyCompression : rocksdb::kNoCompression;
     options_.use_direct_reads = settings.direct_reads;
-    options_.max_background_jobs = 2;
+    // A quarter of the jobs are flushes, the others compactions: at least as many as cores, as Sepal's are.
+    const int cores = std::max(1, Thread::HardwareConcurrency());
+    options_.max_background_jobs = 2 * cores;
+    options_.max_subcompactions = static_cast<uint32_t>(cores);
     options_.level_compaction_dynamic_level_bytes = true;
     options_.max_open_files = -1;
     options_.stats_dump_period_sec = 0;
@@ -133,10 +139,12 @@ class RocksDbEngine final : public Engine {
     return absl::StrFormat(
         "rocksdb %d.%d.%d: LRU block_cache %s with the memtables charged to it (write_buffer_manager), so that cache "
         "and memtables share the memory; indexes and filters on the heap beside it, in its favour; write_buffer_size "
-        "%s x %d, Bloom filter 10 bits a key, Snappy, format_version 5, hash index in data blocks, max_background_jobs "
-        "2, level_compaction_dynamic_level_bytes, max_open_files -1, no statistics",
+        "%s x %d, %s, format_version 5, hash index in data blocks, max_background_jobs %d, max_subcompactions %d, "
+        "level_compaction_dynamic_level_bytes, max_open_files -1, no statistics",
         ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH, HumanBytes(cache_bytes_), HumanBytes(options_.write_buffer_size),
-        options_.max_write_buffer_number);
+        options_.max_write_buffer_number,
+        DescribeTables(filter_bits_per_key_, options_.compression != rocksdb::kNoCompression),
+        options_.max_background_jobs, options_.max_subcompactions);
   }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<RocksDbSession>(db_.get()); }
   uint64_t FinishBackgroundWork() override {
@@ -149,9 +157,7 @@ class RocksDbEngine final : public Engine {
     return last_activity;
   }
   bool CompactAll() override {
-    rocksdb::CompactRangeOptions options;
-    options.max_subcompactions = 2;
-    Require(db_->CompactRange(options, nullptr, nullptr), "rocksdb CompactRange");
+    Require(db_->CompactRange({}, nullptr, nullptr), "rocksdb CompactRange");
     return true;
   }
   // Without a Statistics object, which would cost it time.
@@ -190,6 +196,7 @@ class RocksDbEngine final : public Engine {
   }
 
   const size_t cache_bytes_;
+  const double filter_bits_per_key_;
   rocksdb::Options options_;
   std::unique_ptr<rocksdb::DB> db_;
 };

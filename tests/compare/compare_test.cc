@@ -10,17 +10,21 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "absl/strings/str_format.h"
 #include "bench/compare/child_process.h"
 #include "bench/compare/recovery.h"
 #include "bench/compare/report.h"
 #include "tests/child_exit.h"
 #include "tests/tools/temporary_directory.h"
 #include "util/check.h"
+#include "util/sync.h"
 
 namespace sepal::compare {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -235,6 +239,53 @@ TEST(CompareTest, AnInterruptedComparisonLeavesNothing) {
   }
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
   EXPECT_EQ(EntriesOf(directory.path()), 0u);
+}
+
+// The line in which the comparison tells how it has set up an engine.
+std::string SettingsOf(const std::string& engine, const std::string& out) {
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(engine) && line.find(": ") < line.find(',')) return line;
+  }
+  return "";
+}
+
+TEST(CompareTest, EnginesTellTheFilterBitsAndTheCompressionThatTheyHave) {
+  if (FindEngine("rocksdb") == nullptr || FindEngine("leveldb") == nullptr) GTEST_SKIP() << "not installed";
+  const Comparison some = Compare(
+      1000, "--threads=1 --engines=sepal,rocksdb,leveldb --workloads=fillseq --bloom_bits=4.6 --no_compression");
+  const Comparison none = Compare(1000, "--threads=1 --engines=rocksdb,leveldb --workloads=fillseq --bloom_bits=0");
+  // LevelDB has whole bits alone.
+  for (const auto& [name, bits] : {std::pair{"sepal", "4.6"}, {"rocksdb", "4.6"}, {"leveldb", "5"}}) {
+    EXPECT_THAT(SettingsOf(name, some.out), AllOf(HasSubstr(std::string(" ") + bits + " bits a key"),
+                                                  HasSubstr("no compression"), Not(HasSubstr("Snappy"))));
+  }
+  for (const char* name : {"rocksdb", "leveldb"}) {
+    EXPECT_THAT(SettingsOf(name, none.out), AllOf(HasSubstr("no filter, Snappy"), Not(HasSubstr("bits a key"))));
+  }
+}
+
+[[noreturn]] void OpenAndExit(const EngineEntry& engine, const std::string& path) {
+  engine.open({.path = path, .memory_bytes = 8 << 20, .memtable_bytes = 1 << 20});
+  ExitChild(0);
+}
+
+TEST(CompareTest, RocksDbCompactsOnAllCores) {
+  const EngineEntry* rocksdb = FindEngine("rocksdb");
+  if (rocksdb == nullptr) GTEST_SKIP() << "not installed";
+  tools::TemporaryDirectory directory;
+  const std::string path = directory.File("db");
+  EXPECT_EXIT(OpenAndExit(*rocksdb, path), ::testing::ExitedWithCode(0), "");
+  // Its own file says what it has.
+  std::string own;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (entry.path().filename().string().starts_with("OPTIONS-")) own = ReadAll(entry.path());
+  }
+  const int cores = Thread::HardwareConcurrency();
+  EXPECT_THAT(own, HasSubstr(absl::StrFormat("max_background_jobs=%d\n", 2 * cores)));
+  EXPECT_THAT(own, HasSubstr(absl::StrFormat("max_subcompactions=%d\n", cores)));
+  EXPECT_THAT(SettingsOf("rocksdb", Compare(1000, "--threads=1 --engines=rocksdb --workloads=fillseq").out),
+              HasSubstr(absl::StrFormat("max_background_jobs %d, max_subcompactions %d", 2 * cores, cores)));
 }
 
 TEST(CompareTest, AnOverwriteGoesOnForItsDurationAndFillsAreUnchanged) {
