@@ -342,6 +342,17 @@ TEST(DbBenchTest, FlagsBecomeTheEnginesOptions) {
   EXPECT_EQ(RunDbBench({"--cache_admission=lru", "--benchmarks=stats"}).exit, kExitUsage);
 }
 
+TEST(DbBenchTest, ACacheSizeHasTwoWriteBuffersBesideIt) {
+  DbBenchOptions flags;
+  flags.cache_size = 8 << 20;
+  const Options options = flags.EngineOptions().value();
+  EXPECT_EQ(options.memtable_bytes, size_t{64} << 20);
+  EXPECT_EQ(options.memory_limit, (size_t{8} << 20) + 2 * options.memtable_bytes);
+  // Of a limit that is given they are derived.
+  flags.memory_limit = 32 << 20;
+  EXPECT_EQ(flags.EngineOptions().value().memtable_bytes, 0u);
+}
+
 TEST(DbBenchTest, CompactionStylesHaveNamesAndNumbers) {
   for (const auto& [text, style] :
        std::vector<std::pair<std::string, CompactionStyle>>{{"lazy", CompactionStyle::kLazyLeveling},

@@ -63,7 +63,7 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
       ->capture_default_str()
       ->group("Engine");
   AddBytes(app, "--write_buffer_size", &o->write_buffer_size,
-           "All active memtables together; 0: derived from the memory limit")
+           "All active memtables together; 0: derived from --memory_limit, 64MiB beside --cache_size")
       ->group("Engine");
   app->add_option("--bloom_bits", o->bloom_bits, "Filter bits for each key, lane and guard together; 0: none")
       ->check(CLI::Range(-1.0, 128.0))
@@ -104,14 +104,14 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
 absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   Options options;
   options.create_if_missing = !use_existing_db;
-  const size_t memtable = write_buffer_size > 0 ? write_buffer_size : kDefaultMemtableBytes;
+  options.memtable_bytes = write_buffer_size;
   if (memory_limit > 0) {
     options.memory_limit = memory_limit;
   } else if (cache_size > 0) {
-    options.memory_limit = cache_size + 2 * memtable;
+    if (options.memtable_bytes == 0) options.memtable_bytes = kDefaultMemtableBytes;
+    options.memory_limit = cache_size + 2 * options.memtable_bytes;
   }
   if (cache_admission == "tinylfu") options.cache_admission = CacheAdmissionKind::kTinyLfu;
-  options.memtable_bytes = write_buffer_size;
   options.direct_reads = use_direct_reads;
   options.background_threads = background_threads;
   options.latency_histograms = histogram || statistics;
