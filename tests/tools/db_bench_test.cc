@@ -242,10 +242,55 @@ TEST(DbBenchTest, TimedBenchmarksOfBatchesEndToo) {
                                       "--statistics", "--duration=0.03s", "--batch_size=20",
                                       "--benchmarks=fillseq,deleteseq,readwhilewriting,multireadrandom,seekrandom"});
   ASSERT_EQ(outcome.exit, kExitOk) << outcome.err;
-  EXPECT_EQ(outcome.out.find("STATISTICS"), std::string::npos);
-  const std::vector<nlohmann::json> lines = JsonLines(outcome.out);
-  ASSERT_EQ(lines.size(), 5u);
+  std::vector<nlohmann::json> lines = JsonLines(outcome.out);
+  ASSERT_EQ(lines.size(), 6u);
+  EXPECT_EQ(lines.back().at("report"), "statistics");
+  EXPECT_THAT(lines.back().at("text").get<std::string>(), ::testing::HasSubstr("write.batches COUNT : "));
+  lines.pop_back();
   for (const nlohmann::json& line : lines) EXPECT_GE(line.at("seconds"), 0.03) << line;
+}
+
+TEST(DbBenchTest, ABenchmarkSaysBeforehandHowManyOperationsItWillDo) {
+  TemporaryDirectory directory;
+  DbBenchOptions options;
+  options.num = 4000;
+  options.reads = 320;
+  options.writes = 500;
+  options.threads = 3;
+  const Outcome outcome = RunDbBench(
+      {"--db=" + directory.File("db"), "--num=4000", "--reads=320", "--writes=500", "--threads=3",
+       "--memory_limit=16MiB", "--json",
+       "--benchmarks=fillseq,fillrandom,fillsync,fillbatch,filluniquerandom,overwrite,readrandom,readmissing,"
+       "readhot,readseq,readreverse,seekrandom,multireadrandom,readwhilewriting,readrandomwriterandom,"
+       "deleteseq,deleterandom"});
+  ASSERT_EQ(outcome.exit, kExitOk) << outcome.err;
+  for (const nlohmann::json& line : JsonLines(outcome.out)) {
+    const std::string name = line.at("benchmark");
+    EXPECT_EQ(TotalOperations(*FindWorkload(name), options), line.at("operations")) << name;
+  }
+  options.duration_seconds = 1;
+  EXPECT_EQ(TotalOperations(*FindWorkload("fillseq"), options), 0u);
+  EXPECT_EQ(TotalOperations(*FindWorkload("compact"), DbBenchOptions()), 0u);
+}
+
+// As --statistics tells it; 0 for what is not told.
+uint64_t CountIn(const std::string& statistics, const std::string& ticker) {
+  const size_t at = statistics.find(ticker + " COUNT : ");
+  return at == std::string::npos ? 0 : std::stoull(statistics.substr(at + ticker.size() + 9));
+}
+
+TEST(DbBenchTest, TheWriterBesideReadersSyncsWhereItIsToldTo) {
+  for (const bool sync : {true, false}) {
+    TemporaryDirectory directory;
+    std::vector<std::string> flags = {
+        "--db=" + directory.File("db"), "--num=1000", "--memory_limit=16MiB", "--statistics", "--duration=0.1s",
+        "--benchmarks=readwhilewriting"};
+    if (sync) flags.emplace_back("--sync");
+    const Outcome outcome = RunDbBench(flags);
+    ASSERT_EQ(outcome.exit, kExitOk) << outcome.err;
+    EXPECT_GT(CountIn(outcome.out, "write.batches"), 0u) << outcome.out;
+    EXPECT_EQ(CountIn(outcome.out, "log.syncs") >= CountIn(outcome.out, "write.batches"), sync) << outcome.out;
+  }
 }
 
 TEST(DbBenchTest, AbsentKeysAreAskedForAndNotFound) {

@@ -40,7 +40,10 @@ class DbBench {
       RETURN_IF_ERROR(Annotate(RunOne(workload), name));
     }
     if (db_ == nullptr) return absl::OkStatus();
-    if (options_.statistics && !options_.json) out_ << "STATISTICS:\n" << db_->statistics()->ToString();
+    if (options_.statistics) {
+      if (!options_.json) out_ << "STATISTICS:\n";
+      PrintReport("statistics", db_->statistics()->ToString());
+    }
     if (recorder_ != nullptr) RETURN_IF_ERROR(recorder_->Finish());
     return db_->Close();
   }
@@ -81,15 +84,21 @@ class DbBench {
     return absl::IsNotFound(destroyed) ? absl::OkStatus() : destroyed;
   }
 
+  // What is told rather than measured.
+  void PrintReport(std::string_view name, const std::string& text) {
+    if (!options_.json) {
+      out_ << text;
+      return;
+    }
+    nlohmann::json line = JsonRow();
+    line["report"] = name;
+    line["text"] = text;
+    out_ << line.dump() << "\n";
+  }
+
   absl::Status RunOne(const Workload& workload) {
     if (std::optional<std::string> text = ReportText(workload.name, db_.get())) {
-      if (options_.json) {
-        const nlohmann::json line = {
-            {"schema_version", kJsonSchemaVersion}, {"report", workload.name}, {"text", *text}};
-        out_ << line.dump() << "\n";
-      } else {
-        out_ << *text;
-      }
+      PrintReport(workload.name, *text);
       return absl::OkStatus();
     }
     BenchResult result;
@@ -115,7 +124,9 @@ class DbBench {
     shared.options = &options_;
     shared.measured_left = measured;
     std::vector<std::unique_ptr<BenchThread>> threads;
-    for (int i = 0; i < all; ++i) threads.push_back(std::make_unique<BenchThread>(&shared, i));
+    for (int i = 0; i < all; ++i) {
+      threads.push_back(std::make_unique<BenchThread>(&shared, i, OperationsOf(workload, options_, i)));
+    }
     std::vector<absl::Status> statuses(static_cast<size_t>(all));
 
     Mutex mutex;
@@ -157,9 +168,7 @@ class DbBench {
   // Returns when no thread runs.
   void ShowProgress(const Workload& workload, const std::vector<std::unique_ptr<BenchThread>>& threads, Mutex* mutex,
                     CondVar* changed, const int* running) {
-    const bool timed = options_.duration_seconds > 0 || workload.once;
-    const uint64_t total = timed ? 0 : options_.num * static_cast<uint64_t>(options_.threads);
-    Progress progress(workload.name, total, err_, StandardErrorIsTerminal());
+    Progress progress(workload.name, TotalOperations(workload, options_), err_, StandardErrorIsTerminal());
     uint64_t interval_begin = NowNanos();
     uint64_t interval_done = 0;
     MutexLock lock(mutex);

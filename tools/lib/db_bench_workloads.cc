@@ -8,9 +8,9 @@
 
 namespace sepal::tools {
 
-bool BenchThread::More(uint64_t limit) {
+bool BenchThread::More() {
   const uint64_t done = done_.load(std::memory_order_relaxed);
-  if (options().duration_seconds <= 0) return done < limit;
+  if (options().duration_seconds <= 0) return done < limit_;
   // The clock is asked once in 64 operations.
   if (done % 64 != 0) return true;
   return static_cast<double>(NowNanos() - shared_->begin_nanos) < options().duration_seconds * 1e9;
@@ -38,15 +38,29 @@ WriteOptions HowToWrite(const BenchThread& thread, bool sync) {
   return {.sync = sync, .disable_wal = !sync && thread.options().disable_wal};
 }
 
-// Puts `limit` entries, `per_batch` at a time; `number_of(i)` is the i-th entry's number.
+// How many operations a thread does.
+uint64_t EveryEntry(const DbBenchOptions& options, int) { return options.num; }
+uint64_t EveryThousandthEntry(const DbBenchOptions& options, int) { return std::max<uint64_t>(1, options.num / 1000); }
+uint64_t Reads(const DbBenchOptions& options, int) { return options.Reads(); }
+uint64_t Writes(const DbBenchOptions& options, int) { return options.Writes(); }
+
+// Where the threads share the entries out among them.
+uint64_t FirstOfShare(const DbBenchOptions& options, int index) {
+  return options.num * static_cast<uint64_t>(index) / static_cast<uint64_t>(options.threads);
+}
+uint64_t ShareOfEntries(const DbBenchOptions& options, int index) {
+  return FirstOfShare(options, index + 1) - FirstOfShare(options, index);
+}
+
+// Puts the thread's entries, `per_batch` at a time; `number_of(i)` is the i-th entry's number.
 template <class NumberOf>
-absl::Status PutEntries(BenchThread& thread, uint64_t limit, uint64_t per_batch, bool sync, NumberOf number_of) {
+absl::Status PutEntries(BenchThread& thread, uint64_t per_batch, bool sync, NumberOf number_of) {
   ValueGenerator values = Values(thread);
   const size_t value_bytes = static_cast<size_t>(thread.options().value_size);
   const WriteOptions write_options = HowToWrite(thread, sync);
   const bool timed = thread.options().duration_seconds > 0;
   WriteBatch batch;
-  for (uint64_t i = 0; thread.More(limit);) {
+  for (uint64_t i = 0; thread.More();) {
     uint64_t bytes = 0;
     uint64_t entries = 1;
     if (per_batch == 1) {
@@ -55,7 +69,7 @@ absl::Status PutEntries(BenchThread& thread, uint64_t limit, uint64_t per_batch,
       bytes = key.size() + value_bytes;
     } else {
       batch.Clear();
-      for (entries = 0; entries < per_batch && (timed || i < limit); ++entries) {
+      for (entries = 0; entries < per_batch && (timed || i < thread.limit()); ++entries) {
         const std::string_view key = thread.key().Format(number_of(i++));
         batch.Put(key, values.Next(value_bytes));
         bytes += key.size() + value_bytes;
@@ -71,36 +85,30 @@ uint64_t BatchSize(const BenchThread& thread) { return static_cast<uint64_t>(thr
 
 absl::Status FillSeq(BenchThread& thread) {
   const uint64_t num = thread.options().num;
-  return PutEntries(thread, num, BatchSize(thread), thread.options().sync, [num](uint64_t i) { return i % num; });
+  return PutEntries(thread, BatchSize(thread), thread.options().sync, [num](uint64_t i) { return i % num; });
 }
 
 absl::Status FillBatch(BenchThread& thread) {
   const uint64_t num = thread.options().num;
   const uint64_t per_batch = BatchSize(thread) > 1 ? BatchSize(thread) : 1000;
-  return PutEntries(thread, num, per_batch, thread.options().sync, [num](uint64_t i) { return i % num; });
+  return PutEntries(thread, per_batch, thread.options().sync, [num](uint64_t i) { return i % num; });
 }
 
 absl::Status FillRandom(BenchThread& thread) {
-  return PutEntries(thread, thread.options().Writes(), BatchSize(thread), thread.options().sync,
-                    [&](uint64_t) { return thread.RandomNumber(); });
+  return PutEntries(thread, BatchSize(thread), thread.options().sync, [&](uint64_t) { return thread.RandomNumber(); });
 }
 
 absl::Status FillUniqueRandom(BenchThread& thread) {
-  // The threads share the numbers out among them.
+  if (thread.limit() == 0) return absl::OkStatus();
   const uint64_t num = thread.options().num;
-  const uint64_t threads = static_cast<uint64_t>(thread.options().threads);
-  const uint64_t index = static_cast<uint64_t>(thread.index());
-  const uint64_t first = num * index / threads;
-  const uint64_t share = num * (index + 1) / threads - first;
-  if (share == 0) return absl::OkStatus();
+  const uint64_t first = FirstOfShare(thread.options(), thread.index());
   const Permutation shuffle(num, thread.options().seed);
-  return PutEntries(thread, share, BatchSize(thread), thread.options().sync,
+  return PutEntries(thread, BatchSize(thread), thread.options().sync,
                     [&](uint64_t i) { return shuffle((first + i) % num); });
 }
 
 absl::Status FillSync(BenchThread& thread) {
-  return PutEntries(thread, std::max<uint64_t>(1, thread.options().num / 1000), BatchSize(thread), true,
-                    [&](uint64_t) { return thread.RandomNumber(); });
+  return PutEntries(thread, BatchSize(thread), true, [&](uint64_t) { return thread.RandomNumber(); });
 }
 
 absl::Status GetOne(BenchThread& thread, std::string_view key, PinnedValue* value) {
@@ -115,7 +123,7 @@ absl::Status GetOne(BenchThread& thread, std::string_view key, PinnedValue* valu
 template <class KeyOf>
 absl::Status GetEntries(BenchThread& thread, KeyOf key_of) {
   PinnedValue value;
-  while (thread.More(thread.options().Reads())) RETURN_IF_ERROR(GetOne(thread, key_of(), &value));
+  while (thread.More()) RETURN_IF_ERROR(GetOne(thread, key_of(), &value));
   return absl::OkStatus();
 }
 
@@ -138,7 +146,7 @@ absl::Status MultiReadRandom(BenchThread& thread) {
   std::vector<std::string_view> keys(keys_at_once);
   std::vector<PinnedValue> values(keys_at_once);
   std::vector<absl::Status> statuses(keys_at_once);
-  while (thread.More(thread.options().Reads())) {
+  while (thread.More()) {
     for (size_t i = 0; i < keys_at_once; ++i) keys[i] = buffers[i].Format(thread.RandomNumber());
     thread.db()->MultiGet(keys, values, statuses);
     uint64_t found = 0, bytes = 0;
@@ -159,7 +167,7 @@ absl::Status MultiReadRandom(BenchThread& thread) {
 absl::Status Scan(BenchThread& thread, bool forward) {
   std::unique_ptr<Iterator> it = thread.db()->NewIterator();
   forward ? it->SeekToFirst() : it->SeekToLast();
-  while (it->Valid() && thread.More(thread.options().Reads())) {
+  while (it->Valid() && thread.More()) {
     const uint64_t bytes = it->key().size() + it->value().size();
     forward ? it->Next() : it->Prev();
     thread.Finished(1, bytes);
@@ -172,7 +180,7 @@ absl::Status ReadReverse(BenchThread& thread) { return Scan(thread, false); }
 
 absl::Status SeekRandom(BenchThread& thread) {
   const DbBenchOptions& options = thread.options();
-  while (thread.More(options.Reads())) {
+  while (thread.More()) {
     // One for each seek, as in the db_bench of LevelDB and of RocksDB.
     const std::unique_ptr<Iterator> it = thread.db()->NewIterator();
     const std::string_view key = thread.key().Format(thread.RandomNumber());
@@ -195,7 +203,7 @@ absl::Status ReadWhileWriting(BenchThread& thread) {
   const size_t value_bytes = static_cast<size_t>(thread.options().value_size);
   while (thread.shared().measured_left.load(std::memory_order_relaxed) > 0) {
     RETURN_IF_ERROR(thread.db()->Put(thread.key().Format(thread.RandomNumber()), values.Next(value_bytes),
-                                     HowToWrite(thread, /*sync=*/false)));
+                                     HowToWrite(thread, thread.options().sync)));
   }
   return absl::OkStatus();
 }
@@ -205,7 +213,7 @@ absl::Status ReadRandomWriteRandom(BenchThread& thread) {
   const DbBenchOptions& options = thread.options();
   const size_t value_bytes = static_cast<size_t>(options.value_size);
   PinnedValue value;
-  while (thread.More(options.Reads())) {
+  while (thread.More()) {
     const std::string_view key = thread.key().Format(thread.RandomNumber());
     if (thread.random().Uniform(100) < static_cast<uint64_t>(options.readwritepercent)) {
       RETURN_IF_ERROR(GetOne(thread, key, &value));
@@ -220,13 +228,12 @@ absl::Status ReadRandomWriteRandom(BenchThread& thread) {
 template <class NumberOf>
 absl::Status DeleteEntries(BenchThread& thread, NumberOf number_of) {
   const WriteOptions write_options = HowToWrite(thread, thread.options().sync);
-  const uint64_t limit = thread.options().Writes();
   const bool timed = thread.options().duration_seconds > 0;
   WriteBatch batch;
-  for (uint64_t i = 0; thread.More(limit);) {
+  for (uint64_t i = 0; thread.More();) {
     batch.Clear();
     uint64_t entries = 0;
-    for (; entries < BatchSize(thread) && (timed || i < limit); ++entries) {
+    for (; entries < BatchSize(thread) && (timed || i < thread.limit()); ++entries) {
       batch.Delete(thread.key().Format(number_of(i++)));
     }
     RETURN_IF_ERROR(thread.db()->Write(&batch, write_options));
@@ -268,23 +275,23 @@ constexpr Report kReports[] = {{"stats", "sepal.stats"},       {"levelstats", "s
                                {"options", "sepal.options"},   {"filters", "sepal.filters"}};
 
 constexpr Workload kWorkloads[] = {
-    {.name = "fillseq", .run = FillSeq, .fresh = true},
-    {.name = "fillrandom", .run = FillRandom, .fresh = true},
-    {.name = "filluniquerandom", .run = FillUniqueRandom, .fresh = true},
-    {.name = "fillsync", .run = FillSync, .fresh = true},
-    {.name = "fillbatch", .run = FillBatch, .fresh = true},
-    {.name = "overwrite", .run = FillRandom},
-    {.name = "readrandom", .run = ReadRandom},
-    {.name = "readmissing", .run = ReadMissing},
-    {.name = "readhot", .run = ReadHot},
-    {.name = "readseq", .run = ReadSeq},
-    {.name = "readreverse", .run = ReadReverse},
-    {.name = "seekrandom", .run = SeekRandom},
-    {.name = "multireadrandom", .run = MultiReadRandom},
-    {.name = "readwhilewriting", .run = ReadWhileWriting, .extra_thread = true},
-    {.name = "readrandomwriterandom", .run = ReadRandomWriteRandom},
-    {.name = "deleteseq", .run = DeleteSeq},
-    {.name = "deleterandom", .run = DeleteRandom},
+    {.name = "fillseq", .run = FillSeq, .limit = EveryEntry, .fresh = true},
+    {.name = "fillrandom", .run = FillRandom, .limit = Writes, .fresh = true},
+    {.name = "filluniquerandom", .run = FillUniqueRandom, .limit = ShareOfEntries, .fresh = true},
+    {.name = "fillsync", .run = FillSync, .limit = EveryThousandthEntry, .fresh = true},
+    {.name = "fillbatch", .run = FillBatch, .limit = EveryEntry, .fresh = true},
+    {.name = "overwrite", .run = FillRandom, .limit = Writes},
+    {.name = "readrandom", .run = ReadRandom, .limit = Reads},
+    {.name = "readmissing", .run = ReadMissing, .limit = Reads},
+    {.name = "readhot", .run = ReadHot, .limit = Reads},
+    {.name = "readseq", .run = ReadSeq, .limit = Reads},
+    {.name = "readreverse", .run = ReadReverse, .limit = Reads},
+    {.name = "seekrandom", .run = SeekRandom, .limit = Reads},
+    {.name = "multireadrandom", .run = MultiReadRandom, .limit = Reads},
+    {.name = "readwhilewriting", .run = ReadWhileWriting, .limit = Reads, .extra_thread = true},
+    {.name = "readrandomwriterandom", .run = ReadRandomWriteRandom, .limit = Reads},
+    {.name = "deleteseq", .run = DeleteSeq, .limit = Writes},
+    {.name = "deleterandom", .run = DeleteRandom, .limit = Writes},
     {.name = "compact", .run = Compact, .once = true},
     {.name = "flush", .run = Flush, .once = true},
     {.name = "waitforcompaction", .run = WaitForCompaction, .once = true},
@@ -304,6 +311,17 @@ const Workload* FindWorkload(std::string_view name) {
     if (name == workload.name) return &workload;
   }
   return nullptr;
+}
+
+uint64_t OperationsOf(const Workload& workload, const DbBenchOptions& options, int thread) {
+  return workload.limit == nullptr ? 0 : workload.limit(options, thread);
+}
+
+uint64_t TotalOperations(const Workload& workload, const DbBenchOptions& options) {
+  uint64_t total = 0;
+  if (options.duration_seconds > 0) return total;
+  for (int thread = 0; thread < options.threads; ++thread) total += OperationsOf(workload, options, thread);
+  return total;
 }
 
 std::string BenchmarkNames() {

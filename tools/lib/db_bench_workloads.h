@@ -27,9 +27,11 @@ struct BenchShared {
 // One thread's part. The thread alone writes it; `done` is read by the progress line.
 class BenchThread {
  public:
-  BenchThread(BenchShared* shared, int index)
+  // `limit`: the operations to do, where --duration does not say when it is over.
+  BenchThread(BenchShared* shared, int index, uint64_t limit)
       : shared_(shared),
         index_(index),
+        limit_(limit),
         random_(shared->options->seed * 1'000'003 + static_cast<uint64_t>(index)),
         key_(shared->options->key_size) {}
 
@@ -41,8 +43,9 @@ class BenchThread {
   KeyBuffer& key() { return key_; }
   uint64_t RandomNumber() { return random_.Uniform(options().num); }
 
-  // Whether there is another operation to do, of `limit` (or of as many as fit into --duration).
-  bool More(uint64_t limit);
+  uint64_t limit() const { return limit_; }
+  // Whether there is another operation to do, of the limit or of as many as fit into --duration.
+  bool More();
   // `operations` are done, which moved `bytes` of keys and values.
   void Finished(uint64_t operations, uint64_t bytes);
   void CountFound(uint64_t found, uint64_t asked) {
@@ -64,6 +67,7 @@ class BenchThread {
  private:
   BenchShared* const shared_;
   const int index_;
+  const uint64_t limit_;
   Random random_;
   KeyBuffer key_;
   std::atomic<uint64_t> done_ = 0;
@@ -77,8 +81,9 @@ class BenchThread {
 
 struct Workload {
   const char* name;
-  // One thread's part.
+  // One thread's part, and how many operations that is: null where it is one, or none.
   absl::Status (*run)(BenchThread& thread);
+  uint64_t (*limit)(const DbBenchOptions& options, int index) = nullptr;
   // Begins with an empty database.
   bool fresh = false;
   // One thread, one operation, whatever --threads says.
@@ -89,6 +94,9 @@ struct Workload {
 
 // Null for an unknown name.
 const Workload* FindWorkload(std::string_view name);
+uint64_t OperationsOf(const Workload& workload, const DbBenchOptions& options, int thread);
+// Of all threads together; 0 where that is not known beforehand.
+uint64_t TotalOperations(const Workload& workload, const DbBenchOptions& options);
 // All names, with spaces between.
 std::string BenchmarkNames();
 // A benchmark that prints rather than measures: its text, or nullopt for one that measures.
