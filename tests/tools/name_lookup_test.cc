@@ -76,6 +76,14 @@ TEST_F(NameLookupTest, TheSummaryAddsUp) {
   ASSERT_EQ(outcome.exit, kExitOk) << outcome.err;
   EXPECT_EQ(outcome.out.rfind("3 names: 2 taken, 1 free;", 0), 0u) << outcome.out;
   EXPECT_NE(outcome.out.find("filters saved"), std::string::npos);
+  const Outcome json = RunLookup({"--summary", "--json", "-"}, "name-1\nname-2\nnobody\n");
+  ASSERT_EQ(json.exit, kExitOk) << json.err;
+  const nlohmann::json line = nlohmann::json::parse(json.out);
+  EXPECT_EQ(line.at("names"), 3);
+  EXPECT_EQ(line.at("taken"), 2);
+  EXPECT_EQ(line.at("free"), 1);
+  EXPECT_LE(line.at("ruled_out_by_filters"), 1);
+  EXPECT_GE(line.at("blocks_searched"), 2);
 }
 
 TEST_F(NameLookupTest, WhatWasLoadedIsThereTheNextTime) {

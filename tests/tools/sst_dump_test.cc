@@ -192,6 +192,9 @@ TEST_F(SstDumpTest, RawWritesADumpBesideOrSaysThatItCannot) {
   text << dump.rdbuf();
   EXPECT_NE(text.str().find("Footer:"), std::string::npos);
   EXPECT_NE(text.str().find("'0000000000001999' seq:2000"), std::string::npos);
+  const nlohmann::json line = nlohmann::json::parse(RunSstDump({"000007.sst", "--command=raw", "--json"}).out);
+  EXPECT_EQ(line.at("written_to"), "000007_dump.txt");
+  EXPECT_EQ(line.at("file"), "000007.sst");
   EXPECT_NE(RunSstDump({"000007.sst", "--command=layout"}).out.find("Data blocks:"), std::string::npos);
   // A directory has its name; then a full disk.
   std::filesystem::remove("000007_dump.txt");

@@ -92,6 +92,24 @@ absl::Status Answer(DB* db, const std::string& name, const NameLookupOptions& op
   return absl::OkStatus();
 }
 
+void PrintSummary(const Answers& answers, const FilterSavings& savings, bool json, std::ostream& out) {
+  if (!json) {
+    out << absl::StrFormat("%d names: %d taken, %d free; %d of the free ones were ruled out without touching a block\n",
+                           answers.names, answers.found, answers.names - answers.found, answers.ruled_out)
+        << savings.ToString() << "\n";
+    return;
+  }
+  nlohmann::json line = JsonRow();
+  line["names"] = answers.names;
+  line["taken"] = answers.found;
+  line["free"] = answers.names - answers.found;
+  line["ruled_out_by_filters"] = answers.ruled_out;
+  line["blocks_searched"] = savings.blocks_searched;
+  line["block_reads_saved"] = savings.BlockReadsSaved();
+  line["false_positives"] = savings.false_positives;
+  out << line.dump() << "\n";
+}
+
 absl::Status Run(const NameLookupOptions& options, std::istream& in, std::ostream& out, std::ostream& err) {
   Options engine_options;
   engine_options.create_if_missing = !options.load.empty();
@@ -108,11 +126,7 @@ absl::Status Run(const NameLookupOptions& options, std::istream& in, std::ostrea
       RETURN_IF_ERROR(Answer(db.get(), line, options, &answers, out));
     }
   }
-  if (options.summary_only) {
-    out << absl::StrFormat("%d names: %d taken, %d free; %d of the free ones were ruled out without touching a block\n",
-                           answers.names, answers.found, answers.names - answers.found, answers.ruled_out);
-    out << MeasureFilters(*db->statistics()).ToString() << "\n";
-  }
+  if (options.summary_only) PrintSummary(answers, MeasureFilters(*db->statistics()), options.json, out);
   return db->Close();
 }
 

@@ -196,7 +196,13 @@ absl::Status Raw(const std::string& path, const std::shared_ptr<TableReader>& re
     return absl::ResourceExhaustedError(
         absl::StrCat(dump_path, " cannot be written whole; nothing of it is left behind: make room and do it again"));
   }
-  out << path << ": written to " << dump_path << "\n";
+  if (options.json) {
+    nlohmann::json line = Header(path, options);
+    line["written_to"] = dump_path;
+    out << ToLine(line) << "\n";
+  } else {
+    out << path << ": written to " << dump_path << "\n";
+  }
   return absl::OkStatus();
 }
 
