@@ -264,6 +264,12 @@ TEST_F(SstDumpTest, MistakesAreUsageErrors) {
   EXPECT_EQ(RunSstDump({path_, "--input_key_hex", "--prefix=0"}).exit, kExitUsage);
   EXPECT_EQ(RunSstDump({path_, "--compression_types=rle"}).exit, kExitUsage);
   EXPECT_EQ(RunSstDump({path_, "--commnd=scan"}).exit, kExitUsage);
+  for (const char* size : {"0", "255", "1048577", "15EiB"}) {
+    const Outcome refused = RunSstDump({path_, "--command=recompress", std::string("--block_size=") + size});
+    EXPECT_EQ(refused.exit, kExitUsage) << size;
+    EXPECT_NE(refused.err.find("out of range: 256 to 1048576"), std::string::npos) << refused.err;
+  }
+  EXPECT_EQ(RunSstDump({path_, "--command=recompress", "--block_size=1MiB"}).exit, kExitOk);
   EXPECT_EQ(RunSstDump({"--help"}).exit, kExitOk);
 }
 

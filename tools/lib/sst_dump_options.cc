@@ -4,8 +4,10 @@
 #include <map>
 #include <ostream>
 
+#include "db/engine/check_options.h"
 #include "tools/lib/cli.h"
 #include "util/compression.h"
+#include "util/strings.h"
 
 namespace sepal::tools {
 namespace {
@@ -49,6 +51,13 @@ bool ChooseCodecs(const CLI::App& app, const std::vector<std::string>& names, Ss
 
 }  // namespace
 
+CLI::Option* AddBlockBytes(CLI::App* app, const std::string& name, uint64_t* bytes, const std::string& description) {
+  const auto check = [](const std::string& number) {
+    return std::string(ToStd(CheckFamilyOptions({.block_bytes = std::stoull(number)}).message()));
+  };
+  return AddBytes(app, name, bytes, description)->check(CLI::Validator(check, ""));
+}
+
 std::unique_ptr<CLI::App> SstDumpApp(SstDumpOptions* o, SstDumpTexts* texts, std::ostream& err) {
   auto app = std::make_unique<CLI::App>(
       "Looks into table files.\n\nExample: sst_dump --command=verify --show_properties /var/lib/app/000012.sst\n\n"
@@ -75,7 +84,7 @@ std::unique_ptr<CLI::App> SstDumpApp(SstDumpOptions* o, SstDumpTexts* texts, std
   app->add_option("--prefix", texts->prefix, "Only user keys that begin so");
   app->add_option("--read_num", o->read_num, "At most this many entries");
   app->add_option("--compression_types", texts->codecs, "For recompress: none, snappy, lz4, zstd")->delimiter(',');
-  AddBytes(app.get(), "--block_size,--set_block_size", &o->block_size, "For recompress: bytes of a block")
+  AddBlockBytes(app.get(), "--block_size,--set_block_size", &o->block_size, "For recompress: bytes of a block")
       ->capture_default_str();
   app->add_flag("--json", o->json, "One JSON object a line rather than text");
   AddIgnored(app.get(), kIgnoredFlags, err);

@@ -12,6 +12,7 @@
 
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI
 
 namespace sepal::tools {
@@ -43,6 +44,9 @@ struct SstDumpTexts {
   std::string from = {}, to = {}, prefix = {};
   bool input_key_hex = false;
 };
+
+// As many as an option of the engine takes.
+CLI::Option* AddBlockBytes(CLI::App* app, const std::string& name, uint64_t* bytes, const std::string& description);
 
 // The flags; what is said of ignored ones goes to `err`. All must outlive the result.
 std::unique_ptr<CLI::App> SstDumpApp(SstDumpOptions* options, SstDumpTexts* texts, std::ostream& err);

@@ -30,7 +30,7 @@ class TableVerb final : public Verb {
     }
     if constexpr (command == SstCommand::kRecompress) {
       app->add_option("--codecs", codecs_, "none, snappy, lz4, zstd (default: all)")->delimiter(',');
-      AddBytes(app, "--block-size", &options_.block_size, "Bytes of a block")->capture_default_str();
+      AddBlockBytes(app, "--block-size", &options_.block_size, "Bytes of a block")->capture_default_str();
     }
   }
 
