@@ -326,6 +326,14 @@ TEST_F(VerbFlagsTest, OptionsAreExplainedAsTheyAreGiven) {
   const nlohmann::json json = LastJson(Out({"options", "explain", "--memtable-bytes", "2MiB", "--json"}));
   EXPECT_TRUE(json.at("ok").get<bool>());
   EXPECT_EQ(RunSepal({"options", "explain", "--compaction-style", "fast"}).exit, kExitUsage);
+  const auto refused = [](std::vector<std::string> flags, const std::string& part) {
+    flags.insert(flags.begin(), {"options", "explain"});
+    ExpectRefused(flags, kExitUsage, part);
+  };
+  refused({"--memory-limit", "1MiB"}, "memory_limit of 1048576 bytes is too small");
+  refused({"--memory-limit", "8MiB", "--memtable-bytes", "1GiB"}, "two memtables must fit");
+  refused({"--background-threads", "-3"}, "background_threads of -3 is out of range");
+  refused({"--scrub-seconds", "250ms"}, "whole seconds");
 }
 
 TEST_F(VerbFlagsTest, TheCommandItselfHelpsAndKnowsWhatWasMeant) {

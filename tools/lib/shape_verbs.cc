@@ -1,12 +1,14 @@
 // sepal lsm tree|html, options explain: the shape of a database, and what its options derive.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
 
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction_policy.h"
+#include "db/engine/check_options.h"
 #include "db/format/file_names.h"
 #include "db/state/tuning.h"
 #include "tools/lib/cli.h"
@@ -215,16 +217,17 @@ class OptionsExplainVerb final : public Verb {
   }
 
   absl::Status Run(const Streams& io) override {
-    constexpr size_t kLeastMemory = size_t{8} << 20;  // include/sepal/options.h
-    if (memory_limit_ < kLeastMemory) {
-      return absl::CancelledError(absl::StrFormat("--memory-limit %s: the least that works is %s",
-                                                  HumanBytes(memory_limit_), HumanBytes(kLeastMemory)));
+    if (scrub_seconds_ != std::floor(scrub_seconds_)) {
+      return absl::CancelledError("--scrub-seconds: whole seconds, as in Options::scrub_seconds");
     }
     Options options;
     options.memory_limit = memory_limit_;
     options.memtable_bytes = memtable_bytes_;
     options.background_threads = threads_;
     options.scrub_seconds = static_cast<uint64_t>(scrub_seconds_);
+    options.family = family_;
+    // What no database is opened with is not explained.
+    if (const absl::Status fit = CheckOptions(options); !fit.ok()) return absl::CancelledError(fit.message());
     const Tuning tuning = Tuning::From(options);
     Explanation e{io.out, json, JsonHead()};
     TellMemory(tuning, &e);
