@@ -69,6 +69,8 @@ TEST_F(VerbFlagsTest, WhatIsNoHexadecimalIsAUsageErrorWhereverItStands) {
                                              {"db", "scan", db_, "--from", "g0", "--hex"},
                                              {"db", "scan", db_, "--to", "g0", "--hex"},
                                              {"db", "scan", db_, "--prefix", "g0", "--hex"},
+                                             {"db", "compact", db_, "--yes", "--from", "g0", "--hex"},
+                                             {"db", "compact", db_, "--yes", "--to", "g0", "--hex"},
                                              {"explain", "get", db_, "g0", "--hex"},
                                              {"sst", "scan", table, "--from", "g0", "--hex"},
                                              {"sst", "scan", table, "--to", "g0", "--hex"},
@@ -121,6 +123,15 @@ TEST_F(VerbFlagsTest, CompactTakesAFamilyAndARange) {
   ExpectRefused({"db", "compact", db_}, kExitUsage, "say --yes to do it");
   ExpectRefused({"db", "repair", db_}, kExitUsage, "say --yes to do it");
   EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
+}
+
+TEST_F(VerbFlagsTest, ARangeToCompactMayBeGivenInHexadecimal) {
+  MakeDatabase();
+  const std::string before = Files(".sst").front();
+  ASSERT_EQ(RunSepal({"db", "compact", db_, "--yes", "--from", "0101", "--to", "0102", "--hex"}).exit, kExitOk);
+  EXPECT_TRUE(fs::exists(before));
+  ASSERT_EQ(RunSepal({"db", "compact", db_, "--yes", "--from", "6b6579", "--to", "6b65797f", "--hex"}).exit, kExitOk);
+  EXPECT_FALSE(fs::exists(before));
 }
 
 TEST_F(VerbFlagsTest, OpenMakesADatabaseWhereItIsAskedToOnly) {
@@ -241,6 +252,10 @@ TEST_F(VerbFlagsTest, TablesAreReadWithinBoundsAndPackedAnewWithKnownCodecs) {
   EXPECT_EQ(lines(Out({"sst", "scan", table, "--from", "6b6579", "--limit", "2", "--hex"})), 2);
   EXPECT_EQ(lines(Out({"sst", "recompress", table, "--codecs", "none,lz4", "--block-size", "2KiB"})), 2);
   EXPECT_EQ(lines(Out({"sst", "recompress", table})), 4);
+  ExpectRefused({"sst", "recompress", table, "--from", "7a7a", "--hex"}, kExitError, "no entries are left by --from");
+  ExpectRefused({"sst", "recompress", table, "--block-size", "0"}, kExitUsage, "out of range");
+  // It prints neither keys nor values.
+  ExpectRefused({"sst", "filters", table, "--hex"}, kExitUsage, "there is no flag --hex");
   ExpectRefused({"sst", "recompress", table, "--codecs", "none,rar"}, kExitUsage, "unknown codec rar");
   const Outcome none = RunSepal({"sst", "recompress", table, "--prefix", "zzz"});
   EXPECT_EQ(none.exit, kExitError);

@@ -284,10 +284,13 @@ class CompactVerb final : public Verb {
     app->add_option("--family", family_, "Column family (default: all)");
     app->add_option("--from", from_, "First key");
     app->add_option("--to", to_, "Last key");
+    app->add_flag("--hex", hex_, "The keys are given in hexadecimal");
     app->add_flag("--yes", yes_, "Do not ask");
   }
 
   absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::string begin, BytesFrom(from_, hex_));
+    ASSIGN_OR_RETURN(const std::string end, BytesFrom(to_, hex_));
     // What is no database is told before anything is asked.
     RETURN_IF_ERROR(ReadTree(place_).status());
     RETURN_IF_ERROR(Confirm(io, yes_,
@@ -302,8 +305,8 @@ class CompactVerb final : public Verb {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_name));
       before += NumberProperty(db.get(), family.get(), "sepal.total-table-bytes");
       CompactRangeOptions options;
-      if (!from_.empty()) options.begin = from_;
-      if (!to_.empty()) options.end = to_;
+      if (!from_.empty()) options.begin = begin;
+      if (!to_.empty()) options.end = end;
       std::optional<Progress> shown;
       options.progress = [&](const CompactionProgress& progress) {
         if (!shown.has_value()) {
@@ -332,6 +335,7 @@ class CompactVerb final : public Verb {
  private:
   Place place_;
   std::string family_, from_, to_;
+  bool hex_ = false;
   bool yes_ = false;
 };
 

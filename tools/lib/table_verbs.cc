@@ -19,7 +19,7 @@ class TableVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
     app->add_option("FILE", options_.inputs, "Table files, and directories of them")->required();
-    if constexpr (command != SstCommand::kRecompress && command != SstCommand::kVerify) {
+    if constexpr (command != SstCommand::kFilters && command != SstCommand::kVerify) {
       app->add_flag("--hex", hex_, "Keys and values are given and printed in hexadecimal");
     }
     if constexpr (command == SstCommand::kScan || command == SstCommand::kRecompress) {
