@@ -9,6 +9,7 @@
 #include "db/act/manifest_recovery.h"
 #include "db/act/manifest_salvage.h"
 #include "db/act/manifest_writer.h"
+#include "db/act/reopening_directory.h"
 #include "db/engine/check_options.h"
 #include "db/engine/described_families.h"
 #include "db/engine/foreign_database.h"
@@ -85,8 +86,8 @@ absl::Status Repairing::Run() {
 absl::Status Repairing::Foresee() {
   if (!certain_) {
     for (auto& [id, family] : families_) {
-      for (const Table& table : family.tables) {
-        family.flushed_through = std::max(family.flushed_through, table.added.table.highest_sequence);
+      for (const AddedTable& added : family.tables) {
+        family.flushed_through = std::max(family.flushed_through, added.table.highest_sequence);
       }
     }
   }
@@ -99,7 +100,9 @@ absl::Status Repairing::Foresee() {
 
 absl::Status Repairing::OpenDirectories() {
   ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory, world_.file_system->OpenDirectory(path_, /*create=*/false));
-  directory_ = std::make_unique<LatchingDirectory>(std::move(directory));
+  directory_ = std::make_unique<LatchingDirectory>(std::make_unique<ReopeningDirectory>(
+      std::move(directory), ReopeningDirectory::ShareOf(world_.file_system->MaxOpenFiles()),
+      /*beside_a_writer=*/dry_run_));
   ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(world_.file_system, options_, path_));
   if (elsewhere) {
     ASSIGN_OR_RETURN(directory, world_.file_system->OpenDirectory(options_.log_directory, /*create=*/false));
@@ -321,9 +324,9 @@ std::vector<VersionEdit> Repairing::Snapshot(FileNumber log) {
     VersionEdit& edit = edits.emplace_back();
     edit.created_families.push_back(family.creation);
     edit.flushed_through.push_back({.family = id, .sequence = family.flushed_through});
-    for (const Table& table : family.tables) {
-      edit.added_tables.push_back(table.added);
-      last_sequence_ = std::max(last_sequence_, table.added.table.highest_sequence);
+    for (const AddedTable& added : family.tables) {
+      edit.added_tables.push_back(added);
+      last_sequence_ = std::max(last_sequence_, added.table.highest_sequence);
     }
     last_sequence_ = std::max(last_sequence_, family.flushed_through);
   }
@@ -359,7 +362,7 @@ absl::StatusOr<FileNumber> Repairing::WriteState() {
 void Repairing::RemoveOldFiles(FileNumber log) {
   std::set<FileNumber> live;
   for (const auto& [id, family] : families_) {
-    for (const Table& table : family.tables) live.insert(table.added.table.number);
+    for (const AddedTable& added : family.tables) live.insert(added.table.number);
   }
   for (const auto& [number, bytes] : table_files_) {
     if (!live.contains(number)) directory_->Remove(TableFileName(number)).IgnoreError();

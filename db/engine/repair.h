@@ -53,17 +53,13 @@ class Repairing {
   absl::Status Run();
 
  private:
-  struct Table {
-    AddedTable added;
-    std::shared_ptr<TableReader> reader;
-  };
   struct FamilyState {
     ColumnFamilyCreation creation;
     ColumnFamilyOptions options;
     KeyOrder order;
     SequenceNumber flushed_through;
     std::map<FileNumber, AddedTable> listed;  // as the manifest has them
-    std::vector<Table> tables;                // of the new state
+    std::vector<AddedTable> tables;           // of the new state
     std::shared_ptr<MemTable> replayed;
   };
 

@@ -39,10 +39,78 @@ AddedTable Describe(FileNumber number, const TableReader& reader) {
   added.table.size_bytes = reader.file_size();
   added.table.table_id = reader.footer().table_id;
   added.table.highest_sequence = properties.highest_sequence;
+  added.table.entries = properties.entries;
   added.table.smallest = InternalKey(*ParseInternalKey(properties.smallest_key));
   added.table.largest = InternalKey(*ParseInternalKey(properties.largest_key));
   return added;
 }
+
+// The entries of tables, verified, in order; of equal ones that of the newest file first. A table is open from its
+// first key to its last, so that no more are than lie above one another.
+class TablesInOrder {
+ public:
+  using Open = std::function<absl::StatusOr<std::shared_ptr<TableReader>>(FileNumber)>;
+  TablesInOrder(std::vector<AddedTable> tables, KeyOrder order, Open open)
+      : order_(order), open_(std::move(open)), tables_(std::move(tables)) {
+    std::sort(tables_.begin(), tables_.end(), [order](const AddedTable& a, const AddedTable& b) {
+      return order.Less(a.table.smallest.view(), b.table.smallest.view());
+    });
+  }
+
+  // Who stands at the next entry, until the next call; null behind the last.
+  absl::StatusOr<const InternalIterator*> Next() {
+    if (first_.has_value()) {
+      reading_[*first_].entries->Next();
+      RETURN_IF_ERROR(DropIfEnded(*first_));
+    }
+    first_ = First();
+    while (reached_ < tables_.size() && (!first_.has_value() || !BeginsBehind(tables_[reached_]))) {
+      RETURN_IF_ERROR(Enter(tables_[reached_++].table.number));
+      first_ = First();
+    }
+    return first_.has_value() ? reading_[*first_].entries.get() : nullptr;
+  }
+
+ private:
+  struct Reading {
+    FileNumber number;
+    std::unique_ptr<InternalIterator> entries;
+  };
+
+  absl::Status Enter(FileNumber number) {
+    ASSIGN_OR_RETURN(std::shared_ptr<TableReader> reader, open_(number));
+    reading_.push_back({number, TableReader::NewIterator(std::move(reader), TableReader::ReadKind::kCompaction)});
+    reading_.back().entries->SeekToFirst();
+    return DropIfEnded(reading_.size() - 1);
+  }
+  absl::Status DropIfEnded(size_t i) {
+    if (reading_[i].entries->Valid()) return absl::OkStatus();
+    RETURN_IF_ERROR(reading_[i].entries->status());
+    reading_.erase(reading_.begin() + static_cast<ptrdiff_t>(i));
+    return absl::OkStatus();
+  }
+  std::optional<size_t> First() const {
+    std::optional<size_t> first;
+    for (size_t i = 0; i < reading_.size(); ++i) {
+      if (!first.has_value() || Before(reading_[i], reading_[*first])) first = i;
+    }
+    return first;
+  }
+  bool Before(const Reading& a, const Reading& b) const {
+    const int compared = order_.Compare(a.entries->key(), b.entries->key());
+    return compared != 0 ? compared < 0 : a.number > b.number;
+  }
+  bool BeginsBehind(const AddedTable& added) const {
+    return order_.Less(reading_[*first_].entries->key(), added.table.smallest.view());
+  }
+
+  const KeyOrder order_;
+  const Open open_;
+  std::vector<AddedTable> tables_;  // by first key
+  size_t reached_ = 0;
+  std::vector<Reading> reading_;
+  std::optional<size_t> first_;  // who stands at the entry that was given last
+};
 
 }  // namespace
 
@@ -104,7 +172,8 @@ absl::Status Repairing::CheckTable(FamilyState* family, const AddedTable& listed
     const absl::Status verified = (*reader)->Verify();
     if (verified.ok()) {
       ++report_->tables_kept;
-      family->tables.push_back({listed, std::move(reader).value()});
+      // A merge goes by what was verified.
+      family->tables.push_back(certain_ ? listed : Describe(listed.table.number, **reader));
       return absl::OkStatus();
     }
     if (!absl::IsDataLoss(verified)) return verified;
@@ -146,14 +215,12 @@ absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, c
   if (!any) return absl::OkStatus();
   ++report_->tables_rewritten;
   if (dry_run_) {
-    family->tables.push_back({listed, nullptr});
+    family->tables.push_back(listed);
     return absl::OkStatus();
   }
   AddedTable rewritten = listed;
   ASSIGN_OR_RETURN(rewritten.table, output->Finish(listed.table.run));
-  ASSIGN_OR_RETURN(std::shared_ptr<TableReader> reader,
-                   OpenTable(rewritten.table.number, family->order, &rewritten.table));
-  family->tables.push_back({std::move(rewritten), std::move(reader)});
+  family->tables.push_back(std::move(rewritten));
   return absl::OkStatus();
 }
 
@@ -213,7 +280,7 @@ absl::Status Repairing::FindTable(FileNumber number) {
   const absl::Status verified = (*reader)->Verify();
   if (verified.ok()) {
     ++report_->tables_kept;
-    family.tables.push_back({found, std::move(reader).value()});
+    family.tables.push_back(found);
     return absl::OkStatus();
   }
   if (!absl::IsDataLoss(verified)) return verified;
@@ -223,20 +290,16 @@ absl::Status Repairing::FindTable(FileNumber number) {
 
 // All tables into one run of the last level. Of equal entries, that of the newest file counts.
 absl::Status Repairing::MergeTables(FamilyState* family) {
-  std::vector<Table> inputs = std::exchange(family->tables, {});
-  std::sort(inputs.begin(), inputs.end(),
-            [](const Table& a, const Table& b) { return a.added.table.number > b.added.table.number; });
-  std::vector<std::unique_ptr<InternalIterator>> children;
   SequenceNumber highest = family->flushed_through;
   uint64_t bytes = 0, entries = 0, seen = 0;
-  for (const Table& input : inputs) {
-    bytes += input.added.table.size_bytes;
-    entries += input.reader->properties().entries;
-    children.push_back(TableReader::NewIterator(input.reader, TableReader::ReadKind::kCompaction));
-    children.back()->SeekToFirst();
-    highest = std::max(highest, input.added.table.highest_sequence);
+  for (const AddedTable& input : family->tables) {
+    bytes += input.table.size_bytes;
+    entries += input.table.entries;
+    highest = std::max(highest, input.table.highest_sequence);
   }
   family->flushed_through = highest;
+  TablesInOrder inputs(std::exchange(family->tables, {}), family->order,
+                       [&](FileNumber number) { return OpenTable(number, family->order, nullptr); });
   Retention retention({.order = family->order, .snapshots = {highest}, .bottommost = true});
   const TableOutputContext context = OutputContext(*family);
   constexpr int kLastLevel = kMaxLevels - 1;
@@ -247,7 +310,7 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
     ASSIGN_OR_RETURN(added.table, output->Finish(run));
     output.reset();
     if (run == RunNumber(0)) run = added.table.run = RunNumber(added.table.number.value());
-    family->tables.push_back({std::move(added), nullptr});
+    family->tables.push_back(std::move(added));
     return absl::OkStatus();
   };
   const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
@@ -259,17 +322,12 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
   };
   std::optional<InternalKey> last;
   while (true) {
-    InternalIterator* first = nullptr;
-    for (const std::unique_ptr<InternalIterator>& child : children) {
-      RETURN_IF_ERROR(child->status());
-      if (child->Valid() && (first == nullptr || family->order.Less(child->key(), first->key()))) first = child.get();
-    }
+    ASSIGN_OR_RETURN(const InternalIterator* const first, inputs.Next());
     if (first == nullptr) break;
     if (!last.has_value() || family->order.Less(last->view(), first->key())) {
       RETURN_IF_ERROR(retention.Add(first->key(), first->value(), emit));
       last = InternalKey(first->key());
     }
-    first->Next();
     if (++seen % kEntriesBetweenProgress == 0)
       Advance(bytes / std::max<uint64_t>(entries, 1) * kEntriesBetweenProgress);
   }
@@ -370,7 +428,7 @@ absl::Status Repairing::FlushReplayed(FamilyState* family) {
       FlushMemTables({.context = OutputContext(*family), .memtables = {&memtable, 1}, .snapshots = {through}}));
   family->flushed_through = through;
   for (const TableMetadata& table : tables) {
-    family->tables.push_back({AddedTable{.family = family->creation.id, .level = 0, .table = table}, nullptr});
+    family->tables.push_back({.family = family->creation.id, .level = 0, .table = table});
   }
   return absl::OkStatus();
 }

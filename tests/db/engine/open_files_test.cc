@@ -6,9 +6,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "sepal/repair.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "util/random.h"
 #include "util/strings.h"
@@ -76,6 +78,32 @@ class OpenFilesTest : public testing::Test {
     }
     return tables;
   }
+  // The largest file whose name holds `part`.
+  std::filesystem::path Largest(std::string_view part) {
+    std::filesystem::path largest;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      if (entry.path().filename().string().find(part) == std::string::npos) continue;
+      if (largest.empty() || entry.file_size() > std::filesystem::file_size(largest)) largest = entry.path();
+    }
+    return largest;
+  }
+  static void FlipByte(const std::filesystem::path& file, uint64_t offset) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(offset));
+    const auto byte = static_cast<char>(stream.get() ^ 1);
+    stream.seekp(static_cast<std::streamoff>(offset));
+    stream.put(byte);
+    ASSERT_TRUE(stream.good()) << file;
+  }
+  // Writes both rounds, so that several runs have every key, and closes the database.
+  void FillTwiceAndClose() {
+    ASSERT_OK(Open());
+    Fill(1);
+    Fill(2);
+    ASSERT_OK(db_->Close());
+    db_ = nullptr;
+    ASSERT_GE(Tables(), 500u);
+  }
   size_t Descriptors() {
     const std::filesystem::directory_iterator all("/proc/self/fd");
     return static_cast<size_t>(std::distance(begin(all), end(all)));
@@ -126,6 +154,33 @@ TEST_F(OpenFilesTest, WhereTheProgramTookAllDescriptorsAReadSaysWhatToDoAndWorks
   EXPECT_THAT(ToStd(status.message()), HasSubstr("ulimit -n"));
   EXPECT_THAT(ToStd(status.message()), HasSubstr(".sst"));
   ExpectAll(1);
+}
+
+TEST_F(OpenFilesTest, FiveHundredTablesAreCheckedAndOneRewrittenByARepairWithSixtyFourDescriptors) {
+  FillTwiceAndClose();
+  const OpenFileLimit limit(kFewFiles);
+  RepairReport report;
+  ASSERT_OK(DB::Repair(options_, path_, &report, {.dry_run = true}));
+  EXPECT_FALSE(report.changed) << report.ToString();
+  FlipByte(Largest(".sst"), 20);
+  ASSERT_OK(DB::Repair(options_, path_, &report));
+  EXPECT_EQ(report.tables_rewritten, 1u) << report.ToString();
+  EXPECT_EQ(report.dropped.size(), 1u) << report.ToString();
+  ASSERT_OK(Open());
+  EXPECT_OK(db_->CheckConsistency());
+  EXPECT_GT(ReadAll(db_->NewIterator().get()).size(), kEntries - 100);
+}
+
+TEST_F(OpenFilesTest, ARepairMergesFiveHundredTablesWithSixtyFourDescriptors) {
+  FillTwiceAndClose();
+  const std::filesystem::path manifest = Largest("MANIFEST");
+  FlipByte(manifest, std::filesystem::file_size(manifest) / 2);
+  const OpenFileLimit limit(kFewFiles);
+  RepairReport report;
+  ASSERT_OK(DB::Repair(options_, path_, &report));
+  EXPECT_TRUE(report.changed);
+  ASSERT_OK(Open());
+  ExpectAll(2);
 }
 
 }  // namespace
