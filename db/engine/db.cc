@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/act/directory_listing.h"
 #include "db/act/log_recovery.h"
 #include "db/act/manifest_recovery.h"
 #include "db/engine/engine.h"
@@ -53,6 +54,23 @@ absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Dire
   return absl::OkStatus();
 }
 
+absl::Status RemoveIfThere(Directory* directory, std::string_view name) {
+  const absl::Status removed = directory->Remove(name);
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+}
+
+// With the lock, whose file goes last. Who had it before may have made and removed files until then.
+absl::Status RemoveDatabaseFiles(Directory* directory) {
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    const bool goes = parsed.has_value() && parsed->kind != FileKind::kLock;
+    if (goes) RETURN_IF_ERROR(RemoveIfThere(directory, entry.name));
+  }
+  RETURN_IF_ERROR(RemoveIfThere(directory, kLockFileName));
+  return directory->Sync();
+}
+
 }  // namespace
 
 absl::Status DB::Destroy(const Options& options, std::string_view path) {
@@ -60,19 +78,12 @@ absl::Status DB::Destroy(const Options& options, std::string_view path) {
   absl::StatusOr<std::unique_ptr<Directory>> directory = world.file_system->OpenDirectory(path, /*create=*/false);
   if (absl::IsNotFound(directory.status())) return absl::OkStatus();
   RETURN_IF_ERROR(directory.status());
-  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
   RETURN_IF_ERROR(CheckNotForeign(directory->get(), path));
-  bool any = false;
-  for (const DirectoryEntry& entry : listing) any = any || ParseFileName(entry.name).has_value();
+  ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory->get()));
   if (any) {
     ASSIGN_OR_RETURN(const std::unique_ptr<DirectoryLock> lock, (*directory)->Lock(kLockFileName));
     RETURN_IF_ERROR(RemoveLogsElsewhere(world.file_system, options, directory->get(), path));
-    for (const DirectoryEntry& entry : listing) {
-      const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
-      if (parsed.has_value() && parsed->kind != FileKind::kLock) RETURN_IF_ERROR((*directory)->Remove(entry.name));
-    }
-    RETURN_IF_ERROR((*directory)->Remove(kLockFileName));
-    RETURN_IF_ERROR((*directory)->Sync());
+    RETURN_IF_ERROR(RemoveDatabaseFiles(directory->get()));
   }
   directory->reset();
   // It stays if anything else lies in it.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/act/directory_listing.h"
 #include "db/act/file_window.h"
 #include "db/act/latching_directory.h"
 #include "db/act/manifest_recovery.h"
@@ -114,23 +115,23 @@ absl::Status Repairing::OpenDirectories() {
 }
 
 absl::Status Repairing::ListFiles() {
-  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory_->List());
   RETURN_IF_ERROR(CheckNotForeign(directory_.get(), path_));
-  bool any = false;
+  ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory_.get()));
+  if (!any) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
+  // Before the listing: who had it until now may have made and removed files.
+  if (!dry_run_) {
+    ASSIGN_OR_RETURN(lock_, directory_->Lock(kLockFileName));
+  }
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory_->List());
   const auto take_number = [this](FileNumber number) {
     if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.value() + 1);
   };
   for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (!parsed.has_value()) continue;
-    any = true;
     take_number(parsed->number);
     if (parsed->kind == FileKind::kTable) table_files_.emplace(parsed->number, entry.size_bytes);
     if (parsed->kind == FileKind::kManifest) manifests_.push_back(entry.name);
-  }
-  if (!any) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
-  if (!dry_run_) {
-    ASSIGN_OR_RETURN(lock_, directory_->Lock(kLockFileName));
   }
   ASSIGN_OR_RETURN(logs_, ListLogs(log_directory()));
   for (const LogFile& log : logs_) {
