@@ -91,6 +91,7 @@ absl::Status ManifestWriter::WriteSnapshot(uint64_t database_id, EditSource* sna
     ++edits;
     payload.clear();
     edit->EncodeTo(&payload);
+    RETURN_IF_ERROR(CheckManifestPayload(payload.size()));
     checksum_ = AppendManifestRecord(&buffer_, ManifestRecordKind::kEdit, payload, checksum_);
     if (buffer_.size() < kSnapshotPieceBytes) continue;
     RETURN_IF_ERROR(file_->Append(buffer_));
@@ -114,6 +115,7 @@ absl::Status ManifestWriter::AddEdit(const VersionEdit& edit) {
   RETURN_IF_ERROR(failure_);
   SEPAL_CHECK(takes_edits_);
   const std::string payload = edit.Encode();
+  RETURN_IF_ERROR(CheckManifestPayload(payload.size()));
   SEPAL_DCHECK(VersionEdit::Decode(payload).ok());
   buffer_.clear();
   const uint64_t checksum = AppendManifestRecord(&buffer_, ManifestRecordKind::kEdit, payload, checksum_);

@@ -58,7 +58,8 @@ class ManifestWriter {
   static absl::StatusOr<std::unique_ptr<ManifestWriter>> Reopen(Directory* directory,
                                                                 const ManifestRecovery& recovered);
 
-  // Makes `edit` durable. ResourceExhausted (a full disk) leaves everything as it was.
+  // Makes `edit` durable. ResourceExhausted (a full disk) leaves everything as it was, and so does FailedPrecondition
+  // (an edit that is longer than a record can be).
   absl::Status AddEdit(const VersionEdit& edit);
 
   absl::Status Close();

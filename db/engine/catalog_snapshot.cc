@@ -6,8 +6,8 @@ namespace sepal {
 
 namespace {
 
-// So that the memory that a manifest's writer and reader need does not grow with the database.
 constexpr size_t kTablesPerEdit = 4096;
+constexpr size_t kKeyBytesPerEdit = size_t{1} << 20;
 
 }  // namespace
 
@@ -24,12 +24,13 @@ const VersionEdit* CatalogSnapshot::Next() {
   edit_ = std::exchange(family.description, {});
   edit_.added_tables = std::move(used);
   TakeTables(family);
-  if (run_ == family.version->runs().size()) EnterFamily(family_ + 1);
+  if (!HasMore(family)) EnterFamily(family_ + 1);
   return &edit_;
 }
 
 void CatalogSnapshot::EnterFamily(size_t family) {
   family_ = family;
+  beside_ = 0;
   if (family_ < families_.size()) EnterRun(0);
 }
 
@@ -41,19 +42,29 @@ void CatalogSnapshot::EnterRun(size_t run) {
 
 // The keys go where those of the edit before were.
 void CatalogSnapshot::TakeTables(const Family& family) {
-  const std::span<const LevelRun> runs = family.version->runs();
   std::vector<AddedTable>& tables = edit_.added_tables;
   size_t taken = 0;
-  for (; taken < kTablesPerEdit && run_ < runs.size(); ++taken) {
+  size_t key_bytes = 0;
+  while (taken < kTablesPerEdit && key_bytes < kKeyBytesPerEdit && HasMore(family)) {
     if (taken == tables.size()) tables.emplace_back();
-    AddedTable& added = tables[taken];
-    added.family = family.id;
-    added.level = runs[run_].level;
-    added.table = (*table_)->metadata();
-    added.table.run = runs[run_].run->number();
-    if (++table_ == runs[run_].run->tables().end()) EnterRun(run_ + 1);
+    AddedTable& added = tables[taken++];
+    TakeTable(family, &added);
+    key_bytes += added.table.smallest.user_key.size() + added.table.largest.user_key.size();
   }
   tables.resize(taken);
+}
+
+void CatalogSnapshot::TakeTable(const Family& family, AddedTable* table) {
+  const std::span<const LevelRun> runs = family.version->runs();
+  if (run_ == runs.size()) {
+    *table = family.tables[beside_++];
+    return;
+  }
+  table->family = family.id;
+  table->level = runs[run_].level;
+  table->table = (*table_)->metadata();
+  table->table.run = runs[run_].run->number();
+  if (++table_ == runs[run_].run->tables().end()) EnterRun(run_ + 1);
 }
 
 }  // namespace sepal

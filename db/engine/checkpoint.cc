@@ -11,6 +11,7 @@
 #include "db/act/manifest_recovery.h"
 #include "db/act/manifest_writer.h"
 #include "db/act/table_files.h"
+#include "db/engine/catalog_snapshot.h"
 #include "db/format/file_names.h"
 #include "util/status.h"
 
@@ -64,40 +65,61 @@ class CheckpointWriter {
 
   absl::Status Write() {
     for (const CheckpointFamily& part : source_.families) total_bytes_ += part.version->Bytes();
-    std::vector<VersionEdit> snapshot(1);
+    std::vector<std::vector<AddedTable>> flushed;
     for (const CheckpointFamily& part : source_.families) {
-      ASSIGN_OR_RETURN(VersionEdit edit, WriteFamily(part));
-      snapshot.push_back(std::move(edit));
+      RETURN_IF_ERROR(TakeTables(part));
+      ASSIGN_OR_RETURN(flushed.emplace_back(), FlushMemTablesOf(part));
     }
     RETURN_IF_ERROR(target_->Sync());
     const FileNumber manifest = source_.new_file_number();
-    VersionEdit& head = snapshot.front();
-    head.database_id = source_.database_id;
-    head.hash_seed = source_.hash_seed;
-    head.last_sequence = source_.last;
-    head.next_file_number = manifest.next();
+    CatalogSnapshot snapshot = Snapshot(manifest.next(), flushed);
     // One that cannot be made removes itself.
     ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> writer,
-                     ManifestWriter::Create(target_.get(), manifest, source_.database_id, snapshot, /*old=*/nullptr));
+                     ManifestWriter::Create(target_.get(), manifest, source_.database_id, &snapshot, /*old=*/nullptr));
     made_.push_back(ManifestFileName(manifest));
     return writer->Close();
   }
 
-  absl::StatusOr<VersionEdit> WriteFamily(const CheckpointFamily& part) {
-    const Family& family = *part.family;
-    VersionEdit edit;
-    edit.created_families.push_back({.id = family.id,
-                                     .name = family.name,
-                                     .comparator_name = std::string(family.order.comparator()->Name()),
-                                     .equal_means_identical = family.order.comparator()->EqualMeansIdentical()});
-    edit.flushed_through.push_back({.family = family.id, .sequence = source_.last});
-    edit.added_tables = part.version->Contents(family.id);
-    for (const AddedTable& added : edit.added_tables) {
-      RETURN_IF_ERROR(TakeTable(family, added.table));
-      done_bytes_ += added.table.size_bytes;
-      if (options_.progress) options_.progress(done_bytes_, total_bytes_);
+  // `flushed`: of each family's memtables; it must outlive the snapshot.
+  CatalogSnapshot Snapshot(FileNumber next_file_number, const std::vector<std::vector<AddedTable>>& flushed) const {
+    VersionEdit head;
+    head.database_id = source_.database_id;
+    head.hash_seed = source_.hash_seed;
+    head.last_sequence = source_.last;
+    head.next_file_number = next_file_number;
+    std::vector<CatalogSnapshot::Family> families;
+    for (size_t i = 0; i < source_.families.size(); ++i) {
+      const Family& family = *source_.families[i].family;
+      VersionEdit description;
+      description.created_families.push_back(
+          {.id = family.id,
+           .name = family.name,
+           .comparator_name = std::string(family.order.comparator()->Name()),
+           .equal_means_identical = family.order.comparator()->EqualMeansIdentical()});
+      description.flushed_through.push_back({.family = family.id, .sequence = source_.last});
+      families.push_back({.id = family.id,
+                          .description = std::move(description),
+                          .version = source_.families[i].version,
+                          .tables = flushed[i]});
     }
-    if (part.memtables.empty()) return edit;
+    return {std::move(head), std::move(families)};
+  }
+
+  absl::Status TakeTables(const CheckpointFamily& part) {
+    for (const LevelRun& run : part.version->runs()) {
+      for (const TableRef& table : run.run->tables()) {
+        RETURN_IF_ERROR(TakeTable(*part.family, table->metadata()));
+        done_bytes_ += table->metadata().size_bytes;
+        if (options_.progress) options_.progress(done_bytes_, total_bytes_);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<AddedTable>> FlushMemTablesOf(const CheckpointFamily& part) {
+    const Family& family = *part.family;
+    std::vector<AddedTable> flushed;
+    if (part.memtables.empty()) return flushed;
     TableOutputContext context = source_.output_context(family);
     context.directory = target_.get();
     // A table that is not finished removes itself.
@@ -105,10 +127,10 @@ class CheckpointWriter {
                      FlushMemTables({.context = context, .memtables = part.memtables, .snapshots = {source_.last}}));
     for (const TableMetadata& table : tables) {
       made_.push_back(TableFileName(table.number));
-      edit.added_tables.push_back({.family = family.id, .level = 0, .table = table});
+      flushed.push_back({.family = family.id, .level = 0, .table = table});
       if (options_.verify) RETURN_IF_ERROR(Verify(target_.get(), family, table));
     }
-    return edit;
+    return flushed;
   }
 
   // Brings a table over: it is immutable, so a link is as good as a copy.

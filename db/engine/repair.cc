@@ -319,32 +319,35 @@ absl::Status Repairing::CopyAside(Directory* from, const std::string& name, Dire
   return absl::OkStatus();
 }
 
-std::vector<VersionEdit> Repairing::Snapshot(FileNumber log) {
-  std::vector<VersionEdit> edits(1);
+CatalogSnapshot Repairing::Snapshot(FileNumber log) {
+  std::vector<CatalogSnapshot::Family> families;
   for (const auto& [id, family] : families_) {
-    VersionEdit& edit = edits.emplace_back();
-    edit.created_families.push_back(family.creation);
-    edit.flushed_through.push_back({.family = id, .sequence = family.flushed_through});
+    VersionEdit description;
+    description.created_families.push_back(family.creation);
+    description.flushed_through.push_back({.family = id, .sequence = family.flushed_through});
+    families.push_back({.id = id,
+                        .description = std::move(description),
+                        .version = std::make_shared<const Version>(family.order),
+                        .tables = family.tables});
     for (const AddedTable& added : family.tables) {
-      edit.added_tables.push_back(added);
       last_sequence_ = std::max(last_sequence_, added.table.highest_sequence);
     }
     last_sequence_ = std::max(last_sequence_, family.flushed_through);
   }
-  VersionEdit& head = edits.front();
+  VersionEdit head;
   head.database_id = database_id_;
   head.hash_seed = hash_seed_;
   head.next_file_number = FileNumber(next_file_number_);
   head.last_sequence = last_sequence_;
   head.min_log_number = log;
-  return edits;
+  return {std::move(head), std::move(families)};
 }
 
 // Returns the number of the new log.
 absl::StatusOr<FileNumber> Repairing::WriteState() {
   const FileNumber log = NewFileNumber();
   const FileNumber number = NewFileNumber();
-  const std::vector<VersionEdit> snapshot = Snapshot(log);
+  CatalogSnapshot snapshot = Snapshot(log);
   LogOptions log_options;
   log_options.database_id = database_id_;
   log_options.random_seed = world_.random_seed;
@@ -353,7 +356,7 @@ absl::StatusOr<FileNumber> Repairing::WriteState() {
       const std::unique_ptr<WriteAheadLog> empty,
       WriteAheadLog::Create(log_directory(), log_options, {.number = log, .last_sequence = last_sequence_}));
   ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> manifest,
-                   ManifestWriter::Create(directory_.get(), number, database_id_, snapshot, /*old=*/nullptr));
+                   ManifestWriter::Create(directory_.get(), number, database_id_, &snapshot, /*old=*/nullptr));
   RETURN_IF_ERROR(manifest->Close());
   RETURN_IF_ERROR(RemoveManifestsBefore(directory_.get(), number));
   return log;

@@ -30,6 +30,7 @@
 #include "absl/status/status.h"
 #include "db/act/log_recovery.h"
 #include "db/act/table_output.h"
+#include "db/engine/catalog_snapshot.h"
 #include "db/engine/core.h"
 #include "db/format/version_edit.h"
 #include "db/state/memtable.h"
@@ -102,7 +103,8 @@ class Repairing {
   absl::StatusOr<FileNumber> WriteState();
   // In its place in a dry run.
   absl::Status Foresee();
-  std::vector<VersionEdit> Snapshot(FileNumber log);
+  // As long as `families_` stays as it is.
+  CatalogSnapshot Snapshot(FileNumber log);
   void RemoveOldFiles(FileNumber log);
 
   TableOutputContext OutputContext(const FamilyState& family);

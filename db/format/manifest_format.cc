@@ -1,6 +1,7 @@
 #include "db/format/manifest_format.h"
 
 #include "absl/strings/str_format.h"
+#include "util/check.h"
 #include "util/coding.h"
 #include "util/hash.h"
 #include "util/status.h"
@@ -56,8 +57,15 @@ uint64_t ManifestHeaderChecksum(std::string_view header) {
   return DecodeFixed64(header.data() + kManifestChecksumOffset);
 }
 
+absl::Status CheckManifestPayload(uint64_t bytes) {
+  if (bytes <= UINT32_MAX) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("a version edit of %u bytes; a manifest's record has %u at most", bytes, UINT32_MAX));
+}
+
 uint64_t AppendManifestRecord(std::string* out, ManifestRecordKind kind, std::string_view payload,
                               uint64_t previous_checksum) {
+  SEPAL_CHECK(CheckManifestPayload(payload.size()).ok());
   const size_t begin = out->size();
   PutFixed32(out, static_cast<uint32_t>(payload.size()));
   PutFixed64(out, 0);

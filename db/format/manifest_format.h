@@ -71,7 +71,10 @@ struct ManifestHeader {
 // The checksum that a header carries.
 uint64_t ManifestHeaderChecksum(std::string_view header);
 
-// Appends a record to `out`; returns its checksum, which seeds the next.
+// That a record's length can say it. FailedPrecondition: no manifest can hold it.
+absl::Status CheckManifestPayload(uint64_t bytes);
+// Appends a record to `out`; returns its checksum, which seeds the next. Requires that the payload passes
+// CheckManifestPayload.
 uint64_t AppendManifestRecord(std::string* out, ManifestRecordKind kind, std::string_view payload,
                               uint64_t previous_checksum);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,54 @@ TEST(CatalogSnapshotTest, GivesTheHeadAndOfEachFamilyItsDescriptionAndAllOfItsTa
     EXPECT_EQ(snapshot.Next(), nullptr);
     EXPECT_EQ(snapshot.Next(), nullptr);
   }
+}
+
+// As those of a checkpoint's memtables.
+TEST(CatalogSnapshotTest, TablesBesideTheVersionComeBehindItsOwn) {
+  const ColumnFamilyId id(3);
+  for (const size_t own : {size_t{0}, kFull - 1, kFull, kFull + 1}) {
+    for (const size_t beside : {size_t{0}, size_t{1}, kFull + 1}) {
+      const VersionRef version = VersionOf(id, own, 1);
+      const std::vector<AddedTable> others = VersionOf(id, beside, 1'000'000)->Contents(id);
+      CatalogSnapshot snapshot(
+          Head(), {{.id = id, .description = DescriptionOf(id), .version = version, .tables = others},
+                   {.id = ColumnFamilyId(4), .description = DescriptionOf(ColumnFamilyId(4)), .version = version}});
+      std::vector<AddedTable> given;
+      size_t edits = 0;
+      while (const VersionEdit* const edit = snapshot.Next()) {
+        ++edits;
+        for (const AddedTable& added : edit->added_tables) {
+          if (added.family == id) given.push_back(added);
+        }
+      }
+      std::vector<AddedTable> expected = version->Contents(id);
+      expected.insert(expected.end(), others.begin(), others.end());
+      EXPECT_TRUE(given == expected) << own << " and " << beside;
+      const auto edits_of = [](size_t tables) { return std::max<size_t>((tables + kFull - 1) / kFull, 1); };
+      EXPECT_EQ(edits, 1 + edits_of(own + beside) + edits_of(own)) << own << " and " << beside;
+    }
+  }
+}
+
+// A manifest's writer and its readers hold a whole edit.
+TEST(CatalogSnapshotTest, WithLongKeysAnEditHasFewTables) {
+  constexpr size_t kTables = 100;
+  constexpr size_t kKeyBytes = 60'000;
+  const ColumnFamilyId id(0);
+  VersionEdit edit;
+  for (size_t i = 0; i < kTables; ++i) {
+    const std::string key = absl::StrFormat("%08d", i) + std::string(kKeyBytes, 'k');
+    edit.added_tables.push_back({id, 1, TableOf(1 + i, 1, key, key + "z")});
+  }
+  VersionBuilder builder(MakeTable);
+  ASSERT_TRUE(builder.Apply(id, edit).ok());
+  CatalogSnapshot snapshot(Head(), {{.id = id, .description = DescriptionOf(id), .version = builder.Build().value()}});
+  std::vector<AddedTable> tables;
+  while (const VersionEdit* const given = snapshot.Next()) {
+    EXPECT_LE(given->Encode().size(), size_t{2} << 20);
+    tables.insert(tables.end(), given->added_tables.begin(), given->added_tables.end());
+  }
+  EXPECT_EQ(tables, edit.added_tables);
 }
 
 // What an edit has depends on the moved table's run, not on the one where it was first added.

@@ -57,6 +57,12 @@ TEST(ManifestFormatTest, ARecordIsAsTheTableSaysAndChained) {
   EXPECT_NE(AppendManifestRecord(&other, ManifestRecordKind::kEdit, "payload", 43), checksum);
 }
 
+TEST(ManifestFormatTest, APayloadIsAsLongAsFourBytesCanSay) {
+  EXPECT_TRUE(CheckManifestPayload(0).ok());
+  EXPECT_TRUE(CheckManifestPayload(0xffff'ffff).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(CheckManifestPayload(uint64_t{1} << 32)));
+}
+
 TEST(ManifestFormatTest, ASealIsTwoNumbers) {
   const std::string payload = EncodeManifestSeal(3, 0x1122);
   EXPECT_EQ(ToHex(payload),
