@@ -49,10 +49,13 @@ size_t ListedTableFinder::Find(FileNumber number) {
 }
 
 absl::StatusOr<bool> FileExists(Directory* directory, std::string_view name) {
-  const absl::Status status = directory->OpenForRead(name, ReadMode::kBuffered).status();
-  if (absl::IsNotFound(status) || absl::IsFailedPrecondition(status)) return false;
-  RETURN_IF_ERROR(status);
-  return true;
+  const absl::Status opened = directory->OpenForRead(name, ReadMode::kBuffered).status();
+  if (opened.ok()) return true;
+  if (absl::IsNotFound(opened)) return false;
+  if (absl::IsResourceExhausted(opened)) return opened;
+  // What is no regular file refuses in many ways, and one that is may be unreadable: the listing tells them apart.
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  return std::any_of(listing.begin(), listing.end(), [&](const DirectoryEntry& entry) { return entry.name == name; });
 }
 
 absl::StatusOr<bool> HoldsDatabaseFiles(Directory* directory) {

@@ -39,7 +39,7 @@ class ListedTableFinder {
   size_t at_ = 0;  // the first whose number is not below the one that was last asked for
 };
 
-// Whether the directory has a regular file with this name.
+// Whether the directory has a regular file with this name, readable or not. ResourceExhausted: too many files are open.
 absl::StatusOr<bool> FileExists(Directory* directory, std::string_view name);
 // Whether it has any that is named as a database's. Cost: no listing in a directory that was once opened.
 absl::StatusOr<bool> HoldsDatabaseFiles(Directory* directory);

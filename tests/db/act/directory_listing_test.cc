@@ -3,12 +3,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
 #include "db/format/file_names.h"
+#include "tests/db/act/passing_directory.h"
+#include "tests/tools/temporary_directory.h"
+#include "util/fault_file_system.h"
 #include "util/memory_file_system.h"
 #include "util/random.h"
 
@@ -64,6 +70,45 @@ TEST_F(DirectoryListingTest, TellsADatabasesDirectoryByAnyFileOfIt) {
   EXPECT_TRUE(HoldsDatabaseFiles(directory_.get()).value());
   EXPECT_TRUE(FileExists(directory_.get(), kLockFileName).value());
   EXPECT_FALSE(FileExists(directory_.get(), "CURRENT").value());
+}
+
+TEST(FileExistsTest, OnlyARegularFileIsOneWhateverElseHasTheName) {
+  const tools::TemporaryDirectory temporary;
+  std::ofstream(temporary.File("file")) << "x";
+  std::filesystem::create_symlink("nowhere", temporary.File("link to nothing"));
+  std::filesystem::create_symlink("file", temporary.File("link to the file"));
+  std::filesystem::create_directory(temporary.File("directory"));
+  ASSERT_EQ(::mkfifo(temporary.File("pipe").c_str(), 0600), 0);
+  ASSERT_EQ(::mknod(temporary.File("socket").c_str(), S_IFSOCK | 0600, 0), 0);
+  const auto directory = FileSystem::Posix()->OpenDirectory(temporary.path(), /*create=*/false).value();
+  for (const char* name : {"file", "link to nothing", "link to the file", "directory", "pipe", "socket", "none"}) {
+    const absl::StatusOr<bool> exists = FileExists(directory.get(), name);
+    ASSERT_TRUE(exists.ok()) << name << ": " << exists.status();
+    EXPECT_EQ(*exists, std::string_view(name) == "file") << name;
+  }
+}
+
+// As where its mode is 000.
+class UnreadableDirectory final : public PassingDirectory {
+ public:
+  using PassingDirectory::PassingDirectory;
+  absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view, ReadMode) override {
+    return absl::PermissionDeniedError("open: Permission denied");
+  }
+};
+
+TEST_F(DirectoryListingTest, AFileThatMayNotBeReadIsThere) {
+  Make("CURRENT", "MANIFEST-000001");
+  UnreadableDirectory unreadable(directory_.get());
+  EXPECT_TRUE(FileExists(&unreadable, "CURRENT").value());
+  EXPECT_FALSE(FileExists(&unreadable, "LOCK").value());
+}
+
+TEST_F(DirectoryListingTest, WithoutADescriptorNobodyKnowsWhetherAFileIsThere) {
+  FaultFileSystem faults(&files_);
+  const std::unique_ptr<Directory> directory = faults.OpenDirectory("/db", /*create=*/false).value();
+  faults.Inject({.fault = Fault::kTooManyFiles, .op = FileOp::kOpenRead});
+  EXPECT_TRUE(absl::IsResourceExhausted(FileExists(directory.get(), "CURRENT").status()));
 }
 
 // Numbers that ascend, with large and small steps, and some that go back.

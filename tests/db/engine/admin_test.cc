@@ -181,7 +181,9 @@ TEST_F(AdminTest, ADestroyThatFailsIsToldAndAnotherOneEndsIt) {
     made.files.Inject({.fault = Fault::kIoError, .skip = skip});
     const absl::Status status = DB::Destroy(made.options, "/db");
     made.files.Clear();
-    EXPECT_TRUE(absl::IsInternal(status) || skip + 1 == calls) << skip << " of " << calls << ": " << status;
+    // Of some calls nothing depends on how they end.
+    EXPECT_TRUE(status.ok() ? FilesIn(&made.memory, "/db").empty() : absl::IsInternal(status))
+        << skip << " of " << calls << ": " << status;
     ASSERT_OK(DB::Destroy(made.options, "/db"));
     EXPECT_THAT(FilesIn(&made.memory, "/db"), IsEmpty());
   }
