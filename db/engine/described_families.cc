@@ -26,8 +26,14 @@ absl::Status DescribedFamilies::TakeEdit(VersionEdit&& edit, const TableFactory&
     const auto it = all_.find(flushed.family);
     if (it != all_.end()) it->second.flushed_through = flushed.sequence;
   }
-  // Each takes what is its own.
-  for (auto& [id, described] : all_) RETURN_IF_ERROR(described.tables.Apply(id, std::move(edit)));
+  for (const RemovedTable& removed : edit.removed_tables) {
+    const auto it = all_.find(removed.family);
+    if (it != all_.end()) RETURN_IF_ERROR(it->second.tables.Remove(removed));
+  }
+  for (AddedTable& added : edit.added_tables) {
+    const auto it = all_.find(added.family);
+    if (it != all_.end()) RETURN_IF_ERROR(it->second.tables.Add(std::move(added)));
+  }
   return absl::OkStatus();
 }
 

@@ -338,6 +338,7 @@ absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) 
   RETURN_IF_ERROR(CheckBatch(batch));
   BatchReader reader(batch);
   BatchEntry entry;
+  in_batch_.clear();
   for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
     const auto it = described_.all().find(entry.family);
     if (it == described_.all().end()) {
@@ -348,14 +349,15 @@ absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) 
           entry.family.value()));
     }
     if (sequence <= it->second.flushed_through) continue;
-    DescribedFamily& described = it->second;
-    Replay(sequence, entry, &described);
+    DescribedFamily* const described = &it->second;
+    Replay(sequence, entry, described);
+    if (in_batch_.empty() || in_batch_.back() != described) in_batch_.push_back(described);
   }
   if (options_.read_only) return absl::OkStatus();
   // Between batches, so that the mark of a family never splits one.
-  for (auto& [id, described] : described_.all()) {
-    if (described.replayed != nullptr && described.replayed->MemoryBytes() >= tuning_.memtable_bytes) {
-      RETURN_IF_ERROR(FlushReplayed(&described));
+  for (DescribedFamily* const described : in_batch_) {
+    if (described->replayed != nullptr && described->replayed->MemoryBytes() >= tuning_.memtable_bytes) {
+      RETURN_IF_ERROR(FlushReplayed(described));
     }
   }
   return absl::OkStatus();

@@ -101,6 +101,7 @@ class Opening {
   FileNumber min_log_number_;
   std::optional<ClosedLog> closed_log_;
   DescribedFamilies described_;
+  std::vector<DescribedFamily*> in_batch_;  // that have entries in the one that was replayed last
   // Of what was replayed.
   std::vector<FileNumber> new_tables_;
   bool tables_may_be_listed_ = false;  // by a manifest that another opening may find

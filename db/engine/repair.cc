@@ -223,7 +223,8 @@ absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
   for (const ColumnFamilyId id : edit.dropped_families) DropFamily(id);
   for (const RemovedTable& table : edit.removed_tables) {
     removed_.insert(table.number);
-    for (auto& [id, family] : families_) family.listed.erase(table.number);
+    const auto it = families_.find(table.family);
+    if (it != families_.end()) it->second.listed.erase(table.number);
   }
   for (const AddedTable& added : edit.added_tables) {
     removed_.erase(added.table.number);

@@ -81,8 +81,6 @@ class Repairing {
   absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(FileNumber number, KeyOrder order,
                                                          const TableMetadata* expected) const;
   uint64_t FileBytes(FileNumber number) const;
-  // By the manifest, or what of it can be read.
-  bool IsListed(FileNumber number) const;
   void CountTables();
   void Advance(uint64_t bytes);
   absl::Status CheckListedTables();
@@ -141,8 +139,10 @@ class Repairing {
   SequenceNumber last_sequence_;
   LogRecoveryOptions log_recovery_;
   std::map<ColumnFamilyId, FamilyState> families_;
-  std::set<ColumnFamilyId> dropped_;  // that the manifest says were dropped
-  std::set<FileNumber> removed_;      // that the manifest says were removed
+  std::vector<FamilyState*> in_batch_;  // that have entries in the one that was replayed last
+  std::set<ColumnFamilyId> dropped_;    // that the manifest says were dropped
+  std::set<FileNumber> removed_;        // that the manifest says were removed
+  std::set<FileNumber> listed_;         // by the manifest, or what of it can be read, in whatever family
   std::set<std::string> damaged_tables_;
   std::set<std::string> damaged_logs_;  // and their rings
   // Of tables, read and to be read.

@@ -137,15 +137,13 @@ uint64_t Repairing::FileBytes(FileNumber number) const {
   return it == table_files_.end() ? 0 : it->second;
 }
 
-bool Repairing::IsListed(FileNumber number) const {
-  return std::any_of(families_.begin(), families_.end(),
-                     [number](const auto& family) { return family.second.listed.contains(number); });
-}
-
 // Tables that are merged are read twice.
 void Repairing::CountTables() {
+  for (const auto& [id, family] : families_) {
+    for (const auto& [number, added] : family.listed) listed_.insert(number);
+  }
   for (const auto& [number, bytes] : table_files_) {
-    if (IsListed(number) || (!certain_ && !removed_.contains(number))) total_bytes_ += bytes;
+    if (listed_.contains(number) || (!certain_ && !removed_.contains(number))) total_bytes_ += bytes;
   }
   if (!certain_ && !dry_run_) total_bytes_ *= 2;
 }
@@ -235,7 +233,7 @@ absl::Status Repairing::FindTables() {
     }
   }
   for (const auto& [number, bytes] : table_files_) {
-    if (IsListed(number) || removed_.contains(number)) continue;
+    if (listed_.contains(number) || removed_.contains(number)) continue;
     RETURN_IF_ERROR(FindTable(number));
     Advance(bytes);
   }
@@ -394,6 +392,7 @@ absl::Status Repairing::AddRings() {
 absl::Status Repairing::ReplayBatch(SequenceNumber first, std::string_view batch) {
   BatchReader reader(batch);
   BatchEntry entry;
+  in_batch_.clear();
   for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
     last_sequence_ = std::max(last_sequence_, sequence);
     const auto it = families_.find(entry.family);
@@ -405,11 +404,12 @@ absl::Status Repairing::ReplayBatch(SequenceNumber first, std::string_view batch
     }
     const uint64_t hash = family.order.hashable() ? HashKey(entry.key, hash_seed_) : 0;
     family.replayed->Add(sequence, entry.kind, entry.key, entry.value, hash);
+    if (in_batch_.empty() || in_batch_.back() != &family) in_batch_.push_back(&family);
     ++report_->updates_from_logs;
   }
-  for (auto& [id, family] : families_) {
-    if (family.replayed != nullptr && family.replayed->MemoryBytes() >= tuning_.memtable_bytes) {
-      RETURN_IF_ERROR(FlushReplayed(&family));
+  for (FamilyState* const family : in_batch_) {
+    if (family->replayed != nullptr && family->replayed->MemoryBytes() >= tuning_.memtable_bytes) {
+      RETURN_IF_ERROR(FlushReplayed(family));
     }
   }
   return absl::OkStatus();

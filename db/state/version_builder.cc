@@ -90,24 +90,20 @@ bool VersionBuilder::StandsInBase(FileNumber number) const {
 }
 
 absl::Status VersionBuilder::Apply(ColumnFamilyId family, const VersionEdit& edit) {
-  RETURN_IF_ERROR(Remove(family, edit.removed_tables));
-  return Add(family, &edit.added_tables);
-}
-
-absl::Status VersionBuilder::Apply(ColumnFamilyId family, VersionEdit&& edit) {
-  RETURN_IF_ERROR(Remove(family, edit.removed_tables));
-  return Add(family, &edit.added_tables);
-}
-
-absl::Status VersionBuilder::Remove(ColumnFamilyId family, const std::vector<RemovedTable>& removed_tables) {
-  for (const RemovedTable& removed : removed_tables) {
-    if (removed.family != family) continue;
-    if (removed.level < 0 || removed.level >= kMaxLevels)
-      return BadEdit("no such level", removed.level, removed.number);
-    TableRef table = RemoveFrom(removed.level, removed.number);
-    if (table == nullptr) return BadEdit("removes a table that is not there once", removed.level, removed.number);
-    gone_.emplace(removed.number, std::move(table));
+  for (const RemovedTable& removed : edit.removed_tables) {
+    if (removed.family == family) RETURN_IF_ERROR(Remove(removed));
   }
+  for (const AddedTable& added : edit.added_tables) {
+    if (added.family == family) RETURN_IF_ERROR(Add(added));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VersionBuilder::Remove(const RemovedTable& removed) {
+  if (removed.level < 0 || removed.level >= kMaxLevels) return BadEdit("no such level", removed.level, removed.number);
+  TableRef table = RemoveFrom(removed.level, removed.number);
+  if (table == nullptr) return BadEdit("removes a table that is not there once", removed.level, removed.number);
+  gone_.emplace(removed.number, std::move(table));
   return absl::OkStatus();
 }
 
@@ -125,29 +121,25 @@ TableRef VersionBuilder::RemoveFrom(int level, FileNumber number) {
   return nullptr;
 }
 
-template <class Added>
-absl::Status VersionBuilder::Add(ColumnFamilyId family, Added* added_tables) {
-  for (auto& added : *added_tables) {
-    if (added.family != family) continue;
-    const FileNumber number = added.table.number;
-    if (added.level < 0 || added.level >= kMaxLevels) return BadEdit("no such level", added.level, number);
-    const RunNumber run = added.table.run;
-    TableRef table;
-    const auto moved = gone_.find(number);
-    if (moved == gone_.end()) {
-      // Taken from the base, and added again by now.
-      if (taken_.contains(number)) return BadEdit("adds a table that is there already", added.level, number);
-      table = factory_(std::move(added.table));
-    } else {
-      if (!SameFile(moved->second->metadata(), added.table)) {
-        return BadEdit("adds a removed table with other contents", added.level, number);
-      }
-      table = moved->second;
-      gone_.erase(moved);
+absl::Status VersionBuilder::Add(AddedTable added) {
+  const FileNumber number = added.table.number;
+  if (added.level < 0 || added.level >= kMaxLevels) return BadEdit("no such level", added.level, number);
+  const RunNumber run = added.table.run;
+  TableRef table;
+  const auto moved = gone_.find(number);
+  if (moved == gone_.end()) {
+    // Taken from the base, and added again by now.
+    if (taken_.contains(number)) return BadEdit("adds a table that is there already", added.level, number);
+    table = factory_(std::move(added.table));
+  } else {
+    if (!SameFile(moved->second->metadata(), added.table)) {
+      return BadEdit("adds a removed table with other contents", added.level, number);
     }
-    if (StandsInBase(number) || !Touch(added.level).added.Add({run, std::move(table)})) {
-      return BadEdit("adds a table that is there already", added.level, number);
-    }
+    table = moved->second;
+    gone_.erase(moved);
+  }
+  if (StandsInBase(number) || !Touch(added.level).added.Add({run, std::move(table)})) {
+    return BadEdit("adds a table that is there already", added.level, number);
   }
   return absl::OkStatus();
 }

@@ -41,8 +41,9 @@ class VersionBuilder {
   // The part of `edit` that speaks of `family`. DataLoss: an absent table removed, a present one added (or Build says
   // so), a level that cannot be.
   absl::Status Apply(ColumnFamilyId family, const VersionEdit& edit);
-  // The same for an edit that is not needed any more: what it says of added tables is taken out of it.
-  absl::Status Apply(ColumnFamilyId family, VersionEdit&& edit);
+  // The same table by table, for who goes through an edit of many families once: first all that it removes of this one.
+  absl::Status Remove(const RemovedTable& removed);
+  absl::Status Add(AddedTable added);
 
   // The new version; the base where no edit touched a level. What differs from the base has passed Version::Check's
   // checks, and of an empty base that is all; so the version keeps the laws as the base does.
@@ -82,12 +83,8 @@ class VersionBuilder {
   };
   using RunChanges = std::map<RunNumber, RunChange, std::greater<>>;
 
-  absl::Status Remove(ColumnFamilyId family, const std::vector<RemovedTable>& removed_tables);
   // Null: the level has no such table.
   TableRef RemoveFrom(int level, FileNumber number);
-  // The part of an edit's table that goes into a TableFile is moved where `added` may be changed.
-  template <class Added>
-  absl::Status Add(ColumnFamilyId family, Added* added_tables);
   // Whether the base has the table, and no edit removed it.
   bool StandsInBase(FileNumber number) const;
   LevelChange& Touch(int level);

@@ -181,18 +181,15 @@ TEST(VersionBuilderTest, ATableThatMovesAndComesOnceMoreIsRefused) {
   EXPECT_THAT(ToStd(status.message()), HasSubstr("there already"));
 }
 
-TEST(VersionBuilderTest, AnEditThatIsNotNeededAnyMoreGivesTheSameVersion) {
+TEST(VersionBuilderTest, TableByTableAnEditGivesTheSameVersion) {
   const VersionRef nothing = std::make_shared<const Version>(KeyOrder());
   const std::string drawn = "L0 run 9: 11[b..c]\nL1 run 3: 4[a long key that is on the heap..c] 5[d..f]\n";
-  VersionEdit edit = EditOf(drawn);
-  AddedTable foreign = edit.added_tables.front();
-  foreign.family = ColumnFamilyId(2);
-  edit.added_tables.push_back(foreign);
   VersionBuilder builder(nothing, MakeTable);
-  ASSERT_TRUE(builder.Apply(ColumnFamilyId(0), std::move(edit)).ok());
+  VersionEdit edit = EditOf(drawn);
+  for (AddedTable& added : edit.added_tables) ASSERT_TRUE(builder.Add(std::move(added)).ok());
   EXPECT_EQ((*builder.Build())->ToString(), drawn);
-  // What is another family's is left to it.
-  EXPECT_EQ(edit.added_tables.back(), foreign);
+  ASSERT_TRUE(builder.Remove({.family = ColumnFamilyId(0), .level = 0, .number = FileNumber(11)}).ok());
+  EXPECT_TRUE(absl::IsDataLoss(builder.Remove({.family = ColumnFamilyId(0), .level = 0, .number = FileNumber(11)})));
 }
 
 TEST(VersionBuilderTest, SkipsWhatTheEditSaysOfOtherFamilies) {
