@@ -10,6 +10,7 @@
 #endif
 
 #include "tests/tools/sepal_command_fixture.h"
+#include "tests/util/watched_calls.h"
 
 namespace sepal::tools {
 namespace {
@@ -134,6 +135,7 @@ TEST_F(ImportLevelDbTest, AKeyThatIsTooLongForSepalIsToldAndNothingIsLeft) {
 TEST_F(ImportLevelDbTest, BesideAnotherImportToTheSamePlaceItIsRefused) {
   MakeLevelDb(100);
   const std::unique_ptr<DB> other = DB::Open({.create_if_missing = true}, new_ + ".part").value();
+  std::ofstream(new_ + ".part/IMPORTING").flush();
   const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
   EXPECT_EQ(refused.exit, kExitError);
   EXPECT_TRUE(Has(refused.err, "another import writes to")) << refused.err;
@@ -162,23 +164,66 @@ TEST_F(ImportLevelDbTest, NeitherTheRootNorAFileIsAPlaceForADatabase) {
   EXPECT_EQ(Slurp(new_), "a file");
 }
 
-TEST_F(ImportLevelDbTest, WhatAnInterruptedImportLeftIsReplacedAndNothingElse) {
+// What lies there at each call that makes something durable, or goes, is what a crash may leave.
+TEST_F(ImportLevelDbTest, WhatAnImportLeavesThatIsInterruptedAnywhereIsReplacedUnlessItIsWhole) {
+  MakeLevelDb(100);
+  const std::string part = new_ + ".part", halves = directory_.File("halves");
+  std::filesystem::create_directory(halves);
+  int calls = 0;
+  const CallJudge keep = [&](const seccomp_data&) -> std::optional<CallAnswer> {
+    const std::string half = halves + "/" + std::to_string(calls++);
+    std::error_code gone;  // not there yet, or no more, or another thread removes files
+    std::filesystem::copy(part, half, std::filesystem::copy_options::recursive, gone);
+    if (gone) std::filesystem::remove_all(half);
+    return std::nullopt;
+  };
+  Outcome imported;
+  const auto import = [&] { imported = RunSepal({"import", new_, old_, "--from", "leveldb"}); };
+  if (!WithWatchedCalls({SYS_fsync, SYS_fdatasync, SYS_rename, SYS_unlink, SYS_unlinkat}, keep, import)) {
+    GTEST_SKIP() << "no system call filters here";
+  }
+  ASSERT_EQ(imported.exit, kExitOk) << imported.err;
+  int replaced = 0, whole = 0;
+  for (int i = 0; i < calls; ++i) {
+    const std::string half = halves + "/" + std::to_string(i);
+    if (!std::filesystem::exists(half)) continue;
+    std::filesystem::remove_all(new_);
+    std::filesystem::rename(half, part);
+    const bool marked = std::filesystem::exists(part + "/IMPORTING");
+    const bool stays = !marked && !std::filesystem::is_empty(part);
+    import();
+    EXPECT_EQ(imported.exit, stays ? kExitError : kExitOk) << i << " of " << calls << ": " << imported.err;
+    EXPECT_EQ(RunSepal({"db", "scan", stays ? part : new_, "--count"}).out, "100\n") << i << " of " << calls;
+    ++(stays ? whole : replaced);
+    std::filesystem::remove_all(part);
+  }
+  EXPECT_GT(replaced, 3);
+  EXPECT_GT(whole, 0);
+}
+
+TEST_F(ImportLevelDbTest, WhatNoImportHasLeftStays) {
   MakeLevelDb(100);
   const std::string part = new_ + ".part";
-  ASSERT_EQ(RunSepal({"db", "put", part, "half", "written"}).exit, kExitOk);
-  std::filesystem::create_directory(part + "/source");
-  std::ofstream(part + "/source/LOG") << "\n";
-  ASSERT_EQ(RunSepal({"import", new_, old_, "--from", "leveldb"}).exit, kExitOk);
-  EXPECT_EQ(RunSepal({"db", "get", new_, "half"}).exit, kExitError);
-  EXPECT_FALSE(std::filesystem::exists(part));
+  const auto expect_refused = [&] {
+    const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
+    EXPECT_EQ(refused.exit, kExitError);
+    EXPECT_TRUE(Has(refused.err, part + " is in the way")) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(new_));
+  };
+  ASSERT_EQ(RunSepal({"db", "put", part, "somebody", "else"}).exit, kExitOk);
+  expect_refused();
+  EXPECT_EQ(RunSepal({"db", "get", part, "somebody"}).out, "else\n");
 
-  std::filesystem::remove_all(new_);
+  std::filesystem::remove_all(part);
   std::filesystem::create_directory(part);
   std::ofstream(part + "/letter.txt") << "Dear Ada\n";
-  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb"});
-  EXPECT_EQ(refused.exit, kExitError);
-  EXPECT_TRUE(Has(refused.err, "is in the way")) << refused.err;
+  expect_refused();
   EXPECT_EQ(Slurp(part + "/letter.txt"), "Dear Ada\n");
+
+  std::filesystem::remove_all(part);
+  std::ofstream(part) << "half a download";
+  expect_refused();
+  EXPECT_EQ(Slurp(part), "half a download");
 }
 
 TEST_F(ImportLevelDbTest, AnOpenSourceIsRefused) {

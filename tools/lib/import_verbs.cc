@@ -1,7 +1,9 @@
 // sepal import: the contents of another engine's database, as a new one.
 //
 // It is written in DIR.part, which gets the name DIR, in one step and for good, once it is whole. An error removes it;
-// what a crash leaves of it goes with the next import.
+// what a crash leaves of it goes with the next import. A marker tells it from what others have put there: it is durable
+// before the first file of the database, and gone, durably too, before the new name. So a DIR.part without it is empty,
+// or whole, or nobody's import, and stays.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
@@ -27,6 +29,7 @@ namespace fs = std::filesystem;
 constexpr size_t kBatchBytes = size_t{512} << 10;
 // In DIR.part: what LevelDB writes at opening.
 constexpr char kScratch[] = "source";
+constexpr char kMarker[] = "IMPORTING";
 
 // The places are of no use where the engines' libraries were not there at build time.
 absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenForeign(const std::string& engine,
@@ -76,26 +79,52 @@ absl::Status CheckTarget(const std::string& directory) {
 // What an import that was interrupted has left. Nothing that is not an import's is removed.
 absl::Status RemovePart(const std::string& part) {
   std::error_code error;
-  if (!fs::exists(fs::symlink_status(part, error))) return absl::OkStatus();
-  const absl::Status destroyed = DB::Destroy(Options(), part);
-  if (absl::IsUnavailable(destroyed)) {
-    return absl::UnavailableError(absl::StrFormat("another import writes to %s", part));
+  const fs::file_status there = fs::symlink_status(part, error);
+  if (!fs::exists(there)) return absl::OkStatus();
+  const fs::path marker = fs::path(part) / kMarker;
+  if (fs::is_directory(there) && fs::exists(marker, error)) {
+    const absl::Status destroyed = DB::Destroy(Options(), part);
+    if (absl::IsUnavailable(destroyed)) {
+      return absl::UnavailableError(absl::StrFormat("another import writes to %s", part));
+    }
+    RETURN_IF_ERROR(destroyed);
+    fs::remove_all(fs::path(part) / kScratch, error);
+    fs::remove(marker, error);
   }
-  fs::remove_all(fs::path(part) / kScratch, error);
-  fs::remove(part, error);
-  if (!fs::exists(part, error)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrFormat("%s is in the way: it holds files of no import", part));
+  // If it is empty.
+  if (fs::is_directory(there) && fs::remove(part, error)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("%s is in the way: no import that was interrupted has left it; move it or remove it", part));
+}
+
+absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(const std::string& path, bool create) {
+  return FileSystem::Posix()->OpenDirectory(path, create);
+}
+
+absl::Status Mark(const std::string& part) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory, OpenDirectory(part, /*create=*/true));
+  ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> marker, directory->OpenForWrite(kMarker, WriteMode::kCreateNew));
+  RETURN_IF_ERROR(marker->Close());
+  return directory->Sync();
+}
+
+absl::Status Unmark(const std::string& part) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory, OpenDirectory(part, /*create=*/false));
+  RETURN_IF_ERROR(directory->Remove(kMarker));
+  return directory->Sync();
 }
 
 // In one step, durably.
 absl::Status GiveName(const std::string& part, const std::string& directory) {
   std::error_code error;
   fs::rename(part, directory, error);
-  if (error) return absl::InternalError(absl::StrFormat("%s: %s", directory, error.message()));
+  if (error) {
+    return absl::InternalError(
+        absl::StrFormat("%s: %s; the database that was imported is %s", directory, error.message(), part));
+  }
   std::string parent = fs::path(directory).parent_path();
   if (parent.empty()) parent = ".";
-  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> handle,
-                   FileSystem::Posix()->OpenDirectory(parent, /*create=*/false));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> handle, OpenDirectory(parent, /*create=*/false));
   return handle->Sync();
 }
 
@@ -116,7 +145,9 @@ class ImportVerb final : public Verb {
     const std::string part = directory_ + ".part";
     RETURN_IF_ERROR(RemovePart(part));
     const uint64_t began = NowNanos();
-    absl::Status status = ImportInto(part, io);
+    absl::Status status = Mark(part);
+    if (status.ok()) status = ImportInto(part, io);
+    if (status.ok()) status = Unmark(part);
     if (status.ok()) status = GiveName(part, directory_);
     if (!status.ok()) {
       const absl::Status removed = RemovePart(part);
