@@ -142,6 +142,10 @@ TEST_F(RemedyTest, ABackupOfADamagedDatabaseNamesTheDatabasesFile) {
   EXPECT_TRUE(Has(outcome.err, table)) << outcome.err;
   EXPECT_FALSE(Has(outcome.err, backups)) << outcome.err;
   EXPECT_FALSE(std::filesystem::exists(backups));
+  // What was there before stays.
+  std::filesystem::create_directory(backups);
+  EXPECT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitDamage);
+  EXPECT_TRUE(std::filesystem::is_empty(backups));
 }
 
 TEST_F(RemedyTest, OnAFullDiskNothingIsLeftOfAPageOrANewDatabase) {

@@ -179,35 +179,6 @@ TEST_F(SepalCommandTest, CheckpointWorksBesideAWriterAndRefusesAPlaceThatIsTaken
   EXPECT_EQ(RunSepal({"db", "verify", target}).exit, kExitOk);
 }
 
-TEST_F(SepalCommandTest, BackupsAreIncrementalListedKeptAndRestored) {
-  MakeDatabase();
-  const std::string backups = directory_.File("backups");
-  const Outcome first = RunSepal({"db", "backup", db_, backups, "--json"});
-  EXPECT_EQ(first.exit, kExitOk) << first.err;
-  EXPECT_EQ(LastJson(first.out).at("linked"), 0);
-  ASSERT_EQ(RunSepal({"db", "put", db_, "later", "1"}).exit, kExitOk);
-  const Outcome second = RunSepal({"db", "backup", db_, backups, "--json"});
-  EXPECT_EQ(second.exit, kExitOk) << second.err;
-  EXPECT_GE(LastJson(second.out).at("linked"), 2);
-  EXPECT_EQ(LastJson(RunSepal({"db", "backups", backups, "--json"}).out).at("backups"), 2);
-  EXPECT_EQ(RunSepal({"db", "verify", backups + "/000001"}).exit, kExitOk);
-  EXPECT_EQ(RunSepal({"db", "get", backups + "/000001", "later"}).exit, kExitError);
-
-  const std::string restored = directory_.File("restored");
-  EXPECT_EQ(RunSepal({"db", "restore", backups + "/000002", restored}).exit, kExitOk);
-  EXPECT_EQ(RunSepal({"db", "get", restored, "later"}).out, "1\n");
-  EXPECT_EQ(RunSepal({"db", "restore", backups + "/000001", restored}).exit, kExitError);
-
-  // An unfinished one is no base, and is told apart.
-  std::filesystem::create_directory(backups + "/000003");
-  std::filesystem::copy_file(Files(".sst").front(), backups + "/000003/000099.sst");
-  EXPECT_TRUE(Has(RunSepal({"db", "backups", backups}).out, "000003  unfinished"));
-  const Outcome kept = RunSepal({"db", "backup", db_, backups, "--keep", "1"});
-  EXPECT_EQ(kept.exit, kExitOk) << kept.err;
-  EXPECT_EQ(LastJson(RunSepal({"db", "backups", backups, "--json"}).out).at("backups"), 1);
-  EXPECT_EQ(RunSepal({"db", "verify", backups + "/000004"}).exit, kExitOk);
-}
-
 TEST_F(SepalCommandTest, OnAFullDiskACopySaysSoAndLeavesNothing) {
   MakeDatabase();
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open({}, db_);
@@ -235,18 +206,6 @@ TEST_F(SepalCommandTest, OnAFullDiskACopySaysSoAndLeavesNothing) {
     EXPECT_TRUE(std::filesystem::is_empty(disk)) << copy[1];
   }
   EXPECT_EQ(std::system(("umount " + disk).c_str()), 0);
-}
-
-TEST_F(SepalCommandTest, ADamagedBackupIsNotRestored) {
-  MakeDatabase();
-  const std::string backups = directory_.File("backups");
-  ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
-  for (const auto& entry : std::filesystem::directory_iterator(backups + "/000001")) {
-    if (entry.path().extension() == ".sst") FlipByte(entry.path(), 0.3);
-  }
-  const Outcome outcome = RunSepal({"db", "restore", backups + "/000001", directory_.File("restored")});
-  EXPECT_EQ(outcome.exit, kExitDamage);
-  EXPECT_FALSE(std::filesystem::exists(directory_.File("restored")));
 }
 
 TEST_F(SepalCommandTest, ExplainGetNamesWhatWasAsked) {

@@ -1,6 +1,10 @@
 // sepal db checkpoint|backup|backups|restore: other databases that hold the same.
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -12,6 +16,7 @@
 #include "tools/lib/database_access.h"
 #include "tools/lib/progress.h"
 #include "tools/lib/verb.h"
+#include "util/posix_status.h"
 #include "util/status.h"
 #include "util/strings.h"
 
@@ -110,18 +115,50 @@ std::vector<Backup> BackupsIn(const std::string& directory) {
   return backups;
 }
 
+// The directory of all backups while one is made. No other is made there meanwhile, so that one that is unfinished was
+// interrupted.
+class BackupsDirectory {
+ public:
+  static absl::StatusOr<BackupsDirectory> Take(const std::string& path) {
+    std::error_code error;
+    const bool made = std::filesystem::create_directories(path, error);
+    if (error) return WithNothingLeft(PosixError(error.value(), path, "create"));
+    UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.valid()) return PosixError(errno, path, "open");
+    // Some file systems lock no directory.
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      return absl::UnavailableError(absl::StrFormat("another backup is being made in %s", path));
+    }
+    return BackupsDirectory(std::move(fd), made ? path : "");
+  }
+
+  // Of a directory that was there before nothing goes.
+  void RemoveIfMade() const {
+    std::error_code unused;
+    if (!made_.empty()) std::filesystem::remove(made_, unused);
+  }
+
+ private:
+  BackupsDirectory(UniqueFd lock, std::string made) : lock_(std::move(lock)), made_(std::move(made)) {}
+
+  UniqueFd lock_;
+  std::string made_;  // its path, if this call made it
+};
+
 class BackupVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
     app->add_option("BACKUPS", backups_, "The directory of all backups of this database")->required();
-    app->add_option("--keep", keep_, "Remove all but the newest so many, once this one is made");
+    app->add_option("--keep", keep_,
+                    "Remove all but the newest so many, and those that were interrupted, once this one is made");
     app->add_flag("--no-verify", no_verify_, "Do not read back what was copied");
   }
 
   absl::Status Run(const Streams& io) override {
     if (keep_ == 0) return absl::CancelledError("--keep 0 would keep nothing, this backup neither");
-    std::vector<Backup> before = BackupsIn(backups_);
+    ASSIGN_OR_RETURN(const BackupsDirectory directory, BackupsDirectory::Take(backups_));
+    const std::vector<Backup> before = BackupsIn(backups_);
     CheckpointOptions options{.link_tables = false, .verify = !no_verify_};
     // The newest one that was finished.
     for (auto it = before.rbegin(); it != before.rend() && options.base.empty(); ++it) {
@@ -130,8 +167,7 @@ class BackupVerb final : public Verb {
     const uint64_t number = before.empty() ? 1 : before.back().number + 1;
     const std::string target = backups_ + "/" + absl::StrFormat("%06d", number);
     const absl::Status copied = CopyDatabase(place_, target, options, "backup bytes", io);
-    std::error_code unused;
-    if (!copied.ok()) std::filesystem::remove(backups_, unused);  // if it is empty
+    if (!copied.ok()) directory.RemoveIfMade();
     RETURN_IF_ERROR(copied);
     ASSIGN_OR_RETURN(const Extent extent, Measure(target));
     RETURN_IF_ERROR(RemoveOld(before));
@@ -147,14 +183,25 @@ class BackupVerb final : public Verb {
   }
 
  private:
+  // The newest that are whole stay, with the one that was just made; those that are not do not count. What cannot be
+  // looked at may be whole.
   absl::Status RemoveOld(const std::vector<Backup>& before) const {
-    for (size_t i = 0; i + keep_ <= before.size(); ++i) RETURN_IF_ERROR(DB::Destroy(Options(), before[i].path));
+    if (keep_ == kKeepAll) return absl::OkStatus();
+    size_t kept = 1;
+    for (auto backup = before.rbegin(); backup != before.rend(); ++backup) {
+      const absl::Status whole = Measure(backup->path).status();
+      const bool stays = !absl::IsNotFound(whole) && !absl::IsDataLoss(whole) && kept < keep_;
+      if (whole.ok()) ++kept;
+      if (!stays) RETURN_IF_ERROR(DB::Destroy(Options(), backup->path));
+    }
     return absl::OkStatus();
   }
 
+  static constexpr size_t kKeepAll = SIZE_MAX;
+
   Place place_;
   std::string backups_;
-  size_t keep_ = SIZE_MAX / 2;
+  size_t keep_ = kKeepAll;
   bool no_verify_ = false;
 };
 
