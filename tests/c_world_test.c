@@ -253,6 +253,16 @@ void test_env(const char* directory, const sepal_readoptions_t* ro, const sepal_
   CHECK(world.scheduled > 0 && world.now > 1000000);
   sepal_close_with_error(db, &error);
   CHECK_OK();
+  sepal_options_set_log_directory(options, directory);
+  CHECK(sepal_repair_db_report(options, directory, 1, &error) == NULL);
+  expect_error("FAILED_PRECONDITION");
+  sepal_repair_report_t* report = sepal_repair_db_logs_lost(options, directory, 1, NULL, NULL, &error);
+  CHECK_OK();
+  sepal_repair_summary_t summary;
+  sepal_repair_report_summary(report, &summary, sizeof summary);
+  CHECK(summary.changed && summary.dry_run && summary.dropped == 1);
+  sepal_repair_report_destroy(report);
+  sepal_options_set_log_directory(options, logs);
   sepal_destroy_db(options, directory, &error);
   CHECK_OK();
   CHECK(rmdir(logs) == 0);

@@ -51,6 +51,7 @@ class LineFinder {
   LineFinder(Directory* directory, const LogRecoveryOptions& options) : directory_(directory), options_(options) {}
 
   absl::Status Find(const std::vector<LogFile>& logs, std::vector<LogFile>* line, std::vector<std::string>* leftovers) {
+    none_ = logs.empty();
     std::vector<LogFile> candidates;
     for (LogFile log : logs) {
       if (!log.header.has_value() && log.named < options_.minimum) continue;
@@ -154,11 +155,16 @@ class LineFinder {
   }
 
   absl::Status Missing(FileNumber number) const {
-    return Damaged(PathOf(directory_, LogFileName(number)), 0, "a write-ahead log that is needed is missing");
+    return Damaged(PathOf(directory_, LogFileName(number)), 0,
+                   absl::StrFormat("a write-ahead log that is needed is missing%s",
+                                   none_ ? ", and no other is there: where the logs lie in another directory, "
+                                           "Options::log_directory has to name it"
+                                         : ""));
   }
 
   Directory* const directory_;
   const LogRecoveryOptions& options_;
+  bool none_ = false;  // there is no log at all
   LogPosition witnessed_;
   std::vector<UnusedLog> unused_;
 };

@@ -16,6 +16,18 @@ char* TextOf(sepal_repair_report_t* report) {
 
 const char* DataOrNull(const std::optional<std::string>& bytes) { return bytes.has_value() ? bytes->data() : nullptr; }
 
+using Progress = void (*)(void* state, uint64_t done_bytes, uint64_t total_bytes);
+
+sepal_repair_report_t* Repair(const sepal_options_t* options, const char* name, sepal::RepairOptions repair,
+                              void* state, Progress progress, char** errptr) {
+  auto report = std::make_unique<sepal_repair_report_t>();
+  if (progress != nullptr) {
+    repair.progress = [state, progress](uint64_t done, uint64_t total) { progress(state, done, total); };
+  }
+  if (SaveError(errptr, sepal::DB::Repair(options->rep, name, &report->rep, repair))) return nullptr;
+  return report.release();
+}
+
 static_assert(static_cast<int>(sepal::ExplainedSource::Kind::kTable) == sepal_in_table);
 static_assert(static_cast<int>(sepal::ExplainedSource::Answer::kLaneSaysNo) == sepal_lane_says_no);
 
@@ -32,13 +44,12 @@ sepal_repair_report_t* sepal_repair_db_report(const sepal_options_t* options, co
 sepal_repair_report_t* sepal_repair_db_with_progress(const sepal_options_t* options, const char* name,
                                                      unsigned char dry_run, void* state,
                                                      void (*progress)(void*, uint64_t, uint64_t), char** errptr) {
-  auto report = std::make_unique<sepal_repair_report_t>();
-  sepal::RepairOptions repair = {.dry_run = dry_run != 0};
-  if (progress != nullptr) {
-    repair.progress = [state, progress](uint64_t done, uint64_t total) { progress(state, done, total); };
-  }
-  if (SaveError(errptr, sepal::DB::Repair(options->rep, name, &report->rep, repair))) return nullptr;
-  return report.release();
+  return Repair(options, name, {.dry_run = dry_run != 0}, state, progress, errptr);
+}
+sepal_repair_report_t* sepal_repair_db_logs_lost(const sepal_options_t* options, const char* name,
+                                                 unsigned char dry_run, void* state,
+                                                 void (*progress)(void*, uint64_t, uint64_t), char** errptr) {
+  return Repair(options, name, {.dry_run = dry_run != 0, .logs_lost = true}, state, progress, errptr);
 }
 
 char* sepal_repair_db(const sepal_options_t* options, const char* name, char** errptr) {

@@ -60,6 +60,7 @@ absl::Status Repairing::Run() {
   RETURN_IF_ERROR(ListFiles());
   RETURN_IF_ERROR(ReadManifest());
   RETURN_IF_ERROR(CheckOwnerOfLogs());
+  RETURN_IF_ERROR(CheckPlaceOfLogs());
   RETURN_IF_ERROR(CheckLogs());
   if (unknown_family_.has_value() && certain_) {
     RETURN_IF_ERROR(SalvageFromManifest(absl::DataLossError(absl::StrFormat(
@@ -169,6 +170,16 @@ absl::Status Repairing::ReadManifest() {
 absl::Status Repairing::CheckOwnerOfLogs() const {
   if (log_directory_ == nullptr) return absl::OkStatus();
   return CheckLogsAreOf(logs_, database_id_, options_.log_directory, path_);
+}
+
+// To go on without logs that lie elsewhere would part the database from them for good.
+absl::Status Repairing::CheckPlaceOfLogs() const {
+  if (logs_lost_ || !logs_.empty() || log_recovery_.minimum == FileNumber(0)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("there is no log in %s, and the manifest of %s needs %s: say in which directory the logs lie "
+                      "(Options::log_directory, --log-directory) or, if they are gone for good, that they are lost "
+                      "(RepairOptions::logs_lost, --logs-lost)",
+                      log_directory()->path(), path_, LogFileName(log_recovery_.minimum)));
 }
 
 // The logs may hold updates of families that are not known then; they are kept for people.

@@ -49,6 +49,7 @@ class Repairing {
         world_(World::From(options.env)),
         report_(report),
         dry_run_(repair.dry_run),
+        logs_lost_(repair.logs_lost),
         progress_(repair.progress) {}
 
   absl::Status Run();
@@ -69,6 +70,7 @@ class Repairing {
   // What the manifest says.
   absl::Status ReadManifest();
   absl::Status CheckOwnerOfLogs() const;
+  absl::Status CheckPlaceOfLogs() const;
   absl::Status SalvageFromManifest(const absl::Status& damage);
   absl::Status TakeEdit(const VersionEdit& edit);
   void AddFamily(const ColumnFamilyCreation& creation);
@@ -116,6 +118,7 @@ class Repairing {
   const World world_;
   RepairReport* const report_;
   const bool dry_run_;
+  const bool logs_lost_;
   const std::function<void(uint64_t, uint64_t)> progress_;
 
   std::unique_ptr<Directory> directory_;

@@ -239,6 +239,10 @@ SEPAL_C_EXPORT sepal_repair_report_t* sepal_repair_db_report(const sepal_options
 SEPAL_C_EXPORT sepal_repair_report_t* sepal_repair_db_with_progress(
     const sepal_options_t* options, const char* name, unsigned char dry_run, void* state,
     void (*progress)(void* state, uint64_t done_bytes, uint64_t total_bytes), char** errptr);
+/* The same where the logs are gone for good: the others refuse a database whose logs are not where `options` say. */
+SEPAL_C_EXPORT sepal_repair_report_t* sepal_repair_db_logs_lost(
+    const sepal_options_t* options, const char* name, unsigned char dry_run, void* state,
+    void (*progress)(void* state, uint64_t done_bytes, uint64_t total_bytes), char** errptr);
 SEPAL_C_EXPORT void sepal_repair_report_destroy(sepal_repair_report_t* report);
 /* To be freed by sepal_free. */
 SEPAL_C_EXPORT char* sepal_repair_report_string(const sepal_repair_report_t* report);

@@ -124,7 +124,7 @@ class SEPAL_EXPORT DB {
   // Makes a database that cannot be opened, or parts of which are `DataLoss`, whole again out of what can be read, and
   // says exactly what was dropped. `options` as for Open: the comparators must be the database's; no `Env` part but
   // file system, clock and seed is used. The database must not be open. FailedPrecondition for another engine's files,
-  // or another database's in `log_directory`.
+  // or another database's in `log_directory`, or where that is not where the logs lie (RepairOptions::logs_lost).
   //
   // Nothing is changed before what replaces it is durable, and whatever is damaged is kept in the directory `lost`; if
   // the process dies half-way, call it again. Where the manifest itself is damaged, all tables in the directory are

@@ -115,6 +115,51 @@ TEST_F(RepairVerbTest, ADamagedManifestIsMadeAnew) {
   EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
 }
 
+TEST_F(RepairVerbTest, ALogDirectoryThatIsNotGivenIsNamedAndNothingIsGivenUp) {
+  const std::string logs = directory_.File("logs");
+  ASSERT_EQ(RunSepal({"db", "put", db_, "k1", "v", "--log-directory", logs}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", db_, "k2", "v", "--log-directory", logs}).exit, kExitOk);
+  for (const std::vector<std::string>& look :
+       std::vector<std::vector<std::string>>{{"db", "get", db_, "k1"}, {"db", "verify", db_}}) {
+    const Outcome outcome = RunSepal(look);
+    EXPECT_EQ(outcome.exit, kExitDamage);
+    EXPECT_TRUE(Has(outcome.err, "--log-directory")) << outcome.err;
+  }
+  for (const std::string how : {"--yes", "--dry-run"}) {
+    const Outcome refused = RunSepal({"db", "repair", db_, how});
+    EXPECT_EQ(refused.exit, kExitError) << refused.out;
+    EXPECT_TRUE(Has(refused.err, "--log-directory") && Has(refused.err, "--logs-lost")) << refused.err;
+  }
+  EXPECT_EQ(RunSepal({"db", "get", db_, "k2", "--log-directory", logs}).out, "v\n");
+
+  std::filesystem::remove_all(logs);
+  const Outcome dry = RunSepal({"db", "repair", db_, "--dry-run", "--logs-lost"});
+  EXPECT_EQ(dry.exit, kExitDamage) << dry.err;
+  EXPECT_TRUE(Has(dry.err, "sepal db repair " + db_ + " --logs-lost --yes")) << dry.err;
+  EXPECT_EQ(RunSepal({"db", "repair", db_, "--yes", "--logs-lost"}).exit, kExitDamage);
+  EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
+}
+
+TEST_F(RepairVerbTest, TheRemedyNamesTheLogDirectoryThatWasGiven) {
+  const std::string logs = directory_.File("logs");
+  {
+    Options options{.create_if_missing = true};
+    options.log_directory = logs;
+    const std::unique_ptr<DB> db = DB::Open(options, db_).value();
+    ASSERT_TRUE(db->Put("k", "v").ok());
+    ASSERT_TRUE(db->Flush().ok());
+    ASSERT_TRUE(db->Close().ok());
+  }
+  FlipByte(Files(".sst").front(), 0.01);
+  const std::string place = db_ + " --log-directory " + logs;
+  const Outcome verify = RunSepal({"db", "verify", db_, "--log-directory", logs});
+  EXPECT_EQ(verify.exit, kExitDamage);
+  EXPECT_TRUE(Has(verify.err, "sepal db repair " + place + " --dry-run tells")) << verify.err;
+  const Outcome dry = RunSepal({"db", "repair", db_, "--log-directory", logs, "--dry-run"});
+  EXPECT_EQ(dry.exit, kExitDamage);
+  EXPECT_TRUE(Has(dry.err, "sepal db repair " + place + " --yes")) << dry.err;
+}
+
 TEST_F(RepairVerbTest, WhatCannotBeRepairedIsAnErrorAndIsLeftAlone) {
   EXPECT_EQ(RunSepal({"db", "repair", directory_.File("none"), "--yes"}).exit, kExitError);
   EXPECT_FALSE(std::filesystem::exists(directory_.File("none")));

@@ -191,6 +191,7 @@ class RepairVerb final : public Verb {
     app->add_flag("--yes", yes_, "Do not ask");
     app->add_flag("--dry-run", dry_run_,
                   "Only tell what would be kept, rewritten and dropped; close the database first");
+    app->add_flag("--logs-lost", logs_lost_, "Go on where no log is left of those that are needed");
   }
 
   absl::Status Run(const Streams& io) override {
@@ -215,8 +216,10 @@ class RepairVerb final : public Verb {
       if (!shown.has_value()) shown.emplace("examined bytes", total, io.err, StandardErrorIsTerminal());
       shown->Update(done);
     };
-    const absl::Status repaired = WithRemedy(
-        DB::Repair(options, place_.directory, &report, {.dry_run = dry_run_, .progress = progress}), place_.directory);
+    const absl::Status repaired =
+        WithRemedy(DB::Repair(options, place_.directory, &report,
+                              {.dry_run = dry_run_, .logs_lost = logs_lost_, .progress = progress}),
+                   place_);
     shown.reset();
     // Exit status 3 is for what was lost by a repair that succeeded.
     if (absl::IsDataLoss(repaired)) return absl::InternalError(repaired.message());
@@ -227,9 +230,9 @@ class RepairVerb final : public Verb {
     reported = json;
     if (dry_run_)
       return absl::DataLossError(absl::StrFormat(
-          "a repair would lose %s; a backup that has it is better, else sepal db repair %s --yes does it "
+          "a repair would lose %s; a backup that has it is better, else sepal db repair %s%s --yes does it "
           "(docs/operations.md)",
-          Counted(report.dropped.size(), "part"), place_.directory));
+          Counted(report.dropped.size(), "part"), place_.Arguments(), logs_lost_ ? " --logs-lost" : ""));
     return absl::DataLossError(absl::StrFormat("%s, told above, %s lost; compare with a backup (docs/operations.md)",
                                                Counted(report.dropped.size(), "part"),
                                                report.dropped.size() == 1 ? "was" : "were"));
@@ -275,6 +278,7 @@ class RepairVerb final : public Verb {
   Place place_;
   bool yes_ = false;
   bool dry_run_ = false;
+  bool logs_lost_ = false;
 };
 
 class CompactVerb final : public Verb {

@@ -157,7 +157,7 @@ absl::StatusOr<std::vector<LogFile>> LogsOf(const Place& place, Directory* direc
 absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* edits) {
   const std::string& path = place.directory;
   absl::StatusOr<std::unique_ptr<Directory>> directory = FileSystem::Posix()->OpenDirectory(path, /*create=*/false);
-  if (!directory.ok()) return WithRemedy(directory.status(), path);
+  if (!directory.ok()) return WithRemedy(directory.status(), place);
   Tree tree;
   tree.place = place;
   ASSIGN_OR_RETURN(tree.logs, LogsOf(place, directory->get()));
@@ -188,8 +188,13 @@ void Place::AddFlags(CLI::App* app) {
   app->add_option("--log-directory", log_directory, "Where the logs lie, if elsewhere");
 }
 
-absl::Status WithRemedy(const absl::Status& status, const std::string& directory) {
+std::string Place::Arguments() const {
+  return log_directory.empty() ? directory : directory + " --log-directory " + log_directory;
+}
+
+absl::Status WithRemedy(const absl::Status& status, const Place& place) {
   if (status.ok()) return status;
+  const std::string& directory = place.directory;
   std::error_code error;
   const bool foreign = std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error);
   if (absl::IsNotFound(status) || foreign || !std::filesystem::is_directory(directory, error))
@@ -224,7 +229,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
   options.read_only = true;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
   if (absl::IsAborted(db.status())) return Overtaken(db.status(), place);
-  if (!db.ok()) return WithRemedy(db.status(), place.directory);
+  if (!db.ok()) return WithRemedy(db.status(), place);
   return db;
 }
 
@@ -238,7 +243,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create)
   options.create_if_missing = create;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
   if (db.ok()) return db;
-  const absl::Status told = WithRemedy(db.status(), place.directory);
+  const absl::Status told = WithRemedy(db.status(), place);
   // Unavailable: another was faster.
   if (fresh && !absl::IsUnavailable(db.status())) RemoveHalfMade(place.directory, was_there);
   return told;
@@ -249,7 +254,7 @@ absl::Status Overtaken(const absl::Status& status, const Place& place) {
   if (message.find("; do it again") != message.npos) return status;
   return absl::AbortedError(
       absl::StrFormat("%s; do it again, or look at a copy that stands still (sepal db checkpoint %s COPY)",
-                      message.substr(0, message.find("; open it again")), place.directory));
+                      message.substr(0, message.find("; open it again")), place.Arguments()));
 }
 
 absl::Status LookAt(const Place& place, const std::function<absl::Status(DB*)>& look) {

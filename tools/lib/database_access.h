@@ -33,10 +33,12 @@ struct Place {
 
   // DIR, the first argument of every verb, and --log-directory.
   void AddFlags(CLI::App* app);
+  // The same two as they are given: "/db --log-directory /logs".
+  std::string Arguments() const;
 };
 
-// What went wrong with the database of that directory, with what to do about it in the words of the command.
-absl::Status WithRemedy(const absl::Status& status, const std::string& directory);
+// What went wrong with the database there, with what to do about it in the words of the command.
+absl::Status WithRemedy(const absl::Status& status, const Place& place);
 // The same of making a new database, which takes away what it has written when it fails.
 absl::Status WithNothingLeft(const absl::Status& status);
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "sepal/version.h"
 #include "tools/lib/cli.h"
+#include "tools/lib/database_access.h"
 #include "tools/lib/paint.h"
 #include "tools/lib/verb.h"
 
@@ -102,15 +103,26 @@ int UnknownVerb(const std::string& typed, bool json, const Streams& io) {
 }
 
 constexpr std::string_view kOnDamage = "docs/operations.md";
+constexpr std::string_view kLogDirectoryOption = "Options::log_directory";
 
 // What can be done about damage in the database that `app` was given, where the message does not say it.
 std::string DamageRemedy(const CLI::App& app, const std::string& message) {
   if (message.find(kOnDamage) != std::string::npos) return "";
   const CLI::Option* directory = app.get_option_no_throw("DIR");
   if (directory == nullptr) return "";
+  const CLI::Option* logs = app.get_option_no_throw("--log-directory");
+  const bool elsewhere = logs != nullptr && logs->count() > 0;
+  const Place place{directory->results().front(), elsewhere ? logs->results().back() : ""};
+  // Healthy, if only the logs are looked for in a wrong place.
+  if (message.find(kLogDirectoryOption) != std::string::npos) {
+    return absl::StrFormat(
+        "--log-directory names it; if the logs are lost, sepal db repair %s --logs-lost --dry-run tells what can be "
+        "kept (%s)\n",
+        place.Arguments(), kOnDamage);
+  }
   return absl::StrFormat("%ssepal db repair %s --dry-run tells what can be kept (%s)\n",
                          message.find("backup") == std::string::npos ? "a backup is the best cure; " : "",
-                         directory->results().front(), kOnDamage);
+                         place.Arguments(), kOnDamage);
 }
 
 int RunVerb(const VerbEntry& entry, std::vector<std::string> arguments, const Streams& plain) {

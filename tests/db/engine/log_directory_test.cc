@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "db/format/manifest_format.h"
 #include "sepal/repair.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "tests/tools/temporary_directory.h"
@@ -103,6 +104,69 @@ TEST_F(LogDirectoryTest, LogsOfAnotherDatabaseStay) {
   first = Engine::Open(options, database.tuning, "/first");
   ASSERT_OK(first.status());
   EXPECT_EQ(ReadAll((*first)->NewIterator().get()).size(), 50u);
+}
+
+TEST_F(LogDirectoryTest, WhereItIsNotGivenTheErrorNamesItAndARepairGivesNothingUp) {
+  {
+    const auto made = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+    ASSERT_OK(made.status());
+    ASSERT_OK((*made)->Put("k", "in the log", {.sync = true}));
+  }
+  const auto logs = Contents("/logs");
+  for (const std::string elsewhere : {"", "/empty"}) {
+    ASSERT_OK(database.memory.OpenDirectory("/empty", /*create=*/true).status());
+    const absl::Status opened = OpenOther(elsewhere);
+    EXPECT_TRUE(absl::IsDataLoss(opened)) << opened;
+    EXPECT_THAT(std::string(ToStd(opened.message())), HasSubstr("log_directory"));
+    for (const bool dry_run : {true, false}) {
+      const absl::Status repaired = DB::Repair(Elsewhere(elsewhere), "/other", nullptr, {.dry_run = dry_run});
+      EXPECT_TRUE(absl::IsFailedPrecondition(repaired)) << repaired;
+      EXPECT_THAT(std::string(ToStd(repaired.message())), AllOf(HasSubstr("log_directory"), HasSubstr("logs_lost")));
+    }
+  }
+  EXPECT_TRUE(Contents("/logs") == logs);
+  const auto opened = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+  ASSERT_OK(opened.status());
+  EXPECT_EQ((*opened)->Get("k").value_or("absent"), "in the log");
+}
+
+TEST_F(LogDirectoryTest, OfADamagedManifestTheReadablePartSaysThatALogIsNeeded) {
+  {
+    const auto made = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+    ASSERT_OK(made.status());
+    ASSERT_OK((*made)->Put("k", "in the log", {.sync = true}));
+  }
+  for (const auto& [name, bytes] : Contents("/other")) {
+    if (!name.starts_with("MANIFEST")) continue;
+    // In the last edit; behind it is a mark.
+    std::string damaged = bytes;
+    damaged[damaged.size() - kManifestRecordHeaderBytes - kManifestControlBytes - 1] ^= 1;
+    ASSERT_OK(database.memory.WriteFileContents("/other/" + name, damaged));
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(DB::Repair(Elsewhere(""), "/other", nullptr)));
+  RepairReport report;
+  ASSERT_OK(DB::Repair(Elsewhere("/logs"), "/other", &report));
+  EXPECT_TRUE(report.changed);
+  const auto opened = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+  ASSERT_OK(opened.status());
+  EXPECT_EQ((*opened)->Get("k").value_or("absent"), "in the log");
+}
+
+TEST_F(LogDirectoryTest, LogsThatAreLostAreGivenUpWhereThatIsSaid) {
+  {
+    const auto made = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+    ASSERT_OK(made.status());
+    ASSERT_OK((*made)->Put("k", "in a table"));
+    ASSERT_OK((*made)->Flush());
+    ASSERT_OK((*made)->Put("k", "in the log"));
+  }
+  RepairReport report;
+  ASSERT_OK(DB::Repair(Elsewhere(""), "/other", &report, {.logs_lost = true}));
+  ASSERT_EQ(report.dropped.size(), 1u) << report.ToString();
+  EXPECT_TRUE(report.dropped[0].file.ends_with(".log"));
+  const auto opened = Engine::Open(Elsewhere(""), database.tuning, "/other");
+  ASSERT_OK(opened.status());
+  EXPECT_EQ((*opened)->Get("k").value_or("absent"), "in a table");
 }
 
 TEST_F(LogDirectoryTest, DestroyTakesItsOwnLogsWhereverTheyLie) {
