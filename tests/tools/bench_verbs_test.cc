@@ -86,6 +86,9 @@ TEST_F(BenchVerbsTest, CompareFailsBelowABoundAndWhereABenchmarkIsMissing) {
   EXPECT_EQ(low.exit, kExitError);
   EXPECT_TRUE(Has(low.err, "fillseq: after has 0.900 of the rate of before")) << low.err;
   EXPECT_FALSE(LastJson(low.out).at("ok"));
+  EXPECT_EQ(LastJson(low.out).at("code"), "FAILED_PRECONDITION");
+  EXPECT_EQ(LastJson(low.out).at("exit_code"), kExitError);
+  EXPECT_TRUE(Has(LastJson(low.out).at("error"), "fillseq: after has 0.900")) << low.out;
   EXPECT_EQ(LastJson(low.out).at("failures").size(), 1u);
   const Outcome missing = RunSepal({"bench", "compare", before, Recording("part", {{"fillseq", 1000}}),  //
                                     "--fail-below", "0.5"});

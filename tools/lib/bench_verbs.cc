@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "sepal/file_system.h"
 #include "tools/lib/bench_comparison.h"
 #include "tools/lib/bench_page.h"
@@ -74,19 +75,19 @@ class BenchCompareVerb final : public Verb {
     for (const std::string& difference : comparison.differences) io.err << "note: " << difference << "\n";
     const std::vector<std::string> failures =
         fail_below_ > 0 ? comparison.Below(fail_below_) : std::vector<std::string>();
+    const absl::Status status =
+        failures.empty() ? absl::OkStatus() : absl::FailedPreconditionError(absl::StrJoin(failures, "; "));
     if (json) {
       nlohmann::json line = comparison.ToJson();
-      line.update(JsonHead());
-      line["ok"] = failures.empty();
+      line.update(JsonHead(status));
       line["failures"] = failures;
       io.out << ToLine(line) << "\n";
     } else {
       io.out << comparison.ToText();
     }
-    if (failures.empty()) return absl::OkStatus();
     for (const std::string& failure : failures) io.err << "sepal " << name << ": " << failure << "\n";
     reported = true;
-    return absl::FailedPreconditionError("rates are too low");
+    return status;
   }
 
  private:

@@ -113,13 +113,16 @@ class VerifyVerb final : public Verb {
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
                      FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
     uint64_t total = 0, done = 0, files = 0, damaged = 0;
+    absl::Status unread;  // why one could not be read that may be whole
     const std::vector<AddedTable> tables = tree.Tables();
     for (const AddedTable& added : tables) total += added.table.size_bytes;
     {
       Progress progress("verified bytes", total, io.err, StandardErrorIsTerminal());
       for (const AddedTable& added : tables) {
         const absl::Status status = VerifyTable(directory.get(), added.table);
-        if (!status.ok() && !Vanished(added.table.number)) {
+        if (!status.ok() && !absl::IsDataLoss(status)) {
+          KeepFirst(&unread, WithRemedy(status, place_));
+        } else if (!status.ok() && !Vanished(added.table.number)) {
           ++damaged;
           Report(io, TableFileName(added.table.number), status, &progress);
         }
@@ -129,28 +132,31 @@ class VerifyVerb final : public Verb {
       }
     }
     // Manifest and logs are read whole by opening.
-    if (damaged == 0) RETURN_IF_ERROR(LookAt(place_, [](DB* db) { return db->CheckConsistency(); }));
+    if (damaged == 0 && unread.ok()) unread = LookAt(place_, [](DB* db) { return db->CheckConsistency(); });
+    if (damaged == 0) RETURN_IF_ERROR(unread);
+    const absl::Status status = damaged == 0 ? absl::OkStatus() : Damage(damaged, files, unread);
     if (json) {
-      nlohmann::json line = JsonHead();
-      line["ok"] = damaged == 0;
+      nlohmann::json line = JsonHead(status);
       line["tables"] = files;
       line["bytes"] = done;
       line["damaged"] = damaged;
       io.out << ToLine(line) << "\n";
     }
-    if (damaged > 0) {
-      reported = json;
-      return absl::DataLossError(absl::StrFormat("%d of %s damaged; a backup is the best cure", damaged,
-                                                 Counted(files, "table") + (damaged == 1 ? " is" : " are")));
-    }
-    if (!json) {
+    if (status.ok() && !json) {
       io.out << absl::StrFormat("%s: %s: manifest, logs and %s of %s, every checksum\n", place_.directory,
                                 io.paint.Good("ok"), Counted(files, "table"), HumanBytes(done));
     }
-    return absl::OkStatus();
+    reported = json;
+    return status;
   }
 
  private:
+  static absl::Status Damage(uint64_t damaged, uint64_t files, const absl::Status& unread) {
+    return absl::DataLossError(absl::StrFormat("%d of %s damaged; a backup is the best cure%s", damaged,
+                                               Counted(files, "table") + (damaged == 1 ? " is" : " are"),
+                                               unread.ok() ? "" : "; not all could be read: " + MessageOf(unread)));
+  }
+
   static absl::Status VerifyTable(Directory* directory, const TableMetadata& metadata) {
     const absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTableOf(directory, metadata);
     if (absl::IsNotFound(reader.status())) {
@@ -174,10 +180,8 @@ class VerifyVerb final : public Verb {
   void Report(const Streams& io, const std::string& file, const absl::Status& status, Progress* progress) const {
     progress->Tell(absl::StrFormat("%s %s\n", io.err_paint.Bad("sepal " + name + ":"), MessageOf(status)));
     if (!json) return;
-    nlohmann::json line = JsonHead();
-    line["ok"] = false;
+    nlohmann::json line = JsonHead(status);
     line["file"] = file;
-    line["error"] = MessageOf(status);
     io.out << ToLine(line) << "\n";
   }
 
@@ -225,9 +229,15 @@ class RepairVerb final : public Verb {
     if (absl::IsDataLoss(repaired)) return absl::InternalError(repaired.message());
     RETURN_IF_ERROR(repaired);
     if (report.changed && !dry_run_) RETURN_IF_ERROR(CheckOpens());
-    json ? PrintJson(report, io.out) : Print(report, io.out);
-    if (report.dropped.empty()) return absl::OkStatus();
+    const absl::Status lost = Lost(report);
+    json ? PrintJson(report, lost, io.out) : Print(report, io.out);
     reported = json;
+    return lost;
+  }
+
+ private:
+  absl::Status Lost(const RepairReport& report) const {
+    if (report.dropped.empty()) return absl::OkStatus();
     if (dry_run_)
       return absl::DataLossError(absl::StrFormat(
           "a repair would lose %s; a backup that has it is better, else sepal db repair %s%s --yes does it "
@@ -238,7 +248,6 @@ class RepairVerb final : public Verb {
                                                report.dropped.size() == 1 ? "was" : "were"));
   }
 
- private:
   absl::Status CheckOpens() const {
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
     return db->CheckConsistency();
@@ -251,9 +260,8 @@ class RepairVerb final : public Verb {
     out << report.ToString();
   }
 
-  void PrintJson(const RepairReport& report, std::ostream& out) const {
-    nlohmann::json line = JsonHead();
-    line["ok"] = report.dropped.empty();
+  void PrintJson(const RepairReport& report, const absl::Status& lost, std::ostream& out) const {
+    nlohmann::json line = JsonHead(lost);
     line["directory"] = place_.directory;
     line["changed"] = report.changed;
     line["dry_run"] = report.dry_run;

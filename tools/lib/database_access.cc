@@ -160,7 +160,9 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
   if (!directory.ok()) return WithRemedy(directory.status(), place);
   Tree tree;
   tree.place = place;
-  ASSIGN_OR_RETURN(tree.logs, LogsOf(place, directory->get()));
+  absl::StatusOr<std::vector<LogFile>> logs = LogsOf(place, directory->get());
+  if (!logs.ok()) return WithRemedy(logs.status(), place);
+  tree.logs = *std::move(logs);
   std::error_code error;
   if (std::filesystem::exists(std::filesystem::path(path) / "CURRENT", error)) return NoDatabase(path);
   absl::StatusOr<ManifestRecovery> manifest =
@@ -196,6 +198,11 @@ absl::Status WithRemedy(const absl::Status& status, const Place& place) {
   if (status.ok()) return status;
   const std::string& directory = place.directory;
   std::error_code error;
+  const bool no_logs = !place.log_directory.empty() && !std::filesystem::exists(place.log_directory, error);
+  if (absl::IsNotFound(status) && no_logs && std::filesystem::is_directory(directory, error)) {
+    return absl::NotFoundError(absl::StrFormat("%s does not exist; --log-directory names where the logs of %s lie",
+                                               place.log_directory, directory));
+  }
   const bool foreign = std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error);
   if (absl::IsNotFound(status) || foreign || !std::filesystem::is_directory(directory, error))
     return NoDatabase(directory);

@@ -43,10 +43,13 @@ class TableVerb final : public Verb {
     options_.json = json;
     options_.show_properties = command == SstCommand::kIdentify || command == SstCommand::kNone;
     const int exit = DumpTables(options_, "sepal " + name, io.out, io.err);
+    if (exit == kExitOk) return absl::OkStatus();
     // It has told of each file.
     reported = true;
-    if (exit == kExitDamage) return absl::DataLossError("damage was found");
-    return exit == kExitOk ? absl::OkStatus() : absl::UnknownError("a file could not be read");
+    const absl::Status status =
+        exit == kExitDamage ? absl::DataLossError("a file is damaged") : absl::UnknownError("a file could not be read");
+    if (json) io.out << ToLine(JsonHead(status)) << "\n";
+    return status;
   }
 
  private:

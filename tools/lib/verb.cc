@@ -13,7 +13,22 @@
 
 namespace sepal::tools {
 
-nlohmann::json Verb::JsonHead() const {
+namespace {
+
+nlohmann::json ErrorJson(std::string_view command, int exit, const absl::Status& status) {
+  nlohmann::json line = JsonRow();
+  line["command"] = command;
+  line["ok"] = false;
+  line["exit_code"] = exit;
+  line["code"] = absl::StatusCodeToString(status.code());
+  line["error"] = MessageOf(status);
+  return line;
+}
+
+}  // namespace
+
+nlohmann::json Verb::JsonHead(const absl::Status& status) const {
+  if (!status.ok()) return ErrorJson(name, ExitCodeOf(status), status);
   return {{"schema_version", kJsonSchemaVersion}, {"command", name}, {"ok", true}};
 }
 
@@ -54,13 +69,7 @@ std::string MessageOf(const absl::Status& status) {
 }
 
 std::string ErrorLine(std::string_view command, int exit, const absl::Status& status) {
-  nlohmann::json line = JsonRow();
-  line["command"] = command;
-  line["ok"] = false;
-  line["exit_code"] = exit;
-  line["code"] = absl::StatusCodeToString(status.code());
-  line["error"] = MessageOf(status);
-  return ToLine(line);
+  return ToLine(ErrorJson(command, exit, status));
 }
 
 absl::Status Confirm(const Streams& io, bool yes, std::string_view what) {

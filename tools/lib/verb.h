@@ -42,8 +42,8 @@ class Verb {
   bool reported = false;
 
  protected:
-  // {"schema_version": ..., "command": name, "ok": true}
-  nlohmann::json JsonHead() const;
+  // {"schema_version": ..., "command": name, "ok": true}; of an error, what ErrorLine has.
+  nlohmann::json JsonHead(const absl::Status& status = absl::OkStatus()) const;
 };
 
 struct VerbEntry {
