@@ -39,7 +39,8 @@ std::string Commit() {
   return commit.empty() ? "unknown" : commit;
 }
 
-void AppendToLedger(const std::string& path, const Harness& harness, const Flags& flags, const Search& run,
+// False, with the row printed, where it cannot be written.
+bool AppendToLedger(const std::string& path, const Harness& harness, const Flags& flags, const Search& run,
                     const std::string& commit) {
   nlohmann::ordered_json row = {{"harness", harness.name},  {"cases", run.cases()},
                                 {"failures", run.failed()}, {"seconds", static_cast<uint64_t>(run.Seconds() + 0.5)},
@@ -48,10 +49,14 @@ void AppendToLedger(const std::string& path, const Harness& harness, const Flags
                                    flags.run.seconds > 0 ? absl::StrFormat(" --seconds %g", flags.run.seconds) : "",
                                    flags.run.count > 0 ? absl::StrFormat(" --count %u", flags.run.count) : "");
   for (const auto& [figure, amount] : run.figures()) row["figures"][figure] = amount;
-  std::ofstream(path, std::ios::app) << row.dump() << "\n";
+  std::ofstream ledger(path, std::ios::app);
+  ledger << row.dump() << "\n";
+  if (ledger.flush()) return true;
+  std::cerr << "reliability: " << path << " cannot be written; its row is\n" << row.dump() << "\n";
+  return false;
 }
 
-// True if nothing was found.
+// True if nothing was found, and that was written down.
 bool RunOne(const Harness& harness, const Flags& flags, const std::string& commit) {
   ReportCrashes(harness.name, flags.run.seed);
   tools::Progress progress(harness.name, flags.run.count, std::cerr, tools::StandardErrorIsTerminal());
@@ -75,13 +80,15 @@ bool RunOne(const Harness& harness, const Flags& flags, const std::string& commi
     std::cout << "nothing was run: there is no such case\n";
     return false;
   }
-  if (!flags.ledger.empty()) AppendToLedger(flags.ledger, harness, flags, run, commit);
-  return run.failed() == 0;
+  const bool kept = flags.ledger.empty() || AppendToLedger(flags.ledger, harness, flags, run, commit);
+  return run.failed() == 0 && kept;
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Searches for ways to lose or falsify data. Exit codes: 0 nothing found, 1 something found, 2 usage.",
-               "reliability");
+  CLI::App app(
+      "Searches for ways to lose or falsify data. Exit codes: 0 nothing found, 1 something found or a "
+      "result not written, 2 usage.",
+      "reliability");
   app.require_subcommand(1);
   CLI::App* const list = app.add_subcommand("list", "Name the harnesses");
   CLI::App* const run = app.add_subcommand("run", "Search harnesses one after another, and print the scoreboard");
@@ -118,7 +125,7 @@ int Main(int argc, char** argv) {
   const std::string commit = Commit();
   bool good = true;
   for (const Harness* harness : chosen) good = RunOne(*harness, flags, commit) && good;
-  return good ? tools::kExitOk : tools::kExitError;
+  return tools::ExitOfOutput(good ? tools::kExitOk : tools::kExitError, "reliability", std::cout, std::cerr);
 }
 
 }  // namespace

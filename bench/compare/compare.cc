@@ -17,6 +17,7 @@
 #include "bench/compare/options.h"
 #include "bench/compare/report.h"
 #include "bench/compare/scenario.h"
+#include "tools/lib/cli.h"
 #include "tools/lib/process_metrics.h"
 #include "util/strings.h"
 
@@ -164,7 +165,7 @@ int Main(int argc, char** argv) {
     file << FormatJson(all, settings, command, machine);
     if (!file.flush()) GiveUp(options.json_path, "cannot be written");
   }
-  return 0;
+  return tools::ExitOfOutput(tools::kExitOk, "compare", std::cout, std::cerr);
 }
 
 }  // namespace

@@ -288,6 +288,14 @@ TEST(CompareTest, RocksDbCompactsOnAllCores) {
               HasSubstr(absl::StrFormat("max_background_jobs %d, max_subcompactions %d", 2 * cores, cores)));
 }
 
+TEST(CompareTest, AnOutputThatCannotBeWrittenIsAnError) {
+  tools::TemporaryDirectory directory;
+  const int status = std::system((std::string(COMPARE) + " --rounds=1 --num=100 --engines=sepal --workloads=fillseq" +
+                                  " --dir=" + directory.path() + " >/dev/full 2>/dev/null")
+                                     .c_str());
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+}
+
 TEST(CompareTest, AnOverwriteGoesOnForItsDurationAndFillsAreUnchanged) {
   const Comparison comparison = Compare(kEntries, "--threads=2 --duration=1 --workloads=fillrandom,overwrite");
   EXPECT_THAT(comparison.out, HasSubstr("overwrite for 1 s, each put timed"));

@@ -7,6 +7,7 @@
 #include <regex>
 #include <sstream>
 
+#include "tests/tools/full_disk.h"
 #include "tests/tools/temporary_directory.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/db_bench_runner.h"
@@ -202,6 +203,14 @@ TEST(DbBenchTest, BatchesStepsAndCountsAreAsGiven) {
   EXPECT_NE(few.out.find("lanes of fingerprints"), std::string::npos) << few.out;
   EXPECT_EQ(RunDbBench({db, "--num=2", "--threads=4", "--memory_limit=16MiB", "--benchmarks=filluniquerandom"}).exit,
             kExitOk);
+}
+
+TEST(DbBenchTest, HelpThatCannotBeWrittenIsAnError) {
+  FullDisk full;
+  std::ostream out(&full);
+  std::ostringstream err;
+  const char* argv[] = {"db_bench", "--help"};
+  EXPECT_EQ(DbBenchMain(2, argv, out, err), kExitError);
 }
 
 TEST(DbBenchTest, WhatCannotBeRecordedOrMadeIsAnError) {

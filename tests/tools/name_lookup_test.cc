@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "sepal/db.h"
+#include "tests/tools/full_disk.h"
 #include "tests/tools/temporary_directory.h"
 #include "tests/util/watched_calls.h"
 #include "tools/lib/cli.h"
@@ -24,15 +25,20 @@ class NameLookupTest : public testing::Test {
     for (int i = 0; i < 3000; ++i) names << "name-" << i << "\tvalue of " << i << "\n";
   }
 
-  Outcome RunLookup(std::vector<std::string> arguments, const std::string& input = "") {
+  Outcome RunLookup(const std::vector<std::string>& arguments, const std::string& input = "") {
+    std::ostringstream out;
+    Outcome outcome = RunLookup(arguments, input, out);
+    outcome.out = out.str();
+    return outcome;
+  }
+  Outcome RunLookup(std::vector<std::string> arguments, const std::string& input, std::ostream& out) {
     arguments.insert(arguments.begin(), {"name_lookup", "--db=" + directory_.File("db")});
     std::vector<const char*> argv;
     for (const std::string& argument : arguments) argv.push_back(argument.c_str());
     std::istringstream in(input);
-    std::ostringstream out, err;
+    std::ostringstream err;
     Outcome outcome;
     outcome.exit = NameLookupMain(static_cast<int>(argv.size()), argv.data(), in, out, err);
-    outcome.out = out.str();
     outcome.err = err.str();
     return outcome;
   }
@@ -156,9 +162,24 @@ TEST_F(NameLookupTest, AMissingFileOrDatabaseIsAnErrorThatNamesIt) {
   const Outcome no_database = RunLookup({"name-5"});
   EXPECT_EQ(no_database.exit, kExitError);
   EXPECT_NE(no_database.err.find(directory_.File("db")), std::string::npos) << no_database.err;
+  EXPECT_NE(no_database.err.find("--load=FILE makes one"), std::string::npos) << no_database.err;
   const Outcome no_file = RunLookup({"--load=" + directory_.File("none.tsv")});
   EXPECT_EQ(no_file.exit, kExitError);
   EXPECT_NE(no_file.err.find("none.tsv"), std::string::npos);
+  const Outcome directory = RunLookup({"--load=" + directory_.path()});
+  EXPECT_EQ(directory.exit, kExitError);
+  EXPECT_NE(directory.err.find(directory_.path() + " cannot be read"), std::string::npos) << directory.err;
+}
+
+TEST_F(NameLookupTest, AnOutputThatCannotBeWrittenIsAnError) {
+  ASSERT_EQ(RunLookup({Load()}).exit, kExitOk);
+  for (const std::string argument : {"name-1", "--help"}) {
+    FullDisk full;
+    std::ostream out(&full);
+    const Outcome outcome = RunLookup({argument}, "", out);
+    EXPECT_EQ(outcome.exit, kExitError) << argument;
+    EXPECT_NE(outcome.err.find("the output could not be written"), std::string::npos) << outcome.err;
+  }
 }
 
 }  // namespace

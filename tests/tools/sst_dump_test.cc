@@ -8,6 +8,7 @@
 
 #include "sepal/file_system.h"
 #include "table/table_writer.h"
+#include "tests/tools/full_disk.h"
 #include "tests/tools/temporary_directory.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/workload.h"
@@ -254,6 +255,14 @@ TEST_F(SstDumpTest, AFileThatIsNoTableIsRefused) {
   std::ofstream(text) << std::string(1000, 'x');
   EXPECT_NE(RunSstDump({text, "--command=identify"}).exit, kExitOk);
   EXPECT_EQ(RunSstDump({path_, "--command=identify"}).exit, kExitOk);
+}
+
+TEST_F(SstDumpTest, HelpThatCannotBeWrittenIsAnError) {
+  FullDisk full;
+  std::ostream out(&full);
+  std::ostringstream err;
+  const char* argv[] = {"sst_dump", "--help"};
+  EXPECT_EQ(SstDumpMain(2, argv, out, err), kExitError);
 }
 
 TEST_F(SstDumpTest, MistakesAreUsageErrors) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sepal/comparator.h"
+#include "tests/tools/full_disk.h"
 #include "tests/tools/sepal_command_fixture.h"
 #include "tests/util/watched_calls.h"
 
@@ -338,12 +339,6 @@ TEST_F(VerbFaultsTest, ADatabaseOfAnotherOrderIsSaidToBeOne) {
   EXPECT_TRUE(Has(RunSepal({"db", "get", db_, "k"}).err, "knows the bytewise order only"));
   EXPECT_TRUE(Has(RunSepal({"lsm", "tree", db_}).out, "ordered by test.other, which only its program knows"));
 }
-
-// A stream like a file on a full disk.
-class FullDisk final : public std::streambuf {
- protected:
-  int_type overflow(int_type) override { return traits_type::eof(); }
-};
 
 TEST_F(VerbFaultsTest, AWatchEndsWhenNobodyListens) {
   MakeDatabase();

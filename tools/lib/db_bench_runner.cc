@@ -246,7 +246,9 @@ absl::Status RunBenchmarks(const DbBenchOptions& options, const Options& engine_
   return DbBench(options, engine_options, out, err).Run();
 }
 
-int DbBenchMain(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+namespace {
+
+int ParseAndRun(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   DbBenchOptions options;
   if (std::optional<int> exit = ParseDbBenchFlags(argc, argv, &options, out, err)) return *exit;
   const absl::StatusOr<Options> engine_options = options.EngineOptions();
@@ -255,9 +257,15 @@ int DbBenchMain(int argc, const char* const* argv, std::ostream& out, std::ostre
     return kExitUsage;
   }
   const absl::Status status = RunBenchmarks(options, *engine_options, out, err);
-  if (status.ok()) return ExitOfOutput(kExitOk, CalledName(argv), out, err);
+  if (status.ok()) return kExitOk;
   err << CalledName(argv) << ": " << status.ToString() << "\n";
   return absl::IsDataLoss(status) ? kExitDamage : kExitError;
+}
+
+}  // namespace
+
+int DbBenchMain(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  return ExitOfOutput(ParseAndRun(argc, argv, out, err), CalledName(argv), out, err);
 }
 
 }  // namespace sepal::tools

@@ -48,6 +48,8 @@ absl::Status Load(DB* db, const std::string& path, std::ostream& err) {
       progress.Update(lines);
     }
   }
+  // As of a directory.
+  if (file.bad()) return absl::InternalError(absl::StrCat(path, " cannot be read"));
   RETURN_IF_ERROR(db->Write(&batch));
   // Into table files, where the filters are.
   RETURN_IF_ERROR(db->Flush());
@@ -113,7 +115,12 @@ void PrintSummary(const Answers& answers, const FilterSavings& savings, bool jso
 absl::Status Run(const NameLookupOptions& options, std::istream& in, std::ostream& out, std::ostream& err) {
   Options engine_options;
   engine_options.create_if_missing = !options.load.empty();
-  ASSIGN_OR_RETURN(std::unique_ptr<DB> db, DB::Open(engine_options, options.db));
+  absl::StatusOr<std::unique_ptr<DB>> opened = DB::Open(engine_options, options.db);
+  if (absl::IsNotFound(opened.status())) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no database in ", options.db, "; --load=FILE makes one of the names in FILE"));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, std::move(opened));
   if (!options.load.empty()) RETURN_IF_ERROR(Load(db.get(), options.load, err));
 
   Answers answers;
@@ -130,9 +137,7 @@ absl::Status Run(const NameLookupOptions& options, std::istream& in, std::ostrea
   return db->Close();
 }
 
-}  // namespace
-
-int NameLookupMain(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
+int ParseAndRun(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
   NameLookupOptions options;
   CLI::App app{
       "Is this name taken? Loads lines of `name<TAB>value` and looks names up, telling for each whether the filters\n"
@@ -150,6 +155,12 @@ int NameLookupMain(int argc, const char* const* argv, std::istream& in, std::ost
   if (status.ok()) return kExitOk;
   err << "name_lookup: " << status.ToString() << "\n";
   return absl::IsDataLoss(status) ? kExitDamage : kExitError;
+}
+
+}  // namespace
+
+int NameLookupMain(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
+  return ExitOfOutput(ParseAndRun(argc, argv, in, out, err), "name_lookup", out, err);
 }
 
 }  // namespace sepal::tools

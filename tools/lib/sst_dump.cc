@@ -62,8 +62,9 @@ constexpr std::string_view kNoTable = "not a table file";
 
 int SstDumpMain(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   SstDumpOptions options;
-  if (std::optional<int> exit = ParseSstDumpFlags(argc, argv, &options, out, err)) return *exit;
-  return ExitOfOutput(DumpTables(options, CalledName(argv), out, err), CalledName(argv), out, err);
+  std::optional<int> exit = ParseSstDumpFlags(argc, argv, &options, out, err);
+  if (!exit.has_value()) exit = DumpTables(options, CalledName(argv), out, err);
+  return ExitOfOutput(*exit, CalledName(argv), out, err);
 }
 
 int DumpTables(const SstDumpOptions& options, const std::string& program, std::ostream& out, std::ostream& err) {
