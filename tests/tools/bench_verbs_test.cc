@@ -40,6 +40,11 @@ TEST_F(BenchVerbsTest, RunMeasuresAndRecords) {
   EXPECT_EQ(LastJson(compared.out).at("benchmarks").size(), 2u);
 }
 
+TEST_F(BenchVerbsTest, TheDirectoryMayStandBehindTheBenchmarks) {
+  const Outcome outcome = RunSepal({"bench", "run", "--benchmarks", "fillseq,readseq", db_, "--num=100"});
+  EXPECT_EQ(outcome.exit, kExitOk) << outcome.err;
+}
+
 TEST_F(BenchVerbsTest, RunDoesNotReplaceADatabaseUnasked) {
   MakeDatabase();
   const Outcome refused = RunSepal({"bench", "run", db_, "--num=10", "--benchmarks=fillseq"});

@@ -257,6 +257,13 @@ TEST_F(SstDumpTest, AFileThatIsNoTableIsRefused) {
   EXPECT_EQ(RunSstDump({path_, "--command=identify"}).exit, kExitOk);
 }
 
+TEST_F(SstDumpTest, AListEndsWithItsArgument) {
+  const Outcome outcome = RunSstDump({"--command=recompress", "--compression_types", "none,zstd", path_});
+  EXPECT_EQ(outcome.exit, kExitOk) << outcome.err;
+  EXPECT_EQ(RunSstDump({"--command=recompress", "--compression_types=none", path_}).exit, kExitOk);
+  EXPECT_EQ(RunSstDump({"--file", path_ + "," + path_, "--command=check", path_}).exit, kExitOk);
+}
+
 TEST_F(SstDumpTest, HelpThatCannotBeWrittenIsAnError) {
   FullDisk full;
   std::ostream out(&full);

@@ -256,6 +256,7 @@ TEST_F(VerbFlagsTest, TablesAreReadWithinBoundsAndPackedAnewWithKnownCodecs) {
   ExpectRefused({"sst", "recompress", table, "--block-size", "0"}, kExitUsage, "out of range");
   // It prints neither keys nor values.
   ExpectRefused({"sst", "filters", table, "--hex"}, kExitUsage, "there is no flag --hex");
+  EXPECT_EQ(lines(Out({"sst", "recompress", "--codecs", "lz4", table, "--block-size", "2KiB"})), 1);
   ExpectRefused({"sst", "recompress", table, "--codecs", "none,rar"}, kExitUsage, "unknown codec rar");
   const Outcome none = RunSepal({"sst", "recompress", table, "--prefix", "zzz"});
   EXPECT_EQ(none.exit, kExitError);

@@ -171,6 +171,11 @@ CLI::Option* AddSeconds(CLI::App* app, const std::string& name, double* seconds,
   return app->add_option(name, *seconds, description)->transform(CLI::Validator(parse, "TIME"));
 }
 
+CLI::Option* AddList(CLI::App* app, const std::string& name, std::vector<std::string>* words,
+                     const std::string& description) {
+  return app->add_option(name, *words, description)->delimiter(',')->allow_extra_args(false);
+}
+
 void AddIgnored(CLI::App* app, const std::string& names, std::ostream& err) {
   std::istringstream stream(names);
   for (std::string name; stream >> name;) {

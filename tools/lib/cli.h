@@ -44,6 +44,9 @@ std::string SizeText(uint64_t bytes);
 CLI::Option* AddBytes(CLI::App* app, const std::string& name, uint64_t* bytes, const std::string& description);
 // A time in seconds: 30, 30s, 250ms, 5m, 1h.
 CLI::Option* AddSeconds(CLI::App* app, const std::string& name, double* seconds, const std::string& description);
+// Words with commas between them: all in one argument, so that what comes behind it is no part of them.
+CLI::Option* AddList(CLI::App* app, const std::string& name, std::vector<std::string>* words,
+                     const std::string& description);
 // Flags of other engines' tools that mean nothing here: accepted, each with a note on `err` when given. `names` are
 // separated by spaces.
 void AddIgnored(CLI::App* app, const std::string& names, std::ostream& err);

@@ -136,7 +136,7 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
 }
 
 void DbBenchOptions::AddFlags(CLI::App* app) {
-  app->add_option("--benchmarks", benchmarks, "Benchmarks, in order")->delimiter(',')->capture_default_str();
+  AddList(app, "--benchmarks", &benchmarks, "Benchmarks, in order")->capture_default_str();
   AddSizes(app, this);
   app->add_option("--readwritepercent", readwritepercent, "Share of reads in readrandomwriterandom")
       ->check(CLI::Range(0, 100))

@@ -74,7 +74,7 @@ std::unique_ptr<CLI::App> SstDumpApp(SstDumpOptions* o, SstDumpTexts* texts, std
       "Exit status: 0 nothing wrong, 1 error, 2 usage, 3 damage found",
       "sst_dump");
   app->add_option("files", o->inputs, "Table files, and directories of them");
-  app->add_option("--file", texts->files, "The same")->delimiter(',');
+  AddList(app.get(), "--file", &texts->files, "The same");
   app->add_option("--command", o->command_name, "One of the above")->capture_default_str();
   app->add_flag("--show_properties", o->show_properties, "Print the file's properties too");
   app->add_flag("--output_hex", o->output_hex, "Print keys and values in hexadecimal");
@@ -83,7 +83,7 @@ std::unique_ptr<CLI::App> SstDumpApp(SstDumpOptions* o, SstDumpTexts* texts, std
   app->add_option("--to", texts->to, "First user key beyond the last");
   app->add_option("--prefix", texts->prefix, "Only user keys that begin so");
   app->add_option("--read_num", o->read_num, "At most this many entries");
-  app->add_option("--compression_types", texts->codecs, "For recompress: none, snappy, lz4, zstd")->delimiter(',');
+  AddList(app.get(), "--compression_types", &texts->codecs, "For recompress: none, snappy, lz4, zstd");
   AddBlockBytes(app.get(), "--block_size,--set_block_size", &o->block_size, "For recompress: bytes of a block")
       ->capture_default_str();
   app->add_flag("--json", o->json, "One JSON object a line rather than text");

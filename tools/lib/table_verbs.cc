@@ -29,7 +29,7 @@ class TableVerb final : public Verb {
       app->add_option("--limit", options_.read_num, "At most this many entries");
     }
     if constexpr (command == SstCommand::kRecompress) {
-      app->add_option("--codecs", codecs_, "none, snappy, lz4, zstd (default: all)")->delimiter(',');
+      AddList(app, "--codecs", &codecs_, "none, snappy, lz4, zstd (default: all)");
       AddBlockBytes(app, "--block-size", &options_.block_size, "Bytes of a block")->capture_default_str();
     }
   }
