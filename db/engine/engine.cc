@@ -117,10 +117,12 @@ absl::StatusOr<FamilyRef> Engine::ResolveShared(const ColumnFamily* family) cons
 // --- writes ---
 
 absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options) {
-  if (batch.size() > core_->budget.limit_bytes() / 4) {
+  const size_t bytes = MemTable::BytesOfBatch(batch);
+  if (bytes > core_->budget.limit_bytes() / 4) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "a batch of %u bytes is over a quarter of memory_limit (%u bytes): split it, or raise the limit", batch.size(),
-        core_->budget.limit_bytes()));
+        "a batch of %u entries and %u bytes takes about %u bytes of memory, which is over a quarter of memory_limit "
+        "(%u bytes): split it, or raise the limit",
+        BatchCount(batch), batch.size(), bytes, core_->budget.limit_bytes()));
   }
   if (options.disable_wal && options.sync) {
     return absl::InvalidArgumentError("disable_wal goes not with sync: without the log a flush makes a write durable");
@@ -128,7 +130,7 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
   const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                          [&] { return CallWatch::Subject{.batch = batch}; });
   WriteGate::Pass pass(background_->gate());
-  RETURN_IF_ERROR(pass.Enter(batch.size(), options.no_slowdown));
+  RETURN_IF_ERROR(pass.Enter(batch, options.no_slowdown));
   return pipeline_->Write(batch, options);
 }
 

@@ -227,7 +227,8 @@ void WriteGate::Leave(size_t bytes) {
   state_->changed.NotifyAll();
 }
 
-absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown, size_t* counted_bytes) {
+absl::Status WriteGate::EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes) {
+  const size_t bytes = MemTable::BytesOfBatch(batch);
   Clock* const clock = state_->core->world.clock;
   const PerfTimer timer(PerfPart::kThrottle);
   const uint64_t arrived = clock->MonotonicMicros();
@@ -249,7 +250,7 @@ absl::Status WriteGate::EnterSlowly(size_t bytes, bool no_slowdown, size_t* coun
       if (no_slowdown && wait_micros > 0) {
         return absl::UnavailableError(absl::StrFormat("writes are slowed: %s", decided_.reason));
       }
-      busy_until_nanos_ = begins + NanosAtRate(bytes, decided_.bytes_per_second);
+      busy_until_nanos_ = begins + NanosAtRate(batch.size(), decided_.bytes_per_second);
     }
     Count(bytes, counted_bytes);
   }

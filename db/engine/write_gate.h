@@ -8,11 +8,13 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "db/decide/throttle.h"
 #include "db/engine/engine_state.h"
+#include "db/state/memtable.h"
 
 namespace sepal {
 
@@ -24,7 +26,7 @@ enum class BackgroundWork : uint8_t { kFlush, kMerge };
 //     where pins, iterators and open tables alone hold the limit;
 //   - whoever stands still for memory looks again every few milliseconds, for what readers let go of tells nobody;
 //   - large batches are counted from here until they lie in memtables, so that many at a time do not pass a limit that
-//     each of them keeps.
+//     each of them keeps. What counts is what they will take there, which of small entries is several times the batch.
 class WriteGate {
  public:
   explicit WriteGate(EngineState* state);
@@ -42,14 +44,14 @@ class WriteGate {
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
-    // Once. Returns when `bytes` may be written. With `no_slowdown`, Unavailable instead of any wait. ResourceExhausted
+    // Once. Returns when `batch` may be written. With `no_slowdown`, Unavailable instead of any wait. ResourceExhausted
     // when nothing makes room: there is no space for a flush, or what holds the memory limit cannot be flushed. Call
     // with no lock held.
-    absl::Status Enter(size_t bytes, bool no_slowdown) {
-      if (gate_->rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited && bytes < gate_->large_bytes_)
-          [[likely]]
+    absl::Status Enter(std::string_view batch, bool no_slowdown) {
+      if (gate_->rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited &&
+          MemTable::BytesOfBatch(batch) < gate_->large_bytes_) [[likely]]
         return absl::OkStatus();
-      return gate_->EnterSlowly(bytes, no_slowdown, &counted_bytes_);
+      return gate_->EnterSlowly(batch, no_slowdown, &counted_bytes_);
     }
 
    private:
@@ -87,7 +89,9 @@ class WriteGate {
   bool MemoryIsShort() const;
 
  private:
-  absl::Status EnterSlowly(size_t bytes, bool no_slowdown, size_t* counted_bytes) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // These count by MemTable::BytesOfBatch.
   void Count(size_t bytes, size_t* counted_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Leave(size_t bytes) ABSL_LOCKS_EXCLUDED(state_->mutex);
   // Returns once neither a stop nor the size of a large batch keeps the writer out.

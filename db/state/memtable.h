@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "db/format/batch_format.h"
 #include "db/state/insert_hint.h"
 #include "table/internal_key.h"
 #include "table/iterator.h"
@@ -41,6 +42,12 @@ class MemTable {
   // more make lookups somewhat slower. Without the index, lookups go through the ordered tree.
   MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, const Memory& memory, bool indexed = true);
   static size_t IndexBytes(size_t expected_bytes);
+  // About what a batch takes in memtables. Beside key and value an entry has 57 to 65 bytes there (decision 0003) and 4
+  // or more in the batch.
+  static size_t BytesOfBatch(std::string_view batch) {
+    constexpr size_t kMoreForEach = 60;
+    return batch.size() + BatchCount(batch) * kMoreForEach;
+  }
   ~MemTable();
   MemTable(const MemTable&) = delete;
   MemTable& operator=(const MemTable&) = delete;

@@ -6,8 +6,9 @@
 //   absl::Status written = (*db)->Put("key", "value", {.sync = true});
 //   absl::StatusOr<std::string> value = (*db)->Get("key");
 //
-// Keys and values are any bytes. A key is at most 64 KiB, a value at most 1 GiB, and a batch, a single write too, at
-// most a quarter of `memory_limit`: a larger one is refused with InvalidArgument, and nothing of it is written.
+// Keys and values are any bytes. A key is at most 64 KiB, a value at most 1 GiB, and a batch, a single write too, takes
+// at most a quarter of `memory_limit`, where each update takes some 64 bytes beside key and value: a larger one is
+// refused with InvalidArgument, and nothing of it is written.
 //
 // Every call is safe from any number of threads, but no other call may run beside the destructor. No call throws. A
 // null column family is the default one. Errors:

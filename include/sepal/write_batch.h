@@ -8,7 +8,8 @@
 // Not safe for concurrent use without a lock of the caller's. A batch may be written any number of times.
 //
 // Nothing is checked while a batch is filled. DB::Write refuses, whole, a batch with a key or value that is too long,
-// one of over a quarter of `memory_limit`, and one that names a family that was dropped or never made.
+// one that takes over a quarter of `memory_limit` (some 64 bytes for each update beside its key and value), and one
+// that names a family that was dropped or never made.
 #pragma once
 
 #include <cstddef>

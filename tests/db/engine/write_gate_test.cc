@@ -14,37 +14,46 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr size_t kLimit = size_t{8} << 20;
+
+void SetMemtableBytes(TestDatabase* database, size_t bytes) {
+  database->tuning.memtable_bytes = bytes;
+  database->tuning.memtable_limit_bytes = 2 * bytes;
+  database->tuning.log_limit_bytes = 2 * bytes;
+  database->tuning.table_bytes = size_t{1} << 20;
+}
+
+absl::Status OpenWithLimit(TestDatabase* database, size_t memtable_bytes = kLimit / 4) {
+  database->options.memory_limit = kLimit;
+  database->options.family.compression = CompressionKind::kNone;
+  SetMemtableBytes(database, memtable_bytes);
+  return database->Open();
+}
+
+constexpr size_t kPinnedBytes = size_t{300} << 10;
+
+// Values too large for the cache, held by readers, until they hold `bytes`.
+void Pin(DB* db, size_t bytes, std::vector<PinnedValue>* pins) {
+  const size_t count = bytes / kPinnedBytes + 1;
+  const auto key = [](size_t i) { return "pinned" + std::to_string(i); };
+  for (size_t i = 0; i < count; ++i) ASSERT_OK(db->Put(key(i), std::string(kPinnedBytes, 'v')));
+  ASSERT_OK(db->Flush());
+  ASSERT_OK(db->WaitForBackgroundWork());
+  for (size_t i = 0; i < count; ++i) ASSERT_OK(db->Get(key(i), &pins->emplace_back()));
+}
+
+// The throttle decides when a memtable is switched.
+void HaveThrottleDecide(DB* db) {
+  ASSERT_OK(db->Put("switched", "v"));
+  ASSERT_OK(db->Flush({.wait = false}));
+}
+
 class WriteGateTest : public EngineTest {
  protected:
-  static constexpr size_t kLimit = size_t{8} << 20;
-  static constexpr size_t kPinnedBytes = size_t{300} << 10;
-
-  void SetUp() override {
-    database.options.memory_limit = kLimit;
-    database.options.family.compression = CompressionKind::kNone;
-    SetMemtableBytes(kLimit / 4);
-    EngineTest::SetUp();
-  }
-  void SetMemtableBytes(size_t bytes) {
-    database.tuning.memtable_bytes = bytes;
-    database.tuning.memtable_limit_bytes = 2 * bytes;
-    database.tuning.log_limit_bytes = 2 * bytes;
-    database.tuning.table_bytes = size_t{1} << 20;
-  }
-  // Values too large for the cache, held by readers, until they hold `bytes`.
-  void Pin(size_t bytes) {
-    const size_t count = bytes / kPinnedBytes + 1;
-    const auto key = [](size_t i) { return "pinned" + std::to_string(i); };
-    for (size_t i = 0; i < count; ++i) ASSERT_OK(db()->Put(key(i), std::string(kPinnedBytes, 'v')));
-    ASSERT_OK(db()->Flush());
-    ASSERT_OK(db()->WaitForBackgroundWork());
-    for (size_t i = 0; i < count; ++i) ASSERT_OK(db()->Get(key(i), &pins.emplace_back()));
-  }
-  // The throttle decides when a memtable is switched.
-  void HaveThrottleDecide() {
-    ASSERT_OK(db()->Put("switched", "v"));
-    ASSERT_OK(db()->Flush({.wait = false}));
-  }
+  void SetUp() override { ASSERT_OK(OpenWithLimit(&database)); }
+  void SetMemtableBytes(size_t bytes) { sepal::SetMemtableBytes(&database, bytes); }
+  void Pin(size_t bytes) { sepal::Pin(db(), bytes, &pins); }
+  void HaveThrottleDecide() { sepal::HaveThrottleDecide(db()); }
 
   std::vector<PinnedValue> pins;
 };
@@ -115,52 +124,99 @@ TEST_F(WriteGateTest, WhoWaitsGoesOnOnceThereIsMemoryThoughNoJobEnds) {
   database.world->RunUntilIdle();
 }
 
-// Each of them keeps the limit of a batch, which is a quarter of the memory.
-TEST_F(WriteGateTest, ManyLargeBatchesAtATimeStayWithinTheLimitTogether) {
+// Sixteen threads, each with three batches of so many entries. The most that memtables held at a time.
+uint64_t MostOfMemtables(TestDatabase* database, uint64_t entries, size_t value_bytes) {
   constexpr int kWriters = 16;
   uint64_t most = 0;
   int written = 0;
   for (int writer = 0; writer < kWriters; ++writer) {
-    database.world->Spawn([&, writer] {
+    database->world->Spawn([&, writer] {
       WriteBatch batch;
-      for (int i = 0; i < 1900; ++i) {
-        batch.Put(NumberedKey(static_cast<uint64_t>(writer * 10'000 + i)), std::string(1000, 'v'));
+      for (uint64_t i = 0; i < entries; ++i) {
+        batch.Put(NumberedKey(static_cast<uint64_t>(writer) * entries + i), std::string(value_bytes, 'v'));
       }
       for (int round = 0; round < 3; ++round) {
-        EXPECT_OK(db()->Write(&batch));
-        most = std::max(most, NumberProperty(db(), "sepal.memtable-bytes"));
+        EXPECT_OK(database->db->Write(&batch));
+        most = std::max(most, NumberProperty(database->db.get(), "sepal.memtable-bytes"));
         ++written;
       }
     });
   }
-  while (written < 3 * kWriters) database.world->SleepMicros(1000);
-  database.world->RunUntilIdle();
-  EXPECT_LE(most, kLimit);
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), size_t{1900} * kWriters);
+  while (written < 3 * kWriters) database->world->SleepMicros(1000);
+  database->world->RunUntilIdle();
+  EXPECT_OK(database->db->WaitForBackgroundWork());
+  EXPECT_EQ(ReadAll(database->db->NewIterator().get()).size(), entries * kWriters);
+  return most;
+}
+
+// Each of them keeps the limit of a batch, which is a quarter of the memory.
+TEST_F(WriteGateTest, ManyLargeBatchesAtATimeStayWithinTheLimitTogether) {
+  EXPECT_LE(MostOfMemtables(&database, 1900, 1000), kLimit);
+}
+
+// What counts is what they take in memtables, which of small entries is several times their bytes in a batch.
+TEST(WriteGateSeedsTest, ManyBatchesOfSmallEntriesAtATimeStayWithinTheLimitTogether) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    TestDatabase database(Threads::kSimulated, seed, /*switch_one_in=*/2);
+    ASSERT_OK(OpenWithLimit(&database));
+    EXPECT_LE(MostOfMemtables(&database, 25'000, 0), kLimit) << "seed " << seed;
+  }
+}
+
+TEST_F(WriteGateTest, ABatchOfSmallEntriesThatWouldPassTheLimitIsRefusedByName) {
+  WriteBatch batch;
+  for (uint64_t i = 0; i < 160'000; ++i) batch.Put(NumberedKey(i), "");
+  ASSERT_LT(batch.ByteSize(), kLimit / 4);
+  const absl::Status refused = db()->Write(&batch);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
+  EXPECT_THAT(refused.ToString(), HasSubstr("160000 entries"));
+  EXPECT_THAT(refused.ToString(), HasSubstr("memory_limit"));
+  EXPECT_LE(NumberProperty(db(), "sepal.memtable-bytes"), kLimit * 11 / 10);
+}
+
+// Whether its keys ascend or not.
+TEST_F(WriteGateTest, TheLargestBatchOfSmallEntriesTakesWhatItWasCountedFor) {
+  for (const uint64_t step : {1, 7919}) {
+    WriteBatch batch;
+    for (uint64_t i = 0; i < 28'000; ++i) batch.Put(NumberedKey(i * step % 28'000), "");
+    ASSERT_OK(db()->Write(&batch));
+    const uint64_t bytes = NumberProperty(db(), "sepal.memtable-bytes");
+    // The memtable's index, and a chunk that is not full yet, come to it.
+    EXPECT_GT(bytes, kLimit / 4 * 3 / 4) << step;
+    EXPECT_LT(bytes, kLimit / 4 * 3 / 2) << step;
+    ASSERT_OK(db()->Flush());
+  }
+}
+
+// Four threads write small values, and one a large one: how many of the small ones come before it.
+int SmallOnesBefore(TestDatabase* database, size_t small_bytes, size_t large_bytes) {
+  constexpr int kMost = 5000;
+  bool stop = false;
+  int running = 4;
+  int passed = 0;
+  for (int writer = 0; writer < 4; ++writer) {
+    database->world->Spawn([&, writer] {
+      while (!stop && passed < kMost) {
+        EXPECT_OK(database->db->Put("small" + std::to_string(writer), std::string(small_bytes, 's')));
+        ++passed;
+      }
+      --running;
+    });
+  }
+  while (passed < kMost / 5) database->world->SleepMicros(10'000);
+  const int begun = passed;
+  EXPECT_OK(database->db->Put("large", std::string(large_bytes, 'l')));
+  const int before = passed - begun;
+  stop = true;
+  while (running > 0) database->world->SleepMicros(1000);
+  return before;
 }
 
 // One that fits only alone has its turn, however many smaller ones there are.
 TEST_F(WriteGateTest, TheLargestBatchIsNotPassedForEver) {
   SetMemtableBytes(size_t{512} << 10);
   ASSERT_OK(database.Reopen());
-  bool stop = false;
-  int running = 4;
-  int passed = 0;
-  for (int writer = 0; writer < 4; ++writer) {
-    database.world->Spawn([&, writer] {
-      while (!stop) {
-        EXPECT_OK(db()->Put("small" + std::to_string(writer), std::string(size_t{100} << 10, 's')));
-        if (++passed > 5000) break;
-      }
-      --running;
-    });
-  }
-  database.world->SleepMicros(10'000);
-  EXPECT_OK(db()->Put("large", std::string(kLimit / 5, 'l')));
-  EXPECT_LT(passed, 5000);
-  stop = true;
-  while (running > 0) database.world->SleepMicros(1000);
+  EXPECT_LT(SmallOnesBefore(&database, size_t{100} << 10, kLimit / 5), 1000);
 }
 
 // The bytes that a batch was let in with are counted no longer once it is written, or refused.
