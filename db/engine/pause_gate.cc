@@ -6,6 +6,7 @@ void PauseGate::Pause() {
   MutexLock lock(&state_->mutex);
   ++state_->pauses;
   UpdateHeld();
+  state_->changed.NotifyAll();  // writers that a large batch holds back (write_gate.h)
   while (inside_ > 0 && state_->pauses > 0 && !state_->closing) state_->changed.Wait(&state_->mutex);
 }
 

@@ -79,8 +79,12 @@ ThrottleRate WriteGate::Decide() {
 
 void WriteGate::Adopt(const ThrottleRate& rate) {
   decided_ = rate;
-  rate_.store(rate.bytes_per_second, std::memory_order_relaxed);
+  PublishRate();
   if (rate.unlimited()) busy_until_nanos_ = 0;
+}
+
+void WriteGate::PublishRate() {
+  rate_.store(large_goes_first_ ? 0 : decided_.bytes_per_second, std::memory_order_relaxed);
 }
 
 void WriteGate::LookAgain() {
@@ -135,12 +139,28 @@ bool WriteGate::HasRoomFor(size_t bytes) const {
   if (memory_fits && budget.used(MemoryPart::kMemtables) + coming <= allowance) return true;
   const size_t memtables = state_->MemtableBytes();
   if (memory_fits && memtables + coming <= allowance) return true;
-  // One at a time may pass the memtables' allowance. What lies in active memtables alone is switched by the next write.
-  return let_in_bytes_ == 0 && ((memory_fits && memtables < allowance) || state_->AllFlushed() || !AnythingUnderWay());
+  // One at a time may pass the memtables' allowance, and the limit where no flush makes it fit.
+  if (let_in_bytes_ > 0) return false;
+  if (state_->AllFlushed()) return memory_fits || !AnythingToFlush();
+  return (memory_fits && memtables < allowance) || !AnythingUnderWay();
 }
 
-void WriteGate::LookAtStop() {
-  if (MemoryIsShort()) {
+bool WriteGate::IsNext(std::optional<uint64_t> turn) const {
+  return turn.has_value() && large_waiting_.front() == *turn && let_in_bytes_ == 0;
+}
+
+bool WriteGate::MayGoIn(size_t bytes, std::optional<uint64_t> turn) const {
+  if (decided_.stopped()) return false;
+  if (!turn.has_value()) return !large_goes_first_ || state_->pauses > 0;
+  return large_waiting_.front() == *turn && HasRoomFor(bytes);
+}
+
+bool WriteGate::LacksMemory(size_t bytes, std::optional<uint64_t> turn) const {
+  return decided_.stopped() || (IsNext(turn) && !MemoryFits(bytes));
+}
+
+void WriteGate::LookForMemory(size_t bytes) {
+  if (MemoryIsShort() || !MemoryFits(bytes)) {
     state_->mutex.Unlock();
     state_->core->GiveBackMemory();
     state_->mutex.Lock();
@@ -166,6 +186,7 @@ absl::Status WriteGate::WaitForRoom(size_t bytes, bool no_slowdown) {
   const uint64_t turn = ++last_turn_;
   large_waiting_.push_back(turn);
   const absl::Status status = WaitForTurn(bytes, no_slowdown, turn);
+  if (large_waiting_.front() == turn && std::exchange(large_goes_first_, false)) PublishRate();
   std::erase(large_waiting_, turn);
   state_->changed.NotifyAll();
   return status;
@@ -176,19 +197,19 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
   uint64_t alone_since = clock->MonotonicMicros();
   bool looked = false;
   for (;;) {
-    if (decided_.stopped() &&
+    if (LacksMemory(bytes, turn) &&
         (!std::exchange(looked, true) || clock->MonotonicMicros() >= looked_at_micros_ + kLookAgainMicros)) {
-      LookAtStop();
+      LookForMemory(bytes);
     }
     RETURN_IF_ERROR(state_->error);
     if (state_->closing) return absl::FailedPreconditionError("the database is closed");
-    const bool next_in = turn.has_value() && large_waiting_.front() == *turn;
-    if (!decided_.stopped() && (!turn.has_value() || (next_in && HasRoomFor(bytes)))) return absl::OkStatus();
-    if (flushes_without_space_ > 0 && (decided_.stopped() || (next_in && let_in_bytes_ == 0))) {
+    if (MayGoIn(bytes, turn)) return absl::OkStatus();
+    if (flushes_without_space_ > 0 && (decided_.stopped() || IsNext(turn))) {
       return absl::ResourceExhaustedError(absl::StrFormat(
           "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
     }
-    if (decided_.stopped() && AnythingToFlush()) {
+    if (IsNext(turn) && !MemoryFits(bytes) && !no_slowdown && !std::exchange(large_goes_first_, true)) PublishRate();
+    if (LacksMemory(bytes, turn) && AnythingToFlush()) {
       RETURN_IF_ERROR(FlushMemtables());
       continue;
     }
@@ -200,12 +221,7 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
     if (under_way) alone_since = clock->MonotonicMicros();
     const bool readers_may_leave =
         state_->core->epochs.AnyRetired() && clock->MonotonicMicros() < alone_since + kPatienceMicros;
-    if (decided_.stopped() && !under_way && !readers_may_leave) {
-      return absl::ResourceExhaustedError(absl::StrFormat(
-          "writes are %s, held by %s, and nothing runs that would free memory: let go of iterators and pinned values, "
-          "or raise memory_limit",
-          decided_.reason, HoldersText(state_->core->budget)));
-    }
+    if (decided_.stopped() && !under_way && !readers_may_leave) return Refusal();
     // The end of a job, of a pause and of another's batch is told; what readers let go of is not.
     if (MemoryIsShort() || !MemoryFits(turn.has_value() ? bytes : 0) || !under_way) {
       state_->changed.WaitFor(&state_->mutex, kStandStillMicros);
@@ -213,6 +229,13 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
       state_->changed.Wait(&state_->mutex);
     }
   }
+}
+
+absl::Status WriteGate::Refusal() const {
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "writes are %s, held by %s, and nothing runs that would free memory: let go of iterators and pinned values, or "
+      "raise memory_limit",
+      decided_.reason, HoldersText(state_->core->budget)));
 }
 
 void WriteGate::Count(size_t bytes, size_t* counted_bytes) {

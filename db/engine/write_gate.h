@@ -27,6 +27,8 @@ enum class BackgroundWork : uint8_t { kFlush, kMerge };
 //   - whoever stands still for memory looks again every few milliseconds, for what readers let go of tells nobody;
 //   - large batches are counted from here until they lie in memtables, so that many at a time do not pass a limit that
 //     each of them keeps. What counts is what they will take there, which of small entries is several times the batch.
+//     They go in in the order in which they came. Where the first does not fit into the limit, memtables are flushed,
+//     and until it is in small ones wait too: it would never have its turn else.
 class WriteGate {
  public:
   explicit WriteGate(EngineState* state);
@@ -104,17 +106,25 @@ class WriteGate {
   bool MemoryFits(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Whether a large batch may join what is there and was let in.
   bool HasRoomFor(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Whether it is this one's turn, and no other is on its way.
+  bool IsNext(std::optional<uint64_t> turn) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  bool MayGoIn(size_t bytes, std::optional<uint64_t> turn) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Whether what memtables hold, or is kept for later, may be what keeps the writer out.
+  bool LacksMemory(size_t bytes, std::optional<uint64_t> turn) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // A merge that waits for space frees no memory.
   bool AnythingUnderWay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex) {
     return state_->jobs > merges_without_space_ || state_->pauses > 0 || let_in_bytes_ > 0;
   }
-  // What else may end a stop: idle memory goes to the system, and the throttle decides anew.
-  void LookAtStop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Where memory is short, or `bytes` do not fit, what is kept for later goes to the system. The throttle decides anew.
+  void LookForMemory(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  absl::Status Refusal() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   absl::Status FlushMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // By the memory as it is, and runs and debt as they were at the last Update: those change with jobs.
   ThrottleRate Decide() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void DecideAndWake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Adopt(const ThrottleRate& rate) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // To those who look without the mutex.
+  void PublishRate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // For writers that are slowed: what held them back may be gone long before a job ends. Never to a lower rate: what
   // one writer sees of a moment's memory is no reason to hold back all of them until then.
   void LookAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
@@ -123,6 +133,7 @@ class WriteGate {
   // From here on a batch is large: a small part of a memtable.
   const size_t large_bytes_;
   std::function<absl::Status()> flush_;
+  // Of `decided_`; 0 while a large one goes first.
   std::atomic<uint64_t> rate_{ThrottleRate::kUnlimited};
   ThrottleRate decided_ ABSL_GUARDED_BY(state_->mutex);
   // What that was decided by.
@@ -138,6 +149,8 @@ class WriteGate {
   // The turns of those that wait, first come, first served.
   std::deque<uint64_t> large_waiting_ ABSL_GUARDED_BY(state_->mutex);
   uint64_t last_turn_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  // The first of those lacks memory: small ones wait until it is in, but for a pause, whose end may be theirs to bring.
+  bool large_goes_first_ ABSL_GUARDED_BY(state_->mutex) = false;
   // Until when the writes that were let in keep the allowed rate busy.
   uint64_t busy_until_nanos_ ABSL_GUARDED_BY(state_->mutex) = 0;
 };

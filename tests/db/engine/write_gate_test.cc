@@ -54,6 +54,8 @@ class WriteGateTest : public EngineTest {
   void SetMemtableBytes(size_t bytes) { sepal::SetMemtableBytes(&database, bytes); }
   void Pin(size_t bytes) { sepal::Pin(db(), bytes, &pins); }
   void HaveThrottleDecide() { sepal::HaveThrottleDecide(db()); }
+  // Of memtables and pins.
+  size_t HeldBytes() { return NumberProperty(db(), "sepal.memtable-bytes") + pins.size() * kPinnedBytes; }
 
   std::vector<PinnedValue> pins;
 };
@@ -122,6 +124,42 @@ TEST_F(WriteGateTest, WhoWaitsGoesOnOnceThereIsMemoryThoughNoJobEnds) {
   EXPECT_TRUE(written);
   ASSERT_OK(db()->ContinueBackgroundWork());
   database.world->RunUntilIdle();
+}
+
+TEST_F(WriteGateTest, ALargeBatchHasMemtablesFlushedRatherThanPassTheLimit) {
+  ASSERT_NO_FATAL_FAILURE(Pin(kLimit / 16 * 11));
+  for (uint64_t i = 0; NumberProperty(db(), "sepal.memtable-bytes") < kLimit / 16 * 3; ++i) {
+    ASSERT_OK(db()->Put(NumberedKey(i), std::string(1000, 'v')));
+  }
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  const uint64_t flushes = db()->statistics()->Get(Ticker::kFlushes);
+  ASSERT_OK(db()->Put("large", std::string(kLimit / 4 - 100, 'l')));
+  EXPECT_LE(HeldBytes(), kLimit * 11 / 10);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), flushes + 1);
+}
+
+// Who paused may want to write before going on.
+TEST_F(WriteGateTest, InAPauseSmallOnesDoNotWaitForALargeOne) {
+  ASSERT_NO_FATAL_FAILURE(Pin(kLimit / 16 * 12));
+  ASSERT_OK(db()->PauseBackgroundWork());
+  ASSERT_OK(db()->Put("k", "v"));
+  bool large = false;
+  bool small = false;
+  database.world->Spawn([&] {
+    EXPECT_OK(db()->Put("large", std::string(kLimit / 4 - 100, 'l')));
+    large = true;
+  });
+  database.world->SleepMicros(100'000);
+  database.world->Spawn([&] {
+    EXPECT_OK(db()->Put("small", "v"));
+    small = true;
+  });
+  database.world->SleepMicros(100'000);
+  EXPECT_FALSE(large) << "it waits for a flush";
+  EXPECT_TRUE(small);
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  while (!large) database.world->SleepMicros(1000);
 }
 
 // Sixteen threads, each with three batches of so many entries. The most that memtables held at a time.
@@ -217,6 +255,20 @@ TEST_F(WriteGateTest, TheLargestBatchIsNotPassedForEver) {
   SetMemtableBytes(size_t{512} << 10);
   ASSERT_OK(database.Reopen());
   EXPECT_LT(SmallOnesBefore(&database, size_t{100} << 10, kLimit / 5), 1000);
+}
+
+// One that fits only beside empty memtables, and one that does not even then, have theirs.
+TEST(WriteGateSeedsTest, BesidePinsTheLargestBatchIsNotPassedForEver) {
+  for (const size_t pinned : {kLimit / 80 * 58, kLimit / 80 * 66}) {
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      std::vector<PinnedValue> pins;
+      TestDatabase database(Threads::kSimulated, seed);
+      database.options.background_bytes_per_second = size_t{128} << 10;  // slower than writers
+      ASSERT_OK(OpenWithLimit(&database, size_t{512} << 10));
+      ASSERT_NO_FATAL_FAILURE(Pin(database.db.get(), pinned, &pins));
+      EXPECT_LT(SmallOnesBefore(&database, size_t{4} << 10, kLimit / 4 - 100), 1000) << pinned << ", seed " << seed;
+    }
+  }
 }
 
 // The bytes that a batch was let in with are counted no longer once it is written, or refused.
