@@ -189,10 +189,8 @@ absl::Status CommitPipeline::SwitchWhatIsFull() {
   size_t bytes = 0;
   for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
   const EarlySwitch early = WhetherEarly();
-  if (bytes >= tuning.memtable_bytes / 2 || early.soon) {
-    RETURN_IF_ERROR(PrepareSwitch());
-    background_->gate()->LookAtMemory();
-  }
+  if (bytes >= tuning.memtable_bytes / 2 || early.soon) RETURN_IF_ERROR(PrepareSwitch());
+  background_->gate()->LookAtMemory();
   if (early.now) {
     const absl::Status status = Switch(TargetsByAge(), /*early=*/true);
     if (!absl::IsResourceExhausted(status)) return status;

@@ -96,10 +96,12 @@ void WriteGate::LookAgain() {
 
 void WriteGate::LookAtMemory() {
   MutexLock lock(&state_->mutex);
-  // A stop is begun and ended by Update, which wakes those who wait.
+  // Update or who stands still ends a stop, and wakes the others.
   if (decided_.stopped()) return;
   const ThrottleRate next = Decide();
-  if (!next.stopped()) Adopt(next);
+  // For memtables alone writers stop with the switch that follows, so that what it switches is flushed meanwhile.
+  const bool memory_is_full = input_.unreclaimable_memory_bytes >= limits_.memory_limit_bytes;
+  if (!next.stopped() || memory_is_full) Adopt(next);
 }
 
 void WriteGate::TellOfChange() {

@@ -126,6 +126,17 @@ TEST_F(WriteGateTest, WhoWaitsGoesOnOnceThereIsMemoryThoughNoJobEnds) {
   database.world->RunUntilIdle();
 }
 
+// Readers pin what they like and tell nobody.
+TEST_F(WriteGateTest, WritersStopAtTheLimitThoughNoMemtableIsFull) {
+  ASSERT_NO_FATAL_FAILURE(Pin(kLimit / 16 * 15));
+  size_t most = 0;
+  for (uint64_t i = 0; i < 3000; ++i) {
+    ASSERT_OK(db()->Put(NumberedKey(i), std::string(1000, 'v')));
+    most = std::max(most, HeldBytes());
+  }
+  EXPECT_LE(most, kLimit * 11 / 10);
+}
+
 TEST_F(WriteGateTest, ALargeBatchHasMemtablesFlushedRatherThanPassTheLimit) {
   ASSERT_NO_FATAL_FAILURE(Pin(kLimit / 16 * 11));
   for (uint64_t i = 0; NumberProperty(db(), "sepal.memtable-bytes") < kLimit / 16 * 3; ++i) {
