@@ -94,7 +94,7 @@ absl::Status Background::CheckSpace(uint64_t bytes_needed) const {
 }
 
 absl::Status Background::WhetherToWaitForSpace(const Family& family, RangeProgress* progress) const {
-  if (cancel_.load(std::memory_order_relaxed)) return absl::CancelledError("the database is being closed");
+  if (cancel_.load(std::memory_order_relaxed)) return BeingClosed();
   RETURN_IF_ERROR(family.CheckThere());
   if (progress != nullptr && !progress->Tell()) return absl::CancelledError("the compaction was ended");
   return absl::OkStatus();
@@ -197,6 +197,10 @@ absl::Status Background::WaitForFlush(const FamilyRef& family) {
   SetEarlyFlushThreads();
   RETURN_IF_ERROR(state_->error);
   if (!waits()) return family->CheckThere();
+  return BeingClosed();
+}
+
+absl::Status Background::BeingClosed() const {
   return absl::CancelledError(absl::StrFormat("the database in %s is being closed", state_->core->path));
 }
 

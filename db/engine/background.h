@@ -148,6 +148,7 @@ class Background {
   absl::Status RetryWhileDiskFull(BackgroundWork work, const Family& family, uint64_t bytes_needed,
                                   RangeProgress* progress, const std::function<absl::Status()>& body)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status BeingClosed() const;
   // Why work that waits for space should not wait any longer; ok: it should.
   absl::Status WhetherToWaitForSpace(const Family& family, RangeProgress* progress) const;
   absl::Status CheckSpace(uint64_t bytes_needed) const;

@@ -213,7 +213,7 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
     {
       MutexLock lock(&state_->mutex);
       RETURN_IF_ERROR(state_->error);
-      if (state_->closing) return absl::CancelledError("the database is being closed");
+      if (state_->closing) return BeingClosed();
       RETURN_IF_ERROR(family->CheckThere());
       std::vector<const CompactionPlan*> running;
       const PickerInput input = MakePickerInput(*family, &running);

@@ -199,12 +199,13 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
   uint64_t alone_since = clock->MonotonicMicros();
   bool looked = false;
   for (;;) {
-    if (LacksMemory(bytes, turn) &&
-        (!std::exchange(looked, true) || clock->MonotonicMicros() >= looked_at_micros_ + kLookAgainMicros)) {
-      LookForMemory(bytes);
-    }
+    const bool look = LacksMemory(bytes, turn) && (!std::exchange(looked, true) ||
+                                                   clock->MonotonicMicros() >= looked_at_micros_ + kLookAgainMicros);
+    if (look) LookForMemory(bytes);
     RETURN_IF_ERROR(state_->error);
-    if (state_->closing) return absl::FailedPreconditionError("the database is closed");
+    if (state_->closing) {
+      return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", state_->core->path));
+    }
     if (MayGoIn(bytes, turn)) return absl::OkStatus();
     if (flushes_without_space_ > 0 && (decided_.stopped() || IsNext(turn))) {
       return absl::ResourceExhaustedError(absl::StrFormat(
@@ -223,7 +224,14 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
     if (under_way) alone_since = clock->MonotonicMicros();
     const bool readers_may_leave =
         state_->core->epochs.AnyRetired() && clock->MonotonicMicros() < alone_since + kPatienceMicros;
-    if (decided_.stopped() && !under_way && !readers_may_leave) return Refusal();
+    if (decided_.stopped() && !under_way && !readers_may_leave) {
+      // By what is there now: in a round that has looked, and behind what readers have given back by then.
+      looked = look;
+      if (!look) continue;
+      DecideAndWake();
+      if (!decided_.stopped()) continue;
+      return Refusal();
+    }
     // The end of a job, of a pause and of another's batch is told; what readers let go of is not.
     if (MemoryIsShort() || !MemoryFits(turn.has_value() ? bytes : 0) || !under_way) {
       state_->changed.WaitFor(&state_->mutex, kStandStillMicros);

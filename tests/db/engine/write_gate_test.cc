@@ -60,6 +60,34 @@ class WriteGateTest : public EngineTest {
   std::vector<PinnedValue> pins;
 };
 
+// A look that was made before they were let go of is no reason to refuse.
+TEST(WriteGateSeedsTest, NobodyIsRefusedForPinsThatAreGone) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    std::vector<PinnedValue> pins;
+    absl::Status written;
+    bool done = false;
+    TestDatabase database(Threads::kSimulated, seed);
+    ASSERT_OK(OpenWithLimit(&database));
+    DB* const db = database.db.get();
+    ASSERT_NO_FATAL_FAILURE(Pin(db, kLimit, &pins));
+    ASSERT_NO_FATAL_FAILURE(HaveThrottleDecide(db));
+    ASSERT_OK(db->WaitForBackgroundWork());
+    ASSERT_OK(db->PauseBackgroundWork());
+    database.world->Spawn([&] {
+      written = db->Put("k", "v");
+      done = true;
+    });
+    database.world->SleepMicros(100'000);
+    ASSERT_FALSE(done);
+    ASSERT_OK(db->ContinueBackgroundWork());
+    pins.clear();
+    while (!done) database.world->SleepMicros(1000);
+    if (!written.ok()) {
+      EXPECT_THAT(written.ToString(), HasSubstr("held by pins")) << "seed " << seed;
+    }
+  }
+}
+
 // As large as the options allow: what the last memtable leaves for the next one is half of the limit.
 TEST_F(WriteGateTest, MemoryThatIsKeptForLaterIsNoReasonToRefuse) {
   SetMemtableBytes(kLimit / 2);
