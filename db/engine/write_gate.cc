@@ -261,6 +261,7 @@ void WriteGate::Leave(size_t bytes) {
 }
 
 absl::Status WriteGate::EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes) {
+  if (BatchCount(batch) == 0) return absl::OkStatus();  // a sync, perhaps, which needs no memory
   const size_t bytes = MemTable::BytesOfBatch(batch);
   Clock* const clock = state_->core->world.clock;
   const PerfTimer timer(PerfPart::kThrottle);

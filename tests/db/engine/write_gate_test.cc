@@ -60,6 +60,15 @@ class WriteGateTest : public EngineTest {
   std::vector<PinnedValue> pins;
 };
 
+TEST_F(WriteGateTest, AnEmptyBatchNeedsNoMemory) {
+  ASSERT_NO_FATAL_FAILURE(Pin(kLimit));
+  ASSERT_NO_FATAL_FAILURE(HaveThrottleDecide());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_TRUE(absl::IsResourceExhausted(db()->Put("k", "v")));
+  const WriteBatch empty;
+  EXPECT_OK(db()->Write(&empty, {.sync = true}));
+}
+
 // A look that was made before they were let go of is no reason to refuse.
 TEST(WriteGateSeedsTest, NobodyIsRefusedForPinsThatAreGone) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
