@@ -88,7 +88,8 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
   return reader.status();
 }
 
-absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options) noexcept {
+absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options,
+                                   WriteGate::Pass* pass) noexcept {
   if (BatchCount(batch) == 0) [[unlikely]]
     return WriteNothing(options.sync);
   LogPosition end;
@@ -116,7 +117,9 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
     statistics.Add(Ticker::kWriteBatches);
     statistics.Add(Ticker::kWrites, count);
   }
-  return options.sync ? SyncThrough(end) : absl::OkStatus();
+  if (!options.sync) return absl::OkStatus();
+  pass->End();  // others need not wait for the disk too
+  return SyncThrough(end);
 }
 
 absl::Status CommitPipeline::WriteNothing(bool sync) noexcept {

@@ -44,8 +44,9 @@ class CommitPipeline {
   void RemoveFamily(ColumnFamilyId id) ABSL_LOCKS_EXCLUDED(commit_mutex_);
 
   // Applies a batch (write-batch bytes), whole or not at all. A sync is of what was written before it too, and of an
-  // empty batch of just that.
-  absl::Status Write(std::string_view batch, const WriteOptions& options) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // empty batch of just that. Ends the `pass` before it.
+  absl::Status Write(std::string_view batch, const WriteOptions& options, WriteGate::Pass* pass) noexcept
+      ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Makes everything written before durable.
   absl::Status Sync() noexcept;
   // Makes the log durable through `position`.

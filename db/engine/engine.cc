@@ -131,7 +131,7 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
                          [&] { return CallWatch::Subject{.batch = batch}; });
   WriteGate::Pass pass(background_->gate());
   RETURN_IF_ERROR(pass.Enter(batch, options.no_slowdown));
-  return pipeline_->Write(batch, options);
+  return pipeline_->Write(batch, options, &pass);
 }
 
 absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,

@@ -36,13 +36,11 @@ class WriteGate {
   // `flush` switches all memtables that hold anything; called with no lock held. Before the first write.
   void FlushBy(std::function<absl::Status()> flush) { flush_ = std::move(flush); }
 
-  // One write's way through the gate. What it was let in with is counted until this goes.
+  // One write's way through the gate. What it was let in with is counted until this ends, or goes.
   class Pass {
    public:
     explicit Pass(WriteGate* gate) : gate_(gate) {}
-    ~Pass() {
-      if (counted_bytes_ > 0) gate_->Leave(counted_bytes_);
-    }
+    ~Pass() { End(); }
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
@@ -54,6 +52,11 @@ class WriteGate {
           MemTable::BytesOfBatch(batch) < gate_->large_bytes_) [[likely]]
         return absl::OkStatus();
       return gate_->EnterSlowly(batch, no_slowdown, &counted_bytes_);
+    }
+
+    // What was let in lies in memtables.
+    void End() {
+      if (counted_bytes_ > 0) gate_->Leave(std::exchange(counted_bytes_, 0));
     }
 
    private:
