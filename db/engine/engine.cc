@@ -117,13 +117,6 @@ absl::StatusOr<FamilyRef> Engine::ResolveShared(const ColumnFamily* family) cons
 // --- writes ---
 
 absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options) {
-  const size_t bytes = MemTable::BytesOfBatch(batch);
-  if (bytes > core_->budget.limit_bytes() / 4) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "a batch of %u entries and %u bytes takes about %u bytes of memory, which is over a quarter of memory_limit "
-        "(%u bytes): split it, or raise the limit",
-        BatchCount(batch), batch.size(), bytes, core_->budget.limit_bytes()));
-  }
   if (options.disable_wal && options.sync) {
     return absl::InvalidArgumentError("disable_wal goes not with sync: without the log a flush makes a write durable");
   }

@@ -248,6 +248,13 @@ absl::Status WriteGate::Refusal() const {
       decided_.reason, HoldersText(state_->core->budget)));
 }
 
+absl::Status WriteGate::TooLarge(std::string_view batch) const {
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "a batch of %u entries and %u bytes takes about %u bytes of memory, which is over a quarter of memory_limit (%u "
+      "bytes): split it, or raise the limit",
+      BatchCount(batch), batch.size(), MemTable::BytesOfBatch(batch), state_->core->budget.limit_bytes()));
+}
+
 void WriteGate::Count(size_t bytes, size_t* counted_bytes) {
   if (bytes < large_bytes_) return;
   let_in_bytes_ += bytes;
@@ -263,6 +270,7 @@ void WriteGate::Leave(size_t bytes) {
 absl::Status WriteGate::EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes) {
   if (BatchCount(batch) == 0) return absl::OkStatus();  // a sync, perhaps, which needs no memory
   const size_t bytes = MemTable::BytesOfBatch(batch);
+  if (bytes > state_->core->budget.limit_bytes() / 4) return TooLarge(batch);
   Clock* const clock = state_->core->world.clock;
   const PerfTimer timer(PerfPart::kThrottle);
   const uint64_t arrived = clock->MonotonicMicros();

@@ -44,9 +44,9 @@ class WriteGate {
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
-    // Once. Returns when `batch` may be written. With `no_slowdown`, Unavailable instead of any wait. ResourceExhausted
-    // when nothing makes room: there is no space for a flush, or what holds the memory limit cannot be flushed. Call
-    // with no lock held.
+    // Once. Returns when `batch` may be written. InvalidArgument if it takes over a quarter of the memory limit. With
+    // `no_slowdown`, Unavailable instead of any wait. ResourceExhausted when nothing makes room: there is no space for
+    // a flush, or what holds the memory limit cannot be flushed. Call with no lock held.
     absl::Status Enter(std::string_view batch, bool no_slowdown) {
       if (gate_->rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited &&
           MemTable::BytesOfBatch(batch) < gate_->large_bytes_) [[likely]]
@@ -96,6 +96,7 @@ class WriteGate {
  private:
   absl::Status EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status TooLarge(std::string_view batch) const;
   // These count by MemTable::BytesOfBatch.
   void Count(size_t bytes, size_t* counted_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Leave(size_t bytes) ABSL_LOCKS_EXCLUDED(state_->mutex);
