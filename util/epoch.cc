@@ -61,7 +61,9 @@ void EpochDomain::Collect() {
     retired_.erase(kept, retired_.end());
     uint64_t newest = 0;
     for (const Retired& retired : retired_) newest = std::max(newest, retired.epoch);
-    newest_retired_.store(newest, std::memory_order_relaxed);
+    if (newest != newest_retired_.load(std::memory_order_relaxed)) {
+      newest_retired_.store(newest, std::memory_order_relaxed);
+    }
     if (safe.empty()) return;
     ++freeing_;
   }

@@ -117,7 +117,8 @@ class EpochDomain {
   void LeaveShared(uint64_t epoch);
 
   std::atomic<uint64_t> global_{1};
-  std::atomic<uint64_t> newest_retired_{0};  // of what `retired_` has
+  // Of what `retired_` has. Not beside `global_`, which changes with each block that is evicted.
+  alignas(64) std::atomic<uint64_t> newest_retired_{0};
   std::array<Slot, kThreadSlots> slots_;
   Mutex shared_mutex_;
   // When each guard of the shared slot began; the oldest first.

@@ -44,6 +44,11 @@ bool EngineState::AllFlushed() const {
                      [](const auto& entry) { return entry.second->immutables.empty(); });
 }
 
+bool EngineState::AnyFlushRuns() const {
+  return std::any_of(families.begin(), families.end(),
+                     [](const auto& entry) { return entry.second->flushes_running > 0; });
+}
+
 bool EngineState::FlushAtHand() const {
   int running = 0;
   for (const auto& [id, family] : families) {

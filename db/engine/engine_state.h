@@ -64,6 +64,8 @@ struct EngineState {
   std::vector<FamilyRef> Families() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // No memtable waits for a flush or is in one.
   bool AllFlushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // One may have memtables that are in tables by now.
+  bool AnyFlushRuns() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // No memtable waits for a flush to take it, and fewer run than may at a time.
   bool FlushAtHand() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Bytes of all memtables, active and flushing.

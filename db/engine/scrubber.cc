@@ -228,7 +228,7 @@ void Scrubber::Pass(uint64_t began_micros) {
       Visit(this, each, began_micros, micros_per_byte, done).Run(*table);
     }
     // Of tables whose last owner was this pass.
-    state_->core->deleter->Run();
+    state_->core->RemoveUnusedFiles();
     done += each.bytes;
     MutexLock lock(&mutex_);
     ++tables_done_;

@@ -132,7 +132,7 @@ bool WriteGate::MemoryFits(size_t bytes) const {
   return budget.unreclaimable() + let_in_bytes_ + bytes <= budget.limit_bytes();
 }
 
-bool WriteGate::HasRoomFor(size_t bytes) const {
+bool WriteGate::HasRoomFor(size_t bytes, bool looked) const {
   const MemoryBudget& budget = state_->core->budget;
   const size_t allowance = state_->core->tuning.memtable_limit_bytes;
   const size_t coming = let_in_bytes_ + bytes;
@@ -141,9 +141,10 @@ bool WriteGate::HasRoomFor(size_t bytes) const {
   if (memory_fits && budget.used(MemoryPart::kMemtables) + coming <= allowance) return true;
   const size_t memtables = state_->MemtableBytes();
   if (memory_fits && memtables + coming <= allowance) return true;
-  // One at a time may pass the memtables' allowance, and the limit where no flush makes it fit.
+  // One at a time may pass the memtables' allowance, and the limit where no flush makes it fit. A flush has its
+  // memtables until it ends, and readers have them until somebody looks.
   if (let_in_bytes_ > 0) return false;
-  if (state_->AllFlushed()) return memory_fits || !AnythingToFlush();
+  if (state_->AllFlushed()) return memory_fits || (looked && !AnythingToFlush() && !state_->AnyFlushRuns());
   return (memory_fits && memtables < allowance) || !AnythingUnderWay();
 }
 
@@ -151,10 +152,10 @@ bool WriteGate::IsNext(std::optional<uint64_t> turn) const {
   return turn.has_value() && large_waiting_.front() == *turn && let_in_bytes_ == 0;
 }
 
-bool WriteGate::MayGoIn(size_t bytes, std::optional<uint64_t> turn) const {
+bool WriteGate::MayGoIn(size_t bytes, std::optional<uint64_t> turn, bool looked) const {
   if (decided_.stopped()) return false;
   if (!turn.has_value()) return !large_goes_first_ || state_->pauses > 0;
-  return large_waiting_.front() == *turn && HasRoomFor(bytes);
+  return large_waiting_.front() == *turn && HasRoomFor(bytes, looked);
 }
 
 bool WriteGate::LacksMemory(size_t bytes, std::optional<uint64_t> turn) const {
@@ -206,7 +207,7 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
     if (state_->closing) {
       return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", state_->core->path));
     }
-    if (MayGoIn(bytes, turn)) return absl::OkStatus();
+    if (MayGoIn(bytes, turn, look)) return absl::OkStatus();
     if (flushes_without_space_ > 0 && (decided_.stopped() || IsNext(turn))) {
       return absl::ResourceExhaustedError(absl::StrFormat(
           "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
@@ -278,7 +279,7 @@ absl::Status WriteGate::EnterSlowly(std::string_view batch, bool no_slowdown, si
   bool tell = false;
   {
     MutexLock lock(&state_->mutex);
-    if (decided_.unlimited() && large_waiting_.empty() && HasRoomFor(bytes)) {
+    if (decided_.unlimited() && large_waiting_.empty() && HasRoomFor(bytes, /*looked=*/false)) {
       Count(bytes, counted_bytes);
       return absl::OkStatus();
     }

@@ -108,11 +108,12 @@ class WriteGate {
   // Memtables hold what no flush is taking away.
   bool AnythingToFlush() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   bool MemoryFits(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  // Whether a large batch may join what is there and was let in.
-  bool HasRoomFor(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Whether a large batch may join what is there and was let in. `looked`: LookForMemory has, just now.
+  bool HasRoomFor(size_t bytes, bool looked) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Whether it is this one's turn, and no other is on its way.
   bool IsNext(std::optional<uint64_t> turn) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  bool MayGoIn(size_t bytes, std::optional<uint64_t> turn) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  bool MayGoIn(size_t bytes, std::optional<uint64_t> turn, bool looked) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Whether what memtables hold, or is kept for later, may be what keeps the writer out.
   bool LacksMemory(size_t bytes, std::optional<uint64_t> turn) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // A merge that waits for space frees no memory.

@@ -202,8 +202,9 @@ class SEPAL_EXPORT DB {
   virtual absl::Status WaitForBackgroundWork() = 0;
   // Returns when no flush or compaction reads or writes a file any more: a flush under way ends first, a compaction, a
   // CompactRange too, stands still where it is. None begins or goes on until ContinueBackgroundWork was called as
-  // often. Meanwhile memtables fill up; once they are full, writes wait (`no_slowdown`: fail with `Unavailable`). A
-  // Flush that waits, CompactRange and WaitForBackgroundWork return only after it. Close need not wait for it.
+  // often. Meanwhile memtables fill up; once they are full, writes wait (`no_slowdown`: fail with `Unavailable`), a
+  // large one also where it does not fit into `memory_limit` beside them. A Flush that waits, CompactRange and
+  // WaitForBackgroundWork return only after it. Close need not wait for it.
   virtual absl::Status PauseBackgroundWork() = 0;
   // FailedPrecondition if nothing is paused.
   virtual absl::Status ContinueBackgroundWork() = 0;

@@ -95,6 +95,32 @@ TEST_F(GoneTablesTest, TheBlocksOfAMergeThatIsEndedLeaveTheCache) {
   EXPECT_LT(CachedBytes(), before + 10'000);
 }
 
+int TablesIn(TestDatabase* database) {
+  const std::vector<std::string> names = FilesIn(&database->memory, database->path);
+  return static_cast<int>(std::ranges::count_if(names, [](const std::string& name) { return name.ends_with(".sst"); }));
+}
+
+// Of a merge that ended while it held them.
+TEST_F(GoneTablesTest, TheyGoWithTheCheckpointThatHeldThem) {
+  Fill(0, kKeys, 100);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  bool merged = false;
+  const CheckpointOptions slow{.progress = [&](uint64_t, uint64_t) {
+    if (std::exchange(merged, true)) return;
+    ASSERT_OK(db()->CompactRange());
+    ASSERT_OK(db()->WaitForBackgroundWork());
+  }};
+  ASSERT_OK(db()->Checkpoint("/checkpoint", slow));
+  EXPECT_TRUE(merged);
+  database.world->RunUntilIdle();
+  int live = 0;
+  for (int level = 0; level < kMaxLevels; ++level) {
+    live += std::stoi(db()->GetProperty("sepal.num-files-at-level" + std::to_string(level)).value());
+  }
+  EXPECT_EQ(TablesIn(&database), live);
+}
+
 // Holds one reader in the middle of a Get.
 class SlowComparator final : public Comparator {
  public:
@@ -128,20 +154,16 @@ TEST(GoneTablesBehindAReaderTest, AreRemovedOnceItLeaves) {
   ASSERT_OK(db->CompactRange(family.get()));
   ASSERT_OK(db->WaitForBackgroundWork());
   ASSERT_OK(db->Put("k", "v"));
-  const auto tables = [&] {
-    const std::vector<std::string> names = FilesIn(&database.memory, database.path);
-    return std::ranges::count_if(names, [](const std::string& name) { return name.ends_with(".sst"); });
-  };
   comparator.armed = true;
   database.world->Spawn([&] { EXPECT_EQ(Value(db, "k"), "v"); });
   while (!comparator.reached) database.world->SleepMicros(100);
   ASSERT_OK(db->DropColumnFamily(family.get()));
   family.reset();
   database.world->SleepMicros(10'000);
-  EXPECT_GT(tables(), 0);
+  EXPECT_GT(TablesIn(&database), 0);
   comparator.holds = false;
   database.world->RunUntilIdle();
-  EXPECT_EQ(tables(), 0);
+  EXPECT_EQ(TablesIn(&database), 0);
   EXPECT_EQ(NumberProperty(db, "sepal.block-cache-bytes"), 0u);
 }
 

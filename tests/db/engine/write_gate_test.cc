@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,11 @@ class WriteGateTest : public EngineTest {
   void SetMemtableBytes(size_t bytes) { sepal::SetMemtableBytes(&database, bytes); }
   void Pin(size_t bytes) { sepal::Pin(db(), bytes, &pins); }
   void HaveThrottleDecide() { sepal::HaveThrottleDecide(db()); }
+  uint64_t ChargedBytes(const std::string& part) {
+    const std::string page = db()->GetProperty("sepal.prometheus").value();
+    const std::string label = "sepal_memory_bytes{part=\"" + part + "\"} ";
+    return std::stoull(page.substr(page.find(label) + label.size()));
+  }
   // Of memtables and pins.
   size_t HeldBytes() { return NumberProperty(db(), "sepal.memtable-bytes") + pins.size() * kPinnedBytes; }
 
@@ -185,6 +191,29 @@ TEST_F(WriteGateTest, ALargeBatchHasMemtablesFlushedRatherThanPassTheLimit) {
   EXPECT_LE(HeldBytes(), kLimit * 11 / 10);
   ASSERT_OK(db()->WaitForBackgroundWork());
   EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), flushes + 1);
+}
+
+class SlowListener final : public EventListener {
+ public:
+  explicit SlowListener(const TestDatabase* database) : database_(database) {}
+  void OnFlushEnd(const FlushEvent&) override { database_->world->SleepMicros(100'000); }
+
+ private:
+  const TestDatabase* const database_;
+};
+
+// The memtable is in tables, and still in memory.
+TEST_F(WriteGateTest, ALargeBatchThatDoesNotFitWaitsForWhatAFlushStillHas) {
+  database.options.listeners = {std::make_shared<SlowListener>(&database)};
+  ASSERT_OK(database.Reopen());
+  ASSERT_NO_FATAL_FAILURE(Pin(kLimit / 16 * 10));
+  for (uint64_t i = 0; NumberProperty(db(), "sepal.memtable-bytes") < kLimit / 16 * 3; ++i) {
+    ASSERT_OK(db()->Put(NumberedKey(i), std::string(1000, 'v')));
+  }
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->Put("large", std::string(kLimit / 4 - 100, 'l')));
+  EXPECT_LE(ChargedBytes("memtables") + ChargedBytes("pins"), kLimit);
 }
 
 // Who paused may want to write before going on.
