@@ -25,6 +25,8 @@ struct Examined {
   bool foreign = false;  // begins as no manifest of ours does, nor one whose making was cut off
   bool sealed = false;
   uint64_t seal_end = 0;
+  bool sealed_behind = false;              // a seal stands behind a bad place
+  bool cut_off = false;                    // all that is there is good: the file ends in the header or a record
   bool took_edits = false;                 // after the seal
   std::optional<FileNumber> continued_in;  // also if only found behind a bad place
   uint64_t synced_bytes = 0;               // the greatest "synced" record, also behind a bad place
@@ -33,6 +35,7 @@ struct Examined {
   absl::Status bad;                        // what is wrong there; ok: the file ends there
 
   bool PartOfChain() const { return sealed || continued_in.has_value(); }
+  bool WasFinished() const { return PartOfChain() || synced_bytes > 0 || sealed_behind; }
 };
 
 struct Record {
@@ -49,16 +52,20 @@ class RecordReader {
 
   uint64_t offset() const { return offset_; }
   uint64_t checksum() const { return checksum_; }
+  // Whether the file has ended, perhaps within a record.
+  bool at_end() const { return at_end_; }
 
   // False at the end of the file, and at a bad place (`*bad` says what is wrong).
   absl::StatusOr<bool> Next(Record* record, absl::Status* bad) {
     ASSIGN_OR_RETURN(std::string_view bytes, window_->At(offset_, kManifestRecordHeaderBytes));
-    if (bytes.empty()) return false;
+    at_end_ = bytes.empty();
+    if (at_end_) return false;
     const uint64_t rest = window_->size() - offset_;
     const uint64_t total = bytes.size() < kManifestRecordHeaderBytes
                                ? kManifestRecordHeaderBytes
                                : kManifestRecordHeaderBytes + uint64_t{DecodeFixed32(bytes.data())};
     if (total > rest) {
+      at_end_ = true;
       *bad = Damaged(window_->path(), offset_, "manifest record", absl::StrFormat("%u bytes", total),
                      absl::StrFormat("%u bytes up to the end of the file", rest));
       return false;
@@ -81,6 +88,7 @@ class RecordReader {
   FileWindow* const window_;
   uint64_t offset_ = kManifestHeaderBytes;
   uint64_t checksum_;
+  bool at_end_ = false;
 };
 
 absl::Status Impossible(const std::string& path, const Record& record) {
@@ -120,7 +128,14 @@ absl::Status TakeRecord(const Record& record, uint64_t records, uint64_t previou
   return Impossible(m->path, record);
 }
 
-// Looks for control records from `begin` on, at every byte.
+// A seal repeats the checksum that its own begins with, and so can be told without what lies before it.
+bool IsSeal(std::string_view record) {
+  const std::string_view payload = record.substr(kManifestRecordHeaderBytes);
+  const std::optional<ManifestSeal> seal = DecodeManifestSeal(payload);
+  return seal && DecodeFixed64(record.data() + 4) == Checksum64(record.substr(12), seal->checksum);
+}
+
+// Looks for control records and a seal from `begin` on, at every byte.
 absl::Status FindWitnesses(FileWindow* window, uint64_t begin, uint64_t header_checksum, Examined* m) {
   constexpr uint64_t kBytes = kManifestRecordHeaderBytes + kManifestControlBytes;
   for (uint64_t offset = begin; offset + kBytes <= window->size(); ++offset) {
@@ -128,6 +143,7 @@ absl::Status FindWitnesses(FileWindow* window, uint64_t begin, uint64_t header_c
     if (bytes.size() < kBytes) break;
     if (DecodeFixed32(bytes.data()) != kManifestControlBytes) continue;
     const auto kind = static_cast<ManifestRecordKind>(bytes[12]);
+    m->sealed_behind |= kind == ManifestRecordKind::kSeal && IsSeal(bytes);
     if (kind != ManifestRecordKind::kContinuedIn && kind != ManifestRecordKind::kSynced) continue;
     const std::optional<uint64_t> value =
         DecodeManifestControl(kind, bytes.substr(kManifestRecordHeaderBytes), offset, header_checksum);
@@ -152,6 +168,7 @@ absl::Status ReadRecords(FileWindow* window, Examined* m) {
     RETURN_IF_ERROR(TakeRecord(record, records, m->checksum, m));
     if (m->continued_in.has_value()) return absl::OkStatus();
   }
+  m->cut_off = reader.at_end();
   if (!m->bad.ok()) RETURN_IF_ERROR(FindWitnesses(window, m->length_bytes, m->header_checksum, m));
   m->took_edits |= m->sealed && m->synced_bytes > m->seal_end;
   return absl::OkStatus();
@@ -184,6 +201,7 @@ absl::StatusOr<Examined> Examine(Directory* directory, FileNumber number) {
   if (!absl::IsDataLoss(header.status())) return header.status();
   m.bad = header.status();
   m.foreign = IsForeign(head);
+  m.cut_off = head.size() < kManifestHeaderBytes && !m.foreign;
   if (head.size() < kManifestHeaderBytes) return m;
   // Either the header's checksum is damaged or what it covers.
   RETURN_IF_ERROR(FindWitnesses(&window, kManifestHeaderBytes, ManifestHeaderChecksum(head), &m));
@@ -374,6 +392,17 @@ absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, std::span
   if (!last->bad.ok()) result.torn = std::string(ToStd(last->bad.message()));
   RETURN_IF_ERROR(DeliverEdits(directory, *last, &result, sink));
   return result;
+}
+
+absl::StatusOr<bool> MayHoldFinishedManifest(Directory* directory) {
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    if (!parsed.has_value() || parsed->kind != FileKind::kManifest) continue;
+    ASSIGN_OR_RETURN(const Examined m, Examine(directory, parsed->number));
+    if (m.WasFinished() || !m.cut_off) return true;
+  }
+  return false;
 }
 
 }  // namespace sepal

@@ -59,4 +59,9 @@ absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, ManifestR
 absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, std::span<const DirectoryEntry> listing,
                                                  ManifestReference floor, bool other_files, const EditSink& sink);
 
+// For who removes what a crash has left of a checkpoint: false only if every manifest in `directory`, if there is any,
+// ends before its seal and is good up to there, as one does whose making was cut off. True for what may be a damaged
+// one that was finished; an error says no more than that.
+absl::StatusOr<bool> MayHoldFinishedManifest(Directory* directory);
+
 }  // namespace sepal

@@ -4,12 +4,22 @@
 #include <sys/file.h>
 
 #include "tests/tools/sepal_command_fixture.h"
+#include "tests/util/watched_calls.h"
 #include "util/posix_status.h"
 
 namespace sepal::tools {
 namespace {
 
-using BackupVerbsTest = SepalCommandTest;
+class BackupVerbsTest : public SepalCommandTest {
+ protected:
+  static std::string ManifestOf(const std::string& backup) {
+    for (const auto& entry : std::filesystem::directory_iterator(backup)) {
+      if (entry.path().filename().string().starts_with("MANIFEST-")) return entry.path();
+    }
+    ADD_FAILURE() << backup << " has no manifest";
+    return "";
+  }
+};
 
 TEST_F(BackupVerbsTest, BackupsAreIncrementalListedKeptAndRestored) {
   MakeDatabase();
@@ -54,6 +64,91 @@ TEST_F(BackupVerbsTest, BackupsThatWereInterruptedGoAndAreNotCountedAmongThoseTh
   std::set<std::string> left;
   for (const auto& entry : std::filesystem::directory_iterator(backups)) left.insert(entry.path().filename());
   EXPECT_EQ(left, (std::set<std::string>{"000003", "000006", "000007"}));
+}
+
+TEST_F(BackupVerbsTest, ABackupWhoseManifestIsDamagedIsNotTakenForOneThatWasInterrupted) {
+  MakeDatabase();
+  const std::string backups = directory_.File("backups");
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
+  FlipByte(ManifestOf(backups + "/000001"), 0.5);
+  const std::set<std::string> before = StateOf(backups + "/000001");
+  EXPECT_TRUE(Has(RunSepal({"db", "backups", backups, "--json"}).out, "\"state\":\"unreadable\""));
+  const std::string listed = RunSepal({"db", "backups", backups}).out;
+  EXPECT_TRUE(Has(listed, "000001  cannot be read: damage: ") && !Has(listed, "unfinished")) << listed;
+
+  const Outcome text = RunSepal({"db", "backup", db_, backups, "--keep", "5"});
+  EXPECT_EQ(text.exit, kExitOk) << text.err;
+  EXPECT_TRUE(Has(text.err, backups + "/000001 cannot be read; it is neither counted nor removed")) << text.err;
+  const Outcome json = RunSepal({"db", "backup", db_, backups, "--keep", "4", "--json"});
+  EXPECT_EQ(LastJson(json.out).at("unreadable").at(0).at("backup"), backups + "/000001");
+  EXPECT_EQ(StateOf(backups + "/000001"), before);
+  EXPECT_EQ(RunSepal({"db", "repair", backups + "/000001", "--yes"}).exit, kExitDamage) << "it says what it dropped";
+  EXPECT_EQ(RunSepal({"db", "get", backups + "/000001", Key(5)}).out, "second\n");
+}
+
+TEST_F(BackupVerbsTest, ADamagedBackupGoesOnceAsManyWholeOnesAreNewer) {
+  MakeDatabase();
+  const std::string backups = directory_.File("backups");
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
+  FlipByte(ManifestOf(backups + "/000001"), 0.5);
+  const Outcome kept = RunSepal({"db", "backup", db_, backups, "--keep", "2"});
+  EXPECT_EQ(kept.exit, kExitOk) << kept.err;
+  EXPECT_EQ(kept.err, "");
+  EXPECT_FALSE(std::filesystem::exists(backups + "/000001"));
+  EXPECT_TRUE(std::filesystem::exists(backups + "/000002"));
+}
+
+TEST_F(BackupVerbsTest, ABackupThatWasInterruptedWhileItsManifestWasWrittenGoes) {
+  MakeDatabase();
+  const std::string backups = directory_.File("backups");
+  ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
+  for (const uintmax_t bytes : {0, 20, 40, 100}) {
+    const std::string cut_off = backups + "/" + absl::StrFormat("%06d", 10 + bytes);
+    std::filesystem::copy(backups + "/000001", cut_off);
+    std::filesystem::resize_file(ManifestOf(cut_off), bytes);
+  }
+  EXPECT_TRUE(Has(RunSepal({"db", "backups", backups}).out, "000050  unfinished"));
+  const Outcome kept = RunSepal({"db", "backup", db_, backups, "--keep", "9"});
+  EXPECT_EQ(kept.err, "");
+  std::set<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(backups)) left.insert(entry.path().filename());
+  EXPECT_EQ(left, (std::set<std::string>{"000001", "000111"}));
+}
+
+// What lies there at each call that writes, or makes something durable, is what a crash may leave.
+TEST_F(BackupVerbsTest, WhereverABackupIsInterruptedWhatIsLeftIsWholeOrGoesWithoutAWord) {
+  MakeDatabase();
+  const std::string backups = directory_.File("backups"), left = directory_.File("left");
+  std::filesystem::create_directory(left);
+  int calls = 0;
+  const CallJudge keep = [&](const seccomp_data&) -> std::optional<CallAnswer> {
+    std::error_code gone;  // not there yet
+    std::filesystem::copy(backups + "/000001", left + "/" + std::to_string(calls++), gone);
+    return std::nullopt;
+  };
+  Outcome made;
+  const auto backup = [&] { made = RunSepal({"db", "backup", db_, backups, "--keep", "9"}); };
+  if (!WithWatchedCalls({SYS_write, SYS_writev, SYS_pwrite64, SYS_pwritev, SYS_fsync, SYS_fdatasync, SYS_fallocate},
+                        keep, backup)) {
+    GTEST_SKIP() << "no system call filters here";
+  }
+  ASSERT_EQ(made.exit, kExitOk) << made.err;
+  int whole = 0, gone = 0;
+  for (int i = 0; i < calls; ++i) {
+    const std::string half = left + "/" + std::to_string(i);
+    if (!std::filesystem::exists(half)) continue;
+    std::filesystem::remove_all(backups);
+    std::filesystem::create_directory(backups);
+    std::filesystem::rename(half, backups + "/000001");
+    const bool stays = RunSepal({"db", "verify", backups + "/000001"}).exit == kExitOk;
+    backup();
+    EXPECT_EQ(made.exit, kExitOk) << i << made.err;
+    EXPECT_EQ(made.err, "") << i;
+    EXPECT_EQ(std::filesystem::exists(backups + "/000001"), stays) << i;
+    ++(stays ? whole : gone);
+  }
+  EXPECT_GT(whole, 0);
+  EXPECT_GT(gone, 3);
 }
 
 TEST_F(BackupVerbsTest, ABackupThatIsBeingMadeIsNotTakenForOneThatWasInterrupted) {

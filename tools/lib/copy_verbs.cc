@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "db/act/manifest_recovery.h"
 #include "db/format/file_names.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/database_access.h"
@@ -115,6 +116,14 @@ std::vector<Backup> BackupsIn(const std::string& directory) {
   return backups;
 }
 
+// Of one that is not whole: whether a crash ended its making. It holds nothing that was finished then, unlike one that
+// is damaged, which can be repaired.
+bool WasInterrupted(const Backup& backup) {
+  const absl::StatusOr<std::unique_ptr<Directory>> directory =
+      FileSystem::Posix()->OpenDirectory(backup.path, /*create=*/false);
+  return directory.ok() && !MayHoldFinishedManifest(directory->get()).value_or(true);
+}
+
 // The directory of all backups while one is made. No other is made there meanwhile, so that one that is unfinished was
 // interrupted.
 class BackupsDirectory {
@@ -151,7 +160,8 @@ class BackupVerb final : public Verb {
     place_.AddFlags(app);
     app->add_option("BACKUPS", backups_, "The directory of all backups of this database")->required();
     app->add_option("--keep", keep_,
-                    "Remove all but the newest so many, and those that were interrupted, once this one is made");
+                    "Remove all but the newest so many, and those that a crash interrupted, once this one is made; "
+                    "what cannot be read is not counted");
     app->add_flag("--no-verify", no_verify_, "Do not read back what was copied");
   }
 
@@ -170,10 +180,12 @@ class BackupVerb final : public Verb {
     if (!copied.ok()) directory.RemoveIfMade();
     RETURN_IF_ERROR(copied);
     ASSIGN_OR_RETURN(const Extent extent, Measure(target));
-    RETURN_IF_ERROR(RemoveOld(before));
+    nlohmann::json unreadable = nlohmann::json::array();
+    RETURN_IF_ERROR(RemoveOld(before, io, &unreadable));
     if (json) {
       nlohmann::json line = ExtentJson(JsonHead(), extent);
       line["backup"] = target;
+      if (keep_ != kKeepAll) line["unreadable"] = unreadable;
       io.out << ToLine(line) << "\n";
     } else {
       io.out << absl::StrFormat("%s: %s, %s, of which %s are new\n", target, Counted(extent.tables, "table"),
@@ -183,16 +195,22 @@ class BackupVerb final : public Verb {
   }
 
  private:
-  // The newest that are whole stay, with the one that was just made; those that are not do not count. What cannot be
-  // looked at may be whole.
-  absl::Status RemoveOld(const std::vector<Backup>& before) const {
+  // The newest that are whole stay, with the one that was just made. What cannot be read stays as long as one that is
+  // whole would, for it may be that, or be repaired; it does not count.
+  absl::Status RemoveOld(const std::vector<Backup>& before, const Streams& io, nlohmann::json* unreadable) const {
     if (keep_ == kKeepAll) return absl::OkStatus();
     size_t kept = 1;
     for (auto backup = before.rbegin(); backup != before.rend(); ++backup) {
       const absl::Status whole = Measure(backup->path).status();
-      const bool stays = !absl::IsNotFound(whole) && !absl::IsDataLoss(whole) && kept < keep_;
-      if (whole.ok()) ++kept;
-      if (!stays) RETURN_IF_ERROR(DB::Destroy(Options(), backup->path));
+      if (kept >= keep_ || (!whole.ok() && WasInterrupted(*backup))) {
+        RETURN_IF_ERROR(DB::Destroy(Options(), backup->path));
+      } else if (whole.ok()) {
+        ++kept;
+      } else {
+        unreadable->push_back({{"backup", backup->path}, {"error", MessageOf(whole)}});
+        io.err << absl::StrFormat("sepal %s: %s cannot be read; it is neither counted nor removed: %s\n", name,
+                                  backup->path, MessageOf(whole));
+      }
     }
     return absl::OkStatus();
   }
@@ -219,16 +237,19 @@ class BackupsVerb final : public Verb {
     }
     for (const Backup& backup : backups) {
       const absl::StatusOr<Extent> extent = Measure(backup.path);
+      const bool interrupted = !extent.ok() && WasInterrupted(backup);
       if (json) {
         nlohmann::json line = JsonRow();
         line["backup"] = backup.path;
         line["finished"] = extent.ok();
+        line["state"] = extent.ok() ? "whole" : interrupted ? "unfinished" : "unreadable";
         io.out << ToLine(extent.ok() ? ExtentJson(line, *extent) : line) << "\n";
       } else if (extent.ok()) {
         io.out << absl::StrFormat("%s  sequence %d, %s, %s\n", backup.path, extent->last_sequence,
                                   Counted(extent->tables, "table"), HumanBytes(extent->bytes));
       } else {
-        io.out << absl::StrFormat("%s  unfinished or damaged, to be removed: %s\n", backup.path,
+        io.out << absl::StrFormat("%s  %s: %s\n", backup.path,
+                                  interrupted ? "unfinished, to be removed" : "cannot be read",
                                   MessageOf(extent.status()));
       }
     }

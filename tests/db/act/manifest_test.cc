@@ -230,6 +230,32 @@ TEST_F(ManifestTest, EveryFlippedBitOfASyncedManifestIsDataLoss) {
   }
 }
 
+TEST_F(ManifestTest, OnlyWhatEndsBeforeItsSealWasNeverFinished) {
+  const std::string name = "MANIFEST-000003";
+  Create(3, 10).reset();
+  const std::string bytes = Contents().at(name);
+  const auto may_be_finished = [&](const std::string& contents) {
+    EXPECT_TRUE(memory_.WriteFileContents("db/" + name, contents).ok());
+    return MayHoldFinishedManifest(directory_.get()).value_or(true);
+  };
+  constexpr size_t kControl = kManifestRecordHeaderBytes + kManifestControlBytes;  // a seal is as long
+  const size_t sealed = bytes.size() - kControl;
+  for (size_t length = 0; length <= bytes.size(); ++length) {
+    EXPECT_EQ(may_be_finished(bytes.substr(0, length)), length >= sealed) << length;
+  }
+  // The mark behind the seal may be lost with the power: what is damaged before the seal was finished all the same.
+  for (const size_t length : {bytes.size(), sealed}) {
+    const size_t end = length == sealed ? sealed - kControl : length;
+    for (size_t bit = 0; bit < end * 8; ++bit) {
+      std::string flipped = bytes.substr(0, length);
+      flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+      EXPECT_TRUE(may_be_finished(flipped)) << length << " " << bit;
+    }
+  }
+  ASSERT_TRUE(directory_->Remove(name).ok());
+  EXPECT_FALSE(MayHoldFinishedManifest(directory_.get()).value_or(true));
+}
+
 TEST_F(ManifestTest, EveryTruncationDropsTheTornEditsUnlessALogSaysThatTheyWereSynced) {
   auto manifest = Create(1, 10);
   const uint64_t sealed = manifest->Reference().durable_bytes;
