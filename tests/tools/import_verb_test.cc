@@ -201,6 +201,35 @@ TEST_F(ImportLevelDbTest, WhatAnImportLeavesThatIsInterruptedAnywhereIsReplacedU
   EXPECT_GT(whole, 0);
 }
 
+// Once its marker is gone, an import that fails leaves the database, under the one name or the other, and says where.
+TEST_F(ImportLevelDbTest, WhereverASyncFailsWhatIsLeftIsNamed) {
+  MakeLevelDb(100);
+  const std::string part = new_ + ".part";
+  int calls = 0, left_as_part = 0, left_as_new = 0;
+  Outcome imported;
+  const auto import = [&] { imported = RunSepal({"import", new_, old_, "--from", "leveldb"}); };
+  const CallJudge count = [&](const seccomp_data&) -> std::optional<CallAnswer> {
+    ++calls;
+    return std::nullopt;
+  };
+  if (!WithWatchedCalls({SYS_fsync}, count, import)) GTEST_SKIP() << "no system call filters here";
+  for (int call = 0; call < calls; ++call) {
+    std::filesystem::remove_all(new_);
+    std::filesystem::remove_all(part);
+    WithWatchedCalls({SYS_fsync}, OneFails(call, ENOSPC), import);
+    if (imported.exit == kExitOk) continue;
+    for (const std::string& left : {part, new_}) {
+      if (!std::filesystem::exists(left)) continue;
+      EXPECT_TRUE(Has(imported.err, "the database that was imported is " + left + "\n")) << call << imported.err;
+      EXPECT_FALSE(Has(imported.err, "nothing of it is left")) << call << imported.err;
+      EXPECT_EQ(RunSepal({"db", "scan", left, "--count"}).out, "100\n") << call;
+      ++(left == part ? left_as_part : left_as_new);
+    }
+  }
+  EXPECT_EQ(left_as_part, 1);
+  EXPECT_EQ(left_as_new, 1);
+}
+
 TEST_F(ImportLevelDbTest, WhatNoImportHasLeftStays) {
   MakeLevelDb(100);
   const std::string part = new_ + ".part";

@@ -108,10 +108,17 @@ absl::Status Mark(const std::string& part) {
   return directory->Sync();
 }
 
+// What went wrong once the database was whole: it stays.
+absl::Status WithPlaceOfWhole(const absl::Status& status, const std::string& place) {
+  if (status.ok()) return status;
+  return absl::InternalError(
+      absl::StrFormat("%s; the database that was imported is %s", ToStd(status.message()), place));
+}
+
 absl::Status Unmark(const std::string& part) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory, OpenDirectory(part, /*create=*/false));
   RETURN_IF_ERROR(directory->Remove(kMarker));
-  return directory->Sync();
+  return WithPlaceOfWhole(directory->Sync(), part);
 }
 
 // In one step, durably.
@@ -119,13 +126,12 @@ absl::Status GiveName(const std::string& part, const std::string& directory) {
   std::error_code error;
   fs::rename(part, directory, error);
   if (error) {
-    return absl::InternalError(
-        absl::StrFormat("%s: %s; the database that was imported is %s", directory, error.message(), part));
+    return WithPlaceOfWhole(absl::InternalError(absl::StrFormat("%s: %s", directory, error.message())), part);
   }
   std::string parent = fs::path(directory).parent_path();
   if (parent.empty()) parent = ".";
-  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> handle, OpenDirectory(parent, /*create=*/false));
-  return handle->Sync();
+  const absl::StatusOr<std::unique_ptr<Directory>> handle = OpenDirectory(parent, /*create=*/false);
+  return WithPlaceOfWhole(handle.ok() ? (*handle)->Sync() : handle.status(), directory);
 }
 
 class ImportVerb final : public Verb {
