@@ -172,14 +172,20 @@ absl::Status Repairing::CheckOwnerOfLogs() const {
   return CheckLogsAreOf(logs_, database_id_, options_.log_directory, path_);
 }
 
-// To go on without logs that lie elsewhere would part the database from them for good.
+// To go on without logs that lie elsewhere would part the database from them for good. Of a manifest that is not whole,
+// what is missing may be what needs one.
 absl::Status Repairing::CheckPlaceOfLogs() const {
-  if (logs_lost_ || !logs_.empty() || log_recovery_.minimum == FileNumber(0)) return absl::OkStatus();
+  FileNumber needed = log_recovery_.minimum;
+  if (needed == FileNumber(0) && log_recovery_.closed.has_value()) needed = log_recovery_.closed->number;
+  if (logs_lost_ || !logs_.empty() || (certain_ && needed == FileNumber(0))) return absl::OkStatus();
+  const std::string what = needed == FileNumber(0)
+                               ? absl::StrFormat("the manifest of %s, which is damaged, may have needed one", path_)
+                               : absl::StrFormat("the manifest of %s needs %s", path_, LogFileName(needed));
   return absl::FailedPreconditionError(
-      absl::StrFormat("there is no log in %s, and the manifest of %s needs %s: say in which directory the logs lie "
-                      "(Options::log_directory, --log-directory) or, if they are gone for good, that they are lost "
-                      "(RepairOptions::logs_lost, --logs-lost)",
-                      log_directory()->path(), path_, LogFileName(log_recovery_.minimum)));
+      absl::StrFormat("there is no log in %s, and %s: say in which directory the logs lie (Options::log_directory, "
+                      "--log-directory) or, if they are gone for good, that they are lost (RepairOptions::logs_lost, "
+                      "--logs-lost)",
+                      log_directory()->path(), what));
 }
 
 // The logs may hold updates of families that are not known then; they are kept for people.

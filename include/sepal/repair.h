@@ -29,8 +29,8 @@ struct RepairOptions {
   // Only say what a repair would do: nothing is written, and no lock is taken, so that the database must not be open
   // elsewhere.
   bool dry_run = false;
-  // The logs are gone for good, and with them what was in no table. Without it, a repair that finds no log at all where
-  // the manifest needs one is refused: then Options::log_directory is likelier wrong than all logs lost.
+  // The logs are gone for good. Without it, a repair that finds no log at all where the manifest needs one, or may have
+  // before it was damaged, is refused: Options::log_directory is likelier wrong. Checkpoints have no logs.
   bool logs_lost = false;
   // Told how far it is, in bytes of table files, after each, in the thread of the call; where the manifest is damaged
   // they are read twice, and counted so.

@@ -17,6 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class LogDirectoryTest : public EngineTest {
  protected:
@@ -147,6 +148,36 @@ TEST_F(LogDirectoryTest, OfADamagedManifestTheReadablePartSaysThatALogIsNeeded) 
   RepairReport report;
   ASSERT_OK(DB::Repair(Elsewhere("/logs"), "/other", &report));
   EXPECT_TRUE(report.changed);
+  const auto opened = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+  ASSERT_OK(opened.status());
+  EXPECT_EQ((*opened)->Get("k").value_or("absent"), "in the log");
+}
+
+TEST_F(LogDirectoryTest, WithoutTheHeadOfTheManifestALogMayBeNeededAndNothingIsGivenUp) {
+  // The second opening begins a manifest whose first edit says which log is needed; no other does.
+  for (int opening = 0; opening < 2; ++opening) {
+    const auto made = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+    ASSERT_OK(made.status());
+    ASSERT_OK((*made)->Put("k", "in the log", {.sync = true}));
+  }
+  const auto logs = Contents("/logs");
+  std::string manifest;
+  for (const auto& [name, bytes] : Contents("/other")) {
+    if (name.starts_with("MANIFEST")) manifest = name;
+  }
+  ASSERT_OK(database.memory.FlipBit("/other/" + manifest, kManifestHeaderBytes + kManifestRecordHeaderBytes, 0));
+  for (const bool removed : {false, true}) {
+    SCOPED_TRACE(removed);
+    if (removed) ASSERT_OK(database.memory.OpenDirectory("/other", false).value()->Remove(manifest));
+    for (const bool dry_run : {true, false}) {
+      const absl::Status refused = DB::Repair(Elsewhere(""), "/other", nullptr, {.dry_run = dry_run});
+      EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+      EXPECT_THAT(std::string(ToStd(refused.message())),
+                  AllOf(HasSubstr("log_directory"), HasSubstr("logs_lost"), Not(HasSubstr("000000.log"))));
+    }
+  }
+  EXPECT_TRUE(Contents("/logs") == logs);
+  ASSERT_OK(DB::Repair(Elsewhere("/logs"), "/other", nullptr));
   const auto opened = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
   ASSERT_OK(opened.status());
   EXPECT_EQ((*opened)->Get("k").value_or("absent"), "in the log");

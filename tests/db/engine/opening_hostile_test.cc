@@ -216,7 +216,7 @@ TEST(FamilyIdTest, OfTwoFamiliesWithOneIdARepairKeepsTheFirst) {
   }
   ASSERT_OK(ManifestWriter::Create(directory.get(), FileNumber(1), 7, {&head, 1}, nullptr).status());
   EXPECT_TRUE(absl::IsDataLoss(database.Open()));
-  ASSERT_OK(DB::Repair(database.options, "/db", nullptr));
+  ASSERT_OK(DB::Repair(database.options, "/db", nullptr, {.logs_lost = true}));
   ASSERT_OK(database.Open());
   EXPECT_THAT(database.db->ColumnFamilyNames(), ::testing::ElementsAre("default"));
 }
