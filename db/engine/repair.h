@@ -88,6 +88,8 @@ class Repairing {
   absl::Status CheckListedTables();
   absl::Status CheckTable(FamilyState* family, const AddedTable& listed);
   absl::Status Rewrite(FamilyState* family, const AddedTable& listed, const TableReader& damaged);
+  void NoteTable(const TableMetadata& table);
+  FileNumber RankOf(const TableMetadata& table) const;
   absl::Status FindTables();
   absl::Status FindTable(FileNumber number);
   absl::Status MergeTables(FamilyState* family);
@@ -146,6 +148,8 @@ class Repairing {
   std::set<ColumnFamilyId> dropped_;    // that the manifest says were dropped
   std::set<FileNumber> removed_;        // that the manifest says were removed
   std::set<FileNumber> listed_;         // by the manifest, or what of it can be read, in whatever family
+  // The rank, in the order of age, of what was salvaged of a table, by the id that this gets.
+  std::map<uint64_t, FileNumber> salvaged_ranks_;
   std::set<std::string> damaged_tables_;
   std::set<std::string> damaged_logs_;  // and their rings
   // Of tables, read and to be read.

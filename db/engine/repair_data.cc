@@ -20,6 +20,9 @@ namespace {
 
 constexpr uint64_t kEntriesBetweenProgress = 1 << 16;
 
+// Tells what was salvaged of a table to be merged, also where another repair left it.
+uint64_t SalvagedId(uint64_t table_id) { return Mix64(table_id ^ 0x736c766765642131); }
+
 DroppedData WholeTable(const AddedTable& table, const std::string& family, const absl::Status& why) {
   return {.file = TableFileName(table.table.number),
           .column_family = family,
@@ -45,13 +48,14 @@ AddedTable Describe(FileNumber number, const TableReader& reader) {
   return added;
 }
 
-// The entries of tables, verified, in order; of equal ones that of the newest file first. A table is open from its
+// The entries of tables, verified, in order; of equal ones that of the highest rank first. A table is open from its
 // first key to its last, so that no more are than lie above one another.
 class TablesInOrder {
  public:
   using Open = std::function<absl::StatusOr<std::shared_ptr<TableReader>>(FileNumber)>;
-  TablesInOrder(std::vector<AddedTable> tables, KeyOrder order, Open open)
-      : order_(order), open_(std::move(open)), tables_(std::move(tables)) {
+  using Rank = std::function<FileNumber(const TableMetadata&)>;
+  TablesInOrder(std::vector<AddedTable> tables, KeyOrder order, Open open, Rank rank)
+      : order_(order), open_(std::move(open)), rank_(std::move(rank)), tables_(std::move(tables)) {
     std::sort(tables_.begin(), tables_.end(), [order](const AddedTable& a, const AddedTable& b) {
       return order.Less(a.table.smallest.view(), b.table.smallest.view());
     });
@@ -65,7 +69,7 @@ class TablesInOrder {
     }
     first_ = First();
     while (reached_ < tables_.size() && (!first_.has_value() || !BeginsBehind(tables_[reached_]))) {
-      RETURN_IF_ERROR(Enter(tables_[reached_++].table.number));
+      RETURN_IF_ERROR(Enter(tables_[reached_++].table));
       first_ = First();
     }
     return first_.has_value() ? reading_[*first_].entries.get() : nullptr;
@@ -73,13 +77,13 @@ class TablesInOrder {
 
  private:
   struct Reading {
-    FileNumber number;
+    FileNumber rank;
     std::unique_ptr<InternalIterator> entries;
   };
 
-  absl::Status Enter(FileNumber number) {
-    ASSIGN_OR_RETURN(std::shared_ptr<TableReader> reader, open_(number));
-    reading_.push_back({number, TableReader::NewIterator(std::move(reader), TableReader::ReadKind::kCompaction)});
+  absl::Status Enter(const TableMetadata& table) {
+    ASSIGN_OR_RETURN(std::shared_ptr<TableReader> reader, open_(table.number));
+    reading_.push_back({rank_(table), TableReader::NewIterator(std::move(reader), TableReader::ReadKind::kCompaction)});
     reading_.back().entries->SeekToFirst();
     return DropIfEnded(reading_.size() - 1);
   }
@@ -98,7 +102,7 @@ class TablesInOrder {
   }
   bool Before(const Reading& a, const Reading& b) const {
     const int compared = order_.Compare(a.entries->key(), b.entries->key());
-    return compared != 0 ? compared < 0 : a.number > b.number;
+    return compared != 0 ? compared < 0 : a.rank > b.rank;
   }
   bool BeginsBehind(const AddedTable& added) const {
     return order_.Less(reading_[*first_].entries->key(), added.table.smallest.view());
@@ -106,6 +110,7 @@ class TablesInOrder {
 
   const KeyOrder order_;
   const Open open_;
+  const Rank rank_;
   std::vector<AddedTable> tables_;  // by first key
   size_t reached_ = 0;
   std::vector<Reading> reading_;
@@ -167,6 +172,7 @@ absl::Status Repairing::CheckListedTables() {
 absl::Status Repairing::CheckTable(FamilyState* family, const AddedTable& listed) {
   absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTable(listed.table.number, family->order, &listed.table);
   if (reader.ok()) {
+    NoteTable(listed.table);
     const absl::Status verified = (*reader)->Verify();
     if (verified.ok()) {
       ++report_->tables_kept;
@@ -189,7 +195,8 @@ absl::Status Repairing::CheckTable(FamilyState* family, const AddedTable& listed
 absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, const TableReader& damaged) {
   std::unique_ptr<TableOutput> output;
   bool any = false;
-  const TableOutputContext context = OutputContext(*family);
+  TableOutputContext context = OutputContext(*family);
+  if (!certain_) context.new_table_id = [id = listed.table.table_id] { return SalvagedId(id); };
   const std::string name = TableFileName(listed.table.number);
   RETURN_IF_ERROR(damaged.Salvage(
       [&](const InternalKeyView& key, std::string_view value) -> absl::Status {
@@ -223,6 +230,16 @@ absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, c
 }
 
 // --- without a whole manifest ---
+
+// Numbers tell which of two tables is newer, but for what is salvaged of a table: it is as old as that one.
+void Repairing::NoteTable(const TableMetadata& table) {
+  salvaged_ranks_.emplace(SalvagedId(table.table_id), RankOf(table));
+}
+
+FileNumber Repairing::RankOf(const TableMetadata& table) const {
+  const auto it = salvaged_ranks_.find(table.table_id);
+  return it == salvaged_ranks_.end() ? table.number : it->second;
+}
 
 absl::Status Repairing::FindTables() {
   for (auto& [id, family] : families_) {
@@ -275,6 +292,7 @@ absl::Status Repairing::FindTable(FileNumber number) {
     RETURN_IF_ERROR(Resolve(&families_.at(found.family)));
   }
   FamilyState& family = families_.at(found.family);
+  NoteTable(found.table);
   const absl::Status verified = (*reader)->Verify();
   if (verified.ok()) {
     ++report_->tables_kept;
@@ -286,7 +304,7 @@ absl::Status Repairing::FindTable(FileNumber number) {
   return Rewrite(&family, found, **reader);
 }
 
-// All tables into one run of the last level. Of equal entries, that of the newest file counts.
+// All tables into one run of the last level. Of equal entries, that of the newest table counts.
 absl::Status Repairing::MergeTables(FamilyState* family) {
   SequenceNumber highest = family->flushed_through;
   uint64_t bytes = 0, entries = 0, seen = 0;
@@ -296,8 +314,10 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
     highest = std::max(highest, input.table.highest_sequence);
   }
   family->flushed_through = highest;
-  TablesInOrder inputs(std::exchange(family->tables, {}), family->order,
-                       [&](FileNumber number) { return OpenTable(number, family->order, nullptr); });
+  TablesInOrder inputs(
+      std::exchange(family->tables, {}), family->order,
+      [&](FileNumber number) { return OpenTable(number, family->order, nullptr); },
+      [&](const TableMetadata& table) { return RankOf(table); });
   Retention retention({.order = family->order, .snapshots = {highest}, .bottommost = true});
   const TableOutputContext context = OutputContext(*family);
   constexpr int kLastLevel = kMaxLevels - 1;

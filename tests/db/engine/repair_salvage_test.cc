@@ -473,6 +473,31 @@ TEST_F(RepairSalvageTest, TheSameEntriesInTwoTablesCountOnce) {
   ASSERT_OK(db()->VerifyChecksums());
 }
 
+TEST_F(RepairSalvageTest, OfEqualEntriesThatOfTheNewerTableCountsAlsoWhereTheOlderIsDamaged) {
+  ASSERT_OK(database.Open());
+  Fill(0, 199);
+  // Two generations of the last level, whose entries all have the same sequence number.
+  std::string older, bytes;
+  for (const std::string value : {"old", "new"}) {
+    ASSERT_OK(db()->Put(NumberedKey(199), value));
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->CompactRange());
+    if (value == "old") older = Last(".sst"), bytes = Read(older);
+  }
+  const Contents expected = All();
+  ASSERT_GT(Last(".sst"), older);
+  Kill();
+  // Far from that key's block.
+  bytes[700] ^= 1;
+  Write(older, bytes);
+  Remove("MANIFEST");
+  FailEachCall();
+  ASSERT_OK(Repair());
+  EXPECT_EQ(report.tables_rewritten, 1u);
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(All(), expected);
+}
+
 TEST_F(RepairSalvageTest, MoreThanATableAndMoreThanAMemtableAreMergedAndReplayedInPieces) {
   database.tuning.log_limit_bytes = uint64_t{4} << 20;
   database.tuning.memtable_bytes = size_t{1} << 20;
