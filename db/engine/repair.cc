@@ -73,11 +73,11 @@ absl::Status Repairing::Run() {
   if (certain_ && logs_whole_ && damaged_tables_.empty() && report_->dropped.empty()) return absl::OkStatus();
   report_->changed = true;
   if (dry_run_) return Foresee();
+  RETURN_IF_ERROR(ReplayLogs());
   if (!certain_) {
     for (auto& [id, family] : families_) RETURN_IF_ERROR(MergeTables(&family));
     Advance(total_bytes_);
   }
-  RETURN_IF_ERROR(ReplayLogs());
   RETURN_IF_ERROR(directory_->Sync());
   RETURN_IF_ERROR(PutAside());
   ASSIGN_OR_RETURN(const FileNumber log, WriteState());
@@ -86,13 +86,6 @@ absl::Status Repairing::Run() {
 }
 
 absl::Status Repairing::Foresee() {
-  if (!certain_) {
-    for (auto& [id, family] : families_) {
-      for (const AddedTable& added : family.tables) {
-        family.flushed_through = std::max(family.flushed_through, added.table.highest_sequence);
-      }
-    }
-  }
   RETURN_IF_ERROR(ReplayLogs());
   report_->put_aside = manifests_;
   report_->put_aside.insert(report_->put_aside.end(), damaged_tables_.begin(), damaged_tables_.end());

@@ -15,7 +15,9 @@
 // A crash before 5 leaves the database as it was, and after 5 as it is to be; within 5 another repair ends it.
 //
 // Where the manifest cannot be read whole, which tables belong to the database is not known for certain: all that are
-// there, but for those that the readable part names as removed, are merged into one run.
+// there, but for those that the readable part names as removed, are merged into one run. What the logs hold is merged
+// with them: up to where it is in tables the readable part alone can say. A table that is there says it of no number
+// but those that it has, as it may be of a flush that did not end, or of a repair that died.
 #pragma once
 
 #include <functional>

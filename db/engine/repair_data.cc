@@ -304,7 +304,8 @@ absl::Status Repairing::FindTable(FileNumber number) {
   return Rewrite(&family, found, **reader);
 }
 
-// All tables into one run of the last level. Of equal entries, that of the newest table counts.
+// All tables, and those that the logs have become, into one run of the last level, by sequence number. Of equal
+// entries, that of the newest table counts.
 absl::Status Repairing::MergeTables(FamilyState* family) {
   SequenceNumber highest = family->flushed_through;
   uint64_t bytes = 0, entries = 0, seen = 0;

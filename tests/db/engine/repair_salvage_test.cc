@@ -11,7 +11,7 @@
 #include "db/format/file_names.h"
 #include "db/format/log_format.h"
 #include "db/format/manifest_format.h"
-#include "tests/db/engine/engine_fixture.h"
+#include "tests/db/engine/repair_fixture.h"
 #include "util/strings.h"
 
 namespace sepal {
@@ -38,97 +38,6 @@ class SalvageComparator final : public Comparator {
  private:
   const std::string name_;
   const bool equal_means_identical_;
-};
-
-using Contents = std::map<std::string, std::string>;
-
-class RepairSalvageTest : public EngineTest {
- protected:
-  // The database is made by each test.
-  void SetUp() override { database.tuning.manifest_limit_bytes = uint64_t{1} << 20; }
-
-  // What a process leaves that is killed now.
-  void Kill() { database.memory.Crash(CrashMode::kKillProcess, 0), database.db.reset(); }
-  std::vector<std::string> Files(std::string_view directory = "/db") { return FilesIn(&database.memory, directory); }
-  // The last file whose name holds `part`.
-  std::string Last(std::string_view part) {
-    std::string last;
-    for (const std::string& name : Files()) {
-      if (name.find(part) != std::string::npos) last = name;
-    }
-    return last;
-  }
-  // The newest log in use: the file of the next one may be there already, and have no header yet.
-  std::string NewestLog() {
-    std::string newest;
-    for (const std::string& name : Files()) {
-      if (name.ends_with(".log") && Read(name).substr(0, 512).find_first_not_of('\0') != std::string::npos)
-        newest = name;
-    }
-    return newest;
-  }
-  std::string Read(const std::string& name) { return database.memory.ReadFileContents("/db/" + name).value(); }
-  void Write(const std::string& name, std::string_view bytes) {
-    ASSERT_OK(database.memory.WriteFileContents("/db/" + name, bytes));
-  }
-  void Remove(std::string_view part) {
-    const std::unique_ptr<Directory> directory = database.memory.OpenDirectory("/db", false).value();
-    for (const std::string& name : Files()) {
-      if (name.find(part) != std::string::npos) ASSERT_OK(directory->Remove(name));
-    }
-  }
-  // Damages the last edit of the manifest, so that it is not whole but most of it can be read.
-  void DamageLastEdit() {
-    const std::string name = Last("MANIFEST");
-    std::string bytes = Read(name);
-    // The last record is a mark.
-    bytes[bytes.size() - kManifestRecordHeaderBytes - kManifestControlBytes - 1] ^= 1;
-    Write(name, bytes);
-    EXPECT_TRUE(absl::IsDataLoss(database.Open()));
-  }
-
-  absl::Status Repair(bool dry_run = false) {
-    report = {.dry_run = dry_run};
-    return Repairing(database.options, database.tuning, "/db", &report, {.dry_run = dry_run}).Run();
-  }
-  Contents All(const ColumnFamily* family = nullptr) {
-    const std::unique_ptr<Iterator> it = db()->NewIterator(family);
-    const Entries entries = ReadAll(it.get());
-    EXPECT_OK(it->status());
-    return {entries.begin(), entries.end()};
-  }
-  // Each file call of a repair fails once; whatever came of that, another repair gives what one without failures gives,
-  // and says what is wrong only if something still is.
-  void FailEachCall() {
-    const MemoryFileSystem disk = database.memory.Clone();
-    Contents expected;
-    for (uint64_t k = 0, calls = 1; k <= calls; ++k) {
-      SCOPED_TRACE("call " + std::to_string(k));
-      TestDatabase copy(Threads::kSimulated, {.seed = 1}, disk.Clone());
-      Options options = database.options;
-      options.env = copy.options.env;
-      copy.options = options;
-      RepairReport told;
-      // k = 0: none, for comparison.
-      if (k > 0) copy.files.Inject({.fault = Fault::kIoError, .skip = k - 1});
-      const absl::Status first = Repairing(copy.options, database.tuning, "/db", &told).Run();
-      copy.files.Clear();
-      if (k == 0) {
-        ASSERT_OK(first);
-        calls = copy.files.CallCount();
-      }
-      EXPECT_TRUE(first.ok() || absl::IsInternal(first)) << first;
-      ASSERT_OK(Repairing(copy.options, database.tuning, "/db", &told).Run());
-      ASSERT_OK(copy.Open());
-      const Entries entries = ReadAll(copy.db->NewIterator().get());
-      const Contents found(entries.begin(), entries.end());
-      if (k == 0) expected = found;
-      ASSERT_EQ(found, expected);
-      ASSERT_OK(copy.db->CheckConsistency());
-    }
-  }
-
-  RepairReport report;
 };
 
 TEST_F(RepairSalvageTest, ADryRunOfAHealthyDatabaseSaysThatNothingIsWrong) {
@@ -457,71 +366,6 @@ TEST_F(RepairSalvageTest, TablesOfFamiliesWithComparatorsOfTheirOwnAreFoundAndRe
     EXPECT_THAT(All(family.get()), SizeIs(21)) << name;
     EXPECT_EQ(db()->Get(family.get(), "late").value(), name);
   }
-}
-
-TEST_F(RepairSalvageTest, TheSameEntriesInTwoTablesCountOnce) {
-  ASSERT_OK(database.Open());
-  Fill(0, 30);
-  ASSERT_OK(db()->Flush());
-  Kill();
-  Write("000500.sst", Read(Last(".sst")));
-  Remove("MANIFEST");
-  ASSERT_OK(Repair());
-  ASSERT_OK(database.Open());
-  EXPECT_THAT(All(), SizeIs(30));
-  ASSERT_OK(db()->CheckConsistency());
-  ASSERT_OK(db()->VerifyChecksums());
-}
-
-TEST_F(RepairSalvageTest, OfEqualEntriesThatOfTheNewerTableCountsAlsoWhereTheOlderIsDamaged) {
-  ASSERT_OK(database.Open());
-  Fill(0, 199);
-  // Two generations of the last level, whose entries all have the same sequence number.
-  std::string older, bytes;
-  for (const std::string value : {"old", "new"}) {
-    ASSERT_OK(db()->Put(NumberedKey(199), value));
-    ASSERT_OK(db()->Flush());
-    ASSERT_OK(db()->CompactRange());
-    if (value == "old") older = Last(".sst"), bytes = Read(older);
-  }
-  const Contents expected = All();
-  ASSERT_GT(Last(".sst"), older);
-  Kill();
-  // Far from that key's block.
-  bytes[700] ^= 1;
-  Write(older, bytes);
-  Remove("MANIFEST");
-  FailEachCall();
-  ASSERT_OK(Repair());
-  EXPECT_EQ(report.tables_rewritten, 1u);
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(All(), expected);
-}
-
-TEST_F(RepairSalvageTest, MoreThanATableAndMoreThanAMemtableAreMergedAndReplayedInPieces) {
-  database.tuning.log_limit_bytes = uint64_t{4} << 20;
-  database.tuning.memtable_bytes = size_t{1} << 20;
-  database.tuning.memtable_limit_bytes = size_t{4} << 20;
-  ASSERT_OK(database.Open());
-  Fill(0, 300);
-  ASSERT_OK(db()->Flush());
-  Fill(150, 450, 50);
-  ASSERT_OK(db()->Flush());
-  Fill(400, 1000, 60);
-  Kill();
-  Remove("MANIFEST");
-  database.tuning.memtable_bytes = size_t{16} << 10;
-  ASSERT_OK(Repair());
-  EXPECT_EQ(report.updates_from_logs, 600u);
-  ASSERT_OK(database.Open());
-  const Contents all = All();
-  EXPECT_THAT(all, SizeIs(1000));
-  for (uint64_t i = 0; i < 1000; ++i) {
-    EXPECT_EQ(all.at(NumberedKey(i)).size(), i < 150 ? 40u : i < 400 ? 50u : 60u) << i;
-  }
-  const std::string levels = FilesPerLevel(db());
-  EXPECT_GT(NumberProperty(db(), "sepal.num-files-at-level" + std::to_string(kMaxLevels - 1)), 1u) << levels;
-  ASSERT_OK(db()->CheckConsistency());
 }
 
 // --- logs ---
