@@ -59,7 +59,11 @@ absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, st
   FlushSplitter splitter({.min_ascending = input.context.tuning.range_keys,
                           .min_table_bytes = input.context.tuning.memtable_bytes / kSmallestPartOfMemtable,
                           .continues = begin != nullptr});
-  Retention retention({.order = order, .snapshots = input.snapshots, .bottommost = false, .keys_stay = true});
+  Retention retention({.order = order,
+                       .snapshots = input.snapshots,
+                       .bottommost = false,
+                       .keeps_single_deletes = input.keeps_single_deletes,
+                       .keys_stay = true});
   const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
     if (splitter.BeginsTable(key.sequence(), first_of_key, bytes)) RETURN_IF_ERROR(finish());
     if (output == nullptr) {

@@ -18,6 +18,7 @@ struct FlushInput {
   std::span<const std::shared_ptr<const MemTable>> memtables;
   // As for Retention.
   const std::vector<SequenceNumber>& snapshots;
+  bool keeps_single_deletes = false;
   // Set: cut by keys into slices of at least Tuning::part_bytes, which up to `max_threads` threads share out, as many
   // as `threads` says now. That may grow; null: all. Each thread writes tables of its own.
   Executor* executor = nullptr;

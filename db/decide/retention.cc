@@ -31,6 +31,7 @@ bool Retention::EndHeld(bool begins_key, bool same_stripe, ValueKind kind, bool*
 }
 
 Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueKind kind) const {
+  if (options_.keeps_single_deletes) return Meeting::kRelease;
   if (begins_key) return options_.bottommost ? Meeting::kDropHeld : Meeting::kRelease;
   if (!same_stripe) return Meeting::kRelease;
   switch (kind) {

@@ -36,6 +36,8 @@ struct RetentionOptions {
   std::vector<SequenceNumber> snapshots = {};
   // See CompactionPlan::bottommost. Never for a flush: tables of level 0 keep their sequence numbers.
   bool bottommost = false;
+  // What a single delete meets may lie elsewhere as well, so that the two must not go together.
+  bool keeps_single_deletes = false;
   // The bytes of the keys stay where they are as long as this does, as those of memtables do.
   bool keys_stay = false;
 };

@@ -444,9 +444,12 @@ absl::Status Repairing::FlushReplayed(FamilyState* family) {
     family->flushed_through = through;
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(
-      const std::vector<TableMetadata> tables,
-      FlushMemTables({.context = OutputContext(*family), .memtables = {&memtable, 1}, .snapshots = {through}}));
+  // Where the manifest is not whole, a put of the log may be in a table too: only their merge sees all that a single
+  // delete is to take away.
+  ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables, FlushMemTables({.context = OutputContext(*family),
+                                                                            .memtables = {&memtable, 1},
+                                                                            .snapshots = {through},
+                                                                            .keeps_single_deletes = !certain_}));
   family->flushed_through = through;
   for (const TableMetadata& table : tables) {
     family->tables.push_back({.family = family->creation.id, .level = 0, .table = table});

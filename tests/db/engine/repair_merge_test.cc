@@ -113,5 +113,33 @@ TEST_F(RepairMergeTest, OfAFlushThatMadeTheFirstOfItsTablesTheLogHasTheRest) {
   ASSERT_OK(db()->CheckConsistency());
 }
 
+// The log still has puts that a flush has written to a table, for another family's sake.
+class SingleDeleteRepairTest : public RepairSalvageTest, public testing::WithParamInterface<bool> {};
+
+TEST_P(SingleDeleteRepairTest, ASingleDeleteOfTheLogTakesAwayThePutThatIsInATableToo) {
+  const bool without_manifest = GetParam();
+  ASSERT_OK(database.Open());
+  {
+    const std::shared_ptr<ColumnFamily> other = db()->CreateColumnFamily("other").value();
+    ASSERT_OK(db()->Put(other.get(), "holds", "the log"));
+    ASSERT_OK(db()->Put("once", "v"));
+    ASSERT_OK(db()->Put("twice", "1"));
+    ASSERT_OK(db()->SingleDelete("twice"));
+    ASSERT_OK(db()->Put("twice", "2"));
+    ASSERT_OK(db()->Put("stays", "v"));
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->SingleDelete("once"));
+    ASSERT_OK(db()->SingleDelete("twice"));
+  }
+  Kill();
+  ASSERT_NO_FATAL_FAILURE(without_manifest ? Remove("MANIFEST") : DamageLastEdit());
+  FailEachCall(Failing::kForGood);
+  ASSERT_OK(Repair());
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(All(), (Contents{{"stays", "v"}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Manifests, SingleDeleteRepairTest, testing::Bool());
+
 }  // namespace
 }  // namespace sepal
