@@ -494,6 +494,10 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
   CHECK(report != NULL && strstr(report, "dropped:") == NULL);
   sepal_free(report);
 
+  /* A checkpoint has no log before it is opened, and without one a database whose manifest is damaged is refused. */
+  sepal_t* db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  sepal_close(db);
   DIR* listing = opendir(directory);
   CHECK(listing != NULL);
   int removed = 0;
@@ -537,7 +541,7 @@ static void test_repair(const sepal_options_t* options, const char* directory, c
   CHECK_OK();
   CHECK(report != NULL);
   sepal_free(report);
-  sepal_t* db = sepal_open(options, directory, &error);
+  db = sepal_open(options, directory, &error);
   CHECK_OK();
   check_get(db, ro, "box", "c");
   sepal_close(db);

@@ -82,7 +82,11 @@ TEST_F(BackupVerbsTest, ABackupWhoseManifestIsDamagedIsNotTakenForOneThatWasInte
   const Outcome json = RunSepal({"db", "backup", db_, backups, "--keep", "4", "--json"});
   EXPECT_EQ(LastJson(json.out).at("unreadable").at(0).at("backup"), backups + "/000001");
   EXPECT_EQ(StateOf(backups + "/000001"), before);
-  EXPECT_EQ(RunSepal({"db", "repair", backups + "/000001", "--yes"}).exit, kExitDamage) << "it says what it dropped";
+  const Outcome refused = RunSepal({"db", "repair", backups + "/000001", "--yes"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "--logs-lost")) << refused.err;
+  EXPECT_EQ(RunSepal({"db", "repair", backups + "/000001", "--yes", "--logs-lost"}).exit, kExitDamage)
+      << "it says what it dropped";
   EXPECT_EQ(RunSepal({"db", "get", backups + "/000001", Key(5)}).out, "second\n");
 }
 
