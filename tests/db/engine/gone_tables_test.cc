@@ -26,6 +26,18 @@ class GoneTablesTest : public EngineTest {
     }
     ASSERT_GT(CachedBytes(), kKeys * 100);
   }
+  // One whose blocks were in the cache; `read`: also found there.
+  void DropFilledFamily(bool read) {
+    absl::StatusOr<std::shared_ptr<ColumnFamily>> family = db()->CreateColumnFamily("other", {});
+    ASSERT_OK(family.status());
+    for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(family->get(), NumberedKey(i), std::string(100, 'v')));
+    ASSERT_OK(db()->CompactRange(family->get()));
+    for (uint64_t i = 0; read && i < kKeys; ++i) ASSERT_OK(db()->Get(family->get(), NumberedKey(i)).status());
+    ASSERT_GT(CachedBytes(), kKeys * 100);
+    ASSERT_OK(db()->DropColumnFamily(family->get()));
+    family->reset();
+    database.world->RunUntilIdle();
+  }
   // A merge of all tables that leaves none.
   void DeleteAll() {
     for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Delete(NumberedKey(i)));
@@ -54,28 +66,13 @@ TEST_F(GoneTablesTest, TheirBlocksLeaveTheCacheOnceTheLastReaderLetsThemGo) {
 }
 
 TEST_F(GoneTablesTest, TheBlocksOfADroppedFamilyLeaveTheCache) {
-  absl::StatusOr<std::shared_ptr<ColumnFamily>> family = db()->CreateColumnFamily("other", {});
-  ASSERT_OK(family.status());
-  for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(family->get(), NumberedKey(i), std::string(100, 'v')));
-  ASSERT_OK(db()->CompactRange(family->get()));
-  for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Get(family->get(), NumberedKey(i)).status());
-  ASSERT_GT(CachedBytes(), kKeys * 100);
-  ASSERT_OK(db()->DropColumnFamily(family->get()));
-  family->reset();
-  database.world->RunUntilIdle();
+  ASSERT_NO_FATAL_FAILURE(DropFilledFamily(/*read=*/true));
   EXPECT_EQ(CachedBytes(), 0u);
 }
 
 // A merge to the bottom leaves what it wrote in the cache.
 TEST_F(GoneTablesTest, TheBlocksOfTablesThatNobodyOpenedLeaveTheCacheToo) {
-  absl::StatusOr<std::shared_ptr<ColumnFamily>> family = db()->CreateColumnFamily("other", {});
-  ASSERT_OK(family.status());
-  for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(family->get(), NumberedKey(i), std::string(100, 'v')));
-  ASSERT_OK(db()->CompactRange(family->get()));
-  ASSERT_GT(CachedBytes(), kKeys * 100);
-  ASSERT_OK(db()->DropColumnFamily(family->get()));
-  family->reset();
-  database.world->RunUntilIdle();
+  ASSERT_NO_FATAL_FAILURE(DropFilledFamily(/*read=*/false));
   EXPECT_EQ(CachedBytes(), 0u);
 }
 
