@@ -32,13 +32,17 @@ constexpr int kMissesBeforeReadAhead = 2;
 
 class TableIterator final : public InternalIterator {
  public:
-  TableIterator(std::shared_ptr<const TableReader> self, const TableReader::Impl& table, TableReader::ReadKind kind)
+  TableIterator(std::shared_ptr<const TableReader> self, const TableReader::Impl& table, TableReader::ReadKind kind,
+                uint64_t window_bytes)
       : self_(std::move(self)),
         table_(table),
         kind_(kind),
         wish_(kind == TableReader::ReadKind::kCompaction ? HugePages::Wish::kCheap : HugePages::Wish::kHuge),
-        ahead_(table, kind == TableReader::ReadKind::kCompaction ? kFirstCompactionReadAhead : kFirstUserReadAhead,
-               kind == TableReader::ReadKind::kCompaction ? kMaxCompactionReadAhead : kMaxUserReadAhead),
+        ahead_(table,
+               std::min(window_bytes,
+                        kind == TableReader::ReadKind::kCompaction ? kFirstCompactionReadAhead : kFirstUserReadAhead),
+               std::min(window_bytes,
+                        kind == TableReader::ReadKind::kCompaction ? kMaxCompactionReadAhead : kMaxUserReadAhead)),
         behind_(*table.source, kMaxCompactionReadAhead) {}
 
   void SeekToFirst() override {
@@ -462,9 +466,10 @@ class TableIterator final : public InternalIterator {
 
 }  // namespace
 
-std::unique_ptr<InternalIterator> TableReader::NewIterator(std::shared_ptr<const TableReader> self, ReadKind kind) {
+std::unique_ptr<InternalIterator> TableReader::NewIterator(std::shared_ptr<const TableReader> self, ReadKind kind,
+                                                           uint64_t window_bytes) {
   const Impl& table = *self->impl_;
-  return std::make_unique<TableIterator>(std::move(self), table, kind);
+  return std::make_unique<TableIterator>(std::move(self), table, kind, window_bytes);
 }
 
 }  // namespace sepal

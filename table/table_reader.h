@@ -104,8 +104,9 @@ class TableReader {
     // reader. For who replaces the table.
     kCompaction,
   };
-  // The reader must outlive the iterator: `self` is held by it.
-  static std::unique_ptr<InternalIterator> NewIterator(std::shared_ptr<const TableReader> self, ReadKind kind);
+  // The reader must outlive the iterator: `self` is held by it. It reads ahead at most `window_bytes`, or a block.
+  static std::unique_ptr<InternalIterator> NewIterator(std::shared_ptr<const TableReader> self, ReadKind kind,
+                                                       uint64_t window_bytes = UINT64_MAX);
 
   // About where in the file's data the key lies, in bytes from 0 to data_bytes. Reads a leaf page at most.
   absl::StatusOr<uint64_t> ApproximateOffset(std::string_view user_key) const;

@@ -181,13 +181,6 @@ static int compare_lower(void* state, const char* a, size_t alen, const char* b,
   }
   return alen < blen ? -1 : alen > blen ? 1 : 0;
 }
-static char* lower(void* state, const char* key, size_t keylen, size_t* resultlen) {
-  (void)state;
-  char* result = malloc(keylen + 1);
-  for (size_t i = 0; i < keylen; ++i) result[i] = (char)tolower((unsigned char)key[i]);
-  *resultlen = keylen;
-  return result;
-}
 static const char* lower_name(void* state) {
   (void)state;
   return "test.lower";
@@ -234,7 +227,6 @@ void test_env(const char* directory, const sepal_readoptions_t* ro, const sepal_
   sepal_env_set_clock(env, &world, tick, tick, note_sleep);
   sepal_env_set_executor(env, &world, 1, schedule);
   sepal_comparator_t* comparator = sepal_comparator_create(NULL, NULL, compare_lower, lower_name);
-  sepal_comparator_set_canonicalize(comparator, lower);
   sepal_options_t* options = sepal_options_create();
   sepal_options_set_create_if_missing(options, 1);
   sepal_options_set_comparator(options, comparator);

@@ -2,8 +2,6 @@
 
 namespace sepal {
 
-std::optional<std::string> Comparator::Canonicalize(std::string_view) const { return std::nullopt; }
-
 namespace {
 
 class Bytewise final : public Comparator {

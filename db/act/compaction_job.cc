@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "db/act/sliced_job.h"
+#include "db/decide/merge_windows.h"
 #include "db/decide/output_splitter.h"
 #include "db/decide/subcompactions.h"
 #include "table/merging_iterator.h"
@@ -18,8 +19,8 @@ namespace {
 // The tables that an input gives to one part, opened when they are reached.
 class InputTables final : public ConcatenationSources {
  public:
-  InputTables(std::span<const TableRef> tables, TableOpener* opener, KeyOrder order)
-      : tables_(tables.begin(), tables.end()), opener_(opener), order_(order) {}
+  InputTables(std::span<const TableRef> tables, TableOpener* opener, KeyOrder order, uint64_t window_bytes)
+      : tables_(tables.begin(), tables.end()), opener_(opener), order_(order), window_bytes_(window_bytes) {}
 
   size_t Count() const override { return tables_.size(); }
   size_t Find(InternalKeyView target) const override {
@@ -30,13 +31,14 @@ class InputTables final : public ConcatenationSources {
   std::unique_ptr<InternalIterator> Open(size_t index) override {
     absl::StatusOr<std::shared_ptr<const TableReader>> reader = tables_[index]->ShareReader(opener_);
     if (!reader.ok()) return NewEmptyIterator(reader.status());
-    return TableReader::NewIterator(std::move(reader).value(), TableReader::ReadKind::kCompaction);
+    return TableReader::NewIterator(std::move(reader).value(), TableReader::ReadKind::kCompaction, window_bytes_);
   }
 
  private:
   const std::vector<TableRef> tables_;
   TableOpener* const opener_;
   const KeyOrder order_;
+  const uint64_t window_bytes_;
 };
 
 // What a thread does in one go: a slice and, as far as nobody else has begun with them, those behind it.
@@ -49,8 +51,9 @@ absl::Status Ended() { return absl::CancelledError("the compaction was ended"); 
 
 class PartRunner {
  public:
-  PartRunner(const CompactionJobInput& input, SlicedJob* job, size_t first, Part* part)
+  PartRunner(const CompactionJobInput& input, uint64_t window_bytes, SlicedJob* job, size_t first, Part* part)
       : input_(input),
+        window_bytes_(window_bytes),
         job_(job),
         part_(part),
         slice_(first),
@@ -91,7 +94,8 @@ class PartRunner {
     std::optional<std::string> prefix;
     for (const CompactionInput& run : input_.plan->inputs) {
       NarrowToCommonPrefix(*run.tables.front(), *run.tables.back(), &prefix);
-      children.push_back(NewConcatenatingIterator(std::make_unique<InputTables>(run.tables, input_.opener, order_)));
+      children.push_back(
+          NewConcatenatingIterator(std::make_unique<InputTables>(run.tables, input_.opener, order_, window_bytes_)));
     }
     return NewMergingIterator(order_, std::move(children), prefix.value_or(""));
   }
@@ -116,6 +120,7 @@ class PartRunner {
   }
 
   const CompactionJobInput& input_;
+  const uint64_t window_bytes_;
   SlicedJob* const job_;
   Part* const part_;
   size_t slice_;  // that it is in
@@ -148,15 +153,15 @@ std::vector<KeyStretch> StretchesOf(const CompactionJobInput& input) {
   return stretches;
 }
 
-// As many threads as find enough to do.
-size_t ThreadsFor(const CompactionJobInput& input) {
-  const uint64_t most = input.plan->InputBytes() / input.context.tuning.part_bytes;
-  return std::clamp<size_t>(most, 1, static_cast<size_t>(std::max(1, input.max_threads)));
+// As many threads as find enough to do, and memory to read ahead in.
+MergeWindows WindowsFor(const CompactionJobInput& input) {
+  const uint64_t parts = input.plan->InputBytes() / input.context.tuning.part_bytes;
+  const auto threads = static_cast<int>(std::min(parts, static_cast<uint64_t>(std::max(input.max_threads, 1))));
+  return ShareMergeWindows(input.read_ahead_bytes, input.plan->inputs.size(), threads);
 }
 
 // As many slices for each thread, as far as there are keys to cut at.
-std::vector<std::string> BoundariesOfSlices(const CompactionJobInput& input) {
-  const size_t threads = ThreadsFor(input);
+std::vector<std::string> BoundariesOfSlices(const CompactionJobInput& input, size_t threads) {
   if (threads < 2) return {};
   const uint64_t least = input.context.tuning.part_bytes;
   const uint64_t of_thread =
@@ -177,18 +182,21 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
 absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) {
   CompactionResult total;
   total.bytes_read = input.plan->InputBytes();
+  const MergeWindows windows = WindowsFor(input);
+  const auto threads = static_cast<size_t>(windows.threads);
   input.control->BeginPart();
-  std::vector<std::string> boundaries = BoundariesOfSlices(input);
+  std::vector<std::string> boundaries = BoundariesOfSlices(input, threads);
   input.control->EndPart();
   std::vector<Part> parts(boundaries.size() + 1);  // each at the slice that it begins with
   SlicedJob job(input.context.order,
                 {.boundaries = std::move(boundaries),
-                 .most_threads = ThreadsFor(input),
+                 .most_threads = threads,
                  .threads = [&] { return input.control->Threads(); }},
                 input.executor, [&](size_t first) {
                   Part* const part = &parts[first];
                   input.control->BeginPart();
-                  part->status = input.control->GoesOn(0) ? PartRunner(input, &job, first, part).Run() : Ended();
+                  part->status =
+                      input.control->GoesOn(0) ? PartRunner(input, windows.bytes, &job, first, part).Run() : Ended();
                   input.control->EndPart();
                   return part->status;
                 });

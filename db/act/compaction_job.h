@@ -42,6 +42,8 @@ struct CompactionJobInput {
   std::vector<SequenceNumber> snapshots;
   RunNumber output_run;
   int max_threads = 1;
+  // For the windows in which all threads together read ahead.
+  uint64_t read_ahead_bytes = uint64_t{64} << 20;
   Executor* executor = nullptr;
   CompactionControl* control = nullptr;
 };

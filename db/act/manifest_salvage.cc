@@ -93,6 +93,14 @@ class ManifestSalvage {
   std::vector<VersionEdit> edits_;
 };
 
+void NoteWhatIsGone(const std::vector<VersionEdit>& edits, SalvagedManifest* manifest) {
+  for (const VersionEdit& edit : edits) {
+    for (const RemovedTable& table : edit.removed_tables) manifest->removed.insert(table.number);
+    for (const AddedTable& added : edit.added_tables) manifest->removed.erase(added.table.number);
+    manifest->dropped.insert(edit.dropped_families.begin(), edit.dropped_families.end());
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<SalvagedManifest> SalvageManifest(Directory* directory) {
@@ -103,19 +111,20 @@ absl::StatusOr<SalvagedManifest> SalvageManifest(Directory* directory) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (parsed.has_value() && parsed->kind == FileKind::kManifest) numbers.push_back(parsed->number);
   }
-  std::sort(numbers.rbegin(), numbers.rend());
-  if (!numbers.empty()) result.highest = numbers.front();
+  std::sort(numbers.begin(), numbers.end());
+  if (!numbers.empty()) result.highest = numbers.back();
   for (const FileNumber number : numbers) {
     ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, ManifestFileName(number)));
     ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kManifestHeaderBytes));
     const std::string header(bytes);
     if (header.size() < kManifestHeaderBytes) continue;
     const absl::StatusOr<ManifestHeader> decoded = ManifestHeader::Decode(header, window.path());
-    if (result.database_id == 0 && decoded.ok()) result.database_id = decoded->database_id;
-    ASSIGN_OR_RETURN(result.edits, ManifestSalvage(&window, header).Run());
-    if (result.edits.empty()) continue;
+    if (decoded.ok() && decoded->database_id != 0) result.database_id = decoded->database_id;
+    ASSIGN_OR_RETURN(std::vector<VersionEdit> edits, ManifestSalvage(&window, header).Run());
+    if (edits.empty()) continue;
+    NoteWhatIsGone(result.edits, &result);
+    result.edits = std::move(edits);
     result.name = ManifestFileName(number);
-    break;
   }
   return result;
 }

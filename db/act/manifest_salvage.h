@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct SalvagedManifest {
   FileNumber highest;              // of all files named as manifests
   uint64_t database_id = 0;        // 0: not known
   std::vector<VersionEdit> edits;  // of the newest manifest that holds any, in order
+  // By the older ones. A repair that died before it had removed them leaves a newest one that is whole and says nothing
+  // of what went before it.
+  std::set<FileNumber> removed;
+  std::set<ColumnFamilyId> dropped;
 };
 
 absl::StatusOr<SalvagedManifest> SalvageManifest(Directory* directory);

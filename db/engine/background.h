@@ -133,6 +133,7 @@ class Background {
   // Carries out an adopted plan, whole.
   absl::Status CarryOut(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
+  VersionRef VersionNow(const Family& family) const ABSL_LOCKS_EXCLUDED(state_->mutex);
   absl::StatusOr<CompactionResult> Merge(const Family& family, const PlanRef& plan, RunNumber run,
                                          RangeProgress* progress) ABSL_LOCKS_EXCLUDED(state_->mutex);
   absl::Status Compact(const FamilyRef& family, const PlanRef& plan, RunNumber run, RangeProgress* progress,

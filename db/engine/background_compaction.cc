@@ -7,6 +7,7 @@
 #include "db/decide/guard_budget.h"
 #include "db/engine/background.h"
 #include "util/status.h"
+#include "util/strings.h"
 
 namespace sepal {
 
@@ -109,7 +110,7 @@ absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, 
                         .input_files = plan->InputTables(),
                         .trivial_move = plan->kind == CompactionPlan::Kind::kMove,
                         .reason = plan->reason};
-  state_->core->info_log.Write("compaction of %s begins: %s", family->name, ToString(*plan));
+  state_->core->info_log.Write("compaction of %s begins: %s", Printable(family->name), ToString(*plan));
   state_->Tell([&](EventListener& listener) { listener.OnCompactionBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
   const uint64_t space = event.trivial_move ? 0 : plan->InputBytes();
@@ -133,11 +134,20 @@ absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, 
   statistics.Add(Ticker::kCompactionEntriesIn, event.entries_in);
   statistics.Add(Ticker::kCompactionEntriesOut, event.entries_out);
   statistics.Record(Histogram::kCompactionMicros, event.micros);
-  state_->core->info_log.Write("compaction of %s ends: %d tables, %u bytes read, %u written in %u us: %s", family->name,
-                               event.output_files, event.bytes_read, event.bytes_written, event.micros,
-                               event.status.ToString());
+  state_->core->info_log.Write("compaction of %s ends: %d tables, %u bytes read, %u written in %u us: %s",
+                               Printable(family->name), event.output_files, event.bytes_read, event.bytes_written,
+                               event.micros, event.status.ToString());
   state_->Tell([&](EventListener& listener) { listener.OnCompactionEnd(event); });
   return event.status;
+}
+
+// Of the limit of memory, for a merge's windows.
+constexpr size_t kReadAheadPart = 8;
+
+// Not to be kept while a job runs: what others replace meanwhile would stay.
+VersionRef Background::VersionNow(const Family& family) const {
+  MutexLock lock(&state_->mutex);
+  return family.version();
 }
 
 absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const PlanRef& plan, RunNumber run,
@@ -147,12 +157,8 @@ absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const P
   FamilyTableOpener opener = core.Opener(family.order);
   TableOutputContext context = catalog_->OutputContext(family);
   context.pacing = core.PacingFor(Executor::Priority::kCompaction);
-  VersionRef version;
-  {
-    MutexLock lock(&state_->mutex);
-    version = family.version();
-  }
-  context.guard_bits_per_key = GuardBitsOfMerge(family.options.filter_policy.guard_bits_per_key, *version, *plan);
+  context.guard_bits_per_key =
+      GuardBitsOfMerge(family.options.filter_policy.guard_bits_per_key, *VersionNow(family), *plan);
   // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
   if (plan->bottommost) context.cache = &core.cache;
   return RunCompaction({.context = std::move(context),
@@ -161,6 +167,7 @@ absl::StatusOr<CompactionResult> Background::Merge(const Family& family, const P
                         .snapshots = Snapshots(),
                         .output_run = run,
                         .max_threads = executor_->CompactionConcurrency(),
+                        .read_ahead_bytes = core.budget.limit_bytes() / kReadAheadPart,
                         .executor = executor_,
                         .control = &control});
 }

@@ -10,6 +10,7 @@
 #include "db/engine/background.h"
 #include "db/format/file_names.h"
 #include "util/status.h"
+#include "util/strings.h"
 
 namespace sepal {
 
@@ -75,9 +76,9 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
   statistics.Add(Ticker::kFlushes);
   statistics.Add(Ticker::kFlushBytes, event.bytes_written);
   statistics.Record(Histogram::kFlushMicros, event.micros);
-  state_->core->info_log.Write("flush of %s: from table %u on, %u entries, %u bytes in %u us: %s", family->name,
-                               event.file_number, event.entries, event.bytes_written, event.micros,
-                               event.status.ToString());
+  state_->core->info_log.Write("flush of %s: from table %u on, %u entries, %u bytes in %u us: %s",
+                               Printable(family->name), event.file_number, event.entries, event.bytes_written,
+                               event.micros, event.status.ToString());
   state_->Tell([&](EventListener& listener) { listener.OnFlushEnd(event); });
   {
     MutexLock lock(&state_->mutex);
@@ -141,12 +142,10 @@ absl::StatusOr<std::vector<TableMetadata>> Background::WriteTables(const FamilyR
     early = early && immutable.early;
   }
   const ImmutableMemTable& last = taken.immutables.back();
-  VersionRef version;
   bool others_wait = false;
   int most_threads = 1;
   {
     MutexLock lock(&state_->mutex);
-    version = family->version();
     // Not up to the memtables' own last entry: its batch may go on in another family.
     others_wait = OthersWaitBefore(*family, last.log_last);
     most_threads = pace_.threads();
@@ -157,7 +156,8 @@ absl::StatusOr<std::vector<TableMetadata>> Background::WriteTables(const FamilyR
   if (others_wait) RETURN_IF_ERROR(log_->Sync(last.log_end));
   TableOutputContext context = catalog_->OutputContext(*family);
   context.pacing = state_->core->PacingFor(Executor::Priority::kFlush);
-  context.guard_bits_per_key = GuardBitsOfFlush(family->options.filter_policy.guard_bits_per_key, *version, entries);
+  context.guard_bits_per_key =
+      GuardBitsOfFlush(family->options.filter_policy.guard_bits_per_key, *VersionNow(*family), entries);
   const auto threads = [&] { return early ? early_flush_threads_.load(std::memory_order_relaxed) : most_threads; };
   ASSIGN_OR_RETURN(std::vector<TableMetadata> tables, FlushMemTables({.context = context,
                                                                       .memtables = memtables,

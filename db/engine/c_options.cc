@@ -192,11 +192,6 @@ sepal_comparator_t* sepal_comparator_create(void* state, void (*destructor)(void
 void sepal_comparator_set_equal_means_identical(sepal_comparator_t* comparator, unsigned char value) {
   comparator->equal_means_identical = value != 0;
 }
-void sepal_comparator_set_canonicalize(sepal_comparator_t* comparator,
-                                       char* (*canonicalize)(void*, const char* key, size_t keylen,
-                                                             size_t* resultlen)) {
-  comparator->canonicalize = canonicalize;
-}
 void sepal_comparator_destroy(sepal_comparator_t* comparator) { delete comparator; }
 
 sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key) {

@@ -69,19 +69,11 @@ struct sepal_comparator_t final : sepal::Comparator {
   }
   std::string_view Name() const override { return name(state); }
   bool EqualMeansIdentical() const override { return equal_means_identical; }
-  std::optional<std::string> Canonicalize(std::string_view key) const override {
-    if (canonicalize == nullptr) return std::nullopt;
-    size_t size = 0;
-    const std::unique_ptr<char, decltype(&std::free)> result(canonicalize(state, key.data(), key.size(), &size),
-                                                             &std::free);
-    return std::string(result.get(), size);
-  }
 
   void* state = nullptr;
   void (*destructor)(void*) = nullptr;
   int (*compare)(void*, const char*, size_t, const char*, size_t) = nullptr;
   const char* (*name)(void*) = nullptr;
-  char* (*canonicalize)(void*, const char*, size_t, size_t*) = nullptr;
   bool equal_means_identical = false;
 };
 

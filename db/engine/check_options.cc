@@ -92,6 +92,7 @@ absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
 absl::Status CheckFamilyOptions(const Options& options) {
   RETURN_IF_ERROR(CheckFamilyOptions(options.family));
   for (const ColumnFamilyDescriptor& descriptor : options.column_families) {
+    if (descriptor.name.empty()) return absl::InvalidArgumentError("a column family needs a name");
     RETURN_IF_ERROR(CheckFamilyOptions(descriptor.options));
   }
   return absl::OkStatus();

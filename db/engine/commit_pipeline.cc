@@ -68,11 +68,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
       return absl::FailedPreconditionError(absl::StrFormat(
           "column family %u of the batch was dropped or never made; nothing was written", entry.family.value()));
     }
-    if (entry.key.size() > kMaxKeyBytes || entry.value.size() > kMaxValueBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("key of %u or value of %u bytes: keys take at most %u bytes and values %u", entry.key.size(),
-                          entry.value.size(), kMaxKeyBytes, kMaxValueBytes));
-    }
+    RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
     Target* const target = &it->second;
     several_families_ |= prepared_count_ > 0 && prepared_.front().target != target;
     const uint64_t hash = target->family->order.hashable() ? HashKey(entry.key, seed) : 0;

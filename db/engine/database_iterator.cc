@@ -38,7 +38,10 @@ class DatabaseIterator final : public Iterator {
     return entries_->status();
   }
 
+  // What a closed database was given, a comparator, a clock or a listener, may be gone.
   void SeekToFirst() override {
+    if (Closed()) [[unlikely]]
+      return Hide();
     const WatchedCall call(options_.calls, kSeekCall, [this] { return ASeek({}); });
     if (!Begin(Ticker::kSeeks)) return;
     SetOut(Direction::kForward);
@@ -51,6 +54,8 @@ class DatabaseIterator final : public Iterator {
   }
 
   void Seek(std::string_view target) override {
+    if (Closed()) [[unlikely]]
+      return Hide();
     if (IsBefore(target)) return SeekToFirst();
     target = Keep(target);
     const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
@@ -61,6 +66,8 @@ class DatabaseIterator final : public Iterator {
   }
 
   void SeekToLast() override {
+    if (Closed()) [[unlikely]]
+      return Hide();
     const WatchedCall call(options_.calls, kSeekCall, [this] { return ASeek({}); });
     if (!Begin(Ticker::kSeeks)) return;
     SetOut(Direction::kBackward);
@@ -73,6 +80,8 @@ class DatabaseIterator final : public Iterator {
   }
 
   void SeekForPrev(std::string_view target) override {
+    if (Closed()) [[unlikely]]
+      return Hide();
     if (IsBehind(target)) return SeekToLast();
     target = Keep(target);
     const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
@@ -218,14 +227,17 @@ class DatabaseIterator final : public Iterator {
   void FindNextVisible(bool skip_key) {
     for (; entries_->Valid(); entries_->Advance()) {
       const InternalKeyView& key = entries_->key();
-      if (key.sequence() > options_.visible) continue;
+      if (key.sequence() > options_.visible) {
+        if (IsBehind(key.user_key)) return;
+        continue;
+      }
       if (skip_key && order_.Equal(key.user_key, key_buffer_)) continue;
+      if (IsBehind(key.user_key)) return;
       if (IsTombstone(key.kind())) {
         key_buffer_.assign(key.user_key);
         skip_key = true;
         continue;
       }
-      if (IsBehind(key.user_key)) return;
       return ShowEntry();
     }
   }

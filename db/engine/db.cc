@@ -1,4 +1,5 @@
 // The calls on databases that are not open.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -29,6 +30,13 @@ absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, std::string
 
 namespace {
 
+absl::Status CannotTellWhoseLogs(const absl::Status& damage, const Options& options, std::string_view path) {
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "%s: so it cannot be told whether the logs in log_directory %s are those of the database in %s: repair it first, "
+      "or remove its logs yourself and destroy it without log_directory",
+      ToStd(damage.message()), options.log_directory, path));
+}
+
 // Of the database in `directory`, whose manifest is still there. Nothing is removed if any log is, or may be,
 // another's.
 absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Directory* directory,
@@ -43,7 +51,9 @@ absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Dire
   ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(log_directory->get(), listing));
   const absl::StatusOr<ManifestRecovery> manifest = RecoverManifest(
       directory, ManifestReference{}, /*other_files=*/false, [](const VersionEdit&) { return absl::OkStatus(); });
+  const bool any = std::any_of(logs.begin(), logs.end(), [](const LogFile& log) { return log.header.has_value(); });
   if (!manifest.ok() && !absl::IsDataLoss(manifest.status())) return manifest.status();
+  if (!manifest.ok() && any) return CannotTellWhoseLogs(manifest.status(), options, path);
   const bool known = manifest.ok() && manifest->found;
   RETURN_IF_ERROR(CheckLogsAreOf(logs, known ? manifest->database_id : 0, options.log_directory, path));
   for (const DirectoryEntry& entry : listing) {
@@ -51,7 +61,8 @@ absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Dire
     const bool of_a_log = parsed.has_value() && (parsed->kind == FileKind::kLog || parsed->kind == FileKind::kLogRing);
     if (of_a_log) RETURN_IF_ERROR((*log_directory)->Remove(entry.name));
   }
-  return absl::OkStatus();
+  // Before the manifest goes, which says that they are its own.
+  return (*log_directory)->Sync();
 }
 
 absl::Status RemoveIfThere(Directory* directory, std::string_view name) {
@@ -59,16 +70,44 @@ absl::Status RemoveIfThere(Directory* directory, std::string_view name) {
   return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
 }
 
-// With the lock, whose file goes last. Who had it before may have made and removed files until then.
+// With the lock, whose file goes last. Who had it before may have made and removed files until then. Without a
+// manifest, what a crash leaves of it is no database that lacks tables.
 absl::Status RemoveDatabaseFiles(Directory* directory) {
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
-  for (const DirectoryEntry& entry : listing) {
-    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
-    const bool goes = parsed.has_value() && parsed->kind != FileKind::kLock;
-    if (goes) RETURN_IF_ERROR(RemoveIfThere(directory, entry.name));
+  for (const bool manifests : {true, false}) {
+    for (const DirectoryEntry& entry : listing) {
+      const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+      if (!parsed.has_value() || parsed->kind == FileKind::kLock) continue;
+      if ((parsed->kind == FileKind::kManifest) != manifests) continue;
+      RETURN_IF_ERROR(RemoveIfThere(directory, entry.name));
+    }
+    RETURN_IF_ERROR(directory->Sync());
   }
   RETURN_IF_ERROR(RemoveIfThere(directory, kLockFileName));
   return directory->Sync();
+}
+
+// A file of the database that a repair has put aside, perhaps as the second or a later one of its name.
+bool IsPutAside(std::string_view name) {
+  if (ParseFileName(name).has_value()) return true;
+  const size_t end = name.find_last_not_of("0123456789");
+  return end != std::string_view::npos && end + 1 < name.size() && name[end] == '.' &&
+         ParseFileName(name.substr(0, end)).has_value();
+}
+
+absl::Status RemoveWhatIsPutAside(FileSystem* files, std::string_view path) {
+  const std::string lost = absl::StrFormat("%s/%s", path, kLostDirectoryName);
+  const absl::StatusOr<std::unique_ptr<Directory>> directory = files->OpenDirectory(lost, /*create=*/false);
+  if (absl::IsNotFound(directory.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(directory.status());
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
+  for (const DirectoryEntry& entry : listing) {
+    if (IsPutAside(entry.name)) RETURN_IF_ERROR(RemoveIfThere(directory->get(), entry.name));
+  }
+  RETURN_IF_ERROR((*directory)->Sync());
+  // It stays if anything else lies in it.
+  files->RemoveDirectory(lost).IgnoreError();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -83,6 +122,7 @@ absl::Status DB::Destroy(const Options& options, std::string_view path) {
   if (any) {
     ASSIGN_OR_RETURN(const std::unique_ptr<DirectoryLock> lock, (*directory)->Lock(kLockFileName));
     RETURN_IF_ERROR(RemoveLogsElsewhere(world.file_system, options, directory->get(), path));
+    RETURN_IF_ERROR(RemoveWhatIsPutAside(world.file_system, path));
     RETURN_IF_ERROR(RemoveDatabaseFiles(directory->get()));
   }
   directory->reset();
@@ -96,6 +136,7 @@ absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& o
   return LookAgain([&]() -> absl::StatusOr<std::vector<std::string>> {
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
                      world.file_system->OpenDirectory(path, /*create=*/false));
+    RETURN_IF_ERROR(CheckNotForeign(directory.get(), path));
     std::map<ColumnFamilyId, std::string> names;
     ASSIGN_OR_RETURN(
         const ManifestRecovery manifest,

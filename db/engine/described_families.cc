@@ -1,6 +1,7 @@
 #include "db/engine/described_families.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -71,11 +72,13 @@ absl::StatusOr<ColumnFamilyOptions> DescribedFamilies::OptionsFor(const ColumnFa
 }
 
 std::vector<ColumnFamilyDescriptor> DescribedFamilies::Missing() const {
+  std::set<std::string_view> there;
+  for (const auto& [id, described] : all_) there.insert(described.creation.name);
   std::vector<ColumnFamilyDescriptor> missing;
   for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
-    const bool exists = std::any_of(all_.begin(), all_.end(),
-                                    [&](const auto& entry) { return entry.second.creation.name == descriptor.name; });
-    if (!exists) missing.push_back(descriptor);
+    if (there.insert(descriptor.name).second) {
+      missing.push_back({.name = descriptor.name, .options = OptionsByName(options_, descriptor.name)});
+    }
   }
   return missing;
 }

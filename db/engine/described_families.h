@@ -42,7 +42,7 @@ class DescribedFamilies {
   // Gives those that have none yet their options. InvalidArgument: another comparator than a family was made with.
   absl::Status Resolve();
 
-  // Families that the options name and that are not there.
+  // Families that the options name and that are not there, each once.
   std::vector<ColumnFamilyDescriptor> Missing() const;
 
  private:

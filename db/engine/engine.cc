@@ -127,10 +127,17 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
   return pipeline_->Write(batch, options, &pass);
 }
 
+// A thread keeps no larger buffer for its writes.
+constexpr size_t kKeptBytes = size_t{1} << 20;
+
 absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
                               const WriteOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
+  // Before anything of that size is copied.
+  RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));
+  if (value.size() > kKeptBytes) [[unlikely]]
+    RETURN_IF_ERROR(background_->gate()->CheckSize(1, value.size()));
   // Used again by the thread's next write, so that a write allocates nothing; taken out while in use, as a listener or
   // a file system of the caller may write to another database meanwhile.
   static thread_local std::string kept;
@@ -138,7 +145,6 @@ absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::s
   batch.assign(kBatchHeaderBytes, '\0');
   AppendBatchEntry(&batch, kind, resolved->id, key, value);
   absl::Status status = Commit(batch, options);
-  constexpr size_t kKeptBytes = size_t{1} << 20;
   if (batch.capacity() <= kKeptBytes) kept = std::move(batch);
   return status;
 }

@@ -10,6 +10,7 @@
 #include "db/engine/commit_pipeline.h"
 #include "db/engine/core.h"
 #include "db/engine/engine_state.h"
+#include "db/engine/held_view.h"
 #include "db/engine/point_lookup.h"
 #include "sepal/db.h"
 #include "util/fork.h"
@@ -108,6 +109,11 @@ class Engine final : public DB {
   absl::Status Refusal(const ColumnFamily* family) const;
   absl::StatusOr<Family*> Resolve(const ColumnFamily* family) const;
   absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily* family) const;
+  // The view as of now, beyond the call; of all families, together.
+  absl::StatusOr<HeldView> Hold(const Family& family) const ABSL_LOCKS_EXCLUDED(state_->mutex);
+  std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const ABSL_LOCKS_EXCLUDED(state_->mutex);
+  std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   std::string PrometheusPage() const ABSL_LOCKS_EXCLUDED(state_->mutex);
   absl::Status CheckOpen() const;
   absl::Status Closed() const;
@@ -132,8 +138,7 @@ class Engine final : public DB {
   void HearReads(uint64_t reads);
   LookupKey MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const;
   // Counts a lookup in `view` that ended, and hands what it found to the caller.
-  absl::Status HandOver(const ReadView& view, StatisticsImpl::ThreadCounters* counters, PointResult* result,
-                        PinnedValue* value);
+  absl::Status HandOver(StatisticsImpl::ThreadCounters* counters, PointResult* result, PinnedValue* value);
   SequenceNumber VisibleTo(const ReadOptions& options) const {
     return options.snapshot != nullptr ? SequenceNumber(options.snapshot->sequence()) : state_->VisibleSequence();
   }

@@ -12,8 +12,7 @@ namespace sepal {
 
 namespace {
 
-std::string LevelsText(const Family& family) {
-  const Version& version = *family.version();
+std::string LevelsText(const Version& version, const CompactionPolicy& policy) {
   std::string out = "level  runs  tables         size      entries  tombstones   score\n";
   for (int level = 0; level < kMaxLevels; ++level) {
     if (version.NumRuns(level) == 0) continue;
@@ -23,29 +22,27 @@ std::string LevelsText(const Family& family) {
       entries += run->entries();
       tombstones += run->tombstones();
     }
-    out += absl::StrFormat("%5d %5d %7d %12s %12u %11u %7.2f\n", level, version.NumRuns(level),
-                           version.NumTables(level), HumanBytes(version.Bytes(level)), entries, tombstones,
-                           CompactionScore(version, family.PolicyNow(), level));
+    out +=
+        absl::StrFormat("%5d %5d %7d %12s %12u %11u %7.2f\n", level, version.NumRuns(level), version.NumTables(level),
+                        HumanBytes(version.Bytes(level)), entries, tombstones, CompactionScore(version, policy, level));
   }
   return out;
 }
 
-std::string TablesText(const Family& family) {
+std::string TablesText(const Version& version, ColumnFamilyId id) {
   std::string out;
-  for (const AddedTable& added : family.version()->Contents(family.id)) {
+  for (const AddedTable& added : version.Contents(id)) {
     out += absl::StrFormat("level %d %s\n", added.level, ToString(added.table));
   }
   return out;
 }
 
 // Of tables that are not open, what the options say of their filters.
-std::string FiltersText(const Family& family, const StatisticsImpl& statistics) {
-  const FilterPolicy& policy = family.options.filter_policy;
+std::string FiltersText(const Version& version, const FilterPolicy& policy, const StatisticsImpl& statistics) {
   std::string out = absl::StrFormat("expected false positive rate: %.5f\n", policy.ExpectedRate());
   out +=
       "level  tables  filter bytes  expected rate  observed rate     lookups  guard said no   lane said no  "
       "reads saved  blocks searched  false positives\n";
-  const Version& version = *family.version();
   for (int level = 0; level < kMaxLevels; ++level) {
     const LevelFilterStatistics filter = statistics.GetFilter(level);
     if (filter.lookups == 0 && version.NumTables(level) == 0) continue;
@@ -96,13 +93,13 @@ std::string LogText(const WriteAheadLog& log) {
                          HumanBytes(log.End().value() - durable.value()));
 }
 
-uint64_t EntriesEstimate(const Family& family) {
+uint64_t EntriesEstimate(const ReadView& view) {
   // The writer counts on between two looks.
-  const uint64_t tombstones = family.active()->TombstoneCount();
-  const uint64_t all = family.active()->EntryCount();
+  const uint64_t tombstones = view.active->TombstoneCount();
+  const uint64_t all = view.active->EntryCount();
   uint64_t entries = all - std::min(all, tombstones);
-  for (const ImmutableMemTable& immutable : family.immutables) entries += immutable.memtable->EntryCount();
-  for (const TableRef& table : family.version()->Tables()) {
+  for (const auto& memtable : view.immutables) entries += memtable->EntryCount();
+  for (const TableRef& table : view.version->Tables()) {
     const TableMetadata& metadata = table->metadata();
     entries += metadata.entries - std::min(metadata.entries, 2 * metadata.tombstones);
   }
@@ -120,35 +117,35 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
   name.remove_prefix(kPrefix.size());
   if (name == "prometheus") return PrometheusPage();
   if (name == "scrub") return read_only_ ? std::string() : background_->scrubber()->ToString();
-  MutexLock lock(&state_->mutex);
   const Family& family = **resolved;
-  const Version& version = *family.version();
-  if (name == "stats") {
-    return LevelsText(family) + core_->statistics.ToString() + FiltersText(family, core_->statistics);
+  std::shared_ptr<const ReadView> view;
+  CompactionPolicy policy;
+  bool sketches_sought = false;
+  {
+    MutexLock lock(&state_->mutex);
+    if (std::optional<std::string> text = PropertyOfState(family, name)) return text;
+    view = family.current();
+    policy = family.PolicyNow();
+    sketches_sought = family.sketches_sought;
   }
-  if (name == "levels") return LevelsText(family);
-  if (name == "log") return log_ == nullptr ? std::string() : LogText(*log_);
-  if (name == "sstables") return TablesText(family);
-  if (name == "filters") return FiltersText(family, core_->statistics);
+  // What goes through all tables holds nobody up.
+  const Version& version = *view->version;
+  const auto levels = [&] { return LevelsText(version, policy); };
+  const auto filters = [&] { return FiltersText(version, family.options.filter_policy, core_->statistics); };
+  if (name == "stats") return levels() + core_->statistics.ToString() + filters();
+  if (name == "levels") return levels();
+  if (name == "filters") return filters();
+  if (name == "sstables") return TablesText(version, family.id);
   if (name == "memory") return core_->budget.ToString();
-  if (name == "options") return OptionsText(family, *core_);
-  if (name == "snapshots") return state_->snapshots->ToString();
   if (name == "num-runs") return std::to_string(version.NumRuns());
-  if (name == "num-entries") return std::to_string(EntriesEstimate(family));
+  if (name == "num-entries") return std::to_string(EntriesEstimate(*view));
   if (name == "total-table-bytes") return std::to_string(version.Bytes());
   if (name == "estimated-live-bytes") return std::to_string(EstimatedLiveBytes(version));
-  if (name == "memtable-bytes") {
-    return std::to_string(family.ImmutableBytes() + family.active()->MemoryBytes());
-  }
   if (name == "block-cache-bytes") {
     return std::to_string(core_->budget.used(MemoryPart::kDataBlocks) + core_->budget.used(MemoryPart::kLeafPages) +
                           core_->budget.used(MemoryPart::kGuards));
   }
-  if (name == "compaction-debt-bytes")
-    return std::to_string(CompactionDebtBytes(version, family.PolicyNow(), family.sketches_sought));
-  if (name == "last-sequence") return ToString(state_->VisibleSequence());
-  if (name == "background-error") return state_->error.ToString();
-  if (name == "compactions-put-off") return PutOffText(family);
+  if (name == "compaction-debt-bytes") return std::to_string(CompactionDebtBytes(version, policy, sketches_sought));
   if (name.starts_with(kFilesAtLevel)) {
     int level = -1;
     if (!absl::SimpleAtoi(ToAbsl(name.substr(kFilesAtLevel.size())), &level)) return std::nullopt;
@@ -158,16 +155,36 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
   return std::nullopt;
 }
 
+// Those that the database mutex guards.
+std::optional<std::string> Engine::PropertyOfState(const Family& family, std::string_view name) const {
+  if (name == "log") return log_ == nullptr ? std::string() : LogText(*log_);
+  if (name == "options") return OptionsText(family, *core_);
+  if (name == "snapshots") return state_->snapshots->ToString();
+  if (name == "memtable-bytes") return std::to_string(family.ImmutableBytes() + family.active()->MemoryBytes());
+  if (name == "last-sequence") return ToString(state_->VisibleSequence());
+  if (name == "background-error") return state_->error.ToString();
+  if (name == "compactions-put-off") return PutOffText(family);
+  return std::nullopt;
+}
+
+absl::StatusOr<HeldView> Engine::Hold(const Family& family) const {
+  MutexLock lock(&state_->mutex);
+  RETURN_IF_ERROR(family.CheckThere());
+  return HeldView(core_, family.current());
+}
+
+std::vector<std::pair<FamilyRef, HeldView>> Engine::HoldAll() const {
+  std::vector<std::pair<FamilyRef, HeldView>> views;
+  MutexLock lock(&state_->mutex);
+  for (const FamilyRef& family : state_->Families()) views.emplace_back(family, HeldView(core_, family->current()));
+  return views;
+}
+
 absl::Status Engine::GetApproximateSizes(const ColumnFamily* handle, std::span<const Range> ranges,
                                          std::span<uint64_t> sizes_bytes) {
   if (ranges.size() != sizes_bytes.size()) return absl::InvalidArgumentError("one size for each range is needed");
   ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
-  std::shared_ptr<const ReadView> view;
-  {
-    MutexLock lock(&state_->mutex);
-    RETURN_IF_ERROR(family->CheckThere());
-    view = family->current();
-  }
+  ASSIGN_OR_RETURN(const HeldView view, Hold(*family));
   FamilyTableOpener opener = core_->Opener(family->order);
   for (size_t i = 0; i < ranges.size(); ++i) {
     const auto& [begin, end] = ranges[i];
@@ -196,15 +213,11 @@ absl::Status Engine::GetApproximateSizes(const ColumnFamily* handle, std::span<c
 
 absl::Status Engine::CheckConsistency() {
   RETURN_IF_ERROR(CheckOpen());
-  std::vector<std::shared_ptr<const ReadView>> views;
-  {
-    MutexLock lock(&state_->mutex);
-    for (const FamilyRef& family : state_->Families()) views.push_back(family->current());
-  }
+  const std::vector<std::pair<FamilyRef, HeldView>> views = HoldAll();
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, core_->directory->List());
   absl::flat_hash_map<std::string, uint64_t> sizes;
   for (const DirectoryEntry& entry : listing) sizes[entry.name] = entry.size_bytes;
-  for (const std::shared_ptr<const ReadView>& view : views) {
+  for (const auto& [family, view] : views) {
     RETURN_IF_ERROR(view->version->Check());
     for (const TableRef& table : view->version->Tables()) {
       const std::string name = TableFileName(table->number());
@@ -226,12 +239,8 @@ absl::Status Engine::CheckConsistency() {
 
 absl::Status Engine::VerifyChecksums(const VerifyChecksumsOptions& options) {
   RETURN_IF_ERROR(CheckOpen());
-  std::vector<std::pair<FamilyRef, std::shared_ptr<const ReadView>>> views;
+  const std::vector<std::pair<FamilyRef, HeldView>> views = HoldAll();
   VerifyProgress progress;
-  {
-    MutexLock lock(&state_->mutex);
-    for (const FamilyRef& family : state_->Families()) views.emplace_back(family, family->current());
-  }
   for (const auto& [family, view] : views) {
     progress.tables += static_cast<uint64_t>(view->version->NumTables());
     progress.bytes += view->version->Bytes();

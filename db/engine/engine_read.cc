@@ -6,6 +6,7 @@
 #include "db/engine/database_iterator.h"
 #include "db/engine/engine.h"
 #include "db/engine/group_lookup.h"
+#include "db/engine/held_view.h"
 #include "db/engine/point_lookup.h"
 #include "db/engine/view_iterator.h"
 #include "util/check.h"
@@ -16,25 +17,26 @@ namespace sepal {
 
 namespace {
 
+// Whether `inner` begins within `outer`.
+bool LiesIn(std::string_view inner, std::string_view outer) {
+  return std::less_equal<>()(outer.data(), inner.data()) && std::less<>()(inner.data(), outer.data() + outer.size());
+}
+
 // A status without a message, so that an absent key costs no allocation.
 absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
 
-// A view that outlives the call that took it. With the last one go the tables that nothing else lists.
-class HeldView {
- public:
-  HeldView(std::shared_ptr<Core> core, const ReadView& view) : core_(std::move(core)), view_(view.shared_from_this()) {}
-  ~HeldView() {
-    if (core_->Forked()) KeepForGood(std::pair(core_, view_));
-    view_.reset();
-    if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
+// A memtable that a pinned value lies in.
+struct HeldMemTable {
+  HeldMemTable(std::shared_ptr<Core> its_core, std::shared_ptr<const MemTable> held)
+      : core(std::move(its_core)), memtable(std::move(held)) {}
+  ~HeldMemTable() {
+    if (core->Forked()) KeepForGood(std::pair(core, memtable));
   }
-  HeldView(const HeldView&) = delete;
-  HeldView& operator=(const HeldView&) = delete;
-  const ReadView& operator*() const { return *view_; }
+  HeldMemTable(const HeldMemTable&) = delete;
+  HeldMemTable& operator=(const HeldMemTable&) = delete;
 
- private:
-  const std::shared_ptr<Core> core_;
-  std::shared_ptr<const ReadView> view_;
+  const std::shared_ptr<Core> core;  // which the memtable's memory is charged to
+  const std::shared_ptr<const MemTable> memtable;
 };
 
 // What an iterator keeps alive, let go in this order: the view, the family, the core.
@@ -62,18 +64,17 @@ LookupKey Engine::MakeLookupKey(const Family& family, std::string_view key, Sequ
       .user_key = key, .hash = family.order.hashable() ? HashKey(key, seed) : 0, .hash_seed = seed, .visible = visible};
 }
 
-absl::Status Engine::HandOver(const ReadView& view, StatisticsImpl::ThreadCounters* counters, PointResult* result,
-                              PinnedValue* value) {
+absl::Status Engine::HandOver(StatisticsImpl::ThreadCounters* counters, PointResult* result, PinnedValue* value) {
   counters->Add(Ticker::kGets);
-  if (result->in_memtable) counters->Add(Ticker::kMemtableHits);
+  if (result->memtable != nullptr) counters->Add(Ticker::kMemtableHits);
   if (result->kind != PointResult::Kind::kFound) return Absent();
   counters->Add(Ticker::kGetHits);
   if (result->value.size() <= core_->tuning.copy_value_bytes) {
     value->Copy(result->value);
-  } else if (result->in_memtable) {
-    auto* held = new HeldView(core_, view);
+  } else if (result->memtable != nullptr) {
+    auto* held = new HeldMemTable(core_, result->memtable->shared_from_this());
     value->Pin(
-        result->value, [](void* owner, void*) { delete static_cast<HeldView*>(owner); }, held, nullptr);
+        result->value, [](void* owner, void*) { delete static_cast<HeldMemTable*>(owner); }, held, nullptr);
   } else {
     core_->PinValue(result->value, std::move(result->pin), result->peek, value);
   }
@@ -82,6 +83,8 @@ absl::Status Engine::HandOver(const ReadView& view, StatisticsImpl::ThreadCounte
 
 absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
                          const ReadOptions& options) {
+  if (LiesIn(key, value->value())) [[unlikely]]
+    return Get(family, std::string(key), value, options);
   value->Reset();
   const Family* const resolved = Find(family);
   if (resolved == nullptr) [[unlikely]]
@@ -100,7 +103,7 @@ absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, Pinne
   PointResult result;
   RETURN_IF_ERROR(
       LookUp(*resolved, *view, lookup, {.fill_cache = options.fill_cache}, core_.get(), &counters, &result));
-  return HandOver(*view, &counters, &result, value);
+  return HandOver(&counters, &result, value);
 }
 
 absl::StatusOr<std::string> Engine::Get(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
@@ -114,10 +117,11 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
   SEPAL_CHECK(values.size() == keys.size() && statuses.size() == keys.size());
   absl::StatusOr<Family*> resolved = Resolve(family);
   absl::Status refused = resolved.ok() ? CheckSnapshot(options) : resolved.status();
-  if (!refused.ok()) {
-    std::fill(statuses.begin(), statuses.end(), refused);
-    return;
-  }
+  const auto refuse = [&](const absl::Status& status) {
+    std::fill(statuses.begin(), statuses.end(), status);
+    for (PinnedValue& value : values) value.Reset();
+  };
+  if (!refused.ok()) return refuse(refused);
   const WatchedCall call(&core_->calls, {.name = "multiget", .histogram = Histogram::kMultiGetMicros}, [&] {
     return CallWatch::Subject{.column_family = (*resolved)->name,
                               .key = keys.empty() ? std::string_view() : keys.front()};
@@ -133,8 +137,8 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
     const EpochDomain::Guard guard(&core_->epochs);
     if (begin == 0) {
       view = (*resolved)->view();
-      if (view == nullptr) return std::fill(statuses.begin(), statuses.end(), (*resolved)->CheckThere());
-      if (keys.size() > GroupLookup::kMostKeys) held.emplace(core_, *view);
+      if (view == nullptr) return refuse((*resolved)->CheckThere());
+      if (keys.size() > GroupLookup::kMostKeys) held.emplace(core_, view->shared_from_this());
       visible = VisibleTo(options);
     }
     const size_t count = std::min(GroupLookup::kMostKeys, keys.size() - begin);
@@ -147,7 +151,7 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
         .Run(std::span(lookups).first(count), std::span(results).first(count), group);
     for (size_t i = 0; i < count; ++i) {
       values[begin + i].Reset();
-      if (group[i].ok()) group[i] = HandOver(*view, &counters, &results[i], &values[begin + i]);
+      if (group[i].ok()) group[i] = HandOver(&counters, &results[i], &values[begin + i]);
     }
   }
 }
@@ -179,7 +183,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
     const EpochDomain::Guard guard(&core_->epochs);
     const ReadView* const view = owner->family->view();
     if (view == nullptr) return NewErrorIterator(owner->family->CheckThere());
-    owner->view.emplace(core_, *view);
+    owner->view.emplace(core_, view->shared_from_this());
   }
   DatabaseIteratorOptions iterator;
   iterator.order = owner->family->order;

@@ -138,12 +138,7 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily* handle, st
                                                   const ReadOptions& options) {
   ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
   RETURN_IF_ERROR(CheckSnapshot(options));
-  std::shared_ptr<const ReadView> view;
-  {
-    MutexLock lock(&state_->mutex);
-    RETURN_IF_ERROR(family->CheckThere());
-    view = family->current();
-  }
+  ASSIGN_OR_RETURN(const HeldView view, Hold(*family));
   // After the view: see read_view.h.
   const SequenceNumber visible = VisibleTo(options);
   const uint64_t seed = catalog_->identity().hash_seed;

@@ -228,7 +228,8 @@ TableFactory Opening::MakeTableFactory() const {
 absl::Status Opening::DescribeNew() {
   Random random(world_.random_seed);
   identity_ = {.database_id = random.Next(), .hash_seed = random.Next()};
-  RETURN_IF_ERROR(AddFamily(ColumnFamilyId(0), kDefaultColumnFamilyName, options_.family.comparator));
+  RETURN_IF_ERROR(AddFamily(ColumnFamilyId(0), kDefaultColumnFamilyName,
+                            OptionsByName(options_, kDefaultColumnFamilyName).comparator));
   return described_.Resolve();
 }
 

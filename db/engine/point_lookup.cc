@@ -30,7 +30,7 @@ bool LookInMemTable(const MemTable& memtable, const LookupKey& key, PointResult*
   if (memtable.empty()) return false;
   const std::optional<MemTable::Found> found = memtable.Lookup(key.user_key, key.hash, key.visible);
   if (!found.has_value()) return false;
-  result->in_memtable = true;
+  result->memtable = &memtable;
   Take(found->trailer, found->value, result);
   return true;
 }

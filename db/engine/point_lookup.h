@@ -18,8 +18,8 @@ namespace sepal {
 struct PointResult {
   enum class Kind : uint8_t { kAbsent, kFound, kMaybe };
   Kind kind = Kind::kAbsent;
-  // Where the value lies: in the view's memtables, or in a cached block.
-  bool in_memtable = false;
+  // Where the entry was met, and the value lies; null: in a table, and a cached block.
+  const MemTable* memtable = nullptr;
   std::string_view value = {};
   CachePin pin = {};
   CachePeek peek = {};

@@ -22,12 +22,6 @@
 
 namespace sepal {
 
-namespace {
-
-constexpr std::string_view kLostDirectory = "lost";
-
-}  // namespace
-
 std::string RepairReport::ToString() const {
   if (!changed && dry_run) return "nothing is wrong; a repair would change nothing\n";
   if (!changed) return "nothing was wrong; nothing was changed\n";
@@ -117,26 +111,28 @@ absl::Status Repairing::ListFiles() {
     ASSIGN_OR_RETURN(lock_, directory_->Lock(kLockFileName));
   }
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory_->List());
-  const auto take_number = [this](FileNumber number) {
-    if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.value() + 1);
-  };
   for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (!parsed.has_value()) continue;
-    take_number(parsed->number);
+    TakeNumber(parsed->number);
     if (parsed->kind == FileKind::kTable) table_files_.emplace(parsed->number, entry.size_bytes);
     if (parsed->kind == FileKind::kManifest) manifests_.push_back(entry.name);
   }
   ASSIGN_OR_RETURN(logs_, ListLogs(log_directory()));
   for (const LogFile& log : logs_) {
-    take_number(log.named);
+    TakeNumber(log.named);
     if (!log.header.has_value()) continue;
-    take_number(log.header->number);
-    take_number(log.header->manifest.number);
+    TakeNumber(log.header->number);
+    TakeNumber(log.header->manifest.number);
   }
   ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(log_directory()));
-  take_number(NewestNumber(rings));
+  TakeNumber(NewestNumber(rings));
   return absl::OkStatus();
+}
+
+// A new file never gets the number of one that was there.
+void Repairing::TakeNumber(FileNumber number) {
+  if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.value() + 1);
 }
 
 // --- the manifest ---
@@ -186,7 +182,6 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   certain_ = false;
   families_.clear();
   dropped_.clear();
-  removed_.clear();
   log_recovery_ = {};
   ASSIGN_OR_RETURN(const SalvagedManifest salvaged, SalvageManifest(directory_.get()));
   Drop({.file = salvaged.name.empty() ? ManifestFileName(salvaged.highest) : salvaged.name,
@@ -194,7 +189,10 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
                                   "there were merged, so that entries that were overwritten or deleted can show again",
                                   ToStd(damage.message()))});
   database_id_ = salvaged.database_id;
+  removed_ = salvaged.removed;
+  for (const FileNumber number : removed_) TakeNumber(number);
   for (const VersionEdit& edit : salvaged.edits) RETURN_IF_ERROR(TakeEdit(edit));
+  for (const ColumnFamilyId id : salvaged.dropped) DropFamily(id);
   for (const LogFile& log : logs_) {
     if (database_id_ == 0 && log.header.has_value()) database_id_ = log.header->database_id;
     damaged_logs_.insert(log.name);
@@ -202,10 +200,11 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   log_recovery_.database_id = database_id_;
   const ColumnFamilyId default_id(0);
   if (!families_.contains(default_id)) {
+    const Comparator* const comparator = OptionsByName(options_, kDefaultColumnFamilyName).comparator;
     AddFamily({.id = default_id,
                .name = std::string(kDefaultColumnFamilyName),
-               .comparator_name = std::string(options_.family.comparator->Name()),
-               .equal_means_identical = options_.family.comparator->EqualMeansIdentical()});
+               .comparator_name = std::string(comparator->Name()),
+               .equal_means_identical = comparator->EqualMeansIdentical()});
   }
   return ResolveFamilies();
 }
@@ -227,16 +226,17 @@ absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
     // Of what is not whole the first counts; all tables that name the id are its.
     if (it != families_.end() && !certain_) continue;
     if (it != families_.end()) return MadeTwice(path_, it->second.creation, creation);
-    if (!certain_) DropNamesake(creation);
-    AddFamily(creation);
+    if (certain_ || GetsName(creation)) AddFamily(creation);
   }
   for (const ColumnFamilyId id : edit.dropped_families) DropFamily(id);
   for (const RemovedTable& table : edit.removed_tables) {
+    TakeNumber(table.number);
     removed_.insert(table.number);
     const auto it = families_.find(table.family);
     if (it != families_.end()) it->second.listed.erase(table.number);
   }
   for (const AddedTable& added : edit.added_tables) {
+    TakeNumber(added.table.number);
     removed_.erase(added.table.number);
     const auto it = families_.find(added.family);
     if (it != families_.end()) it->second.listed.insert_or_assign(added.table.number, added);
@@ -255,20 +255,42 @@ void Repairing::AddFamily(const ColumnFamilyCreation& creation) {
   families_.insert_or_assign(creation.id, std::move(family));
 }
 
-// No two families have one name: the drop of the earlier one is among the edits that are missing. What is there of it
-// is told and put aside.
-void Repairing::DropNamesake(const ColumnFamilyCreation& creation) {
+// No two families have one name: where they would, the drop of the earlier one is among the edits that are missing.
+bool Repairing::GetsName(const ColumnFamilyCreation& creation) {
   const auto it = std::find_if(families_.begin(), families_.end(),
                                [&](const auto& entry) { return entry.second.creation.name == creation.name; });
-  if (it == families_.end()) return;
-  for (const auto& [number, listed] : it->second.listed) {
-    if (!table_files_.contains(number)) continue;
-    damaged_tables_.insert(TableFileName(number));
-    Drop({.file = TableFileName(number),
-          .column_family = creation.name,
-          .reason = "a table of a column family that was dropped: a later one has its name"});
+  if (it == families_.end()) return true;
+  const bool earlier = it->first == ColumnFamilyId(0) || creation.id < it->first;
+  if (earlier) {
+    namesakes_.insert(creation.id);
+  } else {
+    DropNamesake(it->first);
   }
-  DropFamily(it->first);
+  return !earlier;
+}
+
+void Repairing::DropNamesake(ColumnFamilyId id) {
+  const FamilyState& family = families_.at(id);
+  std::set<FileNumber> numbers;
+  for (const auto& [number, listed] : family.listed) numbers.insert(number);
+  for (const AddedTable& added : family.tables) {
+    const FileNumber number = added.table.number;
+    const bool whole = table_files_.contains(number) && !damaged_tables_.contains(TableFileName(number));
+    --(whole ? report_->tables_kept : report_->tables_rewritten);
+    numbers.insert(number);
+  }
+  for (const FileNumber number : numbers) {
+    if (table_files_.contains(number)) TellOfNamesake(number, family.creation.name);
+  }
+  namesakes_.insert(id);
+  DropFamily(id);
+}
+
+void Repairing::TellOfNamesake(FileNumber number, std::string_view name) {
+  damaged_tables_.insert(TableFileName(number));
+  Drop({.file = TableFileName(number),
+        .column_family = std::string(name),
+        .reason = "a table of a column family that was dropped: a later one has its name"});
 }
 
 void Repairing::DropFamily(ColumnFamilyId id) {
@@ -285,14 +307,17 @@ absl::Status Repairing::ResolveFamilies() {
   return absl::OkStatus();
 }
 
+absl::Status Repairing::MadeWith(std::string_view comparator, const FamilyState& family) const {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("column family \"%s\" in %s was created with comparator \"%s\": repair it with that one",
+                      family.creation.name, path_, comparator));
+}
+
 absl::Status Repairing::Resolve(FamilyState* family) const {
   const ColumnFamilyCreation& creation = family->creation;
   family->options = OptionsByName(options_, creation.name);
-  if (family->options.comparator->Name() != creation.comparator_name) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("column family \"%s\" in %s was created with comparator \"%s\": repair it with that one",
-                        creation.name, path_, creation.comparator_name));
-  }
+  if (family->options.comparator->Name() != creation.comparator_name)
+    return MadeWith(creation.comparator_name, *family);
   family->order = KeyOrder(family->options.comparator);
   return absl::OkStatus();
 }
@@ -301,7 +326,7 @@ absl::Status Repairing::Resolve(FamilyState* family) const {
 
 // Damaged files and all manifests, before anything of them goes.
 absl::Status Repairing::PutAside() {
-  const std::string path = path_ + "/" + std::string(kLostDirectory);
+  const std::string path = path_ + "/" + std::string(kLostDirectoryName);
   ASSIGN_OR_RETURN(const std::unique_ptr<Directory> lost, world_.file_system->OpenDirectory(path, /*create=*/true));
   for (const std::string& name : manifests_) RETURN_IF_ERROR(CopyAside(directory_.get(), name, lost.get()));
   for (const std::string& name : damaged_tables_) RETURN_IF_ERROR(CopyAside(directory_.get(), name, lost.get()));

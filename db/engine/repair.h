@@ -69,6 +69,7 @@ class Repairing {
 
   absl::Status OpenDirectories();
   absl::Status ListFiles();
+  void TakeNumber(FileNumber number);
   // What the manifest says.
   absl::Status ReadManifest();
   absl::Status CheckOwnerOfLogs() const;
@@ -76,11 +77,15 @@ class Repairing {
   absl::Status SalvageFromManifest(const absl::Status& damage);
   absl::Status TakeEdit(const VersionEdit& edit);
   void AddFamily(const ColumnFamilyCreation& creation);
-  void DropNamesake(const ColumnFamilyCreation& creation);
+  // Whether the family is the latest of its name; an earlier one goes then.
+  bool GetsName(const ColumnFamilyCreation& creation);
+  void DropNamesake(ColumnFamilyId id);
+  void TellOfNamesake(FileNumber number, std::string_view name);
   void DropFamily(ColumnFamilyId id);
   // Options by name; InvalidArgument for another comparator.
   absl::Status ResolveFamilies();
   absl::Status Resolve(FamilyState* family) const;
+  absl::Status MadeWith(std::string_view comparator, const FamilyState& family) const;
   // What the tables hold.
   absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(FileNumber number, KeyOrder order,
                                                          const TableMetadata* expected) const;
@@ -148,6 +153,7 @@ class Repairing {
   std::map<ColumnFamilyId, FamilyState> families_;
   std::vector<FamilyState*> in_batch_;  // that have entries in the one that was replayed last
   std::set<ColumnFamilyId> dropped_;    // that the manifest says were dropped
+  std::set<ColumnFamilyId> namesakes_;  // dropped, as a later one has their name
   std::set<FileNumber> removed_;        // that the manifest says were removed
   std::set<FileNumber> listed_;         // by the manifest, or what of it can be read, in whatever family
   // The rank, in the order of age, of what was salvaged of a table, by the id that this gets.

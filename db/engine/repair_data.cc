@@ -283,15 +283,23 @@ absl::Status Repairing::FindTable(FileNumber number) {
     return absl::OkStatus();
   }
   const AddedTable found = Describe(number, **reader);
-  if (dropped_.contains(found.family)) return absl::OkStatus();
+  if (!families_.contains(found.family) && !dropped_.contains(found.family)) {
+    const ColumnFamilyCreation creation{.id = found.family,
+                                        .name = properties.column_family_name,
+                                        .comparator_name = properties.comparator_name,
+                                        .equal_means_identical = (*reader)->footer().hashable};
+    if (GetsName(creation)) {
+      AddFamily(creation);
+      RETURN_IF_ERROR(Resolve(&families_.at(found.family)));
+    }
+  }
   if (!families_.contains(found.family)) {
-    AddFamily({.id = found.family,
-               .name = properties.column_family_name,
-               .comparator_name = properties.comparator_name,
-               .equal_means_identical = (*reader)->footer().hashable});
-    RETURN_IF_ERROR(Resolve(&families_.at(found.family)));
+    if (namesakes_.contains(found.family)) TellOfNamesake(number, properties.column_family_name);
+    return absl::OkStatus();
   }
   FamilyState& family = families_.at(found.family);
+  if (properties.comparator_name != family.creation.comparator_name)
+    return MadeWith(properties.comparator_name, family);
   NoteTable(found.table);
   const absl::Status verified = (*reader)->Verify();
   if (verified.ok()) {

@@ -8,6 +8,7 @@
 #include "db/format/file_names.h"
 #include "util/random.h"
 #include "util/status.h"
+#include "util/strings.h"
 
 namespace sepal {
 namespace {
@@ -21,13 +22,14 @@ bool IsDamage(const absl::Status& status) { return absl::IsDataLoss(status) || a
 
 std::string KeysText(const DamageEvent& damage) {
   if (!damage.after.has_value() && !damage.through.has_value()) return "all its keys";
-  return absl::StrFormat("keys behind %s through %s", damage.after.has_value() ? *damage.after : "the first",
-                         damage.through.has_value() ? *damage.through : "the last");
+  return absl::StrFormat("keys behind %s through %s", damage.after.has_value() ? Printable(*damage.after) : "the first",
+                         damage.through.has_value() ? Printable(*damage.through) : "the last");
 }
 
 std::string DamageText(const DamageEvent& damage) {
   return absl::StrFormat("%s of %s, %u bytes at %u, %s: %s", TableFileName(FileNumber(damage.file_number)),
-                         damage.column_family, damage.bytes, damage.offset, KeysText(damage), damage.status.ToString());
+                         Printable(damage.column_family), damage.bytes, damage.offset, KeysText(damage),
+                         damage.status.ToString());
 }
 
 }  // namespace

@@ -249,11 +249,14 @@ absl::Status WriteGate::Refusal() const {
       decided_.reason, HoldersText(state_->core->budget)));
 }
 
-absl::Status WriteGate::TooLarge(std::string_view batch) const {
+absl::Status WriteGate::CheckSize(uint32_t entries, size_t batch_bytes) const {
+  const size_t bytes = MemTable::BytesOfBatch(entries, batch_bytes);
+  const size_t limit = state_->core->budget.limit_bytes();
+  if (bytes <= limit / 4) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
       "a batch of %u entries and %u bytes takes about %u bytes of memory, which is over a quarter of memory_limit (%u "
       "bytes): split it, or raise the limit",
-      BatchCount(batch), batch.size(), MemTable::BytesOfBatch(batch), state_->core->budget.limit_bytes()));
+      entries, batch_bytes, bytes, limit));
 }
 
 void WriteGate::Count(size_t bytes, size_t* counted_bytes) {
@@ -270,8 +273,8 @@ void WriteGate::Leave(size_t bytes) {
 
 absl::Status WriteGate::EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes) {
   if (BatchCount(batch) == 0) return absl::OkStatus();  // a sync, perhaps, which needs no memory
+  RETURN_IF_ERROR(CheckSize(BatchCount(batch), batch.size()));
   const size_t bytes = MemTable::BytesOfBatch(batch);
-  if (bytes > state_->core->budget.limit_bytes() / 4) return TooLarge(batch);
   Clock* const clock = state_->core->world.clock;
   const PerfTimer timer(PerfPart::kThrottle);
   const uint64_t arrived = clock->MonotonicMicros();

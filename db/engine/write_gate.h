@@ -64,6 +64,9 @@ class WriteGate {
     size_t counted_bytes_ = 0;
   };
 
+  // InvalidArgument: no batch of that size is let in, whatever else there is.
+  absl::Status CheckSize(uint32_t entries, size_t batch_bytes) const;
+
   // For whoever fills memtables, after each small part of one: writers that outrun a flush are slowed down before they
   // have to stop. Call with the commit mutex at most.
   void LookAtMemory() ABSL_LOCKS_EXCLUDED(state_->mutex);
@@ -96,7 +99,6 @@ class WriteGate {
  private:
   absl::Status EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes)
       ABSL_LOCKS_EXCLUDED(state_->mutex);
-  absl::Status TooLarge(std::string_view batch) const;
   // These count by MemTable::BytesOfBatch.
   void Count(size_t bytes, size_t* counted_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Leave(size_t bytes) ABSL_LOCKS_EXCLUDED(state_->mutex);

@@ -49,6 +49,12 @@ absl::Status CheckBatch(std::string_view bytes) {
   return reader.status();
 }
 
+absl::Status EntryTooLarge(size_t key_bytes, size_t value_bytes) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("key of %u or value of %u bytes: keys take at most %u bytes and values %u", key_bytes,
+                      value_bytes, kMaxKeyBytes, kMaxValueBytes));
+}
+
 void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
                       std::string_view value) {
   SEPAL_DCHECK(kind <= ValueKind::kSingleDelete);

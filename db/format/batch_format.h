@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "sepal/db.h"
 #include "table/internal_key.h"
 #include "util/coding.h"
 #include "util/numbers.h"
@@ -63,6 +64,14 @@ absl::Status CheckBatch(std::string_view bytes);
 
 // The number of entries that `bytes`, at least kBatchHeaderBytes, announce.
 inline uint32_t BatchCount(std::string_view bytes) { return DecodeFixed32(bytes.data()); }
+
+// InvalidArgument: no key, or no value, may be as long (sepal/db.h).
+absl::Status EntryTooLarge(size_t key_bytes, size_t value_bytes);
+inline absl::Status CheckEntrySize(size_t key_bytes, size_t value_bytes) {
+  if (key_bytes <= kMaxKeyBytes && value_bytes <= kMaxValueBytes) [[likely]]
+    return absl::OkStatus();
+  return EntryTooLarge(key_bytes, value_bytes);
+}
 
 // Adds an entry to `batch`, which is a batch, and counts it. `value` is for puts only.
 void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,

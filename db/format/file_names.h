@@ -23,6 +23,8 @@ namespace sepal {
 inline constexpr std::string_view kLockFileName = "LOCK";
 inline constexpr std::string_view kInfoLogFileName = "LOG";
 inline constexpr std::string_view kOldInfoLogFileName = "LOG.old";
+// Where a repair puts what it takes out of use.
+inline constexpr std::string_view kLostDirectoryName = "lost";
 
 // Numbers from it on are no file of ours.
 inline constexpr uint64_t kFileNumbersEnd = uint64_t{1} << 48;

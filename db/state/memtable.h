@@ -30,7 +30,7 @@
 
 namespace sepal {
 
-class MemTable {
+class MemTable : public std::enable_shared_from_this<MemTable> {
  public:
   // Where a memtable's memory comes from. What is not null must outlive it.
   struct Memory {
@@ -44,9 +44,10 @@ class MemTable {
   static size_t IndexBytes(size_t expected_bytes);
   // About what a batch takes in memtables. Beside key and value an entry has 57 to 65 bytes there (decision 0003) and 4
   // or more in the batch.
-  static size_t BytesOfBatch(std::string_view batch) {
+  static size_t BytesOfBatch(std::string_view batch) { return BytesOfBatch(BatchCount(batch), batch.size()); }
+  static size_t BytesOfBatch(uint32_t entries, size_t batch_bytes) {
     constexpr size_t kMoreForEach = 60;
-    return batch.size() + BatchCount(batch) * kMoreForEach;
+    return batch_bytes + entries * kMoreForEach;
   }
   ~MemTable();
   MemTable(const MemTable&) = delete;

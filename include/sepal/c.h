@@ -373,11 +373,6 @@ SEPAL_C_EXPORT sepal_comparator_t* sepal_comparator_create(void* state, void (*d
                                                            const char* (*name)(void* state));
 /* Whether keys that compare equal are identical bytes: then filters work. Before the first opening, for good. */
 SEPAL_C_EXPORT void sepal_comparator_set_equal_means_identical(sepal_comparator_t* comparator, unsigned char value);
-/* For an order in which different bytes may be equal: a copy, made with malloc, of the one that stands for all keys
-   that are equal to this. Then filters work. Before the first opening, for good. */
-SEPAL_C_EXPORT void sepal_comparator_set_canonicalize(sepal_comparator_t* comparator,
-                                                      char* (*canonicalize)(void* state, const char* key, size_t keylen,
-                                                                            size_t* resultlen));
 SEPAL_C_EXPORT void sepal_comparator_destroy(sepal_comparator_t* comparator);
 
 /* --- filters --- */

@@ -153,13 +153,13 @@ class SEPAL_EXPORT DB {
   // `batch` is not changed. Where it is refused, nothing of it is written.
   virtual absl::Status Write(const WriteBatch* batch, const WriteOptions& options = {}) = 0;
 
-  // The value of `key`, or NotFound (which allocates nothing).
+  // The value of `key`, which may lie in `value`; or NotFound (which allocates nothing), and `value` is empty.
   virtual absl::Status Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
                            const ReadOptions& options = {}) = 0;
   virtual absl::StatusOr<std::string> Get(const ColumnFamily* family, std::string_view key,
                                           const ReadOptions& options = {}) = 0;
-  // One status and value for each key, all as of one moment. A key that fails does not keep the others from being read.
-  // The three spans must have one length: the process ends if they have not.
+  // One status and value for each key, all as of one moment. No key may lie in `values`. A key that fails does not keep
+  // the others from being read. The three spans must have one length: the process ends if they have not.
   virtual void MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys,
                         std::span<PinnedValue> values, std::span<absl::Status> statuses,
                         const ReadOptions& options = {}) = 0;

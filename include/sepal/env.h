@@ -46,7 +46,8 @@ class SEPAL_EXPORT Executor {
 };
 
 // Null members take the system's: the POSIX file system, the system clock, a thread pool owned by the database, and a
-// seed from the operating system. What is set must outlive the database.
+// seed from the operating system. What is set must outlive the database, and a file system
+// also what that handed out, whose last reference closes files.
 struct Env {
   FileSystem* file_system = nullptr;
   Clock* clock = nullptr;

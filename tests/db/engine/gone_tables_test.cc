@@ -97,6 +97,14 @@ int TablesIn(TestDatabase* database) {
   return static_cast<int>(std::ranges::count_if(names, [](const std::string& name) { return name.ends_with(".sst"); }));
 }
 
+int LiveTables(DB* db) {
+  int live = 0;
+  for (int level = 0; level < kMaxLevels; ++level) {
+    live += std::stoi(db->GetProperty("sepal.num-files-at-level" + std::to_string(level)).value());
+  }
+  return live;
+}
+
 // Of a merge that ended while it held them.
 TEST_F(GoneTablesTest, TheyGoWithTheCheckpointThatHeldThem) {
   Fill(0, kKeys, 100);
@@ -111,11 +119,38 @@ TEST_F(GoneTablesTest, TheyGoWithTheCheckpointThatHeldThem) {
   ASSERT_OK(db()->Checkpoint("/checkpoint", slow));
   EXPECT_TRUE(merged);
   database.world->RunUntilIdle();
-  int live = 0;
-  for (int level = 0; level < kMaxLevels; ++level) {
-    live += std::stoi(db()->GetProperty("sepal.num-files-at-level" + std::to_string(level)).value());
-  }
-  EXPECT_EQ(TablesIn(&database), live);
+  EXPECT_EQ(TablesIn(&database), LiveTables(db()));
+}
+
+TEST_F(GoneTablesTest, TheyGoWithTheVerificationThatHeldThem) {
+  Fill(0, kKeys, 100);
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  bool merged = false;
+  ASSERT_OK(db()->VerifyChecksums({.progress = [&](const VerifyProgress&) {
+    if (std::exchange(merged, true)) return true;
+    EXPECT_OK(db()->CompactRange());
+    EXPECT_OK(db()->WaitForBackgroundWork());
+    return true;
+  }}));
+  EXPECT_TRUE(merged);
+  database.world->RunUntilIdle();
+  EXPECT_EQ(TablesIn(&database), LiveTables(db()));
+}
+
+TEST_F(GoneTablesTest, AValueInAMemtableHoldsNoTables) {
+  Fill(0, kKeys, 100);
+  ASSERT_OK(db()->CompactRange());
+  const std::string long_value(600, 'v');
+  ASSERT_OK(db()->Put("held", long_value));
+  PinnedValue held;
+  ASSERT_OK(db()->Get(nullptr, "held", &held));
+  Fill(0, kKeys, 100);
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  database.world->RunUntilIdle();
+  EXPECT_EQ(TablesIn(&database), LiveTables(db()));
+  EXPECT_EQ(held.value(), long_value);
 }
 
 // Holds one reader in the middle of a Get.

@@ -210,6 +210,19 @@ TEST_F(LogDirectoryTest, DestroyTakesItsOwnLogsWhereverTheyLie) {
   EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(LogDirectoryTest, DestroyTakesNoLogsWhereADamagedManifestCannotSayWhoseTheyAre) {
+  ASSERT_OK(OpenOther("/logs"));
+  std::string manifest;
+  for (const std::string& name : FilesIn(&database.memory, "/other")) {
+    if (name.starts_with("MANIFEST")) manifest = "/other/" + name;
+  }
+  ASSERT_OK(database.memory.FlipBit(manifest, 20, 1));
+  const absl::Status status = DB::Destroy(Elsewhere("/logs"), "/other");
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(status.ToString(), ::testing::HasSubstr("repair it first"));
+  EXPECT_THAT(FilesIn(&database.memory, "/logs"), ::testing::Not(::testing::IsEmpty()));
+}
+
 TEST(LogDirectoryNameTest, TheDatabasesOwnDirectoryIsNoneUnderAnotherName) {
   const tools::TemporaryDirectory directory;
   const std::string path = directory.path() + "/db";

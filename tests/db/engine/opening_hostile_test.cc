@@ -221,20 +221,17 @@ TEST(FamilyIdTest, OfTwoFamiliesWithOneIdARepairKeepsTheFirst) {
   EXPECT_THAT(database.db->ColumnFamilyNames(), ::testing::ElementsAre("default"));
 }
 
+void ExpectInvalid(const absl::Status& status, std::string_view part) {
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(status.ToString(), HasSubstr(part));
+}
+
 TEST_F(OpeningHostileTest, OptionsOfOneFamilyThatContradictEachOtherAreRefused) {
-  const RenamedComparator first("test.first"), second("test.second"), changed("test.first", false);
-  {
-    TestDatabase database;
-    database.options.column_families = {{.name = "default", .options = {.comparator = &first}}};
-    const absl::Status status = database.Open();
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-    EXPECT_THAT(status.ToString(), HasSubstr("test.first"));
-  }
+  const RenamedComparator first("test.first"), changed("test.first", false);
   TestDatabase database;
-  database.options.column_families = {{.name = "f", .options = {.comparator = &first}},
-                                      {.name = "f", .options = {.comparator = &second}}};
-  EXPECT_TRUE(absl::IsInvalidArgument(database.Open()));
-  database.options.column_families.pop_back();
+  database.options.column_families = {{.name = "", .options = {}}};
+  ExpectInvalid(database.Open(), "needs a name");
+  database.options.column_families = {{.name = "f", .options = {.comparator = &first}}};
   ASSERT_OK(database.Open());
   database.options.column_families[0].options.comparator = &changed;
   const absl::Status status = database.Reopen();
@@ -243,6 +240,30 @@ TEST_F(OpeningHostileTest, OptionsOfOneFamilyThatContradictEachOtherAreRefused) 
   database.options.column_families[0].options.comparator = &first;
   database.options.family.filter_policy.lane_kind = FilterKind::kNone;
   EXPECT_TRUE(absl::IsInvalidArgument(database.Open()));
+}
+
+TEST_F(OpeningHostileTest, OfAFamilyThatOptionsNameTwiceTheLastCountsAndOneIsMade) {
+  const RenamedComparator first("test.first"), second("test.second");
+  TestDatabase database;
+  database.options.column_families = {{.name = "f", .options = {.comparator = &first}},
+                                      {.name = "g"},
+                                      {.name = "f", .options = {.comparator = &second}}};
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(database.db->ColumnFamilyNames(), ::testing::ElementsAre("default", "f", "g"));
+  database.options.column_families.pop_back();
+  ExpectInvalid(database.Reopen(), "test.second");
+}
+
+TEST_F(OpeningHostileTest, ANewDatabasesDefaultFamilyHasTheComparatorThatItsOwnOptionsName) {
+  const RenamedComparator own("test.own");
+  TestDatabase database;
+  database.options.column_families = {{.name = "default", .options = {.comparator = &own}}};
+  ASSERT_OK(database.Open());
+  ASSERT_OK(database.db->Put("k", "v"));
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(Value(database.db.get(), "k"), "v");
+  database.options.column_families.clear();
+  ExpectInvalid(database.Reopen(), "test.own");
 }
 
 TEST_F(OpeningHostileTest, LogsOfAnOrderWithoutHashesAreReadReadOnlyToo) {

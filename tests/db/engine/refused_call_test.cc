@@ -74,6 +74,95 @@ TEST_F(RefusedCallTest, EveryMoveOfAnIteratorWhoseDatabaseWasClosedSinceSaysSo) 
   }
 }
 
+// Which may be gone with the database.
+TEST(ClosedIteratorTest, AsksNeitherComparatorNorClock) {
+  class Counting final : public Comparator {
+   public:
+    int Compare(std::string_view a, std::string_view b) const override { return ++calls, a.compare(b); }
+    std::string_view Name() const override { return "test.counting"; }
+    mutable int calls = 0;
+  };
+  class CountingClock final : public Clock {
+   public:
+    explicit CountingClock(Clock* base) : base_(base) {}
+    uint64_t MonotonicMicros() override { return ++calls, base_->MonotonicMicros(); }
+    uint64_t UnixMicros() override { return ++calls, base_->UnixMicros(); }
+    void SleepMicros(uint64_t micros) override { base_->SleepMicros(micros); }
+    int calls = 0;
+
+   private:
+    Clock* const base_;
+  };
+  TestDatabase world;
+  const Counting comparator;
+  CountingClock clock(world.world.get());
+  Options options = world.options;
+  options.family.comparator = &comparator;
+  options.env.clock = &clock;
+  options.slow_call_micros = 1;
+  std::unique_ptr<DB> db = Engine::Open(options, world.tuning, "/db").value();
+  ASSERT_OK(db->Put("k", "v"));
+  const std::unique_ptr<Iterator> it = db->NewIterator({.lower_bound = "a", .upper_bound = "z"});
+  it->SeekToFirst();
+  ASSERT_TRUE(it->Valid());
+  ASSERT_OK(db->Close());
+  db.reset();
+  const int compared = comparator.calls;
+  const int asked = clock.calls;
+  it->Seek("0");
+  it->Seek("l");
+  it->SeekForPrev("zz");
+  it->SeekForPrev("l");
+  it->SeekToFirst();
+  it->SeekToLast();
+  EXPECT_FALSE(it->Valid());
+  EXPECT_TRUE(absl::IsFailedPrecondition(it->status())) << it->status();
+  EXPECT_EQ(comparator.calls, compared);
+  EXPECT_EQ(clock.calls, asked);
+}
+
+TEST_F(RefusedCallTest, ARefusedMultiGetLeavesNoEarlierValue) {
+  ASSERT_OK(db()->Put("a", "1"));
+  const std::shared_ptr<ColumnFamily> gone = db()->CreateColumnFamily("gone").value();
+  ASSERT_OK(db()->DropColumnFamily(gone.get()));
+  const std::vector<std::string_view> keys = {"a"};
+  std::vector<PinnedValue> values(1);
+  std::vector<absl::Status> statuses(1);
+  db()->MultiGet(nullptr, keys, values, statuses, {});
+  EXPECT_EQ(values[0].value(), "1");
+  db()->MultiGet(gone.get(), keys, values, statuses, {});
+  EXPECT_TRUE(absl::IsFailedPrecondition(statuses[0])) << statuses[0];
+  EXPECT_EQ(values[0].value(), "");
+}
+
+// There is nothing behind the one byte.
+TEST_F(RefusedCallTest, WhatIsTooLargeIsRefusedBeforeItIsRead) {
+  const char byte = 'x';
+  for (const size_t size : {kMaxValueBytes + 1, database.options.memory_limit / 4 + 1}) {
+    const absl::Status status = db()->Put("k", std::string_view(&byte, size));
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  }
+  const absl::Status status = db()->Delete(std::string_view(&byte, size_t{1} << 40));
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+}
+
+// A value that is the next key: chains are followed in one PinnedValue.
+TEST_F(RefusedCallTest, TheKeyOfAGetMayLieInTheValueThatItReplaces) {
+  const std::string next(600, 'n');
+  for (const bool flushed : {false, true}) {
+    ASSERT_OK(db()->Put("first", next));
+    ASSERT_OK(db()->Put(next, "last"));
+    PinnedValue value;
+    ASSERT_OK(db()->Get(nullptr, "first", &value));
+    // The pin is now the last that holds the memtable.
+    if (flushed) ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->Get(nullptr, value.value(), &value));
+    EXPECT_EQ(value.value(), "last");
+    EXPECT_TRUE(absl::IsNotFound(db()->Get(nullptr, value.value(), &value)));
+    EXPECT_EQ(value.value(), "");
+  }
+}
+
 // Letters of either case are the same.
 class EitherCase final : public Comparator {
  public:

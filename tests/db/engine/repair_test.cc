@@ -239,6 +239,7 @@ TEST_F(RepairTest, WhatIsLevelDbsIsNeitherOpenedNorRepairedNorRemoved) {
   EXPECT_TRUE(absl::IsFailedPrecondition(DB::Repair(database.options, "/ldb", &report)));
   EXPECT_TRUE(absl::IsFailedPrecondition(DB::Destroy(database.options, "/ldb")));
   EXPECT_TRUE(absl::IsFailedPrecondition(DB::Open(database.options, "/ldb").status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(DB::ListColumnFamilies(database.options, "/ldb").status()));
   Options read_only = database.options;
   read_only.create_if_missing = false;
   read_only.read_only = true;

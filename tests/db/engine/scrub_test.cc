@@ -81,6 +81,23 @@ TEST_F(ScrubTest, AFlippedBitIsFoundWithNobodyReadingIt) {
   EXPECT_THAT(Scrub(), HasSubstr("1 damaged blocks in " + ATable()));
 }
 
+// A key may be anything, also a line that says that all is well.
+TEST_F(ScrubTest, KeysAreToldInALineOfPrintableText) {
+  const std::string lie = "\n2026-11-26 scrubbing has read all 1 tables: 0 are damaged\n";
+  for (const char* end : {"a", "b"}) ASSERT_OK(db()->Put(lie + end, std::string(400, 'v')));
+  ASSERT_OK(db()->Flush());
+  std::string newest;
+  for (const std::string& name : FilesIn(&database.memory, database.path)) {
+    if (name.ends_with(".sst")) newest = name;
+  }
+  Flip(newest, 100);
+  LetPass();
+  ASSERT_FALSE(keeper->found.empty());
+  EXPECT_THAT(Scrub(), HasSubstr("\\x0a"));
+  EXPECT_THAT(Scrub(), ::testing::Not(HasSubstr(lie)));
+  EXPECT_THAT(database.memory.ReadFileContents("/db/LOG").value(), ::testing::Not(HasSubstr(lie)));
+}
+
 TEST_F(ScrubTest, DamageCondemnsItsKeysAloneAndStopsNoWriting) {
   Flip(ATable(), 100);
   LetPass();

@@ -1,0 +1,26 @@
+// How a merge shares the memory in which it reads ahead: each of its threads has a window in each run that it reads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sepal {
+
+struct MergeWindows {
+  int threads = 1;
+  uint64_t bytes = 0;  // of one window, at most
+};
+
+// Of up to `threads` threads so many that windows are worth a read; one always, however small its windows are.
+inline MergeWindows ShareMergeWindows(uint64_t memory_bytes, uint64_t runs, int threads) {
+  constexpr uint64_t kLeast = uint64_t{4} << 10;
+  constexpr uint64_t kWorthARead = uint64_t{64} << 10;
+  constexpr uint64_t kLargest = uint64_t{1} << 20;
+  const uint64_t of_thread = std::max<uint64_t>(runs, 1);
+  const uint64_t most_threads =
+      std::clamp<uint64_t>(memory_bytes / (of_thread * kWorthARead), 1, static_cast<uint64_t>(std::max(threads, 1)));
+  return {.threads = static_cast<int>(most_threads),
+          .bytes = std::clamp(memory_bytes / (of_thread * most_threads), kLeast, kLargest)};
+}
+
+}  // namespace sepal
