@@ -67,8 +67,9 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${CMAKE_CURRENT_LIST_DIR}/triggers")
 set(CPACK_DEBIAN_DEVEL_PACKAGE_NAME libsepal-dev)
 set(CPACK_DEBIAN_DEVEL_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVEL_PACKAGE_DEPENDS
-  "libsepal0 (= ${PROJECT_VERSION}), libabsl-dev, libsnappy-dev, liblz4-dev, libzstd-dev, libxxhash-dev, liburing-dev")
+# pkg-config is what the CMake package finds the codecs with.
+string(CONCAT CPACK_DEBIAN_DEVEL_PACKAGE_DEPENDS "libsepal0 (= ${PROJECT_VERSION}), libabsl-dev, libsnappy-dev, "
+  "liblz4-dev, libzstd-dev, libxxhash-dev, liburing-dev, pkg-config")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME sepal-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION database)
 include(CPack)

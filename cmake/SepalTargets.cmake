@@ -14,7 +14,7 @@ add_library(sepal_settings INTERFACE)
 target_compile_features(sepal_settings INTERFACE cxx_std_20)
 target_compile_options(sepal_settings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
-if(SEPAL_TOP_LEVEL)
+if(SEPAL_WERROR)
   target_compile_options(sepal_settings INTERFACE -Werror)
 endif()
 # GCC 12 sees overlaps in std::string's own code where there are none (its bug 105651).

@@ -37,6 +37,7 @@ depends() { dpkg-deb -f "$work/packages/$1"_*.deb Depends | grep -q "$2" || fail
 depends libsepal0 'libsnappy1v5'
 depends libsepal0 'liburing2'
 depends libsepal-dev 'libsepal0 (= '
+depends libsepal-dev 'pkg-config'
 depends sepal-tools 'libzstd1'
 holds() { grep -qE "$2" "$work/$1.list" || fail "$1 lacks $2"; }
 holds libsepal0 '/usr/lib/(.*/)?libsepal\.so\.0$'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the consumer with Sepal as a subdirectory of it, and runs it.
+# Builds the consumer with Sepal as a subdirectory of it, and runs it; shows that its build type is left to it.
 #   subdirectory.sh SOURCE CMAKE COMPILER [LAUNCHER]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,3 +13,10 @@ trap 'rm -rf "$work"' EXIT
   >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$cmake" --build "$work/build" --target consumer -j "$(nproc)" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$work/build/consumer" "$work/db"
+
+"$cmake" -S "$here/subdirectory" -B "$work/untyped" -DCMAKE_CXX_COMPILER="$compiler" -DSEPAL_SOURCE="$source" \
+  >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+if grep '^CMAKE_BUILD_TYPE:[A-Z]*=.' "$work/untyped/CMakeCache.txt"; then
+  echo "the build type of the whole project was set"
+  exit 1
+fi
