@@ -12,6 +12,8 @@ namespace {
 
 constexpr size_t kSmallestMemoryLimit = size_t{8} << 20;
 constexpr size_t kLargestMemoryLimit = size_t{1} << 46;
+// With less every few hundred writes make a log and a table. LevelDB and RocksDB go no lower either.
+constexpr size_t kSmallestMemtable = size_t{64} << 10;
 constexpr int kMostThreads = 1024;
 constexpr size_t kSmallestBlock = 256;
 constexpr size_t kLargestBlock = size_t{1} << 20;
@@ -58,6 +60,11 @@ absl::Status CheckMemory(const Options& options) {
         absl::StrFormat("memory_limit of %u bytes is out of range: %u to %u. There is no unlimited: the block cache "
                         "fills what it is given; set what the database may take of the machine's memory",
                         options.memory_limit, kSmallestMemoryLimit, kLargestMemoryLimit));
+  }
+  if (options.memtable_bytes != 0 && options.memtable_bytes < kSmallestMemtable) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("memtable_bytes of %u is too small: it is in bytes and must be at least %u, or 0, derived",
+                        options.memtable_bytes, kSmallestMemtable));
   }
   if (options.memtable_bytes > options.memory_limit / 2) {
     return absl::InvalidArgumentError(

@@ -195,7 +195,7 @@ class SEPAL_EXPORT DB {
   virtual absl::Status Sync() = 0;
   // Rewrites the range into the last level, dropping what is overwritten or deleted there, after a Flush. Works in the
   // calling thread and, if it can be cut, others. `Cancelled` if `options.progress` or Close ended it: what was merged
-  // by then stays so. `DataLoss` if a table that it needs is damaged.
+  // by then stays so. `DataLoss` if a table that it needs is damaged, `InvalidArgument` if `end` sorts before `begin`.
   virtual absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options = {}) = 0;
   // Returns when no flush or compaction runs or is due; with the error, if background work has stopped on one. Ok, with
   // work perhaps left, if the database is closed meanwhile.

@@ -99,7 +99,9 @@ class SEPAL_EXPORT EventListener {
   virtual void OnDamage(const DamageEvent&) {}
   // Called by the thread whose call it was, before the call returns.
   virtual void OnSlowCall(const SlowCallEvent&) {}
-  // A background job failed, or the database became read-only. `context` says where.
+  // Writing has ended, for a write or a job that failed; or background work waits for space, and goes on once there is
+  // some (told at each look, four times a second); or a compaction met damage. `context` says which. The property
+  // "sepal.background-error", which is "OK" until writing has ended, tells the first from the others.
   virtual void OnError(std::string_view context, const absl::Status&) { (void)context; }
 };
 

@@ -83,18 +83,18 @@ struct Options {
   // Fail with AlreadyExists if there is a database.
   bool error_if_exists = false;
   // A view as of the opening; nothing is written and no lock is taken, so that it works beside a live writer. What it
-  // shows of the log may not survive a loss of power.
+  // shows of the log may not survive a loss of power. Goes with neither of the two above (InvalidArgument).
   bool read_only = false;
 
   // Bytes of memory for everything: memtables, cached blocks, filters, open tables, compaction buffers, pins. At least
   // 8 MiB and at most 64 TiB. None is unlimited: the block cache fills what it is given. With blocks of 4 KiB about
   // a twentieth of it is mapped as address space at once; opening fails with ResourceExhausted where the system
-  // refuses. A table that was read stays open, with the root of its index and its properties: at a limit of 8 MiB, which
-  // makes tables of 2 MiB, that is 2.3 MB for each GB that is read, and the database cannot grow for ever.
+  // refuses. A table that was read stays open, with the root of its index and its properties: at a limit of 8 MiB,
+  // which makes tables of 2 MiB, that is 2.3 MB for each GB that is read, and the database cannot grow for ever.
   size_t memory_limit = size_t{256} << 20;
-  // Bytes of the active memtables of all column families together, at most half of the memory limit; as much again may
-  // be in flushes. When they are full, the one that needs the oldest log is flushed; what is written in the order of
-  // its keys may be flushed before. 0: derived, a quarter of the memory limit, at most 64 MiB.
+  // Bytes of the active memtables of all column families together, at least 64 KiB and at most half of the memory
+  // limit; as much again may be in flushes. When they are full, the one that needs the oldest log is flushed; what is
+  // written in the order of its keys may be flushed before. 0: derived, a quarter of the memory limit, at most 64 MiB.
   size_t memtable_bytes = 0;
   // Read table files past the operating system's cache (O_DIRECT), so that memory holds a block once, and
   // `memory_limit` is all that the database takes of it. Opening fails with Unimplemented where the file system cannot.

@@ -348,6 +348,7 @@ TEST_F(VerbFlagsTest, OptionsAreExplainedAsTheyAreGiven) {
   };
   refused({"--memory-limit", "1MiB"}, "memory_limit of 1048576 bytes is too small");
   refused({"--memory-limit", "8MiB", "--memtable-bytes", "1GiB"}, "two memtables must fit");
+  refused({"--memtable-bytes", "64"}, "memtable_bytes of 64 is too small");
   refused({"--background-threads", "-3"}, "background_threads of -3 is out of range");
   refused({"--scrub-seconds", "250ms"}, "whole seconds");
 }
