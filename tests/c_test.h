@@ -36,6 +36,7 @@ void test_progress(sepal_t* db, const char* directory);
 void test_disable_wal(const sepal_options_t* options, const char* directory, const sepal_readoptions_t* ro);
 void test_explanation(sepal_t* db, const sepal_readoptions_t* ro);
 void test_env(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
+void test_env_changes(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo);
 
 /* c_file_system_test.c */
 void test_file_system(const char* directory, const char* checkpoint, const sepal_readoptions_t* ro,

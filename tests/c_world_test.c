@@ -263,3 +263,40 @@ void test_env(const char* directory, const sepal_readoptions_t* ro, const sepal_
   sepal_comparator_destroy(comparator);
   sepal_env_destroy(env);
 }
+
+/* What is set in an env after the options have it counts, for what is opened from then on. */
+void test_env_changes(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo) {
+  begin("env, set later");
+  struct world first = {1000000, 0, 0}, second = {1000000, 0, 0};
+  sepal_env_t* env = sepal_create_default_env();
+  sepal_options_t* options = sepal_options_create();
+  sepal_options_set_create_if_missing(options, 1);
+  sepal_options_set_env(options, env);
+  sepal_env_set_clock(env, &first, tick, tick, note_sleep);
+  sepal_env_set_executor(env, &first, 1, schedule);
+  sepal_t* db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  const uint64_t opened = first.now;
+  CHECK(opened > 1000000);
+  sepal_env_set_clock(env, &second, tick, tick, note_sleep);
+  sepal_env_set_executor(env, &second, 1, schedule);
+  put(db, wo, "k", "v");
+  sepal_flush(db, NULL, 1, &error);
+  CHECK_OK();
+  sepal_close_with_error(db, &error);
+  CHECK_OK();
+  CHECK(first.scheduled > 0 && first.now > opened && second.scheduled == 0 && second.now == 1000000);
+
+  db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  check_get(db, ro, "k", "v");
+  put(db, wo, "k", "w");
+  sepal_flush(db, NULL, 1, &error);
+  CHECK_OK();
+  sepal_close(db);
+  CHECK(second.scheduled > 0 && second.now > 1000000);
+  sepal_destroy_db(options, directory, &error);
+  CHECK_OK();
+  sepal_options_destroy(options);
+  sepal_env_destroy(env);
+}

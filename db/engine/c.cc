@@ -80,7 +80,7 @@ extern "C" {
 // --- the database ---
 
 sepal_t* sepal_open(const sepal_options_t* options, const char* name, char** errptr) {
-  absl::StatusOr<std::unique_ptr<sepal::DB>> db = sepal::DB::Open(options->rep, name);
+  absl::StatusOr<std::unique_ptr<sepal::DB>> db = sepal::DB::Open(options->Resolved(), name);
   if (SaveError(errptr, db.status())) return nullptr;
   return new sepal_t{std::move(db).value()};
 }
@@ -93,7 +93,7 @@ void sepal_close_with_error(sepal_t* db, char** errptr) {
 }
 
 void sepal_destroy_db(const sepal_options_t* options, const char* name, char** errptr) {
-  SaveError(errptr, sepal::DB::Destroy(options->rep, name));
+  SaveError(errptr, sepal::DB::Destroy(options->Resolved(), name));
 }
 
 void sepal_put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen, const char* val,
@@ -279,7 +279,7 @@ void sepal_verify_checksums_with_progress(sepal_t* db, void* state,
 
 char** sepal_list_column_families(const sepal_options_t* options, const char* name, size_t* lencf, char** errptr) {
   *lencf = 0;
-  const absl::StatusOr<std::vector<std::string>> names = sepal::DB::ListColumnFamilies(options->rep, name);
+  const absl::StatusOr<std::vector<std::string>> names = sepal::DB::ListColumnFamilies(options->Resolved(), name);
   if (SaveError(errptr, names.status())) return nullptr;
   return NewList(*names, lencf);
 }

@@ -346,6 +346,6 @@ class CFileSystem final : public sepal::FileSystem {
 }  // namespace
 
 extern "C" void sepal_env_set_file_system(sepal_env_t* env, const sepal_filesystem_t* file_system, size_t size) {
-  env->file_system = std::make_unique<CFileSystem>(sepal::FromCaller(file_system, size));
-  env->rep.file_system = env->file_system.get();
+  env->file_systems.push_back(std::make_unique<CFileSystem>(sepal::FromCaller(file_system, size)));
+  env->rep.file_system = env->file_systems.back().get();
 }

@@ -24,7 +24,7 @@ sepal_repair_report_t* Repair(const sepal_options_t* options, const char* name, 
   if (progress != nullptr) {
     repair.progress = [state, progress](uint64_t done, uint64_t total) { progress(state, done, total); };
   }
-  if (SaveError(errptr, sepal::DB::Repair(options->rep, name, &report->rep, repair))) return nullptr;
+  if (SaveError(errptr, sepal::DB::Repair(options->Resolved(), name, &report->rep, repair))) return nullptr;
   return report.release();
 }
 

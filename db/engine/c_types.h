@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sepal/c.h"
 #include "sepal/db.h"
@@ -19,9 +20,10 @@ struct sepal_t {
 };
 struct sepal_env_t {
   sepal::Env rep;
-  std::unique_ptr<sepal::FileSystem> file_system;
-  std::unique_ptr<sepal::Clock> clock;
-  std::unique_ptr<sepal::Executor> executor;
+  // All that were ever set: databases may run on those that `rep` has no more.
+  std::vector<std::unique_ptr<sepal::FileSystem>> file_systems;
+  std::vector<std::unique_ptr<sepal::Clock>> clocks;
+  std::vector<std::unique_ptr<sepal::Executor>> executors;
 };
 struct sepal_explanation_t {
   sepal::GetExplanation rep;
@@ -39,7 +41,15 @@ struct sepal_iterator_t {
   std::unique_ptr<sepal::Iterator> rep;
 };
 struct sepal_options_t {
-  sepal::Options rep;
+  sepal::Options rep;  // but for the env
+  const sepal_env_t* env = nullptr;
+
+  // With what the env has by now.
+  sepal::Options Resolved() const {
+    sepal::Options options = rep;
+    if (env != nullptr) options.env = env->rep;
+    return options;
+  }
 };
 struct sepal_perfcontext_t {
   sepal::PerfContext rep;

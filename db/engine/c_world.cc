@@ -168,7 +168,7 @@ void sepal_env_set_clock(sepal_env_t* env, void* state, uint64_t (*monotonic_mic
   clock->unix_time = unix_micros;
   clock->sleep = sleep_micros;
   env->rep.clock = clock.get();
-  env->clock = std::move(clock);
+  env->clocks.push_back(std::move(clock));
 }
 
 void sepal_env_set_executor(sepal_env_t* env, void* state, int concurrency,
@@ -178,11 +178,9 @@ void sepal_env_set_executor(sepal_env_t* env, void* state, int concurrency,
   executor->concurrency = concurrency;
   executor->schedule = schedule;
   env->rep.executor = executor.get();
-  env->executor = std::move(executor);
+  env->executors.push_back(std::move(executor));
 }
 
-void sepal_options_set_env(sepal_options_t* options, sepal_env_t* env) {
-  options->rep.env = env == nullptr ? sepal::Env() : env->rep;
-}
+void sepal_options_set_env(sepal_options_t* options, sepal_env_t* env) { options->env = env; }
 
 }  // extern "C"

@@ -349,7 +349,7 @@ SEPAL_C_EXPORT void sepal_options_set_info_log(sepal_options_t* options, unsigne
 SEPAL_C_EXPORT void sepal_options_set_latency_histograms(sepal_options_t* options, unsigned char value);
 /* 0: none. */
 SEPAL_C_EXPORT void sepal_options_set_slow_call_micros(sepal_options_t* options, uint64_t micros);
-/* Must outlive the database. */
+/* Not copied: what is set in it later counts for what is opened later. It must outlive these databases and calls. */
 SEPAL_C_EXPORT void sepal_options_set_env(sepal_options_t* options, sepal_env_t* env);
 /* The options of the family of that name, from what `family_options` has for families; both are copied. */
 SEPAL_C_EXPORT void sepal_options_add_column_family(sepal_options_t* options, const char* name,
@@ -510,7 +510,8 @@ typedef struct sepal_listener_t {
 /* The struct is copied; `state` must outlive the database. */
 SEPAL_C_EXPORT void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener, size_t size);
 
-/* --- the world that a database runs in (sepal/env.h): the system's, unless something is set --- */
+/* --- the world that a database runs in (sepal/env.h): the system's, unless something is set. What is set anew counts
+   for databases that are opened later; those that are open keep what they were opened with. --- */
 
 SEPAL_C_EXPORT sepal_env_t* sepal_create_default_env(void);
 SEPAL_C_EXPORT void sepal_env_destroy(sepal_env_t* env);
