@@ -132,6 +132,40 @@ TEST_F(ImportLevelDbTest, AKeyThatIsTooLongForSepalIsToldAndNothingIsLeft) {
   ExpectNothingLeft();
 }
 
+TEST_F(ImportLevelDbTest, AValueThatIsTooLargeForTheMemoryIsNamedAndComesOverWithMore) {
+  MakeLevelDb(100);
+  {
+    leveldb::DB* opened = nullptr;
+    ASSERT_TRUE(leveldb::DB::Open({}, old_, &opened).ok());
+    const std::unique_ptr<leveldb::DB> db(opened);
+    ASSERT_TRUE(db->Put({}, "key0050large", std::string(size_t{3} << 20, 'v')).ok());
+  }
+  const Outcome refused = RunSepal({"import", new_, old_, "--from", "leveldb", "--memory-limit", "8MiB"});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "family default, key 'key0050large': ") && Has(refused.err, "--memory-limit"))
+      << refused.err;
+  ExpectNothingLeft();
+  const Outcome imported =
+      RunSepal({"import", new_, old_, "--from", "leveldb", "--memory-limit", "16MiB", "--compare", "--json"});
+  ASSERT_EQ(imported.exit, kExitOk) << imported.err;
+  EXPECT_EQ(LastJson(imported.out).at("entries"), 101);
+}
+
+// Of which a batch takes many times its bytes in memory.
+TEST_F(ImportLevelDbTest, TheSmallestEntriesComeOverWithTheLeastMemory) {
+  {
+    leveldb::Options options;
+    options.create_if_missing = true;
+    leveldb::DB* opened = nullptr;
+    ASSERT_TRUE(leveldb::DB::Open(options, old_, &opened).ok());
+    const std::unique_ptr<leveldb::DB> db(opened);
+    for (int i = 0; i < 60'000; ++i) ASSERT_TRUE(db->Put({}, absl::StrFormat("%05d", i), "").ok());
+  }
+  const Outcome imported = RunSepal({"import", new_, old_, "--from", "leveldb", "--memory-limit", "8MiB", "--json"});
+  ASSERT_EQ(imported.exit, kExitOk) << imported.err;
+  EXPECT_EQ(LastJson(imported.out).at("entries"), 60'000);
+}
+
 TEST_F(ImportLevelDbTest, BesideAnotherImportToTheSamePlaceItIsRefused) {
   MakeLevelDb(100);
   const std::unique_ptr<DB> other = DB::Open({.create_if_missing = true}, new_ + ".part").value();

@@ -25,6 +25,18 @@ TEST_F(SepalCommandTest, PutTakesAValueFromStandardInput) {
   EXPECT_EQ(RunSepal({"db", "get", db_, "k"}).out, "from a pipe\n");
 }
 
+TEST_F(SepalCommandTest, AValueThatIsTooLargeForTheMemoryNamesTheFlagThatMakesItFit) {
+  const std::string value(size_t{3} << 20, 'v');
+  const Outcome refused = RunSepal({"db", "put", db_, "large", "-", "--memory-limit", "8MiB"}, value);
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "over a quarter of memory_limit") && Has(refused.err, "--memory-limit")) << refused.err;
+  EXPECT_EQ(RunSepal({"db", "put", db_, "large", "-", "--memory-limit", "16MiB"}, value).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "get", db_, "large"}).out, value + "\n");
+  const Outcome too_small = RunSepal({"db", "put", db_, "k", "v", "--memory-limit", "7MiB"});
+  EXPECT_EQ(too_small.exit, kExitUsage);
+  EXPECT_TRUE(Has(too_small.err, "memory_limit of 7340032 bytes is too small")) << too_small.err;
+}
+
 TEST_F(SepalCommandTest, DeleteRemovesAKeyAndGetOfItIsAnError) {
   ASSERT_EQ(RunSepal({"db", "put", db_, "color", "green"}).exit, kExitOk);
   EXPECT_EQ(RunSepal({"db", "delete", db_, "color"}).exit, kExitOk);

@@ -155,6 +155,7 @@ class PutVerb final : public KeyVerb {
     AddCommonFlags(app);
     app->add_option("KEY", key_, "The key")->required();
     app->add_option("VALUE", value_, "The value; - takes it from standard input")->required();
+    AddMemoryLimit(app, &memory_limit_);
   }
 
   absl::Status Run(const Streams& io) override {
@@ -165,9 +166,9 @@ class PutVerb final : public KeyVerb {
     } else {
       ASSIGN_OR_RETURN(value, BytesFrom(value_, hex_));
     }
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/true));
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/true, memory_limit_));
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
-    RETURN_IF_ERROR(db->Put(family.get(), key, value, {.sync = true}));
+    RETURN_IF_ERROR(WithMemoryRemedy(db->Put(family.get(), key, value, {.sync = true})));
     RETURN_IF_ERROR(db->Close());
     if (json) io.out << ToLine(JsonHead()) << "\n";
     return absl::OkStatus();
@@ -175,6 +176,7 @@ class PutVerb final : public KeyVerb {
 
  private:
   std::string key_, value_;
+  uint64_t memory_limit_ = Options().memory_limit;
 };
 
 class DeleteVerb final : public KeyVerb {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_format.h"
+#include "db/engine/check_options.h"
 #include "db/format/file_names.h"
 #include "db/state/version_builder.h"
 #include "tools/lib/cli.h"
@@ -240,7 +241,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
   return db;
 }
 
-absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create) {
+absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create, uint64_t memory_limit) {
   if (create) RETURN_IF_ERROR(CheckPlaceForNew(place.directory));
   std::error_code error;
   const bool was_there = std::filesystem::exists(place.directory, error);
@@ -248,12 +249,29 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create)
   Options options;
   options.log_directory = place.log_directory;
   options.create_if_missing = create;
+  options.memory_limit = memory_limit;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
   if (db.ok()) return db;
   const absl::Status told = WithRemedy(db.status(), place);
   // Unavailable: another was faster.
   if (fresh && !absl::IsUnavailable(db.status())) RemoveHalfMade(place.directory, was_there);
   return told;
+}
+
+void AddMemoryLimit(CLI::App* app, uint64_t* bytes) {
+  const auto check = [](const std::string& number) {
+    return std::string(ToStd(CheckOptions({.memory_limit = std::stoull(number)}).message()));
+  };
+  AddBytes(app, "--memory-limit", bytes, "Memory for everything, over four times the largest value")
+      ->check(CLI::Validator(check, ""))
+      ->capture_default_str();
+}
+
+absl::Status WithMemoryRemedy(const absl::Status& status) {
+  if (!absl::IsInvalidArgument(status) || ToStd(status.message()).find("memory_limit") == std::string_view::npos) {
+    return status;
+  }
+  return absl::InvalidArgumentError(absl::StrFormat("%s (--memory-limit)", ToStd(status.message())));
 }
 
 absl::Status Overtaken(const absl::Status& status, const Place& place) {

@@ -44,7 +44,13 @@ absl::Status WithNothingLeft(const absl::Status& status);
 
 // Errors are with remedy.
 absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place);
-absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create);
+absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create,
+                                                uint64_t memory_limit = Options().memory_limit);
+
+// --memory-limit, of verbs that write values, of which each takes at most a quarter of it.
+void AddMemoryLimit(CLI::App* app, uint64_t* bytes);
+// An error of a write, with that flag where it helps.
+absl::Status WithMemoryRemedy(const absl::Status& status);
 
 // Calls `look` with a view of the database: again, with a newer one, where it returns Aborted, since a live writer has
 // removed what the view needs. So `look` does not say Aborted once it has printed something.

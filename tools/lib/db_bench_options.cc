@@ -91,7 +91,8 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
       ->group("Engine");
   app->add_flag("--use_direct_reads", o->use_direct_reads, "Read tables past the operating system's cache")
       ->group("Engine");
-  app->add_flag("--use_existing_db", o->use_existing_db, "Keep the database that is there")->group("Engine");
+  app->add_flag("--use_existing_db", o->use_existing_db, "Keep the database that is there; skips fill*")
+      ->group("Engine");
   CLI::Option* const sync =
       app->add_flag("--sync", o->sync, "Every write is durable before it returns")->group("Engine");
   app->add_flag("--disable_wal", o->disable_wal, "Writes leave the log out (fillsync's do not)")
@@ -173,7 +174,9 @@ std::unique_ptr<CLI::App> DbBenchApp(DbBenchOptions* o, std::ostream& err) {
       "--threads=2 --histogram\n\nBenchmarks: " +
           BenchmarkNames(),
       "db_bench");
-  app->add_option("--db", o->db, "Directory of the database");
+  app->add_option("--db", o->db,
+                  "Directory of the database; fill* replace the one that is there without asking, --use_existing_db "
+                  "keeps it");
   o->AddFlags(app.get());
   app->add_flag("--json", o->json, "One JSON object a line rather than text");
   AddIgnored(app.get(), kIgnoredFlags, err);

@@ -27,6 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBatchBytes = size_t{512} << 10;
+// Of the memory limit: however small its entries are, a batch takes less than a quarter of it.
+constexpr uint64_t kBatchPart = 128;
 // In DIR.part: what LevelDB writes at opening.
 constexpr char kScratch[] = "source";
 constexpr char kMarker[] = "IMPORTING";
@@ -141,6 +143,7 @@ class ImportVerb final : public Verb {
     app->add_option("SOURCE", source_, "The directory of the other engine's database; it is not changed")->required();
     app->add_option("--from", engine_, "leveldb or rocksdb")->required()->check(CLI::IsMember({"leveldb", "rocksdb"}));
     app->add_flag("--compare", compare_, "Read both once more at the end, and compare every entry");
+    AddMemoryLimit(app, &memory_limit_);
   }
 
   absl::Status Run(const Streams& io) override {
@@ -174,6 +177,7 @@ class ImportVerb final : public Verb {
     Options options;
     options.create_if_missing = true;
     options.error_if_exists = true;
+    options.memory_limit = memory_limit_;
     // Opened first: its lock keeps others from the directory.
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> target, DB::Open(options, part));
     const std::string scratch = part + "/" + kScratch;
@@ -235,23 +239,41 @@ class ImportVerb final : public Verb {
 
   absl::Status Copy(const Reading& reading, Family* counts) {
     ForeignCursor* const cursor = reading.cursor;
+    const size_t most_bytes = std::min<uint64_t>(kBatchBytes, memory_limit_ / kBatchPart);
     WriteBatch batch;
     for (; cursor->Valid(); cursor->Next()) {
       const std::string_view key = cursor->key(), value = cursor->value();
+      const size_t bytes = key.size() + value.size();
       if (key.size() > kMaxKeyBytes || value.size() > kMaxValueBytes) {
-        return absl::OutOfRangeError(
-            absl::StrFormat("family %s, key %s: a key of %d and a value of %d bytes; Sepal takes %d and %d",
-                            counts->name, ShownKey(key), key.size(), value.size(), kMaxKeyBytes, kMaxValueBytes));
+        return OfKey(*counts, key,
+                     absl::StrFormat("a key of %d and a value of %d bytes; Sepal takes %d and %d", key.size(),
+                                     value.size(), kMaxKeyBytes, kMaxValueBytes));
       }
-      batch.Put(reading.family, key, value);
+      if (batch.Count() > 0 && batch.ByteSize() + bytes > most_bytes) {
+        RETURN_IF_ERROR(reading.target->Write(&batch));
+        batch.Clear();
+        reading.at(key);
+      }
+      if (bytes > most_bytes) {
+        RETURN_IF_ERROR(PutLarge(reading, *counts, key, value));
+      } else {
+        batch.Put(reading.family, key, value);
+      }
       ++counts->entries;
-      counts->bytes += key.size() + value.size();
-      if (batch.ByteSize() < kBatchBytes) continue;
-      RETURN_IF_ERROR(reading.target->Write(&batch));
-      batch.Clear();
-      reading.at(key);
+      counts->bytes += bytes;
     }
     return reading.target->Write(&batch);
+  }
+
+  // By itself, so that it is known whose fault it is.
+  static absl::Status PutLarge(const Reading& reading, const Family& counts, std::string_view key,
+                               std::string_view value) {
+    const absl::Status put = WithMemoryRemedy(reading.target->Put(reading.family, key, value));
+    return absl::IsInvalidArgument(put) ? OfKey(counts, key, ToStd(put.message())) : put;
+  }
+
+  static absl::Status OfKey(const Family& counts, std::string_view key, std::string_view what) {
+    return absl::OutOfRangeError(absl::StrFormat("family %s, key %s: %s", counts.name, ShownKey(key), what));
   }
 
   absl::Status Compare(const Reading& reading, Family* counts) {
@@ -303,6 +325,7 @@ class ImportVerb final : public Verb {
 
   std::string directory_, source_, engine_;
   bool compare_ = false;
+  uint64_t memory_limit_ = Options().memory_limit;
   std::vector<Family> families_;
 };
 
