@@ -189,6 +189,28 @@ static void test_iteration(sepal_t* db, sepal_readoptions_t* ro) {
   sepal_iter_seek_to_first(iter);
   CHECK(!sepal_iter_valid(iter));
   sepal_iter_destroy(iter);
+  sepal_readoptions_set_prefix(ro, "fo", 2);
+  iter = sepal_create_iterator(db, ro);
+  sepal_iter_seek_to_last(iter);
+  check_at(iter, "foo", "hello");
+  sepal_iter_prev(iter);
+  CHECK(!sepal_iter_valid(iter));
+  sepal_iter_destroy(iter);
+  sepal_readoptions_set_prefix(ro, "b", 1);
+  iter = sepal_create_iterator(db, ro);
+  sepal_iter_seek_to_last(iter);
+  check_at(iter, "box", "c");
+  sepal_iter_destroy(iter);
+  sepal_readoptions_set_prefix(ro, "\xff", 1);
+  iter = sepal_create_iterator(db, ro);
+  sepal_iter_seek_to_first(iter);
+  CHECK(!sepal_iter_valid(iter));
+  sepal_iter_destroy(iter);
+  sepal_readoptions_set_prefix(ro, NULL, 0);
+  iter = sepal_create_iterator(db, ro);
+  sepal_iter_seek_to_first(iter);
+  check_at(iter, "box", "c");
+  sepal_iter_destroy(iter);
   sepal_readoptions_set_lower_bound(ro, NULL, 0);
   sepal_readoptions_set_upper_bound(ro, NULL, 0);
 }

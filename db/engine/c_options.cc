@@ -246,6 +246,12 @@ void sepal_readoptions_set_upper_bound(sepal_readoptions_t* options, const char*
   options->upper = BytesOf(key, keylen);
   options->rep.upper_bound = options->upper;
 }
+void sepal_readoptions_set_prefix(sepal_readoptions_t* options, const char* prefix, size_t prefixlen) {
+  const std::optional<std::string> end = sepal::EndOfPrefix(BytesOf(prefix, prefixlen));
+  sepal_readoptions_set_lower_bound(options, prefix, prefixlen);
+  sepal_readoptions_set_upper_bound(options, end.has_value() ? end->data() : nullptr,
+                                    end.has_value() ? end->size() : 0);
+}
 
 sepal_writeoptions_t* sepal_writeoptions_create(void) { return new sepal_writeoptions_t; }
 void sepal_writeoptions_destroy(sepal_writeoptions_t* options) { delete options; }

@@ -409,6 +409,8 @@ SEPAL_C_EXPORT void sepal_readoptions_set_snapshot(sepal_readoptions_t* options,
 /* Iterators: the first key, and the first beyond the last; copied. A null key: none. */
 SEPAL_C_EXPORT void sepal_readoptions_set_lower_bound(sepal_readoptions_t* options, const char* key, size_t keylen);
 SEPAL_C_EXPORT void sepal_readoptions_set_upper_bound(sepal_readoptions_t* options, const char* key, size_t keylen);
+/* Both bounds, so that in bytewise order iterators show the keys that begin with `prefix`; NULL: neither. */
+SEPAL_C_EXPORT void sepal_readoptions_set_prefix(sepal_readoptions_t* options, const char* prefix, size_t prefixlen);
 
 SEPAL_C_EXPORT sepal_writeoptions_t* sepal_writeoptions_create(void);
 SEPAL_C_EXPORT void sepal_writeoptions_destroy(sepal_writeoptions_t* options);

@@ -1,6 +1,7 @@
 // Ordered access to a column family, forward and backward.
 //
-//   std::unique_ptr<sepal::Iterator> it = db->NewIterator({.lower_bound = "user:", .upper_bound = "user;"});
+//   const std::optional<std::string> end = sepal::EndOfPrefix("user:");
+//   std::unique_ptr<sepal::Iterator> it = db->NewIterator({.lower_bound = "user:", .upper_bound = end});
 //   for (it->SeekToFirst(); it->Valid(); it->Next()) Use(it->key(), it->value());
 //   if (!it->status().ok()) ...
 //

@@ -153,6 +153,10 @@ struct ReadOptions {
   std::optional<std::string_view> upper_bound = {};
 };
 
+// The upper bound to the lower bound `prefix`: the first key, in bytewise order, behind all that begin so. None where
+// no key is behind them. Bounds are views: keep the string for as long as options with it are used.
+SEPAL_EXPORT std::optional<std::string> EndOfPrefix(std::string_view prefix);
+
 struct WriteOptions {
   // Return only when the write is durable against loss of power. Otherwise it survives the death of the process only.
   // Waits for the disk; one sync carries all who wait. All that was logged before is then durable too: an empty batch

@@ -120,12 +120,8 @@ class ScanVerb final : public KeyVerb {
     ASSIGN_OR_RETURN(const std::string prefix, BytesFrom(prefix_, hex_));
     if (prefix.empty()) return absl::OkStatus();
     first_ = std::max(first_, prefix);
-    // The first key behind all that begin so; none where the prefix is all 0xff.
-    std::string behind = prefix;
-    while (!behind.empty() && behind.back() == '\xff') behind.pop_back();
-    if (behind.empty()) return absl::OkStatus();
-    ++behind.back();
-    if (beyond_.empty() || behind < beyond_) beyond_ = behind;
+    const std::optional<std::string> end = EndOfPrefix(prefix);
+    if (end.has_value() && (beyond_.empty() || *end < beyond_)) beyond_ = *end;
     return absl::OkStatus();
   }
 
