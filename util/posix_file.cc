@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <system_error>
@@ -25,7 +26,7 @@ constexpr uint64_t kReadAheadPiece = uint64_t{128} << 10;
 
 absl::StatusOr<uint64_t> SizeOf(int fd, const std::string& path) {
   struct stat info;
-  if (::fstat(fd, &info) != 0) return PosixError(errno, path, "stat");
+  if (::fstat(fd, &info) != 0) return LastError().Of(path, "stat");
   return static_cast<uint64_t>(info.st_size);
 }
 
@@ -44,7 +45,7 @@ absl::StatusOr<size_t> ReadFully(int fd, const std::string& path, uint64_t offse
   while (done < length) {
     const ssize_t n =
         RetryInterrupted([&] { return ::pread(fd, buffer + done, length - done, static_cast<off_t>(offset + done)); });
-    if (n < 0) return PosixError(errno, path, absl::StrFormat("read %u bytes at %u", length, offset));
+    if (n < 0) return LastError().Of(path, absl::StrFormat("read %u bytes at %u", length, offset));
     if (n == 0) break;
     done += static_cast<size_t>(n);
     if (static_cast<uint64_t>(n) % alignment != 0) break;
@@ -53,13 +54,14 @@ absl::StatusOr<size_t> ReadFully(int fd, const std::string& path, uint64_t offse
 }
 
 // As small as the kernel says: the sectors of most disks have 512 bytes, and a block of two kilobytes is then half as
-// much to read as the pages that it lies in.
+// much to read as the pages that it lies in. Also larger ones. 0: this file has no direct reads.
 uint64_t DirectAlignmentOf(int fd) {
 #ifdef STATX_DIOALIGN
   struct statx info;
   if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &info) == 0 && (info.stx_mask & STATX_DIOALIGN) != 0) {
     const uint64_t alignment = std::max(info.stx_dio_mem_align, info.stx_dio_offset_align);
-    if (alignment >= 512 && alignment < kDirectAlignment && (alignment & (alignment - 1)) == 0) return alignment;
+    const bool usual = alignment >= 512 && alignment <= kMostDirectAlignment && std::has_single_bit(alignment);
+    if (alignment == 0 || usual) return alignment;
   }
 #else
   (void)fd;
@@ -115,7 +117,7 @@ class PosixDirectFile final : public PosixReadable {
   absl::StatusOr<size_t> ReadThroughBounce(uint64_t offset, size_t length, char* buffer) const {
     const AlignedRange range = AlignedRange::Around(offset, length, alignment());
     const size_t bounce_bytes = std::min(range.length, kMaxBounceBytes);
-    const AlignedBytes bounce = MakeAligned(bounce_bytes);
+    const AlignedBytes bounce = MakeAligned(bounce_bytes, alignment());
     if (bounce == nullptr) return PosixError(ENOMEM, path(), "direct read");
     size_t done = 0;
     uint64_t position = range.offset;
@@ -142,13 +144,9 @@ void PosixReadable::Forget(uint64_t offset, uint64_t length) const {
 }
 
 bool MayBeMapped(int64_t file_system_kind) {
-  // Those that the kernel's own headers leave out.
-  constexpr int64_t kBcachefs = 0xca451a4e, kZfs = 0x2fc12fc1;
-  constexpr int64_t kNot[] = {BTRFS_SUPER_MAGIC, kBcachefs,        kZfs,
-                              NILFS_SUPER_MAGIC, NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,
-                              CIFS_SUPER_MAGIC,  SMB2_SUPER_MAGIC, CEPH_SUPER_MAGIC,
-                              AFS_SUPER_MAGIC,   V9FS_MAGIC,       FUSE_SUPER_MAGIC};
-  return std::find(std::begin(kNot), std::end(kNot), file_system_kind) == std::end(kNot);
+  constexpr int64_t kKnown[] = {EXT4_SUPER_MAGIC /* also ext2 and ext3 */, XFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
+                                TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
+  return std::find(std::begin(kKnown), std::end(kKnown), file_system_kind) != std::end(kKnown);
 }
 
 namespace {
@@ -198,7 +196,7 @@ class PosixWritableFile final : public WritableFile {
       return ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(length));
     });
     if (result == 0 || errno == EOPNOTSUPP || errno == ENOSYS) return absl::OkStatus();
-    return PosixError(errno, path_, absl::StrFormat("allocate %u bytes at %u", length, offset));
+    return LastError().Of(path_, absl::StrFormat("allocate %u bytes at %u", length, offset));
   }
 
   absl::Status SyncRange(uint64_t offset, uint64_t length) override {
@@ -209,19 +207,19 @@ class PosixWritableFile final : public WritableFile {
                                SYNC_FILE_RANGE_WRITE);
     });
     if (result == 0 || errno == ENOSYS || errno == ESPIPE) return absl::OkStatus();
-    return PosixError(errno, path_, "sync range");
+    return LastError().Of(path_, "sync range");
   }
 
   absl::Status Sync() override {
     RETURN_IF_ERROR(CheckUse(0, 0, "sync"));
-    if (RetryInterrupted([&] { return ::fdatasync(fd_.get()); }) != 0) return PosixError(errno, path_, "sync");
+    if (RetryInterrupted([&] { return ::fdatasync(fd_.get()); }) != 0) return LastError().Of(path_, "sync");
     return absl::OkStatus();
   }
 
   absl::Status Truncate(uint64_t size) override {
     RETURN_IF_ERROR(CheckUse(size, 0, "truncate"));
     if (RetryInterrupted([&] { return ::ftruncate(fd_.get(), static_cast<off_t>(size)); }) != 0) {
-      return PosixError(errno, path_, absl::StrFormat("truncate to %u", size));
+      return LastError().Of(path_, absl::StrFormat("truncate to %u", size));
     }
     size_ = size;
     return absl::OkStatus();
@@ -235,7 +233,7 @@ class PosixWritableFile final : public WritableFile {
           absl::StrFormat("%s: map %u bytes at %u: the file has %u bytes", path_, length, offset, file_size));
     }
     void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), static_cast<off_t>(offset));
-    if (base == MAP_FAILED) return PosixError(errno, path_, absl::StrFormat("map %u bytes at %u", length, offset));
+    if (base == MAP_FAILED) return LastError().Of(path_, absl::StrFormat("map %u bytes at %u", length, offset));
     // Asks for large pages of the file's cache, where whole ones fit.
     constexpr uint64_t kLarge = MappedMemory::kHugePageBytes;
     if (offset % kLarge == 0 && length % kLarge == 0) (void)::madvise(base, length, MADV_HUGEPAGE);
@@ -263,7 +261,7 @@ class PosixWritableFile final : public WritableFile {
     while (!bytes.empty()) {
       const ssize_t n =
           RetryInterrupted([&] { return ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
-      if (n < 0) return PosixError(errno, path_, absl::StrFormat("%s %u bytes at %u", operation, bytes.size(), offset));
+      if (n < 0) return LastError().Of(path_, absl::StrFormat("%s %u bytes at %u", operation, bytes.size(), offset));
       if (n == 0) return PosixError(EIO, path_, operation);
       bytes.remove_prefix(static_cast<size_t>(n));
       offset += static_cast<uint64_t>(n);
@@ -282,8 +280,9 @@ std::unique_ptr<ReadableFile> MakePosixReadableFile(UniqueFd fd, std::string pat
   return std::make_unique<PosixReadableFile>(std::move(fd), std::move(path));
 }
 
-std::unique_ptr<ReadableFile> MakePosixDirectFile(UniqueFd fd, std::string path) {
+absl::StatusOr<std::unique_ptr<ReadableFile>> MakePosixDirectFile(UniqueFd fd, std::string path) {
   const uint64_t alignment = DirectAlignmentOf(fd.get());
+  if (alignment == 0) return absl::UnimplementedError(absl::StrFormat("%s: open: no direct reads of this file", path));
   return std::make_unique<PosixDirectFile>(std::move(fd), std::move(path), alignment);
 }
 

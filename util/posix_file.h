@@ -2,6 +2,7 @@
 // PosixDirectory; `path` is for messages.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -13,24 +14,28 @@
 
 namespace sepal {
 
-// What every disk in use takes as the alignment of direct reads: offset, length and memory.
+// The alignment of direct reads - offset, length and memory - where the kernel does not say it: nearly every disk takes
+// it.
 inline constexpr uint64_t kDirectAlignment = 4096;
+// The largest that is heeded.
+inline constexpr uint64_t kMostDirectAlignment = uint64_t{64} << 10;
 // Longer direct reads that are not aligned go piece by piece.
 inline constexpr size_t kMaxBounceBytes = size_t{1} << 20;
 
-// Whether files of a file system, by statfs's number for its kind, may be mapped for writing: what was reserved is
-// written where it lies, by this machine. A file system that writes everything in new places can be full when a store
-// is to go to the disk, one of the network can be gone, and the process would get a signal.
+// Whether files of a file system, by statfs's number for its kind, may be mapped for writing: it is known that what was
+// reserved there can be written, by this machine. One that writes everything in new places can be full when a store is
+// to go to the disk, one of the network can be gone, and the process would get a signal. So one that is not known is
+// not mapped, which only costs time.
 bool MayBeMapped(int64_t file_system_kind);
 
 struct FreeDeleter {
   void operator()(char* memory) const { std::free(memory); }
 };
 using AlignedBytes = std::unique_ptr<char, FreeDeleter>;
-// Null without memory.
-inline AlignedBytes MakeAligned(size_t length) {
-  const size_t padded = (length + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
-  return AlignedBytes(static_cast<char*>(std::aligned_alloc(kDirectAlignment, padded)));
+// For direct reads of this alignment. Null without memory.
+inline AlignedBytes MakeAligned(size_t length, uint64_t alignment) {
+  const size_t unit = std::max(alignment, kDirectAlignment);
+  return AlignedBytes(static_cast<char*>(std::aligned_alloc(unit, (length + unit - 1) / unit * unit)));
 }
 
 // The smallest aligned range around another.
@@ -65,8 +70,9 @@ class PosixReadable : public ReadableFile {
 
 // Through the page cache.
 std::unique_ptr<ReadableFile> MakePosixReadableFile(UniqueFd fd, std::string path);
-// Past it: `fd` is open with O_DIRECT. Reads that are not aligned go through a bounce buffer.
-std::unique_ptr<ReadableFile> MakePosixDirectFile(UniqueFd fd, std::string path);
+// Past it: `fd` is open with O_DIRECT. Reads that are not aligned go through a bounce buffer. Unimplemented where the
+// kernel says that this file cannot be read so.
+absl::StatusOr<std::unique_ptr<ReadableFile>> MakePosixDirectFile(UniqueFd fd, std::string path);
 // `fd` is open for reading and writing; the file has `size` bytes.
 std::unique_ptr<WritableFile> MakePosixWritableFile(UniqueFd fd, std::string path, uint64_t size);
 

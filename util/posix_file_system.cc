@@ -25,7 +25,7 @@ namespace {
 
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
-// O_NONBLOCK keeps the opening of a pipe from hanging; regular files do not heed it.
+// O_NONBLOCK keeps the opening of a pipe from hanging; see OpenToRead.
 constexpr int kOpenFlags = O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
 
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
@@ -61,9 +61,9 @@ class PosixDirectoryLock final : public DirectoryLock {
     }
     struct stat held;
     struct stat named;
-    if (::fstat(fd_.get(), &held) != 0) return PosixError(errno, path_, "stat");
+    if (::fstat(fd_.get(), &held) != 0) return LastError().Of(path_, "stat");
     if (::fstatat(directory_fd_.get(), name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno != ENOENT) return PosixError(errno, path_, "stat");
+      if (errno != ENOENT) return LastError().Of(path_, "stat");
       return absl::FailedPreconditionError(
           absl::StrFormat("%s: the lock file is gone; another process may write here", path_));
     }
@@ -105,8 +105,10 @@ class PosixDirectory final : public Directory {
  private:
   std::string PathOf(std::string_view name) const { return absl::StrFormat("%s/%s", path_, name); }
   absl::StatusOr<UniqueFd> OpenAt(std::string_view name, int flags, struct stat* info);
+  // `direct`: O_DIRECT or 0.
+  absl::StatusOr<UniqueFd> OpenToRead(std::string_view name, int direct);
   absl::Status LockIsTaken(int fd, const std::string& path) const;
-  Capabilities Probe() const;
+  Capabilities Probe(bool* for_good) const;
 
   const UniqueFd fd_;
   const std::string path_;
@@ -125,18 +127,30 @@ Capabilities PosixDirectory::capabilities() const {
   if (known != 0) {
     return {.map = (known & 8) != 0, .hard_link = true, .allocate = (known & 2) != 0, .direct_reads = (known & 4) != 0};
   }
-  const Capabilities found = Probe();
+  bool for_good = true;
+  const Capabilities found = Probe(&for_good);
+  if (!for_good) return found;
   probed_.store(1u | (found.allocate ? 2u : 0u) | (found.direct_reads ? 4u : 0u) | (found.map ? 8u : 0u),
                 std::memory_order_relaxed);
   return found;
 }
 
-// Asks a nameless file. Where none can be made, nothing is promised.
-Capabilities PosixDirectory::Probe() const {
+// What may be otherwise in a moment.
+bool IsShortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC || error == EDQUOT;
+}
+
+// Asks a nameless file. Where none can be made, nothing is promised; where only for now, whoever wants direct reads is
+// left to hear from the file that is opened for them.
+Capabilities PosixDirectory::Probe(bool* for_good) const {
   struct statfs kind = {};
   Capabilities found = {.map = ::fstatfs(fd_.get(), &kind) == 0 && MayBeMapped(kind.f_type), .hard_link = true};
   UniqueFd file(::openat(fd_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, kFileMode));
-  if (!file.valid()) return found;
+  if (!file.valid()) {
+    *for_good = !IsShortage(errno);
+    found.direct_reads = !*for_good;
+    return found;
+  }
   const int allocated = RetryInterrupted([&] { return ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, 0, 4096); });
   found.allocate = allocated == 0 || errno == ENOSPC || errno == EDQUOT;
   found.direct_reads = ::fcntl(file.get(), F_SETFL, O_DIRECT) == 0;
@@ -147,21 +161,29 @@ absl::StatusOr<UniqueFd> PosixDirectory::OpenAt(std::string_view name, int flags
   RETURN_IF_ERROR(CheckFileName(path_, name));
   const std::string name_text(name);
   UniqueFd fd(RetryInterrupted([&] { return ::openat(fd_.get(), name_text.c_str(), flags | kOpenFlags, kFileMode); }));
-  if (!fd.valid()) return PosixError(errno, PathOf(name), "open");
-  if (::fstat(fd.get(), info) != 0) return PosixError(errno, PathOf(name), "stat");
+  if (!fd.valid()) return LastError().Of(PathOf(name), "open");
+  if (::fstat(fd.get(), info) != 0) return LastError().Of(PathOf(name), "stat");
   if (!S_ISREG(info->st_mode)) {
     return absl::FailedPreconditionError(absl::StrFormat("%s: not a regular file", PathOf(name)));
   }
   return fd;
 }
 
-absl::StatusOr<std::unique_ptr<ReadableFile>> PosixDirectory::OpenForRead(std::string_view name, ReadMode mode) {
+// Calls that read a regular file do not heed O_NONBLOCK, but io_uring does before Linux 6.5, on disks that cannot say
+// whether a read would wait: it then refuses what is not in the page cache, rather than have a thread read it.
+absl::StatusOr<UniqueFd> PosixDirectory::OpenToRead(std::string_view name, int direct) {
   struct stat info;
+  ASSIGN_OR_RETURN(UniqueFd fd, OpenAt(name, O_RDONLY | direct, &info));
+  (void)::fcntl(fd.get(), F_SETFL, direct);
+  return fd;
+}
+
+absl::StatusOr<std::unique_ptr<ReadableFile>> PosixDirectory::OpenForRead(std::string_view name, ReadMode mode) {
   if (mode == ReadMode::kBuffered) {
-    ASSIGN_OR_RETURN(UniqueFd fd, OpenAt(name, O_RDONLY, &info));
+    ASSIGN_OR_RETURN(UniqueFd fd, OpenToRead(name, 0));
     return MakePosixReadableFile(std::move(fd), PathOf(name));
   }
-  absl::StatusOr<UniqueFd> fd = OpenAt(name, O_RDONLY | O_DIRECT, &info);
+  absl::StatusOr<UniqueFd> fd = OpenToRead(name, O_DIRECT);
   if (absl::IsInvalidArgument(fd.status()) && CheckFileName(path_, name).ok()) {
     return absl::UnimplementedError(absl::StrFormat("%s: open: no direct reads on this file system", PathOf(name)));
   }
@@ -179,7 +201,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> PosixDirectory::OpenForWrite(std::
 absl::StatusOr<std::vector<DirectoryEntry>> PosixDirectory::List() {
   // A descriptor of its own, since listing moves its position.
   const int fd = RetryInterrupted([&] { return ::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (fd < 0) return PosixError(errno, path_, "list");
+  if (fd < 0) return LastError().Of(path_, "list");
   DIR* stream = ::fdopendir(fd);
   if (stream == nullptr) {
     const int error = errno;
@@ -192,12 +214,12 @@ absl::StatusOr<std::vector<DirectoryEntry>> PosixDirectory::List() {
     errno = 0;
     const struct dirent* entry = ::readdir(stream);
     if (entry == nullptr) {
-      if (errno != 0) status = PosixError(errno, path_, "list");
+      if (errno != 0) status = LastError().Of(path_, "list");
       break;
     }
     struct stat info;
     if (::fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno != ENOENT) status = PosixError(errno, PathOf(entry->d_name), "stat");
+      if (errno != ENOENT) status = LastError().Of(PathOf(entry->d_name), "stat");
     } else if (S_ISREG(info.st_mode)) {
       entries.push_back({.name = entry->d_name, .size_bytes = static_cast<uint64_t>(info.st_size)});
     }
@@ -209,7 +231,7 @@ absl::StatusOr<std::vector<DirectoryEntry>> PosixDirectory::List() {
 
 absl::Status PosixDirectory::Remove(std::string_view name) {
   RETURN_IF_ERROR(CheckFileName(path_, name));
-  if (::unlinkat(fd_.get(), std::string(name).c_str(), 0) != 0) return PosixError(errno, PathOf(name), "remove");
+  if (::unlinkat(fd_.get(), std::string(name).c_str(), 0) != 0) return LastError().Of(PathOf(name), "remove");
   return absl::OkStatus();
 }
 
@@ -225,7 +247,7 @@ absl::Status PosixDirectory::Rename(std::string_view from, std::string_view to) 
     if (result == 0) result = ::unlinkat(fd_.get(), from_text.c_str(), 0);
   }
   if (result == 0) return absl::OkStatus();
-  return PosixError(errno, PathOf(from), absl::StrFormat("rename to %s", to));
+  return LastError().Of(PathOf(from), absl::StrFormat("rename to %s", to));
 }
 
 absl::Status PosixDirectory::Link(std::string_view name, Directory& target, std::string_view new_name) {
@@ -234,13 +256,13 @@ absl::Status PosixDirectory::Link(std::string_view name, Directory& target, std:
   RETURN_IF_ERROR(CheckFileName(path_, name));
   RETURN_IF_ERROR(CheckFileName(target.path(), new_name));
   if (::linkat(fd_.get(), std::string(name).c_str(), posix_target->fd_.get(), std::string(new_name).c_str(), 0) != 0) {
-    return PosixError(errno, PathOf(name), absl::StrFormat("link to %s", posix_target->PathOf(new_name)));
+    return LastError().Of(PathOf(name), absl::StrFormat("link to %s", posix_target->PathOf(new_name)));
   }
   return absl::OkStatus();
 }
 
 absl::Status PosixDirectory::Sync() {
-  if (RetryInterrupted([&] { return ::fsync(fd_.get()); }) != 0) return PosixError(errno, path_, "sync directory");
+  if (RetryInterrupted([&] { return ::fsync(fd_.get()); }) != 0) return LastError().Of(path_, "sync directory");
   return absl::OkStatus();
 }
 
@@ -264,13 +286,13 @@ absl::StatusOr<std::unique_ptr<DirectoryLock>> PosixDirectory::Lock(std::string_
     ASSIGN_OR_RETURN(UniqueFd fd, OpenAt(name, O_RDWR | O_CREAT, &held));
     if (!SetLock(fd.get(), F_WRLCK)) {
       if (errno == EAGAIN || errno == EACCES) return LockIsTaken(fd.get(), path);
-      return PosixError(errno, path, "lock");
+      return LastError().Of(path, "lock");
     }
     // Between opening and locking, the file may have been removed and made again by another.
     struct stat named;
     if (::fstatat(fd_.get(), name_text.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !SameFile(held, named)) continue;
     UniqueFd directory_fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!directory_fd.valid()) return PosixError(errno, path_, "duplicate the descriptor");
+    if (!directory_fd.valid()) return LastError().Of(path_, "duplicate the descriptor");
     // For the message that others get; on a full disk it says less.
     const std::string owner = absl::StrFormat("%d\n", ::getpid());
     if (::ftruncate(fd.get(), 0) == 0) (void)!::pwrite(fd.get(), owner.data(), owner.size(), 0);
@@ -281,7 +303,7 @@ absl::StatusOr<std::unique_ptr<DirectoryLock>> PosixDirectory::Lock(std::string_
 
 absl::StatusOr<uint64_t> PosixDirectory::FreeBytes() {
   struct statvfs info;
-  if (RetryInterrupted([&] { return ::fstatvfs(fd_.get(), &info); }) != 0) return PosixError(errno, path_, "statvfs");
+  if (RetryInterrupted([&] { return ::fstatvfs(fd_.get(), &info); }) != 0) return LastError().Of(path_, "statvfs");
   return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
 }
 
@@ -289,24 +311,24 @@ absl::StatusOr<UniqueFd> OpenDirectoryFd(const std::string& path) {
   UniqueFd fd(RetryInterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (fd.valid()) return fd;
   if (errno == ENOTDIR) return absl::FailedPreconditionError(absl::StrFormat("%s: not a directory", path));
-  return PosixError(errno, path, "open directory");
+  return LastError().Of(path, "open directory");
 }
 
 // Makes the directory and its missing parents; each name is durable before anything is put below it.
 absl::Status MakeDirectories(const std::string& path) {
-  int result = ::mkdir(path.c_str(), kDirectoryMode);
   const std::string parent = ParentPath(path);
+  int result = ::mkdir(path.c_str(), kDirectoryMode);
   if (result != 0 && errno == ENOENT && parent != path) {
     RETURN_IF_ERROR(MakeDirectories(parent));
     result = ::mkdir(path.c_str(), kDirectoryMode);
   }
-  if (result != 0) return errno == EEXIST ? absl::OkStatus() : PosixError(errno, path, "make directory");
+  if (result != 0) return errno == EEXIST ? absl::OkStatus() : LastError().Of(path, "make directory");
   absl::StatusOr<UniqueFd> parent_fd = OpenDirectoryFd(parent);
   // A parent that may be searched but not read cannot be synced by us.
   if (absl::IsPermissionDenied(parent_fd.status())) return absl::OkStatus();
   RETURN_IF_ERROR(parent_fd.status());
   if (RetryInterrupted([&] { return ::fsync(parent_fd->get()); }) != 0) {
-    return PosixError(errno, parent, "sync directory");
+    return LastError().Of(parent, "sync directory");
   }
   return absl::OkStatus();
 }
@@ -326,7 +348,7 @@ class PosixFileSystem final : public FileSystem {
 
   absl::Status RemoveDirectory(std::string_view path) override {
     ASSIGN_OR_RETURN(const std::string cleaned, CleanPath(path));
-    if (::rmdir(cleaned.c_str()) != 0) return PosixError(errno, cleaned, "remove directory");
+    if (::rmdir(cleaned.c_str()) != 0) return LastError().Of(cleaned, "remove directory");
     return absl::OkStatus();
   }
 

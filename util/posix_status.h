@@ -14,6 +14,19 @@ namespace sepal {
 // `path: operation: reason`, with the code that the file-system contract names for `error` (an errno).
 absl::Status PosixError(int error, std::string_view path, std::string_view operation);
 
+// The error number that the last call left, kept before anything else is called: what makes a message allocates, and
+// may so leave another one. `LastError().Of(path, operation)`: the object comes before the arguments.
+class LastError {
+ public:
+  LastError() : number_(errno) {}
+  absl::Status Of(std::string_view path, std::string_view operation) const {
+    return PosixError(number_, path, operation);
+  }
+
+ private:
+  const int number_;
+};
+
 class UniqueFd {
  public:
   UniqueFd() = default;

@@ -41,7 +41,7 @@ class Flight {
     target_ = request.buffer;
     if (!file.direct()) return true;
     const AlignedRange range = AlignedRange::Around(offset_, length_, file.alignment());
-    bounce_ = MakeAligned(range.length);
+    bounce_ = MakeAligned(range.length, file.alignment());
     offset_ = range.offset;
     length_ = range.length;
     target_ = bounce_.get();

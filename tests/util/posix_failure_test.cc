@@ -222,15 +222,16 @@ TEST_F(PosixFailureTest, ADirectReadThatComesShortInTheMiddleOfASectorIsTheFiles
       "OK");
 }
 
-TEST_F(PosixFailureTest, DirectReadsAreAlignedAsTheKernelSaysWhereItSaysAPowerOfTwoFromASectorToAPage) {
+TEST_F(PosixFailureTest, DirectReadsAreAlignedAsTheKernelSaysWhereItSaysAPowerOfTwoFromASectorOn) {
   if (!directory_->capabilities().direct_reads) GTEST_SKIP() << "no direct reads on this file system";
 #ifdef STATX_DIOALIGN
-  // The length of the first read of one byte.
+  // The length of the first read of one byte, of memory that is aligned likewise.
   const auto read_length = [&](uint32_t memory, uint32_t offset, uint32_t mask, int error) {
     uint64_t length = 0;
     const CallJudge judge = [&](const seccomp_data& call) {
       if (call.nr == SYS_pread64) {
         if (length == 0) length = call.args[2];
+        EXPECT_EQ(call.args[1] % length, 0u);
         return std::optional(CallAnswer{.value = 0});
       }
       if (error != 0) return std::optional(CallAnswer{.error = error});
@@ -255,8 +256,27 @@ TEST_F(PosixFailureTest, DirectReadsAreAlignedAsTheKernelSaysWhereItSaysAPowerOf
   EXPECT_EQ(read_length(4, 256, STATX_DIOALIGN, 0), 4096u);
   EXPECT_EQ(read_length(4, 768, STATX_DIOALIGN, 0), 4096u);
   EXPECT_EQ(read_length(4, 4096, STATX_DIOALIGN, 0), 4096u);
+  EXPECT_EQ(read_length(4, 16384, STATX_DIOALIGN, 0), 16384u);
+  EXPECT_EQ(read_length(65536, 512, STATX_DIOALIGN, 0), 65536u);
+  EXPECT_EQ(read_length(4, 131072, STATX_DIOALIGN, 0), 4096u);
   EXPECT_EQ(read_length(4, 512, 0, 0), 4096u);
   EXPECT_EQ(read_length(4, 512, STATX_DIOALIGN, EINVAL), 4096u);
+#endif
+}
+
+TEST_F(PosixFailureTest, AFileOfWhichTheKernelSaysThatItHasNoDirectReadsIsRefused) {
+  if (!directory_->capabilities().direct_reads) GTEST_SKIP() << "no direct reads on this file system";
+#ifdef STATX_DIOALIGN
+  const CallJudge none = [](const seccomp_data& call) {
+    auto* const info = reinterpret_cast<struct statx*>(call.args[4]);
+    info->stx_mask = STATX_DIOALIGN;
+    info->stx_dio_mem_align = 0;
+    info->stx_dio_offset_align = 0;
+    return std::optional(CallAnswer{});
+  };
+  Expect(
+      {SYS_statx}, none, [&] { return directory_->OpenForRead("f", ReadMode::kDirect).status(); },
+      "UNIMPLEMENTED: .*/f: open: no direct reads of this file");
 #endif
 }
 
@@ -310,6 +330,24 @@ TEST_F(PosixFailureTest, WhatADirectoryCanDoIsAskedOfItsFileSystem) {
   const Capabilities least = found(SYS_openat, EOPNOTSUPP);
   EXPECT_FALSE(least.allocate || least.direct_reads);
   EXPECT_TRUE(least.map && least.hard_link);
+}
+
+TEST_F(PosixFailureTest, AMomentWithoutDescriptorsOrSpaceDecidesNothingForGood) {
+  const Capabilities lasting = directory_->capabilities();
+  for (const int error : {EMFILE, ENFILE, ENOSPC, EDQUOT, ENOMEM}) {
+    const std::unique_ptr<Directory> fresh = FileSystem::Posix()->OpenDirectory(root_, false).value();
+    Capabilities meanwhile;
+    const auto ask = [&] {
+      meanwhile = fresh->capabilities();
+      return absl::OkStatus();
+    };
+    Expect(SYS_openat, error, ask, "OK");
+    EXPECT_FALSE(meanwhile.allocate) << error;
+    // Who opens a file then is told what there is to tell.
+    EXPECT_TRUE(meanwhile.direct_reads) << error;
+    EXPECT_EQ(fresh->capabilities().allocate, lasting.allocate) << error;
+    EXPECT_EQ(fresh->capabilities().direct_reads, lasting.direct_reads) << error;
+  }
 }
 
 TEST_F(PosixFailureTest, ALockThatCannotBeMadeOrLookedAtSaysWhatFailed) {

@@ -84,6 +84,18 @@ TEST_F(PosixFileSystemTest, WhatIsNotARegularFileIsRefusedWithoutHanging) {
   EXPECT_FALSE(directory_->OpenForWrite("subdirectory", WriteMode::kOpenExisting).ok());
 }
 
+// With it, some kernels let a read through io_uring fail that would have to wait for the disk.
+TEST_F(PosixFileSystemTest, FilesThatAreReadMayWait) {
+  ASSERT_TRUE(directory_->OpenForWrite("f", WriteMode::kCreateNew).ok());
+  const auto flags_of = [&](ReadMode mode) {
+    const std::unique_ptr<ReadableFile> file = directory_->OpenForRead("f", mode).value();
+    return ::fcntl(static_cast<const PosixReadable&>(*file).fd(), F_GETFL);
+  };
+  EXPECT_EQ(flags_of(ReadMode::kBuffered) & (O_NONBLOCK | O_DIRECT), 0);
+  if (!directory_->capabilities().direct_reads) GTEST_SKIP() << "no direct reads on this file system";
+  EXPECT_EQ(flags_of(ReadMode::kDirect) & (O_NONBLOCK | O_DIRECT), O_DIRECT);
+}
+
 TEST_F(PosixFileSystemTest, ARenamedDirectoryIsStillTheOneThatWasOpened) {
   ASSERT_EQ(::rename((root_ + "/db").c_str(), (root_ + "/moved").c_str()), 0);
   ASSERT_TRUE(directory_->OpenForWrite("f", WriteMode::kCreateNew).ok());
@@ -93,6 +105,10 @@ TEST_F(PosixFileSystemTest, ARenamedDirectoryIsStillTheOneThatWasOpened) {
 TEST(MayBeMappedTest, NotWhereAStoreMayNeedSpaceThatWasNotReservedOrANetwork) {
   for (const int64_t kind : {0xef53, 0x58465342, 0x01021994, 0x794c7630}) EXPECT_TRUE(MayBeMapped(kind)) << kind;
   for (const int64_t kind : std::initializer_list<int64_t>{0x9123683e, 0xca451a4e, 0x2fc12fc1, 0x6969})
+    EXPECT_FALSE(MayBeMapped(kind)) << kind;
+  // Lustre, GPFS, GFS2, OCFS2, OrangeFS, and one that nobody has made yet.
+  for (const int64_t kind :
+       std::initializer_list<int64_t>{0x0bd00bd0, 0x47504653, 0x01161970, 0x7461636f, 0x20030528, 0x5e9a1})
     EXPECT_FALSE(MayBeMapped(kind)) << kind;
 }
 

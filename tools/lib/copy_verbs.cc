@@ -133,7 +133,7 @@ class BackupsDirectory {
     const bool made = std::filesystem::create_directories(path, error);
     if (error) return WithNothingLeft(PosixError(error.value(), path, "create"));
     UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.valid()) return PosixError(errno, path, "open");
+    if (!fd.valid()) return LastError().Of(path, "open");
     // Some file systems lock no directory.
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       return absl::UnavailableError(absl::StrFormat("another backup is being made in %s", path));
