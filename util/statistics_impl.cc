@@ -36,6 +36,16 @@ void Lift(std::atomic<uint64_t>* maximum, uint64_t value) {
   }
 }
 
+// What was counted since the last reset. The mark is read first: what it was taken from is then seen, or a later count.
+uint64_t Since(const std::atomic<uint64_t>& counted, const std::atomic<uint64_t>& at_reset) {
+  const uint64_t mark = at_reset.load(std::memory_order_acquire);
+  return counted.load(std::memory_order_relaxed) - mark;
+}
+
+void Mark(const std::atomic<uint64_t>& counted, std::atomic<uint64_t>* at_reset) {
+  at_reset->store(counted.load(std::memory_order_relaxed), std::memory_order_release);
+}
+
 }  // namespace
 
 std::string_view Name(Ticker ticker) {
@@ -155,8 +165,8 @@ void StatisticsImpl::ThreadCounters::Record(Histogram histogram, uint64_t micros
   HistogramShard* shard = entry.load(std::memory_order_acquire);
   if (shard == nullptr) [[unlikely]]
     shard = MakeOnce(&entry);
-  Raise(shard->buckets[LatencyHistogram::BucketOf(micros)], 1);
-  Raise(shard->sum, micros);
+  Raise(shard->counted.buckets[LatencyHistogram::BucketOf(micros)], 1);
+  Raise(shard->counted.sum, micros);
   Lower(&shard->minimum, micros);
   Lift(&shard->maximum, micros);
 }
@@ -164,8 +174,7 @@ void StatisticsImpl::ThreadCounters::Record(Histogram histogram, uint64_t micros
 uint64_t StatisticsImpl::Get(Ticker ticker) const {
   SEPAL_CHECK(ticker < Ticker::kCount);
   uint64_t sum = 0;
-  ForEachShard(
-      [&](const Shard& shard) { sum += shard.tickers[static_cast<size_t>(ticker)].load(std::memory_order_relaxed); });
+  ForEachShard([&](const Shard& shard) { sum += shard.SinceReset(static_cast<size_t>(ticker)); });
   return sum;
 }
 
@@ -175,10 +184,10 @@ HistogramSummary StatisticsImpl::Get(Histogram histogram) const {
   ForEachShard([&](const Shard& shard) {
     const HistogramShard* part = shard.histograms[static_cast<size_t>(histogram)].load(std::memory_order_acquire);
     if (part == nullptr) return;
-    for (size_t bucket = 0; bucket < part->buckets.size(); ++bucket) {
-      all.AddToBucket(bucket, part->buckets[bucket].load(std::memory_order_relaxed));
+    for (size_t bucket = 0; bucket < LatencyHistogram::kBuckets; ++bucket) {
+      all.AddToBucket(bucket, Since(part->counted.buckets[bucket], part->at_reset.buckets[bucket]));
     }
-    all.AddMoments(part->sum.load(std::memory_order_relaxed), part->minimum.load(std::memory_order_relaxed),
+    all.AddMoments(Since(part->counted.sum, part->at_reset.sum), part->minimum.load(std::memory_order_relaxed),
                    part->maximum.load(std::memory_order_relaxed));
   });
   return all.Summary();
@@ -191,20 +200,25 @@ LevelFilterStatistics StatisticsImpl::GetFilter(int level) const {
   return sum;
 }
 
+uint64_t StatisticsImpl::Shard::SinceReset(size_t ticker) const {
+  return Since(counted.tickers[ticker], at_reset.tickers[ticker]);
+}
+
 void StatisticsImpl::Shard::AddFilterTo(int level, LevelFilterStatistics* sum) const {
-  const FilterCounters& filter = filters[static_cast<size_t>(level)];
-  sum->lookups += filter.lookups.load(std::memory_order_relaxed);
-  sum->guard_rejections += filter.guard_rejections.load(std::memory_order_relaxed);
-  sum->lane_rejections += filter.lane_rejections.load(std::memory_order_relaxed);
-  sum->blocks_searched += filter.blocks_searched.load(std::memory_order_relaxed);
-  sum->false_positives += filter.false_positives.load(std::memory_order_relaxed);
+  const FilterCounters& filter = counted.filters[static_cast<size_t>(level)];
+  const FilterCounters& mark = at_reset.filters[static_cast<size_t>(level)];
+  sum->lookups += Since(filter.lookups, mark.lookups);
+  sum->guard_rejections += Since(filter.guard_rejections, mark.guard_rejections);
+  sum->lane_rejections += Since(filter.lane_rejections, mark.lane_rejections);
+  sum->blocks_searched += Since(filter.blocks_searched, mark.blocks_searched);
+  sum->false_positives += Since(filter.false_positives, mark.false_positives);
 }
 
 ThreadStatistics StatisticsImpl::GetThisThread() const {
   ThreadStatistics counts;
   const Shard* shard = shards_[ThreadSlot()].load(std::memory_order_acquire);
   if (shard == nullptr) return counts;
-  for (size_t i = 0; i < kTickers; ++i) counts.tickers[i] = shard->tickers[i].load(std::memory_order_relaxed);
+  for (size_t i = 0; i < kTickers; ++i) counts.tickers[i] = shard->SinceReset(i);
   for (int level = 0; level < kMaxLevels; ++level) {
     shard->AddFilterTo(level, &counts.filters[static_cast<size_t>(level)]);
   }
@@ -212,22 +226,25 @@ ThreadStatistics StatisticsImpl::GetThisThread() const {
 }
 
 void StatisticsImpl::Reset() {
-  const auto zero = [](Counter& counter) { counter.store(0, std::memory_order_relaxed); };
-  ForEachShard([&](Shard& shard) {
-    for (Counter& ticker : shard.tickers) zero(ticker);
-    for (FilterCounters& filter : shard.filters) {
-      zero(filter.lookups);
-      zero(filter.guard_rejections);
-      zero(filter.lane_rejections);
-      zero(filter.blocks_searched);
-      zero(filter.false_positives);
+  ForEachShard([](Shard& shard) {
+    for (size_t i = 0; i < kTickers; ++i) Mark(shard.counted.tickers[i], &shard.at_reset.tickers[i]);
+    for (size_t level = 0; level < kMaxLevels; ++level) {
+      const FilterCounters& filter = shard.counted.filters[level];
+      FilterCounters& mark = shard.at_reset.filters[level];
+      Mark(filter.lookups, &mark.lookups);
+      Mark(filter.guard_rejections, &mark.guard_rejections);
+      Mark(filter.lane_rejections, &mark.lane_rejections);
+      Mark(filter.blocks_searched, &mark.blocks_searched);
+      Mark(filter.false_positives, &mark.false_positives);
     }
     for (auto& entry : shard.histograms) {
       HistogramShard* histogram = entry.load(std::memory_order_acquire);
       if (histogram == nullptr) continue;
-      for (Counter& bucket : histogram->buckets) zero(bucket);
-      zero(histogram->sum);
-      zero(histogram->maximum);
+      for (size_t i = 0; i < LatencyHistogram::kBuckets; ++i) {
+        Mark(histogram->counted.buckets[i], &histogram->at_reset.buckets[i]);
+      }
+      Mark(histogram->counted.sum, &histogram->at_reset.sum);
+      histogram->maximum.store(0, std::memory_order_relaxed);
       histogram->minimum.store(UINT64_MAX, std::memory_order_relaxed);
     }
   });

@@ -4,6 +4,9 @@
 // exclusive slots share a shard and count with an atomic addition. Shards, and the histograms in them, come into being
 // when first used, so that an idle thread costs nothing. Readings add the shards up.
 //
+// What a thread counts it alone stores: a zero from another could be stored over by what was read before it. So counts
+// only grow, and a reset notes where they stand; readings are from there.
+//
 // Safe for concurrent use. A count costs about a nanosecond.
 #pragma once
 
@@ -33,18 +36,28 @@ class StatisticsImpl final : public Statistics {
     Counter blocks_searched{0};
     Counter false_positives{0};
   };
-  struct HistogramShard {
+  struct HistogramCounters {
     std::array<Counter, LatencyHistogram::kBuckets> buckets = {};
     Counter sum{0};
+  };
+  struct HistogramShard {
+    HistogramCounters counted;
+    HistogramCounters at_reset;
+    // Compared and exchanged, so that a reset may store.
     Counter minimum{UINT64_MAX};
     Counter maximum{0};
   };
-  struct alignas(64) Shard {
+  struct Counters {
     std::array<Counter, kTickers> tickers = {};
     std::array<FilterCounters, kMaxLevels> filters = {};
+  };
+  struct alignas(64) Shard {
+    Counters counted;
     Counter sampled{0};
     std::array<std::atomic<HistogramShard*>, kHistograms> histograms = {};
+    Counters at_reset;
     ~Shard();
+    uint64_t SinceReset(size_t ticker) const;
     void AddFilterTo(int level, LevelFilterStatistics* sum) const;
   };
 
@@ -52,9 +65,9 @@ class StatisticsImpl final : public Statistics {
   // The calling thread's counters. Looking them up once serves many counts; they must not go to another thread.
   class ThreadCounters {
    public:
-    void Add(Ticker ticker, uint64_t n = 1) { Raise(shard_->tickers[static_cast<size_t>(ticker)], n); }
+    void Add(Ticker ticker, uint64_t n = 1) { Raise(shard_->counted.tickers[static_cast<size_t>(ticker)], n); }
     void AddFilter(int level, const LevelFilterStatistics& delta) {
-      FilterCounters& filter = shard_->filters[static_cast<size_t>(level)];
+      FilterCounters& filter = shard_->counted.filters[static_cast<size_t>(level)];
       RaiseIfAny(filter.lookups, delta.lookups);
       RaiseIfAny(filter.guard_rejections, delta.guard_rejections);
       RaiseIfAny(filter.lane_rejections, delta.lane_rejections);
@@ -68,9 +81,9 @@ class StatisticsImpl final : public Statistics {
       Raise(shard_->sampled, 1);
       return before % one_in == 0;
     }
-    // The thread's share.
+    // The thread's share since the beginning, whatever was reset: for differences.
     uint64_t Get(Ticker ticker) const {
-      return shard_->tickers[static_cast<size_t>(ticker)].load(std::memory_order_relaxed);
+      return shard_->counted.tickers[static_cast<size_t>(ticker)].load(std::memory_order_relaxed);
     }
 
    private:

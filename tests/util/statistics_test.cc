@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 #include <string>
 #include <vector>
@@ -80,6 +81,36 @@ TEST(StatisticsTest, ResetSetsEverythingToZeroAndCountingGoesOn) {
   statistics.Record(Histogram::kGetMicros, 7);
   EXPECT_EQ(statistics.Get(Histogram::kGetMicros).minimum, 7);
   EXPECT_EQ(statistics.Get(Histogram::kGetMicros).maximum, 7);
+}
+
+TEST(StatisticsTest, WhatWasCountedBeforeAResetDoesNotComeBackFromWhoCountsMeanwhile) {
+  StatisticsImpl statistics;
+  std::atomic<uint64_t> begun{0}, done{0};
+  std::atomic<bool> stop{false};
+  {
+    const Thread counting([&] {
+      while (!stop.load()) {
+        begun.fetch_add(1);
+        StatisticsImpl::ThreadCounters counters = statistics.ForThisThread();
+        counters.Add(Ticker::kGets);
+        counters.AddFilter(0, {.lookups = 1});
+        counters.Record(Histogram::kGetMicros, 1);
+        done.fetch_add(1);
+      }
+    });
+    for (int i = 0; i < 50'000; ++i) {
+      const uint64_t before = done.load();
+      statistics.Reset();
+      const uint64_t gets = statistics.Get(Ticker::kGets);
+      const uint64_t lookups = statistics.GetFilter(0).lookups;
+      const uint64_t recorded = statistics.Get(Histogram::kGetMicros).count;
+      const uint64_t meanwhile = begun.load() - before;
+      if (gets <= meanwhile && lookups <= meanwhile && recorded <= meanwhile) continue;
+      ADD_FAILURE() << i << ": " << gets << ", " << lookups << ", " << recorded << " of " << meanwhile;
+      break;
+    }
+    stop.store(true);
+  }
 }
 
 TEST(StatisticsTest, TheTextHasALineForEachThatIsNotZero) {

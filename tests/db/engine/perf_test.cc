@@ -114,6 +114,24 @@ TEST_F(SlowDiskTest, AReadTellsOfItsBlocksAndASyncOfItsWait) {
   EXPECT_THAT(log, HasSubstr("slow sync: 3000 us, most of it sync"));
 }
 
+TEST_F(SlowDiskTest, WhoResetsTheCountersMeanwhileDoesNotChangeWhatACallDid) {
+  for (uint64_t i = 0; i < 50; ++i) EXPECT_NE(Value(db(), NumberedKey(i)), "NOT_FOUND");
+  recorder->Take();
+  database.files.SetDecider([this](const FileCall& call) {
+    if (call.op == FileOp::kRead && call.name.ends_with(".sst")) {
+      clock.Advance(2000);
+      db()->statistics()->Reset();
+    }
+    return Fault::kNone;
+  });
+  EXPECT_NE(Value(db(), NumberedKey(90)), "NOT_FOUND");
+  const std::vector<SlowCallEvent> events = recorder->Take();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_GE(events[0].block_reads, 1u);
+  EXPECT_LE(events[0].block_reads, 4u);
+  EXPECT_LE(events[0].block_read_bytes, 64u << 10);
+}
+
 TEST_F(SlowDiskTest, IteratorsAndManyKeysAreToldToo) {
   const std::unique_ptr<Iterator> it = db()->NewIterator({.fill_cache = false});
   it->Seek(NumberedKey(10));
