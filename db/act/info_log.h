@@ -1,4 +1,5 @@
-// The rotating `LOG` of decisions and errors, for people. Losing a line of it is never an error of the database.
+// The rotating `LOG` of decisions and errors, for people. Losing a line of it is never an error of the database,
+// and what cost one, such as a full disk, costs none that is written once it is over.
 // Safe for concurrent use.
 #pragma once
 
@@ -35,7 +36,9 @@ class InfoLog {
   Clock* clock_ = nullptr;
   uint64_t limit_bytes_ = 0;
   Mutex mutex_;
-  std::unique_ptr<WritableFile> file_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<WritableFile> file_ ABSL_GUARDED_BY(mutex_);  // null: it could not be made when last tried
+  uint64_t tried_micros_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool put_aside_ ABSL_GUARDED_BY(mutex_) = false;  // by a rotation that then made no file
 };
 
 }  // namespace sepal
