@@ -11,20 +11,9 @@
 namespace sepal {
 namespace {
 
-absl::StatusOr<std::unique_ptr<WritableFile>> MakeRingFile(Directory* directory, const std::string& name,
-                                                           uint64_t bytes) {
-  absl::StatusOr<std::unique_ptr<WritableFile>> file = directory->OpenForWrite(name, WriteMode::kCreateNew);
-  if (absl::IsAlreadyExists(file.status())) {  // left over from a making that failed
-    RETURN_IF_ERROR(directory->Remove(name));
-    file = directory->OpenForWrite(name, WriteMode::kCreateNew);
-  }
-  RETURN_IF_ERROR(file.status());
-  RETURN_IF_ERROR((*file)->Allocate(0, kRingHeaderBytes + bytes));
-  RETURN_IF_ERROR((*file)->Truncate(kRingHeaderBytes + bytes));
-  return file;
-}
-
 absl::StatusOr<std::unique_ptr<MappedRegion>> LockedRegion(WritableFile* file, uint64_t bytes) {
+  RETURN_IF_ERROR(file->Allocate(0, kRingHeaderBytes + bytes));
+  RETURN_IF_ERROR(file->Truncate(kRingHeaderBytes + bytes));
   ASSIGN_OR_RETURN(std::unique_ptr<MappedRegion> region, file->Map(0, kRingHeaderBytes + bytes));
   if (!region->Populate() || !region->Lock()) return absl::UnavailableError("no memory that may be locked (ulimit -l)");
   return region;
@@ -34,18 +23,15 @@ absl::StatusOr<std::unique_ptr<MappedRegion>> LockedRegion(WritableFile* file, u
 
 absl::StatusOr<std::unique_ptr<LogRing>> LogRing::Make(Directory* directory, Options options) {
   const std::string name = RingFileName(options.number);
-  absl::StatusOr<std::unique_ptr<WritableFile>> file = MakeRingFile(directory, name, options.bytes);
-  absl::Status why_not = file.status();
-  if (file.ok()) {
-    absl::StatusOr<std::unique_ptr<MappedRegion>> region = LockedRegion(file->get(), options.bytes);
-    if (region.ok()) {
-      return std::unique_ptr<LogRing>(
-          new LogRing(std::move(options), std::move(file).value(), std::move(region).value()));
-    }
-    why_not = region.status();
+  // A name that is taken stays: numbers are used once, so it is not of this log, and may hold another's records.
+  ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, directory->OpenForWrite(name, WriteMode::kCreateNew));
+  absl::StatusOr<std::unique_ptr<MappedRegion>> region = LockedRegion(file.get(), options.bytes);
+  if (region.ok()) {
+    return std::unique_ptr<LogRing>(new LogRing(std::move(options), std::move(file), std::move(region).value()));
   }
+  file.reset();
   directory->Remove(name).IgnoreError();  // else the next opening does it
-  return why_not;
+  return region.status();
 }
 
 LogRing::LogRing(Options options, std::unique_ptr<WritableFile> file, std::unique_ptr<MappedRegion> region)

@@ -8,6 +8,7 @@
 #include "db/act/directory_listing.h"
 #include "db/act/log_recovery.h"
 #include "db/act/manifest_recovery.h"
+#include "db/engine/database_lock.h"
 #include "db/engine/engine.h"
 #include "db/engine/foreign_database.h"
 #include "db/engine/opening.h"
@@ -37,6 +38,11 @@ absl::Status CannotTellWhoseLogs(const absl::Status& damage, const Options& opti
       ToStd(damage.message()), options.log_directory, path));
 }
 
+absl::Status RemoveIfThere(Directory* directory, std::string_view name) {
+  const absl::Status removed = directory->Remove(name);
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+}
+
 // Of the database in `directory`, whose manifest is still there. Nothing is removed if any log is, or may be,
 // another's.
 absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Directory* directory,
@@ -47,6 +53,7 @@ absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Dire
       files->OpenDirectory(options.log_directory, /*create=*/false);
   if (absl::IsNotFound(log_directory.status())) return absl::OkStatus();
   RETURN_IF_ERROR(log_directory.status());
+  ASSIGN_OR_RETURN(const std::unique_ptr<DirectoryLock> lock, LockLogDirectory(log_directory->get()));
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*log_directory)->List());
   ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(log_directory->get(), listing));
   const absl::StatusOr<ManifestRecovery> manifest = RecoverManifest(
@@ -61,13 +68,9 @@ absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Dire
     const bool of_a_log = parsed.has_value() && (parsed->kind == FileKind::kLog || parsed->kind == FileKind::kLogRing);
     if (of_a_log) RETURN_IF_ERROR((*log_directory)->Remove(entry.name));
   }
+  RETURN_IF_ERROR(RemoveIfThere(log_directory->get(), kLockFileName));
   // Before the manifest goes, which says that they are its own.
   return (*log_directory)->Sync();
-}
-
-absl::Status RemoveIfThere(Directory* directory, std::string_view name) {
-  const absl::Status removed = directory->Remove(name);
-  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
 }
 
 // With the lock, whose file goes last. Who had it before may have made and removed files until then. Without a

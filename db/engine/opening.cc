@@ -9,6 +9,7 @@
 #include "db/act/unused_logs.h"
 #include "db/decide/obsolete_files.h"
 #include "db/engine/check_options.h"
+#include "db/engine/database_lock.h"
 #include "db/engine/foreign_database.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
@@ -116,7 +117,7 @@ absl::Status Opening::TakeLock() {
           absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
     }
   }
-  ASSIGN_OR_RETURN(parts_.state->directory_lock, directory->Lock(kLockFileName));
+  ASSIGN_OR_RETURN(parts_.state->directory_lock, LockDatabase(directory, parts_.core->separate_log_directory.get()));
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #include "db/act/manifest_writer.h"
 #include "db/act/reopening_directory.h"
 #include "db/engine/check_options.h"
+#include "db/engine/database_lock.h"
 #include "db/engine/described_families.h"
 #include "db/engine/foreign_database.h"
 #include "db/format/file_names.h"
@@ -108,7 +109,7 @@ absl::Status Repairing::ListFiles() {
   if (!any) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
   // Before the listing: who had it until now may have made and removed files.
   if (!dry_run_) {
-    ASSIGN_OR_RETURN(lock_, directory_->Lock(kLockFileName));
+    ASSIGN_OR_RETURN(lock_, LockDatabase(directory_.get(), log_directory_.get()));
   }
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory_->List());
   for (const DirectoryEntry& entry : listing) {

@@ -107,20 +107,23 @@ struct Range {
 
 class SEPAL_EXPORT DB {
  public:
-  // Opens or creates the database in `directory`. Holds an exclusive lock on it until closed (except read-only).
+  // Opens or creates the database in `directory`. Holds an exclusive lock on it, and on `log_directory`, until closed
+  // (except read-only).
   //
   // NotFound if there is no database and `create_if_missing` is off, or if `column_families` names one that is missing;
   // AlreadyExists with `error_if_exists`; InvalidArgument for an option out of its range, or a comparator that is not
-  // the one the family was made with; Unavailable if it is open elsewhere, also in this process; FailedPrecondition for
-  // files of a newer version or of another engine, or another database's in `log_directory`; DataLoss for damage, or
-  // where a file is missing (docs/durability.md); Unimplemented for `direct_reads` where the file system has none.
+  // the one the family was made with; Unavailable if it is open elsewhere, also in this process, or another database's
+  // logs are made in `log_directory`; FailedPrecondition for files of a newer version or of another engine, or another
+  // database's in `log_directory`; DataLoss for damage, or where a file is missing (docs/durability.md); Unimplemented
+  // for `direct_reads` where the file system has none.
   //
   // Costs a reading of the manifest and of the logs, whose updates are written to tables, and a new manifest. Tables
   // are opened when they are first read.
   static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, std::string_view directory);
   // Removes a database and nothing else from `directory`, and the directory if that leaves it empty; from
-  // `options.log_directory` its logs. No other option counts but `env`. Ok if there is none; Unavailable if it is open,
-  // FailedPrecondition if the files are another engine's. After an error some files may be gone: call it again.
+  // `options.log_directory` its logs. No other option counts but `env`. Ok if there is none; Unavailable if it, or
+  // another with its logs there, is open; FailedPrecondition if the files are another engine's. After an error some
+  // files may be gone: call it again.
   static absl::Status Destroy(const Options& options, std::string_view directory);
   // Makes a database that cannot be opened, or parts of which are `DataLoss`, whole again out of what can be read, and
   // says exactly what was dropped. `options` as for Open: the comparators must be the database's; no `Env` part but

@@ -123,8 +123,9 @@ struct Options {
 
   // Where log files go; empty: the database directory. A second disk here takes the log's writes off the first. One
   // that holds another database's tables or manifests is refused (FailedPrecondition), and so are its logs (DataLoss);
-  // nothing of them is removed. But a log that never got its header and a log's ring do not say whose they are, and
-  // copies of one database pass for each other: no two databases may share one.
+  // nothing of them is removed. It is locked like the database's own: one where an open database has its logs is
+  // refused (Unavailable). But a log that never got its header and a log's ring do not say whose they are, and copies
+  // of one database pass for each other: no two databases may share one.
   std::string log_directory = {};
   // Keep a rotating `LOG` of decisions and errors in the database directory.
   bool info_log = true;

@@ -42,6 +42,11 @@ class LogDirectoryTest : public EngineTest {
     EXPECT_THAT(std::string(ToStd(status.message())),
                 AllOf(HasSubstr("log_directory " + std::string(directory)), HasSubstr("a directory of their own")));
   }
+  static void ExpectInUse(const absl::Status& status, std::string_view directory) {
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_THAT(std::string(ToStd(status.message())),
+                AllOf(HasSubstr("log_directory " + std::string(directory)), HasSubstr("a directory of their own")));
+  }
 };
 
 TEST_F(LogDirectoryTest, OneThatHoldsAnotherDatabaseIsRefusedBeforeAnythingIsWritten) {
@@ -198,6 +203,88 @@ TEST_F(LogDirectoryTest, LogsThatAreLostAreGivenUpWhereThatIsSaid) {
   const auto opened = Engine::Open(Elsewhere(""), database.tuning, "/other");
   ASSERT_OK(opened.status());
   EXPECT_EQ((*opened)->Get("k").value_or("absent"), "in a table");
+}
+
+// Also while neither has a log there yet.
+TEST_F(LogDirectoryTest, OneDatabaseAtATimeMakesItsLogsThere) {
+  Options second = Elsewhere("/logs");
+  second.env.file_system = &database.memory;
+  absl::Status meanwhile;
+  int openings = 0;
+  database.files.SetDecider([&](const FileCall& call) {
+    if (call.op == FileOp::kOpenWrite && call.name.ends_with(".ring") && ++openings == 1) {
+      const auto opened = Engine::Open(second, database.tuning, "/second");
+      meanwhile = opened.ok() ? (*opened)->Put("k", "v") : opened.status();
+    }
+    return Fault::kNone;
+  });
+  const auto first = Engine::Open(Elsewhere("/logs"), database.tuning, "/first");
+  database.files.Clear();
+  ASSERT_OK(first.status());
+  EXPECT_EQ(openings, 1);
+  ExpectInUse(meanwhile, "/logs");
+  ASSERT_OK((*first)->Put("k", "v"));
+}
+
+TEST_F(LogDirectoryTest, WhoeverChangesTheLogsLocksTheirDirectory) {
+  ASSERT_OK(OpenOther(""));
+  auto holder = Engine::Open(Elsewhere("/logs"), database.tuning, "/holder");
+  ASSERT_OK(holder.status());
+  ASSERT_OK((*holder)->Put("k", "v"));
+  const auto other = Contents("/other");
+  const auto logs = Contents("/logs");
+  ExpectInUse(OpenOther("/logs", "/made"), "/logs");
+  ExpectInUse(DB::Repair(Elsewhere("/logs"), "/other", nullptr), "/logs");
+  ExpectInUse(DB::Destroy(Elsewhere("/logs"), "/other"), "/logs");
+  EXPECT_OK(DB::Repair(Elsewhere("/logs"), "/other", nullptr, {.dry_run = true}));
+  EXPECT_TRUE(Contents("/other") == other);
+  EXPECT_TRUE(Contents("/logs") == logs);
+
+  Options read_only = Elsewhere("/logs");
+  read_only.create_if_missing = false;
+  read_only.read_only = true;
+  const auto reader = Engine::Open(read_only, database.tuning, "/holder");
+  ASSERT_OK(reader.status());
+  EXPECT_EQ((*reader)->Get("k").value_or("absent"), "v");
+
+  ASSERT_OK((*holder)->Close());
+  ASSERT_OK(DB::Repair(Elsewhere("/logs"), "/holder", nullptr));
+  holder = Engine::Open(Elsewhere("/logs"), database.tuning, "/holder");
+  ASSERT_OK(holder.status());
+  EXPECT_EQ((*holder)->Get("k").value_or("absent"), "v");
+}
+
+TEST_F(LogDirectoryTest, ALockThatIsRefusedForAnotherReasonSaysOfWhichDirectory) {
+  int locks = 0;
+  database.files.SetDecider([&locks](const FileCall& call) {
+    return call.op == FileOp::kLock && ++locks == 2 ? Fault::kIoError : Fault::kNone;
+  });
+  const absl::Status status = OpenOther("/logs");
+  EXPECT_TRUE(absl::IsInternal(status)) << status;
+  EXPECT_THAT(status.ToString(), HasSubstr("log_directory /logs"));
+}
+
+TEST_F(LogDirectoryTest, ALockFileThatIsReplacedThereEndsWritingToo) {
+  const auto opened = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+  ASSERT_OK(opened.status());
+  ASSERT_OK((*opened)->Put("k", "1"));
+  ASSERT_OK(database.memory.OpenDirectory("/logs", false).value()->Remove("LOCK"));
+  const absl::Status flushed = (*opened)->Flush();
+  EXPECT_TRUE(absl::IsFailedPrecondition(flushed)) << flushed;
+  EXPECT_THAT(flushed.ToString(), HasSubstr("/logs/LOCK"));
+  EXPECT_FALSE((*opened)->Close().ok());
+}
+
+TEST_F(LogDirectoryTest, AReadOnlyOpeningAndADryRunMakeNoLockFile) {
+  ASSERT_OK(OpenOther("/logs"));
+  ASSERT_OK(database.memory.OpenDirectory("/logs", false).value()->Remove("LOCK"));
+  const auto logs = Contents("/logs");
+  Options read_only = Elsewhere("/logs");
+  read_only.create_if_missing = false;
+  read_only.read_only = true;
+  ASSERT_OK(Engine::Open(read_only, database.tuning, "/other").status());
+  ASSERT_OK(DB::Repair(Elsewhere("/logs"), "/other", nullptr, {.dry_run = true}));
+  EXPECT_TRUE(Contents("/logs") == logs);
 }
 
 TEST_F(LogDirectoryTest, DestroyTakesItsOwnLogsWhereverTheyLie) {

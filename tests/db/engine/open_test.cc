@@ -263,12 +263,12 @@ TEST_F(OpenTest, DirectoriesWithoutPermissionAreRefusedByPath) {
   std::filesystem::remove_all(path);
 }
 
-TEST_F(OpenTest, ALogDirectoryHoldsTheLogsAndNothingElse) {
+TEST_F(OpenTest, ALogDirectoryHoldsTheLogsAndALockAndNothingElse) {
   database.options.log_directory = "/logs";
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->Put("k", "v", {.sync = true}));
   for (const std::string& name : FilesIn(&database.memory, "/logs")) {
-    EXPECT_THAT(name, AnyOf(HasSubstr(".log"), HasSubstr(".ring")));
+    EXPECT_THAT(name, AnyOf(HasSubstr(".log"), HasSubstr(".ring"), "LOCK"));
   }
   EXPECT_THAT(FilesIn(&database.memory, "/logs"), Not(IsEmpty()));
   for (const std::string& name : FilesIn(&database.memory, "/db")) {
