@@ -54,6 +54,13 @@ static int remove_directory(void* state, const char* path, char* message) {
   (void)state;
   return code(rmdir(path), message);
 }
+static void identity(void* directory, char* text) {
+  struct stat status;
+  if (fstat(fd_of(directory), &status) == 0) {
+    snprintf(text, SEPAL_MESSAGE_BYTES, "%llu:%llu", (unsigned long long)status.st_dev,
+             (unsigned long long)status.st_ino);
+  }
+}
 static int list(void* directory, void* names, void (*add)(void*, const char*, uint64_t), char* message) {
   DIR* listing = fdopendir(openat(fd_of(directory), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (listing == NULL) return code_of_errno(message);
@@ -174,6 +181,7 @@ static const sepal_filesystem_t calls = {
     .write = write_at,
     .sync = sync_file,
     .truncate = truncate_file,
+    .identity = identity,
 };
 
 static void fill(sepal_t* db, const sepal_writeoptions_t* wo) {
@@ -222,6 +230,17 @@ void test_file_system(const char* directory, const char* checkpoint, const sepal
   CHECK_OK();
   sepal_close_with_error(db, &error);
   CHECK_OK();
+
+  begin("file system, the same directory under another name");
+  char same[1024];
+  snprintf(same, sizeof same, "%s/.", directory);
+  sepal_options_set_log_directory(options, same);
+  db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  check_get(db, ro, "log", "only");
+  sepal_close_with_error(db, &error);
+  CHECK_OK();
+  sepal_options_set_log_directory(options, "");
 
   begin("file system, read again");
   db = sepal_open(options, directory, &error);

@@ -314,6 +314,18 @@ absl::StatusOr<UniqueFd> OpenDirectoryFd(const std::string& path) {
   return LastError().Of(path, "open directory");
 }
 
+// Makes the name of a directory durable.
+absl::Status SyncParentOf(const std::string& path) {
+  const std::string parent = ParentPath(path);
+  absl::StatusOr<UniqueFd> parent_fd = OpenDirectoryFd(parent);
+  // A parent that may be searched but not read cannot be synced by us.
+  if (absl::IsPermissionDenied(parent_fd.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(parent_fd.status());
+  if (RetryInterrupted([&] { return ::fsync(parent_fd->get()); }) == 0) return absl::OkStatus();
+  // What lies below a mounted file system may be one that is never written.
+  return errno == EINVAL || errno == EROFS ? absl::OkStatus() : LastError().Of(parent, "sync directory");
+}
+
 // Makes the directory and its missing parents; each name is durable before anything is put below it.
 absl::Status MakeDirectories(const std::string& path) {
   const std::string parent = ParentPath(path);
@@ -322,15 +334,27 @@ absl::Status MakeDirectories(const std::string& path) {
     RETURN_IF_ERROR(MakeDirectories(parent));
     result = ::mkdir(path.c_str(), kDirectoryMode);
   }
-  if (result != 0) return errno == EEXIST ? absl::OkStatus() : LastError().Of(path, "make directory");
-  absl::StatusOr<UniqueFd> parent_fd = OpenDirectoryFd(parent);
-  // A parent that may be searched but not read cannot be synced by us.
-  if (absl::IsPermissionDenied(parent_fd.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(parent_fd.status());
-  if (RetryInterrupted([&] { return ::fsync(parent_fd->get()); }) != 0) {
-    return LastError().Of(parent, "sync directory");
+  if (result != 0 && errno != EEXIST) return LastError().Of(path, "make directory");
+  return SyncParentOf(path);
+}
+
+bool IsEmpty(int directory) {
+  const int fd = RetryInterrupted([&] { return ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (fd < 0) return false;
+  DIR* const stream = ::fdopendir(fd);
+  if (stream == nullptr) {
+    ::close(fd);
+    return false;
   }
-  return absl::OkStatus();
+  bool empty = true;
+  errno = 0;
+  for (const struct dirent* entry = ::readdir(stream); entry != nullptr && empty; entry = ::readdir(stream)) {
+    const std::string_view name = entry->d_name;
+    empty = name == "." || name == "..";
+  }
+  empty = empty && errno == 0;
+  ::closedir(stream);
+  return empty;
 }
 
 class PosixFileSystem final : public FileSystem {
@@ -341,6 +365,9 @@ class PosixFileSystem final : public FileSystem {
     if (create && absl::IsNotFound(fd.status())) {
       RETURN_IF_ERROR(MakeDirectories(cleaned));
       fd = OpenDirectoryFd(cleaned);
+    } else if (create && fd.ok() && IsEmpty(fd->get())) {
+      // Whoever made it may have died, or be another process, before its name was durable.
+      RETURN_IF_ERROR(SyncParentOf(cleaned));
     }
     RETURN_IF_ERROR(fd.status());
     return std::make_unique<PosixDirectory>(*std::move(fd), std::move(cleaned));

@@ -186,6 +186,13 @@ class CDirectory final : public sepal::Directory {
             .direct_reads = calls_->direct_reads != 0};
   }
   const std::string& path() const override { return path_; }
+  std::string Identity() const override {
+    if (calls_->identity == nullptr) return path_;
+    char text[SEPAL_MESSAGE_BYTES] = "";
+    calls_->identity(directory_, text);
+    text[SEPAL_MESSAGE_BYTES - 1] = '\0';
+    return text[0] != '\0' ? text : path_;
+  }
 
   absl::StatusOr<std::unique_ptr<sepal::ReadableFile>> OpenForRead(std::string_view name,
                                                                    sepal::ReadMode mode) override {

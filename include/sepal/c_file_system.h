@@ -59,7 +59,8 @@ typedef struct sepal_filesystem_t {
   /* Files that the process may have open at once; 0: any number. */
   size_t max_open_files;
 
-  /* With `create`, missing parents are made too; without, a missing one is sepal_not_found. */
+  /* With `create`, missing parents are made too, and the names of all that are made are durable at return; without, a
+     missing one is sepal_not_found. */
   int (*open_directory)(void* state, const char* path, unsigned char create, void** directory, char* message);
   void (*close_directory)(void* directory);
   /* Fails unless it is empty. */
@@ -130,6 +131,11 @@ typedef struct sepal_filesystem_t {
 
   /* Optional: a hint; nobody is expected to read this again soon, and a cache of the system may let go of it. */
   void (*forget)(void* file, uint64_t offset, uint64_t length);
+
+  /* Optional: puts a text that is the same for all who opened one directory, under whatever path, into `identity`, a
+     buffer of SEPAL_MESSAGE_BYTES that holds an empty string. Without it two paths of one directory pass for two: a
+     log_directory that is the database's own under another name is refused, as its lock is taken. */
+  void (*identity)(void* directory, char* identity);
 } sepal_filesystem_t;
 
 /* The table is copied; `state` must outlive what was opened with it. `size`: sizeof(sepal_filesystem_t). */

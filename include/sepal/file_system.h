@@ -159,7 +159,8 @@ class SEPAL_EXPORT Directory {
   // The same at every call.
   virtual Capabilities capabilities() const = 0;
   virtual const std::string& path() const = 0;
-  // The same for all who opened one directory, under whatever path.
+  // The same for all who opened one directory, under whatever path. By default the path: two paths of one directory
+  // pass for two.
   virtual std::string Identity() const { return path(); }
 
   virtual absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name,
@@ -192,7 +193,8 @@ class SEPAL_EXPORT Directory {
 class SEPAL_EXPORT FileSystem {
  public:
   virtual ~FileSystem() = default;
-  // Opens a directory; `NotFound` if it is missing and `create` is false. Missing parents are created too.
+  // Opens a directory; `NotFound` if it is missing and `create` is false. Missing parents are created too. The names of
+  // all that are created are durable at return: nobody syncs the parents.
   virtual absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) = 0;
   // Removes an empty directory; an error if it is not empty or not there.
   virtual absl::Status RemoveDirectory(std::string_view path) = 0;

@@ -264,6 +264,33 @@ TEST_F(PosixFailureTest, DirectReadsAreAlignedAsTheKernelSaysWhereItSaysAPowerOf
 #endif
 }
 
+// Whoever made it may have died, or be another process, before its name was durable.
+TEST_F(PosixFailureTest, TheNameOfADirectoryIsMadeDurableUntilAnythingLiesInIt) {
+  const std::string path = root_ + "/made";
+  ASSERT_TRUE(std::filesystem::create_directory(path));
+  const auto open = [&] { return FileSystem::Posix()->OpenDirectory(path, true).status(); };
+  Expect(SYS_fsync, EIO, open, "INTERNAL: .*: sync directory: ");
+  // A parent that may not be read cannot be synced.
+  Expect(
+      {SYS_openat, SYS_fsync},
+      [&](const seccomp_data& call) {
+        const bool opens = call.nr != SYS_fsync;
+        const char* const name = opens ? PathArgument(call) : "";
+        return opens && root_ != name ? std::nullopt : std::optional(CallAnswer{.error = opens ? EACCES : EIO});
+      },
+      open, "OK");
+  // Another made it in between.
+  Expect(
+      {SYS_openat, SYS_fsync},
+      [&, seen = 0](const seccomp_data& call) mutable {
+        if (call.nr == SYS_fsync) return std::optional(CallAnswer{.error = EIO});
+        return seen++ == 0 ? std::optional(CallAnswer{.error = ENOENT}) : std::nullopt;
+      },
+      open, "INTERNAL: .*: sync directory: ");
+  std::ofstream(path + "/f") << "f";
+  Expect(SYS_fsync, EIO, open, "OK");
+}
+
 TEST_F(PosixFailureTest, AFileOfWhichTheKernelSaysThatItHasNoDirectReadsIsRefused) {
   if (!directory_->capabilities().direct_reads) GTEST_SKIP() << "no direct reads on this file system";
 #ifdef STATX_DIOALIGN
@@ -408,7 +435,7 @@ TEST_F(PosixFailureTest, MakingADirectorySaysWhatFailed) {
   // a/b, for which a is missing, a, and a/b again.
   fails(SYS_mkdir, 1, EROFS, "PERMISSION_DENIED: .*/a: make directory: ");
   fails(SYS_mkdir, 2, ENOSPC, "RESOURCE_EXHAUSTED: .*/a/b: make directory: ");
-  fails(SYS_mkdir, 0, EEXIST, "NOT_FOUND: .*/a/b: open directory: ");  // Made and removed by another.
+  fails(SYS_mkdir, 0, EEXIST, "NOT_FOUND: .*/a: open directory: ");  // Made and removed by another.
   // a/b, the root to be synced, a to be synced, a/b again.
   fails(SYS_openat, 1, EMFILE, "RESOURCE_EXHAUSTED: .*: open directory: ");
   fails(SYS_openat, 1, EACCES, "OK");

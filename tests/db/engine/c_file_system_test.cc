@@ -171,6 +171,21 @@ TEST_F(CFileSystemTest, ADatabaseWorksWithTheFewestCalls) {
   }
 }
 
+TEST_F(CFileSystemTest, ADirectoryIsTheSameUnderEachPathIfItSaysSo) {
+  const auto identity_of = [this](const Change& change) { return Open(change)->Identity(); };
+  EXPECT_EQ(identity_of([](sepal_filesystem_t* calls) {
+              calls->identity = [](void*, char* text) { std::strcpy(text, "the disk's seventh"); };
+            }),
+            "the disk's seventh");
+  const std::string longest = identity_of([](sepal_filesystem_t* calls) {
+    calls->identity = [](void*, char* text) { std::memset(text, 'x', SEPAL_MESSAGE_BYTES); };
+  });
+  EXPECT_EQ(longest, std::string(SEPAL_MESSAGE_BYTES - 1, 'x'));
+  // Otherwise it is its path.
+  EXPECT_EQ(identity_of([](sepal_filesystem_t* calls) { calls->identity = [](void*, char*) {}; }), "/d");
+  EXPECT_EQ(identity_of([](sepal_filesystem_t* calls) { calls->identity = nullptr; }), "/d");
+}
+
 TEST_F(CFileSystemTest, NamesAndPathsThatAreNoneDoNotReachIt) {
   const std::unique_ptr<Directory> directory = Open([](sepal_filesystem_t*) {});
   FileSystem* const file_system = through_c_.back()->get();
