@@ -68,9 +68,11 @@ TEST_F(OwnershipTest, AnEditIsRefusedOnceTheLockFileIsReplaced) {
 }
 
 TEST(ForkTest, AForkedChildCanNeitherWriteNorCloseAndHarmsNothing) {
-  char path[] = "/tmp/sepal_fork_test_XXXXXX";
-  ASSERT_NE(::mkdtemp(path), nullptr);
-  const Options options{.create_if_missing = true, .memory_limit = size_t{16} << 20};
+  char root[] = "/tmp/sepal_fork_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(root), nullptr);
+  const std::string path = root + std::string("/db"), other = root + std::string("/other");
+  Options options{.create_if_missing = true, .memory_limit = size_t{16} << 20};
+  options.log_directory = root + std::string("/logs");
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path);
   ASSERT_OK(db.status());
   ASSERT_OK((*db)->Put("parent", "1"));
@@ -86,8 +88,9 @@ TEST(ForkTest, AForkedChildCanNeitherWriteNorCloseAndHarmsNothing) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  // The parent still holds the lock, and goes on.
+  // The parent still holds both locks, and goes on.
   EXPECT_TRUE(absl::IsUnavailable(DB::Open(options, path).status()));
+  EXPECT_TRUE(absl::IsUnavailable(DB::Open(options, other).status()));
   ASSERT_OK((*db)->Put("parent", "2", {.sync = true}));
   ASSERT_OK((*db)->Flush());
   ASSERT_OK((*db)->Close());
@@ -97,6 +100,8 @@ TEST(ForkTest, AForkedChildCanNeitherWriteNorCloseAndHarmsNothing) {
   EXPECT_EQ(Value(db->get(), "child"), "NOT_FOUND");
   ASSERT_OK((*db)->Close());
   ASSERT_OK(DB::Destroy(options, path));
+  EXPECT_TRUE(std::filesystem::is_empty(options.log_directory));
+  std::filesystem::remove_all(root);
 }
 
 // A merge that waits for readers is the parent's, whoever reads.
