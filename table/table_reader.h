@@ -127,10 +127,12 @@ class TableReader {
     std::optional<InternalKey> through;
     absl::Status status;
   };
-  // Hands over every entry that can be read, in order, and tells of what cannot. Stops at the first error of `entry`.
+  // Hands over every entry that can be read, in order, and tells of what is damaged. Stops at the first error of
+  // `entry`, and at a read that fails for another reason than damage, which says nothing of the table.
   absl::Status Salvage(const std::function<absl::Status(InternalKeyView key, std::string_view value)>& entry,
                        const std::function<void(const Gap&)>& gap) const;
-  // Reads every unit past the cache, checks it, and tells of each that is damaged; a damaged guard condemns every key.
+  // Reads every unit past the cache, checks it, and tells of each that is damaged or cannot be read; a damaged guard
+  // condemns every key.
   // Asks `go_on` before each unit, with the bytes that it will read; false ends it with Cancelled.
   absl::Status Scrub(const std::function<bool(uint64_t bytes)>& go_on,
                      const std::function<void(const Gap&)>& gap) const;

@@ -20,10 +20,19 @@ struct Walk {
   // Before each unit. May be null.
   const std::function<bool(uint64_t bytes)>& go_on;
   const std::function<void(const TableReader::Gap&)>& gap;
+  // Whether the first failure that is no damage ends the walk; else it is a gap too.
+  const bool ends_without_damage;
 
   absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind) const {
     if (go_on != nullptr && !go_on(handle.size + kUnitTrailerBytes)) return absl::CancelledError("scrubbing was ended");
     return table.source->Read(handle, kind);
+  }
+  // Says what cannot be read, or what ends the walk.
+  absl::Status StepOver(const TableReader::Gap& unread) const {
+    const bool ends = ends_without_damage ? !absl::IsDataLoss(unread.status) : absl::IsCancelled(unread.status);
+    if (ends) return unread.status;
+    gap(unread);
+    return absl::OkStatus();
   }
 
   // `block` is called with the bytes of every data block that is whole; its first error ends the walk.
@@ -33,10 +42,10 @@ struct Walk {
     for (uint32_t page = 0; page < table.root->count(); ++page) {
       const BlockHandle page_handle = table.root->handle(page);
       const absl::StatusOr<BlockBuffer> page_bytes = Read(page_handle, UnitKind::kLeafPage);
-      if (absl::IsCancelled(page_bytes.status())) return page_bytes.status();
       if (!page_bytes.ok()) {
         InternalKey through = BoundOf(table.root->separator(page));
-        gap({.handle = page_handle, .after = after, .through = through, .status = page_bytes.status()});
+        RETURN_IF_ERROR(
+            StepOver({.handle = page_handle, .after = after, .through = through, .status = page_bytes.status()}));
         after = std::move(through);
         continue;
       }
@@ -45,11 +54,10 @@ struct Walk {
         const BlockHandle handle = leaf.handle(i);
         InternalKey through = BoundOf(leaf.separator(i));
         const absl::StatusOr<BlockBuffer> bytes = Read(handle, UnitKind::kDataBlock);
-        if (absl::IsCancelled(bytes.status())) return bytes.status();
         if (bytes.ok()) {
           RETURN_IF_ERROR(block(bytes->view()));
         } else {
-          gap({.handle = handle, .after = after, .through = through, .status = bytes.status()});
+          RETURN_IF_ERROR(StepOver({.handle = handle, .after = after, .through = through, .status = bytes.status()}));
         }
         after = std::move(through);
       }
@@ -63,7 +71,7 @@ struct Walk {
 absl::Status TableReader::Salvage(const std::function<absl::Status(InternalKeyView key, std::string_view value)>& entry,
                                   const std::function<void(const Gap&)>& gap) const {
   const std::function<bool(uint64_t)> unhindered;
-  return Walk{*impl_, unhindered, gap}.Run([&](std::string_view bytes) {
+  return Walk{*impl_, unhindered, gap, /*ends_without_damage=*/true}.Run([&](std::string_view bytes) {
     BlockCursor cursor;
     cursor.Attach(bytes, impl_->options.order);
     for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) RETURN_IF_ERROR(entry(cursor.key(), cursor.value()));
@@ -73,11 +81,13 @@ absl::Status TableReader::Salvage(const std::function<absl::Status(InternalKeyVi
 
 absl::Status TableReader::Scrub(const std::function<bool(uint64_t bytes)>& go_on,
                                 const std::function<void(const Gap&)>& gap) const {
-  const Walk walk{*impl_, go_on, gap};
+  const Walk walk{*impl_, go_on, gap, /*ends_without_damage=*/false};
   if (impl_->has_guard()) {
     const absl::StatusOr<BlockBuffer> guard = walk.Read(impl_->footer.guard, UnitKind::kGuard);
-    if (absl::IsCancelled(guard.status())) return guard.status();
-    if (!guard.ok()) gap({.handle = impl_->footer.guard, .after = {}, .through = {}, .status = guard.status()});
+    if (!guard.ok()) {
+      RETURN_IF_ERROR(
+          walk.StepOver({.handle = impl_->footer.guard, .after = {}, .through = {}, .status = guard.status()}));
+    }
   }
   return walk.Run([](std::string_view) { return absl::OkStatus(); });
 }
