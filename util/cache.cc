@@ -39,9 +39,6 @@
 // such bytes, blocks that are inserted are frames alone, whose bytes need no epoch; so nothing has to be evicted for
 // them.
 //
-// `touched` has a bit for each group of frames of which one was ever claimed. Bits are set before their frames are
-// published and never cleared, so that whoever knows of a block finds its bit; a walk over all blocks looks at no more.
-//
 // Memory is charged and a place in the table reserved before a frame is claimed, so that the sum is never passed
 // unnoticed; what cannot be had by evicting is a frame alone.
 //
@@ -65,7 +62,9 @@
 #include "util/hash.h"
 #include "util/mapped_memory.h"
 #include "util/retired_blocks.h"
+#include "util/sweep_limit.h"
 #include "util/sync.h"
+#include "util/touched_groups.h"
 #include "util/walk_backoff.h"
 
 namespace sepal {
@@ -77,8 +76,6 @@ constexpr size_t kFewestFrames = 64;
 constexpr size_t kMostFrames = size_t{1} << 31;
 // The table's share of an entry, at the load that the table is sized for.
 constexpr size_t kTableBytesPerBlock = 2 * sizeof(CacheFrame);
-// Frames that share a bit of what was touched.
-constexpr size_t kGroupFrames = 64;
 // Frames that a sweep takes on at once.
 constexpr size_t kSweepFrames = 8;
 // Evicted bytes that readers hold back, as a share of the limit, beyond which no leaf page or guard is kept; data
@@ -117,7 +114,7 @@ struct BlockCache::Impl {
         most_blocks(frame_count / 10 * 7),
         memory(frame_count * sizeof(CacheFrame)),
         frames(reinterpret_cast<CacheFrame*>(memory.data())),
-        touched((frame_count / kGroupFrames + 63) / 64),
+        touched(frame_count),
         admission(memory_budget->limit_bytes() / ChargeOf(block_bytes), kind),
         retired(domain) {}
 
@@ -138,13 +135,16 @@ struct BlockCache::Impl {
 
   size_t ChargeOf(size_t block_size) const { return ChargeFor(block_size, admission_kind); }
   size_t UsedBytes() const;
-  void Touch(const CacheFrame* frame);
   // `body(frame)` for every frame that may hold a block.
   template <typename Body>
-  void ForEachTouched(Body body);
+  void ForEachTouched(const Body& body) {
+    touched.ForEachFrame([&](size_t index) { body(&frames[index]); });
+  }
   bool InRoom() const;
   bool HasFree(size_t block_size) const;
   bool MakeRoom();
+  bool WalkForRoom();
+  bool SweepForRoom(size_t most_frames);
   bool Reserve(MemoryPart part, size_t block_size);
   void Unreserve(MemoryPart part, size_t block_size);
   CacheFrame* Claim(size_t home);
@@ -166,11 +166,12 @@ struct BlockCache::Impl {
   const MappedMemory memory;  // zero bytes are empty frames
   CacheFrame* const frames;
   std::atomic<uint64_t> next_file{uint64_t{1} << 63};
-  std::vector<std::atomic<uint64_t>> touched;
+  TouchedGroups touched;
   CacheAdmission admission;
   // Frames that are not empty, and those that inserts are about to claim.
   alignas(64) std::atomic<size_t> blocks{0};
   alignas(64) std::atomic<size_t> hand{0};
+  SweepLimit sweep_limit{frame_count};  // of inserts
 
   std::atomic<bool> drains{false};                    // one thread at a time
   WalkBackoff drain_backoff{BlockHeap::kChunkBytes};  // that thread's
@@ -207,30 +208,26 @@ bool BlockCache::Impl::HasFree(size_t block_size) const {
          blocks.load(std::memory_order_relaxed) < most_blocks / 4 * 3;
 }
 
-void BlockCache::Impl::Touch(const CacheFrame* frame) {
-  const size_t group = IndexOf(frame) / kGroupFrames;
-  const uint64_t bit = uint64_t{1} << group % 64;
-  std::atomic<uint64_t>& word = touched[group / 64];
-  if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
-}
-
-template <typename Body>
-void BlockCache::Impl::ForEachTouched(Body body) {
-  for (size_t i = 0; i < touched.size(); ++i) {
-    for (uint64_t bits = touched[i].load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
-      CacheFrame* const group = &frames[(i * 64 + static_cast<size_t>(std::countr_zero(bits))) * kGroupFrames];
-      for (size_t k = 0; k < kGroupFrames; ++k) body(&group[k]);
-    }
-  }
-}
-
 bool BlockCache::Impl::InRoom() const {
   return UsedBytes() <= budget->CacheCapacity() && blocks.load(std::memory_order_relaxed) <= most_blocks;
 }
 
-// Evicts until there is room. Gives up after as many rounds of the hand as the most used block outlives in both ways of
-// going, or a round of each way in which nothing could be evicted or aged.
+// Evicts until there is room, for an insert.
 bool BlockCache::Impl::MakeRoom() {
+  if (InRoom()) return true;
+  if (sweep_limit.none()) {
+    if (WalkForRoom()) return true;
+    sweep_limit.WalkedInVain();
+    return false;
+  }
+  const bool made = SweepForRoom(sweep_limit.most());
+  sweep_limit.Swept(made);
+  return made;
+}
+
+// Gives up after as many rounds of the hand as the most used block outlives in both ways of going, or a round of each
+// way in which nothing could be evicted or aged.
+bool BlockCache::Impl::WalkForRoom() {
   size_t progress = 0;
   size_t idle_rounds = 0;
   for (size_t swept = 0; !InRoom();) {
@@ -241,6 +238,16 @@ bool BlockCache::Impl::MakeRoom() {
     idle_rounds = progress == 0 ? idle_rounds + 1 : 0;
     if (idle_rounds == 2 || swept > 2 * frame_count * (CacheFrame::kMostClock + 1)) return InRoom();
     progress = 0;
+  }
+  return true;
+}
+
+// Goes half of it each way: which half changes with the rounds of the hand, so that every block is come by both ways.
+bool BlockCache::Impl::SweepForRoom(size_t most_frames) {
+  for (size_t swept = 0; !InRoom(); swept += kSweepFrames) {
+    if (swept >= most_frames) return false;
+    const bool odd_round = (hand.load(std::memory_order_relaxed) / frame_count) % 2 == 1;
+    Sweep(admission.ProbationIsOverFull() != ((swept >= most_frames / 2) != odd_round));
   }
   return true;
 }
@@ -270,7 +277,7 @@ CacheFrame* BlockCache::Impl::Claim(size_t home) {
     while (StateOf(meta) == CacheFrame::kEmpty) {
       if (frame.meta.compare_exchange_weak(meta, meta + CacheFrame::kOwned, std::memory_order_acquire,
                                            std::memory_order_relaxed)) {
-        Touch(&frame);
+        touched.Touch(index);
         return &frame;
       }
     }
@@ -547,7 +554,7 @@ void BlockCache::NoteGone(uint64_t file) {
   {
     MutexLock lock(&impl_->gone_mutex);
     impl_->gone.push_back(file);
-    many = impl_->gone.size() >= impl_->frame_count / kGroupFrames;
+    many = impl_->gone.size() >= impl_->frame_count / TouchedGroups::kFrames;
   }
   if (many) EraseGone();
 }
@@ -575,7 +582,7 @@ void BlockCache::EraseGone() {
 
 void BlockCache::Shrink() {
   EraseGone();
-  impl_->MakeRoom();
+  impl_->WalkForRoom();
   impl_->retired.Free();
   impl_->DrainHeap();
 }

@@ -7,7 +7,8 @@
 //
 // Law: charged bytes of cached blocks stay within `MemoryBudget::CacheCapacity()` whenever eviction can make it so;
 // pinned frames are never evicted. When everything is pinned, `Insert` still succeeds, as a frame that belongs to its
-// pins alone and is gone with the last of them.
+// pins alone and is gone with the last of them. So it does while nearly everything is: an insert does not look at all
+// frames again that one before it has looked at in vain.
 //
 // The key of a block decides its bytes, so that it does not matter which of two blocks under one key is found: when two
 // threads put the same key in at the same moment, both may stay.
