@@ -247,10 +247,13 @@ absl::Status Engine::VerifyChecksums(const VerifyChecksumsOptions& options) {
   }
   absl::Status first;
   for (const auto& [family, view] : views) {
-    FamilyTableOpener opener = core_->Opener(family->order);
+    // Of a reader that is open already root, properties and footer are in memory, and not read again.
+    FamilyTableOpener opener({core_->directory.get(), /*cache=*/nullptr, &core_->budget, &core_->statistics,
+                              core_->read_only, core_->read_mode},
+                             family->order);
     for (const TableRef& table : view->version->Tables()) {
       if (options.progress && !options.progress(progress)) return absl::CancelledError("the verification was ended");
-      const absl::StatusOr<const TableReader*> reader = table->OpenReader(&opener);
+      const absl::StatusOr<std::shared_ptr<TableReader>> reader = opener.OpenTable(table->metadata());
       const absl::Status status = reader.ok() ? (*reader)->Verify() : reader.status();
       if (!status.ok()) {
         ++progress.tables_damaged;

@@ -215,6 +215,26 @@ TEST_F(FaultTest, AFailedReadInACompactionDropsNothing) {
   }
 }
 
+// Of an open table these are in memory.
+TEST_F(FaultTest, AVerificationReadsTheLastUnitsOfATableThatIsOpenToo) {
+  Fill(0, 60);
+  ASSERT_OK(db()->Flush());
+  std::string table;
+  for (const std::string& name : FilesIn(&database.memory, "/db")) {
+    if (name.ends_with(".sst")) table = "/db/" + name;
+  }
+  ASSERT_OK(db()->Get(NumberedKey(7)).status());
+  const std::string bytes = database.memory.ReadFileContents(table).value();
+  const Footer footer = Footer::Decode(bytes, table, bytes.size()).value();
+  for (const uint64_t offset :
+       {footer.root.offset, footer.guard.offset, footer.properties.offset, bytes.size() - kFooterBytes}) {
+    ASSERT_OK(database.memory.FlipBit(table, offset, 2));
+    EXPECT_TRUE(absl::IsDataLoss(db()->VerifyChecksums())) << "offset " << offset;
+    ASSERT_OK(database.memory.FlipBit(table, offset, 2));
+  }
+  EXPECT_OK(db()->VerifyChecksums());
+}
+
 TEST_F(FaultTest, EveryFlippedBitOfATableIsFoundAndNeverBecomesAWrongValue) {
   Fill(0, 60);
   ASSERT_OK(db()->Flush());
