@@ -229,7 +229,10 @@ class TableIterator final : public InternalIterator {
     page_ = page;
     if (kind_ == TableReader::ReadKind::kUser) table_.NoteLeaf(page, LeafBytes().data());
     leaf_.emplace(LeafBytes());
-    if (kind_ == TableReader::ReadKind::kCompaction) behind_.CameTo(leaf_->handle(0).offset);
+    if (kind_ == TableReader::ReadKind::kCompaction) {
+      if (absl::Status status = table_.CheckPlace(page, *leaf_); !status.ok()) return Leave(std::move(status));
+      behind_.CameTo(leaf_->handle(0).offset);
+    }
     few_entries_ = leaf_->BlocksHaveFewEntries();
     fetched_begin_ = fetched_end_ = 0;
     hints_ = HintsOf(page);
@@ -290,6 +293,11 @@ class TableIterator final : public InternalIterator {
     if (!PinCached(handle, hint)) {
       absl::Status status =
           kind_ == TableReader::ReadKind::kCompaction ? FetchPastCache(block) : FetchAndKeep(handle, hint);
+      if (!status.ok()) return Leave(std::move(status));
+    }
+    // What a merge writes anew is in order, and within the bounds of what it has read.
+    if (kind_ == TableReader::ReadKind::kCompaction) {
+      absl::Status status = table_.CheckPlace(page_, *leaf_, block, BlockBytes());
       if (!status.ok()) return Leave(std::move(status));
     }
     block_ = block;

@@ -115,8 +115,8 @@ class TableReader {
   // keys of its piece. Without reading; only as fine as leaf pages are.
   std::vector<std::string> EvenCuts(size_t most) const;
 
-  // Reads every unit, checks it, and checks that entries, order, separators, lanes and guard agree with each other and
-  // with the properties: no key that a filter would deny.
+  // Reads every unit but those that opening has read (footer, properties, root), checks it, and checks that entries,
+  // order, separators, lanes and guard agree with each other and with the properties: no key that a filter would deny.
   absl::Status Verify() const;
 
   // A part of the file that cannot be read: the entries behind `after` (unset: from the first) up to and with `through`
@@ -127,8 +127,9 @@ class TableReader {
     std::optional<InternalKey> through;
     absl::Status status;
   };
-  // Hands over every entry that can be read, in order, and tells of what is damaged. Stops at the first error of
-  // `entry`, and at a read that fails for another reason than damage, which says nothing of the table.
+  // Hands over every entry that can be read and lies where the index has it, in order, and tells of what is damaged.
+  // Stops at the first error of `entry`, and at a read that fails for another reason than damage, which says nothing of
+  // the table.
   absl::Status Salvage(const std::function<absl::Status(InternalKeyView key, std::string_view value)>& entry,
                        const std::function<void(const Gap&)>& gap) const;
   // Reads every unit past the cache, checks it, and tells of each that is damaged or cannot be read; a damaged guard

@@ -69,6 +69,12 @@ struct TableReader::Impl {
   BlockHint* MakeBlockHints(uint32_t page, const IndexPageView& leaf) const;
   uint64_t data_bytes() const { return root->begin_offset(); }
 
+  // Whether blocks hold what the index has there: that a lookup of the first and of the last key of block `i` of leaf
+  // page `page`, which is `leaf`, comes to it; of a page, that one of its last separator does. All keys that lie in
+  // such blocks of such pages are in order.
+  absl::Status CheckPlace(uint32_t page, const IndexPageView& leaf) const;
+  absl::Status CheckPlace(uint32_t page, const IndexPageView& leaf, uint32_t i, std::string_view block) const;
+
   absl::Status ReadFooter(std::string_view tail);
   absl::Status ReadProperties(std::string_view tail);
   absl::Status ReadRoot(std::string_view tail);

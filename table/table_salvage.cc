@@ -27,6 +27,17 @@ struct Walk {
     if (go_on != nullptr && !go_on(handle.size + kUnitTrailerBytes)) return absl::CancelledError("scrubbing was ended");
     return table.source->Read(handle, kind);
   }
+  absl::StatusOr<BlockBuffer> ReadLeaf(uint32_t page) const {
+    ASSIGN_OR_RETURN(BlockBuffer bytes, Read(table.root->handle(page), UnitKind::kLeafPage));
+    RETURN_IF_ERROR(table.CheckPlace(page, IndexPageView(bytes.view())));
+    return bytes;
+  }
+  absl::StatusOr<BlockBuffer> ReadBlock(uint32_t page, const IndexPageView& leaf, uint32_t i) const {
+    ASSIGN_OR_RETURN(BlockBuffer bytes, Read(leaf.handle(i), UnitKind::kDataBlock));
+    RETURN_IF_ERROR(table.CheckPlace(page, leaf, i, bytes.view()));
+    return bytes;
+  }
+
   // Says what cannot be read, or what ends the walk.
   absl::Status StepOver(const TableReader::Gap& unread) const {
     const bool ends = ends_without_damage ? !absl::IsDataLoss(unread.status) : absl::IsCancelled(unread.status);
@@ -40,24 +51,23 @@ struct Walk {
   absl::Status Run(const Block& block) const {
     std::optional<InternalKey> after;
     for (uint32_t page = 0; page < table.root->count(); ++page) {
-      const BlockHandle page_handle = table.root->handle(page);
-      const absl::StatusOr<BlockBuffer> page_bytes = Read(page_handle, UnitKind::kLeafPage);
+      const absl::StatusOr<BlockBuffer> page_bytes = ReadLeaf(page);
       if (!page_bytes.ok()) {
         InternalKey through = BoundOf(table.root->separator(page));
-        RETURN_IF_ERROR(
-            StepOver({.handle = page_handle, .after = after, .through = through, .status = page_bytes.status()}));
+        RETURN_IF_ERROR(StepOver(
+            {.handle = table.root->handle(page), .after = after, .through = through, .status = page_bytes.status()}));
         after = std::move(through);
         continue;
       }
       const IndexPageView leaf(page_bytes->view());
       for (uint32_t i = 0; i < leaf.count(); ++i) {
-        const BlockHandle handle = leaf.handle(i);
         InternalKey through = BoundOf(leaf.separator(i));
-        const absl::StatusOr<BlockBuffer> bytes = Read(handle, UnitKind::kDataBlock);
+        const absl::StatusOr<BlockBuffer> bytes = ReadBlock(page, leaf, i);
         if (bytes.ok()) {
           RETURN_IF_ERROR(block(bytes->view()));
         } else {
-          RETURN_IF_ERROR(StepOver({.handle = handle, .after = after, .through = through, .status = bytes.status()}));
+          RETURN_IF_ERROR(
+              StepOver({.handle = leaf.handle(i), .after = after, .through = through, .status = bytes.status()}));
         }
         after = std::move(through);
       }

@@ -193,6 +193,30 @@ uint32_t DistinctKeys(std::string_view block, KeyOrder order) {
 
 }  // namespace
 
+absl::Status TableReader::Impl::CheckPlace(uint32_t page, const IndexPageView& leaf) const {
+  const Separator last = leaf.separator(leaf.count() - 1);
+  const Trailer trailer = last.has_trailer ? last.trailer : kLastTrailer;
+  if (root->Find({last.user_key, trailer}, options.order) == page) return absl::OkStatus();
+  return Damaged(options.name, root->handle(page).offset, "leaf page: it does not end where the root has it");
+}
+
+absl::Status TableReader::Impl::CheckPlace(uint32_t page, const IndexPageView& leaf, uint32_t i,
+                                           std::string_view block) const {
+  const BlockView view(block);
+  std::string buffer;
+  const InternalKeyView first{view.user_key(0, &buffer), view.trailer(0)};
+  bool in_place = leaf.Find(first, options.order) == i;
+  if (i == 0) {
+    in_place = in_place && root->Find(first, options.order) == page;
+    if (page == 0) in_place = in_place && !options.order.Less(first, *ParseInternalKey(properties.smallest_key));
+  }
+  if (const uint32_t last = view.count() - 1; in_place && last > 0) {
+    in_place = leaf.Find({view.user_key(last, &buffer), view.trailer(last)}, options.order) == i;
+  }
+  if (in_place) return absl::OkStatus();
+  return Damaged(options.name, leaf.handle(i).offset, "data block: its keys are not where the index has them");
+}
+
 absl::Status TableReader::Verify() const { return Verifier(*impl_).Run(); }
 
 absl::Status TableReader::ForEachBlock(const std::function<absl::Status(const BlockInfo&)>& visit) const {
