@@ -185,11 +185,17 @@ void GuardBuilder::AddPiece() {
   room_ += hashes;
 }
 
+uint64_t GuardBuilder::Lines() const {
+  const double bits = static_cast<double>(keys()) * bits_per_key_;
+  return std::max(uint64_t{1}, static_cast<uint64_t>(std::ceil(bits / kGuardLineBits)));
+}
+
+uint64_t GuardBuilder::Bytes() const { return kGuardHeaderBytes + Lines() * kGuardLineBytes; }
+
 std::string GuardBuilder::Finish() const {
   SEPAL_DCHECK(probes_ >= 1 && probes_ <= kMaxGuardProbes && bits_per_key_ > 0);
-  const double bits = static_cast<double>(keys()) * bits_per_key_;
-  const auto lines = std::max(uint64_t{1}, static_cast<uint64_t>(std::ceil(bits / kGuardLineBits)));
-  std::string out(kGuardHeaderBytes + lines * kGuardLineBytes, '\0');
+  const uint64_t lines = Lines();
+  std::string out(Bytes(), '\0');
   out[0] = static_cast<char>(FilterKind::kBloom);
   out[1] = static_cast<char>(probes_);
   EncodeFixed64(out.data() + 8, lines);

@@ -108,10 +108,13 @@ class GuardBuilder {
   void Add(uint64_t hash) { Add(std::span(&hash, 1)); }
   size_t keys() const { return room_ - static_cast<size_t>(end_ - next_); }
   size_t MemoryBytes() const { return room_ * sizeof(uint64_t); }
+  // That Finish would give.
+  uint64_t Bytes() const;
   // The guard's bytes.
   std::string Finish() const;
 
  private:
+  uint64_t Lines() const;
   // Hashes lie in pieces, each twice as large as the one before, so that none is moved and no memory touched in vain.
   static constexpr size_t kFirstPieceBytes = size_t{16} << 10;
   static constexpr size_t kLargestPieceBytes = MappedMemory::kHugePageBytes;

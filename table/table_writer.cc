@@ -75,9 +75,9 @@ struct TableWriter::Impl {
 
   const TableWriterOptions options;
   const bool hashable;
-  const FilterPolicy policy;
+  FilterPolicy policy;
   const LaneForm lane_form;
-  const int guard_probes;
+  int guard_probes;
   const size_t max_block_bytes;
 
   UnitWriter out;
@@ -276,6 +276,11 @@ absl::Status TableWriter::Impl::WriteLeaves(BlockHandle* root_handle) {
 
 absl::Status TableWriter::Impl::WriteGuard(BlockHandle* handle) {
   if (guard.keys() == 0) return absl::OkStatus();
+  if (guard.Bytes() > options.max_guard_bytes) {
+    policy.guard_bits_per_key = 0;
+    guard_probes = 0;
+    return absl::OkStatus();
+  }
   const std::string bytes = guard.Finish();
   properties.guard_bytes = bytes.size();
   RETURN_IF_ERROR(out.Write(bytes, handle));

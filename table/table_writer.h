@@ -37,8 +37,9 @@ struct TableWriterOptions {
   // Derived sizes that tests make small.
   uint32_t blocks_per_leaf_page = 64;
   size_t write_buffer_bytes = size_t{256} << 10;
-  MemoryBudget* budget = nullptr;  // charged to kCompaction while the writer lives; may be null
-  ChunkPool* pool = nullptr;       // where its larger pieces of memory are from and go; may be null
+  uint64_t max_guard_bytes = kMaxUnitBytes;  // there is none that would be larger
+  MemoryBudget* budget = nullptr;            // charged to kCompaction while the writer lives; may be null
+  ChunkPool* pool = nullptr;                 // where its larger pieces of memory are from and go; may be null
   // Told of each data block, leaf page and the guard, with the bytes that a reader will keep of it; may be empty. They
   // are not yet durable, and the file may never be.
   std::function<void(BlockHandle handle, UnitKind kind, std::string_view bytes)> on_unit = {};

@@ -27,6 +27,8 @@ UnitWriter::UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_byte
 }
 
 absl::Status UnitWriter::Write(std::string_view bytes, BlockHandle* handle) {
+  // No reader would open the file.
+  if (bytes.size() > kMaxUnitBytes) return absl::InternalError("a unit of a table is larger than any may be");
   *handle = {offset_, bytes.size()};
   const uint32_t checksum = UnitChecksum(bytes, CompressionKind::kNone, table_id_, offset_);
   RETURN_IF_ERROR(Append(bytes));

@@ -240,5 +240,20 @@ TEST(TableWriterTest, FilterPolicyDecidesWhatFiltersThereAre) {
   EXPECT_NEAR((*info)->fill, 0.5, 0.1);
 }
 
+TEST(TableWriterTest, AGuardThatNoReaderWouldReadIsLeftOut) {
+  const std::vector<TestEntry> entries = EvenEntries(2000);
+  TableWriterOptions options = TestWriterOptions();
+  options.filter_policy = {.lane_bits_per_key = 6, .guard_bits_per_key = 10};
+  const uint64_t bytes = MustOpenTable(WriteTable(options, entries), nullptr)->footer().guard.size;
+  for (const uint64_t most : {bytes, bytes - 1}) {
+    options.max_guard_bytes = most;
+    const auto reader = MustOpenTable(WriteTable(options, entries), nullptr);
+    EXPECT_EQ(reader->footer().guard.size, most == bytes ? bytes : 0);
+    EXPECT_EQ(reader->properties().guard_bytes, reader->footer().guard.size);
+    EXPECT_EQ(reader->properties().filter_policy.guard_bits_per_key, most == bytes ? 10 : 0);
+    EXPECT_TRUE(reader->Verify().ok()) << reader->Verify();
+  }
+}
+
 }  // namespace
 }  // namespace sepal

@@ -10,6 +10,7 @@
 #include "tests/table/string_file.h"
 #include "util/coding.h"
 #include "util/compression.h"
+#include "util/mapped_memory.h"
 #include "util/random.h"
 
 namespace sepal {
@@ -165,6 +166,14 @@ TEST_F(UnitWriterTest, AFailedAppendIsToldWhoeverMeetsIt) {
   ASSERT_TRUE(waits.Write("unit", &handle).ok());
   other.append_status = absl::InternalError("the disk is gone");
   EXPECT_TRUE(absl::IsInternal(waits.Finish()));
+}
+
+TEST_F(UnitWriterTest, AUnitThatNoReaderWouldReadIsRefused) {
+  const MappedMemory untouched(kMaxUnitBytes + 1);
+  BlockHandle handle;
+  EXPECT_TRUE(absl::IsInternal(writer.Write({untouched.data(), untouched.size()}, &handle)));
+  EXPECT_EQ(writer.offset(), 0u);
+  EXPECT_TRUE(file.contents.empty());
 }
 
 }  // namespace
