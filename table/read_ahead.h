@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "table/table_reader_impl.h"
 #include "util/mapped_memory.h"
 #include "util/perf_times.h"
-#include "util/status.h"
 
 namespace sepal {
 
@@ -17,6 +16,9 @@ enum class Travel : uint8_t { kForward, kBackward };
 
 class ReadAhead {
  public:
+  // By which the buffer grows for others to be asked to give way.
+  static constexpr uint64_t kGrowthToAsk = uint64_t{64} << 10;
+
   ReadAhead(const TableReader::Impl& table, uint64_t first, uint64_t largest)
       : table_(table), first_(first), next_(first), largest_(largest) {}
   ~ReadAhead() { Drop(); }
@@ -36,8 +38,10 @@ class ReadAhead {
   }
 
   // Moves the window to begin at the block, or to end with it; going forward it ends at `limit` at the latest. Windows
-  // that follow each other double in size; one that does not starts small again.
-  absl::Status Fill(BlockHandle handle, Travel travel, uint64_t limit) {
+  // that follow each other double in size; one that does not starts small again. Where it cannot be read, there is
+  // none, also for the blocks beside: what is the matter with one of them is not to fail the others, which are read
+  // alone.
+  void Fill(BlockHandle handle, Travel travel, uint64_t limit) {
     const uint64_t end = EndOf(handle);
     const bool follows =
         size_ > 0 && (travel == Travel::kForward ? handle.offset > begin_ && handle.offset <= begin_ + size_
@@ -45,27 +49,35 @@ class ReadAhead {
     next_ = follows ? std::min(2 * next_, largest_) : first_;
     const uint64_t wanted = std::max(next_, handle.size + kUnitTrailerBytes);
     size_ = 0;
-    if (end > table_.data_bytes()) return absl::OkStatus();
+    if (!table_.source->CheckHandle(handle, UnitKind::kDataBlock).ok() || end > table_.data_bytes()) return;
+    if (handle.offset < failed_end_ && end > failed_begin_) return;
     const uint64_t first = travel == Travel::kForward ? handle.offset : end - std::min(wanted, end);
     const uint64_t length = std::min(wanted, (travel == Travel::kForward ? limit : end) - first);
     if (buffer_bytes_ < length || buffer_bytes_ > 2 * largest_) {
       bytes_ = LargeBuffer(length);
       Charge(length);
     }
-    {
-      const PerfTimer timer(PerfPart::kRead);
-      ASSIGN_OR_RETURN(size_, table_.file->Read(first, length, bytes_.data()));
+    const absl::StatusOr<size_t> got = Read(first, length);
+    if (!got.ok()) {
+      failed_begin_ = first;
+      failed_end_ = first + length;
+      return;
     }
+    size_ = *got;
     begin_ = first;
     if (table_.options.statistics != nullptr) table_.options.statistics->Add(Ticker::kBlockReadBytes, size_);
-    return absl::OkStatus();
   }
 
  private:
+  absl::StatusOr<size_t> Read(uint64_t offset, uint64_t length) const {
+    const PerfTimer timer(PerfPart::kRead);
+    return table_.file->Read(offset, length, bytes_.data());
+  }
   void Charge(uint64_t bytes) {
     if (MemoryBudget* budget = table_.options.budget; budget != nullptr) {
       budget->Charge(MemoryPart::kCompaction, bytes);
       budget->Release(MemoryPart::kCompaction, buffer_bytes_);
+      if (bytes > buffer_bytes_ + kGrowthToAsk) budget->Relieve();
     }
     buffer_bytes_ = bytes;
   }
@@ -78,6 +90,9 @@ class ReadAhead {
   uint64_t buffer_bytes_ = 0;
   uint64_t begin_ = 0;
   uint64_t size_ = 0;
+  // The last window that could not be read.
+  uint64_t failed_begin_ = 0;
+  uint64_t failed_end_ = 0;
 };
 
 }  // namespace sepal

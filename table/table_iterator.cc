@@ -424,11 +424,11 @@ class TableIterator final : public InternalIterator {
     if (!ahead) return table_.source->ReadForUser(handle, UnitKind::kDataBlock);
     std::string_view bytes = ahead_.Find(handle);
     if (bytes.empty()) {
-      RETURN_IF_ERROR(ahead_.Fill(handle, travel, limit));
+      ahead_.Fill(handle, travel, limit);
       bytes = ahead_.Find(handle);
     }
     absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes, wish_);
-    // What is damaged in the window is read once more on its own.
+    // What is damaged in the window, or not in it, is read on its own.
     if (!buffer.ok()) return table_.source->Read(handle, UnitKind::kDataBlock, nullptr, wish_);
     return buffer;
   }

@@ -14,7 +14,7 @@ namespace sepal {
 namespace {
 
 // One read at opening covers footer, properties, and a small table's guard and root.
-constexpr size_t kTailBytes = size_t{64} << 10;
+constexpr uint64_t kTailBytes = uint64_t{64} << 10;
 
 // No hints are made while open tables take more than this share of the memory limit.
 constexpr size_t kTablesShareForHints = 32;
@@ -47,16 +47,13 @@ absl::StatusOr<std::shared_ptr<TableReader>> TableReader::Open(TableReaderOption
                    std::to_string(impl->file_size));
   }
 
-  BlockBuffer tail(std::min<uint64_t>(kTailBytes, impl->file_size));
-  size_t got = 0;
-  {
-    const PerfTimer timer(PerfPart::kRead);
-    ASSIGN_OR_RETURN(got, impl->file->Read(impl->file_size - tail.size(), tail.size(), tail.data()));
-  }
-  if (got != tail.size()) return Damaged(impl->options.name, impl->file_size, "the file became shorter");
-  RETURN_IF_ERROR(impl->ReadFooter(tail.view()));
-  RETURN_IF_ERROR(impl->ReadProperties(tail.view()));
-  RETURN_IF_ERROR(impl->ReadRoot(tail.view()));
+  absl::StatusOr<BlockBuffer> tail = impl->ReadTail(kTailBytes);
+  // What cannot be read of it may be a unit that opening does not need.
+  if (!tail.ok() && !absl::IsDataLoss(tail.status())) tail = impl->ReadTail(kFooterBytes);
+  RETURN_IF_ERROR(tail.status());
+  RETURN_IF_ERROR(impl->ReadFooter(tail->view()));
+  RETURN_IF_ERROR(impl->ReadProperties(tail->view()));
+  RETURN_IF_ERROR(impl->ReadRoot(tail->view()));
 
   impl->leaf_hints = std::make_unique<HintWord[]>(impl->root->count());
   impl->leaf_begins = std::make_unique<std::atomic<const char*>[]>(impl->root->count());
@@ -86,6 +83,14 @@ BlockHint* TableReader::Impl::MakeBlockHints(uint32_t page, const IndexPageView&
   Charge(blocks * sizeof(BlockHint));
   source->ReaderCame();
   return made.release();
+}
+
+absl::StatusOr<BlockBuffer> TableReader::Impl::ReadTail(uint64_t most_bytes) const {
+  BlockBuffer tail(std::min(most_bytes, file_size));
+  const PerfTimer timer(PerfPart::kRead);
+  ASSIGN_OR_RETURN(const size_t got, file->Read(file_size - tail.size(), tail.size(), tail.data()));
+  if (got != tail.size()) return Damaged(options.name, file_size, "the file became shorter");
+  return tail;
 }
 
 absl::Status TableReader::Impl::ReadFooter(std::string_view tail) {

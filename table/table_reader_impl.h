@@ -75,6 +75,7 @@ struct TableReader::Impl {
   absl::Status CheckPlace(uint32_t page, const IndexPageView& leaf) const;
   absl::Status CheckPlace(uint32_t page, const IndexPageView& leaf, uint32_t i, std::string_view block) const;
 
+  absl::StatusOr<BlockBuffer> ReadTail(uint64_t most_bytes) const;
   absl::Status ReadFooter(std::string_view tail);
   absl::Status ReadProperties(std::string_view tail);
   absl::Status ReadRoot(std::string_view tail);

@@ -182,6 +182,25 @@ TEST(TableDamageTest, AnErrorOfTheFileIsGivenAsItIs) {
   EXPECT_EQ((*reader)->Verify().code(), absl::StatusCode::kInternal);
 }
 
+TEST(TableDamageTest, WhatCannotBeReadNearTheEndFailsNoOtherUnit) {
+  const std::vector<TestEntry> entries = SmallEntries();
+  auto contents = std::make_shared<const std::string>(WriteTable(SmallOptions(), entries));
+  auto faults = std::make_shared<ReadFaults>();
+  faults->status = absl::InternalError("a bad sector");
+  faults->to = 1;
+  auto reader = OpenTable(contents, nullptr, KeyOrder(), faults);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  LevelFilterStatistics filters;
+  TableHit hit;
+  EXPECT_TRUE(absl::IsInternal((*reader)->Lookup(TestLookupKey(entries[0].user_key), {}, &filters, &hit)));
+  EXPECT_TRUE((*reader)->Lookup(TestLookupKey(entries.back().user_key), {}, &filters, &hit).ok());
+  EXPECT_EQ(hit.value, entries.back().value);
+  // What opening needs.
+  faults->from = contents->size() - 1;
+  faults->to = contents->size();
+  EXPECT_TRUE(absl::IsInternal(OpenTable(contents, nullptr, KeyOrder(), faults).status()));
+}
+
 // The units of a table, in order of their place.
 std::vector<BlockHandle> UnitsOf(const std::string& contents) {
   std::vector<BlockHandle> units;

@@ -372,6 +372,37 @@ TEST(TableIteratorTest, OutlivesEveryOtherHolderOfTheReader) {
   EXPECT_EQ(it->key().user_key, "key001998");
 }
 
+TEST(TableIteratorTest, WhatCannotBeReadOfAWindowFailsNothingBeforeIt) {
+  const std::vector<TestEntry> entries = EvenEntries(3000, 100);
+  for (const Kind kind : {Kind::kUser, Kind::kUserNoFill, Kind::kCompaction}) {
+    auto faults = std::make_shared<ReadFaults>();
+    auto reader = OpenTable(std::make_shared<const std::string>(WriteTable(TestWriterOptions(), entries)), nullptr,
+                            KeyOrder(), faults);
+    ASSERT_TRUE(reader.ok());
+    std::vector<BlockHandle> blocks;
+    std::vector<size_t> ends;  // behind their last entries
+    ASSERT_TRUE((*reader)
+                    ->ForEachBlock([&](const TableReader::BlockInfo& block) {
+                      blocks.push_back(block.handle);
+                      ends.push_back((ends.empty() ? 0 : ends.back()) + block.entries);
+                      return absl::OkStatus();
+                    })
+                    .ok());
+    ASSERT_GT(blocks.size(), 40u);
+    faults->status = absl::InternalError("a bad sector");
+    faults->from = blocks[30].offset + 1;
+    faults->to = faults->from + 1;
+    const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(*reader, kind);
+    size_t count = 0;
+    for (it->SeekToFirst(); it->Valid(); it->Next()) ++count;
+    EXPECT_EQ(count, ends[29]);
+    EXPECT_TRUE(absl::IsInternal(it->status())) << it->status();
+    for (it->Seek(entries[ends[30]].key()); it->Valid(); it->Next()) ++count;
+    EXPECT_TRUE(it->status().ok()) << it->status();
+    EXPECT_EQ(count, entries.size() - (ends[30] - ends[29]));
+  }
+}
+
 TEST(TableIteratorTest, AFailedReadIsTheStatusAndTheIteratorRecovers) {
   const std::vector<TestEntry> entries = EvenEntries(3000);
   for (const Kind kind : {Kind::kUser, Kind::kCompaction}) {

@@ -70,8 +70,10 @@ TEST_F(MultiGetTest, AFailedReadFailsItsOwnKeysAndNoOthers) {
   uint64_t place = 0;
   database.files.SetDecider([&](const FileCall& call) {
     if (call.op != FileOp::kRead || !call.name.ends_with(".sst")) return Fault::kNone;
-    if (++reads == 2) table = call.name, place = call.offset;
-    return reads >= 2 && call.name == table && call.offset == place ? Fault::kIoError : Fault::kNone;
+    const uint64_t end = call.offset + call.length;
+    if (++reads == 2) table = call.name, place = end - 1;
+    const bool meets = reads >= 2 && call.name == table && call.offset <= place && end > place;
+    return meets ? Fault::kIoError : Fault::kNone;
   });
   std::vector<std::string> keys;
   for (uint64_t i = 0; i < 300; i += 10) keys.push_back(NumberedKey(i));
