@@ -173,6 +173,7 @@ class IndexPageView {
   Parts PartsOf(uint32_t i) const;
   // Whether separator i sorts before the key, where their fences are equal. `rest`: the key after the prefix.
   bool SeparatorLess(uint32_t i, std::string_view rest, Trailer trailer) const;
+  bool SeparatorsAscend(uint32_t i, KeyOrder order) const;
   uint32_t FindByOrder(const InternalKeyView& key, KeyOrder order) const;
 
   const char* data_;

@@ -187,7 +187,6 @@ bool IndexPageView::ValidateSeparators(KeyOrder order, std::string* why) const {
     *why = std::string(reason) + " of separator " + std::to_string(i) + " of an index page";
     return false;
   };
-  Separator last;
   for (uint32_t i = 0; i < count_; ++i) {
     const auto shape = static_cast<uint8_t>(shapes_[i]);
     const size_t fence_bytes = shape & kFenceBytesMask;
@@ -202,17 +201,24 @@ bool IndexPageView::ValidateSeparators(KeyOrder order, std::string* why) const {
     if (order.bytewise() && fence_bytes < 8 && tail_bytes != 0) return fail("tail", i);
     if (fence_bytes < 8 && fences_[i] << (8 * fence_bytes) != 0) return fail("fence", i);
     if (prefix_.size() + fence_bytes + tail_bytes > kMaxKeyBytes) return fail("length", i);
-    // A separator without a trailer is after all versions of its key.
-    Separator current = separator(i);
-    if (i > 0) {
-      const int c = order.Compare(last.user_key, current.user_key);
-      const bool ascending =
-          c < 0 || (c == 0 && last.has_trailer && (!current.has_trailer || last.trailer > current.trailer));
-      if (!ascending) return fail("order", i);
-    }
-    last = std::move(current);
+    if (i > 0 && !SeparatorsAscend(i - 1, order)) return fail("order", i);
   }
   return true;
+}
+
+// Whether separator i sorts before the next one. Requires: the shapes of both are valid.
+bool IndexPageView::SeparatorsAscend(uint32_t i, KeyOrder order) const {
+  const Parts a = PartsOf(i), b = PartsOf(i + 1);
+  int c = 0;
+  if (fences_[i] != fences_[i + 1]) {
+    c = fences_[i] < fences_[i + 1] ? -1 : 1;
+  } else if (a.fence_bytes != b.fence_bytes) {
+    c = a.fence_bytes < b.fence_bytes ? -1 : 1;  // see SeparatorLess
+  } else {
+    c = order.Compare(a.tail, b.tail);
+  }
+  // A separator without a trailer is after all versions of its key.
+  return c < 0 || (c == 0 && a.has_trailer && (!b.has_trailer || a.trailer > b.trailer));
 }
 
 }  // namespace sepal

@@ -1,5 +1,6 @@
 // Point lookups that find everything in the cache allocate nothing.
 #include "tests/count_allocations.h"
+#include "tests/table/block_fixture.h"
 #include "tests/table/table_fixture.h"
 
 namespace sepal {
@@ -37,6 +38,21 @@ TEST(TableAllocationTest, AddingAnEntryAllocatesNothingOfItsOwn) {
   const size_t made = allocations - before;
   EXPECT_GT(made, 0u);  // blocks and pages make some
   EXPECT_LT(made, entries.size() / 5);
+}
+
+TEST(TableAllocationTest, ValidatingAnIndexPageCopiesNoSeparator) {
+  IndexPageBuilder builder(0, KeyOrder(), {});
+  const std::string prefix(1000, 'p');
+  for (uint64_t i = 0; i < 500; ++i) {
+    const std::string number = std::to_string(100000 + i);
+    builder.Add({prefix + number + "and a tail", i % 3 == 0, PackTrailer(SequenceNumber(i), ValueKind::kPut)},
+                {100 * i, 100 - kUnitTrailerBytes}, 10, 0, "");
+  }
+  const PaddedBytes page(builder.Finish(0));
+  std::string why;
+  const size_t before = allocations;
+  EXPECT_TRUE(IndexPageView::Validate(page.view(), 1 << 20, KeyOrder(), &why)) << why;
+  EXPECT_EQ(allocations - before, 0u);
 }
 
 }  // namespace
