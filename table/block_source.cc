@@ -152,11 +152,21 @@ absl::StatusOr<BlockBuffer> BlockSource::ReadWith(BlockHandle handle, UnitKind k
     RETURN_IF_ERROR(compression.status());
   }
   if (stored_as != nullptr) *stored_as = *compression;
-  if (*compression != CompressionKind::kNone) {
-    ASSIGN_OR_RETURN(buffer, Expand(handle, kind, *compression, buffer.view(), wish));
+  return Unpack(handle, kind, *compression, std::move(buffer), wish);
+}
+
+absl::StatusOr<BlockBuffer> BlockSource::Unpack(BlockHandle handle, UnitKind kind, CompressionKind compression,
+                                                BlockBuffer buffer, HugePages::Wish wish) const {
+  if (compression != CompressionKind::kNone) {
+    ASSIGN_OR_RETURN(buffer, Expand(handle, kind, compression, buffer.view(), wish));
   }
   RETURN_IF_ERROR(Validate(handle, kind, buffer.view()));
   return buffer;
+}
+
+absl::StatusOr<BlockBuffer> BlockSource::DecodeInPlace(BlockHandle handle, UnitKind kind, BlockBuffer buffer) const {
+  ASSIGN_OR_RETURN(const CompressionKind compression, CheckTrailer(handle, kind, buffer.data()));
+  return Unpack(handle, kind, compression, std::move(buffer), HugePages::Wish::kHuge);
 }
 
 absl::StatusOr<BlockBuffer> BlockSource::Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer,

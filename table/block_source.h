@@ -113,6 +113,9 @@ class BlockSource {
   absl::StatusOr<BlockBuffer> Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer,
                                      HugePages::Wish wish = HugePages::Wish::kHuge) const;
 
+  // The same where the caller has read them into the buffer, whose padding the trailer reaches into.
+  absl::StatusOr<BlockBuffer> DecodeInPlace(BlockHandle handle, UnitKind kind, BlockBuffer buffer) const;
+
   // For callers who read the bytes themselves: whether the handle may be read at all; that it has been.
   absl::Status CheckHandle(BlockHandle handle, UnitKind kind) const;
   void CountRead(size_t bytes) const;
@@ -130,6 +133,8 @@ class BlockSource {
   absl::Status ReadExactly(BlockHandle handle, UnitKind kind, char* buffer, bool* from_disk = nullptr) const;
   absl::StatusOr<size_t> ReadBytes(uint64_t offset, size_t length, char* buffer, bool* from_disk) const;
   absl::StatusOr<CompressionKind> CheckTrailer(BlockHandle handle, UnitKind kind, const char* bytes) const;
+  absl::StatusOr<BlockBuffer> Unpack(BlockHandle handle, UnitKind kind, CompressionKind compression, BlockBuffer buffer,
+                                     HugePages::Wish wish) const;
   absl::StatusOr<BlockBuffer> Expand(BlockHandle handle, UnitKind kind, CompressionKind compression,
                                      std::string_view bytes, HugePages::Wish wish) const;
   absl::Status Validate(BlockHandle handle, UnitKind kind, std::string_view bytes) const;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "util/perf_times.h"
@@ -21,6 +22,10 @@ struct Extent {
   uint64_t end;
   size_t first;
   size_t last;
+  // Where a large unit, which is alone, is read to and stays.
+  BlockBuffer unit = {};
+
+  bool IsLarge() const { return end - begin > kMaxExtentBytes; }
 };
 
 class Batch {
@@ -32,23 +37,27 @@ class Batch {
     Sort();
     Gather();
     size_t bytes = 0;
-    for (const Extent& extent : extents_) bytes += extent.end - extent.begin;
+    for (const Extent& extent : extents_) bytes += extent.IsLarge() ? 0 : extent.end - extent.begin;
     const auto buffer = std::make_unique_for_overwrite<char[]>(bytes);
     std::vector<ReadRequest> requests(extents_.size());
     char* next = buffer.get();
     for (size_t i = 0; i < extents_.size(); ++i) {
-      const Extent& extent = extents_[i];
+      Extent& extent = extents_[i];
       const size_t length = extent.end - extent.begin;
       requests[i].file = extent.source->context().file;
       requests[i].offset = extent.begin;
       requests[i].length = length;
-      requests[i].buffer = next;
-      next += length;
+      if (extent.IsLarge()) {
+        extent.unit = BlockBuffer(length - kUnitTrailerBytes);
+        requests[i].buffer = extent.unit.data();
+      } else {
+        requests[i].buffer = std::exchange(next, next + length);
+      }
     }
     const PerfTimer timer(PerfPart::kRead);
     const size_t missing = HandOutCached(requests);
     directory.ReadMany(std::span(requests).first(missing), [&](ReadRequest& request) {
-      HandOut(extents_[static_cast<size_t>(&request - requests.data())], request);
+      HandOut(&extents_[static_cast<size_t>(&request - requests.data())], request);
     });
     for (size_t i = 0; i < missing; ++i) TellFromDisk(extents_[i]);
   }
@@ -93,14 +102,17 @@ class Batch {
     size_t missing = 0;
     for (size_t i = 0; i < requests.size(); ++i) {
       ReadRequest& request = requests[i];
-      const Extent extent = extents_[i];
+      Extent& extent = extents_[i];
       if (extent.source->read_around().ReadCached(request.offset, request.length, request.buffer)) {
         request.bytes_read = request.length;
-        HandOut(extent, request);
-      } else {
-        requests[missing] = request;
-        extents_[missing++] = extent;
+        HandOut(&extent, request);
+        continue;
       }
+      if (missing != i) {
+        requests[missing] = request;
+        extents_[missing] = std::move(extent);
+      }
+      ++missing;
     }
     return missing;
   }
@@ -116,25 +128,32 @@ class Batch {
     }
   }
 
-  void HandOut(const Extent& extent, const ReadRequest& request) {
-    extent.source->CountRead(request.length);
-    const bool alone = extent.last - extent.first == 1;
-    for (size_t i = extent.first; i < extent.last; ++i) {
+  void HandOut(Extent* extent, const ReadRequest& request) {
+    extent->source->CountRead(request.length);
+    const bool alone = extent->last - extent->first == 1;
+    for (size_t i = extent->first; i < extent->last; ++i) {
       const UnitWant& want = wants_[order_[i]];
       if (!request.status.ok()) {
         // What one of them met is not to fail its neighbours.
         got_(order_[i], alone ? request.status : ReadAlone(want));
         continue;
       }
+      if (alone && extent->IsLarge() && request.bytes_read == request.length) {
+        got_(order_[i], Keep(want, want.source->DecodeInPlace(want.handle, want.kind, std::move(extent->unit))));
+        continue;
+      }
       const std::string_view bytes(request.buffer, request.bytes_read);
-      const uint64_t skip = std::min<uint64_t>(want.handle.offset - extent.begin, bytes.size());
+      const uint64_t skip = std::min<uint64_t>(want.handle.offset - extent->begin, bytes.size());
       got_(order_[i], Unpack(want, bytes.substr(skip, want.handle.size + kUnitTrailerBytes)));
     }
   }
 
   static absl::StatusOr<CachePin> Unpack(const UnitWant& want, std::string_view bytes) {
-    absl::StatusOr<BlockBuffer> buffer = want.source->Decode(want.handle, want.kind, bytes);
-    // Damaged: read once more before it is called so.
+    return Keep(want, want.source->Decode(want.handle, want.kind, bytes));
+  }
+
+  // What is damaged is read once more before it is called so.
+  static absl::StatusOr<CachePin> Keep(const UnitWant& want, absl::StatusOr<BlockBuffer> buffer) {
     return buffer.ok() ? Keep(want, *std::move(buffer)) : ReadAlone(want);
   }
 
