@@ -78,6 +78,8 @@ constexpr size_t kMostFrames = size_t{1} << 31;
 constexpr size_t kTableBytesPerBlock = 2 * sizeof(CacheFrame);
 // Frames that a sweep takes on at once.
 constexpr size_t kSweepFrames = 8;
+// Of a block alone for which the cache gives way.
+constexpr size_t kLargePin = size_t{64} << 10;
 // Evicted bytes that readers hold back, as a share of the limit, beyond which no leaf page or guard is kept; data
 // blocks are not beyond three quarters of that, so that what many reads want is not read again and again.
 constexpr size_t kRetiredShare = 16;
@@ -215,11 +217,7 @@ bool BlockCache::Impl::InRoom() const {
 // Evicts until there is room, for an insert.
 bool BlockCache::Impl::MakeRoom() {
   if (InRoom()) return true;
-  if (sweep_limit.none()) {
-    if (WalkForRoom()) return true;
-    sweep_limit.WalkedInVain();
-    return false;
-  }
+  if (sweep_limit.none()) return WalkForRoom();
   const bool made = SweepForRoom(sweep_limit.most());
   sweep_limit.Swept(made);
   return made;
@@ -236,7 +234,11 @@ bool BlockCache::Impl::WalkForRoom() {
     swept += kSweepFrames;
     if (swept % frame_count != 0) continue;
     idle_rounds = progress == 0 ? idle_rounds + 1 : 0;
-    if (idle_rounds == 2 || swept > 2 * frame_count * (CacheFrame::kMostClock + 1)) return InRoom();
+    if (idle_rounds == 2 || swept > 2 * frame_count * (CacheFrame::kMostClock + 1)) {
+      if (InRoom()) return true;
+      sweep_limit.WalkedInVain();
+      return false;
+    }
     progress = 0;
   }
   return true;
@@ -532,6 +534,7 @@ bool BlockCache::InsertWhereFree(const CacheKey& key, std::string_view bytes, Me
 
 CachePin BlockCache::PinAlone(BlockBuffer buffer) {
   impl_->budget->Charge(MemoryPart::kPins, buffer.charge() + sizeof(CacheFrame));
+  if (buffer.size() >= kLargePin) impl_->sweep_limit.none() ? impl_->budget->Relieve() : (void)impl_->MakeRoom();
   auto frame = std::make_unique<CacheFrame>();
   frame->size.store(buffer.size(), std::memory_order_relaxed);
   frame->data.store(buffer.Release(), std::memory_order_relaxed);

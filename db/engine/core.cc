@@ -62,7 +62,9 @@ void Core::PrepareBy(std::shared_ptr<TaskGroup> tasks) {
   memtable_chunks.PrepareBy(tasks.get());
   memtable_indexes.PrepareBy(tasks.get());
   relief_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { cache.Shrink(); });
-  budget.RelieveBy([this] { relief_->Ask(); });
+  budget.RelieveBy([this] {
+    if (!Forked()) relief_->Ask();
+  });
   removal_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { RemoveUnusedFiles(); });
   epochs.TellOfLeaving([this] { AskToRemoveUnusedFiles(); });
   collapser_ = std::make_unique<ChunkCollapser>(&BlockHeap::OfProcess(), std::move(tasks));

@@ -48,5 +48,23 @@ TEST_F(CachePinnedTest, OnceAllMayGoEveryInsertGetsRoom) {
   for (uint64_t i = 0; i < 1000; ++i) ASSERT_TRUE(IsKept(Insert({3, i})));
 }
 
+TEST_F(CachePinnedTest, ALargePinAsksForReliefOrMakesRoomItselfAfterAWalkInVain) {
+  constexpr size_t kLarge = size_t{4} << 20;
+  uint64_t asked = 0;
+  budget_.RelieveBy([&asked] { ++asked; });
+  for (uint64_t i = 0; i < 60000; ++i) Insert({2, i});
+  (void)cache_.PinAlone(BlockBuffer(kLarge));
+  EXPECT_EQ(asked, 1u);
+  PinAll(1);
+  EXPECT_FALSE(IsKept(Insert({3, 0})));
+  pins_.clear();
+  const CachePin large = cache_.PinAlone(BlockBuffer(kLarge));
+  for (uint64_t i = 0; budget_.total() > budget_.limit_bytes(); ++i) {
+    ASSERT_LT(i, 100u);
+    (void)cache_.PinAlone(BlockBuffer(size_t{64} << 10));
+  }
+  EXPECT_EQ(asked, 1u);
+}
+
 }  // namespace
 }  // namespace sepal

@@ -89,6 +89,21 @@ TEST_F(MemoryLimitTest, OneMultiGetOfAllKeysStaysWithinTheLimit) {
   }
 }
 
+// Nothing is written or put into the cache meanwhile.
+TEST_F(MemoryLimitTest, TheCacheGivesWayToLargeValuesThatAreHeld) {
+  constexpr uint64_t kLarge = 100;
+  const auto large_key = [](uint64_t i) { return "large" + NumberedKey(i); };
+  for (uint64_t i = 0; i < kLarge; ++i) ASSERT_OK(db()->Put(large_key(i), std::string(300'000, 'v')));
+  ASSERT_NO_FATAL_FAILURE(FillTheCacheByReads());
+  // So that their leaf pages are there.
+  for (uint64_t i = 0; i < kLarge; ++i) ASSERT_OK(db()->Get(large_key(i)).status());
+  ASSERT_GT(NumberProperty(db(), "sepal.block-cache-bytes"), kLimit * 3 / 4);
+  std::vector<PinnedValue> held(kLarge);
+  for (uint64_t i = 0; i < kLarge; ++i) ASSERT_OK(db()->Get(large_key(i), &held[i]));
+  database.world->SleepMicros(1000);
+  EXPECT_LE(NumberProperty(db(), "sepal.block-cache-bytes"), kLimit * 11 / 10 - kLarge * 300'000);
+}
+
 // No job ends while nothing is flushed.
 TEST_F(MemoryLimitTest, TheCacheGivesWayWhileMemtablesGrowAndNotOnlyOnceAJobEnds) {
   ASSERT_NO_FATAL_FAILURE(FillTheCacheByReads());
