@@ -133,6 +133,8 @@ class IndexPageView {
   // The first block whose separator is at or after the key; count() if none. For a point lookup pass
   // SeekTrailer(visible).
   uint32_t Find(const InternalKeyView& key, KeyOrder order) const;
+  // Whether separator i sorts before the key.
+  bool EndsBefore(uint32_t i, const InternalKeyView& key, KeyOrder order) const;
   BlockHandle handle(uint32_t i) const;
   std::string_view lane(uint32_t i) const;
   LaneForm lane_form() const { return lane_form_; }
@@ -173,6 +175,7 @@ class IndexPageView {
   Parts PartsOf(uint32_t i) const;
   // Whether separator i sorts before the key, where their fences are equal. `rest`: the key after the prefix.
   bool SeparatorLess(uint32_t i, std::string_view rest, Trailer trailer) const;
+  bool EndsBeforeByOrder(uint32_t i, const InternalKeyView& key, KeyOrder order) const;
   bool SeparatorsAscend(uint32_t i, KeyOrder order) const;
   uint32_t FindByOrder(const InternalKeyView& key, KeyOrder order) const;
 

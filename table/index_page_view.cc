@@ -63,14 +63,30 @@ bool IndexPageView::SeparatorLess(uint32_t i, std::string_view rest, Trailer tra
   return parts.has_trailer && parts.trailer > trailer;
 }
 
+bool IndexPageView::EndsBefore(uint32_t i, const InternalKeyView& key, KeyOrder order) const {
+  if (!order.bytewise()) [[unlikely]]
+    return EndsBeforeByOrder(i, key, order);
+  const size_t prefix_size = prefix_.size();
+  if (key.user_key.size() < prefix_size || !EqualBytes(key.user_key.data(), prefix_.data(), prefix_size)) {
+    return key.user_key > prefix_;
+  }
+  const std::string_view rest = key.user_key.substr(prefix_size);
+  const uint64_t fence = BigEndianPrefix(rest);
+  return fences_[i] != fence ? fences_[i] < fence : SeparatorLess(i, rest, key.trailer);
+}
+
+bool IndexPageView::EndsBeforeByOrder(uint32_t i, const InternalKeyView& key, KeyOrder order) const {
+  const Parts parts = PartsOf(i);
+  const int c = order.Compare(parts.tail, key.user_key);
+  return c < 0 || (c == 0 && parts.has_trailer && parts.trailer > key.trailer);
+}
+
 uint32_t IndexPageView::FindByOrder(const InternalKeyView& key, KeyOrder order) const {
   uint32_t begin = 0;
   uint32_t end = count_;
   while (begin < end) {
     const uint32_t middle = begin + (end - begin) / 2;
-    const Parts parts = PartsOf(middle);
-    const int c = order.Compare(parts.tail, key.user_key);
-    if (c < 0 || (c == 0 && parts.has_trailer && parts.trailer > key.trailer)) {
+    if (EndsBeforeByOrder(middle, key, order)) {
       begin = middle + 1;
     } else {
       end = middle;

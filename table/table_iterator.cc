@@ -297,7 +297,7 @@ class TableIterator final : public InternalIterator {
     }
     // What a merge writes anew is in order, and within the bounds of what it has read.
     if (kind_ == TableReader::ReadKind::kCompaction) {
-      absl::Status status = table_.CheckPlace(page_, *leaf_, block, BlockBytes());
+      absl::Status status = table_.CheckPlace(page_, *leaf_, block, BlockBytes(), &key_of_block_);
       if (!status.ok()) return Leave(std::move(status));
     }
     block_ = block;
@@ -461,8 +461,9 @@ class TableIterator final : public InternalIterator {
   BlockBuffer block_bytes_;
   BlockCursor cursor_;
 
-  // A compaction's hints of the page's blocks.
+  // A compaction's hints of the page's blocks, and the key of a block that it looks at.
   std::vector<BlockHint> sighted_;
+  std::string key_of_block_;
 
   // How the file was read up to now.
   ReadAhead ahead_;

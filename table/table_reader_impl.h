@@ -71,9 +71,10 @@ struct TableReader::Impl {
 
   // Whether blocks hold what the index has there: that a lookup of the first and of the last key of block `i` of leaf
   // page `page`, which is `leaf`, comes to it; of a page, that one of its last separator does. All keys that lie in
-  // such blocks of such pages are in order.
+  // such blocks of such pages are in order. `key` is for its use.
   absl::Status CheckPlace(uint32_t page, const IndexPageView& leaf) const;
-  absl::Status CheckPlace(uint32_t page, const IndexPageView& leaf, uint32_t i, std::string_view block) const;
+  absl::Status CheckPlace(uint32_t page, const IndexPageView& leaf, uint32_t i, std::string_view block,
+                          std::string* key) const;
 
   absl::StatusOr<BlockBuffer> ReadTail(uint64_t most_bytes) const;
   absl::Status ReadFooter(std::string_view tail);

@@ -34,7 +34,8 @@ struct Walk {
   }
   absl::StatusOr<BlockBuffer> ReadBlock(uint32_t page, const IndexPageView& leaf, uint32_t i) const {
     ASSIGN_OR_RETURN(BlockBuffer bytes, Read(leaf.handle(i), UnitKind::kDataBlock));
-    RETURN_IF_ERROR(table.CheckPlace(page, leaf, i, bytes.view()));
+    std::string key;
+    RETURN_IF_ERROR(table.CheckPlace(page, leaf, i, bytes.view(), &key));
     return bytes;
   }
 

@@ -200,19 +200,20 @@ absl::Status TableReader::Impl::CheckPlace(uint32_t page, const IndexPageView& l
   return Damaged(options.name, root->handle(page).offset, "leaf page: it does not end where the root has it");
 }
 
-absl::Status TableReader::Impl::CheckPlace(uint32_t page, const IndexPageView& leaf, uint32_t i,
-                                           std::string_view block) const {
+absl::Status TableReader::Impl::CheckPlace(uint32_t page, const IndexPageView& leaf, uint32_t i, std::string_view block,
+                                           std::string* key) const {
   const BlockView view(block);
-  std::string buffer;
-  const InternalKeyView first{view.user_key(0, &buffer), view.trailer(0)};
-  bool in_place = leaf.Find(first, options.order) == i;
-  if (i == 0) {
-    in_place = in_place && root->Find(first, options.order) == page;
-    if (page == 0) in_place = in_place && !options.order.Less(first, *ParseInternalKey(properties.smallest_key));
+  const InternalKeyView first{view.user_key(0, key), view.trailer(0)};
+  bool in_place;
+  if (i > 0) {
+    in_place = leaf.EndsBefore(i - 1, first, options.order);
+  } else if (page > 0) {
+    in_place = root->EndsBefore(page - 1, first, options.order);
+  } else {
+    in_place = !options.order.Less(first, *ParseInternalKey(properties.smallest_key));
   }
-  if (const uint32_t last = view.count() - 1; in_place && last > 0) {
-    in_place = leaf.Find({view.user_key(last, &buffer), view.trailer(last)}, options.order) == i;
-  }
+  const uint32_t last = view.count() - 1;
+  in_place = in_place && !leaf.EndsBefore(i, {view.user_key(last, key), view.trailer(last)}, options.order);
   if (in_place) return absl::OkStatus();
   return Damaged(options.name, leaf.handle(i).offset, "data block: its keys are not where the index has them");
 }

@@ -135,7 +135,10 @@ TEST(IndexPageTest, FindGivesTheFirstBlockWhoseSeparatorIsAtOrAfterTheKey) {
         const PaddedBytes page(BuildPage(separators, order));
         const IndexPageView view(page.view());
         const auto check = [&](InternalKeyView key) {
-          EXPECT_EQ(view.Find(key, order), ExpectedFind(separators, key, order));
+          const uint32_t found = ExpectedFind(separators, key, order);
+          EXPECT_EQ(view.Find(key, order), found);
+          EXPECT_TRUE(found == 0 || view.EndsBefore(found - 1, key, order));
+          EXPECT_FALSE(found < view.count() && view.EndsBefore(found, key, order));
         };
         for (const Separator& separator : separators) {
           const std::string& key = separator.user_key;
