@@ -639,10 +639,6 @@ int main(void) {
   sepal_destroy_db(options, backup, &error);
   sepal_destroy_db(options, third, &error);
   CHECK_OK();
-  /* What the repair put aside is not the database's. */
-  char command[128];
-  snprintf(command, sizeof command, "rm -r %s/checkpoint/lost && rmdir %s/checkpoint", base, base);
-  CHECK(system(command) == 0);
   CHECK(rmdir(base) == 0);
   sepal_readoptions_destroy(ro);
   sepal_writeoptions_destroy(wo);

@@ -120,10 +120,10 @@ class SEPAL_EXPORT DB {
   // Costs a reading of the manifest and of the logs, whose updates are written to tables, and a new manifest. Tables
   // are opened when they are first read.
   static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, std::string_view directory);
-  // Removes a database and nothing else from `directory`, and the directory if that leaves it empty; from
-  // `options.log_directory` its logs. No other option counts but `env`. Ok if there is none; Unavailable if it, or
-  // another with its logs there, is open; FailedPrecondition if the files are another engine's. After an error some
-  // files may be gone: call it again.
+  // Removes a database, what repairs of it have put aside, and nothing else from `directory`, and the directory if that
+  // leaves it empty; from `options.log_directory` its logs. No other option counts but `env`. Ok if there is none;
+  // Unavailable if it, or another with its logs there, is open; FailedPrecondition if the files are another engine's.
+  // After an error some files may be gone: call it again.
   static absl::Status Destroy(const Options& options, std::string_view directory);
   // Makes a database that cannot be opened, or parts of which are `DataLoss`, whole again out of what can be read, and
   // says exactly what was dropped. `options` as for Open: the comparators must be the database's; no `Env` part but
