@@ -53,7 +53,7 @@ class ReadAhead {
     if (handle.offset < failed_end_ && end > failed_begin_) return;
     const uint64_t first = travel == Travel::kForward ? handle.offset : end - std::min(wanted, end);
     const uint64_t length = std::min(wanted, (travel == Travel::kForward ? limit : end) - first);
-    if (buffer_bytes_ < length || buffer_bytes_ > 2 * largest_) {
+    if (buffer_bytes_ < length || buffer_bytes_ > 2 * std::max(largest_, length)) {
       bytes_ = LargeBuffer(length);
       Charge(length);
     }

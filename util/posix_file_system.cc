@@ -338,23 +338,21 @@ absl::Status MakeDirectories(const std::string& path) {
   return SyncParentOf(path);
 }
 
+// Takes no memory: children made by `fork` come here, too, where an allocator may be locked for good.
 bool IsEmpty(int directory) {
-  const int fd = RetryInterrupted([&] { return ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (fd < 0) return false;
-  DIR* const stream = ::fdopendir(fd);
-  if (stream == nullptr) {
-    ::close(fd);
-    return false;
+  const UniqueFd fd(RetryInterrupted([&] { return ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (!fd.valid()) return false;
+  alignas(struct dirent64) char entries[1024];
+  while (true) {
+    const ssize_t bytes = ::getdents64(fd.get(), entries, sizeof(entries));
+    if (bytes <= 0) return bytes == 0;
+    for (ssize_t at = 0; at < bytes;) {
+      const auto* const entry = reinterpret_cast<const struct dirent64*>(entries + at);
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") return false;
+      at += entry->d_reclen;
+    }
   }
-  bool empty = true;
-  errno = 0;
-  for (const struct dirent* entry = ::readdir(stream); entry != nullptr && empty; entry = ::readdir(stream)) {
-    const std::string_view name = entry->d_name;
-    empty = name == "." || name == "..";
-  }
-  empty = empty && errno == 0;
-  ::closedir(stream);
-  return empty;
 }
 
 class PosixFileSystem final : public FileSystem {

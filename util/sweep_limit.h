@@ -1,5 +1,6 @@
-// How many frames of a cache an insert, or a large pin, looks at for room. What a walk over all of them could not evict, as pinned
-// blocks, the next one is unlikely to: after one in vain inserts give up after few, until they get room again.
+// How many frames of a cache an insert, or a large pin, looks at for room. What a walk over all of them could not
+// evict, as pinned blocks, the next one is unlikely to: after one in vain inserts give up after few, until they get
+// room again.
 //
 // Safe for concurrent use: who comes between may have the limit grow or fall once less.
 #pragma once

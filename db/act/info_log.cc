@@ -30,6 +30,8 @@ void InfoLog::Rotate() {
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> file =
       directory_->OpenForWrite(kInfoLogFileName, WriteMode::kCreateNew);
+  // A call that failed may have made it.
+  if (absl::IsAlreadyExists(file.status())) put_aside_ = false;
   if (!file.ok()) return;
   file_ = std::move(file).value();
   put_aside_ = false;

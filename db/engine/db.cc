@@ -1,8 +1,11 @@
 // The calls on databases that are not open.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "db/act/directory_listing.h"
@@ -90,24 +93,49 @@ absl::Status RemoveDatabaseFiles(Directory* directory) {
   return directory->Sync();
 }
 
-// A file of the database that a repair has put aside, perhaps as the second or a later one of its name.
-bool IsPutAside(std::string_view name) {
-  if (ParseFileName(name).has_value()) return true;
+// The file that a repair has put aside under `name`, perhaps as the second or a later one of its name.
+std::optional<ParsedFileName> ParseNameAside(std::string_view name) {
   const size_t end = name.find_last_not_of("0123456789");
-  return end != std::string_view::npos && end + 1 < name.size() && name[end] == '.' &&
-         ParseFileName(name.substr(0, end)).has_value();
+  const bool numbered = end != std::string_view::npos && end + 1 < name.size() && name[end] == '.';
+  return ParseFileName(numbered ? name.substr(0, end) : name);
 }
 
-absl::Status RemoveWhatIsPutAside(FileSystem* files, std::string_view path) {
-  const std::string lost = absl::StrFormat("%s/%s", path, kLostDirectoryName);
-  const absl::StatusOr<std::unique_ptr<Directory>> directory = files->OpenDirectory(lost, /*create=*/false);
-  if (absl::IsNotFound(directory.status())) return absl::OkStatus();
+struct PutAside {
+  std::unique_ptr<Directory> directory;  // null: there is nothing
+  std::vector<std::string> names;
+};
+
+// A directory that holds a lock or an info log is a database, and no work of a repair.
+absl::StatusOr<PutAside> FindWhatIsPutAside(FileSystem* files, const std::string& lost) {
+  absl::StatusOr<std::unique_ptr<Directory>> directory = files->OpenDirectory(lost, /*create=*/false);
+  const bool none = absl::IsNotFound(directory.status()) || absl::IsFailedPrecondition(directory.status());
+  if (none) return PutAside();
   RETURN_IF_ERROR(directory.status());
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
+  PutAside found{.directory = std::move(directory).value(), .names = {}};
   for (const DirectoryEntry& entry : listing) {
-    if (IsPutAside(entry.name)) RETURN_IF_ERROR(RemoveIfThere(directory->get(), entry.name));
+    const std::optional<ParsedFileName> parsed = ParseNameAside(entry.name);
+    if (!parsed.has_value()) continue;
+    switch (parsed->kind) {
+      case FileKind::kTable:
+      case FileKind::kLog:
+      case FileKind::kLogRing:
+      case FileKind::kManifest:
+        found.names.push_back(entry.name);
+        break;
+      case FileKind::kLock:
+      case FileKind::kInfoLog:
+      case FileKind::kOldInfoLog:
+        return PutAside();
+    }
   }
-  RETURN_IF_ERROR((*directory)->Sync());
+  return found;
+}
+
+absl::Status RemoveWhatIsPutAside(FileSystem* files, const std::string& lost, const PutAside& found) {
+  if (found.directory == nullptr) return absl::OkStatus();
+  for (const std::string& name : found.names) RETURN_IF_ERROR(RemoveIfThere(found.directory.get(), name));
+  RETURN_IF_ERROR(found.directory->Sync());
   // It stays if anything else lies in it.
   files->RemoveDirectory(lost).IgnoreError();
   return absl::OkStatus();
@@ -124,8 +152,10 @@ absl::Status DB::Destroy(const Options& options, std::string_view path) {
   ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory->get()));
   if (any) {
     ASSIGN_OR_RETURN(const std::unique_ptr<DirectoryLock> lock, (*directory)->Lock(kLockFileName));
+    const std::string lost = absl::StrFormat("%s/%s", path, kLostDirectoryName);
+    ASSIGN_OR_RETURN(const PutAside put_aside, FindWhatIsPutAside(world.file_system, lost));
     RETURN_IF_ERROR(RemoveLogsElsewhere(world.file_system, options, directory->get(), path));
-    RETURN_IF_ERROR(RemoveWhatIsPutAside(world.file_system, path));
+    RETURN_IF_ERROR(RemoveWhatIsPutAside(world.file_system, lost, put_aside));
     RETURN_IF_ERROR(RemoveDatabaseFiles(directory->get()));
   }
   directory->reset();

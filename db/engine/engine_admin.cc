@@ -118,18 +118,18 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
   if (name == "prometheus") return PrometheusPage();
   if (name == "scrub") return read_only_ ? std::string() : background_->scrubber()->ToString();
   const Family& family = **resolved;
-  std::shared_ptr<const ReadView> view;
+  std::optional<HeldView> view;
   CompactionPolicy policy;
   bool sketches_sought = false;
   {
     MutexLock lock(&state_->mutex);
     if (std::optional<std::string> text = PropertyOfState(family, name)) return text;
-    view = family.current();
+    view.emplace(core_, family.current());
     policy = family.PolicyNow();
     sketches_sought = family.sketches_sought;
   }
   // What goes through all tables holds nobody up.
-  const Version& version = *view->version;
+  const Version& version = *(*view)->version;
   const auto levels = [&] { return LevelsText(version, policy); };
   const auto filters = [&] { return FiltersText(version, family.options.filter_policy, core_->statistics); };
   if (name == "stats") return levels() + core_->statistics.ToString() + filters();
@@ -138,7 +138,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
   if (name == "sstables") return TablesText(version, family.id);
   if (name == "memory") return core_->budget.ToString();
   if (name == "num-runs") return std::to_string(version.NumRuns());
-  if (name == "num-entries") return std::to_string(EntriesEstimate(*view));
+  if (name == "num-entries") return std::to_string(EntriesEstimate(**view));
   if (name == "total-table-bytes") return std::to_string(version.Bytes());
   if (name == "estimated-live-bytes") return std::to_string(EstimatedLiveBytes(version));
   if (name == "block-cache-bytes") {

@@ -383,6 +383,24 @@ TEST_F(OpenTest, DestroyRemovesWhatARepairHasPutAside) {
   EXPECT_THAT(FilesIn(&with_notes, "/db/lost"), SizeIs(4));
 }
 
+TEST_F(OpenTest, DestroyLeavesWhatOnlyHasTheNameOfWhatARepairPutsAside) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  {
+    auto inner = Engine::Open(database.options, database.tuning, "/db/lost");
+    ASSERT_OK(inner.status());
+    ASSERT_OK((*inner)->Put("k", "v"));
+    ASSERT_OK(DB::Destroy(database.options, "/db"));
+    ASSERT_OK((*inner)->Flush());
+    ASSERT_OK((*inner)->Close());
+  }
+  ASSERT_OK(DB::Destroy(database.options, "/db"));
+  auto inner = Engine::Open(database.options, database.tuning, "/db/lost");
+  ASSERT_OK(inner.status());
+  EXPECT_EQ(Value(inner->get(), "k"), "v");
+}
+
 // Which would pass for a database that has lost its tables.
 TEST_F(OpenTest, ADestroyThatDiesLeavesNoManifestWithoutTables) {
   ASSERT_OK(database.Open());
