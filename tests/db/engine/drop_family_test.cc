@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::Contains;
 
-constexpr uint64_t kSeeds = 60;
+constexpr uint64_t kDropSeeds = 60;
 
 // Refuses space for edits to manifests that are begun while it is armed, and notes when an edit of one is made durable.
 class Manifests {
@@ -88,7 +88,7 @@ class DropFamilyTest : public ::testing::Test {
 
 TEST_F(DropFamilyTest, ADropThatIsRefusedBesideANewManifestLosesNothing) {
   std::vector<bool> refused;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kDropSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Manifests manifests;
     const std::unique_ptr<TestDatabase> database = Open(seed);
@@ -131,7 +131,7 @@ TEST_F(DropFamilyTest, ADropThatIsRefusedBesideANewManifestLosesNothing) {
 
 TEST_F(DropFamilyTest, ABatchIsWholeWhereThePowerFailsBesideADrop) {
   std::vector<bool> overtaken;
-  for (uint64_t seed = 1; seed <= 5 * kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= 5 * kDropSeeds; ++seed) {
     SCOPED_TRACE(seed);
     const std::unique_ptr<TestDatabase> database = Open(seed, /*park_one_in=*/2);
     DB* const db = database->db.get();
@@ -166,7 +166,7 @@ TEST_F(DropFamilyTest, ABatchIsWholeWhereThePowerFailsBesideADrop) {
 
 TEST_F(DropFamilyTest, CallsOnAFamilyThatIsBeingDroppedEnd) {
   std::vector<bool> flushed;
-  for (uint64_t seed = 1; seed <= 5 * kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= 5 * kDropSeeds; ++seed) {
     SCOPED_TRACE(seed);
     const std::unique_ptr<TestDatabase> database = Open(seed);
     DB* const db = database->db.get();
@@ -282,7 +282,7 @@ TEST_F(DropFamilyTest, AMergeOfItEnds) {
 // For want of space, while a flush of it waits for its own.
 TEST_F(DropFamilyTest, AFamilyWhoseDropIsRefusedIsFlushedAsBefore) {
   std::vector<bool> refused;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kDropSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Manifests manifests;
     const std::unique_ptr<TestDatabase> database = Open(seed);

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::Contains;
 
-constexpr uint64_t kSeeds = 20;
+constexpr uint64_t kFlushSeeds = 20;
 constexpr uint64_t kEntries = 1000;
 
 // What happens to table files. A decider that has the first one fail, if it is told to.
@@ -94,7 +94,7 @@ class FlushTest : public ::testing::Test {
 
 TEST_F(FlushTest, TheNewerOneIsInstalledBehindTheOlder) {
   std::vector<bool> overtaken;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TableFiles tables;
     const std::unique_ptr<TestDatabase> database = Open(seed, &tables);
@@ -112,7 +112,7 @@ TEST_F(FlushTest, TheNewerOneIsInstalledBehindTheOlder) {
 
 TEST_F(FlushTest, WhereTheOlderOneHasNoSpaceNothingOfTheNewerStays) {
   std::vector<bool> written_again;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TableFiles tables;
     tables.Fail(Fault::kNoSpace, 1);
@@ -133,7 +133,7 @@ TEST_F(FlushTest, WhereTheOlderOneIsInALaterRunTheNewerIsWrittenAgain) {
   WriteBatch newer;
   for (uint64_t i = 0; i < 3 * kEntries; ++i) newer.Put(NumberedKey(i), "newer" + Old(i));
   std::vector<bool> later;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TableFiles tables;
     tables.Fail(Fault::kNoSpace, 1);
@@ -162,7 +162,7 @@ TEST_F(FlushTest, WhereTheOlderOneIsInALaterRunTheNewerIsWrittenAgain) {
 
 TEST_F(FlushTest, WhereTheOlderOneFailsForGoodTheNewerIsNotInstalled) {
   std::vector<bool> overtaken;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TableFiles tables;
     tables.Fail(Fault::kIoError, 1);
@@ -181,7 +181,7 @@ TEST_F(FlushTest, WhereTheOlderOneFailsForGoodTheNewerIsNotInstalled) {
 }
 
 TEST_F(FlushTest, APauseEndsThoughOneWaitsForTheOther) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TableFiles tables;
     const std::unique_ptr<TestDatabase> database = Open(seed, &tables);
@@ -205,7 +205,7 @@ TEST_F(FlushTest, APauseEndsThoughOneWaitsForTheOther) {
 }
 
 TEST_F(FlushTest, ADroppedFamilyEndsBoth) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TableFiles tables;
     const std::unique_ptr<TestDatabase> database = Open(seed, &tables);
@@ -223,7 +223,7 @@ TEST_F(FlushTest, ADroppedFamilyEndsBoth) {
 }
 
 TEST_F(FlushTest, ClosingWaitsForBoth) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TableFiles tables;
     tables.Fail(Fault::kNoSpace, static_cast<int>(seed % 2));

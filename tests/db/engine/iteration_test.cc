@@ -55,37 +55,6 @@ TEST_F(IterationTest, SeekAndSeekForPrevFindTheNeighbours) {
   EXPECT_EQ(seek_for_prev("z"), "f");
 }
 
-// Deleted keys, and keys that a snapshot does not see, behind the upper bound.
-TEST(BoundedScanTest, EndsAtItsBoundWhateverLiesBehind) {
-  class Counting final : public Comparator {
-   public:
-    int Compare(std::string_view a, std::string_view b) const override { return ++calls, a.compare(b); }
-    std::string_view Name() const override { return "test.counting"; }
-    mutable uint64_t calls = 0;
-  };
-  const Counting comparator;
-  TestDatabase database;
-  database.options.family.comparator = &comparator;
-  ASSERT_OK(database.Open());
-  DB* const db = database.db.get();
-  for (uint64_t i = 0; i < 10; ++i) ASSERT_OK(db->Put(NumberedKey(i), "v"));
-  const std::shared_ptr<const Snapshot> before = db->GetSnapshot();
-  for (uint64_t i = 10; i < 3000; ++i) ASSERT_OK(db->Put(NumberedKey(i), "v"));
-  ASSERT_OK(db->Flush());
-  for (uint64_t i = 10; i < 3000; ++i) ASSERT_OK(db->Delete(NumberedKey(i)));
-  const std::string bound = NumberedKey(10);
-  const auto calls_of_scan = [&](const Snapshot* snapshot) {
-    const std::unique_ptr<Iterator> it = db->NewIterator({.snapshot = snapshot, .upper_bound = bound});
-    const uint64_t from = comparator.calls;
-    EXPECT_EQ(ReadAll(it.get()).size(), 10u);
-    it->Seek(NumberedKey(20));
-    EXPECT_FALSE(it->Valid());
-    return comparator.calls - from;
-  };
-  EXPECT_LT(calls_of_scan(nullptr), 500u);
-  EXPECT_LT(calls_of_scan(before.get()), 500u);
-}
-
 TEST_F(IterationTest, ATargetMayLieInTheEntryThatIsShown) {
   std::map<std::string, std::string> all;
   for (int user = 1; user <= 4; ++user) {

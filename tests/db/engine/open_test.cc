@@ -1,4 +1,4 @@
-// What opening, listing and destroying a database accept and refuse.
+// What opening and listing a database accept and refuse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -347,99 +347,6 @@ TEST_F(OpenTest, ListColumnFamiliesNamesThoseOfAClosedDatabase) {
   ASSERT_OK(db()->DropColumnFamily(two->get()));
   ASSERT_OK(db()->Close());
   EXPECT_THAT(DB::ListColumnFamilies(database.options, "/db").value(), ElementsAre("default", "one"));
-}
-
-TEST_F(OpenTest, DestroyRemovesTheDatabaseAndNothingElse) {
-  ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "mine"));
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(db()->Flush());
-  EXPECT_ERROR(DB::Destroy(database.options, "/db"), kUnavailable, "/db");
-  EXPECT_EQ(Value(db(), "k"), "v");
-  ASSERT_OK(db()->Close());
-  database.db.reset();
-  ASSERT_OK(DB::Destroy(database.options, "/db"));
-  EXPECT_THAT(FilesIn(&database.memory, "/db"), ElementsAre("notes.txt"));
-}
-
-// What a repair has put aside is the database's.
-TEST_F(OpenTest, DestroyRemovesWhatARepairHasPutAside) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Close());
-  database.db.reset();
-  for (const char* name : {"000003.sst", "000003.sst.1", "MANIFEST-000001.12"}) {
-    ASSERT_OK(database.memory.WriteFileContents(std::string("/db/lost/") + name, "put aside"));
-  }
-  MemoryFileSystem with_notes = database.memory.Clone();
-  ASSERT_OK(DB::Destroy(database.options, "/db"));
-  EXPECT_EQ(database.memory.OpenDirectory("/db/lost", false).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
-  for (const char* name : {"notes.1", "000003.sst.", "000003.sst.old", "7"}) {
-    ASSERT_OK(with_notes.WriteFileContents(std::string("/db/lost/") + name, "mine"));
-  }
-  Options options = database.options;
-  options.env.file_system = &with_notes;
-  ASSERT_OK(DB::Destroy(options, "/db"));
-  EXPECT_THAT(FilesIn(&with_notes, "/db/lost"), SizeIs(4));
-}
-
-TEST_F(OpenTest, DestroyLeavesWhatOnlyHasTheNameOfWhatARepairPutsAside) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Close());
-  database.db.reset();
-  {
-    auto inner = Engine::Open(database.options, database.tuning, "/db/lost");
-    ASSERT_OK(inner.status());
-    ASSERT_OK((*inner)->Put("k", "v"));
-    ASSERT_OK(DB::Destroy(database.options, "/db"));
-    ASSERT_OK((*inner)->Flush());
-    ASSERT_OK((*inner)->Close());
-  }
-  ASSERT_OK(DB::Destroy(database.options, "/db"));
-  auto inner = Engine::Open(database.options, database.tuning, "/db/lost");
-  ASSERT_OK(inner.status());
-  EXPECT_EQ(Value(inner->get(), "k"), "v");
-}
-
-// Which would pass for a database that has lost its tables.
-TEST_F(OpenTest, ADestroyThatDiesLeavesNoManifestWithoutTables) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->Close());
-  database.db.reset();
-  const MemoryFileSystem disk = database.memory.Clone();
-  bool ended = false;
-  for (uint64_t calls = 1; !ended; ++calls) {
-    for (const CrashMode mode : {CrashMode::kKillProcess, CrashMode::kAnySubset}) {
-      TestDatabase copy(Threads::kSimulated, {.seed = 1}, disk.Clone());
-      copy.files.SetDecider(
-          [calls](const FileCall& call) { return call.number > calls ? Fault::kIoError : Fault::kNone; });
-      ended = DB::Destroy(copy.options, "/db").ok();
-      copy.files.Clear();
-      copy.memory.Crash(mode, calls);
-      copy.options.create_if_missing = false;
-      const absl::Status opened = copy.Open();
-      if (opened.ok()) {
-        EXPECT_EQ(Value(copy.db.get(), "k"), "v");
-      } else if (absl::IsDataLoss(opened)) {
-        EXPECT_THAT(opened.ToString(), HasSubstr("no manifest"));
-      } else {
-        EXPECT_TRUE(absl::IsNotFound(opened)) << opened;
-      }
-      copy.db.reset();
-      EXPECT_OK(DB::Destroy(copy.options, "/db"));
-    }
-  }
-}
-
-TEST_F(OpenTest, DestroyRemovesADirectoryThatIsLeftEmpty) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Close());
-  database.db.reset();
-  ASSERT_OK(DB::Destroy(database.options, "/db"));
-  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_OK(DB::Destroy(database.options, "/db"));
 }
 
 TEST_F(OpenTest, CloseMayBeRepeatedAndEveryCallAfterItIsRefused) {

@@ -11,6 +11,7 @@
 #include "db/engine/c_types.h"
 #include "sepal/c.h"
 #include "sepal/comparator.h"
+#include "tests/db/engine/counting_comparator.h"
 #include "tests/db/engine/engine_fixture.h"
 
 namespace sepal {
@@ -76,12 +77,6 @@ TEST_F(RefusedCallTest, EveryMoveOfAnIteratorWhoseDatabaseWasClosedSinceSaysSo) 
 
 // Which may be gone with the database.
 TEST(ClosedIteratorTest, AsksNeitherComparatorNorClock) {
-  class Counting final : public Comparator {
-   public:
-    int Compare(std::string_view a, std::string_view b) const override { return ++calls, a.compare(b); }
-    std::string_view Name() const override { return "test.counting"; }
-    mutable int calls = 0;
-  };
   class CountingClock final : public Clock {
    public:
     explicit CountingClock(Clock* base) : base_(base) {}
@@ -94,7 +89,7 @@ TEST(ClosedIteratorTest, AsksNeitherComparatorNorClock) {
     Clock* const base_;
   };
   TestDatabase world;
-  const Counting comparator;
+  const CountingComparator comparator;
   CountingClock clock(world.world.get());
   Options options = world.options;
   options.family.comparator = &comparator;
@@ -107,7 +102,7 @@ TEST(ClosedIteratorTest, AsksNeitherComparatorNorClock) {
   ASSERT_TRUE(it->Valid());
   ASSERT_OK(db->Close());
   db.reset();
-  const int compared = comparator.calls;
+  const uint64_t compared = comparator.calls;
   const int asked = clock.calls;
   it->Seek("0");
   it->Seek("l");
