@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "table/block.h"
-#include "table/block_cursor.h"
-#include "table/index_page.h"
-#include "table/table_format.h"
-#include "tests/table/block_fixture.h"
-#include "util/random.h"
+#include "table/block/block.h"
+#include "table/block/block_cursor.h"
+#include "table/file/table_format.h"
+#include "table/index/index_page.h"
+#include "tests/table/block/block_fixture.h"
+#include "util/base/random.h"
 
 namespace sepal {
 namespace {

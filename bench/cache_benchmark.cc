@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "util/cache.h"
+#include "util/cache/block_cache.h"
 
 namespace sepal {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "util/hash.h"
+#include "util/base/hash.h"
 
 namespace sepal {
 

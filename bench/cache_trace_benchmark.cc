@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_format.h"
 #include "bench/cache_policies.h"
-#include "util/cache.h"
-#include "util/random.h"
+#include "util/base/random.h"
+#include "util/cache/block_cache.h"
 
 namespace sepal {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_format.h"
 #include "sepal/db.h"
-#include "util/check.h"
-#include "util/memory_file_system.h"
-#include "util/random.h"
+#include "sim/memory_file_system.h"
+#include "util/base/check.h"
+#include "util/base/random.h"
 
 namespace sepal {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "bench/filter_candidates.h"
 #include "sepal/filter_policy.h"
-#include "table/filter.h"
-#include "tests/table/block_fixture.h"
-#include "util/random.h"
+#include "table/filter/filter.h"
+#include "tests/table/block/block_fixture.h"
+#include "util/base/random.h"
 
 namespace sepal {
 namespace {
@@ -161,7 +161,7 @@ void GuardBuild(benchmark::State& state) {
 }
 BENCHMARK(GuardBuild)->ArgsProduct({{3, 5, 8, 12}, {20'000, 1'000'000}})->ArgNames({"bits", "keys"});
 
-// What guards of other kinds cost, beside that of table/filter.h.
+// What guards of other kinds cost, beside that of table/filter/filter.h.
 struct BloomGuard {
   explicit BloomGuard(const std::vector<uint64_t>& hashes) : bytes(Build(hashes)), view(bytes.view()) {}
   static std::string Build(const std::vector<uint64_t>& hashes) {

@@ -1,5 +1,5 @@
 // Filters that could stand where lane and guard do, in the least code that shows what they cost (docs/decisions/ says
-// what came of it). They speak of 64-bit hashes, as table/filter.h does. For one thread.
+// what came of it). They speak of 64-bit hashes, as table/filter/filter.h does. For one thread.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "util/hash.h"
+#include "util/base/hash.h"
 
 namespace sepal {
 

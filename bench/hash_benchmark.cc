@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "util/hash.h"
+#include "util/base/hash.h"
 
 namespace sepal {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "bench/temporary_directory.h"
-#include "db/act/log_writer.h"
+#include "db/act/log/log_writer.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
-#include "util/check.h"
+#include "util/base/check.h"
 
 namespace sepal {
 namespace {

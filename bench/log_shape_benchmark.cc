@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "bench/temporary_directory.h"
-#include "db/act/log_writer.h"
+#include "db/act/log/log_writer.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
-#include "util/check.h"
-#include "util/thread_pool.h"
+#include "util/base/check.h"
+#include "util/thread/thread_pool.h"
 
 namespace sepal {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "bench/memtable_candidates.h"
 #include "benchmark/benchmark.h"
-#include "db/state/memtable.h"
-#include "util/hash.h"
-#include "util/random.h"
+#include "db/state/memtable/memtable.h"
+#include "util/base/hash.h"
+#include "util/base/random.h"
 
 namespace sepal {
 namespace {

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "db/state/memtable_entry.h"
-#include "db/state/memtable_index.h"
-#include "table/merging_iterator.h"
-#include "util/arena.h"
-#include "util/coding.h"
-#include "util/strings.h"
+#include "db/state/memtable/memtable_entry.h"
+#include "db/state/memtable/memtable_index.h"
+#include "table/iterate/merging_iterator.h"
+#include "util/base/coding.h"
+#include "util/base/strings.h"
+#include "util/memory/arena.h"
 
 namespace sepal {
 

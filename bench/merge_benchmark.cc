@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "table/block.h"
-#include "table/merging_iterator.h"
-#include "tests/table/block_fixture.h"
-#include "util/random.h"
+#include "table/block/block.h"
+#include "table/iterate/merging_iterator.h"
+#include "tests/table/block/block_fixture.h"
+#include "tests/table/block/block_iterator.h"
+#include "util/base/random.h"
 
 namespace sepal {
 namespace {

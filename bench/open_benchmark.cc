@@ -9,11 +9,11 @@
 
 #include "absl/strings/str_format.h"
 #include "bench/temporary_directory.h"
-#include "db/act/manifest_writer.h"
+#include "db/act/manifest/manifest_writer.h"
 #include "db/format/file_names.h"
 #include "sepal/db.h"
-#include "util/check.h"
-#include "util/memory_file_system.h"
+#include "sim/memory_file_system.h"
+#include "util/base/check.h"
 
 namespace sepal {
 namespace {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "db/decide/compaction_picker.h"
-#include "db/decide/live_bytes.h"
-#include "db/state/version_builder.h"
-#include "util/check.h"
-#include "util/hash.h"
-#include "util/random.h"
+#include "db/decide/compaction/compaction_picker.h"
+#include "db/decide/compaction/live_bytes.h"
+#include "db/state/version/version_builder.h"
+#include "util/base/check.h"
+#include "util/base/hash.h"
+#include "util/base/random.h"
 
 namespace sepal {
 namespace {

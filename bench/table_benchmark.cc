@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
-#include "table/table_reader.h"
-#include "table/table_writer.h"
-#include "tests/table/string_file.h"
-#include "util/cache.h"
-#include "util/check.h"
-#include "util/memory_budget.h"
-#include "util/random.h"
+#include "table/file/table_reader.h"
+#include "table/file/table_writer.h"
+#include "tests/table/file/string_file.h"
+#include "util/base/check.h"
+#include "util/base/random.h"
+#include "util/cache/block_cache.h"
+#include "util/memory/memory_budget.h"
 
 namespace sepal {
 namespace {

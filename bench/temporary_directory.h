@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "absl/strings/str_format.h"
-#include "util/check.h"
+#include "util/base/check.h"
 
 namespace sepal {
 

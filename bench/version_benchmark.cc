@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "db/state/version.h"
-#include "db/state/version_builder.h"
-#include "util/check.h"
-#include "util/random.h"
+#include "db/state/version/version.h"
+#include "db/state/version/version_builder.h"
+#include "util/base/check.h"
+#include "util/base/random.h"
 
 namespace sepal {
 namespace {

@@ -60,28 +60,35 @@ set(SEPAL_PRIVATE_LIBRARIES Snappy::snappy PkgConfig::SEPAL_LZ4 PkgConfig::SEPAL
 
 set(SEPAL_FLOORS "")
 
-# sepal_floor(NAME DIRECTORY dir DEPENDS [floor] [TOGETHER "file file ..." ...]): an object library of all sources in
-# `dir`. The files of one string, none of them on the way of a read or write, are compiled as one; CMAKE_UNITY_BUILD=ON
-# of the project that builds takes its place.
-macro(sepal_floor name)
-  cmake_parse_arguments(FLOOR "" "DIRECTORY" "DEPENDS;TOGETHER" ${ARGN})
-  file(GLOB floor_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${FLOOR_DIRECTORY}/*.cc")
-  add_library(sepal_${name} OBJECT ${floor_sources})
-  set_target_properties(sepal_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+# sepal_floor(DIRECTORY [TOGETHER "file file ..." ...]): an object library of all sources in the directory and its rooms.
+# The files of one string, none of them on the way of a read or write, are compiled as one; CMAKE_UNITY_BUILD=ON of the
+# project that builds takes its place.
+macro(sepal_floor directory)
+  cmake_parse_arguments(FLOOR "" "" "TOGETHER" ${ARGN})
+  string(REPLACE "/" "_" floor_name "sepal_${directory}")
+  file(GLOB_RECURSE floor_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${directory}/*.cc")
+  add_library(${floor_name} OBJECT ${floor_sources})
+  set_target_properties(${floor_name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
-  target_include_directories(sepal_${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/include")
-  target_link_libraries(sepal_${name} PRIVATE sepal_settings ${SEPAL_ABSL_LIBRARIES} ${SEPAL_PRIVATE_LIBRARIES})
-  sepal_precompile(sepal_${name} sepal_util)
+  target_include_directories(${floor_name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/include")
+  target_link_libraries(${floor_name} PRIVATE sepal_settings ${SEPAL_ABSL_LIBRARIES} ${SEPAL_PRIVATE_LIBRARIES})
+  sepal_precompile(${floor_name} sepal_util)
   if(FLOOR_TOGETHER AND NOT SEPAL_COMPILE_APART AND NOT CMAKE_UNITY_BUILD)
-    set_target_properties(sepal_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set_target_properties(${floor_name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     foreach(together ${FLOOR_TOGETHER})
       string(MD5 group "${together}")
-      string(REGEX REPLACE "[ \n]+" ";" files "${together}")
-      list(TRANSFORM files REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/${FLOOR_DIRECTORY}/\\1.cc")
-      set_source_files_properties(${files} PROPERTIES UNITY_GROUP ${group})
+      string(REGEX REPLACE "[ \n]+" ";" stems "${together}")
+      foreach(stem ${stems})
+        set(file ${floor_sources})
+        list(FILTER file INCLUDE REGEX "/${stem}\\.cc$")
+        if(NOT file)
+          message(FATAL_ERROR "${directory}: TOGETHER names ${stem}, which is no source of this floor")
+        endif()
+        set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${group})
+      endforeach()
     endforeach()
   endif()
-  list(APPEND SEPAL_FLOORS sepal_${name})
+  list(APPEND SEPAL_FLOORS ${floor_name})
 endmacro()
 
 # The library proper, static and shared, from the same objects; `sepal::sepal` is the static one.
@@ -114,6 +121,16 @@ macro(sepal_library)
     add_library(sepal::sepal-shared ALIAS sepal_shared)
   endif()
   add_library(sepal::sepal ALIAS sepal_static)
+endmacro()
+
+# sepal::simulation, over the static library.
+macro(sepal_simulation)
+  file(GLOB simulation_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/sim/*.cc")
+  add_library(sepal_simulation STATIC ${simulation_sources})
+  sepal_internal_user(sepal_simulation)
+  set_target_properties(sepal_simulation PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME simulation)
+  sepal_precompile(sepal_simulation sepal_simulation)
+  add_library(sepal::simulation ALIAS sepal_simulation)
 endmacro()
 
 # sepal_internal_user(TARGET): lets a test, tool or benchmark of this tree see the internal headers.

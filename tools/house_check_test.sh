@@ -8,10 +8,10 @@ failures=0
 
 fresh_tree() {
   rm -rf "${tree:?}"/*
-  mkdir -p "$tree"/{include/sepal,util,table,db/format,db/engine,tools,tests}
-  printf '#pragma once\n#include "util/a.h"\n' >"$tree/table/good.h"
-  printf '#pragma once\n' >"$tree/util/a.h"
-  { printf 'int Long() {\n'; yes '  Work();' | head -n 78; printf '}\n'; } >"$tree/util/long.cc"
+  mkdir -p "$tree"/{include/sepal,util/base,util/thread,sim,table/key,table/file,db/format,db/engine/face,tools/sepal,tests/db/c}
+  printf '#pragma once\n#include "util/base/a.h"\n' >"$tree/table/key/good.h"
+  printf '#pragma once\n' >"$tree/util/base/a.h"
+  { printf 'int Long() {\n'; yes '  Work();' | head -n 78; printf '}\n'; } >"$tree/util/base/long.cc"
 }
 expect_ok() { # what
   if ! output=$(bash "$check" "$tree" 2>&1); then
@@ -33,12 +33,12 @@ fresh_tree
 expect_ok "a tree in order"
 
 printf 'int sepal_used(void);\nint sepal_unused(void);\n' | sed '1i #pragma once' >"$tree/include/sepal/c.h"
-printf 'int main(void) { return sepal_used(); }\n' >"$tree/tests/c_test.c"
+printf 'int main(void) { return sepal_used(); }\n' >"$tree/tests/db/c/c_test.c"
 expect_complaint "a function of the C interface without a test" 'include/sepal/c.h: interface: .*sepal_unused$'
 with_options() { # a field of Options, and what C has
   printf '#pragma once\nstruct Options {\n  // Bytes.\n  uint64_t %s = 0;\n};\n' "$1" >"$tree/include/sepal/options.h"
   printf '#pragma once\n/* %s */\nvoid %s(int value);\n' "$1" "$2" >"$tree/include/sepal/c.h"
-  printf 'int main(void) { return %s(1); }\n' "$2" >"$tree/tests/c_test.c"
+  printf 'int main(void) { return %s(1); }\n' "$2" >"$tree/tests/db/c/c_test.c"
 }
 with_options thread_count sepal_options_thread_count
 expect_complaint "an option that C cannot set" 'include/sepal/c.h: interface: nothing there is for set_thread_count$'
@@ -51,42 +51,50 @@ with_options block_bytes sepal_options_set_block_size
 printf 'set_block_bytes set_block_size\n' >"$tree/tools/c_names.txt"
 expect_ok "an option by another name"
 fresh_tree
-printf '#include "db/engine/engine.h"\n' >"$tree/table/climb.cc"
-expect_complaint "an include that climbs" 'table/climb.cc: include: line 1'
-printf '#include "table/good.h"\n' >"$tree/include/sepal/climb.cc"
+printf '#include "db/engine/face/engine.h"\n' >"$tree/table/key/climb.cc"
+expect_complaint "an include that climbs" 'table/key/climb.cc: include: line 1'
+printf '#include "table/key/good.h"\n' >"$tree/include/sepal/climb.cc"
 expect_complaint "a public header that looks inside" 'include/sepal/climb.cc: include'
-printf '#include "good.h"\n' >"$tree/table/sibling.cc"
-expect_complaint "an include without its path" 'table/sibling.cc: include'
-printf 'int x();\n' >"$tree/util/bare.h"
-expect_complaint "a header without pragma once" 'util/bare.h: include: .*pragma once'
-yes '// line' | head -n 601 >"$tree/util/huge.cc"
-expect_complaint "a file over 600 lines" 'util/huge.cc: file: 601 lines'
-{ printf 'template <class T>\nint Long(\n    int a) {\n'; yes '  Work();' | head -n 77; printf '}\n'; } >"$tree/util/f.cc"
-expect_complaint "a function over 80 lines" 'util/f.cc: function: line 1: 81 lines'
-{ printf 'int Decl(\n    int a);\nnamespace a {\n'; yes '  Work();' | head -n 100; printf '}\n'; } >"$tree/util/ok.cc"
+printf '#include "good.h"\n' >"$tree/table/key/sibling.cc"
+expect_complaint "an include without its path" 'table/key/sibling.cc: include'
+printf 'int x();\n' >"$tree/util/base/bare.h"
+expect_complaint "a header without pragma once" 'util/base/bare.h: include: .*pragma once'
+yes '// line' | head -n 601 >"$tree/util/base/huge.cc"
+expect_complaint "a file over 600 lines" 'util/base/huge.cc: file: 601 lines'
+{ printf 'template <class T>\nint Long(\n    int a) {\n'; yes '  Work();' | head -n 77; printf '}\n'; } >"$tree/util/base/f.cc"
+expect_complaint "a function over 80 lines" 'util/base/f.cc: function: line 1: 81 lines'
+{ printf 'class Long {\n'; yes '  int Work();' | head -n 451; printf '};\n'; } >"$tree/util/base/c.cc"
+expect_complaint "a class body over 450 lines" 'util/base/c.cc: class: line 1: 451 lines'
+printf '#include "table/file/high.h"\n' >"$tree/table/key/climb.cc"
+expect_complaint "an include that climbs from room to room" 'table/key/climb.cc: include: line 1'
+printf '#include "sim/clock.h"\n' >"$tree/db/engine/face/simulated.cc"
+expect_complaint "a product file that includes the simulation" 'db/engine/face/simulated.cc: include: line 1'
+mkdir -p "$tree/util/attic" && echo "int x;" >"$tree/util/attic/a.cc"
+expect_complaint "a room that has no place in the order" 'util/attic/a.cc: include: the order of rooms'
+{ printf 'int Decl(\n    int a);\nnamespace a {\n'; yes '  Work();' | head -n 100; printf '}\n'; } >"$tree/util/base/ok.cc"
 expect_ok "a long namespace is no function"
 fresh_tree
 for primitive in 'std::mutex m;' 'std::thread t(f);' 'std::condition_variable c;' 'absl::Mutex m;' \
   'std::lock_guard<M> l(m);' 'std::atomic_thread_fence(std::memory_order_seq_cst);'; do
-  printf '%s\n' "$primitive" >"$tree/db/engine/p.cc"
-  expect_complaint "$primitive" 'db/engine/p.cc: primitive'
+  printf '%s\n' "$primitive" >"$tree/db/engine/face/p.cc"
+  expect_complaint "$primitive" 'db/engine/face/p.cc: primitive'
 done
-printf '// std::mutex is forbidden here\nconst char* k = "std::mutex";\n' >"$tree/util/comment.cc"
-printf 'std::mutex m;\n' >"$tree/util/sync.h"
-printf '#pragma once\n' >>"$tree/util/sync.h"
+printf '// std::mutex is forbidden here\nconst char* k = "std::mutex";\n' >"$tree/util/base/comment.cc"
+printf 'std::mutex m;\n' >"$tree/util/thread/sync.h"
+printf '#pragma once\n' >>"$tree/util/thread/sync.h"
 expect_ok "words in comments and strings, and the room of the primitives itself"
 fresh_tree
 printf 'add_compile_options(-march=native)\n' >"$tree/CMakeLists.txt"
 expect_complaint "-march=native" 'CMakeLists.txt: primitive'
 rm -f "$tree/CMakeLists.txt"
-printf 'std::mutex m;\n' >"$tree/util/p.cc"
-printf 'primitive util/p.cc measured\n' >"$tree/tools/house_exceptions.txt"
+printf 'std::mutex m;\n' >"$tree/util/base/p.cc"
+printf 'primitive util/base/p.cc measured\n' >"$tree/tools/house_exceptions.txt"
 expect_ok "an exception with a reason"
-printf 'primitive util/p.cc\n' >"$tree/tools/house_exceptions.txt"
+printf 'primitive util/base/p.cc\n' >"$tree/tools/house_exceptions.txt"
 expect_complaint "an exception without a reason" 'no reason'
 for i in 1 2 3 4 5 6; do
-  : >"$tree/util/e$i.cc"
-  printf 'file util/e%d.cc reason\n' "$i" >>"$tree/tools/house_exceptions.txt"
+  : >"$tree/util/base/e$i.cc"
+  printf 'file util/base/e%d.cc reason\n' "$i" >>"$tree/tools/house_exceptions.txt"
 done
 expect_complaint "six exceptions" 'at most 5'
 

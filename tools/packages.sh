@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # The Debian packages that Sepal needs, in one place. Sourced by the other scripts.
-#   require_packages SET...    installs what is missing of the sets: build, test, peers, lint, docs, disk
+#   require_packages SET...    installs what is missing of the sets: build, test, peers, lint, docs, disk, gate
 
 sepal_packages_build=(build-essential g++ cmake ninja-build pkg-config libabsl-dev libsnappy-dev liblz4-dev libzstd-dev
   libxxhash-dev liburing-dev libcli11-dev nlohmann-json3-dev)
@@ -10,6 +10,7 @@ sepal_packages_peers=(libleveldb-dev librocksdb-dev liblmdb-dev libbenchmark-dev
 sepal_packages_lint=(clang-14 clang-tidy-14 clang-format-14 git)
 sepal_packages_docs=(doxygen)
 sepal_packages_disk=(fio)
+sepal_packages_gate=(git python3 valgrind)
 
 say() { printf '== %s\n' "$*" >&2; }
 fail() {

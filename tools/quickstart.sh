@@ -26,7 +26,7 @@ mkdir -p "$data"
 data=$(cd "$data" && pwd)
 
 say "db_bench: a million entries of 16 + 100 bytes in $data/bench"
-"$tools/db_bench" --db="$data/bench" --num=1000000 --seed=1 \
+"$tools/db_bench/main" --db="$data/bench" --num=1000000 --seed=1 \
   --benchmarks=filluniquerandom,flush,waitforcompaction,readrandom,readmissing,multireadrandom,seekrandom,readseq,readreverse,filters \
   | tee "$data/bench.txt"
 
@@ -47,18 +47,18 @@ if [ "$(wc -l <"$names")" -lt 1000 ]; then
   package_index >"$names"
 fi
 say "$(wc -l <"$names") stanzas"
-"$tools/name_lookup" --db="$data/names" --load="$names" bash cmake libsnappy-dev no-such-package bash2 zzz-free-name
+"$tools/name_lookup/main" --db="$data/names" --load="$names" bash cmake libsnappy-dev no-such-package bash2 zzz-free-name
 # A thousand names that are certainly free: how many of them needed a block?
 awk -F '\t' 'NR <= 1000 { print $1 "-is-free" }' "$names" |
-  "$tools/name_lookup" --db="$data/names" --summary - | tee "$data/lookup.txt"
+  "$tools/name_lookup/main" --db="$data/names" --summary - | tee "$data/lookup.txt"
 
 table=$(find "$data/names" "$data/bench" -name '*.sst' | sort | head -n 1)
 [ -n "$table" ] || fail "no table file was written below $data"
 say "sst_dump of $table"
-"$tools/sst_dump" --file="$table" --command=check
-"$tools/sst_dump" --file="$table" --command=verify
-"$tools/sst_dump" --file="$table" --command=none --show_properties
-"$tools/sst_dump" --file="$table" --command=filters | tail -n 6
+"$tools/sst_dump/main" --file="$table" --command=check
+"$tools/sst_dump/main" --file="$table" --command=verify
+"$tools/sst_dump/main" --file="$table" --command=none --show_properties
+"$tools/sst_dump/main" --file="$table" --command=filters | tail -n 6
 
 printf '\nSummary (%d s in all)\n' $((SECONDS - started))
 awk '/ micros\/op / && $9 > 1 { printf "  %-18s %12s a second\n", $1, $5 }' "$data/bench.txt"

@@ -15,8 +15,8 @@
 
 #include "absl/strings/str_format.h"
 #include "tests/reliability/harness.h"
-#include "tools/lib/cli.h"
-#include "tools/lib/progress.h"
+#include "tools/terminal/cli.h"
+#include "tools/terminal/progress.h"
 
 namespace sepal::reliability {
 namespace {

@@ -17,9 +17,9 @@
 #include "bench/compare/options.h"
 #include "bench/compare/report.h"
 #include "bench/compare/scenario.h"
-#include "tools/lib/cli.h"
-#include "tools/lib/process_metrics.h"
-#include "util/strings.h"
+#include "tools/db_bench/process_metrics.h"
+#include "tools/terminal/cli.h"
+#include "util/base/strings.h"
 
 namespace sepal::compare {
 namespace {

@@ -14,9 +14,9 @@
 #include "leveldb/env.h"
 #include "leveldb/filter_policy.h"
 #include "leveldb/write_batch.h"
-#include "tools/lib/latency.h"
-#include "tools/lib/process_metrics.h"
-#include "util/strings.h"
+#include "tools/db_bench/process_metrics.h"
+#include "tools/terminal/latency.h"
+#include "util/base/strings.h"
 
 namespace sepal::compare {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tools/lib/process_metrics.h"
-#include "util/sync.h"
+#include "tools/db_bench/process_metrics.h"
+#include "util/thread/sync.h"
 
 namespace sepal::compare {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "bench/compare/engine.h"
 #include "bench/compare/second_rates.h"
-#include "tools/lib/latency.h"
+#include "tools/terminal/latency.h"
 
 template <>
 struct nlohmann::adl_serializer<std::optional<uint64_t>> {

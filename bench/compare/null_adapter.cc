@@ -1,8 +1,8 @@
 // An engine that does nothing: what is measured with it is the driver's own cost.
 #include "absl/strings/str_format.h"
 #include "bench/compare/engine.h"
-#include "tools/lib/latency.h"
-#include "tools/lib/workload.h"
+#include "tools/db_bench/workload.h"
+#include "tools/terminal/latency.h"
 
 namespace sepal::compare {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_format.h"
 #include "bench/compare/child_process.h"
-#include "tools/lib/process_metrics.h"
-#include "tools/lib/workload.h"
-#include "util/random.h"
+#include "tools/db_bench/process_metrics.h"
+#include "tools/db_bench/workload.h"
+#include "util/base/random.h"
 
 namespace sepal::compare {
 namespace {

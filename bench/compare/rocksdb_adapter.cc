@@ -14,9 +14,9 @@
 #include "rocksdb/version.h"
 #include "rocksdb/write_batch.h"
 #include "rocksdb/write_buffer_manager.h"
-#include "tools/lib/latency.h"
-#include "util/strings.h"
-#include "util/sync.h"
+#include "tools/terminal/latency.h"
+#include "util/base/strings.h"
+#include "util/thread/sync.h"
 
 namespace sepal::compare {
 namespace {

@@ -8,9 +8,9 @@
 #include "bench/compare/page_cache.h"
 #include "bench/compare/recovery.h"
 #include "sepal/env.h"
-#include "tools/lib/process_metrics.h"
-#include "tools/lib/workload.h"
-#include "util/sync.h"
+#include "tools/db_bench/process_metrics.h"
+#include "tools/db_bench/workload.h"
+#include "util/thread/sync.h"
 
 namespace sepal::compare {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "util/check.h"
+#include "util/base/check.h"
 
 namespace sepal::compare {
 

@@ -3,8 +3,8 @@
 #include "absl/strings/str_format.h"
 #include "bench/compare/engine.h"
 #include "sepal/db.h"
-#include "tools/lib/latency.h"
-#include "util/strings.h"
+#include "tools/terminal/latency.h"
+#include "util/base/strings.h"
 
 namespace sepal::compare {
 namespace {

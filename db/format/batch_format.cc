@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_format.h"
-#include "util/check.h"
+#include "util/base/check.h"
 
 namespace sepal {
 

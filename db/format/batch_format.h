@@ -19,9 +19,9 @@
 
 #include "absl/status/status.h"
 #include "sepal/db.h"
-#include "table/internal_key.h"
-#include "util/coding.h"
-#include "util/numbers.h"
+#include "table/key/internal_key.h"
+#include "util/base/coding.h"
+#include "util/base/numbers.h"
 
 namespace sepal {
 

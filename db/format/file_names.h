@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "util/numbers.h"
+#include "util/base/numbers.h"
 
 namespace sepal {
 

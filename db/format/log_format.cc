@@ -1,10 +1,10 @@
 #include "db/format/log_format.h"
 
 #include "absl/strings/str_format.h"
-#include "util/check.h"
-#include "util/coding.h"
-#include "util/status.h"
-#include "util/strings.h"
+#include "util/base/check.h"
+#include "util/base/coding.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
 
 namespace sepal {
 namespace {

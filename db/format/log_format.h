@@ -70,8 +70,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sepal/version.h"
-#include "util/hash.h"
-#include "util/numbers.h"
+#include "util/base/hash.h"
+#include "util/base/numbers.h"
 
 namespace sepal {
 

@@ -1,11 +1,11 @@
 #include "db/format/manifest_format.h"
 
 #include "absl/strings/str_format.h"
-#include "util/check.h"
-#include "util/coding.h"
-#include "util/hash.h"
-#include "util/status.h"
-#include "util/strings.h"
+#include "util/base/check.h"
+#include "util/base/coding.h"
+#include "util/base/hash.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
 
 namespace sepal {
 namespace {

@@ -46,7 +46,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sepal/version.h"
-#include "util/numbers.h"
+#include "util/base/numbers.h"
 
 namespace sepal {
 

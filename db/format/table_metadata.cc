@@ -1,7 +1,7 @@
 #include "db/format/table_metadata.h"
 
 #include "absl/strings/str_format.h"
-#include "util/strings.h"
+#include "util/base/strings.h"
 
 namespace sepal {
 

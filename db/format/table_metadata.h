@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "table/internal_key.h"
-#include "util/hyperloglog.h"
-#include "util/numbers.h"
+#include "table/key/internal_key.h"
+#include "util/base/hyperloglog.h"
+#include "util/base/numbers.h"
 
 namespace sepal {
 

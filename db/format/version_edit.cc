@@ -1,8 +1,8 @@
 #include "db/format/version_edit.h"
 
 #include "absl/strings/str_format.h"
-#include "util/coding.h"
-#include "util/strings.h"
+#include "util/base/coding.h"
+#include "util/base/strings.h"
 
 namespace sepal {
 namespace {

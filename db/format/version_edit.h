@@ -34,7 +34,7 @@
 #include "absl/status/statusor.h"
 #include "db/format/table_metadata.h"
 #include "sepal/statistics.h"
-#include "util/numbers.h"
+#include "util/base/numbers.h"
 
 namespace sepal {
 

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "db/format/batch_format.h"
-#include "util/check.h"
-#include "util/status.h"
+#include "util/base/check.h"
+#include "util/base/status.h"
 
 namespace sepal {
 namespace {

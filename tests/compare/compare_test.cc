@@ -18,8 +18,8 @@
 #include "bench/compare/report.h"
 #include "tests/child_exit.h"
 #include "tests/tools/temporary_directory.h"
-#include "util/check.h"
-#include "util/sync.h"
+#include "util/base/check.h"
+#include "util/thread/sync.h"
 
 namespace sepal::compare {
 namespace {

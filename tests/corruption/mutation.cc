@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "absl/strings/str_format.h"
-#include "util/check.h"
-#include "util/hash.h"
-#include "util/random.h"
+#include "util/base/check.h"
+#include "util/base/hash.h"
+#include "util/base/random.h"
 
 namespace sepal::corruption {
 

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "db/engine/engine.h"
+#include "db/engine/face/engine.h"
+#include "sim/memory_file_system.h"
 #include "tests/corruption/mutation.h"
 #include "tests/corruption/subject.h"
 #include "tests/reliability/harness.h"
 #include "tests/reliability/rooms.h"
-#include "util/memory_file_system.h"
 
 namespace sepal::corruption {
 

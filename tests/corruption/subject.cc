@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "db/engine/engine.h"
+#include "db/engine/face/engine.h"
 #include "db/format/manifest_format.h"
 #include "tests/db/engine/test_database.h"
-#include "util/check.h"
-#include "util/random.h"
+#include "util/base/check.h"
+#include "util/base/random.h"
 
 namespace sepal::corruption {
 

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "db/state/tuning.h"
+#include "db/state/version/tuning.h"
 #include "sepal/db.h"
-#include "util/memory_file_system.h"
+#include "sim/memory_file_system.h"
 
 namespace sepal::corruption {
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "db/state/version.h"
-#include "db/state/version_builder.h"
-#include "util/status.h"
+#include "db/state/version/version.h"
+#include "db/state/version/version_builder.h"
+#include "util/base/status.h"
 
 namespace sepal {
 

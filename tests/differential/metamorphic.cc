@@ -3,7 +3,7 @@
 #include "tests/differential/operations.h"
 #include "tests/reliability/harness.h"
 #include "tests/reliability/rooms.h"
-#include "util/hash.h"
+#include "util/base/hash.h"
 
 namespace sepal::reliability {
 

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "absl/strings/str_format.h"
-#include "util/hash.h"
-#include "util/random.h"
+#include "util/base/hash.h"
+#include "util/base/random.h"
 
 namespace sepal::reliability {
 

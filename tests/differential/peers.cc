@@ -11,8 +11,8 @@
 #include "absl/strings/str_format.h"
 #include "tests/differential/operations.h"
 #include "tests/reliability/harness.h"
-#include "util/check.h"
-#include "util/hash.h"
+#include "util/base/check.h"
+#include "util/base/hash.h"
 
 namespace sepal::reliability {
 

@@ -2,7 +2,7 @@
 #include "tests/db/engine/test_database.h"
 #include "tests/differential/operations.h"
 #include "tests/model/option_sets.h"
-#include "util/random.h"
+#include "util/base/random.h"
 
 namespace sepal::reliability {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/db/engine/test_database.h"
-#include "util/check.h"
-#include "util/coding.h"
+#include "util/base/check.h"
+#include "util/base/coding.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "db/format/batch_format.h"
 #include "sepal/write_batch.h"
-#include "util/check.h"
+#include "util/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sepal;

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 
-#include "table/block.h"
-#include "table/block_cursor.h"
-#include "tests/table/block_fixture.h"
-#include "util/check.h"
+#include "table/block/block.h"
+#include "table/block/block_cursor.h"
+#include "tests/table/block/block_fixture.h"
+#include "util/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sepal;

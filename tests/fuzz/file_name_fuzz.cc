@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "db/format/file_names.h"
-#include "util/check.h"
+#include "util/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sepal;

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "table/filter.h"
-#include "tests/table/block_fixture.h"
-#include "util/check.h"
+#include "table/filter/filter.h"
+#include "tests/table/block/block_fixture.h"
+#include "util/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sepal;

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "table/table_format.h"
-#include "util/check.h"
-#include "util/coding.h"
+#include "table/file/table_format.h"
+#include "util/base/check.h"
+#include "util/base/coding.h"
 
 namespace {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "table/index_page.h"
-#include "tests/table/block_fixture.h"
-#include "util/check.h"
+#include "table/index/index_page.h"
+#include "tests/table/block/block_fixture.h"
+#include "util/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sepal;

@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "db/act/log_recovery.h"
+#include "db/act/log/log_recovery.h"
 #include "db/format/log_format.h"
-#include "util/check.h"
-#include "util/coding.h"
-#include "util/memory_file_system.h"
+#include "sim/memory_file_system.h"
+#include "util/base/check.h"
+#include "util/base/coding.h"
 
 namespace {
 

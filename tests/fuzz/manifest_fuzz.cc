@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "db/act/manifest_recovery.h"
+#include "db/act/manifest/manifest_recovery.h"
 #include "db/format/manifest_format.h"
-#include "util/check.h"
-#include "util/coding.h"
-#include "util/memory_file_system.h"
+#include "sim/memory_file_system.h"
+#include "util/base/check.h"
+#include "util/base/coding.h"
 
 namespace {
 

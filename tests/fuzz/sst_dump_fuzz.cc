@@ -9,10 +9,10 @@
 #include <sstream>
 #include <string>
 
-#include "tests/table/table_fixture.h"
-#include "tools/lib/cli.h"
-#include "tools/lib/sst_dump.h"
-#include "util/check.h"
+#include "tests/table/file/table_fixture.h"
+#include "tools/sst_dump/sst_dump.h"
+#include "tools/terminal/cli.h"
+#include "util/base/check.h"
 
 namespace {
 

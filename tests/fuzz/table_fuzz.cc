@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/table/table_exercise.h"
-#include "tests/table/table_fixture.h"
+#include "tests/table/file/table_exercise.h"
+#include "tests/table/file/table_fixture.h"
 
 namespace sepal {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "db/format/version_edit.h"
-#include "util/check.h"
+#include "util/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sepal;

@@ -21,8 +21,8 @@
 #include "tests/kernel/workload.h"
 #include "tests/reliability/harness.h"
 #include "tests/reliability/rooms.h"
-#include "util/hash.h"
-#include "util/random.h"
+#include "util/base/hash.h"
+#include "util/base/random.h"
 
 namespace sepal::kernel {
 

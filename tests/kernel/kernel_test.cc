@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/reliability/harness.h"
-#include "util/block_heap.h"  // SEPAL_ADDRESS_SANITIZER
+#include "util/memory/block_heap.h"  // SEPAL_ADDRESS_SANITIZER
 
 namespace sepal::kernel {
 namespace {

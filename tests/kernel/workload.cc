@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "util/random.h"
-#include "util/status.h"
+#include "util/base/random.h"
+#include "util/base/status.h"
 
 namespace sepal::kernel {
 

@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_format.h"
 #include "tests/model/option_sets.h"
-#include "util/cache_admission.h"
-#include "util/hash.h"
-#include "util/strings.h"
+#include "util/base/hash.h"
+#include "util/base/strings.h"
+#include "util/cache/admission.h"
 
 namespace sepal::model {
 

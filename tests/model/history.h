@@ -19,7 +19,7 @@
 #include "tests/db/engine/test_database.h"
 #include "tests/model/model.h"
 #include "tests/reliability/shrink.h"
-#include "util/random.h"
+#include "util/base/random.h"
 
 namespace sepal::model {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sepal/comparator.h"
-#include "table/internal_key.h"
+#include "table/key/internal_key.h"
 
 namespace sepal::model {
 

@@ -1,9 +1,9 @@
 #include "tests/model/option_sets.h"
 
 #include "absl/strings/str_format.h"
-#include "db/decide/compaction_policy.h"
+#include "db/decide/compaction/compaction_policy.h"
 #include "tests/db/engine/test_database.h"
-#include "util/hash.h"
+#include "util/base/hash.h"
 
 namespace sepal::model {
 

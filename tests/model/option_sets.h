@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "db/state/tuning.h"
+#include "db/state/version/tuning.h"
 #include "sepal/options.h"
-#include "util/random.h"
+#include "util/base/random.h"
 
 namespace sepal::model {
 

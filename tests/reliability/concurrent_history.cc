@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_format.h"
-#include "util/status.h"
+#include "util/base/status.h"
 
 namespace sepal::reliability {
 

@@ -23,7 +23,7 @@
 #include "tests/db/engine/test_database.h"
 #include "tests/reliability/passing_families.h"
 #include "tests/reliability/shrink.h"
-#include "util/random.h"
+#include "util/base/random.h"
 
 namespace sepal::reliability {
 

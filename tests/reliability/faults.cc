@@ -7,8 +7,8 @@
 #include "tests/reliability/harness.h"
 #include "tests/reliability/rooms.h"
 #include "tests/reliability/script_run.h"
-#include "util/check.h"
-#include "util/hash.h"
+#include "util/base/check.h"
+#include "util/base/hash.h"
 
 namespace sepal::reliability {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_format.h"
-#include "util/check.h"
+#include "util/base/check.h"
 
 namespace sepal::reliability {
 

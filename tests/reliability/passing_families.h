@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "sepal/write_batch.h"
 #include "tests/db/engine/test_database.h"
-#include "util/random.h"
+#include "util/base/random.h"
 
 namespace sepal::reliability {
 

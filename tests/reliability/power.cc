@@ -13,9 +13,9 @@
 #include "tests/reliability/harness.h"
 #include "tests/reliability/rooms.h"
 #include "tests/reliability/script_run.h"
-#include "util/check.h"
-#include "util/hash.h"
-#include "util/random.h"
+#include "util/base/check.h"
+#include "util/base/hash.h"
+#include "util/base/random.h"
 
 namespace sepal::reliability {
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "util/strings.h"
+#include "util/base/strings.h"
 
 namespace sepal::reliability {
 

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "table/internal_key.h"
+#include "table/key/internal_key.h"
 #include "tests/db/engine/test_database.h"
 
 namespace sepal::reliability {

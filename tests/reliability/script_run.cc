@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "util/status.h"
+#include "util/base/status.h"
 
 namespace sepal::reliability {
 

@@ -1,6 +1,6 @@
 #include "absl/strings/str_format.h"
 #include "tests/reliability/script.h"
-#include "util/random.h"
+#include "util/base/random.h"
 
 namespace sepal::reliability {
 

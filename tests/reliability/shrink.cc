@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "util/hash.h"
+#include "util/base/hash.h"
 
 namespace sepal::reliability {
 

@@ -4,8 +4,8 @@
 #include <sys/file.h>
 
 #include "tests/tools/sepal_command_fixture.h"
-#include "tests/util/watched_calls.h"
-#include "util/posix_status.h"
+#include "tests/util/files/watched_calls.h"
+#include "util/files/posix_status.h"
 
 namespace sepal::tools {
 namespace {

@@ -2,8 +2,8 @@
 #include <atomic>
 
 #include "tests/tools/sepal_command_fixture.h"
-#include "tools/lib/database_access.h"
-#include "util/sync.h"
+#include "tools/sepal/database_access.h"
+#include "util/thread/sync.h"
 
 namespace sepal::tools {
 namespace {

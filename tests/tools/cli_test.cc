@@ -1,4 +1,4 @@
-#include "tools/lib/cli.h"
+#include "tools/terminal/cli.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tools/lib/paint.h"
-#include "tools/lib/progress.h"
+#include "tools/terminal/progress.h"
+#include "tools/terminal/terminal_color.h"
 
 namespace sepal::tools {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "tests/tools/full_disk.h"
 #include "tests/tools/temporary_directory.h"
-#include "tools/lib/cli.h"
-#include "tools/lib/db_bench_runner.h"
-#include "tools/lib/db_bench_workloads.h"
-#include "tools/lib/filter_savings.h"
-#include "tools/lib/latency.h"
+#include "tools/db_bench/db_bench_runner.h"
+#include "tools/db_bench/db_bench_workloads.h"
+#include "tools/db_bench/filter_savings.h"
+#include "tools/terminal/cli.h"
+#include "tools/terminal/latency.h"
 
 namespace sepal::tools {
 namespace {

@@ -10,7 +10,7 @@
 #endif
 
 #include "tests/tools/sepal_command_fixture.h"
-#include "tests/util/watched_calls.h"
+#include "tests/util/files/watched_calls.h"
 
 namespace sepal::tools {
 namespace {

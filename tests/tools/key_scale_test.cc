@@ -1,11 +1,11 @@
-#include "tools/lib/key_scale.h"
+#include "tools/sepal/pictures/key_scale.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
-#include "util/random.h"
+#include "util/base/random.h"
 
 namespace sepal::tools {
 namespace {

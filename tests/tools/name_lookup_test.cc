@@ -1,4 +1,4 @@
-#include "tools/lib/name_lookup.h"
+#include "tools/name_lookup/name_lookup.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include "sepal/db.h"
 #include "tests/tools/full_disk.h"
 #include "tests/tools/temporary_directory.h"
-#include "tests/util/watched_calls.h"
-#include "tools/lib/cli.h"
+#include "tests/util/files/watched_calls.h"
+#include "tools/terminal/cli.h"
 
 namespace sepal::tools {
 namespace {

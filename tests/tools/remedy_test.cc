@@ -1,7 +1,7 @@
 // Whatever goes wrong is said in a clear sentence, with what to do about it, and leaves nothing half-made.
 #include "tests/db/engine/test_database.h"
 #include "tests/tools/sepal_command_fixture.h"
-#include "tools/lib/scrub_history.h"
+#include "tools/sepal/scrub_history.h"
 
 namespace sepal::tools {
 namespace {

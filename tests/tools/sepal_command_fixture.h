@@ -19,9 +19,9 @@
 #include "absl/strings/str_format.h"
 #include "sepal/db.h"
 #include "tests/tools/temporary_directory.h"
-#include "tools/lib/cli.h"
-#include "tools/lib/sepal_command.h"
-#include "tools/lib/verb.h"
+#include "tools/sepal/sepal_command.h"
+#include "tools/terminal/cli.h"
+#include "tools/terminal/verb.h"
 
 namespace sepal::tools {
 

@@ -1,13 +1,13 @@
-#include "tools/lib/sepal_command.h"
+#include "tools/sepal/sepal_command.h"
 
 #include <gtest/gtest.h>
 
 #include "db/format/manifest_format.h"
-#include "db/state/tuning.h"
+#include "db/state/version/tuning.h"
 #include "tests/tools/sepal_command_fixture.h"
-#include "tools/lib/db_bench_runner.h"
-#include "util/coding.h"
-#include "util/hash.h"
+#include "tools/db_bench/db_bench_runner.h"
+#include "util/base/coding.h"
+#include "util/base/hash.h"
 
 namespace sepal::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/lib/sst_dump.h"
+#include "tools/sst_dump/sst_dump.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <sstream>
 
 #include "sepal/file_system.h"
-#include "table/table_writer.h"
+#include "table/file/table_writer.h"
 #include "tests/tools/full_disk.h"
 #include "tests/tools/temporary_directory.h"
-#include "tools/lib/cli.h"
-#include "tools/lib/workload.h"
+#include "tools/db_bench/workload.h"
+#include "tools/terminal/cli.h"
 
 namespace sepal::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "tests/tools/sepal_command_fixture.h"
-#include "tools/lib/tree_watch.h"
+#include "tools/sepal/tree_watch.h"
 
 namespace sepal::tools {
 namespace {

@@ -14,10 +14,10 @@
 #include <string>
 
 #include "tests/tools/sepal_command_fixture.h"
-#include "tools/lib/paint.h"
-#include "tools/lib/progress.h"
-#include "util/posix_status.h"
-#include "util/sync.h"
+#include "tools/terminal/progress.h"
+#include "tools/terminal/terminal_color.h"
+#include "util/files/posix_status.h"
+#include "util/thread/sync.h"
 
 namespace sepal::tools {
 namespace {

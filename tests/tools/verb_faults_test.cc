@@ -12,7 +12,7 @@
 #include "sepal/comparator.h"
 #include "tests/tools/full_disk.h"
 #include "tests/tools/sepal_command_fixture.h"
-#include "tests/util/watched_calls.h"
+#include "tests/util/files/watched_calls.h"
 
 namespace sepal::tools {
 namespace {

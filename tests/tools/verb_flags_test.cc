@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "tests/tools/sepal_command_fixture.h"
-#include "tools/lib/paint.h"
-#include "tools/lib/process_metrics.h"
-#include "tools/lib/scrub_history.h"
-#include "tools/lib/tree_watch.h"
+#include "tools/db_bench/process_metrics.h"
+#include "tools/sepal/scrub_history.h"
+#include "tools/sepal/tree_watch.h"
+#include "tools/terminal/terminal_color.h"
 
 namespace sepal::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/lib/workload.h"
+#include "tools/db_bench/workload.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "tests/util/compress_all.h"
-#include "tools/lib/latency.h"
+#include "tests/util/base/compress_all.h"
+#include "tools/terminal/latency.h"
 
 namespace sepal::tools {
 namespace {

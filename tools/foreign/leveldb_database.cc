@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_format.h"
 #include "tools/foreign/foreign_database.h"
-#include "util/strings.h"
-#include "util/sync.h"
+#include "util/base/strings.h"
+#include "util/thread/sync.h"
 
 namespace sepal::tools {
 namespace {

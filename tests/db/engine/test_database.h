@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "db/engine/engine.h"
-#include "db/state/tuning.h"
+#include "db/engine/face/engine.h"
+#include "db/state/version/tuning.h"
 #include "sepal/db.h"
-#include "util/fault_file_system.h"
-#include "util/memory_file_system.h"
-#include "util/simulation.h"
+#include "sim/fault_file_system.h"
+#include "sim/memory_file_system.h"
+#include "sim/simulation.h"
 
 namespace sepal {
 

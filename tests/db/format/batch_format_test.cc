@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_format.h"
 #include "sepal/write_batch.h"
-#include "util/random.h"
-#include "util/strings.h"
+#include "util/base/random.h"
+#include "util/base/strings.h"
 
 namespace sepal {
 namespace {

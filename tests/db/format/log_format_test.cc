@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "util/coding.h"
-#include "util/strings.h"
+#include "util/base/coding.h"
+#include "util/base/strings.h"
 
 namespace sepal {
 namespace {

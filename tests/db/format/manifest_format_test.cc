@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "util/coding.h"
-#include "util/hash.h"
-#include "util/strings.h"
+#include "util/base/coding.h"
+#include "util/base/hash.h"
+#include "util/base/strings.h"
 
 namespace sepal {
 namespace {

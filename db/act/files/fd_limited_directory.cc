@@ -1,0 +1,196 @@
+#include "db/act/files/fd_limited_directory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
+#include "util/base/check.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+namespace {
+
+constexpr size_t kFewestOpen = 4;
+
+bool IsTable(std::string_view name) {
+  const std::optional<ParsedFileName> parsed = ParseFileName(name);
+  return parsed.has_value() && parsed->kind == FileKind::kTable;
+}
+
+}  // namespace
+
+// `open_` and `place_` belong to the directory, under its lock.
+class ReopeningDirectory::File final : public ReadableFile {
+ public:
+  File(ReopeningDirectory* directory, std::string_view name, ReadMode mode)
+      : directory_(directory), name_(name), mode_(mode) {
+    directory_->files_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~File() override {
+    directory_->LetGo(this);
+    directory_->files_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    ASSIGN_OR_RETURN(const Shared file, directory_->Borrow(this));
+    return file->Read(offset, length, buffer);
+  }
+  absl::StatusOr<uint64_t> Size() const override {
+    ASSIGN_OR_RETURN(const Shared file, directory_->Borrow(this));
+    return file->Size();
+  }
+  size_t ReadCached(uint64_t offset, size_t length, char* buffer) const override {
+    const absl::StatusOr<Shared> file = directory_->Borrow(this);
+    return file.ok() ? (*file)->ReadCached(offset, length, buffer) : 0;
+  }
+  void Advise(AccessPattern pattern) const override {
+    pattern_.store(pattern, std::memory_order_relaxed);
+    advised_.store(true, std::memory_order_release);
+    if (const absl::StatusOr<Shared> file = directory_->Borrow(this); file.ok()) (*file)->Advise(pattern);
+  }
+  void ReadAhead(uint64_t offset, uint64_t length) const override {
+    if (const absl::StatusOr<Shared> file = directory_->Borrow(this); file.ok()) (*file)->ReadAhead(offset, length);
+  }
+  void Forget(uint64_t offset, uint64_t length) const override {
+    if (const Shared file = directory_->BorrowOpen(this); file != nullptr) file->Forget(offset, length);
+  }
+
+ private:
+  friend class ReopeningDirectory;
+  ReopeningDirectory* const directory_;
+  const std::string name_;
+  const ReadMode mode_;
+  bool was_open_ = false;  // set before anybody else has the file
+  // What was advised is said again to the file when it is opened again.
+  mutable std::atomic<AccessPattern> pattern_{AccessPattern::kRandom};
+  mutable std::atomic<bool> advised_{false};
+  mutable Shared open_;                             // null: closed
+  mutable std::list<const File*>::iterator place_;  // while open
+};
+
+ReopeningDirectory::~ReopeningDirectory() { SEPAL_CHECK(files_.load(std::memory_order_relaxed) == 0); }
+
+size_t ReopeningDirectory::ShareOf(size_t max_open_files) { return std::max(max_open_files / 2, kFewestOpen); }
+
+size_t ReopeningDirectory::open_tables() const {
+  MutexLock lock(&mutex_);
+  return open_.size();
+}
+
+absl::StatusOr<std::unique_ptr<ReadableFile>> ReopeningDirectory::OpenForRead(std::string_view name, ReadMode mode) {
+  if (!IsTable(name)) {
+    return WithRoom([&] { return base_->OpenForRead(name, mode); });
+  }
+  auto file = std::make_unique<File>(this, name, mode);
+  RETURN_IF_ERROR(Borrow(file.get()).status());
+  file->was_open_ = true;
+  return file;
+}
+
+// Those of tables are handed on with the files that are open now, and stay open until the last is read: not too many at
+// once, as several threads may be here.
+void ReopeningDirectory::ReadMany(std::span<ReadRequest> requests,
+                                  const std::function<void(ReadRequest&)>& done) const {
+  const size_t most_borrowed = std::max<size_t>(most_open_ / 4, 1);
+  std::vector<ReadRequest> passed;
+  std::vector<size_t> places;  // in `requests`, of those that are passed on
+  std::vector<Shared> borrowed;
+  passed.reserve(requests.size());
+  places.reserve(requests.size());
+  const auto pass_on = [&] {
+    base_->ReadMany(passed, [&](ReadRequest& request) {
+      ReadRequest& asked = requests[places[static_cast<size_t>(&request - passed.data())]];
+      asked.status = std::move(request.status);
+      asked.bytes_read = request.bytes_read;
+      done(asked);
+    });
+    passed.clear();
+    places.clear();
+    borrowed.clear();
+  };
+  for (size_t i = 0; i < requests.size(); ++i) {
+    ReadRequest request = requests[i];
+    if (const auto* file = dynamic_cast<const File*>(request.file)) {
+      if (borrowed.size() == most_borrowed) pass_on();
+      absl::StatusOr<Shared> open = Borrow(file);
+      if (!open.ok()) {
+        requests[i].status = open.status();
+        requests[i].bytes_read = 0;
+        done(requests[i]);
+        continue;
+      }
+      request.file = open->get();
+      borrowed.push_back(*std::move(open));
+    }
+    passed.push_back(request);
+    places.push_back(i);
+  }
+  if (!passed.empty()) pass_on();
+}
+
+absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::Borrow(const File* file) const {
+  {
+    MutexLock lock(&mutex_);
+    if (file->open_ != nullptr) {
+      open_.splice(open_.begin(), open_, file->place_);
+      return file->open_;
+    }
+  }
+  ASSIGN_OR_RETURN(const Shared opened, OpenNow(file));
+  if (file->advised_.load(std::memory_order_acquire)) opened->Advise(file->pattern_.load(std::memory_order_relaxed));
+  {
+    MutexLock lock(&mutex_);
+    if (file->open_ != nullptr) return file->open_;  // another thread was faster
+    file->open_ = opened;
+    file->place_ = open_.insert(open_.begin(), file);
+  }
+  CloseAllBut(most_open_);
+  return opened;
+}
+
+absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::OpenNow(const File* file) const {
+  absl::StatusOr<std::unique_ptr<ReadableFile>> opened =
+      WithRoom([&] { return base_->OpenForRead(file->name_, file->mode_); });
+  if (absl::IsResourceExhausted(opened.status())) {
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("%s; raise the limit of open files (ulimit -n), or close some of the program's own",
+                        ToStd(opened.status().message())));
+  }
+  if (absl::IsNotFound(opened.status()) && file->was_open_) return Vanished(*file);
+  RETURN_IF_ERROR(opened.status());
+  return Shared(std::move(opened).value());
+}
+
+absl::Status ReopeningDirectory::Vanished(const File& file) const {
+  if (beside_a_writer_) {
+    return absl::AbortedError(absl::StrFormat(
+        "%s/%s: the writer has removed the table since this view was opened; open it again", path(), file.name_));
+  }
+  return absl::DataLossError(
+      absl::StrFormat("%s/%s: the table is missing; restore it from a backup", path(), file.name_));
+}
+
+void ReopeningDirectory::CloseAllBut(size_t count) const {
+  std::vector<Shared> closed;  // after the lock is let go
+  MutexLock lock(&mutex_);
+  while (open_.size() > count) {
+    closed.push_back(std::move(open_.back()->open_));
+    open_.pop_back();
+  }
+}
+
+ReopeningDirectory::Shared ReopeningDirectory::BorrowOpen(const File* file) const {
+  MutexLock lock(&mutex_);
+  return file->open_;
+}
+
+void ReopeningDirectory::LetGo(const File* file) {
+  MutexLock lock(&mutex_);
+  if (file->open_ != nullptr) open_.erase(file->place_);
+}
+
+}  // namespace sepal

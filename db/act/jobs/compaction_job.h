@@ -1,0 +1,62 @@
+// Carries out a merge plan: reads the input tables in key order, keeps what must survive, writes the output tables.
+//
+// The plan is cut into slices by key ranges, which threads share out among themselves (db/act/jobs/slices.h), as many
+// as the control grants, at any time, and the executor has to spare; the calling thread is one of them, so that a job
+// never waits for a thread that it does not get. Neighbouring slices that one thread goes through are a part, with
+// tables of its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "db/act/jobs/table_output.h"
+#include "db/decide/compaction/compaction_plan.h"
+#include "db/decide/visibility/retention.h"
+#include "db/state/version/table_file.h"
+#include "sepal/env.h"
+
+namespace sepal {
+
+// Who watches over a job. Called by all its threads, side by side.
+class CompactionControl {
+ public:
+  virtual ~CompactionControl() = default;
+  // Around what a thread does with files; beginning may wait.
+  virtual void BeginPart() = 0;
+  virtual void EndPart() = 0;
+  // How many threads the job may have now; that may grow. At least 1.
+  virtual int Threads() = 0;
+  // Between entries of a part, so many of which were read since the last call. May wait. False: give up, with
+  // Cancelled.
+  virtual bool GoesOn(uint64_t entries) = 0;
+};
+
+struct CompactionJobInput {
+  TableOutputContext context;
+  std::shared_ptr<const CompactionPlan> plan;
+  TableOpener* opener = nullptr;
+  // As for Retention.
+  std::vector<SequenceNumber> snapshots;
+  RunNumber output_run;
+  int max_threads = 1;
+  // For the windows in which all threads together read ahead.
+  uint64_t read_ahead_bytes = uint64_t{64} << 20;
+  Executor* executor = nullptr;
+  CompactionControl* control = nullptr;
+};
+
+struct CompactionResult {
+  // Finished and synced, in key order; the directory is not synced.
+  std::vector<TableMetadata> outputs;
+  RetentionCounts counts;
+  uint64_t bytes_read = 0;
+  uint64_t bytes_written = 0;
+};
+
+// On an error no output is left behind.
+absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input);
+
+}  // namespace sepal

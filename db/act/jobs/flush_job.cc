@@ -1,0 +1,117 @@
+#include "db/act/jobs/flush_job.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "db/act/jobs/sliced_job.h"
+#include "db/decide/visibility/retention.h"
+#include "db/decide/writing/flush_splitter.h"
+#include "table/iterate/merging_iterator.h"
+#include "util/base/status.h"
+
+namespace sepal {
+namespace {
+
+// A table of a flush that ends before its memtable does has at least this part of the memtable's bytes.
+constexpr uint64_t kSmallestPartOfMemtable = 16;
+
+// As the largest memtable's keys lie.
+SlicedJob::Cut CutIntoSlices(const FlushInput& input) {
+  if (input.executor == nullptr) return {};
+  uint64_t bytes = 0;
+  const MemTable* largest = input.memtables.front().get();
+  for (const std::shared_ptr<const MemTable>& memtable : input.memtables) {
+    bytes += memtable->DataBytes();
+    if (memtable->EntryCount() > largest->EntryCount()) largest = memtable.get();
+  }
+  const uint64_t slices = bytes / input.context.tuning.part_bytes;
+  const auto threads = static_cast<uint64_t>(std::max(1, input.max_threads));
+  if (slices < 2 || threads < 2) return {};
+  return {.boundaries = largest->CutKeys(std::min(slices, threads * SlicedJob::kSlicesOfThread)),
+          .most_threads = std::min(slices, threads),
+          .threads = input.threads != nullptr ? input.threads : [most = input.max_threads] { return most; }};
+}
+
+// What one part wrote, whether or not it came to its end.
+struct FlushedPart {
+  std::vector<TableMetadata> tables;
+  absl::Status status;
+};
+
+// Writes the keys from the beginning of a slice on, as far as the job lets it. Nothing is written where no entry of
+// them survives.
+absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, std::vector<TableMetadata>* tables) {
+  const std::string* const begin = job->BeginOf(slice);
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  for (const std::shared_ptr<const MemTable>& memtable : input.memtables) children.push_back(memtable->NewIterator());
+  const KeyOrder& order = input.context.order;
+  const std::unique_ptr<InternalIterator> entries = NewMergingIterator(order, std::move(children));
+
+  std::unique_ptr<TableOutput> output;
+  const auto finish = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(TableMetadata table, output->Finish(RunNumber(0)));
+    output.reset();
+    tables->push_back(std::move(table));
+    return absl::OkStatus();
+  };
+  const auto bytes = [&] { return output != nullptr ? output->EstimatedBytes() : 0; };
+  FlushSplitter splitter({.min_ascending = input.context.tuning.range_keys,
+                          .min_table_bytes = input.context.tuning.memtable_bytes / kSmallestPartOfMemtable,
+                          .continues = begin != nullptr});
+  Retention retention({.order = order,
+                       .snapshots = input.snapshots,
+                       .bottommost = false,
+                       .keeps_single_deletes = input.keeps_single_deletes,
+                       .keys_stay = true});
+  const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
+    if (splitter.BeginsTable(key.sequence(), first_of_key, bytes)) RETURN_IF_ERROR(finish());
+    if (output == nullptr) {
+      ASSIGN_OR_RETURN(output, TableOutput::Create(input.context, /*level=*/0));
+    }
+    return output->Add(key, value);
+  };
+  if (begin == nullptr) {
+    entries->SeekToFirst();
+  } else {
+    entries->Seek({*begin, kFirstTrailer});
+  }
+  uint64_t since_asked = 0;
+  for (; entries->Valid() && job->Reaches(entries->key().user_key, &slice); entries->Next(), ++since_asked) {
+    if (since_asked == SlicedJob::kEntriesBetweenQuestions) {
+      since_asked = 0;
+      job->AskForHelp();
+    }
+    RETURN_IF_ERROR(retention.Add(entries->key(), entries->value(), emit));
+  }
+  RETURN_IF_ERROR(entries->status());
+  RETURN_IF_ERROR(retention.Finish(emit));
+  return output != nullptr ? finish() : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TableMetadata>> FlushMemTables(const FlushInput& input) {
+  SlicedJob::Cut cut = CutIntoSlices(input);
+  std::vector<FlushedPart> parts(cut.boundaries.size() + 1);  // each at the slice that it begins with
+  SlicedJob job(input.context.order, std::move(cut), input.executor, [&](size_t slice) {
+    parts[slice].status = FlushPart(input, &job, slice, &parts[slice].tables);
+    return parts[slice].status;
+  });
+  job.Run();
+
+  absl::Status status;
+  std::vector<TableMetadata> tables;
+  for (FlushedPart& part : parts) {
+    KeepFirst(&status, part.status);
+    for (TableMetadata& table : part.tables) {
+      table.run = RunNumber(tables.empty() ? table.number.value() : tables.front().run.value());
+      tables.push_back(std::move(table));
+    }
+  }
+  if (status.ok()) return tables;
+  RemoveTables(input.context.directory, nullptr, tables);
+  return status;
+}
+
+}  // namespace sepal

@@ -1,0 +1,34 @@
+// Writes memtables to a run of level 0.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "db/act/jobs/table_output.h"
+#include "db/state/memtable/memtable.h"
+#include "sepal/env.h"
+
+namespace sepal {
+
+struct FlushInput {
+  const TableOutputContext& context;
+  std::span<const std::shared_ptr<const MemTable>> memtables;
+  // As for Retention.
+  const std::vector<SequenceNumber>& snapshots;
+  bool keeps_single_deletes = false;
+  // Set: cut by keys into slices of at least Tuning::part_bytes, which up to `max_threads` threads share out, as many
+  // as `threads` says now. That may grow; null: all. Each thread writes tables of its own.
+  Executor* executor = nullptr;
+  int max_threads = 1;
+  std::function<int()> threads = nullptr;
+};
+
+// The run's tables in key order, finished and synced, of each part (SlicedJob) of which entries survive: one, or
+// several where FlushSplitter divides them. The run's number is the first one's, until the caller gives it another. The
+// directory is not synced. On an error no table is left behind.
+absl::StatusOr<std::vector<TableMetadata>> FlushMemTables(const FlushInput& input);
+
+}  // namespace sepal

@@ -1,0 +1,101 @@
+#include "db/act/jobs/table_output.h"
+
+#include <utility>
+
+#include "db/decide/compaction/compaction_policy.h"
+#include "db/format/file_names.h"
+#include "util/base/check.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+namespace {
+
+void RemoveTable(Directory* directory, BlockCache* cache, FileNumber number) {
+  if (cache != nullptr) cache->NoteGone(number.value());
+  directory->Remove(TableFileName(number)).IgnoreError();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TableOutput>> TableOutput::Create(const TableOutputContext& context, int level) {
+  const FileNumber number = context.new_file_number();
+  ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file,
+                   context.directory->OpenForWrite(TableFileName(number), WriteMode::kCreateNew));
+  if (context.pacing.limiter != nullptr) file = std::make_unique<PacedFile>(std::move(file), context.pacing);
+  return std::unique_ptr<TableOutput>(new TableOutput(context, number, context.new_table_id(), std::move(file), level));
+}
+
+TableOutput::TableOutput(const TableOutputContext& context, FileNumber number, uint64_t table_id,
+                         std::unique_ptr<WritableFile> file, int level)
+    : directory_(context.directory),
+      cache_(context.cache),
+      number_(number),
+      table_id_(table_id),
+      created_unix_micros_(context.now_unix_micros),
+      file_(std::move(file)) {
+  TableWriterOptions options;
+  options.order = context.order;
+  options.compression = CompressionForLevel(*context.options, level);
+  options.block_bytes = context.options->block_bytes;
+  options.filter_policy = context.options->filter_policy;
+  if (context.guard_bits_per_key.has_value()) options.filter_policy.guard_bits_per_key = *context.guard_bits_per_key;
+  options.hash_seed = context.hash_seed;
+  options.table_id = table_id;
+  options.database_id = context.database_id;
+  options.column_family_id = context.family_id;
+  options.column_family_name = context.family_name;
+  options.creation_unix_micros = context.now_unix_micros;
+  options.blocks_per_leaf_page = context.tuning.blocks_per_leaf_page;
+  options.write_buffer_bytes = context.tuning.write_buffer_bytes;
+  options.budget = context.budget;
+  options.pool = context.buffers;
+  if (BlockCache* const cache = context.cache; cache != nullptr) {
+    options.on_unit = [cache, file = number.value()](BlockHandle handle, UnitKind kind, std::string_view bytes) {
+      if (bytes.size() <= kLoneValueBytes) cache->InsertWhereFree({file, handle.offset}, bytes, PartOf(kind));
+    };
+  }
+  writer_ = std::make_unique<TableWriter>(std::move(options), file_.get());
+}
+
+TableOutput::~TableOutput() {
+  if (finished_) return;
+  writer_.reset();
+  file_.reset();
+  RemoveTable(directory_, cache_, number_);
+}
+
+absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {
+  RETURN_IF_ERROR(writer_->Finish());
+  RETURN_IF_ERROR(file_->Sync());
+  RETURN_IF_ERROR(file_->Close());
+  const TableProperties& properties = writer_->properties();
+  const std::optional<InternalKeyView> smallest = ParseInternalKey(properties.smallest_key);
+  const std::optional<InternalKeyView> largest = ParseInternalKey(properties.largest_key);
+  SEPAL_CHECK(smallest.has_value() && largest.has_value());
+  TableMetadata table;
+  table.number = number_;
+  table.run = run;
+  table.size_bytes = writer_->FileSize();
+  table.table_id = table_id_;
+  table.footer_checksum = writer_->footer_checksum();
+  table.smallest = InternalKey(*smallest);
+  table.largest = InternalKey(*largest);
+  table.lowest_sequence = properties.lowest_sequence;
+  table.highest_sequence = properties.highest_sequence;
+  table.entries = properties.entries;
+  table.tombstones = properties.tombstones;
+  table.raw_bytes = properties.raw_key_bytes + properties.raw_value_bytes;
+  table.creation_unix_micros = created_unix_micros_;
+  if (const HyperLogLog* const sketch = writer_->key_sketch(); sketch != nullptr) {
+    table.key_sketch = std::make_shared<const HyperLogLog>(*sketch);
+  }
+  finished_ = true;
+  return table;
+}
+
+void RemoveTables(Directory* directory, BlockCache* cache, const std::vector<TableMetadata>& tables) {
+  for (const TableMetadata& table : tables) RemoveTable(directory, cache, table.number);
+}
+
+}  // namespace sepal

@@ -1,0 +1,78 @@
+// A table file on its way into the database: created, written, synced; removed again if it is not finished.
+//
+// Law: the metadata that Finish returns may only go into an edit after the directory was synced as well.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "db/act/files/rate_limited_file.h"
+#include "db/format/table_metadata.h"
+#include "db/state/version/tuning.h"
+#include "sepal/file_system.h"
+#include "sepal/options.h"
+#include "table/file/table_writer.h"
+#include "util/cache/block_cache.h"
+#include "util/memory/memory_budget.h"
+
+namespace sepal {
+
+// What the files of a job have in common. Pointers outlive the job.
+struct TableOutputContext {
+  Directory* directory = nullptr;
+  MemoryBudget* budget = nullptr;
+  // Of the writers' memory; null: each has its own.
+  ChunkPool* buffers = nullptr;
+  // Where what is written stays, as far as there is free room; the table's number is the file of its cache keys. Null:
+  // nothing stays.
+  BlockCache* cache = nullptr;
+  Tuning tuning;
+  const ColumnFamilyOptions* options = nullptr;
+  // Of these tables' guards (db/decide/writing/guard_budget.h); unset: as the options say.
+  std::optional<double> guard_bits_per_key = {};
+  KeyOrder order;
+  std::string family_name;
+  uint32_t family_id = 0;
+  uint64_t database_id = 0;
+  uint64_t hash_seed = 0;
+  uint64_t now_unix_micros = 0;
+  // Both safe for concurrent use: subcompactions call them side by side.
+  std::function<FileNumber()> new_file_number;
+  std::function<uint64_t()> new_table_id;
+  // Of background work.
+  Pacing pacing = {};
+};
+
+class TableOutput {
+ public:
+  static absl::StatusOr<std::unique_ptr<TableOutput>> Create(const TableOutputContext& context, int level);
+  ~TableOutput();
+
+  absl::Status Add(const InternalKeyView& key, std::string_view value) { return writer_->Add(key, value); }
+  uint64_t EstimatedBytes() const { return writer_->EstimatedFileSize(); }
+  // Writes the rest and syncs the file. Requires at least one entry.
+  absl::StatusOr<TableMetadata> Finish(RunNumber run);
+
+ private:
+  TableOutput(const TableOutputContext& context, FileNumber number, uint64_t table_id,
+              std::unique_ptr<WritableFile> file, int level);
+
+  Directory* const directory_;
+  BlockCache* const cache_;
+  const FileNumber number_;
+  const uint64_t table_id_;
+  const uint64_t created_unix_micros_;
+  std::unique_ptr<WritableFile> file_;
+  std::unique_ptr<TableWriter> writer_;
+  bool finished_ = false;
+};
+
+// Removes tables of a job that failed after it had finished some, and notes that in the cache that it filled, if it
+// filled one. A file that cannot be removed is found when the database is opened again.
+void RemoveTables(Directory* directory, BlockCache* cache, const std::vector<TableMetadata>& tables);
+
+}  // namespace sepal

@@ -1,0 +1,557 @@
+#include "db/act/log/log_recovery.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/files/buffered_file_reader.h"
+#include "db/act/log/log_reader.h"
+#include "db/format/batch_format.h"
+#include "db/format/file_names.h"
+#include "util/base/check.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+namespace {
+
+constexpr uint64_t kZeroPieceBytes = 4096;
+// Beside a writer that goes on while its log is read: enough to come to where it was when the reading began.
+constexpr int kMostLooks = 64;
+
+std::string PathOf(Directory* directory, std::string_view name) {
+  return absl::StrFormat("%s/%s", directory->path(), name);
+}
+
+absl::StatusOr<LogFile> ReadLogHeader(Directory* directory, const std::string& name, FileNumber named) {
+  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, name, kLogHeaderBytes));
+  ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kLogHeaderBytes));
+  absl::StatusOr<LogHeader> header = LogHeader::Decode(bytes, window.path());
+  LogFile log{.name = name, .named = named, .header = std::nullopt, .problem = header.status()};
+  if (header.ok()) log.header = *std::move(header);
+  return log;
+}
+
+// A log of which nothing was read.
+struct UnusedLog {
+  LogHeader header;
+  // Nor was anything written: its ring is there, or its file was cut to its header, as a closing does.
+  bool empty = false;
+};
+
+absl::StatusOr<UnusedLog> DescribeUnused(Directory* directory, const LogFile& log) {
+  ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory, log.name, *log.header));
+  ASSIGN_OR_RETURN(const bool ring_missing, reader.RingIsMissing());
+  return UnusedLog{*log.header, !ring_missing || reader.file()->size() == kLogHeaderBytes};
+}
+
+// Sorts the files into the line and the leftovers. What lies below the minimum is neither.
+class LineFinder {
+ public:
+  LineFinder(Directory* directory, const LogRecoveryOptions& options) : directory_(directory), options_(options) {}
+
+  absl::Status Find(const std::vector<LogFile>& logs, std::vector<LogFile>* line, std::vector<std::string>* leftovers) {
+    none_ = logs.empty();
+    std::vector<LogFile> candidates;
+    for (LogFile log : logs) {
+      if (!log.header.has_value() && log.named < options_.minimum) continue;
+      if (!log.header.has_value()) RETURN_IF_ERROR(LookBehindTheHeader(&log));
+      if (!log.header.has_value()) {
+        leftovers->push_back(log.name);
+        continue;
+      }
+      RETURN_IF_ERROR(CheckOwner(log));
+      if (log.header->number >= options_.minimum) candidates.push_back(std::move(log));
+    }
+    std::sort(candidates.begin(), candidates.end(),
+              [](const LogFile& a, const LogFile& b) { return a.header->number > b.header->number; });
+    for (LogFile& log : candidates) {
+      ASSIGN_OR_RETURN(const bool unused, IsUnused(log, *line));
+      if (unused) {
+        witnessed_ = std::max(witnessed_, log.header->durable);
+        ASSIGN_OR_RETURN(UnusedLog described, DescribeUnused(directory_, log));
+        unused_.push_back(std::move(described));
+        leftovers->push_back(log.name);
+      } else {
+        line->push_back(std::move(log));
+      }
+    }
+    std::reverse(line->begin(), line->end());
+    RETURN_IF_ERROR(CheckFirst(*line));
+    for (size_t i = 1; i < line->size(); ++i) RETURN_IF_ERROR(CheckLink((*line)[i - 1], (*line)[i]));
+    return CheckUnused(*line);
+  }
+
+  // Up to where the headers of unused logs say that the line was synced.
+  LogPosition witnessed() const { return witnessed_; }
+  // Newest first.
+  const std::vector<UnusedLog>& unused() const { return unused_; }
+
+ private:
+  // A log without a header was made and never used, or is damaged; or a live writer has begun it since it was listed.
+  absl::Status LookBehindTheHeader(LogFile* log) const {
+    if (!absl::IsDataLoss(log->problem)) return log->problem;
+    ASSIGN_OR_RETURN(const bool empty, HoldsNoRecord(directory_, *log));
+    if (empty) return absl::OkStatus();
+    ASSIGN_OR_RETURN(*log, ReadLogHeader(directory_, log->name, log->named));
+    if (log->header.has_value()) return absl::OkStatus();
+    return Annotate(log->problem, "a write-ahead log holds records behind a header that is damaged");
+  }
+
+  absl::Status CheckOwner(const LogFile& log) const {
+    if (log.header->database_id == options_.database_id) return absl::OkStatus();
+    return Damaged(PathOf(directory_, log.name), 16, "database id of the log", Hex64(options_.database_id),
+                   Hex64(log.header->database_id));
+  }
+
+  // A log in which no record was written, and on which nothing stands: its header may never have been synced, so that
+  // no later log may name it. `line` holds the logs behind it, the nearest last.
+  absl::StatusOr<bool> IsUnused(const LogFile& log, const std::vector<LogFile>& line) const {
+    const FileNumber number = log.header->number;
+    if (!line.empty() && line.back().header->predecessor.number == number) return false;
+    if (number == options_.minimum || (options_.closed.has_value() && number == options_.closed->number)) return false;
+    return HoldsNoRecord(directory_, log);
+  }
+
+  absl::Status CheckFirst(const std::vector<LogFile>& line) const {
+    if (options_.minimum == FileNumber(0)) {
+      if (line.empty() || line.front().header->predecessor.number == FileNumber(0)) return absl::OkStatus();
+      return Missing(line.front().header->predecessor.number);
+    }
+    if (line.empty() || line.front().header->number != options_.minimum) return Missing(options_.minimum);
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckLink(const LogFile& before, const LogFile& log) const {
+    const LogPredecessor& predecessor = log.header->predecessor;
+    const std::string path = PathOf(directory_, log.name);
+    if (predecessor.number > before.header->number) return Missing(predecessor.number);
+    if (predecessor.number != before.header->number) {
+      return Damaged(path, 48, "number of the log before this one", ToString(before.header->number),
+                     ToString(predecessor.number));
+    }
+    if (predecessor.salt != before.header->salt) {
+      return Damaged(path, 56, "salt of the log before this one", Hex64(before.header->salt), Hex64(predecessor.salt));
+    }
+    const LogPosition start = before.header->PositionAt(predecessor.length_bytes);
+    if (log.header->start != start) {
+      return Damaged(path, 40, "start of the log", ToString(start), ToString(log.header->start));
+    }
+    return absl::OkStatus();
+  }
+
+  // A log that held records when an unused one was made had a durable header.
+  absl::Status CheckUnused(const std::vector<LogFile>& line) const {
+    for (const UnusedLog& unused : unused_) {
+      const LogPredecessor& before = unused.header.predecessor;
+      if (before.number < options_.minimum || before.length_bytes <= kLogHeaderBytes) continue;
+      const bool found = std::any_of(line.begin(), line.end(),
+                                     [&](const LogFile& log) { return log.header->number == before.number; }) ||
+                         std::any_of(unused_.begin(), unused_.end(),
+                                     [&](const UnusedLog& log) { return log.header.number == before.number; });
+      if (!found) return Missing(before.number);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Missing(FileNumber number) const {
+    return Damaged(PathOf(directory_, LogFileName(number)), 0,
+                   absl::StrFormat("a write-ahead log that is needed is missing%s",
+                                   none_ ? ", and no other is there: where the logs lie in another directory, "
+                                           "Options::log_directory has to name it"
+                                         : ""));
+  }
+
+  Directory* const directory_;
+  const LogRecoveryOptions& options_;
+  bool none_ = false;  // there is no log at all
+  LogPosition witnessed_;
+  std::vector<UnusedLog> unused_;
+};
+
+// The first bad place, where it lies and what is wrong there.
+struct Hole {
+  size_t log = 0;  // in the line
+  uint64_t offset = 0;
+  LogPosition position;
+  std::string what;
+  std::string expected;
+  std::string got;
+};
+
+class LogReplay {
+ public:
+  LogReplay(Directory* directory, const LogRecoveryOptions& options, const LogSink& sink, std::vector<LogFile> line,
+            const LineFinder& finder, LogRecovery* result)
+      : directory_(directory),
+        options_(options),
+        sink_(sink),
+        line_(std::move(line)),
+        witnessed_(finder.witnessed()),
+        unused_(finder.unused()),
+        result_(result) {}
+
+  absl::Status Run() {
+    RETURN_IF_ERROR(FindClose());
+    result_->durable = witnessed_;
+    if (!line_.empty()) result_->end = line_.front().header->start;
+    for (size_t i = 0; i < line_.size(); ++i) {
+      const LogHeader& header = *line_[i].header;
+      result_->logs.push_back({line_[i].name, header.number, header.salt, header.start, header.start});
+      if (hole_.has_value()) continue;
+      result_->durable = std::max(result_->durable, header.durable);
+      RETURN_IF_ERROR(ReadLog(i, kLogHeaderBytes));
+    }
+    return JudgeEnd();
+  }
+
+ private:
+  // A batch of which not all fragments were read.
+  struct Pending {
+    SequenceNumber first;
+    std::string bytes;
+    size_t log = 0;
+    uint64_t offset = 0;
+    LogPosition position;
+  };
+
+  absl::Status FindClose() {
+    if (!options_.closed.has_value() || options_.closed->number < options_.minimum) return absl::OkStatus();
+    for (const LogFile& log : line_) {
+      if (log.header->number != options_.closed->number) continue;
+      closed_ = log.header->PositionAt(options_.closed->length_bytes);
+      return absl::OkStatus();
+    }
+    return Damaged(PathOf(directory_, LogFileName(options_.closed->number)), 0,
+                   "a write-ahead log that was closed in order is missing");
+  }
+
+  // Where there is a hole: does anything say that it is damage?
+  absl::Status JudgeEnd() {
+    for (int looks = 0; hole_.has_value(); ++looks) {
+      result_->dropped_bytes = 0;
+      const absl::Status judged = JudgeHole();
+      if (!absl::IsDataLoss(judged) || !IsLast(hole_->log) || looks == kMostLooks) return judged;
+      // A live writer may have gone on at this place before its later records were seen as proof.
+      const uint64_t offset = std::exchange(hole_, std::nullopt)->offset;
+      RETURN_IF_ERROR(ReadLog(line_.size() - 1, offset));
+      if (hole_.has_value() && hole_->offset == offset) return judged;
+    }
+    if (!pending_.has_value()) return absl::OkStatus();
+    hole_ =
+        Hole{pending_->log, pending_->offset, pending_->position, "batch", "all its fragments", "the end of the logs"};
+    return JudgeHole();
+  }
+
+  bool IsLast(size_t i) const { return i + 1 == line_.size(); }
+
+  // From the record at `offset` on.
+  absl::Status ReadLog(size_t i, uint64_t offset) {
+    const LogHeader& log = *line_[i].header;
+    ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, line_[i].name, log));
+    const std::optional<uint64_t> end = KnownEnd(i);
+    BadPlace bad;
+    uint64_t looked = 0;  // where the last look found nothing
+    for (int looks = 0; offset < end.value_or(UINT64_MAX);) {
+      ASSIGN_OR_RETURN(const std::optional<LogRecord> record, reader.At(offset, end, &bad));
+      if (record.has_value()) {
+        result_->durable = std::max(result_->durable, record->header.durable);
+        RETURN_IF_ERROR(Accept(i, offset, record->header, record->payload));
+        offset = record->end;
+      } else if (log.ring.bytes > 0 && looked != offset && looks++ < kMostLooks) {
+        // What a live writer moves from the ring into the file may have been missed in both.
+        looked = offset;
+        RETURN_IF_ERROR(reader.LookAgain());
+      } else {
+        RETURN_IF_ERROR(CheckRing(i, offset, &reader));
+        const bool at_end = IsLast(i) && log.ring.bytes == 0 && offset >= reader.file()->size();
+        if (!at_end) hole_ = MakeHole(i, offset, std::move(bad));
+        break;
+      }
+    }
+    if (IsLast(i) && !hole_.has_value() && std::max(closed_, witnessed_) > log.PositionAt(offset)) {
+      hole_ = MakeHole(i, offset, {"log record", "a record up to where the log was synced", "the end of the file"});
+    }
+    return absl::OkStatus();
+  }
+
+  // Where records of a log end, if anything says so.
+  std::optional<uint64_t> KnownEnd(size_t i) const {
+    if (!IsLast(i)) return line_[i + 1].header->predecessor.length_bytes;
+    const bool closed = options_.closed.has_value() && options_.closed->number == line_[i].header->number;
+    return closed ? std::optional(options_.closed->length_bytes) : std::nullopt;
+  }
+
+  // A log that was not closed needs its ring: that one is missing which was there is no torn end.
+  absl::Status CheckRing(size_t i, uint64_t offset, LogReader* reader) const {
+    const LogHeader& log = *line_[i].header;
+    const bool closed = options_.closed.has_value() && log.number <= options_.closed->number;
+    if (closed || (IsLast(i) && EndsAt(log, offset, reader->file()->size()))) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool missing, reader->RingIsMissing());
+    if (!missing) return absl::OkStatus();
+    return Damaged(PathOf(directory_, RingFileName(log.ring.number)), 0,
+                   "the ring of a write-ahead log that was not closed in order is missing");
+  }
+
+  // Whether the last log's records end at `offset`, whatever its ring may have held. A file that ends there was cut by
+  // a closing, after all had been written to it. Where the log had gone on in files that are not used, the first of
+  // them says where it ended, and the last is the one that was cut.
+  bool EndsAt(const LogHeader& last, uint64_t offset, uint64_t file_bytes) const {
+    LogPredecessor end{last.number, last.salt, offset};
+    bool empty = offset == file_bytes;
+    for (auto next = unused_.rbegin(); next != unused_.rend(); ++next) {
+      if (next->header.number < last.number) continue;
+      if (next->header.predecessor != end) return false;
+      end = {next->header.number, next->header.salt, kLogHeaderBytes};
+      empty = next->empty;
+    }
+    return empty;
+  }
+
+  // Takes a record that is what was written.
+  absl::Status Accept(size_t i, uint64_t offset, const LogRecordHeader& record, std::string_view payload) {
+    const bool begins = record.kind == LogRecordKind::kFull || record.kind == LogRecordKind::kFirst;
+    if (begins == pending_.has_value() || (!begins && record.first_sequence != pending_->first)) {
+      return Damaged(PathOf(directory_, line_[i].name), offset, "log record with a good checksum, out of order");
+    }
+    if (record.kind == LogRecordKind::kFull) return Deliver(i, offset, record.first_sequence, payload, payload.size());
+    if (begins) {
+      pending_ = Pending{record.first_sequence, std::string(payload), i, offset, line_[i].header->PositionAt(offset)};
+      return absl::OkStatus();
+    }
+    pending_->bytes.append(payload);
+    if (record.kind == LogRecordKind::kMiddle) return absl::OkStatus();
+    const Pending whole = *std::exchange(pending_, std::nullopt);
+    return Deliver(i, offset, whole.first, whole.bytes, payload.size());
+  }
+
+  absl::Status Deliver(size_t i, uint64_t offset, SequenceNumber first, std::string_view batch, uint64_t last_payload) {
+    const uint64_t count = batch.size() < kBatchHeaderBytes ? 0 : BatchCount(batch);
+    const uint64_t steps = count == 0 ? 0 : count - 1;
+    if (batch.size() < kBatchHeaderBytes || first <= result_->last_sequence ||
+        steps > kMaxSequenceNumber.value() - first.value()) {
+      return Damaged(PathOf(directory_, line_[i].name), offset,
+                     "log record with a good checksum and an impossible batch or sequence number");
+    }
+    RETURN_IF_ERROR(sink_(first, batch));
+    result_->last_sequence = SequenceNumber(first.value() + steps);
+    ++result_->batches;
+    result_->end = line_[i].header->PositionAt(offset + kLogRecordHeaderBytes + last_payload);
+    for (size_t j = 0; j < i; ++j) result_->logs[j].end = line_[j + 1].header->start;
+    result_->logs[i].end = result_->end;
+    return absl::OkStatus();
+  }
+
+  // A bad place within a batch makes the whole batch bad.
+  Hole MakeHole(size_t i, uint64_t offset, BadPlace bad) const {
+    Hole hole{i,
+              offset,
+              line_[i].header->PositionAt(offset),
+              std::move(bad.what),
+              std::move(bad.expected),
+              std::move(bad.got)};
+    if (pending_.has_value()) hole.position = pending_->position;
+    return hole;
+  }
+
+  // DataLoss if anything says that the bytes at the hole were durable.
+  absl::Status JudgeHole() {
+    if (closed_ > hole_->position) return CoveredBy("the log was closed in order behind this place");
+    if (witnessed_ > hole_->position) return CoveredBy("a later log's header says that this place was synced");
+    for (size_t i = hole_->log; i < line_.size(); ++i) {
+      if (i > hole_->log && line_[i].header->durable > hole_->position) {
+        return CoveredBy(absl::StrFormat("the header of %s says that this place was synced", line_[i].name));
+      }
+      RETURN_IF_ERROR(LookBehind(i));
+    }
+    if (result_->dropped_bytes == 0 && IsLast(hole_->log) && !pending_.has_value()) return absl::OkStatus();
+    result_->torn = absl::StrFormat("%s: offset %u: %s: expected %s, got %s: torn end, %u bytes dropped",
+                                    PathOf(directory_, line_[hole_->log].name), hole_->offset, hole_->what,
+                                    hole_->expected, hole_->got, result_->dropped_bytes);
+    return absl::OkStatus();
+  }
+
+  // Looks for records whose watermark lies behind the hole, at every byte, and counts what is dropped.
+  absl::Status LookBehind(size_t i) {
+    const LogHeader& log = *line_[i].header;
+    ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory_, line_[i].name));
+    const uint64_t begin = i == hole_->log ? hole_->offset : kLogHeaderBytes;
+    uint64_t used_end = begin;  // behind the last byte that is not zero
+    for (uint64_t offset = begin; offset < window.size();) {
+      // No header is zero throughout, but one may begin in the last bytes of such a piece.
+      ASSIGN_OR_RETURN(const std::string_view piece, window.At(offset, kZeroPieceBytes));
+      if (piece.size() == kZeroPieceBytes && piece.find_first_not_of('\0') == std::string_view::npos) {
+        offset += kZeroPieceBytes - kLogRecordHeaderBytes;
+        continue;
+      }
+      const std::string_view bytes = piece.substr(0, kLogRecordHeaderBytes);
+      if (bytes.empty()) break;  // The file has become shorter.
+      if (bytes.front() != '\0') used_end = offset + 1;
+      std::optional<LogRecordHeader> record;
+      if (bytes.size() == kLogRecordHeaderBytes) {
+        record = DecodeLogRecordHeader(bytes.data(), log.salt, log.PositionAt(offset));
+      }
+      if (!record.has_value()) {
+        ++offset;
+        continue;
+      }
+      if (record->durable > hole_->position) {
+        return CoveredBy(
+            absl::StrFormat("the record at offset %u of %s says that this place was synced", offset, line_[i].name));
+      }
+      offset = std::min(offset + kLogRecordHeaderBytes + record->payload_bytes, window.size());
+      used_end = offset;
+    }
+    result_->dropped_bytes += used_end - begin;
+    return LookBehindInRing(i, begin, used_end);
+  }
+
+  // The same in the ring, where the records are that come behind those in the file.
+  absl::Status LookBehindInRing(size_t i, uint64_t begin, uint64_t used_end) {
+    const LogHeader& log = *line_[i].header;
+    if (log.ring.bytes == 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, line_[i].name, log));
+    ASSIGN_OR_RETURN(LogReader::RingRecords found, reader.InRingBehind(used_end));
+    result_->dropped_bytes += found.bytes;
+    // A file that was made shorter lacks what the ring may still have.
+    if (begin < used_end) {
+      ASSIGN_OR_RETURN(const LogReader::RingRecords nearer, reader.InRingBehind(begin));
+      found.durable = std::max(found.durable, nearer.durable);
+    }
+    if (found.durable <= hole_->position) return absl::OkStatus();
+    return CoveredBy(absl::StrFormat("a record in %s says that this place was synced", RingFileName(log.ring.number)));
+  }
+
+  absl::Status CoveredBy(const std::string& proof) const {
+    return Damaged(PathOf(directory_, line_[hole_->log].name), hole_->offset,
+                   absl::StrFormat("%s (%s)", hole_->what, proof), hole_->expected, hole_->got);
+  }
+
+  Directory* const directory_;
+  const LogRecoveryOptions& options_;
+  const LogSink& sink_;
+  const std::vector<LogFile> line_;
+  const LogPosition witnessed_;
+  const std::vector<UnusedLog>& unused_;
+  LogRecovery* const result_;
+  LogPosition closed_;  // 0: not closed in order
+  std::optional<Pending> pending_;
+  std::optional<Hole> hole_;
+};
+
+// Whether a ring says that log `number` was begun, and is the last one that was: those before it are named by it.
+absl::StatusOr<bool> GoesThroughARing(Directory* directory, FileNumber number) {
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(directory));
+  return std::any_of(rings.begin(), rings.end(), [&](const RingFile& ring) {
+    return ring.header.has_value() && ring.header->newest_log == number;
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
+  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));
+  constexpr uint64_t kStep = 4096;
+  for (uint64_t offset = kLogHeaderBytes; offset < window.size(); offset += kStep) {
+    ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kStep));
+    if (bytes.find_first_not_of('\0') != std::string_view::npos) return false;
+  }
+  if (!log.header.has_value()) {
+    // Its records may all be in a ring.
+    ASSIGN_OR_RETURN(const bool begun, GoesThroughARing(directory, log.named));
+    return !begun;
+  }
+  if (log.header->ring.bytes == 0) return true;
+  ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory, log.name, *log.header));
+  ASSIGN_OR_RETURN(std::optional<LogRecord> first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
+  if (!first.has_value()) {  // A live writer may just have moved it.
+    RETURN_IF_ERROR(reader.LookAgain());
+    ASSIGN_OR_RETURN(first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
+  }
+  return !first.has_value();
+}
+
+absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory) {
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  return ListLogs(directory, listing);
+}
+
+absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<const DirectoryEntry> listing) {
+  std::vector<LogFile> logs;
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    if (!parsed.has_value() || parsed->kind != FileKind::kLog) continue;
+    ASSIGN_OR_RETURN(LogFile log, ReadLogHeader(directory, entry.name, parsed->number));
+    logs.push_back(std::move(log));
+  }
+  std::sort(logs.begin(), logs.end(), [](const LogFile& a, const LogFile& b) { return a.named < b.named; });
+  return logs;
+}
+
+absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory) {
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  return ListRings(directory, listing);
+}
+
+absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory, std::span<const DirectoryEntry> listing) {
+  std::vector<RingFile> rings;
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    if (!parsed.has_value() || parsed->kind != FileKind::kLogRing) continue;
+    absl::StatusOr<FileWindow> window = FileWindow::Open(directory, entry.name, kRingHeaderBytes);
+    if (absl::IsNotFound(window.status())) continue;  // A live writer has removed it.
+    RETURN_IF_ERROR(window.status());
+    ASSIGN_OR_RETURN(const std::string_view bytes, window->At(0, kRingHeaderBytes));
+    rings.push_back({entry.name, parsed->number, RingHeader::Decode(bytes)});
+  }
+  return rings;
+}
+
+FileNumber NewestNumber(const std::vector<RingFile>& rings) {
+  FileNumber newest;
+  for (const RingFile& ring : rings) {
+    for (const FileNumber number : {ring.named, ring.header.has_value() ? ring.header->newest_log : FileNumber()}) {
+      if (number.value() < kFileNumbersEnd) newest = std::max(newest, number);
+    }
+  }
+  return newest;
+}
+
+ManifestReference NewestManifest(const std::vector<LogFile>& logs) {
+  ManifestReference newest;
+  for (const LogFile& log : logs) {
+    if (!log.header.has_value()) continue;
+    const ManifestReference& reference = log.header->manifest;
+    if (std::pair(reference.number, reference.durable_bytes) > std::pair(newest.number, newest.durable_bytes)) {
+      newest = reference;
+    }
+  }
+  return newest;
+}
+
+absl::StatusOr<LogRecovery> RecoverLogs(Directory* directory, const std::vector<LogFile>& logs,
+                                        const LogRecoveryOptions& options, const LogSink& sink) {
+  LogRecovery result;
+  std::vector<LogFile> line;
+  LineFinder finder(directory, options);
+  RETURN_IF_ERROR(finder.Find(logs, &line, &result.leftovers));
+  RETURN_IF_ERROR(LogReplay(directory, options, sink, std::move(line), finder, &result).Run());
+  return result;
+}
+
+LogStart LogRecovery::Next(FileNumber number, SequenceNumber last_used, ManifestReference manifest) const {
+  LogStart next{.number = number,
+                .position = end,
+                .durable = durable,
+                .predecessor = {},
+                .last_sequence = std::max(last_sequence, last_used),
+                .manifest = manifest};
+  if (logs.empty()) return next;
+  // The line goes on from its last file, also where that file lies behind a hole and none of its records count.
+  const RecoveredLog& last = logs.back();
+  next.position = last.end;
+  next.predecessor = {last.number, last.salt, kLogHeaderBytes + last.end.value() - last.start.value()};
+  return next;
+}
+
+}  // namespace sepal

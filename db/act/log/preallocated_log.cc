@@ -1,0 +1,80 @@
+#include "db/act/log/preallocated_log.h"
+
+#include <string>
+#include <utility>
+
+#include "db/format/file_names.h"
+#include "db/format/log_format.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+absl::StatusOr<std::shared_ptr<WritableFile>> NextLogFile::Create(Directory* directory, FileNumber number,
+                                                                  uint64_t bytes) {
+  ASSIGN_OR_RETURN(std::shared_ptr<WritableFile> file,
+                   directory->OpenForWrite(LogFileName(number), WriteMode::kCreateNew));
+  if (absl::Status status = file->Allocate(0, bytes); !status.ok()) {
+    file.reset();
+    Remove(directory, number);
+    return Annotate(status, "cannot reserve space for a new write-ahead log");
+  }
+  return file;
+}
+
+absl::StatusOr<NextLogFile::Made> NextLogFile::Make(Directory* directory, FileNumber number, uint64_t bytes,
+                                                    bool extend) {
+  Made made{.number = number, .file = nullptr};
+  ASSIGN_OR_RETURN(made.file, Create(directory, number, bytes));
+  absl::Status status = made.file->Append(std::string(kLogHeaderBytes, '\0'));
+  if (status.ok() && extend) made.file->Truncate(bytes).IgnoreError();  // writes make it longer, too
+  if (status.ok()) status = made.file->Sync();
+  if (status.ok()) status = directory->Sync();
+  if (status.ok()) return made;
+  made.file.reset();
+  Remove(directory, number);
+  return status;
+}
+
+// What is left after all is zero, and recovery removes it.
+void NextLogFile::Remove(Directory* directory, FileNumber number) {
+  directory->Remove(LogFileName(number)).IgnoreError();
+}
+
+void NextLogFile::Prepare(FileNumber number) {
+  if (!wanted()) return;
+  auto ahead = std::make_shared<Ahead>(number);
+  const bool runs = tasks_->Run([ahead, directory = directory_, bytes = bytes_, extend = extend_] {
+    {
+      MutexLock lock(&ahead->mutex);
+      if (ahead->dropped) return;
+    }
+    absl::StatusOr<Made> made = Make(directory, ahead->number, bytes, extend);
+    // Whoever needs a file makes one then, and meets what lasts.
+    if (!made.ok()) return;
+    MutexLock lock(&ahead->mutex);
+    if (ahead->dropped) {
+      made->file.reset();
+      Remove(directory, ahead->number);
+    } else {
+      ahead->made = *std::move(made);
+    }
+  });
+  if (runs) ahead_ = std::move(ahead);
+}
+
+std::optional<NextLogFile::Made> NextLogFile::Take() {
+  if (ahead_ == nullptr) return std::nullopt;
+  const std::shared_ptr<Ahead> ahead = std::exchange(ahead_, nullptr);
+  MutexLock lock(&ahead->mutex);
+  ahead->dropped = true;
+  return std::move(ahead->made);
+}
+
+void NextLogFile::Discard() {
+  std::optional<Made> made = Take();
+  if (!made.has_value()) return;
+  made->file.reset();
+  Remove(directory_, made->number);
+}
+
+}  // namespace sepal

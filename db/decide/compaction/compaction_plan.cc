@@ -1,0 +1,237 @@
+#include "db/decide/compaction/compaction_plan.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_format.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+uint64_t CompactionPlan::InputBytes() const {
+  uint64_t bytes = 0;
+  for (const CompactionInput& in : inputs) {
+    for (const TableRef& table : in.tables) bytes += table->metadata().size_bytes;
+  }
+  return bytes;
+}
+
+uint64_t CompactionPlan::InputEntries() const {
+  uint64_t entries = 0;
+  for (const CompactionInput& in : inputs) {
+    for (const TableRef& table : in.tables) entries += table->metadata().entries;
+  }
+  return entries;
+}
+
+int CompactionPlan::InputTables() const {
+  size_t n = 0;
+  for (const CompactionInput& in : inputs) n += in.tables.size();
+  return static_cast<int>(n);
+}
+
+VersionEdit EditOf(const CompactionPlan& plan, ColumnFamilyId family, RunNumber run,
+                   std::vector<TableMetadata> outputs) {
+  VersionEdit edit;
+  const auto remove = [&](const CompactionInput& in) {
+    for (const TableRef& table : in.tables) {
+      edit.removed_tables.push_back({.family = family, .level = in.level, .number = table->number()});
+    }
+  };
+  const auto add = [&](TableMetadata table) {
+    table.run = run;
+    edit.added_tables.push_back({.family = family, .level = plan.output_level, .table = std::move(table)});
+  };
+  const auto take_over = [&](const CompactionInput& in) {
+    remove(in);
+    for (const TableRef& table : in.tables) add(table->metadata());
+  };
+  for (const CompactionInput& in : plan.inputs) {
+    if (plan.kind == CompactionPlan::Kind::kMove) {
+      take_over(in);
+    } else {
+      remove(in);
+    }
+  }
+  for (TableMetadata& table : outputs) add(std::move(table));
+  for (const CompactionInput& in : plan.carried) {
+    const bool stays = in.level == plan.output_level && in.run == run;
+    if (!stays) take_over(in);
+  }
+  return edit;
+}
+
+namespace {
+
+constexpr size_t kMostTablesShown = 100;  // of one run
+
+void AppendTables(std::string* text, const std::vector<CompactionInput>& inputs) {
+  for (const CompactionInput& in : inputs) {
+    absl::StrAppendFormat(text, " L%d[%d:", in.level, in.run.value());
+    for (size_t i = 0; i < std::min(in.tables.size(), kMostTablesShown); ++i) {
+      absl::StrAppendFormat(text, "%s%d", i == 0 ? "" : ",", in.tables[i]->number().value());
+    }
+    if (in.tables.size() > kMostTablesShown) absl::StrAppendFormat(text, ",... of %d", in.tables.size());
+    *text += ']';
+  }
+}
+
+}  // namespace
+
+std::string ToString(const CompactionPlan& plan) {
+  std::string text;
+  switch (plan.kind) {
+    case CompactionPlan::Kind::kNothing:
+      return "nothing";
+    case CompactionPlan::Kind::kMove:
+      text = "move";
+      break;
+    case CompactionPlan::Kind::kMerge:
+      text = "merge";
+      break;
+  }
+  AppendTables(&text, plan.inputs);
+  if (!plan.carried.empty()) text += ", carry";
+  AppendTables(&text, plan.carried);
+  absl::StrAppendFormat(&text, " -> L%d ", plan.output_level);
+  text += plan.output_run.has_value() ? absl::StrFormat("run %d", plan.output_run->value()) : "new run";
+  if (plan.bottommost) text += ", bottommost";
+  return text + ": " + plan.reason;
+}
+
+namespace {
+
+absl::Status Bad(const CompactionPlan& plan, std::string_view what) {
+  return absl::InternalError(absl::StrFormat("plan (%s): %s", ToString(plan), what));
+}
+
+// Where an entry lies on the way of a read: smaller is newer.
+struct Age {
+  int level;
+  RunNumber run;
+  bool NewerThan(const Age& other) const { return level != other.level ? level < other.level : run > other.run; }
+};
+
+using Held = absl::flat_hash_set<FileNumber>;
+
+KeyRange RangeOf(const TableFile& table) {
+  return {table.metadata().smallest.user_key, table.metadata().largest.user_key};
+}
+
+// A table of `run` that meets `range` and is not held by the plan, or null.
+const TableFile* OutsiderIn(const Run& run, const KeyRange& range, const Held& held) {
+  for (const TableRef& table : run.Overlapping(range)) {
+    if (!held.contains(table->number())) return table.get();
+  }
+  return nullptr;
+}
+
+// The inputs are there, newest first, and within the hull.
+absl::Status CheckInputs(const Version& version, const CompactionPlan& plan,
+                         const std::vector<CompactionInput>& inputs) {
+  const KeyOrder order = version.order();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const CompactionInput& in = inputs[i];
+    if (in.level > plan.output_level) return Bad(plan, "input below the output");
+    if (i > 0 && !Age{inputs[i - 1].level, inputs[i - 1].run}.NewerThan({in.level, in.run})) {
+      return Bad(plan, "inputs not newest first");
+    }
+    const Run* run = version.FindRun(in.level, in.run);
+    if (run == nullptr || in.tables.empty()) return Bad(plan, "an input run that is not there");
+    for (const TableRef& table : in.tables) {
+      const TableMetadata& m = table->metadata();
+      if (run->Find(m.smallest.user_key) != table.get()) return Bad(plan, "an input that is not there");
+      if (order.Less(m.smallest.user_key, plan.smallest_user_key) ||
+          order.Less(plan.largest_user_key, m.largest.user_key)) {
+        return Bad(plan, "an input outside the hull");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What is carried shares keys with nothing else of the plan.
+absl::Status CheckCarried(const Version& version, const CompactionPlan& plan) {
+  const KeyOrder order = version.order();
+  std::vector<std::pair<const TableFile*, bool>> tables;  // and whether it is carried
+  for (const CompactionInput& in : plan.inputs) {
+    for (const TableRef& table : in.tables) tables.emplace_back(table.get(), false);
+  }
+  for (const CompactionInput& in : plan.carried) {
+    for (const TableRef& table : in.tables) tables.emplace_back(table.get(), true);
+  }
+  for (const auto& [table, carried] : tables) {
+    if (!carried) continue;
+    for (const auto& [other, other_carried] : tables) {
+      const bool apart = order.Less(table->metadata().largest.user_key, other->metadata().smallest.user_key) ||
+                         order.Less(other->metadata().largest.user_key, table->metadata().smallest.user_key);
+      if (other != table && !apart) {
+        return Bad(plan, absl::StrFormat("carried table %d overlaps table %d", table->number().value(),
+                                         other->number().value()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// No table outside may lie between an input and the output, by age, and share keys with that input.
+absl::Status CheckAges(const Version& version, const CompactionPlan& plan, const CompactionInput& in,
+                       const Held& held) {
+  const RunNumber fresh(UINT64_MAX);
+  const Age output{plan.output_level, plan.output_run.value_or(fresh)};
+  const Age age{in.level, in.run};
+  for (const LevelRun& r : version.runs()) {
+    const Age other{r.level, r.run->number()};
+    const bool passed_down = age.NewerThan(other) && other.NewerThan(output);
+    const bool passed_up = output.NewerThan(other) && other.NewerThan(age);
+    if (!passed_down && !passed_up) continue;
+    for (const TableRef& table : in.tables) {
+      const TableFile* const passed = OutsiderIn(*r.run, RangeOf(*table), held);
+      if (passed == nullptr) continue;
+      return Bad(plan,
+                 absl::StrFormat("table %d would pass table %d", table->number().value(), passed->number().value()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The output stays disjoint from what else is in its run: a merge may write anywhere in the hull.
+absl::Status CheckOutput(const Version& version, const CompactionPlan& plan, const Held& held) {
+  if (!plan.output_run.has_value()) return absl::OkStatus();
+  const Run* run = version.FindRun(plan.output_level, *plan.output_run);
+  if (run == nullptr) return Bad(plan, "no such output run");
+  std::vector<KeyRange> ranges;
+  if (plan.kind == CompactionPlan::Kind::kMerge) ranges.push_back({plan.smallest_user_key, plan.largest_user_key});
+  if (plan.kind == CompactionPlan::Kind::kMove) {
+    for (const CompactionInput& in : plan.inputs) {
+      for (const TableRef& table : in.tables) ranges.push_back(RangeOf(*table));
+    }
+  }
+  for (const KeyRange& range : ranges) {
+    if (const TableFile* const table = OutsiderIn(*run, range, held); table != nullptr) {
+      return Bad(plan, absl::StrFormat("the output would overlap table %d", table->number().value()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckPlan(const Version& version, const CompactionPlan& plan) {
+  if (plan.nothing()) return absl::OkStatus();
+  if (plan.inputs.empty()) return Bad(plan, "no inputs");
+  if (plan.output_level < 0 || plan.output_level >= kMaxLevels) return Bad(plan, "no such output level");
+  RETURN_IF_ERROR(CheckInputs(version, plan, plan.inputs));
+  RETURN_IF_ERROR(CheckInputs(version, plan, plan.carried));
+  RETURN_IF_ERROR(CheckCarried(version, plan));
+  Held held;
+  plan.ForEachHeld([&held](const CompactionInput& in) {
+    for (const TableRef& table : in.tables) held.insert(table->number());
+  });
+  absl::Status status;
+  plan.ForEachHeld([&](const CompactionInput& in) { KeepFirst(&status, CheckAges(version, plan, in, held)); });
+  RETURN_IF_ERROR(status);
+  return CheckOutput(version, plan, held);
+}
+
+}  // namespace sepal

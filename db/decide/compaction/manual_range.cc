@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "db/decide/compaction/level_targets.h"
+#include "db/decide/compaction/plan_draft.h"
+
+namespace sepal {
+
+namespace {
+
+// The runs above the last level, but the newest ones as long as they hold nothing from before the call: so nothing is
+// passed.
+std::span<const LevelRun> UpperRuns(const Version& version, const RangeCall& call) {
+  const int last = LastLevel(version);
+  const std::span<const LevelRun> runs = version.runs();
+  const auto begin = std::find_if(
+      runs.begin(), runs.end(), [&call](const LevelRun& r) { return r.run->lowest_sequence() <= call.last_sequence; });
+  const auto end = std::find_if(begin, runs.end(), [last](const LevelRun& r) { return r.level >= last; });
+  return {begin, end};
+}
+
+// The tables of `runs` that overlap `reach`, and those that overlap these, so that no entry passes an older one; with
+// what they overlap in the oldest run of `output_level`.
+PlanDraft BringDown(const PickerInput& input, std::span<const LevelRun> runs, KeyRange reach, int output_level) {
+  PlanDraft draft(input, output_level);
+  for (bool grown = true; grown;) {
+    const int tables_before = draft.inputs().InputTables();
+    PlanDraft wider(input, output_level);
+    for (const LevelRun& r : runs) wider.Add(r.level, *r.run, r.run->Overlapping(reach).ToVector());
+    grown = wider.inputs().InputTables() > tables_before;
+    draft = std::move(wider);
+    if (!draft.empty()) reach = draft.hull();
+  }
+  if (!draft.empty()) draft.JoinOutputRun();
+  return draft;
+}
+
+// The first neighbouring tables of before the call that hold what no snapshot needs.
+std::vector<TableRef> FirstWorthRewriting(const PickerInput& input, const RangeCall& call, const Run& run) {
+  const auto worth = [&](const TableRef& table) {
+    const TableMetadata& m = table->metadata();
+    return m.number < call.first_new_file && m.highest_sequence > SequenceNumber(0) &&
+           m.lowest_sequence <= std::min(input.oldest_snapshot, call.last_sequence);
+  };
+  const TableRange tables = run.Overlapping(call.keys);
+  const auto begin = std::find_if(tables.begin(), tables.end(), worth);
+  return {begin, std::find_if_not(begin, tables.end(), worth)};
+}
+
+// In the oldest run these tables stay where they are. It takes those of other runs, which lay there too until merges
+// beside the call began a deeper level.
+RangeStep Rewrite(const PickerInput& input, const BusyTables& busy, const RangeCall& call) {
+  const std::span<const LevelRun> runs = input.version->runs();
+  if (input.version->DeepestLevel() < 1) return {};
+  const int last = runs.back().level;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Run& run = *runs[i].run;
+    std::vector<TableRef> tables = FirstWorthRewriting(input, call, run);
+    if (tables.empty()) continue;
+    const KeyRange hull{tables.front()->metadata().smallest.user_key, tables.back()->metadata().largest.user_key};
+    PlanDraft draft = BringDown(input, runs.subspan(i, runs.size() - 1 - i), hull, last);
+    const bool in_place = draft.empty();
+    if (in_place) {
+      draft.Add(last, run, std::move(tables));
+      draft.StayInRun(run.number());
+    }
+    if (draft.Blocked(busy)) return {.plan = {}, .blocked = true};
+    const char* const what = in_place ? "rewrites the last level" : "brings down what the last level left behind";
+    return {.plan = std::move(draft).Finish(absl::StrCat("manual: ", what), false), .blocked = false};
+  }
+  return {};
+}
+
+}  // namespace
+
+RangeStep PlanRange(const PickerInput& input, const RangeCall& call) {
+  const BusyTables busy(input);
+  if (call.brought_down) return Rewrite(input, busy, call);
+  PlanDraft draft = BringDown(input, UpperRuns(*input.version, call), call.keys, LastLevel(*input.version));
+  if (draft.empty()) return Rewrite(input, busy, call);
+  if (draft.Blocked(busy)) return {.plan = {}, .blocked = true};
+  return {.plan = std::move(draft).Finish("manual: brings the range into the last level", false), .blocked = false};
+}
+
+}  // namespace sepal

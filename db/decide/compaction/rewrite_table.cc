@@ -1,0 +1,77 @@
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/decide/compaction/plan_draft.h"
+#include "db/decide/compaction/plan_totals.h"
+
+namespace sepal {
+
+namespace {
+
+// Why the table is worth rewriting; empty: it is not.
+std::string WhyRewrite(const CompactionPolicy& policy, const TableFile& table) {
+  const TableMetadata& m = table.metadata();
+  if (IsDense(policy, TotalsOf(m))) return DenseReason(absl::StrFormat("table %d", m.number.value()), TotalsOf(m));
+  if (m.size_bytes < policy.min_rest_bytes) return {};
+  const double versions = table.EntriesPerKey();
+  if (versions <= policy.max_space_amplification) return {};
+  return absl::StrFormat("table %d holds %.1f versions of each key", m.number.value(), versions);
+}
+
+// Before the sketches were sought, what was known as the tables came into the version has to do.
+template <class Tables>
+double MostEntriesPerKey(const PickerInput& input, const Tables& tables) {
+  if (const KeySums* const kept = tables.kept_keys()) return kept->most_entries_per_key;
+  if (!input.sketches_sought) return tables.sums().most_entries_per_key;
+  KeySums sums;
+  tables.AddKeys(&sums);
+  return sums.most_entries_per_key;
+}
+
+// False where none of the tables, a run or a chunk, is worth rewriting.
+template <class Tables>
+bool MayHoldOne(const PickerInput& input, const Tables& tables) {
+  const TableSums& sums = tables.sums();
+  if (!sums.least_newest.has_value() || *sums.least_newest > input.oldest_snapshot) return false;
+  return MayHoldDense(input.policy, sums) || MostEntriesPerKey(input, tables) > input.policy.max_space_amplification;
+}
+
+std::optional<CompactionPlan> RewriteTableOf(const PickerInput& input, const BusyTables& busy, int level,
+                                             const Run& run, std::span<const TableRef> tables) {
+  for (const TableRef& table : tables) {
+    const TableMetadata& m = table->metadata();
+    // What a snapshot divides from older data would survive, and the table would be picked for ever; so would one whose
+    // sequence numbers are zeroed, which holds no key twice.
+    if (m.highest_sequence > input.oldest_snapshot || m.highest_sequence == SequenceNumber(0)) continue;
+    std::string why = WhyRewrite(input.policy, *table);
+    if (why.empty()) continue;
+    PlanDraft draft(input, level);
+    draft.Add(level, run, {table});
+    draft.StayInRun(run.number());
+    if (draft.Blocked(busy)) continue;
+    return std::move(draft).Finish(std::move(why), false);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+CompactionPlan RewriteTable(const PickerInput& input, const BusyTables& busy) {
+  const Version& version = *input.version;
+  const int deepest = version.DeepestLevel();
+  if (deepest < 1 || version.NumRuns(deepest) != 1) return {};
+  // One at a time: a merge into this level must wait for those that are under way.
+  if (busy.Writes(deepest)) return {};
+  const Run& run = *version.level(deepest).front();
+  if (!MayHoldOne(input, run)) return {};
+  for (const TableChunkRef& chunk : run.chunks()) {
+    if (!MayHoldOne(input, *chunk)) continue;
+    if (auto plan = RewriteTableOf(input, busy, deepest, run, chunk->items())) return *std::move(plan);
+  }
+  return {};
+}
+
+}  // namespace sepal

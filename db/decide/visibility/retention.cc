@@ -1,0 +1,91 @@
+#include "db/decide/visibility/retention.h"
+
+#include <algorithm>
+
+#include "util/base/check.h"
+
+namespace sepal {
+
+Retention::Retention(RetentionOptions options) : options_(std::move(options)) {
+  SEPAL_CHECK(!options_.snapshots.empty());
+  SEPAL_CHECK(std::is_sorted(options_.snapshots.begin(), options_.snapshots.end()));
+}
+
+// What comes of the held entry. True: it and the next entry are gone.
+bool Retention::EndHeld(bool begins_key, bool same_stripe, ValueKind kind, bool* release) {
+  switch (MeetHeld(begins_key, same_stripe, kind)) {
+    case Meeting::kRelease:
+      *release = true;
+      return false;
+    case Meeting::kDropHeld:
+      held_ = 0;
+      ++counts_.tombstones_dropped;
+      return false;
+    case Meeting::kDropBoth:
+      held_ = 0;
+      ++counts_.tombstones_dropped;
+      cover_ = std::max(cover_, Cover::kPair);
+      return true;
+  }
+  return false;
+}
+
+Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueKind kind) const {
+  if (options_.keeps_single_deletes) return Meeting::kRelease;
+  if (begins_key) return options_.bottommost ? Meeting::kDropHeld : Meeting::kRelease;
+  if (!same_stripe) return Meeting::kRelease;
+  switch (kind) {
+    case ValueKind::kPut:
+      return Meeting::kDropBoth;
+    case ValueKind::kDelete:
+    case ValueKind::kSingleDelete:
+      return Meeting::kDropHeld;  // what follows says the same
+    case ValueKind::kMerge:
+    case ValueKind::kRangeDelete:
+    case ValueKind::kBlobReference:
+      return Meeting::kRelease;
+  }
+  return Meeting::kRelease;
+}
+
+Retention::Fate Retention::FateOf(const InternalKeyView& key) {
+  // All that is older is here, and in this stripe.
+  const bool seen_by_all = options_.bottommost && stripe_ == 0;
+  switch (key.kind()) {
+    case ValueKind::kPut:
+      if (cover_ != Cover::kNone) return Hidden();
+      cover_ = Cover::kEntry;
+      if (!seen_by_all || key.sequence() == SequenceNumber(0)) return Fate::kKeep;
+      ++counts_.zeroed;
+      return Fate::kKeepZeroed;
+    case ValueKind::kDelete:
+      if (cover_ == Cover::kEntry) return Hidden();
+      cover_ = Cover::kEntry;
+      if (!seen_by_all) return Fate::kKeep;
+      ++counts_.tombstones_dropped;
+      return Fate::kDrop;
+    case ValueKind::kSingleDelete:
+      return cover_ == Cover::kEntry && seen_by_all ? Hidden() : Fate::kHold;
+    case ValueKind::kMerge:
+    case ValueKind::kBlobReference:
+      return cover_ == Cover::kNone ? Fate::kKeep : Hidden();
+    case ValueKind::kRangeDelete:
+      return Fate::kKeep;
+  }
+  return Fate::kKeep;
+}
+
+Retention::Fate Retention::Hidden() {
+  ++counts_.hidden_dropped;
+  return Fate::kDrop;
+}
+
+bool Retention::FinishHeld() {
+  if (held_ == 0) return false;
+  if (!options_.bottommost) return true;
+  held_ = 0;
+  ++counts_.tombstones_dropped;
+  return false;
+}
+
+}  // namespace sepal

@@ -1,0 +1,158 @@
+// Which versions of a key survive a flush or a compaction. Pure apart from the place in the stream.
+//
+// Snapshots cut history into *stripes*: an entry belongs to the oldest snapshot that sees it. Within a stripe only the
+// newest entry of a key can ever be seen. Fed all entries in internal key order, of each key:
+//   - an entry under a newer put or delete of its stripe is dropped, except single deletes (below);
+//   - a delete is dropped when `bottommost` and no snapshot divides it from what is older;
+//   - a single delete and the put that it meets next in its stripe go together; one that meets nothing of its key is
+//     dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper, and would come
+//     back if a later single delete took that newer entry away;
+//   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it;
+//   - merge and blob-reference entries that are not hidden are kept and hide nothing; range deletes are kept.
+// No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
+// between two of them a key is put once, and not deleted otherwise.
+//
+// One thread, one stream. Cost: one key comparison an entry; unless keys stay, the user key is copied when it changes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/status/status.h"
+#include "table/key/internal_key.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+struct RetentionOptions {
+  KeyOrder order = {};
+  // Ascending: what readers may look at. Must end with a sequence number at or above which every snapshot to come will
+  // stand: the last published one, taken no later than the live snapshots.
+  std::vector<SequenceNumber> snapshots = {};
+  // See CompactionPlan::bottommost. Never for a flush: tables of level 0 keep their sequence numbers.
+  bool bottommost = false;
+  // What a single delete meets may lie elsewhere as well, so that the two must not go together.
+  bool keeps_single_deletes = false;
+  // The bytes of the keys stay where they are as long as this does, as those of memtables do.
+  bool keys_stay = false;
+};
+
+struct RetentionCounts {
+  uint64_t entries_in = 0;
+  uint64_t entries_out = 0;
+  uint64_t hidden_dropped = 0;      // under a newer entry
+  uint64_t tombstones_dropped = 0;  // single deletes with their puts count once
+  uint64_t zeroed = 0;
+};
+
+class Retention {
+ public:
+  explicit Retention(RetentionOptions options);
+
+  // Takes the next entry and passes on what is known to survive: emit(InternalKeyView, std::string_view value,
+  // bool first_of_key) -> absl::Status, called zero to two times; `first_of_key` is set for the first surviving entry
+  // of a user key (where a new table may begin). Stops at emit's first error.
+  template <class Emit>
+  absl::Status Add(const InternalKeyView& key, std::string_view value, Emit&& emit) {
+    const Step step = Next(key);
+    if (step.release_held) RETURN_IF_ERROR(EmitHeld(emit));
+    if (step.begins_key) BeginKey(key.user_key);
+    switch (step.fate) {
+      case Fate::kKeep:
+        return EmitEntry(key, value, emit);
+      case Fate::kKeepZeroed:
+        return EmitEntry({key.user_key, PackTrailer(SequenceNumber(0), key.kind())}, value, emit);
+      case Fate::kDrop:
+        return absl::OkStatus();
+      case Fate::kHold:
+        held_ = key.trailer;
+        return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+  // After the last entry.
+  template <class Emit>
+  absl::Status Finish(Emit&& emit) {
+    return FinishHeld() ? EmitHeld(emit) : absl::OkStatus();
+  }
+
+  const RetentionCounts& counts() const { return counts_; }
+
+ private:
+  enum class Fate : uint8_t { kKeep, kKeepZeroed, kDrop, kHold };
+  struct Step {
+    bool release_held;  // pass the held single delete on, before this entry
+    bool begins_key;
+    Fate fate;
+  };
+  // In the caller's code: what it returns would go by way of memory.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE Step Next(const InternalKeyView& key);
+  // The held single delete and the entry after it.
+  enum class Meeting : uint8_t { kRelease, kDropHeld, kDropBoth };
+  Meeting MeetHeld(bool begins_key, bool same_stripe, ValueKind kind) const;
+  bool EndHeld(bool begins_key, bool same_stripe, ValueKind kind, bool* release);
+  Fate FateOf(const InternalKeyView& key);
+  Fate Hidden();
+  bool FinishHeld();
+  void BeginKey(std::string_view user_key) {
+    user_key_ = options_.keys_stay ? user_key : std::string_view(copy_.assign(user_key));
+    in_key_ = true;
+    nothing_emitted_of_key_ = true;
+  }
+
+  template <class Emit>
+  absl::Status EmitEntry(const InternalKeyView& key, std::string_view value, Emit&& emit) {
+    const bool first = std::exchange(nothing_emitted_of_key_, false);
+    ++counts_.entries_out;
+    return emit(key, value, first);
+  }
+  template <class Emit>
+  absl::Status EmitHeld(Emit&& emit) {
+    return EmitEntry({user_key_, std::exchange(held_, 0)}, {}, emit);
+  }
+
+  // Which snapshot's stripe: its index.
+  size_t StripeOf(SequenceNumber sequence) const {
+    if (sequence <= options_.snapshots.front()) [[likely]]
+      return 0;
+    const auto it = std::lower_bound(options_.snapshots.begin(), options_.snapshots.end(), sequence);
+    return static_cast<size_t>(it - options_.snapshots.begin());
+  }
+  // What stands over the entries that follow in the stripe.
+  enum class Cover : uint8_t {
+    kNone,
+    kPair,   // a single delete with its put: hides puts, but is gone itself, so that deletes below it still matter
+    kEntry,  // a put or delete
+  };
+
+  const RetentionOptions options_;
+  RetentionCounts counts_;
+  std::string_view user_key_;
+  std::string copy_;  // of it, unless keys stay
+  bool in_key_ = false;
+  bool nothing_emitted_of_key_ = true;
+  size_t stripe_ = 0;
+  Cover cover_ = Cover::kNone;
+  // The trailer of the single delete that waits for what follows; 0: none.
+  Trailer held_ = 0;
+};
+
+inline Retention::Step Retention::Next(const InternalKeyView& key) {
+  ++counts_.entries_in;
+  const size_t stripe = StripeOf(key.sequence());
+  const bool begins_key = !in_key_ || !options_.order.Equal(user_key_, key.user_key);
+  const bool same_stripe = !begins_key && stripe == stripe_;
+  bool release_held = false;
+  if (held_ != 0 && EndHeld(begins_key, same_stripe, key.kind(), &release_held)) [[unlikely]]
+    return {false, false, Fate::kDrop};
+  if (!same_stripe) cover_ = Cover::kNone;
+  stripe_ = stripe;
+  return {release_held, begins_key, FateOf(key)};
+}
+
+}  // namespace sepal

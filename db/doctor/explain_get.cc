@@ -1,0 +1,180 @@
+// ExplainGet: the way of a Get (point_lookup.cc) through one view, at leisure, telling what it meets.
+#include "absl/strings/str_format.h"
+#include "db/engine/face/engine.h"
+#include "db/format/file_names.h"
+#include "util/base/hash.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+namespace {
+
+using Answer = ExplainedSource::Answer;
+
+class Explainer {
+ public:
+  Explainer(Core* core, const Family& family, const LookupKey& key, GetExplanation* out)
+      : core_(core), family_(family), key_(key), out_(out) {}
+
+  absl::Status Run(const ReadView& view) {
+    const uint64_t began = core_->world.clock->MonotonicMicros();
+    const absl::Status status = Ask(view);
+    out_->micros = core_->world.clock->MonotonicMicros() - began;
+    for (const ExplainedSource& source : out_->sources) out_->bytes_read += source.bytes_read;
+    return status;
+  }
+
+ private:
+  absl::Status Ask(const ReadView& view) {
+    out_->runs = view.version->runs().size();
+    if (AskMemTable(*view.active, ExplainedSource::Kind::kActiveMemtable)) return absl::OkStatus();
+    for (const auto& memtable : view.immutables) {
+      if (AskMemTable(*memtable, ExplainedSource::Kind::kImmutableMemtable)) return absl::OkStatus();
+    }
+    for (const LevelRun& level_run : view.version->runs()) {
+      const TableFile* file = level_run.run->Find(key_.user_key);
+      if (file == nullptr) {
+        ++out_->runs_without_file;
+        continue;
+      }
+      RETURN_IF_ERROR(AskTable(level_run, *file));
+      if (Ends(out_->sources.back())) return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  // Whether that answer ends the lookup.
+  bool Ends(const ExplainedSource& source) {
+    if (source.answer == Answer::kFound) {
+      out_->found = true;
+      out_->value_bytes = source.value_bytes;
+    }
+    return source.answer == Answer::kFound || source.answer == Answer::kDeleted;
+  }
+
+  bool AskMemTable(const MemTable& memtable, ExplainedSource::Kind kind) {
+    const uint64_t began = core_->world.clock->MonotonicMicros();
+    ExplainedSource& source = out_->sources.emplace_back();
+    source.kind = kind;
+    const std::optional<MemTable::Found> found = memtable.Lookup(key_.user_key, key_.hash, key_.visible);
+    if (found.has_value()) {
+      source.answer = TrailerKind(found->trailer) == ValueKind::kPut ? Answer::kFound : Answer::kDeleted;
+      source.sequence = TrailerSequence(found->trailer).value();
+      source.value_bytes = found->value.size();
+    }
+    source.micros = core_->world.clock->MonotonicMicros() - began;
+    return Ends(source);
+  }
+
+  absl::Status AskTable(const LevelRun& level_run, const TableFile& file) {
+    const uint64_t began = core_->world.clock->MonotonicMicros();
+    ExplainedSource& source = out_->sources.emplace_back();
+    source.kind = ExplainedSource::Kind::kTable;
+    source.level = level_run.level;
+    source.run = level_run.run->number().value();
+    source.file_number = file.number().value();
+    source.was_open = file.reader() != nullptr;
+    FamilyTableOpener opener = core_->Opener(family_.order);
+    ASSIGN_OR_RETURN(const TableReader* reader, file.OpenReader(&opener));
+    RETURN_IF_ERROR(reader->Explain(key_, &source));
+    source.micros = core_->world.clock->MonotonicMicros() - began;
+    return absl::OkStatus();
+  }
+
+  Core* const core_;
+  const Family& family_;
+  const LookupKey& key_;
+  GetExplanation* const out_;
+};
+
+std::string_view AnswerText(Answer answer) {
+  switch (answer) {
+    case Answer::kFound:
+      return "found";
+    case Answer::kDeleted:
+      return "deleted";
+    case Answer::kAbsent:
+      return "not there";
+    case Answer::kGuardSaysNo:
+      return "ruled out by its guard";
+    case Answer::kLaneSaysNo:
+      return "ruled out by a block's lane";
+  }
+  return "?";
+}
+
+std::string_view CachedText(bool cached) { return cached ? "cached" : "read"; }
+
+std::string SourceName(const ExplainedSource& source) {
+  switch (source.kind) {
+    case ExplainedSource::Kind::kActiveMemtable:
+      return "active memtable";
+    case ExplainedSource::Kind::kImmutableMemtable:
+      return "immutable memtable";
+    case ExplainedSource::Kind::kTable:
+      return absl::StrFormat("level %d, run %u, %s%s", source.level, source.run,
+                             TableFileName(FileNumber(source.file_number)), source.was_open ? "" : " (opened)");
+  }
+  return "?";
+}
+
+std::string BlockText(const ExplainedBlock& block) {
+  std::string text =
+      absl::StrFormat("      leaf page %u (%s): fence %u of %u -> block at %u, %u bytes\n", block.leaf_page,
+                      CachedText(block.leaf_page_cached), block.fence, block.fences, block.offset, block.stored_bytes);
+  text += absl::StrFormat("      lane: %s\n", !block.has_lane     ? "none"
+                                              : block.lane_admits ? "may be there"
+                                                                  : "not there: the block is not touched");
+  if (block.lane_admits) {
+    text += absl::StrFormat("      block (%s): %s\n", CachedText(block.cached),
+                            block.key_present ? "holds the key" : "does not hold the key: a false positive");
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily* handle, std::string_view key,
+                                                  const ReadOptions& options) {
+  ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
+  RETURN_IF_ERROR(CheckSnapshot(options));
+  ASSIGN_OR_RETURN(const HeldView view, Hold(*family));
+  // After the view: see read_view.h.
+  const SequenceNumber visible = VisibleTo(options);
+  const uint64_t seed = catalog_->identity().hash_seed;
+  const LookupKey lookup{.user_key = key,
+                         .hash = family->order.hashable() ? HashKey(key, seed) : 0,
+                         .hash_seed = seed,
+                         .visible = visible};
+  GetExplanation explanation;
+  explanation.key = key;
+  explanation.column_family = family->name;
+  explanation.visible_sequence = visible.value();
+  RETURN_IF_ERROR(Explainer(core_.get(), *family, lookup, &explanation).Run(*view));
+  return explanation;
+}
+
+std::string GetExplanation::ToString() const {
+  std::string text =
+      absl::StrFormat("key '%s' in family %s, as of sequence %u: ", Printable(key), column_family, visible_sequence);
+  text += found ? absl::StrFormat("found, %u bytes\n", value_bytes) : std::string("not found\n");
+  for (const ExplainedSource& source : sources) {
+    absl::StrAppendFormat(&text, "  %s: %s", SourceName(source), AnswerText(source.answer));
+    const bool has_entry = source.answer == Answer::kFound || source.answer == Answer::kDeleted;
+    if (has_entry) absl::StrAppendFormat(&text, " at sequence %u", source.sequence);
+    text += "\n";
+    if (source.kind != ExplainedSource::Kind::kTable) continue;
+    if (!source.has_guard) {
+      text += "      guard: none\n";
+    } else {
+      absl::StrAppendFormat(&text, "      guard (%s): %s\n", CachedText(source.guard_cached),
+                            source.guard_admits ? "may be there" : "not there");
+    }
+    for (const ExplainedBlock& block : source.blocks) text += BlockText(block);
+  }
+  absl::StrAppendFormat(&text, "  %u of %u runs have no file that spans the key\n", runs_without_file, runs);
+  absl::StrAppendFormat(&text, "  %u bytes read from files, %u us\n", bytes_read, micros);
+  return text;
+}
+
+}  // namespace sepal

@@ -1,0 +1,433 @@
+#include "db/doctor/repair.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/files/buffered_file_reader.h"
+#include "db/act/files/directory_listing.h"
+#include "db/act/files/fd_limited_directory.h"
+#include "db/act/files/sync_failure_latch.h"
+#include "db/act/manifest/manifest_recovery.h"
+#include "db/act/manifest/manifest_salvage.h"
+#include "db/act/manifest/manifest_writer.h"
+#include "db/engine/catalog/manifest_families.h"
+#include "db/engine/open/check_options.h"
+#include "db/engine/open/database_lock.h"
+#include "db/engine/open/other_engines.h"
+#include "db/format/file_names.h"
+#include "util/base/hash.h"
+#include "util/base/random.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+
+std::string RepairReport::ToString() const {
+  if (!changed && dry_run) return "nothing is wrong; a repair would change nothing\n";
+  if (!changed) return "nothing was wrong; nothing was changed\n";
+  std::string text = dry_run ? "a dry run: nothing was changed; this is what a repair would do\n" : "";
+  absl::StrAppendFormat(&text, "tables: %u kept, %u rewritten; updates from logs: %u\n", tables_kept, tables_rewritten,
+                        updates_from_logs);
+  for (const DroppedData& data : dropped) {
+    text += absl::StrFormat("dropped: %s", data.file);
+    if (data.end_offset > 0) text += absl::StrFormat(", bytes %u to %u", data.begin_offset, data.end_offset);
+    if (!data.column_family.empty()) text += absl::StrFormat(", column family \"%s\"", Printable(data.column_family));
+    if (data.first_key.has_value()) text += absl::StrFormat(", from key \"%s\"", Printable(*data.first_key));
+    if (data.last_key.has_value()) text += absl::StrFormat(", to key \"%s\"", Printable(*data.last_key));
+    text += ": " + data.reason + "\n";
+  }
+  for (const std::string& name : put_aside) text += absl::StrFormat("put aside: %s\n", name);
+  return text;
+}
+
+absl::Status DB::Repair(const Options& options, std::string_view directory, RepairReport* report,
+                        const RepairOptions& repair) {
+  RepairReport unused;
+  if (report == nullptr) report = &unused;
+  *report = {.dry_run = repair.dry_run};
+  return Repairing(options, Tuning::From(options), directory, report, repair).Run();
+}
+
+absl::Status Repairing::Run() {
+  RETURN_IF_ERROR(CheckFamilyOptions(options_));
+  RETURN_IF_ERROR(OpenDirectories());
+  RETURN_IF_ERROR(ListFiles());
+  RETURN_IF_ERROR(ReadManifest());
+  RETURN_IF_ERROR(CheckOwnerOfLogs());
+  RETURN_IF_ERROR(CheckPlaceOfLogs());
+  RETURN_IF_ERROR(CheckLogs());
+  if (unknown_family_.has_value() && certain_) {
+    RETURN_IF_ERROR(SalvageFromManifest(absl::DataLossError(absl::StrFormat(
+        "the logs hold updates of column family %u, whose making the manifest lacks: its end is missing",
+        unknown_family_->value()))));
+    RETURN_IF_ERROR(CheckLogs());
+  }
+  CountTables();
+  RETURN_IF_ERROR(certain_ ? CheckListedTables() : FindTables());
+  if (certain_ && logs_whole_ && damaged_tables_.empty() && report_->dropped.empty()) return absl::OkStatus();
+  report_->changed = true;
+  if (dry_run_) return Foresee();
+  RETURN_IF_ERROR(ReplayLogs());
+  if (!certain_) {
+    for (auto& [id, family] : families_) RETURN_IF_ERROR(MergeTables(&family));
+    Advance(total_bytes_);
+  }
+  RETURN_IF_ERROR(directory_->Sync());
+  RETURN_IF_ERROR(PutAside());
+  ASSIGN_OR_RETURN(const FileNumber log, WriteState());
+  RemoveOldFiles(log);
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::Foresee() {
+  RETURN_IF_ERROR(ReplayLogs());
+  report_->put_aside = manifests_;
+  report_->put_aside.insert(report_->put_aside.end(), damaged_tables_.begin(), damaged_tables_.end());
+  report_->put_aside.insert(report_->put_aside.end(), damaged_logs_.begin(), damaged_logs_.end());
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::OpenDirectories() {
+  ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory, world_.file_system->OpenDirectory(path_, /*create=*/false));
+  directory_ = std::make_unique<LatchingDirectory>(std::make_unique<ReopeningDirectory>(
+      std::move(directory), ReopeningDirectory::ShareOf(world_.file_system->MaxOpenFiles()),
+      /*beside_a_writer=*/dry_run_));
+  ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(world_.file_system, options_, path_));
+  if (elsewhere) {
+    ASSIGN_OR_RETURN(directory, world_.file_system->OpenDirectory(options_.log_directory, /*create=*/false));
+    ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+    RETURN_IF_ERROR(CheckHoldsNoDatabase(listing, options_.log_directory));
+    log_directory_ = std::make_unique<LatchingDirectory>(std::move(directory));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::ListFiles() {
+  RETURN_IF_ERROR(CheckNotForeign(directory_.get(), path_));
+  ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory_.get()));
+  if (!any) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
+  // Before the listing: who had it until now may have made and removed files.
+  if (!dry_run_) {
+    ASSIGN_OR_RETURN(lock_, LockDatabase(directory_.get(), log_directory_.get()));
+  }
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory_->List());
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    if (!parsed.has_value()) continue;
+    TakeNumber(parsed->number);
+    if (parsed->kind == FileKind::kTable) table_files_.emplace(parsed->number, entry.size_bytes);
+    if (parsed->kind == FileKind::kManifest) manifests_.push_back(entry.name);
+  }
+  ASSIGN_OR_RETURN(logs_, ListLogs(log_directory()));
+  for (const LogFile& log : logs_) {
+    TakeNumber(log.named);
+    if (!log.header.has_value()) continue;
+    TakeNumber(log.header->number);
+    TakeNumber(log.header->manifest.number);
+  }
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(log_directory()));
+  TakeNumber(NewestNumber(rings));
+  return absl::OkStatus();
+}
+
+// A new file never gets the number of one that was there.
+void Repairing::TakeNumber(FileNumber number) {
+  if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.value() + 1);
+}
+
+// --- the manifest ---
+
+absl::Status Repairing::ReadManifest() {
+  const bool other_files = log_directory_ != nullptr && !logs_.empty();
+  const absl::StatusOr<ManifestRecovery> manifest = RecoverManifest(
+      directory_.get(), NewestManifest(logs_), other_files, [this](const VersionEdit& edit) { return TakeEdit(edit); });
+  if (manifest.ok() && !manifest->found) {
+    return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
+  }
+  if (manifest.ok()) {
+    database_id_ = manifest->database_id;
+    RETURN_IF_ERROR(ResolveFamilies());
+  } else {
+    if (!absl::IsDataLoss(manifest.status())) return manifest.status();
+    RETURN_IF_ERROR(SalvageFromManifest(manifest.status()));
+  }
+  log_recovery_.database_id = database_id_;
+  return absl::OkStatus();
+}
+
+// What lies in the database directory is put aside; elsewhere it is another's.
+absl::Status Repairing::CheckOwnerOfLogs() const {
+  if (log_directory_ == nullptr) return absl::OkStatus();
+  return CheckLogsAreOf(logs_, database_id_, options_.log_directory, path_);
+}
+
+// To go on without logs that lie elsewhere would part the database from them for good. Of a manifest that is not whole,
+// what is missing may be what needs one.
+absl::Status Repairing::CheckPlaceOfLogs() const {
+  FileNumber needed = log_recovery_.minimum;
+  if (needed == FileNumber(0) && log_recovery_.closed.has_value()) needed = log_recovery_.closed->number;
+  if (logs_lost_ || !logs_.empty() || (certain_ && needed == FileNumber(0))) return absl::OkStatus();
+  const std::string what = needed == FileNumber(0)
+                               ? absl::StrFormat("the manifest of %s, which is damaged, may have needed one", path_)
+                               : absl::StrFormat("the manifest of %s needs %s", path_, LogFileName(needed));
+  return absl::FailedPreconditionError(
+      absl::StrFormat("there is no log in %s, and %s: say in which directory the logs lie (Options::log_directory, "
+                      "--log-directory) or, if they are gone for good, that they are lost (RepairOptions::logs_lost, "
+                      "--logs-lost)",
+                      log_directory()->path(), what));
+}
+
+// The logs may hold updates of families that are not known then; they are kept for people.
+absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
+  certain_ = false;
+  families_.clear();
+  dropped_.clear();
+  log_recovery_ = {};
+  ASSIGN_OR_RETURN(const SalvagedManifest salvaged, SalvageManifest(directory_.get()));
+  Drop({.file = salvaged.name.empty() ? ManifestFileName(salvaged.highest) : salvaged.name,
+        .reason = absl::StrFormat("%s: what it said of tables and column families may be missing; all tables that are "
+                                  "there were merged, so that entries that were overwritten or deleted can show again",
+                                  ToStd(damage.message()))});
+  database_id_ = salvaged.database_id;
+  removed_ = salvaged.removed;
+  for (const FileNumber number : removed_) TakeNumber(number);
+  for (const VersionEdit& edit : salvaged.edits) RETURN_IF_ERROR(TakeEdit(edit));
+  for (const ColumnFamilyId id : salvaged.dropped) DropFamily(id);
+  for (const LogFile& log : logs_) {
+    if (database_id_ == 0 && log.header.has_value()) database_id_ = log.header->database_id;
+    damaged_logs_.insert(log.name);
+  }
+  log_recovery_.database_id = database_id_;
+  const ColumnFamilyId default_id(0);
+  if (!families_.contains(default_id)) {
+    const Comparator* const comparator = OptionsByName(options_, kDefaultColumnFamilyName).comparator;
+    AddFamily({.id = default_id,
+               .name = std::string(kDefaultColumnFamilyName),
+               .comparator_name = std::string(comparator->Name()),
+               .equal_means_identical = comparator->EqualMeansIdentical()});
+  }
+  return ResolveFamilies();
+}
+
+absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
+  if (edit.hash_seed.has_value()) hash_seed_ = *edit.hash_seed;
+  if (edit.database_id.has_value() && database_id_ == 0) database_id_ = *edit.database_id;
+  if (edit.next_file_number.has_value() && edit.next_file_number->value() < kFileNumbersEnd) {
+    next_file_number_ = std::max(next_file_number_, edit.next_file_number->value());
+    known_numbers_end_ = std::max(known_numbers_end_, edit.next_file_number->value());
+  }
+  if (edit.last_sequence.has_value()) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
+  if (edit.min_log_number.has_value()) log_recovery_.minimum = *edit.min_log_number;
+  if (edit.closed_log.has_value()) {
+    log_recovery_.closed = LogEnd{edit.closed_log->number, edit.closed_log->length_bytes};
+  }
+  for (const ColumnFamilyCreation& creation : edit.created_families) {
+    const auto it = families_.find(creation.id);
+    // Of what is not whole the first counts; all tables that name the id are its.
+    if (it != families_.end() && !certain_) continue;
+    if (it != families_.end()) return MadeTwice(path_, it->second.creation, creation);
+    if (certain_ || GetsName(creation)) AddFamily(creation);
+  }
+  for (const ColumnFamilyId id : edit.dropped_families) DropFamily(id);
+  for (const RemovedTable& table : edit.removed_tables) {
+    TakeNumber(table.number);
+    removed_.insert(table.number);
+    const auto it = families_.find(table.family);
+    if (it != families_.end()) it->second.listed.erase(table.number);
+  }
+  for (const AddedTable& added : edit.added_tables) {
+    TakeNumber(added.table.number);
+    removed_.erase(added.table.number);
+    const auto it = families_.find(added.family);
+    if (it != families_.end()) it->second.listed.insert_or_assign(added.table.number, added);
+  }
+  for (const FlushedThrough& flushed : edit.flushed_through) {
+    const auto it = families_.find(flushed.family);
+    if (it != families_.end()) it->second.flushed_through = flushed.sequence;
+  }
+  return absl::OkStatus();
+}
+
+void Repairing::AddFamily(const ColumnFamilyCreation& creation) {
+  FamilyState family;
+  family.creation = creation;
+  next_file_number_ = std::max(next_file_number_, uint64_t{creation.id.value()} + 1);
+  families_.insert_or_assign(creation.id, std::move(family));
+}
+
+// No two families have one name: where they would, the drop of the earlier one is among the edits that are missing.
+bool Repairing::GetsName(const ColumnFamilyCreation& creation) {
+  const auto it = std::find_if(families_.begin(), families_.end(),
+                               [&](const auto& entry) { return entry.second.creation.name == creation.name; });
+  if (it == families_.end()) return true;
+  const bool earlier = it->first == ColumnFamilyId(0) || creation.id < it->first;
+  if (earlier) {
+    namesakes_.insert(creation.id);
+  } else {
+    DropNamesake(it->first);
+  }
+  return !earlier;
+}
+
+void Repairing::DropNamesake(ColumnFamilyId id) {
+  const FamilyState& family = families_.at(id);
+  std::set<FileNumber> numbers;
+  for (const auto& [number, listed] : family.listed) numbers.insert(number);
+  for (const AddedTable& added : family.tables) {
+    const FileNumber number = added.table.number;
+    const bool whole = table_files_.contains(number) && !damaged_tables_.contains(TableFileName(number));
+    --(whole ? report_->tables_kept : report_->tables_rewritten);
+    numbers.insert(number);
+  }
+  for (const FileNumber number : numbers) {
+    if (table_files_.contains(number)) TellOfNamesake(number, family.creation.name);
+  }
+  namesakes_.insert(id);
+  DropFamily(id);
+}
+
+void Repairing::TellOfNamesake(FileNumber number, std::string_view name) {
+  damaged_tables_.insert(TableFileName(number));
+  Drop({.file = TableFileName(number),
+        .column_family = std::string(name),
+        .reason = "a table of a column family that was dropped: a later one has its name"});
+}
+
+void Repairing::DropFamily(ColumnFamilyId id) {
+  dropped_.insert(id);
+  const auto it = families_.find(id);
+  if (it == families_.end()) return;
+  for (const auto& [number, table] : it->second.listed) removed_.insert(number);
+  families_.erase(it);
+}
+
+// After the last edit: a family that was dropped needs no comparator.
+absl::Status Repairing::ResolveFamilies() {
+  for (auto& [id, family] : families_) RETURN_IF_ERROR(Resolve(&family));
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::MadeWith(std::string_view comparator, const FamilyState& family) const {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("column family \"%s\" in %s was created with comparator \"%s\": repair it with that one",
+                      family.creation.name, path_, comparator));
+}
+
+absl::Status Repairing::Resolve(FamilyState* family) const {
+  const ColumnFamilyCreation& creation = family->creation;
+  family->options = OptionsByName(options_, creation.name);
+  if (family->options.comparator->Name() != creation.comparator_name)
+    return MadeWith(creation.comparator_name, *family);
+  family->order = KeyOrder(family->options.comparator);
+  return absl::OkStatus();
+}
+
+// --- the new state ---
+
+// Damaged files and all manifests, before anything of them goes.
+absl::Status Repairing::PutAside() {
+  const std::string path = path_ + "/" + std::string(kLostDirectoryName);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> lost, world_.file_system->OpenDirectory(path, /*create=*/true));
+  for (const std::string& name : manifests_) RETURN_IF_ERROR(CopyAside(directory_.get(), name, lost.get()));
+  for (const std::string& name : damaged_tables_) RETURN_IF_ERROR(CopyAside(directory_.get(), name, lost.get()));
+  for (const std::string& name : damaged_logs_) RETURN_IF_ERROR(CopyAside(log_directory(), name, lost.get()));
+  return lost->Sync();
+}
+
+// A copy, not a link: what a disk has begun to lose is better written once more. An earlier one of the name stays.
+absl::Status Repairing::CopyAside(Directory* from, const std::string& name, Directory* lost) {
+  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(from, name));
+  std::string target = name;
+  absl::StatusOr<std::unique_ptr<WritableFile>> file = lost->OpenForWrite(target, WriteMode::kCreateNew);
+  for (int copy = 1; absl::IsAlreadyExists(file.status()); ++copy) {
+    target = absl::StrFormat("%s.%d", name, copy);
+    file = lost->OpenForWrite(target, WriteMode::kCreateNew);
+  }
+  RETURN_IF_ERROR(file.status());
+  constexpr uint64_t kPiece = uint64_t{256} << 10;
+  for (uint64_t offset = 0; offset < window.size(); offset += kPiece) {
+    ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kPiece));
+    RETURN_IF_ERROR((*file)->Append(bytes));
+  }
+  RETURN_IF_ERROR((*file)->Sync());
+  RETURN_IF_ERROR((*file)->Close());
+  report_->put_aside.push_back(target);
+  return absl::OkStatus();
+}
+
+CatalogSnapshot Repairing::Snapshot(FileNumber log) {
+  std::vector<CatalogSnapshot::Family> families;
+  for (const auto& [id, family] : families_) {
+    VersionEdit description;
+    description.created_families.push_back(family.creation);
+    description.flushed_through.push_back({.family = id, .sequence = family.flushed_through});
+    families.push_back({.id = id,
+                        .description = std::move(description),
+                        .version = std::make_shared<const Version>(family.order),
+                        .tables = family.tables});
+    for (const AddedTable& added : family.tables) {
+      last_sequence_ = std::max(last_sequence_, added.table.highest_sequence);
+    }
+    last_sequence_ = std::max(last_sequence_, family.flushed_through);
+  }
+  VersionEdit head;
+  head.database_id = database_id_;
+  head.hash_seed = hash_seed_;
+  head.next_file_number = FileNumber(next_file_number_);
+  head.last_sequence = last_sequence_;
+  head.min_log_number = log;
+  return {std::move(head), std::move(families)};
+}
+
+// Returns the number of the new log.
+absl::StatusOr<FileNumber> Repairing::WriteState() {
+  const FileNumber log = NewFileNumber();
+  const FileNumber number = NewFileNumber();
+  CatalogSnapshot snapshot = Snapshot(log);
+  LogOptions log_options;
+  log_options.database_id = database_id_;
+  log_options.random_seed = world_.random_seed;
+  log_options.allocation_step_bytes = kLogHeaderBytes;
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<WriteAheadLog> empty,
+      WriteAheadLog::Create(log_directory(), log_options, {.number = log, .last_sequence = last_sequence_}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> manifest,
+                   ManifestWriter::Create(directory_.get(), number, database_id_, &snapshot, /*old=*/nullptr));
+  RETURN_IF_ERROR(manifest->Close());
+  RETURN_IF_ERROR(RemoveManifestsBefore(directory_.get(), number));
+  return log;
+}
+
+// What is left over is removed when the database is next opened.
+void Repairing::RemoveOldFiles(FileNumber log) {
+  std::set<FileNumber> live;
+  for (const auto& [id, family] : families_) {
+    for (const AddedTable& added : family.tables) live.insert(added.table.number);
+  }
+  for (const auto& [number, bytes] : table_files_) {
+    if (!live.contains(number)) directory_->Remove(TableFileName(number)).IgnoreError();
+  }
+  for (const LogFile& file : logs_) {
+    if (file.named < log) log_directory()->Remove(file.name).IgnoreError();
+  }
+}
+
+TableOutputContext Repairing::OutputContext(const FamilyState& family) {
+  TableOutputContext context;
+  context.directory = directory_.get();
+  context.budget = &budget_;
+  context.tuning = tuning_;
+  context.options = &family.options;
+  context.order = family.order;
+  context.family_name = family.creation.name;
+  context.family_id = family.creation.id.value();
+  context.database_id = database_id_;
+  context.hash_seed = hash_seed_;
+  context.now_unix_micros = world_.clock->UnixMicros();
+  context.new_file_number = [this] { return NewFileNumber(); };
+  context.new_table_id = [this] { return Mix64(world_.random_seed ^ Mix64(database_id_ + NewFileNumber().value())); };
+  return context;
+}
+
+}  // namespace sepal

@@ -1,0 +1,168 @@
+// Making a database whole again out of what can be read (DB::Repair).
+//
+// Order, and why:
+//   1. manifest, tables and logs are read; if nothing is wrong, that is all;
+//   2. what must be written anew goes into new tables, synced with their names: the parts of damaged tables that can be
+//      read (in the same level and run), and what the logs hold;
+//   3. every damaged file, and the manifests, are copied or linked into `lost`, synced: from here on nothing is only
+//      in the files that will go;
+//   4. a new log, then a sealed manifest whose snapshot is all of the new state; while an older manifest is there, it
+//   is
+//      taken for one that was made in vain;
+//   5. the older manifests are removed, oldest first, each durably: with the last of them the new state is the
+//      database's;
+//   6. the files that it does not need are removed.
+// A crash before 5 leaves the database as it was, and after 5 as it is to be; within 5 another repair ends it.
+//
+// Where the manifest cannot be read whole, which tables belong to the database is not known for certain: all that are
+// there, but for those that the readable part names as removed, are merged into one run. What the logs hold is merged
+// with them: up to where it is in tables the readable part alone can say. A table that is there says it of no number
+// but those that it has, as it may be of a flush that did not end, or of a repair that died.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "db/act/jobs/table_output.h"
+#include "db/act/log/log_recovery.h"
+#include "db/engine/catalog/catalog_snapshot.h"
+#include "db/engine/core/core.h"
+#include "db/format/version_edit.h"
+#include "db/state/memtable/memtable.h"
+#include "sepal/repair.h"
+#include "table/file/table_reader.h"
+
+namespace sepal {
+
+class Repairing {
+ public:
+  Repairing(const Options& options, const Tuning& tuning, std::string_view directory, RepairReport* report,
+            const RepairOptions& repair = {})
+      : options_(options),
+        tuning_(tuning),
+        path_(directory),
+        world_(World::From(options.env)),
+        report_(report),
+        dry_run_(repair.dry_run),
+        logs_lost_(repair.logs_lost),
+        progress_(repair.progress) {}
+
+  absl::Status Run();
+
+ private:
+  struct FamilyState {
+    ColumnFamilyCreation creation;
+    ColumnFamilyOptions options;
+    KeyOrder order;
+    SequenceNumber flushed_through;
+    std::map<FileNumber, AddedTable> listed;  // as the manifest has them
+    std::vector<AddedTable> tables;           // of the new state
+    std::shared_ptr<MemTable> replayed;
+  };
+
+  absl::Status OpenDirectories();
+  absl::Status ListFiles();
+  void TakeNumber(FileNumber number);
+  // What the manifest says.
+  absl::Status ReadManifest();
+  absl::Status CheckOwnerOfLogs() const;
+  absl::Status CheckPlaceOfLogs() const;
+  absl::Status SalvageFromManifest(const absl::Status& damage);
+  absl::Status TakeEdit(const VersionEdit& edit);
+  void AddFamily(const ColumnFamilyCreation& creation);
+  // Whether the family is the latest of its name; an earlier one goes then.
+  bool GetsName(const ColumnFamilyCreation& creation);
+  void DropNamesake(ColumnFamilyId id);
+  void TellOfNamesake(FileNumber number, std::string_view name);
+  void DropFamily(ColumnFamilyId id);
+  // Options by name; InvalidArgument for another comparator.
+  absl::Status ResolveFamilies();
+  absl::Status Resolve(FamilyState* family) const;
+  absl::Status MadeWith(std::string_view comparator, const FamilyState& family) const;
+  // What the tables hold.
+  absl::StatusOr<std::shared_ptr<TableReader>> OpenTable(FileNumber number, KeyOrder order,
+                                                         const TableMetadata* expected) const;
+  uint64_t FileBytes(FileNumber number) const;
+  void CountTables();
+  void Advance(uint64_t bytes);
+  absl::Status CheckListedTables();
+  absl::Status CheckTable(FamilyState* family, const AddedTable& listed);
+  absl::Status Rewrite(FamilyState* family, const AddedTable& listed, const TableReader& damaged);
+  void NoteTable(const TableMetadata& table);
+  FileNumber RankOf(const TableMetadata& table) const;
+  absl::Status FindTables();
+  absl::Status FindTable(FileNumber number);
+  absl::Status MergeTables(FamilyState* family);
+  // What the logs hold.
+  absl::Status CheckLogs();
+  absl::Status ReplayLogs();
+  absl::Status ReplayBatch(SequenceNumber first, std::string_view batch);
+  absl::Status FlushReplayed(FamilyState* family);
+  // The new state.
+  absl::Status AddRings();
+  absl::Status PutAside();
+  absl::Status CopyAside(Directory* from, const std::string& name, Directory* lost);
+  absl::StatusOr<FileNumber> WriteState();
+  // In its place in a dry run.
+  absl::Status Foresee();
+  // As long as `families_` stays as it is.
+  CatalogSnapshot Snapshot(FileNumber log);
+  void RemoveOldFiles(FileNumber log);
+
+  TableOutputContext OutputContext(const FamilyState& family);
+  FileNumber NewFileNumber() { return FileNumber(next_file_number_++); }
+  Directory* log_directory() const { return log_directory_ != nullptr ? log_directory_.get() : directory_.get(); }
+  void Drop(DroppedData dropped) { report_->dropped.push_back(std::move(dropped)); }
+
+  const Options& options_;
+  const Tuning tuning_;
+  const std::string path_;
+  const World world_;
+  RepairReport* const report_;
+  const bool dry_run_;
+  const bool logs_lost_;
+  const std::function<void(uint64_t, uint64_t)> progress_;
+
+  std::unique_ptr<Directory> directory_;
+  std::unique_ptr<Directory> log_directory_;
+  std::unique_ptr<DirectoryLock> lock_;
+  MemoryBudget budget_{0};
+
+  std::map<FileNumber, uint64_t> table_files_;  // that are there, and their bytes
+  std::vector<std::string> manifests_;
+  std::vector<LogFile> logs_;
+  uint64_t next_file_number_ = 1;
+
+  bool certain_ = true;  // the manifest was read whole
+  bool logs_whole_ = true;
+  // The manifest knows of all numbers below it, families' too.
+  uint64_t known_numbers_end_ = 0;
+  // A family that logs name and the manifest does not.
+  std::optional<ColumnFamilyId> unknown_family_;
+  uint64_t database_id_ = 0;
+  uint64_t hash_seed_ = 0;
+  SequenceNumber last_sequence_;
+  LogRecoveryOptions log_recovery_;
+  std::map<ColumnFamilyId, FamilyState> families_;
+  std::vector<FamilyState*> in_batch_;  // that have entries in the one that was replayed last
+  std::set<ColumnFamilyId> dropped_;    // that the manifest says were dropped
+  std::set<ColumnFamilyId> namesakes_;  // dropped, as a later one has their name
+  std::set<FileNumber> removed_;        // that the manifest says were removed
+  std::set<FileNumber> listed_;         // by the manifest, or what of it can be read, in whatever family
+  // The rank, in the order of age, of what was salvaged of a table, by the id that this gets.
+  std::map<uint64_t, FileNumber> salvaged_ranks_;
+  std::set<std::string> damaged_tables_;
+  std::set<std::string> damaged_logs_;  // and their rings
+  // Of tables, read and to be read.
+  uint64_t done_bytes_ = 0;
+  uint64_t total_bytes_ = 0;
+};
+
+}  // namespace sepal

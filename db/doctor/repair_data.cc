@@ -1,0 +1,468 @@
+// What a repair takes out of tables and logs.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/jobs/flush_job.h"
+#include "db/act/log/log_salvage.h"
+#include "db/decide/visibility/retention.h"
+#include "db/doctor/repair.h"
+#include "db/format/batch_format.h"
+#include "db/format/file_names.h"
+#include "util/base/hash.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+
+namespace {
+
+constexpr uint64_t kEntriesBetweenProgress = 1 << 16;
+
+// Tells what was salvaged of a table to be merged, also where another repair left it.
+uint64_t SalvagedId(uint64_t table_id) { return Mix64(table_id ^ 0x736c766765642131); }
+
+DroppedData WholeTable(const AddedTable& table, const std::string& family, const absl::Status& why) {
+  return {.file = TableFileName(table.table.number),
+          .column_family = family,
+          .first_key = table.table.smallest.user_key,
+          .last_key = table.table.largest.user_key,
+          .begin_offset = 0,
+          .end_offset = table.table.size_bytes,
+          .reason = std::string(ToStd(why.message()))};
+}
+
+// A table as its own properties describe it; that their keys are keys was checked when they were read.
+AddedTable Describe(FileNumber number, const TableReader& reader) {
+  const TableProperties& properties = reader.properties();
+  AddedTable added;
+  added.family = ColumnFamilyId(properties.column_family_id);
+  added.table.number = number;
+  added.table.size_bytes = reader.file_size();
+  added.table.table_id = reader.footer().table_id;
+  added.table.highest_sequence = properties.highest_sequence;
+  added.table.entries = properties.entries;
+  added.table.smallest = InternalKey(*ParseInternalKey(properties.smallest_key));
+  added.table.largest = InternalKey(*ParseInternalKey(properties.largest_key));
+  return added;
+}
+
+// The entries of tables, verified, in order; of equal ones that of the highest rank first. A table is open from its
+// first key to its last, so that no more are than lie above one another.
+class TablesInOrder {
+ public:
+  using Open = std::function<absl::StatusOr<std::shared_ptr<TableReader>>(FileNumber)>;
+  using Rank = std::function<FileNumber(const TableMetadata&)>;
+  TablesInOrder(std::vector<AddedTable> tables, KeyOrder order, Open open, Rank rank)
+      : order_(order), open_(std::move(open)), rank_(std::move(rank)), tables_(std::move(tables)) {
+    std::sort(tables_.begin(), tables_.end(), [order](const AddedTable& a, const AddedTable& b) {
+      return order.Less(a.table.smallest.view(), b.table.smallest.view());
+    });
+  }
+
+  // Who stands at the next entry, until the next call; null behind the last.
+  absl::StatusOr<const InternalIterator*> Next() {
+    if (first_.has_value()) {
+      reading_[*first_].entries->Next();
+      RETURN_IF_ERROR(DropIfEnded(*first_));
+    }
+    first_ = First();
+    while (reached_ < tables_.size() && (!first_.has_value() || !BeginsBehind(tables_[reached_]))) {
+      RETURN_IF_ERROR(Enter(tables_[reached_++].table));
+      first_ = First();
+    }
+    return first_.has_value() ? reading_[*first_].entries.get() : nullptr;
+  }
+
+ private:
+  struct Reading {
+    FileNumber rank;
+    std::unique_ptr<InternalIterator> entries;
+  };
+
+  absl::Status Enter(const TableMetadata& table) {
+    ASSIGN_OR_RETURN(std::shared_ptr<TableReader> reader, open_(table.number));
+    reading_.push_back({rank_(table), TableReader::NewIterator(std::move(reader), TableReader::ReadKind::kCompaction)});
+    reading_.back().entries->SeekToFirst();
+    return DropIfEnded(reading_.size() - 1);
+  }
+  absl::Status DropIfEnded(size_t i) {
+    if (reading_[i].entries->Valid()) return absl::OkStatus();
+    RETURN_IF_ERROR(reading_[i].entries->status());
+    reading_.erase(reading_.begin() + static_cast<ptrdiff_t>(i));
+    return absl::OkStatus();
+  }
+  std::optional<size_t> First() const {
+    std::optional<size_t> first;
+    for (size_t i = 0; i < reading_.size(); ++i) {
+      if (!first.has_value() || Before(reading_[i], reading_[*first])) first = i;
+    }
+    return first;
+  }
+  bool Before(const Reading& a, const Reading& b) const {
+    const int compared = order_.Compare(a.entries->key(), b.entries->key());
+    return compared != 0 ? compared < 0 : a.rank > b.rank;
+  }
+  bool BeginsBehind(const AddedTable& added) const {
+    return order_.Less(reading_[*first_].entries->key(), added.table.smallest.view());
+  }
+
+  const KeyOrder order_;
+  const Open open_;
+  const Rank rank_;
+  std::vector<AddedTable> tables_;  // by first key
+  size_t reached_ = 0;
+  std::vector<Reading> reading_;
+  std::optional<size_t> first_;  // who stands at the entry that was given last
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<TableReader>> Repairing::OpenTable(FileNumber number, KeyOrder order,
+                                                                  const TableMetadata* expected) const {
+  const std::string name = TableFileName(number);
+  absl::StatusOr<std::unique_ptr<ReadableFile>> file = directory_->OpenForRead(name);
+  if (absl::IsNotFound(file.status())) return absl::DataLossError("the table is missing");
+  RETURN_IF_ERROR(file.status());
+  TableReaderOptions options;
+  options.name = path_ + "/" + name;
+  options.order = order;
+  if (expected != nullptr) {
+    options.expected_size = expected->size_bytes;
+    options.expected_table_id = expected->table_id;
+    options.expected_footer_checksum = expected->footer_checksum;
+  }
+  return TableReader::Open(std::move(options), std::move(file).value());
+}
+
+// 0: it is missing.
+uint64_t Repairing::FileBytes(FileNumber number) const {
+  const auto it = table_files_.find(number);
+  return it == table_files_.end() ? 0 : it->second;
+}
+
+// Tables that are merged are read twice.
+void Repairing::CountTables() {
+  for (const auto& [id, family] : families_) {
+    for (const auto& [number, added] : family.listed) listed_.insert(number);
+  }
+  for (const auto& [number, bytes] : table_files_) {
+    if (listed_.contains(number) || (!certain_ && !removed_.contains(number))) total_bytes_ += bytes;
+  }
+  if (!certain_ && !dry_run_) total_bytes_ *= 2;
+}
+
+void Repairing::Advance(uint64_t bytes) {
+  done_bytes_ = std::min(done_bytes_ + bytes, total_bytes_);
+  if (progress_ != nullptr) progress_(done_bytes_, total_bytes_);
+}
+
+absl::Status Repairing::CheckListedTables() {
+  for (auto& [id, family] : families_) {
+    for (const auto& [number, listed] : family.listed) {
+      RETURN_IF_ERROR(CheckTable(&family, listed));
+      Advance(FileBytes(number));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Keeps the table, or what can be read of it.
+absl::Status Repairing::CheckTable(FamilyState* family, const AddedTable& listed) {
+  absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTable(listed.table.number, family->order, &listed.table);
+  if (reader.ok()) {
+    NoteTable(listed.table);
+    const absl::Status verified = (*reader)->Verify();
+    if (verified.ok()) {
+      ++report_->tables_kept;
+      // A merge goes by what was verified.
+      family->tables.push_back(certain_ ? listed : Describe(listed.table.number, **reader));
+      return absl::OkStatus();
+    }
+    if (!absl::IsDataLoss(verified)) return verified;
+    damaged_tables_.insert(TableFileName(listed.table.number));
+    return Rewrite(family, listed, **reader);
+  }
+  if (!absl::IsDataLoss(reader.status())) return reader.status();
+  if (table_files_.contains(listed.table.number)) damaged_tables_.insert(TableFileName(listed.table.number));
+  Drop(WholeTable(listed, family->creation.name, reader.status()));
+  return absl::OkStatus();
+}
+
+// Into a new table in the place of the old one: its entries are some of the old one's, so that every law of levels and
+// runs stays true.
+absl::Status Repairing::Rewrite(FamilyState* family, const AddedTable& listed, const TableReader& damaged) {
+  std::unique_ptr<TableOutput> output;
+  bool any = false;
+  TableOutputContext context = OutputContext(*family);
+  if (!certain_) context.new_table_id = [id = listed.table.table_id] { return SalvagedId(id); };
+  const std::string name = TableFileName(listed.table.number);
+  RETURN_IF_ERROR(damaged.Salvage(
+      [&](const InternalKeyView& key, std::string_view value) -> absl::Status {
+        any = true;
+        if (dry_run_) return absl::OkStatus();
+        if (output == nullptr) {
+          ASSIGN_OR_RETURN(output, TableOutput::Create(context, listed.level));
+        }
+        return output->Add(key, value);
+      },
+      [&](const TableReader::Gap& gap) {
+        DroppedData dropped{.file = name,
+                            .column_family = family->creation.name,
+                            .begin_offset = gap.handle.offset,
+                            .end_offset = gap.handle.offset + gap.handle.size,
+                            .reason = std::string(ToStd(gap.status.message()))};
+        if (gap.after.has_value()) dropped.first_key = gap.after->user_key;
+        if (gap.through.has_value()) dropped.last_key = gap.through->user_key;
+        Drop(std::move(dropped));
+      }));
+  if (!any) return absl::OkStatus();
+  ++report_->tables_rewritten;
+  if (dry_run_) {
+    family->tables.push_back(listed);
+    return absl::OkStatus();
+  }
+  AddedTable rewritten = listed;
+  ASSIGN_OR_RETURN(rewritten.table, output->Finish(listed.table.run));
+  family->tables.push_back(std::move(rewritten));
+  return absl::OkStatus();
+}
+
+// --- without a whole manifest ---
+
+// Numbers tell which of two tables is newer, but for what is salvaged of a table: it is as old as that one.
+void Repairing::NoteTable(const TableMetadata& table) {
+  salvaged_ranks_.emplace(SalvagedId(table.table_id), RankOf(table));
+}
+
+FileNumber Repairing::RankOf(const TableMetadata& table) const {
+  const auto it = salvaged_ranks_.find(table.table_id);
+  return it == salvaged_ranks_.end() ? table.number : it->second;
+}
+
+absl::Status Repairing::FindTables() {
+  for (auto& [id, family] : families_) {
+    for (const auto& [number, listed] : family.listed) {
+      // One that is gone was removed by an edit that is lost, or is lost itself.
+      RETURN_IF_ERROR(CheckTable(&family, listed));
+      Advance(FileBytes(number));
+    }
+  }
+  for (const auto& [number, bytes] : table_files_) {
+    if (listed_.contains(number) || removed_.contains(number)) continue;
+    RETURN_IF_ERROR(FindTable(number));
+    Advance(bytes);
+  }
+  return absl::OkStatus();
+}
+
+// A table that no readable edit names.
+absl::Status Repairing::FindTable(FileNumber number) {
+  std::vector<const Comparator*> comparators = {options_.family.comparator};
+  for (const ColumnFamilyDescriptor& descriptor : options_.column_families) {
+    comparators.push_back(descriptor.options.comparator);
+  }
+  absl::StatusOr<std::shared_ptr<TableReader>> reader = absl::UnknownError("");
+  for (const Comparator* comparator : comparators) {
+    reader = OpenTable(number, KeyOrder(comparator), nullptr);
+    if (!absl::IsInvalidArgument(reader.status())) break;
+  }
+  if (!reader.ok()) {
+    if (!absl::IsDataLoss(reader.status())) return reader.status();
+    damaged_tables_.insert(TableFileName(number));
+    Drop({.file = TableFileName(number), .reason = std::string(ToStd(reader.status().message()))});
+    return absl::OkStatus();
+  }
+  const TableProperties& properties = (*reader)->properties();
+  if (database_id_ == 0) database_id_ = properties.database_id;
+  if (hash_seed_ == 0) hash_seed_ = (*reader)->footer().hash_seed;
+  if (properties.database_id != database_id_) {
+    damaged_tables_.insert(TableFileName(number));
+    Drop({.file = TableFileName(number), .reason = "a table of another database"});
+    return absl::OkStatus();
+  }
+  const AddedTable found = Describe(number, **reader);
+  if (!families_.contains(found.family) && !dropped_.contains(found.family)) {
+    const ColumnFamilyCreation creation{.id = found.family,
+                                        .name = properties.column_family_name,
+                                        .comparator_name = properties.comparator_name,
+                                        .equal_means_identical = (*reader)->footer().hashable};
+    if (GetsName(creation)) {
+      AddFamily(creation);
+      RETURN_IF_ERROR(Resolve(&families_.at(found.family)));
+    }
+  }
+  if (!families_.contains(found.family)) {
+    if (namesakes_.contains(found.family)) TellOfNamesake(number, properties.column_family_name);
+    return absl::OkStatus();
+  }
+  FamilyState& family = families_.at(found.family);
+  if (properties.comparator_name != family.creation.comparator_name)
+    return MadeWith(properties.comparator_name, family);
+  NoteTable(found.table);
+  const absl::Status verified = (*reader)->Verify();
+  if (verified.ok()) {
+    ++report_->tables_kept;
+    family.tables.push_back(found);
+    return absl::OkStatus();
+  }
+  if (!absl::IsDataLoss(verified)) return verified;
+  damaged_tables_.insert(TableFileName(number));
+  return Rewrite(&family, found, **reader);
+}
+
+// All tables, and those that the logs have become, into one run of the last level, by sequence number. Of equal
+// entries, that of the newest table counts.
+absl::Status Repairing::MergeTables(FamilyState* family) {
+  SequenceNumber highest = family->flushed_through;
+  uint64_t bytes = 0, entries = 0, seen = 0;
+  for (const AddedTable& input : family->tables) {
+    bytes += input.table.size_bytes;
+    entries += input.table.entries;
+    highest = std::max(highest, input.table.highest_sequence);
+  }
+  family->flushed_through = highest;
+  TablesInOrder inputs(
+      std::exchange(family->tables, {}), family->order,
+      [&](FileNumber number) { return OpenTable(number, family->order, nullptr); },
+      [&](const TableMetadata& table) { return RankOf(table); });
+  Retention retention({.order = family->order, .snapshots = {highest}, .bottommost = true});
+  const TableOutputContext context = OutputContext(*family);
+  constexpr int kLastLevel = kMaxLevels - 1;
+  std::unique_ptr<TableOutput> output;
+  RunNumber run;
+  const auto finish = [&]() -> absl::Status {
+    AddedTable added{.family = family->creation.id, .level = kLastLevel, .table = {}};
+    ASSIGN_OR_RETURN(added.table, output->Finish(run));
+    output.reset();
+    if (run == RunNumber(0)) run = added.table.run = RunNumber(added.table.number.value());
+    family->tables.push_back(std::move(added));
+    return absl::OkStatus();
+  };
+  const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
+    if (output != nullptr && first_of_key && output->EstimatedBytes() >= tuning_.table_bytes) RETURN_IF_ERROR(finish());
+    if (output == nullptr) {
+      ASSIGN_OR_RETURN(output, TableOutput::Create(context, kLastLevel));
+    }
+    return output->Add(key, value);
+  };
+  std::optional<InternalKey> last;
+  while (true) {
+    ASSIGN_OR_RETURN(const InternalIterator* const first, inputs.Next());
+    if (first == nullptr) break;
+    if (!last.has_value() || family->order.Less(last->view(), first->key())) {
+      RETURN_IF_ERROR(retention.Add(first->key(), first->value(), emit));
+      last = InternalKey(first->key());
+    }
+    if (++seen % kEntriesBetweenProgress == 0)
+      Advance(bytes / std::max<uint64_t>(entries, 1) * kEntriesBetweenProgress);
+  }
+  RETURN_IF_ERROR(retention.Finish(emit));
+  return output != nullptr ? finish() : absl::OkStatus();
+}
+
+// --- the logs ---
+
+absl::Status Repairing::CheckLogs() {
+  const LogSink look_for_families = [this](SequenceNumber, std::string_view batch) -> absl::Status {
+    RETURN_IF_ERROR(CheckBatch(batch));
+    BatchReader reader(batch);
+    BatchEntry entry;
+    while (reader.Next(&entry)) {
+      if (!families_.contains(entry.family) && entry.family.value() >= known_numbers_end_) {
+        unknown_family_ = entry.family;
+      }
+    }
+    return absl::OkStatus();
+  };
+  logs_whole_ = true;
+  const absl::Status status = RecoverLogs(log_directory(), logs_, log_recovery_, look_for_families).status();
+  if (status.ok()) return absl::OkStatus();
+  if (!absl::IsDataLoss(status)) return status;
+  logs_whole_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::ReplayLogs() {
+  const LogSink sink = [this](SequenceNumber first, std::string_view batch) { return ReplayBatch(first, batch); };
+  if (logs_whole_) {
+    RETURN_IF_ERROR(RecoverLogs(log_directory(), logs_, log_recovery_, sink).status());
+  } else {
+    std::vector<LogGap> gaps;
+    RETURN_IF_ERROR(SalvageLogs(log_directory(), logs_, database_id_, log_recovery_.minimum, sink, &gaps));
+    for (const LogGap& gap : gaps) {
+      const bool there =
+          std::any_of(logs_.begin(), logs_.end(), [&](const LogFile& log) { return log.name == gap.name; });
+      if (there) damaged_logs_.insert(gap.name);
+      Drop({.file = gap.name, .begin_offset = gap.begin_offset, .end_offset = gap.end_offset, .reason = gap.reason});
+    }
+  }
+  RETURN_IF_ERROR(AddRings());
+  for (auto& [id, family] : families_) RETURN_IF_ERROR(FlushReplayed(&family));
+  return absl::OkStatus();
+}
+
+// With a log that is put aside goes the ring, which may hold its newest records: the one that it names or, where its
+// header is damaged, each that it may have named.
+absl::Status Repairing::AddRings() {
+  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(log_directory()));
+  for (const RingFile& ring : rings) {
+    const bool goes = std::any_of(logs_.begin(), logs_.end(), [&](const LogFile& log) {
+      if (!damaged_logs_.contains(log.name)) return false;
+      return log.header.has_value() ? log.header->ring.number == ring.named : ring.named <= log.named;
+    });
+    if (goes) damaged_logs_.insert(ring.name);
+  }
+  return absl::OkStatus();
+}
+
+// Takes what is a batch: of logs that are whole CheckLogs has made sure, of others the salvage.
+absl::Status Repairing::ReplayBatch(SequenceNumber first, std::string_view batch) {
+  BatchReader reader(batch);
+  BatchEntry entry;
+  in_batch_.clear();
+  for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
+    last_sequence_ = std::max(last_sequence_, sequence);
+    const auto it = families_.find(entry.family);
+    if (it == families_.end() || sequence <= it->second.flushed_through) continue;
+    FamilyState& family = it->second;
+    if (family.replayed == nullptr) {
+      family.replayed = std::make_shared<MemTable>(family.order, hash_seed_, tuning_.memtable_bytes,
+                                                   MemTable::Memory{.budget = &budget_});
+    }
+    const uint64_t hash = family.order.hashable() ? HashKey(entry.key, hash_seed_) : 0;
+    family.replayed->Add(sequence, entry.kind, entry.key, entry.value, hash);
+    if (in_batch_.empty() || in_batch_.back() != &family) in_batch_.push_back(&family);
+    ++report_->updates_from_logs;
+  }
+  for (FamilyState* const family : in_batch_) {
+    if (family->replayed != nullptr && family->replayed->MemoryBytes() >= tuning_.memtable_bytes) {
+      RETURN_IF_ERROR(FlushReplayed(family));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::FlushReplayed(FamilyState* family) {
+  const std::shared_ptr<const MemTable> memtable = std::exchange(family->replayed, nullptr);
+  if (memtable == nullptr) return absl::OkStatus();
+  const SequenceNumber through = memtable->LastSequence();
+  if (dry_run_) {
+    family->flushed_through = through;
+    return absl::OkStatus();
+  }
+  // Where the manifest is not whole, a put of the log may be in a table too: only their merge sees all that a single
+  // delete is to take away.
+  ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables, FlushMemTables({.context = OutputContext(*family),
+                                                                            .memtables = {&memtable, 1},
+                                                                            .snapshots = {through},
+                                                                            .keeps_single_deletes = !certain_}));
+  family->flushed_through = through;
+  for (const TableMetadata& table : tables) {
+    family->tables.push_back({.family = family->creation.id, .level = 0, .table = table});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

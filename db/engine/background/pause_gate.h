@@ -1,0 +1,76 @@
+// Holds flushes and compactions back while the user has background work paused, and all but flushes while one goes
+// first.
+//
+// All work on files is done in sections. A section begins only outside a pause; inside, a compaction steps aside
+// between entries while there is one. So `Pause` can wait until nothing is inside, however long a compaction still has
+// to go. In the same way a compaction steps aside for a flush that goes first. Closing ends every wait.
+//
+// Safe for concurrent use. Unpaused, stepping aside costs one relaxed load.
+#pragma once
+
+#include <atomic>
+
+#include "absl/status/status.h"
+#include "db/engine/core/database_state.h"
+
+namespace sepal {
+
+class PauseGate {
+ public:
+  explicit PauseGate(EngineState* state) : state_(state) {}
+
+  // Counted. Returns when no thread is in a section. Not to be called from within one.
+  void Pause() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // FailedPrecondition if nothing is paused. Requires the database mutex; the caller schedules what is due.
+  absl::Status Continue();
+
+  // Begins or ends a section of the calling thread; entering waits for the end of a pause, and of what goes first.
+  void Enter() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void Leave() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Leaves the section for the time of a pause or of what goes first.
+  void StepAside() {
+    if (!held_.load(std::memory_order_relaxed)) [[likely]]
+      return;
+    Leave();
+    Enter();
+  }
+
+  class Section {
+   public:
+    explicit Section(PauseGate* gate) : gate_(gate) { gate_->Enter(); }
+    ~Section() { gate_->Leave(); }
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
+
+   private:
+    PauseGate* const gate_;
+  };
+
+  // A section that waits for pauses alone; where it `goes_first`, others wait for its end.
+  class FlushSection {
+   public:
+    FlushSection(PauseGate* gate, bool goes_first) : gate_(gate), goes_first_(goes_first) {
+      gate_->EnterFlush(goes_first_);
+    }
+    ~FlushSection() { gate_->LeaveFlush(goes_first_); }
+    FlushSection(const FlushSection&) = delete;
+    FlushSection& operator=(const FlushSection&) = delete;
+
+   private:
+    PauseGate* const gate_;
+    const bool goes_first_;
+  };
+
+ private:
+  void EnterFlush(bool goes_first) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void LeaveFlush(bool goes_first) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void UpdateHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+
+  EngineState* const state_;
+  // Whether work is to step aside: state_->pauses or first_ is above 0.
+  std::atomic<bool> held_{false};
+  int inside_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  int first_ ABSL_GUARDED_BY(state_->mutex) = 0;  // flushes that go first
+};
+
+}  // namespace sepal

@@ -1,0 +1,262 @@
+#include "db/engine/background/scrubber.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/files/table_files.h"
+#include "db/format/file_names.h"
+#include "util/base/random.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+namespace {
+
+// Between two looks at the time.
+constexpr uint64_t kScrubPieceBytes = uint64_t{1} << 20;
+
+// What a damaged table and a failing disk give. Anything else, as too many open files or a permission that was given
+// up, says nothing of the table.
+bool IsDamage(const absl::Status& status) { return absl::IsDataLoss(status) || absl::IsInternal(status); }
+
+std::string KeysText(const DamageEvent& damage) {
+  if (!damage.after.has_value() && !damage.through.has_value()) return "all its keys";
+  return absl::StrFormat("keys behind %s through %s", damage.after.has_value() ? Printable(*damage.after) : "the first",
+                         damage.through.has_value() ? Printable(*damage.through) : "the last");
+}
+
+std::string DamageText(const DamageEvent& damage) {
+  return absl::StrFormat("%s of %s, %u bytes at %u, %s: %s", TableFileName(FileNumber(damage.file_number)),
+                         Printable(damage.column_family), damage.bytes, damage.offset, KeysText(damage),
+                         damage.status.ToString());
+}
+
+}  // namespace
+
+// One table's turn.
+class Scrubber::Visit {
+ public:
+  // In the pass that began at `began` and has done `done_bytes` so far.
+  Visit(Scrubber* scrubber, const Due& due, uint64_t began, double micros_per_byte, uint64_t done_bytes)
+      : scrubber_(scrubber),
+        core_(*scrubber->state_->core),
+        due_(due),
+        began_(began),
+        micros_per_byte_(micros_per_byte),
+        done_bytes_(done_bytes) {}
+
+  void Run(const TableFile& table) {
+    table_ = &table;
+    const PauseGate::Section section(scrubber_->pause_);
+    const absl::StatusOr<std::shared_ptr<TableReader>> reader = Open();
+    if (!reader.ok()) {
+      Damage({.handle = {}, .after = {}, .through = {}, .status = reader.status()});
+    } else {
+      whole_ = (*reader)
+                   ->Scrub([this](uint64_t bytes) { return GoOn(bytes); },
+                           [this](const TableReader::Gap& gap) { Damage(gap); })
+                   .ok();
+    }
+    Note();
+  }
+
+ private:
+  // Past every cache, where the file system can; nothing that others read is pushed out, and the reads are not counted
+  // among theirs.
+  absl::StatusOr<std::shared_ptr<TableReader>> Open() const {
+    const auto open = [this](ReadMode mode) {
+      FamilyTableOpener opener(
+          {core_.directory.get(), /*cache=*/nullptr, &core_.budget, /*statistics=*/nullptr, false, mode}, due_.order);
+      return opener.OpenTable(table_->metadata());
+    };
+    if (!core_.directory->capabilities().direct_reads) return open(ReadMode::kBuffered);
+    absl::StatusOr<std::shared_ptr<TableReader>> reader = open(ReadMode::kDirect);
+    return reader.ok() || IsDamage(reader.status()) ? std::move(reader) : open(ReadMode::kBuffered);
+  }
+
+  bool GoOn(uint64_t bytes) {
+    TakeFromLimiter(bytes);
+    core_.statistics.Add(Ticker::kScrubBytes, bytes);
+    done_bytes_ += bytes;
+    piece_bytes_ += bytes;
+    if (piece_bytes_ >= kScrubPieceBytes) {
+      piece_bytes_ = 0;
+      scrubber_->pause_->Leave();
+      scrubber_->WaitUntil(began_ + static_cast<uint64_t>(static_cast<double>(done_bytes_) * micros_per_byte_), table_);
+      scrubber_->pause_->Enter();
+    } else {
+      scrubber_->pause_->StepAside();
+    }
+    return !scrubber_->stop_.load(std::memory_order_relaxed) && !table_->obsolete();
+  }
+
+  // In pieces, so that flushes never wait for a large unit.
+  void TakeFromLimiter(uint64_t bytes) {
+    if (core_.rate_limiter.bytes_per_second() == 0) return;
+    for (uint64_t left = bytes; left > 0 && !scrubber_->stop_.load(std::memory_order_relaxed);) {
+      const uint64_t piece = std::min(left, kScrubPieceBytes);
+      core_.rate_limiter.Take(piece, Executor::Priority::kScrub);
+      left -= piece;
+    }
+  }
+
+  void Damage(const TableReader::Gap& gap) {
+    if (!IsDamage(gap.status)) {
+      passed_over_ = true;
+      core_.info_log.Write("scrubbing passes over %s: %s", table_name(), gap.status.ToString());
+      return;
+    }
+    DamageEvent event{.column_family = due_.family,
+                      .file_number = due_.number,
+                      .offset = gap.handle.offset,
+                      .bytes = gap.handle.size,
+                      .status = gap.status};
+    if (gap.after.has_value()) event.after = gap.after->user_key;
+    if (gap.through.has_value()) event.through = gap.through->user_key;
+    core_.statistics.Add(Ticker::kScrubDamage);
+    core_.info_log.Write("scrubbing found damage: %s", DamageText(event));
+    // Outside of the section: whoever is told may pause background work, or take its time.
+    scrubber_->pause_->Leave();
+    scrubber_->state_->Tell([&](EventListener& listener) { listener.OnDamage(event); });
+    scrubber_->pause_->Enter();
+    if (++damage_.blocks == 1) damage_.first = std::move(event);
+  }
+
+  void Note() {
+    MutexLock lock(&scrubber_->mutex_);
+    if (damage_.blocks > 0) {
+      scrubber_->damage_[due_.number] = std::move(damage_);
+    } else if (whole_ && !passed_over_) {
+      scrubber_->damage_.erase(due_.number);
+    }
+  }
+
+  std::string table_name() const { return TableFileName(FileNumber(due_.number)); }
+
+  Scrubber* const scrubber_;
+  Core& core_;
+  const Due& due_;
+  const uint64_t began_;
+  const double micros_per_byte_;
+  uint64_t done_bytes_;
+  uint64_t piece_bytes_ = 0;
+  const TableFile* table_ = nullptr;
+  bool whole_ = false;        // was read to its end
+  bool passed_over_ = false;  // but for something that could not be read, for other reasons than damage
+  TableDamage damage_;
+};
+
+void Scrubber::Start() {
+  if (state_->core->tuning.scrub_period_micros == 0) return;
+  {
+    MutexLock lock(&state_->mutex);
+    running_ = true;
+  }
+  executor_->Schedule(Executor::Priority::kScrub, [this] { Run(); });
+}
+
+void Scrubber::Stop() {
+  stop_.store(true, std::memory_order_relaxed);
+  MutexLock lock(&state_->mutex);
+  state_->changed.NotifyAll();
+  while (running_) state_->changed.Wait(&state_->mutex);
+}
+
+void Scrubber::Run() {
+  while (!stop_.load(std::memory_order_relaxed)) {
+    const uint64_t began = Now();
+    Pass(began);
+    if (!WaitUntil(began + state_->core->tuning.scrub_period_micros)) break;
+  }
+  MutexLock lock(&state_->mutex);
+  running_ = false;
+  state_->changed.NotifyAll();
+}
+
+bool Scrubber::WaitUntil(uint64_t micros, const TableFile* while_needed) {
+  MutexLock lock(&state_->mutex);
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (while_needed != nullptr && while_needed->obsolete()) return true;
+    const uint64_t now = Now();
+    if (now >= micros) return true;
+    state_->changed.WaitFor(&state_->mutex, micros - now);
+  }
+  return false;
+}
+
+std::vector<Scrubber::Due> Scrubber::List() const {
+  std::vector<std::pair<FamilyRef, VersionRef>> versions;
+  {
+    MutexLock lock(&state_->mutex);
+    for (const FamilyRef& family : state_->Families()) versions.emplace_back(family, family->version());
+  }
+  std::vector<Due> due;
+  for (const auto& [family, version] : versions) {
+    for (const TableRef& table : version->Tables()) {
+      due.push_back({.table = table,
+                     .number = table->number().value(),
+                     .bytes = table->metadata().size_bytes,
+                     .family = family->name,
+                     .order = family->order});
+    }
+  }
+  return due;
+}
+
+void Scrubber::ForgetOthers(const std::vector<Due>& tables) {
+  MutexLock lock(&mutex_);
+  tables_ = tables.size();
+  tables_done_ = 0;
+  std::erase_if(damage_, [&](const auto& damaged) {
+    return std::none_of(tables.begin(), tables.end(), [&](const Due& due) { return due.number == damaged.first; });
+  });
+}
+
+void Scrubber::Pass(uint64_t began_micros) {
+  std::vector<Due> due = List();
+  ForgetOthers(due);
+  uint64_t bytes = 0, done = 0;
+  for (const Due& each : due) bytes += each.bytes;
+  if (!due.empty()) {
+    Random random(state_->core->world.random_seed ^ began_micros);
+    std::rotate(due.begin(), due.begin() + static_cast<ptrdiff_t>(random.Uniform(due.size())), due.end());
+  }
+  const double micros_per_byte =
+      bytes == 0 ? 0 : static_cast<double>(state_->core->tuning.scrub_period_micros) / static_cast<double>(bytes);
+  for (const Due& each : due) {
+    if (!WaitUntil(began_micros + static_cast<uint64_t>(static_cast<double>(done) * micros_per_byte))) return;
+    if (const TableRef table = each.table.lock(); table != nullptr && !table->obsolete()) {
+      Visit(this, each, began_micros, micros_per_byte, done).Run(*table);
+    }
+    // Of tables whose last owner was this pass.
+    state_->core->RemoveUnusedFiles();
+    done += each.bytes;
+    MutexLock lock(&mutex_);
+    ++tables_done_;
+  }
+  if (stop_.load(std::memory_order_relaxed)) return;
+  state_->core->statistics.Add(Ticker::kScrubPasses);
+  size_t damaged;
+  {
+    MutexLock lock(&mutex_);
+    damaged = damage_.size();
+  }
+  state_->core->info_log.Write("scrubbing has read all %u tables, %u bytes: %u are damaged", due.size(), bytes,
+                               damaged);
+}
+
+std::string Scrubber::ToString() const {
+  MutexLock lock(&mutex_);
+  std::string out =
+      absl::StrFormat("period: %u s\nthis pass: %u of %u tables\npasses: %u\nbytes: %u\ndamaged tables: %u\n",
+                      state_->core->tuning.scrub_period_micros / 1'000'000, tables_done_, tables_,
+                      state_->core->statistics.Get(Ticker::kScrubPasses),
+                      state_->core->statistics.Get(Ticker::kScrubBytes), damage_.size());
+  for (const auto& [number, damage] : damage_) {
+    absl::StrAppendFormat(&out, "%u damaged blocks in %s\n", damage.blocks, DamageText(damage.first));
+  }
+  return out;
+}
+
+}  // namespace sepal

@@ -1,0 +1,192 @@
+#include "db/engine/catalog/catalog.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/state/version/version_builder.h"
+#include "util/base/hash.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+ManifestReference Catalog::Reference() const {
+  MutexLock lock(&reference_mutex_);
+  return reference_;
+}
+
+void Catalog::NoteReference() {
+  MutexLock lock(&reference_mutex_);
+  reference_ = manifest_->Reference();
+}
+
+absl::StatusOr<ColumnFamilyId> Catalog::NewFamilyId() {
+  const uint64_t number = NewFileNumber().value();
+  const auto id = static_cast<uint32_t>(number);
+  MutexLock lock(&state_->mutex);
+  if (id == number && !state_->families.contains(id)) return ColumnFamilyId(id);
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "no column family can be made in %s: its id would be the next file number, %u, and ids are below 2^32 and used "
+      "once. A file with a large number in its name that is not the database's drives the numbers up; a new database "
+      "begins them anew",
+      state_->core->path, number));
+}
+
+void Catalog::SetManifest(std::unique_ptr<ManifestWriter> manifest, FileNumber min_log) {
+  MutexLock lock(&edit_mutex_);
+  min_log_ = min_log;
+  manifest_ = std::move(manifest);
+  snapshot_bytes_ = manifest_->size_bytes();
+  NoteReference();
+}
+
+TableRef Catalog::MakeTable(TableMetadata metadata) const {
+  return std::make_shared<const TableFile>(std::move(metadata), state_->core->deleter);
+}
+
+FileNumber Catalog::MinLogNumber() const {
+  state_->mutex.AssertHeld();
+  FileNumber minimum(UINT64_MAX);
+  for (const auto& [id, family] : state_->families) {
+    for (const ImmutableMemTable& immutable : family->immutables) minimum = std::min(minimum, immutable.first_log);
+    minimum = std::min(minimum, family->active_first_log);
+  }
+  return minimum;
+}
+
+CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
+  state_->mutex.AssertHeld();
+  VersionEdit head;
+  head.database_id = identity_.database_id;
+  head.hash_seed = identity_.hash_seed;
+  head.next_file_number = FileNumber(next_file_number_.load(std::memory_order_relaxed));
+  head.last_sequence = state_->VisibleSequence();
+  head.min_log_number = min_log;
+  std::vector<CatalogSnapshot::Family> families;
+  for (const FamilyRef& family : state_->Families()) {
+    VersionEdit description;
+    description.created_families.push_back(
+        {.id = family->id,
+         .name = family->name,
+         .comparator_name = std::string(family->order.comparator()->Name()),
+         .equal_means_identical = family->order.comparator()->EqualMeansIdentical()});
+    description.flushed_through.push_back({.family = family->id, .sequence = family->flushed_through});
+    families.push_back({.id = family->id, .description = std::move(description), .version = family->version()});
+  }
+  return {std::move(head), std::move(families)};
+}
+
+absl::StatusOr<std::vector<Catalog::Change>> Catalog::BuildVersions(const VersionEdit& edit) const {
+  std::set<ColumnFamilyId> touched;
+  for (const RemovedTable& table : edit.removed_tables) touched.insert(table.family);
+  for (const AddedTable& table : edit.added_tables) touched.insert(table.family);
+  for (const FlushedThrough& flushed : edit.flushed_through) touched.insert(flushed.family);
+
+  std::vector<Change> changes;
+  for (const ColumnFamilyId id : touched) {
+    FamilyRef family;
+    VersionRef base;
+    {
+      MutexLock lock(&state_->mutex);
+      const auto it = state_->families.find(id.value());
+      if (it == state_->families.end()) {
+        return absl::FailedPreconditionError(absl::StrFormat("column family %u was dropped", id.value()));
+      }
+      family = it->second;
+      base = family->version();
+    }
+    VersionBuilder builder(base, [this](TableMetadata table) { return MakeTable(std::move(table)); });
+    RETURN_IF_ERROR(builder.Apply(id, edit));
+    ASSIGN_OR_RETURN(VersionRef version, builder.Build());
+    changes.push_back({std::move(family), std::move(version), builder.RemovedTables()});
+  }
+  return changes;
+}
+
+absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEdit*)>& complete,
+                            const std::function<void()>& install) noexcept {
+  MutexLock edit_lock(&edit_mutex_);
+  {
+    MutexLock lock(&state_->mutex);
+    RETURN_IF_ERROR(state_->error);
+    if (complete) complete(&edit);
+  }
+  edit.next_file_number = FileNumber(next_file_number_.load(std::memory_order_relaxed));
+  edit.last_sequence = state_->VisibleSequence();
+  ASSIGN_OR_RETURN(std::vector<Change> changes, BuildVersions(edit));
+  RETURN_IF_ERROR(Write(edit));
+  min_log_ = edit.min_log_number.value_or(min_log_);
+  {
+    MutexLock lock(&state_->mutex);
+    if (install) install();
+    for (Change& change : changes) {
+      for (const TableRef& table : change.removed) table->MarkObsolete();
+      change.family->Publish(change.family->active(), std::move(change.version), &state_->core->epochs);
+    }
+    state_->changed.NotifyAll();
+  }
+  // A snapshot does not say that the log was closed, and nothing comes after that.
+  return edit.closed_log.has_value() ? absl::OkStatus() : RollIfLarge();
+}
+
+absl::Status Catalog::Write(const VersionEdit& edit) {
+  RETURN_IF_ERROR(state_->CheckLock());
+  const absl::Status status = manifest_->AddEdit(edit);
+  if (!status.ok() && !manifest_->failure().ok()) state_->Stop(status, "manifest");
+  NoteReference();
+  return status;
+}
+
+// A failure before the old manifest was touched costs nothing: the next edit tries again.
+absl::Status Catalog::RollIfLarge() {
+  const uint64_t limit = std::max(state_->core->tuning.manifest_limit_bytes, 4 * snapshot_bytes_);
+  if (manifest_->size_bytes() <= limit) return absl::OkStatus();
+  const FileNumber number = NewFileNumber();
+  CatalogSnapshot snapshot = [this, min_log = min_log_] {
+    MutexLock lock(&state_->mutex);
+    return Snapshot(min_log);
+  }();
+  absl::StatusOr<std::unique_ptr<ManifestWriter>> rolled =
+      ManifestWriter::Create(state_->core->directory.get(), number, identity_.database_id, &snapshot, manifest_.get());
+  if (!rolled.ok()) {
+    state_->core->info_log.Write("manifest %u could not be made: %s", number.value(), rolled.status().ToString());
+    return absl::OkStatus();
+  }
+  superseded_.push_back(manifest_->number());
+  manifest_ = std::move(rolled).value();
+  snapshot_bytes_ = manifest_->size_bytes();
+  NoteReference();
+  const absl::Status removed = RemoveManifests(state_->core->directory.get(), &superseded_);
+  if (!removed.ok()) state_->core->info_log.Write("old manifests stay: %s", removed.ToString());
+  return absl::OkStatus();
+}
+
+TableOutputContext Catalog::OutputContext(const Family& family) {
+  Core& core = *state_->core;
+  TableOutputContext context;
+  context.directory = core.directory.get();
+  context.budget = &core.budget;
+  context.buffers = &core.table_buffers;
+  context.tuning = core.tuning;
+  context.options = &family.options;
+  context.order = family.order;
+  context.family_name = family.name;
+  context.family_id = family.id.value();
+  context.database_id = identity_.database_id;
+  context.hash_seed = identity_.hash_seed;
+  context.now_unix_micros = core.world.clock->UnixMicros();
+  context.new_file_number = [this] { return NewFileNumber(); };
+  // Drawn with a number that is never used twice, so that no two tables share an id even under a fixed seed.
+  context.new_table_id = [this] {
+    return Mix64(state_->core->world.random_seed ^ Mix64(identity_.database_id + NewFileNumber().value()));
+  };
+  return context;
+}
+
+absl::Status Catalog::Close() {
+  MutexLock lock(&edit_mutex_);
+  return manifest_->Close();
+}
+
+}  // namespace sepal

@@ -1,0 +1,165 @@
+// What readers need, and keep alive after the database object is gone: memory, caches, statistics, open tables.
+//
+// Iterators and snapshots share ownership of the core. Pinned values hold a `PinKeeper`, so that taking a pin touches a
+// counter of the thread's own and not one that all threads share.
+//
+// Law: whatever lies in the cache or the tables (views, versions, readers) is let go before the core is.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "db/act/files/file_deleter.h"
+#include "db/act/files/info_log.h"
+#include "db/act/files/rate_limited_file.h"
+#include "db/act/files/table_files.h"
+#include "db/engine/core/call_timing.h"
+#include "db/state/memtable/memtable.h"
+#include "db/state/version/tuning.h"
+#include "sepal/db.h"
+#include "sepal/env.h"
+#include "util/cache/block_cache.h"
+#include "util/memory/chunk_pool.h"
+#include "util/memory/huge_page_collapser.h"
+#include "util/memory/memory_budget.h"
+#include "util/stats/statistics_impl.h"
+#include "util/thread/epoch.h"
+#include "util/thread/fork.h"
+#include "util/thread/rate_limiter.h"
+#include "util/thread/task_group.h"
+#include "util/thread/thread_slot.h"
+
+namespace sepal {
+
+// The world with every part filled in.
+struct World {
+  FileSystem* file_system;
+  Clock* clock;
+  Executor* executor;  // null until the database makes its own
+  uint64_t random_seed;
+  static World From(const Env& env);
+};
+
+class Core;
+
+// Counts the pins that threads of one slot took, and holds the core until all are gone.
+class alignas(64) PinKeeper {
+ public:
+  void Start(std::shared_ptr<Core> core) { core_ = std::move(core); }
+  void Take() { pins_.fetch_add(1, std::memory_order_relaxed); }
+  // Drops the core with the last pin.
+  void Drop();
+  const Core* core() const { return core_.get(); }
+  BlockCache* cache() const;
+
+ private:
+  std::atomic<int64_t> pins_{1};  // one is the database's
+  std::shared_ptr<Core> core_;
+};
+
+class Core : public std::enable_shared_from_this<Core> {
+ public:
+  Core(const World& world, const Options& options, const Tuning& tuning, std::unique_ptr<Directory> directory,
+       std::unique_ptr<Directory> separate_log_directory);
+  ~Core();
+
+  // Makes the pin keepers; they hold the core until ReleaseKeepers and the last pin.
+  void StartKeepers();
+  void ReleaseKeepers();
+  // Hands a value that was found in a cached block to the caller, pinned there; copied if the block is gone already.
+  // Inside the epoch guard of the lookup.
+  void PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value);
+
+  // With `hash_seed`, the database's, for one of so many families: their memtables share one budget, of which the
+  // indexes of all must leave the most.
+  std::shared_ptr<MemTable> NewMemTable(KeyOrder order, uint64_t hash_seed, size_t families) {
+    return std::make_shared<MemTable>(order, hash_seed, ExpectedBytes(families),
+                                      MemTable::Memory{&budget, &memtable_chunks, &memtable_indexes});
+  }
+  // Has an index made ready for the next one, where it is of the size that is kept.
+  void PrepareMemTable(size_t families) {
+    if (MemTable::IndexBytes(ExpectedBytes(families)) == memtable_indexes.bytes()) memtable_indexes.Prepare();
+  }
+  // For updates that are flushed before anybody looks for them.
+  std::shared_ptr<MemTable> NewMemTableToFlush(KeyOrder order, uint64_t hash_seed) {
+    return std::make_shared<MemTable>(order, hash_seed, tuning.memtable_bytes,
+                                      MemTable::Memory{&budget, &memtable_chunks, nullptr}, /*indexed=*/false);
+  }
+  FamilyTableOpener Opener(KeyOrder order) {
+    return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode,
+             read_mode == ReadMode::kBuffered ? &read_around : nullptr},
+            order};
+  }
+
+  // From now on `tasks` make memory ready that writers will need, shrink the cache when others have charged the budget
+  // beyond its limit, and collapse the cache's small chunks once readers come. Before any does, once at most; to be
+  // closed before the core goes.
+  void PrepareBy(std::shared_ptr<TaskGroup> tasks);
+
+  // Gives the system what is kept for later use: memory of memtables and tables to come.
+  void ClearPools();
+  // The same, and what readers have left by now. Not with a lock held.
+  void GiveBackMemory();
+
+  // In a child made by `fork` of the process that opened the database: its threads are missing, and what lies here is
+  // as they left it. Whoever holds anything of it keeps that for good (util/thread/fork.h).
+  bool Forked() const { return ForkGeneration() != fork_generation_; }
+  uint64_t fork_generation() const { return fork_generation_; }
+
+  // Removes the files of tables that nobody can reach any more, and what the cache holds of tables that have gone. Not
+  // with a lock held.
+  void RemoveUnusedFiles();
+  // Has a task do so. For those who may have let go of some while no job runs, whose end does it too.
+  void AskToRemoveUnusedFiles() const;
+
+  // The pace of background work; none where the options set none.
+  Pacing PacingFor(Executor::Priority priority) {
+    return {.limiter = rate_limiter.bytes_per_second() > 0 ? &rate_limiter : nullptr,
+            .priority = priority,
+            .statistics = &statistics};
+  }
+
+  const World world;
+  const Tuning tuning;
+  const bool read_only;
+  const ReadMode read_mode;  // of tables
+  const std::unique_ptr<Directory> directory;
+  // Null: the logs lie in `directory`.
+  const std::unique_ptr<Directory> separate_log_directory;
+  Directory* log_directory() const {
+    return separate_log_directory != nullptr ? separate_log_directory.get() : directory.get();
+  }
+  const std::string path;
+  MemoryBudget budget;
+  ChunkPool memtable_chunks;
+  ClearedMemory memtable_indexes;
+  // What tables are put together in.
+  ChunkPool table_buffers;
+  StatisticsImpl statistics;
+  ReadAroundCredit read_around;
+  // Of tables that flushes and compactions write.
+  RateLimiter rate_limiter;
+  InfoLog info_log;
+  CallWatch calls;
+  EpochDomain epochs;
+  BlockCache cache;
+  const std::shared_ptr<FileDeleter> deleter;
+  // Set once the database is closed: every call is refused from then on.
+  std::atomic<bool> closed{false};
+
+ private:
+  size_t ExpectedBytes(size_t families) const {
+    return std::min(tuning.memtable_bytes, 2 * tuning.memtable_bytes / families);
+  }
+
+  std::array<PinKeeper*, kThreadSlots> keepers_ = {};
+  std::unique_ptr<RepeatedTask> relief_;
+  std::unique_ptr<RepeatedTask> removal_;
+  const uint64_t fork_generation_ = WatchForks();  // of the process that opened the database
+  std::unique_ptr<ChunkCollapser> collapser_;
+};
+
+}  // namespace sepal

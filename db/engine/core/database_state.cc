@@ -1,0 +1,67 @@
+#include "db/engine/core/database_state.h"
+
+#include <algorithm>
+
+#include "util/base/check.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+void EngineState::Stop(const absl::Status& status, std::string_view where) {
+  SEPAL_CHECK(!status.ok());
+  {
+    MutexLock lock(&mutex);
+    if (!error.ok()) return;
+    error = Lasting(status, where);
+    stopped.store(true, std::memory_order_release);
+    core->deleter->Stop();  // the directory may be another's
+    changed.NotifyAll();
+  }
+  core->info_log.Write("error, writing ends: %s: %s", where, status.ToString());
+  Tell([&](EventListener& listener) { listener.OnError(where, status); });
+}
+
+absl::Status EngineState::CheckLock() {
+  const absl::Status status = directory_lock->Check();
+  if (!status.ok()) Stop(status, "lock");
+  return status;
+}
+
+absl::Status EngineState::Error() const {
+  MutexLock lock(&mutex);
+  return error;
+}
+
+std::vector<FamilyRef> EngineState::Families() const {
+  std::vector<FamilyRef> all;
+  all.reserve(families.size());
+  for (const auto& [id, family] : families) all.push_back(family);
+  return all;
+}
+
+bool EngineState::AllFlushed() const {
+  return std::all_of(families.begin(), families.end(),
+                     [](const auto& entry) { return entry.second->immutables.empty(); });
+}
+
+bool EngineState::AnyFlushRuns() const {
+  return std::any_of(families.begin(), families.end(),
+                     [](const auto& entry) { return entry.second->flushes_running > 0; });
+}
+
+bool EngineState::FlushAtHand() const {
+  int running = 0;
+  for (const auto& [id, family] : families) {
+    if (family->flushes_waiting > 0 || family->AwaitsFlush()) return false;
+    running += family->flushes_running;
+  }
+  return running < kFlushesAtATime;
+}
+
+size_t EngineState::MemtableBytes() const {
+  size_t bytes = 0;
+  for (const auto& [id, family] : families) bytes += family->ImmutableBytes() + family->active()->MemoryBytes();
+  return bytes;
+}
+
+}  // namespace sepal

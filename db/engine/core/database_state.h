@@ -1,0 +1,80 @@
+// What the parts of an open database share, and the one database mutex.
+//
+// Lock order: commit mutex (CommitPipeline) -> edit mutex (Catalog) -> database mutex (here) -> leaf locks of util,
+// snapshots, log and file deleter. Whoever tells of a released snapshot takes the database mutex with the list's
+// `listener_mutex_` held. File calls are made with the commit or edit mutex at the most, never with the
+// database mutex.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "db/engine/core/core.h"
+#include "db/engine/core/family_state.h"
+#include "db/state/version/snapshot_list.h"
+#include "sepal/event_listener.h"
+#include "sepal/options.h"
+#include "util/thread/sync.h"
+
+namespace sepal {
+
+struct EngineState {
+  EngineState(std::shared_ptr<Core> shared_core, const Options& opened_with)
+      : core(std::move(shared_core)), options(opened_with), snapshots(std::make_shared<SnapshotList>()) {}
+
+  const std::shared_ptr<Core> core;
+  const Options options;
+  const std::shared_ptr<SnapshotList> snapshots;
+
+  // Held from opening to closing; null: read-only.
+  std::unique_ptr<DirectoryLock> directory_lock;
+  // Ends all writing if the lock is no longer ours. Asked before what is written would matter to another holder: before
+  // an edit of the manifest, and before a new log is made.
+  absl::Status CheckLock() ABSL_LOCKS_EXCLUDED(mutex);
+
+  // The highest sequence number that readers may see. Stored by the commit pipeline, in order.
+  std::atomic<uint64_t> visible{0};
+  SequenceNumber VisibleSequence() const { return SequenceNumber(visible.load(std::memory_order_acquire)); }
+
+  // Set with the first error that ends all writing; a cheap look for writers.
+  std::atomic<bool> stopped{false};
+
+  mutable Mutex mutex;
+  // Whatever a waiter may wait for has changed: a job ended, a memtable was flushed, an error came.
+  CondVar changed;
+  // By id.
+  absl::btree_map<uint32_t, FamilyRef> families ABSL_GUARDED_BY(mutex);
+  // The first error that ended all writing.
+  absl::Status error ABSL_GUARDED_BY(mutex);
+  // Jobs scheduled or running, and whether new ones may start.
+  int jobs ABSL_GUARDED_BY(mutex) = 0;
+  int compaction_jobs ABSL_GUARDED_BY(mutex) = 0;
+  bool closing ABSL_GUARDED_BY(mutex) = false;
+  // How often the user has paused background work (pause_gate.h).
+  int pauses ABSL_GUARDED_BY(mutex) = 0;
+
+  // Ends all writing until the database is opened again; the first error is kept and told.
+  void Stop(const absl::Status& status, std::string_view where) ABSL_LOCKS_EXCLUDED(mutex);
+  absl::Status Error() const ABSL_LOCKS_EXCLUDED(mutex);
+  // All of them, by id, for who goes on without the mutex.
+  std::vector<FamilyRef> Families() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // No memtable waits for a flush or is in one.
+  bool AllFlushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // One may have memtables that are in tables by now.
+  bool AnyFlushRuns() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // No memtable waits for a flush to take it, and fewer run than may at a time.
+  bool FlushAtHand() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // Bytes of all memtables, active and flushing.
+  size_t MemtableBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+
+  template <class Call>
+  void Tell(const Call& call) const {
+    for (const std::shared_ptr<EventListener>& listener : options.listeners) call(*listener);
+  }
+};
+
+}  // namespace sepal

@@ -1,0 +1,222 @@
+#include "db/engine/face/checkpoint.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/act/files/table_files.h"
+#include "db/act/jobs/flush_job.h"
+#include "db/act/log/log_recovery.h"
+#include "db/act/manifest/manifest_recovery.h"
+#include "db/act/manifest/manifest_writer.h"
+#include "db/engine/catalog/catalog_snapshot.h"
+#include "db/format/file_names.h"
+#include "util/base/status.h"
+
+namespace sepal {
+namespace {
+
+constexpr size_t kCopyBytes = size_t{1} << 20;
+
+class CheckpointWriter {
+ public:
+  CheckpointWriter(const CheckpointSource& source, std::string_view path, const CheckpointOptions& options)
+      : source_(source), path_(path), options_(options) {}
+
+  absl::Status Run() {
+    FileSystem* const files = source_.core->world.file_system;
+    if (!options_.base.empty()) RETURN_IF_ERROR(ReadBase(files));
+    // A missing directory goes again with a failure.
+    absl::StatusOr<std::unique_ptr<Directory>> present = files->OpenDirectory(path_, /*create=*/false);
+    made_directory_ = absl::IsNotFound(present.status());
+    if (made_directory_) present = files->OpenDirectory(path_, /*create=*/true);
+    RETURN_IF_ERROR(present.status());
+    target_ = std::move(present).value();
+    ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, target_->List());
+    if (!listing.empty()) {
+      made_directory_ = false;
+      return absl::AlreadyExistsError(absl::StrFormat(
+          "%s is not empty (it holds %s): a checkpoint wants a new or an empty directory", path_, listing[0].name));
+    }
+    const absl::Status status = Write();
+    if (!status.ok()) RemoveAll();
+    return status;
+  }
+
+ private:
+  // What tables the base has.
+  absl::Status ReadBase(FileSystem* files) {
+    ASSIGN_OR_RETURN(base_, files->OpenDirectory(options_.base, /*create=*/false));
+    ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(base_.get()));
+    ASSIGN_OR_RETURN(
+        const ManifestRecovery manifest,
+        RecoverManifest(base_.get(), NewestManifest(logs), /*other_files=*/false, [&](const VersionEdit& edit) {
+          for (const AddedTable& added : edit.added_tables) {
+            base_tables_[added.table.table_id] = added.table;
+          }
+          return absl::OkStatus();
+        }));
+    if (manifest.found && manifest.database_id == source_.database_id) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s is no checkpoint of the database in %s", options_.base, source_.core->path));
+  }
+
+  absl::Status Write() {
+    for (const CheckpointFamily& part : source_.families) total_bytes_ += part.version->Bytes();
+    std::vector<std::vector<AddedTable>> flushed;
+    for (const CheckpointFamily& part : source_.families) {
+      RETURN_IF_ERROR(TakeTables(part));
+      ASSIGN_OR_RETURN(flushed.emplace_back(), FlushMemTablesOf(part));
+    }
+    RETURN_IF_ERROR(target_->Sync());
+    const FileNumber manifest = source_.new_file_number();
+    CatalogSnapshot snapshot = Snapshot(manifest.next(), flushed);
+    // One that cannot be made removes itself.
+    ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> writer,
+                     ManifestWriter::Create(target_.get(), manifest, source_.database_id, &snapshot, /*old=*/nullptr));
+    made_.push_back(ManifestFileName(manifest));
+    return writer->Close();
+  }
+
+  // `flushed`: of each family's memtables; it must outlive the snapshot.
+  CatalogSnapshot Snapshot(FileNumber next_file_number, const std::vector<std::vector<AddedTable>>& flushed) const {
+    VersionEdit head;
+    head.database_id = source_.database_id;
+    head.hash_seed = source_.hash_seed;
+    head.last_sequence = source_.last;
+    head.next_file_number = next_file_number;
+    std::vector<CatalogSnapshot::Family> families;
+    for (size_t i = 0; i < source_.families.size(); ++i) {
+      const Family& family = *source_.families[i].family;
+      VersionEdit description;
+      description.created_families.push_back(
+          {.id = family.id,
+           .name = family.name,
+           .comparator_name = std::string(family.order.comparator()->Name()),
+           .equal_means_identical = family.order.comparator()->EqualMeansIdentical()});
+      description.flushed_through.push_back({.family = family.id, .sequence = source_.last});
+      families.push_back({.id = family.id,
+                          .description = std::move(description),
+                          .version = source_.families[i].version,
+                          .tables = flushed[i]});
+    }
+    return {std::move(head), std::move(families)};
+  }
+
+  absl::Status TakeTables(const CheckpointFamily& part) {
+    for (const LevelRun& run : part.version->runs()) {
+      for (const TableRef& table : run.run->tables()) {
+        RETURN_IF_ERROR(TakeTable(*part.family, table->metadata()));
+        done_bytes_ += table->metadata().size_bytes;
+        if (options_.progress) options_.progress(done_bytes_, total_bytes_);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<AddedTable>> FlushMemTablesOf(const CheckpointFamily& part) {
+    const Family& family = *part.family;
+    std::vector<AddedTable> flushed;
+    if (part.memtables.empty()) return flushed;
+    TableOutputContext context = source_.output_context(family);
+    context.directory = target_.get();
+    // A table that is not finished removes itself.
+    ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
+                     FlushMemTables({.context = context, .memtables = part.memtables, .snapshots = {source_.last}}));
+    for (const TableMetadata& table : tables) {
+      made_.push_back(TableFileName(table.number));
+      flushed.push_back({.family = family.id, .level = 0, .table = table});
+      if (options_.verify) RETURN_IF_ERROR(Verify(target_.get(), family, table));
+    }
+    return flushed;
+  }
+
+  // Brings a table over: it is immutable, so a link is as good as a copy.
+  absl::Status TakeTable(const Family& family, const TableMetadata& table) {
+    const std::string name = TableFileName(table.number);
+    Directory* const from = source_.core->directory.get();
+    const auto in_base = base_tables_.find(table.table_id);
+    if (in_base != base_tables_.end() && in_base->second.size_bytes == table.size_bytes &&
+        in_base->second.footer_checksum == table.footer_checksum &&
+        Link(base_.get(), TableFileName(in_base->second.number), name)) {
+      return absl::OkStatus();
+    }
+    if (options_.link_tables && Link(from, name, name)) return absl::OkStatus();
+    const absl::Status copied = Copy(from, name, table.size_bytes);
+    if (absl::IsNotFound(copied) && source_.core->read_only) {
+      return absl::AbortedError(absl::StrFormat(
+          "%s/%s was removed by the writer of the database: open the database again", from->path(), name));
+    }
+    RETURN_IF_ERROR(copied);
+    if (!options_.verify) return absl::OkStatus();
+    const absl::Status whole = Verify(target_.get(), family, table);
+    if (!absl::IsDataLoss(whole)) return whole;
+    // The copy goes away: whose damage it is has to be told of the original, if it is there.
+    RETURN_IF_ERROR(Verify(from, family, table));
+    return whole;
+  }
+
+  // False where it cannot be done: another file system, or one without links.
+  bool Link(Directory* from, const std::string& name, const std::string& new_name) {
+    if (!from->capabilities().hard_link || !from->Link(name, *target_, new_name).ok()) return false;
+    made_.push_back(new_name);
+    return true;
+  }
+
+  absl::Status Verify(Directory* directory, const Family& family, const TableMetadata& table) {
+    Core& core = *source_.core;
+    FamilyTableOpener opener({directory, /*cache=*/nullptr, &core.budget, &core.statistics, core.read_only},
+                             family.order);
+    ASSIGN_OR_RETURN(const std::shared_ptr<TableReader> reader, opener.OpenTable(table));
+    return reader->Verify();
+  }
+
+  absl::Status Copy(Directory* from, const std::string& name, uint64_t size) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> in, from->OpenForRead(name));
+    in->Advise(AccessPattern::kSequential);
+    ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> out, target_->OpenForWrite(name, WriteMode::kCreateNew));
+    made_.push_back(name);
+    RETURN_IF_ERROR(out->Allocate(0, size));
+    std::string buffer(std::min<uint64_t>(size, kCopyBytes), '\0');
+    for (uint64_t offset = 0; offset < size;) {
+      const size_t want = std::min<uint64_t>(buffer.size(), size - offset);
+      ASSIGN_OR_RETURN(const size_t got, in->Read(offset, want, buffer.data()));
+      if (got < want) {
+        return Damaged(from->path() + "/" + name, offset + got, "size of the table", std::to_string(size),
+                       std::to_string(offset + got));
+      }
+      RETURN_IF_ERROR(out->Append(std::string_view(buffer).substr(0, got)));
+      offset += got;
+    }
+    RETURN_IF_ERROR(out->Sync());
+    return out->Close();
+  }
+
+  // The manifest goes first: without it the rest is no database.
+  void RemoveAll() {
+    for (auto it = made_.rbegin(); it != made_.rend(); ++it) target_->Remove(*it).IgnoreError();
+    target_->Sync().IgnoreError();
+    target_.reset();
+    if (made_directory_) source_.core->world.file_system->RemoveDirectory(path_).IgnoreError();
+  }
+
+  const CheckpointSource& source_;
+  const std::string path_;
+  const CheckpointOptions& options_;
+  std::unique_ptr<Directory> target_;
+  bool made_directory_ = false;
+  std::unique_ptr<Directory> base_;
+  std::map<uint64_t, TableMetadata> base_tables_;  // by table id
+  uint64_t done_bytes_ = 0, total_bytes_ = 0;
+  std::vector<std::string> made_;  // by this call: another may write to the same directory
+};
+
+}  // namespace
+
+absl::Status WriteCheckpoint(const CheckpointSource& source, std::string_view path, const CheckpointOptions& options) {
+  return CheckpointWriter(source, path, options).Run();
+}
+
+}  // namespace sepal

@@ -1,0 +1,188 @@
+// The calls on databases that are not open.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "db/act/files/directory_listing.h"
+#include "db/act/log/log_recovery.h"
+#include "db/act/manifest/manifest_recovery.h"
+#include "db/engine/face/engine.h"
+#include "db/engine/open/database_lock.h"
+#include "db/engine/open/opening.h"
+#include "db/engine/open/other_engines.h"
+#include "db/format/file_names.h"
+#include "util/base/status.h"
+#include "util/files/retry_beside_writer.h"
+
+namespace sepal {
+
+absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const Tuning& tuning,
+                                                 std::string_view directory) {
+  const auto open = [&] { return Opening(options, tuning, directory).Run(); };
+  ASSIGN_OR_RETURN(DatabaseParts parts, options.read_only ? LookAgain(open) : open());
+  return std::make_unique<Engine>(std::move(parts));
+}
+
+absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, std::string_view directory) {
+  return Engine::Open(options, Tuning::From(options), directory);
+}
+
+namespace {
+
+absl::Status CannotTellWhoseLogs(const absl::Status& damage, const Options& options, std::string_view path) {
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "%s: so it cannot be told whether the logs in log_directory %s are those of the database in %s: repair it first, "
+      "or remove its logs yourself and destroy it without log_directory",
+      ToStd(damage.message()), options.log_directory, path));
+}
+
+absl::Status RemoveIfThere(Directory* directory, std::string_view name) {
+  const absl::Status removed = directory->Remove(name);
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+}
+
+// Of the database in `directory`, whose manifest is still there. Nothing is removed if any log is, or may be,
+// another's.
+absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Directory* directory,
+                                 std::string_view path) {
+  ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(files, options, path));
+  if (!elsewhere) return absl::OkStatus();
+  const absl::StatusOr<std::unique_ptr<Directory>> log_directory =
+      files->OpenDirectory(options.log_directory, /*create=*/false);
+  if (absl::IsNotFound(log_directory.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(log_directory.status());
+  ASSIGN_OR_RETURN(const std::unique_ptr<DirectoryLock> lock, LockLogDirectory(log_directory->get()));
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*log_directory)->List());
+  ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(log_directory->get(), listing));
+  const absl::StatusOr<ManifestRecovery> manifest = RecoverManifest(
+      directory, ManifestReference{}, /*other_files=*/false, [](const VersionEdit&) { return absl::OkStatus(); });
+  const bool any = std::any_of(logs.begin(), logs.end(), [](const LogFile& log) { return log.header.has_value(); });
+  if (!manifest.ok() && !absl::IsDataLoss(manifest.status())) return manifest.status();
+  if (!manifest.ok() && any) return CannotTellWhoseLogs(manifest.status(), options, path);
+  const bool known = manifest.ok() && manifest->found;
+  RETURN_IF_ERROR(CheckLogsAreOf(logs, known ? manifest->database_id : 0, options.log_directory, path));
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+    const bool of_a_log = parsed.has_value() && (parsed->kind == FileKind::kLog || parsed->kind == FileKind::kLogRing);
+    if (of_a_log) RETURN_IF_ERROR((*log_directory)->Remove(entry.name));
+  }
+  RETURN_IF_ERROR(RemoveIfThere(log_directory->get(), kLockFileName));
+  // Before the manifest goes, which says that they are its own.
+  return (*log_directory)->Sync();
+}
+
+// With the lock, whose file goes last. Who had it before may have made and removed files until then. Without a
+// manifest, what a crash leaves of it is no database that lacks tables.
+absl::Status RemoveDatabaseFiles(Directory* directory) {
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
+  for (const bool manifests : {true, false}) {
+    for (const DirectoryEntry& entry : listing) {
+      const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
+      if (!parsed.has_value() || parsed->kind == FileKind::kLock) continue;
+      if ((parsed->kind == FileKind::kManifest) != manifests) continue;
+      RETURN_IF_ERROR(RemoveIfThere(directory, entry.name));
+    }
+    RETURN_IF_ERROR(directory->Sync());
+  }
+  RETURN_IF_ERROR(RemoveIfThere(directory, kLockFileName));
+  return directory->Sync();
+}
+
+// The file that a repair has put aside under `name`, perhaps as the second or a later one of its name.
+std::optional<ParsedFileName> ParseNameAside(std::string_view name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  const bool numbered = end != std::string_view::npos && end + 1 < name.size() && name[end] == '.';
+  return ParseFileName(numbered ? name.substr(0, end) : name);
+}
+
+struct PutAside {
+  std::unique_ptr<Directory> directory;  // null: there is nothing
+  std::vector<std::string> names;
+};
+
+// A directory that holds a lock or an info log is a database, and no work of a repair.
+absl::StatusOr<PutAside> FindWhatIsPutAside(FileSystem* files, const std::string& lost) {
+  absl::StatusOr<std::unique_ptr<Directory>> directory = files->OpenDirectory(lost, /*create=*/false);
+  const bool none = absl::IsNotFound(directory.status()) || absl::IsFailedPrecondition(directory.status());
+  if (none) return PutAside();
+  RETURN_IF_ERROR(directory.status());
+  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
+  PutAside found{.directory = std::move(directory).value(), .names = {}};
+  for (const DirectoryEntry& entry : listing) {
+    const std::optional<ParsedFileName> parsed = ParseNameAside(entry.name);
+    if (!parsed.has_value()) continue;
+    switch (parsed->kind) {
+      case FileKind::kTable:
+      case FileKind::kLog:
+      case FileKind::kLogRing:
+      case FileKind::kManifest:
+        found.names.push_back(entry.name);
+        break;
+      case FileKind::kLock:
+      case FileKind::kInfoLog:
+      case FileKind::kOldInfoLog:
+        return PutAside();
+    }
+  }
+  return found;
+}
+
+absl::Status RemoveWhatIsPutAside(FileSystem* files, const std::string& lost, const PutAside& found) {
+  if (found.directory == nullptr) return absl::OkStatus();
+  for (const std::string& name : found.names) RETURN_IF_ERROR(RemoveIfThere(found.directory.get(), name));
+  RETURN_IF_ERROR(found.directory->Sync());
+  // It stays if anything else lies in it.
+  files->RemoveDirectory(lost).IgnoreError();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status DB::Destroy(const Options& options, std::string_view path) {
+  const World world = World::From(options.env);
+  absl::StatusOr<std::unique_ptr<Directory>> directory = world.file_system->OpenDirectory(path, /*create=*/false);
+  if (absl::IsNotFound(directory.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(directory.status());
+  RETURN_IF_ERROR(CheckNotForeign(directory->get(), path));
+  ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory->get()));
+  if (any) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DirectoryLock> lock, (*directory)->Lock(kLockFileName));
+    const std::string lost = absl::StrFormat("%s/%s", path, kLostDirectoryName);
+    ASSIGN_OR_RETURN(const PutAside put_aside, FindWhatIsPutAside(world.file_system, lost));
+    RETURN_IF_ERROR(RemoveLogsElsewhere(world.file_system, options, directory->get(), path));
+    RETURN_IF_ERROR(RemoveWhatIsPutAside(world.file_system, lost, put_aside));
+    RETURN_IF_ERROR(RemoveDatabaseFiles(directory->get()));
+  }
+  directory->reset();
+  // It stays if anything else lies in it.
+  world.file_system->RemoveDirectory(path).IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& options, std::string_view path) {
+  const World world = World::From(options.env);
+  return LookAgain([&]() -> absl::StatusOr<std::vector<std::string>> {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
+                     world.file_system->OpenDirectory(path, /*create=*/false));
+    RETURN_IF_ERROR(CheckNotForeign(directory.get(), path));
+    std::map<ColumnFamilyId, std::string> names;
+    ASSIGN_OR_RETURN(
+        const ManifestRecovery manifest,
+        RecoverManifest(directory.get(), ManifestReference{}, /*other_files=*/false, [&](const VersionEdit& edit) {
+          for (const ColumnFamilyCreation& made : edit.created_families) names[made.id] = made.name;
+          for (const ColumnFamilyId id : edit.dropped_families) names.erase(id);
+          return absl::OkStatus();
+        }));
+    if (!manifest.found) return absl::NotFoundError(absl::StrFormat("there is no database in %s", path));
+    std::vector<std::string> list;
+    for (auto& [id, name] : names) list.push_back(std::move(name));
+    return list;
+  });
+}
+
+}  // namespace sepal

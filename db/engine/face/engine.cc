@@ -1,0 +1,346 @@
+#include "db/engine/face/engine.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/engine/open/check_options.h"
+#include "db/format/batch_format.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+Engine::Engine(DatabaseParts parts)
+    : core_(std::move(parts.core)),
+      state_(std::move(parts.state)),
+      own_executor_(std::move(parts.own_executor)),
+      preparing_(std::move(parts.preparing)),
+      catalog_(std::move(parts.catalog)),
+      log_(std::move(parts.log)),
+      read_only_(log_ == nullptr) {
+  core_->StartKeepers();
+  state_->visible.store(parts.last_sequence.value(), std::memory_order_release);
+  std::vector<FamilyRef> families;
+  {
+    MutexLock lock(&state_->mutex);
+    families = state_->Families();
+  }
+  default_family_ = families.front().get();
+  default_handle_ = std::make_unique<FamilyHandle>(core_, families.front());
+  if (read_only_) return;
+  background_ = std::make_unique<Background>(state_.get(), catalog_.get(), log_.get(), parts.executor);
+  pipeline_ = std::make_unique<CommitPipeline>(state_.get(), catalog_.get(), background_.get(), log_.get(),
+                                               parts.last_sequence);
+  for (FamilyRef& family : families) pipeline_->AddFamily(std::move(family));
+  background_->gate()->FlushBy([this] { return pipeline_->SwitchAll([](SequenceNumber) {}); });
+  {
+    MutexLock lock(&state_->mutex);
+    background_->Schedule();
+  }
+  background_->scrubber()->Start();
+}
+
+Engine::~Engine() {
+  if (Forked()) {
+    LetGoInChild();
+  } else {
+    Close().IgnoreError();
+    own_executor_.reset();
+    core_->ReleaseKeepers();
+  }
+}
+
+// The threads, jobs and tasks are the parent's, and locks may be held by those that are not here. The directory's lock
+// is shared as long as the child has its file open.
+void Engine::LetGoInChild() {
+  state_->directory_lock.reset();
+  KeepForGood(std::tuple(std::move(background_), std::move(pipeline_), std::move(own_executor_), std::move(preparing_),
+                         std::move(catalog_), std::move(log_), std::move(default_handle_), std::move(state_), core_));
+}
+
+// --- who may call ---
+
+absl::Status Engine::CheckOpen() const {
+  if (!core_->closed.load(std::memory_order_acquire)) [[likely]]
+    return absl::OkStatus();
+  return Closed();
+}
+
+absl::Status Engine::Closed() const {
+  return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", core_->path));
+}
+
+absl::Status Engine::IsForked() const {
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "the database in %s was opened by the process of which this one is a fork: open it after the fork", core_->path));
+}
+
+absl::Status Engine::CheckWritable() const {
+  RETURN_IF_ERROR(CheckOpen());
+  if (Forked()) [[unlikely]]
+    return IsForked();
+  if (!read_only_) [[likely]]
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("the database in %s was opened read-only; open it without read_only to write", core_->path));
+}
+
+Family* Engine::FindByHandle(const ColumnFamily* family) const {
+  const auto* handle = static_cast<const FamilyHandle*>(family);
+  if (handle->core() != core_.get() || handle->family()->dropped.load(std::memory_order_acquire)) return nullptr;
+  return handle->family().get();
+}
+
+// What refuses a call stays true.
+absl::Status Engine::Refusal(const ColumnFamily* family) const {
+  RETURN_IF_ERROR(CheckOpen());
+  if (static_cast<const FamilyHandle*>(family)->core() != core_.get()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the handle of column family \"%s\" belongs to another database", family->name()));
+  }
+  return static_cast<const FamilyHandle*>(family)->family()->CheckThere();
+}
+
+absl::StatusOr<Family*> Engine::Resolve(const ColumnFamily* family) const {
+  Family* const found = Find(family);
+  if (found == nullptr) return Refusal(family);
+  return found;
+}
+
+absl::StatusOr<FamilyRef> Engine::ResolveShared(const ColumnFamily* family) const {
+  RETURN_IF_ERROR(Resolve(family).status());
+  const auto* handle = family == nullptr ? default_handle_.get() : static_cast<const FamilyHandle*>(family);
+  return handle->family();
+}
+
+// --- writes ---
+
+absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options) {
+  if (options.disable_wal && options.sync) {
+    return absl::InvalidArgumentError("disable_wal goes not with sync: without the log a flush makes a write durable");
+  }
+  const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
+                         [&] { return CallWatch::Subject{.batch = batch}; });
+  WriteGate::Pass pass(background_->gate());
+  RETURN_IF_ERROR(pass.Enter(batch, options.no_slowdown));
+  return pipeline_->Write(batch, options, &pass);
+}
+
+// A thread keeps no larger buffer for its writes.
+constexpr size_t kKeptBytes = size_t{1} << 20;
+
+absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
+                              const WriteOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
+  // Before anything of that size is copied.
+  RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));
+  if (value.size() > kKeptBytes) [[unlikely]]
+    RETURN_IF_ERROR(background_->gate()->CheckSize(1, value.size()));
+  // Used again by the thread's next write, so that a write allocates nothing; taken out while in use, as a listener or
+  // a file system of the caller may write to another database meanwhile.
+  static thread_local std::string kept;
+  std::string batch = std::move(kept);
+  batch.assign(kBatchHeaderBytes, '\0');
+  AppendBatchEntry(&batch, kind, resolved->id, key, value);
+  absl::Status status = Commit(batch, options);
+  if (batch.capacity() <= kKeptBytes) kept = std::move(batch);
+  return status;
+}
+
+absl::Status Engine::Put(const ColumnFamily* family, std::string_view key, std::string_view value,
+                         const WriteOptions& options) {
+  return WriteOne(family, ValueKind::kPut, key, value, options);
+}
+
+absl::Status Engine::Delete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) {
+  return WriteOne(family, ValueKind::kDelete, key, {}, options);
+}
+
+absl::Status Engine::SingleDelete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) {
+  return WriteOne(family, ValueKind::kSingleDelete, key, {}, options);
+}
+
+absl::Status Engine::Write(const WriteBatch* batch, const WriteOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  if (batch == nullptr) return absl::InvalidArgumentError("the batch is null");
+  return Commit(batch->bytes(), options);
+}
+
+absl::Status Engine::Sync() {
+  RETURN_IF_ERROR(CheckWritable());
+  const WatchedCall call(&core_->calls, {.name = "sync"}, [] { return CallWatch::Subject(); });
+  return pipeline_->Sync();
+}
+
+// --- flushes and compactions ---
+
+absl::Status Engine::Flush(const ColumnFamily* family, const FlushOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
+  RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
+  return options.wait ? background_->WaitForFlush(resolved) : absl::OkStatus();
+}
+
+absl::Status Engine::CompactRange(const ColumnFamily* family, const CompactRangeOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
+  if (options.begin.has_value() && options.end.has_value() && resolved->order.Less(*options.end, *options.begin)) {
+    return absl::InvalidArgumentError("the range to compact ends before it begins");
+  }
+  RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
+  RETURN_IF_ERROR(background_->WaitForFlush(resolved));
+  return background_->CompactRange(resolved, options);
+}
+
+absl::Status Engine::WaitForBackgroundWork() {
+  RETURN_IF_ERROR(CheckWritable());
+  return background_->WaitUntilIdle();
+}
+
+absl::Status Engine::PauseBackgroundWork() {
+  RETURN_IF_ERROR(CheckWritable());
+  background_->Pause();
+  return absl::OkStatus();
+}
+
+absl::Status Engine::ContinueBackgroundWork() {
+  RETURN_IF_ERROR(CheckWritable());
+  return background_->Continue();
+}
+
+// --- column families ---
+
+absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::string_view name,
+                                                                         const ColumnFamilyOptions& options) {
+  RETURN_IF_ERROR(CheckWritable());
+  if (name.empty()) return absl::InvalidArgumentError("a column family needs a name");
+  RETURN_IF_ERROR(CheckFamilyOptions(options));
+  MutexLock admin_lock(&admin_mutex_);
+  if (close_begun_) return Closed();
+  if (FindColumnFamily(name).ok()) {
+    return absl::AlreadyExistsError(absl::StrFormat("column family \"%s\" exists", name));
+  }
+  ASSIGN_OR_RETURN(const ColumnFamilyId id, catalog_->NewFamilyId());
+  auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning));
+  VersionEdit edit;
+  edit.created_families.push_back({.id = family->id,
+                                   .name = family->name,
+                                   .comparator_name = std::string(options.comparator->Name()),
+                                   .equal_means_identical = options.comparator->EqualMeansIdentical()});
+  {
+    MutexLock lock(&state_->mutex);
+    family->Publish(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
+                    std::make_shared<const Version>(family->order), &core_->epochs);
+  }
+  pipeline_->AddFamily(family);  // first: who finds it may write to it
+  const absl::Status created = catalog_->Apply(std::move(edit), nullptr, [&] {
+    state_->mutex.AssertHeld();
+    family->active_first_log = log_->Live().back().number;
+    state_->families[family->id.value()] = family;
+  });
+  if (!created.ok()) {
+    pipeline_->RemoveFamily(family->id);
+    return created;
+  }
+  return std::make_shared<FamilyHandle>(core_, std::move(family));
+}
+
+absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
+  RETURN_IF_ERROR(CheckWritable());
+  ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
+  if (family.get() == default_family_) {
+    return absl::InvalidArgumentError("the default column family cannot be dropped");
+  }
+  // What was written before the drop, as a copy of what is in the family, is not to be lost where the drop is not.
+  RETURN_IF_ERROR(pipeline_->Sync());
+  MutexLock admin_lock(&admin_mutex_);
+  if (close_begun_) return Closed();
+  RETURN_IF_ERROR(family->CheckThere());  // another may have dropped it first
+  VersionEdit edit;
+  edit.dropped_families.push_back(family->id);
+  // Until its edit is durable the family is there for everybody: writers, flushes, and the next manifest.
+  RETURN_IF_ERROR(catalog_->Apply(std::move(edit), nullptr, [&] {
+    state_->mutex.AssertHeld();
+    family->dropped.store(true, std::memory_order_release);
+    for (const TableRef& table : family->version()->Tables()) table->MarkObsolete();
+    family->immutables.clear();
+    family->put_off.clear();
+    state_->families.erase(family->id.value());
+    family->Withdraw(&core_->epochs);
+  }));
+  pipeline_->RemoveFamily(family->id);
+  core_->AskToRemoveUnusedFiles();
+  // For its sake writers are slowed no longer.
+  MutexLock lock(&state_->mutex);
+  background_->Schedule();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::string_view name) {
+  RETURN_IF_ERROR(CheckOpen());
+  MutexLock lock(&state_->mutex);
+  for (const auto& [id, family] : state_->families) {
+    if (family->name == name) return std::make_shared<FamilyHandle>(core_, family);
+  }
+  return absl::NotFoundError(absl::StrFormat("there is no column family \"%s\" in %s", name, core_->path));
+}
+
+std::vector<std::string> Engine::ColumnFamilyNames() {
+  MutexLock lock(&state_->mutex);
+  std::vector<std::string> names;
+  for (const auto& [id, family] : state_->families) names.push_back(family->name);
+  return names;
+}
+
+// --- the end ---
+
+// No lock is held while jobs and syncs are waited for.
+absl::Status Engine::Close() {
+  if (Forked()) return IsForked();
+  {
+    MutexLock admin_lock(&admin_mutex_);
+    if (close_begun_) {
+      while (!close_done_) close_ended_.Wait(&admin_mutex_);
+      return close_status_;
+    }
+    close_begun_ = true;
+  }
+  const absl::Status status = read_only_ ? absl::OkStatus() : CloseParts();
+  core_->closed.store(true, std::memory_order_release);
+  state_->directory_lock.reset();
+  MutexLock admin_lock(&admin_mutex_);
+  close_status_ = status;
+  close_done_ = true;
+  close_ended_.NotifyAll();
+  return status;
+}
+
+absl::Status Engine::CloseParts() {
+  pipeline_->Close();
+  background_->Close();
+  preparing_->Close();
+  // After an error the directory may be another's.
+  if (state_->Error().ok()) log_->DiscardNextFile();
+  absl::Status status = background_->FlushUnlogged();
+  KeepFirst(&status, state_->Error());
+  absl::StatusOr<LogEnd> end = log_->Close();
+  KeepFirst(&status, end.status());
+  if (status.ok()) {
+    VersionEdit edit;
+    edit.closed_log = ClosedLog{.number = end->number, .length_bytes = end->length_bytes};
+    KeepFirst(&status, catalog_->Apply(std::move(edit), nullptr, nullptr));
+    if (status.ok()) log_->RemoveRing();
+  }
+  KeepFirst(&status, catalog_->Close());
+  // What readers looked at when the last job ended may be free by now.
+  core_->epochs.Collect();
+  // After an error the directory may be another's.
+  if (status.ok()) core_->deleter->Run();
+  core_->deleter->Stop();
+  core_->info_log.Write("closed: %s", status.ToString());
+  return status;
+}
+
+}  // namespace sepal

@@ -1,0 +1,157 @@
+// The database: public calls, each as the list of its steps.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db/engine/background/background.h"
+#include "db/engine/catalog/catalog.h"
+#include "db/engine/core/core.h"
+#include "db/engine/core/database_state.h"
+#include "db/engine/open/database_parts.h"
+#include "db/engine/read/held_view.h"
+#include "db/engine/read/point_lookup.h"
+#include "db/engine/write/commit_pipeline.h"
+#include "sepal/db.h"
+#include "util/thread/fork.h"
+
+namespace sepal {
+
+// A user's handle of a family. Knows its database, so that a handle of another one is refused.
+class FamilyHandle final : public ColumnFamily {
+ public:
+  FamilyHandle(std::shared_ptr<Core> core, FamilyRef family) : core_(std::move(core)), family_(std::move(family)) {}
+  ~FamilyHandle() override {
+    if (core_->Forked()) KeepForGood(std::pair(core_, family_));
+    family_.reset();
+  }
+  std::string_view name() const override { return family_->name; }
+  uint32_t id() const override { return family_->id.value(); }
+  const Core* core() const { return core_.get(); }
+  const FamilyRef& family() const { return family_; }
+
+ private:
+  const std::shared_ptr<Core> core_;
+  FamilyRef family_;
+};
+
+class Engine final : public DB {
+ public:
+  // Opens a database (db/engine/face/db.cc, opening.h).
+  static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, const Tuning& tuning,
+                                                  std::string_view directory);
+
+  explicit Engine(DatabaseParts parts);
+  ~Engine() override;
+
+  absl::Status Put(const ColumnFamily* family, std::string_view key, std::string_view value,
+                   const WriteOptions& options) override;
+  absl::Status Delete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) override;
+  absl::Status SingleDelete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) override;
+  absl::Status Write(const WriteBatch* batch, const WriteOptions& options) override;
+
+  absl::Status Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
+                   const ReadOptions& options) override;
+  absl::StatusOr<std::string> Get(const ColumnFamily* family, std::string_view key,
+                                  const ReadOptions& options) override;
+  void MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys, std::span<PinnedValue> values,
+                std::span<absl::Status> statuses, const ReadOptions& options) override;
+  bool KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options) override;
+  std::unique_ptr<Iterator> NewIterator(const ColumnFamily* family, const ReadOptions& options) override;
+  std::shared_ptr<const Snapshot> GetSnapshot() override;
+
+  ColumnFamily* DefaultColumnFamily() const override { return default_handle_.get(); }
+  absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
+                                                                   const ColumnFamilyOptions& options) override;
+  absl::Status DropColumnFamily(const ColumnFamily* family) override;
+  absl::StatusOr<std::shared_ptr<ColumnFamily>> FindColumnFamily(std::string_view name) override;
+  std::vector<std::string> ColumnFamilyNames() override;
+
+  absl::Status Flush(const ColumnFamily* family, const FlushOptions& options) override;
+  absl::Status Sync() override;
+  absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options) override;
+  absl::Status WaitForBackgroundWork() override;
+  absl::Status PauseBackgroundWork() override;
+  absl::Status ContinueBackgroundWork() override;
+  absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options) override;
+  absl::Status Close() override;
+
+  std::optional<std::string> GetProperty(const ColumnFamily* family, std::string_view name) override;
+  absl::StatusOr<GetExplanation> ExplainGet(const ColumnFamily* family, std::string_view key,
+                                            const ReadOptions& options) override;
+  absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const Range> ranges,
+                                   std::span<uint64_t> sizes_bytes) override;
+  Statistics* statistics() override { return &core_->statistics; }
+  absl::Status CheckConsistency() override;
+  absl::Status VerifyChecksums(const VerifyChecksumsOptions& options) override;
+
+ private:
+  // The family that a call means; null: the call is refused, and Refusal says why.
+  Family* Find(const ColumnFamily* family) const {
+    if (core_->closed.load(std::memory_order_acquire)) [[unlikely]]
+      return nullptr;
+    if (family == nullptr || family == default_handle_.get()) [[likely]]
+      return default_family_;
+    return FindByHandle(family);
+  }
+  Family* FindByHandle(const ColumnFamily* family) const;
+  absl::Status Refusal(const ColumnFamily* family) const;
+  absl::StatusOr<Family*> Resolve(const ColumnFamily* family) const;
+  absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily* family) const;
+  // The view as of now, beyond the call; of all families, together.
+  absl::StatusOr<HeldView> Hold(const Family& family) const ABSL_LOCKS_EXCLUDED(state_->mutex);
+  std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const ABSL_LOCKS_EXCLUDED(state_->mutex);
+  std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  std::string PrometheusPage() const ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::Status CheckOpen() const;
+  absl::Status Closed() const;
+  absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
+  absl::Status CheckWritable() const;
+  // In a child made by `fork` the background threads are missing, and the files are the parent's.
+  bool Forked() const { return ForkGeneration() != fork_generation_; }
+  void LetGoInChild();
+  absl::Status IsForked() const;
+  absl::Status CheckSnapshot(const ReadOptions& options) const;
+  bool MayReadAs(const ReadOptions& options) const {
+    return options.snapshot == nullptr || SnapshotList::OwnerOf(options.snapshot) == core_.get();
+  }
+  absl::Status WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
+                        const WriteOptions& options);
+  absl::Status Commit(std::string_view batch, const WriteOptions& options);
+  // Lets merges that wait for readers know of them.
+  void TellOfReads(uint64_t reads) {
+    if (background_ != nullptr && background_->AwaitsReaders()) [[unlikely]]
+      HearReads(reads);
+  }
+  void HearReads(uint64_t reads);
+  LookupKey MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const;
+  // Counts a lookup in `view` that ended, and hands what it found to the caller.
+  absl::Status HandOver(StatisticsImpl::ThreadCounters* counters, PointResult* result, PinnedValue* value);
+  SequenceNumber VisibleTo(const ReadOptions& options) const {
+    return options.snapshot != nullptr ? SequenceNumber(options.snapshot->sequence()) : state_->VisibleSequence();
+  }
+
+  const std::shared_ptr<Core> core_;
+  std::unique_ptr<EngineState> state_;
+  std::unique_ptr<Executor> own_executor_;
+  std::shared_ptr<TaskGroup> preparing_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<WriteAheadLog> log_;
+  std::unique_ptr<Background> background_;  // null: read-only
+  std::unique_ptr<CommitPipeline> pipeline_;
+  std::unique_ptr<FamilyHandle> default_handle_;
+  Family* default_family_ = nullptr;
+  const bool read_only_;
+  const uint64_t fork_generation_ = WatchForks();
+
+  // One creation or drop of a family at a time, and none once closing has begun.
+  Mutex admin_mutex_;
+  bool close_begun_ ABSL_GUARDED_BY(admin_mutex_) = false;
+  bool close_done_ ABSL_GUARDED_BY(admin_mutex_) = false;
+  CondVar close_ended_;
+  absl::Status close_status_ ABSL_GUARDED_BY(admin_mutex_);
+};
+
+}  // namespace sepal

@@ -1,0 +1,41 @@
+// Checkpoints: the moment is chosen here; checkpoint.cc does the work.
+#include "db/engine/face/checkpoint.h"
+#include "db/engine/face/engine.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOptions& options) {
+  RETURN_IF_ERROR(CheckOpen());
+  CheckpointSource source;
+  source.core = core_.get();
+  source.database_id = catalog_->identity().database_id;
+  source.hash_seed = catalog_->identity().hash_seed;
+  source.new_file_number = [this] { return catalog_->NewFileNumber(); };
+  source.output_context = [this](const Family& family) { return catalog_->OutputContext(family); };
+  const auto look = [&](SequenceNumber last) {
+    source.last = last;
+    MutexLock lock(&state_->mutex);
+    for (const FamilyRef& family : state_->Families()) {
+      CheckpointFamily& part = source.families.emplace_back();
+      part.family = family;
+      part.version = family->version();
+      for (const ImmutableMemTable& immutable : family->immutables) part.memtables.push_back(immutable.memtable);
+      // Read-only: what the logs hold. Else the active memtables have just been switched.
+      if (!family->active()->empty()) part.memtables.push_back(family->active());
+    }
+  };
+  if (read_only_) {
+    look(state_->VisibleSequence());
+  } else {
+    RETURN_IF_ERROR(pipeline_->SwitchAll(look));
+  }
+  const absl::Status status = WriteCheckpoint(source, directory, options);
+  // With these may go the tables that merges have replaced meanwhile.
+  source.families.clear();
+  if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
+  core_->info_log.Write("checkpoint to %s at sequence %u: %s", directory, source.last.value(), status.ToString());
+  return status;
+}
+
+}  // namespace sepal

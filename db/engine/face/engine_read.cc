@@ -1,0 +1,210 @@
+// Reading: Get, MultiGet, KeyMayExist, iterators, snapshots.
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_format.h"
+#include "db/engine/face/engine.h"
+#include "db/engine/read/database_iterator.h"
+#include "db/engine/read/group_lookup.h"
+#include "db/engine/read/held_view.h"
+#include "db/engine/read/point_lookup.h"
+#include "db/engine/read/view_iterator.h"
+#include "util/base/check.h"
+#include "util/base/hash.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+namespace {
+
+// Whether `inner` begins within `outer`.
+bool LiesIn(std::string_view inner, std::string_view outer) {
+  return std::less_equal<>()(outer.data(), inner.data()) && std::less<>()(inner.data(), outer.data() + outer.size());
+}
+
+// A status without a message, so that an absent key costs no allocation.
+absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
+
+// A memtable that a pinned value lies in.
+struct HeldMemTable {
+  HeldMemTable(std::shared_ptr<Core> its_core, std::shared_ptr<const MemTable> held)
+      : core(std::move(its_core)), memtable(std::move(held)) {}
+  ~HeldMemTable() {
+    if (core->Forked()) KeepForGood(std::pair(core, memtable));
+  }
+  HeldMemTable(const HeldMemTable&) = delete;
+  HeldMemTable& operator=(const HeldMemTable&) = delete;
+
+  const std::shared_ptr<Core> core;  // which the memtable's memory is charged to
+  const std::shared_ptr<const MemTable> memtable;
+};
+
+// What an iterator keeps alive, let go in this order: the view, the family, the core.
+struct IteratorOwner {
+  std::shared_ptr<Core> core;
+  FamilyRef family;
+  std::optional<HeldView> view;
+};
+
+}  // namespace
+
+absl::Status Engine::CheckSnapshot(const ReadOptions& options) const {
+  if (MayReadAs(options)) return absl::OkStatus();
+  return absl::InvalidArgumentError("the snapshot belongs to another database");
+}
+
+void Engine::HearReads(uint64_t reads) {
+  // A child made by `fork` has no part in the parent's work.
+  if (!Forked()) background_->HearReaders(reads);
+}
+
+LookupKey Engine::MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const {
+  const uint64_t seed = catalog_->identity().hash_seed;
+  return {
+      .user_key = key, .hash = family.order.hashable() ? HashKey(key, seed) : 0, .hash_seed = seed, .visible = visible};
+}
+
+absl::Status Engine::HandOver(StatisticsImpl::ThreadCounters* counters, PointResult* result, PinnedValue* value) {
+  counters->Add(Ticker::kGets);
+  if (result->memtable != nullptr) counters->Add(Ticker::kMemtableHits);
+  if (result->kind != PointResult::Kind::kFound) return Absent();
+  counters->Add(Ticker::kGetHits);
+  if (result->value.size() <= core_->tuning.copy_value_bytes) {
+    value->Copy(result->value);
+  } else if (result->memtable != nullptr) {
+    auto* held = new HeldMemTable(core_, result->memtable->shared_from_this());
+    value->Pin(
+        result->value, [](void* owner, void*) { delete static_cast<HeldMemTable*>(owner); }, held, nullptr);
+  } else {
+    core_->PinValue(result->value, std::move(result->pin), result->peek, value);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
+                         const ReadOptions& options) {
+  if (LiesIn(key, value->value())) [[unlikely]]
+    return Get(family, std::string(key), value, options);
+  value->Reset();
+  const Family* const resolved = Find(family);
+  if (resolved == nullptr) [[unlikely]]
+    return Refusal(family);
+  if (!MayReadAs(options)) [[unlikely]]
+    return CheckSnapshot(options);
+  StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
+  TellOfReads(1);
+  const WatchedCall call(&core_->calls, &counters, {.name = "get", .histogram = Histogram::kGetMicros},
+                         [&] { return CallWatch::Subject{.column_family = resolved->name, .key = key}; });
+  const EpochDomain::Guard guard(&core_->epochs);
+  const ReadView* view = resolved->view();
+  if (view == nullptr) [[unlikely]]
+    return resolved->CheckThere();
+  const LookupKey lookup = MakeLookupKey(*resolved, key, VisibleTo(options));
+  PointResult result;
+  RETURN_IF_ERROR(
+      LookUp(*resolved, *view, lookup, {.fill_cache = options.fill_cache}, core_.get(), &counters, &result));
+  return HandOver(&counters, &result, value);
+}
+
+absl::StatusOr<std::string> Engine::Get(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
+  PinnedValue value;
+  RETURN_IF_ERROR(Get(family, key, &value, options));
+  return std::string(value.value());
+}
+
+void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys, std::span<PinnedValue> values,
+                      std::span<absl::Status> statuses, const ReadOptions& options) {
+  SEPAL_CHECK(values.size() == keys.size() && statuses.size() == keys.size());
+  absl::StatusOr<Family*> resolved = Resolve(family);
+  absl::Status refused = resolved.ok() ? CheckSnapshot(options) : resolved.status();
+  const auto refuse = [&](const absl::Status& status) {
+    std::fill(statuses.begin(), statuses.end(), status);
+    for (PinnedValue& value : values) value.Reset();
+  };
+  if (!refused.ok()) return refuse(refused);
+  const WatchedCall call(&core_->calls, {.name = "multiget", .histogram = Histogram::kMultiGetMicros}, [&] {
+    return CallWatch::Subject{.column_family = (*resolved)->name,
+                              .key = keys.empty() ? std::string_view() : keys.front()};
+  });
+  TellOfReads(keys.size());
+  StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
+  counters.Add(Ticker::kMultiGetKeys, keys.size());
+  // Each group has a guard of its own, so that what the ones before it evicted can be freed; one view serves them all.
+  std::optional<HeldView> held;
+  const ReadView* view = nullptr;
+  SequenceNumber visible;
+  for (size_t begin = 0; begin < keys.size(); begin += GroupLookup::kMostKeys) {
+    const EpochDomain::Guard guard(&core_->epochs);
+    if (begin == 0) {
+      view = (*resolved)->view();
+      if (view == nullptr) return refuse((*resolved)->CheckThere());
+      if (keys.size() > GroupLookup::kMostKeys) held.emplace(core_, view->shared_from_this());
+      visible = VisibleTo(options);
+    }
+    const size_t count = std::min(GroupLookup::kMostKeys, keys.size() - begin);
+    std::array<LookupKey, GroupLookup::kMostKeys> lookups;
+    std::array<PointResult, GroupLookup::kMostKeys> results;
+    for (size_t i = 0; i < count; ++i) lookups[i] = MakeLookupKey(**resolved, keys[begin + i], visible);
+    const std::span<absl::Status> group = statuses.subspan(begin, count);
+    std::fill(group.begin(), group.end(), absl::OkStatus());
+    GroupLookup(**resolved, *view, {.fill_cache = options.fill_cache}, core_.get())
+        .Run(std::span(lookups).first(count), std::span(results).first(count), group);
+    for (size_t i = 0; i < count; ++i) {
+      values[begin + i].Reset();
+      if (group[i].ok()) group[i] = HandOver(&counters, &results[i], &values[begin + i]);
+    }
+  }
+}
+
+bool Engine::KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
+  absl::StatusOr<Family*> resolved = Resolve(family);
+  if (!resolved.ok() || !CheckSnapshot(options).ok()) return true;
+  TellOfReads(1);
+  const EpochDomain::Guard guard(&core_->epochs);
+  const ReadView* view = (*resolved)->view();
+  if (view == nullptr) return true;
+  const LookupKey lookup = MakeLookupKey(**resolved, key, VisibleTo(options));
+  StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
+  PointResult result;
+  const absl::Status status = LookUp(**resolved, *view, lookup, {.cached_only = true}, core_.get(), &counters, &result);
+  return !status.ok() || result.kind != PointResult::Kind::kAbsent;
+}
+
+std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const ReadOptions& options) {
+  absl::StatusOr<FamilyRef> resolved = ResolveShared(family);
+  if (!resolved.ok()) return NewErrorIterator(resolved.status());
+  if (absl::Status status = CheckSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
+  // Seeks go through all runs, so that one iterator is enough to look.
+  TellOfReads(Background::kReadsPerLook);
+  auto owner = std::make_shared<IteratorOwner>();
+  owner->core = core_;
+  owner->family = *resolved;
+  {
+    const EpochDomain::Guard guard(&core_->epochs);
+    const ReadView* const view = owner->family->view();
+    if (view == nullptr) return NewErrorIterator(owner->family->CheckThere());
+    owner->view.emplace(core_, view->shared_from_this());
+  }
+  DatabaseIteratorOptions iterator;
+  iterator.order = owner->family->order;
+  iterator.visible = VisibleTo(options);
+  iterator.lower_bound = options.lower_bound;
+  iterator.upper_bound = options.upper_bound;
+  iterator.closed = &core_->closed;
+  iterator.statistics = &core_->statistics;
+  iterator.calls = &core_->calls;
+  iterator.family_name = owner->family->name;
+  iterator.fork_generation = core_->fork_generation();
+  std::unique_ptr<InternalIterator> entries =
+      NewViewIterator(core_.get(), *owner->family, **owner->view,
+                      {.begin = iterator.lower_bound, .end = iterator.upper_bound}, options.fill_cache);
+  iterator.owner = std::move(owner);
+  return NewDatabaseIterator(std::move(iterator), std::move(entries));
+}
+
+std::shared_ptr<const Snapshot> Engine::GetSnapshot() {
+  MutexLock lock(&state_->mutex);
+  return state_->snapshots->Take(state_->VisibleSequence(), core_);
+}
+
+}  // namespace sepal

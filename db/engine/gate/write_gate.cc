@@ -1,0 +1,315 @@
+#include "db/engine/gate/write_gate.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+#include "util/stats/perf_times.h"
+
+namespace sepal {
+
+namespace {
+// Shorter waits are saved up: a sleep costs more than it.
+constexpr uint64_t kShortestSleepMicros = 1000;
+// How often writers that are slowed look at the memory anew.
+constexpr uint64_t kLookAgainMicros = 1000;
+// How often those who stand still do, though nobody tells them of anything.
+constexpr uint64_t kStandStillMicros = 5000;
+// How long a writer waits, while nothing else is under way, for readers to leave what would make room for it.
+constexpr uint64_t kPatienceMicros = 1'000'000;
+// Of the limit, in percent. Above it nothing is kept for later use.
+constexpr size_t kShortMemoryPercent = 90;
+// A large batch is this part of a memtable or more. As often the pipeline looks whether one is full.
+constexpr size_t kLargePart = 64;
+
+// Who holds how much of the limit that cannot be taken from him.
+std::string HoldersText(const MemoryBudget& budget) {
+  std::string text;
+  for (const MemoryPart part :
+       {MemoryPart::kMemtables, MemoryPart::kTables, MemoryPart::kCompaction, MemoryPart::kLog, MemoryPart::kPins}) {
+    if (budget.used(part) < budget.limit_bytes() / 32) continue;
+    absl::StrAppendFormat(&text, "%s%s %s", text.empty() ? "" : ", ", Name(part), HumanBytes(budget.used(part)));
+  }
+  return text;
+}
+
+}  // namespace
+
+WriteGate::WriteGate(EngineState* state)
+    : state_(state), large_bytes_(std::max<size_t>(state->core->tuning.memtable_bytes / kLargePart, 1)) {}
+
+bool WriteGate::MemoryIsShort() const {
+  state_->mutex.AssertHeld();
+  return input_.unreclaimable_memory_bytes / kShortMemoryPercent >= limits_.memory_limit_bytes / 100;
+}
+
+void WriteGate::Update(int level0_runs, uint64_t debt_bytes) {
+  state_->mutex.AssertHeld();
+  const Core& core = *state_->core;
+  // What the limits are made of, all families have from the tuning.
+  const CompactionPolicy& policy = state_->families.begin()->second->policy;
+  limits_ = MakeThrottleLimits(policy, core.tuning.memtable_limit_bytes, core.budget.limit_bytes());
+  input_.level0_runs = level0_runs;
+  input_.debt_bytes = debt_bytes;
+  DecideAndWake();
+}
+
+void WriteGate::DecideAndWake() {
+  const ThrottleRate next = Decide();
+  if (next == decided_) return;
+  Adopt(next);
+  state_->changed.NotifyAll();
+}
+
+ThrottleRate WriteGate::Decide() {
+  const Core& core = *state_->core;
+  // All that was charged, for readers' memtables too, is no less than the sum, and mostly no reason to add that up.
+  input_.memtable_bytes = core.budget.used(MemoryPart::kMemtables);
+  if (input_.memtable_bytes > SoftMemtableBytes(limits_)) {
+    // Memtables that no flush is taking away are no reason to wait: the next write switches them.
+    input_.memtable_bytes = state_->AllFlushed() ? 0 : state_->MemtableBytes();
+  }
+  input_.unreclaimable_memory_bytes = core.budget.unreclaimable();
+  looked_at_micros_ = core.world.clock->MonotonicMicros();
+  return NextThrottleRate(limits_, input_, decided_);
+}
+
+void WriteGate::Adopt(const ThrottleRate& rate) {
+  decided_ = rate;
+  PublishRate();
+  if (rate.unlimited()) busy_until_nanos_ = 0;
+}
+
+void WriteGate::PublishRate() {
+  rate_.store(large_goes_first_ ? 0 : decided_.bytes_per_second, std::memory_order_relaxed);
+}
+
+void WriteGate::LookAgain() {
+  if (decided_.unlimited() || decided_.stopped()) return;
+  if (state_->core->world.clock->MonotonicMicros() < looked_at_micros_ + kLookAgainMicros) return;
+  const ThrottleRate next = Decide();
+  if (next.bytes_per_second > decided_.bytes_per_second) Adopt(next);
+}
+
+void WriteGate::LookAtMemory() {
+  MutexLock lock(&state_->mutex);
+  // Update or who stands still ends a stop, and wakes the others.
+  if (decided_.stopped()) return;
+  const ThrottleRate next = Decide();
+  // For memtables alone writers stop with the switch that follows, so that what it switches is flushed meanwhile.
+  const bool memory_is_full = input_.unreclaimable_memory_bytes >= limits_.memory_limit_bytes;
+  if (!next.stopped() || memory_is_full) Adopt(next);
+}
+
+void WriteGate::TellOfChange() {
+  {
+    MutexLock lock(&state_->mutex);
+    if (std::exchange(telling_, true)) return;
+  }
+  for (;;) {
+    ThrottleEvent event;
+    {
+      MutexLock lock(&state_->mutex);
+      telling_ = !(decided_ == told_);
+      if (!telling_) return;
+      told_ = decided_;
+      event = {.reason = decided_.reason, .bytes_per_second = decided_.bytes_per_second};
+    }
+    if (event.bytes_per_second == ThrottleRate::kUnlimited) {
+      state_->core->info_log.Write("writers are no longer slowed");
+    } else {
+      state_->core->info_log.Write("writers are held to %u bytes/s: %s", event.bytes_per_second, event.reason);
+    }
+    state_->Tell([&](EventListener& listener) { listener.OnThrottleChange(event); });
+  }
+}
+
+bool WriteGate::MemoryFits(size_t bytes) const {
+  const MemoryBudget& budget = state_->core->budget;
+  return budget.unreclaimable() + let_in_bytes_ + bytes <= budget.limit_bytes();
+}
+
+bool WriteGate::HasRoomFor(size_t bytes, bool looked) const {
+  const MemoryBudget& budget = state_->core->budget;
+  const size_t allowance = state_->core->tuning.memtable_limit_bytes;
+  const size_t coming = let_in_bytes_ + bytes;
+  const bool memory_fits = MemoryFits(bytes);
+  // All that was charged is no less than the sum, which is mostly not needed.
+  if (memory_fits && budget.used(MemoryPart::kMemtables) + coming <= allowance) return true;
+  const size_t memtables = state_->MemtableBytes();
+  if (memory_fits && memtables + coming <= allowance) return true;
+  // One at a time may pass the memtables' allowance, and the limit where no flush makes it fit. A flush has its
+  // memtables until it ends, and readers have them until somebody looks.
+  if (let_in_bytes_ > 0) return false;
+  if (state_->AllFlushed()) return memory_fits || (looked && !AnythingToFlush() && !state_->AnyFlushRuns());
+  return (memory_fits && memtables < allowance) || !AnythingUnderWay();
+}
+
+bool WriteGate::IsNext(std::optional<uint64_t> turn) const {
+  return turn.has_value() && large_waiting_.front() == *turn && let_in_bytes_ == 0;
+}
+
+bool WriteGate::MayGoIn(size_t bytes, std::optional<uint64_t> turn, bool looked) const {
+  if (decided_.stopped()) return false;
+  if (!turn.has_value()) return !large_goes_first_ || state_->pauses > 0;
+  return large_waiting_.front() == *turn && HasRoomFor(bytes, looked);
+}
+
+bool WriteGate::LacksMemory(size_t bytes, std::optional<uint64_t> turn) const {
+  return decided_.stopped() || (IsNext(turn) && !MemoryFits(bytes));
+}
+
+void WriteGate::LookForMemory(size_t bytes) {
+  if (MemoryIsShort() || !MemoryFits(bytes)) {
+    state_->mutex.Unlock();
+    state_->core->GiveBackMemory();
+    state_->mutex.Lock();
+  }
+  DecideAndWake();
+}
+
+absl::Status WriteGate::FlushMemtables() {
+  state_->mutex.Unlock();
+  const absl::Status status = flush_();
+  state_->mutex.Lock();
+  return status;
+}
+
+bool WriteGate::AnythingToFlush() const {
+  return state_->AllFlushed() && std::any_of(state_->families.begin(), state_->families.end(), [](const auto& entry) {
+           return !entry.second->dropped.load(std::memory_order_acquire) && !entry.second->active()->empty();
+         });
+}
+
+absl::Status WriteGate::WaitForRoom(size_t bytes, bool no_slowdown) {
+  if (bytes < large_bytes_) return WaitForTurn(bytes, no_slowdown, std::nullopt);
+  const uint64_t turn = ++last_turn_;
+  large_waiting_.push_back(turn);
+  const absl::Status status = WaitForTurn(bytes, no_slowdown, turn);
+  if (large_waiting_.front() == turn && std::exchange(large_goes_first_, false)) PublishRate();
+  std::erase(large_waiting_, turn);
+  state_->changed.NotifyAll();
+  return status;
+}
+
+absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optional<uint64_t> turn) {
+  Clock* const clock = state_->core->world.clock;
+  uint64_t alone_since = clock->MonotonicMicros();
+  bool looked = false;
+  for (;;) {
+    const bool look = LacksMemory(bytes, turn) && (!std::exchange(looked, true) ||
+                                                   clock->MonotonicMicros() >= looked_at_micros_ + kLookAgainMicros);
+    if (look) LookForMemory(bytes);
+    RETURN_IF_ERROR(state_->error);
+    if (state_->closing) {
+      return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", state_->core->path));
+    }
+    if (MayGoIn(bytes, turn, look)) return absl::OkStatus();
+    if (flushes_without_space_ > 0 && (decided_.stopped() || IsNext(turn))) {
+      return absl::ResourceExhaustedError(absl::StrFormat(
+          "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
+    }
+    if (IsNext(turn) && !MemoryFits(bytes) && !no_slowdown && !std::exchange(large_goes_first_, true)) PublishRate();
+    if (LacksMemory(bytes, turn) && AnythingToFlush()) {
+      RETURN_IF_ERROR(FlushMemtables());
+      continue;
+    }
+    if (no_slowdown) {
+      return absl::UnavailableError(absl::StrFormat(
+          "writes are %s", decided_.stopped() ? decided_.reason : "held back: others are filling the memtables"));
+    }
+    const bool under_way = AnythingUnderWay();
+    if (under_way) alone_since = clock->MonotonicMicros();
+    const bool readers_may_leave =
+        state_->core->epochs.AnyRetired() && clock->MonotonicMicros() < alone_since + kPatienceMicros;
+    if (decided_.stopped() && !under_way && !readers_may_leave) {
+      // By what is there now: in a round that has looked, and behind what readers have given back by then.
+      looked = look;
+      if (!look) continue;
+      DecideAndWake();
+      if (!decided_.stopped()) continue;
+      return Refusal();
+    }
+    // The end of a job, of a pause and of another's batch is told; what readers let go of is not.
+    if (MemoryIsShort() || !MemoryFits(turn.has_value() ? bytes : 0) || !under_way) {
+      state_->changed.WaitFor(&state_->mutex, kStandStillMicros);
+    } else {
+      state_->changed.Wait(&state_->mutex);
+    }
+  }
+}
+
+absl::Status WriteGate::Refusal() const {
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "writes are %s, held by %s, and nothing runs that would free memory: let go of iterators and pinned values, or "
+      "raise memory_limit",
+      decided_.reason, HoldersText(state_->core->budget)));
+}
+
+absl::Status WriteGate::CheckSize(uint32_t entries, size_t batch_bytes) const {
+  const size_t bytes = MemTable::BytesOfBatch(entries, batch_bytes);
+  const size_t limit = state_->core->budget.limit_bytes();
+  if (bytes <= limit / 4) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "a batch of %u entries and %u bytes takes about %u bytes of memory, which is over a quarter of memory_limit (%u "
+      "bytes): split it, or raise the limit",
+      entries, batch_bytes, bytes, limit));
+}
+
+void WriteGate::Count(size_t bytes, size_t* counted_bytes) {
+  if (bytes < large_bytes_) return;
+  let_in_bytes_ += bytes;
+  *counted_bytes = bytes;
+}
+
+void WriteGate::Leave(size_t bytes) {
+  MutexLock lock(&state_->mutex);
+  let_in_bytes_ -= bytes;
+  state_->changed.NotifyAll();
+}
+
+absl::Status WriteGate::EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes) {
+  if (BatchCount(batch) == 0) return absl::OkStatus();  // a sync, perhaps, which needs no memory
+  RETURN_IF_ERROR(CheckSize(BatchCount(batch), batch.size()));
+  const size_t bytes = MemTable::BytesOfBatch(batch);
+  Clock* const clock = state_->core->world.clock;
+  const PerfTimer timer(PerfPart::kThrottle);
+  const uint64_t arrived = clock->MonotonicMicros();
+  uint64_t wait_micros = 0;
+  bool tell = false;
+  {
+    MutexLock lock(&state_->mutex);
+    if (decided_.unlimited() && large_waiting_.empty() && HasRoomFor(bytes, /*looked=*/false)) {
+      Count(bytes, counted_bytes);
+      return absl::OkStatus();
+    }
+    LookAgain();
+    RETURN_IF_ERROR(WaitForRoom(bytes, no_slowdown));
+    tell = decided_.unlimited() != told_.unlimited();
+    if (!decided_.unlimited()) {
+      const uint64_t now = clock->MonotonicMicros() * 1000;
+      const uint64_t begins = std::max(now, busy_until_nanos_);
+      wait_micros = (begins - now) / 1000;
+      if (no_slowdown && wait_micros > 0) {
+        return absl::UnavailableError(absl::StrFormat("writes are slowed: %s", decided_.reason));
+      }
+      busy_until_nanos_ = begins + NanosAtRate(batch.size(), decided_.bytes_per_second);
+    }
+    Count(bytes, counted_bytes);
+  }
+  if (tell) TellOfChange();
+  // In short sleeps: what held the writer back may be gone long before.
+  for (; wait_micros >= kShortestSleepMicros; wait_micros -= kShortestSleepMicros) {
+    if (rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited) break;
+    clock->SleepMicros(kShortestSleepMicros);
+  }
+  StatisticsImpl& statistics = state_->core->statistics;
+  statistics.Add(Ticker::kThrottledWrites);
+  statistics.Add(Ticker::kThrottleMicros, clock->MonotonicMicros() - arrived);
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

@@ -1,0 +1,165 @@
+// Holds writers back, as the throttle decides (db/decide/pacing/throttle.h).
+//
+// Unthrottled, a write pays one relaxed load. Safe for concurrent use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "db/decide/pacing/throttle.h"
+#include "db/engine/core/database_state.h"
+#include "db/state/memtable/memtable.h"
+
+namespace sepal {
+
+enum class BackgroundWork : uint8_t { kFlush, kMerge };
+
+// Laws:
+//   - writers stand still only while something is under way that makes room: a job, a pause, a large batch that was let
+//     in. Before one is refused, idle memory is given to the system and what memtables hold is flushed: it is refused
+//     where pins, iterators and open tables alone hold the limit;
+//   - whoever stands still for memory looks again every few milliseconds, for what readers let go of tells nobody;
+//   - large batches are counted from here until they lie in memtables, so that many at a time do not pass a limit that
+//     each of them keeps. What counts is what they will take there, which of small entries is several times the batch.
+//     They go in in the order in which they came. Where the first does not fit into the limit, memtables are flushed,
+//     and until it is in small ones wait too: it would never have its turn else.
+class WriteGate {
+ public:
+  explicit WriteGate(EngineState* state);
+
+  // `flush` switches all memtables that hold anything; called with no lock held. Before the first write.
+  void FlushBy(std::function<absl::Status()> flush) { flush_ = std::move(flush); }
+
+  // One write's way through the gate. What it was let in with is counted until this ends, or goes.
+  class Pass {
+   public:
+    explicit Pass(WriteGate* gate) : gate_(gate) {}
+    ~Pass() { End(); }
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+
+    // Once. Returns when `batch` may be written. InvalidArgument if it takes over a quarter of the memory limit. With
+    // `no_slowdown`, Unavailable instead of any wait. ResourceExhausted when nothing makes room: there is no space for
+    // a flush, or what holds the memory limit cannot be flushed. Call with no lock held.
+    absl::Status Enter(std::string_view batch, bool no_slowdown) {
+      if (gate_->rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited &&
+          MemTable::BytesOfBatch(batch) < gate_->large_bytes_) [[likely]]
+        return absl::OkStatus();
+      return gate_->EnterSlowly(batch, no_slowdown, &counted_bytes_);
+    }
+
+    // What was let in lies in memtables.
+    void End() {
+      if (counted_bytes_ > 0) gate_->Leave(std::exchange(counted_bytes_, 0));
+    }
+
+   private:
+    WriteGate* const gate_;
+    size_t counted_bytes_ = 0;
+  };
+
+  // InvalidArgument: no batch of that size is let in, whatever else there is.
+  absl::Status CheckSize(uint32_t entries, size_t batch_bytes) const;
+
+  // For whoever fills memtables, after each small part of one: writers that outrun a flush are slowed down before they
+  // have to stop. Call with the commit mutex at most.
+  void LookAtMemory() ABSL_LOCKS_EXCLUDED(state_->mutex);
+
+  // Tells listeners and the info log if the rate is another than they were told last. By one thread at a time, so that
+  // the last word is the newest; whoever comes meanwhile leaves it to that one.
+  void TellOfChange() ABSL_LOCKS_EXCLUDED(state_->mutex);
+
+  // These three require the database mutex.
+
+  // Decides anew; to be called whenever what the throttle looks at has changed. The most of all column families
+  // (ThrottleInput).
+  void Update(int level0_runs, uint64_t debt_bytes);
+  ThrottleRate current() const {
+    state_->mutex.AssertHeld();
+    return decided_;
+  }
+  // So many more flushes, or merges, wait for space on the disk; fewer where it is negative.
+  void CountWaitingForSpace(BackgroundWork work, int more) {
+    state_->mutex.AssertHeld();
+    (work == BackgroundWork::kFlush ? flushes_without_space_ : merges_without_space_) += more;
+  }
+  bool AnyWaitsForSpace() const {
+    state_->mutex.AssertHeld();
+    return flushes_without_space_ + merges_without_space_ > 0;
+  }
+  // As of the last decision: too little is left to keep any for later use.
+  bool MemoryIsShort() const;
+
+ private:
+  absl::Status EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes)
+      ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // These count by MemTable::BytesOfBatch.
+  void Count(size_t bytes, size_t* counted_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void Leave(size_t bytes) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  // Returns once neither a stop nor the size of a large batch keeps the writer out.
+  absl::Status WaitForRoom(size_t bytes, bool no_slowdown) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // `turn`: of a large batch, which goes in when it is the first of those that wait.
+  absl::Status WaitForTurn(size_t bytes, bool no_slowdown, std::optional<uint64_t> turn)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Memtables hold what no flush is taking away.
+  bool AnythingToFlush() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  bool MemoryFits(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Whether a large batch may join what is there and was let in. `looked`: LookForMemory has, just now.
+  bool HasRoomFor(size_t bytes, bool looked) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Whether it is this one's turn, and no other is on its way.
+  bool IsNext(std::optional<uint64_t> turn) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  bool MayGoIn(size_t bytes, std::optional<uint64_t> turn, bool looked) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Whether what memtables hold, or is kept for later, may be what keeps the writer out.
+  bool LacksMemory(size_t bytes, std::optional<uint64_t> turn) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // A merge that waits for space frees no memory.
+  bool AnythingUnderWay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex) {
+    return state_->jobs > merges_without_space_ || state_->pauses > 0 || let_in_bytes_ > 0;
+  }
+  // Where memory is short, or `bytes` do not fit, what is kept for later goes to the system. The throttle decides anew.
+  void LookForMemory(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  absl::Status Refusal() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  absl::Status FlushMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // By the memory as it is, and runs and debt as they were at the last Update: those change with jobs.
+  ThrottleRate Decide() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void DecideAndWake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void Adopt(const ThrottleRate& rate) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // To those who look without the mutex.
+  void PublishRate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // For writers that are slowed: what held them back may be gone long before a job ends. Never to a lower rate: what
+  // one writer sees of a moment's memory is no reason to hold back all of them until then.
+  void LookAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+
+  EngineState* const state_;
+  // From here on a batch is large: a small part of a memtable.
+  const size_t large_bytes_;
+  std::function<absl::Status()> flush_;
+  // Of `decided_`; 0 while a large one goes first.
+  std::atomic<uint64_t> rate_{ThrottleRate::kUnlimited};
+  ThrottleRate decided_ ABSL_GUARDED_BY(state_->mutex);
+  // What that was decided by.
+  ThrottleLimits limits_ ABSL_GUARDED_BY(state_->mutex);
+  ThrottleInput input_ ABSL_GUARDED_BY(state_->mutex);
+  uint64_t looked_at_micros_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  ThrottleRate told_ ABSL_GUARDED_BY(state_->mutex);
+  bool telling_ ABSL_GUARDED_BY(state_->mutex) = false;
+  int flushes_without_space_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  int merges_without_space_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  // Of large batches that are on their way into memtables.
+  size_t let_in_bytes_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  // The turns of those that wait, first come, first served.
+  std::deque<uint64_t> large_waiting_ ABSL_GUARDED_BY(state_->mutex);
+  uint64_t last_turn_ ABSL_GUARDED_BY(state_->mutex) = 0;
+  // The first of those lacks memory: small ones wait until it is in, but for a pause, whose end may be theirs to bring.
+  bool large_goes_first_ ABSL_GUARDED_BY(state_->mutex) = false;
+  // Until when the writes that were let in keep the allowed rate busy.
+  uint64_t busy_until_nanos_ ABSL_GUARDED_BY(state_->mutex) = 0;
+};
+
+}  // namespace sepal

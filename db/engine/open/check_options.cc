@@ -1,0 +1,122 @@
+#include "db/engine/open/check_options.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "util/base/compression.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+namespace {
+
+constexpr size_t kSmallestMemoryLimit = size_t{8} << 20;
+constexpr size_t kLargestMemoryLimit = size_t{1} << 46;
+// With less every few hundred writes make a log and a table. LevelDB and RocksDB go no lower either.
+constexpr size_t kSmallestMemtable = size_t{64} << 10;
+constexpr int kMostThreads = 1024;
+constexpr size_t kSmallestBlock = 256;
+constexpr size_t kLargestBlock = size_t{1} << 20;
+
+bool IsCompression(CompressionKind kind) { return IsKnownCompression(static_cast<uint8_t>(kind)); }
+
+// A number that no enumerator has can be in an enumeration, in C's setters and behind a cast.
+absl::Status CheckEnumerations(const ColumnFamilyOptions& family) {
+  constexpr char kCodecs[] = "kNone (0), kSnappy (1), kLz4 (2) or kZstd (3)";
+  if (!IsCompression(family.compression)) {
+    return absl::InvalidArgumentError(absl::StrFormat("compression must be %s", kCodecs));
+  }
+  if (!std::all_of(family.compression_per_level.begin(), family.compression_per_level.end(), IsCompression)) {
+    return absl::InvalidArgumentError(absl::StrFormat("compression_per_level: each must be %s", kCodecs));
+  }
+  switch (family.compaction_style) {
+    case CompactionStyle::kLazyLeveling:
+    case CompactionStyle::kLeveled:
+    case CompactionStyle::kUniversal:
+      return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("compaction_style must be kLazyLeveling (0), kLeveled (1) or kUniversal (2)");
+}
+
+absl::Status CheckFilterPolicy(const FilterPolicy& filter) {
+  if (!(filter.lane_bits_per_key >= 0 && filter.lane_bits_per_key <= 64 && filter.guard_bits_per_key >= 0 &&
+        filter.guard_bits_per_key <= 64)) {
+    return absl::InvalidArgumentError("filter_policy: bits per key must lie between 0 and 64");
+  }
+  if (filter.lane_kind != FilterKind::kBloom && filter.lane_kind != FilterKind::kFingerprint) {
+    return absl::InvalidArgumentError(
+        "filter_policy: lane_kind is kBloom or kFingerprint; for no lanes set lane_bits_per_key to 0");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMemory(const Options& options) {
+  if (options.memory_limit < kSmallestMemoryLimit) {
+    return absl::InvalidArgumentError(absl::StrFormat("memory_limit of %u bytes is too small: it must be at least %u",
+                                                      options.memory_limit, kSmallestMemoryLimit));
+  }
+  if (options.memory_limit > kLargestMemoryLimit) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("memory_limit of %u bytes is out of range: %u to %u. There is no unlimited: the block cache "
+                        "fills what it is given; set what the database may take of the machine's memory",
+                        options.memory_limit, kSmallestMemoryLimit, kLargestMemoryLimit));
+  }
+  if (options.memtable_bytes != 0 && options.memtable_bytes < kSmallestMemtable) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("memtable_bytes of %u is too small: it is in bytes and must be at least %u, or 0, derived",
+                        options.memtable_bytes, kSmallestMemtable));
+  }
+  if (options.memtable_bytes > options.memory_limit / 2) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("memtable_bytes of %u is over half of memory_limit (%u): two memtables must fit",
+                        options.memtable_bytes, options.memory_limit));
+  }
+  switch (options.cache_admission) {
+    case CacheAdmissionKind::kProbation:
+    case CacheAdmissionKind::kTinyLfu:
+      return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("cache_admission must be kProbation (0) or kTinyLfu (1)");
+}
+
+}  // namespace
+
+absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
+  if (family.comparator == nullptr) return absl::InvalidArgumentError("a column family's comparator is null");
+  if (family.block_bytes < kSmallestBlock || family.block_bytes > kLargestBlock) {
+    return absl::InvalidArgumentError(absl::StrFormat("block_bytes of %u is out of range: %u to %u", family.block_bytes,
+                                                      kSmallestBlock, kLargestBlock));
+  }
+  if (!(family.max_space_amplification >= 1)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "max_space_amplification of %g is out of range: tables take at least the space of what they hold, 1",
+        family.max_space_amplification));
+  }
+  RETURN_IF_ERROR(CheckEnumerations(family));
+  return CheckFilterPolicy(family.filter_policy);
+}
+
+absl::Status CheckFamilyOptions(const Options& options) {
+  RETURN_IF_ERROR(CheckFamilyOptions(options.family));
+  for (const ColumnFamilyDescriptor& descriptor : options.column_families) {
+    if (descriptor.name.empty()) return absl::InvalidArgumentError("a column family needs a name");
+    RETURN_IF_ERROR(CheckFamilyOptions(descriptor.options));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOptions(const Options& options) {
+  RETURN_IF_ERROR(CheckMemory(options));
+  if (options.background_threads < 0 || options.background_threads > kMostThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("background_threads of %d is out of range: 1 to %d, or 0 for one for each core, at most 8",
+                        options.background_threads, kMostThreads));
+  }
+  RETURN_IF_ERROR(CheckFamilyOptions(options));
+  if (options.read_only && (options.create_if_missing || options.error_if_exists)) {
+    return absl::InvalidArgumentError("read_only goes with neither create_if_missing nor error_if_exists");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

@@ -1,0 +1,110 @@
+// Opening a database: lock, manifest, logs, tables of what was replayed, a new manifest, a new log.
+//
+// Order, and why:
+//   1. the logs' headers are listed before the manifest is read: what they say of it is older than they are;
+//   2. what the logs hold above each family's flushed-through mark goes into memtables and from there into synced
+//      tables: after a failed sync the page cache may hold what the disk lacks, so nothing replayed is trusted to the
+//      old logs any longer;
+//   3. the new log is made before the new manifest names it as the minimum;
+//   4. the new manifest, whose snapshot has the new tables, retires the old logs in one step;
+//   5. only then are old manifests, logs and stray tables removed, and writes taken.
+// A crash between any two steps leaves a database that opens to the same contents. An opening that fails before 4
+// removes its tables.
+//
+// Read-only, nothing is written: what the logs hold stays in memtables.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "db/act/files/directory_listing.h"
+#include "db/act/log/log_recovery.h"
+#include "db/act/manifest/manifest_recovery.h"
+#include "db/engine/catalog/manifest_families.h"
+#include "db/engine/open/database_parts.h"
+#include "db/format/batch_format.h"
+
+namespace sepal {
+
+class Opening {
+ public:
+  Opening(const Options& options, const Tuning& tuning, std::string_view directory)
+      : options_(options), tuning_(tuning), path_(directory), described_(options, tuning, directory) {}
+
+  absl::StatusOr<DatabaseParts> Run();
+
+ private:
+  absl::Status Open();
+  void RemoveNewTables();
+  absl::Status CheckAddressSpace() const;
+  absl::Status CheckLogDirectory() const;
+  absl::Status OpenDirectories();
+  absl::Status TakeLock();
+  void StartInfoLog();
+  absl::Status RecoverCatalog();
+  absl::Status PassNumbersOfFiles();
+  absl::Status ListAgain();
+  absl::Status CheckNoLogWasBegun() const;
+  absl::Status TakeEdit(VersionEdit&& edit);
+  absl::Status AddFamily(ColumnFamilyId id, std::string_view name, const Comparator* comparator);
+  absl::Status CheckFamilies() const;
+  absl::Status CheckTables();
+  // Marks the tables of `version` among the listed ones.
+  absl::Status CheckTablesOf(const Version& version, std::vector<bool>* named) const;
+  std::span<const DirectoryEntry> ListingOfLogs() const;
+  TableFactory MakeTableFactory() const;
+  absl::Status DescribeNew();
+  absl::Status AddMissingFamilies();
+  absl::Status ReplayLogs();
+  absl::Status ReplayBatch(SequenceNumber first, std::string_view batch);
+  void Replay(SequenceNumber sequence, const BatchEntry& entry, DescribedFamily* described);
+  absl::Status ChooseExecutor();
+  absl::Status FlushReplayed(DescribedFamily* described);
+  absl::Status PublishFamilies();
+  absl::Status StartWriting();
+  absl::Status RemoveLeftOverLogs();
+  absl::Status RemoveLeftOverRings() const;
+  absl::Status MakeLastHeaderSure() const;
+  absl::Status StartNew();
+  absl::Status StartExisting();
+  LogOptions MakeLogOptions() const;
+  void StartFamiliesAt(FileNumber log);
+  void RemoveStrayFiles();
+  std::shared_ptr<MemTable> NewMemTable(const Family& family) const;
+
+  const Options& options_;
+  const Tuning tuning_;
+  const std::string path_;
+
+  World world_ = {};
+  DatabaseParts parts_;
+  // Of the database directory. Under the lock nobody else changes it, and one listing serves for all: what this opening
+  // removes or makes meanwhile matters to no later step.
+  DirectoryListing listing_;
+  // Of a separate one for logs. Those that have a header are this database's: RecoverLogs refuses others.
+  std::vector<DirectoryEntry> log_listing_;
+  std::vector<LogFile> log_files_;
+  std::vector<FileNumber> stray_tables_;  // listed, and in no version
+  ManifestRecovery manifest_;
+  LogRecovery logs_;
+  // From the manifest's edits.
+  Catalog::Identity identity_;
+  FileNumber next_file_number_{1};
+  FileNumber manifest_next_file_number_{1};
+  SequenceNumber last_sequence_;
+  FileNumber min_log_number_;
+  std::optional<ClosedLog> closed_log_;
+  DescribedFamilies described_;
+  std::vector<DescribedFamily*> in_batch_;  // that have entries in the one that was replayed last
+  // Of what was replayed.
+  std::vector<FileNumber> new_tables_;
+  bool tables_may_be_listed_ = false;  // by a manifest that another opening may find
+};
+
+}  // namespace sepal

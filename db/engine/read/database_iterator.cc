@@ -1,0 +1,317 @@
+#include "db/engine/read/database_iterator.h"
+
+#include <utility>
+
+#include "absl/base/attributes.h"
+#include "util/base/check.h"
+#include "util/thread/fork.h"
+
+namespace sepal {
+
+namespace {
+
+constexpr CallWatch::Kind kSeekCall = {.name = "seek", .histogram = Histogram::kSeekMicros};
+constexpr CallWatch::Kind kNextCall = {.name = "next"};
+constexpr CallWatch::Kind kPrevCall = {.name = "prev"};
+
+// Going forward, `entries_` stands at the entry that is shown. Going backward, it does so where the entry is plainly
+// the only version of its key; else it stands before all versions of the key that is shown, and `key_buffer_` and
+// `value_buffer_` hold what is shown.
+class DatabaseIterator final : public Iterator {
+ public:
+  DatabaseIterator(DatabaseIteratorOptions options, std::unique_ptr<InternalIterator> entries)
+      : options_(std::move(options)),
+        order_(options_.order),
+        hashable_(order_.hashable()),
+        entries_(std::move(entries)) {}
+  ~DatabaseIterator() override {
+    if (ForkGeneration() != options_.fork_generation) KeepForGood(std::pair(std::move(entries_), options_.owner));
+    CountSteps();
+    entries_.reset();
+  }
+
+  bool Valid() const override { return valid_ && !Closed(); }
+  std::string_view key() const override { return at_entry_ ? entries_->key().user_key : std::string_view(key_buffer_); }
+  std::string_view value() const override { return at_entry_ ? entries_->value() : std::string_view(value_buffer_); }
+  absl::Status status() const override {
+    if (Closed()) return absl::FailedPreconditionError("the database of this iterator is closed");
+    return entries_->status();
+  }
+
+  // What a closed database was given, a comparator, a clock or a listener, may be gone.
+  void SeekToFirst() override {
+    if (Closed()) [[unlikely]]
+      return Hide();
+    const WatchedCall call(options_.calls, kSeekCall, [this] { return ASeek({}); });
+    if (!Begin(Ticker::kSeeks)) return;
+    SetOut(Direction::kForward);
+    if (options_.lower_bound.has_value()) {
+      entries_->Seek({*options_.lower_bound, kFirstTrailer});
+    } else {
+      entries_->SeekToFirst();
+    }
+    FindNextVisible(/*skip_key=*/false);
+  }
+
+  void Seek(std::string_view target) override {
+    if (Closed()) [[unlikely]]
+      return Hide();
+    if (IsBefore(target)) return SeekToFirst();
+    target = Keep(target);
+    const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
+    if (!Begin(Ticker::kSeeks)) return;
+    SetOut(Direction::kForward);
+    entries_->Seek({target, SeekTrailer(options_.visible)});
+    FindNextVisible(/*skip_key=*/false);
+  }
+
+  void SeekToLast() override {
+    if (Closed()) [[unlikely]]
+      return Hide();
+    const WatchedCall call(options_.calls, kSeekCall, [this] { return ASeek({}); });
+    if (!Begin(Ticker::kSeeks)) return;
+    SetOut(Direction::kBackward);
+    if (options_.upper_bound.has_value()) {
+      entries_->SeekBefore({*options_.upper_bound, kFirstTrailer});
+    } else {
+      entries_->SeekToLast();
+    }
+    FindPreviousVisible();
+  }
+
+  void SeekForPrev(std::string_view target) override {
+    if (Closed()) [[unlikely]]
+      return Hide();
+    if (IsBehind(target)) return SeekToLast();
+    target = Keep(target);
+    const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
+    if (!Begin(Ticker::kSeeks)) return;
+    SetOut(Direction::kBackward);
+    // All versions of `target` are before (target, 0) or at it; no update has trailer 0 and sequence 0 but a
+    // zeroed delete, which retention never leaves.
+    entries_->SeekBefore({target, kLastTrailer});
+    FindPreviousVisible();
+  }
+
+  void Next() override {
+    SEPAL_DCHECK(valid_);
+    if (in_plain_block_ && !Closed()) [[likely]] {
+      if (!entries_->NextKeyInPlainBlock()) [[unlikely]]
+        return NextElsewhere();
+      direction_ = Direction::kForward;
+      ++steps_;
+      if (!options_.upper_bound.has_value()) [[likely]]
+        return;
+      return HideBehindBound();
+    }
+    NextInAnyBlock();
+  }
+
+  void Prev() override {
+    SEPAL_DCHECK(valid_);
+    if (at_entry_ && hashable_ && !Closed() && entries_->PrevKeyInBlock()) [[likely]] {
+      direction_ = Direction::kBackward;
+      ++steps_back_;
+      if (IsVisible(entries_->key()) && !IsBefore(entries_->key().user_key)) [[likely]]
+        return;
+      return ShowBackwardFromHere();
+    }
+    PrevElsewhere();
+  }
+
+ private:
+  bool Closed() const { return options_.closed->load(std::memory_order_acquire); }
+
+  enum class Direction : uint8_t { kForward, kBackward };
+
+  // What Next and Prev seldom do, apart from them: a step within a block takes some tens of instructions.
+  ABSL_ATTRIBUTE_NOINLINE void HideBehindBound() {
+    if (IsBehind(entries_->key().user_key)) Hide();
+  }
+  ABSL_ATTRIBUTE_NOINLINE void NextInAnyBlock() {
+    if (!at_entry_ || !hashable_ || Closed() || !entries_->NextKeyInBlock()) return NextElsewhere();
+    direction_ = Direction::kForward;
+    ++steps_;
+    if (IsVisible(entries_->key()) && !IsBehind(entries_->key().user_key)) return;
+    ShowFromHere();
+  }
+  ABSL_ATTRIBUTE_NOINLINE void ShowFromHere() {
+    Hide();
+    const WatchedCall call(options_.calls, kNextCall, [this] { return AStep(); });
+    FindNextVisible(/*skip_key=*/false);
+  }
+  ABSL_ATTRIBUTE_NOINLINE void NextElsewhere() {
+    const WatchedCall call(options_.calls, kNextCall, [this] { return AStep(); });
+    if (!Begin(Ticker::kNexts)) return;
+    if (at_entry_) {
+      key_buffer_.assign(entries_->key().user_key);
+      // Where keys may be told by their bytes, there is nothing more in the block that was lent.
+      hashable_ ? entries_->Next() : entries_->Advance();
+    } else {
+      // Back to the versions of the key that was shown; the skip below passes them.
+      entries_->Seek({key_buffer_, kFirstTrailer});
+    }
+    SetOut(Direction::kForward);
+    FindNextVisible(/*skip_key=*/true);
+  }
+  ABSL_ATTRIBUTE_NOINLINE void ShowBackwardFromHere() {
+    Hide();
+    const WatchedCall call(options_.calls, kPrevCall, [this] { return AStep(); });
+    FindPreviousVisible();
+  }
+  ABSL_ATTRIBUTE_NOINLINE void PrevElsewhere() {
+    const WatchedCall call(options_.calls, kPrevCall, [this] { return AStep(); });
+    if (!Begin(Ticker::kPrevs)) return;
+    if (at_entry_) {
+      key_buffer_.assign(entries_->key().user_key);
+      GoBefore(key_buffer_);
+    }
+    FindPreviousVisible();
+  }
+
+  void SetOut(Direction direction) {
+    direction_ = direction;
+    at_entry_ = direction == Direction::kForward;
+  }
+
+  void ShowEntry() {
+    valid_ = at_entry_ = true;
+    in_plain_block_ = hashable_ && entries_->LendsPlainBlock();
+  }
+  void Hide() { valid_ = in_plain_block_ = false; }
+
+  bool Begin(Ticker ticker) {
+    Hide();
+    if (Closed()) [[unlikely]]
+      return false;
+    options_.statistics->Add(ticker);
+    CountSteps();
+    return true;
+  }
+
+  // It may lie in the entry that is shown, which is gone once `entries_` moves.
+  std::string_view Keep(std::string_view target) { return target_buffer_.assign(target); }
+
+  CallWatch::Subject ASeek(std::string_view target) const {
+    return {.column_family = options_.family_name, .key = target};
+  }
+  CallWatch::Subject AStep() const { return {.column_family = options_.family_name, .key_buffer = &key_buffer_}; }
+
+  // Steps within blocks are counted together, once a block.
+  void CountSteps() {
+    if (steps_ > 0) options_.statistics->Add(Ticker::kNexts, std::exchange(steps_, 0));
+    if (steps_back_ > 0) options_.statistics->Add(Ticker::kPrevs, std::exchange(steps_back_, 0));
+  }
+
+  bool IsVisible(const InternalKeyView& key) const {
+    return key.sequence() <= options_.visible && !IsTombstone(key.kind());
+  }
+  // The bounds.
+  bool IsBefore(std::string_view user_key) const {
+    return options_.lower_bound.has_value() && order_.Less(user_key, *options_.lower_bound);
+  }
+  bool IsBehind(std::string_view user_key) const {
+    return options_.upper_bound.has_value() && !order_.Less(user_key, *options_.upper_bound);
+  }
+
+  // From the entry that is shown to the last before all versions of its key, which `user_key` is a copy of.
+  void GoBefore(std::string_view user_key) {
+    if (direction_ == Direction::kForward) return entries_->SeekBefore({user_key, kFirstTrailer});
+    do {
+      entries_->Retreat();
+    } while (entries_->Valid() && order_.Equal(entries_->key().user_key, user_key));
+  }
+
+  // From where `entries_` stands, to the first entry to be shown. With `skip_key`, versions of the key in `key_buffer_`
+  // are passed over.
+  void FindNextVisible(bool skip_key) {
+    for (; entries_->Valid(); entries_->Advance()) {
+      const InternalKeyView& key = entries_->key();
+      if (key.sequence() > options_.visible) {
+        if (IsBehind(key.user_key)) return;
+        continue;
+      }
+      if (skip_key && order_.Equal(key.user_key, key_buffer_)) continue;
+      if (IsBehind(key.user_key)) return;
+      if (IsTombstone(key.kind())) {
+        key_buffer_.assign(key.user_key);
+        skip_key = true;
+        continue;
+      }
+      return ShowEntry();
+    }
+  }
+
+  // `entries_` stands at the oldest version of the first candidate. Collects the newest visible version of each key
+  // until one is not a tombstone.
+  void FindPreviousVisible() {
+    SetOut(Direction::kBackward);
+    while (entries_->Valid()) {
+      if (IsBefore(entries_->key().user_key)) return;
+      if (hashable_ && entries_->BeginsKeyInBlock() && IsVisible(entries_->key())) return ShowEntry();
+      key_buffer_.assign(entries_->key().user_key);
+      bool found = false;
+      while (entries_->Valid() && order_.Equal(entries_->key().user_key, key_buffer_)) {
+        if (entries_->key().sequence() <= options_.visible) {
+          found = !IsTombstone(entries_->key().kind());
+          if (found) {
+            key_buffer_.assign(entries_->key().user_key);
+            value_buffer_.assign(entries_->value());
+          }
+        }
+        entries_->Retreat();
+      }
+      if (!entries_->status().ok()) return;
+      if (found) {
+        valid_ = true;
+        return;
+      }
+    }
+  }
+
+  const DatabaseIteratorOptions options_;
+  const KeyOrder order_;
+  const bool hashable_;
+  std::unique_ptr<InternalIterator> entries_;
+  bool valid_ = false;
+  bool at_entry_ = true;
+  // The entry that is shown lies in a plain block, all of whose entries are visible then.
+  bool in_plain_block_ = false;
+  Direction direction_ = Direction::kForward;  // in which `entries_` was moved last
+  uint64_t steps_ = 0;                         // not counted yet
+  uint64_t steps_back_ = 0;
+  std::string key_buffer_;
+  std::string target_buffer_;
+  std::string value_buffer_;
+};
+
+class ErrorIterator final : public Iterator {
+ public:
+  explicit ErrorIterator(absl::Status status) : status_(std::move(status)) {}
+  bool Valid() const override { return false; }
+  void SeekToFirst() override {}
+  void SeekToLast() override {}
+  void Seek(std::string_view) override {}
+  void SeekForPrev(std::string_view) override {}
+  void Next() override {}
+  void Prev() override {}
+  std::string_view key() const override { return {}; }
+  std::string_view value() const override { return {}; }
+  absl::Status status() const override { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+}  // namespace
+
+std::unique_ptr<Iterator> NewDatabaseIterator(DatabaseIteratorOptions options,
+                                              std::unique_ptr<InternalIterator> entries) {
+  return std::make_unique<DatabaseIterator>(std::move(options), std::move(entries));
+}
+
+std::unique_ptr<Iterator> NewErrorIterator(absl::Status status) {
+  return std::make_unique<ErrorIterator>(std::move(status));
+}
+
+}  // namespace sepal

@@ -1,0 +1,41 @@
+// A user's iterator: of the entries of all sources, in order, the newest visible version of each key, without deleted
+// ones and within the bounds.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "db/engine/core/call_timing.h"
+#include "sepal/iterator.h"
+#include "sepal/options.h"
+#include "table/iterate/iterator.h"
+#include "table/key/internal_key.h"
+#include "util/stats/statistics_impl.h"
+
+namespace sepal {
+
+struct DatabaseIteratorOptions {
+  KeyOrder order;
+  SequenceNumber visible;
+  std::optional<std::string> lower_bound = {};
+  std::optional<std::string> upper_bound = {};
+  // Set once the database is closed.
+  const std::atomic<bool>* closed = nullptr;
+  StatisticsImpl* statistics = nullptr;
+  CallWatch* calls = nullptr;
+  std::string_view family_name = {};
+  // Of the process that opened the database: in a child of it (util/thread/fork.h) the iterator lets go of nothing.
+  uint64_t fork_generation = 0;
+  // Kept alive, and let go after the sources.
+  std::shared_ptr<const void> owner = {};
+};
+
+std::unique_ptr<Iterator> NewDatabaseIterator(DatabaseIteratorOptions options,
+                                              std::unique_ptr<InternalIterator> entries);
+// An iterator over nothing, with a status.
+std::unique_ptr<Iterator> NewErrorIterator(absl::Status status);
+
+}  // namespace sepal

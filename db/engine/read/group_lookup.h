@@ -1,0 +1,64 @@
+// The way of a MultiGet: a group of keys through one view, side by side.
+//
+// In each place - memtables, then runs from the newest to the oldest - every key that is still looked for takes one
+// step, which starts to fetch what its next step touches; so the cache misses of the whole group overlap. When no key
+// can go on without the disk, what all of them want is read together. What is found is what LookUp finds for each key
+// on its own.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "absl/status/status.h"
+#include "db/engine/read/point_lookup.h"
+#include "table/file/table_search.h"
+
+namespace sepal {
+
+class GroupLookup {
+ public:
+  // Keys that go together: enough to have a miss under way at all times, few enough to stay in the first cache.
+  static constexpr size_t kMostKeys = 64;
+
+  // All must outlive the lookup; `results` as made. The view must be held by the caller's epoch guard.
+  GroupLookup(const Family& family, const ReadView& view, const TableLookupOptions& options, Core* core)
+      : family_(family), view_(view), options_(options), core_(core) {}
+
+  // Once. At most kMostKeys keys, and as many results and statuses.
+  void Run(std::span<const LookupKey> keys, std::span<PointResult> results, std::span<absl::Status> statuses);
+
+ private:
+  struct Search {
+    // Not constexpr: GCC would fill the 32 KiB of all searches with zeros.
+    Search() {}  // NOLINT(modernize-use-equals-default)
+    std::optional<TableSearch> search;
+    TableHit hit;
+  };
+
+  void AskMemTables();
+  void AskRun(const LevelRun& run);
+  // Steps of all, until each has ended or waits for something to be read.
+  void StepAll();
+  void ReadWanted();
+  bool Begin(uint8_t i, const TableFile& file, LevelFilterStatistics* filters);
+  // Whether nothing more is to be looked for.
+  bool Settle(uint8_t i);
+
+  const Family& family_;
+  const ReadView& view_;
+  const TableLookupOptions options_;
+  Core* const core_;
+  std::span<const LookupKey> keys_;
+  std::span<PointResult> results_;
+  std::span<absl::Status> statuses_;
+  // Keys, by index, that no place searched so far had an answer for.
+  std::array<uint8_t, kMostKeys> wanted_;
+  size_t wanted_count_ = 0;
+  // Of them, those that go on in the run that is being asked.
+  std::array<uint8_t, kMostKeys> active_;
+  size_t active_count_ = 0;
+  std::array<Search, kMostKeys> searches_;
+};
+
+}  // namespace sepal

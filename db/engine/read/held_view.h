@@ -1,0 +1,34 @@
+// What is held of a view beyond the call that took it.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "db/engine/core/core.h"
+#include "db/state/version/read_view.h"
+#include "util/thread/fork.h"
+
+namespace sepal {
+
+// With the last holder of a view go the tables that nothing else lists.
+class HeldView {
+ public:
+  HeldView(std::shared_ptr<Core> core, std::shared_ptr<const ReadView> view)
+      : core_(std::move(core)), view_(std::move(view)) {}
+  ~HeldView() {
+    if (view_ == nullptr) return;
+    if (core_->Forked()) KeepForGood(std::pair(core_, view_));
+    view_.reset();
+    if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
+  }
+  HeldView(HeldView&&) = default;
+  HeldView& operator=(HeldView&&) = delete;
+  const ReadView& operator*() const { return *view_; }
+  const ReadView* operator->() const { return view_.get(); }
+
+ private:
+  std::shared_ptr<Core> core_;
+  std::shared_ptr<const ReadView> view_;
+};
+
+}  // namespace sepal

@@ -1,0 +1,145 @@
+#include "db/engine/read/point_lookup.h"
+
+#include <array>
+#include <utility>
+
+#include "util/base/status.h"
+
+namespace sepal {
+
+namespace {
+
+struct Candidate {
+  const TableFile* file;
+  const TableReader* reader;  // null: not open yet
+  int level;
+};
+// More runs than this are asked in several rounds.
+constexpr size_t kRound = 32;
+
+void Take(Trailer trailer, std::string_view value, PointResult* result) {
+  if (TrailerKind(trailer) == ValueKind::kPut) {
+    result->kind = PointResult::Kind::kFound;
+    result->value = value;
+  } else {
+    result->kind = PointResult::Kind::kAbsent;
+  }
+}
+
+bool LookInMemTable(const MemTable& memtable, const LookupKey& key, PointResult* result) {
+  if (memtable.empty()) return false;
+  const std::optional<MemTable::Found> found = memtable.Lookup(key.user_key, key.hash, key.visible);
+  if (!found.has_value()) return false;
+  result->memtable = &memtable;
+  Take(found->trailer, found->value, result);
+  return true;
+}
+
+}  // namespace
+
+void PrefetchMemTables(const ReadView& view, const LookupKey& key) {
+  if (!view.active->empty()) view.active->PrefetchLookup(key.hash);
+  for (const std::shared_ptr<const MemTable>& memtable : view.immutables) memtable->PrefetchLookup(key.hash);
+}
+
+bool LookInMemTables(const ReadView& view, const LookupKey& key, PointResult* result) {
+  if (LookInMemTable(*view.active, key, result)) return true;
+  for (const std::shared_ptr<const MemTable>& memtable : view.immutables) {
+    if (LookInMemTable(*memtable, key, result)) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<const TableReader*> ReaderOf(const TableFile& file, const Family& family,
+                                            const TableLookupOptions& options, Core* core) {
+  const TableReader* reader = file.reader();
+  if (reader != nullptr || options.cached_only) return reader;
+  FamilyTableOpener opener = core->Opener(family.order);
+  return file.OpenReader(&opener);
+}
+
+bool TakeHit(TableHit* hit, PointResult* result) {
+  switch (hit->kind) {
+    case TableHit::Kind::kAbsent:
+      return false;
+    case TableHit::Kind::kMaybe:
+      result->kind = PointResult::Kind::kMaybe;
+      return true;
+    case TableHit::Kind::kFound:
+      break;
+  }
+  Take(hit->trailer, hit->value, result);
+  result->pin = std::move(hit->pin);
+  result->peek = hit->peek;
+  return true;
+}
+
+namespace {
+
+// The tables from `runs[*next]` on that may hold the key, as many as one round takes. Their guards are being fetched.
+size_t FindCandidates(std::span<const LevelRun> runs, const LookupKey& key, size_t* next,
+                      std::array<Candidate, kRound>* candidates) {
+  size_t count = 0;
+  for (; *next < runs.size() && count < kRound; ++*next) {
+    const LevelRun& run = runs[*next];
+    const TableFile* file = run.run->Find(key.user_key);
+    if (file == nullptr) continue;
+    const TableReader* reader = file->reader();
+    if (reader != nullptr) reader->PrefetchGuard(key);
+    (*candidates)[count++] = {file, reader, run.level};
+  }
+  return count;
+}
+
+// True when the key's newest visible entry was met, or cannot be told from memory alone.
+absl::StatusOr<bool> LookInTable(const Candidate& candidate, bool guard_asked, const Family& family,
+                                 const LookupKey& key, const TableLookupOptions& options, Core* core,
+                                 StatisticsImpl::ThreadCounters* counters, PointResult* result) {
+  const TableReader* reader = candidate.reader;
+  if (reader == nullptr) {
+    ASSIGN_OR_RETURN(reader, ReaderOf(*candidate.file, family, options, core));
+  }
+  if (reader == nullptr) {
+    result->kind = PointResult::Kind::kMaybe;
+    return true;
+  }
+  LevelFilterStatistics filters;
+  TableHit hit;
+  const absl::Status status = reader->Lookup(key, options, &filters, &hit, guard_asked);
+  counters->AddFilter(candidate.level, filters);
+  RETURN_IF_ERROR(status);
+  return TakeHit(&hit, result);
+}
+
+}  // namespace
+
+absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
+                    Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result) {
+  PrefetchMemTables(view, key);
+  const std::span<const LevelRun> runs = view.version->runs();
+  std::array<Candidate, kRound> candidates;
+  size_t next = 0;
+  size_t count = FindCandidates(runs, key, &next, &candidates);
+  if (LookInMemTables(view, key, result)) return absl::OkStatus();
+  for (; count > 0; count = FindCandidates(runs, key, &next, &candidates)) {
+    for (size_t i = 0; i < count; ++i) {
+      const Candidate& candidate = candidates[i];
+      bool guard_asked = false;
+      if (candidate.reader != nullptr) {
+        const TableReader::GuardAnswer answer = candidate.reader->AskGuard(key);
+        if (answer == TableReader::GuardAnswer::kAbsent) {
+          counters->Add(Ticker::kMetadataCacheHits);
+          counters->AddFilter(candidate.level, {.lookups = 1, .guard_rejections = 1});
+          continue;
+        }
+        guard_asked = answer == TableReader::GuardAnswer::kMaybe;
+      }
+      ASSIGN_OR_RETURN(const bool done,
+                       LookInTable(candidate, guard_asked, family, key, options, core, counters, result));
+      if (done) return absl::OkStatus();
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

@@ -1,0 +1,42 @@
+// The way of a Get through one view: memtables, then runs from the newest to the oldest, until an entry is found.
+//
+// The tables that may hold the key are found first, and the guards of all of them are fetched ahead, so that their
+// cache misses overlap, and those of the memtables' indexes; then they are asked one after another.
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "db/engine/core/core.h"
+#include "db/engine/core/family_state.h"
+#include "db/state/version/read_view.h"
+#include "table/file/table_reader.h"
+
+namespace sepal {
+
+struct PointResult {
+  enum class Kind : uint8_t { kAbsent, kFound, kMaybe };
+  Kind kind = Kind::kAbsent;
+  // Where the entry was met, and the value lies; null: in a table, and a cached block.
+  const MemTable* memtable = nullptr;
+  std::string_view value = {};
+  CachePin pin = {};
+  CachePeek peek = {};
+};
+
+// `view` must be held by the caller (an epoch guard, or a reference). `counters`: the calling thread's, of the core.
+absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
+                    Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result);
+
+// Starts to fetch what LookInMemTables touches first.
+void PrefetchMemTables(const ReadView& view, const LookupKey& key);
+// The parts of it, for lookups that go their own way. Each bool: whether the key's newest visible entry was met, or
+// cannot be told from memory alone.
+bool LookInMemTables(const ReadView& view, const LookupKey& key, PointResult* result);
+bool TakeHit(TableHit* hit, PointResult* result);
+// Opens the table where need be; null where memory alone may be asked and it is not open.
+absl::StatusOr<const TableReader*> ReaderOf(const TableFile& file, const Family& family,
+                                            const TableLookupOptions& options, Core* core);
+
+}  // namespace sepal

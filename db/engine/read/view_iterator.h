@@ -1,0 +1,19 @@
+// All entries of one view in order, every version of every key: memtables and runs merged.
+#pragma once
+
+#include <memory>
+
+#include "db/engine/core/core.h"
+#include "db/engine/core/family_state.h"
+#include "db/state/version/read_view.h"
+#include "table/iterate/iterator.h"
+
+namespace sepal {
+
+// Core and view must outlive the iterator. A memtable that is empty now is left out: what is added to it later is newer
+// than any sequence number that the caller may ask for. So are tables that hold no key of `bounds` (both inclusive); of
+// what lies outside, the iterator shows some, or nothing.
+std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
+                                                  const KeyRange& bounds, bool fill_cache);
+
+}  // namespace sepal

@@ -1,0 +1,354 @@
+#include "db/engine/write/commit_pipeline.h"
+
+#include <algorithm>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/format/batch_format.h"
+#include "sepal/db.h"
+#include "util/base/hash.h"
+#include "util/base/status.h"
+#include "util/stats/perf_times.h"
+
+namespace sepal {
+namespace {
+
+// Logs that a family which is hardly written to may hold on to, whatever their size: each has space of its own.
+constexpr size_t kMostLogsOfAFamily = 16;
+
+// Each family's memtable is flushed on its own.
+absl::Status NotWholeWithoutLog() {
+  return absl::InvalidArgumentError(
+      "disable_wal: the batch has entries of several column families, and without the log nothing would keep it whole: "
+      "split it, or write it with the log; nothing was written");
+}
+
+absl::Status NoSequenceNumbersLeft(SequenceNumber last) {
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "the last sequence number is %u of at most %u, and the batch needs more than are left: copy the data into a new "
+      "database to go on writing; nothing was written",
+      last.value(), kMaxSequenceNumber.value()));
+}
+
+}  // namespace
+
+CommitPipeline::CommitPipeline(EngineState* state, Catalog* catalog, Background* background, WriteAheadLog* log,
+                               SequenceNumber last)
+    : state_(state), catalog_(catalog), background_(background), log_(log), last_(last) {
+  state_->visible.store(last.value(), std::memory_order_release);
+}
+
+void CommitPipeline::AddFamily(FamilyRef family) {
+  MutexLock lock(&commit_mutex_);
+  std::shared_ptr<MemTable> active;
+  {
+    MutexLock state_lock(&state_->mutex);
+    active = family->active();
+  }
+  const uint32_t id = family->id.value();
+  targets_[id] = {std::move(family), std::move(active)};
+}
+
+void CommitPipeline::RemoveFamily(ColumnFamilyId id) {
+  MutexLock lock(&commit_mutex_);
+  targets_.erase(id.value());
+}
+
+absl::Status CommitPipeline::Prepare(std::string_view batch) {
+  const uint64_t seed = catalog_->identity().hash_seed;
+  prepared_count_ = 0;
+  several_families_ = false;
+  BatchReader reader(batch);
+  for (Prepared* next = prepared_.data(); reader.Next(&next->entry); next = &prepared_[prepared_count_]) {
+    const BatchEntry& entry = next->entry;
+    const auto it = targets_.find(entry.family.value());
+    if (it == targets_.end() || it->second.family->dropped.load(std::memory_order_relaxed)) {
+      return absl::FailedPreconditionError(absl::StrFormat(
+          "column family %u of the batch was dropped or never made; nothing was written", entry.family.value()));
+    }
+    RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
+    Target* const target = &it->second;
+    several_families_ |= prepared_count_ > 0 && prepared_.front().target != target;
+    const uint64_t hash = target->family->order.hashable() ? HashKey(entry.key, seed) : 0;
+    if (prepared_count_ == kMostPrepared) {
+      target->active->PrefetchLookup(hash);
+      continue;
+    }
+    next->target = target;
+    next->hash = hash;
+    next->hint = target->active->PrefetchAdd(entry.key, hash);
+    ++prepared_count_;
+  }
+  return reader.status();
+}
+
+absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options,
+                                   WriteGate::Pass* pass) noexcept {
+  if (BatchCount(batch) == 0) [[unlikely]]
+    return WriteNothing(options.sync);
+  LogPosition end;
+  {
+    TimedMutexLock lock(&commit_mutex_);
+    if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
+      return state_->Error();
+    if (closed_) return Closed();
+    RETURN_IF_ERROR(Prepare(batch));
+    const uint32_t count = BatchCount(batch);
+    if (count > kMaxSequenceNumber.value() - last_.value()) return NoSequenceNumbersLeft(last_);
+    if (options.disable_wal && several_families_) return NotWholeWithoutLog();
+    RETURN_IF_ERROR(MakeRoom(batch.size()));
+    const SequenceNumber first = last_.next();
+    if (options.disable_wal) {
+      prepared_.front().target->unlogged = true;
+    } else {
+      ASSIGN_OR_RETURN(end, Append(first, batch));
+    }
+    Insert(batch, first);
+    last_ = SequenceNumber(last_.value() + count);
+    state_->visible.store(last_.value(), std::memory_order_release);
+    SchedulePoint(&state_->visible);
+    StatisticsImpl& statistics = state_->core->statistics;
+    statistics.Add(Ticker::kWriteBatches);
+    statistics.Add(Ticker::kWrites, count);
+  }
+  if (!options.sync) return absl::OkStatus();
+  pass->End();  // others need not wait for the disk too
+  return SyncThrough(end);
+}
+
+absl::Status CommitPipeline::WriteNothing(bool sync) noexcept {
+  RETURN_IF_ERROR(state_->Error());
+  {
+    MutexLock lock(&commit_mutex_);
+    if (closed_) return Closed();
+  }
+  return sync ? Sync() : absl::OkStatus();
+}
+
+absl::StatusOr<LogPosition> CommitPipeline::Append(SequenceNumber first, std::string_view batch) {
+  const PerfTimer timer(PerfPart::kLog);
+  absl::StatusOr<LogPosition> end = log_->Append(first, batch);
+  if (end.ok()) [[likely]] {
+    state_->core->statistics.Add(Ticker::kLogBytes, batch.size());
+  } else if (!log_->Failure().ok()) {
+    state_->Stop(end.status(), "log");
+  } else if (absl::IsResourceExhausted(end.status())) {
+    state_->core->AskToRemoveUnusedFiles();
+  }
+  return end;
+}
+
+void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
+  SequenceNumber sequence = first;
+  uint64_t user_bytes = 0;
+  const auto insert = [&](const BatchEntry& entry, const Target& target, uint64_t hash, const InsertHint& hint) {
+    target.active->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
+    sequence = sequence.next();
+    user_bytes += entry.key.size() + entry.value.size();
+  };
+  if (prepared_count_ == BatchCount(batch)) {
+    for (const Prepared& p : std::span(prepared_).first(prepared_count_)) insert(p.entry, *p.target, p.hash, p.hint);
+  } else {
+    const uint64_t seed = catalog_->identity().hash_seed;
+    BatchReader reader(batch);
+    for (BatchEntry entry; reader.Next(&entry);) {
+      const Target& target = targets_.find(entry.family.value())->second;
+      insert(entry, target, target.family->order.hashable() ? HashKey(entry.key, seed) : 0, {});
+    }
+  }
+  state_->core->statistics.Add(Ticker::kBytesWritten, user_bytes);
+}
+
+absl::Status CommitPipeline::SyncThrough(LogPosition position) noexcept {
+  const PerfTimer timer(PerfPart::kSync);
+  const absl::Status status = log_->Sync(position);
+  if (!status.ok()) state_->Stop(status, "log");
+  return status;
+}
+
+absl::Status CommitPipeline::Sync() noexcept { return SyncThrough(log_->End()); }
+
+absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
+  unchecked_bytes_ += batch_bytes;
+  if (unchecked_bytes_ < state_->core->tuning.memtable_bytes / 64) [[likely]]
+    return absl::OkStatus();
+  RETURN_IF_ERROR(SwitchWhatIsFull());
+  unchecked_bytes_ = 0;  // after a failure the next write looks again, so that none outgrows the limits
+  return absl::OkStatus();
+}
+
+// The active memtables share one budget. Over it, those that need the oldest logs are switched until half of it is
+// free: with many families, small groups of them take turns, and no family has a log of its own. So it is when a family
+// that is hardly written to holds on to so many logs that, with what is being flushed, they would outgrow their limit.
+// One that alone is written to, in order, is switched sooner, if there is space for the log that this takes.
+absl::Status CommitPipeline::SwitchWhatIsFull() {
+  const Tuning& tuning = state_->core->tuning;
+  size_t bytes = 0;
+  for (const auto& [id, target] : targets_) bytes += target.active->MemoryBytes();
+  const EarlySwitch early = WhetherEarly();
+  if (bytes >= tuning.memtable_bytes / 2 || early.soon) RETURN_IF_ERROR(PrepareSwitch());
+  background_->gate()->LookAtMemory();
+  if (early.now) {
+    const absl::Status status = Switch(TargetsByAge(), /*early=*/true);
+    if (!absl::IsResourceExhausted(status)) return status;
+  }
+  if (bytes < tuning.memtable_bytes && log_->LiveBytes() <= tuning.log_limit_bytes / 2) [[likely]]
+    return absl::OkStatus();
+  const std::vector<Target*> by_age = TargetsByAge();
+  const std::vector<LiveLog> live = log_->Live();
+  const size_t room = bytes < tuning.memtable_bytes ? tuning.memtable_bytes : tuning.memtable_bytes / 2;
+  size_t chosen = 0;
+  while (chosen < by_age.size() && (bytes > room || HoldsTooMuchLog(*by_age[chosen], live))) {
+    bytes -= by_age[chosen++]->active->MemoryBytes();
+  }
+  return Switch(std::span(by_age).first(chosen));
+}
+
+const CommitPipeline::Target* CommitPipeline::OnlyOneWritten() const {
+  const Target* written = nullptr;
+  for (const auto& [id, target] : targets_) {
+    if (target.active->empty()) continue;
+    if (std::exchange(written, &target) != nullptr) return nullptr;
+  }
+  return written;
+}
+
+CommitPipeline::EarlySwitch CommitPipeline::WhetherEarly() const {
+  const Tuning& tuning = state_->core->tuning;
+  const Target* const written = tuning.early_flushes ? OnlyOneWritten() : nullptr;
+  if (written == nullptr || !written->active->InOrder()) return {};
+  const MemtableFill fill{written->active->MemoryBytes(), written->active->DataBytes()};
+  const MemtableFill soon{2 * fill.memory_bytes, 2 * fill.data_bytes};
+  MutexLock lock(&state_->mutex);
+  const std::optional<LastFlush>& last = written->family->last_flush;
+  return {.soon = EnoughInOrder(tuning.memtable_bytes, soon, last),
+          .now = state_->FlushAtHand() && EnoughInOrder(tuning.memtable_bytes, fill, last)};
+}
+
+absl::Status CommitPipeline::PrepareSwitch() {
+  state_->core->PrepareMemTable(targets_.size());
+  if (!log_->WantsNextFile()) return absl::OkStatus();
+  RETURN_IF_ERROR(state_->CheckLock());
+  log_->PrepareNextFile(catalog_->NewFileNumber());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FileNumber> CommitPipeline::NewLog() {
+  const PerfTimer timer(PerfPart::kLog);
+  return log_->Rotate(catalog_->NewFileNumber(), catalog_->Reference());
+}
+
+std::vector<CommitPipeline::Target*> CommitPipeline::TargetsByAge() {
+  // By id at last, so that the order of the map does not count.
+  std::vector<std::tuple<FileNumber, size_t, uint32_t, Target*>> ranks;
+  {
+    MutexLock lock(&state_->mutex);
+    for (auto& [id, target] : targets_) {
+      if (target.active->empty()) continue;
+      ranks.emplace_back(target.family->active_first_log, ~target.active->MemoryBytes(), id, &target);
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<Target*> by_age;
+  by_age.reserve(ranks.size());
+  for (const auto& rank : ranks) by_age.push_back(std::get<Target*>(rank));
+  return by_age;
+}
+
+bool CommitPipeline::HoldsTooMuchLog(const Target& target, std::span<const LiveLog> live) const {
+  FileNumber first;
+  {
+    MutexLock lock(&state_->mutex);
+    first = target.family->active_first_log;
+  }
+  uint64_t bytes = 0;
+  size_t logs = 0;
+  for (const LiveLog& log : live) {
+    if (log.number < first) continue;
+    bytes += log.size_bytes;
+    ++logs;
+  }
+  return bytes > state_->core->tuning.log_limit_bytes / 2 || logs > kMostLogsOfAFamily;
+}
+
+absl::Status CommitPipeline::Switch(std::span<Target* const> targets, bool early) {
+  if (targets.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(state_->CheckLock());
+  const LogPosition log_end = log_->End();
+  const absl::StatusOr<FileNumber> next_log = NewLog();
+  if (!next_log.ok()) {
+    if (!log_->Failure().ok()) state_->Stop(next_log.status(), "log");
+    if (absl::IsResourceExhausted(next_log.status())) state_->core->AskToRemoveUnusedFiles();
+    return next_log.status();
+  }
+  Replace(targets, log_end, *next_log, early);
+  return absl::OkStatus();
+}
+
+void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_end, FileNumber log, bool early) {
+  Core& core = *state_->core;
+  std::vector<std::shared_ptr<MemTable>> fresh;
+  for (const Target* target : targets) {
+    fresh.push_back(core.NewMemTable(target->family->order, catalog_->identity().hash_seed, targets_.size()));
+  }
+  MutexLock lock(&state_->mutex);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    Family& family = *targets[i]->family;
+    // Nobody would flush it. RemoveFamily follows.
+    if (family.dropped.load(std::memory_order_relaxed)) continue;
+    family.immutables.push_back({.memtable = targets[i]->active,
+                                 .log_end = log_end,
+                                 .log_last = last_,
+                                 .first_log = family.active_first_log,
+                                 .unlogged = std::exchange(targets[i]->unlogged, false),
+                                 .early = early});
+    family.Publish(fresh[i], family.version(), &core.epochs);
+    targets[i]->active = std::move(fresh[i]);
+  }
+  for (auto& [id, other] : targets_) {
+    if (other.active->empty()) other.family->active_first_log = log;
+  }
+  background_->Schedule();
+}
+
+void CommitPipeline::Close() noexcept {
+  MutexLock lock(&commit_mutex_);
+  closed_ = true;
+  std::vector<Target*> unlogged = TargetsByAge();
+  std::erase_if(unlogged, [](const Target* target) { return !target->unlogged; });
+  // Nothing is appended any more, so the log need not go on in a new file, for which there may be no space.
+  if (!unlogged.empty()) Replace(unlogged, log_->End(), log_->Live().back().number);
+}
+
+absl::Status CommitPipeline::Closed() const {
+  return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", state_->core->path));
+}
+
+absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) noexcept {
+  MutexLock lock(&commit_mutex_);
+  if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
+  if (closed_) return Closed();
+  const auto it = targets_.find(family->id.value());
+  if (it == targets_.end() || it->second.active->empty()) return absl::OkStatus();
+  std::vector<Target*> chosen = {&it->second};
+  const std::vector<LiveLog> live = log_->Live();
+  if (live.size() >= kMostLogsOfAFamily) {
+    for (Target* const other : TargetsByAge()) {
+      if (other != chosen.front() && HoldsTooMuchLog(*other, live)) chosen.push_back(other);
+    }
+  }
+  return Switch(chosen);
+}
+
+absl::Status CommitPipeline::SwitchAll(const std::function<void(SequenceNumber last)>& look) noexcept {
+  MutexLock lock(&commit_mutex_);
+  if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
+  if (closed_) return Closed();
+  RETURN_IF_ERROR(Switch(TargetsByAge()));
+  look(last_);
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

@@ -1,0 +1,139 @@
+// The way of a write: sequence numbers, log, memtable, publish.
+//
+// One short critical section takes a batch through all four, in order; nobody sleeps in it, and no sync is made in it
+// but that of a new log's header, when a memtable is switched. A sync writer then waits for the log, whose one sync
+// carries all who wait.
+//
+// Laws:
+//   - a batch is in the log before it is in a memtable, if it goes into the log at all (`disable_wal`), and in all
+//     memtables before it is visible;
+//   - a batch that the log refused leaves no trace: its sequence numbers were not taken (a full disk) or writing has
+//     ended for good (everything else);
+//   - a memtable is switched between batches, together with the log, so that every entry of the old one is visible and
+//     lies, if in any, in logs before the new one;
+//   - an exception, which only an allocation that fails can be the cause of, ends the process (noexcept): what of a
+//   batch
+//     is in the memtables by then could not be taken back.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "db/act/log/log_writer.h"
+#include "db/engine/background/background.h"
+#include "db/engine/catalog/catalog.h"
+#include "db/engine/core/database_state.h"
+#include "db/format/batch_format.h"
+#include "sepal/options.h"
+#include "util/thread/sync.h"
+
+namespace sepal {
+
+class CommitPipeline {
+ public:
+  // All must outlive the pipeline. Sequence numbers continue after `last`.
+  CommitPipeline(EngineState* state, Catalog* catalog, Background* background, WriteAheadLog* log, SequenceNumber last);
+
+  void AddFamily(FamilyRef family) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  void RemoveFamily(ColumnFamilyId id) ABSL_LOCKS_EXCLUDED(commit_mutex_);
+
+  // Applies a batch (write-batch bytes), whole or not at all. A sync is of what was written before it too, and of an
+  // empty batch of just that. Ends the `pass` before it.
+  absl::Status Write(std::string_view batch, const WriteOptions& options, WriteGate::Pass* pass) noexcept
+      ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // Makes everything written before durable.
+  absl::Status Sync() noexcept;
+  // Makes the log durable through `position`.
+  absl::Status SyncThrough(LogPosition position) noexcept;
+
+  // Lets the write under way finish, and refuses all that come after it. Switches the memtables that hold what no log
+  // holds.
+  void Close() noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
+
+  // Moves what the family's active memtable holds to its immutables, and what others hold that need too many logs. A
+  // no-op while it is empty.
+  absl::Status SwitchMemtable(const FamilyRef& family) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // The same for all families at once; `look` is called before any later write, with the last sequence number.
+  absl::Status SwitchAll(const std::function<void(SequenceNumber last)>& look) noexcept
+      ABSL_LOCKS_EXCLUDED(commit_mutex_);
+
+ private:
+  absl::Status Closed() const;
+  absl::Status WriteNothing(bool sync) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // Checks a batch before anything of it is written.
+  absl::Status Prepare(std::string_view batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  void Insert(std::string_view batch, SequenceNumber first) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // A family and its active memtable, which only this pipeline replaces.
+  struct Target {
+    FamilyRef family;
+    std::shared_ptr<MemTable> active;
+    bool unlogged = false;  // `active` holds what no log holds
+  };
+
+  // An entry of the batch in hand, ready to be inserted.
+  struct Prepared {
+    BatchEntry entry;
+    Target* target;
+    uint64_t hash;
+    InsertHint hint;
+  };
+  // Of larger batches the rest is read again: what is fetched ahead of its insertion should still be in the cache then.
+  static constexpr size_t kMostPrepared = 256;
+
+  // Into the log. Ends all writing if the log fails for good.
+  absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Goes on in a new log; returns its number.
+  absl::StatusOr<FileNumber> NewLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Has made ready what a switch of memtables will need.
+  absl::Status PrepareSwitch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // The one target whose memtable holds anything; null if there is none, or another.
+  const Target* OnlyOneWritten() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  struct EarlySwitch {
+    bool soon = false;
+    bool now = false;
+  };
+  // Whether it is time for a switch though no memtable is full (db/decide/writing/early_flush.h).
+  EarlySwitch WhetherEarly() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  absl::Status SwitchWhatIsFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // With one new log for all of them. `early`: before memtables are full.
+  absl::Status Switch(std::span<Target* const> targets, bool early = false)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // The part of it that is in memory: the memtables of `targets` become immutable, and all that are empty now need no
+  // log before `log`.
+  void Replace(std::span<Target* const> targets, LogPosition log_end, FileNumber log, bool early = false)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Those that hold anything, by the oldest log that they need, then by size.
+  std::vector<Target*> TargetsByAge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // Whether the logs that `target` needs, of the live ones, are more or larger than it may hold on to.
+  bool HoldsTooMuchLog(const Target& target, std::span<const LiveLog> live) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+
+  EngineState* const state_;
+  Catalog* const catalog_;
+  Background* const background_;
+  WriteAheadLog* const log_;
+
+  Mutex commit_mutex_;
+  absl::flat_hash_map<uint32_t, Target> targets_ ABSL_GUARDED_BY(commit_mutex_);
+  // Of batches since the memtables were last measured.
+  size_t unchecked_bytes_ ABSL_GUARDED_BY(commit_mutex_) = 0;
+  SequenceNumber last_ ABSL_GUARDED_BY(commit_mutex_);
+  // The first entries of the batch in hand.
+  // Filled in place: what is put together first and then moved waits for its own stores. The last is never full, for
+  // entries that are looked at and read again.
+  std::array<Prepared, kMostPrepared + 1> prepared_ ABSL_GUARDED_BY(commit_mutex_);
+  size_t prepared_count_ ABSL_GUARDED_BY(commit_mutex_) = 0;
+  // Whether the batch in hand has entries of several.
+  bool several_families_ ABSL_GUARDED_BY(commit_mutex_) = false;
+  bool closed_ ABSL_GUARDED_BY(commit_mutex_) = false;
+};
+
+}  // namespace sepal

@@ -1,0 +1,236 @@
+#include "db/state/memtable/memtable.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "db/state/memtable/memtable_entry.h"
+#include "db/state/memtable/memtable_index.h"
+#include "db/state/memtable/memtable_tree.h"
+#include "util/base/check.h"
+#include "util/base/coding.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+#include "util/memory/arena.h"
+
+namespace sepal {
+namespace {
+
+// Sizes the hash index: a bucket for every 100 to 200 bytes of memory that are foreseen, which is about what an entry
+// of small key and value takes.
+constexpr size_t kBytesPerBucket = 100;
+// Entries that are fetched before they come into the tree in order.
+constexpr size_t kAhead = 8;
+
+// Counted by the one writer, read by anybody.
+class Counter {
+ public:
+  uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+  void Set(uint64_t value) { value_.store(value, std::memory_order_relaxed); }
+  void Add(uint64_t n) { Set(value() + n); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+}  // namespace
+
+struct MemTable::Impl {
+  Impl(KeyOrder key_order, uint64_t seed, size_t expected_bytes, const Memory& memory, bool indexed)
+      : order(key_order),
+        hash_seed(seed),
+        budget(memory.budget),
+        arena(budget, MemoryPart::kMemtables, memory.chunks),
+        tree(order, &arena) {
+    if (indexed && order.hashable()) index.emplace(expected_bytes / kBytesPerBucket, memory.indexes, budget);
+    if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, sizeof(Impl));
+  }
+  ~Impl() {
+    if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Impl));
+  }
+  // A new entry, not published yet.
+  MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
+    SEPAL_CHECK(user_key.size() <= UINT32_MAX && value.size() <= UINT32_MAX);
+    char* const memory = arena.AllocateAligned(MemTableEntry::Bytes(user_key, value), MemTableEntry::kAlignment);
+    return MemTableEntry::Make(memory, trailer, user_key, value, short_hash);
+  }
+  void Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes);
+  void SortIntoTree(uint64_t count, const MemTableEntry* newest);
+
+  const KeyOrder order;
+  const uint64_t hash_seed;
+  MemoryBudget* const budget;
+  std::optional<MemTableIndex> index;  // where it is wanted and the order is hashable
+  MemTableEntry* collected = nullptr;  // the newest; each has the one before it as `older`
+  uint64_t collected_entries = 0;
+
+  // Written with every update: apart from what lookups read.
+  alignas(64) Arena arena;
+  Counter data_bytes;
+  Counter entries;
+  Counter tombstones;
+  Counter first_sequence;
+  Counter last_sequence;
+
+  alignas(64) MemTableTree tree;
+};
+
+void MemTable::Impl::Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes) {
+  if (entries.value() == 0) first_sequence.Set(sequence.value());
+  last_sequence.Set(sequence.value());
+  data_bytes.Add(bytes);
+  if (IsTombstone(kind)) tombstones.Add(1);
+  entries.Add(1);
+}
+
+// By the 8 bytes behind those that all keys share, mostly. Entries that ascend go into the tree at its end.
+void MemTable::Impl::SortIntoTree(uint64_t count, const MemTableEntry* newest) {
+  struct Item {
+    uint64_t prefix;
+    const MemTableEntry* entry;
+  };
+  const size_t bytes = count * sizeof(Item);
+  if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, bytes);
+  std::vector<Item> items;
+  items.reserve(count);
+  size_t shared = order.bytewise() ? newest->user_key().size() : 0;
+  for (const MemTableEntry* entry = newest; entry != nullptr; entry = entry->older()) {
+    items.push_back({0, entry});
+    shared = std::min(shared, CommonPrefixSize(entry->user_key(), newest->user_key()));
+  }
+  if (order.bytewise()) {
+    for (Item& item : items) {
+      item.prefix = BigEndianPrefix(item.entry->user_key().substr(shared));
+    }
+  }
+  std::sort(items.begin(), items.end(), [this](const Item& a, const Item& b) {
+    return a.prefix != b.prefix ? a.prefix < b.prefix : order.Less(a.entry->key(), b.entry->key());
+  });
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i + kAhead < items.size()) items[i + kAhead].entry->Prefetch();
+    tree.Insert(items[i].entry);
+  }
+  if (budget != nullptr) budget->Release(MemoryPart::kMemtables, bytes);
+}
+
+MemTable::MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, const Memory& memory, bool indexed)
+    : impl_(std::make_unique<Impl>(order, hash_seed, expected_bytes, memory, indexed)) {}
+
+size_t MemTable::IndexBytes(size_t expected_bytes) {
+  return MemTableIndex::MemoryBytes(expected_bytes / kBytesPerBucket);
+}
+
+MemTable::~MemTable() = default;
+
+void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value,
+                   uint64_t hash, const InsertHint& hint) {
+  Impl& m = *impl_;
+  SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
+  const uint32_t short_hash = m.index.has_value() ? MemTableIndex::ShortHash(hash) : 0;
+  if (m.index.has_value()) m.index->Prefetch(short_hash);
+
+  MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, short_hash);
+  m.tree.Insert(entry, hint);
+  if (m.index.has_value()) m.index->Insert(entry);  // by now its bucket has been fetched
+  m.Count(sequence, kind, entry->data_bytes());
+}
+
+InsertHint MemTable::PrefetchAdd(std::string_view user_key, uint64_t hash) const {
+  PrefetchLookup(hash);
+  return impl_->tree.Aim(user_key);
+}
+
+void MemTable::Collect(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value) {
+  Impl& m = *impl_;
+  SEPAL_CHECK(!m.index.has_value());
+  SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
+  MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, 0);
+  entry->set_older(std::exchange(m.collected, entry));
+  ++m.collected_entries;
+  m.Count(sequence, kind, entry->data_bytes());
+}
+
+void MemTable::Arrange() {
+  Impl& m = *impl_;
+  const uint64_t count = std::exchange(m.collected_entries, 0);
+  const MemTableEntry* const newest = std::exchange(m.collected, nullptr);
+  if (count > 0) m.SortIntoTree(count, newest);
+}
+
+std::optional<MemTable::Found> MemTable::Lookup(std::string_view user_key, uint64_t hash,
+                                                SequenceNumber visible) const {
+  const Impl& m = *impl_;
+  const MemTableEntry* entry;
+  if (m.index.has_value()) [[likely]] {
+    entry = m.index->Find(user_key, MemTableIndex::ShortHash(hash), visible);
+  } else {
+    entry = m.tree.FirstAtOrAfter({user_key, SeekTrailer(visible)});
+    if (entry != nullptr && !m.order.Equal(entry->user_key(), user_key)) entry = nullptr;
+  }
+  if (entry == nullptr) return std::nullopt;
+  return Found{entry->trailer(), entry->value()};
+}
+
+void MemTable::PrefetchLookup(uint64_t hash) const {
+  if (impl_->index.has_value()) impl_->index->Prefetch(MemTableIndex::ShortHash(hash));
+}
+
+std::unique_ptr<InternalIterator> MemTable::NewIterator() const { return impl_->tree.NewIterator(); }
+
+size_t MemTable::MemoryBytes() const {
+  return sizeof(Impl) + (impl_->index.has_value() ? impl_->index->memory_bytes() : 0) + impl_->arena.memory_bytes();
+}
+size_t MemTable::DataBytes() const { return impl_->data_bytes.value(); }
+uint64_t MemTable::EntryCount() const { return impl_->entries.value(); }
+uint64_t MemTable::TombstoneCount() const { return impl_->tombstones.value(); }
+bool MemTable::InOrder() const { return impl_->tree.in_order(); }
+SequenceNumber MemTable::FirstSequence() const { return SequenceNumber(impl_->first_sequence.value()); }
+SequenceNumber MemTable::LastSequence() const { return SequenceNumber(impl_->last_sequence.value()); }
+uint64_t MemTable::hash_seed() const { return impl_->hash_seed; }
+
+std::vector<std::string> MemTable::CutKeys(size_t parts) const {
+  constexpr size_t kChoices = 16;  // for each cut
+  std::vector<std::string> keys;
+  if (parts < 2) return keys;
+  const std::vector<const MemTableEntry*> separators = impl_->tree.Separators(kChoices * parts);
+  for (size_t i = 1; i < parts && !separators.empty(); ++i) {
+    const std::string_view key = separators[separators.size() * i / parts]->key().user_key;
+    if (keys.empty() || impl_->order.Less(keys.back(), key)) keys.emplace_back(key);
+  }
+  return keys;
+}
+
+uint64_t MemTable::ApproximateBytes(std::string_view begin, std::string_view end) const {
+  // A short range is counted, a long one estimated from where its ends are in the tree.
+  constexpr int kCountedEntries = 128;
+  const Impl& m = *impl_;
+  if (!m.order.Less(begin, end)) return 0;
+  const std::unique_ptr<InternalIterator> it = NewIterator();
+  uint64_t counted = 0;
+  int left = kCountedEntries;
+  for (it->Seek({begin, kFirstTrailer}); left > 0; it->Next(), --left) {
+    if (!it->Valid() || !m.order.Less(it->key().user_key, end)) return counted;
+    counted += it->key().user_key.size() + it->value().size();
+  }
+  const double fraction = m.tree.FractionBefore({end, kFirstTrailer}) - m.tree.FractionBefore({begin, kFirstTrailer});
+  return std::max(counted, static_cast<uint64_t>(std::max(fraction, 0.0) * static_cast<double>(DataBytes())));
+}
+
+absl::Status MemTable::Check() const {
+  const Impl& m = *impl_;
+  uint64_t tree_entries;
+  uint64_t tree_fingerprint;
+  RETURN_IF_ERROR(m.tree.Check(&tree_entries, &tree_fingerprint));
+  if (tree_entries != EntryCount()) return absl::InternalError("memtable: the tree and the counter disagree");
+  if (!m.index.has_value()) return absl::OkStatus();
+  uint64_t index_entries;
+  uint64_t index_fingerprint;
+  RETURN_IF_ERROR(m.index->Check(m.hash_seed, &index_entries, &index_fingerprint));
+  if (index_entries != tree_entries || index_fingerprint != tree_fingerprint) {
+    return absl::InternalError("memtable: the tree and the hash index hold different entries");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sepal

@@ -1,0 +1,229 @@
+// The memtable's order: a B+-tree of pointers to entries with 8 bytes of each key inline.
+//
+// Inline bytes. All keys that can ever come into a node lie between the separators around it, and so share the bytes
+// that these share. A node compares by the 8 key bytes after them (`skip`), as a number, and looks at whole keys only
+// where those are equal. An inner node at the tree's left or right edge lacks a separator on one side: it skips what
+// its own entries share, and a search there first looks whether its target shares it, too. A leaf at an edge skips
+// nothing. Without a bytewise order all prefixes are 0.
+//
+// One writer, any number of lock-free readers. Entries only come in, nodes only split, to the right, and none is freed
+// before the tree. Each node has a version, odd while the node is being changed:
+//
+// | who    | what                  | how                                                                          |
+// |--------|-----------------------|------------------------------------------------------------------------------|
+// | writer | changes a node        | version odd; fields (each a release store); version even (release)           |
+// | writer | splits a node         | node and parent are odd throughout, so a reader sees both changes or neither |
+// | writer | grows the tree        | publishes the new root before the old one, its child, is split               |
+// | writer | adds at a leaf's end  | slot, then count (release); no new version, since what was there still holds |
+// | reader | reads a node          | version (even); fields (each an acquire load); the same version, else again  |
+// | reader | steps down to a child | reads the child's version before it confirms the parent's                    |
+//
+// A field that was read from a change in progress shows, by its acquire load, the odd version too: the reading is then
+// not confirmed. What is read unconfirmed is still a published entry or node. A reader repeats itself only while the
+// very node it reads is being changed.
+//
+// A leaf's `next` is exact. Its `previous` may lag behind splits of the leaf to its left: whoever follows it goes on to
+// the right until the leaf that it came from is next.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "db/state/memtable/insert_hint.h"
+#include "db/state/memtable/memtable_entry.h"
+#include "table/iterate/iterator.h"
+#include "table/key/internal_key.h"
+#include "util/memory/arena.h"
+
+namespace sepal {
+
+class MemTableTree {
+ public:
+  // Nodes lie in `arena`, which outlives the tree.
+  MemTableTree(KeyOrder order, Arena* arena);
+  MemTableTree(const MemTableTree&) = delete;
+  MemTableTree& operator=(const MemTableTree&) = delete;
+
+  // Where the next entry of `user_key` will go, if it is newer than all others of that key. Starts to fetch the leaf,
+  // and does not wait for it. The writer's.
+  InsertHint Aim(std::string_view user_key) const;
+  // Requires: no other Insert at the same time; no entry with an equal key. `hint` is for the entry's key, or empty;
+  // one of another tree or of a time before the last split does no harm.
+  void Insert(const MemTableEntry* entry, const InsertHint& hint = {});
+
+  // Whether every entry came at the end. The writer's.
+  bool in_order() const { return in_order_; }
+
+  // The first entry at or after `target`, or null.
+  const MemTableEntry* FirstAtOrAfter(const InternalKeyView& target) const;
+  // An estimate of the part of all entries that is before `target`, from 0 to 1.
+  double FractionBefore(const InternalKeyView& target) const;
+  std::unique_ptr<InternalIterator> NewIterator() const;
+
+  // Entries in order that cut all of them into about equal pieces: at least `wanted` of them where the tree has as
+  // many. Only while nothing is inserted.
+  std::vector<const MemTableEntry*> Separators(size_t wanted) const;
+
+  // Verifies the whole tree and sums up what is in it. Only while nothing is inserted.
+  absl::Status Check(uint64_t* entries, uint64_t* fingerprint) const;
+
+ private:
+  friend class MemTableTreeIterator;
+
+  // A leaf takes 512 bytes, an inner node 1024.
+  static constexpr uint32_t kLeafSlots = 30;
+  static constexpr uint32_t kInnerSlots = 41;
+  static constexpr uint32_t kEdge = uint32_t{1} << 31;
+  static constexpr uint8_t kNoSlot = UINT8_MAX;
+
+  struct Node {
+    explicit Node(bool is_leaf) : leaf(is_leaf) {}
+    std::atomic<uint32_t> version{0};
+    std::atomic<uint32_t> skip{0};   // with kEdge where only the node's own entries are known to share the bytes
+    std::atomic<uint32_t> count{0};  // of the slots in use
+    const bool leaf;
+    // Of a leaf, the writer's: where its newest entry is, kNoSlot after a split.
+    uint8_t newest_slot = kNoSlot;
+  };
+  template <uint32_t kSlots>
+  struct SlottedNode : Node {
+    using Node::Node;
+    std::array<std::atomic<uint64_t>, kSlots> prefixes = {};
+    std::array<std::atomic<const MemTableEntry*>, kSlots> entries = {};
+    bool full() const { return this->count.load(std::memory_order_relaxed) == kSlots; }
+  };
+  struct Leaf : SlottedNode<kLeafSlots> {
+    Leaf() : SlottedNode(true) {}
+    std::atomic<Leaf*> next{nullptr};
+    std::atomic<Leaf*> previous{nullptr};
+  };
+  // The entries are separators: child i holds what is before entry i, child i + 1 what is at or after it.
+  struct Inner : SlottedNode<kInnerSlots> {
+    Inner() : SlottedNode(false) {}
+    std::array<std::atomic<Node*>, kInnerSlots + 1> children = {};
+  };
+  // What a node may hold: entries at or after `low` and before `high`. Null is without bound.
+  struct Range {
+    const MemTableEntry* low = nullptr;
+    const MemTableEntry* high = nullptr;
+  };
+  // A leaf as it was at one moment.
+  struct LeafCopy {
+    uint32_t count = 0;
+    const Leaf* next = nullptr;
+    const Leaf* previous = nullptr;
+    std::array<const MemTableEntry*, kLeafSlots> entries;
+  };
+  class Change;  // keeps a node's version odd
+  class Path;    // of a descent
+
+  // Both sides.
+  static void Prefetch(const Node* node, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(reinterpret_cast<const char*>(node) + at);
+  }
+  uint64_t PrefixAt(std::string_view user_key, uint32_t skip) const {
+    if (!order_.bytewise() || user_key.size() <= skip) return 0;
+    return BigEndianPrefix(user_key.data() + skip, user_key.size() - skip);
+  }
+  template <bool kOrAt, uint32_t kSlots>
+  uint32_t Rank(const SlottedNode<kSlots>& node, uint32_t count, const InternalKeyView& target) const;
+
+  // The writer's.
+  template <class AnyNode>
+  AnyNode* NewNode();
+  static uint32_t SharedBytes(const MemTableEntry* a, const MemTableEntry* b);
+  uint32_t SkipOf(const Leaf& leaf, Range range) const;
+  uint32_t SkipOf(const Inner& inner, Range range) const;
+  template <uint32_t kSlots>
+  void Place(SlottedNode<kSlots>* node, uint32_t slot, const MemTableEntry* entry) const;
+  template <class AnyNode>
+  void Refit(AnyNode* node, Range range) const;
+  template <uint32_t kSlots>
+  void ShiftRight(SlottedNode<kSlots>* node, uint32_t from) const;
+  void InsertInto(Leaf* leaf, const MemTableEntry* entry);
+  void AppendLeaf(const MemTableEntry* entry);
+  void AddLeafBehind(Inner* parent, uint32_t at, Leaf* leaf, const MemTableEntry* entry, Range range);
+  void LinkAfter(Leaf* leaf, Leaf* right);
+  Inner* RootWithRoom();
+  uint32_t WhereToSplit(const Leaf& leaf, const MemTableEntry* entry) const;
+  void SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, uint32_t middle, Range range);
+  void SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t middle, Range range);
+  void AddChild(Inner* parent, uint32_t at, const MemTableEntry* separator, Node* right);
+  void InsertFromRoot(const MemTableEntry* entry);
+  bool AtTheEnd(const InternalKeyView& key) const;
+  static void PrefetchForDescent(const Node* inner);
+
+  // The readers'.
+  static uint32_t EvenVersion(const Node& node);
+  static bool Unchanged(const Node& node, uint32_t version) {
+    return node.version.load(std::memory_order_acquire) == version;
+  }
+  // The header and the prefixes; entries are looked at only in the end, and in one place.
+  static void PrefetchNode(const Node* node) { Prefetch(node, 320); }
+  const Leaf* FindLeaf(const InternalKeyView& target, uint32_t* version) const;
+  static bool TryCopy(const Leaf& leaf, uint32_t version, LeafCopy* copy);
+  static void Copy(const Leaf& leaf, LeafCopy* copy);
+  uint32_t CopyLeafOf(const InternalKeyView& target, const Leaf** leaf, LeafCopy* copy) const;
+
+  struct CheckState;
+  absl::Status CheckNode(const Node& node, Range range, int depth, CheckState* state) const;
+  template <uint32_t kSlots>
+  absl::Status CheckSlots(const SlottedNode<kSlots>& node, Range range) const;
+
+  const KeyOrder order_;
+  Arena* const arena_;
+  std::atomic<Node*> root_;
+  std::atomic<Leaf*> last_leaf_;  // may lag behind by one split
+  const Leaf* first_leaf_;        // the first root: splits go to the right
+
+  // The writer's, apart from what readers read.
+  alignas(64) int height_ = 0;  // levels of inner nodes
+  uint64_t splits_ = 0;
+  bool in_order_ = true;
+};
+
+// How many of the first `count`, of more than `from`, prefixes are below `prefix`, as the first `from` are. They
+// ascend, unless the node is being changed.
+template <size_t kSlots>
+uint32_t CountBelow(const std::array<std::atomic<uint64_t>, kSlots>& prefixes, uint32_t from, uint32_t count,
+                    uint64_t prefix) {
+  uint32_t low = from;
+  for (uint32_t n = count - from; n > 1;) {
+    const uint32_t half = n / 2;
+    low = prefixes[low + half - 1].load(std::memory_order_acquire) < prefix ? low + half : low;
+    n -= half;
+  }
+  return low + (prefixes[low].load(std::memory_order_acquire) < prefix ? 1 : 0);
+}
+
+// How many of the first `count` entries are before `target`, or at it where kOrAt.
+template <bool kOrAt, uint32_t kSlots>
+uint32_t MemTableTree::Rank(const SlottedNode<kSlots>& node, uint32_t count, const InternalKeyView& target) const {
+  if (count == 0) return 0;
+  const uint32_t skip = node.skip.load(std::memory_order_acquire);
+  if ((skip & kEdge) != 0) {
+    const std::string_view first = node.entries[0].load(std::memory_order_acquire)->user_key();
+    const int order = target.user_key.substr(0, skip & ~kEdge).compare(first.substr(0, skip & ~kEdge));
+    if (order != 0) return order < 0 ? 0 : count;
+  }
+  const uint64_t prefix = PrefixAt(target.user_key, skip & ~kEdge);
+  uint32_t low = CountBelow(node.prefixes, 0, count, prefix);
+  if (low == count || node.prefixes[low].load(std::memory_order_acquire) != prefix) return low;
+  uint32_t high = prefix == UINT64_MAX ? count : CountBelow(node.prefixes, low, count, prefix + 1);
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    const int order = order_.Compare(node.entries[middle].load(std::memory_order_acquire)->key(), target);
+    if (kOrAt ? order <= 0 : order < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace sepal

@@ -1,0 +1,87 @@
+#include "db/state/version/snapshot_list.h"
+
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+namespace sepal {
+
+class SnapshotList::Held final : public Snapshot {
+ public:
+  Held(std::shared_ptr<SnapshotList> list, SequenceNumber sequence, std::shared_ptr<const void> owner)
+      : list_(std::move(list)), sequence_(sequence), owner_(std::move(owner)) {}
+  ~Held() override {
+    if (ForkGeneration() != list_->fork_generation_) {
+      KeepForGood(std::pair(std::move(list_), std::move(owner_)));
+    } else {
+      list_->Release(sequence_);
+    }
+  }
+  uint64_t sequence() const override { return sequence_.value(); }
+  const void* owner() const { return owner_.get(); }
+
+ private:
+  std::shared_ptr<SnapshotList> list_;
+  SequenceNumber sequence_;
+  std::shared_ptr<const void> owner_;
+};
+
+std::shared_ptr<const Snapshot> SnapshotList::Take(SequenceNumber sequence, std::shared_ptr<const void> owner) {
+  {
+    MutexLock lock(&mutex_);
+    ++held_[sequence];
+  }
+  return std::make_shared<Held>(shared_from_this(), sequence, std::move(owner));
+}
+
+void SnapshotList::Release(SequenceNumber sequence) {
+  {
+    MutexLock lock(&mutex_);
+    const auto it = held_.find(sequence);
+    if (--it->second > 0) return;
+    const bool was_oldest = it == held_.begin();
+    held_.erase(it);
+    if (!was_oldest) return;
+  }
+  MutexLock lock(&listener_mutex_);
+  if (listener_) listener_();
+}
+
+void SnapshotList::SetListener(std::function<void()> oldest_released) {
+  MutexLock lock(&listener_mutex_);
+  listener_ = std::move(oldest_released);
+}
+
+std::vector<SequenceNumber> SnapshotList::Sequences() const {
+  MutexLock lock(&mutex_);
+  std::vector<SequenceNumber> sequences;
+  sequences.reserve(held_.size());
+  for (const auto& [sequence, count] : held_) sequences.push_back(sequence);
+  return sequences;
+}
+
+std::optional<SequenceNumber> SnapshotList::Oldest() const {
+  MutexLock lock(&mutex_);
+  if (held_.empty()) return std::nullopt;
+  return held_.begin()->first;
+}
+
+size_t SnapshotList::count() const {
+  MutexLock lock(&mutex_);
+  size_t total = 0;
+  for (const auto& [sequence, count] : held_) total += static_cast<size_t>(count);
+  return total;
+}
+
+std::string SnapshotList::ToString() const {
+  MutexLock lock(&mutex_);
+  std::string out;
+  for (const auto& [sequence, count] : held_) {
+    out += absl::StrFormat("sequence %u: %d held\n", sequence.value(), count);
+  }
+  return out;
+}
+
+const void* SnapshotList::OwnerOf(const Snapshot* snapshot) { return static_cast<const Held*>(snapshot)->owner(); }
+
+}  // namespace sepal

@@ -1,0 +1,46 @@
+#include "db/state/version/tuning.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "util/base/strings.h"
+#include "util/thread/sync.h"
+
+namespace sepal {
+namespace {
+
+// Pages, of which each piece of the ring has one at least.
+constexpr uint64_t kRingUnit = 8 * 4096;
+
+}  // namespace
+
+Tuning Tuning::From(const Options& options) {
+  Tuning t;
+  t.memtable_bytes =
+      options.memtable_bytes != 0 ? options.memtable_bytes : std::min(options.memory_limit / 4, size_t{64} << 20);
+  t.memtable_limit_bytes = t.memtable_bytes * 2;
+  t.table_bytes = std::max(t.memtable_bytes, size_t{1} << 20);
+  t.cached_block_bytes = options.family.block_bytes;
+  t.log_limit_bytes = t.memtable_bytes * 2;
+  t.log_ring_bytes = std::clamp(options.memory_limit / 64 / kRingUnit * kRingUnit, kRingUnit, t.log_ring_bytes);
+  t.scrub_period_micros = std::min<uint64_t>(options.scrub_seconds, UINT64_MAX / 4'000'000) * 1'000'000;
+  t.compaction_threads =
+      options.background_threads > 0 ? options.background_threads : std::clamp(Thread::HardwareConcurrency(), 1, 8);
+  t.processors = Thread::HardwareConcurrency();
+  return t;
+}
+
+std::string Tuning::ToString() const {
+  return absl::StrFormat(
+      "memtable_bytes: %s\nmemtable_limit_bytes: %s\nearly_flushes: %d\ntable_bytes: %s\nblocks_per_leaf_page: %u\n"
+      "write_buffer_bytes: %s\nrange_keys: %u\nruns_per_level: %d\nunread_runs: %d\nfanout: %s\n"
+      "compaction_threads: %d\nprocessors: %d\npart_bytes: %s\nlog_limit_bytes: %s\n"
+      "log_allocation_bytes: %s\nlog_ring_bytes: %s\nmanifest_limit_bytes: %s\nscrub_period_micros: %u\n",
+      HumanBytes(memtable_bytes), HumanBytes(memtable_limit_bytes), early_flushes, HumanBytes(table_bytes),
+      blocks_per_leaf_page, HumanBytes(write_buffer_bytes), range_keys, runs_per_level, unread_runs,
+      fanout > 0 ? std::to_string(fanout) : "as the compaction style has it", compaction_threads, processors,
+      HumanBytes(part_bytes), HumanBytes(log_limit_bytes), HumanBytes(log_allocation_bytes), HumanBytes(log_ring_bytes),
+      HumanBytes(manifest_limit_bytes), scrub_period_micros);
+}
+
+}  // namespace sepal

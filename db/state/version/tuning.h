@@ -1,0 +1,67 @@
+// The sizes that are derived from the options. Users never set them; tests make them small, so that a whole database
+// fits in 128 KiB.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "sepal/options.h"
+
+namespace sepal {
+
+struct Tuning {
+  // Of all active memtables together; the one with the oldest log goes first.
+  size_t memtable_bytes = size_t{64} << 20;
+  // Active and flushing memtables together; writers stop there.
+  size_t memtable_limit_bytes = size_t{128} << 20;
+  // Whether what comes in the order of its keys may be flushed before memtables are full
+  // (db/decide/writing/early_flush.h).
+  bool early_flushes = true;
+  size_t table_bytes = size_t{64} << 20;
+  uint32_t blocks_per_leaf_page = 64;
+  // The typical size of a cached block, from which follows for how many the cache's table has room.
+  size_t cached_block_bytes = size_t{4} << 10;
+  // Whether the cache looks at the block heap of the process in a simulation too, which then depends on what the
+  // process did before, and not on its seed alone.
+  bool drains_heap_in_simulation = false;
+  size_t write_buffer_bytes = size_t{256} << 10;
+  // Keys written in ascending order after which a flush takes them for a range of their own
+  // (db/decide/writing/flush_splitter.h).
+  uint64_t range_keys = 256;
+  // Runs of a level that start a compaction.
+  int runs_per_level = 6;
+  // More of them in level 0 while nobody reads (db/decide/pacing/read_demand.h).
+  int unread_runs = 26;
+  // 0: as the compaction style has it (db/decide/compaction/compaction_policy.h).
+  int fanout = 0;
+  int compaction_threads = 1;
+  // At which callers that wait for a sync of the log may take turns (db/decide/writing/sync_spinning.h); 0: they sleep.
+  int processors = 0;
+  // Flushes and merges are cut into parts, side by side, of at least this size.
+  uint64_t part_bytes = uint64_t{4} << 20;
+  // Live log bytes above which the family with the oldest one is flushed.
+  uint64_t log_limit_bytes = uint64_t{128} << 20;
+  // Space for a log is reserved in steps of this size.
+  uint64_t log_allocation_bytes = uint64_t{4} << 20;
+  // Of the ring through which writes go into the log, where the file system can (db/act/log/log_ring.h); 0: none.
+  uint64_t log_ring_bytes = uint64_t{4} << 20;
+  // A larger batch is written to the log in fragments of this size.
+  size_t log_fragment_bytes = size_t{1} << 20;
+  // The manifest is rolled when it is larger than this and four times its live content.
+  uint64_t manifest_limit_bytes = uint64_t{4} << 20;
+  uint64_t info_log_bytes = uint64_t{4} << 20;
+  // A sync that takes longer is reported to listeners and the info log.
+  uint64_t slow_disk_micros = 1'000'000;
+  // Between looks at a full disk.
+  uint64_t space_retry_micros = 250'000;
+  // In which every table is read and checked once, in the background; 0: never.
+  uint64_t scrub_period_micros = 0;
+  // Values up to this size are copied to the caller rather than pinned.
+  size_t copy_value_bytes = 512;
+
+  static Tuning From(const Options& options);
+  std::string ToString() const;
+};
+
+}  // namespace sepal

@@ -1,0 +1,102 @@
+// What one column family's tables are: an immutable picture.
+//
+//   level 0:  run 9   run 8   run 7      each flush is a run of its own
+//   level 1:  run 6   run 5              lower levels: newest run first
+//   level 3:  run 2
+//
+// A *run* is a list of tables in key order that are disjoint in user keys. Laws, which `Check` verifies:
+//   1. Tables of a run are sorted and no user key lies in two of them: output splitting never separates the versions of
+//      one user key. So at most one table of a run holds a given key.
+//   2. Runs of a level are listed newest first, that is by falling run number; no run is empty.
+//   3. Of two entries of one user key the newer is in the smaller level, or in the newer run of the same level, or
+//      before the older in the same table. A reader that goes through `runs()` in order may stop at the first entry it
+//      sees.
+//   4. Tables of level 0 keep their sequence numbers, and a newer run's are all above an older run's.
+//   5. The last level that can exist (kMaxLevels - 1) has one run at most. A file number occurs once.
+//
+// Thread-safety: immutable after construction. Ownership: shared. Versions share runs, runs share chunks of tables
+// (run.h), and the tables by number (table_numbers.h) lie in chunks likewise. So an edit costs what it changes, and
+// pointers: one for each run, for each chunk of a run that it changes, and for each chunk of numbers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "db/format/version_edit.h"
+#include "db/state/version/run.h"
+#include "db/state/version/table_numbers.h"
+#include "sepal/statistics.h"
+#include "table/key/internal_key.h"
+
+namespace sepal {
+
+// The order of ages: newest first.
+struct LevelRun {
+  int level = 0;
+  const Run* run = nullptr;
+};
+
+class Version {
+ public:
+  // Of no tables.
+  explicit Version(KeyOrder order) : order_(order) {}
+  // `levels[i]`: newest run first. Cost: linear in the tables.
+  Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels);
+  // The same for who knows the numbers of these tables. Cost: linear in the runs.
+  Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels, TableNumbers numbers);
+
+  KeyOrder order() const { return order_; }
+  const std::vector<RunRef>& level(int level) const { return levels_[level]; }
+  // All runs, newest first: level by level. The way of a read.
+  std::span<const LevelRun> runs() const { return runs_; }
+
+  int NumRuns(int level) const { return static_cast<int>(levels_[level].size()); }
+  int NumRuns() const { return static_cast<int>(runs_.size()); }
+  int NumTables(int level) const;
+  int NumTables() const;
+  uint64_t Bytes(int level) const;
+  uint64_t Bytes() const;
+  uint64_t Entries(int level) const;
+  uint64_t Entries() const;
+  // What sketches tell of all tables. Cost: 1 KiB for each run, once all tables are settled (key_sums.h).
+  KeySums Keys() const;
+  // The deepest level with a table; -1 if there is none.
+  int DeepestLevel() const;
+  // Null if no run of that level has the number.
+  const Run* FindRun(int level, RunNumber number) const;
+  const TableNumbers& numbers() const { return numbers_; }
+  std::vector<TableRef> Tables() const;
+  // As an edit of a fresh manifest lists them.
+  std::vector<AddedTable> Contents(ColumnFamilyId family) const;
+
+  // Verifies the laws above and those of the chunks, as far as metadata can tell. DataLoss names what breaks which.
+  // Cost: linear in the tables; VersionBuilder checks what an edit changes, by the parts below.
+  absl::Status Check() const;
+  // Of the runs among each other: laws 2, 4 and that of the last level. Cost: linear in the runs.
+  absl::Status CheckRuns() const;
+  // One line for each run, its tables as number[smallest..largest].
+  std::string ToString() const;
+  // Tables by level, runs of a level joined by '+', trailing empty levels left out: "1+1,2,0,8".
+  std::string TablesPerLevel() const;
+
+ private:
+  KeyOrder order_;
+  std::array<std::vector<RunRef>, kMaxLevels> levels_ = {};
+  std::vector<LevelRun> runs_;
+  TableNumbers numbers_;
+};
+
+using VersionRef = std::shared_ptr<const Version>;
+
+// The tables of one chunk of `run`: each by itself, their order, and that of the tables on both sides of the borders to
+// its neighbours.
+absl::Status CheckChunk(const KeyOrder& order, int level, const Run& run, size_t chunk);
+// That no number was given twice when `numbers` was made.
+absl::Status CheckNumbers(const TableNumbers& numbers);
+
+}  // namespace sepal

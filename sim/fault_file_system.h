@@ -1,0 +1,115 @@
+// A file system that wraps another and fails where a test says. Every call that can fail is numbered from 1 in the
+// order in which it begins, so that a test can fail the k-th call for every k.
+//
+// A failed `Sync` makes what it would have covered lost, if the wrapped file system is the in-memory one
+// (UnsyncedLoser). Stores into a mapping are neither numbered nor failed. Safe for concurrent use.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "sepal/file_system.h"
+#include "util/thread/sync.h"
+
+namespace sepal {
+
+enum class FileOp : uint8_t {
+  kOpenDirectory,
+  kRemoveDirectory,
+  kOpenRead,
+  kOpenWrite,
+  kRead,
+  kFileSize,
+  kReadAhead,  // without effect, so that a fault has none
+  kForget,     // likewise
+  kAppend,
+  kWriteAt,
+  kAllocate,
+  kSyncRange,
+  kSync,
+  kTruncate,
+  kMap,
+  kClose,
+  kList,
+  kRemove,
+  kRename,
+  kLink,
+  kDirectorySync,
+  kLock,
+  kFreeBytes,
+};
+std::string_view ToString(FileOp op);
+
+// True for what changes the disk or makes it durable.
+bool IsMutation(FileOp op);
+
+struct FileCall {
+  uint64_t number = 0;
+  FileOp op = FileOp::kOpenDirectory;
+  std::string name = {};      // the file's name; the directory's path for calls on a directory
+  std::string new_name = {};  // of a rename or link
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+// "append 000001.log 133", "write 000001.log 12 at 4096", "rename a b".
+std::string ToString(const FileCall& call);
+
+enum class Fault : uint8_t {
+  kNone,
+  kIoError,       // Internal, without effect
+  kNoSpace,       // ResourceExhausted, without effect
+  kTooManyFiles,  // ResourceExhausted, without effect
+  kShortWrite,    // Append and WriteAt: half of the bytes, then ResourceExhausted; other calls: as kIoError
+  kFailAfter,     // Internal, after the call has taken effect
+};
+
+// Which calls fail, and how.
+struct FaultRule {
+  Fault fault = Fault::kIoError;
+  std::optional<FileOp> op = {};   // any if not set
+  bool mutations_only = false;     // see IsMutation
+  std::string name_contains = {};  // any if empty
+  uint64_t skip = 0;               // this many matching calls go well first
+  bool sticky = false;             // every matching call from then on, not only one
+};
+
+class FaultFileSystem final : public FileSystem {
+ public:
+  using Decider = std::function<Fault(const FileCall&)>;
+
+  // `base` must outlive this and all its handles.
+  explicit FaultFileSystem(FileSystem* base);
+  ~FaultFileSystem() override;
+
+  // Calls that begin after it follow the rule; several rules are asked in order, and the first fault counts.
+  void Inject(FaultRule rule);
+  // The same by a function, asked before the rules. It must not call this file system.
+  void SetDecider(Decider decider);
+  // No more faults.
+  void Clear();
+  uint64_t CallCount() const;
+  // How many calls failed by injection.
+  uint64_t FaultCount() const;
+  // The calls since tracing was switched on, one a line; empties the trace.
+  void SetTracing(bool on);
+  std::string TakeTrace();
+
+  absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) override;
+  absl::Status RemoveDirectory(std::string_view path) override;
+  size_t MaxOpenFiles() const override { return base_->MaxOpenFiles(); }
+
+  class State;
+
+ private:
+  FileSystem* const base_;
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace sepal

@@ -1,0 +1,137 @@
+// What the in-memory file system's directories and files are after a crash, and the book-keeping of space that it
+// starts anew.
+#include <set>
+#include <utility>
+
+#include "sim/memory_state.h"
+#include "util/base/hash.h"
+#include "util/files/paths.h"
+
+namespace sepal {
+
+void MemoryNames::Apply(const Change& change, Map* names) {
+  if (!change.removed.empty()) {
+    const auto it = names->find(change.removed);
+    if (it != names->end() && it->second == change.node) names->erase(it);
+  }
+  if (!change.added.empty()) (*names)[change.added] = change.node;
+}
+
+void MemoryNames::Sync() {
+  for (const Change& change : pending) Apply(change, &durable);
+  pending.clear();
+}
+
+void MemoryFileSystem::State::Recharge(MemoryNode* node) {
+  const uint64_t now = node->names + node->handles > 0 ? node->SpaceTaken() : 0;
+  used += now - node->charged_bytes;
+  node->charged_bytes = now;
+}
+
+MemoryNames* MemoryFileSystem::State::MakeDirectories(const std::string& path) {
+  std::shared_ptr<MemoryNames>& names = directories[path];
+  if (names == nullptr) names = std::make_shared<MemoryNames>();
+  MemoryNames* made = names.get();
+  if (path != "/" && path != ".") MakeDirectories(ParentPath(path));
+  return made;
+}
+
+MemoryNodePtr MemoryFileSystem::State::Find(std::string_view path) const {
+  const auto directory = directories.find(ParentPath(path));
+  if (directory == directories.end()) return nullptr;
+  const auto file = directory->second->current.find(path.substr(path.rfind('/') + 1));
+  return file == directory->second->current.end() ? nullptr : file->second;
+}
+
+// A subset of the changes in their order: since a removal counts only for the file that it removed, every other order
+// ends in a state that some subset ends in too.
+void MemoryFileSystem::State::LosePower(Random* random) {
+  const uint64_t persist_of_8 = random != nullptr ? random->Uniform(9) : 0;
+  for (auto& [path, names] : directories) {
+    for (const MemoryNames::Change& change : names->pending) {
+      if (random != nullptr && random->Uniform(8) < persist_of_8) MemoryNames::Apply(change, &names->durable);
+    }
+    names->pending.clear();
+    names->current = names->durable;
+  }
+  std::set<const MemoryNode*> done;
+  for (auto& [path, names] : directories) {
+    for (auto& [name, node] : names->current) {
+      if (done.insert(node.get()).second) node->LosePower(random);
+    }
+  }
+}
+
+void MemoryFileSystem::Crash(CrashMode mode, uint64_t seed) {
+  State& state = *state_;
+  MutexLock lock(&state.mutex);
+  ++state.generation;
+  state.locked.clear();
+  Random random(seed);
+  switch (mode) {
+    case CrashMode::kKillProcess:
+      break;
+    case CrashMode::kLoseUnsynced:
+      state.LosePower(nullptr);
+      break;
+    case CrashMode::kAnySubset:
+      state.LosePower(&random);
+      break;
+  }
+  state.ForgetHandles();
+}
+
+// What open handles alone kept is gone.
+void MemoryFileSystem::State::ForgetHandles() {
+  used = 0;
+  for (auto& [path, names] : directories) {
+    for (auto& [name, node] : names->current) {
+      node->names = 0;
+      node->handles = 0;
+      node->charged_bytes = 0;
+      node->mappings.clear();
+    }
+  }
+  for (auto& [path, names] : directories) {
+    for (auto& [name, node] : names->current) {
+      ++node->names;
+      Recharge(node.get());
+    }
+  }
+}
+
+MemoryFileSystem MemoryFileSystem::Clone() const {
+  auto clone = std::make_shared<State>(state_->capabilities);
+  std::map<const MemoryNode*, MemoryNodePtr> nodes;
+  const auto cloned = [&nodes](const MemoryNodePtr& node) {
+    MemoryNodePtr& copy = nodes[node.get()];
+    if (copy == nullptr) copy = std::make_shared<MemoryNode>(*node);
+    return copy;
+  };
+  MutexLock lock(&state_->mutex);
+  MutexLock clone_lock(&clone->mutex);
+  clone->capacity = state_->capacity;
+  for (const auto& [path, names] : state_->directories) {
+    auto copy = std::make_shared<MemoryNames>();
+    for (const auto& [name, node] : names->current) copy->current[name] = cloned(node);
+    for (const auto& [name, node] : names->durable) copy->durable[name] = cloned(node);
+    for (const MemoryNames::Change& change : names->pending) {
+      copy->pending.push_back({change.removed, change.added, cloned(change.node)});
+    }
+    clone->directories[path] = std::move(copy);
+  }
+  clone->ForgetHandles();
+  return MemoryFileSystem(std::move(clone));
+}
+
+uint64_t MemoryFileSystem::Fingerprint() const {
+  MutexLock lock(&state_->mutex);
+  uint64_t hash = 1;
+  for (const auto& [path, names] : state_->directories) {
+    hash = Checksum64(path, hash);
+    for (const auto& [name, node] : names->current) hash = Checksum64(node->contents(), Checksum64(name, hash));
+  }
+  return hash;
+}
+
+}  // namespace sepal

@@ -1,0 +1,300 @@
+#include "sim/simulation.h"
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "util/base/check.h"
+#include "util/base/hash.h"
+
+namespace sepal {
+
+struct SimulatedWorld::Actor {
+  enum class State : uint8_t {
+    kReady,         // runs, or can
+    kWaiting,       // until a point on `object`, or the deadline
+    kAwaitingIdle,  // until no other can go on
+    kWithoutWork,   // a worker, until there is work in its queue
+    kFinished,
+  };
+
+  std::string name;
+  State state = State::kReady;
+  const Queue* queue = nullptr;  // A worker's.
+  const void* object = nullptr;
+  uint64_t deadline_micros = UINT64_MAX;
+  uint64_t priority = 0;
+  uint64_t points_to_park = 0;  // 0: the operation under way is not to be parked, or was.
+  uint64_t parked_until = 0;    // A number of points.
+  CondVar has_baton;
+  std::optional<Thread> thread;
+};
+
+SimulatedWorld::SimulatedWorld(SimulationOptions options)
+    : options_(options), installed_(this), random_(options.seed), now_micros_(options.start_micros) {
+  for (int i = 0; i < options_.priority_changes; ++i) {
+    changes_.push_back(1 + random_.Uniform(std::max<uint64_t>(1, options_.priority_points)));
+  }
+  std::sort(changes_.begin(), changes_.end());
+  actors_.push_back(std::make_unique<Actor>());
+  actors_.back()->name = "the first thread";
+  actors_.back()->priority = DrawPriority();
+  current_ = actors_.back().get();
+  for (int i = 0; i < options_.flush_workers; ++i) {
+    AddActor(absl::StrFormat("flush worker %d", i), [this](Actor* self) { RunWorker(self, Priority::kFlush); });
+  }
+  for (int i = 0; i < options_.compaction_workers; ++i) {
+    AddActor(absl::StrFormat("compaction worker %d", i),
+             [this](Actor* self) { RunWorker(self, Priority::kCompaction); });
+  }
+}
+
+SimulatedWorld::~SimulatedWorld() {
+  SEPAL_CHECK(current_ == actors_.front().get());
+  RunUntilIdle();
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kWaiting) StopAtDeadlock();
+  }
+  stopping_ = true;
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kWithoutWork ||
+        (actor.get() != current_ && actor->state == Actor::State::kReady)) {
+      HandOver(actor.get());
+    }
+  }
+  actors_.clear();  // Joins the threads.
+}
+
+SimulatedWorld::Actor* SimulatedWorld::AddActor(std::string name, std::function<void(Actor*)> body) {
+  actors_.push_back(std::make_unique<Actor>());
+  Actor* actor = actors_.back().get();
+  actor->name = std::move(name);
+  actor->priority = DrawPriority();
+  actor->thread.emplace([this, actor, body = std::move(body)]() mutable {
+    TakeFirstBaton(actor);
+    {
+      ScopedScheduler scheduler(this);
+      body(actor);
+      body = nullptr;  // What it holds is let go while this thread has the baton.
+    }
+    Finish(actor);
+  });
+  return actor;
+}
+
+void SimulatedWorld::Spawn(std::function<void()> body) {
+  AddActor(absl::StrFormat("thread %d", actors_.size()), [body = std::move(body)](Actor*) { body(); });
+  SchedulePoint(this);
+}
+
+void SimulatedWorld::RunWorker(Actor* self, Priority priority) {
+  Queue& queue = QueueOf(priority);
+  self->queue = &queue;
+  while (true) {
+    while (!queue.empty()) {
+      std::function<void()> work = std::move(queue.front());
+      queue.pop_front();
+      BeginOperation();
+      work();
+      work = nullptr;
+      SchedulePoint(this);
+    }
+    if (stopping_) return;
+    self->state = Actor::State::kWithoutWork;
+    HandOver(PickNext());
+    self->state = Actor::State::kReady;
+  }
+}
+
+void SimulatedWorld::RunUntilIdle() {
+  SEPAL_CHECK(current_ == actors_.front().get() && internal::held_locks == 0);
+  current_->state = Actor::State::kAwaitingIdle;
+  HandOver(PickNext());
+  current_->state = Actor::State::kReady;
+}
+
+void SimulatedWorld::Schedule(Priority priority, std::function<void()> work) {
+  SEPAL_CHECK(Scheduler::Current() == this);
+  if (priority == Priority::kScrub && !std::exchange(scrub_worker_, true)) {
+    AddActor("the scrub worker", [this](Actor* self) { RunWorker(self, Priority::kScrub); });
+  }
+  QueueOf(priority).push_back(std::move(work));
+  SchedulePoint(this);
+}
+
+void SimulatedWorld::Point(const void* object, int held_locks) {
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kWaiting && actor->object == object) actor->state = Actor::State::kReady;
+  }
+  if (held_locks == INT_MAX) return;
+  NotePoint();
+  if (held_locks > 0 && !options_.switch_inside_locks) return;
+  if (IsToPark() || options_.priority_changes > 0 || random_.OneIn(options_.switch_one_in)) HandOver(PickNext());
+}
+
+// Operations seldom have more points; those beyond are not parked at.
+static constexpr uint64_t kPointsOfAnOperation = 1024;
+
+void SimulatedWorld::BeginOperation() {
+  if (options_.park_one_in == 0) return;
+  const bool parks = random_.OneIn(options_.park_one_in);
+  current_->points_to_park = parks ? DrawOfEachPowerOfTwo(kPointsOfAnOperation) : 0;
+}
+
+bool SimulatedWorld::IsToPark() {
+  if (current_->points_to_park == 0 || --current_->points_to_park > 0) return false;
+  current_->parked_until = points_ + DrawOfEachPowerOfTwo(options_.longest_park);
+  return true;
+}
+
+// At least 1.
+uint64_t SimulatedWorld::DrawOfEachPowerOfTwo(uint64_t limit) {
+  const uint64_t power = uint64_t{1} << random_.Uniform(static_cast<uint64_t>(std::bit_width(limit - 1)));
+  return power + random_.Uniform(power);
+}
+
+void SimulatedWorld::NotePoint() {
+  ++points_;
+  while (next_change_ < changes_.size() && changes_[next_change_] <= points_) {
+    ++next_change_;
+    current_->priority = --lowest_priority_;
+  }
+}
+
+// Above every one that `NotePoint` gives.
+uint64_t SimulatedWorld::DrawPriority() {
+  return options_.priority_changes > 0 ? random_.Next() | (uint64_t{1} << 63) : 0;
+}
+
+void SimulatedWorld::Wait(const void* object, uint64_t deadline_micros) {
+  Actor* self = current_;
+  self->state = Actor::State::kWaiting;
+  self->object = object;
+  self->deadline_micros = deadline_micros;
+  HandOver(PickNext());
+  self->state = Actor::State::kReady;
+}
+
+void SimulatedWorld::SleepMicros(uint64_t micros) {
+  SEPAL_CHECK(Scheduler::Current() == this);
+  const uint64_t deadline = now_micros_ + micros;
+  // An object of its own, at which there is no point: only time ends the wait.
+  const char sleeping = 0;
+  while (now_micros_ < deadline) Wait(&sleeping, deadline);
+}
+
+SimulatedWorld::Actor* SimulatedWorld::FirstToLeaveItsPark() const {
+  Actor* first = nullptr;
+  for (const auto& actor : actors_) {
+    const bool parked = actor->state == Actor::State::kReady && actor->parked_until > points_;
+    if (parked && (first == nullptr || actor->parked_until < first->parked_until)) first = actor.get();
+  }
+  return first;
+}
+
+// Of the workers without work, one for each queue: which of several takes the work is all the same.
+std::vector<SimulatedWorld::Actor*> SimulatedWorld::Candidates() const {
+  std::vector<Actor*> candidates;
+  std::vector<const Queue*> offered;
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kReady) {
+      if (actor->parked_until > points_) continue;
+      candidates.push_back(actor.get());
+    } else if (actor->state == Actor::State::kWithoutWork && !actor->queue->empty() &&
+               std::find(offered.begin(), offered.end(), actor->queue) == offered.end()) {
+      offered.push_back(actor->queue);
+      candidates.push_back(actor.get());
+    }
+  }
+  return candidates;
+}
+
+SimulatedWorld::Actor* SimulatedWorld::PickNext() {
+  WakeExpired();
+  std::vector<Actor*> candidates = Candidates();
+  if (Actor* const parked = candidates.empty() ? FirstToLeaveItsPark() : nullptr) {
+    parked->parked_until = 0;
+    return parked;
+  }
+  if (candidates.empty() && EarliestDeadline() != UINT64_MAX) {
+    now_micros_ = EarliestDeadline();
+    WakeExpired();
+    candidates = Candidates();
+  }
+  if (!candidates.empty() && options_.priority_changes > 0) {
+    return *std::max_element(candidates.begin(), candidates.end(),
+                             [](const Actor* a, const Actor* b) { return a->priority < b->priority; });
+  }
+  if (!candidates.empty()) return candidates[random_.Uniform(candidates.size())];
+  Actor* first = actors_.front().get();
+  if (first->state != Actor::State::kAwaitingIdle) StopAtDeadlock();
+  return first;
+}
+
+void SimulatedWorld::WakeExpired() {
+  for (const auto& actor : actors_) {
+    if (actor->state == Actor::State::kWaiting && actor->deadline_micros <= now_micros_) {
+      actor->state = Actor::State::kReady;
+    }
+  }
+}
+
+// Scrubbing begins again for ever: who awaits idleness does not await that.
+uint64_t SimulatedWorld::EarliestDeadline() const {
+  const bool idleness_is_awaited = actors_.front()->state == Actor::State::kAwaitingIdle;
+  uint64_t earliest = UINT64_MAX;
+  for (const auto& actor : actors_) {
+    if (actor->state != Actor::State::kWaiting) continue;
+    if (idleness_is_awaited && actor->queue == &queues_[static_cast<size_t>(Priority::kScrub)]) continue;
+    earliest = std::min(earliest, actor->deadline_micros);
+  }
+  return earliest;
+}
+
+void SimulatedWorld::StopAtDeadlock() const {
+  for (const auto& actor : actors_) {
+    if (actor->state != Actor::State::kWaiting) continue;
+    std::fprintf(stderr, "simulation with seed %llu: %s waits on %p\n", static_cast<unsigned long long>(options_.seed),
+                 actor->name.c_str(), actor->object);
+  }
+  CheckFailed(__FILE__, __LINE__, "no deadlock: every simulated thread waits, and no deadline will wake one");
+}
+
+void SimulatedWorld::TakeFirstBaton(Actor* self) {
+  MutexLock lock(&baton_);
+  while (current_ != self) self->has_baton.Wait(&baton_);
+}
+
+uint64_t SimulatedWorld::IndexOf(const Actor* actor) const {
+  return static_cast<uint64_t>(
+      std::find_if(actors_.begin(), actors_.end(), [&](const auto& other) { return other.get() == actor; }) -
+      actors_.begin());
+}
+
+// With the scheduler off: the baton's own mutex is the real thing.
+void SimulatedWorld::HandOver(Actor* next) {
+  Actor* self = current_;
+  if (self == next) return;
+  ++switches_;
+  schedule_hash_ = Mix64(schedule_hash_ ^ (points_ << 8) ^ IndexOf(next));
+  ScopedScheduler real(nullptr);
+  MutexLock lock(&baton_);
+  current_ = next;
+  next->has_baton.NotifyOne();
+  while (current_ != self) self->has_baton.Wait(&baton_);
+}
+
+void SimulatedWorld::Finish(Actor* self) {
+  self->state = Actor::State::kFinished;
+  Actor* next = stopping_ ? actors_.front().get() : PickNext();
+  ++switches_;
+  MutexLock lock(&baton_);
+  current_ = next;
+  next->has_baton.NotifyOne();
+}
+
+}  // namespace sepal

@@ -1,0 +1,140 @@
+// A world of simulated threads: executor, scheduler and clock in one, deterministic from a seed.
+//
+// Exactly one simulated thread runs at any time: the one that holds the baton. At every scheduling point
+// (util/thread/sync.h) the seed decides whether it goes on or hands the baton to another; a wait always hands it on.
+// Each simulated thread has an operating-system thread for its stack and its thread-local state, so that any of them
+// can be left in the middle of a call; but none runs unless it has the baton, so the order of all that happens depends
+// on the seed alone.
+//
+// Simulated threads: the one that makes the world, the flush and the compaction workers, one for scrubbing once there
+// is such work, and those of `Spawn`. No other thread may use the world, and code inside it may start no `Thread` of
+// its own.
+//
+// Time is virtual: it passes when a thread asks for it (1 us a call) and, when every thread waits, it jumps to the
+// earliest deadline. If there is none, that is a deadlock, and the process stops with a list of who waits.
+//
+// What the threads use must outlive the world. A switch costs a few microseconds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sepal/env.h"
+#include "util/base/random.h"
+#include "util/thread/sync.h"
+
+namespace sepal {
+
+struct SimulationOptions {
+  uint64_t seed = 1;
+  int flush_workers = 2;
+  int compaction_workers = 2;
+  // At a point where the thread holds no lock, it hands over once in so many.
+  uint32_t switch_one_in = 8;
+  // Above 0: no chance at points. Instead the thread of the highest priority runs, priorities are drawn at random, and
+  // at so many points, drawn from the first `priority_points`, the running thread falls below all others (PCT:
+  // Burckhardt and others 2010). A mistake that takes d such changes is found with a probability of at least
+  // 1 / (threads * points^d).
+  int priority_changes = 0;
+  uint64_t priority_points = 2000;
+  // Above 0: one operation in so many (`BeginOperation`; a worker's piece of work is one) is parked at one of its
+  // points: it stays there while others pass up to `longest_park` points, or until no other can go on. Which of its
+  // points, and for how long, is drawn so that each power of two is as likely as the next: the few steps of a short
+  // operation are hit as surely as the many of a long one, and another operation, or very many, fit between two of
+  // them.
+  uint32_t park_one_in = 0;
+  uint64_t longest_park = 1 << 14;
+  // Hand over at points inside locks too.
+  bool switch_inside_locks = false;
+  uint64_t start_micros = 1'700'000'000'000'000;
+};
+
+class SimulatedWorld final : public Executor, public Scheduler, public Clock {
+ public:
+  // The calling thread becomes the first simulated thread; it must be the one that destroys the world.
+  explicit SimulatedWorld(SimulationOptions options);
+  explicit SimulatedWorld(uint64_t seed) : SimulatedWorld(SimulationOptions{.seed = seed}) {}
+  // Runs everything to its end. A thread that then still waits is a deadlock.
+  ~SimulatedWorld() override;
+  SimulatedWorld(const SimulatedWorld&) = delete;
+  SimulatedWorld& operator=(const SimulatedWorld&) = delete;
+
+  // Starts another simulated thread.
+  void Spawn(std::function<void()> body);
+  // The calling thread begins something that may be parked as one.
+  void BeginOperation();
+  // Lets the others run, and time pass, until each has finished, is without work, or waits for what only the caller
+  // (the world's first thread) can bring about. Scrubbing that waits for its next time counts as without work.
+  void RunUntilIdle();
+  // How often the baton went from one thread to another, and the time.
+  uint64_t switches() const { return switches_; }
+  uint64_t micros() const { return now_micros_; }
+  // How many points were met, and a hash of who ran between which.
+  uint64_t points() const { return points_; }
+  uint64_t schedule_hash() const { return schedule_hash_; }
+
+  // Executor.
+  void Schedule(Priority priority, std::function<void()> work) override;
+  int CompactionConcurrency() const override { return options_.compaction_workers; }
+
+  // Scheduler.
+  void Point(const void* object, int held_locks) override;
+  void Wait(const void* object, uint64_t deadline_micros) override;
+  uint64_t NowMicros() override { return now_micros_; }
+
+  // Clock. Both times are one.
+  uint64_t MonotonicMicros() override { return ++now_micros_; }
+  uint64_t UnixMicros() override { return MonotonicMicros(); }
+  void SleepMicros(uint64_t micros) override;
+
+ private:
+  struct Actor;
+  using Queue = std::deque<std::function<void()>>;
+
+  Actor* AddActor(std::string name, std::function<void(Actor*)> body);
+  void RunWorker(Actor* self, Priority priority);
+  void TakeFirstBaton(Actor* self);
+  void HandOver(Actor* next);
+  void Finish(Actor* self);
+  void NotePoint();
+  bool IsToPark();
+  uint64_t DrawOfEachPowerOfTwo(uint64_t limit);
+  uint64_t DrawPriority();
+  uint64_t IndexOf(const Actor* actor) const;
+  std::vector<Actor*> Candidates() const;
+  Actor* FirstToLeaveItsPark() const;
+  Actor* PickNext();
+  void WakeExpired();
+  uint64_t EarliestDeadline() const;
+  [[noreturn]] void StopAtDeadlock() const;
+  Queue& QueueOf(Priority priority) { return queues_[static_cast<size_t>(priority)]; }
+
+  const SimulationOptions options_;
+  const ScopedScheduler installed_;
+
+  // The baton: `current_` changes with the mutex held, and is read without it by the thread that it names.
+  Mutex baton_;
+  Actor* current_ = nullptr;
+
+  // Everything below belongs to the holder of the baton.
+  std::vector<std::unique_ptr<Actor>> actors_;  // In the order in which they were made; the first is the maker.
+  std::array<Queue, 3> queues_;
+  Random random_;
+  uint64_t now_micros_;
+  uint64_t switches_ = 0;
+  uint64_t points_ = 0;
+  uint64_t schedule_hash_ = 0;
+  // The points at which the running thread's priority falls, in order, and the lowest priority given so far.
+  std::vector<uint64_t> changes_;
+  size_t next_change_ = 0;
+  uint64_t lowest_priority_ = uint64_t{1} << 32;
+  bool stopping_ = false;
+  bool scrub_worker_ = false;
+};
+
+}  // namespace sepal

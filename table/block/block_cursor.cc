@@ -1,0 +1,31 @@
+#include "table/block/block_cursor.h"
+
+#include "util/cache/block_cache.h"
+
+namespace sepal {
+void BlockCursor::Attach(std::string_view bytes, KeyOrder order) {
+  static_assert(kShortSuffix <= BlockBuffer::kPadding);
+  view_.emplace(bytes);
+  order_ = order;
+  index_ = ~uint32_t{0};
+  begin_ = end_ = 0;
+  plain_ = view_->plain();
+  const std::string_view prefix = view_->prefix();
+  prefix_size_ = prefix.size();
+  if (key_.size() < prefix.size() + kShortSuffix) key_.resize(prefix.size() + kShortSuffix);
+  if (prefix.size() <= kShortSuffix) [[likely]] {
+    std::memcpy(key_.data(), prefix.data(), kShortSuffix);
+  } else {
+    std::memcpy(key_.data(), prefix.data(), prefix.size());
+  }
+}
+
+void BlockCursor::Show(uint32_t index) { ShowHere(index); }
+
+void BlockCursor::Detach() {
+  view_.reset();
+  index_ = ~uint32_t{0};
+  begin_ = end_ = 0;
+}
+
+}  // namespace sepal

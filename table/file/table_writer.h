@@ -1,0 +1,78 @@
+// Writes one sorted table file, front to back, in large pieces.
+//
+// Use: Add in internal key order, then Finish once, then sync and close the file as the caller's protocol wants. After
+// any error the writer is dead and the file is to be removed. One thread at a time. Memory: the block being built, one
+// write buffer, and the leaf pages and key hashes of the whole file until Finish; MemoryBytes says how much.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "sepal/file_system.h"
+#include "sepal/options.h"
+#include "table/file/block_source.h"
+#include "table/file/table_format.h"
+#include "table/key/internal_key.h"
+#include "util/base/hyperloglog.h"
+#include "util/memory/chunk_pool.h"
+#include "util/memory/memory_budget.h"
+
+namespace sepal {
+
+struct TableWriterOptions {
+  KeyOrder order;
+  CompressionKind compression = CompressionKind::kSnappy;
+  size_t block_bytes = 4096;
+  FilterPolicy filter_policy = {};
+  uint64_t hash_seed = 0;
+  uint64_t table_id = 0;
+  uint64_t database_id = 0;
+  uint32_t column_family_id = 0;
+  std::string column_family_name = {};
+  uint64_t creation_unix_micros = 0;
+  // Derived sizes that tests make small.
+  uint32_t blocks_per_leaf_page = 64;
+  size_t write_buffer_bytes = size_t{256} << 10;
+  uint64_t max_guard_bytes = kMaxUnitBytes;  // there is none that would be larger
+  MemoryBudget* budget = nullptr;            // charged to kCompaction while the writer lives; may be null
+  ChunkPool* pool = nullptr;                 // where its larger pieces of memory are from and go; may be null
+  // Told of each data block, leaf page and the guard, with the bytes that a reader will keep of it; may be empty. They
+  // are not yet durable, and the file may never be.
+  std::function<void(BlockHandle handle, UnitKind kind, std::string_view bytes)> on_unit = {};
+};
+
+// Values larger than this get a block of their own.
+inline constexpr size_t kLoneValueBytes = size_t{256} << 10;
+
+class TableWriter {
+ public:
+  // `file` is empty and outlives the writer.
+  TableWriter(TableWriterOptions options, WritableFile* file);
+  ~TableWriter();
+
+  // Requires a key after all keys added before.
+  absl::Status Add(const InternalKeyView& key, std::string_view value);
+  // Writes what is left. Requires at least one entry. Does not sync.
+  absl::Status Finish();
+
+  uint64_t entries() const;
+  // The file's size if Finish were called now, nearly.
+  uint64_t EstimatedFileSize() const;
+  size_t MemoryBytes() const;
+  // After Finish.
+  uint64_t FileSize() const;
+  uint64_t footer_checksum() const;
+  const TableProperties& properties() const;
+  // Of the user keys; null where keys have no hash (FilterPolicy).
+  const HyperLogLog* key_sketch() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sepal

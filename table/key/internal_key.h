@@ -1,0 +1,137 @@
+// Keys as the engine orders them: a user key and a trailer that says which update of that key this is.
+//
+// The trailer is (sequence number << 8) | kind. Entries sort by user key ascending, then by trailer descending: of the
+// updates of one key the newest comes first.
+//
+// As bytes (in the manifest and in separators): the user key, then the trailer as 8 bytes little-endian.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sepal/comparator.h"
+#include "table/key/compare_bytes.h"
+#include "util/base/coding.h"
+#include "util/base/numbers.h"
+
+namespace sepal {
+
+// What an update does, as the byte on disk.
+enum class ValueKind : uint8_t {
+  kDelete = 0,
+  kPut = 1,
+  kSingleDelete = 2,
+  kMerge = 3,          // reserved: no public call makes it yet
+  kRangeDelete = 4,    // reserved
+  kBlobReference = 5,  // reserved
+};
+inline constexpr uint8_t kMaxValueKind = 5;
+
+inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }
+
+using Trailer = uint64_t;
+
+inline constexpr Trailer PackTrailer(SequenceNumber sequence, ValueKind kind) {
+  return (sequence.value() << 8) | static_cast<uint8_t>(kind);
+}
+inline constexpr SequenceNumber TrailerSequence(Trailer trailer) { return SequenceNumber(trailer >> 8); }
+// Only for trailers whose kind byte is known to be valid.
+inline constexpr ValueKind TrailerKind(Trailer trailer) { return static_cast<ValueKind>(trailer & 0xff); }
+inline constexpr bool IsValidTrailer(Trailer trailer) { return (trailer & 0xff) <= kMaxValueKind; }
+
+// Sorts before every update of its user key that `sequence` can see, and after the others.
+inline constexpr Trailer SeekTrailer(SequenceNumber sequence) { return (sequence.value() << 8) | 0xff; }
+// Sorts before, and after, all updates of a user key.
+inline constexpr Trailer kFirstTrailer = ~Trailer{0};
+inline constexpr Trailer kLastTrailer = 0;
+
+inline constexpr size_t kTrailerBytes = 8;
+
+// The same view, moved word by word. Compilers move it as one piece, which waits for stores that were just made in two.
+inline std::string_view ByWords(std::string_view view) {
+  const char* data = view.data();
+  size_t size = view.size();
+  asm("" : "+r"(data), "+r"(size));
+  return {data, size};
+}
+
+// Borrowed. Passed by reference to what is called for every entry: by value it is copied in memory, as one piece.
+struct InternalKeyView {
+  std::string_view user_key;
+  Trailer trailer = kFirstTrailer;
+
+  SequenceNumber sequence() const { return TrailerSequence(trailer); }
+  ValueKind kind() const { return TrailerKind(trailer); }
+  friend bool operator==(const InternalKeyView&, const InternalKeyView&) = default;
+};
+
+// Owned.
+struct InternalKey {
+  std::string user_key;
+  Trailer trailer = kFirstTrailer;
+
+  InternalKey() = default;
+  InternalKey(std::string key, Trailer t) : user_key(std::move(key)), trailer(t) {}
+  explicit InternalKey(InternalKeyView view) : user_key(view.user_key), trailer(view.trailer) {}
+  InternalKeyView view() const { return {user_key, trailer}; }
+  friend bool operator==(const InternalKey&, const InternalKey&) = default;
+};
+
+inline void AppendInternalKey(std::string* out, InternalKeyView key) {
+  out->append(key.user_key);
+  PutFixed64(out, key.trailer);
+}
+// nullopt for bytes that are too short or have an unknown kind.
+inline std::optional<InternalKeyView> ParseInternalKey(std::string_view bytes) {
+  if (bytes.size() < kTrailerBytes) return std::nullopt;
+  const size_t n = bytes.size() - kTrailerBytes;
+  return InternalKeyView{bytes.substr(0, n), DecodeFixed64(bytes.data() + n)};
+}
+
+// "key"@7:put, for people.
+std::string ToString(InternalKeyView key);
+std::string_view Name(ValueKind kind);
+
+// The order of user keys, with the bytewise one known as such so that it is compared without a virtual call and by
+// prefixes. Small; passed by value.
+class KeyOrder {
+ public:
+  KeyOrder() : KeyOrder(BytewiseComparator()) {}
+  explicit KeyOrder(const Comparator* comparator)
+      : comparator_(comparator), bytewise_(comparator == BytewiseComparator()) {}
+
+  const Comparator* comparator() const { return comparator_; }
+  bool bytewise() const { return bytewise_; }
+  // Whether hash structures (filters, tags, the memtable's index) may speak of this order's keys.
+  bool hashable() const { return bytewise_ || comparator_->EqualMeansIdentical(); }
+
+  int Compare(std::string_view a, std::string_view b) const {
+    if (bytewise_) [[likely]]
+      return CompareBytes(a, b);
+    return comparator_->Compare(a, b);
+  }
+  bool Equal(std::string_view a, std::string_view b) const {
+    if (bytewise_) [[likely]]
+      return EqualBytes(a, b);
+    return comparator_->Compare(a, b) == 0;
+  }
+  bool Less(std::string_view a, std::string_view b) const { return Compare(a, b) < 0; }
+
+  int Compare(const InternalKeyView& a, const InternalKeyView& b) const {
+    const int c = Compare(a.user_key, b.user_key);
+    if (c != 0) return c;
+    return a.trailer > b.trailer ? -1 : a.trailer < b.trailer ? 1 : 0;
+  }
+  bool Less(const InternalKeyView& a, const InternalKeyView& b) const { return Compare(a, b) < 0; }
+
+  // A number that never contradicts the order: Prefix(a) < Prefix(b) implies a < b. 0 where the order is not bytewise.
+  uint64_t Prefix(std::string_view key) const { return bytewise_ ? BigEndianPrefix(key) : 0; }
+
+ private:
+  const Comparator* comparator_;
+  bool bytewise_;
+};
+
+}  // namespace sepal

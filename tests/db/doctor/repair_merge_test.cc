@@ -1,0 +1,145 @@
+// What a repair merges where the manifest is not whole: all tables that are there, and what the logs hold.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/db/doctor/repair_fixture.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+using RepairMergeTest = RepairSalvageTest;
+
+TEST_F(RepairMergeTest, TheSameEntriesInTwoTablesCountOnce) {
+  ASSERT_OK(database.Open());
+  Fill(0, 30);
+  ASSERT_OK(db()->Flush());
+  Kill();
+  Write("000500.sst", Read(Last(".sst")));
+  Remove("MANIFEST");
+  ASSERT_OK(Repair());
+  ASSERT_OK(database.Open());
+  EXPECT_THAT(All(), SizeIs(30));
+  ASSERT_OK(db()->CheckConsistency());
+  ASSERT_OK(db()->VerifyChecksums());
+}
+
+TEST_F(RepairMergeTest, OfEqualEntriesThatOfTheNewerTableCountsAlsoWhereTheOlderIsDamaged) {
+  ASSERT_OK(database.Open());
+  Fill(0, 199);
+  // Two generations of the last level, whose entries all have the same sequence number.
+  std::string older, bytes;
+  for (const std::string value : {"old", "new"}) {
+    ASSERT_OK(db()->Put(NumberedKey(199), value));
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->CompactRange());
+    if (value == "old") older = Last(".sst"), bytes = Read(older);
+  }
+  const Contents expected = All();
+  ASSERT_GT(Last(".sst"), older);
+  Kill();
+  // Far from that key's block.
+  bytes[700] ^= 1;
+  Write(older, bytes);
+  Remove("MANIFEST");
+  FailEachCall();
+  ASSERT_OK(Repair());
+  EXPECT_EQ(report.tables_rewritten, 1u);
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(All(), expected);
+}
+
+TEST_F(RepairMergeTest, MoreThanATableAndMoreThanAMemtableAreMergedAndReplayedInPieces) {
+  database.tuning.log_limit_bytes = uint64_t{4} << 20;
+  database.tuning.memtable_bytes = size_t{1} << 20;
+  database.tuning.memtable_limit_bytes = size_t{4} << 20;
+  ASSERT_OK(database.Open());
+  Fill(0, 300);
+  ASSERT_OK(db()->Flush());
+  Fill(150, 450, 50);
+  ASSERT_OK(db()->Flush());
+  Fill(400, 1000, 60);
+  Kill();
+  Remove("MANIFEST");
+  database.tuning.memtable_bytes = size_t{16} << 10;
+  ASSERT_OK(Repair());
+  EXPECT_EQ(report.updates_from_logs, 600u);
+  ASSERT_OK(database.Open());
+  const Contents all = All();
+  EXPECT_THAT(all, SizeIs(1000));
+  for (uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_EQ(all.at(NumberedKey(i)).size(), i < 150 ? 40u : i < 400 ? 50u : 60u) << i;
+  }
+  const std::string levels = FilesPerLevel(db());
+  EXPECT_GT(NumberProperty(db(), "sepal.num-files-at-level" + std::to_string(kMaxLevels - 1)), 1u) << levels;
+  ASSERT_OK(db()->CheckConsistency());
+}
+
+// A flush makes several tables where ranges were written in order, so that what the log holds up to the highest number
+// of a table that is there need not be in tables.
+TEST_F(RepairMergeTest, OfAFlushThatMadeTheFirstOfItsTablesTheLogHasTheRest) {
+  database.tuning.memtable_bytes = size_t{256} << 10;
+  database.tuning.memtable_limit_bytes = size_t{1} << 20;
+  database.tuning.log_limit_bytes = uint64_t{1} << 20;
+  ASSERT_OK(database.Open());
+  Fill(150, 300, 200);
+  Fill(0, 150, 200);
+  ASSERT_THAT(Last(".sst"), IsEmpty());
+  const Contents expected = All();
+  Kill();
+  {
+    TestDatabase flushed(Threads::kSimulated, {.seed = 1}, database.memory.Clone());
+    flushed.tuning = database.tuning;
+    ASSERT_OK(flushed.Open());
+    std::vector<std::string> tables;
+    for (const std::string& name : FilesIn(&flushed.memory, "/db")) {
+      if (name.ends_with(".sst")) tables.push_back(name);
+    }
+    ASSERT_THAT(tables, SizeIs(2));
+    Write(tables[0], flushed.memory.ReadFileContents("/db/" + tables[0]).value());
+  }
+  DamageLastEdit();
+  ASSERT_OK(Repair(/*dry_run=*/true));
+  EXPECT_EQ(report.updates_from_logs, 300u);
+  FailEachCall();
+  // The second repair finds the first table that the one which died made of the log.
+  FailEachCall(Failing::kForGood);
+  ASSERT_OK(Repair());
+  EXPECT_EQ(report.updates_from_logs, 300u);
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(All(), expected);
+  ASSERT_OK(db()->CheckConsistency());
+}
+
+// The log still has puts that a flush has written to a table, for another family's sake.
+class SingleDeleteRepairTest : public RepairSalvageTest, public testing::WithParamInterface<bool> {};
+
+TEST_P(SingleDeleteRepairTest, ASingleDeleteOfTheLogTakesAwayThePutThatIsInATableToo) {
+  const bool without_manifest = GetParam();
+  ASSERT_OK(database.Open());
+  {
+    const std::shared_ptr<ColumnFamily> other = db()->CreateColumnFamily("other").value();
+    ASSERT_OK(db()->Put(other.get(), "holds", "the log"));
+    ASSERT_OK(db()->Put("once", "v"));
+    ASSERT_OK(db()->Put("twice", "1"));
+    ASSERT_OK(db()->SingleDelete("twice"));
+    ASSERT_OK(db()->Put("twice", "2"));
+    ASSERT_OK(db()->Put("stays", "v"));
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->SingleDelete("once"));
+    ASSERT_OK(db()->SingleDelete("twice"));
+  }
+  Kill();
+  ASSERT_NO_FATAL_FAILURE(without_manifest ? Remove("MANIFEST") : DamageLastEdit());
+  FailEachCall(Failing::kForGood);
+  ASSERT_OK(Repair());
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(All(), (Contents{{"stays", "v"}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Manifests, SingleDeleteRepairTest, testing::Bool());
+
+}  // namespace
+}  // namespace sepal

@@ -1,0 +1,111 @@
+// Who waits for whom at the gate of background work.
+#include "db/engine/background/pause_gate.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/simulation.h"
+
+namespace sepal {
+namespace {
+
+class PauseGateTest : public testing::Test {
+ protected:
+  void Continue() {
+    MutexLock lock(&state_.mutex);
+    EXPECT_TRUE(gate_.Continue().ok());
+  }
+  // Begins a compaction that goes on until `ends_` is set.
+  void BeginCompaction() {
+    world_.Spawn([this] {
+      const PauseGate::Section section(&gate_);
+      while (!ends_) {
+        gate_.StepAside();
+        ++steps_;
+        world_.SleepMicros(10);
+      }
+    });
+    world_.SleepMicros(100);
+  }
+  int StepsIn(uint64_t micros) {
+    const int before = steps_;
+    world_.SleepMicros(micros);
+    return steps_ - before;
+  }
+
+  SimulatedWorld world_{1};
+  EngineState state_{nullptr, Options()};
+  PauseGate gate_{&state_};
+  bool ends_ = false;
+  int steps_ = 0;
+};
+
+TEST_F(PauseGateTest, ACompactionStepsAsideForAFlushThatGoesFirst) {
+  BeginCompaction();
+  EXPECT_GT(StepsIn(1000), 10);
+  {
+    const PauseGate::FlushSection flush(&gate_, /*goes_first=*/true);
+    world_.SleepMicros(100);
+    EXPECT_EQ(StepsIn(1000), 0);
+  }
+  EXPECT_GT(StepsIn(1000), 10);
+  {
+    const PauseGate::FlushSection flush(&gate_, /*goes_first=*/false);
+    EXPECT_GT(StepsIn(1000), 10);
+  }
+  ends_ = true;
+}
+
+TEST_F(PauseGateTest, ItGoesOnOnlyAfterTheLastOfThem) {
+  BeginCompaction();
+  {
+    const PauseGate::FlushSection first(&gate_, true);
+    {
+      const PauseGate::FlushSection second(&gate_, true);
+      world_.SleepMicros(100);
+    }
+    EXPECT_EQ(StepsIn(1000), 0);
+  }
+  EXPECT_GT(StepsIn(1000), 10);
+  ends_ = true;
+}
+
+TEST_F(PauseGateTest, APauseWaitsForAFlushThatGoesFirstAndHoldsBothBack) {
+  BeginCompaction();
+  bool flushed = false;
+  world_.Spawn([&] {
+    const PauseGate::FlushSection flush(&gate_, true);
+    world_.SleepMicros(500);
+    flushed = true;
+  });
+  world_.SleepMicros(50);
+  gate_.Pause();
+  EXPECT_TRUE(flushed);
+  bool flushes = false;
+  world_.Spawn([&] {
+    const PauseGate::FlushSection flush(&gate_, true);
+    flushes = true;
+  });
+  EXPECT_EQ(StepsIn(1000), 0);
+  EXPECT_FALSE(flushes);
+  Continue();
+  EXPECT_GT(StepsIn(1000), 10);
+  EXPECT_TRUE(flushes);
+  ends_ = true;
+}
+
+TEST_F(PauseGateTest, ClosingEndsTheWait) {
+  BeginCompaction();
+  const PauseGate::FlushSection flush(&gate_, true);
+  world_.SleepMicros(100);
+  EXPECT_EQ(StepsIn(1000), 0);
+  {
+    MutexLock lock(&state_.mutex);
+    state_.closing = true;
+    state_.changed.NotifyAll();
+  }
+  EXPECT_GT(StepsIn(1000), 0);
+  ends_ = true;
+}
+
+}  // namespace
+}  // namespace sepal

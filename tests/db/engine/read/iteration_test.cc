@@ -1,0 +1,515 @@
+// Iterators, snapshots, and what lives longer than its database.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "db/decide/compaction/compaction_policy.h"
+#include "tests/db/engine/engine_fixture.h"
+#include "util/base/random.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using IterationTest = EngineTest;
+
+std::string At(Iterator* iterator) {
+  return iterator->Valid() ? std::string(iterator->key()) : iterator->status().ok() ? "end" : "error";
+}
+
+TEST_F(IterationTest, ANewIteratorIsNotValidUntilItIsMoved) {
+  ASSERT_OK(db()->Put("a", "1"));
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  EXPECT_FALSE(it->Valid());
+  EXPECT_OK(it->status());
+}
+
+TEST_F(IterationTest, SeekAndSeekForPrevFindTheNeighbours) {
+  for (const char* key : {"b", "d", "f"}) ASSERT_OK(db()->Put(key, key));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->Delete("d"));
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  const auto seek = [&](std::string_view target) {
+    it->Seek(target);
+    return At(it.get());
+  };
+  const auto seek_for_prev = [&](std::string_view target) {
+    it->SeekForPrev(target);
+    return At(it.get());
+  };
+  EXPECT_EQ(seek(""), "b");
+  EXPECT_EQ(seek("b"), "b");
+  EXPECT_EQ(seek("c"), "f");
+  EXPECT_EQ(seek("d"), "f");
+  EXPECT_EQ(seek("g"), "end");
+  EXPECT_EQ(seek_for_prev("a"), "end");
+  EXPECT_EQ(seek_for_prev("b"), "b");
+  EXPECT_EQ(seek_for_prev("e"), "b");
+  EXPECT_EQ(seek_for_prev("f"), "f");
+  EXPECT_EQ(seek_for_prev("z"), "f");
+}
+
+TEST_F(IterationTest, ATargetMayLieInTheEntryThatIsShown) {
+  std::map<std::string, std::string> all;
+  for (int user = 1; user <= 4; ++user) {
+    for (int i = 0; i < 300; ++i) {
+      const std::string key = absl::StrFormat("user%d:%06d", user, i);
+      all[key] = absl::StrFormat("user%d:%06d", 5 - user, 299 - i);
+    }
+  }
+  for (const bool flushed : {true, false}) {
+    for (const auto& [key, value] : all) ASSERT_OK(db()->Put(key, value));
+    if (flushed) ASSERT_OK(db()->Flush());
+  }
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  const auto stand = [&](const std::string& key) { it->Seek(key); };
+  for (const auto& [key, value] : all) {
+    const std::string group = key.substr(0, 6);
+    const auto first = all.lower_bound(group);
+    stand(key);
+    it->Seek(it->key().substr(0, group.size()));
+    ASSERT_EQ(At(it.get()), first->first) << key;
+    stand(key);
+    it->SeekForPrev(it->key().substr(0, group.size()));
+    ASSERT_EQ(At(it.get()), first == all.begin() ? "end" : std::prev(first)->first) << key;
+    stand(key);
+    it->Seek(it->value());
+    ASSERT_EQ(At(it.get()), value) << key;
+    stand(key);
+    it->Next();
+    if (it->Valid()) it->Prev();
+    if (it->Valid()) it->SeekForPrev(it->value());
+    if (it->Valid()) {
+      ASSERT_EQ(At(it.get()), value) << key;
+    }
+  }
+}
+
+TEST_F(IterationTest, BoundsHoldForEveryMove) {
+  for (const char* key : {"a", "b", "c", "d", "e"}) ASSERT_OK(db()->Put(key, key));
+  const std::unique_ptr<Iterator> it = db()->NewIterator({.lower_bound = "b", .upper_bound = "d"});
+  it->SeekToFirst();
+  EXPECT_EQ(At(it.get()), "b");
+  it->Prev();
+  EXPECT_EQ(At(it.get()), "end");
+  it->SeekToLast();
+  EXPECT_EQ(At(it.get()), "c");
+  it->Next();
+  EXPECT_EQ(At(it.get()), "end");
+  it->Seek("a");
+  EXPECT_EQ(At(it.get()), "b");
+  it->Seek("d");
+  EXPECT_EQ(At(it.get()), "end");
+  it->SeekForPrev("z");
+  EXPECT_EQ(At(it.get()), "c");
+  it->SeekForPrev("a");
+  EXPECT_EQ(At(it.get()), "end");
+}
+
+TEST_F(IterationTest, BoundsAreCopied) {
+  for (const char* key : {"a", "b", "c"}) ASSERT_OK(db()->Put(key, key));
+  std::string bound = "b";
+  const std::unique_ptr<Iterator> it = db()->NewIterator({.lower_bound = bound});
+  bound = "z";
+  it->SeekToFirst();
+  EXPECT_EQ(At(it.get()), "b");
+}
+
+TEST_F(IterationTest, TablesOutsideTheBoundsAreNotOpened) {
+  Fill(0, 2000);
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(database.Reopen());
+  std::atomic<int> opened{0};
+  database.files.SetDecider([&](const FileCall& call) {
+    opened += call.op == FileOp::kOpenRead && call.name.ends_with(".sst") ? 1 : 0;
+    return Fault::kNone;
+  });
+  const std::unique_ptr<Iterator> it =
+      db()->NewIterator({.lower_bound = NumberedKey(1000), .upper_bound = NumberedKey(1005)});
+  it->SeekToFirst();
+  for (uint64_t i = 1000; i < 1005; ++i, it->Next()) EXPECT_EQ(At(it.get()), NumberedKey(i));
+  EXPECT_EQ(At(it.get()), "end");
+  it->SeekToLast();
+  for (uint64_t i = 1005; i-- > 1000; it->Prev()) EXPECT_EQ(At(it.get()), NumberedKey(i));
+  EXPECT_EQ(At(it.get()), "end");
+  it->Seek(NumberedKey(3));
+  EXPECT_EQ(At(it.get()), NumberedKey(1000));
+  it->SeekForPrev(NumberedKey(1999));
+  EXPECT_EQ(At(it.get()), NumberedKey(1004));
+  EXPECT_GE(opened.load(), 1);
+  EXPECT_LE(opened.load(), 2) << "more tables than the bounds can touch";
+  database.files.Clear();
+}
+
+TEST_F(IterationTest, EmptyAndInvertedRangesHaveNoEntries) {
+  ASSERT_OK(db()->Put("b", "1"));
+  for (const auto& [lower, upper] : {std::pair("b", "b"), std::pair("c", "a")}) {
+    const std::unique_ptr<Iterator> it = db()->NewIterator({.lower_bound = lower, .upper_bound = upper});
+    EXPECT_THAT(ReadAll(it.get()), IsEmpty());
+    it->SeekToLast();
+    EXPECT_EQ(At(it.get()), "end");
+  }
+}
+
+TEST_F(IterationTest, TurningRoundStaysAtNeighbouringEntries) {
+  Fill(0, 500);
+  ASSERT_OK(db()->Flush());
+  for (uint64_t i = 0; i < 500; i += 2) ASSERT_OK(db()->Delete(NumberedKey(i)));
+  Fill(100, 103);
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  it->Seek(NumberedKey(99));
+  const std::pair<bool, int> moves[] = {{true, 100},  {true, 101}, {true, 102}, {true, 103}, {false, 102},
+                                        {false, 101}, {true, 102}, {true, 103}, {true, 105}, {false, 103}};
+  for (const auto& [forward, expected] : moves) {
+    forward ? it->Next() : it->Prev();
+    EXPECT_EQ(At(it.get()), NumberedKey(static_cast<uint64_t>(expected)));
+  }
+}
+
+// One random walk through versions, tombstones and runs, beside an ordered map.
+TEST_F(IterationTest, AWalkBackAndForthSeesWhatAnOrderedMapHolds) {
+  Random random(11);
+  std::map<std::string, std::string> now;
+  std::vector<std::pair<std::shared_ptr<const Snapshot>, std::map<std::string, std::string>>> moments;
+  for (int i = 0; i < 6'000; ++i) {
+    const std::string key = absl::StrFormat("key%04d", random.Uniform(700));
+    if (random.OneIn(4)) {
+      ASSERT_OK(db()->Delete(key));
+      now.erase(key);
+    } else {
+      ASSERT_OK(db()->Put(key, std::to_string(i)));
+      now[key] = std::to_string(i);
+    }
+    if (i % 1'500 == 1'499) moments.emplace_back(db()->GetSnapshot(), now);
+    if (i % 2'000 == 1'999) ASSERT_OK(db()->Flush());
+    if (i == 4'200) ASSERT_OK(db()->CompactRange());
+  }
+  for (const auto& [snapshot, entries] : moments) {
+    for (const bool bounded : {false, true}) {
+      std::map<std::string, std::string> expected = entries;
+      ReadOptions options{.snapshot = snapshot.get()};
+      if (bounded) {
+        options.lower_bound = "key0100";
+        options.upper_bound = "key0600";
+        expected = {entries.lower_bound("key0100"), entries.lower_bound("key0600")};
+      }
+      const std::unique_ptr<Iterator> it = db()->NewIterator(options);
+      it->SeekToFirst();
+      auto at = expected.begin();
+      for (int leg = 0; leg < 200; ++leg) {
+        const bool forward = random.OneIn(2);
+        for (uint64_t steps = random.OneIn(3) ? 1 : random.Uniform(60); steps > 0; --steps) {
+          ASSERT_EQ(At(it.get()), at->first);
+          ASSERT_EQ(it->value(), at->second);
+          if (at == (forward ? std::prev(expected.end()) : expected.begin())) break;
+          forward ? it->Next() : it->Prev();
+          forward ? ++at : --at;
+        }
+      }
+      size_t left = 0;
+      for (it->SeekToLast(); it->Valid(); it->Prev()) ++left;
+      EXPECT_EQ(left, expected.size());
+      ASSERT_OK(it->status());
+    }
+  }
+}
+
+// In blocks as merges into the last level leave them, beneath a few newer entries.
+TEST_F(IterationTest, WalksThroughMergedBlocksKeepBoundsAndSeeWhatIsNewer) {
+  std::map<std::string, std::string> now;
+  for (uint64_t i = 0; i < 3'000; ++i) {
+    now[NumberedKey(i)] = std::string(i % 50, static_cast<char>('a' + i % 26));
+    ASSERT_OK(db()->Put(NumberedKey(i), now[NumberedKey(i)]));
+  }
+  ASSERT_OK(db()->CompactRange());
+  for (const bool newer : {false, true}) {
+    if (newer) {
+      ASSERT_OK(db()->Delete(NumberedKey(1'400)));
+      now.erase(NumberedKey(1'400));
+      ASSERT_OK(db()->Put(NumberedKey(1'401), "newer"));
+      now[NumberedKey(1'401)] = "newer";
+    }
+    for (const uint64_t upper : {1'450, 1'451, 1'487, 4'000}) {
+      const std::unique_ptr<Iterator> it =
+          db()->NewIterator({.lower_bound = NumberedKey(1'350), .upper_bound = NumberedKey(upper)});
+      const auto begin = now.lower_bound(NumberedKey(1'350)), end = now.lower_bound(NumberedKey(upper));
+      for (uint64_t from = 1'340; from < 1'449; from += 7) {
+        it->Seek(NumberedKey(from));
+        auto at = from < 1'350 ? begin : now.lower_bound(NumberedKey(from));
+        // Two steps on, one back, to the end.
+        for (uint64_t step = 1; at != end; ++step) {
+          ASSERT_EQ(At(it.get()), at->first);
+          ASSERT_EQ(it->value(), at->second);
+          const bool back = step % 3 == 0 && at != begin;
+          back ? it->Prev() : it->Next();
+          back ? --at : ++at;
+        }
+        ASSERT_EQ(At(it.get()), "end");
+      }
+    }
+  }
+}
+
+TEST_F(IterationTest, AStepInAMergedBlockOfAClosedDatabaseLeadsNowhere) {
+  Fill(0, 100);
+  ASSERT_OK(db()->CompactRange());
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  it->SeekToFirst();
+  it->Next();
+  EXPECT_EQ(At(it.get()), NumberedKey(1));
+  ASSERT_OK(db()->Close());
+  it->Next();
+  EXPECT_EQ(At(it.get()), "error");
+}
+
+// A value that fills a block, so that every entry begins one.
+std::string BlockOf(char c) { return std::string(400, c); }
+
+// What stands there going back from the end: the first letter of each value.
+std::string Backwards(Iterator* iterator) {
+  std::string seen;
+  for (iterator->SeekToLast(); iterator->Valid(); iterator->Prev()) seen += iterator->value().front();
+  EXPECT_OK(iterator->status());
+  return seen;
+}
+
+TEST_F(IterationTest, GoingBackVersionsInBlocksOfTheirOwnAreOneKey) {
+  std::vector<std::shared_ptr<const Snapshot>> snapshots;
+  for (char c = '1'; c <= '3'; ++c) {
+    for (const char* key : {"a", "b", "c"}) ASSERT_OK(db()->Put(key, BlockOf(c)));
+    snapshots.push_back(db()->GetSnapshot());
+  }
+  ASSERT_OK(db()->Delete("b"));
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(Backwards(db()->NewIterator().get()), "33");
+  for (size_t i = 0; i < snapshots.size(); ++i) {
+    const std::unique_ptr<Iterator> it = db()->NewIterator({.snapshot = snapshots[i].get()});
+    EXPECT_EQ(Backwards(it.get()), std::string(3, static_cast<char>('1' + i)));
+  }
+}
+
+TEST_F(IterationTest, GoingBackTheFirstEntryOfABlockMayHaveANewerVersionElsewhere) {
+  constexpr int kKeys = 40;
+  for (int i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(absl::StrFormat("k%02d", i), BlockOf('o')));
+  ASSERT_OK(db()->CompactRange());
+  std::string expected(kKeys, 'o');
+  for (const int i : {0, 1, 7, 20}) {
+    ASSERT_OK(db()->Put(absl::StrFormat("k%02d", i), BlockOf('n')));
+    expected[static_cast<size_t>(kKeys - 1 - i)] = 'n';
+  }
+  EXPECT_EQ(Backwards(db()->NewIterator().get()), expected);
+}
+
+TEST_F(IterationTest, AnIteratorSeesTheMomentItWasMadeAt) {
+  Fill(0, 300);
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  const Entries before = ReadAll(db()->NewIterator().get());
+  for (uint64_t i = 0; i < 300; ++i)
+    ASSERT_OK(i % 3 == 0 ? db()->Delete(NumberedKey(i)) : db()->Put(NumberedKey(i), "n"));
+  Fill(300, 900);
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(ReadAll(it.get()), before);
+}
+
+TEST_F(IterationTest, ASnapshotKeepsItsVersionsThroughFlushesAndCompactions) {
+  ASSERT_OK(db()->Put("a", "old"));
+  ASSERT_OK(db()->Put("gone", "there"));
+  const std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
+  const ReadOptions then{.snapshot = snapshot.get()};
+  ASSERT_OK(db()->Put("a", "new"));
+  ASSERT_OK(db()->Delete("gone"));
+  ASSERT_OK(db()->Put("later", "x"));
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(Value(db(), "a", then), "old");
+    EXPECT_EQ(Value(db(), "gone", then), "there");
+    EXPECT_EQ(Value(db(), "later", then), "NOT_FOUND");
+    EXPECT_THAT(ReadAll(db()->NewIterator(then).get()), ElementsAre(std::pair("a", "old"), std::pair("gone", "there")));
+    EXPECT_EQ(Value(db(), "a"), "new");
+    ASSERT_OK(round == 0 ? db()->Flush() : db()->CompactRange());
+  }
+}
+
+TEST_F(IterationTest, ReleasedSnapshotsLetCompactionDropWhatOnlyTheySaw) {
+  std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_OK(db()->Put("k", std::string(500, static_cast<char>('a' + i % 26))));
+    if (i % 10 == 0) snapshot = db()->GetSnapshot();
+  }
+  snapshot.reset();
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(NumberProperty(db(), "sepal.num-entries"), 1u);
+}
+
+// They come to the last level under snapshots, and nothing is written any more when those go.
+TEST_F(IterationTest, WhatOnlyReleasedSnapshotsSawGoesByItself) {
+  for (const CompactionStyle style :
+       {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled, CompactionStyle::kUniversal}) {
+    ColumnFamilyOptions options = database.options.family;
+    options.compaction_style = style;
+    const auto family = db()->CreateColumnFamily(std::to_string(static_cast<int>(style)), options).value();
+    std::vector<std::shared_ptr<const Snapshot>> snapshots;
+    for (int version = 0; version < 5; ++version) {
+      for (uint64_t i = 0; i < 1000; ++i) {
+        ASSERT_OK(db()->Put(family.get(), NumberedKey(i), std::string(40, static_cast<char>('a' + version))));
+      }
+      snapshots.push_back(db()->GetSnapshot());
+    }
+    ASSERT_OK(db()->CompactRange(family.get()));
+    ASSERT_OK(db()->WaitForBackgroundWork());
+    const auto entries = [&] { return NumberProperty(db(), "sepal.num-entries", family.get()); };
+    EXPECT_EQ(entries(), 5000u);
+    // Those that go first let nothing go, for the table holds what is newer than the next. The last sees the newest
+    // alone. Where the merge's parts met there may be a table too small to be worth a job.
+    while (!snapshots.empty()) {
+      snapshots.erase(snapshots.begin());
+      database.world->RunUntilIdle();
+      if (snapshots.size() > 1) {
+        EXPECT_EQ(entries(), 5000u);
+      } else {
+        // A merge that had begun before may leave a few, too few for another.
+        EXPECT_GE(entries(), 1000u);
+        EXPECT_LE(entries(), 1020u);
+      }
+    }
+    for (uint64_t i = 0; i < 1000; ++i) {
+      EXPECT_EQ(db()->Get(family.get(), NumberedKey(i)).value_or("none"), std::string(40, 'e'));
+    }
+    // Nor is it written again and again.
+    const uint64_t compactions = db()->statistics()->Get(Ticker::kCompactions);
+    snapshots.push_back(db()->GetSnapshot());
+    snapshots.clear();
+    database.world->RunUntilIdle();
+    EXPECT_EQ(db()->statistics()->Get(Ticker::kCompactions), compactions);
+  }
+}
+
+// By many schedules: a release beside the beginning of a job that still met the snapshot.
+TEST(SnapshotReleaseTest, BesideAMergeLeavesNothingEither) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    TestDatabase database(Threads::kSimulated, seed, /*switch_one_in=*/2);
+    ASSERT_OK(database.Open());
+    DB* const db = database.db.get();
+    std::vector<std::shared_ptr<const Snapshot>> snapshots;
+    for (int version = 0; version < 4; ++version) {
+      for (uint64_t i = 0; i < 200; ++i) ASSERT_OK(db->Put(NumberedKey(i), std::string(40, 'v')));
+      snapshots.push_back(db->GetSnapshot());
+    }
+    bool compacted = false;
+    database.world->Spawn([&] {
+      EXPECT_OK(db->CompactRange());
+      compacted = true;
+    });
+    database.world->SleepMicros(seed * 20);
+    while (!snapshots.empty()) snapshots.pop_back();
+    while (!compacted) database.world->SleepMicros(10);
+    database.world->RunUntilIdle();
+    // A table that is too small to be worth it may be left as it is.
+    const uint64_t left = MakeCompactionPolicy({}, database.tuning.memtable_bytes).min_rest_bytes / 40;
+    EXPECT_LE(NumberProperty(db, "sepal.num-entries"), 200u + left);
+  }
+}
+
+TEST_F(IterationTest, ASnapshotOfAnotherDatabaseIsRefused) {
+  auto other = Engine::Open(database.options, database.tuning, "/other");
+  ASSERT_OK(other.status());
+  const std::shared_ptr<const Snapshot> foreign = (*other)->GetSnapshot();
+  EXPECT_EQ(db()->Get("k", {.snapshot = foreign.get()}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(db()->NewIterator({.snapshot = foreign.get()})->status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+class OutlivingTest : public EngineTest {
+ protected:
+  // In the memtable, in the block cache, and too large for it.
+  void WriteEverywhere() {
+    ASSERT_OK(db()->Put("table", std::string(200, 't')));
+    ASSERT_OK(db()->Put("huge", std::string(300 << 10, 'h')));
+    ASSERT_OK(db()->Flush());
+    ASSERT_OK(db()->Put("memtable", std::string(200, 'm')));
+  }
+};
+
+TEST_F(OutlivingTest, PinnedValuesOutliveFlushesCompactionsAndTheDatabase) {
+  WriteEverywhere();
+  PinnedValue memtable, table, huge;
+  ASSERT_OK(db()->Get("memtable", &memtable));
+  ASSERT_OK(db()->Get("table", &table));
+  ASSERT_OK(db()->Get("huge", &huge));
+  for (const char* key : {"memtable", "table", "huge"}) ASSERT_OK(db()->Put(key, "new"));
+  ASSERT_OK(db()->CompactRange());
+  Fill(0, 2000);
+  for (uint64_t i = 0; i < 2000; ++i) Value(db(), NumberedKey(i));
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  EXPECT_EQ(memtable.value(), std::string(200, 'm'));
+  EXPECT_EQ(table.value(), std::string(200, 't'));
+  EXPECT_EQ(huge.value(), std::string(300 << 10, 'h'));
+  PinnedValue moved = std::move(memtable);
+  EXPECT_EQ(moved.value(), std::string(200, 'm'));
+  EXPECT_EQ(memtable.value(), "");
+}
+
+TEST_F(OutlivingTest, WhatTheLastIteratorKeptIsRemovedThoughNothingElseIsDone) {
+  Fill(0, 1000);
+  ASSERT_OK(db()->CompactRange());
+  std::unique_ptr<Iterator> it = db()->NewIterator();
+  Fill(0, 1000);
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  database.world->RunUntilIdle();
+  const uint64_t kept = database.memory.UsedBytes();
+  it.reset();
+  database.world->RunUntilIdle();
+  EXPECT_LT(database.memory.UsedBytes(), kept);
+}
+
+TEST_F(OutlivingTest, AnIteratorOfAClosedDatabaseIsNotValidAndSaysWhy) {
+  WriteEverywhere();
+  const std::unique_ptr<Iterator> it = db()->NewIterator();
+  it->SeekToFirst();
+  ASSERT_TRUE(it->Valid());
+  ASSERT_OK(db()->Close());
+  EXPECT_FALSE(it->Valid());
+  EXPECT_EQ(it->status().code(), absl::StatusCode::kFailedPrecondition);
+  it->SeekToLast();
+  EXPECT_FALSE(it->Valid());
+  database.db.reset();
+  it->Seek("table");
+  EXPECT_FALSE(it->Valid());
+  EXPECT_EQ(it->status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(OutlivingTest, SnapshotsAndHandlesMayOutliveTheDatabase) {
+  auto family = db()->CreateColumnFamily("f");
+  ASSERT_OK(family.status());
+  ASSERT_OK(db()->Put(family->get(), "k", "v"));
+  const std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
+  const uint64_t sequence = snapshot->sequence();
+  ASSERT_OK(db()->Close());
+  EXPECT_EQ(db()->Get("k", {.snapshot = snapshot.get()}).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(db()->Get(family->get(), "k").status().code(), absl::StatusCode::kFailedPrecondition);
+  database.db.reset();
+  EXPECT_EQ((*family)->name(), "f");
+  EXPECT_EQ(snapshot->sequence(), sequence);
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(db()->Get(family->get(), "k").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(OutlivingTest, AValueReadByAClosedDatabasesIteratorIsLeftToTheCallerUntilItMoves) {
+  WriteEverywhere();
+  std::unique_ptr<Iterator> it = db()->NewIterator();
+  it->Seek("table");
+  const std::string_view value = it->value();
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  EXPECT_EQ(value, std::string(200, 't'));
+}
+
+}  // namespace
+}  // namespace sepal

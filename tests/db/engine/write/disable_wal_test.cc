@@ -1,0 +1,284 @@
+// Writes that leave the log out: what a flush or an orderly close keeps, what a crash takes, and what it never touches.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/db/engine/engine_fixture.h"
+#include "util/base/random.h"
+
+namespace sepal {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr WriteOptions kUnlogged = {.disable_wal = true};
+
+class DisableWalTest : public EngineTest {
+ protected:
+  uint64_t LogBytes() { return db()->statistics()->Get(Ticker::kLogBytes); }
+};
+
+TEST_F(DisableWalTest, AWriteIsVisibleAtOnceAndNotInTheLog) {
+  const uint64_t before = LogBytes();
+  ASSERT_OK(db()->Put("k", "v", kUnlogged));
+  ASSERT_OK(db()->Put("gone", "v", kUnlogged));
+  ASSERT_OK(db()->Delete("gone", kUnlogged));
+  EXPECT_EQ(Value(db(), "k"), "v");
+  EXPECT_EQ(Value(db(), "gone"), "NOT_FOUND");
+  EXPECT_EQ(LogBytes(), before);
+  ASSERT_OK(db()->Put("l", "v"));
+  EXPECT_GT(LogBytes(), before);
+}
+
+TEST_F(DisableWalTest, ADeathOfTheProcessTakesWhatWasNotFlushedAndNothingElse) {
+  ASSERT_OK(db()->Put("logged before", "v"));
+  ASSERT_OK(db()->Put("flushed", "v", kUnlogged));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->Put("lost", "v", kUnlogged));
+  ASSERT_OK(db()->Put("changed", "logged"));
+  ASSERT_OK(db()->Put("changed", "not logged", kUnlogged));
+  ASSERT_OK(db()->Put("logged after", "v"));
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
+  EXPECT_EQ(Value(db(), "logged before"), "v");
+  EXPECT_EQ(Value(db(), "flushed"), "v");
+  EXPECT_EQ(Value(db(), "lost"), "NOT_FOUND");
+  EXPECT_EQ(Value(db(), "changed"), "logged");
+  EXPECT_EQ(Value(db(), "logged after"), "v");
+  // Their sequence numbers are used again.
+  ASSERT_OK(db()->Put("lost", "new"));
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
+  EXPECT_EQ(Value(db(), "lost"), "new");
+}
+
+TEST_F(DisableWalTest, AFlushMakesItDurable) {
+  ASSERT_OK(db()->Put("k", "v", kUnlogged));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Value(db(), "k"), "v");
+}
+
+TEST_F(DisableWalTest, ClosingFlushesEveryFamilyThatHoldsSuchWrites) {
+  std::vector<std::shared_ptr<ColumnFamily>> families;
+  for (const char* name : {"a", "b", "c"}) {
+    auto family = db()->CreateColumnFamily(name);
+    ASSERT_OK(family.status());
+    families.push_back(*std::move(family));
+  }
+  ASSERT_OK(db()->Put(families[0].get(), "k", "a", kUnlogged));
+  ASSERT_OK(db()->Put(families[1].get(), "k", "b"));
+  ASSERT_OK(db()->Put(families[2].get(), "k", "c", kUnlogged));
+  ASSERT_OK(db()->Put("k", "default", kUnlogged));
+  ASSERT_OK(db()->PauseBackgroundWork());
+  families.clear();
+  ASSERT_OK(db()->Close());
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Value(db(), "k"), "default");
+  for (const char* name : {"a", "b", "c"}) {
+    auto family = db()->FindColumnFamily(name);
+    ASSERT_OK(family.status());
+    EXPECT_EQ(db()->Get(family->get(), "k").value_or("none"), name);
+  }
+}
+
+TEST_F(DisableWalTest, ClosingWithoutItFlushesNothing) {
+  ASSERT_OK(db()->Put("k", "v"));
+  const uint64_t flushes = db()->statistics()->Get(Ticker::kFlushes);
+  ASSERT_OK(db()->Close());
+  EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), flushes);
+}
+
+TEST_F(DisableWalTest, ClosingSaysWhatAFullDiskTakes) {
+  ASSERT_OK(db()->Put("logged", "v"));
+  for (uint64_t i = 0; i < 50; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::string(100, 'v'), kUnlogged));
+  ASSERT_OK(db()->PauseBackgroundWork());
+  ASSERT_OK(db()->Flush(nullptr, {.wait = false}));  // the log has gone on; the table is still to be written
+  database.memory.SetCapacity(database.memory.UsedBytes() + 200);
+  const absl::Status closed = db()->Close();
+  EXPECT_TRUE(absl::IsResourceExhausted(closed)) << closed;
+  EXPECT_THAT(std::string(closed.message()),
+              HasSubstr("written with disable_wal is lost, of column families default: "));
+  database.memory.SetCapacity(UINT64_MAX);
+  ASSERT_OK(database.Open());
+  EXPECT_EQ(Value(db(), "logged"), "v");
+}
+
+TEST_F(DisableWalTest, ClosingNeedsSpaceForTheTableAlone) {
+  for (uint64_t i = 0; i < 10; ++i) ASSERT_OK(db()->Put(NumberedKey(i), "v", kUnlogged));
+  database.memory.SetCapacity(database.memory.UsedBytes() + database.tuning.log_allocation_bytes / 2);
+  ASSERT_OK(db()->Close());
+  database.memory.SetCapacity(UINT64_MAX);
+  ASSERT_OK(database.Open());
+  for (uint64_t i = 0; i < 10; ++i) EXPECT_EQ(Value(db(), NumberedKey(i)), "v");
+}
+
+TEST_F(DisableWalTest, ClosingTriesEveryFamily) {
+  auto large = db()->CreateColumnFamily("large");
+  ASSERT_OK(large.status());
+  auto small = db()->CreateColumnFamily("small");
+  ASSERT_OK(small.status());
+  Random random(7);
+  std::string noise(12'000, ' ');
+  for (char& c : noise) c = static_cast<char>(random.Uniform(256));
+  ASSERT_OK(db()->Put(large->get(), "k", noise, kUnlogged));
+  ASSERT_OK(db()->Put(small->get(), "k", "v", kUnlogged));
+  large->reset();
+  small->reset();
+  database.memory.SetCapacity(database.memory.UsedBytes() + 8000);
+  const absl::Status closed = db()->Close();
+  EXPECT_THAT(std::string(closed.message()), HasSubstr("lost, of column families large: "));
+  database.memory.SetCapacity(UINT64_MAX);
+  ASSERT_OK(database.Open());
+  small = db()->FindColumnFamily("small");
+  ASSERT_OK(small.status());
+  EXPECT_EQ(db()->Get(small->get(), "k").value_or("none"), "v");
+}
+
+TEST_F(DisableWalTest, AFlushThatClosingOvertakesIsNotCalledDone) {
+  ASSERT_OK(db()->Put("k", std::string(2000, 'v'), kUnlogged));
+  ASSERT_OK(db()->PauseBackgroundWork());
+  absl::Status flushed;
+  database.world->Spawn([&] { flushed = db()->Flush(); });
+  database.world->RunUntilIdle();
+  database.memory.SetCapacity(database.memory.UsedBytes() + 200);
+  const absl::Status closed = db()->Close();
+  database.world->RunUntilIdle();
+  EXPECT_TRUE(absl::IsResourceExhausted(closed)) << closed;
+  EXPECT_TRUE(absl::IsCancelled(flushed)) << flushed;
+  database.memory.SetCapacity(UINT64_MAX);
+}
+
+TEST_F(DisableWalTest, WhatNothingCouldKeepIsRefused) {
+  auto other = db()->CreateColumnFamily("other");
+  ASSERT_OK(other.status());
+  WriteBatch batch;
+  batch.Put("a", "v");
+  batch.Put(other->get(), "b", "v");
+  const absl::Status several = db()->Write(&batch, kUnlogged);
+  EXPECT_TRUE(absl::IsInvalidArgument(several)) << several;
+  EXPECT_THAT(std::string(several.message()), HasSubstr("split it, or write it with the log"));
+  EXPECT_EQ(Value(db(), "a"), "NOT_FOUND");
+  EXPECT_OK(db()->Write(&batch));
+  const absl::Status synced = db()->Put("k", "v", {.sync = true, .disable_wal = true});
+  EXPECT_TRUE(absl::IsInvalidArgument(synced)) << synced;
+  EXPECT_EQ(Value(db(), "k"), "NOT_FOUND");
+  WriteBatch one;
+  for (uint64_t i = 0; i < 1000; ++i) one.Put(other->get(), NumberedKey(i), "v");
+  EXPECT_OK(db()->Write(&one, kUnlogged));
+  one.Put("of another family, far behind", "v");
+  EXPECT_TRUE(absl::IsInvalidArgument(db()->Write(&one, kUnlogged)));
+}
+
+TEST_F(DisableWalTest, ACheckpointHoldsIt) {
+  ASSERT_OK(db()->Put("k", "v", kUnlogged));
+  ASSERT_OK(db()->Checkpoint("/copy"));
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  absl::StatusOr<std::unique_ptr<DB>> copy = Engine::Open(database.options, database.tuning, "/copy");
+  ASSERT_OK(copy.status());
+  EXPECT_EQ(Value(copy->get(), "k"), "v");
+}
+
+// Logs in which nothing was written lie between others.
+TEST_F(DisableWalTest, MemtablesThatNoLogHoldsAreSwitchedLikeOthers) {
+  for (uint64_t round = 0; round < 6; ++round) {
+    for (uint64_t i = 0; i < 400; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::to_string(round), kUnlogged));
+    if (round % 2 == 0) {
+      ASSERT_OK(db()->Put("logged", std::to_string(round)));
+    }
+    ASSERT_OK(db()->Flush());
+    if (round % 3 == 0) {
+      ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+    }
+  }
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(Value(db(), NumberedKey(7)), "5");
+  EXPECT_EQ(Value(db(), "logged"), "4");
+  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 401u);
+}
+
+// Random writes with and without the log, to pairs of keys, in two families. After a death of the process a pair has a
+// value that was written by its last write that was logged or flushed, or later; and both keys have the same one.
+class MixedWrites {
+ public:
+  explicit MixedWrites(uint64_t seed) : random_(seed), database_(Threads::kSimulated, seed) {}
+
+  void Run() {
+    ASSERT_OK(database_.Open());
+    ASSERT_OK(db()->CreateColumnFamily("other").status());
+    for (int i = 0; i < 600; ++i) Step();
+    Crash();
+    ASSERT_OK(database_.Reopen());  // an orderly close loses nothing
+    for (auto& [pair, written] : history_) written.erase(written.begin(), written.end() - 1);
+    Check();
+  }
+
+ private:
+  using Pair = std::pair<bool, uint64_t>;  // in the other family?
+  DB* db() { return database_.db.get(); }
+
+  void Step() {
+    const uint64_t dice = random_.Uniform(100);
+    if (dice < 1) return Crash();
+    if (dice < 4) return Flush(random_.OneIn(2));
+    Put({random_.OneIn(2), random_.Uniform(10)}, random_.OneIn(2));
+  }
+  std::shared_ptr<ColumnFamily> FamilyOf(bool other) {
+    return db()->FindColumnFamily(other ? "other" : kDefaultColumnFamilyName).value();
+  }
+  void Put(Pair pair, bool logged) {
+    std::string value = std::to_string(++count_);
+    value.resize(1 + random_.Uniform(200), '.');
+    const std::shared_ptr<ColumnFamily> family = FamilyOf(pair.first);
+    WriteBatch batch;
+    batch.Put(family.get(), NumberedKey(2 * pair.second), value);
+    batch.Put(family.get(), NumberedKey(2 * pair.second + 1), value);
+    ASSERT_OK(db()->Write(&batch, {.disable_wal = !logged}));
+    std::vector<std::string>& written = history_.try_emplace(pair, std::vector<std::string>{kNone}).first->second;
+    if (logged) written.clear();
+    written.push_back(std::move(value));
+  }
+  void Flush(bool other) {
+    ASSERT_OK(db()->Flush(FamilyOf(other).get()));
+    for (auto& [pair, written] : history_) {
+      if (pair.first == other) written.erase(written.begin(), written.end() - 1);
+    }
+  }
+  void Crash() {
+    ASSERT_OK(database_.CrashAndReopen(CrashMode::kKillProcess));
+    Check();
+    ASSERT_OK(db()->CheckConsistency());
+  }
+  // What is there now is what counts from now on.
+  void Check() {
+    for (auto& [pair, written] : history_) {
+      const std::shared_ptr<ColumnFamily> family = FamilyOf(pair.first);
+      const std::string first = db()->Get(family.get(), NumberedKey(2 * pair.second)).value_or(kNone);
+      const std::string second = db()->Get(family.get(), NumberedKey(2 * pair.second + 1)).value_or(kNone);
+      EXPECT_EQ(first, second);
+      EXPECT_THAT(written, Contains(first));
+      written = {first};
+    }
+  }
+
+  static constexpr char kNone[] = "none";
+  Random random_;
+  TestDatabase database_;
+  // What each pair may hold, the newest last.
+  std::map<Pair, std::vector<std::string>> history_;
+  uint64_t count_ = 0;
+};
+
+TEST(DisableWalMixedTest, OnlyWhatWasNeitherLoggedNorFlushedCanGo) {
+  for (uint64_t seed = 1; seed <= 40 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    MixedWrites(seed).Run();
+  }
+}
+
+}  // namespace
+}  // namespace sepal

@@ -1,0 +1,73 @@
+// Checksums and hashes are XXH3's, by whichever code they are computed: what is on disk depends on it.
+#include "util/base/hash.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "util/base/random.h"
+#include "util/base/simd.h"
+#include "util/base/vector_hash.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace sepal {
+namespace {
+
+// Without vectors beyond those that every machine has, whatever is used elsewhere.
+uint64_t Expected(std::string_view bytes, uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
+std::string RandomBytes(size_t size) {
+  Random random(17);
+  std::string bytes(size, '\0');
+  for (char& c : bytes) c = static_cast<char>(random.Next());
+  return bytes;
+}
+
+TEST(HashTest, EveryLengthAtEveryPlaceWithAndWithoutASeedIsXxh3) {
+  const std::string bytes = RandomBytes(5000);
+  for (size_t size = 0; size + 64 <= bytes.size(); size += size < 600 ? 1 : 37) {
+    for (const size_t place : {size_t{0}, size % 61}) {
+      const std::string_view part = std::string_view(bytes).substr(place, size);
+      for (const uint64_t seed : {uint64_t{0}, uint64_t{1}, ~uint64_t{0} - size}) {
+        ASSERT_EQ(Checksum64(part, seed), Expected(part, seed)) << size << " bytes";
+        ASSERT_EQ(HashKey(part, seed), Expected(part, seed)) << size << " bytes";
+      }
+      ASSERT_EQ(ChecksumWithTail(part, 7), Mix64(Expected(part, 0) ^ 8)) << size << " bytes";
+    }
+  }
+}
+
+TEST(HashTest, OfAMebibyteToo) {
+  const std::string bytes = RandomBytes((size_t{1} << 20) + 13);
+  EXPECT_EQ(Checksum64(bytes, 5), Expected(bytes, 5));
+  if (HasVectorHash()) {
+    EXPECT_EQ(VectorHash(bytes, 5), Expected(bytes, 5));
+  }
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+  EXPECT_EQ(HasVectorHash(), UsedSimd() != SimdLevel::kPortable);
+#endif
+}
+
+// So that not all of them change together.
+TEST(HashTest, TheValuesAreTheOnesThatLieOnDisk) {
+  EXPECT_EQ(Checksum64("", 0), 0x2d06800538d394c2u);
+  EXPECT_EQ(Checksum64(std::string(1000, 'a'), 0), 0xb3e7af627147db7cu);
+}
+
+TEST(HashTest, OfABitThatFlipsTheChecksumIsAnother) {
+  std::string bytes = RandomBytes(4096);
+  const uint64_t whole = Checksum64(bytes, 3);
+  for (size_t bit = 0; bit < bytes.size() * 8; bit += 7) {
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+    ASSERT_NE(Checksum64(bytes, 3), whole) << bit;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+  }
+}
+
+}  // namespace
+}  // namespace sepal

@@ -1,6 +1,0 @@
-// db_bench: measures the engine. The logic is tools/lib/db_bench_*.
-#include <iostream>
-
-#include "tools/lib/db_bench_runner.h"
-
-int main(int argc, char** argv) { return sepal::tools::DbBenchMain(argc, argv, std::cout, std::cerr); }

@@ -1,0 +1,200 @@
+#include "tools/db_bench/db_bench_options.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/db_bench/db_bench_workloads.h"
+#include "tools/terminal/cli.h"
+#include "util/base/compression.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal::tools {
+namespace {
+
+constexpr size_t kDefaultMemtableBytes = size_t{64} << 20;
+
+// What peers' users have in their scripts and what the engine derives by itself.
+constexpr char kIgnoredBenchFlags[] =
+    "open_files cache_type cache_numshardbits cache_index_and_filter_blocks pin_l0_filter_and_index_blocks_in_cache "
+    "partition_index_and_filters use_ribbon_filter whole_key_filtering max_write_buffer_number target_file_size_base "
+    "max_file_size max_bytes_for_level_base max_bytes_for_level_multiplier num_levels "
+    "level_compaction_dynamic_level_bytes level0_file_num_compaction_trigger level0_slowdown_writes_trigger "
+    "level0_stop_writes_trigger subcompactions use_direct_io_for_flush_and_compaction mmap_read "
+    "format_version checksum_type verify_checksum perf_level stats_per_interval "
+    "reuse_logs comparisons multiread_batched async_io";
+
+void AddSizes(CLI::App* app, DbBenchOptions* o) {
+  app->add_option("--num", o->num, "Entries of the database, and operations of each thread")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app->add_option("--reads", o->reads, "Reads of each thread; -1: as --num")->capture_default_str();
+  app->add_option("--writes", o->writes, "Writes of each thread; -1: as --num")->capture_default_str();
+  AddSeconds(app, "--duration", &o->duration_seconds, "Run each benchmark for this time rather than to a number");
+  app->add_option("--threads", o->threads, "Threads")->check(CLI::Range(1, 1024))->capture_default_str();
+  app->add_option("--seed", o->seed, "Seed of keys and values")->capture_default_str();
+  app->add_option("--key_size", o->key_size, "Bytes of a key")->check(CLI::Range(8, 60000))->capture_default_str();
+  app->add_option("--value_size", o->value_size, "Bytes of a value")
+      ->check(CLI::Range(0, 1 << 30))
+      ->capture_default_str();
+  app->add_option("--batch_size", o->batch_size, "Entries of a batch (fillbatch: 1000 and multireadrandom: 64 if 1)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app->add_option("--compression_ratio", o->compression_ratio, "Compressed size of values over their size")
+      ->check(CLI::Range(0.01, 1.0))
+      ->capture_default_str();
+}
+
+void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
+  app->add_option("--compression_type,--compression", o->compression_type, "none, snappy, lz4 or zstd")
+      ->check(CLI::IsMember({"none", "snappy", "lz4", "zstd"}))
+      ->capture_default_str()
+      ->group("Engine");
+  AddBytes(app, "--memory_limit", &o->memory_limit, "For everything in memory")->group("Engine");
+  AddBytes(app, "--cache_size", &o->cache_size,
+           "Block cache: without --memory_limit, the limit is this and two write buffers")
+      ->group("Engine");
+  app->add_option("--cache_admission", o->cache_admission, "Which new blocks a full cache keeps: probation or tinylfu")
+      ->check(CLI::IsMember({"probation", "tinylfu"}))
+      ->capture_default_str()
+      ->group("Engine");
+  AddBytes(app, "--write_buffer_size", &o->write_buffer_size,
+           "All active memtables together; 0: derived from --memory_limit, 64MiB beside --cache_size")
+      ->group("Engine");
+  app->add_option("--bloom_bits", o->bloom_bits, "Filter bits for each key, lane and guard together; 0: none")
+      ->check(CLI::Range(-1.0, 128.0))
+      ->group("Engine");
+  app->add_option("--lanes", o->lanes, "The filter of a block: bloom, or fingerprint")
+      ->check(CLI::IsMember({"bloom", "fingerprint"}))
+      ->capture_default_str()
+      ->group("Engine");
+  AddBytes(app, "--block_size", &o->block_size, "Bytes of a block before compression")
+      ->capture_default_str()
+      ->group("Engine");
+  app->add_option("--compaction_style", o->compaction_style, "lazy, leveled (0) or universal (1)")
+      ->check(CLI::IsMember({"lazy", "leveled", "0", "universal", "1"}))
+      ->capture_default_str()
+      ->group("Engine");
+  app->add_option("--max_space_amplification", o->max_space_amplification, "Bytes of tables over those of live data")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str()
+      ->group("Engine");
+  AddBytes(app, "--rate_limiter_bytes_per_sec", &o->rate_limiter_bytes_per_sec,
+           "That flushes and compactions write in a second; 0: no limit")
+      ->group("Engine");
+  app->add_option("--background_threads,--max_background_jobs", o->background_threads, "Compaction threads; 0: derived")
+      ->check(CLI::Range(0, 64))
+      ->group("Engine");
+  app->add_flag("--use_direct_reads", o->use_direct_reads, "Read tables past the operating system's cache")
+      ->group("Engine");
+  app->add_flag("--use_existing_db", o->use_existing_db, "Keep the database that is there; skips fill*")
+      ->group("Engine");
+  CLI::Option* const sync =
+      app->add_flag("--sync", o->sync, "Every write is durable before it returns")->group("Engine");
+  app->add_flag("--disable_wal", o->disable_wal, "Writes leave the log out (fillsync's do not)")
+      ->group("Engine")
+      ->excludes(sync);
+}
+
+}  // namespace
+
+absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
+  Options options;
+  options.create_if_missing = !use_existing_db;
+  options.memtable_bytes = write_buffer_size;
+  if (memory_limit > 0) {
+    options.memory_limit = memory_limit;
+  } else if (cache_size > 0) {
+    if (options.memtable_bytes == 0) options.memtable_bytes = kDefaultMemtableBytes;
+    options.memory_limit = cache_size + 2 * options.memtable_bytes;
+  }
+  if (cache_admission == "tinylfu") options.cache_admission = CacheAdmissionKind::kTinyLfu;
+  options.direct_reads = use_direct_reads;
+  options.background_threads = background_threads;
+  options.latency_histograms = histogram || statistics;
+  options.family.block_bytes = block_size;
+  if (bloom_bits == 0) {
+    options.family.filter_policy = FilterPolicy::None();
+  } else if (bloom_bits > 0) {
+    options.family.filter_policy = FilterPolicy::FromBitsPerKey(bloom_bits);
+  }
+  options.background_bytes_per_second = rate_limiter_bytes_per_sec;
+  if (compaction_style == "leveled" || compaction_style == "0") {
+    options.family.compaction_style = CompactionStyle::kLeveled;
+  } else if (compaction_style == "universal" || compaction_style == "1") {
+    options.family.compaction_style = CompactionStyle::kUniversal;
+  }
+  options.family.max_space_amplification = max_space_amplification;
+  if (lanes == "fingerprint") options.family.filter_policy.lane_kind = FilterKind::kFingerprint;
+  const std::optional<CompressionKind> compression = CompressionFromName(compression_type);
+  if (!compression.has_value()) return absl::InvalidArgumentError(absl::StrCat("unknown codec ", compression_type));
+  options.family.compression = *compression;
+  return options;
+}
+
+void DbBenchOptions::AddFlags(CLI::App* app) {
+  AddList(app, "--benchmarks", &benchmarks, "Benchmarks, in order")->capture_default_str();
+  AddSizes(app, this);
+  app->add_option("--readwritepercent", readwritepercent, "Share of reads in readrandomwriterandom")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  app->add_option("--seek_nexts", seek_nexts, "Steps behind each seek of seekrandom")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app->add_flag("--reverse_iterator", reverse_iterator, "Let these steps go backward");
+  app->add_flag("--histogram", histogram, "Latencies of every operation");
+  app->add_flag("--statistics", statistics, "The engine's statistics at the end");
+  AddSeconds(app, "--stats_interval_seconds", &stats_interval_seconds, "Print the rate to standard error this often");
+  app->add_option("--report_file", report_file,
+                  "Record the run here, for sepal bench report and compare (implies --histogram)");
+  AddSeconds(app, "--report_interval_seconds", &report_interval_seconds, "Between samples of the recording")
+      ->capture_default_str();
+  AddEngineFlags(app, this);
+}
+
+absl::Status DbBenchOptions::CheckBenchmarks() const {
+  for (const std::string& benchmark : benchmarks) {
+    if (FindWorkload(benchmark) != nullptr) continue;
+    return absl::InvalidArgumentError(absl::StrCat("unknown benchmark ", benchmark, "; known: ", BenchmarkNames()));
+  }
+  return absl::OkStatus();
+}
+
+std::string DbBenchOptions::DefaultDirectory() {
+  return std::filesystem::temp_directory_path() / absl::StrFormat("sepal-bench-%d", getuid());
+}
+
+std::unique_ptr<CLI::App> DbBenchApp(DbBenchOptions* o, std::ostream& err) {
+  auto app = std::make_unique<CLI::App>(
+      "Measures the engine.\n\nExample: db_bench --benchmarks=fillrandom,readrandom,readmissing --num=1000000 "
+      "--threads=2 --histogram\n\nBenchmarks: " +
+          BenchmarkNames(),
+      "db_bench");
+  app->add_option("--db", o->db,
+                  "Directory of the database; fill* replace the one that is there without asking, --use_existing_db "
+                  "keeps it");
+  o->AddFlags(app.get());
+  app->add_flag("--json", o->json, "One JSON object a line rather than text");
+  AddIgnored(app.get(), kIgnoredBenchFlags, err);
+  return app;
+}
+
+std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchOptions* o, std::ostream& out,
+                                     std::ostream& err) {
+  const std::unique_ptr<CLI::App> app = DbBenchApp(o, err);
+  TakeCalledName(app.get(), argv);
+  if (std::optional<int> exit = ParseFlags(app.get(), NormalizeArguments(argc, argv), out, err)) return exit;
+  if (const absl::Status known = o->CheckBenchmarks(); !known.ok()) {
+    err << app->get_name() << ": " << ToStd(known.message()) << "\n";
+    return kExitUsage;
+  }
+  if (!o->report_file.empty()) o->histogram = true;
+  if (o->db.empty()) o->db = DbBenchOptions::DefaultDirectory();
+  return std::nullopt;
+}
+
+}  // namespace sepal::tools

@@ -1,0 +1,377 @@
+#include "tools/sepal/database_access.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_format.h"
+#include "db/engine/open/check_options.h"
+#include "db/format/file_names.h"
+#include "db/state/version/version_builder.h"
+#include "tools/terminal/cli.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+#include "util/files/retry_beside_writer.h"
+
+namespace sepal::tools {
+namespace {
+
+bool IsManifest(const std::filesystem::path& file) {
+  const std::optional<ParsedFileName> name = ParseFileName(file.filename().string());
+  return name.has_value() && name->kind == FileKind::kManifest;
+}
+
+// What lies in a directory that holds no database.
+struct Contents {
+  std::string other_file = {};  // the first by name
+  std::string database = {};    // a directory in it that holds one; the last by name, which of backups is the newest
+};
+
+Contents Look(const std::filesystem::path& directory) {
+  Contents contents;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (contents.other_file.empty() || name < contents.other_file) contents.other_file = name;
+    std::error_code inner;
+    for (std::filesystem::directory_iterator file(it->path(), inner); !inner && file != end; file.increment(inner)) {
+      if (IsManifest(file->path())) contents.database = std::max(contents.database, it->path().string());
+    }
+  }
+  return contents;
+}
+
+// What is wrong with a directory that holds no database, and what to do.
+absl::Status NoDatabase(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::path path(directory);
+  if (!std::filesystem::exists(path, error)) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s does not exist; sepal db put %s KEY VALUE makes a database there", directory, directory));
+  }
+  if (!std::filesystem::is_directory(path, error)) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s is a file; a database is a directory (sepal sst show looks into a table file)", directory));
+  }
+  if (std::filesystem::exists(path / "CURRENT", error)) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal does not read; "
+                        "sepal import NEW %s --from leveldb (or rocksdb) brings its contents over",
+                        directory, directory));
+  }
+  const Contents contents = Look(path);
+  if (!contents.database.empty()) {
+    return absl::NotFoundError(absl::StrFormat("%s is no database, but %s is one", directory, contents.database));
+  }
+  if (!contents.other_file.empty()) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s is no database: it holds %s and no file MANIFEST-NNNNNN; give the directory of a database",
+                        directory, contents.other_file));
+  }
+  return absl::NotFoundError(
+      absl::StrFormat("%s is empty; sepal db put %s KEY VALUE makes a database there", directory, directory));
+}
+
+// Never a database among other files.
+absl::Status CheckPlaceForNew(const std::string& directory) {
+  std::error_code error;
+  bool other_files = false;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (ParseFileName(it->path().filename().string()).has_value()) return absl::OkStatus();
+    other_files = true;
+  }
+  if (!other_files) return absl::OkStatus();
+  if (std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error)) return NoDatabase(directory);
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "%s holds other files and no database; a new database wants a new or an empty directory", directory));
+}
+
+// What an opening has left that failed to make a database in a directory that was new, or empty.
+void RemoveHalfMade(const std::string& directory, bool was_there) {
+  std::error_code error;
+  std::vector<std::filesystem::path> made;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (ParseFileName(it->path().filename().string()).has_value()) made.push_back(it->path());
+  }
+  for (const std::filesystem::path& path : made) std::filesystem::remove(path, error);
+  if (!was_there) std::filesystem::remove(directory, error);
+}
+
+absl::Status BuildVersion(FamilyTree* family, const std::vector<VersionEdit>& edits) {
+  const KeyOrder order;
+  VersionBuilder builder(std::make_shared<const Version>(order), [](const TableMetadata& table) -> TableRef {
+    return std::make_shared<const TableFile>(table, nullptr);
+  });
+  for (const VersionEdit& edit : edits) RETURN_IF_ERROR(builder.Apply(family->created.id, edit));
+  ASSIGN_OR_RETURN(family->version, builder.Build());
+  return absl::OkStatus();
+}
+
+void TakeTables(const VersionEdit& edit, std::map<ColumnFamilyId, FamilyTree>* families) {
+  for (const RemovedTable& removed : edit.removed_tables) {
+    const auto it = families->find(removed.family);
+    if (it == families->end()) continue;
+    std::erase_if(it->second.tables, [&](const AddedTable& added) {
+      return added.table.number == removed.number && added.level == removed.level;
+    });
+  }
+  for (const AddedTable& added : edit.added_tables) {
+    const auto it = families->find(added.family);
+    if (it != families->end()) it->second.tables.push_back(added);
+  }
+}
+
+void TakeEdit(const VersionEdit& edit, Tree* tree) {
+  if (edit.last_sequence.has_value()) tree->last_sequence = std::max(tree->last_sequence, *edit.last_sequence);
+  if (edit.min_log_number.has_value()) tree->min_log = *edit.min_log_number;
+  if (edit.closed_log.has_value()) tree->closed_log = edit.closed_log;
+  for (const ColumnFamilyCreation& created : edit.created_families) tree->families[created.id].created = created;
+  for (const ColumnFamilyId id : edit.dropped_families) tree->families.erase(id);
+  for (const FlushedThrough& flushed : edit.flushed_through) {
+    const auto it = tree->families.find(flushed.family);
+    if (it != tree->families.end()) it->second.flushed_through = flushed.sequence;
+  }
+  TakeTables(edit, &tree->families);
+}
+
+// Of a file that was listed a moment ago: a live writer has removed it.
+absl::Status Vanished(const absl::Status& status) {
+  return absl::IsNotFound(status) ? absl::AbortedError(status.message()) : status;
+}
+
+// The logs of the database; `directory` is where its tables lie.
+absl::StatusOr<std::vector<LogFile>> LogsOf(const Place& place, Directory* directory) {
+  std::unique_ptr<Directory> elsewhere;
+  if (!place.log_directory.empty()) {
+    ASSIGN_OR_RETURN(elsewhere, FileSystem::Posix()->OpenDirectory(place.log_directory, /*create=*/false));
+  }
+  absl::StatusOr<std::vector<LogFile>> logs = ListLogs(elsewhere != nullptr ? elsewhere.get() : directory);
+  if (!logs.ok()) return Vanished(logs.status());
+  return logs;
+}
+
+// `edits` are those of the newest manifest, up to what is wrong if something is.
+absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* edits) {
+  const std::string& path = place.directory;
+  absl::StatusOr<std::unique_ptr<Directory>> directory = FileSystem::Posix()->OpenDirectory(path, /*create=*/false);
+  if (!directory.ok()) return WithRemedy(directory.status(), place);
+  Tree tree;
+  tree.place = place;
+  absl::StatusOr<std::vector<LogFile>> logs = LogsOf(place, directory->get());
+  if (!logs.ok()) return WithRemedy(logs.status(), place);
+  tree.logs = *std::move(logs);
+  std::error_code error;
+  if (std::filesystem::exists(std::filesystem::path(path) / "CURRENT", error)) return NoDatabase(path);
+  absl::StatusOr<ManifestRecovery> manifest =
+      RecoverManifest(directory->get(), NewestManifest(tree.logs), /*other_files=*/false, [&](VersionEdit&& edit) {
+        TakeEdit(edit, &tree);
+        edits->push_back(std::move(edit));
+        return absl::OkStatus();
+      });
+  if (!manifest.ok()) return Vanished(manifest.status());
+  tree.manifest = *std::move(manifest);
+  if (!tree.manifest.found) return NoDatabase(path);
+  for (auto& [id, family] : tree.families) {
+    if (family.created.comparator_name != BytewiseComparator()->Name()) continue;
+    RETURN_IF_ERROR(BuildVersion(&family, *edits));
+    // Runs as they are now: a move changes a table's run.
+    family.tables = family.version->Contents(id);
+  }
+  return tree;
+}
+
+}  // namespace
+
+void Place::AddFlags(CLI::App* app) {
+  app->add_option("DIR", directory, "Directory of the database")->required();
+  app->add_option("--log-directory", log_directory, "Where the logs lie, if elsewhere");
+}
+
+std::string Place::Arguments() const {
+  return log_directory.empty() ? directory : directory + " --log-directory " + log_directory;
+}
+
+absl::Status WithRemedy(const absl::Status& status, const Place& place) {
+  if (status.ok()) return status;
+  const std::string& directory = place.directory;
+  std::error_code error;
+  const bool no_logs = !place.log_directory.empty() && !std::filesystem::exists(place.log_directory, error);
+  if (absl::IsNotFound(status) && no_logs && std::filesystem::is_directory(directory, error)) {
+    return absl::NotFoundError(absl::StrFormat("%s does not exist; --log-directory names where the logs of %s lie",
+                                               place.log_directory, directory));
+  }
+  const bool foreign = std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error);
+  if (absl::IsNotFound(status) || foreign || !std::filesystem::is_directory(directory, error))
+    return NoDatabase(directory);
+  if (absl::IsUnavailable(status)) {
+    // The engine's advice is for programs.
+    const std::string_view message = ToStd(status.message());
+    return absl::UnavailableError(
+        absl::StrFormat("%s; close it there first (db get, db scan, db stat and all that only looks work beside it)",
+                        message.substr(0, message.find("; close"))));
+  }
+  if (absl::IsResourceExhausted(status)) {
+    return absl::ResourceExhaustedError(absl::StrFormat("%s; make room and do it again", ToStd(status.message())));
+  }
+  if (absl::IsInvalidArgument(status)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s (the sepal command knows the bytewise order only; use the program that has the comparator)",
+                        ToStd(status.message())));
+  }
+  return status;
+}
+
+absl::Status WithNothingLeft(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return status;
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("%s; nothing of it is left behind: make room and do it again", ToStd(status.message())));
+}
+
+absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
+  Options options;
+  options.log_directory = place.log_directory;
+  options.read_only = true;
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
+  if (absl::IsAborted(db.status())) return Overtaken(db.status(), place);
+  if (!db.ok()) return WithRemedy(db.status(), place);
+  return db;
+}
+
+absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create, uint64_t memory_limit) {
+  if (create) RETURN_IF_ERROR(CheckPlaceForNew(place.directory));
+  std::error_code error;
+  const bool was_there = std::filesystem::exists(place.directory, error);
+  const bool fresh = create && (!was_there || std::filesystem::is_empty(place.directory, error));
+  Options options;
+  options.log_directory = place.log_directory;
+  options.create_if_missing = create;
+  options.memory_limit = memory_limit;
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
+  if (db.ok()) return db;
+  const absl::Status told = WithRemedy(db.status(), place);
+  // Unavailable: another was faster.
+  if (fresh && !absl::IsUnavailable(db.status())) RemoveHalfMade(place.directory, was_there);
+  return told;
+}
+
+void AddMemoryLimit(CLI::App* app, uint64_t* bytes) {
+  const auto check = [](const std::string& number) {
+    return std::string(ToStd(CheckOptions({.memory_limit = std::stoull(number)}).message()));
+  };
+  AddBytes(app, "--memory-limit", bytes, "Memory for everything, over four times the largest value")
+      ->check(CLI::Validator(check, ""))
+      ->capture_default_str();
+}
+
+absl::Status WithMemoryRemedy(const absl::Status& status) {
+  if (!absl::IsInvalidArgument(status) || ToStd(status.message()).find("memory_limit") == std::string_view::npos) {
+    return status;
+  }
+  return absl::InvalidArgumentError(absl::StrFormat("%s (--memory-limit)", ToStd(status.message())));
+}
+
+absl::Status Overtaken(const absl::Status& status, const Place& place) {
+  const std::string_view message = ToStd(status.message());
+  if (message.find("; do it again") != message.npos) return status;
+  return absl::AbortedError(
+      absl::StrFormat("%s; do it again, or look at a copy that stands still (sepal db checkpoint %s COPY)",
+                      message.substr(0, message.find("; open it again")), place.Arguments()));
+}
+
+absl::Status LookAt(const Place& place, const std::function<absl::Status(DB*)>& look) {
+  constexpr int kLooks = 8;  // beside a live writer
+  absl::Status status;
+  for (int looks = 0; looks < kLooks; ++looks) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place));
+    status = look(db.get());
+    if (!absl::IsAborted(status)) return status;
+  }
+  return Overtaken(status, place);
+}
+
+absl::Status CheckNotOpen(const Place& place) {
+  const std::string path = absl::StrFormat("%s/%s", place.directory, kLockFileName);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return absl::OkStatus();  // nobody has ever opened it, or opening will say what is wrong
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const bool held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(fd);
+  if (!held) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrFormat("%s is open in another process; close it there first", place.directory));
+}
+
+absl::StatusOr<std::shared_ptr<ColumnFamily>> FamilyNamed(DB* db, const std::string& name) {
+  absl::StatusOr<std::shared_ptr<ColumnFamily>> family =
+      db->FindColumnFamily(name.empty() ? kDefaultColumnFamilyName : name);
+  if (!absl::IsNotFound(family.status())) return family;
+  std::string known;
+  for (const std::string& other : db->ColumnFamilyNames()) known += " " + other;
+  return absl::NotFoundError(absl::StrFormat("there is no column family \"%s\"; known:%s", name, known));
+}
+
+absl::StatusOr<std::string> BytesFrom(const std::string& text, bool hex) {
+  if (!hex) return text;
+  std::optional<std::string> bytes = FromHex(text);
+  if (!bytes.has_value()) return absl::CancelledError(absl::StrFormat("\"%s\" is not hexadecimal", text));
+  return *std::move(bytes);
+}
+
+std::vector<AddedTable> Tree::Tables() const {
+  std::vector<AddedTable> all;
+  for (const auto& [id, family] : families) all.insert(all.end(), family.tables.begin(), family.tables.end());
+  return all;
+}
+
+absl::StatusOr<Tree> ReadTree(const Place& place, const EditVisitor& visit) {
+  std::vector<VersionEdit> edits;
+  absl::StatusOr<Tree> tree = LookAgain([&] {
+    edits.clear();
+    return ReadTreeOnce(place, &edits);
+  });
+  if (absl::IsAborted(tree.status())) return Overtaken(tree.status(), place);
+  for (const VersionEdit& edit : edits) {
+    if (visit) RETURN_IF_ERROR(visit(edit));
+  }
+  return tree;
+}
+
+absl::StatusOr<std::shared_ptr<TableReader>> OpenTableOf(Directory* directory, const TableMetadata& metadata) {
+  const std::string name = TableFileName(metadata.number);
+  ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, directory->OpenForRead(name));
+  TableReaderOptions options;
+  options.name = directory->path() + "/" + name;
+  options.expected_size = metadata.size_bytes;
+  options.expected_table_id = metadata.table_id;
+  options.expected_footer_checksum = metadata.footer_checksum;
+  return TableReader::Open(std::move(options), std::move(file));
+}
+
+nlohmann::json TableJson(const AddedTable& added) {
+  const TableMetadata& table = added.table;
+  return {{"family", added.family.value()},
+          {"level", added.level},
+          {"run", table.run.value()},
+          {"number", table.number.value()},
+          {"file", TableFileName(table.number)},
+          {"bytes", table.size_bytes},
+          {"raw_bytes", table.raw_bytes},
+          {"entries", table.entries},
+          {"tombstones", table.tombstones},
+          {"smallest_key", BytesJson(table.smallest.user_key)},
+          {"largest_key", BytesJson(table.largest.user_key)},
+          {"lowest_sequence", table.lowest_sequence.value()},
+          {"highest_sequence", table.highest_sequence.value()},
+          {"table_id", Hex64(table.table_id)},
+          {"creation_unix_micros", table.creation_unix_micros}};
+}
+
+std::string ShownKey(std::string_view key) { return "'" + Printable(key, 40) + "'"; }
+
+}  // namespace sepal::tools

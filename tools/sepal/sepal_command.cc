@@ -1,0 +1,212 @@
+#include "tools/sepal/sepal_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "sepal/version.h"
+#include "tools/sepal/database_access.h"
+#include "tools/terminal/cli.h"
+#include "tools/terminal/terminal_color.h"
+#include "tools/terminal/verb.h"
+
+namespace sepal::tools {
+namespace {
+
+std::string_view GroupOf(std::string_view verb) { return verb.substr(0, verb.find(' ')); }
+
+void PrintVerbs(std::string_view group, const Paint& paint, std::ostream& out) {
+  std::string_view last;
+  for (const VerbEntry& verb : Verbs()) {
+    if (!group.empty() && GroupOf(verb.name) != group) continue;
+    // Verbs of two words stand together.
+    const std::string_view own = verb.name.find(' ') == std::string_view::npos ? "" : GroupOf(verb.name);
+    if (own != last && group.empty()) out << "\n";
+    last = own;
+    out << "  " << paint.Bold(verb.name) << std::string(17 - verb.name.size(), ' ') << verb.summary << "\n";
+  }
+}
+
+void PrintHelp(const Paint& paint, std::ostream& out) {
+  out << "Looks into Sepal databases, and changes them.\n\n"
+      << paint.Bold("Examples:")
+      << "\n"
+         "  sepal db put /tmp/db color green       makes /tmp/db if it is missing\n"
+         "  sepal db get /tmp/db color\n"
+         "  sepal lsm tree /var/lib/app            beside the program that has it open\n"
+         "  sepal sst verify /var/lib/app/000012.sst\n\n"
+      << paint.Bold("Verbs") << " (sepal VERB --help tells more):\n";
+  PrintVerbs("", paint, out);
+  out << "\nEvery verb takes --json and --color. What only looks writes nothing, and works beside a live writer.\n"
+         "Exit status: 0 ok, 1 error, 2 usage, 3 damage found\n";
+}
+
+const VerbEntry* FindVerb(const std::string& name) {
+  for (const VerbEntry& verb : Verbs()) {
+    if (verb.name == name) return &verb;
+  }
+  return nullptr;
+}
+
+// The first words of all verbs of two words.
+bool IsGroup(const std::string& word) {
+  return std::any_of(Verbs().begin(), Verbs().end(),
+                     [&](const VerbEntry& verb) { return verb.name.starts_with(word + " "); });
+}
+
+std::vector<std::string> Groups() {
+  std::set<std::string> groups;
+  for (const VerbEntry& verb : Verbs()) {
+    const size_t space = verb.name.find(' ');
+    if (space != std::string_view::npos) groups.emplace(verb.name.substr(0, space));
+  }
+  return {groups.begin(), groups.end()};
+}
+
+// What may have been meant, best first.
+std::vector<std::string> NearVerbs(const std::string& typed) {
+  std::vector<std::string> names, meant;
+  for (const VerbEntry& verb : Verbs()) names.emplace_back(verb.name);
+  if (typed.find(' ') == std::string::npos) {
+    const std::vector<std::string> groups = Groups();
+    names.insert(names.end(), groups.begin(), groups.end());
+    // People leave the group out.
+    const auto same = std::find_if(Verbs().begin(), Verbs().end(),
+                                   [&](const VerbEntry& verb) { return verb.name.ends_with(" " + typed); });
+    if (same != Verbs().end()) meant.emplace_back(same->name);
+  }
+  if (const std::string nearest = Nearest(names, typed); !nearest.empty()) meant.push_back(nearest);
+  if (!meant.empty() || typed.find(' ') != std::string::npos) return meant;
+  for (const VerbEntry& verb : Verbs()) {
+    const size_t space = verb.name.find(' ');
+    if (space == std::string_view::npos) continue;
+    if (!Nearest({std::string(verb.name.substr(space + 1))}, typed).empty()) return {std::string(verb.name)};
+  }
+  return {};
+}
+
+int UnknownVerb(const std::string& typed, bool json, const Streams& io) {
+  const std::string what = absl::StrFormat("there is no verb \"%s\"", typed);
+  io.err << io.err_paint.Bad("sepal:") << " " << what << "\n";
+  const std::vector<std::string> meant =
+      typed.starts_with("-") ? std::vector<std::string>{Nearest({"--help", "--version"}, typed)} : NearVerbs(typed);
+  if (meant.empty() || meant.front().empty()) {
+    io.err << "sepal --help lists the verbs\n";
+  } else {
+    io.err << "did you mean " << absl::StrJoin(meant, " or ") << "?\n";
+  }
+  if (json) io.out << ErrorLine(typed, kExitUsage, absl::InvalidArgumentError(what)) << std::endl;
+  return kExitUsage;
+}
+
+constexpr std::string_view kOnDamage = "docs/operations.md";
+constexpr std::string_view kLogDirectoryOption = "Options::log_directory";
+
+// What can be done about damage in the database that `app` was given, where the message does not say it.
+std::string DamageRemedy(const CLI::App& app, const std::string& message) {
+  if (message.find(kOnDamage) != std::string::npos) return "";
+  const CLI::Option* directory = app.get_option_no_throw("DIR");
+  if (directory == nullptr) return "";
+  const CLI::Option* logs = app.get_option_no_throw("--log-directory");
+  const bool elsewhere = logs != nullptr && logs->count() > 0;
+  const Place place{directory->results().front(), elsewhere ? logs->results().back() : ""};
+  // Healthy, if only the logs are looked for in a wrong place.
+  if (message.find(kLogDirectoryOption) != std::string::npos) {
+    return absl::StrFormat(
+        "--log-directory names it; if the logs are lost, sepal db repair %s --logs-lost --dry-run tells what can be "
+        "kept (%s)\n",
+        place.Arguments(), kOnDamage);
+  }
+  return absl::StrFormat("%ssepal db repair %s --dry-run tells what can be kept (%s)\n",
+                         message.find("backup") == std::string::npos ? "a backup is the best cure; " : "",
+                         place.Arguments(), kOnDamage);
+}
+
+int RunVerb(const VerbEntry& entry, std::vector<std::string> arguments, const Streams& plain) {
+  const std::unique_ptr<Verb> verb = entry.make();
+  const std::unique_ptr<CLI::App> app = MakeApp(entry, verb.get());
+  const std::string program = app->get_name();
+  const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  std::string mistake;
+  if (std::optional<int> exit = ParseFlags(app.get(), std::move(arguments), plain.out, plain.err, &mistake)) {
+    if (json && *exit != kExitOk) {
+      plain.out << ErrorLine(entry.name, *exit, absl::InvalidArgumentError(mistake)) << std::endl;
+    }
+    return *exit;
+  }
+  const ColorChoice choice = verb->color == "always"  ? ColorChoice::kAlways
+                             : verb->color == "never" ? ColorChoice::kNever
+                                                      : ColorChoice::kAuto;
+  const Streams io{plain.in, plain.out, plain.err, Paint::For(plain.out, choice), Paint::For(plain.err, choice)};
+
+  const absl::Status status = verb->Run(io);
+  io.out.flush();
+  if (status.ok()) return kExitOk;
+  // Asked for what cannot be: a mistake of the caller's like an unknown flag.
+  const int exit = absl::IsCancelled(status) ? static_cast<int>(kExitUsage) : ExitCodeOf(status);
+  if (verb->reported) return exit;
+  io.err << io.err_paint.Bad(program + ":") << " " << MessageOf(status) << "\n";
+  if (absl::IsDataLoss(status)) io.err << DamageRemedy(*app, MessageOf(status));
+  if (verb->json) io.out << ErrorLine(verb->name, exit, status) << std::endl;
+  return exit;
+}
+
+// What follows `help`, or stands before --help.
+int HelpOn(const std::vector<std::string>& words, const Streams& io) {
+  const VerbEntry* verb = words.empty() ? nullptr : FindVerb(words[0]);
+  if (verb == nullptr && words.size() > 1) verb = FindVerb(words[0] + " " + words[1]);
+  if (verb != nullptr) return RunVerb(*verb, {"--help"}, io);
+  if (!words.empty() && !IsGroup(words[0])) return UnknownVerb(absl::StrJoin(words, " "), /*json=*/false, io);
+  if (words.empty()) {
+    PrintHelp(io.paint, io.out);
+  } else {
+    PrintVerbs(words[0], io.paint, io.out);
+  }
+  return kExitOk;
+}
+
+bool AsksForHelp(const std::string& word) { return word == "--help" || word == "-h"; }
+
+int Run(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const Streams io{in, out, err, Paint::For(out, ColorChoice::kAuto), Paint::For(err, ColorChoice::kAuto)};
+  if (words.empty()) {
+    PrintHelp(io.err_paint, err);
+    return kExitUsage;
+  }
+  if (AsksForHelp(words[0]) || words[0] == "help") return HelpOn({words.begin() + 1, words.end()}, io);
+  if (words[0] == "--version" || words[0] == "version") {
+    out << "sepal " << VersionString() << "\n";
+    return kExitOk;
+  }
+  const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
+  if (const VerbEntry* verb = FindVerb(words[0])) {
+    return RunVerb(*verb, {words.begin() + 1, words.end()}, io);
+  }
+  if (words.size() == 1 || words[1].starts_with("-")) {
+    if (!IsGroup(words[0])) return UnknownVerb(words[0], json, io);
+    if (words.size() > 1 && AsksForHelp(words[1])) return HelpOn({words[0]}, io);
+    err << io.err_paint.Bad("sepal:") << " " << words[0] << " is followed by one of:\n";
+    PrintVerbs(words[0], io.err_paint, err);
+    if (json) out << ErrorLine(words[0], kExitUsage, absl::InvalidArgumentError("no whole verb")) << std::endl;
+    return kExitUsage;
+  }
+  const std::string two = words[0] + " " + words[1];
+  if (const VerbEntry* verb = FindVerb(two)) return RunVerb(*verb, {words.begin() + 2, words.end()}, io);
+  // In `sepal gett DIR KEY` the second word is no part of the verb.
+  std::vector<std::string> first_words = Groups();
+  for (const VerbEntry& verb : Verbs()) first_words.emplace_back(verb.name);
+  const bool meant_group = IsGroup(words[0]) || IsGroup(Nearest(first_words, words[0]));
+  return UnknownVerb(meant_group ? two : words[0], json, io);
+}
+
+}  // namespace
+
+int SepalMain(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
+  return ExitOfOutput(Run(argc, argv, in, out, err), "sepal", out, err);
+}
+
+}  // namespace sepal::tools

@@ -1,0 +1,211 @@
+// sepal db get|scan|put|delete: keys and values.
+#include <CLI/CLI.hpp>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+#include "absl/strings/str_format.h"
+#include "tools/sepal/database_access.h"
+#include "tools/terminal/cli.h"
+#include "tools/terminal/progress.h"
+#include "tools/terminal/verb.h"
+#include "util/base/status.h"
+
+namespace sepal::tools {
+namespace {
+
+// What the verbs on keys have in common.
+class KeyVerb : public Verb {
+ protected:
+  void AddCommonFlags(CLI::App* app) {
+    place_.AddFlags(app);
+    app->add_option("--family", family_, "Column family (default: default)");
+    app->add_flag("--hex", hex_, "Keys and values are given and printed in hexadecimal");
+  }
+  std::string Shown(std::string_view bytes) const { return hex_ ? ToHex(bytes) : std::string(bytes); }
+
+  Place place_;
+  std::string family_;
+  bool hex_ = false;
+};
+
+class GetVerb final : public KeyVerb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    AddCommonFlags(app);
+    app->add_option("KEY", key_, "The key")->required();
+  }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::string key, BytesFrom(key_, hex_));
+    std::string value;
+    RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
+      absl::StatusOr<std::string> found = db->Get(family.get(), key);
+      if (absl::IsNotFound(found.status())) return absl::NotFoundError(absl::StrFormat("no key %s", ShownKey(key)));
+      ASSIGN_OR_RETURN(value, std::move(found));
+      return absl::OkStatus();
+    }));
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["key"] = BytesJson(key);
+      line["value"] = BytesJson(value);
+      io.out << ToLine(line) << "\n";
+    } else {
+      io.out << Shown(value) << "\n";
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string key_;
+};
+
+class ScanVerb final : public KeyVerb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    AddCommonFlags(app);
+    app->add_option("--from", from_, "First key");
+    app->add_option("--to", to_, "First key beyond the last");
+    app->add_option("--prefix", prefix_, "Only keys that begin so");
+    app->add_option("--limit", limit_, "At most this many entries");
+    app->add_flag("--reverse", reverse_, "From the last key to the first");
+    app->add_flag("--keys", keys_only_, "Print keys alone");
+    app->add_flag("--count", count_only_, "Print the number of entries alone");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    RETURN_IF_ERROR(FindBounds());
+    uint64_t entries = 0;
+    RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
+      const absl::Status status = Scan(db, io, &entries);
+      const bool again = absl::IsAborted(status) && (count_only_ || entries == 0);
+      return absl::IsAborted(status) && !again ? absl::UnavailableError(Overtaken(status, place_).message()) : status;
+    }));
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["entries"] = entries;
+      io.out << ToLine(line) << "\n";
+    } else if (count_only_) {
+      io.out << entries << "\n";
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Scan(DB* db, const Streams& io, uint64_t* entries) const {
+    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
+    ReadOptions options;
+    options.fill_cache = false;
+    if (!first_.empty()) options.lower_bound = first_;
+    if (!beyond_.empty()) options.upper_bound = beyond_;
+    const std::unique_ptr<Iterator> it = db->NewIterator(family.get(), options);
+    // Entries that are printed tell themselves how far it is.
+    std::optional<Progress> progress;
+    if (count_only_) progress.emplace("scanned entries", 0, io.err, StandardErrorIsTerminal());
+    *entries = 0;
+    reverse_ ? it->SeekToLast() : it->SeekToFirst();
+    for (; it->Valid() && *entries < limit_ && io.out; reverse_ ? it->Prev() : it->Next()) {
+      if (!count_only_) Print(*it, io.out);
+      ++*entries;
+      if (progress.has_value()) progress->Update(*entries);
+    }
+    return it->status();
+  }
+
+  absl::Status FindBounds() {
+    ASSIGN_OR_RETURN(first_, BytesFrom(from_, hex_));
+    ASSIGN_OR_RETURN(beyond_, BytesFrom(to_, hex_));
+    ASSIGN_OR_RETURN(const std::string prefix, BytesFrom(prefix_, hex_));
+    if (prefix.empty()) return absl::OkStatus();
+    first_ = std::max(first_, prefix);
+    const std::optional<std::string> end = EndOfPrefix(prefix);
+    if (end.has_value() && (beyond_.empty() || *end < beyond_)) beyond_ = *end;
+    return absl::OkStatus();
+  }
+
+  // Text escapes what is not printable, so that an entry is a line.
+  void Print(const Iterator& it, std::ostream& out) const {
+    if (json) {
+      nlohmann::json line = JsonRow();
+      line["key"] = BytesJson(it.key());
+      if (!keys_only_) line["value"] = BytesJson(it.value());
+      out << ToLine(line) << "\n";
+      return;
+    }
+    out << (hex_ ? ToHex(it.key()) : Printable(it.key(), SIZE_MAX));
+    if (!keys_only_) out << '\t' << (hex_ ? ToHex(it.value()) : Printable(it.value(), SIZE_MAX));
+    out << "\n";
+  }
+
+  std::string from_, to_, prefix_;
+  std::string first_, beyond_;
+  uint64_t limit_ = UINT64_MAX;
+  bool reverse_ = false, keys_only_ = false, count_only_ = false;
+};
+
+class PutVerb final : public KeyVerb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    AddCommonFlags(app);
+    app->add_option("KEY", key_, "The key")->required();
+    app->add_option("VALUE", value_, "The value; - takes it from standard input")->required();
+    AddMemoryLimit(app, &memory_limit_);
+  }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::string key, BytesFrom(key_, hex_));
+    std::string value;
+    if (value_ == "-") {
+      value.assign(std::istreambuf_iterator<char>(io.in), std::istreambuf_iterator<char>());
+    } else {
+      ASSIGN_OR_RETURN(value, BytesFrom(value_, hex_));
+    }
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/true, memory_limit_));
+    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
+    RETURN_IF_ERROR(WithMemoryRemedy(db->Put(family.get(), key, value, {.sync = true})));
+    RETURN_IF_ERROR(db->Close());
+    if (json) io.out << ToLine(JsonHead()) << "\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string key_, value_;
+  uint64_t memory_limit_ = Options().memory_limit;
+};
+
+class DeleteVerb final : public KeyVerb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    AddCommonFlags(app);
+    app->add_option("KEY", key_, "The key; it need not exist")->required();
+  }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::string key, BytesFrom(key_, hex_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
+    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
+    RETURN_IF_ERROR(db->Delete(family.get(), key, {.sync = true}));
+    RETURN_IF_ERROR(db->Close());
+    if (json) io.out << ToLine(JsonHead()) << "\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string key_;
+};
+
+}  // namespace
+
+std::vector<VerbEntry> DataVerbs() {
+  return {
+      {"db get", "print the value of a key", "db get /var/lib/app user:1", MakeVerb<GetVerb>},
+      {"db scan", "print entries in order", "db scan /var/lib/app --prefix user: --limit 10", MakeVerb<ScanVerb>},
+      {"db put", "write a value, durably; makes the database if it is missing", "db put /var/lib/app user:1 Ada",
+       MakeVerb<PutVerb>},
+      {"db delete", "remove a key, durably", "db delete /var/lib/app user:1", MakeVerb<DeleteVerb>},
+  };
+}
+
+}  // namespace sepal::tools

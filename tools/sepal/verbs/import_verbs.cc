@@ -1,0 +1,339 @@
+// sepal import: the contents of another engine's database, as a new one.
+//
+// It is written in DIR.part, which gets the name DIR, in one step and for good, once it is whole. An error removes it;
+// what a crash leaves of it goes with the next import. A marker tells it from what others have put there: it is durable
+// before the first file of the database, and gone, durably too, before the new name. So a DIR.part without it is empty,
+// or whole, or nobody's import, and stays.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
+#include "tools/foreign/foreign_database.h"
+#include "tools/sepal/database_access.h"
+#include "tools/terminal/cli.h"
+#include "tools/terminal/latency.h"
+#include "tools/terminal/progress.h"
+#include "tools/terminal/verb.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBatchBytes = size_t{512} << 10;
+// Of the memory limit: however small its entries are, a batch takes less than a quarter of it.
+constexpr uint64_t kBatchPart = 128;
+// In DIR.part: what LevelDB writes at opening.
+constexpr char kScratch[] = "source";
+constexpr char kMarker[] = "IMPORTING";
+
+// The places are of no use where the engines' libraries were not there at build time.
+absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenForeign(const std::string& engine,
+                                                             [[maybe_unused]] const std::string& path,
+                                                             [[maybe_unused]] const std::string& scratch) {
+#ifdef SEPAL_WITH_LEVELDB
+  if (engine == "leveldb") return OpenLevelDb(path, scratch);
+#endif
+#ifdef SEPAL_WITH_ROCKSDB
+  if (engine == "rocksdb") return OpenRocksDb(path);
+#endif
+  return absl::UnimplementedError(
+      absl::StrFormat("this sepal was built without %s: install lib%s-dev and build it again", engine, engine));
+}
+
+// Neither engine is to be let loose on what is not its own.
+absl::Status CheckSource(const std::string& engine, const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(fs::path(path) / "CURRENT", error)) {
+    return absl::NotFoundError(absl::StrFormat(
+        "%s holds no LevelDB or RocksDB database (there is no file CURRENT); the new directory comes first: sepal "
+        "import NEW OLD --from %s",
+        path, engine));
+  }
+  bool of_rocksdb = false, of_leveldb = false;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    const std::string file = it->path().filename();
+    of_rocksdb |= file == "IDENTITY" || file.starts_with("OPTIONS-");
+    of_leveldb |= file.ends_with(".ldb");
+  }
+  const std::string other = engine == "leveldb" ? "rocksdb" : "leveldb";
+  if (engine == "leveldb" ? of_rocksdb : of_leveldb && !of_rocksdb) {
+    return absl::FailedPreconditionError(absl::StrFormat("%s is not of %s: say --from %s", path, engine, other));
+  }
+  return absl::OkStatus();
+}
+
+// Missing or empty: an import never mixes with what is there.
+absl::Status CheckTarget(const std::string& directory) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(directory, error))) return absl::OkStatus();
+  if (fs::is_directory(directory, error) && fs::is_empty(directory, error) && !error) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      absl::StrFormat("%s is there and not an empty directory; an import makes a new database", directory));
+}
+
+// What an import that was interrupted has left. Nothing that is not an import's is removed.
+absl::Status RemovePart(const std::string& part) {
+  std::error_code error;
+  const fs::file_status there = fs::symlink_status(part, error);
+  if (!fs::exists(there)) return absl::OkStatus();
+  const fs::path marker = fs::path(part) / kMarker;
+  if (fs::is_directory(there) && fs::exists(marker, error)) {
+    const absl::Status destroyed = DB::Destroy(Options(), part);
+    if (absl::IsUnavailable(destroyed)) {
+      return absl::UnavailableError(absl::StrFormat("another import writes to %s", part));
+    }
+    RETURN_IF_ERROR(destroyed);
+    fs::remove_all(fs::path(part) / kScratch, error);
+    fs::remove(marker, error);
+  }
+  // If it is empty.
+  if (fs::is_directory(there) && fs::remove(part, error)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("%s is in the way: no import that was interrupted has left it; move it or remove it", part));
+}
+
+absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(const std::string& path, bool create) {
+  return FileSystem::Posix()->OpenDirectory(path, create);
+}
+
+absl::Status Mark(const std::string& part) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory, OpenDirectory(part, /*create=*/true));
+  ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> marker, directory->OpenForWrite(kMarker, WriteMode::kCreateNew));
+  RETURN_IF_ERROR(marker->Close());
+  return directory->Sync();
+}
+
+// What went wrong once the database was whole: it stays.
+absl::Status WithPlaceOfWhole(const absl::Status& status, const std::string& place) {
+  if (status.ok()) return status;
+  return absl::InternalError(
+      absl::StrFormat("%s; the database that was imported is %s", ToStd(status.message()), place));
+}
+
+absl::Status Unmark(const std::string& part) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory, OpenDirectory(part, /*create=*/false));
+  RETURN_IF_ERROR(directory->Remove(kMarker));
+  return WithPlaceOfWhole(directory->Sync(), part);
+}
+
+// In one step, durably.
+absl::Status GiveName(const std::string& part, const std::string& directory) {
+  std::error_code error;
+  fs::rename(part, directory, error);
+  if (error) {
+    return WithPlaceOfWhole(absl::InternalError(absl::StrFormat("%s: %s", directory, error.message())), part);
+  }
+  std::string parent = fs::path(directory).parent_path();
+  if (parent.empty()) parent = ".";
+  const absl::StatusOr<std::unique_ptr<Directory>> handle = OpenDirectory(parent, /*create=*/false);
+  return WithPlaceOfWhole(handle.ok() ? (*handle)->Sync() : handle.status(), directory);
+}
+
+class ImportVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    app->add_option("DIR", directory_, "The new database: a new or empty directory")->required();
+    app->add_option("SOURCE", source_, "The directory of the other engine's database; it is not changed")->required();
+    app->add_option("--from", engine_, "leveldb or rocksdb")->required()->check(CLI::IsMember({"leveldb", "rocksdb"}));
+    app->add_flag("--compare", compare_, "Read both once more at the end, and compare every entry");
+    AddMemoryLimit(app, &memory_limit_);
+  }
+
+  absl::Status Run(const Streams& io) override {
+    while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
+    while (source_.size() > 1 && source_.back() == '/') source_.pop_back();
+    RETURN_IF_ERROR(CheckSource(engine_, source_));
+    RETURN_IF_ERROR(CheckTarget(directory_));
+    const std::string part = directory_ + ".part";
+    RETURN_IF_ERROR(RemovePart(part));
+    const uint64_t began = NowNanos();
+    absl::Status status = Mark(part);
+    if (status.ok()) status = ImportInto(part, io);
+    if (status.ok()) status = Unmark(part);
+    if (status.ok()) status = GiveName(part, directory_);
+    if (!status.ok()) {
+      const absl::Status removed = RemovePart(part);
+      return removed.ok() ? WithNothingLeft(status) : status;
+    }
+    Tell(io.out, static_cast<double>(NowNanos() - began) / 1e9);
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Family {
+    std::string name;
+    uint64_t entries = 0;
+    uint64_t bytes = 0;  // of keys and values
+  };
+
+  absl::Status ImportInto(const std::string& part, const Streams& io) {
+    Options options;
+    options.create_if_missing = true;
+    options.error_if_exists = true;
+    options.memory_limit = memory_limit_;
+    // Opened first: its lock keeps others from the directory.
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> target, DB::Open(options, part));
+    const std::string scratch = part + "/" + kScratch;
+    {
+      ASSIGN_OR_RETURN(const std::unique_ptr<ForeignDatabase> source, OpenForeign(engine_, source_, scratch));
+      RETURN_IF_ERROR(ForEachFamily("imported bytes", source.get(), target.get(), io, &ImportVerb::Copy));
+      if (compare_) {
+        RETURN_IF_ERROR(ForEachFamily("compared bytes", source.get(), target.get(), io, &ImportVerb::Compare));
+      }
+    }
+    RETURN_IF_ERROR(target->Close());
+    std::error_code error;
+    fs::remove_all(scratch, error);
+    return absl::OkStatus();
+  }
+
+  // A family that is being read; `at` tells how far that is.
+  struct Reading {
+    ForeignCursor* cursor;
+    DB* target;
+    ColumnFamily* family;
+    std::function<void(std::string_view key)> at;
+  };
+  using Work = absl::Status (ImportVerb::*)(const Reading& reading, Family* counts);
+
+  absl::Status ForEachFamily(const std::string& what, ForeignDatabase* source, DB* target, const Streams& io,
+                             Work work) {
+    families_.clear();
+    const std::vector<std::string>& names = source->column_families();
+    uint64_t total = 0, before = 0;
+    for (size_t i = 0; i < names.size(); ++i) total += source->BytesInAll(i);
+    Progress progress(what, total, io.err, StandardErrorIsTerminal());
+    for (size_t i = 0; i < names.size(); ++i) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FindOrMake(target, names[i]));
+      families_.push_back({.name = names[i]});
+      const std::unique_ptr<ForeignCursor> cursor = source->NewCursor(i);
+      const Reading reading{
+          cursor.get(), target, family.get(), [&](std::string_view key) {
+            // Nothing is known of a database all of which is in its log.
+            progress.Update(total == 0 ? BytesSoFar() : std::min(total, before + source->BytesBefore(i, key)));
+          }};
+      RETURN_IF_ERROR((this->*work)(reading, &families_.back()));
+      RETURN_IF_ERROR(cursor->status());
+      before += source->BytesInAll(i);
+    }
+    return absl::OkStatus();
+  }
+
+  uint64_t BytesSoFar() const {
+    uint64_t bytes = 0;
+    for (const Family& family : families_) bytes += family.bytes;
+    return bytes;
+  }
+
+  static absl::StatusOr<std::shared_ptr<ColumnFamily>> FindOrMake(DB* target, const std::string& name) {
+    absl::StatusOr<std::shared_ptr<ColumnFamily>> family = target->FindColumnFamily(name);
+    return absl::IsNotFound(family.status()) ? target->CreateColumnFamily(name) : std::move(family);
+  }
+
+  absl::Status Copy(const Reading& reading, Family* counts) {
+    ForeignCursor* const cursor = reading.cursor;
+    const size_t most_bytes = std::min<uint64_t>(kBatchBytes, memory_limit_ / kBatchPart);
+    WriteBatch batch;
+    for (; cursor->Valid(); cursor->Next()) {
+      const std::string_view key = cursor->key(), value = cursor->value();
+      const size_t bytes = key.size() + value.size();
+      if (key.size() > kMaxKeyBytes || value.size() > kMaxValueBytes) {
+        return OfKey(*counts, key,
+                     absl::StrFormat("a key of %d and a value of %d bytes; Sepal takes %d and %d", key.size(),
+                                     value.size(), kMaxKeyBytes, kMaxValueBytes));
+      }
+      if (batch.Count() > 0 && batch.ByteSize() + bytes > most_bytes) {
+        RETURN_IF_ERROR(reading.target->Write(&batch));
+        batch.Clear();
+        reading.at(key);
+      }
+      if (bytes > most_bytes) {
+        RETURN_IF_ERROR(PutLarge(reading, *counts, key, value));
+      } else {
+        batch.Put(reading.family, key, value);
+      }
+      ++counts->entries;
+      counts->bytes += bytes;
+    }
+    return reading.target->Write(&batch);
+  }
+
+  // By itself, so that it is known whose fault it is.
+  static absl::Status PutLarge(const Reading& reading, const Family& counts, std::string_view key,
+                               std::string_view value) {
+    const absl::Status put = WithMemoryRemedy(reading.target->Put(reading.family, key, value));
+    return absl::IsInvalidArgument(put) ? OfKey(counts, key, ToStd(put.message())) : put;
+  }
+
+  static absl::Status OfKey(const Family& counts, std::string_view key, std::string_view what) {
+    return absl::OutOfRangeError(absl::StrFormat("family %s, key %s: %s", counts.name, ShownKey(key), what));
+  }
+
+  absl::Status Compare(const Reading& reading, Family* counts) {
+    ForeignCursor* const cursor = reading.cursor;
+    ReadOptions options;
+    options.fill_cache = false;
+    const std::unique_ptr<Iterator> it = reading.target->NewIterator(reading.family, options);
+    const auto differs = [&](std::string_view key) {
+      return absl::DataLossError(
+          absl::StrFormat("family %s, key %s is not what was imported", counts->name, ShownKey(key)));
+    };
+    uint64_t next_look = kBatchBytes;
+    for (it->SeekToFirst(); cursor->Valid(); cursor->Next(), it->Next()) {
+      if (!it->Valid()) return it->status().ok() ? differs(cursor->key()) : it->status();
+      if (cursor->key() != it->key() || cursor->value() != it->value()) return differs(cursor->key());
+      ++counts->entries;
+      counts->bytes += it->key().size() + it->value().size();
+      if (counts->bytes < next_look) continue;
+      next_look = counts->bytes + kBatchBytes;
+      reading.at(cursor->key());
+    }
+    RETURN_IF_ERROR(it->status());
+    return it->Valid() && cursor->status().ok() ? differs(it->key()) : absl::OkStatus();
+  }
+
+  void Tell(std::ostream& out, double seconds) const {
+    const uint64_t bytes = BytesSoFar();
+    uint64_t entries = 0;
+    nlohmann::json line = JsonHead();
+    line["column_families"] = nlohmann::json::array();
+    for (const Family& family : families_) {
+      entries += family.entries;
+      line["column_families"].push_back(
+          {{"name", BytesJson(family.name)}, {"entries", family.entries}, {"bytes", family.bytes}});
+    }
+    line["directory"] = directory_;
+    line["entries"] = entries;
+    line["bytes"] = bytes;
+    line["seconds"] = seconds;
+    line["compared"] = compare_;
+    if (json) {
+      out << ToLine(line) << "\n";
+      return;
+    }
+    out << absl::StrFormat("%s: %d entries, %s, in %d column %s, in %.1f s%s\n", directory_, entries, HumanBytes(bytes),
+                           families_.size(), families_.size() == 1 ? "family" : "families", seconds,
+                           compare_ ? "; every entry compared" : "");
+  }
+
+  std::string directory_, source_, engine_;
+  bool compare_ = false;
+  uint64_t memory_limit_ = Options().memory_limit;
+  std::vector<Family> families_;
+};
+
+}  // namespace
+
+std::vector<VerbEntry> ImportVerbs() {
+  return {{"import", "bring the contents of a LevelDB or RocksDB database over, as a new database",
+           "import /var/lib/new /var/lib/old --from leveldb", MakeVerb<ImportVerb>}};
+}
+
+}  // namespace sepal::tools

@@ -1,0 +1,369 @@
+// sepal db open|stat|verify|repair|compact: a database as a whole.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
+#include "tools/sepal/database_access.h"
+#include "tools/sepal/scrub_history.h"
+#include "tools/terminal/cli.h"
+#include "tools/terminal/latency.h"
+#include "tools/terminal/progress.h"
+#include "tools/terminal/verb.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal::tools {
+namespace {
+
+uint64_t NumberProperty(DB* db, const ColumnFamily* family, std::string_view name) {
+  const std::optional<std::string> text = db->GetProperty(family, name);
+  return text.has_value() ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+}
+
+class OpenVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_flag("--create", create_, "Make an empty database if there is none");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    const uint64_t began = NowNanos();
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, create_));
+    const double seconds = static_cast<double>(NowNanos() - began) / 1e9;
+    const std::vector<std::string> families = db->ColumnFamilyNames();
+    const uint64_t sequence = NumberProperty(db.get(), nullptr, "sepal.last-sequence");
+    RETURN_IF_ERROR(db->Close());
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["directory"] = place_.directory;
+      line["seconds"] = seconds;
+      line["last_sequence"] = sequence;
+      line["column_families"] = families;
+      io.out << ToLine(line) << "\n";
+      return absl::OkStatus();
+    }
+    io.out << absl::StrFormat("%s opens: %.3f s, %s, last sequence %d\n", place_.directory, seconds,
+                              Counted(families.size(), "column family"), sequence);
+    return absl::OkStatus();
+  }
+
+ private:
+  Place place_;
+  bool create_ = false;
+};
+
+class StatVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override { place_.AddFlags(app); }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
+    nlohmann::json line = JsonHead();
+    line["directory"] = place_.directory;
+    line["last_sequence"] = NumberProperty(db.get(), nullptr, "sepal.last-sequence");
+    if (!json) io.out << place_.directory << ": last sequence " << line["last_sequence"] << "\n";
+    const ScrubHistory scrubbed = ReadScrubHistory(place_);
+    if (json) {
+      line["scrub"] = ScrubJson(scrubbed);
+    } else {
+      io.out << ScrubText(scrubbed, io.paint);
+    }
+    for (const std::string& family_name : db->ColumnFamilyNames()) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(family_name));
+      const auto number = [&](std::string_view property) { return NumberProperty(db.get(), family.get(), property); };
+      const uint64_t entries = number("sepal.num-entries"), bytes = number("sepal.total-table-bytes"),
+                     unflushed = number("sepal.memtable-bytes"), debt = number("sepal.compaction-debt-bytes");
+      if (!json) {
+        io.out << absl::StrFormat("\n%s: about %s; tables %s, memtables %s, due for compaction %s\n%s",
+                                  io.paint.Bold("family " + Printable(family_name)), Counted(entries, "entry"),
+                                  HumanBytes(bytes), HumanBytes(unflushed), HumanBytes(debt),
+                                  db->GetProperty(family.get(), "sepal.levels").value_or(""));
+        continue;
+      }
+      nlohmann::json one = {{"name", family_name},
+                            {"entries_estimate", entries},
+                            {"table_bytes", bytes},
+                            {"memtable_bytes", unflushed},
+                            {"compaction_debt_bytes", debt},
+                            {"runs", number("sepal.num-runs")},
+                            {"tables_at_level", nlohmann::json::array()}};
+      for (int level = 0; level < kMaxLevels; ++level) {
+        one["tables_at_level"].push_back(number("sepal.num-files-at-level" + std::to_string(level)));
+      }
+      line["column_families"].push_back(std::move(one));
+    }
+    if (json) io.out << ToLine(line) << "\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  Place place_;
+};
+
+class VerifyVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override { place_.AddFlags(app); }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
+                     FileSystem::Posix()->OpenDirectory(place_.directory, /*create=*/false));
+    uint64_t total = 0, done = 0, files = 0, damaged = 0;
+    absl::Status unread;  // why one could not be read that may be whole
+    const std::vector<AddedTable> tables = tree.Tables();
+    for (const AddedTable& added : tables) total += added.table.size_bytes;
+    {
+      Progress progress("verified bytes", total, io.err, StandardErrorIsTerminal());
+      for (const AddedTable& added : tables) {
+        const absl::Status status = VerifyTable(directory.get(), added.table);
+        if (!status.ok() && !absl::IsDataLoss(status)) {
+          KeepFirst(&unread, WithRemedy(status, place_));
+        } else if (!status.ok() && !Vanished(added.table.number)) {
+          ++damaged;
+          Report(io, TableFileName(added.table.number), status, &progress);
+        }
+        ++files;
+        done += added.table.size_bytes;
+        progress.Update(done);
+      }
+    }
+    // Manifest and logs are read whole by opening.
+    if (damaged == 0 && unread.ok()) unread = LookAt(place_, [](DB* db) { return db->CheckConsistency(); });
+    if (damaged == 0) RETURN_IF_ERROR(unread);
+    const absl::Status status = damaged == 0 ? absl::OkStatus() : Damage(damaged, files, unread);
+    if (json) {
+      nlohmann::json line = JsonHead(status);
+      line["tables"] = files;
+      line["bytes"] = done;
+      line["damaged"] = damaged;
+      io.out << ToLine(line) << "\n";
+    }
+    if (status.ok() && !json) {
+      io.out << absl::StrFormat("%s: %s: manifest, logs and %s of %s, every checksum\n", place_.directory,
+                                io.paint.Good("ok"), Counted(files, "table"), HumanBytes(done));
+    }
+    reported = json;
+    return status;
+  }
+
+ private:
+  static absl::Status Damage(uint64_t damaged, uint64_t files, const absl::Status& unread) {
+    return absl::DataLossError(absl::StrFormat("%d of %s damaged; a backup is the best cure%s", damaged,
+                                               Counted(files, "table") + (damaged == 1 ? " is" : " are"),
+                                               unread.ok() ? "" : "; not all could be read: " + MessageOf(unread)));
+  }
+
+  static absl::Status VerifyTable(Directory* directory, const TableMetadata& metadata) {
+    const absl::StatusOr<std::shared_ptr<TableReader>> reader = OpenTableOf(directory, metadata);
+    if (absl::IsNotFound(reader.status())) {
+      return absl::DataLossError(
+          absl::StrFormat("%s/%s: the table is missing", directory->path(), TableFileName(metadata.number)));
+    }
+    RETURN_IF_ERROR(reader.status());
+    return (*reader)->Verify();
+  }
+
+  // Whether a live writer has removed the table since the manifest was read.
+  bool Vanished(FileNumber number) const {
+    const absl::StatusOr<Tree> now = ReadTree(place_);
+    if (!now.ok()) return false;
+    for (const AddedTable& added : now->Tables()) {
+      if (added.table.number == number) return false;
+    }
+    return true;
+  }
+
+  void Report(const Streams& io, const std::string& file, const absl::Status& status, Progress* progress) const {
+    progress->Tell(absl::StrFormat("%s %s\n", io.err_paint.Bad("sepal " + name + ":"), MessageOf(status)));
+    if (!json) return;
+    nlohmann::json line = JsonHead(status);
+    line["file"] = file;
+    io.out << ToLine(line) << "\n";
+  }
+
+  Place place_;
+};
+
+class RepairVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_flag("--yes", yes_, "Do not ask");
+    app->add_flag("--dry-run", dry_run_,
+                  "Only tell what would be kept, rewritten and dropped; close the database first");
+    app->add_flag("--logs-lost", logs_lost_, "Go on where no log is left of those that are needed");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    // What is no database is told before anything is asked.
+    const absl::StatusOr<Tree> tree = ReadTree(place_);
+    if (absl::IsNotFound(tree.status())) return tree.status();
+    if (!dry_run_) {
+      RETURN_IF_ERROR(Confirm(
+          io, yes_,
+          absl::StrFormat("this reads every byte of %s and, if something is damaged, writes what can be read into new "
+                          "tables and a new manifest; what cannot be read is dropped, and damaged files are kept in "
+                          "%s/lost (--dry-run tells what would be dropped, and changes nothing)",
+                          place_.directory, place_.directory)));
+    }
+    // What comes and goes beside a writer would be taken for damage.
+    if (dry_run_) RETURN_IF_ERROR(CheckNotOpen(place_));
+    Options options;
+    options.log_directory = place_.log_directory;
+    RepairReport report;
+    std::optional<Progress> shown;
+    const auto progress = [&](uint64_t done, uint64_t total) {
+      if (!shown.has_value()) shown.emplace("examined bytes", total, io.err, StandardErrorIsTerminal());
+      shown->Update(done);
+    };
+    const absl::Status repaired =
+        WithRemedy(DB::Repair(options, place_.directory, &report,
+                              {.dry_run = dry_run_, .logs_lost = logs_lost_, .progress = progress}),
+                   place_);
+    shown.reset();
+    // Exit status 3 is for what was lost by a repair that succeeded.
+    if (absl::IsDataLoss(repaired)) return absl::InternalError(repaired.message());
+    RETURN_IF_ERROR(repaired);
+    if (report.changed && !dry_run_) RETURN_IF_ERROR(CheckOpens());
+    const absl::Status lost = Lost(report);
+    json ? PrintJson(report, lost, io.out) : Print(report, io.out);
+    reported = json;
+    return lost;
+  }
+
+ private:
+  absl::Status Lost(const RepairReport& report) const {
+    if (report.dropped.empty()) return absl::OkStatus();
+    if (dry_run_)
+      return absl::DataLossError(absl::StrFormat(
+          "a repair would lose %s; a backup that has it is better, else sepal db repair %s%s --yes does it "
+          "(docs/operations.md)",
+          Counted(report.dropped.size(), "part"), place_.Arguments(), logs_lost_ ? " --logs-lost" : ""));
+    return absl::DataLossError(absl::StrFormat("%s, told above, %s lost; compare with a backup (docs/operations.md)",
+                                               Counted(report.dropped.size(), "part"),
+                                               report.dropped.size() == 1 ? "was" : "were"));
+  }
+
+  absl::Status CheckOpens() const {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
+    return db->CheckConsistency();
+  }
+
+  void Print(const RepairReport& report, std::ostream& out) const {
+    if (report.changed && !report.dry_run) {
+      out << absl::StrFormat("%s opens again; damaged files are in %s/lost\n", place_.directory, place_.directory);
+    }
+    out << report.ToString();
+  }
+
+  void PrintJson(const RepairReport& report, const absl::Status& lost, std::ostream& out) const {
+    nlohmann::json line = JsonHead(lost);
+    line["directory"] = place_.directory;
+    line["changed"] = report.changed;
+    line["dry_run"] = report.dry_run;
+    line["tables_kept"] = report.tables_kept;
+    line["tables_rewritten"] = report.tables_rewritten;
+    line["updates_from_logs"] = report.updates_from_logs;
+    line["put_aside"] = report.put_aside;
+    line["dropped"] = nlohmann::json::array();
+    for (const DroppedData& data : report.dropped) {
+      nlohmann::json one = {{"file", data.file},
+                            {"begin_offset", data.begin_offset},
+                            {"end_offset", data.end_offset},
+                            {"reason", data.reason}};
+      if (!data.column_family.empty()) one["column_family"] = BytesJson(data.column_family);
+      if (data.first_key.has_value()) one["first_key"] = BytesJson(*data.first_key);
+      if (data.last_key.has_value()) one["last_key"] = BytesJson(*data.last_key);
+      line["dropped"].push_back(std::move(one));
+    }
+    out << ToLine(line) << "\n";
+  }
+
+  Place place_;
+  bool yes_ = false;
+  bool dry_run_ = false;
+  bool logs_lost_ = false;
+};
+
+class CompactVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_option("--family", family_, "Column family (default: all)");
+    app->add_option("--from", from_, "First key");
+    app->add_option("--to", to_, "Last key");
+    app->add_flag("--hex", hex_, "The keys are given in hexadecimal");
+    app->add_flag("--yes", yes_, "Do not ask");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::string begin, BytesFrom(from_, hex_));
+    ASSIGN_OR_RETURN(const std::string end, BytesFrom(to_, hex_));
+    // What is no database is told before anything is asked.
+    RETURN_IF_ERROR(ReadTree(place_).status());
+    RETURN_IF_ERROR(Confirm(io, yes_,
+                            absl::StrFormat("this rewrites the tables of %s into the last level, which takes time and "
+                                            "as much free space again",
+                                            place_.directory)));
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
+    std::vector<std::string> names = db->ColumnFamilyNames();
+    if (!family_.empty()) names = {family_};
+    uint64_t before = 0, after = 0;
+    for (const std::string& family_name : names) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_name));
+      before += NumberProperty(db.get(), family.get(), "sepal.total-table-bytes");
+      CompactRangeOptions options;
+      if (!from_.empty()) options.begin = begin;
+      if (!to_.empty()) options.end = end;
+      std::optional<Progress> shown;
+      options.progress = [&](const CompactionProgress& progress) {
+        if (!shown.has_value()) {
+          shown.emplace(Printable(family_name) + ": compacted bytes", progress.bytes_total, io.err,
+                        StandardErrorIsTerminal());
+        }
+        shown->Update(progress.bytes_done);
+        return true;
+      };
+      RETURN_IF_ERROR(db->CompactRange(family.get(), options));
+      after += NumberProperty(db.get(), family.get(), "sepal.total-table-bytes");
+    }
+    RETURN_IF_ERROR(db->Close());
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["bytes_before"] = before;
+      line["bytes_after"] = after;
+      io.out << ToLine(line) << "\n";
+    } else {
+      io.out << absl::StrFormat("%s: tables of %s before, %s now\n", place_.directory, HumanBytes(before),
+                                HumanBytes(after));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Place place_;
+  std::string family_, from_, to_;
+  bool hex_ = false;
+  bool yes_ = false;
+};
+
+}  // namespace
+
+std::vector<VerbEntry> CareVerbs() {
+  return {
+      {"db open", "open as a program would (recovering its logs) and close again", "db open /var/lib/app",
+       MakeVerb<OpenVerb>},
+      {"db stat", "levels, sizes and numbers of a database", "db stat /var/lib/app", MakeVerb<StatVerb>},
+      {"db verify", "check every byte of every file", "db verify /var/lib/app", MakeVerb<VerifyVerb>},
+      {"db repair", "make a damaged database whole again out of what can be read, and tell what was lost",
+       "db repair /var/lib/app --yes", MakeVerb<RepairVerb>},
+      {"db compact", "rewrite into the last level, dropping what is overwritten or deleted",
+       "db compact /var/lib/app --yes", MakeVerb<CompactVerb>},
+  };
+}
+
+}  // namespace sepal::tools

@@ -1,0 +1,6 @@
+// sst_dump: looks into table files. The logic is tools/sst_dump/sst_dump*.
+#include <iostream>
+
+#include "tools/sst_dump/sst_dump.h"
+
+int main(int argc, char** argv) { return sepal::tools::SstDumpMain(argc, argv, std::cout, std::cerr); }

@@ -1,0 +1,120 @@
+#include "tools/sst_dump/sst_dump.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "tools/sst_dump/sst_dump_commands.h"
+#include "tools/sst_dump/sst_dump_options.h"
+#include "tools/terminal/cli.h"
+#include "tools/terminal/progress.h"
+#include "tools/terminal/verb.h"
+
+namespace sepal::tools {
+namespace {
+
+// The tables in a directory, by name.
+std::vector<std::string> TablesIn(const std::string& directory) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".sst") paths.push_back(it->path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+// Damage is worse than any other error.
+int Worse(int a, int b) { return std::max(a, b); }
+
+// Those that read whole tables and print a line for each.
+bool IsLongAndQuiet(SstCommand command) { return command == SstCommand::kVerify || command == SstCommand::kCheck; }
+
+uint64_t BytesOf(const std::vector<std::string>& paths) {
+  uint64_t bytes = 0;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const uintmax_t size = std::filesystem::file_size(path, error);
+    if (!error) bytes += size;
+  }
+  return bytes;
+}
+
+void PrintError(const std::string& path, const SstDumpOptions& options, const absl::Status& status, std::ostream& out) {
+  const nlohmann::json line = {{"schema_version", kJsonSchemaVersion},
+                               {"file", path},
+                               {"command", options.command_name},
+                               {"ok", false},
+                               {"exit_code", ExitCodeOf(status)},
+                               {"code", absl::StatusCodeToString(status.code())},
+                               {"error", MessageOf(status)}};
+  out << ToLine(line) << "\n";
+}
+
+// What the reader of tables says of a file that never was one, perhaps: nothing mends that.
+constexpr std::string_view kNoTable = "not a table file";
+
+}  // namespace
+
+int SstDumpMain(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  SstDumpOptions options;
+  std::optional<int> exit = ParseSstDumpFlags(argc, argv, &options, out, err);
+  if (!exit.has_value()) exit = DumpTables(options, CalledName(argv), out, err);
+  return ExitOfOutput(*exit, CalledName(argv), out, err);
+}
+
+int DumpTables(const SstDumpOptions& options, const std::string& program, std::ostream& out, std::ostream& err) {
+  int worst = kExitOk;
+  bool mended = false;  // could be
+  std::vector<std::string> paths;
+  for (const std::string& input : options.inputs) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(input, error)) {
+      paths.push_back(input);
+      continue;
+    }
+    const std::vector<std::string> tables = TablesIn(input);
+    paths.insert(paths.end(), tables.begin(), tables.end());
+    if (tables.empty()) {
+      err << program << ": " << input << ": no table files in this directory (they are named NNNNNN.sst)\n";
+      worst = Worse(worst, kExitError);
+    }
+  }
+  std::optional<Progress> progress;
+  if (IsLongAndQuiet(options.command)) {
+    progress.emplace("checked bytes", BytesOf(paths), err, StandardErrorIsTerminal());
+  }
+  uint64_t done = 0;
+  for (const std::string& path : paths) {
+    // What is printed of a table that takes long goes above the progress.
+    std::ostringstream lines;
+    const absl::Status status = DumpTable(path, options, progress.has_value() ? lines : out);
+    if (progress.has_value()) {
+      progress->Tell(lines.str(), out);
+      progress->Update(done += BytesOf({path}));
+    }
+    if (status.ok()) continue;
+    out.flush();
+    const std::string message = MessageOf(status);
+    const bool named = message.find(path) != std::string::npos;
+    const std::string told = absl::StrCat(program, ": ", named ? "" : path + ": ", message, "\n");
+    progress.has_value() ? progress->Tell(told) : void(err << told);
+    mended = mended || (absl::IsDataLoss(status) && message.find(kNoTable) == std::string::npos);
+    worst = Worse(worst, ExitCodeOf(status));
+    if (options.json) PrintError(path, options, status, out);
+  }
+  progress.reset();
+  out.flush();
+  if (mended) {
+    err << "a file of the same name and table id in a backup is the same file; sepal db repair DIR --dry-run tells "
+           "what "
+           "can be kept without one (docs/operations.md)\n";
+  }
+  return worst;
+}
+
+}  // namespace sepal::tools

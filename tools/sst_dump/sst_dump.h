@@ -1,0 +1,17 @@
+// The sst_dump program: looks into table files, writes nothing into their directory, works beside a live database.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "tools/sst_dump/sst_dump_options.h"
+
+namespace sepal::tools {
+
+// The whole program; the exit code is returned: the worst of all files.
+int SstDumpMain(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
+
+// Runs the command on all inputs, telling of errors on `err` (and on `out` as JSON) as it goes. The worst exit code.
+int DumpTables(const SstDumpOptions& options, const std::string& program, std::ostream& out, std::ostream& err);
+
+}  // namespace sepal::tools

@@ -1,0 +1,90 @@
+// A verb of the `sepal` command: its flags, its work, its place in a table of verbs.
+//
+// Streams: what was asked for goes to `out`, everything said about it to `err`. With --json, `out` gets JSON alone, one
+// object a line, each with `schema_version`; the verb's own, the last, has `command` and `ok` too, as an error has.
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tools/terminal/terminal_color.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace sepal::tools {
+
+struct Streams {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+  Paint paint = {};      // of what goes to `out`
+  Paint err_paint = {};  // of what goes to `err`
+};
+
+class Verb {
+ public:
+  virtual ~Verb() = default;
+  virtual void AddFlags(CLI::App* app) = 0;
+  virtual absl::Status Run(const Streams& io) = 0;
+
+  // Set before Run: "db get".
+  std::string name = {};
+  bool json = false;
+  std::string color = "auto";
+  // Set by a Run that has told of its error itself.
+  bool reported = false;
+
+ protected:
+  // {"schema_version": ..., "command": name, "ok": true}; of an error, what ErrorLine has.
+  nlohmann::json JsonHead(const absl::Status& status = absl::OkStatus()) const;
+};
+
+struct VerbEntry {
+  std::string_view name;     // "db get"
+  std::string_view summary;  // one line
+  std::string_view example;  // what follows "sepal " in an example
+  std::unique_ptr<Verb> (*make)();
+};
+
+template <class V>
+std::unique_ptr<Verb> MakeVerb() {
+  return std::make_unique<V>();
+}
+
+// All verbs, in the order of the help.
+const std::vector<VerbEntry>& Verbs();
+// The parts of that table, each beside its verbs.
+std::vector<VerbEntry> DataVerbs();
+std::vector<VerbEntry> CareVerbs();
+std::vector<VerbEntry> CopyVerbs();
+std::vector<VerbEntry> ExplainVerbs();
+std::vector<VerbEntry> TableVerbs();
+std::vector<VerbEntry> LogVerbs();
+std::vector<VerbEntry> ShapeVerbs();
+std::vector<VerbEntry> StatsVerbs();
+std::vector<VerbEntry> BenchVerbs();
+std::vector<VerbEntry> ImportVerbs();
+std::vector<VerbEntry> PaperVerbs();
+
+// The flags and arguments of `verb`, which `entry` has made: for parsing, and for what is generated from them.
+std::unique_ptr<CLI::App> MakeApp(const VerbEntry& entry, Verb* verb);
+
+// The exit code that a status stands for.
+int ExitCodeOf(const absl::Status& status);
+// "NotFound: ..." without the code's name where the message says it: for people.
+std::string MessageOf(const absl::Status& status);
+// An error, as the object that --json prints of it.
+std::string ErrorLine(std::string_view command, int exit, const absl::Status& status);
+
+// For verbs that change much: ok with `yes`, or if the user says so; a usage error (InvalidArgument) where nobody can
+// be asked. `what` is a clause: "this rewrites every table of /db".
+absl::Status Confirm(const Streams& io, bool yes, std::string_view what);
+
+}  // namespace sepal::tools

@@ -1,0 +1,50 @@
+// Remembers about the last `capacity` keys that were added, in two or three bytes each: a Bloom filter in two
+// generations. Keys are added to the younger one; once it holds half of the capacity, the older one is emptied and
+// becomes the younger. So a key is remembered until half of the capacity is added after it, and forgotten before all
+// is.
+//
+// May say that it remembers a key that was never added (less than 1 % of them). Never forgets one early, except that
+// what is added while another thread turns the generations may go with the older one.
+//
+// Safe for concurrent use, without locks. Adding and asking touch one cache line a generation.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "util/memory/mapped_memory.h"
+
+namespace sepal {
+
+class RecentKeys {
+ public:
+  explicit RecentKeys(size_t capacity);
+  // Both take a well-mixed hash of the key.
+  void Add(uint64_t hash);
+  bool Remembers(uint64_t hash) const;
+
+  // What RecentKeys(capacity) takes of memory.
+  static constexpr size_t MemoryBytes(size_t capacity) { return 2 * LinesFor(capacity) * kLineBytes; }
+
+ private:
+  using Word = std::atomic<uint64_t>;
+  static constexpr size_t kLineBytes = 64;
+  static constexpr size_t kWordsPerLine = kLineBytes / sizeof(Word);
+  static constexpr size_t kBitsPerKey = 14;
+  // Of one generation, which holds half of the keys.
+  static constexpr size_t LinesFor(size_t capacity) { return capacity / 2 * kBitsPerKey / (kLineBytes * 8) + 1; }
+
+  Word* LineOf(unsigned generation, uint64_t hash) const;
+  bool Has(unsigned generation, uint64_t hash) const;
+
+  const size_t lines_;  // of a generation
+  const size_t most_added_;
+  const MappedMemory memory_;
+  Word* const words_;
+  std::atomic<unsigned> younger_{0};
+  std::atomic<bool> turning_{false};
+  std::atomic<size_t> added_{0};
+};
+
+}  // namespace sepal

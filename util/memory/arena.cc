@@ -1,0 +1,73 @@
+#include "util/memory/arena.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "util/base/check.h"
+
+namespace sepal {
+namespace {
+
+constexpr size_t kFirstChunkBytes = 4096;
+constexpr size_t kLargestChunkBytes = size_t{1} << 20;
+// The allocator's own words before a chunk.
+constexpr size_t kChunkOverhead = 16;
+
+size_t NextChunkBytes(size_t held) {
+  if (held / 4 >= MappedMemory::kHugePageBytes) return MappedMemory::kHugePageBytes;
+  const size_t grown = held / 4 / kFirstChunkBytes * kFirstChunkBytes;
+  return std::clamp(grown, kFirstChunkBytes, kLargestChunkBytes) - kChunkOverhead;
+}
+
+}  // namespace
+
+Arena::~Arena() {
+  if (budget_ != nullptr) budget_->Release(part_, memory_bytes());
+  if (pool_ != nullptr) pool_->Give(std::move(huge_chunks_), std::move(grown_chunks_));
+}
+
+std::string_view Arena::Copy(std::string_view bytes) {
+  char* piece = Allocate(bytes.size());
+  if (!bytes.empty()) std::memcpy(piece, bytes.data(), bytes.size());
+  return {piece, bytes.size()};
+}
+
+char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
+  SEPAL_CHECK(alignment > 0 && alignment <= 4096 && (alignment & (alignment - 1)) == 0);
+  bytes = std::max<size_t>(bytes, 1);
+  const size_t needed = bytes + alignment - 1;
+  SEPAL_CHECK(needed >= bytes);
+  const size_t chunk_bytes = NextChunkBytes(memory_bytes());
+  const bool alone = needed > chunk_bytes / 4;
+  char* const chunk = alone ? NewChunk(needed, &lone_chunks_) : NewChunk(chunk_bytes, &grown_chunks_);
+  char* const piece = chunk + (-reinterpret_cast<uintptr_t>(chunk) & (alignment - 1));
+  if (!alone) {
+    next_ = piece + bytes;
+    end_ = chunk + chunk_bytes;
+  }
+  return piece;
+}
+
+char* Arena::NewChunk(size_t bytes, std::vector<LargeBuffer>* large) {
+  constexpr size_t kLeastMappedBytes = LargeAllocator<char>::kLeastMappedBytes;
+  const bool huge = bytes == MappedMemory::kHugePageBytes;
+  char* chunk;
+  if (huge) {
+    chunk = huge_chunks_.emplace_back(pool_ != nullptr ? pool_->Take() : MappedMemory(bytes)).data();
+  } else if (bytes >= kLeastMappedBytes) {
+    const bool pooled = pool_ != nullptr && large == &grown_chunks_;
+    chunk = large->emplace_back(pooled ? pool_->TakePiece(bytes) : LargeBuffer(bytes)).data();
+  } else {
+    chunk = chunks_.emplace_back(static_cast<char*>(::operator new(bytes, kChunkAlignment))).get();
+  }
+  const size_t charge = bytes + (huge ? 0 : kChunkOverhead);
+  memory_bytes_.store(memory_bytes() + charge, std::memory_order_relaxed);
+  if (budget_ != nullptr) {
+    budget_->Charge(part_, charge);
+    budget_->Relieve();
+  }
+  return chunk;
+}
+
+}  // namespace sepal

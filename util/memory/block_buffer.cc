@@ -1,0 +1,45 @@
+#include "util/memory/block_buffer.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "util/base/check.h"
+
+namespace sepal {
+
+BlockBuffer::BlockBuffer(size_t size, HugePages::Wish wish) : size_(size) {
+  const size_t bytes = Padded(size);
+  SEPAL_CHECK(bytes > size);
+  data_ = IsPiece(bytes) ? BlockHeap::OfProcess().Allocate(bytes, wish)
+                         : static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
+  SEPAL_CHECK(data_ != nullptr);
+  std::memset(data_ + size, 0, bytes - size);
+}
+
+BlockBuffer& BlockBuffer::operator=(BlockBuffer&& other) noexcept {
+  if (this != &other) {
+    Clear();
+    data_ = std::exchange(other.data_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+  }
+  return *this;
+}
+
+void BlockBuffer::Free(char* data, size_t size) {
+  if (data == nullptr) return;
+  if (const size_t bytes = Padded(size); IsPiece(bytes)) {
+    BlockHeap::OfProcess().Free(data, bytes);
+  } else {
+    std::free(data);
+  }
+}
+
+char* BlockBuffer::CopyElsewhere(char* data, size_t size, bool from_drained) {
+  const size_t bytes = Padded(size);
+  if (!IsPiece(bytes)) return nullptr;
+  char* const copy = BlockHeap::OfProcess().AllocateElsewhere(data, bytes, from_drained);
+  if (copy != nullptr && copy != data) std::memcpy(copy, data, bytes);
+  return copy;
+}
+
+}  // namespace sepal

@@ -1,0 +1,68 @@
+// Bytes of a block on their way into the cache, aligned to a cache line, readable for 64 bytes past the end (so that
+// vector loads need no care). Move-only.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "util/memory/block_heap.h"
+
+namespace sepal {
+
+class BlockBuffer {
+ public:
+  static constexpr size_t kAlignment = 64;
+  static constexpr size_t kPadding = 64;
+
+  BlockBuffer() = default;
+  // `wish`: of memory that the heap maps for it.
+  explicit BlockBuffer(size_t size, HugePages::Wish wish = HugePages::Wish::kHuge);
+  BlockBuffer(BlockBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  BlockBuffer& operator=(BlockBuffer&& other) noexcept;
+  ~BlockBuffer() { Clear(); }
+
+  // Frees what there is.
+  void Clear() {
+    if (data_ != nullptr) Free(std::exchange(data_, nullptr), std::exchange(size_, 0));
+  }
+
+  char* data() { return data_; }
+  std::string_view view() const { return {data_, size_}; }
+  size_t size() const { return size_; }
+  // What a buffer of `size` bytes takes of memory, the allocator's share included.
+  static constexpr size_t ChargeFor(size_t size) {
+    const size_t bytes = Padded(size);
+    return bytes <= BlockHeap::kLargestPiece ? BlockHeap::SizeFor(bytes) : bytes + kMallocBytes;
+  }
+  size_t charge() const { return data_ == nullptr ? 0 : ChargeFor(size_); }
+  // Gives the memory to the caller, who frees it with Free, and the size that it had.
+  char* Release() {
+    size_ = 0;
+    return std::exchange(data_, nullptr);
+  }
+  // Nothing, for null.
+  static void Free(char* data, size_t size);
+  // A copy of a buffer's bytes outside of the heap's draining chunks, for the caller to free; `data` itself if it does
+  // not lie in one any more; null where there is no room that is mapped. `from_drained`: draining chunks have such
+  // room.
+  static char* CopyElsewhere(char* data, size_t size, bool from_drained);
+
+ private:
+  static constexpr size_t kMallocBytes = 16;
+  // Under AddressSanitizer all comes from malloc, whose freed memory is not used again for long.
+  static constexpr bool IsPiece(size_t padded) {
+#if defined(SEPAL_ADDRESS_SANITIZER)
+    (void)padded;
+    return false;
+#else
+    return padded <= BlockHeap::kLargestPiece;
+#endif
+  }
+  static constexpr size_t Padded(size_t size) { return (size + kPadding + kAlignment - 1) / kAlignment * kAlignment; }
+  char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace sepal

@@ -1,0 +1,163 @@
+// Memory for blocks: pieces of up to 32 KiB, cut from huge pages.
+//
+// A cache of many blocks is met at random: on pages of 4 KiB nearly every access to a block misses the address cache,
+// twice over in a virtual machine. On huge pages it does not (docs/decisions/0014).
+//
+// The system gives *chunks* of 2 MiB. A chunk is cut into *spans* of 128 KiB, and a span, when it is first needed, into
+// n pieces of one size, n from 4 to 256 (a chunk's first span is shorter, and has fewer): so sizes lie a thirty-second
+// apart at 4 KiB, and a quarter at 32 KiB. A span whose pieces are all free can be cut anew; a chunk without a used
+// span goes back to the system, but for one.
+//
+// Pieces that are freed at random leave free ones in every chunk and no chunk empty. Whoever can move its pieces has
+// chunks *drained*: no piece comes from a draining chunk as long as there is room in another one, and it goes back to
+// the system with its last piece. Instead of mapping a chunk the heap takes a draining one back into use, if one has
+// room for the piece.
+//
+// Blocks that a merge leaves here before any reader has asked for them lie in chunks on small pages, where huge ones
+// are dear (`util/memory/huge_pages.h`). Once readers come, such chunks are *collapsed* into huge pages, one after
+// another.
+//
+// One heap serves the process, as malloc does. Safe for concurrent use; a call takes a short lock. Under
+// AddressSanitizer what is free, and the slack behind a piece, may not be touched.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "util/memory/mapped_memory.h"
+#include "util/thread/sync.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SEPAL_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SEPAL_ADDRESS_SANITIZER 1
+#endif
+#endif
+
+namespace sepal {
+
+class BlockHeap {
+ public:
+  static constexpr size_t kAlignment = 64;
+  static constexpr size_t kLargestPiece = size_t{32} << 10;
+
+  BlockHeap() = default;
+  // Requires that all pieces have been freed.
+  ~BlockHeap();
+  BlockHeap(const BlockHeap&) = delete;
+  BlockHeap& operator=(const BlockHeap&) = delete;
+  // The heap of the process. Never destroyed.
+  static BlockHeap& OfProcess();
+
+  // What a piece of `bytes`, at most kLargestPiece, takes.
+  static constexpr size_t SizeFor(size_t bytes) { return SizeOfClass(ClassFor(bytes)); }
+
+  // A piece of `bytes`, from 1 to kLargestPiece, aligned to kAlignment. `wish`: of a chunk that is mapped for it.
+  char* Allocate(size_t bytes, HugePages::Wish wish = HugePages::Wish::kHuge);
+  // `bytes` as it was asked for.
+  void Free(char* piece, size_t bytes);
+  // A piece of `bytes` for what lies in `piece`, outside of the chunks that drain; `piece` itself if its chunk does not
+  // drain, or no more. Null where that would take a new chunk, and, but with `from_drained`, a draining one in which a
+  // whole span is free.
+  char* AllocateElsewhere(char* piece, size_t bytes, bool from_drained);
+
+  static constexpr size_t kChunkBytes = MappedMemory::kHugePageBytes;
+  size_t MappedBytes() const;
+  // What is mapped and in no piece.
+  size_t FreeBytes() const;
+
+  // Whether a chunk lies on small pages that could lie on a huge one.
+  bool HasSmallChunks() const { return small_chunks_.load(std::memory_order_relaxed) > 0; }
+  // Has the system move the lowest such chunk, in place, beside readers and other calls; takes milliseconds. False:
+  // there was none, or another thread is at it.
+  bool CollapseOne();
+
+  // Chunks, to be asked whether a piece lies in one of them, whatever has become of it since.
+  class ChunkSet {
+   public:
+    bool Holds(const void* piece) const;
+    bool empty() const { return chunks_.empty(); }
+
+   private:
+    friend class BlockHeap;
+    std::vector<uintptr_t> chunks_;  // ascending
+  };
+  // Lets those chunks drain of which least is used, as many as leave at least `kept_bytes` free once they are gone, and
+  // no others: a second call takes the place of the first. Looks at every chunk under the lock.
+  ChunkSet Drain(size_t kept_bytes);
+
+ private:
+  static constexpr size_t kSpanBytes = size_t{128} << 10;
+  static constexpr size_t kSpans = kChunkBytes / kSpanBytes;
+  static constexpr uint32_t kAllSpans = (uint32_t{1} << kSpans) - 1;
+  static constexpr size_t kMostPieces = 256;  // of a span
+  // What is known of a chunk lies at its beginning; the first span is so much shorter.
+  static constexpr size_t kHeaderBytes = 4096;
+
+  struct Span {
+    uint64_t free[kMostPieces / 64];  // a bit for each piece
+    Span* previous;
+    Span* next;
+    uint16_t pieces;  // 0: not cut
+    uint16_t used;
+    uint16_t size_class;
+  };
+  struct Chunk {
+    Span spans[kSpans];
+    uint32_t uncut_spans;  // a bit for each
+    bool drains;           // its spans are in no list, and it is not open
+    bool small;            // counts among `small_chunks_`
+    bool collapses;        // is kept, though it be empty, and does not drain
+    size_t used_bytes;     // of its pieces that are not free
+    MappedMemory memory;
+  };
+  static_assert(sizeof(Chunk) <= kHeaderBytes);
+
+  static void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  static void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+
+  // A class is the number of pieces that a whole span has.
+  static constexpr size_t ClassFor(size_t bytes) {
+    const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return kSpanBytes / rounded < kMostPieces ? kSpanBytes / rounded : kMostPieces;
+  }
+  static constexpr size_t SizeOfClass(size_t pieces) { return kSpanBytes / pieces / kAlignment * kAlignment; }
+  static Chunk* ChunkOf(const void* address);
+  static size_t IndexOf(const Span* span);
+  static char* BytesOf(const Span* span);
+
+  char* Take(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Chunk* GiveBack(char* piece, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Span* CutSpan(size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Chunk* UncutSpan(Span* span) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Chunk* DrainingChunkFor(size_t bytes, bool any_room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartToDrain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UseAgain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the chunk was added, empty.
+  bool Add(Chunk* chunk) ABSL_LOCKS_EXCLUDED(mutex_);
+  static Chunk* MapChunk(HugePages::Wish wish);
+  static void Unmap(Chunk* chunk);
+  // The chunk in hand, which has no piece, to be unmapped: null if it stays.
+  Chunk* LetGo(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoLongerSmall(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Link(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Unlink(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable AllocatorMutex mutex_;
+  // Spans of each class that have a free piece.
+  Span* partial_[kMostPieces + 1] ABSL_GUARDED_BY(mutex_) = {};
+  std::set<Chunk*> chunks_ ABSL_GUARDED_BY(mutex_);
+  // Chunks that have an uncut span. The lowest is used first, so that the others may become empty.
+  std::set<Chunk*> open_chunks_ ABSL_GUARDED_BY(mutex_);
+  std::set<Chunk*> draining_chunks_ ABSL_GUARDED_BY(mutex_);
+  size_t used_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t empty_chunks_ ABSL_GUARDED_BY(mutex_) = 0;  // of those that are open
+  bool collapses_ ABSL_GUARDED_BY(mutex_) = false;   // one of the chunks
+  std::atomic<size_t> small_chunks_{0};              // changed with the lock held
+};
+
+}  // namespace sepal

@@ -1,0 +1,98 @@
+// Zeroed memory straight from the system, on huge pages where it is large enough and the system allows them: a miss of
+// the address cache costs a random access about as much as the access itself. Pages cost nothing until they are
+// touched. Of just one huge page it comes from `util/memory/huge_pages.h`.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "util/memory/huge_pages.h"
+
+namespace sepal {
+
+// Has the system make mapped pages ready to be written, in one call where each would cost a fault. Where the kernel
+// cannot, they do. `begin` is a multiple of a page. False where a store would end in a signal.
+bool PopulatePages(void* begin, size_t bytes);
+
+class MappedMemory {
+ public:
+  static constexpr size_t kHugePageBytes = HugePages::kPageBytes;
+
+  MappedMemory() = default;
+  // Of kHugePageBytes or more begins at a multiple of it. Stops the process where there is no address space. `wish`
+  // is for just kHugePageBytes.
+  explicit MappedMemory(size_t bytes, HugePages::Wish wish = HugePages::Wish::kHuge);
+  MappedMemory(MappedMemory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  MappedMemory& operator=(MappedMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~MappedMemory();
+  // Whether the system has address space for `bytes`, as of now.
+  static bool WouldFit(size_t bytes);
+
+  // Gives the bytes to the caller, who unmaps them.
+  char* Release() {
+    size_ = 0;
+    return std::exchange(data_, nullptr);
+  }
+  static void Unmap(char* data, size_t bytes);
+
+  // Has the system give and clear all pages now rather than one by one when they are touched. The bytes stay.
+  void Populate();
+
+  char* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// For containers that may become large and do not live long. From 128 KiB on their memory comes from the system and
+// goes back to it: malloc gives a mapping only until the first one is freed, and from then on keeps what is freed of
+// that size, in as many arenas as there are threads (docs/decisions/0036).
+template <typename T>
+struct LargeAllocator {
+  using value_type = T;
+  static constexpr size_t kLeastMappedBytes = size_t{128} << 10;
+
+  LargeAllocator() = default;
+  template <typename U>
+  LargeAllocator(const LargeAllocator<U>&) {}  // NOLINT(google-explicit-constructor): as allocators are
+
+  T* allocate(size_t count) {
+    const size_t bytes = count * sizeof(T);
+    if (bytes < kLeastMappedBytes) return std::allocator<T>().allocate(count);
+    return reinterpret_cast<T*>(MappedMemory(bytes).Release());
+  }
+  void deallocate(T* data, size_t count) {
+    const size_t bytes = count * sizeof(T);
+    if (bytes < kLeastMappedBytes) return std::allocator<T>().deallocate(data, count);
+    MappedMemory::Unmap(reinterpret_cast<char*>(data), bytes);
+  }
+  friend bool operator==(const LargeAllocator&, const LargeAllocator&) { return true; }
+};
+
+// Uninitialised bytes from that allocator.
+class LargeBuffer {
+ public:
+  LargeBuffer() = default;
+  explicit LargeBuffer(size_t bytes) : data_(LargeAllocator<char>().allocate(bytes), Free{bytes}) {}
+
+  char* data() const { return data_.get(); }
+  size_t size() const { return data_ == nullptr ? 0 : data_.get_deleter().bytes; }
+
+ private:
+  struct Free {
+    size_t bytes;  // 0 by default
+    void operator()(char* data) const { LargeAllocator<char>().deallocate(data, bytes); }
+  };
+
+  std::unique_ptr<char[], Free> data_;
+};
+
+}  // namespace sepal

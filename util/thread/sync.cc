@@ -1,0 +1,178 @@
+#include "util/thread/sync.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <ctime>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "sepal/env.h"
+#include "util/base/check.h"
+
+namespace sepal {
+
+namespace internal {
+thread_local constinit Scheduler* current_scheduler = nullptr;
+thread_local constinit int held_locks = 0;
+}  // namespace internal
+
+ScopedScheduler::ScopedScheduler(Scheduler* scheduler) : previous_(internal::current_scheduler) {
+  internal::current_scheduler = scheduler;
+}
+
+ScopedScheduler::~ScopedScheduler() { internal::current_scheduler = previous_; }
+
+void Mutex::LockUnderScheduler() {
+  Scheduler::Current()->Point(this, internal::held_locks);
+  while (!mutex_.try_lock()) Scheduler::Current()->Wait(this, UINT64_MAX);
+  ++internal::held_locks;
+}
+
+void Mutex::UnlockUnderScheduler() {
+  mutex_.unlock();
+  --internal::held_locks;
+  Scheduler::Current()->Point(this, internal::held_locks);
+}
+
+// Who waits for the mutex may go on, but not before the caller waits too: no notification falls in between.
+static constexpr int kOnlyWake = INT_MAX;
+
+void CondVar::Wait(Mutex* mutex) {
+  if (Scheduler* scheduler = Scheduler::Current()) {
+    SEPAL_CHECK(internal::held_locks == 1);
+    mutex->mutex_.unlock();
+    --internal::held_locks;
+    scheduler->Point(mutex, kOnlyWake);
+    scheduler->Wait(this, UINT64_MAX);
+    mutex->LockUnderScheduler();
+    return;
+  }
+  std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
+  condition_.wait(lock);
+  lock.release();
+}
+
+// Beyond it, sums of times would overflow. Waits may end early.
+static constexpr uint64_t kLongestWaitMicros = 3'600'000'000;
+
+void CondVar::WaitFor(Mutex* mutex, uint64_t micros) {
+  if (Scheduler* scheduler = Scheduler::Current()) {
+    SEPAL_CHECK(internal::held_locks == 1);
+    mutex->mutex_.unlock();
+    --internal::held_locks;
+    scheduler->Point(mutex, kOnlyWake);
+    scheduler->Wait(this, scheduler->NowMicros() + std::min(micros, kLongestWaitMicros));
+    mutex->LockUnderScheduler();
+    return;
+  }
+  std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
+  condition_.wait_for(lock, std::chrono::microseconds(std::min(micros, kLongestWaitMicros)));
+  lock.release();
+}
+
+void CondVar::NotifyOne() {
+  condition_.notify_one();
+  SchedulePoint(this);
+}
+
+void CondVar::NotifyAll() {
+  condition_.notify_all();
+  SchedulePoint(this);
+}
+
+void EventCount::AwaitFor(uint32_t seen, uint64_t micros) {
+  const uint64_t wait_micros = std::min(micros, kLongestWaitMicros);
+  if (Scheduler* scheduler = Scheduler::Current()) {
+    SEPAL_CHECK(internal::held_locks == 0);
+    const uint64_t deadline = micros == UINT64_MAX ? UINT64_MAX : scheduler->NowMicros() + wait_micros;
+    if (Read() == seen) scheduler->Wait(this, deadline);
+    return;
+  }
+  uint32_t word = seen;
+  const uint32_t awaited = seen | kAwaited;
+  if (!word_.compare_exchange_strong(word, awaited, std::memory_order_acq_rel) && word != awaited) return;
+  const timespec time{.tv_sec = static_cast<time_t>(wait_micros / 1'000'000),
+                      .tv_nsec = static_cast<long>(wait_micros % 1'000'000 * 1000)};
+  // It sleeps only if the word is still the same. Nothing is made of the result: waits may end early.
+  syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, awaited, micros == UINT64_MAX ? nullptr : &time, nullptr, 0);
+}
+
+uint64_t EventCount::AwaitInTurns(uint32_t seen, uint64_t micros, uint64_t late_micros) {
+  if (Scheduler::Current() != nullptr) {
+    AwaitFor(seen, micros);
+    return 0;
+  }
+  Clock* const clock = Clock::System();
+  const uint64_t begin = clock->MonotonicMicros();
+  uint64_t last = begin;
+  uint64_t longest = 0;
+  while (Read() == seen && last - begin < micros && longest <= late_micros) {
+    std::this_thread::yield();
+    const uint64_t now = clock->MonotonicMicros();
+    longest = std::max(longest, now - std::exchange(last, now));
+  }
+  return longest;
+}
+
+void EventCount::Advance() {
+  uint32_t word = word_.load(std::memory_order_relaxed);
+  while (!word_.compare_exchange_weak(word, (word | kAwaited) + 1, std::memory_order_acq_rel)) {
+  }
+  if ((word & kAwaited) != 0) syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  SchedulePoint(this);
+}
+
+namespace {
+
+using ThreadBody = std::function<void()>;
+
+void* RunThread(void* body) noexcept {
+  (*std::unique_ptr<ThreadBody>(static_cast<ThreadBody*>(body)))();
+  return nullptr;
+}
+
+}  // namespace
+
+// Not a std::thread, which throws where it cannot be made.
+std::optional<Thread> Thread::Make(std::function<void()> body) {
+  auto owned = std::make_unique<ThreadBody>(std::move(body));
+  pthread_t made;
+  if (pthread_create(&made, nullptr, RunThread, owned.get()) != 0) return std::nullopt;
+  (void)owned.release();  // the thread's
+  std::optional<Thread> thread(std::in_place);
+  thread->thread_ = made;
+  return thread;
+}
+
+Thread::Thread(std::function<void()> body) {
+  std::optional<Thread> made = Make(std::move(body));
+  SEPAL_CHECK(made.has_value());
+  std::swap(thread_, made->thread_);
+}
+
+void Thread::Join() {
+  if (thread_.has_value()) SEPAL_CHECK(pthread_join(*std::exchange(thread_, std::nullopt), nullptr) == 0);
+}
+
+void Notification::Notify() {
+  MutexLock lock(&mutex_);
+  notified_ = true;
+  changed_.NotifyAll();
+}
+
+bool Notification::HasBeenNotified() {
+  MutexLock lock(&mutex_);
+  return notified_;
+}
+
+void Notification::WaitForNotification() {
+  MutexLock lock(&mutex_);
+  while (!notified_) changed_.Wait(&mutex_);
+}
+
+}  // namespace sepal

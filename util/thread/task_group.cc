@@ -1,0 +1,50 @@
+#include "util/thread/task_group.h"
+
+#include <utility>
+
+namespace sepal {
+
+bool TaskGroup::Run(std::function<void()> task) {
+  {
+    MutexLock lock(&mutex_);
+    if (closed_) return false;
+    pending_ += 2;
+  }
+  executor_->Schedule(priority_, [this, task = std::move(task)]() mutable {
+    task();
+    task = nullptr;
+    End();
+  });
+  // The task may have ended, and all that is left of this call is in the executor, which goes once the group is closed.
+  End();
+  return true;
+}
+
+void TaskGroup::Close() {
+  MutexLock lock(&mutex_);
+  closed_ = true;
+  while (pending_ > 0) ended_.Wait(&mutex_);
+}
+
+// With the mutex held to the end: whoever waits may end the group as soon as it is free.
+void TaskGroup::End() {
+  MutexLock lock(&mutex_);
+  if (--pending_ == 0) ended_.NotifyAll();
+}
+
+void RepeatedTask::Ask() {
+  if (state_.exchange(State::kAsked, std::memory_order_acq_rel) != State::kIdle) return;
+  if (!group_->Run([this] { Run(); })) state_.store(State::kIdle, std::memory_order_release);
+}
+
+// What a closed group does not take is done at once: it waits for this thread.
+void RepeatedTask::Run() {
+  do {
+    state_.exchange(State::kRuns, std::memory_order_acq_rel);
+    body_();
+    State runs = State::kRuns;
+    if (state_.compare_exchange_strong(runs, State::kIdle, std::memory_order_acq_rel)) return;
+  } while (!group_->Run([this] { Run(); }));
+}
+
+}  // namespace sepal

@@ -1,0 +1,114 @@
+#include "util/thread/thread_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <climits>
+#include <optional>
+#include <utility>
+
+#include "util/base/check.h"
+
+namespace sepal {
+namespace {
+
+const char* ThreadName(Executor::Priority priority) {
+  switch (priority) {
+    case Executor::Priority::kFlush:
+      return "sepal-flush";
+    case Executor::Priority::kCompaction:
+      return "sepal-compact";
+    case Executor::Priority::kScrub:
+      return "sepal-scrub";
+  }
+  return "sepal";
+}
+
+}  // namespace
+
+// One of each kind first.
+ThreadPool::ThreadPool(int flush_threads, int compaction_threads, bool scrubs)
+    : wanted_{std::max(flush_threads, 1), std::max(compaction_threads, 1), scrubs ? 1 : 0} {
+  constexpr Priority kKinds[] = {Priority::kFlush, Priority::kCompaction, Priority::kScrub};
+  const auto add = [this](Priority kind, int most) {
+    int& count = counts_[static_cast<size_t>(kind)];
+    while (count < std::min(most, wanted_[static_cast<size_t>(kind)])) {
+      if (!AddThread(kind)) return false;
+      ++count;
+    }
+    return true;
+  };
+  for (const Priority kind : kKinds) {
+    if (!add(kind, 1)) return;
+  }
+  for (const Priority kind : kKinds) {
+    if (!add(kind, INT_MAX)) return;
+  }
+}
+
+bool ThreadPool::AddThread(Priority priority) {
+  std::optional<Thread> thread = Thread::Make([this, priority] { RunWorker(priority); });
+  if (thread.has_value()) threads_.push_back(*std::move(thread));
+  return thread.has_value();
+}
+
+absl::Status ThreadPool::Check() const {
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (counts_[i] > 0 || wanted_[i] == 0) continue;
+    return absl::ResourceExhaustedError(
+        "the system gives no thread for background work: let the process have more threads or memory, or share an "
+        "executor between databases (Env::executor)");
+  }
+  return absl::OkStatus();
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  WakeAll();
+  for (Thread& thread : threads_) thread.Join();
+}
+
+void ThreadPool::Schedule(Priority priority, std::function<void()> work) {
+  {
+    SEPAL_CHECK(counts_[static_cast<size_t>(priority)] > 0);
+    MutexLock lock(&mutex_);
+    QueueOf(priority).push_back(std::move(work));
+  }
+  // Without the lock: who is woken may take this thread's processor, which then holds it for a turn of milliseconds.
+  ChangeOf(priority).NotifyOne();
+}
+
+void ThreadPool::WakeAll() {
+  for (CondVar& each : changed_) each.NotifyAll();
+}
+
+bool ThreadPool::AllWorkDone() const {
+  return running_ == 0 && std::all_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.empty(); });
+}
+
+void ThreadPool::RunWorker(Priority priority) {
+  // As top, ps and debuggers show it; at most 15 characters. That it fails matters to nobody.
+  (void)pthread_setname_np(pthread_self(), ThreadName(priority));
+  mutex_.Lock();
+  Queue& queue = QueueOf(priority);
+  while (true) {
+    // Work that still runs, of either priority, may schedule more for this thread.
+    while (queue.empty() && !(stopping_ && AllWorkDone())) ChangeOf(priority).Wait(&mutex_);
+    if (queue.empty()) break;
+    std::function<void()> work = std::move(queue.front());
+    queue.pop_front();
+    ++running_;
+    mutex_.Unlock();
+    work();
+    work = nullptr;
+    mutex_.Lock();
+    --running_;
+    if (stopping_ && AllWorkDone()) WakeAll();
+  }
+  mutex_.Unlock();
+}
+
+}  // namespace sepal
