@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "sepal/db.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "util/base/check.h"
 #include "util/base/random.h"
 

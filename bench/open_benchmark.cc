@@ -12,7 +12,7 @@
 #include "db/act/manifest/manifest_writer.h"
 #include "db/format/file_names.h"
 #include "sepal/db.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "util/base/check.h"
 
 namespace sepal {

@@ -1,9 +1,10 @@
-#include "sim/fault_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
 
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_format.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "util/base/status.h"
 
 namespace sepal {

@@ -1,4 +1,4 @@
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 
 #include <unistd.h>
 

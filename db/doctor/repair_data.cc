@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/act/jobs/flush_job.h"
+#include "db/act/jobs/table_series.h"
 #include "db/act/log/log_salvage.h"
 #include "db/decide/visibility/retention.h"
 #include "db/doctor/repair.h"
@@ -330,22 +331,10 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
   Retention retention({.order = family->order, .snapshots = {highest}, .bottommost = true});
   const TableOutputContext context = OutputContext(*family);
   constexpr int kLastLevel = kMaxLevels - 1;
-  std::unique_ptr<TableOutput> output;
-  RunNumber run;
-  const auto finish = [&]() -> absl::Status {
-    AddedTable added{.family = family->creation.id, .level = kLastLevel, .table = {}};
-    ASSIGN_OR_RETURN(added.table, output->Finish(run));
-    output.reset();
-    if (run == RunNumber(0)) run = added.table.run = RunNumber(added.table.number.value());
-    family->tables.push_back(std::move(added));
-    return absl::OkStatus();
-  };
+  TableSeries series(context, kLastLevel, RunNumber(0));
   const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
-    if (output != nullptr && first_of_key && output->EstimatedBytes() >= tuning_.table_bytes) RETURN_IF_ERROR(finish());
-    if (output == nullptr) {
-      ASSIGN_OR_RETURN(output, TableOutput::Create(context, kLastLevel));
-    }
-    return output->Add(key, value);
+    if (first_of_key && series.EstimatedBytes() >= tuning_.table_bytes) RETURN_IF_ERROR(series.EndTable());
+    return series.Add(key, value);
   };
   std::optional<InternalKey> last;
   while (true) {
@@ -359,7 +348,12 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
       Advance(bytes / std::max<uint64_t>(entries, 1) * kEntriesBetweenProgress);
   }
   RETURN_IF_ERROR(retention.Finish(emit));
-  return output != nullptr ? finish() : absl::OkStatus();
+  RETURN_IF_ERROR(series.EndTable());
+  for (TableMetadata& table : series.TakeTables()) {
+    table.run = RunNumber(family->tables.empty() ? table.number.value() : family->tables.front().table.run.value());
+    family->tables.push_back({.family = family->creation.id, .level = kLastLevel, .table = std::move(table)});
+  }
+  return absl::OkStatus();
 }
 
 // --- the logs ---

@@ -185,7 +185,7 @@ class SEPAL_EXPORT Directory {
   // Takes the exclusive lock that the file `name` (made if missing, never removed) stands for. `Unavailable`, naming
   // the holder where known, if it is taken.
   virtual absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) = 0;
-  // Bytes that this process may still write here. A hint: asked before a flush or merge, which waits if they are too
+  // Bytes that this process may still write here; UINT64_MAX where the file system does not count them. A hint: asked before a flush or merge, which waits if they are too
   // few; after an error the engine writes and sees.
   virtual absl::StatusOr<uint64_t> FreeBytes() = 0;
 };

@@ -17,6 +17,8 @@ for kind in sepal sepal-static sepal-shared; do
   "$work/build/consumer_$kind" "$work/db_$kind"
 done
 
+"$work/build/consumer_simulated"
+
 # Plain compilers with pkg-config: shared, static with the private libraries, and from C.
 pc=$(find "$prefix" -name sepal.pc)
 export PKG_CONFIG_PATH=${pc%/*}
@@ -25,7 +27,7 @@ read -r -a compile <<<"$(pkg-config --cflags sepal)"
 read -r -a link <<<"$(pkg-config --libs sepal)"
 "$compiler" "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_pc" "${link[@]}" -Wl,-rpath,"$libraries"
 "$work/consumer_pc" "$work/db_pc"
-cc -std=c11 -D_DEFAULT_SOURCE -I "$prefix/include" "$source"/../c_*.c -pthread -o "$work/consumer_c" -L "$libraries" \
+cc -std=c11 -D_DEFAULT_SOURCE -I "$prefix/include" "$source"/../db/c/c_*.c -pthread -o "$work/consumer_c" -L "$libraries" \
   -lsepal -Wl,-rpath,"$libraries"
 "$work/consumer_c"
 read -r -a link <<<"$(pkg-config --static --libs sepal)"

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/engine/face/engine.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "tests/corruption/mutation.h"
 #include "tests/corruption/subject.h"
 #include "tests/reliability/harness.h"

@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "db/state/version/tuning.h"
 #include "sepal/db.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 
 namespace sepal::corruption {
 

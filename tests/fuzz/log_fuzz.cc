@@ -11,7 +11,7 @@
 
 #include "db/act/log/log_recovery.h"
 #include "db/format/log_format.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "util/base/check.h"
 #include "util/base/coding.h"
 

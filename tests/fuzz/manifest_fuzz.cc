@@ -8,7 +8,7 @@
 
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/format/manifest_format.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "util/base/check.h"
 #include "util/base/coding.h"
 

@@ -1,10 +1,10 @@
-#include "sim/fault_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
 
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "util/base/strings.h"
 
 namespace sepal {

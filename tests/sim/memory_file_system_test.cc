@@ -1,5 +1,5 @@
 // The crash model: what a process kill, a loss of power and a failed sync leave.
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 
 #include <algorithm>
 #include <map>

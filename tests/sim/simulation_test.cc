@@ -1,4 +1,4 @@
-#include "sim/simulation.h"
+#include "sepal/simulation/simulated_world.h"
 
 #include <algorithm>
 #include <deque>
@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 
 namespace sepal {
 namespace {

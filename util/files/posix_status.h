@@ -1,6 +1,7 @@
 // The operating system's error numbers as statuses, and file descriptors that close themselves.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,10 +28,14 @@ class LastError {
   const int number_;
 };
 
+// Never holds descriptor 0, 1 or 2, which `open` gives to a program that has closed its standard streams: what anybody
+// prints there would overwrite the file.
 class UniqueFd {
  public:
   UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
+  // Takes `fd` over, or, if it is a standard stream's, closes it for a duplicate. Where there is none to be had, it is
+  // not valid and errno says why.
+  explicit UniqueFd(int fd) : fd_(fd < 0 || fd > STDERR_FILENO ? fd : MovedUp(fd)) {}
   ~UniqueFd() { Close(); }
   UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   UniqueFd& operator=(UniqueFd&& other) noexcept {
@@ -50,6 +55,14 @@ class UniqueFd {
   }
 
  private:
+  static int MovedUp(int fd) {
+    const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+    return moved;
+  }
+
   int fd_ = -1;
 };
 

@@ -1,6 +1,7 @@
 #include "util/thread/sync.h"
 
 #include <linux/futex.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -136,12 +137,29 @@ void* RunThread(void* body) noexcept {
   return nullptr;
 }
 
+// For its scope, the calling thread, and so every thread that it makes, takes no signals but those that a fault of its
+// own raises: the program's handlers and signalfds get all others, on threads that are its own.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) sigdelset(&blocked, fault);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 // Not a std::thread, which throws where it cannot be made.
 std::optional<Thread> Thread::Make(std::function<void()> body) {
   auto owned = std::make_unique<ThreadBody>(std::move(body));
   pthread_t made;
+  const SignalsBlocked while_it_is_made;
   if (pthread_create(&made, nullptr, RunThread, owned.get()) != 0) return std::nullopt;
   (void)owned.release();  // the thread's
   std::optional<Thread> thread(std::in_place);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "db/act/jobs/sliced_job.h"
+#include "db/act/jobs/table_series.h"
 #include "db/decide/compaction/subcompactions.h"
 #include "db/decide/pacing/read_ahead_share.h"
 #include "db/decide/writing/output_splitter.h"
@@ -24,9 +25,10 @@ class InputTables final : public ConcatenationSources {
 
   size_t Count() const override { return tables_.size(); }
   size_t Find(InternalKeyView target) const override {
-    size_t i = 0;
-    while (i < tables_.size() && order_.Less(tables_[i]->metadata().largest.view(), target)) ++i;
-    return i;
+    const auto it = std::partition_point(tables_.begin(), tables_.end(), [&](const TableRef& table) {
+      return order_.Less(table->metadata().largest.view(), target);
+    });
+    return static_cast<size_t>(it - tables_.begin());
   }
   std::unique_ptr<InternalIterator> Open(size_t index) override {
     absl::StatusOr<std::shared_ptr<const TableReader>> reader = tables_[index]->ShareReader(opener_);
@@ -47,88 +49,37 @@ struct Part {
   CompactionResult result;
 };
 
-absl::Status Ended() { return absl::CancelledError("the compaction was ended"); }
-
-class PartRunner {
- public:
-  PartRunner(const CompactionJobInput& input, uint64_t window_bytes, SlicedJob* job, size_t first, Part* part)
-      : input_(input),
-        window_bytes_(window_bytes),
-        job_(job),
-        part_(part),
-        slice_(first),
-        order_(input.context.order),
-        retention_({.order = order_, .snapshots = input.snapshots, .bottommost = input.plan->bottommost}),
-        splitter_(MakeSplitterOptions(*input.plan, input.context.tuning.table_bytes,
-                                      input.context.tuning.table_bytes * 10, order_)) {}
-
-  absl::Status Run() {
-    const std::unique_ptr<InternalIterator> entries = OpenInputs();
-    const auto emit = [this](const InternalKeyView& key, std::string_view value, bool first_of_key) {
-      return Emit(key, value, first_of_key);
-    };
-    if (const std::string* const begin = job_->BeginOf(slice_); begin != nullptr) {
-      entries->Seek({*begin, kFirstTrailer});
-    } else {
-      entries->SeekToFirst();
-    }
-    uint64_t since_asked = 0;
-    for (; entries->Valid() && job_->Reaches(entries->key().user_key, &slice_); entries->Advance(), ++since_asked) {
-      if (since_asked == SlicedJob::kEntriesBetweenQuestions) {
-        if (!input_.control->GoesOn(std::exchange(since_asked, 0))) return Ended();
-        job_->AskForHelp();
-      }
-      RETURN_IF_ERROR(retention_.Add(entries->key(), entries->value(), emit));
-    }
-    RETURN_IF_ERROR(entries->status());
-    if (!input_.control->GoesOn(since_asked)) return Ended();
-    RETURN_IF_ERROR(retention_.Finish(emit));
-    if (output_ != nullptr) RETURN_IF_ERROR(FinishOutput());
-    part_->result.counts = retention_.counts();
-    return absl::OkStatus();
+std::unique_ptr<InternalIterator> OpenInputs(const CompactionJobInput& input, uint64_t window_bytes) {
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  std::optional<std::string> prefix;
+  for (const CompactionInput& run : input.plan->inputs) {
+    NarrowToCommonPrefix(*run.tables.front(), *run.tables.back(), &prefix);
+    children.push_back(NewConcatenatingIterator(
+        std::make_unique<InputTables>(run.tables, input.opener, input.context.order, window_bytes)));
   }
+  return NewMergingIterator(input.context.order, std::move(children), prefix.value_or(""));
+}
 
- private:
-  std::unique_ptr<InternalIterator> OpenInputs() const {
-    std::vector<std::unique_ptr<InternalIterator>> children;
-    std::optional<std::string> prefix;
-    for (const CompactionInput& run : input_.plan->inputs) {
-      NarrowToCommonPrefix(*run.tables.front(), *run.tables.back(), &prefix);
-      children.push_back(
-          NewConcatenatingIterator(std::make_unique<InputTables>(run.tables, input_.opener, order_, window_bytes_)));
-    }
-    return NewMergingIterator(order_, std::move(children), prefix.value_or(""));
-  }
-
-  absl::Status Emit(const InternalKeyView& key, std::string_view value, bool first_of_key) {
-    const uint64_t bytes = output_ != nullptr ? output_->EstimatedBytes() : 0;
-    if (splitter_.BeginsTable(key.user_key, first_of_key, bytes) && output_ != nullptr) {
-      RETURN_IF_ERROR(FinishOutput());
-    }
-    if (output_ == nullptr) {
-      ASSIGN_OR_RETURN(output_, TableOutput::Create(input_.context, input_.plan->output_level));
-    }
-    return output_->Add(key, value);
-  }
-
-  absl::Status FinishOutput() {
-    ASSIGN_OR_RETURN(TableMetadata table, output_->Finish(input_.output_run));
-    output_.reset();
-    part_->result.bytes_written += table.size_bytes;
-    part_->result.outputs.push_back(std::move(table));
-    return absl::OkStatus();
-  }
-
-  const CompactionJobInput& input_;
-  const uint64_t window_bytes_;
-  SlicedJob* const job_;
-  Part* const part_;
-  size_t slice_;  // that it is in
-  const KeyOrder order_;
-  Retention retention_;
-  OutputSplitter splitter_;
-  std::unique_ptr<TableOutput> output_;
-};
+absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, SlicedJob* job, size_t slice,
+                     CompactionResult* result) {
+  const TableOutputContext& context = input.context;
+  const std::unique_ptr<InternalIterator> entries = OpenInputs(input, window_bytes);
+  Retention retention({.order = context.order, .snapshots = input.snapshots, .bottommost = input.plan->bottommost});
+  OutputSplitter splitter(
+      MakeSplitterOptions(*input.plan, context.tuning.table_bytes, context.tuning.table_bytes * 10, context.order));
+  TableSeries tables(context, input.plan->output_level, input.output_run);
+  const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
+    if (splitter.BeginsTable(key.user_key, first_of_key, tables.EstimatedBytes())) RETURN_IF_ERROR(tables.EndTable());
+    return tables.Add(key, value);
+  };
+  absl::Status status = RetainSlices(job, slice, entries.get(), &retention, emit,
+                                     [&](uint64_t read) { return input.control->GoesOn(read); });
+  if (status.ok()) status = tables.EndTable();
+  result->counts = retention.counts();
+  result->outputs = tables.TakeTables();
+  for (const TableMetadata& table : result->outputs) result->bytes_written += table.size_bytes;
+  return status;
+}
 
 // How many stretches the inputs of a slice fall into, about: slices differ by no more than one of them.
 constexpr uint64_t kStretchesOfSlice = 8;
@@ -196,7 +147,7 @@ absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) 
                   Part* const part = &parts[first];
                   input.control->BeginPart();
                   part->status =
-                      input.control->GoesOn(0) ? PartRunner(input, windows.bytes, &job, first, part).Run() : Ended();
+                      input.control->GoesOn(0) ? RunPart(input, windows.bytes, &job, first, &part->result) : JobEnded();
                   input.control->EndPart();
                   return part->status;
                 });

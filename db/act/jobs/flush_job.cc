@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "db/act/jobs/sliced_job.h"
+#include "db/act/jobs/table_series.h"
 #include "db/decide/visibility/retention.h"
 #include "db/decide/writing/flush_splitter.h"
 #include "table/iterate/merging_iterator.h"
@@ -42,51 +43,29 @@ struct FlushedPart {
 // Writes the keys from the beginning of a slice on, as far as the job lets it. Nothing is written where no entry of
 // them survives.
 absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, std::vector<TableMetadata>* tables) {
-  const std::string* const begin = job->BeginOf(slice);
   std::vector<std::unique_ptr<InternalIterator>> children;
   for (const std::shared_ptr<const MemTable>& memtable : input.memtables) children.push_back(memtable->NewIterator());
   const KeyOrder& order = input.context.order;
   const std::unique_ptr<InternalIterator> entries = NewMergingIterator(order, std::move(children));
 
-  std::unique_ptr<TableOutput> output;
-  const auto finish = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(TableMetadata table, output->Finish(RunNumber(0)));
-    output.reset();
-    tables->push_back(std::move(table));
-    return absl::OkStatus();
-  };
-  const auto bytes = [&] { return output != nullptr ? output->EstimatedBytes() : 0; };
+  TableSeries series(input.context, /*level=*/0, RunNumber(0));
   FlushSplitter splitter({.min_ascending = input.context.tuning.range_keys,
                           .min_table_bytes = input.context.tuning.memtable_bytes / kSmallestPartOfMemtable,
-                          .continues = begin != nullptr});
+                          .continues = job->BeginOf(slice) != nullptr});
   Retention retention({.order = order,
                        .snapshots = input.snapshots,
                        .bottommost = false,
                        .keeps_single_deletes = input.keeps_single_deletes,
                        .keys_stay = true});
+  const auto bytes = [&] { return series.EstimatedBytes(); };
   const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
-    if (splitter.BeginsTable(key.sequence(), first_of_key, bytes)) RETURN_IF_ERROR(finish());
-    if (output == nullptr) {
-      ASSIGN_OR_RETURN(output, TableOutput::Create(input.context, /*level=*/0));
-    }
-    return output->Add(key, value);
+    if (splitter.BeginsTable(key.sequence(), first_of_key, bytes)) RETURN_IF_ERROR(series.EndTable());
+    return series.Add(key, value);
   };
-  if (begin == nullptr) {
-    entries->SeekToFirst();
-  } else {
-    entries->Seek({*begin, kFirstTrailer});
-  }
-  uint64_t since_asked = 0;
-  for (; entries->Valid() && job->Reaches(entries->key().user_key, &slice); entries->Next(), ++since_asked) {
-    if (since_asked == SlicedJob::kEntriesBetweenQuestions) {
-      since_asked = 0;
-      job->AskForHelp();
-    }
-    RETURN_IF_ERROR(retention.Add(entries->key(), entries->value(), emit));
-  }
-  RETURN_IF_ERROR(entries->status());
-  RETURN_IF_ERROR(retention.Finish(emit));
-  return output != nullptr ? finish() : absl::OkStatus();
+  absl::Status status = RetainSlices(job, slice, entries.get(), &retention, emit, [](uint64_t) { return true; });
+  if (status.ok()) status = series.EndTable();
+  *tables = series.TakeTables();
+  return status;
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include "gtest/gtest.h"
 #include "sepal/c_file_system.h"
 #include "sepal/db.h"
-#include "sim/fault_file_system.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "tests/util/files/file_system_through_c.h"
 
 namespace sepal {

@@ -15,9 +15,9 @@
 #include "db/engine/face/engine.h"
 #include "db/state/version/tuning.h"
 #include "sepal/db.h"
-#include "sim/fault_file_system.h"
-#include "sim/memory_file_system.h"
-#include "sim/simulation.h"
+#include "sepal/simulation/fault_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
+#include "sepal/simulation/simulated_world.h"
 
 namespace sepal {
 

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "tests/table/file/table_fixture.h"
 #include "util/thread/sync.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/simulation.h"
+#include "sepal/simulation/simulated_world.h"
 #include "util/base/hash.h"
 #include "util/base/random.h"
 #include "util/cache/block_cache.h"

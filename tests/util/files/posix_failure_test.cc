@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sepal/file_system.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "tests/util/files/watched_calls.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"

@@ -1,8 +1,10 @@
 // What only the operating system's files have: permissions, symbolic links, other processes.
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -260,6 +262,37 @@ TEST_F(PosixFileSystemTest, RunningOutOfDescriptorsIsResourceExhaustedAndPasses)
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_TRUE(absl::IsResourceExhausted(status));
   EXPECT_TRUE(directory_->OpenForRead("f").ok());
+}
+
+TEST_F(PosixFileSystemTest, NoFileIsOpenedOnTheDescriptorOfAClosedStandardStream) {
+  const auto child = [&] {
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO}) ::close(standard);
+    const std::unique_ptr<WritableFile> file = directory_->OpenForWrite("f", WriteMode::kCreateNew).value();
+    const std::unique_ptr<ReadableFile> read = directory_->OpenForRead("f").value();
+    const std::unique_ptr<DirectoryLock> lock = directory_->Lock("LOCK").value();
+    const bool is_free = ::fcntl(STDIN_FILENO, F_GETFD) == -1 && ::fcntl(STDOUT_FILENO, F_GETFD) == -1;
+    ExitChild(is_free ? 0 : 1);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(PosixFileSystemTest, AFileSystemThatCountsNoBlocksIsNotTakenForAFullOne) {
+  constexpr int kNoMounts = 2;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const std::string path = root_ + "/db";
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", path.c_str(), "ramfs", 0, nullptr) != 0) {
+      ExitChild(kNoMounts);
+    }
+    const absl::StatusOr<uint64_t> free = FileSystem::Posix()->OpenDirectory(path, false).value()->FreeBytes();
+    ExitChild(free.ok() && *free == UINT64_MAX ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == kNoMounts) GTEST_SKIP() << "this process may not mount a ramfs";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(PosixFileSystemTest, ADirectoryWithoutPermissionSaysSoAndNamesIt) {

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "sepal/env.h"
-#include "sim/simulation.h"
+#include "sepal/simulation/simulated_world.h"
 #include "util/thread/sync.h"
 
 namespace sepal {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/manual_clock.h"
-#include "sim/simulation.h"
+#include "sepal/simulation/manual_clock.h"
+#include "sepal/simulation/simulated_world.h"
 
 namespace sepal {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "sim/manual_clock.h"
+#include "sepal/simulation/manual_clock.h"
 #include "tests/child_exit.h"
 #include "tests/util/thread/scarce_threads.h"
 

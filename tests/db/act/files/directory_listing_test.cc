@@ -12,8 +12,8 @@
 #include <string>
 
 #include "db/format/file_names.h"
-#include "sim/fault_file_system.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "tests/db/act/files/passing_directory.h"
 #include "tests/tools/temporary_directory.h"
 #include "util/base/random.h"

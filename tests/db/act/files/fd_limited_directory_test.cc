@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "db/format/file_names.h"
-#include "sim/fault_file_system.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "util/base/random.h"
 
 namespace sepal {

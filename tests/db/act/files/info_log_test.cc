@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "db/format/file_names.h"
-#include "sim/fault_file_system.h"
-#include "sim/manual_clock.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
+#include "sepal/simulation/manual_clock.h"
+#include "sepal/simulation/memory_file_system.h"
 
 namespace sepal {
 namespace {

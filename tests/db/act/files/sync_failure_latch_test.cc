@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/fault_file_system.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 
 namespace sepal {
 namespace {

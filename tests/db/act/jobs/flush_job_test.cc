@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_format.h"
 #include "db/format/file_names.h"
-#include "sim/fault_file_system.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "tests/util/thread/held_executor.h"
 #include "util/base/hash.h"
 #include "util/base/random.h"

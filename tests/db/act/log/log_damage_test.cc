@@ -13,8 +13,8 @@
 #include "db/act/log/log_writer.h"
 #include "db/format/file_names.h"
 #include "sepal/write_batch.h"
-#include "sim/fault_file_system.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "util/base/strings.h"
 
 namespace sepal {

@@ -13,8 +13,8 @@
 #include "db/act/log/log_recovery.h"
 #include "db/act/log/log_writer.h"
 #include "sepal/write_batch.h"
-#include "sim/fault_file_system.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 
 namespace sepal {
 

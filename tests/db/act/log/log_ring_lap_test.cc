@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/manual_clock.h"
+#include "sepal/simulation/manual_clock.h"
 #include "tests/db/act/files/passing_directory.h"
 #include "tests/db/act/log/log_ring_fixture.h"
 #include "util/base/status.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/simulation.h"
+#include "sepal/simulation/simulated_world.h"
 #include "tests/db/act/log/log_fixture.h"
 #include "util/base/status.h"
 #include "util/thread/sync.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "db/format/file_names.h"
-#include "sim/manual_clock.h"
-#include "sim/simulation.h"
+#include "sepal/simulation/manual_clock.h"
+#include "sepal/simulation/simulated_world.h"
 #include "tests/db/act/log/log_fixture.h"
 #include "util/thread/sync.h"
 

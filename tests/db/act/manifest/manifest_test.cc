@@ -11,8 +11,8 @@
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/act/manifest/manifest_writer.h"
 #include "db/format/file_names.h"
-#include "sim/fault_file_system.h"
-#include "sim/memory_file_system.h"
+#include "sepal/simulation/fault_file_system.h"
+#include "sepal/simulation/memory_file_system.h"
 #include "util/base/strings.h"
 
 namespace sepal {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/simulation.h"
+#include "sepal/simulation/simulated_world.h"
 
 namespace sepal {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sepal/write_batch.h"
-#include "sim/manual_clock.h"
+#include "sepal/simulation/manual_clock.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "util/thread/sync.h"
 

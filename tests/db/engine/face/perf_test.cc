@@ -5,7 +5,7 @@
 #include "db/format/file_names.h"
 #include "sepal/event_listener.h"
 #include "sepal/perf_context.h"
-#include "sim/manual_clock.h"
+#include "sepal/simulation/manual_clock.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "util/thread/sync.h"
 

@@ -13,10 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "sepal/file_system.h"
-#include "util/thread/sync.h"
 
 namespace sepal {
 

@@ -1,19 +1,93 @@
-#include "sim/simulation.h"
+#include "sepal/simulation/simulated_world.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <climits>
 #include <cstdio>
+#include <deque>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "util/base/check.h"
 #include "util/base/hash.h"
+#include "util/base/random.h"
+#include "util/thread/sync.h"
 
 namespace sepal {
 
-struct SimulatedWorld::Actor {
+class SimulatedWorld::Impl final : public Scheduler {
+ public:
+  using Priority = Executor::Priority;
+  explicit Impl(SimulationOptions options);
+  ~Impl();
+
+  void Spawn(std::function<void()> body);
+  void BeginOperation();
+  void RunUntilIdle();
+  uint64_t switches() const { return switches_; }
+  uint64_t micros() const { return now_micros_; }
+  uint64_t points() const { return points_; }
+  uint64_t schedule_hash() const { return schedule_hash_; }
+  int compaction_workers() const { return options_.compaction_workers; }
+  void Schedule(Priority priority, std::function<void()> work);
+  uint64_t Tick() { return ++now_micros_; }
+  void SleepMicros(uint64_t micros);
+
+  // Scheduler.
+  void Point(const void* object, int held_locks) override;
+  void Wait(const void* object, uint64_t deadline_micros) override;
+  uint64_t NowMicros() override { return now_micros_; }
+
+ private:
+  struct Actor;
+  using Queue = std::deque<std::function<void()>>;
+
+  Actor* AddActor(std::string name, std::function<void(Actor*)> body);
+  void RunWorker(Actor* self, Priority priority);
+  void TakeFirstBaton(Actor* self);
+  void HandOver(Actor* next);
+  void Finish(Actor* self);
+  void NotePoint();
+  bool IsToPark();
+  uint64_t DrawOfEachPowerOfTwo(uint64_t limit);
+  uint64_t DrawPriority();
+  uint64_t IndexOf(const Actor* actor) const;
+  std::vector<Actor*> Candidates() const;
+  Actor* FirstToLeaveItsPark() const;
+  Actor* PickNext();
+  void WakeExpired();
+  uint64_t EarliestDeadline() const;
+  [[noreturn]] void StopAtDeadlock() const;
+  Queue& QueueOf(Priority priority) { return queues_[static_cast<size_t>(priority)]; }
+
+  const SimulationOptions options_;
+  const ScopedScheduler installed_;
+
+  // The baton: `current_` changes with the mutex held, and is read without it by the thread that it names.
+  Mutex baton_;
+  Actor* current_ = nullptr;
+
+  // Everything below belongs to the holder of the baton.
+  std::vector<std::unique_ptr<Actor>> actors_;  // In the order in which they were made; the first is the maker.
+  std::array<Queue, 3> queues_;
+  Random random_;
+  uint64_t now_micros_;
+  uint64_t switches_ = 0;
+  uint64_t points_ = 0;
+  uint64_t schedule_hash_ = 0;
+  // The points at which the running thread's priority falls, in order, and the lowest priority given so far.
+  std::vector<uint64_t> changes_;
+  size_t next_change_ = 0;
+  uint64_t lowest_priority_ = uint64_t{1} << 32;
+  bool stopping_ = false;
+  bool scrub_worker_ = false;
+};
+
+struct SimulatedWorld::Impl::Actor {
   enum class State : uint8_t {
     kReady,         // runs, or can
     kWaiting,       // until a point on `object`, or the deadline
@@ -34,7 +108,7 @@ struct SimulatedWorld::Actor {
   std::optional<Thread> thread;
 };
 
-SimulatedWorld::SimulatedWorld(SimulationOptions options)
+SimulatedWorld::Impl::Impl(SimulationOptions options)
     : options_(options), installed_(this), random_(options.seed), now_micros_(options.start_micros) {
   for (int i = 0; i < options_.priority_changes; ++i) {
     changes_.push_back(1 + random_.Uniform(std::max<uint64_t>(1, options_.priority_points)));
@@ -53,7 +127,7 @@ SimulatedWorld::SimulatedWorld(SimulationOptions options)
   }
 }
 
-SimulatedWorld::~SimulatedWorld() {
+SimulatedWorld::Impl::~Impl() {
   SEPAL_CHECK(current_ == actors_.front().get());
   RunUntilIdle();
   for (const auto& actor : actors_) {
@@ -69,7 +143,7 @@ SimulatedWorld::~SimulatedWorld() {
   actors_.clear();  // Joins the threads.
 }
 
-SimulatedWorld::Actor* SimulatedWorld::AddActor(std::string name, std::function<void(Actor*)> body) {
+SimulatedWorld::Impl::Actor* SimulatedWorld::Impl::AddActor(std::string name, std::function<void(Actor*)> body) {
   actors_.push_back(std::make_unique<Actor>());
   Actor* actor = actors_.back().get();
   actor->name = std::move(name);
@@ -86,12 +160,12 @@ SimulatedWorld::Actor* SimulatedWorld::AddActor(std::string name, std::function<
   return actor;
 }
 
-void SimulatedWorld::Spawn(std::function<void()> body) {
+void SimulatedWorld::Impl::Spawn(std::function<void()> body) {
   AddActor(absl::StrFormat("thread %d", actors_.size()), [body = std::move(body)](Actor*) { body(); });
   SchedulePoint(this);
 }
 
-void SimulatedWorld::RunWorker(Actor* self, Priority priority) {
+void SimulatedWorld::Impl::RunWorker(Actor* self, Priority priority) {
   Queue& queue = QueueOf(priority);
   self->queue = &queue;
   while (true) {
@@ -110,14 +184,14 @@ void SimulatedWorld::RunWorker(Actor* self, Priority priority) {
   }
 }
 
-void SimulatedWorld::RunUntilIdle() {
+void SimulatedWorld::Impl::RunUntilIdle() {
   SEPAL_CHECK(current_ == actors_.front().get() && internal::held_locks == 0);
   current_->state = Actor::State::kAwaitingIdle;
   HandOver(PickNext());
   current_->state = Actor::State::kReady;
 }
 
-void SimulatedWorld::Schedule(Priority priority, std::function<void()> work) {
+void SimulatedWorld::Impl::Schedule(Priority priority, std::function<void()> work) {
   SEPAL_CHECK(Scheduler::Current() == this);
   if (priority == Priority::kScrub && !std::exchange(scrub_worker_, true)) {
     AddActor("the scrub worker", [this](Actor* self) { RunWorker(self, Priority::kScrub); });
@@ -126,7 +200,7 @@ void SimulatedWorld::Schedule(Priority priority, std::function<void()> work) {
   SchedulePoint(this);
 }
 
-void SimulatedWorld::Point(const void* object, int held_locks) {
+void SimulatedWorld::Impl::Point(const void* object, int held_locks) {
   for (const auto& actor : actors_) {
     if (actor->state == Actor::State::kWaiting && actor->object == object) actor->state = Actor::State::kReady;
   }
@@ -139,25 +213,25 @@ void SimulatedWorld::Point(const void* object, int held_locks) {
 // Operations seldom have more points; those beyond are not parked at.
 static constexpr uint64_t kPointsOfAnOperation = 1024;
 
-void SimulatedWorld::BeginOperation() {
+void SimulatedWorld::Impl::BeginOperation() {
   if (options_.park_one_in == 0) return;
   const bool parks = random_.OneIn(options_.park_one_in);
   current_->points_to_park = parks ? DrawOfEachPowerOfTwo(kPointsOfAnOperation) : 0;
 }
 
-bool SimulatedWorld::IsToPark() {
+bool SimulatedWorld::Impl::IsToPark() {
   if (current_->points_to_park == 0 || --current_->points_to_park > 0) return false;
   current_->parked_until = points_ + DrawOfEachPowerOfTwo(options_.longest_park);
   return true;
 }
 
 // At least 1.
-uint64_t SimulatedWorld::DrawOfEachPowerOfTwo(uint64_t limit) {
+uint64_t SimulatedWorld::Impl::DrawOfEachPowerOfTwo(uint64_t limit) {
   const uint64_t power = uint64_t{1} << random_.Uniform(static_cast<uint64_t>(std::bit_width(limit - 1)));
   return power + random_.Uniform(power);
 }
 
-void SimulatedWorld::NotePoint() {
+void SimulatedWorld::Impl::NotePoint() {
   ++points_;
   while (next_change_ < changes_.size() && changes_[next_change_] <= points_) {
     ++next_change_;
@@ -166,11 +240,11 @@ void SimulatedWorld::NotePoint() {
 }
 
 // Above every one that `NotePoint` gives.
-uint64_t SimulatedWorld::DrawPriority() {
+uint64_t SimulatedWorld::Impl::DrawPriority() {
   return options_.priority_changes > 0 ? random_.Next() | (uint64_t{1} << 63) : 0;
 }
 
-void SimulatedWorld::Wait(const void* object, uint64_t deadline_micros) {
+void SimulatedWorld::Impl::Wait(const void* object, uint64_t deadline_micros) {
   Actor* self = current_;
   self->state = Actor::State::kWaiting;
   self->object = object;
@@ -179,7 +253,7 @@ void SimulatedWorld::Wait(const void* object, uint64_t deadline_micros) {
   self->state = Actor::State::kReady;
 }
 
-void SimulatedWorld::SleepMicros(uint64_t micros) {
+void SimulatedWorld::Impl::SleepMicros(uint64_t micros) {
   SEPAL_CHECK(Scheduler::Current() == this);
   const uint64_t deadline = now_micros_ + micros;
   // An object of its own, at which there is no point: only time ends the wait.
@@ -187,7 +261,7 @@ void SimulatedWorld::SleepMicros(uint64_t micros) {
   while (now_micros_ < deadline) Wait(&sleeping, deadline);
 }
 
-SimulatedWorld::Actor* SimulatedWorld::FirstToLeaveItsPark() const {
+SimulatedWorld::Impl::Actor* SimulatedWorld::Impl::FirstToLeaveItsPark() const {
   Actor* first = nullptr;
   for (const auto& actor : actors_) {
     const bool parked = actor->state == Actor::State::kReady && actor->parked_until > points_;
@@ -197,7 +271,7 @@ SimulatedWorld::Actor* SimulatedWorld::FirstToLeaveItsPark() const {
 }
 
 // Of the workers without work, one for each queue: which of several takes the work is all the same.
-std::vector<SimulatedWorld::Actor*> SimulatedWorld::Candidates() const {
+std::vector<SimulatedWorld::Impl::Actor*> SimulatedWorld::Impl::Candidates() const {
   std::vector<Actor*> candidates;
   std::vector<const Queue*> offered;
   for (const auto& actor : actors_) {
@@ -213,7 +287,7 @@ std::vector<SimulatedWorld::Actor*> SimulatedWorld::Candidates() const {
   return candidates;
 }
 
-SimulatedWorld::Actor* SimulatedWorld::PickNext() {
+SimulatedWorld::Impl::Actor* SimulatedWorld::Impl::PickNext() {
   WakeExpired();
   std::vector<Actor*> candidates = Candidates();
   if (Actor* const parked = candidates.empty() ? FirstToLeaveItsPark() : nullptr) {
@@ -235,7 +309,7 @@ SimulatedWorld::Actor* SimulatedWorld::PickNext() {
   return first;
 }
 
-void SimulatedWorld::WakeExpired() {
+void SimulatedWorld::Impl::WakeExpired() {
   for (const auto& actor : actors_) {
     if (actor->state == Actor::State::kWaiting && actor->deadline_micros <= now_micros_) {
       actor->state = Actor::State::kReady;
@@ -244,7 +318,7 @@ void SimulatedWorld::WakeExpired() {
 }
 
 // Scrubbing begins again for ever: who awaits idleness does not await that.
-uint64_t SimulatedWorld::EarliestDeadline() const {
+uint64_t SimulatedWorld::Impl::EarliestDeadline() const {
   const bool idleness_is_awaited = actors_.front()->state == Actor::State::kAwaitingIdle;
   uint64_t earliest = UINT64_MAX;
   for (const auto& actor : actors_) {
@@ -255,7 +329,7 @@ uint64_t SimulatedWorld::EarliestDeadline() const {
   return earliest;
 }
 
-void SimulatedWorld::StopAtDeadlock() const {
+void SimulatedWorld::Impl::StopAtDeadlock() const {
   for (const auto& actor : actors_) {
     if (actor->state != Actor::State::kWaiting) continue;
     std::fprintf(stderr, "simulation with seed %llu: %s waits on %p\n", static_cast<unsigned long long>(options_.seed),
@@ -264,19 +338,19 @@ void SimulatedWorld::StopAtDeadlock() const {
   CheckFailed(__FILE__, __LINE__, "no deadlock: every simulated thread waits, and no deadline will wake one");
 }
 
-void SimulatedWorld::TakeFirstBaton(Actor* self) {
+void SimulatedWorld::Impl::TakeFirstBaton(Actor* self) {
   MutexLock lock(&baton_);
   while (current_ != self) self->has_baton.Wait(&baton_);
 }
 
-uint64_t SimulatedWorld::IndexOf(const Actor* actor) const {
+uint64_t SimulatedWorld::Impl::IndexOf(const Actor* actor) const {
   return static_cast<uint64_t>(
       std::find_if(actors_.begin(), actors_.end(), [&](const auto& other) { return other.get() == actor; }) -
       actors_.begin());
 }
 
 // With the scheduler off: the baton's own mutex is the real thing.
-void SimulatedWorld::HandOver(Actor* next) {
+void SimulatedWorld::Impl::HandOver(Actor* next) {
   Actor* self = current_;
   if (self == next) return;
   ++switches_;
@@ -288,7 +362,7 @@ void SimulatedWorld::HandOver(Actor* next) {
   while (current_ != self) self->has_baton.Wait(&baton_);
 }
 
-void SimulatedWorld::Finish(Actor* self) {
+void SimulatedWorld::Impl::Finish(Actor* self) {
   self->state = Actor::State::kFinished;
   Actor* next = stopping_ ? actors_.front().get() : PickNext();
   ++switches_;
@@ -296,5 +370,23 @@ void SimulatedWorld::Finish(Actor* self) {
   current_ = next;
   next->has_baton.NotifyOne();
 }
+
+// --- the public face ---
+
+SimulatedWorld::SimulatedWorld(SimulationOptions options) : impl_(std::make_unique<Impl>(options)) {}
+SimulatedWorld::~SimulatedWorld() = default;
+void SimulatedWorld::Spawn(std::function<void()> body) { impl_->Spawn(std::move(body)); }
+void SimulatedWorld::BeginOperation() { impl_->BeginOperation(); }
+void SimulatedWorld::RunUntilIdle() { impl_->RunUntilIdle(); }
+uint64_t SimulatedWorld::switches() const { return impl_->switches(); }
+uint64_t SimulatedWorld::micros() const { return impl_->micros(); }
+uint64_t SimulatedWorld::points() const { return impl_->points(); }
+uint64_t SimulatedWorld::schedule_hash() const { return impl_->schedule_hash(); }
+void SimulatedWorld::Schedule(Priority priority, std::function<void()> work) {
+  impl_->Schedule(priority, std::move(work));
+}
+int SimulatedWorld::CompactionConcurrency() const { return impl_->compaction_workers(); }
+uint64_t SimulatedWorld::MonotonicMicros() { return impl_->Tick(); }
+void SimulatedWorld::SleepMicros(uint64_t micros) { impl_->SleepMicros(micros); }
 
 }  // namespace sepal

@@ -1,7 +1,7 @@
 // A world of simulated threads: executor, scheduler and clock in one, deterministic from a seed.
 //
 // Exactly one simulated thread runs at any time: the one that holds the baton. At every scheduling point
-// (util/thread/sync.h) the seed decides whether it goes on or hands the baton to another; a wait always hands it on.
+// (a lock, a wait, an atomic publication, a call on a file) the seed decides whether it goes on or hands the baton to another; a wait always hands it on.
 // Each simulated thread has an operating-system thread for its stack and its thread-local state, so that any of them
 // can be left in the middle of a call; but none runs unless it has the baton, so the order of all that happens depends
 // on the seed alone.
@@ -16,17 +16,11 @@
 // What the threads use must outlive the world. A switch costs a few microseconds.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "sepal/env.h"
-#include "util/base/random.h"
-#include "util/thread/sync.h"
 
 namespace sepal {
 
@@ -54,7 +48,7 @@ struct SimulationOptions {
   uint64_t start_micros = 1'700'000'000'000'000;
 };
 
-class SimulatedWorld final : public Executor, public Scheduler, public Clock {
+class SimulatedWorld final : public Executor, public Clock {
  public:
   // The calling thread becomes the first simulated thread; it must be the one that destroys the world.
   explicit SimulatedWorld(SimulationOptions options);
@@ -72,69 +66,24 @@ class SimulatedWorld final : public Executor, public Scheduler, public Clock {
   // (the world's first thread) can bring about. Scrubbing that waits for its next time counts as without work.
   void RunUntilIdle();
   // How often the baton went from one thread to another, and the time.
-  uint64_t switches() const { return switches_; }
-  uint64_t micros() const { return now_micros_; }
+  uint64_t switches() const;
+  uint64_t micros() const;
   // How many points were met, and a hash of who ran between which.
-  uint64_t points() const { return points_; }
-  uint64_t schedule_hash() const { return schedule_hash_; }
+  uint64_t points() const;
+  uint64_t schedule_hash() const;
 
   // Executor.
   void Schedule(Priority priority, std::function<void()> work) override;
-  int CompactionConcurrency() const override { return options_.compaction_workers; }
-
-  // Scheduler.
-  void Point(const void* object, int held_locks) override;
-  void Wait(const void* object, uint64_t deadline_micros) override;
-  uint64_t NowMicros() override { return now_micros_; }
+  int CompactionConcurrency() const override;
 
   // Clock. Both times are one.
-  uint64_t MonotonicMicros() override { return ++now_micros_; }
+  uint64_t MonotonicMicros() override;
   uint64_t UnixMicros() override { return MonotonicMicros(); }
   void SleepMicros(uint64_t micros) override;
 
  private:
-  struct Actor;
-  using Queue = std::deque<std::function<void()>>;
-
-  Actor* AddActor(std::string name, std::function<void(Actor*)> body);
-  void RunWorker(Actor* self, Priority priority);
-  void TakeFirstBaton(Actor* self);
-  void HandOver(Actor* next);
-  void Finish(Actor* self);
-  void NotePoint();
-  bool IsToPark();
-  uint64_t DrawOfEachPowerOfTwo(uint64_t limit);
-  uint64_t DrawPriority();
-  uint64_t IndexOf(const Actor* actor) const;
-  std::vector<Actor*> Candidates() const;
-  Actor* FirstToLeaveItsPark() const;
-  Actor* PickNext();
-  void WakeExpired();
-  uint64_t EarliestDeadline() const;
-  [[noreturn]] void StopAtDeadlock() const;
-  Queue& QueueOf(Priority priority) { return queues_[static_cast<size_t>(priority)]; }
-
-  const SimulationOptions options_;
-  const ScopedScheduler installed_;
-
-  // The baton: `current_` changes with the mutex held, and is read without it by the thread that it names.
-  Mutex baton_;
-  Actor* current_ = nullptr;
-
-  // Everything below belongs to the holder of the baton.
-  std::vector<std::unique_ptr<Actor>> actors_;  // In the order in which they were made; the first is the maker.
-  std::array<Queue, 3> queues_;
-  Random random_;
-  uint64_t now_micros_;
-  uint64_t switches_ = 0;
-  uint64_t points_ = 0;
-  uint64_t schedule_hash_ = 0;
-  // The points at which the running thread's priority falls, in order, and the lowest priority given so far.
-  std::vector<uint64_t> changes_;
-  size_t next_change_ = 0;
-  uint64_t lowest_priority_ = uint64_t{1} << 32;
-  bool stopping_ = false;
-  bool scrub_worker_ = false;
+  class Impl;
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace sepal
