@@ -25,10 +25,9 @@ constexpr size_t kTraceAccesses = 500'000;
 constexpr size_t kWarmUp = kTraceAccesses / 5;
 
 // The block cache itself, with memory for as many blocks.
-template <CacheAdmissionKind kind>
 class RealCache final : public CachePolicy {
  public:
-  explicit RealCache(size_t blocks) : budget_(blocks * BytesOfABlock()), cache_(&budget_, kBytes, nullptr, kind) {}
+  explicit RealCache(size_t blocks) : budget_(blocks * BytesOfABlock()), cache_(&budget_, kBytes) {}
   bool Access(uint64_t block) override {
     const CacheKey key = {1, block * 4096};
     if (cache_.Lookup(key)) return true;
@@ -40,7 +39,7 @@ class RealCache final : public CachePolicy {
   static constexpr size_t kBytes = 64;
   static size_t BytesOfABlock() {
     MemoryBudget budget(1 << 20);
-    BlockCache cache(&budget, kBytes, nullptr, kind);
+    BlockCache cache(&budget, kBytes);
     cache.Insert({1, 0}, BlockBuffer(kBytes), MemoryPart::kDataBlocks);
     return budget.total();
   }
@@ -160,8 +159,7 @@ const bool registered = [] {
       {"shift_most", [](size_t blocks) { return ShiftTrace(blocks * 9 / 10); }},
   };
   static const std::vector<NamedPolicy> policies = {
-      {"sepal", Make<RealCache<CacheAdmissionKind::kProbation>>},
-      {"sepal_tinylfu", Make<RealCache<CacheAdmissionKind::kTinyLfu>>},
+      {"sepal", Make<RealCache>},
       {"clock", Make<ClockPolicy>},
       {"lru", Make<LruPolicy>},
       {"tinylfu_clock", Make<TinyLfuClockPolicy>},

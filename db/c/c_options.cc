@@ -129,9 +129,6 @@ void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes)
 void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value) {
   options->rep.direct_reads = value != 0;
 }
-void sepal_options_set_cache_admission(sepal_options_t* options, int admission) {
-  options->rep.cache_admission = EnumOf<sepal::CacheAdmissionKind>(admission);
-}
 void sepal_options_set_background_threads(sepal_options_t* options, int threads) {
   options->rep.background_threads = threads;
 }

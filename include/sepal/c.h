@@ -329,7 +329,6 @@ SEPAL_C_EXPORT unsigned char sepal_explanation_block(const sepal_explanation_t* 
    with INVALID_ARGUMENT. */
 enum { sepal_no_compression = 0, sepal_snappy_compression = 1, sepal_lz4_compression = 2, sepal_zstd_compression = 3 };
 enum { sepal_lazy_leveling = 0, sepal_leveled = 1, sepal_universal = 2 };
-enum { sepal_probation_admission = 0, sepal_tinylfu_admission = 1 };
 
 SEPAL_C_EXPORT sepal_options_t* sepal_options_create(void);
 SEPAL_C_EXPORT void sepal_options_destroy(sepal_options_t* options);
@@ -340,7 +339,6 @@ SEPAL_C_EXPORT void sepal_options_set_memory_limit(sepal_options_t* options, siz
 /* LevelDB's name for memtable_bytes: of all active memtables together. */
 SEPAL_C_EXPORT void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value);
-SEPAL_C_EXPORT void sepal_options_set_cache_admission(sepal_options_t* options, int admission);
 SEPAL_C_EXPORT void sepal_options_set_background_threads(sepal_options_t* options, int threads);
 SEPAL_C_EXPORT void sepal_options_set_background_bytes_per_second(sepal_options_t* options, uint64_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_scrub_seconds(sepal_options_t* options, uint64_t seconds);

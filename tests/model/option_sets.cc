@@ -88,10 +88,6 @@ Tuning RandomTuning(Random* random) {
   return tuning;
 }
 
-CacheAdmissionKind AdmissionFor(uint64_t seed) {
-  return Random(Mix64(seed + 2)).OneIn(2) ? CacheAdmissionKind::kTinyLfu : CacheAdmissionKind::kProbation;
-}
-
 std::string Describe(const ColumnFamilyOptions& options, const Tuning& tuning) {
   std::string levels;
   for (const CompressionKind kind : options.compression_per_level) {

@@ -382,9 +382,8 @@ TEST(DbBenchTest, FlagsBecomeTheEnginesOptions) {
                         "--compression=zstd",
                         "--compaction_style=0",
                         "--rate_limiter_bytes_per_sec=3MiB",
-                        "--max_space_amplification=1.5",
-                        "--cache_admission=tinylfu"};
-  ASSERT_EQ(ParseDbBenchFlags(10, argv, &flags, out, err), std::nullopt) << err.str();
+                        "--max_space_amplification=1.5"};
+  ASSERT_EQ(ParseDbBenchFlags(9, argv, &flags, out, err), std::nullopt) << err.str();
   const absl::StatusOr<Options> options = flags.EngineOptions();
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->memory_limit, size_t{116} << 20);
@@ -395,9 +394,6 @@ TEST(DbBenchTest, FlagsBecomeTheEnginesOptions) {
   EXPECT_EQ(options->family.compaction_style, CompactionStyle::kLeveled);
   EXPECT_EQ(options->background_bytes_per_second, uint64_t{3} << 20);
   EXPECT_EQ(options->family.max_space_amplification, 1.5);
-  EXPECT_EQ(options->cache_admission, CacheAdmissionKind::kTinyLfu);
-  EXPECT_EQ(DbBenchOptions().EngineOptions().value().cache_admission, CacheAdmissionKind::kProbation);
-  EXPECT_EQ(RunDbBench({"--cache_admission=lru", "--benchmarks=stats"}).exit, kExitUsage);
 }
 
 TEST(DbBenchTest, ACacheSizeHasTwoWriteBuffersBesideIt) {

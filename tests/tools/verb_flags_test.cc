@@ -337,8 +337,6 @@ TEST_F(VerbFlagsTest, OptionsAreExplainedAsTheyAreGiven) {
                                  "leveled", "--bits-per-key", "0"});
   EXPECT_TRUE(Has(given, "given") && Has(given, "5.0 MiB") && Has(given, "not needed")) << given;
   EXPECT_TRUE(Has(Out({"options", "explain", "--compaction-style", "universal", "--scrub-seconds", "0"}), "never"));
-  EXPECT_TRUE(Has(derived, "new blocks go first"));
-  EXPECT_TRUE(Has(Out({"options", "explain", "--cache-admission", "tinylfu"}), "asked for more often"));
   const nlohmann::json json = LastJson(Out({"options", "explain", "--memtable-bytes", "2MiB", "--json"}));
   EXPECT_TRUE(json.at("ok").get<bool>());
   EXPECT_EQ(RunSepal({"options", "explain", "--compaction-style", "fast"}).exit, kExitUsage);

@@ -58,10 +58,6 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
   AddBytes(app, "--cache_size", &o->cache_size,
            "Block cache: without --memory_limit, the limit is this and two write buffers")
       ->group("Engine");
-  app->add_option("--cache_admission", o->cache_admission, "Which new blocks a full cache keeps: probation or tinylfu")
-      ->check(CLI::IsMember({"probation", "tinylfu"}))
-      ->capture_default_str()
-      ->group("Engine");
   AddBytes(app, "--write_buffer_size", &o->write_buffer_size,
            "All active memtables together; 0: derived from --memory_limit, 64MiB beside --cache_size")
       ->group("Engine");
@@ -112,7 +108,6 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
     if (options.memtable_bytes == 0) options.memtable_bytes = kDefaultMemtableBytes;
     options.memory_limit = cache_size + 2 * options.memtable_bytes;
   }
-  if (cache_admission == "tinylfu") options.cache_admission = CacheAdmissionKind::kTinyLfu;
   options.direct_reads = use_direct_reads;
   options.background_threads = background_threads;
   options.latency_histograms = histogram || statistics;

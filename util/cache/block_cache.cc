@@ -47,8 +47,7 @@
 //
 // The hand goes over the frames in one of two ways (util/cache/admission.h). While too many blocks are on probation, it
 // evicts those, or trusts those that were found, and passes by all others. Else it ages and evicts the others, and
-// evicts none on probation. Where admission counts how often blocks are asked for, the hand tells it of those that were
-// found since it came by: a hit does not.
+// evicts none on probation.
 #include "util/cache/block_cache.h"
 
 #include <algorithm>
@@ -96,8 +95,8 @@ CacheKey KeyOf(const CacheFrame& frame) {
   return {.file = frame.file.load(std::memory_order_relaxed), .offset = frame.offset.load(std::memory_order_relaxed)};
 }
 
-size_t ChargeFor(size_t block_size, CacheAdmissionKind admission) {
-  return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock + CacheAdmission::BytesPerBlock(admission);
+size_t ChargeFor(size_t block_size) {
+  return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock + CacheAdmission::kBytesPerBlock;
 }
 
 // A power of two.
@@ -106,18 +105,17 @@ size_t FramesFor(size_t blocks) { return std::bit_ceil(std::clamp(2 * blocks, kF
 }  // namespace
 
 struct BlockCache::Impl {
-  Impl(MemoryBudget* memory_budget, size_t block_bytes, EpochDomain* domain, CacheAdmissionKind kind, bool simulates)
+  Impl(MemoryBudget* memory_budget, size_t block_bytes, EpochDomain* domain, bool simulates)
       : budget(memory_budget),
         epochs(domain),
-        admission_kind(kind),
         drains_in_simulation(simulates),
-        frame_count(FramesFor(memory_budget->limit_bytes() / ChargeOf(block_bytes))),
+        frame_count(FramesFor(memory_budget->limit_bytes() / ChargeFor(block_bytes))),
         home_shift(64 - std::countr_zero(frame_count)),
         most_blocks(frame_count / 10 * 7),
         memory(frame_count * sizeof(CacheFrame)),
         frames(reinterpret_cast<CacheFrame*>(memory.data())),
         touched(frame_count),
-        admission(memory_budget->limit_bytes() / ChargeOf(block_bytes), kind),
+        admission(memory_budget->limit_bytes() / ChargeFor(block_bytes)),
         retired(domain) {}
 
   static uint64_t HashOf(const CacheKey& key) {
@@ -135,7 +133,6 @@ struct BlockCache::Impl {
     return {.word = generation * CacheFrame::kGenerationUnit + IndexOf(frame) + 1};
   }
 
-  size_t ChargeOf(size_t block_size) const { return ChargeFor(block_size, admission_kind); }
   size_t UsedBytes() const;
   // `body(frame)` for every frame that may hold a block.
   template <typename Body>
@@ -152,7 +149,6 @@ struct BlockCache::Impl {
   CacheFrame* Claim(size_t home);
   void Undisplace(size_t home, size_t end);
   size_t Sweep(bool only_probation);
-  void TellUse(const CacheFrame& frame, uint64_t meta);
   bool TryEvict(CacheFrame* frame, uint64_t meta, bool remember);
   void Vacate(CacheFrame* frame, bool on_probation, bool remember);
   bool TryMove(CacheFrame* frame, const BlockHeap::ChunkSet& out_of, bool data_blocks);
@@ -160,7 +156,6 @@ struct BlockCache::Impl {
 
   MemoryBudget* const budget;
   EpochDomain* const epochs;
-  const CacheAdmissionKind admission_kind;
   const bool drains_in_simulation;
   const size_t frame_count;
   const int home_shift;
@@ -206,7 +201,7 @@ size_t BlockCache::Impl::UsedBytes() const {
 }
 
 bool BlockCache::Impl::HasFree(size_t block_size) const {
-  return UsedBytes() + ChargeOf(block_size) <= budget->CacheCapacity() / 4 * 3 &&
+  return UsedBytes() + ChargeFor(block_size) <= budget->CacheCapacity() / 4 * 3 &&
          blocks.load(std::memory_order_relaxed) < most_blocks / 4 * 3;
 }
 
@@ -258,14 +253,14 @@ bool BlockCache::Impl::Reserve(MemoryPart part, size_t block_size) {
   const size_t most_retired = budget->limit_bytes() / kRetiredShare;
   if (retired.MoreThan(part == MemoryPart::kDataBlocks ? most_retired / 4 * 3 : most_retired, block_size)) return false;
   blocks.fetch_add(1, std::memory_order_relaxed);
-  budget->Charge(part, ChargeOf(block_size));
+  budget->Charge(part, ChargeFor(block_size));
   if (MakeRoom()) return true;
   Unreserve(part, block_size);
   return false;
 }
 
 void BlockCache::Impl::Unreserve(MemoryPart part, size_t block_size) {
-  budget->Release(part, ChargeOf(block_size));
+  budget->Release(part, ChargeFor(block_size));
   blocks.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -305,7 +300,6 @@ size_t BlockCache::Impl::Sweep(bool only_probation) {
     uint64_t meta = frame.meta.load(std::memory_order_relaxed);
     const bool on_probation = (meta & CacheFrame::kProbation) != 0;
     if (StateOf(meta) != CacheFrame::kVisible || ReferencesOf(meta) != 0 || on_probation != only_probation) continue;
-    if (ClockOf(meta) != 0 && admission.HearsOfUse(on_probation)) TellUse(frame, meta);
     if (ClockOf(meta) == 0) {
       progress += TryEvict(&frame, meta, /*remember=*/true) ? 1 : 0;
     } else if (on_probation) {
@@ -319,14 +313,6 @@ size_t BlockCache::Impl::Sweep(bool only_probation) {
     }
   }
   return progress;
-}
-
-// Tells the admission of a data block whose clock is that of one that was found. The key is read as a guess: another
-// block's, which took the frame meanwhile, was asked for as well.
-void BlockCache::Impl::TellUse(const CacheFrame& frame, uint64_t meta) {
-  constexpr MemoryPart kPart = MemoryPart::kDataBlocks;
-  if (frame.part.load(std::memory_order_relaxed) != kPart || ClockOf(meta) != CacheFrame::ClockWhenFound(kPart)) return;
-  admission.Used(HashOf(KeyOf(frame)));
 }
 
 // Empties a frame that was seen visible and without references as `meta`, if it still is. `remember`: the block may be
@@ -411,8 +397,8 @@ void BlockCache::Impl::DrainHeap() {
 }
 
 BlockCache::BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs,
-                       CacheAdmissionKind admission, bool drains_in_simulation)
-    : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs, admission, drains_in_simulation)),
+                       bool drains_in_simulation)
+    : impl_(std::make_unique<Impl>(budget, expected_block_bytes, epochs, drains_in_simulation)),
       frames_(impl_->frames),
       frame_count_(impl_->frame_count),
       peekable_frames_(epochs == nullptr ? 0 : impl_->frame_count) {}
@@ -422,9 +408,9 @@ void CacheFrame::RaiseClock(uint64_t seen, uint64_t clock) {
   meta.compare_exchange_strong(seen, used, std::memory_order_relaxed);
 }
 
-size_t BlockCache::TableBytes(size_t limit_bytes, size_t expected_block_bytes, CacheAdmissionKind admission) {
-  const size_t blocks = limit_bytes / ChargeFor(expected_block_bytes, admission);
-  return FramesFor(blocks) * sizeof(CacheFrame) + blocks * CacheAdmission::BytesPerBlock(admission);
+size_t BlockCache::TableBytes(size_t limit_bytes, size_t expected_block_bytes) {
+  const size_t blocks = limit_bytes / ChargeFor(expected_block_bytes);
+  return FramesFor(blocks) * sizeof(CacheFrame) + blocks * CacheAdmission::kBytesPerBlock;
 }
 
 BlockCache::~BlockCache() {
@@ -435,8 +421,6 @@ BlockCache::~BlockCache() {
     SEPAL_CHECK(impl_->TryEvict(frame, meta, /*remember=*/false));
   });
 }
-
-CacheAdmissionKind BlockCache::admission() const { return impl_->admission_kind; }
 
 uint64_t BlockCache::NewFileId() { return impl_->next_file.fetch_add(1, std::memory_order_relaxed); }
 

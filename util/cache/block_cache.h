@@ -29,7 +29,6 @@
 #include <string_view>
 #include <utility>
 
-#include "sepal/options.h"
 #include "util/memory/block_buffer.h"
 #include "util/memory/block_heap.h"
 #include "util/memory/memory_budget.h"
@@ -157,15 +156,15 @@ class BlockCache {
  public:
   // `budget` must outlive the cache, and nothing else charges the cache's parts. `expected_block_bytes` sizes the hash
   // table: the typical size of a block; smaller blocks fill the table before the memory. `epochs`: whose guards readers
-  // hold when they peek; null: a peek finds nothing. Must outlive the cache. `admission`: which new data blocks are
-  // kept as long as those that were found (util/cache/admission.h). `drains_in_simulation`: whether Shrink moves blocks
-  // on simulated threads too, although the heap that it looks at is the process's and not the simulation's.
+  // hold when they peek; null: a peek finds nothing. Must outlive the cache. `drains_in_simulation`: whether Shrink
+  // moves blocks on simulated threads too, although the heap that it looks at is the process's and not the
+  // simulation's.
   BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs = nullptr,
-             CacheAdmissionKind admission = CacheAdmissionKind::kProbation, bool drains_in_simulation = false);
+             bool drains_in_simulation = false);
   // Requires that no pin is left.
   ~BlockCache();
   // Of address space that such a cache maps at once, before it holds anything.
-  static size_t TableBytes(size_t limit_bytes, size_t expected_block_bytes, CacheAdmissionKind admission);
+  static size_t TableBytes(size_t limit_bytes, size_t expected_block_bytes);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
@@ -228,7 +227,6 @@ class BlockCache {
   }
   // Makes a pin for a block that is not kept: charged to kPins until released.
   CachePin PinAlone(BlockBuffer buffer);
-  CacheAdmissionKind admission() const;
   // Notes that a file is gone, and drops no block yet: that takes a look at all blocks, one for all files together. Who
   // lets go of files calls EraseGone afterwards. Where nobody does, one note in so many does it: no more notes are kept
   // than there are groups of frames, and a note costs a look at one group in the long run. Takes a short lock; may be

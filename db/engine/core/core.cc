@@ -37,7 +37,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       read_around(options.memory_limit),
       rate_limiter(options.background_bytes_per_second, world.clock),
       calls(options, w.clock, &statistics, &info_log),
-      cache(&budget, tuning.cached_block_bytes, &epochs, options.cache_admission, tuning.drains_heap_in_simulation),
+      cache(&budget, tuning.cached_block_bytes, &epochs, tuning.drains_heap_in_simulation),
       deleter(std::make_shared<FileDeleter>(directory.get(), &cache)) {}
 
 BlockCache* PinKeeper::cache() const { return &core_->cache; }

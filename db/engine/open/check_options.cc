@@ -71,12 +71,7 @@ absl::Status CheckMemory(const Options& options) {
         absl::StrFormat("memtable_bytes of %u is over half of memory_limit (%u): two memtables must fit",
                         options.memtable_bytes, options.memory_limit));
   }
-  switch (options.cache_admission) {
-    case CacheAdmissionKind::kProbation:
-    case CacheAdmissionKind::kTinyLfu:
-      return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError("cache_admission must be kProbation (0) or kTinyLfu (1)");
+  return absl::OkStatus();
 }
 
 }  // namespace
