@@ -94,35 +94,6 @@ void LaneBuildKey(benchmark::State& state) {
 }
 BENCHMARK(LaneBuildKey)->Apply(LaneShapes)->ArgNames({"bits", "k", "keys"});
 
-// The same of lanes of fingerprints. Arguments: bytes of a fingerprint, keys of a block.
-void FingerprintLaneQuery(benchmark::State& state) {
-  const LaneForm form{FilterKind::kFingerprint, static_cast<int>(state.range(0))};
-  const auto keys = static_cast<size_t>(state.range(1));
-  const size_t bytes = form.BytesFor(keys, 0);
-  Random random(1);
-  std::string data(bytes * kLanes, '\0');
-  std::vector<uint64_t> hashes(std::max<size_t>(keys, 4096));
-  for (size_t l = 0; l < kLanes; ++l) {
-    for (uint64_t& hash : hashes) hash = random.Next();
-    form.Fill(&data[l * bytes], bytes, std::span(hashes).first(keys));
-  }
-  for (uint64_t& hash : hashes) hash = random.Next();
-  size_t i = 0;
-  for (auto _ : state) {
-    const uint64_t hash = hashes[i++ % 4096];
-    benchmark::DoNotOptimize(form.MayContain(&data[(hash % kLanes) * bytes], bytes, hash));
-  }
-  int passed = 0;
-  for (int q = 0; q < kAbsentKeys; ++q) {
-    const uint64_t hash = random.Next();
-    passed += form.MayContain(&data[(hash % kLanes) * bytes], bytes, hash) ? 1 : 0;
-  }
-  state.counters["bits"] = static_cast<double>(bytes) * 8 / static_cast<double>(keys);
-  state.counters["observed_rate"] = passed / static_cast<double>(kAbsentKeys);
-  state.counters["theory_rate"] = form.ExpectedRate(keys, bytes);
-}
-BENCHMARK(FingerprintLaneQuery)->ArgsProduct({{1, 2}, {1, 4, 16, 36, 128}})->ArgNames({"bytes", "keys"});
-
 // Arguments: bits a key, keys of a file.
 void GuardQuery(benchmark::State& state) {
   const auto bits = static_cast<double>(state.range(0));

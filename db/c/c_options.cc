@@ -197,11 +197,6 @@ sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key) {
 sepal_filterpolicy_t* sepal_filterpolicy_create_split(double lane_bits_per_key, double guard_bits_per_key) {
   return new sepal_filterpolicy_t{{.lane_bits_per_key = lane_bits_per_key, .guard_bits_per_key = guard_bits_per_key}};
 }
-sepal_filterpolicy_t* sepal_filterpolicy_create_fingerprint(double lane_bits_per_key, double guard_bits_per_key) {
-  return new sepal_filterpolicy_t{{.lane_bits_per_key = lane_bits_per_key,
-                                   .guard_bits_per_key = guard_bits_per_key,
-                                   .lane_kind = sepal::FilterKind::kFingerprint}};
-}
 sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate) {
   return new sepal_filterpolicy_t{sepal::FilterPolicy::FromFalsePositiveRate(false_positive_rate)};
 }
@@ -209,8 +204,6 @@ sepal_filterpolicy_t* sepal_filterpolicy_create_none(void) {
   return new sepal_filterpolicy_t{sepal::FilterPolicy::None()};
 }
 double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy) { return policy->rep.ExpectedRate(); }
-int sepal_filterpolicy_lane_kind(const sepal_filterpolicy_t* policy) { return static_cast<int>(policy->rep.lane_kind); }
-int sepal_filterpolicy_fingerprint_bytes(const sepal_filterpolicy_t* policy) { return policy->rep.FingerprintBytes(); }
 double sepal_filterpolicy_lane_bits_per_key(const sepal_filterpolicy_t* policy) {
   return policy->rep.lane_bits_per_key;
 }

@@ -379,17 +379,10 @@ SEPAL_C_EXPORT void sepal_comparator_destroy(sepal_comparator_t* comparator);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_split(double lane_bits_per_key,
                                                                      double guard_bits_per_key);
-/* Lanes of fingerprints: one byte a key below 12 bits, two from there on. */
-SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_fingerprint(double lane_bits_per_key,
-                                                                           double guard_bits_per_key);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_none(void);
 /* The rate at which an absent key passes. */
 SEPAL_C_EXPORT double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy);
-enum { sepal_no_filter = 0, sepal_bloom_filter = 1, sepal_fingerprint_filter = 2 };
-SEPAL_C_EXPORT int sepal_filterpolicy_lane_kind(const sepal_filterpolicy_t* policy);
-/* Of each key in a lane of fingerprints. */
-SEPAL_C_EXPORT int sepal_filterpolicy_fingerprint_bytes(const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT double sepal_filterpolicy_lane_bits_per_key(const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT double sepal_filterpolicy_guard_bits_per_key(const sepal_filterpolicy_t* policy);
 /* Of one filter with so many bits a key: how many are asked, and the rate at which an absent key passes. */
@@ -537,7 +530,7 @@ SEPAL_C_EXPORT int sepal_major_version(void);
 SEPAL_C_EXPORT int sepal_minor_version(void);
 SEPAL_C_EXPORT int sepal_patch_version(void);
 /* Of the files that are written; sepal/version.h has the rule for others. */
-#define SEPAL_TABLE_FORMAT_VERSION 2
+#define SEPAL_TABLE_FORMAT_VERSION 1
 #define SEPAL_LOG_FORMAT_VERSION 2
 #define SEPAL_MANIFEST_FORMAT_VERSION 1
 /* "major.minor.patch" of what is linked; not to be freed. */

@@ -64,10 +64,6 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
   app->add_option("--bloom_bits", o->bloom_bits, "Filter bits for each key, lane and guard together; 0: none")
       ->check(CLI::Range(-1.0, 128.0))
       ->group("Engine");
-  app->add_option("--lanes", o->lanes, "The filter of a block: bloom, or fingerprint")
-      ->check(CLI::IsMember({"bloom", "fingerprint"}))
-      ->capture_default_str()
-      ->group("Engine");
   AddBytes(app, "--block_size", &o->block_size, "Bytes of a block before compression")
       ->capture_default_str()
       ->group("Engine");
@@ -124,7 +120,6 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
     options.family.compaction_style = CompactionStyle::kUniversal;
   }
   options.family.max_space_amplification = max_space_amplification;
-  if (lanes == "fingerprint") options.family.filter_policy.lane_kind = FilterKind::kFingerprint;
   const std::optional<CompressionKind> compression = CompressionFromName(compression_type);
   if (!compression.has_value()) return absl::InvalidArgumentError(absl::StrCat("unknown codec ", compression_type));
   options.family.compression = *compression;

@@ -36,7 +36,6 @@ struct DbBenchOptions {
   uint64_t memory_limit = 0;
   uint64_t write_buffer_size = 0;
   bool use_direct_reads = false;
-  std::string lanes = "bloom";
   double bloom_bits = -1;  // -1: the engine's default
   uint64_t block_size = 4096;
   std::string compaction_style = "lazy";

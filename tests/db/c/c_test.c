@@ -402,9 +402,7 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   int told[2] = {0, 0}; /* flushes, slow writes of "a" */
   sepal_comparator_t* comparator = sepal_comparator_create(NULL, destroy_comparator, compare_backward, comparator_name);
   sepal_comparator_set_equal_means_identical(comparator, 1);
-  sepal_filterpolicy_t* filter = sepal_filterpolicy_create_fingerprint(16, 5);
-  sepal_filterpolicy_destroy(filter);
-  filter = sepal_filterpolicy_create_rate(0.01);
+  sepal_filterpolicy_t* filter = sepal_filterpolicy_create_rate(0.01);
   CHECK(sepal_filterpolicy_expected_rate(filter) <= 0.01);
   sepal_filterpolicy_destroy(filter);
   filter = sepal_filterpolicy_create_none();
@@ -414,8 +412,6 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_filterpolicy_destroy(filter);
   filter = sepal_filterpolicy_create_split(6, 4);
   CHECK(sepal_filterpolicy_lane_bits_per_key(filter) == 6 && sepal_filterpolicy_guard_bits_per_key(filter) == 4);
-  CHECK(sepal_filterpolicy_lane_kind(filter) == sepal_bloom_filter);
-  CHECK(sepal_filterpolicy_fingerprint_bytes(filter) == 1);
   CHECK(sepal_filterpolicy_probes_for(10) == 7 && sepal_filterpolicy_expected_rate_for(0) == 1);
   sepal_options_t* options = sepal_options_create();
   const sepal_listener_t listener = {.state = told, .flush_end = on_flush, .slow_call = on_slow_call};
