@@ -22,8 +22,6 @@ std::string_view ToString(FileOp op) {
       return "read";
     case FileOp::kReadAhead:
       return "ask-for";
-    case FileOp::kForget:
-      return "forget";
     case FileOp::kFileSize:
       return "file-size";
     case FileOp::kAppend:
@@ -81,7 +79,6 @@ bool IsMutation(FileOp op) {
     case FileOp::kOpenRead:
     case FileOp::kRead:
     case FileOp::kReadAhead:
-    case FileOp::kForget:
     case FileOp::kFileSize:
     case FileOp::kList:
     case FileOp::kLock:
@@ -233,10 +230,6 @@ class FaultReadableFile final : public ReadableFile {
   void ReadAhead(uint64_t offset, uint64_t length) const override {
     (void)state_->Begin({.op = FileOp::kReadAhead, .name = name_, .offset = offset, .length = length});
     base_->ReadAhead(offset, length);
-  }
-  void Forget(uint64_t offset, uint64_t length) const override {
-    (void)state_->Begin({.op = FileOp::kForget, .name = name_, .offset = offset, .length = length});
-    base_->Forget(offset, length);
   }
 
  private:

@@ -104,7 +104,6 @@ bool BlockSource::Keeps(uint64_t bytes) const {
 
 CachePin BlockSource::Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache,
                            HintWord* hint) const {
-  if (kind == UnitKind::kDataBlock && !read_by_users()) read_by_users_.store(true, std::memory_order_relaxed);
   if (context_.cache == nullptr) return pin_cache_->PinAlone(std::move(buffer));
   const bool lone_value = kind == UnitKind::kDataBlock && buffer.size() > kLoneValueBytes;
   if (!fill_cache || lone_value || !Keeps(buffer.size())) return context_.cache->PinAlone(std::move(buffer));

@@ -94,8 +94,7 @@ class BlockSource {
   void ReaderCame() const {
     if (context_.cache != nullptr) context_.cache->ReaderCame();
   }
-  // Puts a unit that a user had read into the cache, or pins it alone where it is not to be kept. That users read the
-  // file is known from here.
+  // Puts a unit that a user had read into the cache, or pins it alone where it is not to be kept.
   CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr) const;
   // Whether a unit of that many bytes is worth keeping at all: a filter that would push out everything else is not
   // worth reading for one lookup.
@@ -122,9 +121,6 @@ class BlockSource {
   const ReadAround& read_around() const { return read_around_; }
   void ReadAroundAfter(BlockHandle handle) const { read_around_.After(handle.offset, handle.size); }
 
-  // Whether a lookup or an iterator of a user had to read data of the file through this source.
-  bool read_by_users() const { return read_by_users_.load(std::memory_order_relaxed); }
-
   const Context& context() const { return context_; }
 
  private:
@@ -150,7 +146,6 @@ class BlockSource {
 
   Context context_;
   ReadAround read_around_;
-  mutable std::atomic<bool> read_by_users_{false};
   uint64_t cache_file_ = 0;
   // Without a cache, pins come from this one.
   std::unique_ptr<MemoryBudget> pin_budget_;

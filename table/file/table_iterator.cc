@@ -5,7 +5,6 @@
 
 #include "table/block/block.h"
 #include "table/block/block_cursor.h"
-#include "table/file/drop_behind.h"
 #include "table/file/read_ahead.h"
 #include "table/file/table_reader.h"
 #include "table/file/table_reader_impl.h"
@@ -42,8 +41,7 @@ class TableIterator final : public InternalIterator {
                std::min(window_bytes,
                         kind == TableReader::ReadKind::kCompaction ? kFirstCompactionReadAhead : kFirstUserReadAhead),
                std::min(window_bytes,
-                        kind == TableReader::ReadKind::kCompaction ? kMaxCompactionReadAhead : kMaxUserReadAhead)),
-        behind_(*table.source, kMaxCompactionReadAhead) {}
+                        kind == TableReader::ReadKind::kCompaction ? kMaxCompactionReadAhead : kMaxUserReadAhead)) {}
 
   void SeekToFirst() override {
     prepared_ = false;
@@ -231,7 +229,6 @@ class TableIterator final : public InternalIterator {
     leaf_.emplace(LeafBytes());
     if (kind_ == TableReader::ReadKind::kCompaction) {
       if (absl::Status status = table_.CheckPlace(page, *leaf_); !status.ok()) return Leave(std::move(status));
-      behind_.CameTo(leaf_->handle(0).offset);
     }
     few_entries_ = leaf_->BlocksHaveFewEntries();
     fetched_begin_ = fetched_end_ = 0;
@@ -467,7 +464,6 @@ class TableIterator final : public InternalIterator {
 
   // How the file was read up to now.
   ReadAhead ahead_;
-  ForgetBehind behind_;
   uint64_t last_begin_ = 0;
   uint64_t last_end_ = ~uint64_t{0};
   int misses_ = 0;
