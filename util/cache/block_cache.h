@@ -18,7 +18,8 @@
 // back about a sixteenth of the limit so, new blocks belong to their pins alone until some have left.
 //
 // Safe for concurrent use. A hit takes no lock: a peek only loads, a pin is one atomic addition, and one subtraction
-// when it goes (util/cache/block_cache.cc has the protocol). An eviction takes a short lock where peeks are possible.
+// when it goes (util/cache/block_cache_impl.h has the protocol). An eviction takes a short lock where peeks are
+// possible.
 #pragma once
 
 #include <atomic>
@@ -45,7 +46,7 @@ struct CacheKey {
 
 class BlockCache;
 
-// The descriptor of a cached block. Only cache.cc changes one; it is laid open here so that pins cost no calls.
+// The descriptor of a cached block. Only the cache itself changes one; it is laid open here so that pins cost no calls.
 //
 // `meta`, from the lowest bit: 26 bits of references, 3 of clock, 2 of state, 1 of probation, 32 of generation.
 struct alignas(64) CacheFrame {
