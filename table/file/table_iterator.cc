@@ -36,7 +36,6 @@ class TableIterator final : public InternalIterator {
       : self_(std::move(self)),
         table_(table),
         kind_(kind),
-        wish_(kind == TableReader::ReadKind::kCompaction ? HugePages::Wish::kCheap : HugePages::Wish::kHuge),
         ahead_(table,
                std::min(window_bytes,
                         kind == TableReader::ReadKind::kCompaction ? kFirstCompactionReadAhead : kFirstUserReadAhead),
@@ -368,7 +367,7 @@ class TableIterator final : public InternalIterator {
     if (leaf_pin_) [[likely]]
       return absl::OkStatus();
     if (kind_ == TableReader::ReadKind::kCompaction) {
-      ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(handle, UnitKind::kLeafPage, nullptr, wish_));
+      ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(handle, UnitKind::kLeafPage));
     } else {
       ASSIGN_OR_RETURN(leaf_pin_, table_.source->ReadAndKeep(handle, UnitKind::kLeafPage, /*fill_cache=*/true, hint));
     }
@@ -424,16 +423,15 @@ class TableIterator final : public InternalIterator {
       ahead_.Fill(handle, travel, limit);
       bytes = ahead_.Find(handle);
     }
-    absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes, wish_);
+    absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes);
     // What is damaged in the window, or not in it, is read on its own.
-    if (!buffer.ok()) return table_.source->Read(handle, UnitKind::kDataBlock, nullptr, wish_);
+    if (!buffer.ok()) return table_.source->Read(handle, UnitKind::kDataBlock);
     return buffer;
   }
 
   const std::shared_ptr<const TableReader> self_;
   const TableReader::Impl& table_;
   const TableReader::ReadKind kind_;
-  const HugePages::Wish wish_;  // of memory for blocks
   absl::Status status_;
 
   // Where PrepareSeek is going; `prepared_` once the block is there.

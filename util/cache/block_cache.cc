@@ -170,7 +170,7 @@ CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart 
 
 bool BlockCache::InsertWhereFree(const CacheKey& key, std::string_view bytes, MemoryPart part) {
   if (!impl_->HasFree(bytes.size())) return false;
-  BlockBuffer buffer(bytes.size(), HugePages::Wish::kCheap);
+  BlockBuffer buffer(bytes.size());
   std::memcpy(buffer.data(), bytes.data(), bytes.size());
   (void)Insert(key, std::move(buffer), part);
   return true;

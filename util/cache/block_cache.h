@@ -25,7 +25,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -218,14 +217,6 @@ class BlockCache {
   // Copies a block in that is likely to be read soon, if there is memory that nobody uses: nothing is evicted for it,
   // and a quarter of the cache stays free. Whether it did.
   bool InsertWhereFree(const CacheKey& key, std::string_view bytes, MemoryPart part);
-  // `ask` has the heap's small chunks collapsed soon, beside its caller. Before others use the cache; else nobody is
-  // asked.
-  void CollapseBy(std::function<void()> ask) { ask_to_collapse_ = std::move(ask); }
-  // A reader has come to blocks that it had not been at: what merges left in the cache is worth its huge pages now.
-  void ReaderCame() const {
-    if (BlockHeap::OfProcess().HasSmallChunks() && ask_to_collapse_) [[unlikely]]
-      ask_to_collapse_();
-  }
   // Makes a pin for a block that is not kept: charged to kPins until released.
   CachePin PinAlone(BlockBuffer buffer);
   // Notes that a file is gone, and drops no block yet: that takes a look at all blocks, one for all files together. Who
@@ -289,7 +280,6 @@ class BlockCache {
   CacheFrame* const frames_;
   const size_t frame_count_;
   const size_t peekable_frames_;
-  std::function<void()> ask_to_collapse_;
 };
 
 inline void CachePin::Reset() {

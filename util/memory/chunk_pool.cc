@@ -5,9 +5,7 @@
 namespace sepal {
 namespace {
 
-// What lies in a chunk is soon written to a table, and the first chunks of a process are needed at once. In memory
-// already.
-MappedMemory NewChunk() { return MappedMemory(MappedMemory::kHugePageBytes, HugePages::Wish::kCheap); }
+MappedMemory NewChunk() { return MappedMemory(MappedMemory::kHugePageBytes); }
 
 }  // namespace
 
@@ -45,6 +43,7 @@ void ChunkPool::PrepareAhead() {
 void ChunkPool::PrepareOne() {
   std::vector<MappedMemory> chunks;
   chunks.push_back(NewChunk());
+  chunks.back().Populate();
   Give(std::move(chunks));
   MutexLock lock(&mutex_);
   preparing_ = false;

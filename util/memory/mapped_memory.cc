@@ -45,10 +45,10 @@ char* MapAligned(size_t bytes) {
 
 // Beside memory that begins at a multiple the system most often gives memory that does, too, and makes one mapping of
 // both: their number is limited (vm.max_map_count).
-MappedMemory::MappedMemory(size_t bytes, HugePages::Wish wish) : size_(bytes) {
+MappedMemory::MappedMemory(size_t bytes) : size_(bytes) {
   SEPAL_CHECK(bytes > 0);
   if (bytes == kHugePageBytes) {
-    data_ = HugePages::OfProcess().Take(wish);
+    data_ = HugePages::OfProcess().Take();
     SEPAL_CHECK(data_ != nullptr);
     return;
   }

@@ -20,9 +20,8 @@ class MappedMemory {
   static constexpr size_t kHugePageBytes = HugePages::kPageBytes;
 
   MappedMemory() = default;
-  // Of kHugePageBytes or more begins at a multiple of it. Stops the process where there is no address space. `wish`
-  // is for just kHugePageBytes.
-  explicit MappedMemory(size_t bytes, HugePages::Wish wish = HugePages::Wish::kHuge);
+  // Of kHugePageBytes or more begins at a multiple of it. Stops the process where there is no address space.
+  explicit MappedMemory(size_t bytes);
   MappedMemory(MappedMemory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   MappedMemory& operator=(MappedMemory&& other) noexcept {

@@ -67,9 +67,7 @@ void Core::PrepareBy(std::shared_ptr<TaskGroup> tasks) {
   });
   removal_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { RemoveUnusedFiles(); });
   epochs.TellOfLeaving([this] { AskToRemoveUnusedFiles(); });
-  collapser_ = std::make_unique<ChunkCollapser>(&BlockHeap::OfProcess(), std::move(tasks));
-  // Which chunks the process has is no part of a simulation.
-  if (Scheduler::Current() == nullptr) cache.CollapseBy([this] { collapser_->Ask(); });
+  tasks_ = std::move(tasks);
 }
 
 void Core::ClearPools() {

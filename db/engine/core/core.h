@@ -23,7 +23,6 @@
 #include "sepal/env.h"
 #include "util/cache/block_cache.h"
 #include "util/memory/chunk_pool.h"
-#include "util/memory/huge_page_collapser.h"
 #include "util/memory/memory_budget.h"
 #include "util/stats/statistics_impl.h"
 #include "util/thread/epoch.h"
@@ -94,9 +93,8 @@ class Core : public std::enable_shared_from_this<Core> {
             order};
   }
 
-  // From now on `tasks` make memory ready that writers will need, shrink the cache when others have charged the budget
-  // beyond its limit, and collapse the cache's small chunks once readers come. Before any does, once at most; to be
-  // closed before the core goes.
+  // From now on `tasks` make memory ready that writers will need, and shrink the cache when others have charged the
+  // budget beyond its limit. Once at most, before any does; to be closed before the core goes.
   void PrepareBy(std::shared_ptr<TaskGroup> tasks);
 
   // Gives the system what is kept for later use: memory of memtables and tables to come.
@@ -159,7 +157,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::unique_ptr<RepeatedTask> relief_;
   std::unique_ptr<RepeatedTask> removal_;
   const uint64_t fork_generation_ = WatchForks();  // of the process that opened the database
-  std::unique_ptr<ChunkCollapser> collapser_;
+  std::shared_ptr<TaskGroup> tasks_;               // what users still hold may ask it for a task, in vain
 };
 
 }  // namespace sepal
