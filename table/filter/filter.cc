@@ -96,7 +96,7 @@ void GuardBuilder::Add(std::span<const uint64_t> hashes) {
 void GuardBuilder::AddPiece() {
   const size_t bytes = pieces_.empty() ? kFirstPieceBytes : std::min(2 * pieces_.back().size(), kLargestPieceBytes);
   const size_t hashes = bytes / sizeof(uint64_t);
-  pieces_.push_back(pool_ != nullptr ? pool_->TakePiece(bytes) : LargeBuffer(bytes));
+  pieces_.push_back(pool_ != nullptr ? pool_->Take(bytes) : LargeBuffer(bytes));
   next_ = reinterpret_cast<uint64_t*>(pieces_.back().data());
   end_ = next_ + hashes;
   room_ += hashes;

@@ -25,8 +25,8 @@
 
 #include "util/base/coding.h"
 #include "util/base/hash.h"
-#include "util/memory/chunk_pool.h"
 #include "util/memory/mapped_memory.h"
+#include "util/memory/ready_pages.h"
 
 namespace sepal {
 
@@ -63,10 +63,10 @@ bool LaneMayContain(const char* lane, size_t lane_bytes, int probes, uint64_t ha
 class GuardBuilder {
  public:
   // Memory for hashes is of the `pool`, which must outlive the builder; null: of its own.
-  GuardBuilder(double bits_per_key, int probes, ChunkPool* pool = nullptr)
+  GuardBuilder(double bits_per_key, int probes, ReadyPages* pool = nullptr)
       : bits_per_key_(bits_per_key), probes_(probes), pool_(pool) {}
   ~GuardBuilder() {
-    if (pool_ != nullptr) pool_->Give({}, std::move(pieces_));
+    if (pool_ != nullptr) pool_->Give(std::move(pieces_));
   }
   GuardBuilder(const GuardBuilder&) = delete;
   GuardBuilder& operator=(const GuardBuilder&) = delete;
@@ -89,7 +89,7 @@ class GuardBuilder {
 
   double bits_per_key_;
   int probes_;
-  ChunkPool* const pool_;
+  ReadyPages* const pool_;
   std::vector<LargeBuffer> pieces_;
   size_t room_ = 0;  // hashes that fit in all pieces
   uint64_t* next_ = nullptr;

@@ -66,8 +66,6 @@ bool MappedMemory::WouldFit(size_t bytes) {
   return mapped != nullptr && munmap(mapped, bytes) == 0;
 }
 
-void MappedMemory::Populate() { (void)PopulatePages(data_, size_); }
-
 bool PopulatePages(void* begin, size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
   // What a system does not know of, or has no memory for, says nothing about a store.

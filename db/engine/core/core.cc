@@ -32,7 +32,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       path(directory->path()),
       budget(options.memory_limit),
       memtable_chunks(tuning.memtable_bytes, &budget, MemoryPart::kMemtables),
-      memtable_indexes(MemTable::IndexBytes(tuning.memtable_bytes), &budget, MemoryPart::kMemtables),
+      memtable_indexes(2 * MemTable::IndexBytes(tuning.memtable_bytes), &budget, MemoryPart::kMemtables),
       table_buffers(tuning.memtable_bytes / 8, &budget, MemoryPart::kCompaction),
       read_around(options.memory_limit),
       rate_limiter(options.background_bytes_per_second, world.clock),

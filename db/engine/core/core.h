@@ -22,8 +22,8 @@
 #include "sepal/db.h"
 #include "sepal/env.h"
 #include "util/cache/block_cache.h"
-#include "util/memory/chunk_pool.h"
 #include "util/memory/memory_budget.h"
+#include "util/memory/ready_pages.h"
 #include "util/stats/statistics_impl.h"
 #include "util/thread/epoch.h"
 #include "util/thread/fork.h"
@@ -78,9 +78,9 @@ class Core : public std::enable_shared_from_this<Core> {
     return std::make_shared<MemTable>(order, hash_seed, ExpectedBytes(families),
                                       MemTable::Memory{&budget, &memtable_chunks, &memtable_indexes});
   }
-  // Has an index made ready for the next one, where it is of the size that is kept.
+  // Has an index made ready for the next one.
   void PrepareMemTable(size_t families) {
-    if (MemTable::IndexBytes(ExpectedBytes(families)) == memtable_indexes.bytes()) memtable_indexes.Prepare();
+    memtable_indexes.Prepare(MemTable::IndexBytes(ExpectedBytes(families)), ReadyPages::Content::kZero);
   }
   // For updates that are flushed before anybody looks for them.
   std::shared_ptr<MemTable> NewMemTableToFlush(KeyOrder order, uint64_t hash_seed) {
@@ -132,10 +132,10 @@ class Core : public std::enable_shared_from_this<Core> {
   }
   const std::string path;
   MemoryBudget budget;
-  ChunkPool memtable_chunks;
-  ClearedMemory memtable_indexes;
+  ReadyPages memtable_chunks;
+  ReadyPages memtable_indexes;
   // What tables are put together in.
-  ChunkPool table_buffers;
+  ReadyPages table_buffers;
   StatisticsImpl statistics;
   ReadAroundCredit read_around;
   // Of tables that flushes and compactions write.

@@ -155,7 +155,7 @@ TEST(GuardTest, HashesMayComeOneByOneOrManyAtOnce) {
 
 TEST(GuardTest, MemoryOfAPoolChangesNothing) {
   MemoryBudget budget(size_t{64} << 20);
-  ChunkPool pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
+  ReadyPages pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
   Random random(10);
   for (int round = 0; round < 3; ++round) {
     std::vector<uint64_t> hashes(20000 + 7000 * static_cast<size_t>(round % 2));
