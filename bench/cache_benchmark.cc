@@ -13,8 +13,7 @@ constexpr size_t kBlockBytes = 4096;
 
 // One cache for all threads of a benchmark, with `blocks` blocks of file 1 in it.
 struct World {
-  World(size_t limit_bytes, uint64_t blocks, CacheAdmissionKind admission)
-      : budget(limit_bytes), cache(&budget, kBlockBytes, nullptr, admission) {
+  World(size_t limit_bytes, uint64_t blocks) : budget(limit_bytes), cache(&budget, kBlockBytes) {
     for (uint64_t i = 0; i < blocks; ++i) {
       hints.push_back(cache.Insert({1, i * kBlockBytes}, BlockBuffer(kBlockBytes), MemoryPart::kDataBlocks).hint());
     }
@@ -26,12 +25,10 @@ struct World {
 
 World* world = nullptr;
 
-template <CacheAdmissionKind admission>
-void MakeWorldWith(const benchmark::State& state) {
+void MakeWorld(const benchmark::State& state) {
   const auto blocks = static_cast<uint64_t>(state.range(0));
-  world = std::make_unique<World>(blocks * (kBlockBytes + 512) + (1 << 20), blocks, admission).release();
+  world = std::make_unique<World>(blocks * (kBlockBytes + 512) + (1 << 20), blocks).release();
 }
-constexpr auto MakeWorld = MakeWorldWith<CacheAdmissionKind::kProbation>;
 void DropWorld(const benchmark::State&) { std::unique_ptr<World>(world).reset(); }
 
 uint64_t NextIndex(uint64_t* x, uint64_t blocks) {
@@ -84,14 +81,6 @@ void MissInsertEvict(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(MissInsertEvict)->Arg(1000)->Arg(50000)->Setup(MakeWorld)->Teardown(DropWorld)->Threads(1)->Threads(2);
-BENCHMARK(MissInsertEvict)
-    ->Name("MissInsertEvictTinyLfu")
-    ->Arg(1000)
-    ->Arg(50000)
-    ->Setup(MakeWorldWith<CacheAdmissionKind::kTinyLfu>)
-    ->Teardown(DropWorld)
-    ->Threads(1)
-    ->Threads(2);
 
 // The opened tables that a merge replaces, or all that go when a database is closed, and their blocks with them, in a
 // cache that is full. Removal looks at frames, so that small blocks do for large ones: 2^18 are those of 1 GiB.

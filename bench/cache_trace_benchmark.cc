@@ -1,5 +1,5 @@
-// Which share of accesses the block cache serves, beside models of other policies (bench/cache_policies.h), over traces
-// that are the same at every run. The times are of no interest: the counter `hit_ratio` is what is measured.
+// Which share of accesses the block cache serves, over traces that are the same at every run. The times are of no
+// interest: the counter `hit_ratio` is what is measured.
 //
 //   build/release/bench/micro_benchmark --benchmark_filter=HitRatio --benchmark_format=csv
 #include <benchmark/benchmark.h>
@@ -7,12 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "bench/cache_policies.h"
 #include "util/base/random.h"
 #include "util/cache/block_cache.h"
 
@@ -25,11 +23,11 @@ constexpr size_t kTraceAccesses = 500'000;
 constexpr size_t kWarmUp = kTraceAccesses / 5;
 
 // The block cache itself, with memory for as many blocks.
-template <CacheAdmissionKind kind>
-class RealCache final : public CachePolicy {
+class TracedCache {
  public:
-  explicit RealCache(size_t blocks) : budget_(blocks * BytesOfABlock()), cache_(&budget_, kBytes, nullptr, kind) {}
-  bool Access(uint64_t block) override {
+  explicit TracedCache(size_t blocks) : budget_(blocks * BytesOfABlock()), cache_(&budget_, kBytes) {}
+  // Whether the block is there; if not, it is put in.
+  bool Access(uint64_t block) {
     const CacheKey key = {1, block * 4096};
     if (cache_.Lookup(key)) return true;
     cache_.Insert(key, BlockBuffer(kBytes), MemoryPart::kDataBlocks);
@@ -40,7 +38,7 @@ class RealCache final : public CachePolicy {
   static constexpr size_t kBytes = 64;
   static size_t BytesOfABlock() {
     MemoryBudget budget(1 << 20);
-    BlockCache cache(&budget, kBytes, nullptr, kind);
+    BlockCache cache(&budget, kBytes);
     cache.Insert({1, 0}, BlockBuffer(kBytes), MemoryPart::kDataBlocks);
     return budget.total();
   }
@@ -125,23 +123,14 @@ struct NamedTrace {
   // For a cache of so many blocks.
   std::function<Trace(size_t)> make;
 };
-struct NamedPolicy {
-  const char* name;
-  std::function<std::unique_ptr<CachePolicy>(size_t)> make;
-};
 
-template <typename Policy>
-std::unique_ptr<CachePolicy> Make(size_t blocks) {
-  return std::make_unique<Policy>(blocks);
-}
-
-void RunTrace(benchmark::State& state, const NamedPolicy& policy, const NamedTrace& named, size_t blocks) {
+void RunTrace(benchmark::State& state, const NamedTrace& named, size_t blocks) {
   const Trace trace = named.make(blocks);
   for (auto _ : state) {
-    const std::unique_ptr<CachePolicy> cache = policy.make(blocks);
+    TracedCache cache(blocks);
     size_t hits = 0;
     for (size_t i = 0; i < trace.size(); ++i) {
-      const bool hit = cache->Access(trace[i]);
+      const bool hit = cache.Access(trace[i]);
       hits += hit && i >= kWarmUp ? 1 : 0;
     }
     state.counters["hit_ratio"] = static_cast<double>(hits) / static_cast<double>(trace.size() - kWarmUp);
@@ -159,23 +148,12 @@ const bool registered = [] {
       {"shift_half", [](size_t blocks) { return ShiftTrace(blocks / 2); }},
       {"shift_most", [](size_t blocks) { return ShiftTrace(blocks * 9 / 10); }},
   };
-  static const std::vector<NamedPolicy> policies = {
-      {"sepal", Make<RealCache<CacheAdmissionKind::kProbation>>},
-      {"sepal_tinylfu", Make<RealCache<CacheAdmissionKind::kTinyLfu>>},
-      {"clock", Make<ClockPolicy>},
-      {"lru", Make<LruPolicy>},
-      {"tinylfu_clock", Make<TinyLfuClockPolicy>},
-      {"w_tinylfu", Make<WindowTinyLfuPolicy>},
-  };
   for (const size_t blocks : {size_t{1'000}, size_t{10'000}}) {
     for (const NamedTrace& trace : traces) {
-      for (const NamedPolicy& policy : policies) {
-        benchmark::RegisterBenchmark(
-            absl::StrFormat("HitRatio/%s/%d/%s", trace.name, blocks, policy.name).c_str(),
-            [&policy, &trace, blocks](benchmark::State& state) { RunTrace(state, policy, trace, blocks); })
-            ->Iterations(1)
-            ->Unit(benchmark::kMillisecond);
-      }
+      benchmark::RegisterBenchmark(absl::StrFormat("HitRatio/%s/%d", trace.name, blocks).c_str(),
+                                   [&trace, blocks](benchmark::State& state) { RunTrace(state, trace, blocks); })
+          ->Iterations(1)
+          ->Unit(benchmark::kMillisecond);
     }
   }
   return true;

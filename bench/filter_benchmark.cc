@@ -3,13 +3,10 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "bench/filter_candidates.h"
 #include "sepal/filter_policy.h"
 #include "table/filter/filter.h"
 #include "tests/table/block/block_fixture.h"
@@ -94,35 +91,6 @@ void LaneBuildKey(benchmark::State& state) {
 }
 BENCHMARK(LaneBuildKey)->Apply(LaneShapes)->ArgNames({"bits", "k", "keys"});
 
-// The same of lanes of fingerprints. Arguments: bytes of a fingerprint, keys of a block.
-void FingerprintLaneQuery(benchmark::State& state) {
-  const LaneForm form{FilterKind::kFingerprint, static_cast<int>(state.range(0))};
-  const auto keys = static_cast<size_t>(state.range(1));
-  const size_t bytes = form.BytesFor(keys, 0);
-  Random random(1);
-  std::string data(bytes * kLanes, '\0');
-  std::vector<uint64_t> hashes(std::max<size_t>(keys, 4096));
-  for (size_t l = 0; l < kLanes; ++l) {
-    for (uint64_t& hash : hashes) hash = random.Next();
-    form.Fill(&data[l * bytes], bytes, std::span(hashes).first(keys));
-  }
-  for (uint64_t& hash : hashes) hash = random.Next();
-  size_t i = 0;
-  for (auto _ : state) {
-    const uint64_t hash = hashes[i++ % 4096];
-    benchmark::DoNotOptimize(form.MayContain(&data[(hash % kLanes) * bytes], bytes, hash));
-  }
-  int passed = 0;
-  for (int q = 0; q < kAbsentKeys; ++q) {
-    const uint64_t hash = random.Next();
-    passed += form.MayContain(&data[(hash % kLanes) * bytes], bytes, hash) ? 1 : 0;
-  }
-  state.counters["bits"] = static_cast<double>(bytes) * 8 / static_cast<double>(keys);
-  state.counters["observed_rate"] = passed / static_cast<double>(kAbsentKeys);
-  state.counters["theory_rate"] = form.ExpectedRate(keys, bytes);
-}
-BENCHMARK(FingerprintLaneQuery)->ArgsProduct({{1, 2}, {1, 4, 16, 36, 128}})->ArgNames({"bytes", "keys"});
-
 // Arguments: bits a key, keys of a file.
 void GuardQuery(benchmark::State& state) {
   const auto bits = static_cast<double>(state.range(0));
@@ -160,49 +128,6 @@ void GuardBuild(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(keys));
 }
 BENCHMARK(GuardBuild)->ArgsProduct({{3, 5, 8, 12}, {20'000, 1'000'000}})->ArgNames({"bits", "keys"});
-
-// What guards of other kinds cost, beside that of table/filter/filter.h.
-struct BloomGuard {
-  explicit BloomGuard(const std::vector<uint64_t>& hashes) : bytes(Build(hashes)), view(bytes.view()) {}
-  static std::string Build(const std::vector<uint64_t>& hashes) {
-    GuardBuilder builder(5, FilterPolicy::ProbesFor(5));
-    for (const uint64_t hash : hashes) builder.Add(hash);
-    return builder.Finish();
-  }
-  bool MayContain(uint64_t hash) const { return view.MayContain(hash); }
-  size_t bits() const { return bytes.view().size() * 8; }
-  PaddedBytes bytes;
-  GuardView view;
-};
-
-// Each query waits for the one before, as a lookup does that has to know before it goes on. Argument: keys of a file.
-template <typename Guard>
-void GuardKind(benchmark::State& state) {
-  Random random(1);
-  std::vector<uint64_t> hashes(static_cast<size_t>(state.range(0)));
-  for (uint64_t& hash : hashes) hash = random.Next();
-  const auto begin = std::chrono::steady_clock::now();
-  const Guard guard(hashes);
-  const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
-  int missed = 0;
-  for (const uint64_t added : hashes) missed += guard.MayContain(added) ? 0 : 1;
-  if (missed > 0) state.SkipWithError("a key that was added is ruled out");
-  uint64_t hash = 1;
-  for (auto _ : state) hash = Mix64(hash + (guard.MayContain(hash) ? 2 : 1));
-  benchmark::DoNotOptimize(hash);
-  int passed = 0;
-  for (int q = 0; q < kAbsentKeys; ++q) passed += guard.MayContain(random.Next()) ? 1 : 0;
-  const auto keys = static_cast<double>(hashes.size());
-  state.counters["bits"] = static_cast<double>(guard.bits()) / keys;
-  state.counters["build_ns"] = taken.count() / keys;
-  state.counters["observed_rate"] = passed / static_cast<double>(kAbsentKeys);
-}
-BENCHMARK_TEMPLATE(GuardKind, BloomGuard)->Arg(200'000)->Arg(10'000'000);
-BENCHMARK_TEMPLATE(GuardKind, RibbonGuard<3>)->Arg(200'000)->Arg(10'000'000);
-BENCHMARK_TEMPLATE(GuardKind, RibbonGuard<4>)->Arg(200'000)->Arg(10'000'000);
-BENCHMARK_TEMPLATE(GuardKind, RibbonGuard<5>)->Arg(200'000)->Arg(10'000'000);
-BENCHMARK_TEMPLATE(GuardKind, FuseGuard<4>)->Arg(200'000)->Arg(10'000'000);
-BENCHMARK_TEMPLATE(GuardKind, FuseGuard<8>)->Arg(200'000)->Arg(10'000'000);
 
 }  // namespace
 }  // namespace sepal

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/memtable_candidates.h"
 #include "benchmark/benchmark.h"
 #include "db/state/memtable/memtable.h"
 #include "util/base/hash.h"
@@ -69,12 +68,10 @@ void CountEach(benchmark::State& state, uint64_t n) {
       static_cast<double>(n), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-// `fill` makes a table of all keys.
-template <class FillTable>
-void RunInsert(benchmark::State& state, FillTable fill) {
+void RunInsert(benchmark::State& state, std::string_view keys) {
   const auto n = static_cast<size_t>(state.range(0));
   for (auto _ : state) {
-    auto table = fill();
+    std::unique_ptr<MemTable> table = Fill(keys);
     state.PauseTiming();
     state.counters["overhead_bytes"] =
         static_cast<double>(table->MemoryBytes()) / static_cast<double>(n) - static_cast<double>(kEntryBytes);
@@ -86,13 +83,12 @@ void RunInsert(benchmark::State& state, FillTable fill) {
 
 template <class Keys>
 void InsertRandom(benchmark::State& state) {
-  const std::string keys = KeysInOrder<Keys>(Shuffled(static_cast<uint64_t>(state.range(0))));
-  RunInsert(state, [&] { return Fill(keys); });
+  RunInsert(state, KeysInOrder<Keys>(Shuffled(static_cast<uint64_t>(state.range(0)))));
 }
 void InsertSequential(benchmark::State& state) {
   std::string keys;
   for (int64_t i = 0; i < state.range(0); ++i) keys += Decimal::Key(static_cast<uint64_t>(i));
-  RunInsert(state, [&] { return Fill(keys); });
+  RunInsert(state, keys);
 }
 
 template <class Keys>
@@ -166,69 +162,6 @@ void DrainTree(benchmark::State& state) {
   CountEach(state, n);
 }
 
-// --- the other shape; the second argument is how many entries a chunk has ---
-
-std::unique_ptr<ChunkedMemTable> FillChunks(std::string_view keys, size_t chunk_entries) {
-  const size_t n = keys.size() / 16;
-  auto table = std::make_unique<ChunkedMemTable>(n, chunk_entries);
-  for (size_t i = 0; i < n; ++i) {
-    const std::string_view key = keys.substr(i * 16, 16);
-    table->Add(SequenceNumber(i + 1), key, kValue, HashKey(key, kSeed));
-  }
-  table->Seal();
-  return table;
-}
-
-template <class Keys>
-std::unique_ptr<ChunkedMemTable> FillChunks(const benchmark::State& state) {
-  return FillChunks(KeysInOrder<Keys>(Shuffled(static_cast<uint64_t>(state.range(0)))),
-                    static_cast<size_t>(state.range(1)));
-}
-
-template <class Keys>
-void ChunksInsertRandom(benchmark::State& state) {
-  const std::string keys = KeysInOrder<Keys>(Shuffled(static_cast<uint64_t>(state.range(0))));
-  RunInsert(state, [&] { return FillChunks(keys, static_cast<size_t>(state.range(1))); });
-}
-
-template <class Keys>
-void ChunksSeek(benchmark::State& state) {
-  const auto n = static_cast<uint64_t>(state.range(0));
-  const auto table = FillChunks<Keys>(state);
-  const auto it = table->NewIterator();
-  Random random(3);
-  for (auto _ : state) {
-    const std::string key = Keys::Key(random.Uniform(n));
-    it->Seek({key, kFirstTrailer});
-    benchmark::DoNotOptimize(it->value()[0]);
-  }
-}
-
-template <class Keys>
-void ChunksIterate(benchmark::State& state) {
-  const auto table = FillChunks<Keys>(state);
-  const auto it = table->NewIterator();
-  for (auto _ : state) {
-    if (!it->Valid()) it->SeekToFirst();
-    benchmark::DoNotOptimize(it->value()[0]);
-    it->Next();
-  }
-}
-
-template <class Keys>
-void ChunksDrain(benchmark::State& state) {
-  const auto n = static_cast<uint64_t>(state.range(0));
-  const auto table = FillChunks<Keys>(state);
-  for (auto _ : state) {
-    const ChunkedMemTable::Chunk all = table->InOrder();
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (i + 8 < all.size()) all[i + 8].entry->Prefetch();
-      benchmark::DoNotOptimize(all[i].entry->value()[0]);
-    }
-  }
-  CountEach(state, n);
-}
-
 BENCHMARK(InsertRandom<Binary>)->Arg(500'000)->Arg(2'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(InsertRandom<Decimal>)->Arg(500'000)->Arg(2'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(InsertSequential)->Arg(500'000)->Arg(2'000'000)->Unit(benchmark::kMillisecond);
@@ -239,12 +172,6 @@ BENCHMARK(Seek<Decimal>)->Arg(500'000)->Arg(2'000'000);
 BENCHMARK(Iterate<Decimal, true>)->Arg(500'000)->Arg(2'000'000);
 BENCHMARK(Iterate<Decimal, false>)->Arg(500'000)->Arg(2'000'000);
 BENCHMARK(DrainTree<Decimal>)->Arg(500'000)->Arg(2'000'000)->Unit(benchmark::kMillisecond);
-BENCHMARK(ChunksInsertRandom<Decimal>)
-    ->ArgsProduct({{500'000, 2'000'000}, {4096, 65536}})
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(ChunksSeek<Decimal>)->ArgsProduct({{500'000, 2'000'000}, {4096, 65536}});
-BENCHMARK(ChunksIterate<Decimal>)->ArgsProduct({{500'000, 2'000'000}, {4096, 65536}});
-BENCHMARK(ChunksDrain<Decimal>)->ArgsProduct({{500'000, 2'000'000}, {4096, 65536}})->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace sepal

@@ -23,8 +23,6 @@ std::string_view ToString(FileOp op) {
       return "read";
     case FileOp::kReadAhead:
       return "ask-for";
-    case FileOp::kForget:
-      return "forget";
     case FileOp::kFileSize:
       return "file-size";
     case FileOp::kAppend:
@@ -82,7 +80,6 @@ bool IsMutation(FileOp op) {
     case FileOp::kOpenRead:
     case FileOp::kRead:
     case FileOp::kReadAhead:
-    case FileOp::kForget:
     case FileOp::kFileSize:
     case FileOp::kList:
     case FileOp::kLock:
@@ -234,10 +231,6 @@ class FaultReadableFile final : public ReadableFile {
   void ReadAhead(uint64_t offset, uint64_t length) const override {
     (void)state_->Begin({.op = FileOp::kReadAhead, .name = name_, .offset = offset, .length = length});
     base_->ReadAhead(offset, length);
-  }
-  void Forget(uint64_t offset, uint64_t length) const override {
-    (void)state_->Begin({.op = FileOp::kForget, .name = name_, .offset = offset, .length = length});
-    base_->Forget(offset, length);
   }
 
  private:

@@ -64,9 +64,6 @@ class CReadableFile final : public sepal::ReadableFile {
   void ReadAhead(uint64_t offset, uint64_t length) const override {
     if (calls_->read_ahead != nullptr) calls_->read_ahead(file_, offset, length);
   }
-  void Forget(uint64_t offset, uint64_t length) const override {
-    if (calls_->forget != nullptr) calls_->forget(file_, offset, length);
-  }
 
   absl::Status CheckLength(size_t bytes_read, size_t length) const {
     if (bytes_read <= length) return absl::OkStatus();

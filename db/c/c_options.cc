@@ -129,9 +129,6 @@ void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes)
 void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value) {
   options->rep.direct_reads = value != 0;
 }
-void sepal_options_set_cache_admission(sepal_options_t* options, int admission) {
-  options->rep.cache_admission = EnumOf<sepal::CacheAdmissionKind>(admission);
-}
 void sepal_options_set_background_threads(sepal_options_t* options, int threads) {
   options->rep.background_threads = threads;
 }
@@ -200,11 +197,6 @@ sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key) {
 sepal_filterpolicy_t* sepal_filterpolicy_create_split(double lane_bits_per_key, double guard_bits_per_key) {
   return new sepal_filterpolicy_t{{.lane_bits_per_key = lane_bits_per_key, .guard_bits_per_key = guard_bits_per_key}};
 }
-sepal_filterpolicy_t* sepal_filterpolicy_create_fingerprint(double lane_bits_per_key, double guard_bits_per_key) {
-  return new sepal_filterpolicy_t{{.lane_bits_per_key = lane_bits_per_key,
-                                   .guard_bits_per_key = guard_bits_per_key,
-                                   .lane_kind = sepal::FilterKind::kFingerprint}};
-}
 sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate) {
   return new sepal_filterpolicy_t{sepal::FilterPolicy::FromFalsePositiveRate(false_positive_rate)};
 }
@@ -212,8 +204,6 @@ sepal_filterpolicy_t* sepal_filterpolicy_create_none(void) {
   return new sepal_filterpolicy_t{sepal::FilterPolicy::None()};
 }
 double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy) { return policy->rep.ExpectedRate(); }
-int sepal_filterpolicy_lane_kind(const sepal_filterpolicy_t* policy) { return static_cast<int>(policy->rep.lane_kind); }
-int sepal_filterpolicy_fingerprint_bytes(const sepal_filterpolicy_t* policy) { return policy->rep.FingerprintBytes(); }
 double sepal_filterpolicy_lane_bits_per_key(const sepal_filterpolicy_t* policy) {
   return policy->rep.lane_bits_per_key;
 }

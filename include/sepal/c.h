@@ -329,7 +329,6 @@ SEPAL_C_EXPORT unsigned char sepal_explanation_block(const sepal_explanation_t* 
    with INVALID_ARGUMENT. */
 enum { sepal_no_compression = 0, sepal_snappy_compression = 1, sepal_lz4_compression = 2, sepal_zstd_compression = 3 };
 enum { sepal_lazy_leveling = 0, sepal_leveled = 1, sepal_universal = 2 };
-enum { sepal_probation_admission = 0, sepal_tinylfu_admission = 1 };
 
 SEPAL_C_EXPORT sepal_options_t* sepal_options_create(void);
 SEPAL_C_EXPORT void sepal_options_destroy(sepal_options_t* options);
@@ -340,7 +339,6 @@ SEPAL_C_EXPORT void sepal_options_set_memory_limit(sepal_options_t* options, siz
 /* LevelDB's name for memtable_bytes: of all active memtables together. */
 SEPAL_C_EXPORT void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value);
-SEPAL_C_EXPORT void sepal_options_set_cache_admission(sepal_options_t* options, int admission);
 SEPAL_C_EXPORT void sepal_options_set_background_threads(sepal_options_t* options, int threads);
 SEPAL_C_EXPORT void sepal_options_set_background_bytes_per_second(sepal_options_t* options, uint64_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_scrub_seconds(sepal_options_t* options, uint64_t seconds);
@@ -381,17 +379,10 @@ SEPAL_C_EXPORT void sepal_comparator_destroy(sepal_comparator_t* comparator);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_split(double lane_bits_per_key,
                                                                      double guard_bits_per_key);
-/* Lanes of fingerprints: one byte a key below 12 bits, two from there on. */
-SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_fingerprint(double lane_bits_per_key,
-                                                                           double guard_bits_per_key);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_none(void);
 /* The rate at which an absent key passes. */
 SEPAL_C_EXPORT double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy);
-enum { sepal_no_filter = 0, sepal_bloom_filter = 1, sepal_fingerprint_filter = 2 };
-SEPAL_C_EXPORT int sepal_filterpolicy_lane_kind(const sepal_filterpolicy_t* policy);
-/* Of each key in a lane of fingerprints. */
-SEPAL_C_EXPORT int sepal_filterpolicy_fingerprint_bytes(const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT double sepal_filterpolicy_lane_bits_per_key(const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT double sepal_filterpolicy_guard_bits_per_key(const sepal_filterpolicy_t* policy);
 /* Of one filter with so many bits a key: how many are asked, and the rate at which an absent key passes. */
@@ -539,7 +530,7 @@ SEPAL_C_EXPORT int sepal_major_version(void);
 SEPAL_C_EXPORT int sepal_minor_version(void);
 SEPAL_C_EXPORT int sepal_patch_version(void);
 /* Of the files that are written; sepal/version.h has the rule for others. */
-#define SEPAL_TABLE_FORMAT_VERSION 2
+#define SEPAL_TABLE_FORMAT_VERSION 1
 #define SEPAL_LOG_FORMAT_VERSION 2
 #define SEPAL_MANIFEST_FORMAT_VERSION 1
 /* "major.minor.patch" of what is linked; not to be freed. */

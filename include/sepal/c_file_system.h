@@ -129,9 +129,6 @@ typedef struct sepal_filesystem_t {
   /* Optional: reads what is there without a wait for the disk, in a cache of the system; returns how many bytes. */
   size_t (*read_cached)(void* file, uint64_t offset, size_t length, char* buffer);
 
-  /* Optional: a hint; nobody is expected to read this again soon, and a cache of the system may let go of it. */
-  void (*forget)(void* file, uint64_t offset, uint64_t length);
-
   /* Optional: puts a text that is the same for all who opened one directory, under whatever path, into `identity`, a
      buffer of SEPAL_MESSAGE_BYTES that holds an empty string. Without it two paths of one directory pass for two: a
      log_directory that is the database's own under another name is refused, as its lock is taken. */

@@ -80,12 +80,6 @@ class SEPAL_EXPORT ReadableFile {
     (void)offset;
     (void)length;
   }
-  // A hint: nobody is expected to read [offset, offset + length) again soon. What a cache of the system has of it may
-  // go once it is on the disk; no effect on results.
-  virtual void Forget(uint64_t offset, uint64_t length) const {
-    (void)offset;
-    (void)length;
-  }
 };
 
 // Bytes of a file mapped for writing. `Store` is a copy into memory: it survives the death of the process, not the loss

@@ -8,19 +8,9 @@
 // (Bloom 1970; Mitzenmacher and Upfal, "Probability and Computing", 5.5.3); its rate is (1 - e^(-kn/m))^k.
 #pragma once
 
-#include <cstdint>
-
 #include "sepal/export.h"
 
 namespace sepal {
-
-// What a filter is, as a byte on disk.
-enum class FilterKind : uint8_t {
-  kNone = 0,
-  kBloom = 1,
-  // A fingerprint of one or two bytes for each key. Of lanes only; tables with them are of format version 2.
-  kFingerprint = 2,
-};
 
 struct SEPAL_EXPORT FilterPolicy {
   // Bits for each key of a block, in that block's lane. 0: no lanes. Between 0 and 64.
@@ -28,10 +18,6 @@ struct SEPAL_EXPORT FilterPolicy {
   // Bits for each key of the column family, in guards. 0: none; the lanes alone stay correct. Between 0 and 64. Small
   // runs have more of them for each key than large ones, up to 16 (the same memory lets fewer absent keys pass then).
   double guard_bits_per_key = 8.0;
-  // What lanes are: kBloom, or kFingerprint, which has one byte a key where `lane_bits_per_key` is below 12, and two
-  // from there on. Fingerprints let fewer absent keys pass where two bytes a key are paid for (36 keys a block: 1 in
-  // 1800, Bloom 1 in 1000), or where blocks hold one to four keys; below that, Bloom lanes do.
-  FilterKind lane_kind = FilterKind::kBloom;
 
   // No filters at all: every candidate block is read.
   static FilterPolicy None() { return {.lane_bits_per_key = 0, .guard_bits_per_key = 0}; }
@@ -42,11 +28,9 @@ struct SEPAL_EXPORT FilterPolicy {
 
   // The probes that make `bits_per_key` most selective: round(bits_per_key * ln 2), within [1, 16]; 0 for 0 bits.
   static int ProbesFor(double bits_per_key);
-  // Of each key in a lane of fingerprints.
-  int FingerprintBytes() const { return lane_bits_per_key < 12 ? 1 : 2; }
   // (1 - e^(-k/bits))^k for k = ProbesFor(bits); 1 for 0 bits.
   static double ExpectedRate(double bits_per_key);
-  // The rate at which an absent key passes both filters; with lanes of fingerprints, where blocks hold 36 keys.
+  // The rate at which an absent key passes both filters.
   double ExpectedRate() const;
 
   friend bool operator==(const FilterPolicy&, const FilterPolicy&) = default;

@@ -36,20 +36,6 @@ enum class CompactionStyle : uint8_t {
   kUniversal,
 };
 
-// Which new blocks a full cache keeps as long as those that were found in it. With either, every block that is read is
-// kept for some time, a scan does not push out what is read again and again, and a read that finds its block costs the
-// same (docs/decisions/0021-new-blocks-on-probation.md has what either finds).
-enum class CacheAdmissionKind : uint8_t {
-  // Those that come back soon after they went; all others are the first to go until they are found. Follows soon when
-  // other blocks are read than before. The default.
-  kProbation = 0,
-  // TinyLFU (Einziger, Friedman, Manes, 2017): those that were asked for more often of late than the blocks that went
-  // last. It gives a few more hits where the same keys are always the popular ones, and many more where as much as the
-  // cache holds, or more, is read in turn, over and over. It gives fewer where the popular blocks change and fill the
-  // cache. Takes eight bytes more for each cached block.
-  kTinyLfu = 1,
-};
-
 // How one column family is kept. May differ from one opening to the next, except the comparator; existing files stay
 // as they were written.
 struct ColumnFamilyOptions {
@@ -99,9 +85,6 @@ struct Options {
   // Read table files past the operating system's cache (O_DIRECT), so that memory holds a block once, and
   // `memory_limit` is all that the database takes of it. Opening fails with Unimplemented where the file system cannot.
   bool direct_reads = false;
-  // Of the block cache. May differ from one opening to the next. `sepal_block_cache_misses_total`, of the same work
-  // with either, says which one to take.
-  CacheAdmissionKind cache_admission = CacheAdmissionKind::kProbation;
   // Threads for compactions, at most 1024. 0: one for each core, at most 8. Where the system gives fewer the database
   // works with those, and `LOG` tells; opening fails with ResourceExhausted where it gives none.
   int background_threads = 0;

@@ -104,7 +104,6 @@ bool BlockSource::Keeps(uint64_t bytes) const {
 
 CachePin BlockSource::Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache,
                            HintWord* hint) const {
-  if (kind == UnitKind::kDataBlock && !read_by_users()) read_by_users_.store(true, std::memory_order_relaxed);
   if (context_.cache == nullptr) return pin_cache_->PinAlone(std::move(buffer));
   const bool lone_value = kind == UnitKind::kDataBlock && buffer.size() > kLoneValueBytes;
   if (!fill_cache || lone_value || !Keeps(buffer.size())) return context_.cache->PinAlone(std::move(buffer));
@@ -125,24 +124,22 @@ absl::StatusOr<CachePin> BlockSource::ReadAndKeep(BlockHandle handle, UnitKind k
   return Keep(handle, kind, std::move(buffer), fill_cache, hint);
 }
 
-absl::StatusOr<BlockBuffer> BlockSource::Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as,
-                                              HugePages::Wish wish) const {
-  return ReadWith(handle, kind, wish, stored_as, nullptr);
+absl::StatusOr<BlockBuffer> BlockSource::Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as) const {
+  return ReadWith(handle, kind, stored_as, nullptr);
 }
 
 absl::StatusOr<BlockBuffer> BlockSource::ReadForUser(BlockHandle handle, UnitKind kind, bool* from_disk) const {
-  const auto wish = HugePages::Wish::kHuge;
-  if (from_disk != nullptr) return ReadWith(handle, kind, wish, nullptr, from_disk);
+  if (from_disk != nullptr) return ReadWith(handle, kind, nullptr, from_disk);
   bool waited = false;
-  absl::StatusOr<BlockBuffer> buffer = ReadWith(handle, kind, wish, nullptr, &waited);
+  absl::StatusOr<BlockBuffer> buffer = ReadWith(handle, kind, nullptr, &waited);
   if (waited && buffer.ok()) ReadAroundAfter(handle);
   return buffer;
 }
 
-absl::StatusOr<BlockBuffer> BlockSource::ReadWith(BlockHandle handle, UnitKind kind, HugePages::Wish wish,
-                                                  CompressionKind* stored_as, bool* from_disk) const {
+absl::StatusOr<BlockBuffer> BlockSource::ReadWith(BlockHandle handle, UnitKind kind, CompressionKind* stored_as,
+                                                  bool* from_disk) const {
   RETURN_IF_ERROR(CheckHandle(handle, kind));
-  BlockBuffer buffer(handle.size, wish);
+  BlockBuffer buffer(handle.size);
   RETURN_IF_ERROR(ReadExactly(handle, kind, buffer.data(), from_disk));
   absl::StatusOr<CompressionKind> compression = CheckTrailer(handle, kind, buffer.data());
   if (!compression.ok()) {
@@ -152,13 +149,13 @@ absl::StatusOr<BlockBuffer> BlockSource::ReadWith(BlockHandle handle, UnitKind k
     RETURN_IF_ERROR(compression.status());
   }
   if (stored_as != nullptr) *stored_as = *compression;
-  return Unpack(handle, kind, *compression, std::move(buffer), wish);
+  return Unpack(handle, kind, *compression, std::move(buffer));
 }
 
 absl::StatusOr<BlockBuffer> BlockSource::Unpack(BlockHandle handle, UnitKind kind, CompressionKind compression,
-                                                BlockBuffer buffer, HugePages::Wish wish) const {
+                                                BlockBuffer buffer) const {
   if (compression != CompressionKind::kNone) {
-    ASSIGN_OR_RETURN(buffer, Expand(handle, kind, compression, buffer.view(), wish));
+    ASSIGN_OR_RETURN(buffer, Expand(handle, kind, compression, buffer.view()));
   }
   RETURN_IF_ERROR(Validate(handle, kind, buffer.view()));
   return buffer;
@@ -166,11 +163,11 @@ absl::StatusOr<BlockBuffer> BlockSource::Unpack(BlockHandle handle, UnitKind kin
 
 absl::StatusOr<BlockBuffer> BlockSource::DecodeInPlace(BlockHandle handle, UnitKind kind, BlockBuffer buffer) const {
   ASSIGN_OR_RETURN(const CompressionKind compression, CheckTrailer(handle, kind, buffer.data()));
-  return Unpack(handle, kind, compression, std::move(buffer), HugePages::Wish::kHuge);
+  return Unpack(handle, kind, compression, std::move(buffer));
 }
 
-absl::StatusOr<BlockBuffer> BlockSource::Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer,
-                                                HugePages::Wish wish) const {
+absl::StatusOr<BlockBuffer> BlockSource::Decode(BlockHandle handle, UnitKind kind,
+                                                std::string_view bytes_and_trailer) const {
   RETURN_IF_ERROR(CheckHandle(handle, kind));
   if (bytes_and_trailer.size() != handle.size + kUnitTrailerBytes) {
     return Damaged(context_.name, handle.offset, absl::StrFormat("%s is cut short", Name(kind)),
@@ -180,10 +177,10 @@ absl::StatusOr<BlockBuffer> BlockSource::Decode(BlockHandle handle, UnitKind kin
   const std::string_view bytes = bytes_and_trailer.substr(0, handle.size);
   BlockBuffer buffer;
   if (compression == CompressionKind::kNone) {
-    buffer = BlockBuffer(bytes.size(), wish);
+    buffer = BlockBuffer(bytes.size());
     std::memcpy(buffer.data(), bytes.data(), bytes.size());
   } else {
-    ASSIGN_OR_RETURN(buffer, Expand(handle, kind, compression, bytes, wish));
+    ASSIGN_OR_RETURN(buffer, Expand(handle, kind, compression, bytes));
   }
   RETURN_IF_ERROR(Validate(handle, kind, buffer.view()));
   return buffer;
@@ -246,13 +243,13 @@ absl::StatusOr<CompressionKind> BlockSource::CheckTrailer(BlockHandle handle, Un
 }
 
 absl::StatusOr<BlockBuffer> BlockSource::Expand(BlockHandle handle, UnitKind kind, CompressionKind compression,
-                                                std::string_view bytes, HugePages::Wish wish) const {
+                                                std::string_view bytes) const {
   const size_t limit = kind == UnitKind::kProperties ? kMaxPropertiesBytes : kMaxUnitBytes;
   const absl::StatusOr<size_t> size = DecompressedSize(compression, bytes, limit);
   if (!size.ok()) {
     return Annotate(size.status(), absl::StrFormat("%s: offset %u: %s", context_.name, handle.offset, Name(kind)));
   }
-  BlockBuffer buffer(*size, wish);
+  BlockBuffer buffer(*size);
   if (absl::Status status = Decompress(compression, bytes, buffer.data(), *size); !status.ok()) {
     return Annotate(status, absl::StrFormat("%s: offset %u: %s", context_.name, handle.offset, Name(kind)));
   }

@@ -90,28 +90,20 @@ class BlockSource {
   }
   // Where the block lies in the cache, if it does. Its frame should be on its way (Prefetch).
   void Sight(BlockHandle handle, BlockHint* hint) const;
-  // See BlockCache::ReaderCame.
-  void ReaderCame() const {
-    if (context_.cache != nullptr) context_.cache->ReaderCame();
-  }
-  // Puts a unit that a user had read into the cache, or pins it alone where it is not to be kept. That users read the
-  // file is known from here.
+  // Puts a unit that a user had read into the cache, or pins it alone where it is not to be kept.
   CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr) const;
   // Whether a unit of that many bytes is worth keeping at all: a filter that would push out everything else is not
   // worth reading for one lookup.
   bool Keeps(uint64_t bytes) const;
 
   // Reads past the cache, with nothing kept: for compactions, verification and opening. A unit whose checksum does not
-  // match is read once more before it is called damaged. `stored_as` gets how it was compressed. `wish`: of memory for
-  // it; what passes by is not worth dear pages.
-  absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as = nullptr,
-                                   HugePages::Wish wish = HugePages::Wish::kHuge) const;
+  // match is read once more before it is called damaged. `stored_as` gets how it was compressed.
+  absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as = nullptr) const;
   // The same for lookups and iterators. `*from_disk` becomes true where the system did not have the bytes in memory;
   // the reader calls ReadAroundAfter then if it finds there what it looks for. With null, that is done for it.
   absl::StatusOr<BlockBuffer> ReadForUser(BlockHandle handle, UnitKind kind, bool* from_disk = nullptr) const;
   // Verifies and decompresses a unit whose bytes and trailer the caller has read (for read-ahead).
-  absl::StatusOr<BlockBuffer> Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer,
-                                     HugePages::Wish wish = HugePages::Wish::kHuge) const;
+  absl::StatusOr<BlockBuffer> Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer) const;
 
   // The same where the caller has read them into the buffer, whose padding the trailer reaches into.
   absl::StatusOr<BlockBuffer> DecodeInPlace(BlockHandle handle, UnitKind kind, BlockBuffer buffer) const;
@@ -122,21 +114,18 @@ class BlockSource {
   const ReadAround& read_around() const { return read_around_; }
   void ReadAroundAfter(BlockHandle handle) const { read_around_.After(handle.offset, handle.size); }
 
-  // Whether a lookup or an iterator of a user had to read data of the file through this source.
-  bool read_by_users() const { return read_by_users_.load(std::memory_order_relaxed); }
-
   const Context& context() const { return context_; }
 
  private:
-  absl::StatusOr<BlockBuffer> ReadWith(BlockHandle handle, UnitKind kind, HugePages::Wish wish,
-                                       CompressionKind* stored_as, bool* from_disk) const;
+  absl::StatusOr<BlockBuffer> ReadWith(BlockHandle handle, UnitKind kind, CompressionKind* stored_as,
+                                       bool* from_disk) const;
   absl::Status ReadExactly(BlockHandle handle, UnitKind kind, char* buffer, bool* from_disk = nullptr) const;
   absl::StatusOr<size_t> ReadBytes(uint64_t offset, size_t length, char* buffer, bool* from_disk) const;
   absl::StatusOr<CompressionKind> CheckTrailer(BlockHandle handle, UnitKind kind, const char* bytes) const;
-  absl::StatusOr<BlockBuffer> Unpack(BlockHandle handle, UnitKind kind, CompressionKind compression, BlockBuffer buffer,
-                                     HugePages::Wish wish) const;
+  absl::StatusOr<BlockBuffer> Unpack(BlockHandle handle, UnitKind kind, CompressionKind compression,
+                                     BlockBuffer buffer) const;
   absl::StatusOr<BlockBuffer> Expand(BlockHandle handle, UnitKind kind, CompressionKind compression,
-                                     std::string_view bytes, HugePages::Wish wish) const;
+                                     std::string_view bytes) const;
   absl::Status Validate(BlockHandle handle, UnitKind kind, std::string_view bytes) const;
   CachePin FindCached(BlockHandle handle, UnitKind kind, HintWord* hint) const;
   void Count(UnitKind kind, bool hit) const {
@@ -150,7 +139,6 @@ class BlockSource {
 
   Context context_;
   ReadAround read_around_;
-  mutable std::atomic<bool> read_by_users_{false};
   uint64_t cache_file_ = 0;
   // Without a cache, pins come from this one.
   std::unique_ptr<MemoryBudget> pin_budget_;

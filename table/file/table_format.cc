@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
-#include "sepal/version.h"
 #include "util/base/coding.h"
 #include "util/base/status.h"
 
@@ -15,6 +14,7 @@ constexpr size_t kFooterVersionOffset = 92;
 constexpr size_t kFooterChecksumOffset = 96;
 constexpr size_t kFooterMagicOffset = 104;
 constexpr uint16_t kFooterFlagHashable = 1;
+constexpr uint32_t kFingerprintVersion = 2;
 
 void PutHandle(std::string* out, BlockHandle handle) {
   PutFixed64(out, handle.offset);
@@ -95,7 +95,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, std::string_view f
                    Hex64(magic));
   }
   const uint32_t version = DecodeFixed32(bytes.data() + kFooterVersionOffset);
-  if (version > kTableFormatVersion) {
+  if (version > kTableFormatVersion && version != kFingerprintVersion) {
     return absl::FailedPreconditionError(
         absl::StrFormat("%s: table format version %u is newer than the newest that this library reads, %u", file,
                         version, kTableFormatVersion));
@@ -103,6 +103,11 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, std::string_view f
   const uint64_t expected = ComputeChecksum(bytes);
   if (const uint64_t got = ChecksumOf(bytes); expected != got) {
     return Damaged(file, at + kFooterChecksumOffset, "footer's checksum", Hex64(expected), Hex64(got));
+  }
+  if (version == kFingerprintVersion) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s: the table has fingerprint lanes (format 2), which this version does not read; rewrite it with Sepal 0.1.0",
+        file));
   }
 
   Footer footer;
@@ -175,8 +180,6 @@ void ForEachField(Properties& p, Visit visit) {
   visit(29, p.lane_bytes);
 }
 
-constexpr uint32_t kFingerprintBytesTag = 30;
-
 struct FieldWriter {
   std::string* out;
 
@@ -242,7 +245,6 @@ bool IsInternalKey(std::string_view bytes) {
 std::string TableProperties::Encode() const {
   std::string out;
   ForEachField(*this, FieldWriter{&out});
-  if (fingerprint_bytes != 0) FieldWriter{&out}(kFingerprintBytesTag, fingerprint_bytes);
   return out;
 }
 
@@ -255,14 +257,11 @@ absl::StatusOr<TableProperties> TableProperties::Decode(std::string_view bytes, 
     const std::string_view field = in.Bytes(in.Varint32());
     bool ok = in.ok() && tag > last_tag;
     if (ok) {
-      const FieldReader read{tag, field, &ok};
-      ForEachField(properties, read);
-      read(kFingerprintBytesTag, properties.fingerprint_bytes);
+      ForEachField(properties, FieldReader{tag, field, &ok});
     }
     if (!ok) return Damaged(file, 0, absl::StrFormat("properties: field %u is malformed", tag));
     last_tag = tag;
   }
-  if (properties.fingerprint_bytes != 0) properties.filter_policy.lane_kind = FilterKind::kFingerprint;
   if (properties.entries == 0 || properties.data_blocks == 0 || properties.leaf_pages == 0 ||
       properties.lowest_sequence > properties.highest_sequence || !IsInternalKey(properties.smallest_key) ||
       !IsInternalKey(properties.largest_key)) {

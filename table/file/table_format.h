@@ -26,11 +26,12 @@
 // | 88     | 1    | checksum kind: 1, XXH3                                                                  |
 // | 89     | 1    | hash kind: 1, XXH3 with seed                                                            |
 // | 90     | 2    | flags: 1 keys are hashable (tags and filters may be used)                               |
-// | 92     | 4    | format version: 1; 2 where lanes are of fingerprints                                    |
+// | 92     | 4    | format version: 1                                                                       |
 // | 96     | 8    | Checksum64(bytes 0..95, 0)                                                              |
 // | 104    | 8    | kTableMagic                                                                             |
 //
-// A reader checks magic, then version (newer: FailedPrecondition), then checksum, then everything else.
+// A reader checks magic, then version (newer: FailedPrecondition), then checksum, then everything else. Version 2,
+// which 0.1.0 wrote where lanes were of fingerprints, is refused with FailedPrecondition too.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,7 @@
 #include "absl/status/statusor.h"
 #include "sepal/filter_policy.h"
 #include "sepal/options.h"
+#include "sepal/version.h"
 #include "table/index/index_page.h"
 #include "table/key/internal_key.h"
 #include "table/key/unit_handle.h"
@@ -50,9 +52,6 @@ namespace sepal {
 
 inline constexpr uint64_t kTableMagic = 0x314c42544c415053ull;  // "SPALTBL1"
 inline constexpr size_t kFooterBytes = 112;
-// Tables are written in the oldest version that has what they hold.
-inline constexpr uint32_t kPlainTableVersion = 1;
-inline constexpr uint32_t kFingerprintTableVersion = 2;
 inline constexpr uint8_t kChecksumXxh3 = 1;
 inline constexpr uint8_t kHashXxh3 = 1;
 
@@ -67,7 +66,7 @@ struct Footer {
   uint64_t hash_seed = 0;
   uint64_t file_size = 0;
   bool hashable = true;
-  uint32_t version = kPlainTableVersion;
+  uint32_t version = kTableFormatVersion;
 
   std::string Encode() const;
   // `file` names the file in errors; `file_size` is its real size.
@@ -99,7 +98,7 @@ struct TableProperties {
   std::string column_family_name;     // 16
   uint32_t column_family_id = 0;      // 17
   uint64_t creation_unix_micros = 0;  // 18
-  FilterPolicy filter_policy;         // 19, 20: lane and guard bits per key; the kind of lanes follows from 30
+  FilterPolicy filter_policy;         // 19, 20: lane and guard bits per key
   uint32_t lane_probes = 0;           // 21
   uint32_t guard_probes = 0;          // 22
   double expected_filter_rate = 1;    // 23
@@ -109,7 +108,7 @@ struct TableProperties {
   std::string writer_version;         // 27: library version
   uint64_t database_id = 0;           // 28
   uint64_t lane_bytes = 0;            // 29: of the leaf pages' bytes, those of the lanes
-  uint32_t fingerprint_bytes = 0;     // 30: a key, in lanes of fingerprints; absent with other lanes
+                                      // 30 is taken: tables of version 2 have it
 
   std::string Encode() const;
   static absl::StatusOr<TableProperties> Decode(std::string_view bytes, std::string_view file);

@@ -5,7 +5,6 @@
 
 #include "table/block/block.h"
 #include "table/block/block_cursor.h"
-#include "table/file/drop_behind.h"
 #include "table/file/read_ahead.h"
 #include "table/file/table_reader.h"
 #include "table/file/table_reader_impl.h"
@@ -37,13 +36,11 @@ class TableIterator final : public InternalIterator {
       : self_(std::move(self)),
         table_(table),
         kind_(kind),
-        wish_(kind == TableReader::ReadKind::kCompaction ? HugePages::Wish::kCheap : HugePages::Wish::kHuge),
         ahead_(table,
                std::min(window_bytes,
                         kind == TableReader::ReadKind::kCompaction ? kFirstCompactionReadAhead : kFirstUserReadAhead),
                std::min(window_bytes,
-                        kind == TableReader::ReadKind::kCompaction ? kMaxCompactionReadAhead : kMaxUserReadAhead)),
-        behind_(*table.source, kMaxCompactionReadAhead) {}
+                        kind == TableReader::ReadKind::kCompaction ? kMaxCompactionReadAhead : kMaxUserReadAhead)) {}
 
   void SeekToFirst() override {
     prepared_ = false;
@@ -231,7 +228,6 @@ class TableIterator final : public InternalIterator {
     leaf_.emplace(LeafBytes());
     if (kind_ == TableReader::ReadKind::kCompaction) {
       if (absl::Status status = table_.CheckPlace(page, *leaf_); !status.ok()) return Leave(std::move(status));
-      behind_.CameTo(leaf_->handle(0).offset);
     }
     few_entries_ = leaf_->BlocksHaveFewEntries();
     fetched_begin_ = fetched_end_ = 0;
@@ -371,7 +367,7 @@ class TableIterator final : public InternalIterator {
     if (leaf_pin_) [[likely]]
       return absl::OkStatus();
     if (kind_ == TableReader::ReadKind::kCompaction) {
-      ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(handle, UnitKind::kLeafPage, nullptr, wish_));
+      ASSIGN_OR_RETURN(leaf_bytes_, table_.source->Read(handle, UnitKind::kLeafPage));
     } else {
       ASSIGN_OR_RETURN(leaf_pin_, table_.source->ReadAndKeep(handle, UnitKind::kLeafPage, /*fill_cache=*/true, hint));
     }
@@ -427,16 +423,15 @@ class TableIterator final : public InternalIterator {
       ahead_.Fill(handle, travel, limit);
       bytes = ahead_.Find(handle);
     }
-    absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes, wish_);
+    absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes);
     // What is damaged in the window, or not in it, is read on its own.
-    if (!buffer.ok()) return table_.source->Read(handle, UnitKind::kDataBlock, nullptr, wish_);
+    if (!buffer.ok()) return table_.source->Read(handle, UnitKind::kDataBlock);
     return buffer;
   }
 
   const std::shared_ptr<const TableReader> self_;
   const TableReader::Impl& table_;
   const TableReader::ReadKind kind_;
-  const HugePages::Wish wish_;  // of memory for blocks
   absl::Status status_;
 
   // Where PrepareSeek is going; `prepared_` once the block is there.
@@ -467,7 +462,6 @@ class TableIterator final : public InternalIterator {
 
   // How the file was read up to now.
   ReadAhead ahead_;
-  ForgetBehind behind_;
   uint64_t last_begin_ = 0;
   uint64_t last_end_ = ~uint64_t{0};
   int misses_ = 0;

@@ -81,7 +81,6 @@ BlockHint* TableReader::Impl::MakeBlockHints(uint32_t page, const IndexPageView&
   BlockHint* present = nullptr;
   if (!block_hints[page].compare_exchange_strong(present, made.get(), std::memory_order_acq_rel)) return present;
   Charge(blocks * sizeof(BlockHint));
-  source->ReaderCame();
   return made.release();
 }
 

@@ -146,8 +146,7 @@ class TableReader {
     size_t raw_bytes = 0;
     CompressionKind compression = CompressionKind::kNone;
     size_t lane_bits = 0;
-    LaneForm lane_form;
-    double lane_expected_rate = 1;  // by theory, for the keys that it has
+    int lane_probes = 0;
     double lane_fill = 0;
     bool continuation = false;
     uint8_t dead = 0;

@@ -235,8 +235,7 @@ absl::Status TableReader::ForEachBlock(const std::function<absl::Status(const Bl
       info.raw_bytes = bytes.size();
       info.lane_bits = leaf.lane(i).size() * 8;
       if (info.lane_bits > 0) {
-        info.lane_form = leaf.lane_form();
-        info.lane_expected_rate = info.lane_form.ExpectedRate(info.keys, leaf.lane(i).size());
+        info.lane_probes = leaf.lane_probes();
         info.lane_fill = static_cast<double>(BitsSet(leaf.lane(i))) / static_cast<double>(info.lane_bits);
       }
       info.continuation = view.continuation();

@@ -33,12 +33,12 @@ struct TableWriter::Impl {
       : options(std::move(o)),
         hashable(options.order.hashable()),
         policy(hashable ? options.filter_policy : FilterPolicy::None()),
-        lane_form(LaneForm::Of(policy)),
+        lane_probes(FilterPolicy::ProbesFor(policy.lane_bits_per_key)),
         guard_probes(std::min(FilterPolicy::ProbesFor(policy.guard_bits_per_key), kMaxGuardProbes)),
         max_block_bytes(kMaxBlockGrowth * options.block_bytes),
         out(file, options.table_id, options.write_buffer_bytes, options.pool),
         block(hashable),
-        leaf(0, options.order, lane_form),
+        leaf(0, options.order, lane_probes),
         leaf_pages(options.pool),
         guard(policy.guard_bits_per_key, guard_probes, options.pool) {}
   ~Impl() {
@@ -76,7 +76,7 @@ struct TableWriter::Impl {
   const TableWriterOptions options;
   const bool hashable;
   FilterPolicy policy;
-  const LaneForm lane_form;
+  const int lane_probes;
   int guard_probes;
   const size_t max_block_bytes;
 
@@ -204,8 +204,9 @@ absl::Status TableWriter::Impl::CloseBlock() {
 }
 
 void TableWriter::Impl::BuildLane() {
-  lane.assign(lane_form.BytesFor(block_hashes.size(), policy.lane_bits_per_key), '\0');
-  lane_form.Fill(lane.data(), lane.size(), block_hashes);
+  lane.assign(LaneBytes(block_hashes.size(), policy.lane_bits_per_key), '\0');
+  if (lane.empty()) return;
+  for (const uint64_t hash : block_hashes) LaneAdd(lane.data(), lane.size(), lane_probes, hash);
 }
 
 void TableWriter::Impl::IndexClosedBlock(const InternalKeyView* next) {
@@ -242,7 +243,6 @@ absl::Status TableWriter::Impl::Finish() {
   footer.table_id = options.table_id;
   footer.hash_seed = options.hash_seed;
   footer.hashable = hashable;
-  if (lane_form.kind == FilterKind::kFingerprint) footer.version = kFingerprintTableVersion;
   RETURN_IF_ERROR(WriteLeaves(&footer.root));
   RETURN_IF_ERROR(WriteGuard(&footer.guard));
   RETURN_IF_ERROR(WriteProperties(&footer.properties));
@@ -257,7 +257,7 @@ absl::Status TableWriter::Impl::Finish() {
 }
 
 absl::Status TableWriter::Impl::WriteLeaves(BlockHandle* root_handle) {
-  IndexPageBuilder root(1, options.order, {});
+  IndexPageBuilder root(1, options.order, /*lane_probes=*/0);
   std::string_view rest = leaf_pages.view();
   for (const Leaf& page : leaves) {
     if (root.Full()) return absl::OutOfRangeError("the table has too many blocks for one root");
@@ -295,10 +295,7 @@ absl::Status TableWriter::Impl::WriteProperties(BlockHandle* handle) {
   properties.column_family_id = options.column_family_id;
   properties.creation_unix_micros = options.creation_unix_micros;
   properties.filter_policy = policy;
-  properties.lane_probes = static_cast<uint32_t>(lane_form.kind == FilterKind::kBloom ? lane_form.shape : 0);
-  if (lane_form.kind == FilterKind::kFingerprint) {
-    properties.fingerprint_bytes = static_cast<uint32_t>(lane_form.shape);
-  }
+  properties.lane_probes = static_cast<uint32_t>(lane_probes);
   properties.guard_probes = static_cast<uint32_t>(guard_probes);
   properties.expected_filter_rate = policy.ExpectedRate();
   properties.compression = static_cast<uint32_t>(options.compression);

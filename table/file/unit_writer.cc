@@ -20,7 +20,7 @@ constexpr size_t kRoomToCompress = size_t{8} << 10;
 
 }  // namespace
 
-UnitWriter::UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_bytes, ChunkPool* pool)
+UnitWriter::UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_bytes, ReadyPages* pool)
     : file_(file), table_id_(table_id), piece_bytes_(buffer_bytes), buffer_(pool) {
   SEPAL_CHECK(piece_bytes_ > 0);
   buffer_.Room(piece_bytes_ + kRoomToCompress);

@@ -23,7 +23,7 @@ class UnitWriter {
  public:
   // At the beginning of `file`, which must outlive the writer. Requires a buffer of a byte at least; its memory is of
   // the `pool`, if there is one.
-  UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_bytes, ChunkPool* pool = nullptr);
+  UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_bytes, ReadyPages* pool = nullptr);
 
   // Of the next byte.
   uint64_t offset() const { return offset_; }

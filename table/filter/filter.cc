@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "table/filter/fingerprint_search.h"
 #include "util/base/check.h"
 #include "util/base/coding.h"
 #include "util/base/hash.h"
@@ -25,28 +24,6 @@ struct LaneHash {
   uint64_t Bit(int probe, uint64_t bits) const { return (static_cast<uint32_t>(at + probe * step) * bits) >> 32; }
   uint32_t at, step;
 };
-
-bool LaneHas(const char* lane, size_t lane_bytes, int probes, uint64_t hash) {
-  const uint64_t bits = lane_bytes * 8;
-  const LaneHash h(hash);
-  const auto shifted = [&](int probe) {
-    const uint64_t bit = h.Bit(probe, bits);
-    return DecodeFixed64(lane + bit / 64 * 8) >> (bit % 64);
-  };
-  int i = 0;
-  for (; i + kProbeGroup <= probes; i += kProbeGroup) {
-    if ((shifted(i) & shifted(i + 1) & shifted(i + 2) & 1) == 0) return false;
-  }
-  uint64_t rest = 1;
-  for (; i < probes; ++i) rest &= shifted(i);
-  return (rest & 1) != 0;
-}
-
-uint16_t FingerprintOf(uint64_t hash, int width) {
-  const uint64_t x = Mix64(hash ^ kLaneMix);
-  const auto low = static_cast<uint16_t>(width == 1 ? x & 0xff : x);
-  return low == 0 ? 1 : low;
-}
 
 // Where the hashes of a guard go.
 struct GuardLines {
@@ -91,79 +68,19 @@ void LaneAdd(char* lane, size_t lane_bytes, int probes, uint64_t hash) {
 
 bool LaneMayContain(const char* lane, size_t lane_bytes, int probes, uint64_t hash) {
   if (lane_bytes == 0) return true;
-  return LaneHas(lane, lane_bytes, probes, hash);
-}
-
-size_t FingerprintLaneBytes(size_t keys, int width) {
-  const size_t bytes = (keys * static_cast<size_t>(width) + 7) / 8 * 8;
-  return bytes <= kMaxLaneBytes ? bytes : 0;
-}
-
-void FingerprintLaneSet(char* lane, int width, size_t slot, uint64_t hash) {
-  const uint16_t fingerprint = FingerprintOf(hash, width);
-  if (width == 1) {
-    lane[slot] = static_cast<char>(fingerprint);
-  } else {
-    EncodeFixed16(lane + slot * 2, fingerprint);
+  const uint64_t bits = lane_bytes * 8;
+  const LaneHash h(hash);
+  const auto shifted = [&](int probe) {
+    const uint64_t bit = h.Bit(probe, bits);
+    return DecodeFixed64(lane + bit / 64 * 8) >> (bit % 64);
+  };
+  int i = 0;
+  for (; i + kProbeGroup <= probes; i += kProbeGroup) {
+    if ((shifted(i) & shifted(i + 1) & shifted(i + 2) & 1) == 0) return false;
   }
-}
-
-int FingerprintLaneFind(const char* lane, size_t lane_bytes, int width, uint64_t hash) {
-  const uint16_t wanted = FingerprintOf(hash, width);
-  return width == 1 ? FindFingerprint<1>(lane, lane_bytes, wanted) : FindFingerprint<2>(lane, lane_bytes, wanted);
-}
-
-LaneForm LaneForm::Of(const FilterPolicy& policy) {
-  if (!(policy.lane_bits_per_key > 0)) return {};
-  switch (policy.lane_kind) {
-    case FilterKind::kNone:
-      break;
-    case FilterKind::kBloom:
-      return {FilterKind::kBloom, FilterPolicy::ProbesFor(policy.lane_bits_per_key)};
-    case FilterKind::kFingerprint:
-      return {FilterKind::kFingerprint, policy.FingerprintBytes()};
-  }
-  return {};
-}
-
-size_t LaneForm::BytesFor(size_t keys, double bits_per_key) const {
-  switch (kind) {
-    case FilterKind::kNone:
-      break;
-    case FilterKind::kBloom:
-      return LaneBytes(keys, bits_per_key);
-    case FilterKind::kFingerprint:
-      return FingerprintLaneBytes(keys, shape);
-  }
-  return 0;
-}
-
-void LaneForm::Fill(char* lane, size_t lane_bytes, std::span<const uint64_t> hashes) const {
-  if (lane_bytes == 0) return;
-  if (kind == FilterKind::kFingerprint) {
-    for (size_t slot = 0; slot < hashes.size(); ++slot) FingerprintLaneSet(lane, shape, slot, hashes[slot]);
-  } else {
-    for (const uint64_t hash : hashes) LaneAdd(lane, lane_bytes, shape, hash);
-  }
-}
-
-bool LaneForm::Valid() const {
-  switch (kind) {
-    case FilterKind::kNone:
-      return shape == 0;
-    case FilterKind::kBloom:
-      return shape >= 1 && shape <= kMaxLaneProbes;
-    case FilterKind::kFingerprint:
-      return shape == 1 || shape == 2;
-  }
-  return false;
-}
-
-double LaneForm::ExpectedRate(size_t keys, size_t lane_bytes) const {
-  if (lane_bytes == 0) return 1;
-  const auto n = static_cast<double>(keys);
-  if (kind == FilterKind::kFingerprint) return 1 - std::pow(1 - 1 / (std::exp2(8 * shape) - 1), n);
-  return std::pow(1 - std::exp(-shape * n / (static_cast<double>(lane_bytes) * 8)), shape);
+  uint64_t rest = 1;
+  for (; i < probes; ++i) rest &= shifted(i);
+  return (rest & 1) != 0;
 }
 
 void GuardBuilder::Add(std::span<const uint64_t> hashes) {
@@ -179,7 +96,7 @@ void GuardBuilder::Add(std::span<const uint64_t> hashes) {
 void GuardBuilder::AddPiece() {
   const size_t bytes = pieces_.empty() ? kFirstPieceBytes : std::min(2 * pieces_.back().size(), kLargestPieceBytes);
   const size_t hashes = bytes / sizeof(uint64_t);
-  pieces_.push_back(pool_ != nullptr ? pool_->TakePiece(bytes) : LargeBuffer(bytes));
+  pieces_.push_back(pool_ != nullptr ? pool_->Take(bytes) : LargeBuffer(bytes));
   next_ = reinterpret_cast<uint64_t*>(pieces_.back().data());
   end_ = next_ + hashes;
   room_ += hashes;

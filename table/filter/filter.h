@@ -7,16 +7,11 @@
 // *Guard*: the filter of a whole file, in lines of 512 bits; the k probes for a key lie in one line, so that asking
 // costs one cache line (Putze, Sanders, Singler, "Cache-, hash- and space-efficient Bloom filters", 2007).
 //
-// *Fingerprint lane*: the other form of a lane, a fingerprint of one or two bytes for each user key of the block, in
-// the order of the keys, so that it also tells which key it may be. Of n keys with w bytes, an absent one passes with
-// 1 - (1 - 1/(2^(8w) - 1))^n.
-//
-// All take the 64-bit hash of the user key and use different bits of it, so that their false positive rates multiply.
+// Both take the 64-bit hash of the user key and use different bits of it, so that their false positive rates multiply.
 // How bits follow from a hash is part of the table format:
 //
 //   lane:   x = Mix64(hash ^ kLaneMix); a = low 32 bits of x, b = high 32 bits of x, made odd;
 //           probe i (0 <= i < k): bit ((a + i*b) mod 2^32) * m / 2^32   (high word of the product)
-//   fingerprint lane: w low bytes of x, as above, in little-endian order; 1 where they are 0; 0 fills up to 8 bytes
 //   guard:  line = high word of hash * lines; x = low 32 bits of hash;
 //           probe i: v = x * kGuardMultiplier[i] mod 2^32; bit v >> 23 of the line's 512
 //   bit j of a filter is bit j mod 8 of byte j / 8.
@@ -28,11 +23,10 @@
 #include <string_view>
 #include <vector>
 
-#include "sepal/filter_policy.h"
 #include "util/base/coding.h"
 #include "util/base/hash.h"
-#include "util/memory/chunk_pool.h"
 #include "util/memory/mapped_memory.h"
+#include "util/memory/ready_pages.h"
 
 namespace sepal {
 
@@ -43,6 +37,9 @@ inline constexpr uint64_t kLaneMix = 0x1a4e5e9a1ull;
 // The multipliers of Apache Parquet's split-block Bloom filter.
 inline constexpr uint32_t kGuardMultiplier[kMaxGuardProbes] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
                                                                0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
+// What a filter is, as a byte on disk.
+enum class FilterKind : uint8_t { kNone = 0, kBloom = 1 };
+
 // A lane for more keys than this has room for is merely less selective.
 inline constexpr size_t kMaxLaneBytes = size_t{64} << 10;
 
@@ -51,36 +48,6 @@ size_t LaneBytes(size_t keys, double bits_per_key);
 void LaneAdd(char* lane, size_t lane_bytes, int probes, uint64_t hash);
 // False is certain. An empty lane says true.
 bool LaneMayContain(const char* lane, size_t lane_bytes, int probes, uint64_t hash);
-
-// Bytes of a fingerprint lane: a multiple of 8; 0, which says "maybe" of every key, where the keys of a block are so
-// many that it would exceed kMaxLaneBytes.
-size_t FingerprintLaneBytes(size_t keys, int width);
-// Sets the fingerprint of the key at `slot`, of the block's distinct user keys.
-void FingerprintLaneSet(char* lane, int width, size_t slot, uint64_t hash);
-// The first slot whose fingerprint is that of the key; -1, which is certain: the key is not in the block.
-int FingerprintLaneFind(const char* lane, size_t lane_bytes, int width, uint64_t hash);
-
-// A lane of either kind. `shape`: the probes of a Bloom lane, the width of a fingerprint lane.
-struct LaneForm {
-  FilterKind kind = FilterKind::kNone;
-  int shape = 0;
-  // What the policy asks for.
-  static LaneForm Of(const FilterPolicy& policy);
-  // Bytes of the lane of a block with these keys. `hashes`: of its distinct user keys in their order.
-  size_t BytesFor(size_t keys, double bits_per_key) const;
-  void Fill(char* lane, size_t lane_bytes, std::span<const uint64_t> hashes) const;
-  // False is certain. An empty lane says true.
-  bool MayContain(const char* lane, size_t lane_bytes, uint64_t hash) const {
-    if (lane_bytes == 0) return true;
-    if (kind == FilterKind::kFingerprint) [[unlikely]]
-      return FingerprintLaneFind(lane, lane_bytes, shape, hash) >= 0;
-    return LaneMayContain(lane, lane_bytes, shape, hash);
-  }
-  // Whether a page may say so.
-  bool Valid() const;
-  // The rate at which absent keys pass a lane for so many keys, by theory.
-  double ExpectedRate(size_t keys, size_t lane_bytes) const;
-};
 
 // A guard as it lies in a file:
 //
@@ -96,10 +63,10 @@ struct LaneForm {
 class GuardBuilder {
  public:
   // Memory for hashes is of the `pool`, which must outlive the builder; null: of its own.
-  GuardBuilder(double bits_per_key, int probes, ChunkPool* pool = nullptr)
+  GuardBuilder(double bits_per_key, int probes, ReadyPages* pool = nullptr)
       : bits_per_key_(bits_per_key), probes_(probes), pool_(pool) {}
   ~GuardBuilder() {
-    if (pool_ != nullptr) pool_->Give({}, std::move(pieces_));
+    if (pool_ != nullptr) pool_->Give(std::move(pieces_));
   }
   GuardBuilder(const GuardBuilder&) = delete;
   GuardBuilder& operator=(const GuardBuilder&) = delete;
@@ -122,7 +89,7 @@ class GuardBuilder {
 
   double bits_per_key_;
   int probes_;
-  ChunkPool* const pool_;
+  ReadyPages* const pool_;
   std::vector<LargeBuffer> pieces_;
   size_t room_ = 0;  // hashes that fit in all pieces
   uint64_t* next_ = nullptr;

@@ -29,8 +29,8 @@
 // |---------------|------|----------------------------------------------------------|
 // | 0             | 4    | n, at least 1                                            |
 // | 4             | 1    | level: 0 leaf page, 1 root                               |
-// | 5             | 1    | FilterKind of the lanes: 0 none, 1 Bloom, 2 fingerprints |
-// | 6             | 1    | probes of the lanes, or bytes of a fingerprint           |
+// | 5             | 1    | FilterKind of the lanes: 0 none, 1 Bloom                 |
+// | 6             | 1    | probes of the lanes, 1 to 16; 0 without lanes            |
 // | 7             | 1    | 0                                                        |
 // | 8             | 8    | base offset: where the first block begins                |
 // | 16            | 8    | entries in all blocks below                              |
@@ -47,7 +47,6 @@
 #include <string_view>
 #include <vector>
 
-#include "sepal/filter_policy.h"
 #include "table/filter/filter.h"
 #include "table/key/internal_key.h"
 #include "table/key/unit_handle.h"
@@ -81,7 +80,8 @@ Separator ShortestSuccessor(InternalKeyView last, KeyOrder order);
 
 class IndexPageBuilder {
  public:
-  IndexPageBuilder(int level, KeyOrder order, LaneForm lanes) : level_(level), order_(order), lane_form_(lanes) {}
+  IndexPageBuilder(int level, KeyOrder order, int lane_probes)
+      : level_(level), order_(order), lane_probes_(lane_probes) {}
   // Blocks must be consecutive in the file: each begins where the one before ended.
   void Add(const Separator& separator, BlockHandle handle, uint64_t entries, uint64_t tombstones,
            std::string_view lane);
@@ -107,7 +107,7 @@ class IndexPageBuilder {
 
   int level_;
   KeyOrder order_;
-  LaneForm lane_form_;
+  int lane_probes_;
   uint64_t base_offset_ = 0;
   uint64_t entries_ = 0;
   uint64_t separator_bytes_ = 0;  // with trailers
@@ -131,7 +131,7 @@ class IndexPageView {
   bool EndsBefore(uint32_t i, const InternalKeyView& key, KeyOrder order) const;
   BlockHandle handle(uint32_t i) const;
   std::string_view lane(uint32_t i) const;
-  LaneForm lane_form() const { return lane_form_; }
+  int lane_probes() const { return lane_probes_; }
   bool LaneMayContain(uint32_t i, uint64_t hash) const;
   // 0 to 255.
   uint8_t dead(uint32_t i) const;
@@ -175,7 +175,7 @@ class IndexPageView {
 
   const char* data_;
   uint32_t count_;
-  LaneForm lane_form_;
+  int lane_probes_;
   const uint64_t* fences_;
   const char* block_ends_;
   const char* tail_ends_;

@@ -63,8 +63,8 @@ std::string IndexPageBuilder::Finish(uint64_t entries_before) {
   const bool has_lanes = !lanes_.empty();
   EncodeFixed32(page.data(), static_cast<uint32_t>(n));
   page[4] = static_cast<char>(level_);
-  page[5] = static_cast<char>(has_lanes ? lane_form_.kind : FilterKind::kNone);
-  page[6] = static_cast<char>(has_lanes ? lane_form_.shape : 0);
+  page[5] = static_cast<char>(has_lanes ? FilterKind::kBloom : FilterKind::kNone);
+  page[6] = static_cast<char>(has_lanes ? lane_probes_ : 0);
   EncodeFixed64(page.data() + 8, base_offset_);
   EncodeFixed64(page.data() + 16, entries_);
   EncodeFixed32(page.data() + 24, static_cast<uint32_t>(prefix_size));

@@ -12,7 +12,7 @@ namespace sepal {
 IndexPageView::IndexPageView(std::string_view bytes)
     : data_(bytes.data()),
       count_(DecodeFixed32(data_)),
-      lane_form_{static_cast<FilterKind>(data_[5]), static_cast<uint8_t>(data_[6])},
+      lane_probes_(static_cast<uint8_t>(data_[6])),
       fences_(reinterpret_cast<const uint64_t*>(data_ + kIndexPageHeaderBytes)) {
   const size_t n = count_;
   const size_t prefix_size = DecodeFixed32(data_ + 24);
@@ -129,7 +129,7 @@ std::string_view IndexPageView::lane(uint32_t i) const {
 
 bool IndexPageView::LaneMayContain(uint32_t i, uint64_t hash) const {
   const std::string_view bytes = lane(i);
-  return lane_form_.MayContain(bytes.data(), bytes.size(), hash);
+  return sepal::LaneMayContain(bytes.data(), bytes.size(), lane_probes_, hash);
 }
 
 int IndexPageView::level() const { return data_[4]; }
@@ -168,9 +168,10 @@ bool IndexPageView::Validate(std::string_view bytes, uint64_t file_size, KeyOrde
   if (header[7] != 0 || !std::all_of(header + 48, header + kIndexPageHeaderBytes, is_zero)) {
     return fail("unknown fields in the header of the index page");
   }
-  if (kind > static_cast<uint8_t>(FilterKind::kFingerprint)) return fail("unknown kind of lanes");
-  const LaneForm form{static_cast<FilterKind>(kind), probes};
-  if (!form.Valid() || (form.kind == FilterKind::kNone && lanes_size != 0)) return fail("form of the lanes");
+  if (kind > static_cast<uint8_t>(FilterKind::kBloom)) return fail("unknown kind of lanes");
+  const bool has_lanes = kind == static_cast<uint8_t>(FilterKind::kBloom);
+  if (has_lanes ? probes < 1 || probes > kMaxLaneProbes : probes != 0) return fail("probes of the lanes");
+  if (!has_lanes && lanes_size != 0) return fail("lanes of no kind");
   if (prefix_size > (order.bytewise() ? kMaxKeyBytes : 0)) return fail("length of the separators' prefix");
   if (lanes_offset != IndexPageLanesOffset(n, prefix_size, tails_size) || lanes_offset + lanes_size != bytes.size()) {
     return fail("parts of the index page do not add up to its size");

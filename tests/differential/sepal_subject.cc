@@ -93,7 +93,6 @@ class SepalSubject final : public Subject {
     if (!status.ok() && error.empty()) error = absl::StrFormat("option set %u: %s", set_, status.ToString());
   }
   void UseSet() {
-    database_.options.cache_admission = model::AdmissionFor(set_);
     if (set_ < kFixedOptionSets) {
       UseFixedSet(set_, &database_.options.family, &database_.tuning);
       return;

@@ -28,7 +28,6 @@ class Calls {
     family.compression = static_cast<CompressionKind>(options % 4);
     if ((options & 4) != 0) family.filter_policy = FilterPolicy::None();
     if ((options & 8) != 0) family.compaction_style = CompactionStyle::kLeveled;
-    if ((options & 64) != 0) database_.options.cache_admission = CacheAdmissionKind::kTinyLfu;
     database_.options.info_log = false;
     database_.tuning.memtable_bytes = size_t{1} << ((options & 16) != 0 ? 10 : 14);
     database_.tuning.log_fragment_bytes = (options & 32) != 0 ? 100 : 4096;

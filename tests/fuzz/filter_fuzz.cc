@@ -26,16 +26,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     LaneAdd(lane.data(), lane.size(), probes, hash - 1);
     SEPAL_CHECK(LaneMayContain(lane.data(), lane.size(), probes, hash - 1));
   }
-  for (const int width : {1, 2}) {
-    const LaneForm form{FilterKind::kFingerprint, width};
-    for (uint64_t hash = 1; hash != 0; hash <<= 1) {
-      form.MayContain(lane.data(), lane.size(), hash - 1);
-      if (lane.empty()) continue;
-      const size_t slot = data[0] % (lane.size() / static_cast<size_t>(width));
-      FingerprintLaneSet(lane.data(), width, slot, hash - 1);
-      const int found = FingerprintLaneFind(lane.data(), lane.size(), width, hash - 1);
-      SEPAL_CHECK(found >= 0 && static_cast<size_t>(found) <= slot);
-    }
-  }
   return 0;
 }

@@ -6,7 +6,6 @@
 #include "tests/model/option_sets.h"
 #include "util/base/hash.h"
 #include "util/base/strings.h"
-#include "util/cache/admission.h"
 
 namespace sepal::model {
 
@@ -29,7 +28,6 @@ History::History(uint64_t seed, Threads threads, reliability::Parts kept)
   database_.options.family.comparator = RandomComparator(&random_);
   RandomizeFamily(&random_, &database_.options.family);
   database_.tuning = RandomTuning(&random_);
-  database_.options.cache_admission = AdmissionFor(seed_);
   model_.CreateFamily("default", database_.options.family.comparator);
 }
 
@@ -45,8 +43,7 @@ void History::Fail(std::string what) {
 
 std::string History::Describe() const {
   std::string text =
-      absl::StrFormat("history %u, cache admission %s, %s", seed_, Name(database_.options.cache_admission),
-                      model::Describe(database_.options.family, database_.tuning));
+      absl::StrFormat("history %u, %s", seed_, model::Describe(database_.options.family, database_.tuning));
   for (const std::string& step : trail_) text += step + "; ";
   return text;
 }
@@ -168,7 +165,6 @@ void History::Reopen() {
   database_.db.reset();
   DropHandles();
   RandomizeFamily(&random_, &database_.options.family);
-  database_.options.cache_admission = AdmissionFor(seed_ + trail_.size());
   const absl::Status opened = database_.Open();
   if (!Succeeded(opened, "reopen")) return;
   Settle();

@@ -64,9 +64,7 @@ void RandomizeFamily(Random* random, ColumnFamilyOptions* options) {
                                   {.lane_bits_per_key = 8, .guard_bits_per_key = 0},
                                   {.lane_bits_per_key = 0, .guard_bits_per_key = 5},
                                   {.lane_bits_per_key = 1, .guard_bits_per_key = 1},
-                                  FilterPolicy::FromFalsePositiveRate(0.001),
-                                  {.lane_bits_per_key = 16, .lane_kind = FilterKind::kFingerprint},
-                                  {.lane_kind = FilterKind::kFingerprint}};
+                                  FilterPolicy::FromFalsePositiveRate(0.001)};
   options->filter_policy = Choose(random, filters);
 }
 
@@ -88,21 +86,16 @@ Tuning RandomTuning(Random* random) {
   return tuning;
 }
 
-CacheAdmissionKind AdmissionFor(uint64_t seed) {
-  return Random(Mix64(seed + 2)).OneIn(2) ? CacheAdmissionKind::kTinyLfu : CacheAdmissionKind::kProbation;
-}
-
 std::string Describe(const ColumnFamilyOptions& options, const Tuning& tuning) {
   std::string levels;
   for (const CompressionKind kind : options.compression_per_level) {
     levels += " " + std::to_string(static_cast<int>(kind));
   }
   return absl::StrFormat(
-      "comparator %s, %s, space up to %.1f, compression %d (by level:%s), block_bytes %u, lane %.1f (kind %d) guard "
-      "%.1f\n%s",
+      "comparator %s, %s, space up to %.1f, compression %d (by level:%s), block_bytes %u, lane %.1f guard %.1f\n%s",
       options.comparator->Name(), Name(options.compaction_style), options.max_space_amplification,
       static_cast<int>(options.compression), levels, options.block_bytes, options.filter_policy.lane_bits_per_key,
-      static_cast<int>(options.filter_policy.lane_kind), options.filter_policy.guard_bits_per_key, tuning.ToString());
+      options.filter_policy.guard_bits_per_key, tuning.ToString());
 }
 
 }  // namespace sepal::model

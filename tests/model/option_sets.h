@@ -14,8 +14,6 @@ const Comparator* RandomComparator(Random* random);
 // Everything but the comparator, which stays as it is.
 void RandomizeFamily(Random* random, ColumnFamilyOptions* options);
 Tuning RandomTuning(Random* random);
-// From a source of its own: seeds keep the options that they had without.
-CacheAdmissionKind AdmissionFor(uint64_t seed);
 std::string Describe(const ColumnFamilyOptions& options, const Tuning& tuning);
 
 }  // namespace sepal::model

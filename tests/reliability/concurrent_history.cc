@@ -76,7 +76,6 @@ void ConcurrentHistory::Configure() {
   data_keys_ = uint64_t{1} << later.Uniform(4);
   flushes_often_ = later.OneIn(2);
   tuning.log_ring_bytes = later.OneIn(3) ? 0 : uint64_t{4} << (10 + later.Uniform(3));
-  if (later.OneIn(2)) database_.options.cache_admission = CacheAdmissionKind::kTinyLfu;
   fills_ring_ = later.OneIn(8);
   if (fills_ring_) {
     syncs_one_in_ = 50;

@@ -200,8 +200,6 @@ absl::Status Configure(std::string_view settings, TestDatabase* database) {
     } else if (word == "wide") {
       tuning.runs_per_level = 2;
       tuning.fanout = 2;
-    } else if (word == "tinylfu") {
-      options.cache_admission = CacheAdmissionKind::kTinyLfu;
     } else if (word == "unmapped") {
       tuning.log_ring_bytes = 0;
     } else if (word == "onefile") {

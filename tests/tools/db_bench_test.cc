@@ -197,10 +197,9 @@ TEST(DbBenchTest, BatchesStepsAndCountsAreAsGiven) {
   EXPECT_EQ(JsonLines(backward.out).at(3).at("report"), "resetstats");
   // More threads than numbers, and the rate at every interval.
   const Outcome few = RunDbBench({db, "--num=2", "--threads=4", "--memory_limit=16MiB", "--duration=0.15s",
-                                  "--stats_interval_seconds=0.001", "--lanes=fingerprint", "--benchmarks=fillrandom"});
+                                  "--stats_interval_seconds=0.001", "--benchmarks=fillrandom"});
   EXPECT_EQ(few.exit, kExitOk) << few.err;
   EXPECT_NE(few.err.find(" ops/sec in the last "), std::string::npos) << few.err;
-  EXPECT_NE(few.out.find("lanes of fingerprints"), std::string::npos) << few.out;
   EXPECT_EQ(RunDbBench({db, "--num=2", "--threads=4", "--memory_limit=16MiB", "--benchmarks=filluniquerandom"}).exit,
             kExitOk);
 }
@@ -382,9 +381,8 @@ TEST(DbBenchTest, FlagsBecomeTheEnginesOptions) {
                         "--compression=zstd",
                         "--compaction_style=0",
                         "--rate_limiter_bytes_per_sec=3MiB",
-                        "--max_space_amplification=1.5",
-                        "--cache_admission=tinylfu"};
-  ASSERT_EQ(ParseDbBenchFlags(10, argv, &flags, out, err), std::nullopt) << err.str();
+                        "--max_space_amplification=1.5"};
+  ASSERT_EQ(ParseDbBenchFlags(9, argv, &flags, out, err), std::nullopt) << err.str();
   const absl::StatusOr<Options> options = flags.EngineOptions();
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->memory_limit, size_t{116} << 20);
@@ -395,9 +393,6 @@ TEST(DbBenchTest, FlagsBecomeTheEnginesOptions) {
   EXPECT_EQ(options->family.compaction_style, CompactionStyle::kLeveled);
   EXPECT_EQ(options->background_bytes_per_second, uint64_t{3} << 20);
   EXPECT_EQ(options->family.max_space_amplification, 1.5);
-  EXPECT_EQ(options->cache_admission, CacheAdmissionKind::kTinyLfu);
-  EXPECT_EQ(DbBenchOptions().EngineOptions().value().cache_admission, CacheAdmissionKind::kProbation);
-  EXPECT_EQ(RunDbBench({"--cache_admission=lru", "--benchmarks=stats"}).exit, kExitUsage);
 }
 
 TEST(DbBenchTest, ACacheSizeHasTwoWriteBuffersBesideIt) {
@@ -427,17 +422,6 @@ TEST(DbBenchTest, CompactionStylesHaveNamesAndNumbers) {
   DbBenchOptions unknown;
   unknown.compression_type = "rle";
   EXPECT_TRUE(absl::IsInvalidArgument(unknown.EngineOptions().status()));
-}
-
-TEST(DbBenchTest, LanesMayBeOfFingerprints) {
-  DbBenchOptions flags;
-  std::ostringstream out, err;
-  const char* argv[] = {"db_bench", "--bloom_bits=21", "--lanes=fingerprint"};
-  ASSERT_EQ(ParseDbBenchFlags(3, argv, &flags, out, err), std::nullopt) << err.str();
-  const absl::StatusOr<Options> options = flags.EngineOptions();
-  ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options->family.filter_policy.lane_kind, FilterKind::kFingerprint);
-  EXPECT_NEAR(options->family.filter_policy.lane_bits_per_key, 8.1, 0.1);
 }
 
 }  // namespace

@@ -58,19 +58,11 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
   AddBytes(app, "--cache_size", &o->cache_size,
            "Block cache: without --memory_limit, the limit is this and two write buffers")
       ->group("Engine");
-  app->add_option("--cache_admission", o->cache_admission, "Which new blocks a full cache keeps: probation or tinylfu")
-      ->check(CLI::IsMember({"probation", "tinylfu"}))
-      ->capture_default_str()
-      ->group("Engine");
   AddBytes(app, "--write_buffer_size", &o->write_buffer_size,
            "All active memtables together; 0: derived from --memory_limit, 64MiB beside --cache_size")
       ->group("Engine");
   app->add_option("--bloom_bits", o->bloom_bits, "Filter bits for each key, lane and guard together; 0: none")
       ->check(CLI::Range(-1.0, 128.0))
-      ->group("Engine");
-  app->add_option("--lanes", o->lanes, "The filter of a block: bloom, or fingerprint")
-      ->check(CLI::IsMember({"bloom", "fingerprint"}))
-      ->capture_default_str()
       ->group("Engine");
   AddBytes(app, "--block_size", &o->block_size, "Bytes of a block before compression")
       ->capture_default_str()
@@ -112,7 +104,6 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
     if (options.memtable_bytes == 0) options.memtable_bytes = kDefaultMemtableBytes;
     options.memory_limit = cache_size + 2 * options.memtable_bytes;
   }
-  if (cache_admission == "tinylfu") options.cache_admission = CacheAdmissionKind::kTinyLfu;
   options.direct_reads = use_direct_reads;
   options.background_threads = background_threads;
   options.latency_histograms = histogram || statistics;
@@ -129,7 +120,6 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
     options.family.compaction_style = CompactionStyle::kUniversal;
   }
   options.family.max_space_amplification = max_space_amplification;
-  if (lanes == "fingerprint") options.family.filter_policy.lane_kind = FilterKind::kFingerprint;
   const std::optional<CompressionKind> compression = CompressionFromName(compression_type);
   if (!compression.has_value()) return absl::InvalidArgumentError(absl::StrCat("unknown codec ", compression_type));
   options.family.compression = *compression;

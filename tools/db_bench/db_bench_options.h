@@ -34,10 +34,8 @@ struct DbBenchOptions {
   double compression_ratio = 0.5;
   uint64_t cache_size = 0;  // 0: not given
   uint64_t memory_limit = 0;
-  std::string cache_admission = "probation";
   uint64_t write_buffer_size = 0;
   bool use_direct_reads = false;
-  std::string lanes = "bloom";
   double bloom_bits = -1;  // -1: the engine's default
   uint64_t block_size = 4096;
   std::string compaction_style = "lazy";

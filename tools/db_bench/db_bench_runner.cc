@@ -61,9 +61,8 @@ class DbBench {
          << absl::StrFormat("RawSize:     %.1f MB (estimated)\n", raw_mib)
          << absl::StrFormat("Memory:      %s limit\n", HumanBytes(engine_options_.memory_limit))
          << absl::StrFormat("Compression: %s\n", options_.compression_type)
-         << absl::StrFormat("Filters:     %.1f + %.1f bits a key (lane + guard)%s\n", filter.lane_bits_per_key,
-                            filter.guard_bits_per_key,
-                            filter.lane_kind == FilterKind::kFingerprint ? ", lanes of fingerprints" : "")
+         << absl::StrFormat("Filters:     %.1f + %.1f bits a key (lane + guard)\n", filter.lane_bits_per_key,
+                            filter.guard_bits_per_key)
          << absl::StrFormat("Database:    %s\n", options_.db) << "------------------------------------------------\n";
     out_.flush();
   }

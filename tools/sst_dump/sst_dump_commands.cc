@@ -302,11 +302,7 @@ struct FilterTotals {
 absl::Status FilterBlocks(const TableReader& reader, const SstDumpOptions& options, FilterTotals* totals,
                           std::ostream& out) {
   return reader.ForEachBlock([&](const TableReader::BlockInfo& block) {
-    const bool fingerprints = block.lane_form.kind == FilterKind::kFingerprint;
-    const int probes = fingerprints ? 0 : block.lane_form.shape;
-    const double rate = block.lane_bits == 0 ? 1
-                        : fingerprints       ? block.lane_expected_rate
-                                             : RateOf(block.lane_fill, probes);
+    const double rate = RateOf(block.lane_fill, block.lane_probes);
     if (options.json) {
       const nlohmann::json line = {{"schema_version", kJsonSchemaVersion},
                                    {"block", totals->blocks},
@@ -314,18 +310,15 @@ absl::Status FilterBlocks(const TableReader& reader, const SstDumpOptions& optio
                                    {"keys", block.keys},
                                    {"entries", block.entries},
                                    {"lane_bits", block.lane_bits},
-                                   {"probes", probes},
-                                   {"fingerprint_bytes", fingerprints ? block.lane_form.shape : 0},
+                                   {"probes", block.lane_probes},
                                    {"fill", block.lane_fill},
                                    {"expected_rate", rate},
                                    {"last_key", BytesJson(block.separator.user_key)}};
       out << ToLine(line) << "\n";
     } else {
-      out << absl::StrFormat("block %5d at %9d: %4d keys, %5d bits, ", totals->blocks, block.handle.offset, block.keys,
-                             block.lane_bits)
-          << (fingerprints ? absl::StrFormat("fingerprints of %d bytes, ", block.lane_form.shape)
-                           : absl::StrFormat("k %2d, fill %.3f, ", probes, block.lane_fill))
-          << absl::StrFormat("expected rate %.5f\n", rate);
+      out << absl::StrFormat("block %5d at %9d: %4d keys, %5d bits, k %2d, fill %.3f, expected rate %.5f\n",
+                             totals->blocks, block.handle.offset, block.keys, block.lane_bits, block.lane_probes,
+                             block.lane_fill, rate);
     }
     ++totals->blocks;
     totals->keys += block.keys;
@@ -458,7 +451,6 @@ nlohmann::json PropertiesJson(const TableReader& reader) {
           {"lane_bits_per_key", p.filter_policy.lane_bits_per_key},
           {"guard_bits_per_key", p.filter_policy.guard_bits_per_key},
           {"lane_probes", p.lane_probes},
-          {"fingerprint_bytes", p.fingerprint_bytes},
           {"guard_probes", p.guard_probes},
           {"expected_filter_rate", p.expected_filter_rate},
           {"compression", IsKnownCompression(static_cast<uint8_t>(p.compression))

@@ -9,8 +9,6 @@ namespace {
 
 constexpr double kMostBitsPerKey = 64;
 constexpr int kMostProbes = 16;
-// Of a block of 4 KiB with keys of 16 bytes and values of 100.
-constexpr int kUsualBlockKeys = 36;
 
 }  // namespace
 
@@ -48,12 +46,6 @@ double FilterPolicy::ExpectedRate(double bits_per_key) {
   return std::pow(1 - std::exp(-probes / bits_per_key), probes);
 }
 
-double FilterPolicy::ExpectedRate() const {
-  const double guard = ExpectedRate(guard_bits_per_key);
-  if (lane_kind == FilterKind::kFingerprint && lane_bits_per_key > 0) {
-    return guard * (1 - std::pow(1 - 1 / (std::exp2(8 * FingerprintBytes()) - 1), kUsualBlockKeys));
-  }
-  return guard * ExpectedRate(lane_bits_per_key);
-}
+double FilterPolicy::ExpectedRate() const { return ExpectedRate(lane_bits_per_key) * ExpectedRate(guard_bits_per_key); }
 
 }  // namespace sepal

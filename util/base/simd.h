@@ -1,7 +1,6 @@
 // Which vector form is used of what has several (table/index/fence_search.h): AVX2 where this machine has it, unless
 // the environment variable SEPAL_SIMD names another ("portable", "avx2", "avx512") that it has. That is for tests,
-// which must pass on each, and for measurements; any other value is ignored. Checksums of long input
-// (util/base/vector_hash.h) have the portable form, or the widest vectors.
+// which must pass on each, and for measurements; any other value is ignored.
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,8 @@
 // The share follows what comes back (after ARC: Megiddo and Modha, 2003): it grows with every block that was evicted on
 // probation and is wanted again, and shrinks with every trusted one.
 //
-// Which new blocks are trusted at once, `CacheAdmissionKind` (sepal/options.h) says: those that come back soon after
-// they were evicted, or those that are asked for more often than the trusted blocks that went last (after TinyLFU:
-// Einziger, Friedman, Manes, 2017). docs/decisions/0021 has what these and other ways gave.
+// A new block is trusted at once if it comes back soon after it was evicted. docs/decisions/0021 has what this and
+// other ways gave.
 //
 // Nothing is written when a block is found: only inserts, evictions and the hand that looks for blocks to evict come
 // here. Nothing is refused either: every block that is read gets its frame. Safe for concurrent use, without locks;
@@ -18,26 +17,18 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
-#include "sepal/options.h"
-#include "util/cache/frequency_sketch.h"
 #include "util/cache/ghost_filter.h"
 
 namespace sepal {
 
-std::string_view Name(CacheAdmissionKind kind);
-
 class CacheAdmission {
  public:
   // `blocks`: how many the cache holds when it is full.
-  explicit CacheAdmission(size_t blocks, CacheAdmissionKind kind = CacheAdmissionKind::kProbation);
+  explicit CacheAdmission(size_t blocks) : evicted_on_probation_(blocks), evicted_trusted_(blocks) {}
 
   // What a cache of one block more takes for this.
-  static constexpr size_t BytesPerBlock(CacheAdmissionKind kind) {
-    return kind == CacheAdmissionKind::kTinyLfu ? 12 : 4;
-  }
+  static constexpr size_t kBytesPerBlock = 4;
 
   // Whether a data block that is put in is trusted at once. `hash`: of its key, well mixed.
   bool Trusts(uint64_t hash);
@@ -52,19 +43,14 @@ class CacheAdmission {
     if (on_probation) on_probation_.fetch_sub(1, std::memory_order_relaxed);
   }
   // Evicted for want of memory, beside Removed.
-  void Evicted(uint64_t hash, bool on_probation);
-  // Whether Used wants to be called, when the hand comes by a data block that was found since it was there last. Not
-  // for one on probation: it is promoted and keeps its clock, so that the hand tells of that same find when it next
-  // comes by.
-  bool HearsOfUse(bool on_probation) const { return sketch_.has_value() && !on_probation; }
-  void Used(uint64_t hash) { sketch_->Note(hash); }
+  void Evicted(uint64_t hash, bool on_probation) {
+    (on_probation ? evicted_on_probation_ : evicted_trusted_).Add(hash);
+  }
   // Whether more blocks are on probation than their share.
   bool ProbationIsOverFull() const;
 
  private:
   int64_t HalfShare() const;
-  bool IsAskedForMoreThanVictims(uint64_t hash) const;
-  void NoteVictim(uint64_t hash);
 
   RecentKeys evicted_on_probation_;
   RecentKeys evicted_trusted_;
@@ -72,10 +58,6 @@ class CacheAdmission {
   std::atomic<int64_t> on_probation_{0};
   // The share in halves of a block; used within bounds that depend on `data_blocks_`.
   std::atomic<int64_t> half_share_{0};
-  // With kTinyLfu: of all data blocks that are asked for, and what it says of the trusted ones that were evicted last,
-  // a moving average in parts of kVictimUnit.
-  std::optional<FrequencySketch> sketch_;
-  std::atomic<int> victims_{0};
 };
 
 }  // namespace sepal

@@ -18,18 +18,17 @@
 // back about a sixteenth of the limit so, new blocks belong to their pins alone until some have left.
 //
 // Safe for concurrent use. A hit takes no lock: a peek only loads, a pin is one atomic addition, and one subtraction
-// when it goes (util/cache/block_cache.cc has the protocol). An eviction takes a short lock where peeks are possible.
+// when it goes (util/cache/block_cache_impl.h has the protocol). An eviction takes a short lock where peeks are
+// possible.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
 
-#include "sepal/options.h"
 #include "util/memory/block_buffer.h"
 #include "util/memory/block_heap.h"
 #include "util/memory/memory_budget.h"
@@ -46,7 +45,7 @@ struct CacheKey {
 
 class BlockCache;
 
-// The descriptor of a cached block. Only cache.cc changes one; it is laid open here so that pins cost no calls.
+// The descriptor of a cached block. Only the cache itself changes one; it is laid open here so that pins cost no calls.
 //
 // `meta`, from the lowest bit: 26 bits of references, 3 of clock, 2 of state, 1 of probation, 32 of generation.
 struct alignas(64) CacheFrame {
@@ -157,15 +156,15 @@ class BlockCache {
  public:
   // `budget` must outlive the cache, and nothing else charges the cache's parts. `expected_block_bytes` sizes the hash
   // table: the typical size of a block; smaller blocks fill the table before the memory. `epochs`: whose guards readers
-  // hold when they peek; null: a peek finds nothing. Must outlive the cache. `admission`: which new data blocks are
-  // kept as long as those that were found (util/cache/admission.h). `drains_in_simulation`: whether Shrink moves blocks
-  // on simulated threads too, although the heap that it looks at is the process's and not the simulation's.
+  // hold when they peek; null: a peek finds nothing. Must outlive the cache. `drains_in_simulation`: whether Shrink
+  // moves blocks on simulated threads too, although the heap that it looks at is the process's and not the
+  // simulation's.
   BlockCache(MemoryBudget* budget, size_t expected_block_bytes, EpochDomain* epochs = nullptr,
-             CacheAdmissionKind admission = CacheAdmissionKind::kProbation, bool drains_in_simulation = false);
+             bool drains_in_simulation = false);
   // Requires that no pin is left.
   ~BlockCache();
   // Of address space that such a cache maps at once, before it holds anything.
-  static size_t TableBytes(size_t limit_bytes, size_t expected_block_bytes, CacheAdmissionKind admission);
+  static size_t TableBytes(size_t limit_bytes, size_t expected_block_bytes);
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
@@ -218,17 +217,8 @@ class BlockCache {
   // Copies a block in that is likely to be read soon, if there is memory that nobody uses: nothing is evicted for it,
   // and a quarter of the cache stays free. Whether it did.
   bool InsertWhereFree(const CacheKey& key, std::string_view bytes, MemoryPart part);
-  // `ask` has the heap's small chunks collapsed soon, beside its caller. Before others use the cache; else nobody is
-  // asked.
-  void CollapseBy(std::function<void()> ask) { ask_to_collapse_ = std::move(ask); }
-  // A reader has come to blocks that it had not been at: what merges left in the cache is worth its huge pages now.
-  void ReaderCame() const {
-    if (BlockHeap::OfProcess().HasSmallChunks() && ask_to_collapse_) [[unlikely]]
-      ask_to_collapse_();
-  }
   // Makes a pin for a block that is not kept: charged to kPins until released.
   CachePin PinAlone(BlockBuffer buffer);
-  CacheAdmissionKind admission() const;
   // Notes that a file is gone, and drops no block yet: that takes a look at all blocks, one for all files together. Who
   // lets go of files calls EraseGone afterwards. Where nobody does, one note in so many does it: no more notes are kept
   // than there are groups of frames, and a note costs a look at one group in the long run. Takes a short lock; may be
@@ -290,7 +280,6 @@ class BlockCache {
   CacheFrame* const frames_;
   const size_t frame_count_;
   const size_t peekable_frames_;
-  std::function<void()> ask_to_collapse_;
 };
 
 inline void CachePin::Reset() {

@@ -137,12 +137,6 @@ class PosixDirectFile final : public PosixReadable {
 
 }  // namespace
 
-void PosixReadable::Forget(uint64_t offset, uint64_t length) const {
-  // To the operating system a length of 0 means "to the end".
-  if (length == 0 || !CheckRange(offset, length, path_, "forget").ok()) return;
-  (void)::posix_fadvise(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_DONTNEED);
-}
-
 bool MayBeMapped(int64_t file_system_kind) {
   constexpr int64_t kKnown[] = {EXT4_SUPER_MAGIC /* also ext2 and ext3 */, XFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
                                 TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};

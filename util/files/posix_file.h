@@ -60,7 +60,6 @@ class PosixReadable : public ReadableFile {
   bool direct() const { return alignment_ > 1; }
   uint64_t alignment() const { return alignment_; }
   // Also past the page cache, where the file was written through it.
-  void Forget(uint64_t offset, uint64_t length) const override;
 
  private:
   const UniqueFd fd_;

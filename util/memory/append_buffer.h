@@ -10,15 +10,15 @@
 #include <string_view>
 
 #include "util/base/check.h"
-#include "util/memory/chunk_pool.h"
 #include "util/memory/mapped_memory.h"
+#include "util/memory/ready_pages.h"
 
 namespace sepal {
 
 class AppendBuffer {
  public:
   // `pool` must outlive the buffer; may be null.
-  explicit AppendBuffer(ChunkPool* pool = nullptr) : pool_(pool) {}
+  explicit AppendBuffer(ReadyPages* pool = nullptr) : pool_(pool) {}
   ~AppendBuffer() { Free(); }
   AppendBuffer(AppendBuffer&&) = default;
   AppendBuffer& operator=(AppendBuffer&&) = delete;
@@ -65,17 +65,17 @@ class AppendBuffer {
   void Grow(size_t bytes) {
     const size_t least = std::max({kLeastBytes, memory_.size() * 2, size_ + bytes});
     const size_t pooled = (least + kPooledStepBytes - 1) / kPooledStepBytes * kPooledStepBytes;
-    LargeBuffer larger = pool_ != nullptr ? pool_->TakePiece(pooled) : LargeBuffer(least);
+    LargeBuffer larger = pool_ != nullptr ? pool_->Take(pooled) : LargeBuffer(least);
     if (size_ > 0) std::memcpy(larger.data(), memory_.data(), size_);
     Free();
     memory_ = std::move(larger);
   }
   void Free() {
     LargeBuffer memory = std::move(memory_);
-    if (pool_ != nullptr && memory.size() > 0) pool_->GivePiece(std::move(memory));
+    if (pool_ != nullptr && memory.size() > 0) pool_->Give(std::move(memory));
   }
 
-  ChunkPool* pool_;
+  ReadyPages* pool_;
   LargeBuffer memory_;
   size_t size_ = 0;
 };

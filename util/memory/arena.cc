@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kFirstChunkBytes = 4096;
 constexpr size_t kLargestChunkBytes = size_t{1} << 20;
+// The last chunks before huge pages are this large or larger.
+constexpr size_t kPieceBeforeHugePages = size_t{768} << 10;
 // The allocator's own words before a chunk.
 constexpr size_t kChunkOverhead = 16;
 
@@ -24,7 +26,7 @@ size_t NextChunkBytes(size_t held) {
 
 Arena::~Arena() {
   if (budget_ != nullptr) budget_->Release(part_, memory_bytes());
-  if (pool_ != nullptr) pool_->Give(std::move(huge_chunks_), std::move(grown_chunks_));
+  if (pool_ != nullptr) pool_->Give(std::move(grown_chunks_));
 }
 
 std::string_view Arena::Copy(std::string_view bytes) {
@@ -51,17 +53,16 @@ char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
 
 char* Arena::NewChunk(size_t bytes, std::vector<LargeBuffer>* large) {
   constexpr size_t kLeastMappedBytes = LargeAllocator<char>::kLeastMappedBytes;
-  const bool huge = bytes == MappedMemory::kHugePageBytes;
   char* chunk;
-  if (huge) {
-    chunk = huge_chunks_.emplace_back(pool_ != nullptr ? pool_->Take() : MappedMemory(bytes)).data();
-  } else if (bytes >= kLeastMappedBytes) {
+  if (bytes >= kLeastMappedBytes) {
     const bool pooled = pool_ != nullptr && large == &grown_chunks_;
-    chunk = large->emplace_back(pooled ? pool_->TakePiece(bytes) : LargeBuffer(bytes)).data();
+    chunk = large->emplace_back(pooled ? pool_->Take(bytes) : LargeBuffer(bytes)).data();
+    // So that a writer does not wait for the huge page that comes next.
+    if (pooled && bytes >= kPieceBeforeHugePages) pool_->Prepare(MappedMemory::kHugePageBytes);
   } else {
     chunk = chunks_.emplace_back(static_cast<char*>(::operator new(bytes, kChunkAlignment))).get();
   }
-  const size_t charge = bytes + (huge ? 0 : kChunkOverhead);
+  const size_t charge = bytes + (bytes == MappedMemory::kHugePageBytes ? 0 : kChunkOverhead);
   memory_bytes_.store(memory_bytes() + charge, std::memory_order_relaxed);
   if (budget_ != nullptr) {
     budget_->Charge(part_, charge);

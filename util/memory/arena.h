@@ -17,16 +17,16 @@
 #include <string_view>
 #include <vector>
 
-#include "util/memory/chunk_pool.h"
 #include "util/memory/mapped_memory.h"
 #include "util/memory/memory_budget.h"
+#include "util/memory/ready_pages.h"
 
 namespace sepal {
 
 class Arena {
  public:
   // `budget` and `pool`, where large chunks come from and go to, may be null; else they must outlive the arena.
-  explicit Arena(MemoryBudget* budget = nullptr, MemoryPart part = MemoryPart::kMemtables, ChunkPool* pool = nullptr)
+  explicit Arena(MemoryBudget* budget = nullptr, MemoryPart part = MemoryPart::kMemtables, ReadyPages* pool = nullptr)
       : budget_(budget), part_(part), pool_(pool) {}
   ~Arena();
   Arena(const Arena&) = delete;
@@ -60,12 +60,12 @@ class Arena {
 
  private:
   char* AllocateSlowly(size_t bytes, size_t alignment);
-  // A large one that is no huge page goes into `large`.
+  // A large one goes into `large`.
   char* NewChunk(size_t bytes, std::vector<LargeBuffer>* large);
 
   MemoryBudget* const budget_;
   const MemoryPart part_;
-  ChunkPool* const pool_;
+  ReadyPages* const pool_;
   char* next_ = nullptr;
   char* end_ = nullptr;
   // Chunks begin at multiples of a cache line, so that how much is skipped to align a piece, and with it the sum of
@@ -75,9 +75,8 @@ class Arena {
     void operator()(char* chunk) const { ::operator delete(chunk, kChunkAlignment); }
   };
   std::vector<std::unique_ptr<char, FreeChunk>> chunks_;
-  std::vector<LargeBuffer> grown_chunks_;
-  std::vector<LargeBuffer> lone_chunks_;  // for one piece each
-  std::vector<MappedMemory> huge_chunks_;
+  std::vector<LargeBuffer> grown_chunks_;  // the last ones are huge pages
+  std::vector<LargeBuffer> lone_chunks_;   // for one piece each
   std::atomic<size_t> memory_bytes_{0};
 };
 

@@ -7,10 +7,10 @@
 
 namespace sepal {
 
-BlockBuffer::BlockBuffer(size_t size, HugePages::Wish wish) : size_(size) {
+BlockBuffer::BlockBuffer(size_t size) : size_(size) {
   const size_t bytes = Padded(size);
   SEPAL_CHECK(bytes > size);
-  data_ = IsPiece(bytes) ? BlockHeap::OfProcess().Allocate(bytes, wish)
+  data_ = IsPiece(bytes) ? BlockHeap::OfProcess().Allocate(bytes)
                          : static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
   SEPAL_CHECK(data_ != nullptr);
   std::memset(data_ + size, 0, bytes - size);

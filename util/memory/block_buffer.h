@@ -16,8 +16,7 @@ class BlockBuffer {
   static constexpr size_t kPadding = 64;
 
   BlockBuffer() = default;
-  // `wish`: of memory that the heap maps for it.
-  explicit BlockBuffer(size_t size, HugePages::Wish wish = HugePages::Wish::kHuge);
+  explicit BlockBuffer(size_t size);
   BlockBuffer(BlockBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   BlockBuffer& operator=(BlockBuffer&& other) noexcept;

@@ -63,7 +63,7 @@ char* BlockHeap::BytesOf(const Span* span) {
   return reinterpret_cast<char*>(ChunkOf(span)) + (index == 0 ? kHeaderBytes : index * kSpanBytes);
 }
 
-char* BlockHeap::Allocate(size_t bytes, HugePages::Wish wish) {
+char* BlockHeap::Allocate(size_t bytes) {
   SEPAL_DCHECK(bytes > 0 && bytes <= kLargestPiece);
   while (true) {
     {
@@ -75,7 +75,7 @@ char* BlockHeap::Allocate(size_t bytes, HugePages::Wish wish) {
       }
     }
     // Not under the lock: the system clears two megabytes.
-    Chunk* const chunk = MapChunk(wish);
+    Chunk* const chunk = MapChunk();
     if (!Add(chunk)) Unmap(chunk);
   }
 }
@@ -84,7 +84,6 @@ char* BlockHeap::Allocate(size_t bytes, HugePages::Wish wish) {
 bool BlockHeap::Add(Chunk* chunk) {
   AllocatorMutexLock lock(&mutex_);
   if (empty_chunks_ > 0) return false;
-  if (chunk->small) small_chunks_.fetch_add(1, std::memory_order_relaxed);
   open_chunks_.insert(chunk);
   chunks_.insert(chunk);
   ++empty_chunks_;
@@ -184,7 +183,7 @@ BlockHeap::ChunkSet BlockHeap::Drain(size_t kept_bytes) {
   if (free_bytes < kept_bytes + kChunkBytes) return drained;
   std::vector<std::pair<size_t, Chunk*>> used;
   for (Chunk* chunk : chunks_) {
-    if (chunk->used_bytes > 0 && !chunk->collapses) used.emplace_back(chunk->used_bytes, chunk);
+    if (chunk->used_bytes > 0) used.emplace_back(chunk->used_bytes, chunk);
   }
   const size_t count = std::min((free_bytes - kept_bytes) / kChunkBytes, used.size());
   const auto end = used.begin() + static_cast<ptrdiff_t>(count);
@@ -247,45 +246,17 @@ BlockHeap::Chunk* BlockHeap::UncutSpan(Span* span) {
 
 // Of those that are empty and did not drain, one stays.
 BlockHeap::Chunk* BlockHeap::LetGo(Chunk* chunk) {
-  if (chunk->collapses || (!chunk->drains && empty_chunks_ == 1)) return nullptr;
+  if (!chunk->drains && empty_chunks_ == 1) return nullptr;
   if (!chunk->drains) --empty_chunks_;
   (chunk->drains ? draining_chunks_ : open_chunks_).erase(chunk);
   chunks_.erase(chunk);
-  NoLongerSmall(chunk);
   return chunk;
 }
 
-void BlockHeap::NoLongerSmall(Chunk* chunk) {
-  if (std::exchange(chunk->small, false)) small_chunks_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-// One at a time, so that whoever asks for another has waited for the one before.
-bool BlockHeap::CollapseOne() {
-  Chunk* chunk;
-  {
-    AllocatorMutexLock lock(&mutex_);
-    const auto it = std::find_if(chunks_.begin(), chunks_.end(), [](const Chunk* c) { return c->small && !c->drains; });
-    if (collapses_ || it == chunks_.end()) return false;
-    chunk = *it;
-    chunk->collapses = collapses_ = true;
-  }
-  HugePages::OfProcess().Collapse(chunk->memory.data());
-  Chunk* unused;
-  {
-    AllocatorMutexLock lock(&mutex_);
-    chunk->collapses = collapses_ = false;
-    NoLongerSmall(chunk);
-    unused = chunk->uncut_spans == kAllSpans ? LetGo(chunk) : nullptr;
-  }
-  if (unused != nullptr) Unmap(unused);
-  return true;
-}
-
-BlockHeap::Chunk* BlockHeap::MapChunk(HugePages::Wish wish) {
-  MappedMemory memory(kChunkBytes, wish);
+BlockHeap::Chunk* BlockHeap::MapChunk() {
+  MappedMemory memory(kChunkBytes);
   auto* const chunk = new (memory.data()) Chunk{};
   chunk->uncut_spans = kAllSpans;
-  chunk->small = HugePages::OfProcess().IsSmall(memory.data());
   Forbid(memory.data() + kHeaderBytes, kChunkBytes - kHeaderBytes);
   chunk->memory = std::move(memory);
   return chunk;

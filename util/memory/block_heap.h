@@ -13,15 +13,10 @@
 // the system with its last piece. Instead of mapping a chunk the heap takes a draining one back into use, if one has
 // room for the piece.
 //
-// Blocks that a merge leaves here before any reader has asked for them lie in chunks on small pages, where huge ones
-// are dear (`util/memory/huge_pages.h`). Once readers come, such chunks are *collapsed* into huge pages, one after
-// another.
-//
 // One heap serves the process, as malloc does. Safe for concurrent use; a call takes a short lock. Under
 // AddressSanitizer what is free, and the slack behind a piece, may not be touched.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -56,8 +51,8 @@ class BlockHeap {
   // What a piece of `bytes`, at most kLargestPiece, takes.
   static constexpr size_t SizeFor(size_t bytes) { return SizeOfClass(ClassFor(bytes)); }
 
-  // A piece of `bytes`, from 1 to kLargestPiece, aligned to kAlignment. `wish`: of a chunk that is mapped for it.
-  char* Allocate(size_t bytes, HugePages::Wish wish = HugePages::Wish::kHuge);
+  // A piece of `bytes`, from 1 to kLargestPiece, aligned to kAlignment.
+  char* Allocate(size_t bytes);
   // `bytes` as it was asked for.
   void Free(char* piece, size_t bytes);
   // A piece of `bytes` for what lies in `piece`, outside of the chunks that drain; `piece` itself if its chunk does not
@@ -69,12 +64,6 @@ class BlockHeap {
   size_t MappedBytes() const;
   // What is mapped and in no piece.
   size_t FreeBytes() const;
-
-  // Whether a chunk lies on small pages that could lie on a huge one.
-  bool HasSmallChunks() const { return small_chunks_.load(std::memory_order_relaxed) > 0; }
-  // Has the system move the lowest such chunk, in place, beside readers and other calls; takes milliseconds. False:
-  // there was none, or another thread is at it.
-  bool CollapseOne();
 
   // Chunks, to be asked whether a piece lies in one of them, whatever has become of it since.
   class ChunkSet {
@@ -110,8 +99,6 @@ class BlockHeap {
     Span spans[kSpans];
     uint32_t uncut_spans;  // a bit for each
     bool drains;           // its spans are in no list, and it is not open
-    bool small;            // counts among `small_chunks_`
-    bool collapses;        // is kept, though it be empty, and does not drain
     size_t used_bytes;     // of its pieces that are not free
     MappedMemory memory;
   };
@@ -139,11 +126,10 @@ class BlockHeap {
   void UseAgain(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether the chunk was added, empty.
   bool Add(Chunk* chunk) ABSL_LOCKS_EXCLUDED(mutex_);
-  static Chunk* MapChunk(HugePages::Wish wish);
+  static Chunk* MapChunk();
   static void Unmap(Chunk* chunk);
   // The chunk in hand, which has no piece, to be unmapped: null if it stays.
   Chunk* LetGo(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void NoLongerSmall(Chunk* chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Link(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unlink(Span* span, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -156,8 +142,6 @@ class BlockHeap {
   std::set<Chunk*> draining_chunks_ ABSL_GUARDED_BY(mutex_);
   size_t used_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t empty_chunks_ ABSL_GUARDED_BY(mutex_) = 0;  // of those that are open
-  bool collapses_ ABSL_GUARDED_BY(mutex_) = false;   // one of the chunks
-  std::atomic<size_t> small_chunks_{0};              // changed with the lock held
 };
 
 }  // namespace sepal

@@ -45,10 +45,10 @@ char* MapAligned(size_t bytes) {
 
 // Beside memory that begins at a multiple the system most often gives memory that does, too, and makes one mapping of
 // both: their number is limited (vm.max_map_count).
-MappedMemory::MappedMemory(size_t bytes, HugePages::Wish wish) : size_(bytes) {
+MappedMemory::MappedMemory(size_t bytes) : size_(bytes) {
   SEPAL_CHECK(bytes > 0);
   if (bytes == kHugePageBytes) {
-    data_ = HugePages::OfProcess().Take(wish);
+    data_ = HugePages::OfProcess().Take();
     SEPAL_CHECK(data_ != nullptr);
     return;
   }
@@ -65,8 +65,6 @@ bool MappedMemory::WouldFit(size_t bytes) {
   char* const mapped = TryMap(bytes);
   return mapped != nullptr && munmap(mapped, bytes) == 0;
 }
-
-void MappedMemory::Populate() { (void)PopulatePages(data_, size_); }
 
 bool PopulatePages(void* begin, size_t bytes) {
 #ifdef MADV_POPULATE_WRITE

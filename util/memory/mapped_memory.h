@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -20,9 +21,8 @@ class MappedMemory {
   static constexpr size_t kHugePageBytes = HugePages::kPageBytes;
 
   MappedMemory() = default;
-  // Of kHugePageBytes or more begins at a multiple of it. Stops the process where there is no address space. `wish`
-  // is for just kHugePageBytes.
-  explicit MappedMemory(size_t bytes, HugePages::Wish wish = HugePages::Wish::kHuge);
+  // Of kHugePageBytes or more begins at a multiple of it. Stops the process where there is no address space.
+  explicit MappedMemory(size_t bytes);
   MappedMemory(MappedMemory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   MappedMemory& operator=(MappedMemory&& other) noexcept {
@@ -40,9 +40,6 @@ class MappedMemory {
     return std::exchange(data_, nullptr);
   }
   static void Unmap(char* data, size_t bytes);
-
-  // Has the system give and clear all pages now rather than one by one when they are touched. The bytes stay.
-  void Populate();
 
   char* data() const { return data_; }
   size_t size() const { return size_; }
@@ -77,16 +74,27 @@ struct LargeAllocator {
   friend bool operator==(const LargeAllocator&, const LargeAllocator&) { return true; }
 };
 
-// Uninitialised bytes from that allocator.
+// Bytes from that allocator, uninitialised but where it is said.
 class LargeBuffer {
  public:
   LargeBuffer() = default;
   explicit LargeBuffer(size_t bytes) : data_(LargeAllocator<char>().allocate(bytes), Free{bytes}) {}
+  static LargeBuffer Zeroed(size_t bytes) {
+    LargeBuffer buffer(bytes);
+    if (!buffer.mapped()) std::memset(buffer.data(), 0, bytes);  // the system gives zeros
+    return buffer;
+  }
+  // Has the system give and clear all pages now rather than one by one when they are touched. The bytes stay.
+  void Populate() {
+    if (mapped()) (void)PopulatePages(data(), size());
+  }
 
   char* data() const { return data_.get(); }
   size_t size() const { return data_ == nullptr ? 0 : data_.get_deleter().bytes; }
 
  private:
+  bool mapped() const { return size() >= LargeAllocator<char>::kLeastMappedBytes; }
+
   struct Free {
     size_t bytes;  // 0 by default
     void operator()(char* data) const { LargeAllocator<char>().deallocate(data, bytes); }

@@ -55,9 +55,6 @@ class ReopeningDirectory::File final : public ReadableFile {
   void ReadAhead(uint64_t offset, uint64_t length) const override {
     if (const absl::StatusOr<Shared> file = directory_->Borrow(this); file.ok()) (*file)->ReadAhead(offset, length);
   }
-  void Forget(uint64_t offset, uint64_t length) const override {
-    if (const Shared file = directory_->BorrowOpen(this); file != nullptr) file->Forget(offset, length);
-  }
 
  private:
   friend class ReopeningDirectory;
@@ -181,11 +178,6 @@ void ReopeningDirectory::CloseAllBut(size_t count) const {
     closed.push_back(std::move(open_.back()->open_));
     open_.pop_back();
   }
-}
-
-ReopeningDirectory::Shared ReopeningDirectory::BorrowOpen(const File* file) const {
-  MutexLock lock(&mutex_);
-  return file->open_;
 }
 
 void ReopeningDirectory::LetGo(const File* file) {

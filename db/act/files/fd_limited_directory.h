@@ -66,8 +66,6 @@ class ReopeningDirectory final : public Directory {
   using Shared = std::shared_ptr<const ReadableFile>;
   // The file of `file`, opened now if it is not.
   absl::StatusOr<Shared> Borrow(const File* file) const;
-  // Null if it is not open.
-  Shared BorrowOpen(const File* file) const;
   absl::StatusOr<Shared> OpenNow(const File* file) const;
   // Tries again with fewer tables open.
   template <class Open>

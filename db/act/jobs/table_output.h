@@ -26,7 +26,7 @@ struct TableOutputContext {
   Directory* directory = nullptr;
   MemoryBudget* budget = nullptr;
   // Of the writers' memory; null: each has its own.
-  ChunkPool* buffers = nullptr;
+  ReadyPages* buffers = nullptr;
   // Where what is written stays, as far as there is free room; the table's number is the file of its cache keys. Null:
   // nothing stays.
   BlockCache* cache = nullptr;

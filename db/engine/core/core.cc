@@ -32,12 +32,12 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       path(directory->path()),
       budget(options.memory_limit),
       memtable_chunks(tuning.memtable_bytes, &budget, MemoryPart::kMemtables),
-      memtable_indexes(MemTable::IndexBytes(tuning.memtable_bytes), &budget, MemoryPart::kMemtables),
+      memtable_indexes(2 * MemTable::IndexBytes(tuning.memtable_bytes), &budget, MemoryPart::kMemtables),
       table_buffers(tuning.memtable_bytes / 8, &budget, MemoryPart::kCompaction),
       read_around(options.memory_limit),
       rate_limiter(options.background_bytes_per_second, world.clock),
       calls(options, w.clock, &statistics, &info_log),
-      cache(&budget, tuning.cached_block_bytes, &epochs, options.cache_admission, tuning.drains_heap_in_simulation),
+      cache(&budget, tuning.cached_block_bytes, &epochs, tuning.drains_heap_in_simulation),
       deleter(std::make_shared<FileDeleter>(directory.get(), &cache)) {}
 
 BlockCache* PinKeeper::cache() const { return &core_->cache; }
@@ -67,9 +67,7 @@ void Core::PrepareBy(std::shared_ptr<TaskGroup> tasks) {
   });
   removal_ = std::make_unique<RepeatedTask>(tasks.get(), [this] { RemoveUnusedFiles(); });
   epochs.TellOfLeaving([this] { AskToRemoveUnusedFiles(); });
-  collapser_ = std::make_unique<ChunkCollapser>(&BlockHeap::OfProcess(), std::move(tasks));
-  // Which chunks the process has is no part of a simulation.
-  if (Scheduler::Current() == nullptr) cache.CollapseBy([this] { collapser_->Ask(); });
+  tasks_ = std::move(tasks);
 }
 
 void Core::ClearPools() {

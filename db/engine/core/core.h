@@ -22,9 +22,8 @@
 #include "sepal/db.h"
 #include "sepal/env.h"
 #include "util/cache/block_cache.h"
-#include "util/memory/chunk_pool.h"
-#include "util/memory/huge_page_collapser.h"
 #include "util/memory/memory_budget.h"
+#include "util/memory/ready_pages.h"
 #include "util/stats/statistics_impl.h"
 #include "util/thread/epoch.h"
 #include "util/thread/fork.h"
@@ -79,9 +78,9 @@ class Core : public std::enable_shared_from_this<Core> {
     return std::make_shared<MemTable>(order, hash_seed, ExpectedBytes(families),
                                       MemTable::Memory{&budget, &memtable_chunks, &memtable_indexes});
   }
-  // Has an index made ready for the next one, where it is of the size that is kept.
+  // Has an index made ready for the next one.
   void PrepareMemTable(size_t families) {
-    if (MemTable::IndexBytes(ExpectedBytes(families)) == memtable_indexes.bytes()) memtable_indexes.Prepare();
+    memtable_indexes.Prepare(MemTable::IndexBytes(ExpectedBytes(families)), ReadyPages::Content::kZero);
   }
   // For updates that are flushed before anybody looks for them.
   std::shared_ptr<MemTable> NewMemTableToFlush(KeyOrder order, uint64_t hash_seed) {
@@ -94,9 +93,8 @@ class Core : public std::enable_shared_from_this<Core> {
             order};
   }
 
-  // From now on `tasks` make memory ready that writers will need, shrink the cache when others have charged the budget
-  // beyond its limit, and collapse the cache's small chunks once readers come. Before any does, once at most; to be
-  // closed before the core goes.
+  // From now on `tasks` make memory ready that writers will need, and shrink the cache when others have charged the
+  // budget beyond its limit. Once at most, before any does; to be closed before the core goes.
   void PrepareBy(std::shared_ptr<TaskGroup> tasks);
 
   // Gives the system what is kept for later use: memory of memtables and tables to come.
@@ -134,10 +132,10 @@ class Core : public std::enable_shared_from_this<Core> {
   }
   const std::string path;
   MemoryBudget budget;
-  ChunkPool memtable_chunks;
-  ClearedMemory memtable_indexes;
+  ReadyPages memtable_chunks;
+  ReadyPages memtable_indexes;
   // What tables are put together in.
-  ChunkPool table_buffers;
+  ReadyPages table_buffers;
   StatisticsImpl statistics;
   ReadAroundCredit read_around;
   // Of tables that flushes and compactions write.
@@ -159,7 +157,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::unique_ptr<RepeatedTask> relief_;
   std::unique_ptr<RepeatedTask> removal_;
   const uint64_t fork_generation_ = WatchForks();  // of the process that opened the database
-  std::unique_ptr<ChunkCollapser> collapser_;
+  std::shared_ptr<TaskGroup> tasks_;               // what users still hold may ask it for a task, in vain
 };
 
 }  // namespace sepal

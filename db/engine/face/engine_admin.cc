@@ -6,7 +6,6 @@
 #include "db/format/file_names.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
-#include "util/cache/admission.h"
 
 namespace sepal {
 
@@ -77,10 +76,9 @@ std::string PutOffText(const Family& family) {
 
 std::string OptionsText(const Family& family, const Core& core) {
   return absl::StrFormat(
-      "memory_limit: %s\ncache_admission: %s\nbackground_bytes_per_second: %s\ncomparator: %s\nblock_bytes: "
-      "%u\nfilter: %.1f lane and %.1f "
-      "guard bits a key\n%s%s\n",
-      HumanBytes(core.budget.limit_bytes()), Name(core.cache.admission()),
+      "memory_limit: %s\nbackground_bytes_per_second: %s\ncomparator: %s\nblock_bytes: %u\n"
+      "filter: %.1f lane and %.1f guard bits a key\n%s%s\n",
+      HumanBytes(core.budget.limit_bytes()),
       core.rate_limiter.bytes_per_second() == 0 ? "no limit" : std::to_string(core.rate_limiter.bytes_per_second()),
       family.order.comparator()->Name(), family.options.block_bytes, family.options.filter_policy.lane_bits_per_key,
       family.options.filter_policy.guard_bits_per_key, core.tuning.ToString(), ToString(family.policy));

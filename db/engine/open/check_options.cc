@@ -43,10 +43,6 @@ absl::Status CheckFilterPolicy(const FilterPolicy& filter) {
         filter.guard_bits_per_key <= 64)) {
     return absl::InvalidArgumentError("filter_policy: bits per key must lie between 0 and 64");
   }
-  if (filter.lane_kind != FilterKind::kBloom && filter.lane_kind != FilterKind::kFingerprint) {
-    return absl::InvalidArgumentError(
-        "filter_policy: lane_kind is kBloom or kFingerprint; for no lanes set lane_bits_per_key to 0");
-  }
   return absl::OkStatus();
 }
 
@@ -71,12 +67,7 @@ absl::Status CheckMemory(const Options& options) {
         absl::StrFormat("memtable_bytes of %u is over half of memory_limit (%u): two memtables must fit",
                         options.memtable_bytes, options.memory_limit));
   }
-  switch (options.cache_admission) {
-    case CacheAdmissionKind::kProbation:
-    case CacheAdmissionKind::kTinyLfu:
-      return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError("cache_admission must be kProbation (0) or kTinyLfu (1)");
+  return absl::OkStatus();
 }
 
 }  // namespace

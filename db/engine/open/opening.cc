@@ -62,9 +62,8 @@ void Opening::RemoveNewTables() {
 
 // What is mapped at once grows with the memory limit, and later there is nobody to be told.
 absl::Status Opening::CheckAddressSpace() const {
-  const size_t bytes =
-      BlockCache::TableBytes(options_.memory_limit, tuning_.cached_block_bytes, options_.cache_admission) +
-      MemTable::IndexBytes(tuning_.memtable_bytes);
+  const size_t bytes = BlockCache::TableBytes(options_.memory_limit, tuning_.cached_block_bytes) +
+                       MemTable::IndexBytes(tuning_.memtable_bytes);
   if (MappedMemory::WouldFit(bytes)) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrFormat("memory_limit of %u bytes: the system refuses the %u bytes of address space for tables of that "

@@ -24,9 +24,8 @@
 #include "db/state/memtable/insert_hint.h"
 #include "table/iterate/iterator.h"
 #include "table/key/internal_key.h"
-#include "util/memory/chunk_pool.h"
-#include "util/memory/cleared_memory.h"
 #include "util/memory/memory_budget.h"
+#include "util/memory/ready_pages.h"
 
 namespace sepal {
 
@@ -35,8 +34,8 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // Where a memtable's memory comes from. What is not null must outlive it.
   struct Memory {
     MemoryBudget* budget = nullptr;
-    ChunkPool* chunks = nullptr;
-    ClearedMemory* indexes = nullptr;  // pieces of IndexBytes(expected_bytes)
+    ReadyPages* chunks = nullptr;
+    ReadyPages* indexes = nullptr;
   };
   // `hash_seed` is the database's. For `expected_bytes` of entries the hash index is made when the first one comes;
   // more make lookups somewhat slower. Without the index, lookups go through the ordered tree.

@@ -21,16 +21,14 @@ size_t BucketCount(size_t wanted) { return std::bit_floor(std::clamp(wanted, kFe
 
 size_t MemTableIndex::MemoryBytes(size_t foreseen_buckets) { return BucketCount(foreseen_buckets) * sizeof(Bucket); }
 
-MemTableIndex::MemTableIndex(size_t foreseen_buckets, ClearedMemory* memory, MemoryBudget* budget)
-    : foreseen_buckets_(foreseen_buckets), source_(memory), budget_(budget) {
+MemTableIndex::MemTableIndex(size_t foreseen_buckets, ReadyPages* pool, MemoryBudget* budget)
+    : foreseen_buckets_(foreseen_buckets), pool_(pool), budget_(budget) {
   static_assert(sizeof(Bucket) == sizeof(uint64_t) && Bucket::is_always_lock_free);  // zero bytes are an empty bucket
 }
 
 MemTableIndex::~MemTableIndex() {
   if (budget_ != nullptr) budget_->Release(MemoryPart::kMemtables, memory_bytes());
-  for (Table& table : tables_) {
-    if (table.buckets != nullptr && FromSource(table.memory.size())) source_->Give(std::move(table.memory));
-  }
+  if (pool_ != nullptr) pool_->Give(std::move(tables_[0].memory));
 }
 
 size_t MemTableIndex::memory_bytes() const {
@@ -47,7 +45,8 @@ void MemTableIndex::AddTable() {
   const size_t buckets = BucketCount(wanted);
   const size_t bytes = buckets * sizeof(Bucket);
   Table& table = tables_[count];
-  table.memory = FromSource(bytes) ? source_->Take() : MappedMemory(bytes);
+  table.memory =
+      pool_ != nullptr && count == 0 ? pool_->Take(bytes, ReadyPages::Content::kZero) : LargeBuffer::Zeroed(bytes);
   table.buckets = reinterpret_cast<Bucket*>(table.memory.data());
   table.shift = 32 - std::countr_zero(buckets);
   if (budget_ != nullptr) budget_->Charge(MemoryPart::kMemtables, bytes);

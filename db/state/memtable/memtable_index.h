@@ -21,18 +21,18 @@
 #include "absl/status/status.h"
 #include "db/state/memtable/memtable_entry.h"
 #include "util/base/numbers.h"
-#include "util/memory/cleared_memory.h"
 #include "util/memory/mapped_memory.h"
 #include "util/memory/memory_budget.h"
+#include "util/memory/ready_pages.h"
 
 namespace sepal {
 
 class MemTableIndex {
  public:
-  // Begins with the next lower power of two of `foreseen_buckets`, within bounds. Where `memory` has pieces of just
-  // that size they come from there, and go back. What the index takes is charged to `budget` for as long. Either may be
-  // null, else it must outlive the index.
-  explicit MemTableIndex(size_t foreseen_buckets, ClearedMemory* memory = nullptr, MemoryBudget* budget = nullptr);
+  // Begins with the next lower power of two of `foreseen_buckets`, within bounds. Those come from `pool`, and go
+  // back to it. What the index takes is charged to `budget` for as long. Either may be null, else it must outlive the
+  // index.
+  explicit MemTableIndex(size_t foreseen_buckets, ReadyPages* pool = nullptr, MemoryBudget* budget = nullptr);
   ~MemTableIndex();
   MemTableIndex(const MemTableIndex&) = delete;
   MemTableIndex& operator=(const MemTableIndex&) = delete;
@@ -65,7 +65,7 @@ class MemTableIndex {
 
     Bucket* buckets = nullptr;
     int shift = 0;  // leaves the hash's highest bits as the bucket's number
-    MappedMemory memory;
+    LargeBuffer memory;
   };
   // Entries a bucket at which newer ones get buckets of their own, and how many times as many.
   static constexpr size_t kMostEntriesPerBucket = 4;
@@ -80,10 +80,9 @@ class MemTableIndex {
                                      SequenceNumber visible);
 
   void AddTable();
-  bool FromSource(size_t table_bytes) const { return source_ != nullptr && source_->bytes() == table_bytes; }
 
   const size_t foreseen_buckets_;
-  ClearedMemory* const source_;
+  ReadyPages* const pool_;
   MemoryBudget* const budget_;
   uint64_t room_ = 0;  // for entries, until a table has to be added
   std::atomic<size_t> table_count_{0};

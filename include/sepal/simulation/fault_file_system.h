@@ -26,7 +26,6 @@ enum class FileOp : uint8_t {
   kRead,
   kFileSize,
   kReadAhead,  // without effect, so that a fault has none
-  kForget,     // likewise
   kAppend,
   kWriteAt,
   kAllocate,

@@ -402,9 +402,7 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   int told[2] = {0, 0}; /* flushes, slow writes of "a" */
   sepal_comparator_t* comparator = sepal_comparator_create(NULL, destroy_comparator, compare_backward, comparator_name);
   sepal_comparator_set_equal_means_identical(comparator, 1);
-  sepal_filterpolicy_t* filter = sepal_filterpolicy_create_fingerprint(16, 5);
-  sepal_filterpolicy_destroy(filter);
-  filter = sepal_filterpolicy_create_rate(0.01);
+  sepal_filterpolicy_t* filter = sepal_filterpolicy_create_rate(0.01);
   CHECK(sepal_filterpolicy_expected_rate(filter) <= 0.01);
   sepal_filterpolicy_destroy(filter);
   filter = sepal_filterpolicy_create_none();
@@ -414,8 +412,6 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_filterpolicy_destroy(filter);
   filter = sepal_filterpolicy_create_split(6, 4);
   CHECK(sepal_filterpolicy_lane_bits_per_key(filter) == 6 && sepal_filterpolicy_guard_bits_per_key(filter) == 4);
-  CHECK(sepal_filterpolicy_lane_kind(filter) == sepal_bloom_filter);
-  CHECK(sepal_filterpolicy_fingerprint_bytes(filter) == 1);
   CHECK(sepal_filterpolicy_probes_for(10) == 7 && sepal_filterpolicy_expected_rate_for(0) == 1);
   sepal_options_t* options = sepal_options_create();
   const sepal_listener_t listener = {.state = told, .flush_end = on_flush, .slow_call = on_slow_call};
@@ -424,7 +420,6 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_options_set_memory_limit(options, 16 << 20);
   sepal_options_set_write_buffer_size(options, 1 << 20);
   sepal_options_set_direct_reads(options, 0);
-  sepal_options_set_cache_admission(options, sepal_tinylfu_admission);
   sepal_options_set_background_threads(options, 1);
   sepal_options_set_info_log(options, 0);
   sepal_options_set_latency_histograms(options, 1);
@@ -443,9 +438,6 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_filterpolicy_destroy(filter);
   sepal_t* db = sepal_open(options, directory, &error);
   CHECK_OK();
-  char* const in_force = sepal_property_value(db, "sepal.options");
-  CHECK(strstr(in_force, "cache_admission: tinylfu") != NULL);
-  sepal_free(in_force);
   put(db, wo, "a", "1");
   put(db, wo, "b", "2");
   sepal_flush(db, NULL, 1, &error);
@@ -493,8 +485,6 @@ static void check_refused(const char* directory, void (*set)(sepal_options_t*, i
 
 static void test_numbers_out_of_range(const char* directory) {
   begin("numbers out of range");
-  check_refused(directory, sepal_options_set_cache_admission, 2,
-                "cache_admission must be kProbation (0) or kTinyLfu (1)");
   check_refused(directory, sepal_options_set_compaction_style, 3,
                 "compaction_style must be kLazyLeveling (0), kLeveled (1) or kUniversal (2)");
   check_refused(directory, sepal_options_set_compression, 4,

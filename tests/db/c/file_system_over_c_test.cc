@@ -91,19 +91,15 @@ TEST_F(CFileSystemTest, MoreBytesThanWereAskedForAreAFailureOfTheirRead) {
 }
 
 TEST_F(CFileSystemTest, HintsComeThroughWithTheirArguments) {
-  static std::vector<std::pair<uint64_t, uint64_t>> forgotten, asked_for;
-  forgotten.clear();
+  static std::vector<std::pair<uint64_t, uint64_t>> asked_for;
   asked_for.clear();
   through_c_.push_back(std::make_unique<FileSystemThroughC>(&memory_, [](sepal_filesystem_t* calls) {
-    calls->forget = [](void*, uint64_t offset, uint64_t length) { forgotten.emplace_back(offset, length); };
     calls->read_ahead = [](void*, uint64_t offset, uint64_t length) { asked_for.emplace_back(offset, length); };
   }));
   FaultFileSystem faults(through_c_.back()->get());
   const std::unique_ptr<Directory> directory = faults.OpenDirectory("/d", false).value();
   const std::unique_ptr<ReadableFile> file = directory->OpenForRead("f").value();
-  file->Forget(3, 5);
   file->ReadAhead(1, 4);
-  EXPECT_EQ(forgotten, (std::vector<std::pair<uint64_t, uint64_t>>{{3, 5}}));
   EXPECT_EQ(asked_for, (std::vector<std::pair<uint64_t, uint64_t>>{{1, 4}}));
 }
 
@@ -122,7 +118,6 @@ void WithFewestCalls(sepal_filesystem_t* calls) {
   calls->populate = nullptr;
   calls->read_ahead = nullptr;
   calls->read_cached = nullptr;
-  calls->forget = nullptr;
 }
 
 TEST_F(CFileSystemTest, CallsThatItMayLackAreDoneWithout) {
@@ -132,7 +127,6 @@ TEST_F(CFileSystemTest, CallsThatItMayLackAreDoneWithout) {
   const std::unique_ptr<ReadableFile> file = directory->OpenForRead("f", ReadMode::kDirect).value();
   file->Advise(AccessPattern::kSequential);
   file->ReadAhead(0, 4);
-  file->Forget(0, 4);
   char buffers[2][4];
   EXPECT_EQ(file->ReadCached(0, 4, buffers[0]), 0u);
   ReadRequest requests[2];

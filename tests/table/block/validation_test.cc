@@ -31,7 +31,7 @@ Change SetFixed16(size_t offset, uint16_t value) {
 // Two blocks of 95 bytes from offset 1000 on, with lanes of 8 bytes. The first separator has a fence of eight bytes and
 // a tail of two, the second one a fence of one byte and a trailer.
 std::string TwoBlockPage(KeyOrder order) {
-  IndexPageBuilder builder(0, order, {FilterKind::kBloom, 6});
+  IndexPageBuilder builder(0, order, /*lane_probes=*/6);
   builder.Add({"a1234567xy", false, 0}, {1000, 95}, 10, 1, std::string(8, 'l'));
   builder.Add({"b", true, PackTrailer(SequenceNumber(9), ValueKind::kPut)}, {1100, 95}, 10, 0, std::string(8, 'm'));
   return builder.Finish(0);

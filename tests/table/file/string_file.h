@@ -74,9 +74,6 @@ struct ReadFaults {
   // Reads end here, though the file says that it is longer.
   uint64_t end = ~uint64_t{0};
   uint64_t reads = 0;
-  // What a reader let the file forget, [begin, end) each; and how often it came back.
-  std::vector<std::pair<uint64_t, uint64_t>> forgotten;
-  uint64_t reads_of_forgotten = 0;
 };
 
 class StringReadableFile final : public ReadableFile {
@@ -92,9 +89,6 @@ class StringReadableFile final : public ReadableFile {
     if (n > 0) std::memcpy(buffer, contents_->data() + offset, n);
     if (faults_ == nullptr) return n;
     ++faults_->reads;
-    for (const auto& [begin, behind] : faults_->forgotten) {
-      if (offset < behind && offset + n > begin) ++faults_->reads_of_forgotten;
-    }
     const bool fails = faults_->reads > faults_->well && offset < faults_->to && offset + length > faults_->from;
     if (fails && !faults_->status.ok()) return faults_->status;
     if (faults_->flips > 0 && n > 1) {
@@ -106,9 +100,6 @@ class StringReadableFile final : public ReadableFile {
   absl::StatusOr<uint64_t> Size() const override {
     if (faults_ != nullptr && !faults_->size_status.ok()) return faults_->size_status;
     return contents_->size();
-  }
-  void Forget(uint64_t offset, uint64_t length) const override {
-    if (faults_ != nullptr) faults_->forgotten.emplace_back(offset, offset + length);
   }
 
  private:

@@ -84,35 +84,33 @@ TEST(TableDamageTest, ADamagedGuardOrLeafPageIsDataLossForPresentAndAbsentKeysAl
 
 TEST(TableDamageTest, WithDamagedLanesOnlyTheGuardSaysAbsent) {
   const std::vector<TestEntry> entries = EvenEntries(500, 15);
-  for (const FilterKind kind : {FilterKind::kBloom, FilterKind::kFingerprint}) {
-    TableWriterOptions options = SmallOptions();
-    options.filter_policy = {.lane_bits_per_key = 8, .guard_bits_per_key = 2, .lane_kind = kind};
-    std::string contents = WriteTable(options, entries);
-    for (const LeafLanes& page : LanesOf(contents)) ASSERT_TRUE(page.Blank(&contents));
-    TestCache cache(size_t{8} << 20);
-    const std::shared_ptr<TableReader> reader = MustOpenTable(contents, &cache);
-    ASSERT_NE(reader, nullptr);
-    size_t denied = 0, lost = 0;
-    const auto ask = [&](const std::string& key) {
-      LevelFilterStatistics filters;
-      TableHit hit;
-      const absl::Status status = reader->Lookup(TestLookupKey(key), {}, &filters, &hit);
-      const bool guard_denies = filters.guard_rejections == 1;
-      ++(guard_denies ? denied : lost);
-      EXPECT_EQ(status.ok(), guard_denies) << key << ": " << status;
-      EXPECT_TRUE(guard_denies || IsDamage(status)) << key << ": " << status;
-      const absl::Status in_memory = reader->Lookup(TestLookupKey(key), {.cached_only = true}, &filters, &hit);
-      EXPECT_TRUE(in_memory.ok()) << in_memory;
-      EXPECT_EQ(hit.kind, guard_denies ? TableHit::Kind::kAbsent : TableHit::Kind::kMaybe) << key;
-    };
-    for (const TestEntry& entry : entries) ask(entry.user_key);
-    EXPECT_EQ(denied, 0u);
-    lost = 0;
-    // Not the last one: behind it there is no lane.
-    for (size_t i = 0; i + 1 < entries.size(); ++i) ask(entries[i].user_key + "x");
-    EXPECT_GT(denied, 50u);
-    EXPECT_GT(lost, 50u);
-  }
+  TableWriterOptions options = SmallOptions();
+  options.filter_policy = {.lane_bits_per_key = 8, .guard_bits_per_key = 2};
+  std::string contents = WriteTable(options, entries);
+  for (const LeafLanes& page : LanesOf(contents)) ASSERT_TRUE(page.Blank(&contents));
+  TestCache cache(size_t{8} << 20);
+  const std::shared_ptr<TableReader> reader = MustOpenTable(contents, &cache);
+  ASSERT_NE(reader, nullptr);
+  size_t denied = 0, lost = 0;
+  const auto ask = [&](const std::string& key) {
+    LevelFilterStatistics filters;
+    TableHit hit;
+    const absl::Status status = reader->Lookup(TestLookupKey(key), {}, &filters, &hit);
+    const bool guard_denies = filters.guard_rejections == 1;
+    ++(guard_denies ? denied : lost);
+    EXPECT_EQ(status.ok(), guard_denies) << key << ": " << status;
+    EXPECT_TRUE(guard_denies || IsDamage(status)) << key << ": " << status;
+    const absl::Status in_memory = reader->Lookup(TestLookupKey(key), {.cached_only = true}, &filters, &hit);
+    EXPECT_TRUE(in_memory.ok()) << in_memory;
+    EXPECT_EQ(hit.kind, guard_denies ? TableHit::Kind::kAbsent : TableHit::Kind::kMaybe) << key;
+  };
+  for (const TestEntry& entry : entries) ask(entry.user_key);
+  EXPECT_EQ(denied, 0u);
+  lost = 0;
+  // Not the last one: behind it there is no lane.
+  for (size_t i = 0; i + 1 < entries.size(); ++i) ask(entries[i].user_key + "x");
+  EXPECT_GT(denied, 50u);
+  EXPECT_GT(lost, 50u);
 }
 
 TEST(TableDamageTest, SwappedStaleAndMisdirectedBlocksAreCaught) {

@@ -1,5 +1,6 @@
 #include "table/file/table_format.h"
 
+#include "absl/strings/escaping.h"
 #include "gtest/gtest.h"
 #include "sepal/version.h"
 #include "util/base/coding.h"
@@ -63,19 +64,35 @@ TEST(FooterTest, ComesBackAsItWas) {
 
 TEST(FooterTest, RefusesANewerVersionByName) {
   std::string bytes = TestFooter().Encode();
-  EncodeFixed32(bytes.data() + 92, kTableFormatVersion + 1);
+  EncodeFixed32(bytes.data() + 92, 3);
   const absl::Status status = Footer::Decode(bytes, "000012.sst", TestFooter().file_size).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.ToString().find("000012.sst"), std::string::npos) << status;
   EXPECT_NE(status.ToString().find("version 3"), std::string::npos) << status;
 }
 
-TEST(FooterTest, TheVersionIsTheOldestThatHasWhatTheTableHolds) {
-  EXPECT_EQ(Decode(TestFooter())->version, 1u);
-  Footer footer = TestFooter();
-  footer.version = kFingerprintTableVersion;
-  EXPECT_EQ(DecodeFixed32(footer.Encode().data() + 92), 2u);
-  EXPECT_EQ(Decode(footer)->version, 2u);
+// A footer of format version 2 as 0.1.0 wrote it.
+TEST(FooterTest, RefusesATableWithFingerprintLanesByName) {
+  std::string bytes = absl::HexStringToBytes(
+      "e803000000000000c800000000000000"  // root
+      "00000000000000000000000000000000"  // range deletes
+      "b5040000000000008000000000000000"  // guard
+      "3a050000000000002c01000000000000"  // properties
+      "8877665544332211"                  // table id
+      "00ffeeddccbbaa99"                  // hash seed
+      "db06000000000000"                  // file size
+      "01010100"                          // checksum kind, hash kind, flags
+      "02000000"                          // format version
+      "d40db36c0a93ae5e"                  // checksum
+      "5350414c54424c31");                // magic number
+  const auto refusal = [](std::string_view footer) {
+    return Footer::Decode(footer, "000012.sst", TestFooter().file_size).status();
+  };
+  EXPECT_EQ(refusal(bytes), absl::FailedPreconditionError(
+                                "000012.sst: the table has fingerprint lanes (format 2), which this version does not "
+                                "read; rewrite it with Sepal 0.1.0"));
+  bytes[0] ^= 1;
+  EXPECT_EQ(refusal(bytes).code(), absl::StatusCode::kDataLoss) << "damage is told as damage";
 }
 
 TEST(FooterTest, RefusesKindsAndFlagsThatItDoesNotKnow) {
@@ -202,17 +219,6 @@ TEST(TablePropertiesTest, BytesAreStable) {
             "1b05312e322e33"    // version
             "1c011c"
             "1d011d");  // database, lane bytes
-}
-
-TEST(TablePropertiesTest, LanesOfFingerprintsAreNamedByOneMoreField) {
-  TableProperties p = TestProperties();
-  p.fingerprint_bytes = 2;
-  const std::string bytes = p.Encode();
-  EXPECT_EQ(ToHex(bytes), ToHex(TestProperties().Encode()) + "1e0102");
-  const absl::StatusOr<TableProperties> decoded = TableProperties::Decode(bytes, "f");
-  ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ(decoded->fingerprint_bytes, 2u);
-  EXPECT_EQ(decoded->filter_policy.lane_kind, FilterKind::kFingerprint);
 }
 
 TEST(TablePropertiesTest, EveryFieldComesBack) {

@@ -27,7 +27,7 @@ struct IndexItem {
 
 struct IndexParts {
   std::vector<IndexItem> items;
-  LaneForm lanes;
+  int lane_probes = 0;
   uint64_t entries = 0;
   uint64_t entries_before = 0;
 
@@ -36,7 +36,7 @@ struct IndexParts {
     bytes.copy(aligned.data(), bytes.size());
     const IndexPageView view(aligned.view());
     IndexParts parts;
-    parts.lanes = view.lane_form();
+    parts.lane_probes = view.lane_probes();
     parts.entries = view.entries();
     parts.entries_before = view.entries_before();
     for (uint32_t i = 0; i < view.count(); ++i) {

@@ -39,20 +39,19 @@ std::vector<Shape> AllShapes() {
   size_t turn = 0;
   const CompressionKind kinds[] = {CompressionKind::kNone, CompressionKind::kSnappy, CompressionKind::kLz4,
                                    CompressionKind::kZstd};
-  const FilterPolicy policies[] = {
-      FilterPolicy::None(),
-      {.lane_bits_per_key = 8, .guard_bits_per_key = 0},
-      {.lane_bits_per_key = 0, .guard_bits_per_key = 6},
-      {},
-      {.lane_bits_per_key = 1, .guard_bits_per_key = 1},
-      {.lane_bits_per_key = 16, .lane_kind = FilterKind::kFingerprint},
-      {.lane_bits_per_key = 8, .guard_bits_per_key = 0, .lane_kind = FilterKind::kFingerprint}};
+  const FilterPolicy policies[] = {FilterPolicy::None(),
+                                   {.lane_bits_per_key = 8, .guard_bits_per_key = 0},
+                                   {.lane_bits_per_key = 0, .guard_bits_per_key = 6},
+                                   {},
+                                   {.lane_bits_per_key = 1, .guard_bits_per_key = 1},
+                                   {.lane_bits_per_key = 16}};
   const Comparator* comparators[] = {BytewiseComparator(), ReverseComparatorForTest(), CaselessComparatorForTest()};
   for (const size_t block_bytes : {size_t{256}, size_t{1000}, size_t{4096}, size_t{65536}}) {
     for (const uint32_t blocks_per_leaf_page : {1u, 2u, 7u, 64u}) {
       for (const Comparator* comparator : comparators) {
         ++turn;
-        shapes.push_back({kinds[turn % 4], block_bytes, blocks_per_leaf_page, policies[turn % 7], comparator});
+        shapes.push_back(
+            {kinds[turn % 4], block_bytes, blocks_per_leaf_page, policies[turn % std::size(policies)], comparator});
       }
     }
   }
@@ -284,9 +283,6 @@ TEST(TableReaderTest, StatisticsSayWhichFilterRuledAKeyOut) {
   const LevelFilterStatistics lanes = count({.lane_bits_per_key = 8, .guard_bits_per_key = 0}, false);
   EXPECT_EQ(lanes.guard_rejections, 0u);
   EXPECT_GT(lanes.lane_rejections, 1900u);
-  const LevelFilterStatistics fingerprints =
-      count({.lane_bits_per_key = 16, .guard_bits_per_key = 0, .lane_kind = FilterKind::kFingerprint}, false);
-  EXPECT_GT(fingerprints.lane_rejections, 1980u);
   const LevelFilterStatistics guard = count({.lane_bits_per_key = 0, .guard_bits_per_key = 8}, false);
   EXPECT_EQ(guard.lane_rejections, 0u);
   EXPECT_GT(guard.guard_rejections, 1900u);
@@ -502,7 +498,7 @@ TEST(TableReaderTest, ForEachBlockDescribesWhatIsThere) {
                     ++blocks;
                     EXPECT_LE(block.keys, block.entries);
                     EXPECT_GE(static_cast<double>(block.lane_bits), static_cast<double>(block.keys) * bits);
-                    EXPECT_EQ(block.lane_form.shape, FilterPolicy::ProbesFor(bits));
+                    EXPECT_EQ(block.lane_probes, FilterPolicy::ProbesFor(bits));
                     EXPECT_GT(block.lane_fill, 0.02);
                     EXPECT_LT(block.lane_fill, 0.75);
                     return absl::OkStatus();

@@ -226,11 +226,6 @@ TEST(TableWriterTest, FilterPolicyDecidesWhatFiltersThereAre) {
   EXPECT_EQ(lanes->properties().guard_bytes, 0u);
   EXPECT_EQ(lanes->properties().lane_probes, static_cast<uint32_t>(FilterPolicy::ProbesFor(10)));
   EXPECT_EQ(lanes->footer().version, 1u);
-  const auto fingerprints = open({.lane_bits_per_key = 16, .lane_kind = FilterKind::kFingerprint});
-  EXPECT_GE(fingerprints->properties().lane_bytes, 2000u * 2);
-  EXPECT_EQ(fingerprints->properties().filter_policy.lane_kind, FilterKind::kFingerprint);
-  EXPECT_EQ(fingerprints->properties().fingerprint_bytes, 2u);
-  EXPECT_EQ(fingerprints->footer().version, 2u);
   const auto guard = open({.lane_bits_per_key = 0, .guard_bits_per_key = 10});
   EXPECT_EQ(guard->properties().lane_bytes, 0u);
   const absl::StatusOr<std::optional<TableReader::GuardInfo>> info = guard->ReadGuardInfo();

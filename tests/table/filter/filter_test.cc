@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "table/filter/fingerprint_search.h"
 #include "tests/table/block/block_fixture.h"
 #include "util/base/hash.h"
 
@@ -66,111 +65,6 @@ TEST(LaneTest, ThreeKeysAreTheseBytes) {
 }
 
 TEST(LaneTest, AnEmptyLaneAdmitsEverything) { EXPECT_TRUE(LaneMayContain(nullptr, 0, 6, 123)); }
-
-TEST(FingerprintLaneTest, ThreeKeysAreTheseBytes) {
-  const uint64_t hashes[] = {1, 2, 3};
-  const LaneForm bytes{FilterKind::kFingerprint, 1}, words{FilterKind::kFingerprint, 2};
-  std::string one(bytes.BytesFor(3, 8), '\0'), two(words.BytesFor(5, 16), '\0');
-  bytes.Fill(one.data(), one.size(), hashes);
-  words.Fill(two.data(), two.size(), hashes);
-  ASSERT_EQ(one.size(), 8u);
-  ASSERT_EQ(two.size(), 16u);
-  EXPECT_EQ(one.substr(0, 3), std::string("\x8c\xcd\x0b", 3));
-  EXPECT_EQ(two.substr(0, 6), std::string("\x8c\x83\xcd\x34\x0b\xe4", 6));
-  EXPECT_EQ(one.substr(3), std::string(5, '\0'));
-  EXPECT_EQ(two.substr(6), std::string(10, '\0'));
-}
-
-TEST(FingerprintLaneTest, BytesFollowFromKeysAndWidth) {
-  EXPECT_EQ(FingerprintLaneBytes(1, 1), 8u);
-  EXPECT_EQ(FingerprintLaneBytes(8, 1), 8u);
-  EXPECT_EQ(FingerprintLaneBytes(9, 1), 16u);
-  EXPECT_EQ(FingerprintLaneBytes(36, 2), 72u);
-  EXPECT_EQ(FingerprintLaneBytes(kMaxLaneBytes / 2, 2), kMaxLaneBytes);
-  EXPECT_EQ(FingerprintLaneBytes(kMaxLaneBytes / 2 + 1, 2), 0u) << "a lane that cannot hold all holds none";
-}
-
-TEST(FingerprintLaneTest, NoKeyIsRuledOutAndItsSlotIsFoundUnlessAnEarlierOneEquals) {
-  Random random(12);
-  for (const int width : {1, 2}) {
-    const LaneForm form{FilterKind::kFingerprint, width};
-    for (const size_t keys : {1, 2, 7, 8, 9, 15, 16, 17, 36, 63, 64, 65, 1000}) {
-      std::string lane(form.BytesFor(keys, 0), '\0');
-      std::vector<uint64_t> hashes(keys);
-      for (uint64_t& hash : hashes) hash = random.Next();
-      form.Fill(lane.data(), lane.size(), hashes);
-      for (size_t i = 0; i < keys; ++i) {
-        EXPECT_TRUE(form.MayContain(lane.data(), lane.size(), hashes[i]));
-        const int slot = FingerprintLaneFind(lane.data(), lane.size(), width, hashes[i]);
-        ASSERT_GE(slot, 0);
-        EXPECT_LE(static_cast<size_t>(slot), i);
-      }
-      EXPECT_EQ(FingerprintLaneFind(lane.data(), lane.size(), width, hashes[0]), 0);
-    }
-  }
-  EXPECT_TRUE((LaneForm{FilterKind::kFingerprint, 2}.MayContain(nullptr, 0, 1)));
-}
-
-TEST(FingerprintLaneTest, BothFormsOfTheSearchFindTheSame) {
-  Random random(13);
-  for (int round = 0; round < 3000; ++round) {
-    std::string lane(random.Uniform(20) * 8, '\0');
-    for (char& c : lane) c = static_cast<char>(random.Uniform(4));
-    for (uint16_t wanted = 1; wanted < 4; ++wanted) {
-      EXPECT_EQ(FindFingerprint<1>(lane.data(), lane.size(), wanted),
-                FindFingerprintPortable<1>(lane.data(), lane.size(), wanted));
-      const auto wide = static_cast<uint16_t>(wanted << 8 | random.Uniform(4));
-      EXPECT_EQ(FindFingerprint<2>(lane.data(), lane.size(), wide),
-                FindFingerprintPortable<2>(lane.data(), lane.size(), wide));
-    }
-  }
-}
-
-TEST(LaneFormTest, WithoutALaneEveryKeyPasses) {
-  EXPECT_EQ((LaneForm{FilterKind::kBloom, 6}.ExpectedRate(10, 0)), 1.0);
-  FilterPolicy policy;
-  policy.lane_kind = FilterKind::kNone;
-  EXPECT_EQ(LaneForm::Of(policy).BytesFor(100, policy.lane_bits_per_key), 0u);
-}
-
-TEST(LaneFormTest, ShapesThatNoWriterMakesAreNotValid) {
-  EXPECT_TRUE((LaneForm{FilterKind::kBloom, 1}.Valid()));
-  EXPECT_FALSE((LaneForm{FilterKind::kBloom, 0}.Valid()));
-  EXPECT_FALSE((LaneForm{FilterKind::kBloom, kMaxLaneProbes + 1}.Valid()));
-  EXPECT_FALSE((LaneForm{FilterKind::kFingerprint, 3}.Valid()));
-  EXPECT_FALSE((LaneForm{FilterKind::kNone, 1}.Valid()));
-}
-
-TEST(FingerprintLaneTest, TheRateIsThatOfTheory) {
-  constexpr int kQueries = 200'000;
-  Random random(14);
-  for (const int width : {1, 2}) {
-    for (const size_t keys : {4, 36}) {
-      const LaneForm form{FilterKind::kFingerprint, width};
-      std::string lane(form.BytesFor(keys, 0), '\0');
-      std::vector<uint64_t> hashes(keys);
-      for (uint64_t& hash : hashes) hash = random.Next();
-      form.Fill(lane.data(), lane.size(), hashes);
-      int passed = 0;
-      for (int i = 0; i < kQueries; ++i) passed += form.MayContain(lane.data(), lane.size(), random.Next()) ? 1 : 0;
-      const double expected = form.ExpectedRate(keys, lane.size());
-      EXPECT_NEAR(passed / static_cast<double>(kQueries), expected, expected * 0.4 + 0.0002) << width << " " << keys;
-    }
-  }
-}
-
-TEST(LaneFormTest, APolicyDecidesTheForm) {
-  const auto form = [](FilterPolicy policy) { return LaneForm::Of(policy); };
-  EXPECT_EQ(form({}).kind, FilterKind::kBloom);
-  EXPECT_EQ(form({.lane_bits_per_key = 8}).shape, 6);
-  EXPECT_EQ(form(FilterPolicy::None()).kind, FilterKind::kNone);
-  EXPECT_EQ(form({.lane_bits_per_key = 8, .lane_kind = FilterKind::kFingerprint}).shape, 1);
-  EXPECT_EQ(form({.lane_bits_per_key = 16, .lane_kind = FilterKind::kFingerprint}).shape, 2);
-  EXPECT_EQ(form({.lane_bits_per_key = 0, .lane_kind = FilterKind::kFingerprint}).kind, FilterKind::kNone);
-  for (const int shape : {0, 3, 255}) EXPECT_FALSE((LaneForm{FilterKind::kFingerprint, shape}.Valid())) << shape;
-  EXPECT_FALSE((LaneForm{FilterKind::kBloom, kMaxLaneProbes + 1}.Valid()));
-  EXPECT_FALSE((LaneForm{FilterKind::kNone, 1}.Valid()));
-}
 
 TEST(LaneTest, NoKeyThatWasAddedIsRuledOut) {
   Random random(2);
@@ -261,7 +155,7 @@ TEST(GuardTest, HashesMayComeOneByOneOrManyAtOnce) {
 
 TEST(GuardTest, MemoryOfAPoolChangesNothing) {
   MemoryBudget budget(size_t{64} << 20);
-  ChunkPool pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
+  ReadyPages pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
   Random random(10);
   for (int round = 0; round < 3; ++round) {
     std::vector<uint64_t> hashes(20000 + 7000 * static_cast<size_t>(round % 2));

@@ -46,7 +46,7 @@ std::vector<Separator> RandomSeparators(Random& random, KeyShape shape, size_t c
 }
 
 std::string BuildPage(const std::vector<Separator>& separators, KeyOrder order, uint64_t base = 0) {
-  IndexPageBuilder builder(0, order, {FilterKind::kBloom, 6});
+  IndexPageBuilder builder(0, order, /*lane_probes=*/6);
   for (size_t i = 0; i < separators.size(); ++i) {
     const std::string lane(8 * (i % 4), static_cast<char>(i));
     builder.Add(separators[i], {base, 10 * i}, i + 1, i % 3 == 0 ? 1 : 0, lane);
@@ -61,7 +61,7 @@ std::vector<KeyOrder> Orders() {
 }
 
 TEST(IndexPageTest, ALeafPageOfTwoBlocksIsTheseBytes) {
-  IndexPageBuilder builder(0, KeyOrder(), {FilterKind::kBloom, 3});
+  IndexPageBuilder builder(0, KeyOrder(), /*lane_probes=*/3);
   builder.Add({"key1", false, 0}, {1000, 100}, 10, 1, std::string(8, 'L'));
   builder.Add({"key200000000z", true, 0x0102}, {1105, 50}, 5, 5, std::string(16, 'M'));
   EXPECT_EQ(builder.blocks(), 2u);
@@ -210,7 +210,7 @@ TEST(IndexPageTest, AllFormsOfTheFenceSearchAgree) {
 
 TEST(IndexPageTest, TheLanesOfAPageAreAskedByBlock) {
   Random random(4);
-  IndexPageBuilder builder(0, KeyOrder(), {FilterKind::kBloom, 4});
+  IndexPageBuilder builder(0, KeyOrder(), /*lane_probes=*/4);
   std::vector<std::vector<uint64_t>> hashes(20);
   uint64_t offset = 0;
   for (int b = 0; b < 20; ++b) {
@@ -225,7 +225,7 @@ TEST(IndexPageTest, TheLanesOfAPageAreAskedByBlock) {
   }
   const PaddedBytes page(builder.Finish(0));
   const IndexPageView view(page.view());
-  EXPECT_EQ(view.lane_form().shape, 4);
+  EXPECT_EQ(view.lane_probes(), 4);
   EXPECT_EQ(view.LaneBytes(), 19 * LaneBytes(30, 6));
   for (uint32_t b = 0; b < 20; ++b) {
     for (const uint64_t hash : hashes[b]) EXPECT_TRUE(view.LaneMayContain(b, hash));
@@ -239,42 +239,25 @@ TEST(IndexPageTest, TheLanesOfAPageAreAskedByBlock) {
   }
 }
 
-TEST(IndexPageTest, LanesOfFingerprintsRuleOutWhatTheirBlockLacksAndOddWidthsAreRefused) {
-  const LaneForm form{FilterKind::kFingerprint, 2};
-  IndexPageBuilder builder(0, KeyOrder(), form);
-  Random random(4);
-  std::vector<std::vector<uint64_t>> hashes;
-  for (uint32_t b = 0; b < 10; ++b) {
-    std::vector<uint64_t> keys(b == 3 ? 0 : 30 + b);
-    for (uint64_t& hash : keys) hash = random.Next();
-    std::string lane(form.BytesFor(keys.size(), 16), '\0');
-    form.Fill(lane.data(), lane.size(), keys);
-    builder.Add({std::string(1, static_cast<char>('a' + b)), false, 0}, {b * 105, 100}, 30, 0, lane);
-    hashes.push_back(std::move(keys));
-  }
-  std::string bytes = builder.Finish(0);
-  EXPECT_EQ(bytes[5], 2);
-  EXPECT_EQ(bytes[6], 2);
-  ASSERT_TRUE(IsValidPage(bytes));
-  const PaddedBytes padded(bytes);
-  const IndexPageView view(padded.view());
-  for (uint32_t b = 0; b < 10; ++b) {
-    for (const uint64_t hash : hashes[b]) EXPECT_TRUE(view.LaneMayContain(b, hash));
-    int passed = 0;
-    for (int i = 0; i < 1000; ++i) passed += view.LaneMayContain(b, random.Next());
-    EXPECT_TRUE(b == 3 ? passed == 1000 : passed < 10) << passed;
-  }
-  for (const int width : {0, 3, 16}) {
-    bytes[6] = static_cast<char>(width);
-    EXPECT_FALSE(IsValidPage(bytes)) << width;
-  }
-  bytes[6] = 2;
-  bytes[5] = 3;
-  EXPECT_FALSE(IsValidPage(bytes));
+TEST(IndexPageTest, LanesOfAnUnknownKindAndOddProbesAreRefused) {
+  IndexPageBuilder builder(0, KeyOrder(), /*lane_probes=*/4);
+  builder.Add({"a", false, 0}, {0, 100}, 30, 0, std::string(8, 'x'));
+  const std::string page = builder.Finish(0);
+  ASSERT_TRUE(IsValidPage(page));
+  const auto with = [&](int kind, int probes) {
+    std::string changed = page;
+    changed[5] = static_cast<char>(kind);
+    changed[6] = static_cast<char>(probes);
+    return changed;
+  };
+  EXPECT_TRUE(IsValidPage(with(1, kMaxLaneProbes)));
+  for (const int probes : {0, kMaxLaneProbes + 1, 255}) EXPECT_FALSE(IsValidPage(with(1, probes))) << probes;
+  EXPECT_FALSE(IsValidPage(with(0, 0))) << "lanes of no kind";
+  EXPECT_FALSE(IsValidPage(with(2, 1))) << "lanes of fingerprints";
 }
 
 TEST(IndexPageTest, ABuilderIsFullBeforeAFieldOverflows) {
-  IndexPageBuilder builder(0, KeyOrder(), {FilterKind::kBloom, 6});
+  IndexPageBuilder builder(0, KeyOrder(), /*lane_probes=*/6);
   EXPECT_FALSE(builder.Full());
   uint64_t offset = 0;
   int blocks = 0;

@@ -227,7 +227,7 @@ TEST_F(CacheMemoryTest, BlocksAreMovedInASimulationOnlyWhereThatIsAskedFor) {
     SimulatedWorld world(1);
     MemoryBudget own(kLimit);
     EpochDomain domain;
-    BlockCache simulated(&own, kBlockSize, &domain, CacheAdmissionKind::kProbation, drains);
+    BlockCache simulated(&own, kBlockSize, &domain, drains);
     for (uint64_t i = 0; i < kKeys; ++i)
       (void)simulated.Insert({1, i}, BlockBuffer(kBlockSize), MemoryPart::kDataBlocks);
     const size_t filled = Mapped();

@@ -34,10 +34,9 @@ std::string BytesOf(const CacheKey& key) {
 class BlockCacheTest : public testing::Test {
  protected:
   // Memory for about `blocks` blocks.
-  void MakeCache(size_t blocks, EpochDomain* epochs = nullptr,
-                 CacheAdmissionKind admission = CacheAdmissionKind::kProbation) {
+  void MakeCache(size_t blocks, EpochDomain* epochs = nullptr) {
     budget_ = std::make_unique<MemoryBudget>(blocks * (kBlock + 300));
-    cache_ = std::make_unique<BlockCache>(budget_.get(), kBlock, epochs, admission);
+    cache_ = std::make_unique<BlockCache>(budget_.get(), kBlock, epochs);
   }
   CachePin Insert(const CacheKey& key, MemoryPart part = MemoryPart::kDataBlocks) {
     return cache_->Insert(key, Buffer(BytesOf(key)), part);
@@ -559,13 +558,6 @@ TEST_F(BlockCacheTest, WithoutAnEpochDomainNothingIsPeekedAt) {
 TEST_F(BlockCacheThreadsTest, ManyThreadsThatPeekAlwaysSeeTheRightBytes) {
   MakeCache(80, &epochs_);
   Stress(&epochs_, /*first_seed=*/21, /*operations=*/30000, /*least_hits=*/1000);
-  EraseAllFiles();
-}
-
-TEST_F(BlockCacheThreadsTest, ManyThreadsAlwaysSeeTheRightBytesWhenUsesAreCountedToo) {
-  MakeCache(80, &epochs_, CacheAdmissionKind::kTinyLfu);
-  EXPECT_EQ(cache_->admission(), CacheAdmissionKind::kTinyLfu);
-  Stress(&epochs_, /*first_seed=*/31, /*operations=*/30000, /*least_hits=*/1000);
   EraseAllFiles();
 }
 

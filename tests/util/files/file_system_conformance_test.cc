@@ -261,10 +261,6 @@ TEST_P(FileSystemConformanceTest, AdviceHasNoEffectOnResults) {
   file->ReadAhead(0, 1 << 20);
   file->ReadAhead(UINT64_MAX - 5, UINT64_MAX);
   file->ReadAhead(5, INT64_MAX - 5);
-  file->Forget(0, 5);
-  file->Forget(3, 0);
-  file->Forget(UINT64_MAX - 5, UINT64_MAX);
-  file->Forget(5, INT64_MAX - 5);
   EXPECT_EQ(ReadAt(*file, 0, 10), "0123456789");
 }
 

@@ -116,7 +116,6 @@ class FileSystemThroughC {
     calls->read_ahead = [](void* file, uint64_t offset, uint64_t length) {
       As<ReadableFile>(file).ReadAhead(offset, length);
     };
-    calls->forget = [](void* file, uint64_t offset, uint64_t length) { As<ReadableFile>(file).Forget(offset, length); };
     calls->read_cached = [](void* file, uint64_t offset, size_t length, char* buffer) {
       return As<ReadableFile>(file).ReadCached(offset, length, buffer);
     };

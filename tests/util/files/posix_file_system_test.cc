@@ -1,13 +1,11 @@
 // What only the operating system's files have: permissions, symbolic links, other processes.
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,40 +122,6 @@ TEST_F(PosixFileSystemTest, PopulatingBehindTheEndOfTheFileSaysThatAStoreWouldFa
   EXPECT_TRUE(region->Populate());
   ASSERT_TRUE(file->Truncate(4096).ok());
   EXPECT_FALSE(region->Populate());
-}
-
-// Pages of [offset, offset + bytes) in the system's cache. Unlike a read it brings none in.
-size_t PagesInCache(const std::string& path, uint64_t offset, size_t bytes) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  EXPECT_GE(fd, 0);
-  void* const map = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset));
-  EXPECT_NE(map, MAP_FAILED);
-  std::vector<unsigned char> pages(bytes / static_cast<size_t>(::sysconf(_SC_PAGESIZE)));
-  EXPECT_EQ(::mincore(map, bytes, pages.data()), 0);
-  ::munmap(map, bytes);
-  ::close(fd);
-  return static_cast<size_t>(std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
-}
-
-TEST_F(PosixFileSystemTest, WhatMayBeForgottenLeavesTheSystemsCacheAndTheRestStays) {
-  constexpr uint64_t kMiB = uint64_t{1} << 20;
-  std::unique_ptr<WritableFile> written = directory_->OpenForWrite("f", WriteMode::kCreateNew).value();
-  for (int piece = 0; piece < 12; ++piece) ASSERT_TRUE(written->Append(std::string(kMiB / 4, 'x')).ok());
-  ASSERT_TRUE(written->Sync().ok());
-  const std::unique_ptr<ReadableFile> file = directory_->OpenForRead("f").value();
-  const auto cached = [&](uint64_t offset) { return PagesInCache(Path("f"), offset, kMiB); };
-  struct statfs info;
-  ASSERT_EQ(::statfs(Path("f").c_str(), &info), 0);
-  const bool may_be_memory = info.f_type == TMPFS_MAGIC || info.f_type == OVERLAYFS_SUPER_MAGIC;
-  if (may_be_memory || cached(0) == 0) GTEST_SKIP() << "no cache before a disk here";
-  const size_t all = cached(0);
-  file->Forget(kMiB, kMiB);
-  EXPECT_EQ(cached(0), all);
-  EXPECT_EQ(cached(kMiB), 0u);
-  EXPECT_EQ(cached(2 * kMiB), all);
-  std::string buffer(kMiB, '\0');
-  EXPECT_EQ(file->Read(kMiB, kMiB, buffer.data()).value(), kMiB);
-  EXPECT_EQ(buffer, std::string(kMiB, 'x'));
 }
 
 TEST_F(PosixFileSystemTest, AllocateTakesSpaceOnTheDiskBeforeItIsWritten) {

@@ -12,8 +12,8 @@ constexpr size_t kStep = size_t{64} << 10;
 
 TEST(AppendBufferTest, KeepsWhatWasAppendedWhileItGrows) {
   MemoryBudget budget(size_t{64} << 20);
-  ChunkPool pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
-  for (ChunkPool* const from : {static_cast<ChunkPool*>(nullptr), &pool}) {
+  ReadyPages pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
+  for (ReadyPages* const from : {static_cast<ReadyPages*>(nullptr), &pool}) {
     AppendBuffer buffer(from);
     std::string expected;
     for (int i = 0; i < 3000; ++i) {
@@ -31,7 +31,7 @@ TEST(AppendBufferTest, KeepsWhatWasAppendedWhileItGrows) {
 
 TEST(AppendBufferTest, AnotherOneOfThePoolHasTheMemoryOfTheLast) {
   MemoryBudget budget(size_t{64} << 20);
-  ChunkPool pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
+  ReadyPages pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
   const char* memory = nullptr;
   {
     AppendBuffer buffer(&pool);
@@ -50,7 +50,7 @@ TEST(AppendBufferTest, AnotherOneOfThePoolHasTheMemoryOfTheLast) {
 
 TEST(AppendBufferTest, WhatItOutgrowsOrClearsGoesBack) {
   MemoryBudget budget(size_t{64} << 20);
-  ChunkPool pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
+  ReadyPages pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
   AppendBuffer buffer(&pool);
   buffer.Append(std::string(kStep, 'x'));
   buffer.Append("y");

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/util/memory/dear_huge_pages.h"
 #include "tests/util/memory/residency.h"
 #include "util/base/random.h"
 #include "util/cache/block_cache.h"
@@ -33,8 +32,8 @@ class Pieces {
     while (!held_.empty()) Drop(held_.size() - 1);
   }
 
-  void Take(size_t size, HugePages::Wish wish = HugePages::Wish::kHuge) {
-    const Piece piece{heap_->Allocate(size, wish), size, static_cast<uint8_t>(random_.Uniform(256))};
+  void Take(size_t size) {
+    const Piece piece{heap_->Allocate(size), size, static_cast<uint8_t>(random_.Uniform(256))};
     misaligned_ += reinterpret_cast<uintptr_t>(piece.data) % BlockHeap::kAlignment == 0 ? 0 : 1;
     std::memset(piece.data, piece.mark, size);
     held_.push_back(piece);
@@ -307,46 +306,7 @@ TEST(BlockHeapTest, AnotherThreadMayFree) {
   }
 }
 
-TEST(BlockHeapTest, SmallChunksAreCollapsedInPlaceAndWhatReadersAllocateIsHuge) {
-  const DearHugePages dear;
-  BlockHeap heap;
-  Pieces pieces(&heap, 8);
-  pieces.Take(BlockHeap::kLargestPiece);
-  EXPECT_FALSE(heap.HasSmallChunks());
-  EXPECT_FALSE(heap.CollapseOne());
-  while (heap.MappedBytes() < 6 * BlockHeap::kChunkBytes) {
-    pieces.Take(1 + pieces.random().Uniform(8000), HugePages::Wish::kCheap);
-  }
-  const std::set<uintptr_t> chunks = pieces.Chunks();
-  int collapsed = 0;
-  while (heap.HasSmallChunks()) {
-    ASSERT_TRUE(heap.CollapseOne());
-    ++collapsed;
-  }
-  EXPECT_GE(collapsed, 4) << "of five, the first of which may be the one that was tried";
-  EXPECT_LE(collapsed, 5);
-  EXPECT_FALSE(heap.CollapseOne());
-  EXPECT_EQ(pieces.Chunks(), chunks);
-  while (pieces.count() > 0) pieces.DropAny();
-  EXPECT_EQ(pieces.overwritten(), 0);
-  EXPECT_LE(heap.MappedBytes(), BlockHeap::kChunkBytes);
-}
-
-TEST(BlockHeapTest, SmallChunksThatAreGivenBackCountNoMore) {
-  const DearHugePages dear;
-  BlockHeap heap;
-  Pieces pieces(&heap, 9);
-  while (heap.MappedBytes() < 6 * BlockHeap::kChunkBytes) pieces.Take(4000, HugePages::Wish::kCheap);
-  EXPECT_TRUE(heap.HasSmallChunks());
-  while (pieces.count() > 0) pieces.DropLast();
-  while (heap.CollapseOne()) {
-  }
-  EXPECT_FALSE(heap.HasSmallChunks());
-  EXPECT_LE(heap.MappedBytes(), BlockHeap::kChunkBytes);
-}
-
-TEST(BlockHeapTest, PiecesComeAndGoWhileChunksCollapseAndDrain) {
-  const DearHugePages dear;
+TEST(BlockHeapTest, PiecesComeAndGoWhileChunksDrainBesideThem) {
   BlockHeap heap;
   std::vector<std::unique_ptr<Pieces>> of_threads;
   for (uint64_t seed = 20; seed < 22; ++seed) of_threads.push_back(std::make_unique<Pieces>(&heap, seed));
@@ -357,18 +317,14 @@ TEST(BlockHeapTest, PiecesComeAndGoWhileChunksCollapseAndDrain) {
       threads.emplace_back([&] {
         for (int i = 0; i < 6000; ++i) {
           const bool grows = i / 1000 % 2 == 0;
-          pieces->random().Uniform(10) < (grows ? 8u : 2u)
-              ? pieces->Take(AnySize(pieces->random()), HugePages::Wish::kCheap)
-              : pieces->DropAny();
+          pieces->random().Uniform(10) < (grows ? 8u : 2u) ? pieces->Take(AnySize(pieces->random()))
+                                                           : pieces->DropAny();
         }
         running.fetch_sub(1);
       });
     }
     threads.emplace_back([&] {
-      while (running.load() > 0) {
-        (void)heap.CollapseOne();
-        (void)heap.Drain(0);
-      }
+      while (running.load() > 0) (void)heap.Drain(0);
     });
   }
   for (auto& pieces : of_threads) {

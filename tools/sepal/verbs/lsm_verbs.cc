@@ -198,9 +198,6 @@ class OptionsExplainVerb final : public Verb {
   void AddFlags(CLI::App* app) override {
     AddBytes(app, "--memory-limit", &memory_limit_, "Options::memory_limit")->capture_default_str();
     AddBytes(app, "--memtable-bytes", &memtable_bytes_, "Options::memtable_bytes; 0: derived")->capture_default_str();
-    app->add_option("--cache-admission", cache_admission_, "Options::cache_admission: probation or tinylfu")
-        ->check(CLI::IsMember({"probation", "tinylfu"}))
-        ->capture_default_str();
     app->add_option("--background-threads", threads_, "Options::background_threads; 0: derived")->capture_default_str();
     AddBytes(app, "--background-bytes-per-second", &background_bytes_,
              "Options::background_bytes_per_second; 0: no limit")
@@ -275,9 +272,6 @@ class OptionsExplainVerb final : public Verb {
            "what is written in the order of its keys, faster than flushes, does not wait until memtables are full");
     e->Bytes("cache_bytes", memory_limit_ - std::min<uint64_t>(memory_limit_, tuning.memtable_limit_bytes),
              "what is left for blocks, leaf pages and guards while memtables are full");
-    e->Say("cache_admission", cache_admission_, cache_admission_,
-           cache_admission_ == "tinylfu" ? "new blocks stay that are asked for more often than those that went last"
-                                         : "new blocks go first, unless they come back soon or are found");
     e->Bytes("copy_value_bytes", tuning.copy_value_bytes,
              "values up to this size are copied to the reader, larger ones are pinned where they lie");
   }
@@ -347,7 +341,6 @@ class OptionsExplainVerb final : public Verb {
 
   uint64_t memory_limit_ = Options().memory_limit, memtable_bytes_ = 0;
   uint64_t background_bytes_ = 0;
-  std::string cache_admission_ = "probation";
   std::string style_ = "lazy";
   ColumnFamilyOptions family_;
   int threads_ = 0;

@@ -101,18 +101,6 @@ TEST_F(ReopeningDirectoryTest, TheTableThatWasNotReadForLongestIsClosed) {
   EXPECT_THAT(Contents(*b), HasSubstr(NameOfTable(2)));
 }
 
-TEST_F(ReopeningDirectoryTest, ToForgetWhatAClosedTableHeldOpensNothing) {
-  Open(2);
-  const auto a = directory_->OpenForRead(NameOfTable(1), ReadMode::kBuffered).value();
-  const auto b = directory_->OpenForRead(NameOfTable(2), ReadMode::kBuffered).value();
-  const auto c = directory_->OpenForRead(NameOfTable(3), ReadMode::kBuffered).value();
-  // Of b and c, the open ones, neither could be opened again.
-  for (const size_t i : {2, 3}) ASSERT_TRUE(directory_->Remove(NameOfTable(i)).ok());
-  a->Forget(0, 1);
-  EXPECT_EQ(Contents(*b), ContentsOfTable(2));
-  EXPECT_EQ(Contents(*c), ContentsOfTable(3));
-}
-
 TEST_F(ReopeningDirectoryTest, AFileThatGoesGivesItsPlaceBack) {
   Open(4);
   for (size_t i = 0; i < kManyTables; ++i) {

@@ -38,8 +38,6 @@ class TableWriteLog final : public EventListener {
       if (!history.ends_with("write ")) history += "write ";
       NoteWriteBesideOthers();
     }
-    if (call.op == FileOp::kRead) read_.insert(call.name);
-    if (call.op == FileOp::kForget) forgotten_.insert(call.name);
     if (call.op == FileOp::kSync) history += "sync ";
     if (call.op == FileOp::kClose) {
       history += "close ";
@@ -52,9 +50,6 @@ class TableWriteLog final : public EventListener {
   int compactions() const { return compactions_; }
   // By the file's name: what was done to it, with writes in a row told once.
   const std::map<std::string, std::string>& histories() const { return histories_; }
-  // Since the last call: the tables that were read, and those of which something was let go.
-  std::set<std::string> TakeRead() { return std::exchange(read_, {}); }
-  std::set<std::string> TakeForgotten() { return std::exchange(forgotten_, {}); }
   // The most table files that a flush, or a compaction, that ran alone had open when it wrote to one.
   size_t most_of_flush() const { return most_of_flush_; }
   size_t most_of_compaction() const { return most_of_compaction_; }
@@ -69,8 +64,6 @@ class TableWriteLog final : public EventListener {
   int compactions_ = 0;
   std::vector<std::string> open_;
   std::map<std::string, std::string> histories_;
-  std::set<std::string> read_;
-  std::set<std::string> forgotten_;
   size_t most_of_flush_ = 0;
   size_t most_of_compaction_ = 0;
 };
@@ -264,33 +257,6 @@ TEST_F(TableWritingTest, AMergeReadsTheLastLevelFromTheCacheWhereThatHasIt) {
   ASSERT_OK(db()->CompactRange());
   EXPECT_LT(bytes_read() - before, std::accumulate(sizes.begin(), sizes.end(), uint64_t{0}) / 4);
   EXPECT_EQ(EntryCount(), 3000u);
-}
-
-TEST_F(TableWritingTest, AMergeLetsTheSystemForgetWhatItHasReadWhereNoUserHadTo) {
-  database.tuning.table_bytes = size_t{64} << 20;
-  OpenWithoutOtherJobs();
-  const auto fill = [this](uint64_t begin, uint64_t end) {
-    for (uint64_t i = begin; i < end; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::string(4000, 'v')));
-    ASSERT_OK(db()->Flush());
-  };
-  fill(0, 2000);
-  fill(0, 2000);
-  ASSERT_OK(db()->CompactRange());
-  EXPECT_FALSE(writes->TakeForgotten().empty());
-
-  fill(0, 2000);
-  fill(0, 2001);
-  ASSERT_OK(database.Reopen());
-  (void)writes->TakeRead();
-  EXPECT_TRUE(db()->Get(NumberedKey(2000)).ok());
-  const std::set<std::string> read_by_user = writes->TakeRead();
-  EXPECT_FALSE(read_by_user.empty());
-  for (const std::string& name : read_by_user)  // else there would be nothing to let go of
-    EXPECT_GE(database.memory.ReadFileContents(database.path + "/" + name).value().size(), size_t{3} << 20) << name;
-  ASSERT_OK(db()->CompactRange());
-  const std::set<std::string> forgotten = writes->TakeForgotten();
-  EXPECT_FALSE(forgotten.empty());
-  for (const std::string& name : read_by_user) EXPECT_FALSE(forgotten.contains(name)) << name;
 }
 
 TEST_F(TableWritingTest, EveryTableFileIsSyncedOnceAndClosedAfterIt) {

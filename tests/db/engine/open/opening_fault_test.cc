@@ -216,7 +216,6 @@ TEST_F(OpeningFaultTest, OptionsOutOfRangeAreRefusedByName) {
       {"memory_limit", [](Options* o) { o->memory_limit = 1; }},
       {"memtable_bytes", [](Options* o) { o->memtable_bytes = o->memory_limit; }},
       {"memtable_bytes of 64 is too small", [](Options* o) { o->memtable_bytes = 64; }},  // meant as MiB
-      {"cache_admission", [](Options* o) { o->cache_admission = static_cast<CacheAdmissionKind>(2); }},
       {"compaction_style", [](Options* o) { o->family.compaction_style = static_cast<CompactionStyle>(3); }},
       {"compression must", [](Options* o) { o->family.compression = static_cast<CompressionKind>(4); }},
       {"compression_per_level",

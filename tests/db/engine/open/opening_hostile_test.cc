@@ -238,8 +238,6 @@ TEST_F(OpeningHostileTest, OptionsOfOneFamilyThatContradictEachOtherAreRefused) 
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(status.ToString(), HasSubstr("has changed its answer to EqualMeansIdentical"));
   database.options.column_families[0].options.comparator = &first;
-  database.options.family.filter_policy.lane_kind = FilterKind::kNone;
-  EXPECT_TRUE(absl::IsInvalidArgument(database.Open()));
 }
 
 TEST_F(OpeningHostileTest, OfAFamilyThatOptionsNameTwiceTheLastCountsAndOneIsMade) {

@@ -9,12 +9,12 @@ namespace sepal {
 namespace {
 
 // One table, without a guard: every key comes to a lane.
-class DamagedLaneTest : public EngineTest, public ::testing::WithParamInterface<FilterKind> {
+class DamagedLaneTest : public EngineTest {
  protected:
   static constexpr uint64_t kKeys = 400;
 
   void SetUp() override {
-    database.options.family.filter_policy = {.lane_bits_per_key = 8, .guard_bits_per_key = 0, .lane_kind = GetParam()};
+    database.options.family.filter_policy = {.lane_bits_per_key = 8, .guard_bits_per_key = 0};
     database.tuning.memtable_bytes = size_t{256} << 10;
     database.tuning.memtable_limit_bytes = size_t{1} << 20;
     database.tuning.log_limit_bytes = uint64_t{1} << 20;
@@ -64,7 +64,7 @@ class DamagedLaneTest : public EngineTest, public ::testing::WithParamInterface<
   std::vector<std::string> lost_present, lost_absent, sound_present, sound_absent;
 };
 
-TEST_P(DamagedLaneTest, AGetOfAKeyThatComesToThemIsDataLossAndOthersAreAnswered) {
+TEST_F(DamagedLaneTest, AGetOfAKeyThatComesToThemIsDataLossAndOthersAreAnswered) {
   ReopenWithBlankLanes();
   for (int round = 0; round < 2; ++round) {
     for (const std::string& key : lost_absent) EXPECT_EQ(CodeOf(key), absl::StatusCode::kDataLoss) << key;
@@ -74,7 +74,7 @@ TEST_P(DamagedLaneTest, AGetOfAKeyThatComesToThemIsDataLossAndOthersAreAnswered)
   }
 }
 
-TEST_P(DamagedLaneTest, AMultiGetTellsOfDataLossForTheKeysThatComeToThemAlone) {
+TEST_F(DamagedLaneTest, AMultiGetTellsOfDataLossForTheKeysThatComeToThemAlone) {
   struct Expected {
     std::string key;
     absl::StatusCode code;
@@ -102,7 +102,7 @@ TEST_P(DamagedLaneTest, AMultiGetTellsOfDataLossForTheKeysThatComeToThemAlone) {
   }
 }
 
-TEST_P(DamagedLaneTest, KeyMayExistDoesNotDenyAKeyThatComesToThem) {
+TEST_F(DamagedLaneTest, KeyMayExistDoesNotDenyAKeyThatComesToThem) {
   ReopenWithBlankLanes();
   for (const std::string& key : lost_absent) EXPECT_TRUE(db()->KeyMayExist(key)) << key;
   for (const std::vector<std::string>* keys : {&lost_absent, &lost_present}) {
@@ -117,7 +117,7 @@ TEST_P(DamagedLaneTest, KeyMayExistDoesNotDenyAKeyThatComesToThem) {
   }
 }
 
-TEST_P(DamagedLaneTest, AFlippedBitAtEitherEndOfAnyLaneIsFound) {
+TEST_F(DamagedLaneTest, AFlippedBitAtEitherEndOfAnyLaneIsFound) {
   for (const LeafLanes::Place& lane : page.lanes) {
     ASSERT_GT(lane.size, 0u);
     for (const uint64_t offset : {lane.offset, lane.offset + lane.size - 1}) {
@@ -130,11 +130,6 @@ TEST_P(DamagedLaneTest, AFlippedBitAtEitherEndOfAnyLaneIsFound) {
   ReopenWith(contents);
   for (const std::string& key : lost_absent) EXPECT_EQ(CodeOf(key), absl::StatusCode::kNotFound) << key;
 }
-
-INSTANTIATE_TEST_SUITE_P(Lanes, DamagedLaneTest, ::testing::Values(FilterKind::kBloom, FilterKind::kFingerprint),
-                         [](const ::testing::TestParamInfo<FilterKind>& kind) {
-                           return std::string(kind.param == FilterKind::kBloom ? "Bloom" : "Fingerprint");
-                         });
 
 }  // namespace
 }  // namespace sepal

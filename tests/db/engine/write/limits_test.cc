@@ -145,18 +145,15 @@ TEST(OptionLimitsTest, AMemoryLimitThatNoMachineHasIsRefusedByName) {
 }
 
 TEST(OptionLimitsTest, OpeningWithTheLargestMemoryLimitNeverEndsTheProcess) {
-  for (const CacheAdmissionKind admission : {CacheAdmissionKind::kProbation, CacheAdmissionKind::kTinyLfu}) {
-    TestDatabase database;
-    database.options.memory_limit = size_t{1} << 46;
-    database.options.cache_admission = admission;
-    const absl::Status opened = database.Open();
-    if (absl::IsResourceExhausted(opened)) GTEST_SKIP() << opened;
-    ASSERT_OK(opened);
-    ASSERT_OK(database.db->Put("k", "v"));
-    ASSERT_OK(database.db->Flush());
-    EXPECT_EQ(Value(database.db.get(), "k"), "v");
-    ASSERT_OK(database.db->Close());
-  }
+  TestDatabase database;
+  database.options.memory_limit = size_t{1} << 46;
+  const absl::Status opened = database.Open();
+  if (absl::IsResourceExhausted(opened)) GTEST_SKIP() << opened;
+  ASSERT_OK(opened);
+  ASSERT_OK(database.db->Put("k", "v"));
+  ASSERT_OK(database.db->Flush());
+  EXPECT_EQ(Value(database.db.get(), "k"), "v");
+  ASSERT_OK(database.db->Close());
 }
 
 TEST(OptionLimitsTest, ThreadsOutOfTheirRangeAreRefusedByName) {

@@ -1,4 +1,4 @@
-#include "util/cache/walk_backoff.h"
+#include "util/cache/eviction_limits.h"
 
 #include <gtest/gtest.h>
 
