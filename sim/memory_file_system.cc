@@ -45,7 +45,7 @@ class MemoryLock final : public DirectoryLock {
     if (generation_ != state_->generation) return DiedInCrash(path_, "check the lock");
     if (::getpid() != owner_) {
       return absl::FailedPreconditionError(
-          absl::StrFormat("%s: locked by process %d, of which this one is a fork", path_, owner_));
+          absl::StrFormat("%s: locked by process %d, which forked this one", path_, owner_));
     }
     const auto it = names_->current.find(name_);
     if (it == names_->current.end() || it->second != node_) {

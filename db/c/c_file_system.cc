@@ -70,7 +70,7 @@ class CReadableFile final : public sepal::ReadableFile {
 
   absl::Status CheckLength(size_t bytes_read, size_t length) const {
     if (bytes_read <= length) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat(path_, ": read: more than was asked for"));
+    return absl::InternalError(absl::StrCat(path_, ": read: more bytes than requested"));
   }
   void* file() const { return file_; }
   const std::string& path() const { return path_; }

@@ -55,8 +55,8 @@ absl::StatusOr<LogHeader> LogHeader::Decode(std::string_view bytes, std::string_
   const uint32_t version = DecodeFixed32(bytes.data() + 8);
   if (version < kVersionWithoutRing || version > kLogFormatVersion) {
     return absl::FailedPreconditionError(
-        absl::StrFormat("%s: log format version %u; this library knows %u to %u: it wants a newer version of Sepal",
-                        file, version, kVersionWithoutRing, kLogFormatVersion));
+        absl::StrFormat("%s: log format version %u; this library supports %u to %u: use a newer version of Sepal", file,
+                        version, kVersionWithoutRing, kLogFormatVersion));
   }
   Decoder in(bytes.substr(16, kUsedHeaderBytes - 16));
   LogHeader h;

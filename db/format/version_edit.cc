@@ -230,7 +230,7 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
     const size_t offset = bytes.size() - in.remaining();
     const uint32_t tag = in.Varint32();
     Decoder field(in.LengthPrefixed());
-    if (!in.ok()) return absl::DataLossError(absl::StrFormat("version edit: offset %u: a field is cut short", offset));
+    if (!in.ok()) return absl::DataLossError(absl::StrFormat("version edit: offset %u: a field is truncated", offset));
     if (!TakeField(tag, &field, &edit)) {
       if (tag % 2 != 0) continue;
       return absl::FailedPreconditionError(absl::StrFormat(

@@ -173,7 +173,7 @@ absl::StatusOr<BlockBuffer> BlockSource::Decode(BlockHandle handle, UnitKind kin
                                                 HugePages::Wish wish) const {
   RETURN_IF_ERROR(CheckHandle(handle, kind));
   if (bytes_and_trailer.size() != handle.size + kUnitTrailerBytes) {
-    return Damaged(context_.name, handle.offset, absl::StrFormat("%s is cut short", Name(kind)),
+    return Damaged(context_.name, handle.offset, absl::StrFormat("%s is truncated", Name(kind)),
                    std::to_string(handle.size + kUnitTrailerBytes), std::to_string(bytes_and_trailer.size()));
   }
   ASSIGN_OR_RETURN(const CompressionKind compression, CheckTrailer(handle, kind, bytes_and_trailer.data()));
@@ -240,7 +240,7 @@ absl::StatusOr<CompressionKind> BlockSource::CheckTrailer(BlockHandle handle, Un
   }
   if (!IsKnownCompression(compression) || (compression != 0 && !MayBeCompressed(kind))) {
     return Damaged(context_.name, handle.offset,
-                   absl::StrFormat("%s: compression %u is not known here", Name(kind), compression));
+                   absl::StrFormat("%s: compression %u is not supported here", Name(kind), compression));
   }
   return static_cast<CompressionKind>(compression);
 }

@@ -91,7 +91,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, std::string_view f
   const uint64_t at = file_size - kFooterBytes;
   const uint64_t magic = DecodeFixed64(bytes.data() + kFooterMagicOffset);
   if (magic != kTableMagic) {
-    return Damaged(file, at + kFooterMagicOffset, "not a table file, or cut short: magic number", Hex64(kTableMagic),
+    return Damaged(file, at + kFooterMagicOffset, "not a table file, or truncated: magic number", Hex64(kTableMagic),
                    Hex64(magic));
   }
   const uint32_t version = DecodeFixed32(bytes.data() + kFooterVersionOffset);

@@ -24,7 +24,8 @@ struct Walk {
   const bool ends_without_damage;
 
   absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind) const {
-    if (go_on != nullptr && !go_on(handle.size + kUnitTrailerBytes)) return absl::CancelledError("scrubbing was ended");
+    if (go_on != nullptr && !go_on(handle.size + kUnitTrailerBytes))
+      return absl::CancelledError("scrubbing was cancelled");
     return table.source->Read(handle, kind);
   }
   absl::StatusOr<BlockBuffer> ReadLeaf(uint32_t page) const {

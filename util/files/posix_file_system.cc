@@ -57,7 +57,7 @@ class PosixDirectoryLock final : public DirectoryLock {
   absl::Status Check() const override {
     if (::getpid() != owner_) {
       return absl::FailedPreconditionError(absl::StrFormat(
-          "%s: locked by process %d, of which this one is a fork: open the database after the fork", path_, owner_));
+          "%s: locked by process %d, which forked this one: open the database after the fork", path_, owner_));
     }
     struct stat held;
     struct stat named;
@@ -298,7 +298,7 @@ absl::StatusOr<std::unique_ptr<DirectoryLock>> PosixDirectory::Lock(std::string_
     if (::ftruncate(fd.get(), 0) == 0) (void)!::pwrite(fd.get(), owner.data(), owner.size(), 0);
     return std::make_unique<PosixDirectoryLock>(std::move(fd), std::move(directory_fd), name_text, path);
   }
-  return absl::UnavailableError(absl::StrFormat("%s: the lock file is being replaced again and again", path));
+  return absl::UnavailableError(absl::StrFormat("%s: the lock file keeps being replaced", path));
 }
 
 absl::StatusOr<uint64_t> PosixDirectory::FreeBytes() {

@@ -19,8 +19,8 @@ auto LookAgain(Look look) -> decltype(look()) {
     const absl::Status& status = seen.status();
     if (!absl::IsDataLoss(status) && !absl::IsNotFound(status) && !absl::IsAborted(status)) return seen;
     if (looks == kLooks && status != before) {
-      return absl::AbortedError(
-          absl::StrFormat("%s (a writer was faster, at every look); open it again", ToStd(status.message())));
+      return absl::AbortedError(absl::StrFormat("%s (a writer changed the files during every attempt); open it again",
+                                                ToStd(status.message())));
     }
     if (looks == kLooks) return seen;
     before = status;

@@ -56,7 +56,7 @@ absl::Status ThreadPool::Check() const {
   for (size_t i = 0; i < counts_.size(); ++i) {
     if (counts_[i] > 0 || wanted_[i] == 0) continue;
     return absl::ResourceExhaustedError(
-        "the system gives no thread for background work: let the process have more threads or memory, or share an "
+        "the system grants no thread for background work: allow the process more threads or memory, or share an "
         "executor between databases (Env::executor)");
   }
   return absl::OkStatus();

@@ -47,7 +47,7 @@ struct Part {
   CompactionResult result;
 };
 
-absl::Status Ended() { return absl::CancelledError("the compaction was ended"); }
+absl::Status Ended() { return absl::CancelledError("the compaction was cancelled"); }
 
 class PartRunner {
  public:

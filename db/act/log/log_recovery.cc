@@ -95,7 +95,7 @@ class LineFinder {
     if (empty) return absl::OkStatus();
     ASSIGN_OR_RETURN(*log, ReadLogHeader(directory_, log->name, log->named));
     if (log->header.has_value()) return absl::OkStatus();
-    return Annotate(log->problem, "a write-ahead log holds records behind a header that is damaged");
+    return Annotate(log->problem, "a write-ahead log holds records after a damaged header");
   }
 
   absl::Status CheckOwner(const LogFile& log) const {
@@ -155,11 +155,13 @@ class LineFinder {
   }
 
   absl::Status Missing(FileNumber number) const {
-    return Damaged(PathOf(directory_, LogFileName(number)), 0,
-                   absl::StrFormat("a write-ahead log that is needed is missing%s",
-                                   none_ ? ", and no other is there: where the logs lie in another directory, "
-                                           "Options::log_directory has to name it"
-                                         : ""));
+    return Damaged(
+        PathOf(directory_, LogFileName(number)), 0,
+        absl::StrFormat(
+            "a write-ahead log that is needed is missing%s",
+            none_
+                ? ", and there is no other log; if the logs are in another directory, set Options::log_directory to it"
+                : ""));
   }
 
   Directory* const directory_;
@@ -223,7 +225,7 @@ class LogReplay {
       return absl::OkStatus();
     }
     return Damaged(PathOf(directory_, LogFileName(options_.closed->number)), 0,
-                   "a write-ahead log that was closed in order is missing");
+                   "a write-ahead log that was closed cleanly is missing");
   }
 
   // Where there is a hole: does anything say that it is damage?
@@ -290,7 +292,7 @@ class LogReplay {
     ASSIGN_OR_RETURN(const bool missing, reader->RingIsMissing());
     if (!missing) return absl::OkStatus();
     return Damaged(PathOf(directory_, RingFileName(log.ring.number)), 0,
-                   "the ring of a write-ahead log that was not closed in order is missing");
+                   "the ring of a write-ahead log that was not closed cleanly is missing");
   }
 
   // Whether the last log's records end at `offset`, whatever its ring may have held. A file that ends there was cut by
@@ -356,11 +358,11 @@ class LogReplay {
 
   // DataLoss if anything says that the bytes at the hole were durable.
   absl::Status JudgeHole() {
-    if (closed_ > hole_->position) return CoveredBy("the log was closed in order behind this place");
-    if (witnessed_ > hole_->position) return CoveredBy("a later log's header says that this place was synced");
+    if (closed_ > hole_->position) return CoveredBy("the log was closed cleanly after this offset");
+    if (witnessed_ > hole_->position) return CoveredBy("a later log's header says that this offset was synced");
     for (size_t i = hole_->log; i < line_.size(); ++i) {
       if (i > hole_->log && line_[i].header->durable > hole_->position) {
-        return CoveredBy(absl::StrFormat("the header of %s says that this place was synced", line_[i].name));
+        return CoveredBy(absl::StrFormat("the header of %s says that this offset was synced", line_[i].name));
       }
       RETURN_IF_ERROR(LookBehind(i));
     }
@@ -397,7 +399,7 @@ class LogReplay {
       }
       if (record->durable > hole_->position) {
         return CoveredBy(
-            absl::StrFormat("the record at offset %u of %s says that this place was synced", offset, line_[i].name));
+            absl::StrFormat("the record at offset %u of %s says that this offset was synced", offset, line_[i].name));
       }
       offset = std::min(offset + kLogRecordHeaderBytes + record->payload_bytes, window.size());
       used_end = offset;
@@ -419,7 +421,7 @@ class LogReplay {
       found.durable = std::max(found.durable, nearer.durable);
     }
     if (found.durable <= hole_->position) return absl::OkStatus();
-    return CoveredBy(absl::StrFormat("a record in %s says that this place was synced", RingFileName(log.ring.number)));
+    return CoveredBy(absl::StrFormat("a record in %s says that this offset was synced", RingFileName(log.ring.number)));
   }
 
   absl::Status CoveredBy(const std::string& proof) const {

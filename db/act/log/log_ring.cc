@@ -15,7 +15,8 @@ absl::StatusOr<std::unique_ptr<MappedRegion>> LockedRegion(WritableFile* file, u
   RETURN_IF_ERROR(file->Allocate(0, kRingHeaderBytes + bytes));
   RETURN_IF_ERROR(file->Truncate(kRingHeaderBytes + bytes));
   ASSIGN_OR_RETURN(std::unique_ptr<MappedRegion> region, file->Map(0, kRingHeaderBytes + bytes));
-  if (!region->Populate() || !region->Lock()) return absl::UnavailableError("no memory that may be locked (ulimit -l)");
+  if (!region->Populate() || !region->Lock())
+    return absl::UnavailableError("the process may not lock memory (ulimit -l)");
   return region;
 }
 
@@ -184,7 +185,7 @@ absl::Status LogRing::MakeReady(uint64_t position) {
   }
   ready_lap_ = lap;
   if (region_->Populate()) return absl::OkStatus();
-  return Keep(absl::InternalError("the ring of the write-ahead log cannot be written any more"));
+  return Keep(absl::InternalError("the ring of the write-ahead log can no longer be written"));
 }
 
 absl::Status LogRing::WriteOut(LogPosition through, bool zero_ahead) {

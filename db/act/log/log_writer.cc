@@ -85,7 +85,7 @@ WriteAheadLog::~WriteAheadLog() = default;
 
 std::unique_ptr<LogRing> WriteAheadLog::MakeRing(const LogStart& start) {
   if (options_.ring_bytes == 0) {
-    why_no_ring_ = absl::UnimplementedError("the file system cannot map or reserve space, or has none left for it");
+    why_no_ring_ = absl::UnimplementedError("the file system cannot map files or reserve space, or is full");
     return nullptr;
   }
   LogRing::Options ring;

@@ -285,7 +285,7 @@ class ChainFinder {
   absl::StatusOr<const Examined*> Successor(FileNumber own_number, const Examined& m) {
     const FileNumber number = *m.continued_in;
     if (number <= own_number) {
-      return Damaged(m.path, m.length_bytes, "the manifest goes on in an earlier one");
+      return Damaged(m.path, m.length_bytes, "the manifest continues in an earlier one");
     }
     auto it = manifests_.find(number);
     if (it == manifests_.end()) {
@@ -293,7 +293,7 @@ class ChainFinder {
       absl::StatusOr<Examined> next = Examine(directory_, number);
       if (absl::IsNotFound(next.status())) {
         return Damaged(absl::StrFormat("%s/%s", directory_->path(), ManifestFileName(number)), 0,
-                       absl::StrFormat("the manifest in which %s goes on is missing", m.path));
+                       absl::StrFormat("the manifest in which %s continues is missing", m.path));
       }
       RETURN_IF_ERROR(next.status());
       it = manifests_.emplace(number, *std::move(next)).first;
@@ -322,8 +322,10 @@ class ChainFinder {
       if (was_in_use) {
         if (!end.bad.ok() && number > last) return end.bad;
         if (!m.bad.ok()) return m.bad;
-        return Damaged(m.path, m.length_bytes,
-                       absl::StrFormat("the manifest was in use, but no other leads to it (the last is %s)", end.path));
+        return Damaged(
+            m.path, m.length_bytes,
+            absl::StrFormat("the manifest was in use, but no other manifest continues in it (the last one is %s)",
+                            end.path));
       }
       result_->leftovers.push_back(ManifestFileName(number));
     }
