@@ -23,7 +23,7 @@ std::string Escaped(std::string_view value) {
 struct Described {
   std::string_view name;
   std::string_view help;
-  double unit = 1;  // what a count is multiplied with
+  double unit = 1;  // the factor that turns a count into the sample
 };
 
 constexpr double kMicro = 1e-6;
