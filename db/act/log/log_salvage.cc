@@ -20,13 +20,13 @@ class LogSalvage {
   LogSalvage(Directory* directory, const LogSink& sink, std::vector<LogGap>* gaps)
       : directory_(directory), sink_(sink), gaps_(gaps) {}
 
-  // The records of one log; they end at `limit`, where it is known, at the latest.
+  // Reads the records of one log; they end at or before `limit`, if it is known.
   absl::Status Read(const LogFile& log, std::optional<uint64_t> limit) {
     ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, log.name, *log.header));
     FileWindow* const window = reader.file();
     name_ = log.name;
     uint64_t offset = kLogHeaderBytes;
-    std::optional<uint64_t> bad;  // where the current gap begins
+    std::optional<uint64_t> bad;  // the beginning of the current gap
     while (offset < limit.value_or(UINT64_MAX)) {
       ASSIGN_OR_RETURN(const std::optional<LogRecord> record, reader.At(offset, limit, nullptr));
       if (record.has_value()) {
@@ -35,7 +35,7 @@ class LogSalvage {
         offset = record->end;
       } else {
         if (!bad.has_value()) bad = offset;
-        // Behind a gap the ring has no more than it can hold.
+        // After a gap the ring holds no more than its size.
         if (++offset >= std::max(window->size(), *bad + reader.ring_bytes())) break;
       }
     }
@@ -124,7 +124,7 @@ class LogSalvage {
   std::optional<Pending> pending_;
 };
 
-// What the next log says of one whose header is damaged, as far as its records need it.
+// What the next log says about a log whose header is damaged, as far as its records require it.
 std::optional<LogHeader> HeaderFromTheNextLog(const std::vector<LogFile>& logs, FileNumber number,
                                               uint64_t database_id) {
   for (const LogFile& next : logs) {
@@ -142,7 +142,7 @@ std::optional<LogHeader> HeaderFromTheNextLog(const std::vector<LogFile>& logs, 
                      .durable = {},
                      .manifest = {},
                      .ring = {}};
-    // Of one opening, which has one ring, and gives it the number of its first log.
+    // The ring belongs to one opening, and has the number of that opening's first log.
     if (next.header->ring.number <= number) header.ring = next.header->ring;
     return header;
   }
@@ -163,7 +163,7 @@ absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs,
         line.push_back({log.name, log.named, std::move(header), log.problem});
         continue;
       }
-      // Made, and never used.
+      // It was created but never used.
       ASSIGN_OR_RETURN(const bool unused, HoldsNoRecord(directory, log));
       if (unused) continue;
       ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));
