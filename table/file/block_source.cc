@@ -16,10 +16,10 @@
 namespace sepal {
 namespace {
 
-// A unit is read with its trailer behind it into one buffer; the trailer lands in the buffer's padding.
+// A unit is read together with its trailer into one buffer; the trailer ends up in the buffer's padding.
 static_assert(kUnitTrailerBytes <= BlockBuffer::kPadding);
 
-// Properties are small, whatever they claim.
+// Limits properties, which are small, whatever their length field says.
 constexpr size_t kMaxPropertiesBytes = size_t{16} << 20;
 // A unit that would take more than this share of the cache is not kept.
 constexpr size_t kLargestShare = 4;
@@ -72,7 +72,7 @@ BlockSource::~BlockSource() {
   if (context_.cache != nullptr) context_.cache->NoteGone(cache_file_);
 }
 
-// GetCached where no hint helps.
+// GetCached without a usable hint.
 CachePin BlockSource::FindCached(BlockHandle handle, UnitKind kind, HintWord* hint) const {
   if (context_.cache == nullptr) return {};
   CachePin pin = context_.cache->Lookup({cache_file_, handle.offset});
@@ -146,7 +146,7 @@ absl::StatusOr<BlockBuffer> BlockSource::ReadWith(BlockHandle handle, UnitKind k
   RETURN_IF_ERROR(ReadExactly(handle, kind, buffer.data(), from_disk));
   absl::StatusOr<CompressionKind> compression = CheckTrailer(handle, kind, buffer.data());
   if (!compression.ok()) {
-    // A flip on the way from the disk does not come twice.
+    // Reads again, because a bit that flipped on the way from the disk does not flip twice.
     RETURN_IF_ERROR(ReadExactly(handle, kind, buffer.data()));
     compression = CheckTrailer(handle, kind, buffer.data());
     RETURN_IF_ERROR(compression.status());
