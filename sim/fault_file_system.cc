@@ -98,7 +98,7 @@ std::string ToString(const FileCall& call) {
   return text;
 }
 
-// Numbers the calls and decides. Shared by the file system and all its handles.
+// Numbers the calls and decides which of them fail. The file system and all its handles share it.
 class FaultFileSystem::State {
  public:
   Fault Begin(FileCall call) {
@@ -117,7 +117,7 @@ class FaultFileSystem::State {
     return fault;
   }
 
-  // The whole of a call: `effect` is carried out or not, as the fault says.
+  // Carries out a call: `effect` happens or not, as the fault says.
   template <typename Effect>
   auto Run(FileCall call, Effect effect) -> decltype(effect()) {
     const std::string what = ToString(call);
@@ -201,7 +201,7 @@ namespace {
 using State = FaultFileSystem::State;
 using StatePtr = std::shared_ptr<State>;
 
-// A sync that fails before it took effect leaves nothing to a later one.
+// A sync that fails before it takes effect must leave nothing for a later sync to cover.
 template <typename Target>
 absl::Status RunSync(State& state, FileCall call, Target& base) {
   const std::string what = ToString(call);

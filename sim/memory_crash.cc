@@ -1,5 +1,4 @@
-// What the in-memory file system's directories and files are after a crash, and the book-keeping of space that it
-// starts anew.
+// The in-memory file system's directories and files after a crash, and the accounting of space, which starts anew.
 #include <set>
 #include <utility>
 
@@ -43,8 +42,8 @@ MemoryNodePtr MemoryFileSystem::State::Find(std::string_view path) const {
   return file == directory->second->current.end() ? nullptr : file->second;
 }
 
-// A subset of the changes in their order: since a removal counts only for the file that it removed, every other order
-// ends in a state that some subset ends in too.
+// Applies a subset of the changes in their order. Other orders need not be tried: a removal affects only the file that
+// it removed, so every other order ends in a state that some subset also ends in.
 void MemoryFileSystem::State::LosePower(Random* random) {
   const uint64_t persist_of_8 = random != nullptr ? random->Uniform(9) : 0;
   for (auto& [path, names] : directories) {
@@ -81,7 +80,7 @@ void MemoryFileSystem::Crash(CrashMode mode, uint64_t seed) {
   state.ForgetHandles();
 }
 
-// What open handles alone kept is gone.
+// Drops files that only open handles kept alive.
 void MemoryFileSystem::State::ForgetHandles() {
   used = 0;
   for (auto& [path, names] : directories) {

@@ -58,8 +58,8 @@ class MemoryReadableFile final : public ReadableFile {
   const std::unique_ptr<MemoryHandle> handle_;
 };
 
-// A mapping has bytes of its own, so that `Contents` stays where it is while the file grows; writes through the file
-// reach it through `MemoryNode::mappings`.
+// A mapping has its own copy of the bytes, so that `Contents` does not move while the file grows. Writes through the
+// file reach it through `MemoryNode::mappings`.
 class MemoryRegion final : public MappedRegion, public MemoryMapping {
  public:
   MemoryRegion(std::unique_ptr<MemoryHandle> handle, uint64_t offset, size_t length)
@@ -86,14 +86,14 @@ class MemoryRegion final : public MappedRegion, public MemoryMapping {
   void Show(uint64_t file_offset, std::string_view bytes) override {
     const uint64_t begin = std::max(offset_, file_offset);
     const uint64_t end = std::min(offset_ + bytes_.size(), file_offset + bytes.size());
-    // The bytes alone: others may be looked at meanwhile.
+    // Copies only the bytes of the write: other threads may be reading the others.
     if (begin < end) std::memcpy(bytes_.data() + (begin - offset_), bytes.data() + (begin - file_offset), end - begin);
   }
 
  private:
   const std::unique_ptr<MemoryHandle> handle_;
   const uint64_t offset_;
-  std::string bytes_;  // Never changes its length.
+  std::string bytes_;  // its length never changes
 };
 
 class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
@@ -191,7 +191,7 @@ class MemoryWritableFile final : public WritableFile, public UnsyncedLoser {
     return absl::ResourceExhaustedError(absl::StrFormat("%s: %s: no space left", handle_->path(), operation));
   }
 
-  // As much as the disk has room for.
+  // Writes as much as the disk has room for.
   absl::Status Write(uint64_t offset, std::string_view bytes) const {
     MemoryState& state = handle_->state();
     state.mutex.AssertHeld();

@@ -45,7 +45,7 @@ class MemoryLock final : public DirectoryLock {
     if (generation_ != state_->generation) return DiedInCrash(path_, "check the lock");
     if (::getpid() != owner_) {
       return absl::FailedPreconditionError(
-          absl::StrFormat("%s: locked by process %d, of which this one is a fork", path_, owner_));
+          absl::StrFormat("%s: locked by process %d, which forked this one", path_, owner_));
     }
     const auto it = names_->current.find(name_);
     if (it == names_->current.end() || it->second != node_) {
@@ -84,7 +84,7 @@ class MemoryDirectory final : public Directory, public UnsyncedLoser {
 
  private:
   std::string PathOf(std::string_view name) const { return absl::StrFormat("%s/%s", path_, name); }
-  // An error for a name that cannot be one, and after a crash. The state's mutex is held.
+  // Returns an error for an invalid name, and after a crash. Requires the state's mutex.
   absl::Status CheckUse(std::string_view operation, std::string_view name) const {
     RETURN_IF_ERROR(CheckFileName(path_, name));
     return CheckAlive(operation);
@@ -289,7 +289,7 @@ absl::Status MemoryFileSystem::WriteFileContents(std::string_view path, std::str
     const MemoryNames::Change change = {.removed = {}, .added = name, .node = node};
     MemoryNames::Apply(change, &names->current);
   }
-  // Not through `pending`: other changes of names stay unsynced.
+  // Does not go through `pending`, so that other changes of names stay unsynced.
   names->durable[name] = node;
   node->Resize(0);
   node->Write(0, contents);

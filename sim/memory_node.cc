@@ -6,7 +6,7 @@
 namespace sepal {
 namespace {
 
-// Puts the sector's durable bytes into `image`. What the disk never held is zeros, or garbage.
+// Puts the sector's durable bytes into `image`. Where the disk never held any, they are zeros or garbage.
 void PutSector(std::string* image, uint64_t number, const std::string& durable, Random* garbage) {
   const uint64_t begin = number * MemoryNode::kSectorBytes;
   if (begin >= image->size()) return;
@@ -80,7 +80,7 @@ void MemoryNode::LosePower(Random* random) {
   std::string image = contents_;
   image.resize(std::max(durable_size_, size()));
   for (const auto& [number, durable] : lost_) PutSector(&image, number, durable, nullptr);
-  // From "hardly anything was on its way" to "nearly everything had arrived".
+  // From hardly any of the unsynced sectors to nearly all of them.
   const uint64_t persist_of_8 = random != nullptr ? random->Uniform(9) : 0;
   for (const auto& [number, durable] : unsynced_) {
     if (random != nullptr && random->Uniform(8) < persist_of_8) continue;

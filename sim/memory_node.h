@@ -1,8 +1,8 @@
-// The contents of one file of the in-memory file system: what a reader sees now, and what a loss of power leaves.
+// The contents of one file of the in-memory file system: what a reader sees now, and what a power loss leaves.
 //
-// The disk is sectors of 512 bytes that persist whole or not at all. Every sector that was written since the last sync
-// is kept beside its durable bytes, and any subset of them, in any order, may persist. A failed sync makes unsynced
-// sectors *lost*: readers see them, later syncs pass them over, a loss of power takes them.
+// The disk consists of sectors of 512 bytes that persist whole or not at all. Every sector that was written since the
+// last sync is kept beside its durable bytes, and any subset of these sectors, in any order, may persist. A failed sync
+// makes unsynced sectors *lost*: readers still see them, later syncs skip them, and a power loss drops them.
 //
 // Not safe for concurrent use: the file system's mutex guards it.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace sepal {
 
-// Hears of every write to a file, to show it in a mapping.
+// Is told of every write to a file, to show it in a mapping.
 class MemoryMapping {
  public:
   virtual ~MemoryMapping() = default;
@@ -34,25 +34,26 @@ class MemoryNode {
   void Write(uint64_t offset, std::string_view bytes);
   void Resize(uint64_t size);
   void Reserve(uint64_t end);
-  // Bytes of disk that the file takes.
+  // The bytes of disk that the file takes.
   uint64_t SpaceTaken() const;
-  // The byte changes where it lies, as a fault of the disk: no sector becomes unsynced by it.
+  // Flips a bit in place, as a disk fault would: no sector becomes unsynced.
   void FlipBit(uint64_t offset, int bit);
 
   void Sync();
   void LoseUnsynced();
-  // What power loss leaves: the durable state only, or (random != null) that with any subset of the unsynced sectors,
-  // sectors never written before as zeros or garbage, and any size between the durable and the current one.
+  // Applies a power loss: keeps only the durable state or, if `random` is not null, also any subset of the unsynced
+  // sectors, with sectors that were never written before as zeros or garbage, and any size between the durable and the
+  // current one.
   void LosePower(Random* random);
 
-  // The file system's count of names and open handles; at none, the space is free.
+  // The file system's counts of names and of open handles; when both are 0, the space is free.
   int names = 0;
   int handles = 0;
   uint64_t charged_bytes = 0;
   std::vector<MemoryMapping*> mappings;
 
  private:
-  using Sectors = std::map<uint64_t, std::string>;  // number -> the bytes that the disk has; short at the file's end
+  using Sectors = std::map<uint64_t, std::string>;  // number -> the bytes on the disk; short at the file's end
 
   void Touch(uint64_t offset, uint64_t length);
   uint64_t PickSize(Random* random) const;

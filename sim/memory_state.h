@@ -1,4 +1,4 @@
-// What the in-memory file system and its handles share. Only the memory_*.cc files include it.
+// The state that the in-memory file system and its handles share. Only the memory_*.cc files include it.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,10 @@ namespace sepal {
 
 using MemoryNodePtr = std::shared_ptr<MemoryNode>;
 
-// The names of one directory. `durable` is what a loss of power leaves if none of `pending` had persisted.
+// The names of one directory. `durable` is what a power loss leaves if nothing of `pending` has persisted.
 struct MemoryNames {
-  // One change, which persists whole or not at all: `removed` (if not empty) no longer names `node`, `added` (if not
-  // empty) does.
+  // One change, which persists whole or not at all: `removed`, if not empty, no longer names `node`; `added`, if not
+  // empty, does.
   struct Change {
     std::string removed;
     std::string added;
@@ -41,7 +41,7 @@ struct MemoryNames {
 struct MemoryFileSystem::State {
   explicit State(Capabilities given) : capabilities(given) {}
 
-  // Brings the space that is charged for `node` up to date.
+  // Updates the space that is charged for `node`.
   void Recharge(MemoryNode* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   uint64_t FreeBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return capacity > used ? capacity - used : 0; }
   MemoryNames* MakeDirectories(const std::string& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
@@ -50,7 +50,7 @@ struct MemoryFileSystem::State {
   void LosePower(Random* random) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   const Capabilities capabilities;
-  // Counts crashes; a handle from another generation is dead. Changes with the mutex held.
+  // Counts crashes; a handle of an earlier generation is dead. Changes only with the mutex held.
   std::atomic<uint64_t> generation{0};
   mutable Mutex mutex;
   std::map<std::string, std::shared_ptr<MemoryNames>, std::less<>> directories ABSL_GUARDED_BY(mutex);
@@ -59,11 +59,11 @@ struct MemoryFileSystem::State {
   uint64_t used ABSL_GUARDED_BY(mutex) = 0;
 };
 
-// What every open file has: its node stays alive, and its space taken, while one is open.
+// The base of every open file: while one is open, its node stays alive and its space stays in use.
 class MemoryHandle {
  public:
   using State = MemoryFileSystem::State;
-  // The state's mutex is held.
+  // Requires the state's mutex.
   MemoryHandle(std::shared_ptr<State> state, MemoryNodePtr node, std::string path);
   ~MemoryHandle();
   MemoryHandle(const MemoryHandle&) = delete;
@@ -73,7 +73,7 @@ class MemoryHandle {
   const std::shared_ptr<State>& shared_state() const { return state_; }
   const MemoryNodePtr& node() const { return node_; }
   const std::string& path() const { return path_; }
-  // An error once the file system has crashed. Callers hold the state's mutex.
+  // Returns an error once the file system has crashed. Requires the state's mutex.
   absl::Status CheckAlive(std::string_view operation) const;
 
  private:

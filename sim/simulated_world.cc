@@ -89,21 +89,21 @@ class SimulatedWorld::Impl final : public Scheduler {
 
 struct SimulatedWorld::Impl::Actor {
   enum class State : uint8_t {
-    kReady,         // runs, or can
-    kWaiting,       // until a point on `object`, or the deadline
-    kAwaitingIdle,  // until no other can go on
-    kWithoutWork,   // a worker, until there is work in its queue
+    kReady,         // is running, or can run
+    kWaiting,       // waits for a point on `object`, or for the deadline
+    kAwaitingIdle,  // waits until no other thread can run
+    kWithoutWork,   // a worker that waits for work in its queue
     kFinished,
   };
 
   std::string name;
   State state = State::kReady;
-  const Queue* queue = nullptr;  // A worker's.
+  const Queue* queue = nullptr;  // for workers only
   const void* object = nullptr;
   uint64_t deadline_micros = UINT64_MAX;
   uint64_t priority = 0;
-  uint64_t points_to_park = 0;  // 0: the operation under way is not to be parked, or was.
-  uint64_t parked_until = 0;    // A number of points.
+  uint64_t points_to_park = 0;  // 0: the current operation is not to be parked, or was parked already
+  uint64_t parked_until = 0;    // a number of points
   CondVar has_baton;
   std::optional<Thread> thread;
 };
@@ -140,7 +140,7 @@ SimulatedWorld::Impl::~Impl() {
       HandOver(actor.get());
     }
   }
-  actors_.clear();  // Joins the threads.
+  actors_.clear();  // joins the threads
 }
 
 SimulatedWorld::Impl::Actor* SimulatedWorld::Impl::AddActor(std::string name, std::function<void(Actor*)> body) {
@@ -153,7 +153,7 @@ SimulatedWorld::Impl::Actor* SimulatedWorld::Impl::AddActor(std::string name, st
     {
       ScopedScheduler scheduler(this);
       body(actor);
-      body = nullptr;  // What it holds is let go while this thread has the baton.
+      body = nullptr;  // destroys the captures while this thread has the baton
     }
     Finish(actor);
   });
@@ -210,7 +210,7 @@ void SimulatedWorld::Impl::Point(const void* object, int held_locks) {
   if (IsToPark() || options_.priority_changes > 0 || random_.OneIn(options_.switch_one_in)) HandOver(PickNext());
 }
 
-// Operations seldom have more points; those beyond are not parked at.
+// Few operations have more points; further points are never chosen for parking.
 static constexpr uint64_t kPointsOfAnOperation = 1024;
 
 void SimulatedWorld::Impl::BeginOperation() {
@@ -225,7 +225,7 @@ bool SimulatedWorld::Impl::IsToPark() {
   return true;
 }
 
-// At least 1.
+// Returns a number of at least 1.
 uint64_t SimulatedWorld::Impl::DrawOfEachPowerOfTwo(uint64_t limit) {
   const uint64_t power = uint64_t{1} << random_.Uniform(static_cast<uint64_t>(std::bit_width(limit - 1)));
   return power + random_.Uniform(power);
@@ -239,7 +239,7 @@ void SimulatedWorld::Impl::NotePoint() {
   }
 }
 
-// Above every one that `NotePoint` gives.
+// Returns a number above every one that `NotePoint` gives.
 uint64_t SimulatedWorld::Impl::DrawPriority() {
   return options_.priority_changes > 0 ? random_.Next() | (uint64_t{1} << 63) : 0;
 }
@@ -256,7 +256,7 @@ void SimulatedWorld::Impl::Wait(const void* object, uint64_t deadline_micros) {
 void SimulatedWorld::Impl::SleepMicros(uint64_t micros) {
   SEPAL_CHECK(Scheduler::Current() == this);
   const uint64_t deadline = now_micros_ + micros;
-  // An object of its own, at which there is no point: only time ends the wait.
+  // A unique object without points, so that only time ends the wait.
   const char sleeping = 0;
   while (now_micros_ < deadline) Wait(&sleeping, deadline);
 }
@@ -270,7 +270,7 @@ SimulatedWorld::Impl::Actor* SimulatedWorld::Impl::FirstToLeaveItsPark() const {
   return first;
 }
 
-// Of the workers without work, one for each queue: which of several takes the work is all the same.
+// Includes one worker without work for each queue: it makes no difference which of them takes the work.
 std::vector<SimulatedWorld::Impl::Actor*> SimulatedWorld::Impl::Candidates() const {
   std::vector<Actor*> candidates;
   std::vector<const Queue*> offered;
@@ -317,7 +317,7 @@ void SimulatedWorld::Impl::WakeExpired() {
   }
 }
 
-// Scrubbing begins again for ever: who awaits idleness does not await that.
+// Scrubbing starts again forever, so RunUntilIdle does not wait for it.
 uint64_t SimulatedWorld::Impl::EarliestDeadline() const {
   const bool idleness_is_awaited = actors_.front()->state == Actor::State::kAwaitingIdle;
   uint64_t earliest = UINT64_MAX;
@@ -349,7 +349,7 @@ uint64_t SimulatedWorld::Impl::IndexOf(const Actor* actor) const {
       actors_.begin());
 }
 
-// With the scheduler off: the baton's own mutex is the real thing.
+// The scheduler is off here: the baton's own mutex is a real one.
 void SimulatedWorld::Impl::HandOver(Actor* next) {
   Actor* self = current_;
   if (self == next) return;

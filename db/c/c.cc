@@ -42,7 +42,7 @@ static_assert(sepal::kTableFormatVersion == SEPAL_TABLE_FORMAT_VERSION &&
               sepal::kLogFormatVersion == SEPAL_LOG_FORMAT_VERSION &&
               sepal::kManifestFormatVersion == SEPAL_MANIFEST_FORMAT_VERSION);
 
-// An absent key is no error.
+// A missing key is no error.
 char* TakeValue(absl::Status status, const sepal::PinnedValue& value, size_t* vallen, char** errptr) {
   *vallen = 0;
   if (absl::IsNotFound(status) || SaveError(errptr, status)) return nullptr;
@@ -50,7 +50,7 @@ char* TakeValue(absl::Status status, const sepal::PinnedValue& value, size_t* va
   return NewCopy(value.value());
 }
 
-// A list for sepal_list_column_families_destroy.
+// Makes a list for sepal_list_column_families_destroy.
 char** NewList(const std::vector<std::string>& names, size_t* length) {
   char** list = static_cast<char**>(std::malloc(names.size() * sizeof(char*)));
   SEPAL_CHECK(list != nullptr || names.empty());
@@ -386,7 +386,7 @@ void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
   };
   calls.deleted = [=](uint32_t, std::string_view key) { deleted(state, key.data(), key.size()); };
   calls.single_deleted = calls.deleted;
-  // A batch that was made by these functions has no error.
+  // A batch that these functions made has no error.
   batch->rep.Iterate(&calls).IgnoreError();
 }
 

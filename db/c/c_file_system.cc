@@ -1,4 +1,4 @@
-// The C interface: a file system out of a table of functions (sepal/c_file_system.h).
+// The C interface: makes a file system from a table of functions (sepal/c_file_system.h).
 #include "sepal/c_file_system.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using Calls = std::shared_ptr<const sepal_filesystem_t>;
 static_assert(static_cast<int>(absl::StatusCode::kDataLoss) == sepal_data_loss);
 static_assert(static_cast<int>(absl::StatusCode::kUnimplemented) == sepal_unimplemented);
 
-// A code that absl::Status does not have is an internal error.
+// A code that absl::Status does not have is treated as an internal error.
 absl::Status StatusOfCode(int code, const std::string& path, const char* call, const char* message) {
   if (code == sepal_ok) return absl::OkStatus();
   const bool known = code > 0 && code <= static_cast<int>(absl::StatusCode::kUnauthenticated);
@@ -28,7 +28,7 @@ absl::Status StatusOfCode(int code, const std::string& path, const char* call, c
                       absl::StrCat(path, ": ", call, message[0] == '\0' ? "" : ": ", message));
 }
 
-// Calls with a buffer for the message.
+// Makes a call with a buffer for the message.
 template <class Call>
 absl::Status Ask(const std::string& path, const char* name, const Call& call) {
   char message[SEPAL_MESSAGE_BYTES] = "";
@@ -67,7 +67,7 @@ class CReadableFile final : public sepal::ReadableFile {
 
   absl::Status CheckLength(size_t bytes_read, size_t length) const {
     if (bytes_read <= length) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat(path_, ": read: more than was asked for"));
+    return absl::InternalError(absl::StrCat(path_, ": read: more bytes than requested"));
   }
   void* file() const { return file_; }
   const std::string& path() const { return path_; }
@@ -293,7 +293,7 @@ void CDirectory::ReadMany(std::span<sepal::ReadRequest> requests,
   }
 }
 
-// The name of a call that no file system can do without, and this one lacks; null if there is none.
+// Returns the name of a required function that is missing in the table; null if there is none.
 const char* MissingCall(const sepal_filesystem_t& c) {
   const std::pair<bool, const char*> needed[] = {{c.open_directory != nullptr, "open_directory"},
                                                  {c.close_directory != nullptr, "close_directory"},

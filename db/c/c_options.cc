@@ -11,7 +11,7 @@ namespace {
 
 using sepal::BytesOf;
 
-// C's number as an enumerator; one that does not fit becomes what none of them is, so that an opening refuses it.
+// Converts C's number to an enumerator; a number that does not fit becomes an invalid one, so that opening refuses it.
 template <class Enum>
 Enum EnumOf(int value) {
   constexpr uint8_t kNoEnumerator = UINT8_MAX;

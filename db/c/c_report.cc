@@ -1,4 +1,4 @@
-// The C interface: what a repair and an explanation say.
+// The C interface: the reports of a repair and of an explanation.
 #include "db/c/c_types.h"
 #include "sepal/explanation.h"
 
@@ -7,7 +7,7 @@ namespace {
 using sepal::NewCopy;
 using sepal::SaveError;
 
-// The report's text; the report is given back.
+// Returns the report's text and destroys the report.
 char* TextOf(sepal_repair_report_t* report) {
   char* const text = report == nullptr ? nullptr : NewCopy(report->rep.ToString());
   delete report;

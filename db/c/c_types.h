@@ -20,7 +20,7 @@ struct sepal_t {
 };
 struct sepal_env_t {
   sepal::Env rep;
-  // All that were ever set: databases may run on those that `rep` has no more.
+  // Every file system that was ever set: databases may run on one that `rep` no longer has.
   std::vector<std::unique_ptr<sepal::FileSystem>> file_systems;
   std::vector<std::unique_ptr<sepal::Clock>> clocks;
   std::vector<std::unique_ptr<sepal::Executor>> executors;
@@ -41,10 +41,10 @@ struct sepal_iterator_t {
   std::unique_ptr<sepal::Iterator> rep;
 };
 struct sepal_options_t {
-  sepal::Options rep;  // but for the env
+  sepal::Options rep;  // without the env
   const sepal_env_t* env = nullptr;
 
-  // With what the env has by now.
+  // Returns the options with the env's current contents.
   sepal::Options Resolved() const {
     sepal::Options options = rep;
     if (env != nullptr) options.env = env->rep;
@@ -89,9 +89,9 @@ struct sepal_comparator_t final : sepal::Comparator {
 
 namespace sepal {
 
-// The bytes with a zero behind, for the caller to free.
+// Copies the bytes, with a zero after them; the caller frees the copy.
 char* NewCopy(std::string_view bytes);
-// True, with `*errptr` set, for an error.
+// Returns true, and sets `*errptr`, for an error.
 bool SaveError(char** errptr, const absl::Status& status);
 // Null: the default family.
 inline const ColumnFamily* Handle(const sepal_column_family_t* family) {
@@ -103,7 +103,7 @@ inline std::string_view BytesOf(const char* bytes, size_t size) {
   return size == 0 ? std::string_view("") : std::string_view(bytes, size);
 }
 
-// A struct of a caller whose compiler knew `size` bytes of it, and one for such a caller.
+// Copies between a struct of this library and that of a caller whose compiler knew `size` bytes of it.
 template <class Struct>
 Struct FromCaller(const Struct* given, size_t size) {
   Struct whole = {};

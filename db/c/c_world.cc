@@ -1,4 +1,4 @@
-// The C interface: statistics, what calls cost, and the world that a database runs in.
+// The C interface: statistics, the costs of calls, and the environment of a database.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ class CallbackExecutor final : public sepal::Executor {
   }
 };
 
-// Of the enumerators before kCount, the one of this name.
+// Returns the enumerator before kCount that has this name.
 template <class Enum>
 std::optional<Enum> Named(std::string_view name) {
   for (size_t i = 0; i < static_cast<size_t>(Enum::kCount); ++i) {

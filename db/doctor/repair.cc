@@ -58,9 +58,10 @@ absl::Status Repairing::Run() {
   RETURN_IF_ERROR(CheckPlaceOfLogs());
   RETURN_IF_ERROR(CheckLogs());
   if (unknown_family_.has_value() && certain_) {
-    RETURN_IF_ERROR(SalvageFromManifest(absl::DataLossError(absl::StrFormat(
-        "the logs hold updates of column family %u, whose making the manifest lacks: its end is missing",
-        unknown_family_->value()))));
+    RETURN_IF_ERROR(SalvageFromManifest(
+        absl::DataLossError(absl::StrFormat("the logs hold updates of column family %u, whose creation is not in the "
+                                            "manifest: the manifest's end is missing",
+                                            unknown_family_->value()))));
     RETURN_IF_ERROR(CheckLogs());
   }
   CountTables();
@@ -172,9 +173,8 @@ absl::Status Repairing::CheckPlaceOfLogs() const {
                                ? absl::StrFormat("the manifest of %s, which is damaged, may have needed one", path_)
                                : absl::StrFormat("the manifest of %s needs %s", path_, LogFileName(needed));
   return absl::FailedPreconditionError(
-      absl::StrFormat("there is no log in %s, and %s: say in which directory the logs lie (Options::log_directory, "
-                      "--log-directory) or, if they are gone for good, that they are lost (RepairOptions::logs_lost, "
-                      "--logs-lost)",
+      absl::StrFormat("there is no log in %s, and %s: name the directory of the logs (Options::log_directory, "
+                      "--log-directory) or, if they are lost for good, say so (RepairOptions::logs_lost, --logs-lost)",
                       log_directory()->path(), what));
 }
 
@@ -186,8 +186,8 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   log_recovery_ = {};
   ASSIGN_OR_RETURN(const SalvagedManifest salvaged, SalvageManifest(directory_.get()));
   Drop({.file = salvaged.name.empty() ? ManifestFileName(salvaged.highest) : salvaged.name,
-        .reason = absl::StrFormat("%s: what it said of tables and column families may be missing; all tables that are "
-                                  "there were merged, so that entries that were overwritten or deleted can show again",
+        .reason = absl::StrFormat("%s: its records of tables and column families may be incomplete; all existing "
+                                  "tables were merged, so entries that were overwritten or deleted may reappear",
                                   ToStd(damage.message()))});
   database_id_ = salvaged.database_id;
   removed_ = salvaged.removed;

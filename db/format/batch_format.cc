@@ -15,7 +15,7 @@ BatchReader::BatchReader(std::string_view bytes) : total_bytes_(bytes.size()), d
 bool BatchReader::Next(BatchEntry* entry) {
   if (problem_ != nullptr) return false;
   if (read_ == count_) {
-    if (!decoder_.empty()) problem_ = "bytes behind the last entry";
+    if (!decoder_.empty()) problem_ = "bytes after the last entry";
     return false;
   }
   const uint8_t kind = decoder_.Byte();
@@ -28,7 +28,7 @@ bool BatchReader::Next(BatchEntry* entry) {
   entry->key = decoder_.LengthPrefixed();
   entry->value = entry->kind == ValueKind::kPut ? decoder_.LengthPrefixed() : std::string_view();
   if (!decoder_.ok()) {
-    problem_ = "an entry is cut short";
+    problem_ = "an entry is truncated";
     return false;
   }
   ++read_;

@@ -9,8 +9,8 @@
 // |        |        | key: length as varint, bytes                                                   |
 // |        |        | put only: value: length as varint, bytes                                       |
 //
-// Entry i of a batch that was given the sequence number s has s + i. Bytes are a batch if the entries that the number
-// announces fill them exactly.
+// Entry i of a batch with sequence number s has sequence number s + i. Bytes are a valid batch if exactly the stated
+// number of entries fills them.
 #pragma once
 
 #include <cstdint>
@@ -44,11 +44,11 @@ class BatchReader {
  public:
   explicit BatchReader(std::string_view bytes);
 
-  // What the batch announces; not to be trusted before the end was reached well.
+  // The number of entries that the batch states; not to be trusted before all of them were read without an error.
   uint32_t count() const { return count_; }
-  // False at the end and at the first damage; `status` tells which.
+  // Returns false at the end and at the first damage; `status` tells which.
   bool Next(BatchEntry* entry);
-  // `DataLoss` for bytes that are no batch.
+  // `DataLoss` for bytes that are not a batch.
   absl::Status status() const;
 
  private:
@@ -59,13 +59,13 @@ class BatchReader {
   const char* problem_ = nullptr;
 };
 
-// Reads the whole batch; ok if it is one.
+// Reads the whole batch; ok if it is valid.
 absl::Status CheckBatch(std::string_view bytes);
 
-// The number of entries that `bytes`, at least kBatchHeaderBytes, announce.
+// The number of entries that `bytes`, at least kBatchHeaderBytes of them, state.
 inline uint32_t BatchCount(std::string_view bytes) { return DecodeFixed32(bytes.data()); }
 
-// InvalidArgument: no key, or no value, may be as long (sepal/db.h).
+// InvalidArgument: a key or a value is longer than allowed (sepal/db.h).
 absl::Status EntryTooLarge(size_t key_bytes, size_t value_bytes);
 inline absl::Status CheckEntrySize(size_t key_bytes, size_t value_bytes) {
   if (key_bytes <= kMaxKeyBytes && value_bytes <= kMaxValueBytes) [[likely]]
@@ -73,7 +73,7 @@ inline absl::Status CheckEntrySize(size_t key_bytes, size_t value_bytes) {
   return EntryTooLarge(key_bytes, value_bytes);
 }
 
-// Adds an entry to `batch`, which is a batch, and counts it. `value` is for puts only.
+// Adds an entry to `batch`, which must be a valid batch, and counts it. `value` is for puts only.
 void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
                       std::string_view value);
 

@@ -13,7 +13,7 @@ constexpr std::string_view kRingSuffix = ".ring";
 constexpr std::string_view kManifestPrefix = "MANIFEST-";
 constexpr size_t kMinDigits = 6;
 
-// At least six digits, no more leading zeros than that takes, not zero.
+// Accepts at least six digits, no leading zeros beyond those needed for that, and not zero.
 std::optional<FileNumber> ParseNumber(std::string_view digits) {
   if (digits.size() < kMinDigits || (digits.size() > kMinDigits && digits.front() == '0')) return std::nullopt;
   uint64_t value = 0;

@@ -1,5 +1,5 @@
-// The names of the files in a database directory. All but the fixed ones are a number and a kind, so that no other file
-// of the database needs to hold a name.
+// The names of the files in a database directory. Except for the fixed ones, a name consists of a number and a kind, so
+// that no file needs to hold the name of another.
 //
 // | name            | meaning                                             |
 // |-----------------|-----------------------------------------------------|
@@ -23,10 +23,10 @@ namespace sepal {
 inline constexpr std::string_view kLockFileName = "LOCK";
 inline constexpr std::string_view kInfoLogFileName = "LOG";
 inline constexpr std::string_view kOldInfoLogFileName = "LOG.old";
-// Where a repair puts what it takes out of use.
+// The directory into which a repair moves what it takes out of use.
 inline constexpr std::string_view kLostDirectoryName = "lost";
 
-// Numbers from it on are no file of ours.
+// Files with this number or a larger one do not belong to the database.
 inline constexpr uint64_t kFileNumbersEnd = uint64_t{1} << 48;
 
 enum class FileKind : uint8_t { kTable, kLog, kLogRing, kManifest, kLock, kInfoLog, kOldInfoLog };
@@ -42,7 +42,7 @@ std::string LogFileName(FileNumber number);
 std::string RingFileName(FileNumber number);
 std::string ManifestFileName(FileNumber number);
 
-// nullopt for every name that the functions above do not make.
+// Returns nullopt for every name that the functions above do not create.
 std::optional<ParsedFileName> ParseFileName(std::string_view name);
 
 }  // namespace sepal

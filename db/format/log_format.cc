@@ -10,7 +10,7 @@ namespace sepal {
 namespace {
 
 constexpr size_t kUsedHeaderBytes = 112;
-// Of a log without a ring.
+// The version of a log without a ring.
 constexpr uint32_t kVersionWithoutRing = 1;
 // A ring is read as a whole.
 constexpr uint64_t kMaxRingBytes = uint64_t{64} << 20;
@@ -55,8 +55,8 @@ absl::StatusOr<LogHeader> LogHeader::Decode(std::string_view bytes, std::string_
   const uint32_t version = DecodeFixed32(bytes.data() + 8);
   if (version < kVersionWithoutRing || version > kLogFormatVersion) {
     return absl::FailedPreconditionError(
-        absl::StrFormat("%s: log format version %u; this library knows %u to %u: it wants a newer version of Sepal",
-                        file, version, kVersionWithoutRing, kLogFormatVersion));
+        absl::StrFormat("%s: log format version %u; this library supports %u to %u: use a newer version of Sepal", file,
+                        version, kVersionWithoutRing, kLogFormatVersion));
   }
   Decoder in(bytes.substr(16, kUsedHeaderBytes - 16));
   LogHeader h;
@@ -115,7 +115,7 @@ void EncodeLogRecordHeader(char* out, uint64_t salt, LogPosition position, Seque
 }
 
 std::optional<LogRecordHeader> DecodeLogRecordHeader(const char* bytes, uint64_t salt, LogPosition position) {
-  // The cheap conditions come first: recovery asks this at every byte behind a hole.
+  // The cheap conditions come first, because recovery tries this at every byte after a hole.
   const uint64_t sequence_and_kind = DecodeFixed64(bytes + 12);
   const uint8_t kind = sequence_and_kind & 0xff;
   if (kind < static_cast<uint8_t>(LogRecordKind::kFull) || kind > static_cast<uint8_t>(LogRecordKind::kLast)) {

@@ -1,4 +1,4 @@
-// A write-ahead log file: a header sector, then records without gaps. What follows the last record (zeros of
+// A write-ahead log file: a header sector, then records without gaps. Whatever follows the last record (zeros of
 // preallocated space, remains of an earlier use) is ignored.
 //
 // Header sector:
@@ -23,8 +23,8 @@
 // | 112    | 392  | 0                                                                                          |
 // | 504    | 8    | Checksum64(bytes 0..503, 0)                                                                |
 //
-// The LogPosition of the byte at offset o is start + o - 512. The start is where the log before it ended, so that the
-// positions of all logs make one line.
+// The LogPosition of the byte at offset o is start + o - 512. The start is the end of the previous log, so that the
+// positions of all logs form one continuous line.
 //
 // Record:
 //
@@ -37,15 +37,15 @@
 // | 20     | 8    | durable: the LogPosition up to which the logs were synced when the record was written      |
 // | 28     |      | payload: the batch (batch_format.h), or a fragment of it                                   |
 //
-// where seed = LogSeed(salt, position of the record), so that bytes of another log, or from another place, never pass.
-// All fragments of a batch carry its sequence number; they may lie in different files. A batch counts once its last
-// fragment is whole. Sequence numbers grow from batch to batch and may jump (updates that bypass the log take numbers
-// too). A `durable` never exceeds the position of the record that carries it.
+// where seed = LogSeed(salt, position of the record), so that bytes of another log or from another position never pass
+// the check. All fragments of a batch carry its sequence number; they may lie in different files. A batch counts once
+// its last fragment is complete. Sequence numbers grow from batch to batch and may jump (updates that bypass the log
+// also take numbers). A `durable` never exceeds the position of the record that carries it.
 //
-// Ring, `NNNNNN.ring`: a header and, from offset 4096 on, the newest bytes of the logs that name it, the one at
-// LogPosition p at 4096 + p modulo the ring's size. A record that is not in its log's file, or not whole, may be there.
-// Whatever else is there (records that are in their files, older ones that were partly overwritten, zeros) never passes
-// for it. Where a log was closed in order the ring is not needed. Header:
+// Ring, `NNNNNN.ring`: a header and, from offset 4096 on, the newest bytes of the logs that name it; the byte at
+// LogPosition p is at 4096 + p modulo the ring's size. A record that is missing or incomplete in its log's file may be
+// found there. Nothing else in the ring (records that are also in their files, older records that were partly
+// overwritten, zeros) is ever taken for such a record. If a log was closed cleanly, the ring is not needed. Header:
 //
 // | offset | size | meaning                                                                                    |
 // |--------|------|--------------------------------------------------------------------------------------------|
@@ -56,10 +56,10 @@
 // | 24     | 8    | number of the newest log that goes through it, whose header is durable                     |
 // | 32     | 8    | Checksum64(bytes 0..31, 0)                                                                 |
 //
-// The ring is never synced: after a loss of power any sector of it, the header's too, may be an older one or none. The
-// header says no more than that a log was begun, so that one whose own header is damaged is not taken for one that was
-// not. A library that knows version 1 alone would take a log of version 2 for one that ends where its file does, and
-// refuses it.
+// The ring is never synced: after a power loss any of its sectors, the header's included, may be an older one or
+// missing. The header only says that a log was begun, so that a log whose own header is damaged is not taken for one
+// that was never begun. A library that knows only version 1 refuses a log of version 2, because it would take it for
+// one that ends where its file does.
 #pragma once
 
 #include <cstdint>
@@ -88,7 +88,7 @@ inline uint64_t LogSeed(uint64_t salt, LogPosition position) {
   return Mix64(salt + position.value() * 0x9e3779b97f4a7c15ull);
 }
 
-// The log before this one.
+// The previous log.
 struct LogPredecessor {
   FileNumber number;
   uint64_t salt = 0;
@@ -96,14 +96,14 @@ struct LogPredecessor {
   friend bool operator==(const LogPredecessor&, const LogPredecessor&) = default;
 };
 
-// A manifest and how much of it is known to be durable.
+// A manifest, and how much of it is known to be durable.
 struct ManifestReference {
   FileNumber number;
   uint64_t durable_bytes = 0;
   friend bool operator==(const ManifestReference&, const ManifestReference&) = default;
 };
 
-// Where records lie that are not yet in their files.
+// The ring that may hold records that are not yet in their files.
 struct RingReference {
   FileNumber number;  // 0: there is none
   uint64_t bytes = 0;
@@ -121,9 +121,9 @@ struct LogHeader {
   RingReference ring;
 
   LogPosition PositionAt(uint64_t offset) const { return LogPosition(start.value() + offset - kLogHeaderBytes); }
-  // kLogHeaderBytes bytes.
+  // Returns kLogHeaderBytes bytes.
   std::string Encode() const;
-  // `bytes` may be short. `DataLoss` for what is no header; `FailedPrecondition` for a newer format version.
+  // `bytes` may be short. `DataLoss` for bytes that are not a header; `FailedPrecondition` for a newer format version.
   static absl::StatusOr<LogHeader> Decode(std::string_view bytes, std::string_view file);
   friend bool operator==(const LogHeader&, const LogHeader&) = default;
 };
@@ -132,9 +132,9 @@ struct RingHeader {
   uint64_t bytes = 0;
   FileNumber newest_log;
 
-  // As many bytes as the table says; zeros follow.
+  // Returns the bytes of the table above; zeros follow them in the file.
   std::string Encode() const;
-  // None for what is no header.
+  // Returns nullopt for bytes that are not a header.
   static std::optional<RingHeader> Decode(std::string_view bytes);
   friend bool operator==(const RingHeader&, const RingHeader&) = default;
 };
@@ -147,12 +147,12 @@ struct LogRecordHeader {
   LogPosition durable;
 };
 
-// Writes the header of a record with this payload at `out`, kLogRecordHeaderBytes bytes.
+// Writes the header of a record with this payload, kLogRecordHeaderBytes bytes, to `out`.
 void EncodeLogRecordHeader(char* out, uint64_t salt, LogPosition position, SequenceNumber first_sequence,
                            LogRecordKind kind, LogPosition durable, std::string_view payload);
 
-// The header at `bytes`, kLogRecordHeaderBytes of them, if it is one that belongs at `position` of the log with `salt`.
-// The payload is not looked at.
+// Decodes the kLogRecordHeaderBytes at `bytes` if they are a header that belongs at `position` of the log with `salt`.
+// Does not read the payload.
 std::optional<LogRecordHeader> DecodeLogRecordHeader(const char* bytes, uint64_t salt, LogPosition position);
 
 }  // namespace sepal

@@ -46,9 +46,8 @@ absl::StatusOr<ManifestHeader> ManifestHeader::Decode(std::string_view bytes, st
   const uint32_t version = DecodeFixed32(bytes.data() + 8);
   if (version != kManifestFormatVersion) {
     return absl::FailedPreconditionError(
-        absl::StrFormat("%s: manifest format version %u; this library knows %u: "
-                        "it wants a newer version of Sepal",
-                        file, version, kManifestFormatVersion));
+        absl::StrFormat("%s: manifest format version %u; this library supports %u: use a newer version of Sepal", file,
+                        version, kManifestFormatVersion));
   }
   return ManifestHeader{FileNumber(DecodeFixed64(bytes.data() + 16)), DecodeFixed64(bytes.data() + 24)};
 }

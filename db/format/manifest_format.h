@@ -27,15 +27,15 @@
 // | 3 continued in | control: the number of the manifest that takes the edits from here on                         |
 // | 4 synced       | control: the length of this manifest up to which it was synced when this was written          |
 //
-// A control payload can be told without its predecessors, so that it bears witness behind a damaged place:
+// A control payload can be verified without its predecessors, so that it is a witness even after a damaged record:
 //
 // | offset | size | meaning                                                                                       |
 // |--------|------|-----------------------------------------------------------------------------------------------|
 // | 0      | 8    | value                                                                                         |
 // | 8      | 8    | Checksum64(value u64, offset of the record u64, kind; the header's checksum)                  |
 //
-// The records up to the seal are a snapshot: all that the database is. The seal comes once, before any other kind but
-// edits. Nothing counts after a "continued in".
+// The records up to the seal are a snapshot of the whole database. The seal occurs once; only edits precede it. Records
+// after a "continued in" do not count.
 #pragma once
 
 #include <cstdint>
@@ -63,15 +63,15 @@ struct ManifestHeader {
 
   // kManifestHeaderBytes bytes; the last 8 are the checksum that seeds the chain.
   std::string Encode() const;
-  // `bytes` may be short. `DataLoss` for what is no header; `FailedPrecondition` for a newer format version.
+  // `bytes` may be short. `DataLoss` for bytes that are not a header; `FailedPrecondition` for a newer format version.
   static absl::StatusOr<ManifestHeader> Decode(std::string_view bytes, std::string_view file);
   friend bool operator==(const ManifestHeader&, const ManifestHeader&) = default;
 };
 
-// The checksum that a header carries.
+// The checksum in an encoded header.
 uint64_t ManifestHeaderChecksum(std::string_view header);
 
-// That a record's length can say it. FailedPrecondition: no manifest can hold it.
+// Checks that a record's length field can hold the length. FailedPrecondition: no manifest can hold the payload.
 absl::Status CheckManifestPayload(uint64_t bytes);
 // Appends a record to `out`; returns its checksum, which seeds the next. Requires that the payload passes
 // CheckManifestPayload.
@@ -86,7 +86,7 @@ struct ManifestSeal {
   uint64_t checksum = 0;
 };
 std::optional<ManifestSeal> DecodeManifestSeal(std::string_view payload);
-// The value of a control payload that belongs at `offset` of the manifest.
+// Returns the value of a control payload that belongs at `offset` of the manifest.
 std::optional<uint64_t> DecodeManifestControl(ManifestRecordKind kind, std::string_view payload, uint64_t offset,
                                               uint64_t header_checksum);
 

@@ -1,4 +1,4 @@
-// What a version knows of a table without opening it. A value; immutable once it is part of a version.
+// What a version knows about a table without opening it. A value; immutable once it is part of a version.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,13 @@ struct TableMetadata {
   uint64_t tombstones = 0;
   uint64_t raw_bytes = 0;  // keys and values before compression
   uint64_t creation_unix_micros = 0;
-  // Of the user keys. Not in the manifest: null for a table of an earlier opening, and where keys have no hash.
+  // The sketch of the user keys. Not in the manifest: null for a table of an earlier opening, and if keys are not
+  // hashed.
   std::shared_ptr<const HyperLogLog> key_sketch = nullptr;
   friend bool operator==(const TableMetadata&, const TableMetadata&) = default;
 };
 
-// One line for people.
+// Returns one line for people to read.
 std::string ToString(const TableMetadata& table);
 
 }  // namespace sepal

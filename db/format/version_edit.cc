@@ -21,11 +21,11 @@ enum Tag : uint32_t {
   kLogClosed = 22,
 };
 
-// Writes fields through one scratch buffer, since a field's length comes before its bytes.
+// Writes fields through one scratch buffer, because a field's length precedes its bytes.
 class FieldWriter {
  public:
   explicit FieldWriter(std::string* out) : out_(out) {}
-  // What `fill` appends becomes the field `tag`.
+  // Writes field `tag` with the bytes that `fill` appends.
   template <class Fill>
   void Field(Tag tag, Fill fill) {
     field_.clear();
@@ -119,14 +119,14 @@ ColumnFamilyCreation TakeFamilyCreation(Decoder* in) {
   return created;
 }
 
-// A field that an edit has at most once.
+// Reads a field that may occur at most once in an edit.
 template <class T>
 void SetOnce(std::optional<T>* target, T value, Decoder* in) {
   if (target->has_value()) in->Fail();
   *target = value;
 }
 
-// False for a tag that this reader does not know.
+// Returns false for an unknown tag.
 bool TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
   switch (tag) {
     case kDatabaseId:
@@ -230,7 +230,7 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
     const size_t offset = bytes.size() - in.remaining();
     const uint32_t tag = in.Varint32();
     Decoder field(in.LengthPrefixed());
-    if (!in.ok()) return absl::DataLossError(absl::StrFormat("version edit: offset %u: a field is cut short", offset));
+    if (!in.ok()) return absl::DataLossError(absl::StrFormat("version edit: offset %u: a field is truncated", offset));
     if (!TakeField(tag, &field, &edit)) {
       if (tag % 2 != 0) continue;
       return absl::FailedPreconditionError(absl::StrFormat(

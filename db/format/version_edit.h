@@ -1,24 +1,24 @@
-// A change of what the database consists of: the payload of a manifest's edit record.
+// A change of what the database consists of: the payload of an edit record in the manifest.
 //
 // As bytes: fields of (tag varint32, length varint, that many bytes), in any order. A reader that does not know a tag
-// must refuse the edit if the tag is even (FailedPrecondition) and skips the field if it is odd. Numbers within a field
-// are varints unless noted; "bytes" are a varint length and the bytes; a field is filled exactly.
+// must refuse the edit if the tag is even (FailedPrecondition), and skips the field if it is odd. Numbers within a
+// field are varints unless noted; "bytes" are a varint length and the bytes; each field must be consumed exactly.
 //
 // | tag | field                | content                                                                            |
 // |-----|----------------------|------------------------------------------------------------------------------------|
 // | 2   | database id          | fixed64; random, the same in every file of the database                            |
 // | 4   | hash seed            | fixed64; the seed of filters of new tables                                         |
-// | 6   | next file number     | no file with this number or a larger one was ever made                             |
-// | 8   | last sequence        | no smaller than any sequence number in a table                                     |
+// | 6   | next file number     | no file with this number or a larger one was ever created                          |
+// | 8   | last sequence        | at least as large as any sequence number in a table                                |
 // | 10  | minimum log number   | logs below it are not needed; the log with this number exists                      |
-// | 12  | column family made   | id varint32, name bytes, comparator name bytes, byte 1 if equal keys are identical |
+// | 12  | column family created| id varint32, name bytes, comparator name bytes, byte 1 if equal keys are identical |
 // | 14  | column family dropped| id varint32                                                                        |
 // | 16  | flushed through      | id varint32, sequence: the family's updates up to it are in tables                 |
 // | 18  | table added          | id varint32, level, number, run, size, table id fixed64, footer checksum fixed64,  |
 // |     |                      | smallest bytes, largest bytes (internal keys), lowest sequence, highest sequence,  |
 // |     |                      | entries, tombstones, raw bytes, creation time                                      |
 // | 20  | table removed        | id varint32, level, number                                                         |
-// | 22  | log closed           | number, length in bytes: the log was closed in order and synced up to that length  |
+// | 22  | log closed           | number, length in bytes: the log was closed cleanly and synced up to that length   |
 //
 // Levels are 0 .. kMaxLevels - 1 (sepal/statistics.h). Tags 2 to 10 and 22 occur at most once in an edit. Removals of
 // an edit apply before its additions, so that a table may move between levels.
@@ -68,7 +68,7 @@ struct RemovedTable {
 
 struct ClosedLog {
   FileNumber number;
-  uint64_t length_bytes = 0;  // header sector included
+  uint64_t length_bytes = 0;  // the header sector included
   friend bool operator==(const ClosedLog&, const ClosedLog&) = default;
 };
 
@@ -87,12 +87,12 @@ struct VersionEdit {
 
   void EncodeTo(std::string* out) const;
   std::string Encode() const;
-  // `DataLoss` for bytes that no edit has, `FailedPrecondition` for an unknown even tag.
+  // `DataLoss` for bytes that are not an edit, `FailedPrecondition` for an unknown even tag.
   static absl::StatusOr<VersionEdit> Decode(std::string_view bytes);
   friend bool operator==(const VersionEdit&, const VersionEdit&) = default;
 };
 
-// Several lines for people.
+// Returns several lines for people to read.
 std::string ToString(const VersionEdit& edit);
 
 }  // namespace sepal

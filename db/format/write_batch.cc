@@ -30,7 +30,7 @@ void WriteBatch::SingleDelete(const ColumnFamily* family, std::string_view key) 
 void WriteBatch::Append(const WriteBatch& other) {
   const uint64_t count = uint64_t{Count()} + other.Count();
   SEPAL_CHECK(count <= std::numeric_limits<uint32_t>::max());
-  // By position, so that a batch may be appended to itself.
+  // Appends by position, so that a batch may be appended to itself.
   bytes_.append(other.bytes_, kBatchHeaderBytes);
   EncodeFixed32(bytes_.data(), static_cast<uint32_t>(count));
 }

@@ -1,5 +1,5 @@
-/* Sepal from C, and from every language that can call C. In the shape of LevelDB's leveldb/c.h: whoever knows that one
-   writes sepal_ for leveldb_. The few functions that differ, or are not here, are in docs/migration.md.
+/* Sepal's C interface, for C and for every language that can call C. It has the shape of LevelDB's leveldb/c.h, with
+   sepal_ for leveldb_; docs/migration.md lists the few functions that differ or are missing.
 
      char* error = NULL;
      sepal_options_t* options = sepal_options_create();
@@ -8,26 +8,27 @@
      if (error != NULL) { ...; sepal_free(error); }
 
    Rules:
-   - Objects are opaque; what a function named ..._create or sepal_open returns is given back to its ..._destroy, or to
-     sepal_close. Options and batches are copied by the calls that take them; comparators, listeners and filter policies
-     must outlive what was opened with them, unless said otherwise.
-   - Functions that can fail take `char** errptr`. On failure they set it to a string of their own, "CODE: message" (the
-     codes are those of absl::Status: NOT_FOUND, DATA_LOSS, ...), to be freed by sepal_free; a string that it held is
-     freed first. On success they leave it alone. Start with NULL.
-   - Keys and values are a pointer and a length. A result that is a pointer to char is the caller's, to be freed by
-     sepal_free, unless it is const.
-   - Booleans are unsigned char: 0 is false, all else true.
-   - NULL may stand for: a column family handle (the default family), a key, value or bound of length 0, a snapshot (as
-     of now), an env (the system's), a callback and an argument of which it is said here, and what a ..._destroy,
-     sepal_close, sepal_release_snapshot or sepal_free is given (nothing happens). `errptr`, and every other pointer,
-     must not be NULL.
-   - A struct may get more members behind its last one in a later version. So a struct that you pass has its size behind
-     it, `sizeof` as your compiler knows it: more than that is never read or written, and what one side does not know is
-     zero for the other. Structs that are lent to a callback begin with all the members that they have here.
-   - Calls on a database, snapshots and handles are safe from any thread; an iterator or batch is used by one thread at
-     a time.
+   - Objects are opaque. What a function named ..._create or sepal_open returns must be given to its ..._destroy
+     function, or to sepal_close. Calls copy the options and batches that they take; comparators, listeners and filter
+     policies must outlive what was opened with them, unless stated otherwise.
+   - Functions that can fail take `char** errptr`. On failure they set it to a new string "CODE: message" (the codes are
+     those of absl::Status: NOT_FOUND, DATA_LOSS, ...), to be freed with sepal_free; a string that it held before is
+     freed first. On success they leave it unchanged. Initialise it to NULL.
+   - Keys and values are a pointer and a length. A result of type char* must be freed with sepal_free, unless it is
+     const.
+   - Booleans are unsigned char: 0 is false, everything else is true.
+   - NULL is allowed for a column family handle (the default family), for a key, value or bound of length 0, for a
+     snapshot (as of now), for an env (the system's), for callbacks and arguments where this file says so, and for the
+     argument of a ..._destroy function, sepal_close, sepal_release_snapshot or sepal_free (which then do nothing).
+     `errptr` and all other pointers must not be NULL.
+   - Later versions may append members to a struct. A function that takes a struct therefore also takes its size,
+     `sizeof` as the caller's compiler knows it: nothing beyond that is read or written, and members that one side does
+     not know are zero for the other. Structs that are passed to a callback begin with all the members that they have
+     here.
+   - Calls on a database, snapshots and handles are safe from any thread; an iterator or a batch is used by one thread
+     at a time.
 
-   A file system of one's own is in sepal/c_file_system.h. All that is public can be had from C. */
+   sepal/c_file_system.h is for user-provided file systems. The C interface covers the whole public interface. */
 #pragma once
 
 #include <stddef.h>
@@ -62,16 +63,16 @@ typedef struct sepal_writeoptions_t sepal_writeoptions_t;
 /* --- the database --- */
 
 SEPAL_C_EXPORT sepal_t* sepal_open(const sepal_options_t* options, const char* name, char** errptr);
-/* Without an error being seen; see sepal_close_with_error. Iterators, snapshots and handles may outlive it: their calls
-   then fail. */
+/* Ignores errors; see sepal_close_with_error. Iterators, snapshots and handles may outlive the database: calls with
+   them then fail. */
 SEPAL_C_EXPORT void sepal_close(sepal_t* db);
-/* The same; the first error that was met is told. */
+/* The same; reports the first error. */
 SEPAL_C_EXPORT void sepal_close_with_error(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_destroy_db(const sepal_options_t* options, const char* name, char** errptr);
-/* Makes a damaged database that is not open whole again out of what can be read. What it did and dropped, as text; to
-   be freed by sepal_free. NULL after an error. */
+/* Restores a damaged database, which must not be open, from what can still be read. Returns a text that says what was
+   done and dropped, to be freed with sepal_free; NULL after an error. */
 SEPAL_C_EXPORT char* sepal_repair_db(const sepal_options_t* options, const char* name, char** errptr);
-/* What it would do and drop; nothing is changed. */
+/* Returns the text that says what a repair would do and drop; changes nothing. */
 SEPAL_C_EXPORT char* sepal_repair_db_dry_run(const sepal_options_t* options, const char* name, char** errptr);
 
 SEPAL_C_EXPORT void sepal_put(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen,
@@ -82,7 +83,7 @@ SEPAL_C_EXPORT void sepal_delete(sepal_t* db, const sepal_writeoptions_t* option
                                  char** errptr);
 SEPAL_C_EXPORT void sepal_delete_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family,
                                     const char* key, size_t keylen, char** errptr);
-/* Of a key that was put exactly once since its last single deletion. */
+/* Deletes a key that was put exactly once since its last single deletion. */
 SEPAL_C_EXPORT void sepal_singledelete(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen,
                                        char** errptr);
 SEPAL_C_EXPORT void sepal_singledelete_cf(sepal_t* db, const sepal_writeoptions_t* options,
@@ -90,23 +91,24 @@ SEPAL_C_EXPORT void sepal_singledelete_cf(sepal_t* db, const sepal_writeoptions_
 SEPAL_C_EXPORT void sepal_write(sepal_t* db, const sepal_writeoptions_t* options, sepal_writebatch_t* batch,
                                 char** errptr);
 
-/* NULL if the key is absent (no error) or on an error; otherwise the value, to be freed by sepal_free. */
+/* Returns NULL if the key does not exist (which is no error) or after an error; otherwise the value, to be freed with
+   sepal_free. */
 SEPAL_C_EXPORT char* sepal_get(sepal_t* db, const sepal_readoptions_t* options, const char* key, size_t keylen,
                                size_t* vallen, char** errptr);
 SEPAL_C_EXPORT char* sepal_get_cf(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
                                   const char* key, size_t keylen, size_t* vallen, char** errptr);
-/* The same without a copy; the value lives until sepal_pinned_value_destroy. */
+/* The same without a copy; the value is valid until sepal_pinned_value_destroy. */
 SEPAL_C_EXPORT sepal_pinned_value_t* sepal_get_pinned(sepal_t* db, const sepal_readoptions_t* options,
                                                       sepal_column_family_t* family, const char* key, size_t keylen,
                                                       char** errptr);
 SEPAL_C_EXPORT const char* sepal_pinned_value(const sepal_pinned_value_t* value, size_t* vallen);
 SEPAL_C_EXPORT void sepal_pinned_value_destroy(sepal_pinned_value_t* value);
-/* All as of one moment. values[i] is NULL for a key that is absent or failed, errs[i] NULL for one that did not fail;
-   both are freed by sepal_free. */
+/* Reads all keys as of one moment. values[i] is NULL if the key does not exist or failed, errs[i] is NULL if it did not
+   fail; free both with sepal_free. */
 SEPAL_C_EXPORT void sepal_multi_get(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
                                     size_t num_keys, const char* const* keys, const size_t* keylens, char** values,
                                     size_t* vallens, char** errs);
-/* 0 is certain; from memory alone. */
+/* 0 is certain; looks only at memory. */
 SEPAL_C_EXPORT unsigned char sepal_key_may_exist(sepal_t* db, const sepal_readoptions_t* options,
                                                  sepal_column_family_t* family, const char* key, size_t keylen);
 
@@ -117,67 +119,69 @@ SEPAL_C_EXPORT const sepal_snapshot_t* sepal_create_snapshot(sepal_t* db);
 SEPAL_C_EXPORT void sepal_release_snapshot(sepal_t* db, const sepal_snapshot_t* snapshot);
 SEPAL_C_EXPORT uint64_t sepal_snapshot_sequence(const sepal_snapshot_t* snapshot);
 
-/* NULL for a property that is not known (names: sepal/db.h). To be freed by sepal_free. */
+/* Returns NULL for an unknown property (sepal/db.h lists the names). To be freed with sepal_free. */
 SEPAL_C_EXPORT char* sepal_property_value(sepal_t* db, const char* propname);
 SEPAL_C_EXPORT char* sepal_property_value_cf(sepal_t* db, sepal_column_family_t* family, const char* propname);
 SEPAL_C_EXPORT void sepal_approximate_sizes(sepal_t* db, sepal_column_family_t* family, int num_ranges,
                                             const char* const* range_start_key, const size_t* range_start_key_len,
                                             const char* const* range_limit_key, const size_t* range_limit_key_len,
                                             uint64_t* sizes, char** errptr);
-/* A null key stands for the first or the last. */
+/* A null key stands for the first or the last key. */
 SEPAL_C_EXPORT void sepal_compact_range(sepal_t* db, const char* start_key, size_t start_key_len, const char* limit_key,
                                         size_t limit_key_len, char** errptr);
 SEPAL_C_EXPORT void sepal_compact_range_cf(sepal_t* db, sepal_column_family_t* family, const char* start_key,
                                            size_t start_key_len, const char* limit_key, size_t limit_key_len,
                                            char** errptr);
-/* The same, told of as it goes on (sepal/options.h: CompactionProgress): seconds_left is below 0 while it is not known.
-   A 0 that is returned ends the call with CANCELLED. Any thread of the database may call, one at a time. */
+/* The same, with progress (sepal/options.h: CompactionProgress). seconds_left is negative while unknown. `progress`
+   returns 0 to end the call with CANCELLED. Any thread of the database may call it, one at a time. */
 SEPAL_C_EXPORT void sepal_compact_range_with_progress(
     sepal_t* db, sepal_column_family_t* family, const char* start_key, size_t start_key_len, const char* limit_key,
     size_t limit_key_len, void* state,
     unsigned char (*progress)(void* state, uint64_t bytes_done, uint64_t bytes_total, double seconds_left),
     char** errptr);
-/* Counted; sepal/db.h says what stands still. */
+/* Calls are counted; sepal/db.h says what is paused. */
 SEPAL_C_EXPORT void sepal_pause_background_work(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_continue_background_work(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_flush(sepal_t* db, sepal_column_family_t* family, unsigned char wait, char** errptr);
 SEPAL_C_EXPORT void sepal_sync(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_wait_for_background_work(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_checkpoint(sepal_t* db, const char* directory, char** errptr);
-/* With an earlier checkpoint to share tables with (NULL: none); without link_tables an incremental backup. */
+/* `base` is an earlier checkpoint to share tables with (NULL: none). Without link_tables this is an incremental
+   backup. */
 SEPAL_C_EXPORT void sepal_checkpoint_from(sepal_t* db, const char* directory, const char* base,
                                           unsigned char link_tables, unsigned char verify, char** errptr);
-/* The same; `progress`, unless NULL, is told after each table how far it is. */
+/* The same; `progress`, unless NULL, is called after each table with the bytes done so far. */
 SEPAL_C_EXPORT void sepal_checkpoint_with_progress(
     sepal_t* db, const char* directory, const char* base, unsigned char link_tables, unsigned char verify, void* state,
     void (*progress)(void* state, uint64_t done_bytes, uint64_t total_bytes), char** errptr);
 SEPAL_C_EXPORT void sepal_check_consistency(sepal_t* db, char** errptr);
 SEPAL_C_EXPORT void sepal_verify_checksums(sepal_t* db, char** errptr);
-/* The same; `progress` is called before the first and after each table and ends it by returning 0, `damage` is told of
-   each damaged table. Either may be NULL. */
+/* The same; `progress` is called before the first table and after each one, and ends the call by returning 0; `damage`
+   is called for each damaged table. Either may be NULL. */
 SEPAL_C_EXPORT void sepal_verify_checksums_with_progress(
     sepal_t* db, void* state,
     unsigned char (*progress)(void* state, uint64_t tables_done, uint64_t tables, uint64_t bytes_done, uint64_t bytes),
     void (*damage)(void* state, const char* message), char** errptr);
-/* How a lookup finds its answer, as text; to be freed by sepal_free. In parts: sepal_explanation_create. */
+/* Explains how a lookup finds its answer, as text to be freed with sepal_free. sepal_explanation_create gives it in
+   parts. */
 SEPAL_C_EXPORT char* sepal_explain_get(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
                                        const char* key, size_t keylen, char** errptr);
 
 /* --- column families --- */
 
-/* *lencf names, each and the list itself to be freed by sepal_list_column_families_destroy. */
+/* Returns *lencf names; sepal_list_column_families_destroy frees the names and the list. */
 SEPAL_C_EXPORT char** sepal_list_column_families(const sepal_options_t* options, const char* name, size_t* lencf,
                                                  char** errptr);
-/* The same of a database that is open. */
+/* The same for an open database. */
 SEPAL_C_EXPORT char** sepal_column_family_names(sepal_t* db, size_t* lencf);
 SEPAL_C_EXPORT void sepal_list_column_families_destroy(char** list, size_t len);
-/* A handle, to be given back to sepal_column_family_handle_destroy. Of `family_options` what concerns a family is
-   taken; NULL: the defaults. */
+/* Returns a handle, to be given to sepal_column_family_handle_destroy. Only those of `family_options` that concern a
+   family are used; NULL: the defaults. */
 SEPAL_C_EXPORT sepal_column_family_t* sepal_create_column_family(sepal_t* db, const sepal_options_t* family_options,
                                                                  const char* name, char** errptr);
 SEPAL_C_EXPORT sepal_column_family_t* sepal_find_column_family(sepal_t* db, const char* name, char** errptr);
 SEPAL_C_EXPORT void sepal_drop_column_family(sepal_t* db, sepal_column_family_t* family, char** errptr);
-/* As long as the handle. */
+/* Valid as long as the handle. */
 SEPAL_C_EXPORT const char* sepal_column_family_name(const sepal_column_family_t* family, size_t* namelen);
 SEPAL_C_EXPORT uint32_t sepal_column_family_id(const sepal_column_family_t* family);
 SEPAL_C_EXPORT void sepal_column_family_handle_destroy(sepal_column_family_t* family);
@@ -192,7 +196,7 @@ SEPAL_C_EXPORT void sepal_iter_seek(sepal_iterator_t* iter, const char* k, size_
 SEPAL_C_EXPORT void sepal_iter_seek_for_prev(sepal_iterator_t* iter, const char* k, size_t klen);
 SEPAL_C_EXPORT void sepal_iter_next(sepal_iterator_t* iter);
 SEPAL_C_EXPORT void sepal_iter_prev(sepal_iterator_t* iter);
-/* Until the iterator moves or is destroyed. */
+/* Valid until the iterator moves or is destroyed. */
 SEPAL_C_EXPORT const char* sepal_iter_key(const sepal_iterator_t* iter, size_t* klen);
 SEPAL_C_EXPORT const char* sepal_iter_value(const sepal_iterator_t* iter, size_t* vlen);
 SEPAL_C_EXPORT void sepal_iter_get_error(const sepal_iterator_t* iter, char** errptr);
@@ -200,7 +204,7 @@ SEPAL_C_EXPORT void sepal_iter_get_error(const sepal_iterator_t* iter, char** er
 /* --- batches --- */
 
 SEPAL_C_EXPORT sepal_writebatch_t* sepal_writebatch_create(void);
-/* From the bytes of sepal_writebatch_data. */
+/* Takes the bytes of sepal_writebatch_data. */
 SEPAL_C_EXPORT sepal_writebatch_t* sepal_writebatch_create_from(const char* data, size_t size, char** errptr);
 SEPAL_C_EXPORT void sepal_writebatch_destroy(sepal_writebatch_t* batch);
 SEPAL_C_EXPORT void sepal_writebatch_clear(sepal_writebatch_t* batch);
@@ -215,48 +219,49 @@ SEPAL_C_EXPORT void sepal_writebatch_delete_cf(sepal_writebatch_t* batch, sepal_
 SEPAL_C_EXPORT void sepal_writebatch_singledelete(sepal_writebatch_t* batch, const char* key, size_t klen);
 SEPAL_C_EXPORT void sepal_writebatch_singledelete_cf(sepal_writebatch_t* batch, sepal_column_family_t* family,
                                                      const char* key, size_t klen);
-/* Single deletions are told as deletions; families are not told. */
+/* Reports single deletions as deletions, and does not report families. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
                                              void (*put)(void* state, const char* k, size_t klen, const char* v,
                                                          size_t vlen),
                                              void (*deleted)(void* state, const char* k, size_t klen));
-/* The same with families and single deletions told. */
+/* The same, reporting families and single deletions. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate_cf(
     const sepal_writebatch_t* batch, void* state,
     void (*put)(void* state, uint32_t family, const char* k, size_t klen, const char* v, size_t vlen),
     void (*deleted)(void* state, uint32_t family, const char* k, size_t klen),
     void (*singledeleted)(void* state, uint32_t family, const char* k, size_t klen));
 SEPAL_C_EXPORT void sepal_writebatch_append(sepal_writebatch_t* destination, const sepal_writebatch_t* source);
-/* The batch as bytes, until it changes. */
+/* The batch as bytes, valid until it changes. */
 SEPAL_C_EXPORT const char* sepal_writebatch_data(const sepal_writebatch_t* batch, size_t* size);
 
 /* --- what a repair did (sepal/repair.h) --- */
 
-/* NULL after an error. `dry_run`: only what it would do. */
+/* Returns NULL after an error. `dry_run`: only report what a repair would do. */
 SEPAL_C_EXPORT sepal_repair_report_t* sepal_repair_db_report(const sepal_options_t* options, const char* name,
                                                              unsigned char dry_run, char** errptr);
-/* The same; `progress`, unless NULL, is told after each table how far it is. */
+/* The same; `progress`, unless NULL, is called after each table with the bytes done so far. */
 SEPAL_C_EXPORT sepal_repair_report_t* sepal_repair_db_with_progress(
     const sepal_options_t* options, const char* name, unsigned char dry_run, void* state,
     void (*progress)(void* state, uint64_t done_bytes, uint64_t total_bytes), char** errptr);
-/* The same where the logs are gone for good: the others refuse a database whose logs are not where `options` say. */
+/* The same if the logs are lost for good: the other functions refuse a database whose logs are not where `options`
+   say. */
 SEPAL_C_EXPORT sepal_repair_report_t* sepal_repair_db_logs_lost(
     const sepal_options_t* options, const char* name, unsigned char dry_run, void* state,
     void (*progress)(void* state, uint64_t done_bytes, uint64_t total_bytes), char** errptr);
 SEPAL_C_EXPORT void sepal_repair_report_destroy(sepal_repair_report_t* report);
-/* To be freed by sepal_free. */
+/* To be freed with sepal_free. */
 SEPAL_C_EXPORT char* sepal_repair_report_string(const sepal_repair_report_t* report);
 
 typedef struct sepal_repair_summary_t {
   unsigned char changed, dry_run;
-  size_t dropped, put_aside; /* how many there are below */
+  size_t dropped, put_aside; /* the numbers of entries below */
   uint64_t tables_kept, tables_rewritten, updates_from_logs;
 } sepal_repair_summary_t;
-/* What lived in a file, and may be missing now; strings live as long as the report. */
+/* Data of a file that may be missing now; the strings live as long as the report. */
 typedef struct sepal_dropped_data_t {
   const char* file;
   const char* column_family; /* "": any */
-  const char* first_key;     /* both inclusive; NULL: to the end */
+  const char* first_key;     /* both inclusive; NULL: unbounded on that side */
   size_t first_key_len;
   const char* last_key;
   size_t last_key_len;
@@ -265,10 +270,10 @@ typedef struct sepal_dropped_data_t {
 } sepal_dropped_data_t;
 SEPAL_C_EXPORT void sepal_repair_report_summary(const sepal_repair_report_t* report, sepal_repair_summary_t* summary,
                                                 size_t size);
-/* 0 beyond the last: then nothing is written. */
+/* Returns 0 beyond the last, and then writes nothing. */
 SEPAL_C_EXPORT unsigned char sepal_repair_report_dropped(const sepal_repair_report_t* report, size_t index,
                                                          sepal_dropped_data_t* dropped, size_t size);
-/* A file that was put aside into `lost`; NULL beyond the last. */
+/* Returns a file that was moved to `lost`; NULL beyond the last. */
 SEPAL_C_EXPORT const char* sepal_repair_report_put_aside(const sepal_repair_report_t* report, size_t index);
 
 /* --- how a lookup finds its answer (sepal/explanation.h) --- */
@@ -277,7 +282,7 @@ SEPAL_C_EXPORT sepal_explanation_t* sepal_explanation_create(sepal_t* db, const 
                                                              sepal_column_family_t* family, const char* key,
                                                              size_t keylen, char** errptr);
 SEPAL_C_EXPORT void sepal_explanation_destroy(sepal_explanation_t* explanation);
-/* To be freed by sepal_free. */
+/* To be freed with sepal_free. */
 SEPAL_C_EXPORT char* sepal_explanation_string(const sepal_explanation_t* explanation);
 
 enum { sepal_in_active_memtable = 0, sepal_in_immutable_memtable = 1, sepal_in_table = 2 };
@@ -288,24 +293,24 @@ enum {
   sepal_guard_says_no = 3,
   sepal_lane_says_no = 4
 };
-/* Strings live as long as the explanation. */
+/* The strings live as long as the explanation. */
 typedef struct sepal_explained_get_t {
   const char* key;
   size_t keylen;
   const char* column_family;
   unsigned char found;
   uint64_t value_bytes, visible_sequence, runs, runs_without_file;
-  size_t sources; /* how many there are below */
+  size_t sources; /* the number of entries below */
   uint64_t bytes_read, micros;
 } sepal_explained_get_t;
 typedef struct sepal_explained_source_t {
   int kind, answer;
   uint64_t sequence, value_bytes;
-  /* The rest is for tables. */
+  /* The rest is for tables only. */
   int level;
   uint64_t run, file_number;
   unsigned char was_open, has_guard, guard_cached, guard_admits;
-  size_t blocks; /* how many there are below */
+  size_t blocks; /* the number of entries below */
   uint64_t bytes_read, micros;
 } sepal_explained_source_t;
 typedef struct sepal_explained_block_t {
@@ -317,16 +322,16 @@ typedef struct sepal_explained_block_t {
 } sepal_explained_block_t;
 SEPAL_C_EXPORT void sepal_explanation_get(const sepal_explanation_t* explanation, sepal_explained_get_t* get,
                                           size_t size);
-/* 0 beyond the last: then nothing is written. */
+/* Return 0 beyond the last, and then write nothing. */
 SEPAL_C_EXPORT unsigned char sepal_explanation_source(const sepal_explanation_t* explanation, size_t index,
                                                       sepal_explained_source_t* source, size_t size);
 SEPAL_C_EXPORT unsigned char sepal_explanation_block(const sepal_explanation_t* explanation, size_t source,
                                                      size_t index, sepal_explained_block_t* block, size_t size);
 
-/* --- options: sepal/options.h says what they mean --- */
+/* --- options; sepal/options.h documents their meaning --- */
 
-/* Any other number is kept as one that is out of range: an opening with it, or a column family made with it, is refused
-   with INVALID_ARGUMENT. */
+/* Any other number is out of range: opening a database or creating a column family with it fails with
+   INVALID_ARGUMENT. */
 enum { sepal_no_compression = 0, sepal_snappy_compression = 1, sepal_lz4_compression = 2, sepal_zstd_compression = 3 };
 enum { sepal_lazy_leveling = 0, sepal_leveled = 1, sepal_universal = 2 };
 
@@ -336,7 +341,7 @@ SEPAL_C_EXPORT void sepal_options_set_create_if_missing(sepal_options_t* options
 SEPAL_C_EXPORT void sepal_options_set_error_if_exists(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_read_only(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_memory_limit(sepal_options_t* options, size_t bytes);
-/* LevelDB's name for memtable_bytes: of all active memtables together. */
+/* LevelDB's name for memtable_bytes, the size of all active memtables together. */
 SEPAL_C_EXPORT void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes);
 SEPAL_C_EXPORT void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_background_threads(sepal_options_t* options, int threads);
@@ -347,15 +352,17 @@ SEPAL_C_EXPORT void sepal_options_set_info_log(sepal_options_t* options, unsigne
 SEPAL_C_EXPORT void sepal_options_set_latency_histograms(sepal_options_t* options, unsigned char value);
 /* 0: none. */
 SEPAL_C_EXPORT void sepal_options_set_slow_call_micros(sepal_options_t* options, uint64_t micros);
-/* Not copied: what is set in it later counts for what is opened later. It must outlive these databases and calls. */
+/* Does not copy the env: later changes to it apply to databases that are opened later. It must outlive these databases
+   and calls. */
 SEPAL_C_EXPORT void sepal_options_set_env(sepal_options_t* options, sepal_env_t* env);
-/* The options of the family of that name, from what `family_options` has for families; both are copied. */
+/* Sets the options of the column family of that name to those of `family_options` that concern families; copies
+   both. */
 SEPAL_C_EXPORT void sepal_options_add_column_family(sepal_options_t* options, const char* name,
                                                     const sepal_options_t* family_options);
-/* For families: */
+/* The options of a column family: */
 SEPAL_C_EXPORT void sepal_options_set_comparator(sepal_options_t* options, sepal_comparator_t* comparator);
 SEPAL_C_EXPORT void sepal_options_set_compression(sepal_options_t* options, int compression);
-/* From the first level on; the last one counts for all further levels. */
+/* From the first level on; deeper levels use the last entry. */
 SEPAL_C_EXPORT void sepal_options_set_compression_per_level(sepal_options_t* options, const int* compressions,
                                                             size_t levels);
 SEPAL_C_EXPORT void sepal_options_set_block_size(sepal_options_t* options, size_t bytes);
@@ -369,26 +376,27 @@ SEPAL_C_EXPORT sepal_comparator_t* sepal_comparator_create(void* state, void (*d
                                                            int (*compare)(void* state, const char* a, size_t alen,
                                                                           const char* b, size_t blen),
                                                            const char* (*name)(void* state));
-/* Whether keys that compare equal are identical bytes: then filters work. Before the first opening, for good. */
+/* Sets whether keys that compare equal are identical bytes, so that filters can be used. Call it before the first
+   opening, and never change it. */
 SEPAL_C_EXPORT void sepal_comparator_set_equal_means_identical(sepal_comparator_t* comparator, unsigned char value);
 SEPAL_C_EXPORT void sepal_comparator_destroy(sepal_comparator_t* comparator);
 
 /* --- filters --- */
 
-/* Bits a key for lanes and guards together. */
+/* Bits per key for lanes and guards together. */
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_bloom(double bits_per_key);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_split(double lane_bits_per_key,
                                                                      double guard_bits_per_key);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_rate(double false_positive_rate);
 SEPAL_C_EXPORT sepal_filterpolicy_t* sepal_filterpolicy_create_none(void);
-/* The rate at which an absent key passes. */
+/* The rate at which an absent key passes the filters. */
 SEPAL_C_EXPORT double sepal_filterpolicy_expected_rate(const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT double sepal_filterpolicy_lane_bits_per_key(const sepal_filterpolicy_t* policy);
 SEPAL_C_EXPORT double sepal_filterpolicy_guard_bits_per_key(const sepal_filterpolicy_t* policy);
-/* Of one filter with so many bits a key: how many are asked, and the rate at which an absent key passes. */
+/* For one filter with that many bits per key: the number of probes, and the rate at which an absent key passes. */
 SEPAL_C_EXPORT int sepal_filterpolicy_probes_for(double bits_per_key);
 SEPAL_C_EXPORT double sepal_filterpolicy_expected_rate_for(double bits_per_key);
-/* At any time: options copy it. */
+/* May be called at any time, since options copy the policy. */
 SEPAL_C_EXPORT void sepal_filterpolicy_destroy(sepal_filterpolicy_t* policy);
 
 /* --- reading and writing --- */
@@ -397,10 +405,10 @@ SEPAL_C_EXPORT sepal_readoptions_t* sepal_readoptions_create(void);
 SEPAL_C_EXPORT void sepal_readoptions_destroy(sepal_readoptions_t* options);
 SEPAL_C_EXPORT void sepal_readoptions_set_fill_cache(sepal_readoptions_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_readoptions_set_snapshot(sepal_readoptions_t* options, const sepal_snapshot_t* snapshot);
-/* Iterators: the first key, and the first beyond the last; copied. A null key: none. */
+/* For iterators: the first key, and the first key after the last one; both are copied. A null key: unbounded. */
 SEPAL_C_EXPORT void sepal_readoptions_set_lower_bound(sepal_readoptions_t* options, const char* key, size_t keylen);
 SEPAL_C_EXPORT void sepal_readoptions_set_upper_bound(sepal_readoptions_t* options, const char* key, size_t keylen);
-/* Both bounds, so that in bytewise order iterators show the keys that begin with `prefix`; NULL: neither. */
+/* Sets both bounds so that in bytewise order iterators show the keys that begin with `prefix`; NULL: removes both. */
 SEPAL_C_EXPORT void sepal_readoptions_set_prefix(sepal_readoptions_t* options, const char* prefix, size_t prefixlen);
 
 SEPAL_C_EXPORT sepal_writeoptions_t* sepal_writeoptions_create(void);
@@ -411,9 +419,9 @@ SEPAL_C_EXPORT void sepal_writeoptions_set_no_slowdown(sepal_writeoptions_t* opt
 
 /* --- statistics and events --- */
 
-/* All counters, summaries and filters in Prometheus' text format; to be freed by sepal_free. */
+/* All counters, summaries and filters in Prometheus' text format; to be freed with sepal_free. */
 SEPAL_C_EXPORT char* sepal_statistics_prometheus(sepal_t* db);
-/* A line for each that is not zero; to be freed by sepal_free. */
+/* One line for each value that is not zero; to be freed with sepal_free. */
 SEPAL_C_EXPORT char* sepal_statistics_string(sepal_t* db);
 SEPAL_C_EXPORT void sepal_statistics_reset(sepal_t* db);
 
@@ -425,28 +433,28 @@ typedef struct sepal_filter_statistics_t {
   uint64_t lookups, guard_rejections, lane_rejections, blocks_searched, false_positives;
   double observed_rate;
 } sepal_filter_statistics_t;
-/* By the names that sepal_statistics_string prints ("get.count", "get.micros"). 0 for a name or level that is not
-   known: then nothing is written. */
+/* `name` is one that sepal_statistics_string prints ("get.count", "get.micros"). Return 0 for an unknown name or level,
+   and then write nothing. */
 SEPAL_C_EXPORT unsigned char sepal_statistics_ticker(sepal_t* db, const char* name, uint64_t* value);
 SEPAL_C_EXPORT unsigned char sepal_statistics_histogram(sepal_t* db, const char* name, sepal_histogram_t* value,
                                                         size_t size);
 SEPAL_C_EXPORT unsigned char sepal_statistics_filter(sepal_t* db, int level, sepal_filter_statistics_t* value,
                                                      size_t size);
-/* The share of the calling thread. */
+/* The calling thread's counts. */
 SEPAL_C_EXPORT unsigned char sepal_statistics_thread_ticker(sepal_t* db, const char* name, uint64_t* value);
 SEPAL_C_EXPORT unsigned char sepal_statistics_thread_filter(sepal_t* db, int level, sepal_filter_statistics_t* value,
                                                             size_t size);
 
-/* What the calls of this thread do and where their time goes, from here on; sepal/perf_context.h has the rules. */
+/* Observes the calls of this thread, and where their time goes, from here on; sepal/perf_context.h has the rules. */
 SEPAL_C_EXPORT sepal_perfcontext_t* sepal_perfcontext_create(sepal_t* db);
 SEPAL_C_EXPORT void sepal_perfcontext_destroy(sepal_perfcontext_t* context);
 SEPAL_C_EXPORT void sepal_perfcontext_reset(sepal_perfcontext_t* context);
-/* A ticker by its name, "call.micros", or "call.PART.micros" with PART of throttle, lock, read, log, sync. */
+/* `name` is a ticker, "call.micros", or "call.PART.micros" where PART is throttle, lock, read, log or sync. */
 SEPAL_C_EXPORT unsigned char sepal_perfcontext_metric(const sepal_perfcontext_t* context, const char* name,
                                                       uint64_t* value);
 SEPAL_C_EXPORT unsigned char sepal_perfcontext_filter(const sepal_perfcontext_t* context, int level,
                                                       sepal_filter_statistics_t* value, size_t size);
-/* A line for each that is not zero; to be freed by sepal_free. */
+/* One line for each value that is not zero; to be freed with sepal_free. */
 SEPAL_C_EXPORT char* sepal_perfcontext_string(const sepal_perfcontext_t* context);
 
 typedef struct sepal_flush_event_t {
@@ -464,7 +472,7 @@ typedef struct sepal_compaction_event_t {
   const char* error; /* NULL: none */
 } sepal_compaction_event_t;
 
-/* Microseconds; what the parts leave over went to the processor. */
+/* Times are in microseconds; what the parts leave over was spent on the processor or waiting for it. */
 typedef struct sepal_slow_call_event_t {
   const char* call;
   const char* column_family; /* "": several */
@@ -475,7 +483,8 @@ typedef struct sepal_slow_call_event_t {
   const char* reason;
 } sepal_slow_call_event_t;
 
-/* Found by scrubbing. The keys behind `after` up to and with `through`; NULL: from the first, to the last. */
+/* Found by scrubbing. The damaged keys are those after `after`, up to and including `through`; NULL: from the first
+   key, to the last. */
 typedef struct sepal_damage_event_t {
   const char* column_family;
   uint64_t file_number, offset, bytes;
@@ -486,8 +495,8 @@ typedef struct sepal_damage_event_t {
   const char* error;
 } sepal_damage_event_t;
 
-/* Called from threads of the database, possibly several at once; null members are not called. Strings live for the call
-   only. sepal/event_listener.h says what may be done in it. */
+/* The functions are called from threads of the database, possibly several at once; null members are not called. Strings
+   are valid only during the call. sepal/event_listener.h says what they may do. */
 typedef struct sepal_listener_t {
   void* state;
   void (*flush_begin)(void* state, const sepal_flush_event_t* event);
@@ -500,25 +509,25 @@ typedef struct sepal_listener_t {
   void (*slow_call)(void* state, const sepal_slow_call_event_t* event);
   void (*damage)(void* state, const sepal_damage_event_t* event);
 } sepal_listener_t;
-/* The struct is copied; `state` must outlive the database. */
+/* Copies the struct; `state` must outlive the database. */
 SEPAL_C_EXPORT void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t* listener, size_t size);
 
-/* --- the world that a database runs in (sepal/env.h): the system's, unless something is set. What is set anew counts
-   for databases that are opened later; those that are open keep what they were opened with. --- */
+/* --- the environment that a database runs in (sepal/env.h): the system's, unless something is set. A change applies to
+   databases that are opened later; open ones keep what they were opened with. --- */
 
 SEPAL_C_EXPORT sepal_env_t* sepal_create_default_env(void);
 SEPAL_C_EXPORT void sepal_env_destroy(sepal_env_t* env);
-/* A directory for tests, made if it is missing; NULL if that fails. To be freed by sepal_free. */
+/* Returns a directory for tests, created if it is missing; NULL if that fails. To be freed with sepal_free. */
 SEPAL_C_EXPORT char* sepal_env_get_test_directory(sepal_env_t* env);
-/* Of whatever is chosen at random. 0: from the system. */
+/* The seed for everything that is chosen at random. 0: from the system. */
 SEPAL_C_EXPORT void sepal_env_set_random_seed(sepal_env_t* env, uint64_t seed);
 /* Microseconds of a clock that never goes back; microseconds since 1970; a sleep. */
 SEPAL_C_EXPORT void sepal_env_set_clock(sepal_env_t* env, void* state, uint64_t (*monotonic_micros)(void* state),
                                         uint64_t (*unix_micros)(void* state),
                                         void (*sleep_micros)(void* state, uint64_t micros));
-/* `schedule` has run(work) called once, from any thread, in the order of calls with the same priority (0: flushes,
-   which writers may wait for; 1: compactions; 2: scrubbing, one piece that runs until the database is closed), and not
-   before it returns. `concurrency` compactions can run at once. */
+/* `schedule` must arrange that run(work) is called once, from any thread, after `schedule` has returned, and in the
+   order of calls with the same priority (0: flushes, which writers may wait for; 1: compactions; 2: scrubbing, one task
+   that runs until the database is closed). `concurrency` is the number of compactions that can run at once. */
 SEPAL_C_EXPORT void sepal_env_set_executor(sepal_env_t* env, void* state, int concurrency,
                                            void (*schedule)(void* state, int priority, void (*run)(void* work),
                                                             void* work));
@@ -529,11 +538,11 @@ SEPAL_C_EXPORT void sepal_free(void* ptr);
 SEPAL_C_EXPORT int sepal_major_version(void);
 SEPAL_C_EXPORT int sepal_minor_version(void);
 SEPAL_C_EXPORT int sepal_patch_version(void);
-/* Of the files that are written; sepal/version.h has the rule for others. */
+/* Of the files that the library writes; sepal/version.h has the rule for files of other versions. */
 #define SEPAL_TABLE_FORMAT_VERSION 1
 #define SEPAL_LOG_FORMAT_VERSION 2
 #define SEPAL_MANIFEST_FORMAT_VERSION 1
-/* "major.minor.patch" of what is linked; not to be freed. */
+/* The version of the linked library, "major.minor.patch"; not to be freed. */
 SEPAL_C_EXPORT const char* sepal_version_string(void);
 
 #ifdef __cplusplus

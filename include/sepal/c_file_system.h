@@ -1,5 +1,5 @@
-/* A file system of one's own, from C: what sepal/file_system.h asks of storage, as a table of functions. That header
-   has the contract: what is durable when, which errors there are, what may be called at once from several threads.
+/* A user-provided file system in C: the storage interface of sepal/file_system.h as a table of functions. That header
+   has the contract: what is durable when, which errors exist, and what several threads may call at once.
 
      sepal_filesystem_t calls = {.state = &mine, .open_directory = my_open_directory, ...};
      sepal_env_t* env = sepal_create_default_env();
@@ -7,15 +7,14 @@
      sepal_options_set_env(options, env);
 
    Rules:
-   - A function that can fail returns sepal_ok or another code. It may then say why in `message`, a buffer of
-     SEPAL_MESSAGE_BYTES that holds an empty string; path and call are added to it.
-   - Directories, files, locks and regions are pointers of the file system's own. Each is given to one closing call, if
-     it was opened with sepal_ok. Files, locks and regions may be used and closed after their directory, regions after
-     their file.
-   - Names are relative to their directory and end with a zero, as paths do.
-   - A member that is said to be optional may be NULL: the file system then cannot do it, or has no need of it. One that
-     lacks another is refused by whatever opens a database, with INVALID_ARGUMENT. Members that come with later versions
-     are optional. */
+   - A function that can fail returns sepal_ok or another code. It may then put a reason into `message`, a buffer of
+     SEPAL_MESSAGE_BYTES that holds an empty string; the engine adds the path and the name of the call.
+   - Directories, files, locks and regions are opaque pointers of the file system. Each one that was opened with
+     sepal_ok is given to its closing function once. Files, locks and regions may be used and closed after their
+     directory, and regions after their file.
+   - Names are relative to their directory and zero-terminated, as are paths.
+   - A member marked as optional may be NULL if the file system cannot do it or does not need it. If any other member is
+     NULL, opening a database fails with INVALID_ARGUMENT. Members that later versions add are optional. */
 #pragma once
 
 #include "sepal/c.h"
@@ -26,7 +25,7 @@ extern "C" {
 
 #define SEPAL_MESSAGE_BYTES 256
 
-/* The codes of absl::Status; those that mean something to the engine. */
+/* The codes of absl::Status that the engine distinguishes. */
 enum {
   sepal_ok = 0,
   sepal_invalid_argument = 3,
@@ -37,49 +36,49 @@ enum {
   sepal_failed_precondition = 9,
   sepal_unimplemented = 12,
   sepal_internal = 13,
-  sepal_unavailable = 14, /* another holds the lock */
+  sepal_unavailable = 14, /* the lock is held elsewhere */
   sepal_data_loss = 15
 };
 
-/* One part of a read_many, which fills what stands behind `buffer`. */
+/* One request of a read_many, which fills the members after `buffer`. */
 typedef struct sepal_read_t {
   void* file;
   uint64_t offset;
   size_t length;
   char* buffer;
-  size_t bytes_read; /* fewer than asked for only at the end of the file */
+  size_t bytes_read; /* fewer than requested only at the end of the file */
   int code;
   char message[SEPAL_MESSAGE_BYTES];
 } sepal_read_t;
 
 typedef struct sepal_filesystem_t {
   void* state;
-  /* Whether open_for_read with `direct` reads past the operating system's cache; otherwise it is not asked for. */
+  /* Whether open_for_read with `direct` bypasses the operating system's page cache; if not, `direct` is never set. */
   unsigned char direct_reads;
-  /* Files that the process may have open at once; 0: any number. */
+  /* The number of files that the process may have open at once; 0: unlimited. */
   size_t max_open_files;
 
-  /* With `create`, missing parents are made too, and the names of all that are made are durable at return; without, a
-     missing one is sepal_not_found. */
+  /* With `create`, creates the directory and its missing parents, and makes all created names durable before it
+     returns. Without it, returns sepal_not_found if the directory is missing. */
   int (*open_directory)(void* state, const char* path, unsigned char create, void** directory, char* message);
   void (*close_directory)(void* directory);
-  /* Fails unless it is empty. */
+  /* Fails unless the directory is empty. */
   int (*remove_directory)(void* state, const char* path, char* message);
 
   /* Calls add(list, name, size) for each regular file. */
   int (*list)(void* directory, void* list, void (*add)(void* list, const char* name, uint64_t size_bytes),
               char* message);
   int (*remove)(void* directory, const char* name, char* message);
-  /* `to` must not exist: sepal_already_exists. */
+  /* Returns sepal_already_exists if `to` exists. */
   int (*rename)(void* directory, const char* from, const char* to, char* message);
   /* Optional: hard links. */
   int (*link)(void* directory, const char* name, void* target_directory, const char* new_name, char* message);
   int (*sync_directory)(void* directory, char* message);
   int (*free_bytes)(void* directory, uint64_t* bytes, char* message);
 
-  /* The file is made if it is missing, and stays. */
+  /* Creates the file if it is missing; the file is never removed. */
   int (*lock)(void* directory, const char* name, void** lock, char* message);
-  /* sepal_ok while this process holds it. */
+  /* Returns sepal_ok while this process holds the lock. */
   int (*check_lock)(void* lock, char* message);
   void (*unlock)(void* lock);
 
@@ -87,55 +86,58 @@ typedef struct sepal_filesystem_t {
   void (*close_read)(void* file);
   int (*read)(void* file, uint64_t offset, size_t length, char* buffer, size_t* bytes_read, char* message);
   int (*read_size)(void* file, uint64_t* bytes, char* message);
-  /* Optional: a hint; from now on reads are sequential, or random. */
+  /* Optional: a hint that reads are sequential, or random, from now on. */
   void (*advise)(void* file, unsigned char sequential);
-  /* Optional: all at once rather than one by one. Returns when all are filled. */
+  /* Optional: reads all requests concurrently rather than one by one. Returns when all are complete. */
   void (*read_many)(void* directory, sepal_read_t* const* reads, size_t count);
 
-  /* With `create_new` a name that is taken is sepal_already_exists; without, the file must exist, and *size_bytes is
-     where appending goes on. */
+  /* With `create_new`, returns sepal_already_exists if the name is taken. Without it the file must exist, and
+     `*size_bytes` is set to where appending continues. */
   int (*open_for_write)(void* directory, const char* name, unsigned char create_new, void** file, uint64_t* size_bytes,
                         char* message);
-  /* Without syncing. The file is gone afterwards, also after an error. */
+  /* Does not sync. The file must not be used afterwards, even after an error. */
   int (*close_write)(void* file, char* message);
-  /* Appending is writing at the end. */
+  /* An append is a write at the end. */
   int (*write)(void* file, uint64_t offset, const char* bytes, size_t size, char* message);
   int (*sync)(void* file, char* message);
-  /* What was reserved behind the size is given back, also where the size stays. */
+  /* Releases space that was reserved beyond `size`, even if the size does not change. */
   int (*truncate)(void* file, uint64_t size, char* message);
-  /* Optional: reserves space; the size stays. */
+  /* Optional: reserves space; does not change the size. */
   int (*allocate)(void* file, uint64_t offset, uint64_t length, char* message);
-  /* Optional: begins to write to the disk. */
+  /* Optional: starts writing the range to the disk. */
   int (*sync_range)(void* file, uint64_t offset, uint64_t length, char* message);
 
-  /* Optional, all four or none: bytes of a file mapped for writing. Without them, or without `lock_memory`, a put is a
-     file call of its own. `map` may be called by another thread beside every call of the same file but its closing, and
-     `unmap` by any, before it; `contents` beside `store`. */
+  /* Optional, all four or none: a part of a file that is mapped for writing. Without them, or without `lock_memory`,
+     each put is a file call of its own. `map` may be called by another thread concurrently with any call on the same
+     file except close_write; `unmap` by any thread, also before close_write; and `contents` concurrently with
+     `store`. */
   int (*map)(void* file, uint64_t offset, size_t length, void** region, char* message);
   void (*store)(void* region, size_t offset, const char* bytes, size_t size);
   const char* (*contents)(void* region);
   void (*unmap)(void* region);
-  /* Optional: has the region's memory ready, so that storing does not wait for it. 0 where storing would end in a
-     signal, for want of space for one; the region is of no use then. By any thread, beside all calls but `unmap`. */
+  /* Optional: makes the region's memory ready, so that a store does not wait for it. Returns 0 if a store would raise a
+     signal, for example because the disk is full; the region must not be used then. Called by any thread, concurrently
+     with all calls except `unmap`. */
   unsigned char (*populate)(void* region);
 
-  /* Optional: a hint; begins to bring what will soon be read into memory, and does not wait for it. */
+  /* Optional: a hint that the range will be read soon; starts to load it into memory and does not wait. */
   void (*read_ahead)(void* file, uint64_t offset, uint64_t length);
 
-  /* Optional, beside `map`: has the system keep the region's memory until it is unmapped, so that storing never waits
-     for the disk. 0 where it does not. */
+  /* Optional, beside `map`: makes the system keep the region in memory until it is unmapped, so that a store never
+     waits for the disk. Returns 0 if it does not. */
   unsigned char (*lock_memory)(void* region);
 
-  /* Optional: reads what is there without a wait for the disk, in a cache of the system; returns how many bytes. */
+  /* Optional: reads what a cache of the system holds, without waiting for the disk; returns the number of bytes. */
   size_t (*read_cached)(void* file, uint64_t offset, size_t length, char* buffer);
 
-  /* Optional: puts a text that is the same for all who opened one directory, under whatever path, into `identity`, a
-     buffer of SEPAL_MESSAGE_BYTES that holds an empty string. Without it two paths of one directory pass for two: a
-     log_directory that is the database's own under another name is refused, as its lock is taken. */
+  /* Optional: writes a string that is the same for every opening of one directory, under whatever path, into
+     `identity`, a buffer of SEPAL_MESSAGE_BYTES that holds an empty string. Without it, two paths to one directory pass
+     for two directories: a log_directory that is the database directory under another name is then refused, because its
+     lock is taken. */
   void (*identity)(void* directory, char* identity);
 } sepal_filesystem_t;
 
-/* The table is copied; `state` must outlive what was opened with it. `size`: sizeof(sepal_filesystem_t). */
+/* Copies the table; `state` must outlive everything that was opened with it. `size`: sizeof(sepal_filesystem_t). */
 SEPAL_C_EXPORT void sepal_env_set_file_system(sepal_env_t* env, const sepal_filesystem_t* file_system, size_t size);
 
 #ifdef __cplusplus

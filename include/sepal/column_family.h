@@ -1,4 +1,4 @@
-// A named key space of a database, with its own memtable, levels and options, and the log in common with the others.
+// A named key space of a database. It has its own memtable, levels and options, and shares the log with the others.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace sepal {
 
 inline constexpr std::string_view kDefaultColumnFamilyName = "default";
 
-// A handle. It stays usable (as an argument that is answered with an error) after the family is dropped and after the
-// database is closed. Safe to share between threads.
+// A handle. It stays valid after the family is dropped and after the database is closed: calls with it then return an
+// error. Safe to share between threads.
 class SEPAL_EXPORT ColumnFamily {
  public:
   virtual ~ColumnFamily() = default;
   virtual std::string_view name() const = 0;
-  // Unique within the database, never used again.
+  // Unique within the database; never reused.
   virtual uint32_t id() const = 0;
 };
 

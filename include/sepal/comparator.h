@@ -1,9 +1,9 @@
 // The order of keys.
 //
 // A comparator is a total order over byte strings. It must be safe to call from any number of threads, must not throw,
-// and must outlive every database that uses it; a closed one's iterators do not call it. Its name is stored in the
-// manifest and in every table; a database is only opened with a comparator of the same name and the same answer to
-// `EqualMeansIdentical`.
+// and must outlive every database that uses it; iterators of a closed database do not call it. Its name is stored in
+// the manifest and in every table. A database can only be opened with a comparator of the same name and the same answer
+// to `EqualMeansIdentical`.
 #pragma once
 
 #include <string_view>
@@ -16,19 +16,19 @@ class SEPAL_EXPORT Comparator {
  public:
   virtual ~Comparator() = default;
 
-  // Less than, equal to or greater than zero as `a` sorts before, with or after `b`.
+  // Returns a number less than, equal to or greater than zero if `a` sorts before, with or after `b`.
   virtual int Compare(std::string_view a, std::string_view b) const = 0;
 
-  // A name for this order, stored on disk. Change it whenever the order changes. Names that begin with "sepal." are
+  // The name of this order, stored on disk. Change it whenever the order changes. Names that begin with "sepal." are
   // reserved.
   virtual std::string_view Name() const = 0;
 
-  // Whether keys that compare equal are identical bytes. Where they are not, no hash structure (filter, tag, memtable
-  // index) is built or asked.
+  // Whether keys that compare equal are identical bytes. If they are not, no hash structure (filter, tag, memtable
+  // index) is built or used.
   virtual bool EqualMeansIdentical() const { return false; }
 };
 
-// Lexicographic order of unsigned bytes: the default, and the fastest (prefixes are compared as integers).
+// The lexicographic order of unsigned bytes: the default, and the fastest, since prefixes are compared as integers.
 SEPAL_EXPORT const Comparator* BytewiseComparator();
 
 }  // namespace sepal

@@ -6,41 +6,43 @@
 //   absl::Status written = (*db)->Put("key", "value", {.sync = true});
 //   absl::StatusOr<std::string> value = (*db)->Get("key");
 //
-// Keys and values are any bytes. A key is at most 64 KiB, a value at most 1 GiB, and a batch, a single write too, takes
-// at most a quarter of `memory_limit`, where each update takes some 64 bytes beside key and value: a larger one is
-// refused with InvalidArgument, and nothing of it is written.
+// Keys and values are arbitrary bytes. A key has at most 64 KiB and a value at most 1 GiB. A batch (and likewise a
+// single write) may take at most a quarter of `memory_limit`, counting about 64 bytes for each update besides its key
+// and value. A larger write is refused with InvalidArgument, and nothing of it is written.
 //
-// Every call is safe from any number of threads, but no other call may run beside the destructor. No call throws. A
-// null column family is the default one. Errors:
-//   NotFound            the key is absent; of calls that name them: there is no such database, or column family
-//   InvalidArgument     the caller's mistake: says what and how to mend it. Also a handle or a snapshot of another
-//                       database
-//   AlreadyExists       there is a database (`error_if_exists`), a column family of that name, or something in the
-//                       directory of a checkpoint
-//   FailedPrecondition  the database is closed or read-only, or the column family was dropped; the files are of a newer
-//                       version, or another engine's; the process is a fork of the one that opened the database; the
-//                       lock file was removed or replaced
-//   PermissionDenied    the operating system refuses
+// Every method may be called from any number of threads at once, except that no other call may run concurrently with
+// the destructor. No method throws. A null column family stands for the default one. Errors:
+//   NotFound            the key does not exist; for calls that name a database or a column family: it does not exist
+//   InvalidArgument     a mistake of the caller; the message says what is wrong and how to correct it. Also returned
+//                       for a handle or a snapshot that belongs to another database
+//   AlreadyExists       the database exists (with `error_if_exists`), a column family of that name exists, or the
+//                       directory of a checkpoint is not empty
+//   FailedPrecondition  the database is closed or read-only; the column family was dropped; the files have a newer
+//                       format version or belong to another engine; the process is a fork of the one that opened the
+//                       database; the lock file was removed or replaced
+//   PermissionDenied    the operating system refuses access
 //   ResourceExhausted   the disk or the memory limit is full, too many files are open, or the system has no thread or
-//                       address space to open with: works again with room
-//   Unavailable         `no_slowdown` was asked for and the write would have waited; or another process has the lock
-//   Cancelled           a callback ended the call, or Close did
-//   Unimplemented       the file system cannot do what an option asks for (`direct_reads`)
-//   DataLoss            bytes read from a file fail their checksum; says file, offset, expected and got
-//   Internal            a file call failed
-//   Aborted             a read-only view has been overtaken by the writer: open it again
+//                       address space left for opening. The call succeeds once there is room again
+//   Unavailable         `no_slowdown` is set and the write would have to wait, or another process holds the lock
+//   Cancelled           a callback or Close ended the call
+//   Unimplemented       the file system does not support an option (`direct_reads`)
+//   DataLoss            bytes read from a file fail their checksum; the message names file, offset, expected and got
+//   Internal            a file operation failed
+//   Aborted             a read-only view has been overtaken by the writer; open it again
 //
-// A failed write or sync, or a job that failed for another reason than damage or a full disk, ends all writing: every
-// later write returns that first error, reads go on, and the next opening writes again.
+// If a write or a sync fails, or if a background job fails for a reason other than damaged data or a full disk, the
+// database stops accepting writes: every later write returns that first error. Reads continue to work, and reopening
+// the database makes it writable again.
 //
-// After Close, calls give FailedPrecondition, and so does an iterator's status. But a second Close gives the first
-// one's status, KeyMayExist says true, and GetProperty nullopt. ColumnFamilyNames, GetSnapshot, DefaultColumnFamily and
-// statistics() still answer. What was handed out may outlive the database: values stay readable, handles and snapshots
-// can be destroyed at any time.
+// After Close, calls return FailedPrecondition, and so does the status of an iterator. The exceptions: a second Close
+// returns the status of the first one, KeyMayExist returns true, and GetProperty returns nullopt. ColumnFamilyNames,
+// GetSnapshot, DefaultColumnFamily and statistics() still work. Objects that the database returned may outlive it:
+// pinned values stay readable, and handles and snapshots can be destroyed at any time.
 //
-// A child made by `fork` can destroy its copies of the database and of what was handed out whenever it likes, whatever
-// other threads were at: it gives its copy of the directory's lock back, and all memory stays. It must not read in
-// there, for a read may wait for a thread that only the parent has; it can open databases of its own.
+// A child process made by `fork` may destroy its copies of the database and of returned objects at any time, whatever
+// the parent's other threads were doing: this closes its copy of the directory lock, and frees no memory. The child
+// must not read through these copies, because a read may wait for a thread that exists only in the parent. It can open
+// other databases.
 #pragma once
 
 #include <memory>
@@ -69,9 +71,9 @@ namespace sepal {
 inline constexpr size_t kMaxKeyBytes = size_t{64} << 10;
 inline constexpr size_t kMaxValueBytes = size_t{1} << 30;
 
-// A value that was read, without copying where it is long: then it holds the memory that the value lies in (a cached
-// block or a memtable), which counts against the memory limit while it is held. A short one is copied and lies in the
-// object, so that views of it end with a move. Move-only; may outlive the database.
+// The value that a read returned. A long value is not copied: the object then pins the memory that holds the value (a
+// cached block or a memtable), and that memory counts against the memory limit while it is pinned. A short value is
+// copied into the object itself, so moving the object invalidates views of it. Move-only; may outlive the database.
 class SEPAL_EXPORT PinnedValue {
  public:
   PinnedValue() = default;
@@ -80,13 +82,13 @@ class SEPAL_EXPORT PinnedValue {
   ~PinnedValue() { Reset(); }
 
   std::string_view value() const { return value_; }
-  // Lets go of the memory; the value is then empty.
+  // Releases the memory; the value is empty afterwards.
   void Reset();
 
-  // For the engine: a reference to release by `release(owner, detail)`.
+  // For the engine: pins `value` until `release(owner, detail)` is called.
   using Release = void (*)(void* owner, void* detail);
   void Pin(std::string_view value, Release release, void* owner, void* detail);
-  // For the engine: a copy in this object or, when it is long, in memory that the next copy uses again.
+  // For the engine: copies `value` into this object or, if it is long, into a buffer that later copies reuse.
   void Copy(std::string_view value);
 
  private:
@@ -107,153 +109,164 @@ struct Range {
 
 class SEPAL_EXPORT DB {
  public:
-  // Opens or creates the database in `directory`. Holds an exclusive lock on it, and on `log_directory`, until closed
-  // (except read-only).
+  // Opens the database in `directory`, or creates it. Unless it is opened read-only, the database holds an exclusive
+  // lock on `directory` and on `log_directory` until it is closed.
   //
-  // NotFound if there is no database and `create_if_missing` is off, or if `column_families` names one that is missing;
-  // AlreadyExists with `error_if_exists`; InvalidArgument for an option out of its range, or a comparator that is not
-  // the one the family was made with; Unavailable if it is open elsewhere, also in this process, or another database's
-  // logs are made in `log_directory`; FailedPrecondition for files of a newer version or of another engine, or another
-  // database's in `log_directory`; DataLoss for damage, or where a file is missing (docs/durability.md); Unimplemented
-  // for `direct_reads` where the file system has none.
+  // Errors: NotFound if there is no database and `create_if_missing` is off, or if `column_families` names a family
+  // that does not exist; AlreadyExists with `error_if_exists`; InvalidArgument for an option out of its range, or for a
+  // comparator other than the one that the family was created with; Unavailable if the database is already open, in
+  // this process or another one, or if `log_directory` is in use by another open database; FailedPrecondition for files
+  // of a newer format version or of another engine, or if `log_directory` holds files of another database; DataLoss if
+  // a file is damaged or missing (docs/durability.md); Unimplemented if `direct_reads` is set and the file system does
+  // not support it.
   //
-  // Costs a reading of the manifest and of the logs, whose updates are written to tables, and a new manifest. Tables
-  // are opened when they are first read.
+  // Cost: opening reads the manifest and the logs, writes the updates found in the logs to tables, and writes a new
+  // manifest. Tables are opened when they are first read.
   static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, std::string_view directory);
-  // Removes a database, what repairs of it have put aside, and nothing else from `directory`, and the directory if that
-  // leaves it empty; from `options.log_directory` its logs. No other option counts but `env`. Ok if there is none;
-  // Unavailable if it, or another with its logs there, is open; FailedPrecondition if the files are another engine's.
-  // After an error some files may be gone: call it again.
+  // Deletes the database in `directory`, with everything that repairs have put aside, and its logs in
+  // `options.log_directory`. Other files stay; the directory itself is removed if it is empty then. Only `env` and
+  // `log_directory` of `options` are used. Returns ok if there is no database. Unavailable if the database is open, or
+  // if another open database keeps its logs there; FailedPrecondition if the files belong to another engine. After an
+  // error some files may be gone; call it again.
   static absl::Status Destroy(const Options& options, std::string_view directory);
-  // Makes a database that cannot be opened, or parts of which are `DataLoss`, whole again out of what can be read, and
-  // says exactly what was dropped. `options` as for Open: the comparators must be the database's; no `Env` part but
-  // file system, clock and seed is used. The database must not be open. FailedPrecondition for another engine's files,
-  // or another database's in `log_directory`, or where that is not where the logs lie (RepairOptions::logs_lost).
+  // Restores a database that cannot be opened, or parts of which return `DataLoss`, from whatever can still be read,
+  // and reports exactly what was dropped. `options` are as for Open; the comparators must be those of the database. Of
+  // `env`, only the file system, the clock and the seed are used. The database must not be open. FailedPrecondition if
+  // the files belong to another engine, if `log_directory` holds files of another database, or if the logs are not in
+  // `log_directory` (see RepairOptions::logs_lost).
   //
-  // Nothing is changed before what replaces it is durable, and whatever is damaged is kept in the directory `lost`; if
-  // the process dies half-way, call it again. Where the manifest itself is damaged, all tables in the directory are
-  // merged: entries that were overwritten or deleted long ago can then show again, and the report says so. With nothing
-  // wrong, nothing is touched.
+  // No file is changed before its replacement is durable, and every damaged file is kept in the directory `lost`. If
+  // the process dies during a repair, call it again. If the manifest itself is damaged, all tables in the directory are
+  // merged: entries that were overwritten or deleted long ago can then reappear, and the report says so. An undamaged
+  // database is not touched.
   static absl::Status Repair(const Options& options, std::string_view directory, RepairReport* report,
                              const RepairOptions& repair = {});
-  // The names of the column families of a database, by id, the default one first. Reads the manifest alone, takes no
-  // lock, and works beside a writer (Aborted if that was faster at every look). NotFound if there is no database. Of
-  // `options` only `env` counts.
+  // Returns the names of the column families of a database in the order of their ids, the default one first. It reads
+  // only the manifest, takes no lock, and works while another process writes (Aborted if the writer changed the
+  // manifest during every attempt). NotFound if there is no database. Only `env` of `options` is used.
   static absl::StatusOr<std::vector<std::string>> ListColumnFamilies(const Options& options,
                                                                      std::string_view directory);
 
-  // Closes, without an error being seen. Call Close first. No other call may be under way.
+  // Closes the database and ignores errors; call Close first to see them. No other call may be running.
   virtual ~DB() = default;
 
-  // Each write returns when it is readable and its record is in the log, which survives the death of the process (with
-  // `sync`: durable, also against loss of power; with `disable_wal`: in memory alone).
+  // A write returns once it is visible to readers and its record is in the log. It then survives the death of the
+  // process; with `sync` it is durable, also against power loss; with `disable_wal` it is only in memory.
   virtual absl::Status Put(const ColumnFamily* family, std::string_view key, std::string_view value,
                            const WriteOptions& options = {}) = 0;
   virtual absl::Status Delete(const ColumnFamily* family, std::string_view key, const WriteOptions& options = {}) = 0;
   // See WriteBatch::SingleDelete.
   virtual absl::Status SingleDelete(const ColumnFamily* family, std::string_view key,
                                     const WriteOptions& options = {}) = 0;
-  // `batch` is not changed. Where it is refused, nothing of it is written.
+  // Does not change `batch`. If the batch is refused, nothing of it is written.
   virtual absl::Status Write(const WriteBatch* batch, const WriteOptions& options = {}) = 0;
 
-  // The value of `key`, which may lie in `value`; or NotFound (which allocates nothing), and `value` is empty.
+  // Reads the value of `key`; `key` may point into `value`. If the key does not exist, returns NotFound (without
+  // allocating memory) and leaves `value` empty.
   virtual absl::Status Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
                            const ReadOptions& options = {}) = 0;
   virtual absl::StatusOr<std::string> Get(const ColumnFamily* family, std::string_view key,
                                           const ReadOptions& options = {}) = 0;
-  // One status and value for each key, all as of one moment. No key may lie in `values`. A key that fails does not keep
-  // the others from being read. The three spans must have one length: the process ends if they have not.
+  // Reads several keys as of one moment, with one status and value for each. No key may point into `values`. If one key
+  // fails, the others are read nevertheless. The three spans must have the same length; otherwise the process stops.
   virtual void MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys,
                         std::span<PinnedValue> values, std::span<absl::Status> statuses,
                         const ReadOptions& options = {}) = 0;
-  // Whether `key` may exist, from memory alone, without I/O: false is certain. True also where the call is refused
-  // (closed, dropped, another database's handle or snapshot).
+  // Returns whether `key` may exist, without I/O, from what is in memory. False is certain. Also true if the call is
+  // refused (the database is closed, the family was dropped, or the handle or snapshot belongs to another database).
   virtual bool KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options = {}) = 0;
-  // Never null: what refuses the call is the iterator's status.
+  // Never returns null: if the call is refused, the iterator's status says why.
   virtual std::unique_ptr<Iterator> NewIterator(const ColumnFamily* family, const ReadOptions& options = {}) = 0;
 
-  // As of now, for all column families. The versions that it sees are kept until the last owner lets go of it.
+  // Returns a snapshot of all column families as of now. The versions that it sees are kept until its last owner
+  // releases it.
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
 
-  // Owned by the database, and valid as long as this object.
+  // Owned by the database; valid as long as this object.
   virtual ColumnFamily* DefaultColumnFamily() const = 0;
-  // AlreadyExists if the name is taken, InvalidArgument if an option is out of its range, FailedPrecondition if there
-  // are no ids left (file numbers have come to 2^32). The handle stays valid as long as it is held.
+  // Creates a column family. AlreadyExists if the name is taken; InvalidArgument if an option is out of its range;
+  // FailedPrecondition if no ids are left (file numbers have reached 2^32). The handle stays valid as long as it is
+  // held.
   virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
                                                                            const ColumnFamilyOptions& options = {}) = 0;
-  // Syncs the log first: what was written before is as durable as the drop. A failed sync ends writing.
-  // The family's data is removed once nothing reads it: iterators and pinned values of before go on. The handle stays
-  // valid and is answered with FailedPrecondition, as is a second drop. The default family cannot be dropped:
-  // InvalidArgument. A new family of that name is another one.
+  // Drops a column family. Syncs the log first, so that all earlier writes are at least as durable as the drop; if that
+  // sync fails, the database stops accepting writes. The family's data is removed once nothing reads it: existing
+  // iterators and pinned values continue to work. The handle stays valid, and calls with it, a second drop included,
+  // return FailedPrecondition. InvalidArgument for the default family, which cannot be dropped. A new family of the
+  // same name is a different family.
   virtual absl::Status DropColumnFamily(const ColumnFamily* family) = 0;
-  // NotFound if there is none of that name.
+  // NotFound if no column family has that name.
   virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> FindColumnFamily(std::string_view name) = 0;
-  // By id, the default one first; dropped ones excluded.
+  // The names of all column families that were not dropped, in the order of their ids, the default one first.
   virtual std::vector<std::string> ColumnFamilyNames() = 0;
 
-  // Writes the family's memtable to tables, which make one sorted run. Nothing happens if it is empty. `Cancelled` if
-  // Close came before the memtable was in tables.
+  // Writes the family's memtable to tables, which form one sorted run. Does nothing if the memtable is empty.
+  // `Cancelled` if Close came before the memtable was written to tables.
   virtual absl::Status Flush(const ColumnFamily* family, const FlushOptions& options = {}) = 0;
-  // Makes all earlier writes durable, but for those with `disable_wal`, which Flush makes so.
+  // Makes all earlier writes durable, except those with `disable_wal`, which only Flush makes durable.
   virtual absl::Status Sync() = 0;
-  // Rewrites the range into the last level, dropping what is overwritten or deleted there, after a Flush. Works in the
-  // calling thread and, if it can be cut, others. `Cancelled` if `options.progress` or Close ended it: what was merged
-  // by then stays so. `DataLoss` if a table that it needs is damaged, `InvalidArgument` if `end` sorts before `begin`.
+  // Flushes, then compacts all tables that overlap the range into the last level, and so drops entries that are
+  // overwritten or deleted. It works in the calling thread, and in others as well if the range can be split.
+  // `Cancelled` if `options.progress` or Close ended it; what was compacted by then stays. `DataLoss` if a table that
+  // it needs is damaged; `InvalidArgument` if `end` sorts before `begin`.
   virtual absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options = {}) = 0;
-  // Returns when no flush or compaction runs or is due; with the error, if background work has stopped on one. Ok, with
-  // work perhaps left, if the database is closed meanwhile.
+  // Waits until no flush or compaction is running or due. Returns the error if background work has stopped on one.
+  // Returns ok, possibly with work left, if the database is closed meanwhile.
   virtual absl::Status WaitForBackgroundWork() = 0;
-  // Returns when no flush or compaction reads or writes a file any more: a flush under way ends first, a compaction, a
-  // CompactRange too, stands still where it is. None begins or goes on until ContinueBackgroundWork was called as
-  // often. Meanwhile memtables fill up; once they are full, writes wait (`no_slowdown`: fail with `Unavailable`), a
-  // large one also where it does not fit into `memory_limit` beside them. A Flush that waits, CompactRange and
-  // WaitForBackgroundWork return only after it. Close need not wait for it.
+  // Returns once no flush or compaction reads or writes files any more: a running flush is completed first, and a
+  // running compaction, CompactRange included, stops where it is. No work begins or continues until
+  // ContinueBackgroundWork has been called as many times as this. Meanwhile memtables fill up; once they are full,
+  // writes wait (or fail with `Unavailable` if `no_slowdown` is set), and so does a large write that does not fit into
+  // `memory_limit` beside them. A waiting Flush, CompactRange and WaitForBackgroundWork return only after the pause.
+  // Close does not wait for the end of the pause.
   virtual absl::Status PauseBackgroundWork() = 0;
-  // FailedPrecondition if nothing is paused.
+  // FailedPrecondition if background work is not paused.
   virtual absl::Status ContinueBackgroundWork() = 0;
-  // Makes a database in `directory`, which must be missing or empty, that holds all that is visible now, and nothing
-  // that is written later. Writes go on meanwhile. Table files are hard links where the file system can, copies
-  // elsewhere; what is still in memtables is written to tables of the checkpoint's own, so that it has no log. When it
-  // returns ok the checkpoint is durable. A half-made one (a crash) is refused by Open; an error removes what was made.
-  // Works on a read-only database too. Open it with no log_directory, or with an empty one.
+  // Creates a copy of the database in `directory`, which must be missing or empty. The copy holds everything that is
+  // visible now and nothing that is written later; writes continue meanwhile. Table files are hard-linked where the
+  // file system supports it, and copied otherwise. The contents of memtables are written to tables of the checkpoint,
+  // so that it has no log. The checkpoint is durable once this returns ok. After an error, everything that was created
+  // is removed; after a crash, Open refuses the incomplete checkpoint. Also works on a read-only database. Open a
+  // checkpoint without a log_directory, or with an empty one.
   //
-  // With `base` and without `link_tables` it is an incremental backup: docs/operations.md.
+  // With `base` and without `link_tables` the checkpoint is an incremental backup (docs/operations.md).
   virtual absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options = {}) = 0;
-  // Waits for flushes under way; compactions give up, CompactRange too, which then returns `Cancelled`. Flushes what
-  // was written with `disable_wal`, syncs the log, releases the lock. The first error that was met is returned; if it
-  // says that such writes are lost, nothing brings them back. A Flush that still waits gives `Cancelled` if its
-  // memtable is in no table. A second Close waits for the first and returns its status. What calls give afterwards:
-  // above.
+  // Waits for running flushes and cancels compactions; CompactRange then returns `Cancelled`. Flushes what was written
+  // with `disable_wal`, syncs the log, and releases the lock. Returns the first error; if that error says that unlogged
+  // writes are lost, they cannot be recovered. A Flush that is still waiting returns `Cancelled` if its memtable has
+  // not been written to a table. A second Close waits for the first one and returns its status. The top of this file
+  // says what other calls return afterwards.
   virtual absl::Status Close() = 0;
 
-  // A property by name, as text; nullopt for a name that is not known, for a family that was dropped or is another
-  // database's, and after Close. Names:
+  // Returns a property as text; nullopt for an unknown name, for a family that was dropped or belongs to another
+  // database, and after Close. Names:
   //   sepal.stats, sepal.levels, sepal.sstables, sepal.filters, sepal.memory, sepal.options, sepal.snapshots,
-  //   sepal.scrub, sepal.log (how records get into it, and its files)
+  //   sepal.scrub, sepal.log (how records get into the log, and its files)
   //   sepal.num-files-at-level<N>, sepal.num-runs, sepal.num-entries (estimate), sepal.total-table-bytes,
-  //   sepal.estimated-live-bytes (of the tables; rather too low, above all with tombstones, and where an
-  //   earlier opening wrote tables whose keys have not come to matter yet),
+  //   sepal.estimated-live-bytes (of the tables; tends to be too low, especially with tombstones, and for tables of
+  //   an earlier opening whose key sketches were not needed, and so not loaded, yet),
   //   sepal.memtable-bytes, sepal.block-cache-bytes, sepal.compaction-debt-bytes, sepal.last-sequence,
-  //   sepal.background-error, sepal.compactions-put-off (that met damage: the plan and the damage, a line each)
+  //   sepal.background-error, sepal.compactions-put-off (those that met damage: the plan and the damage, a line each)
   //   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format
   virtual std::optional<std::string> GetProperty(const ColumnFamily* family, std::string_view name) = 0;
-  // The way that a Get of `key` takes, and what each memtable, file, filter and block on it says. For people and tools:
-  // it costs several times a Get.
+  // Explains how a Get of `key` finds its answer: what each memtable, file, filter and block on the way says. For
+  // people and tools; it costs several times as much as a Get.
   virtual absl::StatusOr<GetExplanation> ExplainGet(const ColumnFamily* family, std::string_view key,
                                                     const ReadOptions& options = {}) = 0;
-  // About how many bytes of table files and memtables each range takes; costs no more than a few block reads. There
-  // must be as many sizes as ranges.
+  // Estimates how many bytes of table files and memtables each range takes. Costs at most a few block reads. `ranges`
+  // and `sizes_bytes` must have the same length.
   virtual absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const Range> ranges,
                                            std::span<uint64_t> sizes_bytes) = 0;
-  // Of the whole database. Owned by it: valid as long as this object, also after Close.
+  // The statistics of the whole database. Owned by it; valid as long as this object, also after Close.
   virtual Statistics* statistics() = 0;
 
-  // Verifies the order and the bookkeeping of the whole tree in memory, and that every file exists with its size.
+  // Checks the order and the consistency of the whole tree in memory, and that every file exists with the expected
+  // size.
   virtual absl::Status CheckConsistency() = 0;
-  // Reads every byte of every table file and checks its checksum, and that entries, index and filters agree. Goes on to
-  // the end; the first damage is returned. `progress`, if set, is called before the first and after each table; false
-  // from it ends the verification with `Cancelled`. Both callbacks are called in the calling thread with no lock held,
-  // and may call the database.
+  // Reads every byte of every table file, verifies its checksum, and checks that entries, index and filters agree.
+  // Continues to the end and returns the first damage. `progress`, if set, is called before the first table and after
+  // each one; if it returns false, the verification ends with `Cancelled`. Both callbacks are called in the calling
+  // thread without locks held, and may call the database.
   virtual absl::Status VerifyChecksums(const VerifyChecksumsOptions& options = {}) = 0;
 
   // The same calls on the default column family.

@@ -1,8 +1,8 @@
-// Told what the engine does.
+// A listener that the engine calls on events.
 //
-// Called from the thread that did it. A call that takes long holds up what comes next, and of OnError, which may come
-// amid a write, other writes: none may wait for another thread's call of the database. No call may come back into the
-// database, except for reads. Must be safe for concurrent use.
+// Each method is called from the thread in which the event happened, and delays what that thread does next. OnError may
+// be called in the middle of a write, and then delays other writes too, so no method may wait for a database call of
+// another thread. A method may call the database only to read. Must be safe for concurrent use.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace sepal {
 
 struct FlushEvent {
   std::string column_family = {};
-  uint64_t file_number = 0;  // of the first table; 0: nothing was left to write
+  uint64_t file_number = 0;  // the first table's; 0: nothing was left to write
   uint64_t entries = 0;
   uint64_t bytes_written = 0;
   uint64_t micros = 0;
@@ -43,15 +43,15 @@ struct CompactionEvent {
 };
 
 struct ThrottleEvent {
-  // Why writes are slowed: for people.
+  // Why writes are slowed down, for people to read.
   std::string reason = {};
-  // The rate that writers are held to; 0: stopped; UINT64_MAX: no longer slowed.
+  // The rate to which writers are limited; 0: stopped; UINT64_MAX: no longer limited.
   uint64_t bytes_per_second = 0;
 };
 
 struct SlowDiskEvent {
   std::string path = {};
-  // "sync": the only one so far.
+  // "sync" is the only one so far.
   std::string_view operation = {};
   uint64_t micros = 0;
 };
@@ -62,46 +62,47 @@ struct DamageEvent {
   uint64_t file_number = 0;
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  // The keys that it holds, as far as the index tells: behind `after`, up to and with `through`. Unset: from the
-  // first, to the last of the table.
+  // The keys that the part holds, as far as the index tells: after `after`, up to and including `through`. Unset: from
+  // the first key, or to the last key of the table.
   std::optional<std::string> after = {};
   std::optional<std::string> through = {};
   absl::Status status = {};
 };
 
-// A call of a user that took longer than Options::slow_call_micros.
+// A call that took longer than Options::slow_call_micros.
 struct SlowCallEvent {
   // "get", "multiget", "seek", "next", "prev", "write", "sync".
   std::string_view call = {};
-  std::string column_family = {};  // empty: the log's, or a batch's, that may concern several
-  // The first of the call, at most 64 bytes of it; of a step of an iterator a key that it passed.
+  std::string column_family = {};  // empty for the log, and for a batch, which may concern several
+  // The call's first key, at most 64 bytes of it; for a step of an iterator, a key that it passed.
   std::string key = {};
   uint64_t micros = 0;
-  // Where they went (sepal/perf_context.h); what is left over went to the processor and to waiting for it.
+  // How the time was spent (sepal/perf_context.h); the remainder was spent on the processor or waiting for it.
   std::array<uint64_t, kPerfParts> part_micros = {};
   uint64_t block_reads = 0;
   uint64_t block_read_bytes = 0;
-  // What took most: the name of a part, or "processor".
+  // The largest share: the name of a part, or "processor".
   std::string_view reason = {};
 };
 
 class SEPAL_EXPORT EventListener {
  public:
   virtual ~EventListener() = default;
-  // Two flushes of a column family may run at a time, and the end of the newer may be told first.
+  // Two flushes of a column family may run at once, and the end of the newer one may be reported first.
   virtual void OnFlushBegin(const FlushEvent&) {}
   virtual void OnFlushEnd(const FlushEvent&) {}
   virtual void OnCompactionBegin(const CompactionEvent&) {}
   virtual void OnCompactionEnd(const CompactionEvent&) {}
   virtual void OnThrottleChange(const ThrottleEvent&) {}
   virtual void OnSlowDisk(const SlowDiskEvent&) {}
-  // Called in each pass anew, as long as the table is there.
+  // Called again in each pass, as long as the table exists.
   virtual void OnDamage(const DamageEvent&) {}
-  // Called by the thread whose call it was, before the call returns.
+  // Called by the thread that made the call, before the call returns.
   virtual void OnSlowCall(const SlowCallEvent&) {}
-  // Writing has ended, for a write or a job that failed; or background work waits for space, and goes on once there is
-  // some (told at each look, four times a second); or a compaction met damage. `context` says which. The property
-  // "sepal.background-error", which is "OK" until writing has ended, tells the first from the others.
+  // Called in three cases, of which `context` says which: the database has stopped accepting writes because a write or
+  // a job failed; background work waits for disk space and continues once there is some (called at each check, four
+  // times a second); or a compaction met damage. In the first case alone the property "sepal.background-error" is no
+  // longer "OK".
   virtual void OnError(std::string_view context, const absl::Status&) { (void)context; }
 };
 

@@ -1,10 +1,10 @@
-// How a lookup found its answer: which memtables, files, filters and blocks it asked, and what each said.
+// How a lookup found its answer: the memtables, files, filters and blocks that it searched, and what each of them said.
 //
 //   absl::StatusOr<sepal::GetExplanation> explanation = db->ExplainGet("user:1");
 //   if (explanation.ok()) std::cout << explanation->ToString();
 //
-// A value. The lookup takes the way of a Get, but is made for being looked at: it costs several times as much, and what
-// it reads from files is not kept in the cache.
+// A value. The lookup follows the path of a Get, but costs several times as much, and does not cache what it reads from
+// files.
 #pragma once
 
 #include <cstdint>
@@ -15,33 +15,33 @@
 
 namespace sepal {
 
-// A data block that came into question, and its lane.
+// A data block that might hold the key, and its lane filter.
 struct ExplainedBlock {
   uint64_t offset = 0;  // in the file
   uint64_t stored_bytes = 0;
-  uint32_t leaf_page = 0;  // the page of the index that names it, counted from 0
+  uint32_t leaf_page = 0;  // the index page that names the block, counted from 0
   bool leaf_page_cached = false;
-  uint32_t fence = 0;  // which of the page's blocks it is
+  uint32_t fence = 0;  // the block's place in that page
   uint32_t fences = 0;
   bool has_lane = false;
   bool lane_admits = true;  // false is certain
-  // The rest holds only if the lane admits.
+  // The rest is set only if the lane admits the key.
   bool cached = false;
-  bool key_present = false;  // whether any entry of the key is in it; if not, the filters were wrong
+  bool key_present = false;  // whether the block holds an entry of the key; if not, the filters gave a false positive
 };
 
-// A memtable or a table file, in the order in which they were asked.
+// A memtable or a table file, in the order in which they were searched.
 struct ExplainedSource {
   enum class Kind : uint8_t { kActiveMemtable, kImmutableMemtable, kTable };
   enum class Answer : uint8_t { kFound, kDeleted, kAbsent, kGuardSaysNo, kLaneSaysNo };
 
   Kind kind = Kind::kActiveMemtable;
   Answer answer = Answer::kAbsent;
-  // Of the entry, if one was found or says that the key is deleted.
+  // The entry's, if an entry was found, a tombstone included.
   uint64_t sequence = 0;
   uint64_t value_bytes = 0;
 
-  // Tables only.
+  // For tables only.
   int level = 0;
   uint64_t run = 0;
   uint64_t file_number = 0;
@@ -49,9 +49,9 @@ struct ExplainedSource {
   bool has_guard = false;
   bool guard_cached = false;
   bool guard_admits = true;
-  // Usually one; more where the versions of the key go on from block to block.
+  // Usually one; more if the versions of the key continue in further blocks.
   std::vector<ExplainedBlock> blocks = {};
-  // Of this source: bytes read from the file, and time.
+  // Bytes read from the file and time, for this source.
   uint64_t bytes_read = 0;
   uint64_t micros = 0;
 };
@@ -62,14 +62,15 @@ struct SEPAL_EXPORT GetExplanation {
   bool found = false;
   uint64_t value_bytes = 0;
   uint64_t visible_sequence = 0;
-  // Sorted runs of tables in all, and those in which no file spans the key. Runs behind the answer were not asked.
+  // The number of sorted runs of tables, and how many of them have no file that spans the key. Runs after the one with
+  // the answer were not searched.
   uint64_t runs = 0;
   uint64_t runs_without_file = 0;
   std::vector<ExplainedSource> sources = {};
   uint64_t bytes_read = 0;
   uint64_t micros = 0;
 
-  // Some lines for people.
+  // A few lines for people to read.
   std::string ToString() const;
 };
 

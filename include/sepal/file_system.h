@@ -1,23 +1,25 @@
-// Everything that the engine asks of storage.
+// The storage interface of the engine.
 //
-// The engine opens a directory once and names files relative to it. The contract is kept small enough for an object
-// store: no rename over an existing file, no mapping, no hard link and no cheap metadata is needed; what a file system
-// offers beyond that it says in its capabilities.
+// The engine opens a directory once and names files relative to it. The contract is small enough for an object store:
+// it needs no rename over an existing file, no mapping, no hard links and no cheap metadata. A file system declares
+// what it offers beyond that in its capabilities.
 //
-// Durability: bytes are durable once `WritableFile::Sync` has returned ok; a name (created, removed, linked) is durable
-// once `Directory::Sync` has returned ok after it. Before that, power loss may keep any subset of unsynced sectors and
-// of unsynced directory changes, in any order. After a failed sync nothing may be assumed of the bytes it covered, and
-// a later sync that succeeds says nothing about them.
+// Durability: bytes are durable once `WritableFile::Sync` has returned ok after they were written; a name (created,
+// removed, linked) is durable once `Directory::Sync` has returned ok after the change. Before that, a power loss may
+// keep any subset of unsynced sectors and of unsynced directory changes, in any order. After a failed sync nothing may
+// be assumed of the bytes that it covered, and a later successful sync says nothing about them.
 //
 // Errors: `NotFound` for a missing name, `AlreadyExists` for a taken one, `PermissionDenied`, `ResourceExhausted` for a
-// full disk or too many open files, `Unavailable` for a lock that another holds, `Unimplemented` for what the
+// full disk or too many open files, `Unavailable` for a lock that is held elsewhere, `Unimplemented` for what the
 // capabilities do not offer, `Internal` or `DataLoss` for I/O errors. Every message names the path.
 //
-// All classes here are safe for concurrent use, except that one `WritableFile` is used by one thread at a time apart
-// from `Sync` and `Map`, which may run beside everything but `Close`: so may `Allocate` and `Truncate` beside a `Sync`.
+// All classes here are safe for concurrent use, except that one `WritableFile` is used by one thread at a time. Only
+// its `Sync` and `Map` may run concurrently with any other call but `Close`; so `Allocate` and `Truncate` may run
+// during a `Sync`.
 //
-// Who implements these classes compiles with the headers of the library that is linked: calls are added to them. The
-// table of calls in c_file_system.h grows at its end, and says its size.
+// An implementation of these classes must be compiled with the headers of the library that it is linked with, since
+// later versions add virtual methods. The table of functions in c_file_system.h grows only at its end and states its
+// size.
 #pragma once
 
 #include <cstddef>
@@ -36,10 +38,11 @@
 namespace sepal {
 
 struct Capabilities {
-  bool map = false;           // WritableFile::Map
-  bool hard_link = false;     // Directory::Link
-  bool allocate = false;      // WritableFile::Allocate reserves space that later writes cannot fail to get
-  bool direct_reads = false;  // ReadMode::kDirect bypasses the operating system's cache
+  bool map = false;        // WritableFile::Map
+  bool hard_link = false;  // Directory::Link
+  bool allocate =
+      false;  // WritableFile::Allocate reserves space, so that later writes to it do not fail for lack of space
+  bool direct_reads = false;  // ReadMode::kDirect bypasses the operating system's page cache
 };
 
 enum class ReadMode : uint8_t { kBuffered, kDirect };
@@ -47,7 +50,7 @@ enum class AccessPattern : uint8_t { kRandom, kSequential };
 
 class ReadableFile;
 
-// One part of a `Directory::ReadMany`, which fills `status` and `bytes_read`; fewer bytes than asked for means the end
+// One request of `Directory::ReadMany`, which fills `status` and `bytes_read`. Fewer bytes than requested mean the end
 // of the file.
 struct ReadRequest {
   const ReadableFile* file = nullptr;
@@ -61,84 +64,85 @@ struct ReadRequest {
 class SEPAL_EXPORT ReadableFile {
  public:
   virtual ~ReadableFile() = default;
-  // Reads up to `length` bytes at `offset` into `buffer`; returns how many. Fewer than asked for only at the end.
+  // Reads up to `length` bytes at `offset` into `buffer` and returns how many were read: fewer than `length` only at
+  // the end of the file.
   virtual absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const = 0;
   virtual absl::StatusOr<uint64_t> Size() const = 0;
-  // Like Read, but of no more than is there without a wait for the disk, in a cache of the system: fewer bytes, or 0,
-  // mean nothing but that. Without such a cache, and where nobody knows, 0.
+  // Like Read, but returns only what a cache of the system holds, without waiting for the disk. Fewer bytes, or 0, say
+  // nothing about the file's size. Returns 0 if there is no such cache or if that cannot be known.
   virtual size_t ReadCached(uint64_t offset, size_t length, char* buffer) const {
     (void)offset;
     (void)length;
     (void)buffer;
     return 0;
   }
-  // A hint; no effect on results.
+  // A hint; has no effect on results.
   virtual void Advise(AccessPattern pattern) const { (void)pattern; }
-  // A hint: [offset, offset + length) will be read soon. Starts to bring it into memory, where reads go through a cache
-  // of the system, and does not wait for it; no effect on results.
+  // A hint that [offset, offset + length) will be read soon. Starts to load it into a cache of the system, if reads go
+  // through one, and does not wait. Has no effect on results.
   virtual void ReadAhead(uint64_t offset, uint64_t length) const {
     (void)offset;
     (void)length;
   }
 };
 
-// Bytes of a file mapped for writing. `Store` is a copy into memory: it survives the death of the process, not the loss
-// of power, until the file is synced.
+// A part of a file that is mapped for writing. `Store` copies into memory: the bytes survive the death of the process
+// at once, and a power loss once the file is synced.
 class SEPAL_EXPORT MappedRegion {
  public:
   virtual ~MappedRegion() = default;
   virtual void Store(size_t offset, std::string_view bytes) = 0;
-  // Has the system provide the region's memory now, so that no `Store` waits for it; without effect on the bytes. False
-  // where a `Store` would end in a signal, for want of space on the disk for one; the region is of no use then. Safe
-  // beside every other call, also one that makes the file shorter.
+  // Makes the system provide the region's memory now, so that no `Store` waits for it. Does not change the bytes.
+  // Returns false if a `Store` would raise a signal, for example because the disk is full; the region must not be used
+  // then. May be called concurrently with every other call, also with one that makes the file shorter.
   virtual bool Populate() { return true; }
-  // Has the system keep the region's memory until the region goes, so that no `Store` waits for the disk. False where
-  // it does not: there is no such call, or no more memory that the process may lock.
+  // Makes the system keep the region in memory until the region is destroyed, so that no `Store` waits for the disk.
+  // Returns false if it does not: the system has no such call, or the process may not lock more memory.
   virtual bool Lock() { return false; }
-  // The region's bytes. Reading beside a `Store` to the same bytes needs the caller's own order; beside one to others,
-  // none.
+  // The bytes of the region. A caller that reads bytes which another thread stores must synchronise with it; stores to
+  // other bytes do not matter.
   virtual std::string_view Contents() const = 0;
 };
 
 class SEPAL_EXPORT WritableFile {
  public:
-  // Closes without syncing; errors are lost. Call Close to see them.
+  // Closes without syncing and ignores errors; call Close to see them.
   virtual ~WritableFile() = default;
-  // Writes at the end of the file as this object knows it. On failure any prefix of the bytes may have been written,
-  // and the end stays where it was.
+  // Appends at the end of the file as this object knows it. After a failure any prefix of the bytes may have been
+  // written, and the end stays where it was.
   virtual absl::Status Append(std::string_view bytes) = 0;
-  // Writes anywhere. Past the end the file grows to hold the bytes, and zeroes come before them. On failure any part of
-  // the bytes may have been written.
+  // Writes at any offset. A write past the end extends the file, and fills the gap with zeros. After a failure any part
+  // of the bytes may have been written.
   virtual absl::Status WriteAt(uint64_t offset, std::string_view bytes) = 0;
-  // Reserves space for [offset, offset + length), so that writes there do not fail for want of it. The size of the file
-  // does not change. A no-op where the capability is absent.
+  // Reserves space for [offset, offset + length), so that writes there do not fail for lack of space. Does not change
+  // the size of the file. Does nothing without the capability.
   virtual absl::Status Allocate(uint64_t offset, uint64_t length) = 0;
-  // Starts writing [offset, offset + length) to the disk and returns; durability is not implied.
+  // Starts writing [offset, offset + length) to the disk and returns; does not make it durable.
   virtual absl::Status SyncRange(uint64_t offset, uint64_t length) = 0;
-  // Makes all bytes that were written before the call, and the size, durable.
+  // Makes the file's size and all bytes that were written before the call durable.
   virtual absl::Status Sync() = 0;
-  // Makes the file `size` bytes long; zeroes come behind what it has. What was reserved behind `size` is given back,
-  // also where the size stays, unless the file becomes longer.
+  // Makes the file `size` bytes long; growth is filled with zeros. Space that was reserved beyond `size` is released,
+  // even if the size does not change, unless the file grows.
   virtual absl::Status Truncate(uint64_t size) = 0;
-  // Maps bytes that the file has: InvalidArgument for others, and for none. Unimplemented without the capability, as by
-  // default.
+  // Maps existing bytes of the file. InvalidArgument for an empty range or one beyond the end; Unimplemented without
+  // the capability, which is the default.
   virtual absl::StatusOr<std::unique_ptr<MappedRegion>> Map(uint64_t offset, size_t length);
   // The end of the file as this object knows it.
   virtual uint64_t Size() const = 0;
-  // Closes without syncing. Every later call but Size gives `FailedPrecondition`. Regions stay mapped.
+  // Closes without syncing. Every later call except Size returns `FailedPrecondition`. Regions stay mapped.
   virtual absl::Status Close() = 0;
 };
 
 enum class WriteMode : uint8_t {
   kCreateNew,     // fails with AlreadyExists if the name is taken
-  kOpenExisting,  // keeps what is there; the end is the file's size; fails with NotFound if there is no such file
+  kOpenExisting,  // keeps the contents; the end is the file's size; fails with NotFound if there is no such file
 };
 
-// Held until destroyed.
+// A lock that is held until the object is destroyed.
 class SEPAL_EXPORT DirectoryLock {
  public:
   virtual ~DirectoryLock() = default;
-  // Ok while this process holds the lock; an error in a forked child, and if the lock file was replaced.
+  // Ok while this process holds the lock; an error in a forked child, or if the lock file was replaced.
   virtual absl::Status Check() const = 0;
 };
 
@@ -150,53 +154,56 @@ struct DirectoryEntry {
 class SEPAL_EXPORT Directory {
  public:
   virtual ~Directory() = default;
-  // The same at every call.
+  // Never changes.
   virtual Capabilities capabilities() const = 0;
   virtual const std::string& path() const = 0;
-  // The same for all who opened one directory, under whatever path. By default the path: two paths of one directory
-  // pass for two.
+  // A string that is the same for every opening of one directory, under whatever path. The default is the path, which
+  // takes two paths to one directory for two directories.
   virtual std::string Identity() const { return path(); }
 
   virtual absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(std::string_view name,
                                                                     ReadMode mode = ReadMode::kBuffered) = 0;
-  // Reads all requests, in any order and possibly at once, and calls `done` for each as it is filled, in the calling
-  // thread; returns after the last. The files must have been opened by this directory. The default reads one by one.
+  // Reads all requests, in any order and possibly concurrently, and calls `done` for each one as it completes, in the
+  // calling thread. Returns after the last. The files must have been opened by this directory. The default reads them
+  // one by one.
   virtual void ReadMany(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) const;
-  // The engine writes a file through one object at a time, beside any number of readers, which see what was written
-  // before they read.
+  // The engine writes a file through one object at a time, while any number of readers read it. A reader sees
+  // everything that was written before its read.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(std::string_view name, WriteMode mode) = 0;
-  // The regular files in the directory, in no particular order.
+  // Lists the regular files in the directory, in no particular order.
   virtual absl::StatusOr<std::vector<DirectoryEntry>> List() = 0;
-  // Removes the name; NotFound if there is none. Files that are open under it can be read and written to the end.
+  // Removes the name; NotFound if it does not exist. Files that are open under it can still be read and written.
   virtual absl::Status Remove(std::string_view name) = 0;
-  // Renames `from` to `to`, which must not exist: AlreadyExists.
+  // Renames `from` to `to`; AlreadyExists if `to` exists.
   virtual absl::Status Rename(std::string_view from, std::string_view to) = 0;
-  // Another name for the same bytes, in `target`, where it must not exist: AlreadyExists. Unimplemented for a directory
-  // of another kind, and without the capability, as by default; an error where the two are on different file systems.
+  // Creates another name for the same bytes in `target`; AlreadyExists if the name exists there. Unimplemented if
+  // `target` is a directory of another file system class, and without the capability, which is the default. An error if
+  // the two are on different file systems.
   virtual absl::Status Link(std::string_view name, Directory& target, std::string_view new_name);
   // Makes all creations, removals, renames and links that returned before the call durable.
   virtual absl::Status Sync() = 0;
-  // Takes the exclusive lock that the file `name` (made if missing, never removed) stands for. `Unavailable`, naming
-  // the holder where known, if it is taken.
+  // Takes the exclusive lock that the file `name` stands for. The file is created if it is missing, and never removed.
+  // `Unavailable` if the lock is taken; the message names the holder if it is known.
   virtual absl::StatusOr<std::unique_ptr<DirectoryLock>> Lock(std::string_view name) = 0;
-  // Bytes that this process may still write here; UINT64_MAX where the file system does not count them. A hint: asked before a flush or merge, which waits if they are too
-  // few; after an error the engine writes and sees.
+  // The number of bytes that this process may still write here; UINT64_MAX if the file system does not count them. A
+  // hint: the engine checks it before a flush or compaction, which waits if there is too little; if the call fails, the
+  // engine tries to write regardless.
   virtual absl::StatusOr<uint64_t> FreeBytes() = 0;
 };
 
 class SEPAL_EXPORT FileSystem {
  public:
   virtual ~FileSystem() = default;
-  // Opens a directory; `NotFound` if it is missing and `create` is false. Missing parents are created too. The names of
-  // all that are created are durable at return: nobody syncs the parents.
+  // Opens a directory. If it is missing, it is created, with its missing parents, if `create` is set; otherwise
+  // `NotFound`. The names of all created directories are durable when this returns: the engine does not sync parents.
   virtual absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(std::string_view path, bool create) = 0;
-  // Removes an empty directory; an error if it is not empty or not there.
+  // Removes an empty directory; an error if it is missing or not empty.
   virtual absl::Status RemoveDirectory(std::string_view path) = 0;
-  // Files that the process may have open at once.
+  // The number of files that the process may have open at once.
   virtual size_t MaxOpenFiles() const { return SIZE_MAX; }
 
-  // The operating system's, shared by all. Directories are made with mode 0700 and files with 0600; files are opened
-  // relative to their directory and symbolic links are not followed.
+  // The file system of the operating system, shared by all users. Directories are created with mode 0700 and files with
+  // 0600; files are opened relative to their directory, and symbolic links are not followed.
   static FileSystem* Posix();
 };
 

@@ -1,7 +1,7 @@
-// How much memory the Bloom filters of a column family may take, and what that buys.
+// How much memory the Bloom filters of a column family may take, and which false positive rate that gives.
 //
 // Two filters stand before a data block: the *guard*, one cache-line-local Bloom filter of a whole table file, and the
-// *lane*, a Bloom filter of one data block alone. They use different bits of one hash of the user key, so their false
+// *lane*, a Bloom filter of one data block. They use different bits of one hash of the user key, so their false
 // positive rates multiply. A filter never rules out a key that is present.
 //
 // For n keys and a target rate p, a Bloom filter is smallest with m = -n ln p / (ln 2)^2 bits and k = m/n ln 2 probes
@@ -13,20 +13,22 @@
 namespace sepal {
 
 struct SEPAL_EXPORT FilterPolicy {
-  // Bits for each key of a block, in that block's lane. 0: no lanes. Between 0 and 64.
+  // Bits per key of a block, in that block's lane; between 0 and 64. 0: no lanes.
   double lane_bits_per_key = 5.0;
-  // Bits for each key of the column family, in guards. 0: none; the lanes alone stay correct. Between 0 and 64. Small
-  // runs have more of them for each key than large ones, up to 16 (the same memory lets fewer absent keys pass then).
+  // Bits per key of the column family, in guards; between 0 and 64. 0: no guards; the lanes alone are sufficient for
+  // correctness. Small runs get more bits per key than large ones, up to 16, which rules out more absent keys for the
+  // same memory.
   double guard_bits_per_key = 8.0;
 
-  // No filters at all: every candidate block is read.
+  // No filters: every candidate block is read.
   static FilterPolicy None() { return {.lane_bits_per_key = 0, .guard_bits_per_key = 0}; }
   // Splits `bits_per_key` between lane and guard in the proportion of the defaults.
   static FilterPolicy FromBitsPerKey(double bits_per_key);
-  // The smallest policy whose combined expected rate is `rate`, which must lie in (0, 1).
+  // Returns the smallest policy whose combined expected rate is `rate`, which must lie in (0, 1).
   static FilterPolicy FromFalsePositiveRate(double rate);
 
-  // The probes that make `bits_per_key` most selective: round(bits_per_key * ln 2), within [1, 16]; 0 for 0 bits.
+  // The number of probes that makes `bits_per_key` most selective: round(bits_per_key * ln 2), within [1, 16]; 0 for 0
+  // bits.
   static int ProbesFor(double bits_per_key);
   // (1 - e^(-k/bits))^k for k = ProbesFor(bits); 1 for 0 bits.
   static double ExpectedRate(double bits_per_key);

@@ -5,12 +5,13 @@
 //   for (it->SeekToFirst(); it->Valid(); it->Next()) Use(it->key(), it->value());
 //   if (!it->status().ok()) ...
 //
-// An iterator sees the database as it was when the iterator was made (or as of its snapshot), and keeps alive what that
-// needs: close iterators that are no longer read. It needs neither the snapshot nor the options that it was made with.
-// One thread at a time. After the database is closed an iterator is not valid and its status is `FailedPrecondition`.
+// An iterator sees the database as it was when the iterator was created (or as of its snapshot), and keeps alive what
+// it needs for that: destroy iterators that are no longer used. The snapshot and the options that it was created with
+// may be destroyed earlier. An iterator may be used by one thread at a time. After the database is closed, an iterator
+// is invalid and its status is `FailedPrecondition`.
 //
-// Cost: making one opens no table. A seek searches the memtables and one table of each sorted run, and may have to read
-// from the disk for each. A step within a block takes some tens of instructions.
+// Cost: creating an iterator opens no table. A seek searches the memtables and one table of each sorted run, and may
+// read from the disk for each. A step within a block takes some tens of instructions.
 #pragma once
 
 #include <string_view>
@@ -27,27 +28,27 @@ class SEPAL_EXPORT Iterator {
   Iterator& operator=(const Iterator&) = delete;
   virtual ~Iterator() = default;
 
-  // Whether the iterator stands at an entry. False at either end and after an error: ask `status` to tell them apart.
+  // Whether the iterator is positioned at an entry. False at either end and after an error; `status` tells which.
   virtual bool Valid() const = 0;
 
-  // To the first and the last entry within the bounds.
+  // Moves to the first, or the last, entry within the bounds.
   virtual void SeekToFirst() = 0;
   virtual void SeekToLast() = 0;
-  // To the first entry within the bounds at or after `target`, which may itself lie outside of them. Its bytes may be
-  // the iterator's own, of `key` or `value`.
+  // Moves to the first entry within the bounds that is at or after `target`. `target` may lie outside of the bounds,
+  // and may point into the iterator's own `key` or `value`.
   virtual void Seek(std::string_view target) = 0;
-  // To the last entry within the bounds at or before `target`.
+  // Moves to the last entry within the bounds that is at or before `target`.
   virtual void SeekForPrev(std::string_view target) = 0;
 
-  // Requires Valid(). At an end the iterator becomes invalid.
+  // Require Valid(). After a step past either end the iterator is invalid.
   virtual void Next() = 0;
   virtual void Prev() = 0;
 
-  // Require Valid(). The bytes live until the iterator moves or dies.
+  // Require Valid(). The bytes are valid until the iterator moves or is destroyed.
   virtual std::string_view key() const = 0;
   virtual std::string_view value() const = 0;
 
-  // Ok unless a read failed; an iterator that failed stays invalid until the next seek.
+  // Ok unless a read failed. After a failure the iterator stays invalid until the next seek.
   virtual absl::Status status() const = 0;
 };
 

@@ -1,5 +1,6 @@
-// What can be set, as resources and goals. Everything else is derived from these (docs/options.md lists it;
-// `DB::GetProperty("sepal.options")` prints most of it). An option may make a read faster or slower, never different.
+// Options, stated as resources and goals. Everything else is derived from them (docs/options.md lists the derived
+// values; `DB::GetProperty("sepal.options")` prints most of them). An option may make a read faster or slower, but
+// never changes its result.
 #pragma once
 
 #include <cstddef>
@@ -21,40 +22,40 @@ namespace sepal {
 
 class EventListener;
 
-// A compression codec, as the byte on disk.
+// A compression codec, as stored on disk.
 enum class CompressionKind : uint8_t { kNone = 0, kSnappy = 1, kLz4 = 2, kZstd = 3 };
 
 enum class CompactionStyle : uint8_t {
-  // Several sorted runs in the upper levels, one in the last: few rewrites, and a read meets few runs. The default.
-  // While nobody reads, the first level may grow to 32 runs, and by those that come while these are merged. Once reads
-  // meet them, they are merged.
+  // The default: several sorted runs in the upper levels, one in the last level. Few rewrites, and a read searches few
+  // runs. As long as there are no reads, the first level may grow to 32 runs, and further while those are being
+  // compacted. Once reads have to search them, they are compacted.
   kLazyLeveling,
-  // One sorted run in every level below the first: fewest runs, more rewrites.
+  // One sorted run in every level below the first: the fewest runs, but more rewrites.
   kLeveled,
-  // Several sorted runs in every level: fewest rewrites, most runs, and more space above the live data. While nobody
-  // reads, as above.
+  // Several sorted runs in every level: the fewest rewrites, but the most runs, and more space beyond the live data.
+  // Without reads, the first level grows as above.
   kUniversal,
 };
 
-// How one column family is kept. May differ from one opening to the next, except the comparator; existing files stay
-// as they were written.
+// Options of one column family. They may differ from one opening to the next, except the comparator; existing files
+// stay as they were written.
 struct ColumnFamilyOptions {
   // The order of keys. Must be the one that the family was created with.
   const Comparator* comparator = BytewiseComparator();
-  // The codec of data blocks. A block that does not shrink by an eighth is stored as it is.
+  // The codec of data blocks. A block that shrinks by less than an eighth is stored uncompressed.
   CompressionKind compression = CompressionKind::kSnappy;
-  // The codec by level, from the first; levels beyond the end take the last entry. Empty: `compression` everywhere.
-  // What goes down to a level of another codec is written anew, but for a last level that moves down whole.
+  // The codec of each level, from the first; deeper levels use the last entry. Empty: `compression` everywhere. A table
+  // that moves to a level with another codec is rewritten, unless the last level moves down as a whole.
   std::vector<CompressionKind> compression_per_level = {};
-  // Bytes of a data block before compression. Larger blocks compress better and scan faster; smaller ones make a point
-  // read cheaper. Between 256 and 1 MiB.
+  // Bytes of a data block before compression, between 256 and 1 MiB. Larger blocks compress better and scan faster;
+  // smaller blocks make point reads cheaper.
   size_t block_bytes = 4096;
-  // Memory for filters, and the false positive rate that it buys.
+  // How much memory filters take, and so their false positive rate.
   FilterPolicy filter_policy = {};
   CompactionStyle compaction_style = CompactionStyle::kLazyLeveling;
-  // Bytes of tables for each byte of live data, at most, once background work has caught up. What is live is estimated
-  // from sketches of the keys (`sepal.estimated-live-bytes`). At least 1. Lower: less space, more rewriting; it matters
-  // most to kUniversal, and least to kLeveled.
+  // Upper bound of table bytes per byte of live data, once background work has caught up. At least 1. Live data is
+  // estimated from sketches of the keys (`sepal.estimated-live-bytes`). A lower value saves space and costs more
+  // rewriting; it matters most to kUniversal and least to kLeveled.
   double max_space_amplification = 2;
 };
 
@@ -68,96 +69,103 @@ struct Options {
   bool create_if_missing = false;
   // Fail with AlreadyExists if there is a database.
   bool error_if_exists = false;
-  // A view as of the opening; nothing is written and no lock is taken, so that it works beside a live writer. What it
-  // shows of the log may not survive a loss of power. Goes with neither of the two above (InvalidArgument).
+  // Open a read-only view as of the opening. It writes nothing and takes no lock, so that it works beside a live
+  // writer. What it reads from the log may not survive a power loss. Cannot be combined with the two options above
+  // (InvalidArgument).
   bool read_only = false;
 
-  // Bytes of memory for everything: memtables, cached blocks, filters, open tables, compaction buffers, pins. At least
-  // 8 MiB and at most 64 TiB. None is unlimited: the block cache fills what it is given. With blocks of 4 KiB about
-  // a twentieth of it is mapped as address space at once; opening fails with ResourceExhausted where the system
-  // refuses. A table that was read stays open, with the root of its index and its properties: at a limit of 8 MiB,
-  // which makes tables of 2 MiB, that is 2.3 MB for each GB that is read, and the database cannot grow for ever.
+  // Memory for everything, in bytes: memtables, cached blocks, filters, open tables, compaction buffers, pinned values.
+  // Between 8 MiB and 64 TiB. There is no unlimited value: the block cache fills whatever it is given. With blocks of 4
+  // KiB about a twentieth of the limit is reserved as address space at once; opening fails with ResourceExhausted if
+  // the system refuses it. A table that was read stays open, with the root of its index and its properties in memory.
+  // At a limit of 8 MiB, which makes tables of 2 MiB, that costs 2.3 MB for each GB of tables that is read, so such a
+  // small limit also bounds the size of the database.
   size_t memory_limit = size_t{256} << 20;
-  // Bytes of the active memtables of all column families together, at least 64 KiB and at most half of the memory
-  // limit; as much again may be in flushes. When they are full, the one that needs the oldest log is flushed; what is
-  // written in the order of its keys may be flushed before. 0: derived, a quarter of the memory limit, at most 64 MiB.
+  // Bytes of the active memtables of all column families together, at least 64 KiB and at most half of `memory_limit`;
+  // flushes may hold as much again. When they are full, the memtable that needs the oldest log is flushed; keys that
+  // are written in ascending order may be flushed earlier. 0: derived, a quarter of the memory limit, at most 64 MiB.
   size_t memtable_bytes = 0;
-  // Read table files past the operating system's cache (O_DIRECT), so that memory holds a block once, and
-  // `memory_limit` is all that the database takes of it. Opening fails with Unimplemented where the file system cannot.
+  // Read table files past the operating system's page cache (O_DIRECT), so that a block is in memory only once and
+  // `memory_limit` covers all the memory that the database uses. Opening fails with Unimplemented if the file system
+  // does not support it.
   bool direct_reads = false;
-  // Threads for compactions, at most 1024. 0: one for each core, at most 8. Where the system gives fewer the database
-  // works with those, and `LOG` tells; opening fails with ResourceExhausted where it gives none.
+  // Maximum number of threads for compactions, at most 1024. 0: one for each core, at most 8. If the system grants
+  // fewer, the database uses those and notes it in `LOG`; if it grants none, opening fails with ResourceExhausted.
   int background_threads = 0;
-  // Bytes of tables that flushes and compactions may write, and scrubbing read, in a second, together; flushes first.
-  // 0: as fast as the disk takes them. Set it where others need the disk too, to several times the rate of writes:
-  // below that, writers wait.
+  // Bytes of tables per second that flushes and compactions may write and scrubbing may read, together; flushes come
+  // first. 0: unlimited. Set it if other programs need the disk too, to several times the rate of writes: with less,
+  // writes have to wait.
   uint64_t background_bytes_per_second = 0;
 
-  // Read every table from the disk, past the caches, and check it, once in so many seconds, evenly spread. 0: never.
-  // What is damaged is told to listeners and the info log and counted (property "sepal.scrub"); reads of other keys go
-  // on. It finds damage of what nobody reads while there still are backups. An executor of one's own (`env`) needs a
-  // thread for it.
+  // Period of scrubbing, in seconds: every table is read from the disk, past the caches, and checked once per period,
+  // evenly spread. 0: never. Scrubbing finds damage in data that is rarely read while there still are backups. Damage
+  // is reported to listeners and in the info log and counted (property "sepal.scrub"); reads of other keys continue to
+  // work. A user-provided executor (`env`) needs a thread for it.
   uint64_t scrub_seconds = 0;
 
-  // The default column family, and every family that `column_families` does not name.
+  // Options of the default column family, and of every family that `column_families` does not name.
   ColumnFamilyOptions family = {};
-  // Options for column families by name. Naming one that does not exist is an error unless `create_if_missing`.
+  // Options for column families by name. Naming one that does not exist is an error unless `create_if_missing` is set.
   std::vector<ColumnFamilyDescriptor> column_families = {};
 
-  // Where log files go; empty: the database directory. A second disk here takes the log's writes off the first. One
-  // that holds another database's tables or manifests is refused (FailedPrecondition), and so are its logs (DataLoss);
-  // nothing of them is removed. It is locked like the database's own: one where an open database has its logs is
-  // refused (Unavailable). But a log that never got its header and a log's ring do not say whose they are, and copies
-  // of one database pass for each other: no two databases may share one.
+  // Directory of the log files; empty: the database directory. Put it on a second disk to keep the log's writes off the
+  // first. A directory that holds tables or manifests of another database is refused (FailedPrecondition), and so is
+  // one that holds its logs (DataLoss); none of these files is removed. The directory is locked like the database
+  // directory: opening fails with Unavailable if another open database keeps its logs there. Never let two databases
+  // share a log directory: logs whose header was never written, ring files, and the logs of copies of one database
+  // cannot be told apart.
   std::string log_directory = {};
-  // Keep a rotating `LOG` of decisions and errors in the database directory.
+  // Write a rotating `LOG` of decisions and errors to the database directory.
   bool info_log = true;
 
-  // Measure latencies into histograms: of one call in 64, and of every synced write. Counters are always kept.
+  // Measure latencies into histograms, of one call in 64 and of every synced write. Counters are always kept.
   bool latency_histograms = false;
-  // A call that takes longer, in microseconds, is told to listeners and the info log, with where its time went. 0:
-  // none.
+  // Calls that take longer than this many microseconds are reported to listeners and in the info log, with a breakdown
+  // of their time. 0: none.
   uint64_t slow_call_micros = 0;
   // Called on events, in this order (event_listener.h).
   std::vector<std::shared_ptr<EventListener>> listeners = {};
 
-  // The world to run in.
+  // The file system, clock, executor and random seed to use.
   Env env = {};
 };
 
 struct ReadOptions {
-  // Read as of this snapshot of the same database (else InvalidArgument); null: as of now. Must live until the call
-  // returns; an iterator does not need it any more then.
+  // Read as of this snapshot, which must belong to the same database (else InvalidArgument); null: as of now. It must
+  // live until the call returns; an iterator does not need it afterwards.
   const Snapshot* snapshot = nullptr;
-  // Keep the blocks that are read in the cache. Switch off for scans over much more than fits.
+  // Keep blocks that are read in the cache. Turn it off for scans over much more data than fits.
   bool fill_cache = true;
-  // Iterators only: keys at or after `lower_bound` and before `upper_bound` (inclusive, exclusive) are shown; unset:
-  // from the first, to the last. Copied. Bounds also spare the tables beyond them.
+  // Iterators only: restrict the iterator to keys in [lower_bound, upper_bound); unset: unbounded on that side. The
+  // bounds are copied. Tables outside of the bounds are not read.
   std::optional<std::string_view> lower_bound = {};
   std::optional<std::string_view> upper_bound = {};
 };
 
-// The upper bound to the lower bound `prefix`: the first key, in bytewise order, behind all that begin so. None where
-// no key is behind them. Bounds are views: keep the string for as long as options with it are used.
+// Returns the upper bound that belongs to the lower bound `prefix`: in bytewise order, the first key after all keys
+// that begin with `prefix`. Returns nullopt if there is no such key. Bounds are views: keep the string alive as long as
+// options that refer to it are used.
 SEPAL_EXPORT std::optional<std::string> EndOfPrefix(std::string_view prefix);
 
 struct WriteOptions {
-  // Return only when the write is durable against loss of power. Otherwise it survives the death of the process only.
-  // Waits for the disk; one sync carries all who wait. All that was logged before is then durable too: an empty batch
-  // syncs just that, as DB::Sync does. Where many more threads than processors wait for syncs of less
-  // than a millisecond, they keep the processors busy, and give them to whoever has something to do.
+  // Return only once the write is durable against power loss. Without it the write survives only the death of the
+  // process. The call waits for the disk; one sync serves all waiting writes. It also makes everything that was logged
+  // before durable: writing an empty batch with `sync` does what DB::Sync does. If syncs take less than a millisecond
+  // and many more threads than processors wait for them, the waiting threads keep the processors busy, but yield to any
+  // thread that has work.
   bool sync = false;
-  // Rather than wait for flushes or compactions, fail with `Unavailable`.
+  // Fail with `Unavailable` instead of waiting for flushes or compactions.
   bool no_slowdown = false;
-  // Leave the log out: the write is in memory alone until its memtable is flushed (`DB::Flush`, a full memtable, or
-  // `DB::Close`, which fails if that cannot be). When the process dies before, it is lost, whatever was written after
-  // it, also by another write to the same key. A batch is still there whole or not at all: it must lie in one column
-  // family. Not with `sync`, and not where the loss of one write would break the contract of another (SingleDelete).
+  // Do not log the write: it is only in memory until its memtable is flushed (by `DB::Flush`, by a full memtable, or by
+  // `DB::Close`, which returns an error if it cannot flush). If the process dies before that, the write is lost, even
+  // if later writes, perhaps to the same key, survive. A batch is still applied whole or not at all, and must therefore
+  // lie in one column family. Cannot be combined with `sync`. Do not use it where losing one write breaks the contract
+  // of another (SingleDelete).
   bool disable_wal = false;
 };
 
 struct FlushOptions {
-  // Return only when the memtable is in a table file.
+  // Return only once the memtable is written to a table file.
   bool wait = true;
 };
 
@@ -166,49 +174,49 @@ struct VerifyProgress {
   uint64_t tables = 0;
   uint64_t bytes_done = 0;
   uint64_t bytes = 0;
-  // In which damage was found.
+  // Tables in which damage was found.
   uint64_t tables_damaged = 0;
 };
 
-// Both are called in the thread of the call.
+// Both callbacks are called in the calling thread.
 struct VerifyChecksumsOptions {
-  // False ends the call with `Cancelled`.
+  // Return false to end the call with `Cancelled`.
   std::function<bool(const VerifyProgress&)> progress = {};
-  // Told of each table that is damaged.
+  // Called for each damaged table.
   std::function<void(const absl::Status&)> on_damage = {};
 };
 
 struct CompactionProgress {
-  // Of tables read. The total is an estimate: tables that need no rewriting are counted too.
+  // Bytes of tables read. The total is an estimate: it includes tables that turn out to need no rewriting.
   uint64_t bytes_done = 0;
   uint64_t bytes_total = 0;
-  // At the pace so far, pauses included; below 0 while nothing can be said.
+  // Estimated from the pace so far, pauses included; negative while unknown.
   double seconds_left = -1;
 };
 
 struct CompactRangeOptions {
-  // The keys to compact, both inclusive; unset: from the first, to the last.
+  // The keys to compact, both inclusive; unset: from the first key, or to the last.
   std::optional<std::string_view> begin = {};
   std::optional<std::string_view> end = {};
-  // Called at the beginning, after each thousandth or 16 MiB, now and then while the call waits for space, for another
-  // compaction or for the end of a pause (but not while it first has the memtable flushed), and at the end, by the
-  // threads that work on it, one at a time, with no lock held. It may read the database, but neither write to it nor
-  // wait for background work, which waits for it. False ends the call with `Cancelled`: what was merged by then stays
-  // so, the rest is as it was. While it does not return, that thread's work stands still.
+  // Called at the beginning, after each thousandth of the work or 16 MiB, now and then while the call waits for space,
+  // for another compaction or for the end of a pause (but not during the initial flush), and at the end. It is called
+  // by the threads that do the work, one at a time, without locks held; that thread's work waits until it returns. It
+  // may read the database, but must not write to it or wait for background work, which would wait for it in turn.
+  // Return false to end the call with `Cancelled`: what was compacted by then stays, and the rest is unchanged.
   std::function<bool(const CompactionProgress&)> progress = {};
 };
 
 struct CheckpointOptions {
-  // An earlier checkpoint of the same database: tables that it has are linked from there rather than brought over
-  // again. It stays whole by itself; either may be removed.
+  // An earlier checkpoint of the same database: tables that it already has are linked from it instead of copied again.
+  // Both stay complete; either may be removed.
   std::string base = {};
-  // Share table files with the database where the file system can. Off: every table is a copy, or a link to one of
-  // `base`, so that a bad place on the disk of the database is none of the checkpoint's.
+  // Share table files with the database where the file system supports hard links. Off: every table is copied, or
+  // linked from `base`, so that a bad sector under the database cannot damage the checkpoint.
   bool link_tables = true;
-  // Read back what was copied and check every byte.
+  // Read back what was copied and verify every byte.
   bool verify = false;
-  // Told how far it is, in bytes of tables, after each; in the thread of the call, with no lock held: it may call the
-  // database.
+  // Called in the calling thread after each table, with the bytes of tables done so far, without locks held. It may
+  // call the database.
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress = nullptr;
 };
 

@@ -5,14 +5,14 @@
 //   std::cout << perf.ToString();
 //   perf.Reset();                        // before the next call
 //
-// Counts are those of sepal/statistics.h, kept by every thread anyway: they cost nothing more. Times are measured only
-// while a context lives on the thread: a call then reads the clock twice, and twice again around each wait and file
-// call. Without one a call pays a load of a thread's own variable or two.
+// Counts are those of sepal/statistics.h, which every thread keeps anyway, so they cost nothing more. Times are
+// measured only while a context exists on the thread: a call then reads the clock twice, and twice more around each
+// wait and file operation. Without a context a call pays one or two loads of a thread-local variable.
 //
-// Made, read and destroyed on one thread, within the life of the database. Contexts may be nested, each destroyed
-// before those that are older. Not for iterators that another thread made: their counts stay with the thread that steps
-// them. Counts of steps within a block come when the iterator leaves the block. The counts of threads beyond the first
-// 127 of the process may hold those of other such threads.
+// A context is created, read and destroyed on one thread, while the database exists. Contexts may be nested; the newest
+// is destroyed first. Do not use it for iterators that another thread created: their counts go to the thread that steps
+// them. Steps within a block are counted when the iterator leaves the block. Beyond the first 127 threads of the
+// process, threads share counters, so a context of such a thread may include counts of others.
 #pragma once
 
 #include <array>
@@ -28,13 +28,13 @@ namespace sepal {
 class Clock;
 class DB;
 
-// Where the time of a call goes.
+// The parts into which the time of a call is divided.
 enum class PerfPart : uint8_t {
-  kThrottle,  // held back, since flushes or compactions do not keep up or memory is short
+  kThrottle,  // delayed, because flushes or compactions fall behind or memory is short
   kLock,      // waiting for another writer
   kRead,      // reading tables
   kLog,       // writing the log
-  kSync,      // waiting until the log is on the disk
+  kSync,      // waiting until the log is synced to the disk
   kCount,
 };
 inline constexpr size_t kPerfParts = static_cast<size_t>(PerfPart::kCount);
@@ -48,16 +48,16 @@ class SEPAL_EXPORT PerfContext {
   PerfContext(const PerfContext&) = delete;
   PerfContext& operator=(const PerfContext&) = delete;
 
-  // Begins anew.
+  // Starts again from zero.
   void Reset();
 
-  // Since the beginning.
+  // The counts since the beginning or the last Reset.
   uint64_t Get(Ticker ticker) const;
   LevelFilterStatistics GetFilter(int level) const;
-  // In calls altogether, and in each part of that.
+  // The time of all calls, and each part's share of it.
   uint64_t CallMicros() const;
   uint64_t Micros(PerfPart part) const;
-  // A line for each that is not zero.
+  // One line for each value that is not zero.
   std::string ToString() const;
 
  private:

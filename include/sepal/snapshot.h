@@ -1,4 +1,4 @@
-// A point in the history of a database that reads can be made from.
+// A point in the history of a database as of which reads can be made.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace sepal {
 
-// Immutable; safe to share between threads. While a snapshot lives, the versions of keys that it can see are kept on
-// disk. Once it is gone they go with the next compaction that meets them. Where they fill a table of a last level of
-// one run beyond `max_space_amplification`, they go by themselves, unless the database is closed before. Of all column
-// families. It may outlive its database: reads with it then give
-// `FailedPrecondition`.
+// A snapshot covers all column families. It is immutable and safe to share between threads. While it lives, the
+// versions of keys that it can see are kept on disk; once it is released, the next compaction that meets them drops
+// them. If they make a table of a last level with a single run exceed `max_space_amplification`, that table is
+// compacted for this alone, unless the database is closed before. A snapshot may outlive its database: reads with it
+// then return `FailedPrecondition`.
 class SEPAL_EXPORT Snapshot {
  public:
   virtual ~Snapshot() = default;

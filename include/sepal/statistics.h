@@ -1,7 +1,7 @@
-// Counters and latency histograms of a database, since it was opened. Safe for concurrent use.
+// Counters and latency histograms of a database since it was opened. Safe for concurrent use.
 //
-// Counting costs about a nanosecond: every thread counts in memory of its own, and a reading adds them up. A reading
-// beside running operations is not one instant, but no count is lost.
+// Counting costs about a nanosecond: every thread counts in its own memory, and a reading adds these counts up. A
+// reading that runs beside operations is not a snapshot of one instant, but no count is lost.
 #pragma once
 
 #include <array>
@@ -40,13 +40,13 @@ enum class Ticker : uint8_t {
   kMetadataCacheMisses,
   kBlockReads,  // blocks of any kind read from files
   kBlockReadBytes,
-  kThrottleMicros,  // that writers were held back
+  kThrottleMicros,  // time that writers were delayed
   kThrottledWrites,
   kSlowCalls,    // over Options::slow_call_micros
-  kPacedMicros,  // that threads of flushes and compactions waited for Options::background_bytes_per_second
-  kScrubBytes,   // of tables that were read and checked in the background (Options::scrub_seconds)
-  kScrubPasses,  // over all tables
-  kScrubDamage,  // blocks that were found damaged, in each pass anew
+  kPacedMicros,  // time that threads of flushes and compactions waited for Options::background_bytes_per_second
+  kScrubBytes,   // bytes of tables that were read and checked in the background (Options::scrub_seconds)
+  kScrubPasses,  // passes over all tables
+  kScrubDamage,  // blocks that were found damaged, counted again in each pass
   kCount,
 };
 
@@ -66,19 +66,19 @@ SEPAL_EXPORT std::string_view Name(Histogram histogram);
 
 // What the filters of one level did for point lookups.
 struct LevelFilterStatistics {
-  uint64_t lookups = 0;           // table files asked
+  uint64_t lookups = 0;           // table files searched
   uint64_t guard_rejections = 0;  // files ruled out by their guard
   uint64_t lane_rejections = 0;   // blocks ruled out by their lane
-  uint64_t blocks_searched = 0;   // blocks that both filters let through
-  uint64_t false_positives = 0;   // of these, blocks without the key
+  uint64_t blocks_searched = 0;   // blocks that passed both filters
+  uint64_t false_positives = 0;   // blocks among these that did not hold the key
 
-  // Of the lookups whose key was absent from the file: the share that reached a block.
+  // The share of lookups that reached a block, among those whose key was not in the file.
   double ObservedRate() const;
 };
 
 inline constexpr int kMaxLevels = 8;
 
-// What one thread has counted.
+// The counts of one thread.
 struct ThreadStatistics {
   std::array<uint64_t, static_cast<size_t>(Ticker::kCount)> tickers = {};
   std::array<LevelFilterStatistics, kMaxLevels> filters = {};
@@ -95,16 +95,16 @@ class SEPAL_EXPORT Statistics {
   virtual ~Statistics() = default;
   virtual uint64_t Get(Ticker ticker) const = 0;
   virtual HistogramSummary Get(Histogram histogram) const = 0;
-  // Of all column families together. Zeros for a level that does not exist.
+  // The sum over all column families; zeros for a level that does not exist.
   virtual LevelFilterStatistics GetFilter(int level) const = 0;
-  // The share of the calling thread (sepal/perf_context.h).
+  // The calling thread's counts (sepal/perf_context.h).
   virtual ThreadStatistics GetThisThread() const = 0;
-  // Sets everything back to zero; counts made meanwhile may be lost.
+  // Sets everything to zero; counts made concurrently may be lost.
   virtual void Reset() = 0;
-  // A line for each counter, histogram and level that is not zero.
+  // One line for each counter, histogram and level that is not zero.
   virtual std::string ToString() const = 0;
-  // All of it, zeros too, in Prometheus' text format: counters, summaries in seconds, filters by level. Built from
-  // readings: it costs some microseconds, and the engine nothing.
+  // Everything, zeros included, in Prometheus' text format: counters, summaries in seconds, filters by level. It is
+  // built from a reading: a call takes some microseconds and does not slow the engine down.
   virtual std::string ToPrometheus() const = 0;
 };
 

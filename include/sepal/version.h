@@ -19,7 +19,7 @@ inline constexpr uint32_t kTableFormatVersion = 1;
 inline constexpr uint32_t kLogFormatVersion = 2;
 inline constexpr uint32_t kManifestFormatVersion = 1;
 
-// The version of the library that is linked, as "major.minor.patch".
+// The version of the linked library, as "major.minor.patch".
 SEPAL_EXPORT const char* VersionString();
 
 }  // namespace sepal

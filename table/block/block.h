@@ -1,5 +1,5 @@
-// A data block: sorted entries, laid out in columns. A point read touches a tag, an offset, one key and one value; a
-// search by order stays within the keys, which lie together in a few cache lines.
+// A data block: sorted entries, laid out in columns. A point read touches a tag, an offset, one key and one value. A
+// search by order reads only keys, which lie together in a few cache lines.
 //
 // Bytes before compression (all integers little-endian; n = entry count; V, K and S are widths):
 //
@@ -50,21 +50,21 @@
 
 namespace sepal {
 
-// Starts to fetch the last `lines` cache lines of a block: its header and the columns before it.
+// Prefetches the last `lines` cache lines of a block: its header and the columns before it.
 inline void PrefetchBlockEnd(std::string_view bytes, size_t lines) {
   constexpr size_t kLine = 64;
   for (size_t back = 0; back < lines * kLine && back < bytes.size(); back += kLine) {
     __builtin_prefetch(bytes.data() + bytes.size() - 1 - back);
   }
 }
-// The same for where a block ended, whose bytes may be gone.
+// The same for the address at which a block ended, whose bytes may have been freed.
 inline void PrefetchBeforeEnd(const char* end, size_t lines) {
   const auto address = reinterpret_cast<uintptr_t>(end);
   for (size_t line = 0; line < lines; ++line)
     __builtin_prefetch(reinterpret_cast<const char*>(address - 1 - line * 64));
 }
 
-// Of a block of an entry or two: the header, the columns, and the last value's end.
+// For a block of one or two entries: the header, the columns, and the end of the last value.
 inline constexpr size_t kLinesOfFewEntries = 2;
 
 inline constexpr size_t kBlockHeaderBytes = 28;
@@ -75,32 +75,33 @@ inline constexpr uint8_t kBlockWideValues = 8;
 inline constexpr uint8_t kBlockUniformKeySize = 16;
 inline constexpr uint8_t kBlockWideKeys = 32;
 
-// The byte of a key's hash that its block entry is found by. Independent of the bits that guard and lane use.
+// The byte of a key's hash by which its entry in a block is found. Independent of the bits that guard and lane use.
 inline uint8_t BlockTag(uint64_t hash) { return static_cast<uint8_t>(Mix64(hash ^ 0x5e9a1b10c4ull) >> 56); }
 
 class BlockBuilder {
  public:
-  // `tags`: whether entries get tags (the order is hashable).
+  // `tags`: whether entries get tags (the order must be hashable).
   explicit BlockBuilder(bool tags) : tags_(tags) {}
 
-  // Requires: after all entries added since Reset, in internal key order. `hash` is ignored without tags.
+  // Requires internal key order among all entries added since Reset. `hash` is ignored without tags.
   void Add(const InternalKeyView& key, std::string_view value, uint64_t hash);
   bool empty() const { return entries_.empty(); }
   size_t entries() const { return entries_.size(); }
   size_t tombstones() const { return tombstones_; }
   size_t key_bytes() const { return shape_.key_bytes; }
   size_t value_bytes() const { return shape_.value_bytes; }
-  // What Finish would return now, in bytes; and after one more Add.
+  // The number of bytes that Finish would return now, and after one more Add.
   size_t SizeEstimate() const { return SizeOf(shape_); }
   size_t SizeEstimateWith(const InternalKeyView& key, std::string_view value) const;
-  // The rest require at least one entry.
+  // The methods below require at least one entry.
   SequenceNumber lowest_sequence() const { return SequenceNumber(shape_.lowest_sequence); }
   SequenceNumber highest_sequence() const { return SequenceNumber(shape_.highest_sequence); }
   std::string_view last_user_key() const { return KeyOf(entries_.back()); }
   InternalKeyView first_key() const { return {first_user_key(), entries_.front().trailer}; }
   InternalKeyView last_key() const { return {last_user_key(), entries_.back().trailer}; }
 
-  // The block's bytes; valid until Add or Reset, and readable for BlockBuffer::kPadding bytes past their end.
+  // Returns the block's bytes. They are valid until Add or Reset, and readable for BlockBuffer::kPadding bytes past
+  // their end.
   std::string_view Finish(bool continuation);
   void Reset();
 
@@ -110,11 +111,11 @@ class BlockBuilder {
     uint8_t tag;
     Trailer trailer;
   };
-  // What decides the widths and the size.
+  // The values that determine the widths and the size.
   struct Shape {
     size_t entries = 0;
     size_t key_bytes = 0, value_bytes = 0;
-    size_t shared = 0;  // prefix that all keys share
+    size_t shared = 0;  // the length of the prefix that all keys share
     size_t shortest_key = 0, longest_key = 0;
     uint64_t lowest_sequence = 0, highest_sequence = 0;
     bool uniform_kind = true;
@@ -135,27 +136,27 @@ class BlockBuilder {
   char* WriteHeader(char* out, bool continuation) const;
 
   bool tags_;
-  AppendBuffer out_;   // the values, with which a block begins; Finish writes the rest behind
-  AppendBuffer keys_;  // whole, one after another
+  AppendBuffer out_;   // the values, which begin the block; Finish appends the rest
+  AppendBuffer keys_;  // whole keys, one after another
   std::vector<Entry> entries_;
   Shape shape_;
   size_t tombstones_ = 0;
 };
 
-// Reads a block in place. Cheap to make; borrows the bytes, which must have passed Validate, and must be readable for
+// Reads a block in place. Cheap to create. Borrows the bytes, which must have passed Validate and must be readable for
 // BlockBuffer::kPadding bytes past their end.
 class BlockView {
  public:
-  // Whether `bytes` is a block that every other member can read without going out of bounds: offsets, lengths, widths,
+  // Whether `bytes` is a block that every other method can read within its bounds: checks offsets, lengths, widths,
   // kinds, and the order of entries (under `order`). `why` says what is wrong.
   static bool Validate(std::string_view bytes, KeyOrder order, std::string* why);
 
   explicit BlockView(std::string_view bytes);
 
   uint32_t count() const { return count_; }
-  // Whether all entries have one trailer (so that no user key repeats: entries are in strict order) and short keys of
-  // one length, and value begins are narrow: what a merge into the last level leaves.
-  // PlainValueSize is for such blocks.
+  // Whether all entries have one trailer (so that no user key repeats, and entries are in strict order), keys are short
+  // and of one length, and value begins are narrow. Compactions into the last level produce such blocks. PlainValueSize
+  // works only for them.
   bool plain() const {
     constexpr uint8_t kMasked = kBlockUniformKind | kBlockUniformKeySize | kBlockWideValues;
     return (flags_ & kMasked) == (kBlockUniformKind | kBlockUniformKeySize) && sequence_width_ == 0 &&
@@ -163,7 +164,7 @@ class BlockView {
   }
   // Keys without the prefix up to this length are copied with one move of fixed size. It must not exceed the padding.
   static constexpr size_t kShortSuffix = 32;
-  // Of entry i, whose value begins at `begin`.
+  // The size of value i, which begins at `begin`.
   size_t PlainValueSize(uint32_t i, const char* begin) const {
     const uint32_t end = i + 1 < count_ ? DecodeFixed16(value_begins_ + size_t{i + 1} * 2) : values_bytes_;
     return end - static_cast<size_t>(begin - values_);
@@ -174,28 +175,28 @@ class BlockView {
   std::string_view key_suffix(uint32_t i) const;
   const char* PlainKeySuffix(uint32_t i) const { return keys_ + size_t{i} * key_size_; }
   std::string_view value(uint32_t i) const;
-  // The whole user key of entry i, written to `*buffer`.
+  // The whole user key of entry i, built in `*buffer`.
   std::string_view user_key(uint32_t i, std::string* buffer) const;
 
   struct Hit {
     bool found = false;
-    // With found false: whether the block holds any entry (of any age) for the key.
+    // If found is false: whether the block holds an entry of any age for the key.
     bool key_present = false;
     Trailer trailer = 0;
     std::string_view value;
   };
-  // The newest entry for `user_key` with a trailer at or after SeekTrailer(visible) in key order. By tags where the
-  // block has them.
+  // Finds the newest entry for `user_key` with a trailer at or after SeekTrailer(visible) in key order. Uses tags if
+  // the block has them.
   Hit Find(std::string_view user_key, uint64_t hash, SequenceNumber visible, KeyOrder order) const;
 
-  // Starts to fetch the key and the value that Find will most likely look at. Where the block has tags.
+  // Prefetches the key and the value that Find will most likely read. Only for blocks with tags.
   void PrefetchFind(uint64_t hash) const;
 
-  // Whether entry i, which is not the first, has the user key of the one before. Where keys are equal only if
-  // identical.
+  // Whether entry i, which must not be the first, has the same user key as the entry before. Requires that keys are
+  // equal only if identical.
   bool RepeatsKey(uint32_t i) const;
 
-  // The first entry at or after `target`; count() if there is none.
+  // Returns the first entry at or after `target`; count() if there is none.
   uint32_t LowerBound(const InternalKeyView& target, KeyOrder order) const;
 
  private:
@@ -210,7 +211,7 @@ class BlockView {
   }
   uint32_t KeyEnd(uint32_t i) const { return i + 1 < count_ ? KeyBegin(i + 1) : keys_bytes_; }
   bool ValidateEntries(KeyOrder order, std::string* why) const;
-  // As LowerBound, among the entries from `begin` on.
+  // The same as LowerBound, among the entries from `begin` on.
   uint32_t LowerBoundFrom(uint32_t begin, const InternalKeyView& target, KeyOrder order) const;
   uint32_t LowerBoundBytewise(uint32_t begin, std::string_view suffix, Trailer trailer) const;
   Hit FindByOrder(std::string_view user_key, Trailer newest, KeyOrder order) const;
@@ -220,7 +221,7 @@ class BlockView {
   const char* keys_;
   uint32_t count_;
   uint32_t values_bytes_, keys_bytes_;
-  uint32_t key_size_;  // of every suffix, with kBlockUniformKeySize
+  uint32_t key_size_;  // the size of every suffix, with kBlockUniformKeySize
   uint64_t base_sequence_;
   uint64_t sequence_mask_;
   uint8_t flags_, uniform_kind_, sequence_width_;
@@ -232,10 +233,10 @@ class BlockView {
   std::string_view prefix_;
 };
 
-// Below: what must be inlined into the loops over a block.
+// The functions below must be inlined into the loops over a block.
 
 inline Trailer BlockView::trailer(uint32_t i) const {
-  // The eight bytes lie within the block: its header follows the columns.
+  // The eight bytes lie within the block, because its header follows the columns.
   const uint64_t delta = DecodeFixed64(sequences_ + size_t{i} * sequence_width_) & sequence_mask_;
   const uint8_t kind = (flags_ & kBlockUniformKind) != 0 ? uniform_kind_ : static_cast<uint8_t>(kinds_[i]);
   return (base_sequence_ + delta) << 8 | kind;

@@ -12,12 +12,12 @@
 namespace sepal {
 namespace {
 
-// Buffers that one large value has grown beyond this are given back.
+// Buffers that one large value has grown beyond this are freed.
 constexpr size_t kKeptBytes = size_t{1} << 20;
 // Keys without the prefix up to this length are copied with one move of fixed size. It must not exceed the padding.
 constexpr size_t kShortSuffix = 16;
 
-// The prefix of `shared` bytes of `first` that `key` begins with, too.
+// The length of the common prefix of `key` and the first `shared` bytes of `first`.
 inline size_t SharedWith(std::string_view first, size_t shared, std::string_view key) {
   if (key.size() >= shared && EqualBytes(first.data(), key.data(), shared)) [[likely]]
     return shared;
@@ -71,7 +71,7 @@ size_t BlockBuilder::SizeEstimateWith(const InternalKeyView& key, std::string_vi
   return SizeOf(next);
 }
 
-// These return the end of what they wrote.
+// These functions return the end of what they wrote.
 char* BlockBuilder::WriteKeys(char* out) const {
   const size_t shared = shape_.shared;
   const char* key = keys_.data();
@@ -147,7 +147,8 @@ std::string_view BlockBuilder::Finish(bool continuation) {
   static_assert(kShortSuffix <= BlockBuffer::kPadding);
   const size_t size = SizeEstimate();
   char* const begin = out_.Room(size - shape_.value_bytes + BlockBuffer::kPadding);
-  // Narrow columns are written with wide stores, which run over into the part behind: so front to back.
+  // Narrow columns are written with wide stores that overrun into the following part, so the parts are written front to
+  // back.
   char* out = WriteBegins(WriteSequencesKindsTags(WriteKeys(begin)));
   if (shape_.shared > 0) std::memcpy(out, keys_.data(), shape_.shared);
   out = WriteHeader(out + shape_.shared, continuation);

@@ -1,8 +1,8 @@
-// A cursor over a block: no virtual calls. Borrows the block's bytes. Holds the key it stands at in a buffer of its
-// own, whose prefix is written once a block.
+// A cursor over a block, without virtual calls. Borrows the block's bytes. It holds the current key in its own buffer,
+// and writes the prefix into it only once for each block.
 //
-// Table iterators lend theirs to whoever goes on step by step (InternalIterator::NextInBlock): within a part of the
-// block in which no other source has an entry. That part is the whole block unless it was narrowed.
+// Table iterators lend their cursor to a caller that steps through entries (InternalIterator::NextInBlock), within a
+// part of the block in which no other source has an entry. That part is the whole block unless it was narrowed.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace sepal {
 class BlockCursor {
  public:
   BlockCursor() = default;
-  // Stands before the first entry.
+  // Starts before the first entry of the block.
   void Attach(std::string_view bytes, KeyOrder order);
   void Detach();
-  // What the buffer of the key takes.
+  // The bytes that the key's buffer takes.
   size_t BufferBytes() const { return key_.capacity(); }
   bool attached() const { return view_.has_value(); }
 
@@ -32,7 +32,7 @@ class BlockCursor {
   InternalKeyView key() const { return {{key_.data(), key_size_}, trailer_}; }
   std::string_view value() const { return value_; }
 
-  // These moves end what Narrow began.
+  // These moves undo Narrow.
   void SeekToFirst() { MoveTo(0); }
   void SeekToLast() { MoveTo(view_->count() - 1); }
   void Seek(const InternalKeyView& target) {
@@ -40,51 +40,52 @@ class BlockCursor {
     if (!Valid()) return;
     for (ptrdiff_t ahead = 0; ahead < kValueBytesAhead; ahead += 64) __builtin_prefetch(value_.data() + ahead);
   }
-  // To the last entry before `target`.
+  // Moves to the last entry before `target`.
   void SeekBefore(const InternalKeyView& target) { MoveTo(LowerBound(target) - 1); }
   void Next() { MoveTo(index_ + 1); }
-  // Past the first entry the cursor is invalid.
+  // Moving before the first entry makes the cursor invalid.
   void Prev() { MoveTo(index_ - 1); }
 
-  // The rest require Valid().
+  // The methods below require Valid().
   uint32_t index() const { return index_; }
   uint32_t count() const { return view_->count(); }
   uint32_t LowerBound(const InternalKeyView& target) const { return view_->LowerBound(target, order_); }
-  // Keeps the moves below within [begin, end), which holds the current entry, and within what was narrowed before.
+  // Restricts the moves below to [begin, end), which must hold the current entry, and to the part of an earlier Narrow.
   void Narrow(uint32_t begin, uint32_t end) {
     narrowed_ = true;
     begin_ = std::max(begin_, begin);
     end_ = std::min(end_, end);
   }
-  // False at the end of the part, where nothing is moved.
+  // Returns false, and does not move, at the end of the part.
   bool TryNext() { return TryNextPlain() || (index_ + 1 < end_ && ShowNext(index_ + 1)); }
-  // TryNext in a plain block, where it is TryNextKey as well; only the value and the bytes of the key change. False
-  // also where the block is not plain.
+  // TryNext for a plain block, where it does the same as TryNextKey; only the value and the bytes of the key change.
+  // Also returns false if the block is not plain.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool TryNextPlain() { return plain_ && StepPlain(&value_); }
   bool plain() const { return plain_; }
-  // TryNextPlain where the block is plain. `*value` gets the new value, which callers need not load again.
+  // TryNextPlain if the block is known to be plain. Also sets `*value` to the new value, so that the caller need not
+  // load it again.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool StepPlain(std::string_view* value) {
     return index_ + 1 < end_ && ShowNextPlain(index_ + 1, value);
   }
   bool TryPrev() { return index_ > begin_ && ShowPrevious(index_ - 1); }
-  // To the next user key. False where the part ends before one: the cursor is then at the last entry of the part, which
-  // has the user key it was at. Requires that keys are equal only if identical.
+  // Moves to the next user key. Returns false if the part has none; the cursor is then at the last entry of the part,
+  // which has the same user key. Requires that keys are equal only if identical.
   bool TryNextKey();
-  // To the previous entry, if the part shows that both it and the current one are the newest of their user keys, and it
-  // is the only one of its own. False: nothing was moved. Requires the same.
+  // Moves to the previous entry if the part shows that both it and the current entry are the newest of their user keys,
+  // and that it is the only entry of its own. Otherwise returns false and does not move. Same requirement.
   bool TryPrevKey() { return index_ > begin_ && BeginsKey(index_) && BeginsKey(index_ - 1) && TryPrev(); }
-  // Whether the part shows that no newer entry has the user key of the current one. Requires the same.
+  // Whether the part shows that no newer entry has the current user key. Same requirement.
   bool BeginsKey() const { return BeginsKey(index_); }
 
  private:
   static constexpr size_t kShortSuffix = BlockView::kShortSuffix;
-  // Of the values, those that many bytes away in the direction of travel are being fetched.
+  // Values that are this many bytes ahead in the direction of travel are prefetched.
   static constexpr ptrdiff_t kValueBytesAhead = 512;
 
   bool BeginsKey(uint32_t index) const {
     if (index > begin_) [[likely]]
       return plain_ || !view_->RepeatsKey(index);
-    // What another source has before the part may be newer.
+    // Another source may hold a newer entry, which lies before the part.
     return index == 0 && !narrowed_ && !view_->continuation();
   }
   void MoveTo(uint32_t index) {
@@ -99,13 +100,13 @@ class BlockCursor {
     }
   }
   void Show(uint32_t index);
-  // In the caller's code: it is most of what a step does.
+  // Inlined into the caller, because it is most of the work of a step.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool ShowHere(uint32_t index);
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool ShowNext(uint32_t index) {
     __builtin_prefetch(value_.data() + value_.size() + kValueBytesAhead);
     return ShowHere(index);
   }
-  // ShowNext in a plain block, from the entry before: trailer and length of the key stay what they are.
+  // ShowNext for a plain block, from the entry before: the trailer and the length of the key do not change.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool ShowNextPlain(uint32_t index, std::string_view* shown) {
     const char* const begin = value_.data() + value_.size();
     __builtin_prefetch(begin + kValueBytesAhead);
@@ -127,16 +128,16 @@ class BlockCursor {
   uint32_t index_ = ~uint32_t{0};
   uint32_t begin_ = 0, end_ = 0;
   bool narrowed_ = false;
-  bool plain_ = false;  // the block is
+  bool plain_ = false;  // whether the block is plain
   std::string key_;
-  size_t prefix_size_ = 0;  // of the block's keys
+  size_t prefix_size_ = 0;  // the length of the block's prefix
   size_t key_size_ = 0;
   Trailer trailer_ = 0;
   std::string_view value_;
 };
 
 inline bool BlockCursor::ShowHere(uint32_t index) {
-  // All that is read of the block first: what is written to the key's buffer might, to the compiler, change the view.
+  // Reads everything from the block first: for the compiler, a write to the key's buffer could change the view.
   const std::string_view suffix = view_->key_suffix(index);
   const size_t prefix_size = prefix_size_;
   const Trailer trailer = view_->trailer(index);

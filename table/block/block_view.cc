@@ -11,14 +11,13 @@
 namespace sepal {
 namespace {
 
-// Of 8 bytes, read as a big-endian number, the first `size`.
+// A mask of the first `size` of 8 bytes that were read as a big-endian number.
 uint64_t PrefixMask(size_t size) { return size >= 8 ? ~uint64_t{0} : ~(~uint64_t{0} >> (8 * size)); }
 
-// The first `size` bytes (at most 8 count) as BigEndianPrefix gives them, where 8 bytes are readable.
+// BigEndianPrefix of the `size` bytes at `p` (at most 8 count); 8 bytes must be readable.
 uint64_t PaddedPrefix(const char* p, size_t size) { return __builtin_bswap64(DecodeFixed64(p)) & PrefixMask(size); }
 
-// The first i in [begin, end) whose prefix_of(i) is not below `wanted`, or end. Without a branch that depends on a
-// prefix.
+// Returns the first i in [begin, end) whose prefix_of(i) is not below `wanted`, or end. No branch depends on a prefix.
 template <class PrefixOf>
 uint32_t FirstNotBelow(uint32_t begin, uint32_t end, uint64_t wanted, PrefixOf prefix_of) {
   if (begin == end) return end;
@@ -31,7 +30,7 @@ uint32_t FirstNotBelow(uint32_t begin, uint32_t end, uint64_t wanted, PrefixOf p
   return begin + (prefix_of(begin) < wanted ? 1 : 0);
 }
 
-// Puts whole keys together, for orders that must see them whole.
+// Builds whole keys, for orders that must compare them whole.
 class WholeKey {
  public:
   explicit WholeKey(std::string_view prefix) : prefix_size_(prefix.size()), bytes_(prefix) {}
@@ -116,9 +115,9 @@ void BlockView::PrefetchFind(uint64_t hash) const {
   }
 }
 
-// Requires: entry i is the first of `user_key`, and keys are equal only if identical.
+// Requires that entry i is the first one of `user_key`, and that keys are equal only if identical.
 BlockView::Hit BlockView::FirstVisible(uint32_t i, std::string_view user_key, Trailer newest, KeyOrder order) const {
-  constexpr int kSteps = 8;  // then search, for keys that have very many versions
+  constexpr int kSteps = 8;  // then search, for keys with very many versions
   const std::string_view suffix = user_key.substr(prefix_.size());
   Hit hit;
   hit.key_present = true;
@@ -190,7 +189,7 @@ uint32_t BlockView::LowerBoundBytewise(uint32_t begin, std::string_view suffix, 
     begin = FirstNotBelow(begin, count_, wanted, any_prefix);
     if (begin == count_ || any_prefix(begin) != wanted) return begin;
   }
-  // Then by whole keys among those whose prefix is the target's: most often it is the first.
+  // Compares whole keys among those with the target's prefix; usually the first one matches.
   if (EqualBytes(key_suffix(begin), suffix) && trailer(begin) <= newest) [[likely]]
     return begin;
   uint32_t end = count_;
@@ -240,7 +239,7 @@ bool BlockView::Validate(std::string_view bytes, KeyOrder order, std::string* wh
   return BlockView(bytes).ValidateEntries(order, why);
 }
 
-// Requires: the columns lie within the block.
+// Requires that the columns lie within the block.
 bool BlockView::ValidateEntries(KeyOrder order, std::string* why) const {
   const auto fail = [why](const char* reason, uint32_t i) {
     *why = reason;

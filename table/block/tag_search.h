@@ -1,5 +1,5 @@
-// Which of 32 tags equal a given one, as a bit mask. Reads 32 bytes. SSE2 belongs to every x86-64; other machines take
-// the portable form.
+// Finds which of 32 tags equal a given one, as a bit mask. Reads 32 bytes. Every x86-64 machine has SSE2; other
+// machines use the portable form.
 #pragma once
 
 #include <cstdint>

@@ -15,14 +15,14 @@ namespace {
 
 constexpr uint64_t kMaxExtentBytes = 256 << 10;
 
-// Units of one file that are read as one: those from `first` to before `last` of the order.
+// Units of one file that are read in one request: those of the order from `first` up to but not including `last`.
 struct Extent {
   const BlockSource* source;
   uint64_t begin;
   uint64_t end;
   size_t first;
   size_t last;
-  // Where a large unit, which is alone, is read to and stays.
+  // Receives a large unit, which is alone in its extent, and keeps it.
   BlockBuffer unit = {};
 
   bool IsLarge() const { return end - begin > kMaxExtentBytes; }
@@ -97,7 +97,7 @@ class Batch {
     }
   }
 
-  // What the system has in memory. The others are moved to the front; returns how many those are.
+  // Delivers what the system has in memory. Moves the other requests to the front and returns their number.
   size_t HandOutCached(std::span<ReadRequest> requests) {
     size_t missing = 0;
     for (size_t i = 0; i < requests.size(); ++i) {
@@ -134,7 +134,7 @@ class Batch {
     for (size_t i = extent->first; i < extent->last; ++i) {
       const UnitWant& want = wants_[order_[i]];
       if (!request.status.ok()) {
-        // What one of them met is not to fail its neighbours.
+        // The failure of one unit must not fail its neighbours.
         got_(order_[i], alone ? request.status : ReadAlone(want));
         continue;
       }
@@ -152,7 +152,7 @@ class Batch {
     return Keep(want, want.source->Decode(want.handle, want.kind, bytes));
   }
 
-  // What is damaged is read once more before it is called so.
+  // A damaged unit is read once more before it is reported as damaged.
   static absl::StatusOr<CachePin> Keep(const UnitWant& want, absl::StatusOr<BlockBuffer> buffer) {
     return buffer.ok() ? Keep(want, *std::move(buffer)) : ReadAlone(want);
   }

@@ -1,5 +1,6 @@
-// Reads units of many tables together: those of one file that lie side by side in one read, all reads at once
-// (`Directory::ReadMany`), each unit verified and kept as soon as its bytes are there, while others are on their way.
+// Reads units of many tables together: adjacent units of one file in one request, and all requests at once
+// (`Directory::ReadMany`). Each unit is verified and kept as soon as its bytes are there, while others are still being
+// read.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,7 @@
 
 namespace sepal {
 
-// A unit that was not in the cache.
+// A unit that was not found in the cache.
 struct UnitWant {
   const BlockSource* source = nullptr;
   BlockHandle handle = {};
@@ -20,7 +21,7 @@ struct UnitWant {
   bool* from_disk = nullptr;  // see BlockSource::ReadForUser
 };
 
-// Calls `got` once for each want, with its place in `wants`. `directory` has opened all the files.
+// Calls `got` once for each want, with its index in `wants`. All the files must have been opened by `directory`.
 void FetchUnits(const Directory& directory, std::span<const UnitWant> wants,
                 const std::function<void(size_t, absl::StatusOr<CachePin>)>& got);
 

@@ -16,10 +16,10 @@
 namespace sepal {
 namespace {
 
-// A unit is read with its trailer behind it into one buffer; the trailer lands in the buffer's padding.
+// A unit is read together with its trailer into one buffer; the trailer ends up in the buffer's padding.
 static_assert(kUnitTrailerBytes <= BlockBuffer::kPadding);
 
-// Properties are small, whatever they claim.
+// Limits properties, which are small, whatever their length field says.
 constexpr size_t kMaxPropertiesBytes = size_t{16} << 20;
 // A unit that would take more than this share of the cache is not kept.
 constexpr size_t kLargestShare = 4;
@@ -72,7 +72,7 @@ BlockSource::~BlockSource() {
   if (context_.cache != nullptr) context_.cache->NoteGone(cache_file_);
 }
 
-// GetCached where no hint helps.
+// GetCached without a usable hint.
 CachePin BlockSource::FindCached(BlockHandle handle, UnitKind kind, HintWord* hint) const {
   if (context_.cache == nullptr) return {};
   CachePin pin = context_.cache->Lookup({cache_file_, handle.offset});
@@ -143,7 +143,7 @@ absl::StatusOr<BlockBuffer> BlockSource::ReadWith(BlockHandle handle, UnitKind k
   RETURN_IF_ERROR(ReadExactly(handle, kind, buffer.data(), from_disk));
   absl::StatusOr<CompressionKind> compression = CheckTrailer(handle, kind, buffer.data());
   if (!compression.ok()) {
-    // A flip on the way from the disk does not come twice.
+    // Reads again, because a bit that flipped on the way from the disk does not flip twice.
     RETURN_IF_ERROR(ReadExactly(handle, kind, buffer.data()));
     compression = CheckTrailer(handle, kind, buffer.data());
     RETURN_IF_ERROR(compression.status());
@@ -170,7 +170,7 @@ absl::StatusOr<BlockBuffer> BlockSource::Decode(BlockHandle handle, UnitKind kin
                                                 std::string_view bytes_and_trailer) const {
   RETURN_IF_ERROR(CheckHandle(handle, kind));
   if (bytes_and_trailer.size() != handle.size + kUnitTrailerBytes) {
-    return Damaged(context_.name, handle.offset, absl::StrFormat("%s is cut short", Name(kind)),
+    return Damaged(context_.name, handle.offset, absl::StrFormat("%s is truncated", Name(kind)),
                    std::to_string(handle.size + kUnitTrailerBytes), std::to_string(bytes_and_trailer.size()));
   }
   ASSIGN_OR_RETURN(const CompressionKind compression, CheckTrailer(handle, kind, bytes_and_trailer.data()));
@@ -237,7 +237,7 @@ absl::StatusOr<CompressionKind> BlockSource::CheckTrailer(BlockHandle handle, Un
   }
   if (!IsKnownCompression(compression) || (compression != 0 && !MayBeCompressed(kind))) {
     return Damaged(context_.name, handle.offset,
-                   absl::StrFormat("%s: compression %u is not known here", Name(kind), compression));
+                   absl::StrFormat("%s: compression %u is not supported here", Name(kind), compression));
   }
   return static_cast<CompressionKind>(compression);
 }

@@ -1,8 +1,8 @@
-// Blocks of one file, verified: read, check the checksum, decompress, validate, and keep in the cache. Whatever it
+// Reads, verifies, decompresses and validates the blocks of one file, and keeps them in the cache. Every block that it
 // returns can be read by the views without further checks.
 //
-// Immutable, but for the note that users had to read the file; safe for concurrent use. The file, cache and budget must
-// outlive it.
+// Immutable, except for the note that users had to read the file; safe for concurrent use. The file, cache and budget
+// must outlive it.
 #pragma once
 
 #include <atomic>
@@ -25,13 +25,13 @@ namespace sepal {
 enum class UnitKind : uint8_t { kDataBlock, kLeafPage, kRoot, kGuard, kProperties };
 
 std::string_view Name(UnitKind kind);
-// What a cached unit of the kind is charged to.
+// The part of the memory budget to which a cached unit of the kind is charged.
 MemoryPart PartOf(UnitKind kind);
 
-// Where a data block was last seen.
+// The place where a data block was last found.
 struct BlockHint {
   HintWord frame{0};
-  // Behind its bytes. Only ever prefetched, so that it does not matter if they are gone.
+  // The end of its bytes. Only ever prefetched, so that it does not matter if they were freed.
   std::atomic<const char*> end{nullptr};
 };
 
@@ -53,10 +53,11 @@ class BlockSource {
   explicit BlockSource(Context context);
   ~BlockSource();  // notes that the file is gone from the cache (BlockCache::NoteGone)
 
-  // From the cache, else from the file. With `fill_cache` false a block that is not cached yet is not kept.
+  // Returns the block from the cache, otherwise from the file. If `fill_cache` is false, a block that was not cached is
+  // not kept.
   absl::StatusOr<CachePin> Get(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint = nullptr,
                                bool* from_disk = nullptr) const;
-  // From the cache alone; empty if it is not there.
+  // Returns the block from the cache only; empty if it is not there.
   CachePin GetCached(BlockHandle handle, UnitKind kind, HintWord* hint = nullptr) const {
     if (hint != nullptr && context_.cache != nullptr) [[likely]] {
       const FrameHint frame{hint->load(std::memory_order_relaxed)};
@@ -67,24 +68,26 @@ class BlockSource {
     }
     return FindCached(handle, kind, hint);
   }
-  // Where Sight saw the block, if it is still there. Does not count, and is no use of the block: for compactions.
+  // Returns the block that Sight found, if it is still there. It is not counted and does not mark the block as used:
+  // for compactions.
   CachePin GetSighted(BlockHandle handle, const HintWord* hint) const {
     if (context_.cache == nullptr) return {};
     return context_.cache->LookupUnused(FrameHint{hint->load(std::memory_order_relaxed)}, {cache_file_, handle.offset});
   }
-  // Gives back what GetSighted gave. The block goes if nobody else wants it: what replaces it may have its memory.
+  // Returns what GetSighted gave. The block is evicted if nothing else uses it, so that its replacement may have its
+  // memory.
   void ReleaseReplaced(CachePin pin) const { context_.cache->ReleaseReplaced(std::move(pin)); }
-  // What Get does where GetCached found nothing.
+  // What Get does if GetCached found nothing.
   absl::StatusOr<CachePin> ReadAndKeep(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint,
                                        bool* from_disk = nullptr) const;
-  // From the cache alone, without a reference; empty if it is not there. Only inside a guard of the cache's epoch
-  // domain, if it has one (else nothing is ever found). Callers count it as a hit themselves.
+  // Looks up the block in the cache without taking a reference; empty if it is not there. Only inside a guard of the
+  // cache's epoch domain, if it has one (otherwise nothing is ever found). Callers count the hit themselves.
   CachePeek Peek(BlockHandle handle, HintWord* hint) const {
     return context_.cache == nullptr ? CachePeek() : context_.cache->Peek({cache_file_, handle.offset}, hint);
   }
-  // Starts to fetch what Peek will look at first.
+  // Prefetches what Peek will read first.
   void Prefetch(BlockHandle handle, const HintWord* hint) const;
-  // The same where only a hint would do.
+  // The same, if only a hint would help.
   void PrefetchFrame(const HintWord& hint) const {
     if (context_.cache != nullptr) context_.cache->Prefetch(FrameHint{hint.load(std::memory_order_relaxed)});
   }
@@ -99,16 +102,17 @@ class BlockSource {
   // Reads past the cache, with nothing kept: for compactions, verification and opening. A unit whose checksum does not
   // match is read once more before it is called damaged. `stored_as` gets how it was compressed.
   absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as = nullptr) const;
-  // The same for lookups and iterators. `*from_disk` becomes true where the system did not have the bytes in memory;
-  // the reader calls ReadAroundAfter then if it finds there what it looks for. With null, that is done for it.
+  // The same for lookups and iterators. Sets `*from_disk` if the system did not have the bytes in memory; the reader
+  // then calls ReadAroundAfter if it finds in the block what it is looking for. If `from_disk` is null, that is done
+  // here.
   absl::StatusOr<BlockBuffer> ReadForUser(BlockHandle handle, UnitKind kind, bool* from_disk = nullptr) const;
   // Verifies and decompresses a unit whose bytes and trailer the caller has read (for read-ahead).
   absl::StatusOr<BlockBuffer> Decode(BlockHandle handle, UnitKind kind, std::string_view bytes_and_trailer) const;
 
-  // The same where the caller has read them into the buffer, whose padding the trailer reaches into.
+  // The same for a caller that has read them into the buffer, with the trailer in its padding.
   absl::StatusOr<BlockBuffer> DecodeInPlace(BlockHandle handle, UnitKind kind, BlockBuffer buffer) const;
 
-  // For callers who read the bytes themselves: whether the handle may be read at all; that it has been.
+  // For callers that read the bytes themselves: checks that the handle may be read, and counts the read.
   absl::Status CheckHandle(BlockHandle handle, UnitKind kind) const;
   void CountRead(size_t bytes) const;
   const ReadAround& read_around() const { return read_around_; }
@@ -140,7 +144,7 @@ class BlockSource {
   Context context_;
   ReadAround read_around_;
   uint64_t cache_file_ = 0;
-  // Without a cache, pins come from this one.
+  // Used for pins if there is no cache.
   std::unique_ptr<MemoryBudget> pin_budget_;
   std::unique_ptr<BlockCache> pin_cache_;
 };

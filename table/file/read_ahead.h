@@ -1,4 +1,4 @@
-// A window of a table file, read in one piece by an iterator that goes through it. One thread.
+// A window of a table file that an iterator reads in one piece. Not safe for concurrent use.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ enum class Travel : uint8_t { kForward, kBackward };
 
 class ReadAhead {
  public:
-  // By which the buffer grows for others to be asked to give way.
+  // The growth of the buffer at which others are asked to give up memory.
   static constexpr uint64_t kGrowthToAsk = uint64_t{64} << 10;
 
   ReadAhead(const TableReader::Impl& table, uint64_t first, uint64_t largest)
@@ -30,17 +30,16 @@ class ReadAhead {
     next_ = first_;
   }
 
-  // The unit's bytes and trailer; empty if it is not in the window.
+  // Returns the unit's bytes and trailer; empty if it is not in the window.
   std::string_view Find(BlockHandle handle) const {
     const uint64_t size = handle.size + kUnitTrailerBytes;
     if (handle.offset < begin_ || handle.offset + size > begin_ + size_) return {};
     return {bytes_.data() + (handle.offset - begin_), size};
   }
 
-  // Moves the window to begin at the block, or to end with it; going forward it ends at `limit` at the latest. Windows
-  // that follow each other double in size; one that does not starts small again. Where it cannot be read, there is
-  // none, also for the blocks beside: what is the matter with one of them is not to fail the others, which are read
-  // alone.
+  // Moves the window to begin at the block, or to end with it; going forward it ends at or before `limit`. Consecutive
+  // windows double in size; any other window starts small again. If it cannot be read, the window is empty, also for
+  // the neighbouring blocks: the failure of one of them must not fail the others, which are read one by one.
   void Fill(BlockHandle handle, Travel travel, uint64_t limit) {
     const uint64_t end = EndOf(handle);
     const bool follows =

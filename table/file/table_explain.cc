@@ -11,7 +11,7 @@ namespace {
 
 using Answer = ExplainedSource::Answer;
 
-// Bytes of a unit, from the cache or read past it.
+// The bytes of a unit, from the cache or read past it.
 struct Unit {
   CachePin pin;
   BlockBuffer buffer;

@@ -28,7 +28,7 @@ BlockHandle ReadHandle(Decoder* in) {
   return handle;
 }
 
-// Whether the units of the tail follow each other without gaps, right up to the footer.
+// Checks that the units of the tail follow each other without gaps, up to the footer.
 absl::Status CheckLayout(const Footer& footer, std::string_view file, uint64_t file_size) {
   const uint64_t at = file_size - kFooterBytes;
   for (const BlockHandle& unit : {footer.root, footer.guard, footer.properties}) {
@@ -91,7 +91,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, std::string_view f
   const uint64_t at = file_size - kFooterBytes;
   const uint64_t magic = DecodeFixed64(bytes.data() + kFooterMagicOffset);
   if (magic != kTableMagic) {
-    return Damaged(file, at + kFooterMagicOffset, "not a table file, or cut short: magic number", Hex64(kTableMagic),
+    return Damaged(file, at + kFooterMagicOffset, "not a table file, or truncated: magic number", Hex64(kTableMagic),
                    Hex64(magic));
   }
   const uint32_t version = DecodeFixed32(bytes.data() + kFooterVersionOffset);
@@ -146,7 +146,7 @@ uint64_t Footer::ChecksumOf(std::string_view bytes) {
 
 namespace {
 
-// The fields of TableProperties by their tags, in one place for both directions: `visit(tag, field)` for each.
+// Visits the fields of TableProperties with their tags, in one place for both directions: `visit(tag, field)` for each.
 template <class Properties, class Visit>
 void ForEachField(Properties& p, Visit visit) {
   visit(1, p.entries);
@@ -201,7 +201,7 @@ struct FieldWriter {
   void operator()(uint32_t tag, const std::string& value) const { Bytes(tag, value); }
 };
 
-// Sets the one field that has `tag`.
+// Sets the field that has `tag`.
 struct FieldReader {
   uint32_t tag;
   std::string_view bytes;

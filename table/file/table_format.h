@@ -9,8 +9,8 @@
 // | 0      | 1    | CompressionKind of the unit's bytes                                                    |
 // | 1      | 4    | checksum: low 32 bits of ChecksumWithTail(bytes, kind) ^ UnitMix(table id, offset)     |
 //
-// so that a block that lies in the wrong place or the wrong file fails, and a block that is moved verbatim needs only
-// its checksum mixed anew. Only data blocks and properties are compressed.
+// so that a block in the wrong place or the wrong file fails its check, and only the checksum of a block that is moved
+// verbatim must be mixed again. Only data blocks and properties are compressed.
 //
 // The footer is the last kFooterBytes of the file:
 //
@@ -71,14 +71,14 @@ struct Footer {
   std::string Encode() const;
   // `file` names the file in errors; `file_size` is its real size.
   static absl::StatusOr<Footer> Decode(std::string_view bytes, std::string_view file, uint64_t file_size);
-  // What the manifest keeps of a footer: its checksum field.
+  // The part of a footer that the manifest keeps: its checksum field.
   static uint64_t ChecksumOf(std::string_view bytes);
-  // What that field should be. Requires at least kFooterBytes; looks at the last of them.
+  // The correct value of that field. Requires at least kFooterBytes; reads the last of them.
   static uint64_t ComputeChecksum(std::string_view bytes);
 };
 
-// What a table says of itself. On disk: fields of (tag varint32, length varint32, bytes), in ascending tag order;
-// numbers as varints, rates as the 8 bytes of an IEEE double. A reader skips tags that it does not know.
+// Metadata that a table has about itself. On disk: fields of (tag varint32, length varint32, bytes), in ascending tag
+// order; numbers as varints, rates as the 8 bytes of an IEEE double. A reader skips tags that it does not know.
 struct TableProperties {
   uint64_t entries = 0;               // 1
   uint64_t tombstones = 0;            // 2

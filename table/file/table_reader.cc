@@ -13,10 +13,10 @@
 namespace sepal {
 namespace {
 
-// One read at opening covers footer, properties, and a small table's guard and root.
+// One read at opening covers the footer, the properties, and the guard and root of a small table.
 constexpr uint64_t kTailBytes = uint64_t{64} << 10;
 
-// No hints are made while open tables take more than this share of the memory limit.
+// No hints are created while open tables take more than this share of the memory limit.
 constexpr size_t kTablesShareForHints = 32;
 
 size_t MemoryOf(const TableProperties& p) {
@@ -48,7 +48,7 @@ absl::StatusOr<std::shared_ptr<TableReader>> TableReader::Open(TableReaderOption
   }
 
   absl::StatusOr<BlockBuffer> tail = impl->ReadTail(kTailBytes);
-  // What cannot be read of it may be a unit that opening does not need.
+  // The part that cannot be read may be a unit that opening does not need.
   if (!tail.ok() && !absl::IsDataLoss(tail.status())) tail = impl->ReadTail(kFooterBytes);
   RETURN_IF_ERROR(tail.status());
   RETURN_IF_ERROR(impl->ReadFooter(tail->view()));
@@ -75,7 +75,7 @@ BlockHint* TableReader::Impl::MakeBlockHints(uint32_t page, const IndexPageView&
   }
   const uint32_t blocks = leaf.count();
   auto made = std::make_unique<BlockHint[]>(blocks);
-  // The misses of all blocks at once, rather than one after another whenever a block is first met.
+  // Prefetches all blocks' cache entries at once, rather than missing the cache on each when it is first searched.
   for (uint32_t i = 0; i < blocks; ++i) source->Prefetch(leaf.handle(i), nullptr);
   for (uint32_t i = 0; i < blocks; ++i) source->Sight(leaf.handle(i), &made[i]);
   BlockHint* present = nullptr;
@@ -94,7 +94,8 @@ absl::StatusOr<BlockBuffer> TableReader::Impl::ReadTail(uint64_t most_bytes) con
 
 absl::Status TableReader::Impl::ReadFooter(std::string_view tail) {
   const uint64_t at = file_size - kFooterBytes;
-  // Before the format version is believed: what was not written so is damaged, and no newer format.
+  // This comes before the format version is trusted: a footer other than the one that was written is damaged, not of a
+  // newer format.
   if (options.expected_footer_checksum.has_value() && tail.size() >= kFooterBytes) {
     if (const uint64_t computed = Footer::ComputeChecksum(tail); computed != *options.expected_footer_checksum) {
       return Damaged(options.name, at, "checksum of the footer, which the manifest knows",

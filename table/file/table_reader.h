@@ -1,15 +1,15 @@
 // Reads one sorted table file.
 //
-// A point lookup asks in this order: guard (one cache line for the file) -> root fences -> leaf page: fences, lane ->
-// data block: tag, key. A filter's "no" ends it; a block is read only when both filters say that the key may be there.
+// A point lookup searches in this order: guard (one cache line for the file) -> root fences -> leaf page: fences, lane
+// -> data block: tag, key. A filter's "no" ends it; a block is read only if both filters say that it may hold the key.
 //
 // Law: a filter that cannot be read because it is damaged gives DataLoss, never "absent"; a filter that is not in
-// memory while only memory may be asked, or that is too large for the cache, says "maybe".
+// memory when only memory may be used, or that is too large for the cache, says "maybe".
 //
-// Without a cache every unit is read each time it is asked for, and what a lookup pins must not outlive the reader.
+// Without a cache every unit is read each time it is needed, and what a lookup pins must not outlive the reader.
 //
-// Immutable after Open but for hints; safe for concurrent use; shared ownership. The root, the properties and the hints
-// are held (charged to kTables); leaf pages, guard and data blocks are in the cache and may be evicted.
+// Immutable after Open, except for hints; safe for concurrent use; shared ownership. The root, the properties and the
+// hints are kept in memory (charged to kTables); leaf pages, guard and data blocks are in the cache and may be evicted.
 #pragma once
 
 #include <atomic>
@@ -38,17 +38,18 @@ struct TableReaderOptions {
   BlockCache* cache = nullptr;
   MemoryBudget* budget = nullptr;
   StatisticsImpl* statistics = nullptr;
-  // What the manifest says; checked where set.
+  // From the manifest; checked if set.
   std::optional<uint64_t> expected_size = {};
   std::optional<uint64_t> expected_table_id = {};
   std::optional<uint64_t> expected_footer_checksum = {};
-  // By which blocks of this very file may be in the cache already (TableWriterOptions::on_unit). Unset: none are.
+  // The file's number in the cache, which may already hold blocks of this very file (TableWriterOptions::on_unit).
+  // Unset: it holds none.
   std::optional<uint64_t> cache_file = {};
-  // May be null: reads bring in nothing but what they want.
+  // May be null: reads load only what they need.
   ReadAroundCredit* read_around = nullptr;
 };
 
-// A user key on its way through the levels.
+// The user key of a lookup that goes through the levels.
 struct LookupKey {
   std::string_view user_key;
   uint64_t hash = 0;  // HashKey(user_key, hash_seed)
@@ -58,7 +59,7 @@ struct LookupKey {
 
 struct TableLookupOptions {
   bool fill_cache = true;
-  // Look at what is in memory only; what is not there counts as "maybe".
+  // Use only what is in memory; what is not there counts as "maybe".
   bool cached_only = false;
 };
 
@@ -66,11 +67,11 @@ struct TableHit {
   enum class Kind : uint8_t {
     kAbsent,  // no entry of the key is visible in this file
     kFound,
-    kMaybe,  // cached_only, and what is in memory cannot tell
+    kMaybe,  // cached_only is set, and what is in memory does not decide it
   };
   Kind kind = Kind::kAbsent;
   Trailer trailer = 0;
-  // Lives as long as `pin`; where that is empty, as long as the epoch guard that `peek` was taken under.
+  // Valid as long as `pin`; if that is empty, as long as the epoch guard under which `peek` was taken.
   std::string_view value = {};
   CachePin pin = {};
   CachePeek peek = {};
@@ -82,14 +83,14 @@ class TableReader {
                                                            std::unique_ptr<ReadableFile> file);
   ~TableReader();
 
-  // Starts to fetch the guard's line for the key, where the guard is in memory.
+  // Prefetches the guard's line for the key, if the guard is in memory.
   void PrefetchGuard(const LookupKey& key) const;
-  // What the guard says, where it is in the cache: the first step of a Lookup alone, for callers who ask many tables.
-  // Counts nothing. Inside a guard of the cache's epoch domain.
+  // Returns what the guard says, if it is in the cache: the first step of a Lookup alone, for callers that search many
+  // tables. Counts nothing. Call it inside a guard of the cache's epoch domain.
   enum class GuardAnswer : uint8_t { kAbsent, kMaybe, kNotInMemory };
   GuardAnswer AskGuard(const LookupKey& key) const;
-  // The newest visible entry of the key. `filters` gets what the filters did (one lookup). Where the cache has an epoch
-  // domain, only inside a guard of it. `guard_asked`: AskGuard said kMaybe.
+  // Finds the newest visible entry of the key, and adds to `filters` what the filters did (one lookup). If the cache
+  // has an epoch domain, call it only inside a guard of that. `guard_asked`: AskGuard said kMaybe.
   absl::Status Lookup(const LookupKey& key, const TableLookupOptions& options, LevelFilterStatistics* filters,
                       TableHit* hit, bool guard_asked = false) const;
 
@@ -98,47 +99,48 @@ class TableReader {
 
   enum class ReadKind : uint8_t {
     kUser,        // through the cache, kept there
-    kUserNoFill,  // through the cache, nothing new kept
+    kUserNoFill,  // through the cache, but blocks that were not cached are not kept
     // With read-ahead, from the cache what is there, which then leaves it unless somebody else has found it lately. The
     // operating system's cache lets go of what was gone through, unless users had to read the file through this
     // reader. For who replaces the table.
     kCompaction,
   };
-  // The reader must outlive the iterator: `self` is held by it. It reads ahead at most `window_bytes`, or a block.
+  // The iterator holds `self`. It reads ahead at most `window_bytes`, or one block.
   static std::unique_ptr<InternalIterator> NewIterator(std::shared_ptr<const TableReader> self, ReadKind kind,
                                                        uint64_t window_bytes = UINT64_MAX);
 
-  // About where in the file's data the key lies, in bytes from 0 to data_bytes. Reads a leaf page at most.
+  // Estimates the position of the key in the file's data, in bytes from 0 to data_bytes. Reads at most one leaf page.
   absl::StatusOr<uint64_t> ApproximateOffset(std::string_view user_key) const;
 
-  // At most `most` user keys, ascending, that cut the entries into pieces of about equal bytes: each is at or after all
-  // keys of its piece. Without reading; only as fine as leaf pages are.
+  // Returns at most `most` user keys, ascending, that cut the entries into pieces of about equal bytes: each key is at
+  // or after all keys of its piece. Reads nothing; the cuts are only as fine as leaf pages.
   std::vector<std::string> EvenCuts(size_t most) const;
 
-  // Reads every unit but those that opening has read (footer, properties, root), checks it, and checks that entries,
-  // order, separators, lanes and guard agree with each other and with the properties: no key that a filter would deny.
+  // Reads and checks every unit except those that opening has read (footer, properties, root), and checks that entries,
+  // order, separators, lanes and guard agree with each other and with the properties: no filter may deny a key of the
+  // table.
   absl::Status Verify() const;
 
-  // A part of the file that cannot be read: the entries behind `after` (unset: from the first) up to and with `through`
-  // (unset: to the last).
+  // A part of the file that cannot be read: the entries after `after` (unset: from the first) up to and including
+  // `through` (unset: to the last).
   struct Gap {
     BlockHandle handle;
     std::optional<InternalKey> after;
     std::optional<InternalKey> through;
     absl::Status status;
   };
-  // Hands over every entry that can be read and lies where the index has it, in order, and tells of what is damaged.
-  // Stops at the first error of `entry`, and at a read that fails for another reason than damage, which says nothing of
+  // Passes on, in order, every entry that can be read and is where the index has it, and reports what is damaged. Stops
+  // at the first error of `entry`, and at a read that fails for a reason other than damage, which says nothing about
   // the table.
   absl::Status Salvage(const std::function<absl::Status(InternalKeyView key, std::string_view value)>& entry,
                        const std::function<void(const Gap&)>& gap) const;
-  // Reads every unit past the cache, checks it, and tells of each that is damaged or cannot be read; a damaged guard
-  // condemns every key.
-  // Asks `go_on` before each unit, with the bytes that it will read; false ends it with Cancelled.
+  // Reads every unit past the cache, checks it, and reports each that is damaged or cannot be read; damage of the guard
+  // affects every key. Before each unit it calls `go_on` with the bytes that it will read; false ends it with
+  // Cancelled.
   absl::Status Scrub(const std::function<bool(uint64_t bytes)>& go_on,
                      const std::function<void(const Gap&)>& gap) const;
 
-  // For each data block, in order: for tools.
+  // A data block's description, for tools; blocks come in order.
   struct BlockInfo {
     BlockHandle handle;
     uint32_t entries = 0;
@@ -159,16 +161,16 @@ class TableReader {
     int probes = 0;
     double fill = 0;
   };
-  // nullopt without a guard.
+  // nullopt if there is no guard.
   absl::StatusOr<std::optional<GuardInfo>> ReadGuardInfo() const;
 
   const TableProperties& properties() const;
   const Footer& footer() const;
   uint64_t file_size() const;
-  // Of memory that is held whatever the cache does.
+  // The memory that is held regardless of the cache.
   size_t MemoryBytes() const;
 
-  struct Impl;  // table/file/table_reader_impl.h, for the parts of this room
+  struct Impl;  // table/file/table_reader_impl.h, for the files of this folder
   const Impl& impl() const { return *impl_; }
 
  private:

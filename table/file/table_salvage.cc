@@ -1,4 +1,4 @@
-// Going through a table that may be damaged: reading what can be read, and finding what cannot.
+// Goes through a table that may be damaged, reads what can be read, and finds what cannot.
 #include <utility>
 
 #include "table/block/block.h"
@@ -14,17 +14,18 @@ InternalKey BoundOf(const Separator& separator) {
   return InternalKey(separator.user_key, separator.has_trailer ? separator.trailer : kLastTrailer);
 }
 
-// Reads the leaf pages and data blocks, front to back.
+// Reads the leaf pages and data blocks from front to back.
 struct Walk {
   const TableReader::Impl& table;
-  // Before each unit. May be null.
+  // Called before each unit. May be null.
   const std::function<bool(uint64_t bytes)>& go_on;
   const std::function<void(const TableReader::Gap&)>& gap;
-  // Whether the first failure that is no damage ends the walk; else it is a gap too.
+  // Whether the first failure other than damage ends the walk; otherwise it counts as a gap too.
   const bool ends_without_damage;
 
   absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind) const {
-    if (go_on != nullptr && !go_on(handle.size + kUnitTrailerBytes)) return absl::CancelledError("scrubbing was ended");
+    if (go_on != nullptr && !go_on(handle.size + kUnitTrailerBytes))
+      return absl::CancelledError("scrubbing was cancelled");
     return table.source->Read(handle, kind);
   }
   absl::StatusOr<BlockBuffer> ReadLeaf(uint32_t page) const {
@@ -39,7 +40,7 @@ struct Walk {
     return bytes;
   }
 
-  // Says what cannot be read, or what ends the walk.
+  // Reports what cannot be read, or returns what ends the walk.
   absl::Status StepOver(const TableReader::Gap& unread) const {
     const bool ends = ends_without_damage ? !absl::IsDataLoss(unread.status) : absl::IsCancelled(unread.status);
     if (ends) return unread.status;
@@ -47,7 +48,7 @@ struct Walk {
     return absl::OkStatus();
   }
 
-  // `block` is called with the bytes of every data block that is whole; its first error ends the walk.
+  // Calls `block` with the bytes of every intact data block; its first error ends the walk.
   template <class Block>
   absl::Status Run(const Block& block) const {
     std::optional<InternalKey> after;

@@ -92,7 +92,7 @@ void TableSearch::Provide(absl::StatusOr<CachePin> unit) {
     case Stage::kTags:
     case Stage::kEntry:
     case Stage::kEnded:
-      break;  // these read nothing
+      break;  // these steps read nothing
   }
 }
 
@@ -143,7 +143,7 @@ void TableSearch::AskGuard() {
   if (bytes.empty() && table_.source->Keeps(handle.size)) {
     if (options_.cached_only) {
       pin = table_.source->GetCached(handle, UnitKind::kGuard, &table_.guard_hint);
-      if (pin) bytes = pin.bytes();  // else it says "maybe"
+      if (pin) bytes = pin.bytes();  // otherwise it says "maybe"
     } else {
       bytes = Fetch(handle, UnitKind::kGuard, /*fill_cache=*/true, &table_.guard_hint, &pin);
       if (bytes.empty()) return;
@@ -170,7 +170,7 @@ void TableSearch::GoToLeaf(uint32_t page) {
   page_handle_ = table_.root->handle(page);
   table_.source->Prefetch(page_handle_, &table_.leaf_hints[page]);
   table_.PrefetchLeaf(page);
-  // Among many, the one hint that is wanted comes while others take their steps.
+  // If many searches are under way, the one hint that is needed arrives while others take their steps.
   if (!among_many_) table_.PrefetchBlockHints(page);
   stage_ = Stage::kLeaf;
 }
@@ -213,13 +213,13 @@ size_t TableSearch::FetchedLines() const { return leaf_->BlocksHaveFewEntries() 
 
 void TableSearch::AskLane() {
   block_handle_ = leaf_->handle(block_);
-  // Most lookups that come here go on to the block.
+  // Most lookups that come here continue to the block.
   const BlockHint& hint = HintOfBlock();
   table_.source->Prefetch(block_handle_, &hint.frame);
   if (const char* end = hint.end.load(std::memory_order_relaxed); end != nullptr) {
     PrefetchBeforeEnd(end, FetchedLines());
   }
-  // A key that goes on in the next block is in the lanes of both, so this "no" is for all blocks behind, too.
+  // A key that continues in the next block is in the lanes of both, so this "no" holds for all following blocks too.
   if (table_.hashable && !leaf_->LaneMayContain(block_, hash_)) {
     ++filters_->lane_rejections;
     return End();
@@ -228,7 +228,7 @@ void TableSearch::AskLane() {
 }
 
 void TableSearch::OpenBlock() {
-  block_pin_.Reset();  // of the block before, where versions of the key go on
+  block_pin_.Reset();  // of the previous block, if versions of the key continue
   from_disk_ = false;
   BlockHint& hint = HintOfBlock();
   block_peek_ = table_.source->Peek(block_handle_, &hint.frame);
@@ -256,7 +256,7 @@ void TableSearch::SearchBlock() {
   ++filters_->blocks_searched;
   if (!block_view_.has_value()) block_view_.emplace(block_bytes_);
   const BlockView::Hit found = block_view_->Find(key_.user_key, hash_, key_.visible, table_.options.order);
-  // A block that a filter let a lookup pass to for nothing tells nothing of what is read next.
+  // A block that a filter let through by mistake says nothing about what is read next.
   if (from_disk_ && (found.key_present || !table_.has_filters())) table_.source->ReadAroundAfter(block_handle_);
   if (found.found) {
     *hit_ = {.kind = TableHit::Kind::kFound,
@@ -273,7 +273,7 @@ void TableSearch::SearchBlock() {
   GoToLeaf(page_ + 1);
 }
 
-// Whether versions of the key may go on behind the block: its separator is then an internal key of that user key.
+// Whether versions of the key may continue after the block: its separator is then an internal key of that user key.
 bool TableSearch::GoesOn() const {
   const Separator separator = leaf_->separator(block_);
   return separator.has_trailer && table_.options.order.Equal(separator.user_key, key_.user_key);

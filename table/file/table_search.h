@@ -1,12 +1,12 @@
 // One point lookup in one table, taken in steps: guard -> leaf page -> fences -> lane -> block -> entry. Each step ends
-// by starting to fetch what the next one touches, so that a caller who has many lookups under way, and takes a step of
-// each in turn, waits for their cache misses together.
+// by prefetching what the next one touches, so that a caller with many lookups under way, which takes a step of each in
+// turn, waits for their cache misses together.
 //
-// A search among many does not read: it says what it wants of the file (`want`), and goes on when it is given that.
+// A search among many does not read: it says what it needs of the file (`want`), and continues when that is provided.
 //
-// Blocks in the cache are looked at under the caller's epoch guard (BlockCache), without a reference.
+// Cached blocks are read under the caller's epoch guard (BlockCache), without a reference.
 //
-// Not safe for concurrent use. The table, the key and the guard must outlive the search and what it found.
+// Not safe for concurrent use. The table, the key and the guard must outlive the search and its result.
 #pragma once
 
 #include <optional>
@@ -21,19 +21,19 @@ namespace sepal {
 
 class TableSearch {
  public:
-  // `hit` must be as made; it and `filters`, to which what the filters did is added, must outlive the search.
-  // `among_many`: between two steps of this search the caller takes steps of others, and reads for all of them.
+  // `hit` must be newly made. It and `filters`, to which the search adds what the filters did, must outlive the search.
+  // `among_many`: between two steps of this search the caller takes steps of others, and it reads for all of them.
   TableSearch(const TableReader& table, const LookupKey& key, const TableLookupOptions& options,
               LevelFilterStatistics* filters, TableHit* hit, bool among_many);
 
-  // Before the first step: the guard has been asked, and said "maybe".
+  // Call before the first step, if the guard was already asked and said "maybe".
   void PassGuard() { FindLeaf(); }
-  // Goes on by a step. False when the search has ended - `status` and, if that is OK, the hit tell how - or wants
-  // something.
+  // Takes one step. Returns false when the search needs something from the file, or has ended; `status` and, if that is
+  // ok, the hit then have the result.
   bool Step();
   // What the search waits for; null if nothing.
   const UnitWant* want() const { return waits_ ? &want_ : nullptr; }
-  // What it waited for. Afterwards it goes on, or has ended.
+  // Provides what it waited for. Afterwards it continues or has ended.
   void Provide(absl::StatusOr<CachePin> unit);
   // Takes all steps at once.
   void Run();
@@ -58,11 +58,11 @@ class TableSearch {
   void EndWith(absl::Status status);
   void EndWithMaybe();
   bool GoesOn() const;
-  // Of the end of a block.
+  // At the end of a block.
   size_t FetchedLines() const;
   BlockHint& HintOfBlock() { return hints_ != nullptr ? hints_[block_] : no_hint_; }
   void Count(Ticker ticker);
-  // The unit's bytes, pinned by `*pin`. Empty: the search has ended, or waits.
+  // Returns the unit's bytes, pinned by `*pin`. Empty: the search has ended, or waits.
   std::string_view Fetch(BlockHandle handle, UnitKind kind, bool fill_cache, HintWord* hint, CachePin* pin);
 
   const TableReader::Impl& table_;
@@ -74,7 +74,7 @@ class TableSearch {
   TableHit* const hit_;
   uint64_t hash_ = 0;
   Stage stage_ = Stage::kGuard;
-  // Whether the page is the first one: those behind it are searched from their first block on.
+  // Whether the page is the first one; later pages are searched from their first block on.
   bool first_page_ = true;
   uint32_t page_ = 0;
   uint32_t block_ = 0;
@@ -83,13 +83,13 @@ class TableSearch {
   std::string_view leaf_bytes_;
   CachePin leaf_pin_;
   std::optional<IndexPageView> leaf_;
-  BlockHint* hints_ = nullptr;  // of the page's blocks; null where there is no memory for them
+  BlockHint* hints_ = nullptr;  // of the page's blocks; null if there is no memory for them
   BlockHint no_hint_;
   CachePeek block_peek_;
   std::string_view block_bytes_;
   std::optional<BlockView> block_view_;
   CachePin block_pin_;
-  bool from_disk_ = false;  // whether the last block was
+  bool from_disk_ = false;  // whether the last block was read from the disk
   bool waits_ = false;
   UnitWant want_;
   absl::Status status_;

@@ -1,4 +1,4 @@
-// The whole of one table, checked and described.
+// Checks and describes the whole of one table.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@
 namespace sepal {
 namespace {
 
-// Reads the file front to back and compares what it finds with what the index, the filters and the properties say.
+// Reads the file from front to back and compares its contents with what the index, the filters and the properties say.
 class Verifier {
  public:
   explicit Verifier(const TableReader::Impl& table)
@@ -164,8 +164,8 @@ class Verifier {
   BlockBuffer guard_bytes_;
   std::optional<GuardView> guard_;
 
-  InternalKey first_, last_;  // of the entries up to now
-  InternalKey separator_;     // of the block before
+  InternalKey first_, last_;  // of the entries so far
+  InternalKey separator_;     // of the previous block
   uint64_t entries_ = 0, tombstones_ = 0, distinct_keys_ = 0, raw_key_bytes_ = 0, raw_value_bytes_ = 0;
   uint64_t blocks_ = 0, leaf_page_bytes_ = 0, lane_bytes_ = 0;
   SequenceNumber lowest_, highest_;

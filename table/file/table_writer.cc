@@ -19,11 +19,11 @@
 namespace sepal {
 namespace {
 
-// A block never grows beyond this many times its target, unless by a single entry.
+// A block grows to at most this many times its target, unless a single entry is larger.
 constexpr size_t kMaxBlockGrowth = 4;
-// A block's columns beside key and value take at most this many bytes an entry.
+// Besides key and value, a block's columns take at most this many bytes for each entry.
 constexpr size_t kMaxEntryOverhead = 24;
-// By which a writer's memory grows before it asks that others give way.
+// The growth of a writer's memory at which others are asked to give up memory.
 constexpr size_t kGrowthToAsk = size_t{64} << 10;
 
 }  // namespace
@@ -46,19 +46,19 @@ struct TableWriter::Impl {
   }
 
   absl::Status Add(const InternalKeyView& key, std::string_view value);
-  // Adds the block to what is known of the table.
+  // Adds the block to the table's counts.
   void CountBlock();
   bool MustStandApart(const InternalKeyView& key, std::string_view value) const;
   absl::Status CloseBlock();
   void BuildLane();
-  // The file's size but for the block, if Finish were called now, nearly.
+  // Nearly the size that the file, without the current block, would have if Finish were called now.
   uint64_t BytesBesideBlock() const {
     return out.offset() + leaf_bytes + leaf.MemoryBytes() + GuardBytes() + kFooterBytes;
   }
   uint64_t GuardBytes() const {
     return static_cast<uint64_t>(static_cast<double>(guard.keys()) * policy.guard_bits_per_key / 8);
   }
-  // Puts the closed block into its leaf page. `next` is the first key of the block after it; null at the end.
+  // Adds the closed block to its leaf page. `next` is the first key of the block after it; null at the end.
   void IndexClosedBlock(const InternalKeyView* next);
   void CloseLeaf();
 
@@ -87,17 +87,17 @@ struct TableWriter::Impl {
   // The block being built.
   BlockBuilder block;
   std::vector<uint64_t> block_hashes;  // of its distinct keys
-  size_t block_keys = 0;               // distinct ones, apart from one that a continuation begins with
-  size_t block_bytes_bound = 0;        // its size, at most
+  size_t block_keys = 0;               // the number of distinct keys, without the one with which a continuation begins
+  size_t block_bytes_bound = 0;        // an upper bound of its size
   bool continuation = false;
-  uint64_t bytes_beside_block = kFooterBytes;  // as of the last block
+  uint64_t bytes_beside_block = kFooterBytes;  // after the last block
 
   // The last key that was added, and its hash. While the block has entries, they hold the key too.
   std::string last_user_key;  // set when a block closes
   Trailer last_trailer = 0;
   uint64_t last_hash = 0;
 
-  // The last closed block, until the first key of the next one gives its separator.
+  // The last closed block, until the first key of the next one determines its separator.
   struct Closed {
     BlockHandle handle;
     uint64_t entries = 0;
@@ -114,8 +114,8 @@ struct TableWriter::Impl {
     uint64_t tombstones = 0;
   };
   std::vector<Leaf> leaves;
-  // Of all leaves, one behind the other: strings of their own, which stay until the end, would lie in malloc's way,
-  // whose arena then grows page by page under what compressing takes for each block.
+  // The bytes of all leaf pages, one after another. Separate strings, which live until the end, would obstruct malloc's
+  // arena, which would then grow page by page with the temporary buffers of compression.
   AppendBuffer leaf_pages;
   uint64_t leaf_bytes = 0;
   uint64_t leaf_tombstones = 0;
@@ -126,7 +126,7 @@ struct TableWriter::Impl {
   TableProperties properties;
   uint64_t footer_checksum = 0;
   size_t charged = 0;
-  size_t asked_at = 0;  // what was charged when relief was last asked for, or least since
+  size_t asked_at = 0;  // the charge at which relief was last asked for, or the least charge since
 };
 
 absl::Status TableWriter::Impl::Add(const InternalKeyView& key, std::string_view value) {
@@ -179,7 +179,7 @@ void TableWriter::Impl::CountBlock() {
   properties.distinct_keys += block_keys;
   ++properties.data_blocks;
   if (!hashable) return;
-  // A continuation begins with a key that the block before has counted.
+  // The first key of a continuation was already counted in the previous block.
   const std::span<const uint64_t> hashes = std::span(block_hashes).last(block_keys);
   for (const uint64_t hash : hashes) sketch.Add(hash);
   if (policy.guard_bits_per_key > 0) guard.Add(hashes);

@@ -1,8 +1,9 @@
-// Writes one sorted table file, front to back, in large pieces.
+// Writes one sorted table file, from front to back, in large pieces.
 //
-// Use: Add in internal key order, then Finish once, then sync and close the file as the caller's protocol wants. After
-// any error the writer is dead and the file is to be removed. One thread at a time. Memory: the block being built, one
-// write buffer, and the leaf pages and key hashes of the whole file until Finish; MemoryBytes says how much.
+// Use: Add in internal key order, then Finish once, then sync and close the file as the caller's protocol requires.
+// After any error the writer must not be used, and the file must be removed. Not safe for concurrent use. Memory: the
+// block being built, one write buffer, and the leaf pages and key hashes of the whole file until Finish; MemoryBytes
+// says how much.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ struct TableWriterOptions {
   uint32_t column_family_id = 0;
   std::string column_family_name = {};
   uint64_t creation_unix_micros = 0;
-  // Derived sizes that tests make small.
+  // Derived sizes, which tests make small.
   uint32_t blocks_per_leaf_page = 64;
   size_t write_buffer_bytes = size_t{256} << 10;
   uint64_t max_guard_bytes = kMaxUnitBytes;  // there is none that would be larger
@@ -50,24 +51,24 @@ inline constexpr size_t kLoneValueBytes = size_t{256} << 10;
 
 class TableWriter {
  public:
-  // `file` is empty and outlives the writer.
+  // `file` must be empty and outlive the writer.
   TableWriter(TableWriterOptions options, WritableFile* file);
   ~TableWriter();
 
-  // Requires a key after all keys added before.
+  // Requires a key after all keys that were added before.
   absl::Status Add(const InternalKeyView& key, std::string_view value);
-  // Writes what is left. Requires at least one entry. Does not sync.
+  // Writes the rest. Requires at least one entry. Does not sync.
   absl::Status Finish();
 
   uint64_t entries() const;
-  // The file's size if Finish were called now, nearly.
+  // Nearly the size that the file would have if Finish were called now.
   uint64_t EstimatedFileSize() const;
   size_t MemoryBytes() const;
-  // After Finish.
+  // Call after Finish.
   uint64_t FileSize() const;
   uint64_t footer_checksum() const;
   const TableProperties& properties() const;
-  // Of the user keys; null where keys have no hash (FilterPolicy).
+  // The sketch of the user keys; null if keys are not hashed (FilterPolicy).
   const HyperLogLog* key_sketch() const;
 
  private:

@@ -12,10 +12,10 @@ namespace sepal {
 namespace {
 
 constexpr uint64_t kWriteBehindBytes = uint64_t{2} << 20;
-// Space is allocated for as much again as the file has, within these numbers of pieces.
+// Space is allocated ahead in proportion to the size of the file, within these numbers of pieces.
 constexpr uint64_t kLeastPiecesAhead = 4;
 constexpr uint64_t kMostPiecesAhead = 16;
-// For a block of the usual size, behind a buffer that is nearly full.
+// Room for a block of the usual size after a buffer that is nearly full.
 constexpr size_t kRoomToCompress = size_t{8} << 10;
 
 }  // namespace
@@ -27,7 +27,7 @@ UnitWriter::UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_byte
 }
 
 absl::Status UnitWriter::Write(std::string_view bytes, BlockHandle* handle) {
-  // No reader would open the file.
+  // A reader would refuse the file.
   if (bytes.size() > kMaxUnitBytes) return absl::InternalError("a unit of a table is larger than any may be");
   *handle = {offset_, bytes.size()};
   const uint32_t checksum = UnitChecksum(bytes, CompressionKind::kNone, table_id_, offset_);
@@ -62,7 +62,7 @@ absl::Status UnitWriter::Append(std::string_view bytes) {
     buffer_.Append(head);
     bytes.remove_prefix(head.size());
     RETURN_IF_ERROR(WritePieces());
-    // Pieces that are whole already need not go through the buffer.
+    // Whole pieces need not go through the buffer.
     const std::string_view pieces = bytes.substr(0, bytes.size() / piece_bytes_ * piece_bytes_);
     RETURN_IF_ERROR(AppendPieces(pieces));
     bytes.remove_prefix(pieces.size());
@@ -85,8 +85,8 @@ absl::Status UnitWriter::AppendPieces(std::string_view bytes) {
   return AppendToFile(bytes);
 }
 
-// Space that is there costs less to write to than space that is promised page by page and found when the bytes leave
-// for the disk.
+// Writing to allocated space costs less than writing to space that is promised page by page and found when the bytes go
+// to the disk.
 absl::Status UnitWriter::AllocateAhead(uint64_t end) {
   if (!allocates_ || end <= allocated_) return absl::OkStatus();
   const uint64_t ahead = std::clamp(appended_, kLeastPiecesAhead * piece_bytes_, kMostPiecesAhead * piece_bytes_);
@@ -94,12 +94,12 @@ absl::Status UnitWriter::AllocateAhead(uint64_t end) {
   absl::Status status = Allocate(std::max(needed, ahead));
   if (absl::IsResourceExhausted(status)) status = Allocate(needed);
   if (!absl::IsResourceExhausted(status)) return status;
-  // What is left may do for the bytes themselves.
+  // What is left may be enough for the bytes themselves.
   allocates_ = false;
   return absl::OkStatus();
 }
 
-// What failed may have got a part.
+// A failed call may have allocated a part.
 absl::Status UnitWriter::Allocate(uint64_t length) {
   const absl::Status status = file_->Allocate(allocated_, length);
   most_allocated_ = std::max(most_allocated_, allocated_ + length);
@@ -120,7 +120,7 @@ absl::Status UnitWriter::Finish() {
   buffer_.Clear();
   if (most_allocated_ <= appended_) return absl::OkStatus();
   const absl::Status cut = file_->Truncate(appended_);
-  // A disk so full that it has no room for giving space back is no reason to write all of it again.
+  // A disk so full that it cannot even release space is no reason to write everything again.
   return absl::IsResourceExhausted(cut) ? absl::OkStatus() : cut;
 }
 

@@ -1,11 +1,12 @@
-// Puts the units of a table into its file (table_format.h): each with a trailer, compressed where that pays, through
-// one buffer in which they are compressed as well.
+// Writes the units of a table to its file (table_format.h): each with a trailer, compressed if that pays, through one
+// buffer in which they are also compressed.
 //
-// What it asks of the file system costs more than the bytes, if it is asked in the wrong way (docs/decisions/
-// 0047-tables-in-whole-pieces.md): the file gets whole buffers, each at a multiple of its size, in space that was
-// allocated before; and dirty bytes are handed to the disk early, so that the final sync finds little to do.
+// System calls can cost more than the bytes if they are made in the wrong way
+// (docs/decisions/0047-tables-in-whole-pieces.md): therefore the file gets whole buffers, each at a multiple of its
+// size, in space that was allocated before; and dirty bytes are handed to the disk early, so that the final sync finds
+// little to do.
 //
-// One thread. An error is final.
+// Not safe for concurrent use. An error is final.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +26,21 @@ class UnitWriter {
   // the `pool`, if there is one.
   UnitWriter(WritableFile* file, uint64_t table_id, size_t buffer_bytes, ReadyPages* pool = nullptr);
 
-  // Of the next byte.
+  // The offset of the next byte.
   uint64_t offset() const { return offset_; }
   size_t MemoryBytes() const { return buffer_.capacity(); }
 
   absl::Status Write(std::string_view bytes, BlockHandle* handle);
-  // Compressed, where that saves an eighth.
+  // Writes the unit compressed if that saves an eighth.
   absl::Status WriteCompressed(std::string_view bytes, CompressionKind kind, BlockHandle* handle);
-  // What is no unit.
+  // Appends bytes that are not a unit.
   absl::Status Append(std::string_view bytes);
-  // Nothing may be written any more. The file has all, and no space but for that.
+  // Ends the file, which then has all bytes and no space beyond them. Nothing may be written afterwards.
   absl::Status Finish();
 
  private:
   absl::Status AppendTrailer(CompressionKind kind, uint32_t checksum);
-  // What lies at the beginning of the buffer, as far as it makes whole pieces.
+  // Writes the beginning of the buffer, as far as it makes whole pieces.
   absl::Status WritePieces();
   absl::Status AppendPieces(std::string_view bytes);
   absl::Status AppendToFile(std::string_view bytes);
@@ -51,10 +52,10 @@ class UnitWriter {
   const size_t piece_bytes_;
   AppendBuffer buffer_;
   uint64_t offset_ = 0;
-  uint64_t appended_ = 0;        // bytes that the file has
-  uint64_t behind_ = 0;          // bytes whose write-out was asked for
-  uint64_t allocated_ = 0;       // bytes for which there is space
-  uint64_t most_allocated_ = 0;  // and may be, by calls that failed
+  uint64_t appended_ = 0;        // bytes in the file
+  uint64_t behind_ = 0;          // bytes whose write-out was started
+  uint64_t allocated_ = 0;       // bytes with allocated space
+  uint64_t most_allocated_ = 0;  // an upper bound of that, as failed calls may have allocated some
   bool allocates_ = true;
 };
 

@@ -6,8 +6,8 @@
 namespace sepal {
 namespace {
 
-// A read of the smallest takes hardly longer than one of 4 KiB. Larger ones than the largest keep the reads that come
-// next waiting for longer than they spare.
+// A read of the smallest size takes hardly longer than one of 4 KiB. Reads larger than the largest size delay the
+// following reads for longer than they save.
 constexpr uint64_t kSmallestWindow = uint64_t{64} << 10;
 constexpr uint64_t kLargestWindow = uint64_t{1} << 20;
 constexpr uint64_t kShare = 4;

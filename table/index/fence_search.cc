@@ -12,8 +12,8 @@
 namespace sepal {
 namespace {
 
-// Halves [begin, begin + *count) until at most `window` fences are left among which the answer's end lies; returns how
-// many were passed. Without a branch that depends on a fence.
+// Halves [begin, begin + *count) until at most `window` fences remain, among which the end of the answer lies; returns
+// how many were skipped. No branch depends on a fence.
 inline uint32_t Narrow(const uint64_t* fences, uint32_t* count, uint32_t window, uint64_t fence) {
   uint32_t begin = 0;
   uint32_t length = *count;
@@ -52,7 +52,7 @@ __attribute__((target("avx2,popcnt"))) uint32_t CountFencesLessAvx2(const uint64
   constexpr uint32_t kWindow = 16;
   if (count < kWindow) return CountFencesLessPortable(fences, count, fence);
   uint32_t length = count;
-  // A window moved back takes in fences that are less, too.
+  // A window that is moved back includes more fences that are less, which does no harm.
   const uint32_t begin = std::min(Narrow(fences, &length, kWindow, fence), count - kWindow);
   fences += begin;
   const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
@@ -85,7 +85,7 @@ __attribute__((target("avx512f,popcnt,bmi2"))) uint32_t CountFencesLessAvx512(co
 
 namespace {
 
-// Chooses the form at the first call; later ones cost a load and a jump.
+// Chooses the form at the first call; later calls cost a load and a jump.
 uint32_t Choose(const uint64_t* fences, uint32_t count, uint64_t fence);
 constinit std::atomic<Form> used_form{Choose};
 

@@ -1,14 +1,14 @@
-// How many fences of an ascending array are less than a given one.
+// Counts how many fences of an ascending array are less than a given one.
 #pragma once
 
 #include <cstdint>
 
 namespace sepal {
 
-// The fastest form for this machine.
+// Uses the fastest form for this machine.
 uint32_t CountFencesLess(const uint64_t* fences, uint32_t count, uint64_t fence);
 
-// The forms, for tests and measurements.
+// The separate forms, for tests and measurements.
 uint32_t CountFencesLessPortable(const uint64_t* fences, uint32_t count, uint64_t fence);
 #if defined(__x86_64__)
 uint32_t CountFencesLessAvx2(const uint64_t* fences, uint32_t count, uint64_t fence);

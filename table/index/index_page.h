@@ -1,12 +1,12 @@
-// An index page: for a run of consecutive blocks of a file, where each ends in key order and where it lies; in a leaf
-// page also each block's lane. One read serves index and filter. A *leaf page* speaks of data blocks, the *root* of
-// leaf pages (without lanes).
+// An index page describes a run of consecutive blocks of a file: where each block ends in key order and where it lies,
+// and in a leaf page also each block's lane. One read therefore serves index and filter. A *leaf page* describes data
+// blocks; the *root* describes leaf pages, without lanes.
 //
 // The *separator* of a block sorts at or after its last entry and before the first entry of the next block. It is a
-// user key (then all versions of that user key are at or before it), or, where two blocks share a user key, an internal
+// user key (all versions of that user key are then at or before it) or, if two blocks share a user key, an internal
 // key. A *fence* is the first 8 bytes of the separator after the page's common prefix, zero-padded, read as a
-// big-endian number (and stored as all numbers are, little-endian); equal fences are told apart by the whole separator.
-// Where the order is not bytewise, prefix and fences are empty (0) and whole separators decide.
+// big-endian number (and stored, as all numbers are, little-endian); equal fences are told apart by the whole
+// separator. If the order is not bytewise, prefix and fences are empty (0), and only whole separators decide.
 //
 // Bytes (never compressed, so that a cached page is used in place; n = count):
 //
@@ -58,37 +58,37 @@ inline constexpr size_t kIndexPageHeaderBytes = 64;
 inline constexpr uint8_t kSeparatorHasTrailer = 0x80;
 inline constexpr uint8_t kFenceBytesMask = 0x0f;
 
-// Where the lanes of a page begin: what lies before them, to the next cache line.
+// The offset of a page's lanes: the size of everything before them, rounded up to a cache line.
 inline constexpr uint64_t IndexPageLanesOffset(uint64_t count, uint64_t prefix_size, uint64_t tails_size) {
   return (kIndexPageHeaderBytes + count * 20 + prefix_size + tails_size + 63) / 64 * 64;
 }
 
-// A separator as the builder gets it.
+// A separator, as it is passed to the builder.
 struct Separator {
   std::string user_key;
-  // Set when the separator is an internal key.
+  // Set if the separator is an internal key.
   bool has_trailer = false;
   Trailer trailer = 0;
 };
 
-// The shortest user key that is at or after `last` and before `next`, where there is a shorter one than `last`
-// (bytewise order only); an internal key where both are versions of one user key.
+// The shortest user key that is at or after `last` and before `next`, if one is shorter than `last` (in bytewise order
+// only); an internal key if both are versions of one user key.
 Separator ShortestSeparator(InternalKeyView last, InternalKeyView next, KeyOrder order);
-// For the last block of a file: the user key of `last`. Not a shorter successor of it, which would cut the prefix that
-// the separators of its page have in common.
+// For the last block of a file: the user key of `last`. A shorter successor would shorten the prefix that the
+// separators of its page have in common.
 Separator ShortestSuccessor(InternalKeyView last, KeyOrder order);
 
 class IndexPageBuilder {
  public:
   IndexPageBuilder(int level, KeyOrder order, int lane_probes)
       : level_(level), order_(order), lane_probes_(lane_probes) {}
-  // Blocks must be consecutive in the file: each begins where the one before ended.
+  // Blocks must be consecutive in the file: each one begins where the previous one ended.
   void Add(const Separator& separator, BlockHandle handle, uint64_t entries, uint64_t tombstones,
            std::string_view lane);
   bool empty() const { return blocks_.empty(); }
   size_t blocks() const { return blocks_.size(); }
   uint64_t entries() const { return entries_; }
-  // Whether one more block would overflow a field: finish the page first.
+  // Whether one more block would overflow a field, so that the page must be finished first.
   bool Full() const;
   const Separator& last_separator() const { return blocks_.back().separator; }
   size_t MemoryBytes() const;
@@ -110,21 +110,21 @@ class IndexPageBuilder {
   int lane_probes_;
   uint64_t base_offset_ = 0;
   uint64_t entries_ = 0;
-  uint64_t separator_bytes_ = 0;  // with trailers
+  uint64_t separator_bytes_ = 0;  // trailers included
   std::vector<Block> blocks_;
   std::string lanes_;
 };
 
-// Reads a page in place; the bytes must be aligned to 64, and validated.
+// Reads a page in place. The bytes must be aligned to 64 and validated.
 class IndexPageView {
  public:
-  // All lengths and offsets in bounds, separators ascending, blocks within [0, file_size).
+  // Checks that all lengths and offsets are within bounds, separators ascend, and blocks lie within [0, file_size).
   static bool Validate(std::string_view bytes, uint64_t file_size, KeyOrder order, std::string* why);
   explicit IndexPageView(std::string_view bytes);
 
   uint32_t count() const { return count_; }
   int level() const;
-  // The first block whose separator is at or after the key; count() if none. For a point lookup pass
+  // Returns the first block whose separator is at or after the key; count() if there is none. A point lookup passes
   // SeekTrailer(visible).
   uint32_t Find(const InternalKeyView& key, KeyOrder order) const;
   // Whether separator i sorts before the key.
@@ -133,24 +133,24 @@ class IndexPageView {
   std::string_view lane(uint32_t i) const;
   int lane_probes() const { return lane_probes_; }
   bool LaneMayContain(uint32_t i, uint64_t hash) const;
-  // 0 to 255.
+  // The share of tombstones, 0 to 255.
   uint8_t dead(uint32_t i) const;
   uint64_t entries() const;
-  // Whether they hold no more than two entries on the average, since values are as large as blocks.
+  // Whether blocks hold two entries or fewer on average, because values are as large as blocks.
   bool BlocksHaveFewEntries() const { return entries() <= uint64_t{2} * count_; }
   uint64_t entries_before() const;
   Separator separator(uint32_t i) const;
-  // Bytes of the file that the page's blocks take.
+  // The range of the file that the page's blocks take.
   uint64_t begin_offset() const;
   uint64_t end_offset() const;
-  // Bytes of this page that are filter.
+  // The bytes of this page that are filters.
   size_t LaneBytes() const;
-  // Starts to fetch what Find touches of the page that begins at `page`, where it may not be any more.
+  // Prefetches what Find reads of the page that begins at `page`; the page may have been freed.
   static void PrefetchFences(const char* page) {
     constexpr size_t kLines = 9;  // the header, and the fences of a leaf page of 64 blocks
     for (size_t line = 0; line < kLines; ++line) __builtin_prefetch(page + line * 64);
   }
-  // Starts to fetch what says where block `i` and its lane lie.
+  // Prefetches the columns that say where block `i` and its lane lie.
   void PrefetchBlock(uint32_t i) const;
 
  private:
@@ -167,7 +167,7 @@ class IndexPageView {
     Trailer trailer;
   };
   Parts PartsOf(uint32_t i) const;
-  // Whether separator i sorts before the key, where their fences are equal. `rest`: the key after the prefix.
+  // Whether separator i sorts before the key, if their fences are equal. `rest` is the key after the prefix.
   bool SeparatorLess(uint32_t i, std::string_view rest, Trailer trailer) const;
   bool EndsBeforeByOrder(uint32_t i, const InternalKeyView& key, KeyOrder order) const;
   bool SeparatorsAscend(uint32_t i, KeyOrder order) const;

@@ -15,7 +15,7 @@ constexpr uint64_t kMaxBlocks = uint64_t{1} << 24;
 constexpr uint64_t kMaxSeparatorBytes = uint64_t{1} << 30;
 constexpr uint64_t kMaxLanesBytes = uint64_t{UINT16_MAX} * 8;
 
-// How much of a separator after the page's prefix is in its fence.
+// The number of a separator's bytes after the page's prefix that are in its fence.
 size_t FenceBytes(const Separator& separator, size_t prefix_size, KeyOrder order) {
   return order.bytewise() ? std::min(separator.user_key.size() - prefix_size, size_t{8}) : 0;
 }
@@ -50,7 +50,7 @@ std::string IndexPageBuilder::Finish(uint64_t entries_before) {
   SEPAL_DCHECK(!blocks_.empty());
   const size_t n = blocks_.size();
   const std::string_view first = blocks_.front().separator.user_key;
-  // Of keys in bytewise order, the first and the last share what all share.
+  // In bytewise order, a prefix that the first and the last key share is shared by all keys.
   const size_t prefix_size = order_.bytewise() ? CommonPrefixSize(first, blocks_.back().separator.user_key) : 0;
   size_t tails_size = 0;
   for (const Block& block : blocks_) {

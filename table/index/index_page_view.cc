@@ -53,7 +53,7 @@ uint32_t IndexPageView::Find(const InternalKeyView& key, KeyOrder order) const {
 
 bool IndexPageView::SeparatorLess(uint32_t i, std::string_view rest, Trailer trailer) const {
   const Parts parts = PartsOf(i);
-  // Fences that are equal may stand for different numbers of bytes: then the longer one ends in zero bytes, and is
+  // Equal fences may contain different numbers of bytes: the one with more bytes then ends in zero bytes and is
   // greater.
   const size_t rest_fence_bytes = std::min(rest.size(), size_t{8});
   if (parts.fence_bytes != rest_fence_bytes) return parts.fence_bytes < rest_fence_bytes;
@@ -143,7 +143,7 @@ size_t IndexPageView::LaneBytes() const { return DecodeFixed32(data_ + 36); }
 void IndexPageView::PrefetchBlock(uint32_t i) const {
   __builtin_prefetch(block_ends_ + size_t{i} * 4);
   __builtin_prefetch(lane_ends_ + size_t{i} * 2);
-  // Lanes are much alike, so this is about where it lies.
+  // Lanes have similar sizes, so this is approximately the right address.
   __builtin_prefetch(lanes_ + LaneBytes() / count_ * i);
 }
 
@@ -180,7 +180,7 @@ bool IndexPageView::Validate(std::string_view bytes, uint64_t file_size, KeyOrde
   return view.ValidateBlocks(file_size, why) && view.ValidateSeparators(order, why);
 }
 
-// Requires: the columns lie within the page. Checks the ends of blocks, tails and lanes.
+// Checks the ends of blocks, tails and lanes. Requires that the columns lie within the page.
 bool IndexPageView::ValidateBlocks(uint64_t file_size, std::string* why) const {
   const auto fail = [why](const char* reason, uint32_t i) {
     *why = std::string(reason) + " of block " + std::to_string(i) + " of an index page";
@@ -197,7 +197,7 @@ bool IndexPageView::ValidateBlocks(uint64_t file_size, std::string* why) const {
   return true;
 }
 
-// Requires: the ends of tails ascend within the page.
+// Requires that the ends of tails ascend within the page.
 bool IndexPageView::ValidateSeparators(KeyOrder order, std::string* why) const {
   const auto fail = [why](const char* reason, uint32_t i) {
     *why = std::string(reason) + " of separator " + std::to_string(i) + " of an index page";
@@ -222,7 +222,7 @@ bool IndexPageView::ValidateSeparators(KeyOrder order, std::string* why) const {
   return true;
 }
 
-// Whether separator i sorts before the next one. Requires: the shapes of both are valid.
+// Whether separator i sorts before the next one. Requires that the shapes of both are valid.
 bool IndexPageView::SeparatorsAscend(uint32_t i, KeyOrder order) const {
   const Parts a = PartsOf(i), b = PartsOf(i + 1);
   int c = 0;
@@ -233,7 +233,7 @@ bool IndexPageView::SeparatorsAscend(uint32_t i, KeyOrder order) const {
   } else {
     c = order.Compare(a.tail, b.tail);
   }
-  // A separator without a trailer is after all versions of its key.
+  // A separator without a trailer sorts after all versions of its key.
   return c < 0 || (c == 0 && a.has_trailer && (!b.has_trailer || a.trailer > b.trailer));
 }
 

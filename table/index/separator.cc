@@ -6,18 +6,18 @@
 namespace sepal {
 namespace {
 
-// The shortest string s with a <= s < b bytewise, where one is shorter than `a`; else `a`. Requires a < b.
+// The shortest string s with a <= s < b bytewise, if one is shorter than `a`; otherwise `a`. Requires a < b.
 std::string ShortestBetween(std::string_view a, std::string_view b) {
   const size_t shorter = std::min(a.size(), b.size());
   size_t same = 0;
   while (same < shorter && a[same] == b[same]) ++same;
   if (same == a.size() || same + 1 == a.size()) return std::string(a);
-  // Now a[same] < b[same], and s needs at least same + 1 bytes.
+  // Here a[same] < b[same], and s needs at least same + 1 bytes.
   const auto low = static_cast<uint8_t>(a[same]);
   const auto high = static_cast<uint8_t>(b[same]);
   if (low + 1 < high || b.size() > same + 1) {
     std::string s(a.substr(0, same + 1));
-    s.back() = static_cast<char>(low + 1);  // b itself goes on after this, if it is b's byte
+    s.back() = static_cast<char>(low + 1);  // if that is b's byte, b itself continues after it
     return s;
   }
   for (size_t i = same + 1; i + 1 < a.size(); ++i) {

@@ -62,9 +62,9 @@ class ConcatenatingIterator final : public InternalIterator {
   absl::Status status() const override { return current_ == nullptr ? absl::OkStatus() : current_->status(); }
 
  private:
-  // Goes to source `index`, and opens it unless it is open and well: one that failed to open is opened anew, one that
-  // failed later tries again at the seek that must follow. False if there is none (the one before the first included,
-  // whose index wraps round): then nothing is open, and the iterator has ended.
+  // Goes to source `index`, and opens it unless it is already open and valid: a source that failed to open is opened
+  // again, and one that failed later is retried by the seek that must follow. Returns false if there is no such source
+  // (also before the first one, where the index wraps round); then no source is current, and the iterator has ended.
   bool Enter(size_t index) {
     if (index >= sources_->Count()) {
       LeaveCurrent();
@@ -93,7 +93,7 @@ class ConcatenatingIterator final : public InternalIterator {
     }
     current_ = nullptr;
   }
-  // While the current source has ended, and well, goes on to the next one.
+  // While the current source has ended without an error, goes on to the next one.
   void SettleForward() {
     while (!current_->Valid() && current_->status().ok()) {
       if (!Enter(index_ + 1)) return;
@@ -109,7 +109,7 @@ class ConcatenatingIterator final : public InternalIterator {
     ShowChild(*current_);
   }
 
-  // Source `index` has the place index modulo their number.
+  // Source `index` has the place index modulo the number of places.
   struct OpenSource {
     size_t index = 0;
     std::unique_ptr<InternalIterator> iterator;
@@ -118,7 +118,7 @@ class ConcatenatingIterator final : public InternalIterator {
   const std::unique_ptr<ConcatenationSources> sources_;
   std::vector<OpenSource> open_;
   InternalIterator* current_ = nullptr;
-  size_t index_ = 0;  // of `current_`
+  size_t index_ = 0;  // the index of `current_`
   bool prepared_ = false;
 };
 

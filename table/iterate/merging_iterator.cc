@@ -13,7 +13,7 @@ namespace sepal {
 namespace {
 
 // The tree has one leaf for each child, leaf i at place n + i, and match j (1 <= j < n) between the winners of places
-// 2j and 2j + 1. losers_[j] is the child that lost match j, losers_[0] the one that won them all.
+// 2j and 2j + 1. losers_[j] is the child that lost match j, and losers_[0] the one that won all matches.
 class MergingIterator final : public InternalIterator {
  public:
   MergingIterator(KeyOrder order, std::vector<std::unique_ptr<InternalIterator>> children,
@@ -57,7 +57,7 @@ class MergingIterator final : public InternalIterator {
  private:
   enum class Direction : uint8_t { kForward, kBackward };
   static constexpr uint32_t kUnknown = UINT32_MAX;
-  // A search in the block is worth its time for a child that wins again and again.
+  // Searching in the block is worth its time only for a child that keeps winning.
   static constexpr int kWinsBeforeLending = 8;
 
   struct Runner {
@@ -79,7 +79,7 @@ class MergingIterator final : public InternalIterator {
     return direction_ == Direction::kForward ? order_.Less(a.key(), b.key()) : order_.Less(b.key(), a.key());
   }
 
-  // A number that never contradicts the order, and tells most keys with the common prefix apart.
+  // A number that never contradicts the order, and distinguishes most keys with the common prefix.
   uint64_t PrefixOf(std::string_view user_key) const {
     const size_t n = common_prefix_.size();
     if (n == 0) return order_.Prefix(user_key);
@@ -89,7 +89,7 @@ class MergingIterator final : public InternalIterator {
     return user_key < common_prefix_ ? 0 : UINT64_MAX;
   }
 
-  // Reads where the child stands. False if it has failed; the merge has then failed too.
+  // Reads the child's position. Returns false if the child has failed; the merging iterator has then failed too.
   bool Read(Runner* runner) {
     if (runner->child->Valid()) [[likely]] {
       const uint64_t prefix = PrefixOf(runner->child->key().user_key);
@@ -116,8 +116,8 @@ class MergingIterator final : public InternalIterator {
     ShowWinner();
   }
 
-  // Goes on from the current entry in the other direction. The current key lies in the winner, which therefore moves
-  // last. (What the winner itself shows is old where its cursor was lent.)
+  // Continues from the current entry in the other direction. The current key belongs to the winner, which therefore
+  // moves last. (The winner's own fields are outdated if its cursor was lent.)
   void Turn(Direction direction) {
     direction_ = direction;
     Runner& current = runners_[losers_[0]];
@@ -157,8 +157,8 @@ class MergingIterator final : public InternalIterator {
     wins_ = 0;
   }
 
-  // The last winner has moved: replays its matches up to the root. Once a child has won twice running, the best of
-  // those it beat is remembered, and one comparison is enough for as long as it goes on winning.
+  // Replays the last winner's matches up to the root after it has moved. Once a child has won twice running, the best
+  // of those that it beat is remembered, and one comparison is enough for as long as it keeps winning.
   void Replay() {
     const uint32_t last = losers_[0];
     if (!Read(&runners_[last])) [[unlikely]]
@@ -180,7 +180,7 @@ class MergingIterator final : public InternalIterator {
     ShowWinner();
   }
 
-  // Whoever is second has lost to the winner itself.
+  // The runner-up has lost to the winner itself.
   uint32_t BestLoserTo(uint32_t winner) const {
     const uint32_t n = static_cast<uint32_t>(runners_.size());
     uint32_t match = (n + winner) / 2;
@@ -196,7 +196,7 @@ class MergingIterator final : public InternalIterator {
     lent_ = nullptr;
   }
 
-  // Lends the winner's cursor as far as no other child has an entry. The winner loses track of what is done with it
+  // Lends the winner's cursor up to the next entry of any other child. The winner does not see what is done with it
   // until it is moved again.
   void LendWinner() {
     const InternalIterator& runner_up = *runners_[runner_up_].child;
@@ -212,14 +212,14 @@ class MergingIterator final : public InternalIterator {
   }
 
   const KeyOrder order_;
-  const std::string common_prefix_;  // empty where the order is not bytewise
+  const std::string common_prefix_;  // empty if the order is not bytewise
   Direction direction_ = Direction::kForward;
   absl::Status status_;
   std::vector<Runner> runners_;
   std::vector<uint32_t> losers_;
-  std::vector<uint32_t> winners_;  // of PlayAll
+  std::vector<uint32_t> winners_;  // used by PlayAll
   uint32_t runner_up_ = kUnknown;
-  int wins_ = 0;  // running, over the runner-up
+  int wins_ = 0;  // consecutive wins over the runner-up
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Comparing and copying runs of bytes: inline for the short ones that keys are made of, where the call of memcmp or
-// memcpy costs more than the work. Words overlap at the end.
+// Compares and copies bytes: inline for the short strings that keys consist of, for which a call of memcmp or memcpy
+// costs more than the work. The last word overlaps the one before.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline bool EqualBytes(std::string_view a, std::string_view b) {
   return a.size() == b.size() && EqualBytes(a.data(), b.data(), a.size());
 }
 
-// As a.compare(b): negative, zero or positive.
+// Returns the same as a.compare(b): negative, zero or positive.
 inline int CompareBytes(std::string_view a, std::string_view b) {
   const size_t n = std::min(a.size(), b.size());
   if (n < 8 || n > kShortBytes) return a.compare(b);
@@ -40,7 +40,7 @@ inline int CompareBytes(std::string_view a, std::string_view b) {
   return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
 }
 
-// `to` and `from` do not overlap.
+// `to` and `from` must not overlap.
 inline void CopyBytes(char* to, const char* from, size_t n) {
   if (n - 8 <= 8) {  // 8 to 16
     const uint64_t first = DecodeFixed64(from), last = DecodeFixed64(from + n - 8);

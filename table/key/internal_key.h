@@ -1,7 +1,7 @@
-// Keys as the engine orders them: a user key and a trailer that says which update of that key this is.
+// Keys as the engine orders them: a user key, and a trailer that says which update of that key this is.
 //
-// The trailer is (sequence number << 8) | kind. Entries sort by user key ascending, then by trailer descending: of the
-// updates of one key the newest comes first.
+// The trailer is (sequence number << 8) | kind. Entries sort by user key ascending, then by trailer descending, so that
+// the newest update of a key comes first.
 //
 // As bytes (in the manifest and in separators): the user key, then the trailer as 8 bytes little-endian.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace sepal {
 
-// What an update does, as the byte on disk.
+// The effect of an update, as the byte on disk.
 enum class ValueKind : uint8_t {
   kDelete = 0,
   kPut = 1,
@@ -41,15 +41,16 @@ inline constexpr SequenceNumber TrailerSequence(Trailer trailer) { return Sequen
 inline constexpr ValueKind TrailerKind(Trailer trailer) { return static_cast<ValueKind>(trailer & 0xff); }
 inline constexpr bool IsValidTrailer(Trailer trailer) { return (trailer & 0xff) <= kMaxValueKind; }
 
-// Sorts before every update of its user key that `sequence` can see, and after the others.
+// Sorts before every update of its user key that is visible at `sequence`, and after all newer ones.
 inline constexpr Trailer SeekTrailer(SequenceNumber sequence) { return (sequence.value() << 8) | 0xff; }
-// Sorts before, and after, all updates of a user key.
+// Sort before, and after, all updates of a user key.
 inline constexpr Trailer kFirstTrailer = ~Trailer{0};
 inline constexpr Trailer kLastTrailer = 0;
 
 inline constexpr size_t kTrailerBytes = 8;
 
-// The same view, moved word by word. Compilers move it as one piece, which waits for stores that were just made in two.
+// The same view, moved word by word. Compilers move it as one piece, which stalls on the two stores that have just
+// written it.
 inline std::string_view ByWords(std::string_view view) {
   const char* data = view.data();
   size_t size = view.size();
@@ -57,7 +58,8 @@ inline std::string_view ByWords(std::string_view view) {
   return {data, size};
 }
 
-// Borrowed. Passed by reference to what is called for every entry: by value it is copied in memory, as one piece.
+// Borrows its user key. Passed by reference to functions that are called for every entry: a copy by value goes through
+// memory as one piece.
 struct InternalKeyView {
   std::string_view user_key;
   Trailer trailer = kFirstTrailer;
@@ -67,7 +69,7 @@ struct InternalKeyView {
   friend bool operator==(const InternalKeyView&, const InternalKeyView&) = default;
 };
 
-// Owned.
+// Owns its user key.
 struct InternalKey {
   std::string user_key;
   Trailer trailer = kFirstTrailer;
@@ -83,7 +85,7 @@ inline void AppendInternalKey(std::string* out, InternalKeyView key) {
   out->append(key.user_key);
   PutFixed64(out, key.trailer);
 }
-// nullopt for bytes that are too short or have an unknown kind.
+// Returns nullopt for bytes that are too short or have an unknown kind.
 inline std::optional<InternalKeyView> ParseInternalKey(std::string_view bytes) {
   if (bytes.size() < kTrailerBytes) return std::nullopt;
   const size_t n = bytes.size() - kTrailerBytes;
@@ -94,8 +96,8 @@ inline std::optional<InternalKeyView> ParseInternalKey(std::string_view bytes) {
 std::string ToString(InternalKeyView key);
 std::string_view Name(ValueKind kind);
 
-// The order of user keys, with the bytewise one known as such so that it is compared without a virtual call and by
-// prefixes. Small; passed by value.
+// The order of user keys. It knows whether it is bytewise, and then compares without a virtual call and by prefixes.
+// Small; passed by value.
 class KeyOrder {
  public:
   KeyOrder() : KeyOrder(BytewiseComparator()) {}
@@ -104,7 +106,7 @@ class KeyOrder {
 
   const Comparator* comparator() const { return comparator_; }
   bool bytewise() const { return bytewise_; }
-  // Whether hash structures (filters, tags, the memtable's index) may speak of this order's keys.
+  // Whether hash structures (filters, tags, the memtable's index) may be used with this order's keys.
   bool hashable() const { return bytewise_ || comparator_->EqualMeansIdentical(); }
 
   int Compare(std::string_view a, std::string_view b) const {
@@ -126,7 +128,7 @@ class KeyOrder {
   }
   bool Less(const InternalKeyView& a, const InternalKeyView& b) const { return Compare(a, b) < 0; }
 
-  // A number that never contradicts the order: Prefix(a) < Prefix(b) implies a < b. 0 where the order is not bytewise.
+  // A number that never contradicts the order: Prefix(a) < Prefix(b) implies a < b. 0 if the order is not bytewise.
   uint64_t Prefix(std::string_view key) const { return bytewise_ ? BigEndianPrefix(key) : 0; }
 
  private:

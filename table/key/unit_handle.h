@@ -1,4 +1,4 @@
-// Where a unit of a table file (data block, leaf page, guard, ...) lies.
+// The place of a unit of a table file (data block, leaf page, guard, ...).
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ inline constexpr size_t kUnitTrailerBytes = 5;
 // No unit is larger, whatever a length field says.
 inline constexpr uint64_t kMaxUnitBytes = (uint64_t{1} << 30) + (uint64_t{1} << 20);
 
-// `size` does not count the trailer.
+// `size` excludes the trailer.
 struct BlockHandle {
   uint64_t offset = 0;
   uint64_t size = 0;
   friend bool operator==(const BlockHandle&, const BlockHandle&) = default;
 };
 
-// Where the unit's trailer ends. Requires a size within kMaxUnitBytes.
+// The end of the unit's trailer. Requires a size within kMaxUnitBytes.
 inline uint64_t EndOf(BlockHandle handle) { return handle.offset + handle.size + kUnitTrailerBytes; }
 
 }  // namespace sepal

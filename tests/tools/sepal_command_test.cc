@@ -437,7 +437,7 @@ TEST_F(SepalCommandTest, ADatabaseOfANewerFormatIsAnErrorThatSaysSoAndIsLeftAlon
                                                                                      {"stats", db_}}) {
     const Outcome newer = RunSepal(words);
     EXPECT_EQ(newer.exit, kExitError) << words[0] << " " << words[1];
-    EXPECT_TRUE(Has(newer.err, "manifest format version 2; this library knows 1: it wants a newer version of Sepal"))
+    EXPECT_TRUE(Has(newer.err, "manifest format version 2; this library supports 1: use a newer version of Sepal"))
         << words[0] << " " << words[1] << ": " << newer.err;
   }
   EXPECT_EQ(state(), before);

@@ -1,5 +1,5 @@
-// SEPAL_CHECK stops the process on a mistake of our own, in every build: going on could harm data. SEPAL_DCHECK does so
-// in builds without NDEBUG only, for checks on hot paths.
+// SEPAL_CHECK stops the process, in every build, when the engine itself is wrong: continuing could damage data.
+// SEPAL_DCHECK does so only in builds without NDEBUG, for checks on hot paths.
 #pragma once
 
 namespace sepal {

@@ -1,6 +1,6 @@
-// Integers as bytes: fixed-width little-endian, and variable-length (7 bits a byte, lowest first, high bit set on all
-// but the last). `Decoder` reads them from bytes that may be hostile: it never reads past the end and remembers the
-// first failure.
+// Encodes integers as bytes: fixed-width little-endian, and variable-length (7 bits a byte, lowest first, the high bit
+// set on all but the last). `Decoder` reads them from bytes that may be hostile: it never reads past the end, and it
+// remembers the first failure.
 #pragma once
 
 #include <bit>
@@ -40,7 +40,7 @@ inline uint64_t BigEndianPrefix(const char* data, size_t size) {
   uint64_t v = 0;
   if (size >= 4) {  // two loads that may overlap
     v = DecodeFixed32(data) | static_cast<uint64_t>(DecodeFixed32(data + size - 4)) << (8 * (size - 4));
-  } else if (size > 0) {  // three that may be the same
+  } else if (size > 0) {  // three loads that may coincide
     const auto at = [data](size_t i) { return uint64_t{static_cast<unsigned char>(data[i])} << (8 * i); };
     v = at(0) | at(size / 2) | at(size - 1);
   }
@@ -51,7 +51,7 @@ inline uint64_t BigEndianPrefix(std::string_view s) { return BigEndianPrefix(s.d
 inline constexpr int kMaxVarint32Bytes = 5;
 inline constexpr int kMaxVarint64Bytes = 10;
 
-// Writes `v` at `p`, which has room; returns the byte after it.
+// Writes `v` at `p`, which must have room for it; returns the byte after it.
 inline char* EncodeVarint64(char* p, uint64_t v) {
   while (v >= 0x80) {
     *p++ = static_cast<char>(v | 0x80);
@@ -85,7 +85,7 @@ class Decoder {
 
   bool ok() const { return ok_; }
   bool empty() const { return p_ == end_; }
-  // Whether everything was read, and well.
+  // Whether everything was read without a failure.
   bool Done() const { return ok_ && p_ == end_; }
   size_t remaining() const { return static_cast<size_t>(end_ - p_); }
   std::string_view rest() const { return {p_, remaining()}; }

@@ -17,7 +17,7 @@ namespace {
 
 static_assert(kMaxCompressibleBytes <= LZ4_MAX_INPUT_SIZE);
 
-// Blocks are a few KiB: the higher levels cost twice the time there for a percent or two of space.
+// Blocks are a few KiB. Higher levels would take twice the time to save one or two percent of space.
 constexpr int kZstdLevel = 1;
 
 struct FreeZstd {
@@ -43,7 +43,7 @@ size_t CompressSnappy(std::string_view in, char* out) {
   return size;
 }
 
-// The other two are preceded by the size of `in` as varint32.
+// LZ4 and ZSTD output is preceded by the size of `in` as a varint32.
 absl::StatusOr<size_t> CompressLz4(std::string_view in, char* out) {
   char* const p = EncodeVarint32(out, static_cast<uint32_t>(in.size()));
   const int capacity = LZ4_compressBound(static_cast<int>(in.size()));

@@ -1,4 +1,4 @@
-// The codecs of blocks: bytes in, bytes out.
+// The compression codecs of blocks.
 //
 // | kind   | compressed bytes                                        |
 // |--------|---------------------------------------------------------|
@@ -7,12 +7,12 @@
 // | LZ4    | size before compression as varint32, then one LZ4 block |
 // | ZSTD   | size before compression as varint32, then ZSTD frames   |
 //
-// Compressed bytes may be hostile: whatever they are, the size is bounded before anything is allocated for it, nothing
-// outside of the given buffers is touched, and the answer is the right bytes or `DataLoss`. Which bytes come out of a
-// damaged input that happens to be well-formed is for checksums to catch.
+// Compressed bytes may be hostile. Whatever they are, the size is bounded before memory is allocated for it, no byte
+// outside of the given buffers is touched, and the result is the right bytes or `DataLoss`. Damaged input that happens
+// to be well-formed decompresses to wrong bytes, which checksums must catch.
 //
-// Whether compressing was worth it, and a name for the file that was damaged, are the caller's. Safe for concurrent
-// use: the codecs' working memory belongs to the calling thread.
+// The caller decides whether compression was worth it, and adds the name of a damaged file to the error. Safe for
+// concurrent use: each thread has its own working memory for the codecs.
 #pragma once
 
 #include <cstddef>
@@ -36,17 +36,17 @@ std::optional<CompressionKind> CompressionFromName(std::string_view name);
 // Whether this byte from a file is a CompressionKind.
 bool IsKnownCompression(uint8_t byte);
 
-// The most bytes that Compress may write for `bytes` bytes, at most kMaxCompressibleBytes.
+// The largest number of bytes that Compress may write for `bytes` bytes; `bytes` is at most kMaxCompressibleBytes.
 size_t MaxCompressedSize(CompressionKind kind, size_t bytes);
-// Writes to `out`, which has room for MaxCompressedSize; returns how many bytes. InvalidArgument if `in` is longer than
-// kMaxCompressibleBytes. There may be more than `in` has.
+// Writes to `out`, which must have room for MaxCompressedSize, and returns how many bytes it wrote; this may be more
+// than `in` has. InvalidArgument if `in` is longer than kMaxCompressibleBytes.
 [[nodiscard]] absl::StatusOr<size_t> Compress(CompressionKind kind, std::string_view in, char* out);
 
-// The size that `bytes` say they have before compression; DataLoss if they do not say it or it is above `limit`.
+// Returns the size before compression that `bytes` state; DataLoss if they state none, or one above `limit`.
 [[nodiscard]] absl::StatusOr<size_t> DecompressedSize(CompressionKind kind, std::string_view bytes, size_t limit);
 
-// Fills out[0, exact_size), where `exact_size` is what DecompressedSize gave; DataLoss if the bytes do not decompress
-// to just that size. After a failure the contents of `out` are undefined.
+// Fills out[0, exact_size), where `exact_size` is the result of DecompressedSize; DataLoss if the bytes do not
+// decompress to exactly that size. After a failure the contents of `out` are undefined.
 [[nodiscard]] absl::Status Decompress(CompressionKind kind, std::string_view bytes, char* out, size_t exact_size);
 
 }  // namespace sepal

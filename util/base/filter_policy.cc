@@ -12,7 +12,7 @@ constexpr int kMostProbes = 16;
 
 }  // namespace
 
-// Beyond 64 bits for the guard the rest goes to the lane.
+// The guard takes at most 64 bits; the rest goes to the lane.
 FilterPolicy FilterPolicy::FromBitsPerKey(double bits_per_key) {
   if (!(bits_per_key > 0)) return None();
   const FilterPolicy usual;
@@ -22,7 +22,7 @@ FilterPolicy FilterPolicy::FromBitsPerKey(double bits_per_key) {
   return {.lane_bits_per_key = lane_bits, .guard_bits_per_key = bits - lane_bits};
 }
 
-// The rate falls with the bits, except for steps of less than a percent where the number of probes changes.
+// The rate falls as the bits grow, except for steps of less than a percent where the number of probes changes.
 FilterPolicy FilterPolicy::FromFalsePositiveRate(double rate) {
   if (rate >= 1) return None();
   double too_few = 0;

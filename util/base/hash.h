@@ -6,11 +6,11 @@
 
 namespace sepal {
 
-// The hash of a user key, for filters, tags and the memtable's index. The seed is chosen at random for each database,
-// so that nobody can choose keys that collide.
+// Hashes a user key for filters, tags and the memtable's index. The seed is chosen at random for each database, so that
+// an attacker cannot choose keys that collide.
 uint64_t HashKey(std::string_view user_key, uint64_t seed);
 
-// A well-mixed function of one word: the finaliser of MurmurHash3 (A. Appleby, public domain).
+// Mixes the bits of one word: the finaliser of MurmurHash3 (A. Appleby, public domain).
 inline uint64_t Mix64(uint64_t h) {
   h ^= h >> 33;
   h *= 0xff51afd7ed558ccdull;
@@ -20,13 +20,13 @@ inline uint64_t Mix64(uint64_t h) {
   return h;
 }
 
-// The place in [0, n) that `h` stands for: the high word of the product (D. Lemire, "Fast random integer generation in
-// an interval", 2019). Uses the high bits of `h`.
+// Maps `h` to [0, n): the high word of the product (D. Lemire, "Fast random integer generation in an interval", 2019).
+// Uses the high bits of `h`.
 inline uint64_t ReduceRange(uint64_t h, uint64_t n) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(h) * n) >> 64);
 }
 
-// A checksum of bytes in a context that the seed stands for (a salt, a position, a predecessor's checksum).
+// A checksum of bytes in a context that the seed represents (a salt, a position, a predecessor's checksum).
 uint64_t Checksum64(std::string_view bytes, uint64_t seed);
 uint32_t Checksum32(std::string_view bytes, uint64_t seed);
 // The checksum of `bytes` followed by one more byte, without a seed.

@@ -7,7 +7,7 @@
 namespace sepal {
 namespace {
 
-// Ertl's sigma and tau: what empty and full registers contribute.
+// Ertl's sigma and tau: the contributions of empty and of full registers.
 double Sigma(double x) {
   if (x == 1) return std::numeric_limits<double>::infinity();
   double sum = x, weight = 1, last;

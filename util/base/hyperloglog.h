@@ -1,6 +1,7 @@
-// How many distinct keys there are, from their hashes, in a fixed number of bytes (P. Flajolet et al., "HyperLogLog",
-// 2007; estimator by O. Ertl, "New cardinality estimation algorithms for HyperLogLog sketches", 2017: without
-// correction tables, good for few and many). The standard error is 1.04 / sqrt(1024), 3.3 %.
+// Estimates the number of distinct keys from their hashes, in a fixed number of bytes (P. Flajolet et al.,
+// "HyperLogLog", 2007; estimator by O. Ertl, "New cardinality estimation algorithms for HyperLogLog sketches", 2017,
+// which needs no correction tables and is accurate for small and large numbers). The standard error is 1.04 /
+// sqrt(1024), 3.3 %.
 //
 // Sketches of hashes made with one seed can be merged: the result is the sketch of the union.
 //
@@ -32,7 +33,7 @@ class HyperLogLog {
 
   void Add(uint64_t hash) {
     const size_t i = hash >> (64 - kPrecision);
-    // The bit set below the 54 ends the count at 55.
+    // The bit that is set below the 54 limits the rank to 55.
     const auto rank = static_cast<uint8_t>(__builtin_clzll(hash << kPrecision | uint64_t{1} << (kPrecision - 1)) + 1);
     if (rank > registers_[i]) registers_[i] = rank;
   }
@@ -40,7 +41,7 @@ class HyperLogLog {
   double Estimate() const;
 
   std::string ToBytes() const;
-  // nullopt for bytes that no sketch gives.
+  // Returns nullopt for bytes that no sketch encodes to.
   static std::optional<HyperLogLog> FromBytes(std::string_view bytes);
 
   friend bool operator==(const HyperLogLog&, const HyperLogLog&) = default;

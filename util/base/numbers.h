@@ -1,4 +1,5 @@
-// Numbers that cannot be mistaken for one another: each has its own type, an order, and no arithmetic across types.
+// Numbers that cannot be mistaken for one another: each kind has its own type and an order, and no arithmetic across
+// types.
 #pragma once
 
 #include <compare>
@@ -30,16 +31,17 @@ std::string ToString(StrongNumber<Tag, Rep> number) {
   return std::to_string(number.value());
 }
 
-// The place of one update in the history of a database; grows with every update, 56 bits. 0 is before all updates.
+// The place of an update in the history of a database. It grows with every update and has 56 bits; 0 is before all
+// updates.
 using SequenceNumber = StrongNumber<struct SequenceNumberTag, uint64_t>;
 inline constexpr SequenceNumber kMaxSequenceNumber{(uint64_t{1} << 56) - 1};
 
-// Names a file of the database (table, log, manifest); never used twice.
+// Names a file of the database (table, log, manifest); never reused.
 using FileNumber = StrongNumber<struct FileNumberTag, uint64_t>;
 // Orders the runs of a level: a run with a larger number holds newer data.
 using RunNumber = StrongNumber<struct RunNumberTag, uint64_t>;
 using ColumnFamilyId = StrongNumber<struct ColumnFamilyIdTag, uint32_t>;
-// A byte's place in the history of all log files of a database, laid end to end; never goes back.
+// The place of a byte in all log files of a database, laid end to end; never goes back.
 using LogPosition = StrongNumber<struct LogPositionTag, uint64_t>;
 
 }  // namespace sepal

@@ -17,17 +17,17 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     return z ^ (z >> 31);
   }
-  // In [0, n); n > 0.
+  // A number in [0, n); requires n > 0.
   uint64_t Uniform(uint64_t n) { return ReduceRange(Next(), n); }
   bool OneIn(uint64_t n) { return Uniform(n) == 0; }
-  // In [0, 1).
+  // A number in [0, 1).
   double NextDouble() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
  private:
   uint64_t state_;
 };
 
-// A seed that the operating system drew.
+// A seed drawn by the operating system.
 uint64_t SystemRandomSeed();
 
 }  // namespace sepal

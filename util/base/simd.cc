@@ -7,7 +7,7 @@
 namespace sepal {
 namespace {
 
-// What AVX-512 has is not faster than AVX2 where it was measured, so that it must be asked for.
+// AVX-512 was measured to be no faster than AVX2, so it is used only on request.
 SimdLevel Wanted() {
   const char* const value = std::getenv("SEPAL_SIMD");
   const std::string_view wanted = value == nullptr ? "" : value;

@@ -7,12 +7,12 @@
 
 namespace sepal {
 
-// Each has what is before it, too.
+// Each level includes the ones before it.
 enum class SimdLevel : uint8_t { kPortable, kAvx2, kAvx512 };
 
-// Of this machine.
+// The highest level of this machine.
 SimdLevel OfferedSimd();
-// What is used; decided at the first call. Cost: one load.
+// The level in use, decided at the first call. Cost: one load.
 SimdLevel UsedSimd();
 
 }  // namespace sepal

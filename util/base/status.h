@@ -1,4 +1,4 @@
-// Passing errors on, and making the ones that the engine has standard words for.
+// Passes errors on, and creates those for which the engine has a standard wording.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace sepal {
 
-// `DataLoss` for bytes that are not what they should be. `expected` and `got` are for people.
+// Returns `DataLoss` for bytes that are not what they should be. `expected` and `got` are for people to read.
 absl::Status Damaged(std::string_view file, uint64_t offset, std::string_view what, std::string_view expected,
                      std::string_view got);
 absl::Status Damaged(std::string_view file, uint64_t offset, std::string_view what);
 
-// The same status with `context: ` before its message.
+// Returns the same status with `context: ` before its message.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
-// The same for a failure that lasts until the database is reopened: never ResourceExhausted, which says that the call
-// may succeed once there is room, but Internal.
+// The same for a failure that lasts until the database is reopened. It turns ResourceExhausted, which says that the
+// call may succeed once there is room, into Internal.
 absl::Status Lasting(const absl::Status& status, std::string_view context);
 
-// Keeps the first error.
+// Keeps only the first error.
 inline void KeepFirst(absl::Status* kept, absl::Status status) {
   if (kept->ok() && !status.ok()) *kept = std::move(status);
 }

@@ -1,4 +1,5 @@
-// The one place where Abseil's string_view (a type of its own on Debian 12) meets the standard's, and text for people.
+// Text for people, and conversions between Abseil's string_view (a separate type on Debian 12) and the standard one,
+// which are all in this file.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +17,19 @@ inline absl::string_view ToAbsl(absl::string_view s) { return s; }
 #endif
 inline std::string_view ToStd(std::string_view s) { return s; }
 
-// `bytes` with what is not printable ASCII as \xNN, cut to `limit` bytes with "..." behind.
+// Returns `bytes` with everything but printable ASCII as \xNN, cut to `limit` bytes and then followed by "...".
 std::string Printable(std::string_view bytes, size_t limit = 64);
-// Lower-case hexadecimal digits, two a byte.
+// Lower-case hexadecimal digits, two for each byte.
 std::string ToHex(std::string_view bytes);
 // "0x" and 16 (8) hexadecimal digits.
 std::string Hex64(uint64_t value);
 std::string Hex32(uint32_t value);
-// A count of bytes as people say it: "512 B", "4.0 KiB", "1.5 GiB".
+// A number of bytes for people: "512 B", "4.0 KiB", "1.5 GiB".
 std::string HumanBytes(uint64_t bytes);
 
-// How many bytes `a` and `b` begin with alike.
+// The length of the longest common prefix of `a` and `b`.
 size_t CommonPrefixSize(std::string_view a, std::string_view b);
-// Cuts `*prefix` to what it and `bytes` begin with alike.
+// Cuts `*prefix` to its longest common prefix with `bytes`.
 void ShortenToCommonPrefix(std::string* prefix, std::string_view bytes);
 
 }  // namespace sepal

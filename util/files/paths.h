@@ -1,4 +1,4 @@
-// Names of files and directories as text.
+// File names and paths as text.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace sepal {
 
-// Ok if `name` can name a file in a directory: not empty, no slash, no zero byte, not "." or "..".
+// Returns ok if `name` can name a file in a directory: not empty, no slash, no zero byte, not "." or "..".
 absl::Status CheckFileName(std::string_view directory, std::string_view name);
-// Without slashes at the end; `InvalidArgument` if `path` is empty or holds a zero byte.
+// Removes trailing slashes; `InvalidArgument` if `path` is empty or holds a zero byte.
 absl::StatusOr<std::string> CleanPath(std::string_view path);
-// What stands before the last slash of a clean path: "/" at the root, "." if there is none.
+// The part of a clean path before its last slash: "/" at the root, "." if there is no slash.
 std::string ParentPath(std::string_view path);
 
 }  // namespace sepal

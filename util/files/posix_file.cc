@@ -21,7 +21,8 @@
 namespace sepal {
 namespace {
 
-// A call brings in no more than the disk is set to read ahead, and leaves out the rest. Few are set to less than this.
+// A readahead call loads at most as much as the disk is set to read ahead, and ignores the rest. Few disks are set to
+// less than this.
 constexpr uint64_t kReadAheadPiece = uint64_t{128} << 10;
 
 absl::StatusOr<uint64_t> SizeOf(int fd, const std::string& path) {
@@ -37,8 +38,8 @@ absl::Status CheckRange(uint64_t offset, uint64_t length, const std::string& pat
   return absl::OkStatus();
 }
 
-// Reads until `length` bytes are there or the file ends. With O_DIRECT, all arguments are aligned, and a count that is
-// not means the end.
+// Reads until `length` bytes were read or the file ends. With O_DIRECT all arguments are aligned, and an unaligned
+// result means the end of the file.
 absl::StatusOr<size_t> ReadFully(int fd, const std::string& path, uint64_t offset, size_t length, char* buffer,
                                  uint64_t alignment) {
   size_t done = 0;
@@ -53,8 +54,9 @@ absl::StatusOr<size_t> ReadFully(int fd, const std::string& path, uint64_t offse
   return done;
 }
 
-// As small as the kernel says: the sectors of most disks have 512 bytes, and a block of two kilobytes is then half as
-// much to read as the pages that it lies in. Also larger ones. 0: this file has no direct reads.
+// The smallest alignment that the kernel allows, since most disks have sectors of 512 bytes, and reading a block of two
+// kilobytes by sectors takes half of what its pages take. May also be larger. 0: this file does not support direct
+// reads.
 uint64_t DirectAlignmentOf(int fd) {
 #ifdef STATX_DIOALIGN
   struct statx info;
@@ -156,7 +158,7 @@ class PosixMappedRegion final : public MappedRegion {
     SEPAL_CHECK(offset <= size_ && bytes.size() <= size_ - offset);
     if (!bytes.empty()) std::memcpy(base_ + offset, bytes.data(), bytes.size());
   }
-  // Behind the end of a file that was made shorter the system refuses, and does nothing.
+  // Beyond the end of a file that was made shorter, the system refuses and does nothing.
   bool Populate() override { return PopulatePages(base_, size_); }
   bool Lock() override { return ::mlock(base_, size_) == 0; }
   std::string_view Contents() const override { return std::string_view(base_, size_); }
@@ -195,7 +197,7 @@ class PosixWritableFile final : public WritableFile {
 
   absl::Status SyncRange(uint64_t offset, uint64_t length) override {
     RETURN_IF_ERROR(CheckUse(offset, length, "sync range"));
-    if (length == 0) return absl::OkStatus();  // To the operating system it means "to the end".
+    if (length == 0) return absl::OkStatus();  // For the operating system it means "to the end".
     const int result = RetryInterrupted([&] {
       return ::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(length),
                                SYNC_FILE_RANGE_WRITE);
@@ -228,7 +230,7 @@ class PosixWritableFile final : public WritableFile {
     }
     void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), static_cast<off_t>(offset));
     if (base == MAP_FAILED) return LastError().Of(path_, absl::StrFormat("map %u bytes at %u", length, offset));
-    // Asks for large pages of the file's cache, where whole ones fit.
+    // Asks for large pages in the page cache of the file if whole ones fit.
     constexpr uint64_t kLarge = MappedMemory::kHugePageBytes;
     if (offset % kLarge == 0 && length % kLarge == 0) (void)::madvise(base, length, MADV_HUGEPAGE);
     return std::make_unique<PosixMappedRegion>(static_cast<char*>(base), length);

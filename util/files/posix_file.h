@@ -1,5 +1,5 @@
-// Files of the operating system, behind the contract of sepal/file_system.h. The descriptors are opened by
-// PosixDirectory; `path` is for messages.
+// Files of the operating system, behind the contract of sepal/file_system.h. PosixDirectory opens the descriptors;
+// `path` is used in messages.
 #pragma once
 
 #include <algorithm>
@@ -14,31 +14,31 @@
 
 namespace sepal {
 
-// The alignment of direct reads - offset, length and memory - where the kernel does not say it: nearly every disk takes
+// The alignment of direct reads (offset, length and memory) if the kernel does not report it: nearly every disk accepts
 // it.
 inline constexpr uint64_t kDirectAlignment = 4096;
-// The largest that is heeded.
+// Larger alignments are not supported.
 inline constexpr uint64_t kMostDirectAlignment = uint64_t{64} << 10;
-// Longer direct reads that are not aligned go piece by piece.
+// Unaligned direct reads longer than this are split.
 inline constexpr size_t kMaxBounceBytes = size_t{1} << 20;
 
-// Whether files of a file system, by statfs's number for its kind, may be mapped for writing: it is known that what was
-// reserved there can be written, by this machine. One that writes everything in new places can be full when a store is
-// to go to the disk, one of the network can be gone, and the process would get a signal. So one that is not known is
-// not mapped, which only costs time.
+// Whether files of a file system, given by statfs's number for its kind, may be mapped for writing: this must only be
+// done if reserved space is known to be writable, from this machine. A file system that never overwrites in place can
+// be full when a store is to go to the disk, a network file system can be gone, and the process would get a signal. So
+// unknown file systems are not mapped, which only costs time.
 bool MayBeMapped(int64_t file_system_kind);
 
 struct FreeDeleter {
   void operator()(char* memory) const { std::free(memory); }
 };
 using AlignedBytes = std::unique_ptr<char, FreeDeleter>;
-// For direct reads of this alignment. Null without memory.
+// Allocates memory for direct reads of this alignment; null if there is none.
 inline AlignedBytes MakeAligned(size_t length, uint64_t alignment) {
   const size_t unit = std::max(alignment, kDirectAlignment);
   return AlignedBytes(static_cast<char*>(std::aligned_alloc(unit, (length + unit - 1) / unit * unit)));
 }
 
-// The smallest aligned range around another.
+// The smallest aligned range around another range.
 struct AlignedRange {
   uint64_t offset;
   size_t length;
@@ -49,14 +49,14 @@ struct AlignedRange {
   }
 };
 
-// Every file that this room opens for reading: what a batch of reads needs of it.
+// The base of every file that this folder opens for reading, with what a batch of reads needs to know about it.
 class PosixReadable : public ReadableFile {
  public:
   PosixReadable(UniqueFd fd, std::string path, uint64_t alignment)
       : fd_(std::move(fd)), path_(std::move(path)), alignment_(alignment) {}
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
-  // Open with O_DIRECT: reads are aligned.
+  // Whether the file is open with O_DIRECT, so that reads must be aligned.
   bool direct() const { return alignment_ > 1; }
   uint64_t alignment() const { return alignment_; }
   // Also past the page cache, where the file was written through it.
@@ -67,10 +67,10 @@ class PosixReadable : public ReadableFile {
   const uint64_t alignment_;
 };
 
-// Through the page cache.
+// Reads through the page cache.
 std::unique_ptr<ReadableFile> MakePosixReadableFile(UniqueFd fd, std::string path);
-// Past it: `fd` is open with O_DIRECT. Reads that are not aligned go through a bounce buffer. Unimplemented where the
-// kernel says that this file cannot be read so.
+// Reads past the page cache: `fd` is open with O_DIRECT. Unaligned reads go through a bounce buffer. Unimplemented if
+// the kernel says that this file cannot be read so.
 absl::StatusOr<std::unique_ptr<ReadableFile>> MakePosixDirectFile(UniqueFd fd, std::string path);
 // `fd` is open for reading and writing; the file has `size` bytes.
 std::unique_ptr<WritableFile> MakePosixWritableFile(UniqueFd fd, std::string path, uint64_t size);

@@ -25,13 +25,13 @@ namespace {
 
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
-// O_NONBLOCK keeps the opening of a pipe from hanging; see OpenToRead.
+// O_NONBLOCK keeps the opening of a pipe from blocking; see OpenToRead.
 constexpr int kOpenFlags = O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
 
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-// An open-file-description lock: it belongs to the opening, so that two openings within one process exclude each
-// other, and no close() of another descriptor lets it go.
+// Takes an open-file-description lock. It belongs to the opening, so that two openings within one process exclude each
+// other, and closing another descriptor does not release it.
 bool SetLock(int fd, short type) {
   struct flock lock = {};
   lock.l_type = type;
@@ -41,7 +41,7 @@ bool SetLock(int fd, short type) {
 
 class PosixDirectoryLock final : public DirectoryLock {
  public:
-  // `directory_fd` is the lock's own.
+  // The lock owns `directory_fd`.
   PosixDirectoryLock(UniqueFd fd, UniqueFd directory_fd, std::string name, std::string path)
       : fd_(std::move(fd)),
         directory_fd_(std::move(directory_fd)),
@@ -49,7 +49,8 @@ class PosixDirectoryLock final : public DirectoryLock {
         path_(std::move(path)),
         owner_(::getpid()) {}
 
-  // A forked child shares the lock: only the owner lets it go, and then for all who inherited the descriptor.
+  // A forked child shares the lock: only the owner releases it, and then for every process that inherited the
+  // descriptor.
   ~PosixDirectoryLock() override {
     if (::getpid() == owner_) (void)SetLock(fd_.get(), F_UNLCK);
   }
@@ -57,7 +58,7 @@ class PosixDirectoryLock final : public DirectoryLock {
   absl::Status Check() const override {
     if (::getpid() != owner_) {
       return absl::FailedPreconditionError(absl::StrFormat(
-          "%s: locked by process %d, of which this one is a fork: open the database after the fork", path_, owner_));
+          "%s: locked by process %d, which forked this one: open the database after the fork", path_, owner_));
     }
     struct stat held;
     struct stat named;
@@ -112,7 +113,7 @@ class PosixDirectory final : public Directory {
 
   const UniqueFd fd_;
   const std::string path_;
-  // Bits: 1 probed, 2 allocate, 4 direct reads, 8 map. Two threads may probe at once; they find the same.
+  // Bits: 1 probed, 2 allocate, 4 direct reads, 8 map. If two threads probe at once, they get the same result.
   mutable std::atomic<unsigned> probed_{0};
 };
 
@@ -135,13 +136,13 @@ Capabilities PosixDirectory::capabilities() const {
   return found;
 }
 
-// What may be otherwise in a moment.
+// Errors that may be gone in a moment.
 bool IsShortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC || error == EDQUOT;
 }
 
-// Asks a nameless file. Where none can be made, nothing is promised; where only for now, whoever wants direct reads is
-// left to hear from the file that is opened for them.
+// Tests an unnamed file. If none can be created, no capability is promised. If that may change soon, a caller that
+// wants direct reads gets the error from the file that it opens.
 Capabilities PosixDirectory::Probe(bool* for_good) const {
   struct statfs kind = {};
   Capabilities found = {.map = ::fstatfs(fd_.get(), &kind) == 0 && MayBeMapped(kind.f_type), .hard_link = true};
@@ -169,8 +170,8 @@ absl::StatusOr<UniqueFd> PosixDirectory::OpenAt(std::string_view name, int flags
   return fd;
 }
 
-// Calls that read a regular file do not heed O_NONBLOCK, but io_uring does before Linux 6.5, on disks that cannot say
-// whether a read would wait: it then refuses what is not in the page cache, rather than have a thread read it.
+// Reads of a regular file ignore O_NONBLOCK, except through io_uring before Linux 6.5 on disks that cannot tell whether
+// a read would wait: there it refuses data outside of the page cache instead of having a thread read it.
 absl::StatusOr<UniqueFd> PosixDirectory::OpenToRead(std::string_view name, int direct) {
   struct stat info;
   ASSIGN_OR_RETURN(UniqueFd fd, OpenAt(name, O_RDONLY | direct, &info));
@@ -199,7 +200,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> PosixDirectory::OpenForWrite(std::
 }
 
 absl::StatusOr<std::vector<DirectoryEntry>> PosixDirectory::List() {
-  // A descriptor of its own, since listing moves its position.
+  // Listing changes the position of a descriptor, so it uses one of its own.
   const int fd = RetryInterrupted([&] { return ::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (fd < 0) return LastError().Of(path_, "list");
   DIR* stream = ::fdopendir(fd);
@@ -242,7 +243,7 @@ absl::Status PosixDirectory::Rename(std::string_view from, std::string_view to) 
   const std::string to_text(to);
   int result = ::renameat2(fd_.get(), from_text.c_str(), fd_.get(), to_text.c_str(), RENAME_NOREPLACE);
   if (result != 0 && errno == EINVAL) {
-    // A file system or a kernel that knows no such flag: a link never replaces either.
+    // The file system or the kernel does not know the flag. A link never replaces a file either.
     result = ::linkat(fd_.get(), from_text.c_str(), fd_.get(), to_text.c_str(), 0);
     if (result == 0) result = ::unlinkat(fd_.get(), from_text.c_str(), 0);
   }
@@ -288,17 +289,17 @@ absl::StatusOr<std::unique_ptr<DirectoryLock>> PosixDirectory::Lock(std::string_
       if (errno == EAGAIN || errno == EACCES) return LockIsTaken(fd.get(), path);
       return LastError().Of(path, "lock");
     }
-    // Between opening and locking, the file may have been removed and made again by another.
+    // Between opening and locking, another process may have removed and recreated the file.
     struct stat named;
     if (::fstatat(fd_.get(), name_text.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !SameFile(held, named)) continue;
     UniqueFd directory_fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
     if (!directory_fd.valid()) return LastError().Of(path_, "duplicate the descriptor");
-    // For the message that others get; on a full disk it says less.
+    // For the message that other processes show; on a full disk it is cut short.
     const std::string owner = absl::StrFormat("%d\n", ::getpid());
     if (::ftruncate(fd.get(), 0) == 0) (void)!::pwrite(fd.get(), owner.data(), owner.size(), 0);
     return std::make_unique<PosixDirectoryLock>(std::move(fd), std::move(directory_fd), name_text, path);
   }
-  return absl::UnavailableError(absl::StrFormat("%s: the lock file is being replaced again and again", path));
+  return absl::UnavailableError(absl::StrFormat("%s: the lock file keeps being replaced", path));
 }
 
 absl::StatusOr<uint64_t> PosixDirectory::FreeBytes() {
@@ -320,15 +321,15 @@ absl::StatusOr<UniqueFd> OpenDirectoryFd(const std::string& path) {
 absl::Status SyncParentOf(const std::string& path) {
   const std::string parent = ParentPath(path);
   absl::StatusOr<UniqueFd> parent_fd = OpenDirectoryFd(parent);
-  // A parent that may be searched but not read cannot be synced by us.
+  // A parent that this process may search but not read cannot be synced.
   if (absl::IsPermissionDenied(parent_fd.status())) return absl::OkStatus();
   RETURN_IF_ERROR(parent_fd.status());
   if (RetryInterrupted([&] { return ::fsync(parent_fd->get()); }) == 0) return absl::OkStatus();
-  // What lies below a mounted file system may be one that is never written.
+  // The directory above a mount point may be on a file system that is never written.
   return errno == EINVAL || errno == EROFS ? absl::OkStatus() : LastError().Of(parent, "sync directory");
 }
 
-// Makes the directory and its missing parents; each name is durable before anything is put below it.
+// Creates the directory and its missing parents. Each name is durable before anything is created below it.
 absl::Status MakeDirectories(const std::string& path) {
   const std::string parent = ParentPath(path);
   int result = ::mkdir(path.c_str(), kDirectoryMode);
@@ -340,7 +341,7 @@ absl::Status MakeDirectories(const std::string& path) {
   return SyncParentOf(path);
 }
 
-// Takes no memory: children made by `fork` come here, too, where an allocator may be locked for good.
+// Must not allocate memory: children made by `fork` come here too, where the allocator may be locked for good.
 bool IsEmpty(int directory) {
   const UniqueFd fd(RetryInterrupted([&] { return ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!fd.valid()) return false;
@@ -366,7 +367,7 @@ class PosixFileSystem final : public FileSystem {
       RETURN_IF_ERROR(MakeDirectories(cleaned));
       fd = OpenDirectoryFd(cleaned);
     } else if (create && fd.ok() && IsEmpty(fd->get())) {
-      // Whoever made it may have died, or be another process, before its name was durable.
+      // The process that created it may have died before its name was durable, or may be about to sync it.
       RETURN_IF_ERROR(SyncParentOf(cleaned));
     }
     RETURN_IF_ERROR(fd.status());

@@ -12,11 +12,11 @@
 
 namespace sepal {
 
-// `path: operation: reason`, with the code that the file-system contract names for `error` (an errno).
+// Returns `path: operation: reason` with the code that the file-system contract prescribes for `error`, an errno.
 absl::Status PosixError(int error, std::string_view path, std::string_view operation);
 
-// The error number that the last call left, kept before anything else is called: what makes a message allocates, and
-// may so leave another one. `LastError().Of(path, operation)`: the object comes before the arguments.
+// Keeps the errno of the last call before anything else is called, because building a message allocates memory and may
+// change errno. In `LastError().Of(path, operation)` the object is made before the arguments.
 class LastError {
  public:
   LastError() : number_(errno) {}
@@ -47,7 +47,7 @@ class UniqueFd {
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
-  // 0 or an errno. On Linux the descriptor is gone even when close() was interrupted.
+  // Returns 0 or an errno. On Linux the descriptor is closed even if close() was interrupted.
   int Close() {
     if (fd_ < 0) return 0;
     const int result = ::close(std::exchange(fd_, -1));

@@ -20,17 +20,17 @@
 namespace sepal {
 namespace {
 
-// Requests under way at once in one ring: what keeps a flash disk busy.
+// The number of concurrent requests in one ring: enough to keep a flash disk busy.
 constexpr unsigned kRingDepth = 64;
 constexpr size_t kIdleRings = 8;
 constexpr size_t kMostThreads = 8;
-// Fewer are not worth a thread each.
+// Fewer requests are not worth a thread of their own.
 constexpr size_t kRequestsPerThread = 2;
 
-// What the kernel reads for one request: the request's own range, or the aligned one around it for a direct file.
+// What the kernel reads for one request: the request's range, or for a direct file the aligned range around it.
 class Flight {
  public:
-  // False where the request must be read by itself.
+  // Returns false if the request must be read by itself.
   bool Prepare(const ReadRequest& request) {
     SEPAL_DCHECK(dynamic_cast<const PosixReadable*>(request.file) != nullptr);
     const auto& file = static_cast<const PosixReadable&>(*request.file);
@@ -50,7 +50,8 @@ class Flight {
   void Submit(io_uring_sqe* entry) const {
     io_uring_prep_read(entry, fd_, target_, static_cast<unsigned>(length_), offset_);
   }
-  // What came short - the file's end, an error, a signal - is read again by itself, which tells what it is.
+  // A short read (the end of the file, an error, a signal) is repeated by itself, which gives the right result or
+  // error.
   void Land(int result, ReadRequest* request) {
     if (result < 0 || static_cast<size_t>(result) != length_) return FillByRead(request);
     if (bounce_ != nullptr) std::memcpy(request->buffer, target_ + (request->offset - offset_), request->length);
@@ -69,10 +70,10 @@ class Flight {
 
 class Ring {
  public:
-  // Null, with the error, where there is none to be had.
+  // Returns null and the error if no ring can be created.
   static std::unique_ptr<Ring> Make(int* error) {
     auto ring = std::unique_ptr<Ring>(new Ring);
-    // A completion needs no interrupt of the thread that will wait for it. Kernels before 5.19 do not know the flag.
+    // A completion need not interrupt the thread that will wait for it. Kernels before 5.19 do not know the flag.
     *error = -io_uring_queue_init(kRingDepth, &ring->ring_, IORING_SETUP_COOP_TASKRUN);
     if (*error == EINVAL) *error = -io_uring_queue_init(kRingDepth, &ring->ring_, 0);
     ring->made_ = *error == 0;
@@ -84,11 +85,11 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // False if the ring is of no more use; every request has been read all the same.
+  // Returns false if the ring can no longer be used; every request has been read nevertheless.
   bool Run(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done) {
     std::vector<Flight> flights(requests.size());
-    std::vector<size_t> queued;  // given to the ring, and not taken by the kernel yet
-    size_t flying = 0;           // taken
+    std::vector<size_t> queued;  // given to the ring, but not yet taken by the kernel
+    size_t flying = 0;           // taken by the kernel
     for (size_t next = 0; next < requests.size() || !queued.empty() || flying > 0;) {
       for (; next < requests.size() && queued.size() + flying < kRingDepth; ++next) {
         if (flights[next].Prepare(requests[next])) {
@@ -126,7 +127,7 @@ class Ring {
     io_uring_sqe_set_data64(entry, number);
   }
 
-  // Lands what has come; returns how many.
+  // Completes the requests that the kernel has finished; returns how many.
   size_t Land(std::span<ReadRequest> requests, std::span<Flight> flights,
               const std::function<void(ReadRequest&)>& done) {
     size_t landed = 0;
@@ -146,25 +147,25 @@ class Ring {
   bool made_ = false;
 };
 
-// Rings that no thread uses at the moment. Making one costs as much as a read.
+// Rings that no thread uses at the moment. Creating one costs as much as a read.
 class RingPool {
  public:
   static RingPool& Get() {
     static RingPool* const pool = [] {
       auto* made = new RingPool;
-      // A child that was forked while another thread held the lock has databases of its own to read.
+      // A child that was forked while another thread held the lock must still be able to read its own databases.
       SEPAL_CHECK(::pthread_atfork(LockForFork, UnlockAfterFork, UnlockAfterFork) == 0);
       return made;
     }();
     return *pool;
   }
 
-  // Null where io_uring is not to be had.
+  // Returns null if io_uring is not available.
   std::unique_ptr<Ring> Take() {
     if (refused_.load(std::memory_order_relaxed)) return nullptr;
     {
       MutexLock lock(&mutex_);
-      // A child's queues would be its parent's.
+      // The queues of a child's rings would be shared with its parent.
       if (std::exchange(generation_, ForkGeneration()) != ForkGeneration()) ForgetAll();
       if (!idle_.empty()) {
         std::unique_ptr<Ring> ring = std::move(idle_.back());
@@ -197,7 +198,7 @@ class RingPool {
   uint64_t generation_ ABSL_GUARDED_BY(mutex_) = WatchForks();
 };
 
-// Requests that several threads take one by one; the caller hears of each that is filled.
+// Requests that several threads take one by one; only the calling thread calls `done`.
 class SharedRequests {
  public:
   explicit SharedRequests(std::span<ReadRequest> requests) : requests_(requests) {}

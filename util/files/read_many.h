@@ -1,8 +1,8 @@
-// How `Directory::ReadMany` gets its bytes from the operating system.
+// How `Directory::ReadMany` reads from the operating system.
 //
-// The requests of a batch are under way together: through io_uring where the kernel has it and lets this process use
-// it (containers often do not), else in a few threads, or in the calling one if there are none to be had. Safe for
-// concurrent use.
+// The requests of a batch are processed concurrently: through io_uring if the kernel has it and allows this process to
+// use it (containers often do not), otherwise in a few threads, or in the calling thread if no other is available. Safe
+// for concurrent use.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,14 @@
 
 namespace sepal {
 
-// One request by itself, with a `Read`.
+// Reads one request by itself, with a `Read`.
 void FillByRead(ReadRequest* request);
 
-// Files must be those of util/files/posix_file.h.
+// The files must be those of util/files/posix_file.h.
 void ReadManyPosix(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done);
 
-// The two ways, of which ReadManyPosix takes one. Through the ring: false, with nothing done, where there is none.
+// The two ways between which ReadManyPosix chooses. ReadManyByRing returns false, and does nothing, if there is no
+// ring.
 bool ReadManyByRing(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done);
 void ReadManyByThreads(std::span<ReadRequest> requests, const std::function<void(ReadRequest&)>& done);
 

@@ -1,4 +1,4 @@
-// Looking at files that another process writes meanwhile.
+// Examines files that another process may be writing.
 #pragma once
 
 #include "absl/status/status.h"
@@ -7,9 +7,10 @@
 
 namespace sepal {
 
-// Beside a live writer files come, grow and go between two looks, which may pass for damage or for nothing there.
-// `look` gives a StatusOr; while it finds such a thing it is called again, 8 times at most. What the last two looks
-// agree on is so. If they do not agree, the writer was faster every time: `Aborted`.
+// Beside a live writer, files appear, grow and disappear between two looks, which can be mistaken for damage or for a
+// missing database. `look` returns a StatusOr; while it finds such a problem, it is called again, at most 8 times. A
+// result on which the last two looks agree is returned. If they never agree, the writer changed the files every time:
+// `Aborted`.
 template <typename Look>
 auto LookAgain(Look look) -> decltype(look()) {
   constexpr int kLooks = 8;
@@ -19,8 +20,8 @@ auto LookAgain(Look look) -> decltype(look()) {
     const absl::Status& status = seen.status();
     if (!absl::IsDataLoss(status) && !absl::IsNotFound(status) && !absl::IsAborted(status)) return seen;
     if (looks == kLooks && status != before) {
-      return absl::AbortedError(
-          absl::StrFormat("%s (a writer was faster, at every look); open it again", ToStd(status.message())));
+      return absl::AbortedError(absl::StrFormat("%s (a writer changed the files during every attempt); open it again",
+                                                ToStd(status.message())));
     }
     if (looks == kLooks) return seen;
     before = status;

@@ -30,7 +30,7 @@ double LatencyHistogram::Percentile(double percent) const {
   for (size_t bucket = 0; bucket < kBuckets; ++bucket) {
     const uint64_t inside = buckets_[bucket];
     if (inside > 0 && static_cast<double>(before + inside) >= rank) {
-      // The numbers of a bucket are taken to lie evenly from its first to its last.
+      // Assumes that the numbers of a bucket are evenly spread over it.
       const auto low = static_cast<double>(BucketLow(bucket));
       const auto last = static_cast<double>(BucketLow(bucket + 1) - 1);
       const double share = (rank - static_cast<double>(before)) / static_cast<double>(inside);

@@ -1,10 +1,10 @@
-// A histogram of latencies, or of any whole numbers, that takes 9 KiB whatever it has seen.
+// A histogram of latencies, or of any whole numbers, that always takes 9 KiB.
 //
 // Buckets are linear within each power of two (as in HdrHistogram by G. Tene): numbers below 64 have a bucket each, and
-// above, 32 buckets share each doubling, so that a percentile is off by 1/32 of its value at most. Count, sum, minimum
-// and maximum are exact. Numbers from 2^40 on count as such in the last bucket.
+// above that 32 buckets share each doubling, so that a percentile is off by at most 1/32 of its value. Count, sum,
+// minimum and maximum are exact. Numbers from 2^40 on are counted in the last bucket.
 //
-// One thread at a time; histograms of several threads are merged.
+// Not safe for concurrent use; each thread fills its own histogram, and these are merged.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class LatencyHistogram {
   static constexpr int kValueBits = 40;
   static constexpr size_t kBuckets = size_t{kValueBits - kSubBucketBits + 1} << kSubBucketBits;
 
-  // The bucket of `value`, and the numbers that a bucket stands for: BucketLow(b) up to but not BucketLow(b + 1).
+  // The bucket of `value`; and the range of a bucket, from BucketLow(b) up to but not including BucketLow(b + 1).
   static constexpr size_t BucketOf(uint64_t value) {
     if (value < (1 << (kSubBucketBits + 1))) return static_cast<size_t>(value);
     const int shift = std::bit_width(value) - (kSubBucketBits + 1);
@@ -44,7 +44,8 @@ class LatencyHistogram {
     maximum_ = std::max(maximum_, value);
   }
   void Merge(const LatencyHistogram& other);
-  // Takes over numbers that were counted elsewhere: `count` in a bucket, and what all of them had in sum and extremes.
+  // Takes over numbers that were counted elsewhere: `count` for each bucket, and the sum and the extremes of all of
+  // them.
   void AddToBucket(size_t bucket, uint64_t count);
   void AddMoments(uint64_t sum, uint64_t minimum, uint64_t maximum);
   void Clear() { *this = LatencyHistogram(); }
@@ -55,11 +56,11 @@ class LatencyHistogram {
   uint64_t minimum() const { return count_ == 0 ? 0 : minimum_; }
   uint64_t maximum() const { return maximum_; }
   double Average() const { return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_); }
-  // The number that `percent` of those added do not exceed; 0 if nothing was added.
+  // The number that `percent` of the added numbers do not exceed; 0 if nothing was added.
   double Percentile(double percent) const;
   HistogramSummary Summary() const;
 
-  // Count, average, extremes, percentiles, and a line with a bar for each doubling that has numbers.
+  // Prints count, average, extremes and percentiles, and a line with a bar for each doubling that has numbers.
   std::string ToString() const;
 
  private:

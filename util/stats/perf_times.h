@@ -1,6 +1,7 @@
-// Where the calling thread's time goes, while somebody wants to know: a PerfContext, or the watch for slow calls.
+// Measures where the calling thread's time goes while something observes it: a PerfContext, or the detection of slow
+// calls.
 //
-// With nobody watching, a timer costs a load of a thread-local variable and a branch.
+// Without an observer a timer costs a load of a thread-local variable and a branch.
 #pragma once
 
 #include <array>
@@ -14,13 +15,13 @@
 
 namespace sepal {
 
-// Sums that only grow: who watches takes differences.
+// Sums that only grow: an observer takes differences.
 struct PerfTimes {
-  Clock* clock = nullptr;  // null: nobody watches
+  Clock* clock = nullptr;  // null: there is no observer
   uint64_t call_micros = 0;
   std::array<uint64_t, kPerfParts> micros = {};
-  bool timing = false;   // a timer runs
-  bool telling = false;  // a listener of a slow call is at work; its own calls are not told
+  bool timing = false;   // a timer is running
+  bool telling = false;  // a listener is being told of a slow call; its own calls are not reported
 };
 
 namespace internal {
@@ -29,7 +30,7 @@ extern thread_local constinit PerfTimes perf_times;
 
 inline PerfTimes& PerfTimesOfThread() { return internal::perf_times; }
 
-// Adds the time of its life to a part; within another timer's life, nothing.
+// Adds the time of its life to a part; does nothing within the life of another timer.
 class PerfTimer {
  public:
   explicit PerfTimer(PerfPart part) {

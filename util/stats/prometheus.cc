@@ -23,7 +23,7 @@ std::string Escaped(std::string_view value) {
 struct Described {
   std::string_view name;
   std::string_view help;
-  double unit = 1;  // what a count is multiplied with
+  double unit = 1;  // the factor that turns a count into the sample
 };
 
 constexpr double kMicro = 1e-6;
@@ -59,7 +59,7 @@ Described Describe(Ticker ticker) {
     case Ticker::kFlushBytes:
       return {"sepal_flush_bytes_total", "Bytes of tables written by flushes."};
     case Ticker::kCompactions:
-      return {"sepal_compactions_total", "Compactions that merged."};
+      return {"sepal_compactions_total", "Compactions that rewrote tables."};
     case Ticker::kTrivialMoves:
       return {"sepal_compaction_moves_total", "Compactions that only moved tables."};
     case Ticker::kCompactionReadBytes:
@@ -83,9 +83,9 @@ Described Describe(Ticker ticker) {
     case Ticker::kBlockReadBytes:
       return {"sepal_block_read_bytes_total", "Bytes of blocks of any kind read from files."};
     case Ticker::kThrottleMicros:
-      return {"sepal_throttle_seconds_total", "Time that writers were held back.", kMicro};
+      return {"sepal_throttle_seconds_total", "Time that writers were delayed.", kMicro};
     case Ticker::kThrottledWrites:
-      return {"sepal_throttled_writes_total", "Writes that were held back."};
+      return {"sepal_throttled_writes_total", "Writes that were delayed."};
     case Ticker::kSlowCalls:
       return {"sepal_slow_calls_total", "Calls slower than slow_call_micros."};
     case Ticker::kPacedMicros:
@@ -96,7 +96,7 @@ Described Describe(Ticker ticker) {
     case Ticker::kScrubPasses:
       return {"sepal_scrub_passes_total", "Times that all tables were checked in the background."};
     case Ticker::kScrubDamage:
-      return {"sepal_scrub_damage_total", "Damaged blocks found in the background, in each pass anew."};
+      return {"sepal_scrub_damage_total", "Damaged blocks found in the background, counted again in each pass."};
     case Ticker::kCount:
       break;
   }
@@ -131,14 +131,14 @@ void AddFilters(const Statistics& statistics, PrometheusText* text) {
     uint64_t LevelFilterStatistics::*count;
   };
   static constexpr Column kColumns[] = {
-      {"sepal_filter_lookups_total", "Table files asked by point lookups.", &LevelFilterStatistics::lookups},
+      {"sepal_filter_lookups_total", "Table files searched by point lookups.", &LevelFilterStatistics::lookups},
       {"sepal_filter_guard_rejections_total", "Files ruled out by their guard.",
        &LevelFilterStatistics::guard_rejections},
       {"sepal_filter_lane_rejections_total", "Blocks ruled out by their lane.",
        &LevelFilterStatistics::lane_rejections},
-      {"sepal_filter_blocks_searched_total", "Blocks that both filters let through.",
+      {"sepal_filter_blocks_searched_total", "Blocks that passed both filters.",
        &LevelFilterStatistics::blocks_searched},
-      {"sepal_filter_false_positives_total", "Blocks that were searched in vain.",
+      {"sepal_filter_false_positives_total", "Searched blocks that did not hold the key.",
        &LevelFilterStatistics::false_positives},
   };
   for (const Column& column : kColumns) {

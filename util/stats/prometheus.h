@@ -13,17 +13,18 @@
 
 namespace sepal {
 
-// In the page of a database this comment stands before what concerns the process that has it open, not its files.
+// In the page of a database, this comment stands before the families that describe the process that has it open rather
+// than its files.
 inline constexpr std::string_view kPrometheusOfThisProcess = "of this process";
 
 class PrometheusText {
  public:
   using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-  // Begins a family; all its samples come next.
+  // Begins a family; its samples must follow.
   void Family(std::string_view name, std::string_view type, std::string_view help);
   void Comment(std::string_view comment);
-  // A sample of the family; `suffix` for the parts of a summary.
+  // Adds a sample to the family; `suffix` is for the parts of a summary.
   void Sample(Labels labels, double value, std::string_view suffix = "");
 
   std::string Take() { return std::move(text_); }

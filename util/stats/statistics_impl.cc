@@ -8,7 +8,7 @@
 namespace sepal {
 namespace {
 
-// Puts a new T into `entry`, unless another thread of the shared slot was faster; returns what is there.
+// Puts a new T into `entry`, unless another thread of the shared slot did so first; returns the one that is there.
 template <class T>
 T* MakeOnce(std::atomic<T*>* entry) {
   auto made = std::make_unique<T>();
@@ -36,7 +36,7 @@ void Lift(std::atomic<uint64_t>* maximum, uint64_t value) {
   }
 }
 
-// What was counted since the last reset. The mark is read first: what it was taken from is then seen, or a later count.
+// The count since the last reset. The mark is read first, so that the count read after it is at least as new.
 uint64_t Since(const std::atomic<uint64_t>& counted, const std::atomic<uint64_t>& at_reset) {
   const uint64_t mark = at_reset.load(std::memory_order_acquire);
   return counted.load(std::memory_order_relaxed) - mark;

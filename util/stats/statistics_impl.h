@@ -1,11 +1,11 @@
 // The counters and histograms of a database, as the engine writes them.
 //
-// Every thread counts in a shard of its own, named by its thread slot: one relaxed load and store. Threads beyond the
-// exclusive slots share a shard and count with an atomic addition. Shards, and the histograms in them, come into being
-// when first used, so that an idle thread costs nothing. Readings add the shards up.
+// Every thread counts in its own shard, given by its thread slot: one relaxed load and store. Threads beyond the
+// exclusive slots share a shard and count with an atomic addition. Shards, and the histograms in them, are created on
+// first use, so that an idle thread costs nothing. Readings add the shards up.
 //
-// What a thread counts it alone stores: a zero from another could be stored over by what was read before it. So counts
-// only grow, and a reset notes where they stand; readings are from there.
+// Only the thread itself stores its counts: a zero stored by another thread could be overwritten with a value that was
+// read before it. So counts only grow, and a reset records their current values, from which readings then count.
 //
 // Safe for concurrent use. A count costs about a nanosecond.
 #pragma once
@@ -43,7 +43,7 @@ class StatisticsImpl final : public Statistics {
   struct HistogramShard {
     HistogramCounters counted;
     HistogramCounters at_reset;
-    // Compared and exchanged, so that a reset may store.
+    // Changed by compare-and-exchange, so that a reset may store.
     Counter minimum{UINT64_MAX};
     Counter maximum{0};
   };
@@ -62,7 +62,7 @@ class StatisticsImpl final : public Statistics {
   };
 
  public:
-  // The calling thread's counters. Looking them up once serves many counts; they must not go to another thread.
+  // The calling thread's counters. One look-up serves many counts; the object must not be passed to another thread.
   class ThreadCounters {
    public:
     void Add(Ticker ticker, uint64_t n = 1) { Raise(shard_->counted.tickers[static_cast<size_t>(ticker)], n); }
@@ -81,7 +81,7 @@ class StatisticsImpl final : public Statistics {
       Raise(shard_->sampled, 1);
       return before % one_in == 0;
     }
-    // The thread's share since the beginning, whatever was reset: for differences.
+    // The thread's count since the beginning, regardless of resets; used for differences.
     uint64_t Get(Ticker ticker) const {
       return shard_->counted.tickers[static_cast<size_t>(ticker)].load(std::memory_order_relaxed);
     }
@@ -131,7 +131,7 @@ class StatisticsImpl final : public Statistics {
 
  private:
   Shard* MakeShard(uint32_t slot);
-  // Calls visit(shard) for all that exist.
+  // Calls visit(shard) for every existing shard.
   template <class Visit>
   void ForEachShard(Visit visit) const {
     for (const std::atomic<Shard*>& entry : shards_) {

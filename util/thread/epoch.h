@@ -1,30 +1,33 @@
-// Freeing what lock-free readers may still be looking at: epoch-based reclamation (K. Fraser, "Practical lock-freedom",
+// Frees memory that lock-free readers may still be using: epoch-based reclamation (K. Fraser, "Practical lock-freedom",
 // 2004).
 //
-// A reader enters (one store to memory of its own thread), loads a shared pointer, uses what it points to, and leaves.
-// A writer swaps the pointer first and then calls `Retire` for what it took out; it is freed once every reader that
-// could have seen it has left. Readers never wait and write nothing that is shared.
+// A reader enters (one store to its thread's own memory), loads a shared pointer, uses what it points to, and leaves. A
+// writer first swaps the pointer and then calls `Retire` for the old object, which is freed once every reader that
+// could have seen it has left. Readers never wait, and write nothing that is shared.
 //
 // | slot value | meaning                                             |
 // |------------|-----------------------------------------------------|
 // | 0          | the thread is outside                               |
 // | e > 0      | inside since the global epoch was e (or just before) |
 //
-// Threads beyond those that have slots of their own share the last one, under a lock: its value is the epoch of the
-// oldest reader among them.
+// Threads beyond those with a slot of their own share the last slot, under a lock: its value is the epoch of the oldest
+// reader among them.
 //
 // Order: the reader's store of its slot and its load of the shared pointer, and the writer's swap of the pointer and
 // its loads of the slots, are all seq_cst: either the writer sees the reader's slot, or the reader sees the new
-// pointer. The reader's load of the global epoch acquires what the `Retire` that raised it came after, so that a reader
-// inside since a later epoch sees the new pointer too.
+// pointer. The reader's load of the global epoch acquires everything before the `Retire` that raised it, so that a
+// reader that entered in a later epoch sees the new pointer too.
 //
-// A shared reader that finds others inside stores nothing: the first of them did, and the lock puts that store before
-// its own load as well. From then on the slot is not 0 until all have left, and never above the epoch of one inside.
+// A reader that shares a slot and finds others inside stores nothing: the first of them stored the slot, and the lock
+// orders that store before this reader's load as well. From then on the slot is not 0 until all have left, and never
+// above the epoch of a reader inside.
 //
-// Guards may nest. Holding one for long delays frees, nothing else: take a counted reference for that.
+// Guards may nest. Holding one for long only delays frees; to keep an object for long, take a counted reference
+// instead.
 //
-// A reader that leaves what it held back says so (TellOfLeaving), or else what nobody collects again would stay. It
-// looks without a barrier: one that leaves within the nanoseconds in which something is retired may not say it.
+// A reader that leaves and may have held something back reports it (TellOfLeaving); otherwise retired memory would stay
+// until the next call of Collect. It checks this without a barrier: a reader that leaves within nanoseconds of a
+// retirement may not report it.
 #pragma once
 
 #include <array>
@@ -42,7 +45,7 @@ namespace sepal {
 class EpochDomain {
  public:
   EpochDomain() = default;
-  // Requires that no reader is inside. Frees all that was retired.
+  // Frees everything that was retired. Requires that no reader is inside.
   ~EpochDomain();
   EpochDomain(const EpochDomain&) = delete;
   EpochDomain& operator=(const EpochDomain&) = delete;
@@ -64,36 +67,36 @@ class EpochDomain {
     uint64_t shared_epoch_;
   };
 
-  // Notes `free`, to be run by a later Collect, once no reader that is inside now can be looking. Call after the
-  // pointer was swapped (seq_cst). Runs nothing itself, so that it may be called with a lock held.
+  // Stores `free` for a later Collect to run once every reader that is inside now has left. Call it after the pointer
+  // was swapped (seq_cst). It runs nothing itself, so it may be called with a lock held.
   void Defer(std::function<void()> free);
-  // Defer and Collect.
+  // Calls Defer and then Collect.
   void Retire(std::function<void()> free);
-  // Runs what has become safe to run.
+  // Runs the stored functions that have become safe to run.
   void Collect();
-  // Whether anything waits for a reader that is inside, or for a Collect, or is being freed by one.
+  // Whether any function waits for a reader inside or for a Collect, or is being run by one.
   bool AnyRetired() const;
-  // `left` is called by who leaves what it may have held back, behind its guard, so that somebody calls Collect. It may
-  // be called with any lock of a reader held. Call before there are readers.
+  // `left` is called by a reader that leaves and may have held something back, after its guard has ended, so that its
+  // owner calls Collect. It may be called with any lock of a reader held. Set it before there are readers.
   void TellOfLeaving(std::function<void()> left) { left_ = std::move(left); }
 
-  // For an owner that frees by itself: call Stamp after the swap (seq_cst); what was swapped out may be freed once
+  // For an owner that frees memory itself: call Stamp after the swap (seq_cst); the old object may be freed once
   // OldestReader() is above the stamp.
   uint64_t Stamp() { return global_.fetch_add(1, std::memory_order_seq_cst); }
-  // UINT64_MAX when no reader is inside. Looks at every thread's slot.
+  // The epoch of the oldest reader; UINT64_MAX if no reader is inside. Reads every thread's slot.
   uint64_t OldestReader() const;
 
  private:
   struct alignas(64) Slot {
     std::atomic<uint64_t> epoch{0};
-    uint32_t depth = 0;  // of nested guards; the owning thread's alone
+    uint32_t depth = 0;  // the number of nested guards; only the owning thread uses it
   };
   struct Retired {
     uint64_t epoch;
     std::function<void()> free;
   };
 
-  // Returns what Leave is to be told: the epoch, of a reader that shares a slot.
+  // Returns the argument for Leave: the epoch, if the reader shares a slot.
   uint64_t Enter(uint32_t slot) {
     if (slot == kSharedThreadSlot) [[unlikely]]
       return EnterShared();
@@ -101,7 +104,7 @@ class EpochDomain {
     if (s.depth++ == 0) s.epoch.store(global_.load(std::memory_order_acquire), std::memory_order_seq_cst);
     return 0;
   }
-  // Returns since when the thread was inside; 0 where it still is.
+  // Returns the epoch since which the thread was inside, or 0 if it still is.
   uint64_t Leave(uint32_t slot, uint64_t shared_epoch) {
     if (slot == kSharedThreadSlot) [[unlikely]] {
       LeaveShared(shared_epoch);
@@ -117,15 +120,15 @@ class EpochDomain {
   void LeaveShared(uint64_t epoch);
 
   std::atomic<uint64_t> global_{1};
-  // Of what `retired_` has. Not beside `global_`, which changes with each block that is evicted.
+  // The newest epoch in `retired_`. It has a cache line of its own because `global_` changes with each evicted block.
   alignas(64) std::atomic<uint64_t> newest_retired_{0};
   std::array<Slot, kThreadSlots> slots_;
   Mutex shared_mutex_;
-  // When each guard of the shared slot began; the oldest first.
+  // The epochs of all guards in the shared slot; the oldest first.
   std::vector<uint64_t> shared_epochs_ ABSL_GUARDED_BY(shared_mutex_);
   mutable Mutex retired_mutex_;
   std::vector<Retired> retired_ ABSL_GUARDED_BY(retired_mutex_);
-  int freeing_ ABSL_GUARDED_BY(retired_mutex_) = 0;  // calls of Collect that run what they took out of it
+  int freeing_ ABSL_GUARDED_BY(retired_mutex_) = 0;  // calls of Collect that are running functions
   std::function<void()> left_ = [] {};
 };
 

@@ -1,4 +1,4 @@
-// Whether this process is still the one in which something was made.
+// Tells whether this process is still the one in which an object was made.
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,14 @@ extern std::atomic<uint64_t> generation;
 // concurrent use.
 inline uint64_t ForkGeneration() { return fork_internal::generation.load(std::memory_order_relaxed); }
 
-// Never lets go of `owner` and what it holds: for a child made by `fork`. A thread of its parent's may have held a lock
-// of that, or have been in the midst of changing it, and no such thread is there to end it.
+// Leaks `owner` and what it holds, on purpose. For a child made by `fork`: a thread of the parent may have held one of
+// its locks or have been changing it, and that thread does not exist in the child.
 template <typename Owner>
 void KeepForGood(Owner owner) {
   (void)new Owner(std::move(owner));
 }
 
-// Watches forks from now on; returns ForkGeneration().
+// Starts watching forks; returns ForkGeneration().
 uint64_t WatchForks();
 
 }  // namespace sepal

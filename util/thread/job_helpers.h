@@ -1,4 +1,4 @@
-// One job, worked on side by side. Nothing waits for a thread that it does not get.
+// Lets other threads help with one job. The job never waits for a thread that it does not get.
 #pragma once
 
 #include <atomic>
@@ -10,19 +10,19 @@
 
 namespace sepal {
 
-// Who helps the thread that made them with its job. They come when they are asked for, and each calls `work` once,
-// which finds out for itself what is left to do. Safe for concurrent use.
+// Threads that help the creator of this object with its job. Each one, when it starts, calls `work` once, which finds
+// out what is left to do. Safe for concurrent use.
 class Helpers {
  public:
-  // The executor must outlive them.
+  // The executor must outlive this object.
   Helpers(Executor* executor, Executor::Priority priority, std::function<void()> work);
   ~Helpers() { CallOff(); }
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
 
-  // Asks for as many more as it takes for `count` to have been asked for in all.
+  // Asks for helpers until `count` have been asked for in total.
   void Ask(size_t count);
-  // Calls off who has not begun, and returns when the others are done: one that starts late touches nothing.
+  // Cancels helpers that have not begun and returns when the others are done; a helper that starts later does nothing.
   void CallOff();
 
  private:

@@ -13,7 +13,7 @@ void RateLimiter::Charge(uint64_t bytes, uint64_t now) {
   constexpr uint64_t kMicros = 1'000'000;
   const uint64_t oldest_credit = now - std::min(now, kBurstMicros);
   in_credit_at_micros_ = std::max(in_credit_at_micros_, oldest_credit);
-  // In two steps: bytes * 10^6 need not fit.
+  // Two steps, because bytes * 10^6 could overflow.
   in_credit_at_micros_ += bytes / bytes_per_second_ * kMicros;
   uncharged_ += bytes % bytes_per_second_ * kMicros;
   in_credit_at_micros_ += uncharged_ / bytes_per_second_;

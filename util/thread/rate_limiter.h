@@ -1,12 +1,13 @@
-// How fast background work may write: a token bucket on the injected clock.
+// Limits the rate of background writes: a token bucket on the injected clock.
 //
-// Bytes are taken before they are written. Who takes some finds the bucket in credit or waits until it is, and may then
-// leave it in debt: so a request of any size is granted, and over any time t at most
-//     rate * (t + kBurstMicros) + one request
-// bytes are. Flushes go before compactions, those before scrubbing, and each kind in order of arrival.
+// Bytes are taken before they are written. A caller waits until the bucket is in credit, and may then leave it in debt,
+// so that a request of any size is granted. Over any time t, at most
+//       rate * (t + kBurstMicros) + one request
+// bytes are granted. Flushes are served before compactions, compactions before scrubbing, and each kind in order of
+// arrival.
 //
-// Safe for concurrent use. Waits through util/thread/sync.h, so that a simulation decides who goes on. Without a limit
-// a call costs one comparison.
+// Safe for concurrent use. It waits through util/thread/sync.h, so that a simulation decides which thread continues.
+// Without a limit a call costs one comparison.
 #pragma once
 
 #include <array>
@@ -20,23 +21,23 @@ namespace sepal {
 
 class RateLimiter {
  public:
-  // What an idle bucket saves up.
+  // The credit that an idle bucket saves up, as time.
   static constexpr uint64_t kBurstMicros = 100'000;
 
-  // 0: no limit. `clock` must outlive it.
+  // 0: no limit. `clock` must outlive this object.
   RateLimiter(uint64_t bytes_per_second, Clock* clock) : bytes_per_second_(bytes_per_second), clock_(clock) {}
 
   uint64_t bytes_per_second() const { return bytes_per_second_; }
 
-  // Returns when `bytes` may be written; how long it waited, in microseconds. Call with no lock held.
+  // Waits until `bytes` may be written; returns the time it waited, in microseconds. Call without locks held.
   uint64_t Take(uint64_t bytes, Executor::Priority priority) {
     return bytes_per_second_ == 0 ? 0 : TakeTurn(bytes, priority);
   }
-  // Nobody waits any more, from now on: work is to come to its end.
+  // Stops limiting, so that running work ends soon.
   void Lift();
 
  private:
-  // Those who wait, in order of arrival.
+  // The waiting callers of one priority, in order of arrival.
   struct Line {
     uint64_t next_ticket = 0;
     uint64_t first_ticket = 0;
@@ -55,9 +56,9 @@ class RateLimiter {
   Mutex mutex_;
   CondVar changed_;
   std::array<Line, 3> lines_ ABSL_GUARDED_BY(mutex_);
-  // When the bucket will be in credit again: in the past while it is.
+  // The time at which the bucket is next in credit; in the past while it is.
   uint64_t in_credit_at_micros_ ABSL_GUARDED_BY(mutex_) = 0;
-  // What was taken and has not been charged, in bytes times 10^6: less than a microsecond's worth.
+  // Bytes that were taken but not charged yet, times 10^6: less than a microsecond's worth.
   uint64_t uncharged_ ABSL_GUARDED_BY(mutex_) = 0;
   bool lifted_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -40,7 +40,7 @@ void Mutex::UnlockUnderScheduler() {
   Scheduler::Current()->Point(this, internal::held_locks);
 }
 
-// Who waits for the mutex may go on, but not before the caller waits too: no notification falls in between.
+// Threads that wait for the mutex may run, but not before the caller waits too, so that no notification is missed.
 static constexpr int kOnlyWake = INT_MAX;
 
 void CondVar::Wait(Mutex* mutex) {
@@ -58,7 +58,7 @@ void CondVar::Wait(Mutex* mutex) {
   lock.release();
 }
 
-// Beyond it, sums of times would overflow. Waits may end early.
+// Longer waits would overflow sums of times. Waits may end early.
 static constexpr uint64_t kLongestWaitMicros = 3'600'000'000;
 
 void CondVar::WaitFor(Mutex* mutex, uint64_t micros) {
@@ -99,7 +99,7 @@ void EventCount::AwaitFor(uint32_t seen, uint64_t micros) {
   if (!word_.compare_exchange_strong(word, awaited, std::memory_order_acq_rel) && word != awaited) return;
   const timespec time{.tv_sec = static_cast<time_t>(wait_micros / 1'000'000),
                       .tv_nsec = static_cast<long>(wait_micros % 1'000'000 * 1000)};
-  // It sleeps only if the word is still the same. Nothing is made of the result: waits may end early.
+  // Sleeps only if the word is unchanged. The result is ignored, since waits may end early.
   syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, awaited, micros == UINT64_MAX ? nullptr : &time, nullptr, 0);
 }
 
@@ -155,13 +155,13 @@ class SignalsBlocked {
 
 }  // namespace
 
-// Not a std::thread, which throws where it cannot be made.
+// std::thread cannot be used, because it throws if the thread cannot be created.
 std::optional<Thread> Thread::Make(std::function<void()> body) {
   auto owned = std::make_unique<ThreadBody>(std::move(body));
   pthread_t made;
   const SignalsBlocked while_it_is_made;
   if (pthread_create(&made, nullptr, RunThread, owned.get()) != 0) return std::nullopt;
-  (void)owned.release();  // the thread's
+  (void)owned.release();  // the new thread owns it
   std::optional<Thread> thread(std::in_place);
   thread->thread_ = made;
   return thread;

@@ -1,13 +1,13 @@
-// All waiting and all hand-over between threads. No other file uses the standard library's mutexes, condition
-// variables or threads (a house test holds it), so that every such place is a scheduling point of a simulation.
+// All waiting and all communication between threads. No other file uses the standard library's mutexes, condition
+// variables or threads (a house test checks this), so that every such place is a scheduling point of a simulation.
 //
-// Law: a thread waits on a condition variable with exactly one mutex held, the one it waits with, and on an event count
-// with none. Only so can a single-threaded simulation run other work inside the wait.
+// Law: a thread that waits on a condition variable holds exactly one mutex, the one it waits with; a thread that waits
+// on an event count holds none. Otherwise a single-threaded simulation could not run other work inside the wait.
 //
 // Waits may end without a notification: callers loop over their condition.
 //
-// A `Scheduler` installed for a thread (ScopedScheduler) takes the place of the operating system's: a wait runs other
-// work until something changes. With none installed the cost is one thread-local load.
+// A `Scheduler` installed for a thread (ScopedScheduler) replaces the operating system's: a wait runs other work until
+// something changes. Without one the cost is one thread-local load.
 #pragma once
 
 #include <pthread.h>
@@ -26,23 +26,23 @@
 
 namespace sepal {
 
-// Where a simulation decides who goes on.
+// The interface through which a simulation decides which thread continues.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
   // Called before a lock is taken, after it is released, before a notification and around atomic publications. May run
-  // other work, though not when `held_locks`, the number of locks that the caller holds, is INT_MAX.
+  // other work, except when `held_locks`, the number of locks that the caller holds, is INT_MAX.
   virtual void Point(const void* object, int held_locks) = 0;
   // The calling thread has nothing to do until something changes: run other work, or let time pass. `deadline_micros`
-  // is in the virtual clock's time, UINT64_MAX for none. Stops the process if nothing can ever change (deadlock).
+  // is in the virtual clock's time; UINT64_MAX: none. Stops the process if nothing can ever change (deadlock).
   virtual void Wait(const void* object, uint64_t deadline_micros) = 0;
   virtual uint64_t NowMicros() = 0;
 
-  // The calling thread's, or null.
+  // The scheduler of the calling thread, or null.
   static Scheduler* Current();
 };
 
-// Installs `scheduler` for the calling thread while it lives.
+// Installs `scheduler` for the calling thread during the object's life.
 class ScopedScheduler {
  public:
   explicit ScopedScheduler(Scheduler* scheduler);
@@ -61,7 +61,7 @@ extern thread_local constinit int held_locks;
 
 inline Scheduler* Scheduler::Current() { return internal::current_scheduler; }
 
-// A point at which a simulation may switch: beside an atomic publication.
+// A point, beside an atomic publication, at which a simulation may switch threads.
 inline void SchedulePoint(const void* object) {
   if (Scheduler* scheduler = Scheduler::Current()) [[unlikely]] {
     scheduler->Point(object, internal::held_locks);
@@ -88,7 +88,7 @@ class ABSL_LOCKABLE Mutex {
       mutex_.unlock();
     }
   }
-  // Tells the thread-safety analysis what it cannot see.
+  // Tells the thread-safety analysis that the lock is held where it cannot see it.
   void AssertHeld() const ABSL_ASSERT_EXCLUSIVE_LOCK() {}
 
  private:
@@ -109,8 +109,9 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* mutex_;
 };
 
-// The lock of a memory allocator: no scheduling point, so that a simulation does not see what memory was used before
-// it. Held for some tens of instructions, with no other lock of the engine taken within.
+// The lock of a memory allocator. It is no scheduling point, so that the schedule of a simulation does not depend on
+// memory that was used before. It is held for some tens of instructions, and no other lock of the engine is taken
+// within.
 class ABSL_LOCKABLE AllocatorMutex {
  public:
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
@@ -135,9 +136,9 @@ class ABSL_SCOPED_LOCKABLE AllocatorMutexLock {
 
 class CondVar {
  public:
-  // Requires that `mutex` is held, and no other. Releases it while waiting.
+  // Requires that `mutex`, and no other, is held. Releases it while waiting.
   void Wait(Mutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // The same for `micros` at most.
+  // The same, for at most `micros`.
   void WaitFor(Mutex* mutex, uint64_t micros) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void NotifyOne();
   void NotifyAll();
@@ -147,30 +148,30 @@ class CondVar {
 };
 
 // A number that only grows, whose next step many threads await: an event count (Reed and Kanodia 1979). A step wakes
-// all of them by one system call, and by none where nobody waits; and they take no lock to go on, where those who wait
-// with a condition variable queue up at its mutex.
+// all of them with one system call, and makes none if no thread waits. They take no lock to continue, whereas threads
+// that wait on a condition variable queue up at its mutex.
 class EventCount {
  public:
   EventCount() = default;
   EventCount(const EventCount&) = delete;
   EventCount& operator=(const EventCount&) = delete;
 
-  // To be read before one looks for what is awaited, or under the mutex with which that changes.
+  // Read it before checking the awaited condition, or under the mutex with which that changes.
   uint32_t Read() const { return word_.load(std::memory_order_acquire) & ~kAwaited; }
   // Waits for a step after the one that was read as `seen`. Requires that no mutex is held.
   void Await(uint32_t seen) { AwaitFor(seen, UINT64_MAX); }
-  // The same for `micros` at most; UINT64_MAX: without a limit.
+  // The same, for at most `micros`; UINT64_MAX: without a limit.
   void AwaitFor(uint32_t seen, uint64_t micros);
-  // The same without sleep: looks again each time that the processor comes back, and lets others have it in between.
-  // Nobody has to wake who waits like this, and the processor is busy for as long. Also ends when the processor was
-  // away for more than `late_micros`. Returns the longest time, in microseconds, from one look to the next. In a
-  // simulation it is AwaitFor, and the time 0.
+  // The same without sleeping: yields the processor and checks again each time that it comes back. No other thread has
+  // to wake a thread that waits in this way, but the processor is busy for as long. Also ends if the processor was away
+  // for more than `late_micros`. Returns the longest time, in microseconds, between two checks. In a simulation it is
+  // AwaitFor and returns 0.
   uint64_t AwaitInTurns(uint32_t seen, uint64_t micros, uint64_t late_micros);
-  // To be called after what is awaited was made true, best with no mutex held.
+  // Call it after the awaited condition was made true, preferably without a mutex held.
   void Advance();
 
  private:
-  // The lowest bit: whether somebody waits for the step from here.
+  // The lowest bit: whether a thread waits for the next step.
   static constexpr uint32_t kAwaited = 1;
 
   std::atomic<uint32_t> word_{0};
@@ -189,19 +190,19 @@ class Notification {
   bool notified_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// A thread that is joined when it goes out of scope.
+// A thread that is joined when the object goes out of scope.
 class Thread {
  public:
   Thread() = default;
-  // Stops the process where the system has no thread to give: for tests and tools.
+  // Stops the process if the system cannot create a thread: for tests and tools.
   explicit Thread(std::function<void()> body);
-  // None where it has none: too many of them, or no memory for its stack.
+  // Returns nullopt if the system cannot create a thread: there are too many, or no memory for a stack.
   static std::optional<Thread> Make(std::function<void()> body);
   ~Thread() { Join(); }
   Thread(Thread&& other) noexcept : thread_(std::exchange(other.thread_, std::nullopt)) {}
   Thread& operator=(Thread&&) = delete;
   void Join();
-  // Blocks the calling thread in real time. Code of the engine asks its `Clock` instead.
+  // Blocks the calling thread in real time. Code of the engine uses its `Clock` instead.
   static void SleepMicros(uint64_t micros) { std::this_thread::sleep_for(std::chrono::microseconds(micros)); }
   static int HardwareConcurrency() { return static_cast<int>(std::thread::hardware_concurrency()); }
 

@@ -15,7 +15,8 @@ bool TaskGroup::Run(std::function<void()> task) {
     task = nullptr;
     End();
   });
-  // The task may have ended, and all that is left of this call is in the executor, which goes once the group is closed.
+  // The task may have ended already. What is left of this call is inside the executor, which is destroyed only after
+  // the group is closed.
   End();
   return true;
 }
@@ -26,7 +27,7 @@ void TaskGroup::Close() {
   while (pending_ > 0) ended_.Wait(&mutex_);
 }
 
-// With the mutex held to the end: whoever waits may end the group as soon as it is free.
+// Keeps the mutex to the end, because a waiting thread may destroy the group as soon as the mutex is free.
 void TaskGroup::End() {
   MutexLock lock(&mutex_);
   if (--pending_ == 0) ended_.NotifyAll();
@@ -37,7 +38,7 @@ void RepeatedTask::Ask() {
   if (!group_->Run([this] { Run(); })) state_.store(State::kIdle, std::memory_order_release);
 }
 
-// What a closed group does not take is done at once: it waits for this thread.
+// A closed group takes no task, so the task runs here at once; the group waits for this thread.
 void RepeatedTask::Run() {
   do {
     state_.exchange(State::kRuns, std::memory_order_acq_rel);

@@ -1,4 +1,5 @@
-// Short work that an executor does beside its giver, and that must be over before what it works on goes.
+// Short tasks that an executor runs beside the thread that gave them, and that must end before the objects they use are
+// destroyed.
 //
 // Safe for concurrent use.
 #pragma once
@@ -22,11 +23,11 @@ class TaskGroup {
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  // Gives `task` to the executor. False, and nothing is done, once the group is closed; the group itself must outlive
-  // the call.
+  // Gives `task` to the executor. Returns false, and does nothing, once the group is closed. The group must outlive the
+  // call.
   bool Run(std::function<void()> task);
-  // Returns when no task runs or waits, their captures are gone, and nobody who gave one is in the executor any more.
-  // None is taken from then on.
+  // Returns when no task runs or waits, their captures are destroyed, and no call of Run is inside the executor any
+  // more. The group takes no more tasks from then on.
   void Close();
 
  private:
@@ -36,23 +37,23 @@ class TaskGroup {
   const Executor::Priority priority_;
   Mutex mutex_;
   CondVar ended_;
-  // Tasks, and calls that give them.
+  // The number of tasks, and of calls that give them.
   int pending_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// One task of a group, which is done whenever it was asked for since it last began, and by one thread at a time.
+// One task of a group. It runs whenever it was asked for since it last began, in one thread at a time.
 //
-// Safe for concurrent use; the group and what `body` uses must outlive the last call, and the group is closed before
-// this goes.
+// Safe for concurrent use. The group and everything `body` uses must outlive the last call, and the group must be
+// closed before this object is destroyed.
 class RepeatedTask {
  public:
   RepeatedTask(TaskGroup* group, std::function<void()> body) : group_(group), body_(std::move(body)) {}
   RepeatedTask(const RepeatedTask&) = delete;
   RepeatedTask& operator=(const RepeatedTask&) = delete;
 
-  // `body` sees all that the caller has done. While it runs, it is done once more after what the executor was given
-  // meanwhile, which so is not held up by a task that is asked for again and again.
+  // `body` sees everything that the caller has done before. If it is running, it runs once more, after the work that
+  // the executor was given meanwhile, so that a task that is asked for again and again does not delay that work.
   void Ask();
 
  private:

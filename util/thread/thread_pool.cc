@@ -26,7 +26,7 @@ const char* ThreadName(Executor::Priority priority) {
 
 }  // namespace
 
-// One of each kind first.
+// Starts one thread of each kind first.
 ThreadPool::ThreadPool(int flush_threads, int compaction_threads, bool scrubs)
     : wanted_{std::max(flush_threads, 1), std::max(compaction_threads, 1), scrubs ? 1 : 0} {
   constexpr Priority kKinds[] = {Priority::kFlush, Priority::kCompaction, Priority::kScrub};
@@ -56,7 +56,7 @@ absl::Status ThreadPool::Check() const {
   for (size_t i = 0; i < counts_.size(); ++i) {
     if (counts_[i] > 0 || wanted_[i] == 0) continue;
     return absl::ResourceExhaustedError(
-        "the system gives no thread for background work: let the process have more threads or memory, or share an "
+        "the system grants no thread for background work: allow the process more threads or memory, or share an "
         "executor between databases (Env::executor)");
   }
   return absl::OkStatus();
@@ -77,7 +77,8 @@ void ThreadPool::Schedule(Priority priority, std::function<void()> work) {
     MutexLock lock(&mutex_);
     QueueOf(priority).push_back(std::move(work));
   }
-  // Without the lock: who is woken may take this thread's processor, which then holds it for a turn of milliseconds.
+  // Notifies without the lock: the woken thread may take this thread's processor, which would then hold the lock for
+  // milliseconds.
   ChangeOf(priority).NotifyOne();
 }
 
@@ -90,12 +91,12 @@ bool ThreadPool::AllWorkDone() const {
 }
 
 void ThreadPool::RunWorker(Priority priority) {
-  // As top, ps and debuggers show it; at most 15 characters. That it fails matters to nobody.
+  // The name that top, ps and debuggers show, at most 15 characters. A failure does not matter.
   (void)pthread_setname_np(pthread_self(), ThreadName(priority));
   mutex_.Lock();
   Queue& queue = QueueOf(priority);
   while (true) {
-    // Work that still runs, of either priority, may schedule more for this thread.
+    // Running work of either priority may schedule more work for this thread.
     while (queue.empty() && !(stopping_ && AllWorkDone())) ChangeOf(priority).Wait(&mutex_);
     if (queue.empty()) break;
     std::function<void()> work = std::move(queue.front());

@@ -1,10 +1,10 @@
-// The executor that a database owns when none is given: operating-system threads, some for flushes only and some for
-// compactions only, so that no compaction delays a flush. Where the system gives fewer threads than are asked for, the
-// pool works with those that it got, if there is one of each kind.
+// The executor that a database owns if none is given. It has operating-system threads only for flushes and others only
+// for compactions, so that no compaction delays a flush. If the system grants fewer threads than requested, the pool
+// works with those that it has, provided there is one of each kind.
 //
-// Work of one priority starts in the order in which it was scheduled. Safe for concurrent use; work may schedule more
-// work, also while the pool is being destroyed, and nobody else may then. The destructor returns when all of it has
-// run; it must not be called from a piece of work.
+// Work of one priority starts in the order in which it was scheduled. Safe for concurrent use. Work may schedule more
+// work, even while the pool is being destroyed; nothing else may then. The destructor returns when all work has run,
+// and must not be called from a piece of work.
 #pragma once
 
 #include <array>
@@ -21,22 +21,22 @@ namespace sepal {
 
 class ThreadPool final : public Executor {
  public:
-  // At least one thread of each kind is asked for; one for scrubbing where `scrubs`.
+  // Requests at least one thread of each kind, and one for scrubbing if `scrubs`.
   ThreadPool(int flush_threads, int compaction_threads, bool scrubs = false);
   ~ThreadPool() override;
 
-  // ResourceExhausted if there is a kind without a thread: then it takes no work.
+  // ResourceExhausted if a kind has no thread; the pool then takes no work.
   absl::Status Check() const;
 
-  // kScrub only where the pool has a thread for it.
+  // kScrub is allowed only if the pool has a thread for it.
   void Schedule(Priority priority, std::function<void()> work) override;
-  // Of the threads that there are.
+  // The number of compaction threads that exist.
   int CompactionConcurrency() const override { return counts_[static_cast<size_t>(Priority::kCompaction)]; }
 
  private:
   using Queue = std::deque<std::function<void()>>;
 
-  // False: the system gives no more.
+  // Returns false if the system grants no more threads.
   bool AddThread(Priority priority);
   void RunWorker(Priority priority);
   Queue& QueueOf(Priority priority) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -46,12 +46,12 @@ class ThreadPool final : public Executor {
   void WakeAll();
   bool AllWorkDone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Each by priority. Set by the constructor.
+  // By priority. Set by the constructor.
   std::array<int, 3> wanted_ = {};
   std::array<int, 3> counts_ = {};
 
   Mutex mutex_;
-  // Each by priority.
+  // By priority.
   std::array<Queue, 3> queues_ ABSL_GUARDED_BY(mutex_);
   std::array<CondVar, 3> changed_;
   int running_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -11,7 +11,7 @@ namespace {
 
 std::array<std::atomic<bool>, kExclusiveThreadSlots> slot_taken;
 
-// Gives the slot back when the thread ends.
+// Releases the slot when the thread ends.
 struct SlotOwner {
   uint32_t slot = kSharedThreadSlot;
   ~SlotOwner() {

@@ -1,4 +1,4 @@
-// A small number for the calling thread, so that each thread can have memory of its own in an array (statistics, read
+// Gives the calling thread a small number, so that each thread can have its own memory in an array (statistics, read
 // epochs) without a shared counter.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace sepal {
 
-// Slots below this belong to one living thread each; threads beyond that many all get kSharedThreadSlot.
+// A slot below this number belongs to one living thread; all further threads share kSharedThreadSlot.
 inline constexpr uint32_t kExclusiveThreadSlots = 127;
 inline constexpr uint32_t kSharedThreadSlot = kExclusiveThreadSlots;
 inline constexpr uint32_t kThreadSlots = kExclusiveThreadSlots + 1;
@@ -17,7 +17,7 @@ extern thread_local constinit uint32_t thread_slot;
 uint32_t AcquireThreadSlot();
 }  // namespace internal
 
-// Fixed for the life of the thread, then used again. A few nanoseconds at the most.
+// The number is constant for the life of the thread and reused afterwards. Costs a few nanoseconds at most.
 inline uint32_t ThreadSlot() {
   const uint32_t slot = internal::thread_slot;
   return slot != internal::kNoSlot ? slot : internal::AcquireThreadSlot();

@@ -39,7 +39,7 @@ absl::StatusOr<std::string_view> FileWindow::Fill(uint64_t offset, uint64_t leng
     buffer_.clear();
     return got.status();
   }
-  if (*got < wanted) {  // The file has become shorter.
+  if (*got < wanted) {  // the file was truncated meanwhile
     size_ = offset + *got;
     buffer_.resize(*got);
   }

@@ -1,4 +1,4 @@
-// Reads a file mostly forward, through a buffer, at any granularity. The size is taken once, so that a file which grows
+// Reads a file, mostly forward, through a buffer, at any granularity. The size is read once, so that a file which grows
 // meanwhile is seen as it was. Not safe for concurrent use.
 #pragma once
 
@@ -22,10 +22,10 @@ class FileWindow {
   // The path, for messages.
   const std::string& path() const { return path_; }
 
-  // Takes the size anew and forgets what was read.
+  // Reads the size again and drops the buffer.
   absl::Status LookAgain();
 
-  // The bytes [offset, offset + length), or as far as the file goes. Valid until the next call.
+  // Returns the bytes [offset, offset + length), or as many as the file has. Valid until the next call.
   absl::StatusOr<std::string_view> At(uint64_t offset, uint64_t length) {
     if (offset >= begin_ && length <= buffer_.size() && offset - begin_ <= buffer_.size() - length) [[likely]] {
       return std::string_view(buffer_).substr(offset - begin_, length);
@@ -41,7 +41,7 @@ class FileWindow {
   std::string path_;
   uint64_t size_;
   size_t window_bytes_;
-  uint64_t begin_ = 0;  // of `buffer_` in the file
+  uint64_t begin_ = 0;  // the offset of `buffer_` in the file
   std::string buffer_;
 };
 

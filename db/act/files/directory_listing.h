@@ -1,4 +1,4 @@
-// What lies in a database's directory, parsed and sorted out once: tables, of which there may be a million, and the few
+// The contents of a database directory, parsed and sorted once: tables, of which there may be a million, and the few
 // other files.
 #pragma once
 
@@ -21,27 +21,28 @@ struct ListedTable {
 
 struct DirectoryListing {
   std::vector<ListedTable> tables;     // by number
-  std::vector<DirectoryEntry> others;  // all else, as it was listed
+  std::vector<DirectoryEntry> others;  // everything else, as it was listed
 };
 
 absl::StatusOr<DirectoryListing> ListSortedOut(Directory* directory);
 
-// Where tables are among `listed`, which must outlive this. Cost of a search: a few comparisons where numbers ascend by
-// small steps, else a binary search over the distance to the one before.
+// Finds tables in `listed`, which must outlive this object. Cost of a search: a few comparisons if numbers ascend in
+// small steps, otherwise a binary search over the distance from the previous one.
 class ListedTableFinder {
  public:
   explicit ListedTableFinder(const std::vector<ListedTable>& listed) : listed_(listed) {}
-  // listed.size() if there is none.
+  // Returns listed.size() if the table is not there.
   size_t Find(FileNumber number);
 
  private:
   const std::vector<ListedTable>& listed_;
-  size_t at_ = 0;  // the first whose number is not below the one that was last asked for
+  size_t at_ = 0;  // the first table whose number is not below the one of the last search
 };
 
-// Whether the directory has a regular file with this name, readable or not. ResourceExhausted: too many files are open.
+// Whether the directory has a regular file of this name, readable or not. ResourceExhausted: too many files are open.
 absl::StatusOr<bool> FileExists(Directory* directory, std::string_view name);
-// Whether it has any that is named as a database's. Cost: no listing in a directory that was once opened.
+// Whether the directory has any file with a name that a database uses. Cost: no listing if a database was ever opened
+// in it.
 absl::StatusOr<bool> HoldsDatabaseFiles(Directory* directory);
 
 }  // namespace sepal

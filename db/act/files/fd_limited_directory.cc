@@ -23,7 +23,7 @@ bool IsTable(std::string_view name) {
 
 }  // namespace
 
-// `open_` and `place_` belong to the directory, under its lock.
+// `open_` and `place_` belong to the directory and are guarded by its lock.
 class ReopeningDirectory::File final : public ReadableFile {
  public:
   File(ReopeningDirectory* directory, std::string_view name, ReadMode mode)
@@ -61,12 +61,12 @@ class ReopeningDirectory::File final : public ReadableFile {
   ReopeningDirectory* const directory_;
   const std::string name_;
   const ReadMode mode_;
-  bool was_open_ = false;  // set before anybody else has the file
-  // What was advised is said again to the file when it is opened again.
+  bool was_open_ = false;  // set before another thread can see the file
+  // Advice is repeated when the file is opened again.
   mutable std::atomic<AccessPattern> pattern_{AccessPattern::kRandom};
   mutable std::atomic<bool> advised_{false};
   mutable Shared open_;                             // null: closed
-  mutable std::list<const File*>::iterator place_;  // while open
+  mutable std::list<const File*>::iterator place_;  // only while the file is open
 };
 
 ReopeningDirectory::~ReopeningDirectory() { SEPAL_CHECK(files_.load(std::memory_order_relaxed) == 0); }
@@ -88,13 +88,13 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> ReopeningDirectory::OpenForRead(st
   return file;
 }
 
-// Those of tables are handed on with the files that are open now, and stay open until the last is read: not too many at
-// once, as several threads may be here.
+// Requests for tables are passed on with the files that they need open, and these stay open until the last request is
+// read. So they are passed on in limited numbers, because several threads may do this at once.
 void ReopeningDirectory::ReadMany(std::span<ReadRequest> requests,
                                   const std::function<void(ReadRequest&)>& done) const {
   const size_t most_borrowed = std::max<size_t>(most_open_ / 4, 1);
   std::vector<ReadRequest> passed;
-  std::vector<size_t> places;  // in `requests`, of those that are passed on
+  std::vector<size_t> places;  // the indexes in `requests` of those that are passed on
   std::vector<Shared> borrowed;
   passed.reserve(requests.size());
   places.reserve(requests.size());
@@ -141,7 +141,7 @@ absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::Borrow(const File
   if (file->advised_.load(std::memory_order_acquire)) opened->Advise(file->pattern_.load(std::memory_order_relaxed));
   {
     MutexLock lock(&mutex_);
-    if (file->open_ != nullptr) return file->open_;  // another thread was faster
+    if (file->open_ != nullptr) return file->open_;  // another thread has opened it
     file->open_ = opened;
     file->place_ = open_.insert(open_.begin(), file);
   }
@@ -172,7 +172,7 @@ absl::Status ReopeningDirectory::Vanished(const File& file) const {
 }
 
 void ReopeningDirectory::CloseAllBut(size_t count) const {
-  std::vector<Shared> closed;  // after the lock is let go
+  std::vector<Shared> closed;  // closed after the lock is released
   MutexLock lock(&mutex_);
   while (open_.size() > count) {
     closed.push_back(std::move(open_.back()->open_));

@@ -1,15 +1,14 @@
-// A directory that lets more tables be open than the process may have open files.
+// A directory that allows more tables to be open than the process may have open files.
 //
 // A table stays open (its reader, its root, its hints) as long as a version lists it; its file need not. At most
-// `most_open` files of tables are kept open, those that were read last; the others are closed, and opened again by name
-// when they are read. A table file never changes and its name is never given to another, so that it does not matter
-// when.
+// `most_open` table files are kept open, those that were read last; the others are closed, and opened again by name
+// when they are read. It does not matter when, because a table file never changes and its name is never reused.
 //
-// Where no descriptor is left, as others have taken them, tables give back half of theirs to whatever is to be opened
-// here.
+// If no descriptor is left, because others have taken them, half of the table files are closed for the file that is to
+// be opened here.
 //
-// Everything else is passed on. Safe for concurrent use. A read that finds its file open takes a short lock. Files are
-// closed once nobody is reading them, so that as many more may be open as are being read.
+// Everything else is passed on. Safe for concurrent use. A read that finds its file open takes a lock briefly. A file
+// is closed only when no thread reads it, so that as many more files may be open as are being read.
 #pragma once
 
 #include <atomic>
@@ -29,17 +28,18 @@ namespace sepal {
 
 class ReopeningDirectory final : public Directory {
  public:
-  // `beside_a_writer`: a table that is gone when it is opened again is `Aborted`, and no loss.
+  // `beside_a_writer`: a table that is missing when it is opened again gives `Aborted` rather than DataLoss.
   ReopeningDirectory(std::unique_ptr<Directory> base, size_t most_open, bool beside_a_writer)
       : base_(std::move(base)), most_open_(most_open), beside_a_writer_(beside_a_writer) {}
 
-  // Requires that none of the files that it gave is left.
+  // Requires that no file that it returned is left.
   ~ReopeningDirectory() override;
 
-  // How many tables to keep open where a process may have so many files: half of them. The rest is for logs, files that
-  // are being written, and the program around.
+  // The number of tables to keep open in a process that may have this many open files: half of them. The rest is for
+  // logs, for files that are being written, and for the rest of the program.
   static size_t ShareOf(size_t max_open_files);
-  // Files of tables that are open now, but for those that are being read and were closed for others meanwhile.
+  // The number of table files that are open, without those that are still being read although they were closed for
+  // others.
   size_t open_tables() const;
 
   Capabilities capabilities() const override { return base_->capabilities(); }
@@ -64,10 +64,10 @@ class ReopeningDirectory final : public Directory {
  private:
   class File;
   using Shared = std::shared_ptr<const ReadableFile>;
-  // The file of `file`, opened now if it is not.
+  // Returns the open file of `file`, and opens it first if necessary.
   absl::StatusOr<Shared> Borrow(const File* file) const;
   absl::StatusOr<Shared> OpenNow(const File* file) const;
-  // Tries again with fewer tables open.
+  // Calls `open`, and again with fewer tables open if there are no descriptors.
   template <class Open>
   std::invoke_result_t<Open> WithRoom(const Open& open) const {
     std::invoke_result_t<Open> opened = open();
@@ -82,9 +82,9 @@ class ReopeningDirectory final : public Directory {
   const std::unique_ptr<Directory> base_;
   const size_t most_open_;
   const bool beside_a_writer_;
-  std::atomic<size_t> files_{0};  // of tables, that it gave and that live
+  std::atomic<size_t> files_{0};  // table files that it returned and that still exist
   mutable Mutex mutex_;
-  // Whose files are open; the one that was read last first.
+  // The tables whose files are open; the one that was read last comes first.
   mutable std::list<const File*> open_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,9 +1,9 @@
-// Removes table files that no edit and no reader refers to any more, and notes in the cache that they are gone: a merge
-// may have left blocks there of a table that nobody has opened.
+// Removes table files that no edit and no reader refers to any more, and marks them as removed in the cache, where a
+// compaction may have left blocks of a table that was never opened.
 //
-// A table file is handed in when its last reference goes, which may be in any thread, a reader's too; so handing in
-// only notes the number, and the removal is done by the next background job, by who is asked to, or by Close. A failed
-// removal is tried again with the next ones; what is left over is found when the database is opened again.
+// A table file is handed in when its last reference is released, which may happen in any thread, also a reader's. So
+// handing in only notes the number; the file is removed by the next background job, by an explicit Run, or by Close. A
+// failed removal is retried with the next ones; files that remain are found when the database is opened again.
 //
 // Safe for concurrent use. The directory and the cache must outlive it.
 #pragma once
@@ -23,13 +23,13 @@ class FileDeleter final : public ObsoleteTableSink {
  public:
   FileDeleter(Directory* directory, BlockCache* cache) : directory_(directory), cache_(cache) {}
 
-  // A table that an edit removed and that nobody reads any more.
+  // Receives a table that an edit removed and that has no reader any more.
   void OnLastRelease(FileNumber number) override;
-  // Whether something was handed in that is still there.
+  // Whether a file that was handed in is still there.
   bool HasWork() const { return has_work_.load(std::memory_order_acquire); }
-  // Removes what was handed in. Must not be called with a lock held.
+  // Removes the files that were handed in. Must not be called with a lock held.
   void Run();
-  // From now on nothing is removed: the directory may be another's.
+  // Nothing is removed from now on: the directory may belong to another database.
   void Stop();
 
  private:

@@ -7,7 +7,7 @@ namespace sepal {
 
 namespace {
 
-// So often another file is tried for where there is none.
+// The interval at which opening a new file is retried after a failure.
 constexpr uint64_t kRetryMicros = 1'000'000;
 
 }  // namespace
@@ -20,7 +20,7 @@ void InfoLog::Start(Directory* directory, Clock* clock, uint64_t limit_bytes) {
   Rotate();
 }
 
-// A failure leaves no file. What was put aside by then is not put aside again.
+// After a failure there is no file. A log that was already renamed is not renamed again.
 void InfoLog::Rotate() {
   file_.reset();
   if (!put_aside_) {
@@ -30,7 +30,7 @@ void InfoLog::Rotate() {
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> file =
       directory_->OpenForWrite(kInfoLogFileName, WriteMode::kCreateNew);
-  // A call that failed may have made it.
+  // A failed call may have created the file.
   if (absl::IsAlreadyExists(file.status())) put_aside_ = false;
   if (!file.ok()) return;
   file_ = std::move(file).value();
@@ -48,7 +48,7 @@ void InfoLog::Write(std::string_view line) {
     tried_micros_ = now;
     Rotate();
   }
-  // A failure leaves the end where it was: the next line is written over what there is of this one.
+  // After a failure the end stays where it was: the next line overwrites the incomplete one.
   if (file_ != nullptr) file_->Append(text).IgnoreError();
 }
 

@@ -1,6 +1,6 @@
-// The rotating `LOG` of decisions and errors, for people. Losing a line of it is never an error of the database,
-// and what cost one, such as a full disk, costs none that is written once it is over.
-// Safe for concurrent use.
+// The rotating `LOG` of decisions and errors, for people to read. A line that cannot be written is never an error of
+// the database, and lines that are written after the cause, such as a full disk, is gone are not lost. Safe for
+// concurrent use.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace sepal {
 
 class InfoLog {
  public:
-  // Writes nothing until it is started.
+  // Writes nothing until Start is called.
   InfoLog() = default;
-  // Opens `LOG` in `directory`, after renaming an earlier one to `LOG.old`. A full one is rotated likewise. Not beside
-  // other calls. Directory and clock must outlive the log.
+  // Opens `LOG` in `directory`, after renaming an existing one to `LOG.old`; a full one is rotated in the same way.
+  // Must not run concurrently with other calls. Directory and clock must outlive the log.
   void Start(Directory* directory, Clock* clock, uint64_t limit_bytes);
 
   void Write(std::string_view line);
@@ -36,9 +36,9 @@ class InfoLog {
   Clock* clock_ = nullptr;
   uint64_t limit_bytes_ = 0;
   Mutex mutex_;
-  std::unique_ptr<WritableFile> file_ ABSL_GUARDED_BY(mutex_);  // null: it could not be made when last tried
+  std::unique_ptr<WritableFile> file_ ABSL_GUARDED_BY(mutex_);  // null: it could not be created at the last attempt
   uint64_t tried_micros_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool put_aside_ ABSL_GUARDED_BY(mutex_) = false;  // by a rotation that then made no file
+  bool put_aside_ ABSL_GUARDED_BY(mutex_) = false;  // the old log was renamed, but no new file was created
 };
 
 }  // namespace sepal

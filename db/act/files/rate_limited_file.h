@@ -1,4 +1,4 @@
-// A table file on its way that is written no faster than a rate limiter lets.
+// A table file that is written no faster than a rate limiter allows.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace sepal {
 
-// Whose writes are paced, and how. Pointers outlive the job.
+// How writes are paced. The pointers must outlive the job.
 struct Pacing {
-  RateLimiter* limiter = nullptr;  // null: not paced
+  RateLimiter* limiter = nullptr;  // null: writes are not paced
   Executor::Priority priority = Executor::Priority::kCompaction;
-  StatisticsImpl* statistics = nullptr;  // counts the waiting; set where `limiter` is
+  StatisticsImpl* statistics = nullptr;  // counts the waiting; set if `limiter` is
 };
 
-// Passes everything on; what is appended waits first. One thread.
+// Passes everything on; an append waits first. Not safe for concurrent use.
 class PacedFile final : public WritableFile {
  public:
   // Requires a limiter.

@@ -1,9 +1,9 @@
-// A directory whose first failed sync is its last good word: every later sync fails too.
+// A directory in which every sync fails once one sync has failed.
 //
-// A sync of a directory covers the names that all jobs made. After one has failed, nothing may be assumed of any of
-// them, and a later sync that succeeds says nothing about them: a job that trusted it would put a table into the
-// manifest whose name can still be lost. Syncs go one at a time, so that none can succeed between a failure and its
-// being known.
+// A sync of a directory covers the names that all jobs created. After one has failed, nothing may be assumed of any of
+// these names, and a later successful sync says nothing about them: a job that relied on it would put a table into the
+// manifest whose name can still be lost. Only one sync runs at a time, so that none can succeed between another's
+// failure and the moment at which it is known.
 //
 // Everything else is passed on. Safe for concurrent use.
 #pragma once

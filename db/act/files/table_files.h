@@ -1,6 +1,6 @@
-// How the tables of one column family are opened.
+// Opens the tables of one column family.
 //
-// Safe for concurrent use. What `Parts` points to must outlive it and every reader that it opened.
+// Safe for concurrent use. The objects in `Parts` must outlive it and every reader that it opened.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class FamilyTableOpener final : public TableOpener {
     BlockCache* cache;
     MemoryBudget* budget;
     StatisticsImpl* statistics;
-    // A writer may be at work beside: a table that is gone is then `Aborted`, and no loss.
+    // A writer may be running beside: a missing table then gives `Aborted` rather than DataLoss.
     bool beside_a_writer = false;
     ReadMode read_mode = ReadMode::kBuffered;
     ReadAroundCredit* read_around = nullptr;  // may be null

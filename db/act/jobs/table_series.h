@@ -41,7 +41,7 @@ class TableSeries {
   std::vector<TableMetadata> tables_;
 };
 
-inline absl::Status JobEnded() { return absl::CancelledError("the compaction was ended"); }
+inline absl::Status JobEnded() { return absl::CancelledError("the compaction was cancelled"); }
 
 // One part of a sliced job: passes the entries through `retention` from the beginning of `slice` on, as far as the job
 // lets it. `goes_on(n)` is asked now and then, and at the end, with the number of entries since it was asked last;

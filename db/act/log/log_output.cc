@@ -23,7 +23,7 @@ absl::Status LogOutput::Reserve(uint64_t end) {
 absl::Status LogOutput::Allocate(uint64_t bytes) {
   const uint64_t space = space_.load(std::memory_order_relaxed);
   RETURN_IF_ERROR(file_->Allocate(space, bytes));
-  // Where that fails the file grows by writes, which meet any lasting failure themselves.
+  // If this fails, writes extend the file, and meet any lasting failure themselves.
   if (extended_) file_->Truncate(space + bytes).IgnoreError();
   space_.store(space + bytes, std::memory_order_release);
   return absl::OkStatus();
@@ -47,12 +47,12 @@ absl::Status LogOutput::ZeroAhead(uint64_t end) {
   const uint64_t behind = std::min(begin + kZeroAheadBytes, space_.load(std::memory_order_relaxed));
   if (begin >= behind) return absl::OkStatus();
   zeros_.resize(kBlockBytes);
-  // One by one, so that the system keeps them apart: of what it keeps together it counts all as written by each sync
-  // (/proc/PID/io), whatever goes to the disk.
+  // Blocks are written one by one, so that the system keeps them apart: for a block that it keeps together with others,
+  // each sync counts them all as written (/proc/PID/io), whatever goes to the disk.
   for (zeroed_ = begin; zeroed_ + kBlockBytes <= behind; zeroed_ += kBlockBytes) {
     const absl::Status status = file_->WriteAt(zeroed_, zeros_);
     if (absl::IsResourceExhausted(status)) {
-      zeroed_ = UINT64_MAX;  // a file system that writes all in new places: nothing is gained there
+      zeroed_ = UINT64_MAX;  // the file system never overwrites in place, so nothing is gained
       return absl::OkStatus();
     }
     RETURN_IF_ERROR(status);

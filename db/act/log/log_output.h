@@ -1,13 +1,14 @@
-// The log file that takes records: its space, its length and its bytes. Space is reserved in steps, and before anything
-// is written there, so that a full disk is told by `Reserve` and changes nothing.
+// The log file that takes records: its space, its length and its bytes. Space is reserved in steps, before anything is
+// written there, so that a full disk is reported by `Reserve` and changes nothing.
 //
-// Where the file may be longer than its records (`extended`), it is as long as its space, so that a sync has no new
-// length to make durable; what lies behind the records is zero.
+// If the file may be longer than its records (`extended`), it is as long as its space, so that a sync has no new length
+// to make durable; everything after the records is zero.
 //
-// Law: no record is written before the header is durable, so that after a loss of power a file without a header holds
-// nothing.
+// Law: no record is written before the header is durable, so that after a power loss a file without a header holds no
+// records.
 //
-// Thread-safety: one thread at a time, but `HasSpace`, `begun` and the file's `Sync` beside any.
+// Thread-safety: one thread at a time, except that `HasSpace`, `begun` and the file's `Sync` may run concurrently with
+// everything.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,8 @@ namespace sepal {
 
 class LogOutput {
  public:
-  // `file` has a header, durable if `begun`, and space for `space_bytes`, and should have that length if `extended`.
+  // `file` has a header, which is durable if `begun`, and space for `space_bytes`, and should have that length if
+  // `extended`.
   LogOutput(std::shared_ptr<WritableFile> file, uint64_t space_bytes, bool extended, uint64_t step_bytes, bool begun)
       : file_(std::move(file)), step_bytes_(step_bytes), extended_(extended), begun_(begun), space_(space_bytes) {}
   LogOutput(const LogOutput&) = delete;
@@ -33,18 +35,18 @@ class LogOutput {
   const std::shared_ptr<WritableFile>& file() const { return file_; }
   // Whether the header is durable.
   bool begun() const { return begun_.load(std::memory_order_acquire); }
-  // Makes the header durable, unless it is.
+  // Makes the header durable, unless it already is.
   absl::Status Begin();
   bool HasSpace(uint64_t end) const { return end <= space_.load(std::memory_order_acquire); }
-  // Space for all bytes before `end`. ResourceExhausted: there is none, and the file is as it was.
+  // Reserves space for all bytes before `end`. ResourceExhausted: there is none, and the file is unchanged.
   absl::Status Reserve(uint64_t end);
-  // At the end of what was written, for which there is space.
+  // Writes at the end of what was written; space must be reserved.
   absl::Status Write(uint64_t offset, std::string_view bytes);
-  // The file is about to be synced for few bytes, the last of them before `end`. Where that comes again and again the
-  // blocks that follow are written as zeros, many at once: the first sync of a block that is reserved and was never
-  // written has to make it durable that it is now, which takes longer than a small record.
+  // To be called when the file is about to be synced for few bytes, the last of them before `end`. If that happens
+  // repeatedly, the blocks after them are written as zeros, many at once: the first sync of a block that is reserved
+  // and was never written must also make durable that it is written now, which takes longer than a small record.
   absl::Status ZeroAhead(uint64_t end);
-  // Gives back the length behind `end`, where the records end.
+  // Releases the length beyond `end`, where the records end.
   absl::Status CutTo(uint64_t end);
 
  private:
@@ -55,7 +57,7 @@ class LogOutput {
   bool extended_;
   std::atomic<bool> begun_;
   bool synced_before_ = false;
-  uint64_t zeroed_ = 0;  // up to where blocks were written ahead
+  uint64_t zeroed_ = 0;  // the offset up to which blocks were written ahead
   std::string zeros_;
   std::atomic<uint64_t> space_;
 };

@@ -17,7 +17,7 @@ absl::StatusOr<LogReader> LogReader::Open(Directory* directory, std::string_view
   return LogReader(directory, header, std::move(file));
 }
 
-// The ring first: what is missing in it because it was stored over was in the file by then.
+// Reads the ring first: a record that is missing in it because it was overwritten was in the file by then.
 absl::Status LogReader::LookAgain() {
   ring_.reset();
   if (header_.ring.bytes > 0) RETURN_IF_ERROR(ReadRing());
@@ -106,7 +106,7 @@ absl::Status LogReader::ReadRing() {
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(file.status());
-  // What a loss of power left of it may be shorter, and holds nothing then.
+  // After a power loss it may be shorter, and what is missing holds no records.
   std::string ring;
   ASSIGN_OR_RETURN(const uint64_t size, (*file)->Size());
   if (size >= kRingHeaderBytes + header_.ring.bytes) ring.resize(header_.ring.bytes);

@@ -1,9 +1,10 @@
-// The records of one write-ahead log, from its file and from the ring that its header names (db/format/log_format.h).
+// Reads the records of one write-ahead log from its file and from the ring that its header names
+// (db/format/log_format.h).
 //
-// Beside a live writer a record moves: it is in the ring until it is in the file. One that is in neither may have gone
-// from one to the other in between; `LookAgain` forgets what was read of both.
+// Beside a live writer a record moves: it is in the ring until it is in the file. A record that is found in neither may
+// have moved between the two reads; `LookAgain` drops what was read of both.
 //
-// Not safe for concurrent use. Memory: a window of 1 MiB and, once a record is not in the file, the ring.
+// Not safe for concurrent use. Memory: a window of 1 MiB and, once a record is not found in the file, the ring.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace sepal {
 struct LogRecord {
   LogRecordHeader header;
   std::string_view payload;
-  uint64_t end = 0;  // in the log's file
+  uint64_t end = 0;  // its offset in the log's file
 };
 
 // Why no record was found in the file.
@@ -37,22 +38,22 @@ class LogReader {
  public:
   static absl::StatusOr<LogReader> Open(Directory* directory, std::string_view name, const LogHeader& header);
 
-  // The record that begins at `offset` and ends at `limit` at the latest, where that is known. None: `bad`, unless it
-  // is null, says why. Its bytes are valid until the next call.
+  // Returns the record that begins at `offset` and ends at or before `limit`, if that is known. If there is none,
+  // `bad`, unless it is null, says why. Its bytes are valid until the next call.
   absl::StatusOr<std::optional<LogRecord>> At(uint64_t offset, std::optional<uint64_t> limit, BadPlace* bad);
   absl::Status LookAgain();
-  // Headers of records in the ring, at `offset` or less than a lap behind it. Looks at every byte.
+  // Finds headers of records in the ring, at `offset` or less than a lap after it. Looks at every byte.
   struct RingRecords {
-    LogPosition durable;  // the greatest that one of them carries
+    LogPosition durable;  // the greatest one among these records
     uint64_t bytes = 0;
   };
   absl::StatusOr<RingRecords> InRingBehind(uint64_t offset);
 
-  // Of the log's file.
+  // The window on the log's file.
   FileWindow* file() { return &file_; }
-  // Of the ring, if it was read, and there is one.
+  // The size of the ring; 0 if it was not read or does not exist.
   uint64_t ring_bytes() const { return ring_.has_value() ? ring_->size() : 0; }
-  // Whether the header names a ring whose file is not there. A database that was not closed in order needs it.
+  // Whether the header names a ring whose file is missing. A database that was not closed cleanly needs it.
   absl::StatusOr<bool> RingIsMissing();
 
  private:
@@ -60,9 +61,9 @@ class LogReader {
       : directory_(directory), header_(header), file_(std::move(file)) {}
   absl::StatusOr<std::optional<LogRecord>> InFile(uint64_t offset, uint64_t limit, BadPlace* bad);
   absl::StatusOr<std::optional<LogRecord>> InRing(uint64_t offset, uint64_t limit);
-  // Reads the ring, if that has not been done; what is missing stays empty.
+  // Reads the ring, unless it was read already; a missing one stays empty.
   absl::Status ReadRing();
-  // The bytes of the ring at `position`; `length` is at most its size. Valid until the next call.
+  // Returns the bytes of the ring at `position`; `length` is at most its size. Valid until the next call.
   std::string_view RingBytes(LogPosition position, uint64_t length);
 
   Directory* directory_;

@@ -16,7 +16,7 @@ namespace sepal {
 namespace {
 
 constexpr uint64_t kZeroPieceBytes = 4096;
-// Beside a writer that goes on while its log is read: enough to come to where it was when the reading began.
+// Beside a writer that continues while its log is read: enough to reach the point where it was when the reading began.
 constexpr int kMostLooks = 64;
 
 std::string PathOf(Directory* directory, std::string_view name) {
@@ -32,10 +32,10 @@ absl::StatusOr<LogFile> ReadLogHeader(Directory* directory, const std::string& n
   return log;
 }
 
-// A log of which nothing was read.
+// A log without records.
 struct UnusedLog {
   LogHeader header;
-  // Nor was anything written: its ring is there, or its file was cut to its header, as a closing does.
+  // Nothing was written to it: its ring exists, or its file was cut to its header, as a clean close does.
   bool empty = false;
 };
 
@@ -45,7 +45,7 @@ absl::StatusOr<UnusedLog> DescribeUnused(Directory* directory, const LogFile& lo
   return UnusedLog{*log.header, !ring_missing || reader.file()->size() == kLogHeaderBytes};
 }
 
-// Sorts the files into the line and the leftovers. What lies below the minimum is neither.
+// Sorts the files into the line and the leftovers. Files below the minimum are neither.
 class LineFinder {
  public:
   LineFinder(Directory* directory, const LogRecoveryOptions& options) : directory_(directory), options_(options) {}
@@ -82,20 +82,21 @@ class LineFinder {
     return CheckUnused(*line);
   }
 
-  // Up to where the headers of unused logs say that the line was synced.
+  // The position up to which, according to the headers of unused logs, the line was synced.
   LogPosition witnessed() const { return witnessed_; }
-  // Newest first.
+  // The newest one first.
   const std::vector<UnusedLog>& unused() const { return unused_; }
 
  private:
-  // A log without a header was made and never used, or is damaged; or a live writer has begun it since it was listed.
+  // A log without a header was created but never used, or is damaged; or a live writer has begun it since it was
+  // listed.
   absl::Status LookBehindTheHeader(LogFile* log) const {
     if (!absl::IsDataLoss(log->problem)) return log->problem;
     ASSIGN_OR_RETURN(const bool empty, HoldsNoRecord(directory_, *log));
     if (empty) return absl::OkStatus();
     ASSIGN_OR_RETURN(*log, ReadLogHeader(directory_, log->name, log->named));
     if (log->header.has_value()) return absl::OkStatus();
-    return Annotate(log->problem, "a write-ahead log holds records behind a header that is damaged");
+    return Annotate(log->problem, "a write-ahead log holds records after a damaged header");
   }
 
   absl::Status CheckOwner(const LogFile& log) const {
@@ -104,8 +105,8 @@ class LineFinder {
                    Hex64(log.header->database_id));
   }
 
-  // A log in which no record was written, and on which nothing stands: its header may never have been synced, so that
-  // no later log may name it. `line` holds the logs behind it, the nearest last.
+  // Whether no record was written to the log and nothing depends on it: its header may never have been synced, so that
+  // no later log may name it. `line` holds the logs after it, the nearest last.
   absl::StatusOr<bool> IsUnused(const LogFile& log, const std::vector<LogFile>& line) const {
     const FileNumber number = log.header->number;
     if (!line.empty() && line.back().header->predecessor.number == number) return false;
@@ -140,7 +141,7 @@ class LineFinder {
     return absl::OkStatus();
   }
 
-  // A log that held records when an unused one was made had a durable header.
+  // When an unused log was created, every log that held records had a durable header.
   absl::Status CheckUnused(const std::vector<LogFile>& line) const {
     for (const UnusedLog& unused : unused_) {
       const LogPredecessor& before = unused.header.predecessor;
@@ -155,11 +156,13 @@ class LineFinder {
   }
 
   absl::Status Missing(FileNumber number) const {
-    return Damaged(PathOf(directory_, LogFileName(number)), 0,
-                   absl::StrFormat("a write-ahead log that is needed is missing%s",
-                                   none_ ? ", and no other is there: where the logs lie in another directory, "
-                                           "Options::log_directory has to name it"
-                                         : ""));
+    return Damaged(
+        PathOf(directory_, LogFileName(number)), 0,
+        absl::StrFormat(
+            "a write-ahead log that is needed is missing%s",
+            none_
+                ? ", and there is no other log; if the logs are in another directory, set Options::log_directory to it"
+                : ""));
   }
 
   Directory* const directory_;
@@ -169,9 +172,9 @@ class LineFinder {
   std::vector<UnusedLog> unused_;
 };
 
-// The first bad place, where it lies and what is wrong there.
+// The first bad place: its position, and what is wrong there.
 struct Hole {
-  size_t log = 0;  // in the line
+  size_t log = 0;  // the index in the line
   uint64_t offset = 0;
   LogPosition position;
   std::string what;
@@ -206,7 +209,7 @@ class LogReplay {
   }
 
  private:
-  // A batch of which not all fragments were read.
+  // A batch of which not all fragments were read yet.
   struct Pending {
     SequenceNumber first;
     std::string bytes;
@@ -223,16 +226,16 @@ class LogReplay {
       return absl::OkStatus();
     }
     return Damaged(PathOf(directory_, LogFileName(options_.closed->number)), 0,
-                   "a write-ahead log that was closed in order is missing");
+                   "a write-ahead log that was closed cleanly is missing");
   }
 
-  // Where there is a hole: does anything say that it is damage?
+  // If there is a hole, decides whether anything proves that it is damage.
   absl::Status JudgeEnd() {
     for (int looks = 0; hole_.has_value(); ++looks) {
       result_->dropped_bytes = 0;
       const absl::Status judged = JudgeHole();
       if (!absl::IsDataLoss(judged) || !IsLast(hole_->log) || looks == kMostLooks) return judged;
-      // A live writer may have gone on at this place before its later records were seen as proof.
+      // A live writer may have continued here before its later records were found and taken as proof.
       const uint64_t offset = std::exchange(hole_, std::nullopt)->offset;
       RETURN_IF_ERROR(ReadLog(line_.size() - 1, offset));
       if (hole_.has_value() && hole_->offset == offset) return judged;
@@ -245,13 +248,13 @@ class LogReplay {
 
   bool IsLast(size_t i) const { return i + 1 == line_.size(); }
 
-  // From the record at `offset` on.
+  // Reads the log from the record at `offset` on.
   absl::Status ReadLog(size_t i, uint64_t offset) {
     const LogHeader& log = *line_[i].header;
     ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, line_[i].name, log));
     const std::optional<uint64_t> end = KnownEnd(i);
     BadPlace bad;
-    uint64_t looked = 0;  // where the last look found nothing
+    uint64_t looked = 0;  // the offset at which the last look found nothing
     for (int looks = 0; offset < end.value_or(UINT64_MAX);) {
       ASSIGN_OR_RETURN(const std::optional<LogRecord> record, reader.At(offset, end, &bad));
       if (record.has_value()) {
@@ -259,7 +262,7 @@ class LogReplay {
         RETURN_IF_ERROR(Accept(i, offset, record->header, record->payload));
         offset = record->end;
       } else if (log.ring.bytes > 0 && looked != offset && looks++ < kMostLooks) {
-        // What a live writer moves from the ring into the file may have been missed in both.
+        // A record that a live writer moved from the ring to the file may have been missed in both.
         looked = offset;
         RETURN_IF_ERROR(reader.LookAgain());
       } else {
@@ -275,14 +278,14 @@ class LogReplay {
     return absl::OkStatus();
   }
 
-  // Where records of a log end, if anything says so.
+  // The end of a log's records, if anything states it.
   std::optional<uint64_t> KnownEnd(size_t i) const {
     if (!IsLast(i)) return line_[i + 1].header->predecessor.length_bytes;
     const bool closed = options_.closed.has_value() && options_.closed->number == line_[i].header->number;
     return closed ? std::optional(options_.closed->length_bytes) : std::nullopt;
   }
 
-  // A log that was not closed needs its ring: that one is missing which was there is no torn end.
+  // A log that was not closed needs its ring: if a ring that existed is missing, the log's end is not a torn end.
   absl::Status CheckRing(size_t i, uint64_t offset, LogReader* reader) const {
     const LogHeader& log = *line_[i].header;
     const bool closed = options_.closed.has_value() && log.number <= options_.closed->number;
@@ -290,12 +293,12 @@ class LogReplay {
     ASSIGN_OR_RETURN(const bool missing, reader->RingIsMissing());
     if (!missing) return absl::OkStatus();
     return Damaged(PathOf(directory_, RingFileName(log.ring.number)), 0,
-                   "the ring of a write-ahead log that was not closed in order is missing");
+                   "the ring of a write-ahead log that was not closed cleanly is missing");
   }
 
   // Whether the last log's records end at `offset`, whatever its ring may have held. A file that ends there was cut by
-  // a closing, after all had been written to it. Where the log had gone on in files that are not used, the first of
-  // them says where it ended, and the last is the one that was cut.
+  // a clean close, after everything had been written to it. If the log had continued in files that hold no records, the
+  // first of them states where it ended, and the last one is the one that was cut.
   bool EndsAt(const LogHeader& last, uint64_t offset, uint64_t file_bytes) const {
     LogPredecessor end{last.number, last.salt, offset};
     bool empty = offset == file_bytes;
@@ -308,7 +311,7 @@ class LogReplay {
     return empty;
   }
 
-  // Takes a record that is what was written.
+  // Takes a record that passed its checks.
   absl::Status Accept(size_t i, uint64_t offset, const LogRecordHeader& record, std::string_view payload) {
     const bool begins = record.kind == LogRecordKind::kFull || record.kind == LogRecordKind::kFirst;
     if (begins == pending_.has_value() || (!begins && record.first_sequence != pending_->first)) {
@@ -354,13 +357,13 @@ class LogReplay {
     return hole;
   }
 
-  // DataLoss if anything says that the bytes at the hole were durable.
+  // Returns DataLoss if anything proves that the bytes at the hole were durable.
   absl::Status JudgeHole() {
-    if (closed_ > hole_->position) return CoveredBy("the log was closed in order behind this place");
-    if (witnessed_ > hole_->position) return CoveredBy("a later log's header says that this place was synced");
+    if (closed_ > hole_->position) return CoveredBy("the log was closed cleanly after this offset");
+    if (witnessed_ > hole_->position) return CoveredBy("a later log's header says that this offset was synced");
     for (size_t i = hole_->log; i < line_.size(); ++i) {
       if (i > hole_->log && line_[i].header->durable > hole_->position) {
-        return CoveredBy(absl::StrFormat("the header of %s says that this place was synced", line_[i].name));
+        return CoveredBy(absl::StrFormat("the header of %s says that this offset was synced", line_[i].name));
       }
       RETURN_IF_ERROR(LookBehind(i));
     }
@@ -371,21 +374,21 @@ class LogReplay {
     return absl::OkStatus();
   }
 
-  // Looks for records whose watermark lies behind the hole, at every byte, and counts what is dropped.
+  // Looks at every byte for records whose watermark is after the hole, and counts what is dropped.
   absl::Status LookBehind(size_t i) {
     const LogHeader& log = *line_[i].header;
     ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory_, line_[i].name));
     const uint64_t begin = i == hole_->log ? hole_->offset : kLogHeaderBytes;
-    uint64_t used_end = begin;  // behind the last byte that is not zero
+    uint64_t used_end = begin;  // the offset after the last byte that is not zero
     for (uint64_t offset = begin; offset < window.size();) {
-      // No header is zero throughout, but one may begin in the last bytes of such a piece.
+      // No header consists of zeros only, but one may begin in the last bytes of such a piece.
       ASSIGN_OR_RETURN(const std::string_view piece, window.At(offset, kZeroPieceBytes));
       if (piece.size() == kZeroPieceBytes && piece.find_first_not_of('\0') == std::string_view::npos) {
         offset += kZeroPieceBytes - kLogRecordHeaderBytes;
         continue;
       }
       const std::string_view bytes = piece.substr(0, kLogRecordHeaderBytes);
-      if (bytes.empty()) break;  // The file has become shorter.
+      if (bytes.empty()) break;  // the file was truncated meanwhile
       if (bytes.front() != '\0') used_end = offset + 1;
       std::optional<LogRecordHeader> record;
       if (bytes.size() == kLogRecordHeaderBytes) {
@@ -397,7 +400,7 @@ class LogReplay {
       }
       if (record->durable > hole_->position) {
         return CoveredBy(
-            absl::StrFormat("the record at offset %u of %s says that this place was synced", offset, line_[i].name));
+            absl::StrFormat("the record at offset %u of %s says that this offset was synced", offset, line_[i].name));
       }
       offset = std::min(offset + kLogRecordHeaderBytes + record->payload_bytes, window.size());
       used_end = offset;
@@ -406,20 +409,20 @@ class LogReplay {
     return LookBehindInRing(i, begin, used_end);
   }
 
-  // The same in the ring, where the records are that come behind those in the file.
+  // The same in the ring, which holds the records that follow those in the file.
   absl::Status LookBehindInRing(size_t i, uint64_t begin, uint64_t used_end) {
     const LogHeader& log = *line_[i].header;
     if (log.ring.bytes == 0) return absl::OkStatus();
     ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, line_[i].name, log));
     ASSIGN_OR_RETURN(LogReader::RingRecords found, reader.InRingBehind(used_end));
     result_->dropped_bytes += found.bytes;
-    // A file that was made shorter lacks what the ring may still have.
+    // A file that was truncated lacks bytes that the ring may still have.
     if (begin < used_end) {
       ASSIGN_OR_RETURN(const LogReader::RingRecords nearer, reader.InRingBehind(begin));
       found.durable = std::max(found.durable, nearer.durable);
     }
     if (found.durable <= hole_->position) return absl::OkStatus();
-    return CoveredBy(absl::StrFormat("a record in %s says that this place was synced", RingFileName(log.ring.number)));
+    return CoveredBy(absl::StrFormat("a record in %s says that this offset was synced", RingFileName(log.ring.number)));
   }
 
   absl::Status CoveredBy(const std::string& proof) const {
@@ -434,12 +437,13 @@ class LogReplay {
   const LogPosition witnessed_;
   const std::vector<UnusedLog>& unused_;
   LogRecovery* const result_;
-  LogPosition closed_;  // 0: not closed in order
+  LogPosition closed_;  // 0: not closed cleanly
   std::optional<Pending> pending_;
   std::optional<Hole> hole_;
 };
 
-// Whether a ring says that log `number` was begun, and is the last one that was: those before it are named by it.
+// Whether a ring says that log `number` was begun, and is the last one that was: the following log names each earlier
+// one.
 absl::StatusOr<bool> GoesThroughARing(Directory* directory, FileNumber number) {
   ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(directory));
   return std::any_of(rings.begin(), rings.end(), [&](const RingFile& ring) {
@@ -457,14 +461,14 @@ absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
     if (bytes.find_first_not_of('\0') != std::string_view::npos) return false;
   }
   if (!log.header.has_value()) {
-    // Its records may all be in a ring.
+    // All its records may be in a ring.
     ASSIGN_OR_RETURN(const bool begun, GoesThroughARing(directory, log.named));
     return !begun;
   }
   if (log.header->ring.bytes == 0) return true;
   ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory, log.name, *log.header));
   ASSIGN_OR_RETURN(std::optional<LogRecord> first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
-  if (!first.has_value()) {  // A live writer may just have moved it.
+  if (!first.has_value()) {  // a live writer may just have moved it
     RETURN_IF_ERROR(reader.LookAgain());
     ASSIGN_OR_RETURN(first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
   }
@@ -499,7 +503,7 @@ absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory, std::span<
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (!parsed.has_value() || parsed->kind != FileKind::kLogRing) continue;
     absl::StatusOr<FileWindow> window = FileWindow::Open(directory, entry.name, kRingHeaderBytes);
-    if (absl::IsNotFound(window.status())) continue;  // A live writer has removed it.
+    if (absl::IsNotFound(window.status())) continue;  // a live writer has removed it
     RETURN_IF_ERROR(window.status());
     ASSIGN_OR_RETURN(const std::string_view bytes, window->At(0, kRingHeaderBytes));
     rings.push_back({entry.name, parsed->number, RingHeader::Decode(bytes)});
@@ -547,7 +551,7 @@ LogStart LogRecovery::Next(FileNumber number, SequenceNumber last_used, Manifest
                 .last_sequence = std::max(last_sequence, last_used),
                 .manifest = manifest};
   if (logs.empty()) return next;
-  // The line goes on from its last file, also where that file lies behind a hole and none of its records count.
+  // The line continues from its last file, even if that file lies after a hole and none of its records count.
   const RecoveredLog& last = logs.back();
   next.position = last.end;
   next.predecessor = {last.number, last.salt, kLogHeaderBytes + last.end.value() - last.start.value()};

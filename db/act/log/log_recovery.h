@@ -1,16 +1,16 @@
-// Reading the write-ahead logs back: what was acknowledged, in order, or `DataLoss`.
+// Reads the write-ahead logs: what was acknowledged, in order, or `DataLoss`.
 //
-// The logs are ordered by their headers and must form one line: each names the one before it. Records are read up to
-// the first bad place, the hole. If anything proves that the bytes at the hole were once durable (a watermark in a
-// later record or header, an orderly close), that is `DataLoss` with file, offset, expected and got; otherwise it is
-// the torn end of what was never acknowledged as durable, and everything from there on is dropped. A batch is delivered
-// whole or not at all.
+// The logs are ordered by their headers and must form one line: each names the previous one. Records are read up to the
+// first bad place, the hole. If anything proves that the bytes at the hole were once durable (a watermark in a later
+// record or header, a clean close), this is `DataLoss` with file, offset, expected and got; otherwise it is the torn
+// end of what was never acknowledged as durable, and everything from there on is dropped. A batch is delivered whole or
+// not at all.
 //
-// What cannot be told from a torn end: damage to records after the last watermark, that is, to those that the last sync
-// before a crash carried.
+// One kind of damage cannot be distinguished from a torn end: damage to records after the last watermark, that is, to
+// those of the last sync before a crash.
 //
-// Nothing is written. Works beside a live writer, where a file may vanish (NotFound, or DataLoss for a log that the
-// line lacks): the caller starts again from the manifest.
+// Nothing is written. Works beside a live writer, where a file may disappear (NotFound, or DataLoss for a log that is
+// missing in the line): the caller then starts again from the manifest.
 //
 // Cost: one sequential read with a window of 1 MiB; memory for the largest batch.
 #pragma once
@@ -40,10 +40,10 @@ struct LogFile {
   absl::Status problem;
 };
 
-// All logs in a directory and their headers. To be taken before the manifest is read: a header's word about the
-// manifest is older than the header.
+// Lists all logs in a directory with their headers. Must be called before the manifest is read, because what a header
+// says about the manifest is older than the header.
 absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory);
-// The same from a listing of the directory.
+// The same, from a listing of the directory.
 absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<const DirectoryEntry> listing);
 
 // A file that is named as a ring.
@@ -54,23 +54,23 @@ struct RingFile {
 };
 
 absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory);
-// The same from a listing of the directory.
+// The same, from a listing of the directory.
 absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory, std::span<const DirectoryEntry> listing);
-// The greatest number of a log or a ring that a ring's name or header has: numbers up to it were used.
+// The greatest number of a log or a ring in any ring's name or header: numbers up to it were used.
 FileNumber NewestNumber(const std::vector<RingFile>& rings);
 
-// Whether nothing was ever written behind the place of the header: no byte of the file there differs from zero, and the
-// log's ring, if it has one, holds no record of it.
+// Whether nothing was ever written after the header: no byte of the file there differs from zero, and the log's ring,
+// if it has one, holds no record of it.
 absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log);
 
-// The newest manifest that a log of this listing names, and what it says of it.
+// The newest manifest that a log of this listing names, and what that log says about it.
 ManifestReference NewestManifest(const std::vector<LogFile>& logs);
 
 struct LogRecoveryOptions {
   uint64_t database_id = 0;
-  // The manifest's. 0: there may be no log at all. Else the line begins with this log, which must exist.
+  // From the manifest. 0: there may be no log at all. Otherwise the line begins with this log, which must exist.
   FileNumber minimum = {};
-  // The manifest's `log closed`.
+  // From the manifest's `log closed`.
   std::optional<LogEnd> closed = {};
 };
 
@@ -85,25 +85,25 @@ struct RecoveredLog {
 struct LogRecovery {
   SequenceNumber last_sequence;  // of the last entry delivered; 0: none
   LogPosition end;               // of the last batch delivered
-  LogPosition durable;           // up to where the logs are known to have been synced
+  LogPosition durable;           // the position up to which the logs are known to have been synced
   uint64_t batches = 0;
-  uint64_t dropped_bytes = 0;      // of the torn end, zeros behind it not counted
-  std::string torn;                // where and why, for people; empty: the logs ended well
-  std::vector<RecoveredLog> logs;  // the line, oldest first
-  // Files in which no record was ever written. Those below the minimum are not among them: the edit that set it may not
+  uint64_t dropped_bytes = 0;      // in the torn end, without the zeros that follow it
+  std::string torn;                // where and why, for people; empty: the logs ended without damage
+  std::vector<RecoveredLog> logs;  // the line, the oldest first
+  // Files to which no record was ever written. Those below the minimum are not included: the edit that set it may not
   // be durable, so they must stay until it is.
   std::vector<std::string> leftovers;
 
-  // How the logs go on in file `number`; `last_used` is the greater of this recovery's last sequence number and the
-  // manifest's.
+  // Says how the logs continue in file `number`; `last_used` is the greater of this recovery's last sequence number and
+  // the manifest's.
   LogStart Next(FileNumber number, SequenceNumber last_used, ManifestReference manifest) const;
 };
 
-// Receives a batch whose first entry has the sequence number `first`. The bytes are whole but need not be a batch. An
-// error ends the recovery and is returned.
+// Receives a batch whose first entry has the sequence number `first`. The bytes are complete but need not be a valid
+// batch. An error ends the recovery, which returns it.
 using LogSink = std::function<absl::Status(SequenceNumber first, std::string_view batch)>;
 
-// On failure, batches before the damage may have been delivered.
+// After a failure, batches before the damage may have been delivered.
 absl::StatusOr<LogRecovery> RecoverLogs(Directory* directory, const std::vector<LogFile>& logs,
                                         const LogRecoveryOptions& options, const LogSink& sink);
 

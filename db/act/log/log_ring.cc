@@ -15,7 +15,8 @@ absl::StatusOr<std::unique_ptr<MappedRegion>> LockedRegion(WritableFile* file, u
   RETURN_IF_ERROR(file->Allocate(0, kRingHeaderBytes + bytes));
   RETURN_IF_ERROR(file->Truncate(kRingHeaderBytes + bytes));
   ASSIGN_OR_RETURN(std::unique_ptr<MappedRegion> region, file->Map(0, kRingHeaderBytes + bytes));
-  if (!region->Populate() || !region->Lock()) return absl::UnavailableError("no memory that may be locked (ulimit -l)");
+  if (!region->Populate() || !region->Lock())
+    return absl::UnavailableError("the process may not lock memory (ulimit -l)");
   return region;
 }
 
@@ -23,14 +24,15 @@ absl::StatusOr<std::unique_ptr<MappedRegion>> LockedRegion(WritableFile* file, u
 
 absl::StatusOr<std::unique_ptr<LogRing>> LogRing::Make(Directory* directory, Options options) {
   const std::string name = RingFileName(options.number);
-  // A name that is taken stays: numbers are used once, so it is not of this log, and may hold another's records.
+  // A file whose name is taken is kept: numbers are used once, so it does not belong to this log, and may hold
+  // another's records.
   ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, directory->OpenForWrite(name, WriteMode::kCreateNew));
   absl::StatusOr<std::unique_ptr<MappedRegion>> region = LockedRegion(file.get(), options.bytes);
   if (region.ok()) {
     return std::unique_ptr<LogRing>(new LogRing(std::move(options), std::move(file), std::move(region).value()));
   }
   file.reset();
-  directory->Remove(name).IgnoreError();  // else the next opening does it
+  directory->Remove(name).IgnoreError();  // otherwise the next opening does it
   return region.status();
 }
 
@@ -62,11 +64,11 @@ void LogRing::GoOnIn(FileNumber number, std::shared_ptr<LogOutput> output) {
     MutexLock lock(&mutex_);
     SEPAL_DCHECK(segments_.empty() || segments_.back().output->begun());
     segments_.push_back({number, end, std::move(output)});
-    if (begun) (void)BeginLast();  // names it; a failure from before is kept
+    if (begun) (void)BeginLast();  // the header then names this log; an earlier failure is kept
     DropWritten();
   }
   file_piece_end_ = end + (kLogHeaderBytes / FilePieceBytes() + 1) * FilePieceBytes() - kLogHeaderBytes;
-  // Also so that the file before this one, which may soon be removed, is let go.
+  // This also releases the previous file, which may soon be removed.
   if (!begun || written_.load(std::memory_order_acquire) < end) WriteBeside(end, end);
 }
 
@@ -105,7 +107,7 @@ absl::Status LogRing::Append(std::string_view header, std::string_view payload) 
   if (end - begin > PieceBytes()) [[unlikely]]
     return WriteThrough(header, payload);
   if (end - written_.load(std::memory_order_acquire) > options_.bytes) [[unlikely]] {
-    // About a piece more than must be, so that there is room for the records that follow.
+    // Writes about a piece more than necessary, so that there is room for the records that follow.
     RETURN_IF_ERROR(WriteOut(LogPosition(PieceEndBehind(end - options_.bytes))));
   }
   Store(begin, header);
@@ -120,8 +122,8 @@ absl::Status LogRing::Append(std::string_view header, std::string_view payload) 
   return absl::OkStatus();
 }
 
-// What lies between `position`, up to which not all is written, and the end reaches into so many pieces that each has a
-// place of its own; and no record there was large.
+// The range between `position`, up to which not everything is written, and the end spans so few pieces that each has
+// its own entry in the array, and no record there was large.
 uint64_t LogRing::PieceEndBehind(uint64_t position) const {
   const uint64_t piece = position / PieceBytes() + 1;
   SEPAL_DCHECK(piece <= end_.load(std::memory_order_relaxed) / PieceBytes());
@@ -157,7 +159,8 @@ absl::Status LogRing::Reserve(uint64_t end) {
   return segments_.back().output->Reserve(end);
 }
 
-// Space for what comes next is of no use to records that are there: a full disk is told to the first one without.
+// Reserving space for later records must not harm existing ones: a full disk is reported to the first record without
+// space.
 void LogRing::WriteBeside(uint64_t boundary, uint64_t through) {
   if (options_.tasks == nullptr) return;
   (void)options_.tasks->Run([this, boundary, through] {
@@ -171,9 +174,10 @@ void LogRing::WriteBeside(uint64_t boundary, uint64_t through) {
   });
 }
 
-// Pages that the system has written meanwhile want its leave to be written again: a store would wait for it, and could
-// end in a signal where there is none. The system writes what has been dirty for seconds, unless it is pressed or asked
-// to, and a writer at full speed makes a lap in ten milliseconds, so not each lap looks for such pages.
+// Pages that the system has written meanwhile need its permission before they are written again: a store would wait for
+// it, and could raise a signal if the permission is refused. The system writes pages that have been dirty for seconds,
+// unless it is under pressure or told to write, and a writer at full speed completes a lap in ten milliseconds, so not
+// every lap checks for such pages.
 absl::Status LogRing::MakeReady(uint64_t position) {
   const uint64_t lap = position / options_.bytes;
   if (lap <= ready_lap_) return absl::OkStatus();
@@ -184,7 +188,7 @@ absl::Status LogRing::MakeReady(uint64_t position) {
   }
   ready_lap_ = lap;
   if (region_->Populate()) return absl::OkStatus();
-  return Keep(absl::InternalError("the ring of the write-ahead log cannot be written any more"));
+  return Keep(absl::InternalError("the ring of the write-ahead log can no longer be written"));
 }
 
 absl::Status LogRing::WriteOut(LogPosition through, bool zero_ahead) {
@@ -192,8 +196,8 @@ absl::Status LogRing::WriteOut(LogPosition through, bool zero_ahead) {
   MutexLock lock(&mutex_);
   RETURN_IF_ERROR(WriteOutLocked(through.value(), through.value()));
   if (!zero_ahead || segments_.empty()) return absl::OkStatus();
-  // Behind all that is in the file: a record could lie there already. The log may have gone on in another one
-  // meanwhile.
+  // Zeros only what is after everything in the file, because a record could already lie there. The log may have
+  // continued in another file meanwhile.
   const Segment& last = segments_.back();
   if (filed_ < last.begin) return absl::OkStatus();
   return Keep(last.output->ZeroAhead(OffsetIn(last, filed_)));

@@ -20,22 +20,22 @@ class LogSalvage {
   LogSalvage(Directory* directory, const LogSink& sink, std::vector<LogGap>* gaps)
       : directory_(directory), sink_(sink), gaps_(gaps) {}
 
-  // The records of one log; they end at `limit`, where it is known, at the latest.
+  // Reads the records of one log; they end at or before `limit`, if it is known.
   absl::Status Read(const LogFile& log, std::optional<uint64_t> limit) {
     ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, log.name, *log.header));
     FileWindow* const window = reader.file();
     name_ = log.name;
     uint64_t offset = kLogHeaderBytes;
-    std::optional<uint64_t> bad;  // where the current gap begins
+    std::optional<uint64_t> bad;  // the beginning of the current gap
     while (offset < limit.value_or(UINT64_MAX)) {
       ASSIGN_OR_RETURN(const std::optional<LogRecord> record, reader.At(offset, limit, nullptr));
       if (record.has_value()) {
-        if (bad.has_value()) Drop(*std::exchange(bad, std::nullopt), offset, "no record can be read here");
+        if (bad.has_value()) Drop(*std::exchange(bad, std::nullopt), offset, "no readable record");
         RETURN_IF_ERROR(Accept(*record, offset));
         offset = record->end;
       } else {
         if (!bad.has_value()) bad = offset;
-        // Behind a gap the ring has no more than it can hold.
+        // After a gap the ring holds no more than its size.
         if (++offset >= std::max(window->size(), *bad + reader.ring_bytes())) break;
       }
     }
@@ -48,9 +48,9 @@ class LogSalvage {
     return absl::OkStatus();
   }
 
-  void Finish() { DropPending("the batch has no end"); }
+  void Finish() { DropPending("the end of the batch is missing"); }
   void Missing(const std::string& name, const std::string& why) {
-    DropPending("the batch goes on in a log that is missing");
+    DropPending("the rest of the batch is in a log that is missing");
     gaps_->push_back({name, 0, 0, why});
   }
 
@@ -66,7 +66,7 @@ class LogSalvage {
     gaps_->push_back({RingFileName(number), 0, 0, "the ring of a log that was not closed is missing"});
   }
   void Drop(uint64_t begin, uint64_t end, std::string reason) {
-    DropPending("the batch is not whole");
+    DropPending("the batch is incomplete");
     gaps_->push_back({name_, begin, end, std::move(reason)});
   }
   void DropPending(std::string reason) {
@@ -83,21 +83,21 @@ class LogSalvage {
       if (const size_t last = bytes.find_last_not_of('\0'); last != bytes.npos) used = offset + last + 1;
     }
     if (known_end) used = end;
-    if (used > begin) Drop(begin, used, "no record can be read from here on");
+    if (used > begin) Drop(begin, used, "no readable record from here on");
     return absl::OkStatus();
   }
 
   absl::Status Accept(const LogRecord& record, uint64_t offset) {
     const LogRecordHeader& header = record.header;
     const bool begins = header.kind == LogRecordKind::kFull || header.kind == LogRecordKind::kFirst;
-    if (begins) DropPending("the batch has no end");
+    if (begins) DropPending("the end of the batch is missing");
     if (header.kind == LogRecordKind::kFull) return Deliver(header.first_sequence, record.payload, offset, record.end);
     if (header.kind == LogRecordKind::kFirst) {
       pending_ = Pending{header.first_sequence, std::string(record.payload), name_, offset};
       return absl::OkStatus();
     }
     if (!pending_.has_value() || pending_->first != header.first_sequence) {
-      Drop(offset, record.end, "a fragment of a batch that is not whole");
+      Drop(offset, record.end, "a fragment of an incomplete batch");
       return absl::OkStatus();
     }
     pending_->bytes.append(record.payload);
@@ -108,7 +108,7 @@ class LogSalvage {
 
   absl::Status Deliver(SequenceNumber first, std::string_view batch, uint64_t begin, uint64_t end) {
     if (!CheckBatch(batch).ok() || first <= last_ || BatchCount(batch) > kMaxSequenceNumber.value() - first.value()) {
-      Drop(begin, end, "no batch, or out of order");
+      Drop(begin, end, "not a batch, or out of order");
       return absl::OkStatus();
     }
     RETURN_IF_ERROR(sink_(first, batch));
@@ -124,7 +124,7 @@ class LogSalvage {
   std::optional<Pending> pending_;
 };
 
-// What the next log says of one whose header is damaged, as far as its records need it.
+// What the next log says about a log whose header is damaged, as far as its records require it.
 std::optional<LogHeader> HeaderFromTheNextLog(const std::vector<LogFile>& logs, FileNumber number,
                                               uint64_t database_id) {
   for (const LogFile& next : logs) {
@@ -142,7 +142,7 @@ std::optional<LogHeader> HeaderFromTheNextLog(const std::vector<LogFile>& logs, 
                      .durable = {},
                      .manifest = {},
                      .ring = {}};
-    // Of one opening, which has one ring, and gives it the number of its first log.
+    // The ring belongs to one opening, and has the number of that opening's first log.
     if (next.header->ring.number <= number) header.ring = next.header->ring;
     return header;
   }
@@ -163,7 +163,7 @@ absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs,
         line.push_back({log.name, log.named, std::move(header), log.problem});
         continue;
       }
-      // Made, and never used.
+      // It was created but never used.
       ASSIGN_OR_RETURN(const bool unused, HoldsNoRecord(directory, log));
       if (unused) continue;
       ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));

@@ -1,6 +1,6 @@
-// Reading what can be read of damaged write-ahead logs. Unlike recovery (log_recovery.h), it passes over bad places and
-// goes on behind them: what it delivers is no prefix of the history, but every batch of it is whole. Where a log's
-// header is damaged, the next log says what reading its records takes. Nothing is written.
+// Reads what can be read of damaged write-ahead logs. Unlike recovery (log_recovery.h), it skips bad places and
+// continues after them: what it delivers is not a prefix of the history, but every batch of it is whole. If a log's
+// header is damaged, the next log provides what is needed to read its records. Nothing is written.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sepal {
 
-// A place of a log that could not be read.
+// A part of a log that could not be read.
 struct LogGap {
   std::string name;
   uint64_t begin_offset = 0;
@@ -20,8 +20,8 @@ struct LogGap {
   std::string reason;
 };
 
-// Delivers the whole batches of all logs from `minimum` on, oldest first. `database_id` 0: any. An error of the sink
-// ends it and is returned.
+// Delivers the whole batches of all logs from `minimum` on, the oldest first. `database_id` 0: any. An error of the
+// sink ends it and is returned.
 absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs, uint64_t database_id,
                          FileNumber minimum, const LogSink& sink, std::vector<LogGap>* gaps);
 

@@ -16,21 +16,21 @@ namespace sepal {
 struct WriteAheadLog::OpenLog {
   FileNumber number;
   LogPosition start;
-  LogPosition end;                     // once it takes no more appends
+  LogPosition end;                     // set once it takes no more appends
   SequenceNumber last_sequence;        // likewise
   std::shared_ptr<WritableFile> file;  // null once it is synced and takes no more appends
 };
 
 namespace {
 
-// So that fragments always make progress.
+// Guarantees that fragments make progress.
 constexpr size_t kMinFragmentBytes = 64;
 constexpr uint64_t kMaxFragmentBytes = uint64_t{1} << 31;
 
-// Where a sync carries no more than this, others follow that carry as little.
+// After a sync that carries at most this much, further syncs are expected to carry as little.
 constexpr uint64_t kSmallSyncBytes = uint64_t{16} << 10;
 
-// Of a new file.
+// The space to reserve for a new file.
 uint64_t FirstAllocation(const LogOptions& options) {
   return std::max<uint64_t>(kLogHeaderBytes, options.allocation_step_bytes);
 }
@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::Create(Directory* 
   absl::StatusOr<std::unique_ptr<WriteAheadLog>> log = CreateOnce(directory, options, start);
   const bool may_fit = absl::IsResourceExhausted(log.status()) && options.ring_bytes > 0;
   if (!may_fit || Exists(directory, start.number)) return log;
-  // The disk may have room for a log, if not for a ring as well.
+  // The disk may have room for a log, but not for a ring as well.
   options.ring_bytes = 0;
   return CreateOnce(directory, std::move(options), start);
 }
@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::CreateOnce(Directo
                          .ring = {}};
   const absl::Status status = log->StartFile(header, std::nullopt).status();
   if (status.ok()) return log;
-  // A log that was made names the ring, and without it nothing tells that the log holds no record.
+  // If the log was created, it names the ring, and without the ring nothing shows that the log holds no record.
   if (!Exists(directory, start.number)) log->RemoveRing();
   return status;
 }
@@ -85,7 +85,7 @@ WriteAheadLog::~WriteAheadLog() = default;
 
 std::unique_ptr<LogRing> WriteAheadLog::MakeRing(const LogStart& start) {
   if (options_.ring_bytes == 0) {
-    why_no_ring_ = absl::UnimplementedError("the file system cannot map or reserve space, or has none left for it");
+    why_no_ring_ = absl::UnimplementedError("the file system cannot map files or reserve space, or is full");
     return nullptr;
   }
   LogRing::Options ring;
@@ -134,7 +134,7 @@ absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::str
   return end;
 }
 
-// Fails without harm when the disk is full: nothing has been written.
+// If the disk is full, this fails without harm, because nothing has been written.
 absl::Status WriteAheadLog::ReserveSpace(uint64_t bytes) {
   const uint64_t end = offset_ + bytes;
   if (output_->HasSpace(end)) [[likely]]
@@ -173,7 +173,7 @@ void WriteAheadLog::RemoveRing() {
 absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestReference manifest) {
   RETURN_IF_ERROR(Usable());
   SEPAL_CHECK(next > header_.number);
-  // The next header names this file.
+  // The next header will name this file.
   if (!output_->begun()) {
     if (const absl::Status begun = ring_->Begin(); !begun.ok()) return Latch(begun);
   }
@@ -199,9 +199,9 @@ absl::StatusOr<FileNumber> WriteAheadLog::BeginFile() {
   return number;
 }
 
-// A file that is empty, or zero throughout, is known to recovery as one that holds nothing. Once the header may be
-// there, going on in the old file would contradict it, so that failure is final. Where there is a ring, the file that
-// was made ahead takes records some time later, and its header is synced beside the writer.
+// Recovery knows that a file which is empty or zero throughout holds no records. Once the header may be there,
+// continuing in the old file would contradict it, so that failure is final. If there is a ring, a file that was created
+// ahead takes records some time later, and its header is synced concurrently with the writer.
 absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optional<NextLogFile::Made> made) {
   const bool ahead = made.has_value();
   const uint64_t allocated = FirstAllocation(options_);
@@ -215,7 +215,7 @@ absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optio
   const std::shared_ptr<WritableFile> file = std::move(made->file);
   absl::Status status = ahead ? file->WriteAt(0, header.Encode()) : file->Append(header.Encode());
   const bool extended = options_.ring_bytes > 0;
-  // Where that fails writes make the file longer; the next call meets any lasting failure itself.
+  // If this fails, writes make the file longer; the next call meets any lasting failure itself.
   if (!ahead && status.ok() && extended) file->Truncate(allocated).IgnoreError();
   const bool begun = !ahead || ring_ == nullptr;
   if (status.ok() && begun) status = file->Sync();
@@ -271,8 +271,8 @@ void WriteAheadLog::CountCall(SyncCall* call) {
   }
 }
 
-// Who makes the group complete begins the sync itself, so that nobody has to wake for that; and whoever began to wait
-// for others begins it when their time is over.
+// The call that completes the group begins the sync itself, so that no other thread must be woken for it; otherwise the
+// call that began to wait for others begins it when its time is over.
 uint64_t WriteAheadLog::MicrosToWait(SyncCall* call) {
   if (syncing_) return UINT64_MAX;
   const uint64_t now = NowMicros();
@@ -315,7 +315,7 @@ WriteAheadLog::SyncRound WriteAheadLog::BeginRound() {
   sync_target_ = round.target;
   group_.Begin(NowMicros());
   for (const OpenLog& log : logs_) {
-    // Of a file without a record the header's sync is its own.
+    // For a file without a record the header's sync is a separate one.
     if (log.file == nullptr || EndOf(log) <= Durable() || log.start >= round.target) continue;
     round.files.push_back(log.file);
     round.numbers.push_back(log.number);
@@ -368,7 +368,7 @@ absl::StatusOr<LogEnd> WriteAheadLog::Close() {
   RETURN_IF_ERROR(CutToRecords());
   RETURN_IF_ERROR(Sync(End()));
   AwaitRound();
-  // That it holds no record is told by its length.
+  // Its length tells that it holds no record.
   if (offset_ == kLogHeaderBytes) {
     if (const absl::Status synced = output_->file()->Sync(); !synced.ok()) return Latch(synced);
   }

@@ -1,28 +1,28 @@
-// The write-ahead log: every record outlives the death of the process once `Append` has returned, and the loss of power
-// once a `Sync` that covers it has. Bytes: db/format/log_format.h.
+// The write-ahead log. A record survives the death of the process once `Append` has returned, and a power loss once a
+// `Sync` that covers it has. Bytes: db/format/log_format.h.
 //
-// Where the file system maps and locks memory and reserves space, a record is stored into the ring, from which it goes
-// to the log file later (`LogRing`); else it is written to the file at once.
+// If the file system can map and lock memory and reserve space, a record is stored in the ring, from which it goes to
+// the log file later (`LogRing`); otherwise it is written to the file at once.
 //
 // Laws:
 // - A new log file's header and name are synced before its first record is written to it and before a successor's
 //   header names it, the name perhaps long before; so is the name of the ring. So a successor proves that its
-//   predecessor existed, and a log whose header is damaged holds nothing only if nothing lies behind the header.
+//   predecessor existed, and a log whose header is damaged is empty only if there is nothing after the header.
 // - A sync covers all earlier log files first.
-// - A failed write or sync is final: every later call fails with its error. What was not synced then has an unknown
-//   fate, and its sequence numbers must not be used again by this process.
-// - A full disk is no such failure: space is allocated before anything is written, and when there is none, `Append` and
-//   `Rotate` fail with ResourceExhausted and leave the log as it was. They may be called again.
-// - After recovery, nothing is appended before an edit that makes the new log the minimum (and puts what was replayed
-//   into tables) is durable. From then on all earlier positions count as durable.
+// - A failed write or sync is final: every later call fails with its error. The fate of what was not synced by then is
+//   unknown, and its sequence numbers must not be used again by this process.
+// - A full disk is not such a failure: space is allocated before anything is written, and if there is none, `Append`
+//   and `Rotate` fail with ResourceExhausted and leave the log unchanged. They may be called again.
+// - After recovery, nothing is appended before an edit that makes the new log the minimum (and puts the replayed
+//   updates into tables) is durable. From then on all earlier positions count as durable.
 //
 // Thread-safety: `Append`, `Rotate`, `PrepareNextFile` and `Close` are called by one thread at a time (under the commit
-// lock); everything else is safe beside them and beside itself. One lock inside, never held during a file operation;
-// nothing but the clock is called back with it held. An append does without it: it publishes its end (a release store)
-// after its bytes.
+// lock); everything else may run concurrently with them and with itself. There is one internal lock, which is never
+// held during a file operation; the clock is the only external call that is made with it held. An append takes no lock:
+// it publishes its end (a release store) after its bytes.
 //
-// Cost: an append is a copy or one write call, and neither allocation nor lock; once in an eighth of the ring, a task
-// is given away; where the tasks fall behind by a whole ring, it writes a part of it.
+// Cost: an append is a copy or one write call, and neither allocates nor locks; once in an eighth of the ring, it
+// schedules a task; if the tasks fall behind by a whole ring, it writes a part of the ring itself.
 #pragma once
 
 #include <atomic>
@@ -55,37 +55,38 @@ namespace sepal {
 
 struct LogOptions {
   uint64_t database_id = 0;
-  // Salts are drawn from it and the log's number.
+  // Salts are drawn from it and from the log's number.
   uint64_t random_seed = 0;
   // Space is reserved in steps of this size.
   uint64_t allocation_step_bytes = 4 << 20;
-  // Of the ring, a multiple of 4096; files are then longer than their records, also where there can be no ring. 0:
-  // records are written at once. Requires that the file system reserves space.
+  // The size of the ring, a multiple of 4096; files are then longer than their records, even if there can be no ring.
+  // 0: records are written at once. Requires that the file system reserves space.
   uint64_t ring_bytes = 0;
-  // Charged with the ring; may be null, else it must outlive the log.
+  // Charged with the ring; may be null; otherwise it must outlive the log.
   MemoryBudget* budget = nullptr;
-  // Make the next file ahead and write the ring out; may be null, else it must be closed before the log goes.
+  // Create the next file ahead and write the ring out; may be null; otherwise it must be closed before the log is
+  // destroyed.
   TaskGroup* tasks = nullptr;
   // A larger batch is written in fragments, so that the write buffer stays small.
   size_t max_fragment_bytes = 1 << 20;
-  // Measures syncs, which then wait for calls that are about to come (db/decide/writing/sync_group.h), and says when
+  // Measures syncs, which then wait for calls that are about to come (db/decide/writing/sync_group.h), and tells when
   // the ring's pages were last made ready. Null: no sync waits.
   Clock* clock = nullptr;
-  // At which many callers that wait for a sync take turns (db/decide/writing/sync_spinning.h). 0: all sleep. Requires a
-  // clock.
+  // The number of processors for which callers that wait for a sync may spin (db/decide/writing/sync_spinning.h). 0:
+  // all sleep. Requires a clock.
   int processors = 0;
-  // Told how long each sync took, after it, by the thread that made it. Requires a clock.
+  // Called after each sync with its duration, by the thread that made it. Requires a clock.
   std::function<void(std::string_view path, uint64_t micros)> on_sync = nullptr;
 };
 
-// Where a new line of log files begins; LogRecovery::Next makes it from what was recovered.
+// The beginning of a new line of log files; LogRecovery::Next makes it from what was recovered.
 struct LogStart {
   FileNumber number = {};             // of the first file
-  LogPosition position = {};          // where the recovered logs ended; 0 for a new database
-  LogPosition durable = {};           // up to where they are known to be durable
+  LogPosition position = {};          // the end of the recovered logs; 0 for a new database
+  LogPosition durable = {};           // the position up to which they are known to be durable
   LogPredecessor predecessor = {};    // number 0: none
   SequenceNumber last_sequence = {};  // the last one used
-  ManifestReference manifest = {};    // that takes edits now
+  ManifestReference manifest = {};    // the one that takes edits now
 };
 
 // A log file that is still needed.
@@ -94,11 +95,11 @@ struct LiveLog {
   LogPosition start = {};
   LogPosition end = {};
   SequenceNumber last_sequence = {};  // of the last entry in it or before it
-  uint64_t size_bytes = 0;            // header included
+  uint64_t size_bytes = 0;            // the header included
   bool durable = false;               // synced to its end
 };
 
-// Where a log ended when it was closed in order: the manifest's `log closed`.
+// The end of a log that was closed cleanly: the manifest's `log closed`.
 struct LogEnd {
   FileNumber number = {};
   uint64_t length_bytes = 0;
@@ -106,7 +107,7 @@ struct LogEnd {
 
 class WriteAheadLog {
  public:
-  // Makes the first file. `directory` must outlive the log.
+  // Creates the first file. `directory` must outlive the log.
   static absl::StatusOr<std::unique_ptr<WriteAheadLog>> Create(Directory* directory, LogOptions options,
                                                                const LogStart& start);
   // Closes the files without syncing.
@@ -114,52 +115,52 @@ class WriteAheadLog {
   WriteAheadLog(const WriteAheadLog&) = delete;
   WriteAheadLog& operator=(const WriteAheadLog&) = delete;
 
-  // Writes a batch (batch_format.h; at least its header) whose first entry has the sequence number `first`, greater
-  // than every one before. Returns the position of its end.
+  // Writes a batch (batch_format.h; at least its header) whose first entry has the sequence number `first`, which must
+  // be greater than all earlier ones. Returns the position of its end.
   absl::StatusOr<LogPosition> Append(SequenceNumber first, std::string_view batch);
 
-  // Returns once everything up to `through` (at most End()) is on the disk. One sync carries all who wait, and waits
-  // itself for others that are likely to come, for a part of the time that it takes.
+  // Returns once everything up to `through` (at most End()) is on the disk. One sync serves all waiting calls, and
+  // itself waits for a fraction of its duration for further calls that are likely to come.
   absl::Status Sync(LogPosition through) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Goes on in a new file, the one that was made ahead if it is ready, else `next`; returns its number. `next` is
-  // greater than every log number before and was never used, not even by a `Rotate` that failed. The old file stays
-  // live. The new one's header may become durable later: before any record behind it does, and when `BeginFile`
+  // Continues in a new file, the one that was created ahead if it is ready, else `next`; returns its number. `next`
+  // must be greater than every earlier log number and never used before, not even by a failed `Rotate`. The old file
+  // stays live. The new file's header may become durable later: before any record after it does, and before `BeginFile`
   // returns.
   absl::StatusOr<FileNumber> Rotate(FileNumber next, ManifestReference manifest) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Makes the current file's header durable, unless it is; returns its number. No edit may need a log whose header
-  // could still be lost.
+  // Makes the current file's header durable, unless it already is; returns the file's number. No edit may depend on a
+  // log whose header could still be lost.
   absl::StatusOr<FileNumber> BeginFile() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Has the file that the next `Rotate` goes on in made beside the writer, as far as one is wanted; for the number
-  // holds what holds for `Rotate`.
+  // Creates the file for the next `Rotate` concurrently with the writer, if one is wanted; its number must satisfy the
+  // conditions of `Rotate`.
   bool WantsNextFile() const { return next_file_.wanted(); }
   void PrepareNextFile(FileNumber number) { next_file_.Prepare(number); }
-  // Removes the file that was made ahead, which a log that is not going on has no use for.
+  // Removes the file that was created ahead, because the log will not continue.
   void DiscardNextFile() { next_file_.Discard(); }
 
-  // Forgets the files below `number`: their updates are in tables, or dropped. The current file stays. The caller
-  // removes them from the directory.
+  // Drops the files below `number`, whose updates are in tables or dropped. The current file stays. The caller removes
+  // the files from the directory.
   void ForgetBefore(FileNumber number) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Syncs and closes everything. Later appends fail with FailedPrecondition.
   absl::StatusOr<LogEnd> Close() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Removes the ring's file. To be called once it is durable that the log was closed; what is left after all is removed
-  // when the database is next opened.
+  // Removes the ring's file. To be called once it is durable that the log was closed; if the file remains nevertheless,
+  // the next opening removes it.
   void RemoveRing();
 
   // The end of the last record that was appended.
   LogPosition End() const { return LogPosition(end_.load(std::memory_order_acquire)); }
-  // Everything before it is on the disk.
+  // Everything before this position is on the disk.
   LogPosition Durable() const { return LogPosition(durable_.load(std::memory_order_acquire)); }
-  // Oldest first; the last one takes the appends.
+  // The oldest first; the last one takes the appends.
   std::vector<LiveLog> Live() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The bytes of all live files.
   uint64_t LiveBytes() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // In the name of the ring's file; 0: there is none.
+  // The number in the name of the ring's file; 0: there is none.
   FileNumber RingNumber() const { return ring_ == nullptr ? FileNumber() : ring_->number(); }
   // How records get into the files, for people: through a ring, or one by one and why.
   std::string ModeText() const;
-  // How many waits for a sync took turns rather than sleep.
+  // The number of waits for a sync that spun instead of sleeping.
   uint64_t WaitsInTurns() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The error that made the log fail for good, or ok.
   absl::Status Failure() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -170,51 +171,51 @@ class WriteAheadLog {
   struct SyncCall {
     LogPosition through = {};
     bool counted = false;
-    bool gathers = false;        // it is the one that waits for others
-    uint64_t gathers_since = 0;  // when it last began to
-    bool sleeps = false;         // turns were taken in vain, for this sync
+    bool gathers = false;        // this call is the one that waits for others
+    uint64_t gathers_since = 0;  // the time when it last began to
+    bool sleeps = false;         // spinning did not help for this sync
   };
   // How long a call should wait for a sync that another thread makes, or for more calls.
   struct Waiting {
-    uint64_t micros = 0;       // 0: it is to sync now
-    uint64_t turn_micros = 0;  // it takes turns for so long, rather than sleep
-    uint64_t began = 0;        // taking turns
+    uint64_t micros = 0;       // 0: it must sync now
+    uint64_t turn_micros = 0;  // spins for this long instead of sleeping
+    uint64_t began = 0;        // the time when the spinning began
     uint32_t seen = 0;         // of rounds_
   };
-  // One sync, of what was appended when it began.
+  // One sync of everything that was appended when it began.
   struct SyncRound {
     LogPosition target = {};
     bool small = false;
     std::vector<std::shared_ptr<WritableFile>> files = {};
-    std::vector<FileNumber> numbers = {};  // of the files
+    std::vector<FileNumber> numbers = {};  // the numbers of the files
   };
 
   WriteAheadLog(Directory* directory, LogOptions options, const LogStart& start);
   static absl::StatusOr<std::unique_ptr<WriteAheadLog>> CreateOnce(Directory* directory, LogOptions options,
                                                                    const LogStart& start);
-  // Goes on in `made`, else in a new file; returns the number.
+  // Continues in `made`, else in a new file; returns the number.
   absl::StatusOr<FileNumber> StartFile(LogHeader header, std::optional<NextLogFile::Made> made);
-  // Null, and `why_no_ring_` is set, where there can be none.
+  // Returns null, and sets `why_no_ring_`, if there can be no ring.
   std::unique_ptr<LogRing> MakeRing(const LogStart& start);
   absl::Status ReserveSpace(uint64_t bytes);
   absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload);
-  // Gives back the length beyond the records.
+  // Releases the length beyond the records.
   absl::Status CutToRecords();
   absl::Status Latch(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Usable() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Where the records of a live log end.
+  // The end of a live log's records.
   LogPosition EndOf(const OpenLog& log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t NowMicros() const { return options_.clock != nullptr ? options_.clock->MonotonicMicros() : 0; }
-  // Counts a call for the sync that is going to carry it.
+  // Counts a call for the sync that will serve it.
   void CountCall(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // `Waiting::micros`, and all of it.
+  // `Waiting::micros`, and the whole `Waiting`.
   uint64_t MicrosToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Waiting HowToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Wait(SyncCall* call, const Waiting& waiting) ABSL_LOCKS_EXCLUDED(mutex_);
-  // From the one to the other nobody else syncs.
+  // Between these two calls no other thread syncs.
   SyncRound BeginRound() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FinishRound(SyncRound round) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Returns when no sync is under way.
+  // Returns when no sync is running.
   void AwaitRound() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status SyncFiles(const SyncRound& round);
   absl::Status SyncFile(WritableFile* file, FileNumber number) const;
@@ -223,30 +224,30 @@ class WriteAheadLog {
   Directory* const directory_;
   const LogOptions options_;
 
-  // The appending thread's.
+  // Used by the appending thread only.
   Random random_;
   absl::Status why_no_ring_;
   const std::unique_ptr<LogRing> ring_;  // null: records are written at once
   NextLogFile next_file_;
   std::shared_ptr<LogOutput> output_;
   LogHeader header_;
-  uint64_t offset_ = 0;  // where the next record goes
+  uint64_t offset_ = 0;  // the offset of the next record
   std::string buffer_;
 
-  // Stored by the appending thread alone.
+  // Stored only by the appending thread.
   std::atomic<uint64_t> end_;
   std::atomic<uint64_t> last_sequence_;
-  // Changed with the mutex held.
+  // Changes only with the mutex held.
   std::atomic<uint64_t> durable_;
-  std::atomic<bool> usable_{true};  // neither failed nor closed
+  std::atomic<bool> usable_{true};  // false once it has failed or was closed
 
   mutable Mutex mutex_;
-  // Steps at a failure, and behind each sync once the mutex is let go: whom that wakes finds itself durable, and needs
-  // no lock.
+  // Advances at a failure, and after each sync once the mutex is released: a thread that it wakes finds its position
+  // durable, and needs no lock.
   EventCount rounds_;
   std::deque<OpenLog> logs_ ABSL_GUARDED_BY(mutex_);
   bool syncing_ ABSL_GUARDED_BY(mutex_) = false;
-  LogPosition sync_target_ ABSL_GUARDED_BY(mutex_);  // of the sync under way
+  LogPosition sync_target_ ABSL_GUARDED_BY(mutex_);  // the target of the running sync
   SyncGroup group_ ABSL_GUARDED_BY(mutex_);
   SyncTurns turns_ ABSL_GUARDED_BY(mutex_);
   uint64_t waits_in_turns_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -26,7 +26,7 @@ absl::StatusOr<NextLogFile::Made> NextLogFile::Make(Directory* directory, FileNu
   Made made{.number = number, .file = nullptr};
   ASSIGN_OR_RETURN(made.file, Create(directory, number, bytes));
   absl::Status status = made.file->Append(std::string(kLogHeaderBytes, '\0'));
-  if (status.ok() && extend) made.file->Truncate(bytes).IgnoreError();  // writes make it longer, too
+  if (status.ok() && extend) made.file->Truncate(bytes).IgnoreError();  // writes would extend it, too
   if (status.ok()) status = made.file->Sync();
   if (status.ok()) status = directory->Sync();
   if (status.ok()) return made;
@@ -35,7 +35,7 @@ absl::StatusOr<NextLogFile::Made> NextLogFile::Make(Directory* directory, FileNu
   return status;
 }
 
-// What is left after all is zero, and recovery removes it.
+// If the file remains nevertheless, it is zero, and recovery removes it.
 void NextLogFile::Remove(Directory* directory, FileNumber number) {
   directory->Remove(LogFileName(number)).IgnoreError();
 }
@@ -49,7 +49,7 @@ void NextLogFile::Prepare(FileNumber number) {
       if (ahead->dropped) return;
     }
     absl::StatusOr<Made> made = Make(directory, ahead->number, bytes, extend);
-    // Whoever needs a file makes one then, and meets what lasts.
+    // A writer that needs a file then creates one, and meets any lasting failure.
     if (!made.ok()) return;
     MutexLock lock(&ahead->mutex);
     if (ahead->dropped) {

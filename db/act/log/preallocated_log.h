@@ -1,8 +1,8 @@
-// The file that the log goes on in, made ahead: its name, its space and its length take the disk some milliseconds to
-// make durable, for which a writer need not wait. It is zero throughout, as recovery knows files in which nothing was
-// ever written, until the log takes it and writes its header.
+// The file in which the log continues, created ahead: making its name, its space and its length durable takes the disk
+// some milliseconds, for which a writer need not wait. It is zero throughout, which tells recovery that nothing was
+// ever written to it, until the log takes it and writes its header.
 //
-// One thread at a time; what a task does meets it at `Ahead` alone.
+// Not safe for concurrent use, except that a task delivers its result through `Ahead`.
 #pragma once
 
 #include <cstdint>
@@ -25,24 +25,26 @@ class NextLogFile {
     std::shared_ptr<WritableFile> file;
   };
 
-  // Files with space for `bytes`, at least a header, and of that length if `extend`. `tasks` make them; null: none is
-  // made ahead. Both must outlive this; `tasks` must be closed before the directory goes.
+  // Creates files with space for `bytes`, at least a header, and of that length if `extend`. They are created in
+  // `tasks`; null: none is created ahead. Both must outlive this object; `tasks` must be closed before the directory is
+  // destroyed.
   NextLogFile(Directory* directory, uint64_t bytes, bool extend, TaskGroup* tasks)
       : directory_(directory), bytes_(bytes), extend_(extend), tasks_(tasks) {}
-  // Leaves a file that is there to recovery: in a forked child it is the parent's.
+  // Leaves an existing file to recovery, because in a forked child it belongs to the parent.
   ~NextLogFile() = default;
   NextLogFile(const NextLogFile&) = delete;
   NextLogFile& operator=(const NextLogFile&) = delete;
 
-  // Whether Prepare would make one: none is there, or under way.
+  // Whether Prepare would create a file: none exists or is being created.
   bool wanted() const { return tasks_ != nullptr && ahead_ == nullptr; }
   void Prepare(FileNumber number);
-  // The file, with its name and its bytes durable; none if it could not be made or is not ready. That one is removed.
+  // Returns the file, with its name and its bytes durable; nullopt if it could not be created or is not ready, in which
+  // case it is removed.
   std::optional<Made> Take();
-  // Removes what was made.
+  // Removes the created file.
   void Discard();
 
-  // A new file with space for `bytes` and nothing in it; removed again if there is no space.
+  // Creates a new file with space for `bytes` and no contents; removes it again if there is no space.
   static absl::StatusOr<std::shared_ptr<WritableFile>> Create(Directory* directory, FileNumber number, uint64_t bytes);
 
  private:
@@ -51,7 +53,7 @@ class NextLogFile {
     explicit Ahead(FileNumber file_number) : number(file_number) {}
     const FileNumber number;
     Mutex mutex;
-    bool dropped ABSL_GUARDED_BY(mutex) = false;  // nobody takes it any more
+    bool dropped ABSL_GUARDED_BY(mutex) = false;  // the file is no longer wanted
     std::optional<Made> made ABSL_GUARDED_BY(mutex);
   };
 

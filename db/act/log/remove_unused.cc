@@ -29,8 +29,9 @@ absl::StatusOr<bool> HasLostItsRing(Directory* directory, const std::vector<LogF
   return reader.RingIsMissing();
 }
 
-// A closed log needs no ring where its length says that nothing is missing, or, where it had gone on in files without a
-// record, the length of the last of those. So each is cut to what it holds, oldest first, while the last still says so.
+// A closed log needs no ring if its length shows that nothing is missing or, if it had continued in files without a
+// record, if the length of the last of those does. So each file is cut to what it holds, the oldest first, while the
+// last one still shows that.
 absl::Status CutToWhatTheyHold(Directory* directory, const std::vector<LogFile>& logs, const LogRecovery& recovery) {
   if (recovery.leftovers.empty() || recovery.logs.empty() || !recovery.torn.empty()) return absl::OkStatus();
   const RecoveredLog& last = recovery.logs.back();
@@ -45,7 +46,7 @@ absl::Status CutToWhatTheyHold(Directory* directory, const std::vector<LogFile>&
 
 }  // namespace
 
-// The newest first: a log that is left names the one before it.
+// The newest is removed first, because a log that remains names the one before it.
 absl::Status RemoveUnusedLogs(Directory* directory, const std::vector<LogFile>& logs, const LogRecovery& recovery) {
   RETURN_IF_ERROR(CutToWhatTheyHold(directory, logs, recovery));
   for (const std::string& name : recovery.leftovers) RETURN_IF_ERROR(RemoveDurably(directory, {&name, 1}));

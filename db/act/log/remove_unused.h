@@ -1,5 +1,5 @@
-// Removing the logs that were begun and never used, so that the line of logs can be read after the process dies, or the
-// power goes, between any two calls.
+// Removes logs that were begun and never used, so that the line of logs can be read even if the process dies, or the
+// power fails, between any two calls.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace sepal {
 
-// Removes `recovery.leftovers` of `logs`, each for good before the next. An error leaves what another call removes.
+// Removes `recovery.leftovers` of `logs`, each one durably before the next. After an error, another call removes the
+// rest.
 absl::Status RemoveUnusedLogs(Directory* directory, const std::vector<LogFile>& logs, const LogRecovery& recovery);
 
 }  // namespace sepal

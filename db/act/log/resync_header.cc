@@ -8,7 +8,7 @@
 
 namespace sepal {
 
-// The bytes are written once more, since a sync does not cover those that an earlier one failed to write.
+// Writes the bytes once more, because a sync does not cover bytes that an earlier sync failed to write.
 absl::Status MakeLastHeaderDurable(Directory* directory, const LogRecovery& recovery) {
   if (recovery.logs.empty()) return absl::OkStatus();
   const std::string& name = recovery.logs.back().name;

@@ -1,5 +1,5 @@
-// The header of the last log of a recovered line, made durable: its writer may have died before it was, and a new log
-// that names it would else outlive it.
+// Makes the header of the last log of a recovered line durable. Its writer may have died before that, and a new log
+// that names it could otherwise outlive it.
 #pragma once
 
 #include "absl/status/status.h"
@@ -7,7 +7,7 @@
 
 namespace sepal {
 
-// To be called before a log is made whose predecessor is the last of `recovery.logs`. Nothing where there is none.
+// To be called before a log is created whose predecessor is the last of `recovery.logs`. Does nothing if there is none.
 absl::Status MakeLastHeaderDurable(Directory* directory, const LogRecovery& recovery);
 
 }  // namespace sepal

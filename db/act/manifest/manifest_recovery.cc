@@ -17,22 +17,22 @@
 namespace sepal {
 namespace {
 
-// What a manifest says, read without regard to the others.
+// The contents of a manifest, read without regard to the others.
 struct Examined {
   std::string path;
   std::optional<ManifestHeader> header;
   uint64_t header_checksum = 0;
-  bool foreign = false;  // begins as no manifest of ours does, nor one whose making was cut off
+  bool foreign = false;  // its beginning is neither that of a Sepal manifest nor of one whose creation was cut off
   bool sealed = false;
   uint64_t seal_end = 0;
-  bool sealed_behind = false;              // a seal stands behind a bad place
-  bool cut_off = false;                    // all that is there is good: the file ends in the header or a record
+  bool sealed_behind = false;              // there is a seal after a damaged record
+  bool cut_off = false;                    // everything in it is good: the file ends within the header or a record
   bool took_edits = false;                 // after the seal
-  std::optional<FileNumber> continued_in;  // also if only found behind a bad place
-  uint64_t synced_bytes = 0;               // the greatest "synced" record, also behind a bad place
-  uint64_t length_bytes = 0;               // up to the first bad place
+  std::optional<FileNumber> continued_in;  // also if found only after a damaged record
+  uint64_t synced_bytes = 0;               // from the greatest "synced" record, also after a damaged record
+  uint64_t length_bytes = 0;               // up to the first damaged record
   uint64_t checksum = 0;                   // of the last good record
-  absl::Status bad;                        // what is wrong there; ok: the file ends there
+  absl::Status bad;                        // the damage there; ok: the file ends there
 
   bool PartOfChain() const { return sealed || continued_in.has_value(); }
   bool WasFinished() const { return PartOfChain() || synced_bytes > 0 || sealed_behind; }
@@ -42,10 +42,10 @@ struct Record {
   ManifestRecordKind kind = ManifestRecordKind::kEdit;
   uint64_t offset = 0;
   uint64_t checksum = 0;
-  std::string_view payload;  // valid until the next one is read
+  std::string_view payload;  // valid until the next record is read
 };
 
-// Reads records in order, checking the chain.
+// Reads records in order and verifies the chain of checksums.
 class RecordReader {
  public:
   RecordReader(FileWindow* window, uint64_t header_checksum) : window_(window), checksum_(header_checksum) {}
@@ -55,7 +55,7 @@ class RecordReader {
   // Whether the file has ended, perhaps within a record.
   bool at_end() const { return at_end_; }
 
-  // False at the end of the file, and at a bad place (`*bad` says what is wrong).
+  // Returns false at the end of the file, and at a damaged record (`*bad` says what is wrong).
   absl::StatusOr<bool> Next(Record* record, absl::Status* bad) {
     ASSIGN_OR_RETURN(std::string_view bytes, window_->At(offset_, kManifestRecordHeaderBytes));
     at_end_ = bytes.empty();
@@ -97,7 +97,7 @@ absl::Status Impossible(const std::string& path, const Record& record) {
       absl::StrFormat("manifest record of kind %d with a good checksum, out of place", static_cast<int>(record.kind)));
 }
 
-// Takes one good record into account; `records` counts those before it, `previous` is the checksum before it.
+// Takes one good record into account; `records` is the number of records before it, `previous` the checksum before it.
 absl::Status TakeRecord(const Record& record, uint64_t records, uint64_t previous, Examined* m) {
   switch (record.kind) {
     case ManifestRecordKind::kEdit:
@@ -128,7 +128,7 @@ absl::Status TakeRecord(const Record& record, uint64_t records, uint64_t previou
   return Impossible(m->path, record);
 }
 
-// A seal repeats the checksum that its own begins with, and so can be told without what lies before it.
+// A seal contains the checksum with which its own begins, so it can be recognised without the records before it.
 bool IsSeal(std::string_view record) {
   const std::string_view payload = record.substr(kManifestRecordHeaderBytes);
   const std::optional<ManifestSeal> seal = DecodeManifestSeal(payload);
@@ -203,7 +203,7 @@ absl::StatusOr<Examined> Examine(Directory* directory, FileNumber number) {
   m.foreign = IsForeign(head);
   m.cut_off = head.size() < kManifestHeaderBytes && !m.foreign;
   if (head.size() < kManifestHeaderBytes) return m;
-  // Either the header's checksum is damaged or what it covers.
+  // Either the header's checksum is damaged, or what it covers.
   RETURN_IF_ERROR(FindWitnesses(&window, kManifestHeaderBytes, ManifestHeaderChecksum(head), &m));
   RETURN_IF_ERROR(FindWitnesses(&window, kManifestHeaderBytes,
                                 Checksum64(std::string_view(head).substr(0, kManifestHeaderBytes - 8), 0), &m));
@@ -215,7 +215,7 @@ class ChainFinder {
   ChainFinder(Directory* directory, ManifestReference floor, bool other_files, ManifestRecovery* result)
       : directory_(directory), floor_(floor), other_files_(other_files), result_(result) {}
 
-  // The last manifest of the chain; null if there is no database.
+  // Returns the last manifest of the chain; null if there is no database.
   absl::StatusOr<const Examined*> Find(std::span<const DirectoryEntry> listing) {
     RETURN_IF_ERROR(ExamineAll(listing));
     const auto start = std::find_if(manifests_.begin(), manifests_.end(),
@@ -225,9 +225,9 @@ class ChainFinder {
     const Examined* m = &start->second;
     while (m->continued_in.has_value()) {
       result_->older.push_back(number);
-      // Manifests are removed from the oldest on, and only once a later one is sealed. A link that is missing between
-      // an older one and a sealed one says that the removal of the older one did not last (a sync of the directory had
-      // failed), not that anything is lost.
+      // Manifests are removed in ascending order, and only once a later one is sealed. A missing link between an older
+      // manifest and a sealed one therefore only means that the removal of the older one was not durable (a sync of the
+      // directory had failed), not that anything is lost.
       const auto newest = NewestSealed();
       if (newest->first > *m->continued_in && !manifests_.contains(*m->continued_in)) {
         number = newest->first;
@@ -277,23 +277,23 @@ class ChainFinder {
     return absl::DataLossError(absl::StrFormat("%s: there are tables or logs, but no manifest", directory_->path()));
   }
 
-  // Whether a file without a manifest's beginning, where no tables or logs are, may be what a loss of power left of a
-  // database's first manifest: the disk may hold anything where nothing was synced. Other programs' manifests lie
-  // beside files that we never make.
+  // Whether a file without a manifest's beginning, in a directory without tables or logs, may be what a power loss left
+  // of a database's first manifest: if nothing was synced, the disk may hold anything. Manifests of other programs come
+  // with files that Sepal never creates.
   bool MayBeFirst(FileNumber number) const { return number == kFirstManifest && manifests_.size() == 1 && !strangers_; }
 
   absl::StatusOr<const Examined*> Successor(FileNumber own_number, const Examined& m) {
     const FileNumber number = *m.continued_in;
     if (number <= own_number) {
-      return Damaged(m.path, m.length_bytes, "the manifest goes on in an earlier one");
+      return Damaged(m.path, m.length_bytes, "the manifest continues in an earlier one");
     }
     auto it = manifests_.find(number);
     if (it == manifests_.end()) {
-      // Made since the directory was listed, or gone.
+      // It was created or removed since the directory was listed.
       absl::StatusOr<Examined> next = Examine(directory_, number);
       if (absl::IsNotFound(next.status())) {
         return Damaged(absl::StrFormat("%s/%s", directory_->path(), ManifestFileName(number)), 0,
-                       absl::StrFormat("the manifest in which %s goes on is missing", m.path));
+                       absl::StrFormat("the manifest in which %s continues is missing", m.path));
       }
       RETURN_IF_ERROR(next.status());
       it = manifests_.emplace(number, *std::move(next)).first;
@@ -310,8 +310,8 @@ class ChainFinder {
     return &next;
   }
 
-  // Manifests off the chain must be such that nothing was ever acknowledged in them. One that was merely made in vain
-  // says the same as the last of the chain.
+  // In manifests off the chain nothing may ever have been acknowledged. A manifest that was created but never used has
+  // the same state as the last one of the chain.
   absl::Status CheckOthers(FileNumber last, const Examined& end) {
     for (const auto& [number, m] : manifests_) {
       const bool on_chain =
@@ -322,8 +322,10 @@ class ChainFinder {
       if (was_in_use) {
         if (!end.bad.ok() && number > last) return end.bad;
         if (!m.bad.ok()) return m.bad;
-        return Damaged(m.path, m.length_bytes,
-                       absl::StrFormat("the manifest was in use, but no other leads to it (the last is %s)", end.path));
+        return Damaged(
+            m.path, m.length_bytes,
+            absl::StrFormat("the manifest was in use, but no other manifest continues in it (the last one is %s)",
+                            end.path));
       }
       result_->leftovers.push_back(ManifestFileName(number));
     }
@@ -346,7 +348,7 @@ class ChainFinder {
   Directory* const directory_;
   const ManifestReference floor_;
   bool other_files_;
-  bool strangers_ = false;  // files with names that we never give
+  bool strangers_ = false;  // files with names that Sepal never uses
   ManifestRecovery* const result_;
   std::map<FileNumber, Examined> manifests_;
 };

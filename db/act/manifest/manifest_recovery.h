@@ -1,19 +1,19 @@
-// Finding the newest manifest and reading it back.
+// Finds the newest manifest and reads it.
 //
-// There is no file that names the newest one. Of the files named as manifests, the lowest-numbered one that is sealed
-// (or says that it goes on elsewhere) begins the chain, and "continued in" leads to the last, whose snapshot and edits
-// are what the database is. A successor that is damaged or missing is `DataLoss`.
+// No file names the newest manifest. Of the files that are named as manifests, the lowest-numbered one that is sealed
+// (or says that it continues elsewhere) begins the chain, and "continued in" records lead to the last one, whose
+// snapshot and edits define the database. A damaged or missing successor is `DataLoss`.
 //
-// In the last manifest, records are read up to the first bad one. If anything proves that the bytes there were once
-// durable (a "synced" record behind it, the word of a log's header), or that a later manifest took over, that is
-// `DataLoss`; otherwise it is the torn end of an edit that was never acknowledged.
+// In the last manifest, records are read up to the first damaged one. If anything proves that the bytes there were once
+// durable (a "synced" record after it, or the header of a log), or that a later manifest took over, this is `DataLoss`;
+// otherwise it is the torn end of an edit that was never acknowledged.
 //
-// Files that are not part of the chain are leftovers of a crash while a manifest was made; one among them that took
-// edits is `DataLoss`. A database that has no other file yet may consist of a first manifest of which nothing can be
-// read; it is a leftover, too, unless files of other programs lie beside it. Damage in a manifest that was continued
-// elsewhere harms nothing.
+// Files that are not part of the chain are leftovers of a crash during the creation of a manifest; if one of them took
+// edits, that is `DataLoss`. A database that has no other file yet may consist of a first manifest of which nothing can
+// be read; that is a leftover too, unless files of other programs are beside it. Damage in a manifest that was
+// continued elsewhere does no harm.
 //
-// Nothing is written. Beside a live writer a manifest may vanish: the caller starts again.
+// Nothing is written. Beside a live writer a manifest may disappear; the caller then starts again.
 #pragma once
 
 #include <cstdint>
@@ -35,33 +35,34 @@ namespace sepal {
 inline constexpr FileNumber kFirstManifest{1};
 
 struct ManifestRecovery {
-  bool found = false;  // false: there is no database here; only `leftovers` is set
+  bool found = false;  // false: there is no database here, and only `leftovers` is set
   FileNumber number;
   uint64_t database_id = 0;
   uint64_t length_bytes = 0;  // up to the end of the last good record
   uint64_t checksum = 0;      // of that record
   uint64_t header_checksum = 0;
-  uint64_t edits = 0;                  // delivered
-  std::string torn;                    // where and why, for people; empty: the manifest ended well
+  uint64_t edits = 0;                  // the number of edits delivered
+  std::string torn;                    // where and why, for people; empty: the manifest ended without damage
   std::vector<FileNumber> older;       // manifests that the last one supersedes, ascending
-  std::vector<std::string> leftovers;  // to be removed before another manifest is made
+  std::vector<std::string> leftovers;  // to be removed before another manifest is created
 };
 
-// Receives the edits of the snapshot and those after it, in order, and may keep them. An error ends the recovery and is
-// returned.
+// Receives the edits of the snapshot and those after it, in order, and may keep them. An error ends the recovery, which
+// returns it.
 using EditSink = std::function<absl::Status(VersionEdit&& edit)>;
 
-// `floor` is what the logs' headers say (NewestManifest; number 0: nothing). With neither a sealed manifest nor a table
-// or log in the directory there is no database; `other_files` tells whether there are any in other directories.
+// `floor` is what the headers of logs say (NewestManifest; number 0: nothing). If there is neither a sealed manifest
+// nor a table or log in the directory, there is no database; `other_files` says whether there are any in other
+// directories.
 absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, ManifestReference floor, bool other_files,
                                                  const EditSink& sink);
-// The same from a listing of the directory.
+// The same, from a listing of the directory.
 absl::StatusOr<ManifestRecovery> RecoverManifest(Directory* directory, std::span<const DirectoryEntry> listing,
                                                  ManifestReference floor, bool other_files, const EditSink& sink);
 
-// For who removes what a crash has left of a checkpoint: false only if every manifest in `directory`, if there is any,
-// ends before its seal and is good up to there, as one does whose making was cut off. True for what may be a damaged
-// one that was finished; an error says no more than that.
+// For a caller that removes what a crash has left of a checkpoint. Returns false only if every manifest in `directory`,
+// if there is any, ends before its seal and is good up to there, as one whose creation was cut off. Returns true for
+// one that may be a damaged but finished manifest; an error says no more than that.
 absl::StatusOr<bool> MayHoldFinishedManifest(Directory* directory);
 
 }  // namespace sepal

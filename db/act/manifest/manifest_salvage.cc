@@ -36,7 +36,7 @@ class ManifestSalvage {
   }
 
  private:
-  // The place behind the record at `offset`, if it is whole; its edit is kept.
+  // Returns the offset after the record at `offset` if it is intact, and keeps its edit.
   absl::StatusOr<std::optional<uint64_t>> Take(uint64_t offset, uint64_t* seed) {
     ASSIGN_OR_RETURN(std::string_view bytes, window_->At(offset, kManifestRecordHeaderBytes));
     if (bytes.size() < kManifestRecordHeaderBytes) return std::nullopt;
@@ -54,8 +54,8 @@ class ManifestSalvage {
     return offset + total;
   }
 
-  // Behind a bad record, the next place from which the chain of checksums can be followed: the one after it, if its
-  // length and checksum are right, or one behind a control record, which can be told alone.
+  // After a bad record, finds the next offset from which the chain of checksums can be followed: after that record if
+  // its length and checksum are right, or after a control record, which can be verified alone.
   absl::StatusOr<std::optional<uint64_t>> Resume(uint64_t bad, uint64_t* seed) {
     constexpr uint64_t kControlBytes = kManifestRecordHeaderBytes + kManifestControlBytes;
     ASSIGN_OR_RETURN(std::string_view bytes, window_->At(bad, kManifestRecordHeaderBytes));

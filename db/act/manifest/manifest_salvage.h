@@ -1,5 +1,5 @@
-// Reading what can be read of a damaged manifest. Unlike recovery (manifest_recovery.h), it passes over bad records:
-// what it finds may lack edits. Nothing is written.
+// Reads what can be read of a damaged manifest. Unlike recovery (manifest_recovery.h), it skips damaged records, so its
+// result may lack edits. Nothing is written.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 namespace sepal {
 
 struct SalvagedManifest {
-  std::string name;                // empty: no manifest holds anything
-  FileNumber highest;              // of all files named as manifests
-  uint64_t database_id = 0;        // 0: not known
-  std::vector<VersionEdit> edits;  // of the newest manifest that holds any, in order
-  // By the older ones. A repair that died before it had removed them leaves a newest one that is whole and says nothing
-  // of what went before it.
+  std::string name;                // empty: no manifest has any contents
+  FileNumber highest;              // of all files that are named as manifests
+  uint64_t database_id = 0;        // 0: unknown
+  std::vector<VersionEdit> edits;  // those of the newest manifest that has any, in order
+  // Tables removed by the older manifests. A repair that died before it had removed these leaves a newest manifest that
+  // is intact but says nothing about their history.
   std::set<FileNumber> removed;
   std::set<ColumnFamilyId> dropped;
 };

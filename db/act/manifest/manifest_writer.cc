@@ -102,7 +102,8 @@ absl::Status ManifestWriter::WriteSnapshot(uint64_t database_id, EditSource* sna
   checksum_ = AppendManifestRecord(&buffer_, ManifestRecordKind::kSeal, seal, checksum_);
   RETURN_IF_ERROR(file_->Append(buffer_));
   size_ += buffer_.size();
-  // For the record that says that all this is synced: once the manifest is the newest a failure would end writing.
+  // Space for the record that says that all this is synced: once this is the newest manifest, a failure would stop all
+  // writes.
   RETURN_IF_ERROR(file_->Allocate(size_, kControlRecordBytes));
   allocated_ = size_ + kControlRecordBytes;
   RETURN_IF_ERROR(file_->Sync());
@@ -133,7 +134,7 @@ absl::Status ManifestWriter::ContinueIn(FileNumber next) {
   return AppendAndSync(AppendManifestRecord(&buffer_, ManifestRecordKind::kContinuedIn, payload, checksum_));
 }
 
-// Fails without harm when the disk is full: nothing has been written.
+// If the disk is full, this fails without harm, because nothing has been written.
 absl::Status ManifestWriter::ReserveSpace(uint64_t bytes) {
   const uint64_t needed = size_ + bytes;
   if (needed <= allocated_) return absl::OkStatus();
@@ -159,7 +160,7 @@ absl::Status ManifestWriter::AppendAndSync(uint64_t checksum) {
   return absl::OkStatus();
 }
 
-// What was synced stays so if the mark fails: the next edit reports that.
+// If the mark cannot be written, the synced edits remain durable, and the next edit reports the failure.
 void ManifestWriter::MarkSynced() {
   buffer_.clear();
   const std::string payload = EncodeManifestControl(ManifestRecordKind::kSynced, size_, size_, header_checksum_);

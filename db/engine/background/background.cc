@@ -29,7 +29,8 @@ void Background::LearnSketches(Family* family, const Version& version) {
   for (const TableRef& table : version.Tables()) {
     if (cancel_.load(std::memory_order_relaxed)) break;
     const absl::Status learned = table->LearnSketch(&opener);
-    if (!learned.ok()) state_->core->info_log.Write("a table's keys count as unknown: %s", learned.ToString());
+    if (!learned.ok())
+      state_->core->info_log.Write("the number of distinct keys of a table is unknown: %s", learned.ToString());
   }
   // Summed here, as far as later versions share it, rather than by the first look for what is due, which holds the
   // mutex.
@@ -96,7 +97,7 @@ absl::Status Background::CheckSpace(uint64_t bytes_needed) const {
 absl::Status Background::WhetherToWaitForSpace(const Family& family, RangeProgress* progress) const {
   if (cancel_.load(std::memory_order_relaxed)) return BeingClosed();
   RETURN_IF_ERROR(family.CheckThere());
-  if (progress != nullptr && !progress->Tell()) return absl::CancelledError("the compaction was ended");
+  if (progress != nullptr && !progress->Tell()) return absl::CancelledError("the compaction was cancelled");
   return absl::OkStatus();
 }
 
@@ -262,7 +263,7 @@ absl::Status Background::FlushUnlogged() {
   for (const FamilyRef& family : UnloggedFamilies()) absl::StrAppend(&names, names.empty() ? "" : ", ", family->name);
   if (names.empty()) return absl::OkStatus();
   return absl::Status(absl::IsCancelled(why) ? absl::StatusCode::kResourceExhausted : why.code(),
-                      absl::StrFormat("%s: what was written with disable_wal is lost, of column families %s: %s",
+                      absl::StrFormat("%s: writes with disable_wal to column families %s are lost: %s",
                                       state_->core->path, names, why.message()));
 }
 

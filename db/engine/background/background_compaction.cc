@@ -210,11 +210,11 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
                  .first_new_file = catalog_->NewFileNumber(),
                  .last_sequence = state_->VisibleSequence()};
   RangeProgress progress(options.progress, BytesIn(*family, call.keys), state_->core->world.clock);
-  if (!progress.Tell()) return absl::CancelledError("the compaction was ended before it began");
+  if (!progress.Tell()) return absl::CancelledError("the compaction was cancelled before it began");
   RangeTurn turn(this, family.get());
   bool waited = false;
   while (true) {
-    if (std::exchange(waited, false) && !progress.Tell()) return absl::CancelledError("the compaction was ended");
+    if (std::exchange(waited, false) && !progress.Tell()) return absl::CancelledError("the compaction was cancelled");
     PlanRef plan;
     RunNumber run;
     {

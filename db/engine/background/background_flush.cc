@@ -108,7 +108,7 @@ absl::Status Background::Flush(const FamilyRef& family, const Taken& taken, Flus
   event->entries = event->bytes_written = 0;
   if (taken.immutables.empty()) {
     RETURN_IF_ERROR(state_->Error());
-    return absl::CancelledError("no memtable is left: others were faster, or the column family was dropped");
+    return absl::CancelledError("no memtable is left: another flush took it, or the column family was dropped");
   }
   ASSIGN_OR_RETURN(std::vector<TableMetadata> tables, WriteTables(family, taken, done));
   const absl::StatusOr<bool> turn = AwaitTurn(*family, taken.run);
@@ -252,7 +252,7 @@ void Background::RemoveOldLogs(FileNumber minimum) {
   const auto remove = [this](const std::vector<std::string>& old) {
     for (const std::string& name : old) {
       const absl::Status removed = state_->core->log_directory()->Remove(name);
-      if (!removed.ok()) state_->core->info_log.Write("an old log stays: %s", removed.ToString());
+      if (!removed.ok()) state_->core->info_log.Write("an obsolete log could not be removed: %s", removed.ToString());
     }
   };
   {

@@ -22,7 +22,7 @@ bool IsDamage(const absl::Status& status) { return absl::IsDataLoss(status) || a
 
 std::string KeysText(const DamageEvent& damage) {
   if (!damage.after.has_value() && !damage.through.has_value()) return "all its keys";
-  return absl::StrFormat("keys behind %s through %s", damage.after.has_value() ? Printable(*damage.after) : "the first",
+  return absl::StrFormat("keys after %s through %s", damage.after.has_value() ? Printable(*damage.after) : "the first",
                          damage.through.has_value() ? Printable(*damage.through) : "the last");
 }
 
@@ -104,7 +104,7 @@ class Scrubber::Visit {
   void Damage(const TableReader::Gap& gap) {
     if (!IsDamage(gap.status)) {
       passed_over_ = true;
-      core_.info_log.Write("scrubbing passes over %s: %s", table_name(), gap.status.ToString());
+      core_.info_log.Write("scrubbing skips %s: %s", table_name(), gap.status.ToString());
       return;
     }
     DamageEvent event{.column_family = due_.family,

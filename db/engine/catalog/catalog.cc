@@ -26,11 +26,11 @@ absl::StatusOr<ColumnFamilyId> Catalog::NewFamilyId() {
   const auto id = static_cast<uint32_t>(number);
   MutexLock lock(&state_->mutex);
   if (id == number && !state_->families.contains(id)) return ColumnFamilyId(id);
-  return absl::FailedPreconditionError(absl::StrFormat(
-      "no column family can be made in %s: its id would be the next file number, %u, and ids are below 2^32 and used "
-      "once. A file with a large number in its name that is not the database's drives the numbers up; a new database "
-      "begins them anew",
-      state_->core->path, number));
+  return absl::FailedPreconditionError(
+      absl::StrFormat("no column family can be created in %s: its id would be the next file number, %u, but ids are "
+                      "below 2^32 and never reused. A foreign file with a large number in its name raises the numbers; "
+                      "a new database starts them again",
+                      state_->core->path, number));
 }
 
 void Catalog::SetManifest(std::unique_ptr<ManifestWriter> manifest, FileNumber min_log) {
@@ -150,7 +150,7 @@ absl::Status Catalog::RollIfLarge() {
   absl::StatusOr<std::unique_ptr<ManifestWriter>> rolled =
       ManifestWriter::Create(state_->core->directory.get(), number, identity_.database_id, &snapshot, manifest_.get());
   if (!rolled.ok()) {
-    state_->core->info_log.Write("manifest %u could not be made: %s", number.value(), rolled.status().ToString());
+    state_->core->info_log.Write("manifest %u could not be created: %s", number.value(), rolled.status().ToString());
     return absl::OkStatus();
   }
   superseded_.push_back(manifest_->number());
@@ -158,7 +158,7 @@ absl::Status Catalog::RollIfLarge() {
   snapshot_bytes_ = manifest_->size_bytes();
   NoteReference();
   const absl::Status removed = RemoveManifests(state_->core->directory.get(), &superseded_);
-  if (!removed.ok()) state_->core->info_log.Write("old manifests stay: %s", removed.ToString());
+  if (!removed.ok()) state_->core->info_log.Write("obsolete manifests could not be removed: %s", removed.ToString());
   return absl::OkStatus();
 }
 

@@ -16,7 +16,7 @@ const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_vie
 }
 
 absl::Status MadeTwice(std::string_view path, const ColumnFamilyCreation& first, const ColumnFamilyCreation& second) {
-  return absl::DataLossError(absl::StrFormat("%s: the manifest makes column family %u twice, as \"%s\" and as \"%s\"",
+  return absl::DataLossError(absl::StrFormat("%s: the manifest creates column family %u twice, as \"%s\" and as \"%s\"",
                                              path, first.id.value(), first.name, second.name));
 }
 

@@ -17,7 +17,7 @@ void EngineState::Stop(const absl::Status& status, std::string_view where) {
     core->deleter->Stop();  // the directory may be another's
     changed.NotifyAll();
   }
-  core->info_log.Write("error, writing ends: %s: %s", where, status.ToString());
+  core->info_log.Write("error, writes are no longer accepted: %s: %s", where, status.ToString());
   Tell([&](EventListener& listener) { listener.OnError(where, status); });
 }
 

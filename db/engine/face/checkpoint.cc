@@ -38,7 +38,7 @@ class CheckpointWriter {
     if (!listing.empty()) {
       made_directory_ = false;
       return absl::AlreadyExistsError(absl::StrFormat(
-          "%s is not empty (it holds %s): a checkpoint wants a new or an empty directory", path_, listing[0].name));
+          "%s is not empty (it holds %s): a checkpoint needs a new or an empty directory", path_, listing[0].name));
     }
     const absl::Status status = Write();
     if (!status.ok()) RemoveAll();
@@ -60,7 +60,7 @@ class CheckpointWriter {
         }));
     if (manifest.found && manifest.database_id == source_.database_id) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrFormat("%s is no checkpoint of the database in %s", options_.base, source_.core->path));
+        absl::StrFormat("%s is not a checkpoint of the database in %s", options_.base, source_.core->path));
   }
 
   absl::Status Write() {

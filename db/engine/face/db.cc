@@ -35,10 +35,10 @@ absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, std::string
 namespace {
 
 absl::Status CannotTellWhoseLogs(const absl::Status& damage, const Options& options, std::string_view path) {
-  return absl::FailedPreconditionError(absl::StrFormat(
-      "%s: so it cannot be told whether the logs in log_directory %s are those of the database in %s: repair it first, "
-      "or remove its logs yourself and destroy it without log_directory",
-      ToStd(damage.message()), options.log_directory, path));
+  return absl::FailedPreconditionError(
+      absl::StrFormat("%s: so it is unknown whether the logs in log_directory %s belong to the database in %s: repair "
+                      "it first, or remove its logs yourself and destroy it without log_directory",
+                      ToStd(damage.message()), options.log_directory, path));
 }
 
 absl::Status RemoveIfThere(Directory* directory, std::string_view name) {

@@ -73,7 +73,7 @@ absl::Status Engine::Closed() const {
 
 absl::Status Engine::IsForked() const {
   return absl::FailedPreconditionError(absl::StrFormat(
-      "the database in %s was opened by the process of which this one is a fork: open it after the fork", core_->path));
+      "the database in %s was opened by the process that forked this one: open it after the fork", core_->path));
 }
 
 absl::Status Engine::CheckWritable() const {
@@ -118,7 +118,8 @@ absl::StatusOr<FamilyRef> Engine::ResolveShared(const ColumnFamily* family) cons
 
 absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options) {
   if (options.disable_wal && options.sync) {
-    return absl::InvalidArgumentError("disable_wal goes not with sync: without the log a flush makes a write durable");
+    return absl::InvalidArgumentError(
+        "disable_wal cannot be combined with sync; call Flush to make unlogged writes durable");
   }
   const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                          [&] { return CallWatch::Subject{.batch = batch}; });
@@ -220,7 +221,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
   MutexLock admin_lock(&admin_mutex_);
   if (close_begun_) return Closed();
   if (FindColumnFamily(name).ok()) {
-    return absl::AlreadyExistsError(absl::StrFormat("column family \"%s\" exists", name));
+    return absl::AlreadyExistsError(absl::StrFormat("column family \"%s\" already exists", name));
   }
   ASSIGN_OR_RETURN(const ColumnFamilyId id, catalog_->NewFamilyId());
   auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning));

@@ -250,7 +250,8 @@ absl::Status Engine::VerifyChecksums(const VerifyChecksumsOptions& options) {
                               core_->read_only, core_->read_mode},
                              family->order);
     for (const TableRef& table : view->version->Tables()) {
-      if (options.progress && !options.progress(progress)) return absl::CancelledError("the verification was ended");
+      if (options.progress && !options.progress(progress))
+        return absl::CancelledError("the verification was cancelled");
       const absl::StatusOr<std::shared_ptr<TableReader>> reader = opener.OpenTable(table->metadata());
       const absl::Status status = reader.ok() ? (*reader)->Verify() : reader.status();
       if (!status.ok()) {

@@ -81,14 +81,15 @@ std::string Engine::PrometheusPage() const {
   text.Family("sepal_last_sequence", "gauge", "Sequence number of the newest visible write.");
   text.Sample({}, static_cast<double>(state_->VisibleSequence().value()));
   text.Comment(kPrometheusOfThisProcess);
-  text.Family("sepal_memory_bytes", "gauge", "Memory by who holds it.");
+  text.Family("sepal_memory_bytes", "gauge", "Memory by its holder.");
   for (size_t i = 0; i < static_cast<size_t>(MemoryPart::kCount); ++i) {
     const auto part = static_cast<MemoryPart>(i);
     text.Sample({{"part", Name(part)}}, static_cast<double>(core_->budget.used(part)));
   }
   text.Family("sepal_memory_limit_bytes", "gauge", "The memory limit.");
   text.Sample({}, static_cast<double>(core_->budget.limit_bytes()));
-  text.Family("sepal_writable", "gauge", "1 while writes are taken, 0 after a lasting failure and read-only.");
+  text.Family("sepal_writable", "gauge",
+              "1 while writes are accepted, 0 after a lasting failure and in a read-only database.");
   text.Sample({}, writable);
   return text.Take() + core_->statistics.ToPrometheus();
 }

@@ -121,7 +121,7 @@ void WriteGate::TellOfChange() {
     if (event.bytes_per_second == ThrottleRate::kUnlimited) {
       state_->core->info_log.Write("writers are no longer slowed");
     } else {
-      state_->core->info_log.Write("writers are held to %u bytes/s: %s", event.bytes_per_second, event.reason);
+      state_->core->info_log.Write("writers are limited to %u bytes/s: %s", event.bytes_per_second, event.reason);
     }
     state_->Tell([&](EventListener& listener) { listener.OnThrottleChange(event); });
   }
@@ -219,7 +219,7 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
     }
     if (no_slowdown) {
       return absl::UnavailableError(absl::StrFormat(
-          "writes are %s", decided_.stopped() ? decided_.reason : "held back: others are filling the memtables"));
+          "writes are %s", decided_.stopped() ? decided_.reason : "delayed: other writers are filling the memtables"));
     }
     const bool under_way = AnythingUnderWay();
     if (under_way) alone_since = clock->MonotonicMicros();
@@ -243,10 +243,10 @@ absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optiona
 }
 
 absl::Status WriteGate::Refusal() const {
-  return absl::ResourceExhaustedError(absl::StrFormat(
-      "writes are %s, held by %s, and nothing runs that would free memory: let go of iterators and pinned values, or "
-      "raise memory_limit",
-      decided_.reason, HoldersText(state_->core->budget)));
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("writes are %s, held by %s, and nothing runs that would free memory: release iterators and "
+                      "pinned values, or raise memory_limit",
+                      decided_.reason, HoldersText(state_->core->budget)));
 }
 
 absl::Status WriteGate::CheckSize(uint32_t entries, size_t batch_bytes) const {

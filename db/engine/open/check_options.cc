@@ -53,14 +53,14 @@ absl::Status CheckMemory(const Options& options) {
   }
   if (options.memory_limit > kLargestMemoryLimit) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("memory_limit of %u bytes is out of range: %u to %u. There is no unlimited: the block cache "
-                        "fills what it is given; set what the database may take of the machine's memory",
+        absl::StrFormat("memory_limit of %u bytes is out of range: %u to %u. There is no unlimited value: the block "
+                        "cache fills what it is given; set how much of the machine's memory the database may use",
                         options.memory_limit, kSmallestMemoryLimit, kLargestMemoryLimit));
   }
   if (options.memtable_bytes != 0 && options.memtable_bytes < kSmallestMemtable) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("memtable_bytes of %u is too small: it is in bytes and must be at least %u, or 0, derived",
-                        options.memtable_bytes, kSmallestMemtable));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "memtable_bytes of %u is too small: it is in bytes and must be at least %u, or 0 for a derived value",
+        options.memtable_bytes, kSmallestMemtable));
   }
   if (options.memtable_bytes > options.memory_limit / 2) {
     return absl::InvalidArgumentError(
@@ -80,7 +80,7 @@ absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
   }
   if (!(family.max_space_amplification >= 1)) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "max_space_amplification of %g is out of range: tables take at least the space of what they hold, 1",
+        "max_space_amplification of %g is out of range: it must be at least 1, the space of the live data itself",
         family.max_space_amplification));
   }
   RETURN_IF_ERROR(CheckEnumerations(family));
@@ -105,7 +105,7 @@ absl::Status CheckOptions(const Options& options) {
   }
   RETURN_IF_ERROR(CheckFamilyOptions(options));
   if (options.read_only && (options.create_if_missing || options.error_if_exists)) {
-    return absl::InvalidArgumentError("read_only goes with neither create_if_missing nor error_if_exists");
+    return absl::InvalidArgumentError("read_only cannot be combined with create_if_missing or error_if_exists");
   }
   return absl::OkStatus();
 }

@@ -31,7 +31,8 @@ class TwoLocks final : public DirectoryLock {
 absl::StatusOr<std::unique_ptr<DirectoryLock>> LockLogDirectory(Directory* log_directory) {
   absl::StatusOr<std::unique_ptr<DirectoryLock>> lock = log_directory->Lock(kLockFileName);
   if (lock.ok()) return lock;
-  const std::string what = absl::IsUnavailable(lock.status()) ? "has another open database's logs" : "cannot be locked";
+  const std::string what =
+      absl::IsUnavailable(lock.status()) ? "is in use by another open database" : "cannot be locked";
   return absl::Status(lock.status().code(),
                       absl::StrFormat("log_directory %s %s; give these logs a directory of their own: %s",
                                       log_directory->path(), what, lock.status().message()));

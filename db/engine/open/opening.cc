@@ -66,8 +66,8 @@ absl::Status Opening::CheckAddressSpace() const {
                        MemTable::IndexBytes(tuning_.memtable_bytes);
   if (MappedMemory::WouldFit(bytes)) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrFormat("memory_limit of %u bytes: the system refuses the %u bytes of address space for tables of that "
-                      "size: lower it, or raise what the system lets a process map",
+      absl::StrFormat("memory_limit of %u bytes: the system refuses the %u bytes of address space that this limit "
+                      "needs: lower it, or raise the process's limit of address space",
                       options_.memory_limit, bytes));
 }
 
@@ -87,12 +87,14 @@ absl::Status Opening::OpenDirectories() {
   absl::StatusOr<std::unique_ptr<Directory>> directory = world_.file_system->OpenDirectory(path_, create);
   if (absl::IsNotFound(directory.status())) {
     return absl::NotFoundError(absl::StrFormat(
-        "there is no database in %s: the directory is missing; set create_if_missing to make one", path_));
+        "there is no database in %s: the directory is missing; set create_if_missing to create one", path_));
   }
   RETURN_IF_ERROR(directory.status());
   if (options_.direct_reads && !(*directory)->capabilities().direct_reads) {
-    return absl::UnimplementedError(absl::StrFormat(
-        "direct_reads: the file system of %s has no direct reads; open without, or use another file system", path_));
+    return absl::UnimplementedError(
+        absl::StrFormat("direct_reads: the file system of %s does not support direct reads; turn the option off, or "
+                        "use another file system",
+                        path_));
   }
   RETURN_IF_ERROR(CheckNotForeign(directory->get(), path_));
   std::unique_ptr<Directory> log_directory;
@@ -113,7 +115,7 @@ absl::Status Opening::TakeLock() {
     ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory));
     if (!any) {
       return absl::NotFoundError(
-          absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
+          absl::StrFormat("there is no database in %s; set create_if_missing to create one", path_));
     }
   }
   ASSIGN_OR_RETURN(parts_.state->directory_lock, LockDatabase(directory, parts_.core->separate_log_directory.get()));
@@ -149,12 +151,13 @@ absl::Status Opening::RecoverCatalog() {
     identity_.database_id = manifest_.database_id;
     StartInfoLog();
     if (!manifest_.torn.empty()) {
-      parts_.core->info_log.Write("the manifest ends torn, what was never acknowledged is dropped: %s", manifest_.torn);
+      parts_.core->info_log.Write("the manifest has a torn end; what was never acknowledged is dropped: %s",
+                                  manifest_.torn);
     }
   } else {
     if (!options_.create_if_missing) {
       return absl::NotFoundError(
-          absl::StrFormat("there is no database in %s; set create_if_missing to make one", path_));
+          absl::StrFormat("there is no database in %s; set create_if_missing to create one", path_));
     }
     StartInfoLog();
     RETURN_IF_ERROR(DescribeNew());
@@ -201,7 +204,7 @@ absl::Status Opening::CheckNoLogWasBegun() const {
     const bool listed = std::any_of(log_files_.begin(), log_files_.end(),
                                     [&](const LogFile& before) { return before.name == log.name; });
     if (log.header.has_value() && !listed) {
-      return absl::AbortedError(absl::StrFormat("%s: %s was begun meanwhile; open it again", path_, log.name));
+      return absl::AbortedError(absl::StrFormat("%s: %s was created meanwhile; open it again", path_, log.name));
     }
   }
   return absl::OkStatus();
@@ -308,7 +311,7 @@ absl::Status Opening::ChooseExecutor() {
                                              /*scrubs=*/tuning_.scrub_period_micros > 0);
     RETURN_IF_ERROR(pool->Check());
     if (pool->CompactionConcurrency() < tuning_.compaction_threads) {
-      parts_.core->info_log.Write("of %d threads for compactions the system gives %d", tuning_.compaction_threads,
+      parts_.core->info_log.Write("of %d compaction threads the system grants %d", tuning_.compaction_threads,
                                   pool->CompactionConcurrency());
     }
     parts_.executor = pool.get();
@@ -329,8 +332,9 @@ absl::Status Opening::ReplayLogs() {
                          [this](SequenceNumber first, std::string_view batch) { return ReplayBatch(first, batch); }));
   last_sequence_ = std::max(last_sequence_, logs_.last_sequence);
   if (!logs_.torn.empty()) {
-    parts_.core->info_log.Write("the logs end torn, %u bytes that were never acknowledged as durable are dropped: %s",
-                                logs_.dropped_bytes, logs_.torn);
+    parts_.core->info_log.Write(
+        "the logs have a torn end; %u bytes that were never acknowledged as durable are dropped: %s",
+        logs_.dropped_bytes, logs_.torn);
   }
   return absl::OkStatus();
 }
@@ -345,9 +349,10 @@ absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) 
     if (it == described_.all().end()) {
       // A family that was dropped has a number that the manifest knows to be used.
       if (FileNumber(entry.family.value()) < manifest_next_file_number_) continue;
-      return absl::DataLossError(absl::StrFormat(
-          "%s: the log holds updates of column family %u, whose making the manifest lacks: its end is missing", path_,
-          entry.family.value()));
+      return absl::DataLossError(
+          absl::StrFormat("%s: the log holds updates of column family %u, whose creation is not in the manifest: the "
+                          "manifest's end is missing",
+                          path_, entry.family.value()));
     }
     if (sequence <= it->second.flushed_through) continue;
     DescribedFamily* const described = &it->second;

@@ -13,20 +13,20 @@ namespace sepal {
 absl::Status CheckNotForeign(Directory* directory, std::string_view path) {
   ASSIGN_OR_RETURN(const bool foreign, FileExists(directory, "CURRENT"));
   if (!foreign) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrFormat(
-      "%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal neither reads nor changes; `sepal "
-      "import` brings its contents over",
-      path));
+  return absl::FailedPreconditionError(
+      absl::StrFormat("%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal neither reads nor "
+                      "changes; `sepal import` copies its contents",
+                      path));
 }
 
 absl::Status CheckHoldsNoDatabase(const std::vector<DirectoryEntry>& listing, std::string_view path) {
   for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (!parsed.has_value() || (parsed->kind != FileKind::kTable && parsed->kind != FileKind::kManifest)) continue;
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "log_directory %s holds %s, so another database: give these logs a directory of their own, or leave "
-        "log_directory empty if they are to lie in the database's own directory",
-        path, entry.name));
+    return absl::FailedPreconditionError(
+        absl::StrFormat("log_directory %s holds %s, so it is another database's: give these logs a directory of their "
+                        "own, or leave log_directory empty to keep them in the database directory",
+                        path, entry.name));
   }
   return absl::OkStatus();
 }
@@ -35,10 +35,10 @@ absl::Status CheckLogsAreOf(std::span<const LogFile> logs, uint64_t id, std::str
                             std::string_view path) {
   for (const LogFile& log : logs) {
     if (!log.header.has_value() || log.header->database_id == id) continue;
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "log_directory %s holds %s, a log of another database than the one in %s: give these logs a directory of "
-        "their own",
-        log_path, log.name, path));
+    return absl::FailedPreconditionError(
+        absl::StrFormat("log_directory %s holds %s, a log of a database other than the one in %s: give these logs a "
+                        "directory of their own",
+                        log_path, log.name, path));
   }
   return absl::OkStatus();
 }

@@ -21,15 +21,15 @@ constexpr size_t kMostLogsOfAFamily = 16;
 // Each family's memtable is flushed on its own.
 absl::Status NotWholeWithoutLog() {
   return absl::InvalidArgumentError(
-      "disable_wal: the batch has entries of several column families, and without the log nothing would keep it whole: "
-      "split it, or write it with the log; nothing was written");
+      "disable_wal: the batch has updates of several column families, and only the log can keep it atomic: split it, "
+      "or write it with the log; nothing was written");
 }
 
 absl::Status NoSequenceNumbersLeft(SequenceNumber last) {
-  return absl::ResourceExhaustedError(absl::StrFormat(
-      "the last sequence number is %u of at most %u, and the batch needs more than are left: copy the data into a new "
-      "database to go on writing; nothing was written",
-      last.value(), kMaxSequenceNumber.value()));
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("the last sequence number is %u of at most %u, and the batch needs more than are left: copy the "
+                      "data into a new database to continue; nothing was written",
+                      last.value(), kMaxSequenceNumber.value()));
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
     const auto it = targets_.find(entry.family.value());
     if (it == targets_.end() || it->second.family->dropped.load(std::memory_order_relaxed)) {
       return absl::FailedPreconditionError(absl::StrFormat(
-          "column family %u of the batch was dropped or never made; nothing was written", entry.family.value()));
+          "column family %u of the batch was dropped or never created; nothing was written", entry.family.value()));
     }
     RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
     Target* const target = &it->second;

@@ -1,5 +1,5 @@
-// Where in a memtable's tree the next entry of a key goes, found out before the entry is there, so that the memory of
-// that place is fetched while the log is written. Holds until a node of the tree is split.
+// The place in a memtable's tree where the next entry of a key goes. It is found before the entry exists, so that its
+// memory is prefetched while the log is written. Valid until a node of the tree is split.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 namespace sepal {
 
 struct InsertHint {
-  const void* tree = nullptr;  // none: nothing is known
+  const void* tree = nullptr;  // null: nothing is known
   void* leaf = nullptr;
-  uint64_t splits = 0;  // of nodes, when it was found out
+  uint64_t splits = 0;  // the number of node splits when the hint was made
 };
 
 }  // namespace sepal

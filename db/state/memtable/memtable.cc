@@ -17,13 +17,13 @@
 namespace sepal {
 namespace {
 
-// Sizes the hash index: a bucket for every 100 to 200 bytes of memory that are foreseen, which is about what an entry
-// of small key and value takes.
+// Sizes the hash index: a bucket for every 100 to 200 bytes of expected memory, which is about what an entry with a
+// small key and value takes.
 constexpr size_t kBytesPerBucket = 100;
-// Entries that are fetched before they come into the tree in order.
+// The number of entries that are prefetched before they are inserted into the tree in order.
 constexpr size_t kAhead = 8;
 
-// Counted by the one writer, read by anybody.
+// A counter that only the writer changes and any thread reads.
 class Counter {
  public:
   uint64_t value() const { return value_.load(std::memory_order_relaxed); }
@@ -49,7 +49,7 @@ struct MemTable::Impl {
   ~Impl() {
     if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Impl));
   }
-  // A new entry, not published yet.
+  // Creates an entry that is not published yet.
   MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
     SEPAL_CHECK(user_key.size() <= UINT32_MAX && value.size() <= UINT32_MAX);
     char* const memory = arena.AllocateAligned(MemTableEntry::Bytes(user_key, value), MemTableEntry::kAlignment);
@@ -61,11 +61,11 @@ struct MemTable::Impl {
   const KeyOrder order;
   const uint64_t hash_seed;
   MemoryBudget* const budget;
-  std::optional<MemTableIndex> index;  // where it is wanted and the order is hashable
-  MemTableEntry* collected = nullptr;  // the newest; each has the one before it as `older`
+  std::optional<MemTableIndex> index;  // if it is wanted and the order is hashable
+  MemTableEntry* collected = nullptr;  // the newest one; each links to the one before it as `older`
   uint64_t collected_entries = 0;
 
-  // Written with every update: apart from what lookups read.
+  // Changes with every update, so it is kept apart from what lookups read.
   alignas(64) Arena arena;
   Counter data_bytes;
   Counter entries;
@@ -84,7 +84,7 @@ void MemTable::Impl::Count(SequenceNumber sequence, ValueKind kind, uint64_t byt
   entries.Add(1);
 }
 
-// By the 8 bytes behind those that all keys share, mostly. Entries that ascend go into the tree at its end.
+// Sorts mostly by the 8 bytes after the prefix that all keys share. Entries that ascend are appended to the tree.
 void MemTable::Impl::SortIntoTree(uint64_t count, const MemTableEntry* newest) {
   struct Item {
     uint64_t prefix;
@@ -132,7 +132,7 @@ void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view use
 
   MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, short_hash);
   m.tree.Insert(entry, hint);
-  if (m.index.has_value()) m.index->Insert(entry);  // by now its bucket has been fetched
+  if (m.index.has_value()) m.index->Insert(entry);  // its bucket has been prefetched by now
   m.Count(sequence, kind, entry->data_bytes());
 }
 
@@ -202,7 +202,7 @@ std::vector<std::string> MemTable::CutKeys(size_t parts) const {
 }
 
 uint64_t MemTable::ApproximateBytes(std::string_view begin, std::string_view end) const {
-  // A short range is counted, a long one estimated from where its ends are in the tree.
+  // A short range is counted; a long one is estimated from the positions of its ends in the tree.
   constexpr int kCountedEntries = 128;
   const Impl& m = *impl_;
   if (!m.order.Less(begin, end)) return 0;

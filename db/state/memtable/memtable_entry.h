@@ -1,6 +1,6 @@
-// One update in a memtable: a header, then the bytes of the key and of the value, in one piece of the arena.
+// One update in a memtable: a header, then the bytes of key and value, in one piece of the arena.
 //
-// Written whole before its address is published (release) and never changed afterwards.
+// It is written completely before its address is published (release), and never changed afterwards.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class MemTableEntry {
     return kHeaderBytes + user_key.size() + value.size();
   }
 
-  // Makes an entry in `memory`, which has room for it. Lengths are below 4 GiB.
+  // Creates an entry in `memory`, which must have room for it. Lengths are below 4 GiB.
   static MemTableEntry* Make(char* memory, Trailer trailer, std::string_view user_key, std::string_view value,
                              uint32_t hash) {
     auto* entry = new (memory) MemTableEntry(trailer, user_key.size(), value.size(), hash);
@@ -36,14 +36,14 @@ class MemTableEntry {
   uint64_t data_bytes() const { return uint64_t{key_bytes_} + value_bytes_; }
   uint32_t hash() const { return hash_; }
 
-  // The one added before it to the same bucket of the hash index, or null. Set once, before publication.
+  // The previous entry of the same bucket of the hash index, or null. Set once, before publication.
   const MemTableEntry* older() const { return older_; }
   void set_older(const MemTableEntry* older) { older_ = older; }
 
   void Prefetch() const { __builtin_prefetch(this); }
-  // The line after the header's: the key's end, the value's beginning.
+  // Prefetches the cache line after the header's, with the end of the key and the beginning of the value.
   void PrefetchRest() const { __builtin_prefetch(reinterpret_cast<const char*>(this) + 64); }
-  // The whole of a small one.
+  // Prefetches all of a small entry.
   void PrefetchAll() const {
     Prefetch();
     PrefetchRest();
@@ -51,7 +51,7 @@ class MemTableEntry {
   }
 
  private:
-  // Without the padding at the end.
+  // Excludes the padding at the end.
   static constexpr size_t kHeaderBytes = 28;
 
   MemTableEntry(Trailer trailer, size_t key_bytes, size_t value_bytes, uint32_t hash)

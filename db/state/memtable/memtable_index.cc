@@ -93,7 +93,7 @@ const MemTableEntry* MemTableIndex::Find(std::string_view user_key, uint32_t has
 absl::Status MemTableIndex::Check(uint64_t seed, uint64_t* entries, uint64_t* fingerprint) const {
   *entries = 0;
   *fingerprint = 0;
-  // Of sequence numbers: what is in older tables, and in this one.
+  // The highest sequence number in older bucket arrays, and in this one.
   uint64_t highest_before = 0;
   uint64_t highest = 0;
   for (size_t t = 0; t < table_count_.load(std::memory_order_acquire); ++t) {

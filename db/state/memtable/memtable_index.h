@@ -1,16 +1,16 @@
 // The memtable's hash index: from a user key to its updates, newest first.
 //
-// Buckets of chains. A bucket is one word: the address of the newest entry in the low 48 bits and, above it, a Bloom
-// filter of 16 bits over the hashes in the chain, so that most lookups of absent keys touch nothing but the bucket.
+// It consists of buckets of chains. A bucket is one word: the address of the newest entry in the low 48 bits and, above
+// it, a 16-bit Bloom filter over the hashes in the chain, so that most lookups of absent keys touch only the bucket.
 //
-// The buckets are made for the entries that are foreseen, when the first one comes. Should their chains become long,
-// more buckets are made for the entries that follow, and those of before stay as they are: a lookup asks the newest
-// buckets first, which hold most of the entries. So an index that holds nothing takes nothing, and one that was made
-// for few entries may come to hold any number.
+// The first entry creates buckets for the expected number of entries. If their chains become long, more buckets are
+// created for the entries that follow, and the old ones stay as they are: a lookup searches the newest buckets first,
+// which hold most entries. So an empty index takes no memory, and an index that was created for few entries can hold
+// any number.
 //
 // One writer, any number of lock-free readers: the writer links the new entry to the chain and stores the bucket
-// (release); a reader loads the bucket (acquire) and walks what never changes again. A new entry always goes in front,
-// and sequence numbers ascend, so a chain descends by sequence number, and what is in newer buckets is newer.
+// (release); a reader loads the bucket (acquire) and walks a chain that never changes again. A new entry always goes to
+// the front and sequence numbers ascend, so a chain descends by sequence number, and newer buckets hold newer entries.
 #pragma once
 
 #include <array>
@@ -36,15 +36,15 @@ class MemTableIndex {
   ~MemTableIndex();
   MemTableIndex(const MemTableIndex&) = delete;
   MemTableIndex& operator=(const MemTableIndex&) = delete;
-  // What an index takes that begins with so many buckets, until it has to grow.
+  // The memory of an index that begins with this many buckets, until it has to grow.
   static size_t MemoryBytes(size_t foreseen_buckets);
 
-  // What the index keeps of a key's 64-bit hash.
+  // The part of a key's 64-bit hash that the index keeps.
   static uint32_t ShortHash(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 
-  // Requires a sequence number above all others here.
+  // Requires a sequence number above all others in the index.
   void Insert(MemTableEntry* entry);
-  // The newest update of `user_key` at or below `visible`, or null.
+  // Returns the newest update of `user_key` at or below `visible`, or null.
   const MemTableEntry* Find(std::string_view user_key, uint32_t hash, SequenceNumber visible) const;
   void Prefetch(uint32_t hash) const {
     const size_t count = table_count_.load(std::memory_order_acquire);
@@ -52,9 +52,10 @@ class MemTableIndex {
       __builtin_prefetch(&tables_[count - 1].bucket(hash));
   }
 
-  // Readable from any thread.
+  // May be read from any thread.
   size_t memory_bytes() const;
-  // Verifies every chain against `seed`, the seed of the keys' hashes, and sums up what is in them.
+  // Verifies every chain against `seed`, the seed of the keys' hashes, and computes a count and a fingerprint of the
+  // entries.
   absl::Status Check(uint64_t seed, uint64_t* entries, uint64_t* fingerprint) const;
 
  private:
@@ -64,10 +65,10 @@ class MemTableIndex {
     size_t bucket_count() const { return size_t{1} << (32 - shift); }
 
     Bucket* buckets = nullptr;
-    int shift = 0;  // leaves the hash's highest bits as the bucket's number
+    int shift = 0;  // reduces a hash to its highest bits, the bucket's number
     LargeBuffer memory;
   };
-  // Entries a bucket at which newer ones get buckets of their own, and how many times as many.
+  // The number of entries per bucket at which a new bucket array is added, and how many times as many buckets it has.
   static constexpr size_t kMostEntriesPerBucket = 4;
   static constexpr size_t kGrowth = 4;
   static constexpr size_t kMostTables = 14;
@@ -84,7 +85,7 @@ class MemTableIndex {
   const size_t foreseen_buckets_;
   ReadyPages* const pool_;
   MemoryBudget* const budget_;
-  uint64_t room_ = 0;  // for entries, until a table has to be added
+  uint64_t room_ = 0;  // the number of entries until a table must be added
   std::atomic<size_t> table_count_{0};
   std::array<Table, kMostTables> tables_;
 };

@@ -8,10 +8,10 @@
 
 namespace sepal {
 
-// Odd from construction to destruction.
+// Makes a node's version odd during the object's life.
 class MemTableTree::Change {
  public:
-  // The fields' own release stores keep them behind the odd version.
+  // The fields' own release stores keep them after the odd version.
   explicit Change(Node* node) : node_(node), version_(node->version.load(std::memory_order_relaxed)) {
     node_->version.store(version_ + 1, std::memory_order_relaxed);
   }
@@ -31,9 +31,9 @@ class MemTableTree::Path {
     SEPAL_DCHECK(depth_ < steps_.size());
     steps_[depth_++] = {inner, child};
   }
-  // The last child was split, and the path goes on in its right half.
+  // The last child was split, and the path continues in its right half.
   void TurnRight() { ++steps_[depth_ - 1].child; }
-  // Of the node below the path.
+  // The range of the node below the path.
   Range range() const {
     Range range;
     for (size_t i = depth_; i > 0 && (range.low == nullptr || range.high == nullptr); --i) {
@@ -51,7 +51,7 @@ class MemTableTree::Path {
     const Inner* inner;
     uint32_t child;
   };
-  std::array<Step, 16> steps_;  // each level has ten times as many nodes as that above, at least
+  std::array<Step, 16> steps_;  // each level has at least ten times as many nodes as the one above
   size_t depth_ = 0;
 };
 
@@ -101,7 +101,7 @@ bool MemTableTree::AtTheEnd(const InternalKeyView& key) const {
   return n == 0 || order_.Less(last->entries[n - 1].load(std::memory_order_relaxed)->key(), key);
 }
 
-// Entries are looked at only where prefixes are equal.
+// Entries are read only if prefixes are equal.
 void MemTableTree::PrefetchForDescent(const Node* inner) {
   constexpr size_t kChildren = sizeof(Inner::children);
   Prefetch(inner, sizeof(Inner) - kChildren - sizeof(Inner::entries));
@@ -124,8 +124,8 @@ void MemTableTree::InsertInto(Leaf* leaf, const MemTableEntry* entry) {
   leaf->count.store(n + 1, std::memory_order_release);
 }
 
-// Descends to the leaf that `entry` belongs to and splits every full node on the way, so that a split always finds room
-// in its parent.
+// Descends to the leaf that `entry` belongs to, and splits every full node on the way, so that a split always finds
+// room in the parent.
 void MemTableTree::InsertFromRoot(const MemTableEntry* entry) {
   Node* node = root_.load(std::memory_order_relaxed);
   if (node->leaf && !static_cast<Leaf*>(node)->full()) return InsertInto(static_cast<Leaf*>(node), entry);
@@ -154,8 +154,8 @@ void MemTableTree::InsertFromRoot(const MemTableEntry* entry) {
   InsertInto(static_cast<Leaf*>(node), entry);
 }
 
-// The last leaf is full and `entry` comes after it: leaves full nodes full, since keys that ascend will not come back
-// to them.
+// The last leaf is full and `entry` comes after it. Full nodes are left full, since ascending keys do not come back to
+// them.
 void MemTableTree::AppendLeaf(const MemTableEntry* entry) {
   Inner* parent = RootWithRoom();
   Range range;
@@ -177,7 +177,7 @@ void MemTableTree::AppendLeaf(const MemTableEntry* entry) {
   AddLeafBehind(parent, at, leaf, entry, range);
 }
 
-// Child `at` of `parent`, which has room, is a full leaf, and `entry` goes into a new one behind it.
+// Child `at` of `parent`, which has room, is a full leaf; `entry` goes into a new leaf after it.
 void MemTableTree::AddLeafBehind(Inner* parent, uint32_t at, Leaf* leaf, const MemTableEntry* entry, Range range) {
   ++splits_;
   Leaf* const right = NewNode<Leaf>();
@@ -192,7 +192,7 @@ void MemTableTree::AddLeafBehind(Inner* parent, uint32_t at, Leaf* leaf, const M
   AddChild(parent, at, entry, right);
 }
 
-// The root, once it is an inner node that is not full.
+// Returns the root, once it is an inner node that is not full.
 MemTableTree::Inner* MemTableTree::RootWithRoom() {
   Node* const root = root_.load(std::memory_order_relaxed);
   if (!root->leaf && !static_cast<Inner*>(root)->full()) return static_cast<Inner*>(root);
@@ -206,14 +206,14 @@ MemTableTree::Inner* MemTableTree::RootWithRoom() {
   return grown;
 }
 
-// Where keys ascend, in one place of many, a leaf is cut behind the last of them: they do not come back to what is
-// before it. kLeafSlots: the leaf stays whole.
+// If keys ascend in one of many places, a leaf is cut after the newest entry, because keys do not come back to what is
+// before it. kLeafSlots: the leaf is not cut.
 uint32_t MemTableTree::WhereToSplit(const Leaf& leaf, const MemTableEntry* entry) const {
   const uint32_t slot = Rank<false>(leaf, kLeafSlots, entry->key());
   return slot == kLeafSlots || slot == leaf.newest_slot + 1u ? slot : kLeafSlots / 2;
 }
 
-// The entries from slot `middle` on go to a new leaf.
+// Moves the entries from slot `middle` on to a new leaf.
 void MemTableTree::SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, uint32_t middle, Range range) {
   ++splits_;
   const MemTableEntry* const separator = leaf->entries[middle].load(std::memory_order_relaxed);
@@ -233,7 +233,7 @@ void MemTableTree::SplitLeaf(Inner* parent, uint32_t at, Leaf* leaf, uint32_t mi
   AddChild(parent, at, separator, right);
 }
 
-// Entry `middle` goes up; the entries and children after it go to a new node.
+// Moves entry `middle` to the parent, and the entries and children after it to a new node.
 void MemTableTree::SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t middle, Range range) {
   ++splits_;
   const MemTableEntry* const separator = inner->entries[middle].load(std::memory_order_relaxed);
@@ -255,7 +255,7 @@ void MemTableTree::SplitInner(Inner* parent, uint32_t at, Inner* inner, uint32_t
   AddChild(parent, at, separator, right);
 }
 
-// Requires a Change of `parent`, which has room. `right` was split off child `at`.
+// Requires a Change of `parent`, which must have room. `right` was split off child `at`.
 void MemTableTree::AddChild(Inner* parent, uint32_t at, const MemTableEntry* separator, Node* right) {
   const uint32_t n = parent->count.load(std::memory_order_relaxed);
   ShiftRight(parent, at);
@@ -310,8 +310,8 @@ void MemTableTree::Place(SlottedNode<kSlots>* node, uint32_t slot, const MemTabl
   node->entries[slot].store(entry, std::memory_order_release);
 }
 
-// Makes the node skip what it may. Requires a Change of `node`, unless it is not published yet, and that its range or
-// its entries have changed.
+// Updates the number of key bytes that the node skips. Requires a Change of `node`, unless it is not published yet, and
+// that its range or its entries have changed.
 template <class AnyNode>
 void MemTableTree::Refit(AnyNode* node, Range range) const {
   const uint32_t skip = SkipOf(*node, range);
@@ -321,7 +321,7 @@ void MemTableTree::Refit(AnyNode* node, Range range) const {
   for (uint32_t i = 0; i < n; ++i) Place(node, i, node->entries[i].load(std::memory_order_relaxed));
 }
 
-// Requires a Change of `node`, which has room.
+// Requires a Change of `node`, which must have room.
 template <uint32_t kSlots>
 void MemTableTree::ShiftRight(SlottedNode<kSlots>* node, uint32_t from) const {
   for (uint32_t i = node->count.load(std::memory_order_relaxed); i > from; --i) {

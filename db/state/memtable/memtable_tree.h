@@ -1,13 +1,13 @@
-// The memtable's order: a B+-tree of pointers to entries with 8 bytes of each key inline.
+// The memtable's order: a B+-tree of pointers to entries, with 8 bytes of each key inline.
 //
-// Inline bytes. All keys that can ever come into a node lie between the separators around it, and so share the bytes
-// that these share. A node compares by the 8 key bytes after them (`skip`), as a number, and looks at whole keys only
-// where those are equal. An inner node at the tree's left or right edge lacks a separator on one side: it skips what
-// its own entries share, and a search there first looks whether its target shares it, too. A leaf at an edge skips
-// nothing. Without a bytewise order all prefixes are 0.
+// Inline bytes: all keys that can ever be in a node lie between the separators around it, and therefore share the bytes
+// that these separators share. A node compares the 8 key bytes after them (`skip`), as a number, and compares whole
+// keys only if these are equal. An inner node at the tree's left or right edge lacks a separator on one side: it skips
+// what its own entries share, and a search there first checks whether its target shares it too. A leaf at an edge skips
+// nothing. If the order is not bytewise, all prefixes are 0.
 //
-// One writer, any number of lock-free readers. Entries only come in, nodes only split, to the right, and none is freed
-// before the tree. Each node has a version, odd while the node is being changed:
+// One writer, any number of lock-free readers. Entries are only added, nodes only split, to the right, and no node is
+// freed before the tree. Each node has a version, which is odd while the node is being changed:
 //
 // | who    | what                  | how                                                                          |
 // |--------|-----------------------|------------------------------------------------------------------------------|
@@ -18,12 +18,12 @@
 // | reader | reads a node          | version (even); fields (each an acquire load); the same version, else again  |
 // | reader | steps down to a child | reads the child's version before it confirms the parent's                    |
 //
-// A field that was read from a change in progress shows, by its acquire load, the odd version too: the reading is then
-// not confirmed. What is read unconfirmed is still a published entry or node. A reader repeats itself only while the
-// very node it reads is being changed.
+// A reader that reads a field from a change in progress also sees, through its acquire load, the odd version, and then
+// does not confirm what it read. Even an unconfirmed value is a published entry or node. A reader repeats itself only
+// while the node that it reads is being changed.
 //
-// A leaf's `next` is exact. Its `previous` may lag behind splits of the leaf to its left: whoever follows it goes on to
-// the right until the leaf that it came from is next.
+// A leaf's `next` is exact. Its `previous` may lag behind splits of the leaf to its left: a reader that follows it then
+// moves right until the next leaf is the one that it came from.
 #pragma once
 
 #include <array>
@@ -43,32 +43,32 @@ namespace sepal {
 
 class MemTableTree {
  public:
-  // Nodes lie in `arena`, which outlives the tree.
+  // Nodes lie in `arena`, which must outlive the tree.
   MemTableTree(KeyOrder order, Arena* arena);
   MemTableTree(const MemTableTree&) = delete;
   MemTableTree& operator=(const MemTableTree&) = delete;
 
-  // Where the next entry of `user_key` will go, if it is newer than all others of that key. Starts to fetch the leaf,
-  // and does not wait for it. The writer's.
+  // Returns the place where the next entry of `user_key` will go, if it is newer than all others of that key.
+  // Prefetches the leaf, without waiting for it. For the writer only.
   InsertHint Aim(std::string_view user_key) const;
-  // Requires: no other Insert at the same time; no entry with an equal key. `hint` is for the entry's key, or empty;
-  // one of another tree or of a time before the last split does no harm.
+  // Requires that no other Insert runs, and that no entry has an equal key. `hint` is for the entry's key, or empty; a
+  // hint of another tree, or from before the last split, does no harm.
   void Insert(const MemTableEntry* entry, const InsertHint& hint = {});
 
-  // Whether every entry came at the end. The writer's.
+  // Whether every entry was added at the end. For the writer only.
   bool in_order() const { return in_order_; }
 
-  // The first entry at or after `target`, or null.
+  // Returns the first entry at or after `target`, or null.
   const MemTableEntry* FirstAtOrAfter(const InternalKeyView& target) const;
-  // An estimate of the part of all entries that is before `target`, from 0 to 1.
+  // Estimates the fraction of all entries that are before `target`, from 0 to 1.
   double FractionBefore(const InternalKeyView& target) const;
   std::unique_ptr<InternalIterator> NewIterator() const;
 
-  // Entries in order that cut all of them into about equal pieces: at least `wanted` of them where the tree has as
-  // many. Only while nothing is inserted.
+  // Returns entries in order that cut all entries into pieces of about equal size: at least `wanted` of them if the
+  // tree has as many. Only while nothing is inserted.
   std::vector<const MemTableEntry*> Separators(size_t wanted) const;
 
-  // Verifies the whole tree and sums up what is in it. Only while nothing is inserted.
+  // Verifies the whole tree, and computes a count and a fingerprint of its entries. Only while nothing is inserted.
   absl::Status Check(uint64_t* entries, uint64_t* fingerprint) const;
 
  private:
@@ -83,10 +83,10 @@ class MemTableTree {
   struct Node {
     explicit Node(bool is_leaf) : leaf(is_leaf) {}
     std::atomic<uint32_t> version{0};
-    std::atomic<uint32_t> skip{0};   // with kEdge where only the node's own entries are known to share the bytes
-    std::atomic<uint32_t> count{0};  // of the slots in use
+    std::atomic<uint32_t> skip{0};   // with kEdge if only the node's own entries are known to share the bytes
+    std::atomic<uint32_t> count{0};  // the number of used slots
     const bool leaf;
-    // Of a leaf, the writer's: where its newest entry is, kNoSlot after a split.
+    // Only in leaves and only for the writer: the slot of the newest entry; kNoSlot after a split.
     uint8_t newest_slot = kNoSlot;
   };
   template <uint32_t kSlots>
@@ -106,12 +106,12 @@ class MemTableTree {
     Inner() : SlottedNode(false) {}
     std::array<std::atomic<Node*>, kInnerSlots + 1> children = {};
   };
-  // What a node may hold: entries at or after `low` and before `high`. Null is without bound.
+  // The entries that a node may hold: at or after `low` and before `high`. Null means unbounded.
   struct Range {
     const MemTableEntry* low = nullptr;
     const MemTableEntry* high = nullptr;
   };
-  // A leaf as it was at one moment.
+  // A consistent copy of a leaf.
   struct LeafCopy {
     uint32_t count = 0;
     const Leaf* next = nullptr;
@@ -119,9 +119,9 @@ class MemTableTree {
     std::array<const MemTableEntry*, kLeafSlots> entries;
   };
   class Change;  // keeps a node's version odd
-  class Path;    // of a descent
+  class Path;    // the path of a descent
 
-  // Both sides.
+  // Used by writer and readers.
   static void Prefetch(const Node* node, size_t bytes) {
     for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(reinterpret_cast<const char*>(node) + at);
   }
@@ -132,7 +132,7 @@ class MemTableTree {
   template <bool kOrAt, uint32_t kSlots>
   uint32_t Rank(const SlottedNode<kSlots>& node, uint32_t count, const InternalKeyView& target) const;
 
-  // The writer's.
+  // Used by the writer.
   template <class AnyNode>
   AnyNode* NewNode();
   static uint32_t SharedBytes(const MemTableEntry* a, const MemTableEntry* b);
@@ -157,12 +157,12 @@ class MemTableTree {
   bool AtTheEnd(const InternalKeyView& key) const;
   static void PrefetchForDescent(const Node* inner);
 
-  // The readers'.
+  // Used by readers.
   static uint32_t EvenVersion(const Node& node);
   static bool Unchanged(const Node& node, uint32_t version) {
     return node.version.load(std::memory_order_acquire) == version;
   }
-  // The header and the prefixes; entries are looked at only in the end, and in one place.
+  // Prefetches the header and the prefixes; entries are read only at the end of a search, in one place.
   static void PrefetchNode(const Node* node) { Prefetch(node, 320); }
   const Leaf* FindLeaf(const InternalKeyView& target, uint32_t* version) const;
   static bool TryCopy(const Leaf& leaf, uint32_t version, LeafCopy* copy);
@@ -178,16 +178,16 @@ class MemTableTree {
   Arena* const arena_;
   std::atomic<Node*> root_;
   std::atomic<Leaf*> last_leaf_;  // may lag behind by one split
-  const Leaf* first_leaf_;        // the first root: splits go to the right
+  const Leaf* first_leaf_;        // the first root, because splits go to the right
 
-  // The writer's, apart from what readers read.
-  alignas(64) int height_ = 0;  // levels of inner nodes
+  // The writer's fields, apart from what readers read.
+  alignas(64) int height_ = 0;  // the number of levels of inner nodes
   uint64_t splits_ = 0;
   bool in_order_ = true;
 };
 
-// How many of the first `count`, of more than `from`, prefixes are below `prefix`, as the first `from` are. They
-// ascend, unless the node is being changed.
+// Counts how many of the first `count` prefixes are below `prefix`; the first `from` are known to be, and `count` is
+// larger than `from`. The prefixes ascend, unless the node is being changed.
 template <size_t kSlots>
 uint32_t CountBelow(const std::array<std::atomic<uint64_t>, kSlots>& prefixes, uint32_t from, uint32_t count,
                     uint64_t prefix) {
@@ -200,7 +200,7 @@ uint32_t CountBelow(const std::array<std::atomic<uint64_t>, kSlots>& prefixes, u
   return low + (prefixes[low].load(std::memory_order_acquire) < prefix ? 1 : 0);
 }
 
-// How many of the first `count` entries are before `target`, or at it where kOrAt.
+// Counts how many of the first `count` entries are before `target`, or also at it if kOrAt.
 template <bool kOrAt, uint32_t kSlots>
 uint32_t MemTableTree::Rank(const SlottedNode<kSlots>& node, uint32_t count, const InternalKeyView& target) const {
   if (count == 0) return 0;

@@ -8,7 +8,7 @@ namespace sepal {
 
 struct MemTableTree::CheckState {
   int leaf_depth = -1;
-  const Leaf* last_leaf = nullptr;  // the one visited last
+  const Leaf* last_leaf = nullptr;  // the leaf visited last
   uint64_t entries = 0;
   uint64_t fingerprint = 0;
 };
@@ -63,7 +63,7 @@ absl::Status MemTableTree::CheckNode(const Node& node, Range range, int depth, C
   return absl::OkStatus();
 }
 
-// Entries ascend within the range, and prefixes are theirs.
+// Checks that entries ascend within the range, and that the prefixes are those of the entries.
 template <uint32_t kSlots>
 absl::Status MemTableTree::CheckSlots(const SlottedNode<kSlots>& node, Range range) const {
   const uint32_t count = node.count.load(std::memory_order_acquire);

@@ -1,4 +1,4 @@
-// The readers' side of the memtable's tree.
+// The reader side of the memtable's tree.
 #include <thread>
 
 #include "db/state/memtable/memtable_tree.h"
@@ -6,9 +6,10 @@
 
 namespace sepal {
 
-// The version of a node that is not being changed; waits out a change, which takes some tens of instructions.
+// Returns the version of a node that is not being changed. Waits for a change in progress, which takes some tens of
+// instructions.
 uint32_t MemTableTree::EvenVersion(const Node& node) {
-  constexpr int kPatience = 100;  // the writer may have been put to sleep in the middle
+  constexpr int kPatience = 100;  // the writer's thread may have been descheduled in the middle of a change
   for (int tries = 0;; ++tries) {
     const uint32_t version = node.version.load(std::memory_order_acquire);
     if ((version & 1) == 0) [[likely]]
@@ -17,7 +18,7 @@ uint32_t MemTableTree::EvenVersion(const Node& node) {
   }
 }
 
-// The leaf whose range holds `target`, and a version at which it did.
+// Returns the leaf whose range holds `target`, and a version at which it did.
 const MemTableTree::Leaf* MemTableTree::FindLeaf(const InternalKeyView& target, uint32_t* version) const {
   while (true) {
     const Node* node = root_.load(std::memory_order_acquire);
@@ -69,13 +70,14 @@ const MemTableEntry* MemTableTree::FirstAtOrAfter(const InternalKeyView& target)
     const uint32_t rank = Rank<false>(*leaf, count, target);
     const MemTableEntry* const entry = rank < count ? leaf->entries[rank].load(std::memory_order_acquire) : nullptr;
     if (!Unchanged(*leaf, version)) continue;
-    // A leaf's first entry is only ever replaced by a new one, which is as much after `target`.
+    // A leaf's first entry is only ever replaced by a new one, which is also after `target`.
     if (rank == count && next != nullptr) return next->entries[0].load(std::memory_order_acquire);
     return entry;
   }
 }
 
-// At each inner node, children weigh as many slots as they have in use. Nothing is confirmed: it is an estimate.
+// At each inner node, every child counts as many entries as it has used slots. Nothing is confirmed, since this is an
+// estimate.
 double MemTableTree::FractionBefore(const InternalKeyView& target) const {
   double before = 0;
   double width = 1;
@@ -103,7 +105,7 @@ double MemTableTree::FractionBefore(const InternalKeyView& target) const {
   return before + width * Rank<false>(leaf, count, target) / count;
 }
 
-// One level of the tree: the highest that has enough.
+// Takes the entries of one level of the tree: the highest that has enough.
 std::vector<const MemTableEntry*> MemTableTree::Separators(size_t wanted) const {
   std::vector<const Node*> level = {root_.load(std::memory_order_acquire)};
   std::vector<const MemTableEntry*> between;  // the nodes of `level`
@@ -131,8 +133,8 @@ std::vector<const MemTableEntry*> MemTableTree::Separators(size_t wanted) const 
   return all;
 }
 
-// Copies one leaf at a time and moves within the copy. The copy holds whatever was in the leaf's range then; since
-// splits only go to the right, the copy's `next` is exactly what follows that range.
+// Copies one leaf at a time and moves within the copy. The copy holds everything that was in the leaf's range at that
+// time; since splits only go to the right, the copy's `next` is exactly what follows that range.
 class MemTableTreeIterator final : public InternalIterator {
  public:
   explicit MemTableTreeIterator(const MemTableTree* tree) : tree_(tree) {}
@@ -203,7 +205,7 @@ class MemTableTreeIterator final : public InternalIterator {
     __builtin_prefetch(leaf);
     for (uint32_t i = 0; i < MemTableTree::kLeafSlots; i += 8) __builtin_prefetch(&leaf->entries[i]);
   }
-  // A slot past the end (that before the first wraps round) ends the iteration.
+  // A slot past the end ends the iteration; the one before the first wraps round to such a slot.
   void Show(uint32_t slot) {
     slot_ = slot;
     valid_ = slot < copy_.count;
@@ -214,7 +216,7 @@ class MemTableTreeIterator final : public InternalIterator {
   }
 
   const MemTableTree* const tree_;
-  const MemTableTree::Leaf* leaf_ = nullptr;  // which `copy_` is of
+  const MemTableTree::Leaf* leaf_ = nullptr;  // the leaf that was copied to `copy_`
   uint32_t slot_ = 0;
   MemTableTree::LeafCopy copy_;
 };

@@ -1,9 +1,11 @@
-// Sorted items in immutable chunks, which a changed sequence shares with the one that it comes from.
+// Sorted items in immutable chunks. A changed sequence shares the unchanged chunks with the sequence that it was made
+// from.
 //
-// Law: a chunk holds between half of `kMostInChunk` and `kMostInChunk` items; a lone one may hold fewer, none is empty.
+// Law: a chunk holds between half of `kMostInChunk` and `kMostInChunk` items; a single chunk may hold fewer; none is
+// empty.
 //
-// Cost of a change: the items of the chunks that it meets (and of a neighbour, where one becomes too small), a search
-// for each, and a pointer for every other chunk.
+// Cost of a change: the items of the affected chunks (and of a neighbour, if one becomes too small), a search for each
+// of these chunks, and a pointer for every other chunk.
 #pragma once
 
 #include <algorithm>
@@ -18,17 +20,17 @@
 
 namespace sepal {
 
-// Fewer make more pointers to copy, more make more items to copy: measured in docs/decisions/0035.
+// A smaller number means more pointers to copy, a larger one more items; decision 0035 has the measurements.
 inline constexpr size_t kMostInChunk = 256;
 
 // A `Chunk` has `Item` and `std::span<const Item> items() const`.
 template <class Chunk>
 struct ChunkList {
   std::vector<std::shared_ptr<const Chunk>> chunks;
-  std::vector<size_t> fresh;  // the places of those that were made for it, ascending
+  std::vector<size_t> fresh;  // the indexes of the newly made chunks, ascending
 };
 
-// Puts a sequence together from chunks that are kept and items that are to be in chunks. `make` gives a chunk of items.
+// Builds a sequence from kept chunks and from items to be put into chunks. `make` creates a chunk from items.
 template <class Chunk, class Make>
 class ChunkPacker {
  public:
@@ -51,7 +53,7 @@ class ChunkPacker {
     list_.chunks.push_back(chunk);
   }
   ChunkList<Chunk> Finish() && {
-    // What stands last was kept: items become chunks only before one that is kept.
+    // The last chunk was kept, because items become chunks only before a kept one.
     if (!loose_.empty() && loose_.size() < kFewest && !list_.chunks.empty()) {
       const std::shared_ptr<const Chunk> last = std::move(list_.chunks.back());
       list_.chunks.pop_back();
@@ -64,7 +66,7 @@ class ChunkPacker {
  private:
   static constexpr size_t kFewest = kMostInChunk / 2;
 
-  // As few chunks as hold them, alike in size.
+  // Makes as few chunks as can hold the items, of similar sizes.
   void Pack() {
     const size_t parts = (loose_.size() + kMostInChunk - 1) / kMostInChunk;
     for (size_t i = 0; i < parts; ++i) {
@@ -81,7 +83,7 @@ class ChunkPacker {
   ChunkList<Chunk> list_;
 };
 
-// `items` without `removed`, which are among them, and with `added`; all in order.
+// Returns `items` without `removed`, which must be among them, and with `added`; all in order.
 template <class Item, class Less>
 std::vector<Item> MergedItems(std::span<const Item> items, std::span<const Item> removed, std::span<const Item> added,
                               const Less& less) {
@@ -103,14 +105,14 @@ std::vector<Item> MergedItems(std::span<const Item> items, std::span<const Item>
   return merged;
 }
 
-// The sequence without `removed`, which are in it, and with `added`; all in the order `less`.
+// Returns the sequence without `removed`, which must be in it, and with `added`; all in the order `less`.
 template <class Chunk, class Less, class Make>
 ChunkList<Chunk> EditChunks(std::span<const std::shared_ptr<const Chunk>> base,
                             std::span<const typename Chunk::Item> removed, std::span<const typename Chunk::Item> added,
                             const Less& less, const Make& make) {
   using Item = typename Chunk::Item;
   ChunkPacker<Chunk, Make> packer(make);
-  // The first chunk from `from` on that does not end before the item; the last one takes what lies behind.
+  // The first chunk from `from` on that does not end before the item; the last chunk takes what lies after it.
   const auto chunk_of = [&](const Item& item, size_t from) {
     const auto begin = base.begin() + static_cast<ptrdiff_t>(from);
     const auto ends_before = [&](const auto& chunk) { return less(chunk->items().back(), item); };
@@ -135,7 +137,7 @@ ChunkList<Chunk> EditChunks(std::span<const std::shared_ptr<const Chunk>> base,
   return std::move(packer).Finish();
 }
 
-// A sequence of `items`.
+// Makes a sequence of `items`.
 template <class Chunk, class Make>
 ChunkList<Chunk> PackChunks(std::vector<typename Chunk::Item> items, const Make& make) {
   ChunkPacker<Chunk, Make> packer(make);

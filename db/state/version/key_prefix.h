@@ -1,4 +1,4 @@
-// Searches by the 8 bytes of a key that follow a prefix that all keys share.
+// Searches by the 8 bytes of a key that follow a prefix shared by all keys.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace sepal {
 
-// The first index whose value is not below `target`. The number of steps depends on the size alone; each step is a
-// mask, not a branch (GCC 12 makes a branch of the conditional, which costs a misprediction at every other step).
+// Returns the first index whose value is not below `target`. The number of steps depends only on `n`; each step is a
+// mask instead of a branch (GCC 12 makes a branch of the conditional, which costs a misprediction in every other step).
 inline size_t PrefixLowerBound(const uint64_t* values, size_t n, uint64_t target) {
   const uint64_t* base = values;
   while (n > 1) {
@@ -22,15 +22,15 @@ inline size_t PrefixLowerBound(const uint64_t* values, size_t n, uint64_t target
   return static_cast<size_t>(base - values) + (n == 1 && *base < target ? 1 : 0);
 }
 
-// BigEndianPrefix of what follows the first `skip` bytes, of which the key has as many. A short rest is taken from the
-// last eight bytes of the key, without a loop over bytes.
+// BigEndianPrefix of what follows the first `skip` bytes of the key, which must have as many. A short rest is taken
+// from the last eight bytes of the key, without a loop over bytes.
 inline uint64_t PrefixAfter(std::string_view key, size_t skip) {
   const size_t rest = key.size() - skip;
   if (rest >= 8 || rest == 0 || key.size() < 8) return BigEndianPrefix(key.substr(skip));
   return BigEndianPrefix(key.data() + key.size() - 8, 8) << (8 * (8 - rest));
 }
 
-// Less than, equal to or greater than zero: the key sorts before, begins with, sorts after `prefix`.
+// Returns less than, equal to or greater than zero if the key sorts before, begins with, or sorts after `prefix`.
 inline int CompareToPrefix(std::string_view key, std::string_view prefix) {
   const size_t n = prefix.size();
   if (key.size() >= n && EqualBytes(key.data(), prefix.data(), n)) [[likely]]

@@ -1,12 +1,13 @@
-// What sketches tell of the user keys of several tables, kept by what has these tables: chunks and runs.
+// Sums of what key sketches say about the user keys of several tables. The owners of the tables, chunks and runs, keep
+// them.
 //
-// A sketch may be learned after its table came into versions (TableFile::LearnSketch). A table is *settled* when its
-// sketch is known, or was sought in vain: what it adds does not change any more. Sums of what is all settled are made
-// once and kept; as long as something is not, they are made anew for each who asks.
+// A sketch may become known after its table was added to versions (TableFile::LearnSketch). A table is *settled* when
+// its sketch is known or could not be read: its contribution then never changes again. Sums over settled tables only
+// are computed once and kept; as long as a table is not settled, they are computed for each caller.
 //
-// A KeptKeySums is empty, then full, and never changes again. Who has summed settled parts fills it by one
-// compare-exchange (release), readers load it (acquire). Of two who fill it at a time the second throws away his, which
-// are the same. Safe for concurrent use.
+// A KeptKeySums is empty, then full, and never changes again. A caller that has summed settled parts fills it by one
+// compare-exchange (release); readers load it (acquire). If two callers fill it at once, the second discards its sums,
+// which are the same. Safe for concurrent use.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +19,13 @@
 
 namespace sepal {
 
-// Of tables whose sketch is known.
+// Over the tables whose sketch is known.
 struct KeySums {
   HyperLogLog keys;
   uint64_t bytes = 0;
   uint64_t entries = 0;
-  double largest_entry_bytes = 0;   // on average in the table where that is most
-  double most_entries_per_key = 1;  // in the table where that is most (TableFile::EntriesPerKey)
+  double largest_entry_bytes = 0;   // the average entry size of the table where it is largest
+  double most_entries_per_key = 1;  // of the table where it is largest (TableFile::EntriesPerKey)
 
   void Add(const KeySums& other) {
     if (other.entries == 0) return;
@@ -47,9 +48,9 @@ class KeptKeySums {
   // Null while nothing is kept.
   const KeySums* Get() const { return kept_.load(std::memory_order_acquire); }
 
-  // Adds the sums of `parts`, always the same ones, to `*sums`. Whether all are settled. A part has
-  // `bool AddKeys(KeySums*) const`, of the same meaning. Cost: one addition where they are kept, else one for each
-  // part.
+  // Adds the sums of `parts`, which must be the same ones in every call, to `*sums`. Returns whether all are settled. A
+  // part has `bool AddKeys(KeySums*) const` with the same meaning. Cost: one addition if the sums are kept, otherwise
+  // one for each part.
   template <class Parts>
   bool Add(const Parts& parts, KeySums* sums) const {
     if (const KeySums* const kept = Get()) {

@@ -43,11 +43,11 @@ Run::Run(RunNumber number, std::vector<TableChunkRef> chunks, KeyOrder order)
     sums_.Add(chunk->sums());
     settled = settled && chunk->kept_keys() != nullptr;
     if (!searched) continue;
-    // Keys out of order may lack the common prefix; Check, not this, reports them.
+    // Keys out of order may lack the common prefix; Check reports them, not this function.
     const std::string& largest = chunk->largest_user_key();
     largest_.push_back(PrefixAfter(largest, std::min(largest.size(), common_prefix_.size())));
   }
-  // Now, and not with the lock held that whoever asks may hold.
+  // Computed here, rather than later under a lock that the caller may hold.
   if (settled) {
     KeySums ignored;
     AddKeys(&ignored);
@@ -75,7 +75,7 @@ const TableFences* Run::FencesAt(std::string_view user_key) const {
 
 size_t Run::SearchPrefixes(std::string_view user_key, uint64_t prefix) const {
   const size_t first = PrefixLowerBound(largest_.data(), largest_.size(), prefix);
-  // Where the prefixes differ, they decide.
+  // If the prefixes differ, they decide.
   if (first == largest_.size() || largest_[first] != prefix) return first;
   const auto end = std::upper_bound(largest_.begin(), largest_.end(), prefix);
   return SearchChunks(user_key, first, static_cast<size_t>(end - largest_.begin()));

@@ -1,9 +1,10 @@
 // A sorted run: tables in key order that are disjoint in user keys (version.h has the laws).
 //
-// The tables lie in chunks (chunks.h), which a run shares with the one that it was changed from. A search looks for the
-// chunk first, in an array of the chunks' largest keys, and then in the chunk; a run of one chunk has no first step.
+// The tables are in chunks (chunks.h), which a run shares with the run that it was made from. A search first finds the
+// chunk, in an array of the chunks' largest keys, and then searches in the chunk; a run of one chunk needs no first
+// step.
 //
-// Thread-safety: immutable after construction, but for what it keeps of its keys (key_sums.h), which is safe for
+// Thread-safety: immutable after construction, except for the kept sums of its keys (key_sums.h), which are safe for
 // concurrent use.
 #pragma once
 
@@ -22,7 +23,7 @@
 
 namespace sepal {
 
-// User keys, both ends inclusive; an unset end is open.
+// A range of user keys, both ends inclusive; an unset end is unbounded.
 struct KeyRange {
   std::optional<std::string_view> begin = {};
   std::optional<std::string_view> end = {};
@@ -30,10 +31,10 @@ struct KeyRange {
 
 class Run;
 
-// Neighbouring tables of a run, which must outlive this.
+// Consecutive tables of a run, which must outlive this object.
 class TableRange {
  public:
-  // Of one range; those of another compare as they like.
+  // Only iterators of one range may be compared.
   class Iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -77,7 +78,7 @@ class TableRange {
   Iterator end() const { return {}; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  // Where in the run it begins.
+  // The index in the run of its first table.
   size_t first() const { return first_; }
   const TableRef& operator[](size_t i) const;
   const TableRef& front() const { return (*this)[0]; }
@@ -94,9 +95,9 @@ class TableRange {
 
 class Run {
  public:
-  // Requires: at least one table, in order and disjoint under `order`.
+  // Requires at least one table, in order and disjoint under `order`.
   Run(RunNumber number, std::vector<TableRef> tables, KeyOrder order);
-  // Requires: at least one chunk, in order and disjoint under `order`.
+  // Requires at least one chunk, in order and disjoint under `order`.
   Run(RunNumber number, std::vector<TableChunkRef> chunks, KeyOrder order);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -114,50 +115,52 @@ class Run {
   SequenceNumber lowest_sequence() const { return sums_.lowest_sequence; }
   SequenceNumber highest_sequence() const { return sums_.highest_sequence; }
   const TableSums& sums() const { return sums_; }
-  // Adds what sketches tell of the tables. Whether that is settled (key_sums.h). Cost: once it is settled one addition.
+  // Adds what sketches say about the tables. Returns whether that is settled (key_sums.h). Cost: one addition, once it
+  // is settled.
   bool AddKeys(KeySums* sums) const { return keys_.Add(chunks_, sums); }
-  // Null while that is not known to be settled.
+  // Null until it is known to be settled.
   const KeySums* kept_keys() const { return keys_.Get(); }
 
-  // The only table that may hold `user_key`, or null. Cost: TableFences::FindIndex, once or twice.
+  // Returns the only table that may hold `user_key`, or null. Cost: one or two calls of TableFences::FindIndex.
   const TableFile* Find(std::string_view user_key) const {
     const TableFences* const fences = only_.tables.empty() ? FencesAt(user_key) : &only_;
     if (fences == nullptr) return nullptr;
     const size_t i = fences->FindIndex(order_, user_key);
     return i < fences->tables.size() ? fences->tables[i].get() : nullptr;
   }
-  // The first table whose largest user key is at or after `user_key`, where an iterator's Seek begins; size() if there
-  // is none.
+  // Returns the first table whose largest user key is at or after `user_key`, where an iterator's Seek begins; size()
+  // if there is none.
   size_t FirstAtOrAfter(std::string_view user_key) const;
-  // The tables that overlap `range`.
+  // Returns the tables that overlap `range`.
   TableRange Overlapping(const KeyRange& range) const;
-  // What the run shares of `table`; null if the table is not in it.
+  // Returns a shared reference to `table`; null if the table is not in the run.
   TableRef Share(const TableFile& table) const;
 
-  // The table's metadata with the run it is in now.
+  // Returns the table's metadata with the number of this run.
   TableMetadata MetadataOf(const TableFile& table) const;
 
  private:
   friend class TableRange;
 
-  // The first chunk whose largest user key is at or after `user_key`; chunks_.size() if there is none.
+  // Returns the first chunk whose largest user key is at or after `user_key`; chunks_.size() if there is none.
   size_t ChunkAtOrAfter(std::string_view user_key) const;
-  // The same by the key's prefix after the common one, and by whole keys among the chunks [low, high) and `high`.
+  // The same by the key's prefix after the common one, and by whole keys among the chunks from `low` up to and
+  // including `high`.
   size_t SearchPrefixes(std::string_view user_key, uint64_t prefix) const;
   size_t SearchChunks(std::string_view user_key, size_t low, size_t high) const;
-  // Of the only chunk that may have a table for `user_key`; null if there is none.
+  // Returns the fences of the only chunk that may have a table for `user_key`; null if there is none.
   const TableFences* FencesAt(std::string_view user_key) const;
-  // The chunk that the table with this index is in.
+  // Returns the chunk of the table with this index.
   size_t ChunkOf(size_t table) const;
-  // Of the first `count` tables.
+  // Returns the totals of the first `count` tables.
   TableTotals TotalsOfFirst(size_t count) const;
 
   RunNumber number_;
   KeyOrder order_;
-  TableFences only_;  // of the only chunk; of no tables if there are several
+  TableFences only_;  // of the only chunk; without tables if there are several chunks
   std::vector<TableChunkRef> chunks_;
-  // By chunk: the index of its first table; the sums of all before it; the prefix of its largest user key, after
-  // `common_prefix_`.
+  // By chunk: the index of its first table, the totals of all tables before it, and the prefix of its largest user key
+  // after `common_prefix_`.
   std::vector<size_t> starts_;
   std::vector<TableTotals> totals_before_;
   std::string common_prefix_;
@@ -169,14 +172,14 @@ class Run {
 
 using RunRef = std::shared_ptr<const Run>;
 
-// `tables`, in key order, in chunks.
+// Puts `tables`, in key order, into chunks.
 ChunkList<TableChunk> PackTables(std::vector<TableRef> tables, const KeyOrder& order);
-// A run's chunks without `removed`, which are in it, and with `added`; both in key order.
+// Returns a run's chunks without `removed`, which must be in them, and with `added`; both in key order.
 ChunkList<TableChunk> EditTables(std::span<const TableChunkRef> base, std::span<const TableRef> removed,
                                  std::span<const TableRef> added, const KeyOrder& order);
 
-// Cuts `*prefix` to what it and all user keys from the first of `first` to the last of `last` begin with alike. Unset,
-// it becomes what they begin with.
+// Cuts `*prefix` to its longest common prefix with all user keys from the first one of `first` to the last one of
+// `last`; if it is unset, sets it to these keys' longest common prefix.
 void NarrowToCommonPrefix(const TableFile& first, const TableFile& last, std::optional<std::string>* prefix);
 
 }  // namespace sepal

@@ -1,7 +1,7 @@
-// The sequence numbers that users hold snapshots of. Safe for concurrent use.
+// The sequence numbers of which users hold snapshots. Safe for concurrent use.
 //
-// Law: a number is in the list before any compaction that could drop a version it sees reads the list, or else every
-// input of that compaction is older than the number.
+// Law: a sequence number is added to the list before any compaction that could drop a version visible at it reads the
+// list; otherwise every input of that compaction is older than the number.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,18 @@ namespace sepal {
 
 class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
  public:
-  // `owner` is kept alive by the snapshot, and tells which database it belongs to.
+  // The snapshot keeps `owner` alive, and `owner` identifies its database.
   std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner);
-  // Ascending, without repetitions.
+  // Ascending, without duplicates.
   std::vector<SequenceNumber> Sequences() const;
   std::optional<SequenceNumber> Oldest() const;
   size_t count() const;
   std::string ToString() const;
-  // Whom it is told when the oldest snapshot was released, by whoever released it and with `listener_mutex_` held;
-  // null: nobody. Returns once the one before is not being told any more. A child made by `fork` releases nothing.
+  // Sets the function that is called when the oldest snapshot is released, by the releasing thread and with
+  // `listener_mutex_` held; null: none. Returns once the previous function is no longer running. In a child made by
+  // `fork`, releases are ignored.
   void SetListener(std::function<void()> oldest_released) ABSL_LOCKS_EXCLUDED(listener_mutex_);
-  // The database that a snapshot was taken of.
+  // Identifies the database of a snapshot.
   static const void* OwnerOf(const Snapshot* snapshot);
 
  private:
@@ -41,7 +42,7 @@ class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
   mutable Mutex mutex_;
   std::map<SequenceNumber, int> held_ ABSL_GUARDED_BY(mutex_);
 
-  // Held while it is told, before the database mutex.
+  // Held while the listener runs; taken before the database mutex.
   Mutex listener_mutex_;
   std::function<void()> listener_ ABSL_GUARDED_BY(listener_mutex_);
   const uint64_t fork_generation_ = WatchForks();

@@ -7,7 +7,7 @@
 
 namespace sepal {
 
-// Tables that are fetched before their turn, of the many of an opening.
+// The number of tables that are prefetched ahead, when an opening handles many.
 constexpr size_t kTablesAhead = 4;
 
 size_t TableFences::FirstAtOrAfter(const KeyOrder& order, std::string_view user_key) const {
@@ -32,7 +32,7 @@ size_t TableFences::FindAmongTies(const KeyOrder& order, std::string_view user_k
   return order.Less(user_key, tables[i]->metadata().smallest.user_key) ? tables.size() : i;
 }
 
-// Where the prefixes differ, they decide.
+// If the prefixes differ, they decide.
 size_t TableFences::PassTies(const KeyOrder& order, std::string_view user_key, uint64_t prefix, size_t first) const {
   if (first == tables.size() || largest[first] != prefix) return first;
   size_t end = first + 1;
@@ -100,7 +100,7 @@ TableChunk::TableChunk(std::vector<TableRef> tables, const KeyOrder& order)
     totals_.push_back(sums_.totals);
     settled = settled && table->settled();
     if (!order.bytewise()) continue;
-    // Keys out of order may lack the common prefix; Check, not this, reports them.
+    // Keys out of order may lack the common prefix; Check reports them, not this function.
     const auto prefix = [&](std::string_view key) {
       return PrefixAfter(key, std::min(key.size(), common_prefix_.size()));
     };
@@ -111,14 +111,14 @@ TableChunk::TableChunk(std::vector<TableRef> tables, const KeyOrder& order)
   fences_.largest = largest_.data();
   fences_.smallest = smallest_.data();
   fences_.common_prefix = common_prefix_;
-  // Now, and not with the lock held that whoever asks may hold.
+  // Computed here, rather than later under a lock that the caller may hold.
   if (settled) {
     KeySums ignored;
     AddKeys(&ignored);
   }
 }
 
-// Tables whose keys have no hash have no sketches.
+// Tables whose keys are not hashed have no sketches.
 bool TableChunk::AddKeys(KeySums* sums) const { return !hashable_ || keys_.Add(tables_, sums); }
 
 }  // namespace sepal

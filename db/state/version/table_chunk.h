@@ -1,6 +1,6 @@
-// Neighbouring tables of a run, which the runs of many versions share, and the search among them.
+// Consecutive tables of a run, shared by the runs of many versions, and the search among them.
 //
-// Thread-safety: immutable after construction, but for what it keeps of its keys (key_sums.h), which is safe for
+// Thread-safety: immutable after construction, except for the kept sums of its keys (key_sums.h), which are safe for
 // concurrent use.
 #pragma once
 
@@ -20,16 +20,17 @@
 
 namespace sepal {
 
-// What the search reads. Lent by a TableChunk; a run of one chunk has a copy, so that its chunk costs it no step.
+// The data that a search reads. It is borrowed from a TableChunk; a run with a single chunk holds a copy, so that
+// reaching the chunk costs no step.
 struct TableFences {
   std::span<const TableRef> tables;
-  // By table, where the order is bytewise: the prefix of its largest and smallest user key, after `common_prefix`.
+  // For a bytewise order, by table: the prefixes of its largest and its smallest user key after `common_prefix`.
   const uint64_t* largest = nullptr;
   const uint64_t* smallest = nullptr;
   std::string_view common_prefix;
 
-  // The only table that may hold `user_key`; tables.size() if there is none. Cost: a branch-free search in an array of
-  // 8-byte prefixes; keys are only compared where prefixes tie.
+  // Returns the only table that may hold `user_key`; tables.size() if there is none. Cost: a branch-free search in an
+  // array of 8-byte prefixes; keys are compared only if prefixes tie.
   size_t FindIndex(const KeyOrder& order, std::string_view user_key) const {
     if (!order.bytewise()) [[unlikely]]
       return FindByKeys(order, user_key);
@@ -41,17 +42,17 @@ struct TableFences {
       return i;
     return FindAmongTies(order, user_key, prefix, i);
   }
-  // The first table whose largest user key is at or after `user_key`.
+  // Returns the first table whose largest user key is at or after `user_key`.
   size_t FirstAtOrAfter(const KeyOrder& order, std::string_view user_key) const;
 
  private:
   size_t FindByKeys(const KeyOrder& order, std::string_view user_key) const;
-  // FindIndex where `first` is the first table whose largest prefix is not before the key's.
+  // FindIndex, where `first` is the first table whose largest prefix is not before the key's.
   size_t FindAmongTies(const KeyOrder& order, std::string_view user_key, uint64_t prefix, size_t first) const;
-  // The first table whose largest key is not before `user_key`; `prefix` is the key's, after the common prefix, and
-  // `first` as above.
+  // Returns the first table whose largest key is not before `user_key`; `prefix` is that of the key after the common
+  // prefix, and `first` is as above.
   size_t PassTies(const KeyOrder& order, std::string_view user_key, uint64_t prefix, size_t first) const;
-  // The same by whole keys, among the tables [low, high) and `high`.
+  // The same by whole keys, among the tables from `low` up to and including `high`.
   size_t SearchKeys(const KeyOrder& order, std::string_view user_key, size_t low, size_t high) const;
 };
 
@@ -69,17 +70,17 @@ struct TableTotals {
   friend bool operator==(const TableTotals&, const TableTotals&) = default;
 };
 
-// Sums over tables, and what tells that none of them can be worth a look.
+// Sums over tables, and bounds that show when none of them needs a closer look.
 struct TableSums {
   TableTotals totals;
   SequenceNumber lowest_sequence = kMaxSequenceNumber;
   SequenceNumber highest_sequence;
-  // The least of the tables' highest sequence numbers that is not 0; unset if all are.
+  // The smallest of the tables' highest sequence numbers that is not 0; unset if all are 0.
   std::optional<SequenceNumber> least_newest = {};
-  // Of one table: the most tombstones, and the most of them for each entry.
+  // The maximum over single tables: of tombstones, and of tombstones per entry.
   uint64_t most_tombstones = 0;
   double most_tombstones_per_entry = 0;
-  // TableFile::EntriesPerKey, the most, as far as it was known when this was made.
+  // The maximum of TableFile::EntriesPerKey, as far as it was known when this was computed.
   double most_entries_per_key = 1;
 
   void Add(const TableSums& other);
@@ -90,7 +91,7 @@ struct TableSums {
 class TableChunk {
  public:
   using Item = TableRef;
-  // Requires: at least one table, in order and disjoint under `order`.
+  // Requires at least one table, in order and disjoint under `order`.
   TableChunk(std::vector<TableRef> tables, const KeyOrder& order);
   TableChunk(const TableChunk&) = delete;
   TableChunk& operator=(const TableChunk&) = delete;
@@ -98,11 +99,12 @@ class TableChunk {
   std::span<const TableRef> items() const { return tables_; }
   const TableFences& fences() const { return fences_; }
   const TableSums& sums() const { return sums_; }
-  // Of the first `count` tables.
+  // The totals of the first `count` tables.
   const TableTotals& TotalsOfFirst(size_t count) const { return totals_[count]; }
-  // Adds what sketches tell of the tables. Whether that is settled (key_sums.h). Cost: once it is settled one addition.
+  // Adds what sketches say about the tables. Returns whether that is settled (key_sums.h). Cost: one addition, once it
+  // is settled.
   bool AddKeys(KeySums* sums) const;
-  // Null while that is not known to be settled.
+  // Null until it is known to be settled.
   const KeySums* kept_keys() const { return keys_.Get(); }
   const std::string& smallest_user_key() const { return tables_.front()->metadata().smallest.user_key; }
   const std::string& largest_user_key() const { return tables_.back()->metadata().largest.user_key; }

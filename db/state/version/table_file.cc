@@ -15,7 +15,7 @@ TableFile::TableFile(TableMetadata metadata, std::shared_ptr<ObsoleteTableSink> 
 TableFile::~TableFile() {
   {
     MutexLock lock(&open_mutex_);
-    owned_reader_.reset();  // closed before the file may be deleted
+    owned_reader_.reset();  // closes it before the file may be deleted
   }
   if (sink_ != nullptr && obsolete()) sink_->OnLastRelease(metadata_.number);
 }

@@ -1,8 +1,9 @@
-// The tables of a version by number: what an edit, which names tables by their numbers, finds them by.
+// Finds the tables of a version by number, because edits name tables by their numbers.
 //
-// In chunks (chunks.h), which a changed one shares. Holds no table: who holds this holds the tables too.
+// The entries are in chunks (chunks.h), which a changed object shares. It keeps no table alive: the owner of this
+// object owns the tables too.
 //
-// Thread-safety: immutable, but for assignment.
+// Thread-safety: immutable, except for assignment.
 #pragma once
 
 #include <optional>
@@ -22,18 +23,18 @@ class TableNumbers {
     friend bool operator==(const Entry&, const Entry&) = default;
   };
 
-  // Of no tables.
+  // Without tables.
   TableNumbers() = default;
 
-  // Null if it is not there. Cost: two binary searches.
+  // Null if the number is not there. Cost: two binary searches.
   const TableFile* Find(FileNumber number) const;
   size_t size() const;
-  // Without `removed`, which are there, and with `added`, in any order.
+  // Returns a copy without `removed`, which must be there, and with `added`, in any order.
   TableNumbers Edited(std::vector<Entry> removed, std::vector<Entry> added) const;
-  // A number that occurs twice, and that was not there twice when this was made by Edited from another; nullopt if
-  // there is none. Cost: what was changed then.
+  // Returns a number that occurs twice, unless it did so already in the object from which Edited made this one; nullopt
+  // if there is none. Cost: the size of that change.
   std::optional<FileNumber> Twice() const;
-  // The entries in order.
+  // All entries in order.
   std::vector<Entry> Entries() const;
 
  private:

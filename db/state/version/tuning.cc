@@ -9,7 +9,7 @@
 namespace sepal {
 namespace {
 
-// Pages, of which each piece of the ring has one at least.
+// In pages; each piece of the ring has at least one.
 constexpr uint64_t kRingUnit = 8 * 4096;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The sizes that are derived from the options. Users never set them; tests make them small, so that a whole database
-// fits in 128 KiB.
+// Sizes that are derived from the options. Users never set them; tests make them small, so that a whole database fits
+// in 128 KiB.
 #pragma once
 
 #include <cstddef>
@@ -11,53 +11,55 @@
 namespace sepal {
 
 struct Tuning {
-  // Of all active memtables together; the one with the oldest log goes first.
+  // The limit of all active memtables together; the one with the oldest log is flushed first.
   size_t memtable_bytes = size_t{64} << 20;
-  // Active and flushing memtables together; writers stop there.
+  // The limit of active and flushing memtables together, at which writers stop.
   size_t memtable_limit_bytes = size_t{128} << 20;
-  // Whether what comes in the order of its keys may be flushed before memtables are full
+  // Whether keys that are written in ascending order may be flushed before memtables are full
   // (db/decide/writing/early_flush.h).
   bool early_flushes = true;
   size_t table_bytes = size_t{64} << 20;
   uint32_t blocks_per_leaf_page = 64;
-  // The typical size of a cached block, from which follows for how many the cache's table has room.
+  // The typical size of a cached block, which determines how many the cache's table has room for.
   size_t cached_block_bytes = size_t{4} << 10;
-  // Whether the cache looks at the block heap of the process in a simulation too, which then depends on what the
+  // Whether the cache consults the process's block heap in a simulation too. The simulation then depends on what the
   // process did before, and not on its seed alone.
   bool drains_heap_in_simulation = false;
   size_t write_buffer_bytes = size_t{256} << 10;
-  // Keys written in ascending order after which a flush takes them for a range of their own
+  // The number of keys written in ascending order after which a flush takes them for a range of their own
   // (db/decide/writing/flush_splitter.h).
   uint64_t range_keys = 256;
-  // Runs of a level that start a compaction.
+  // The number of runs in a level at which a compaction starts.
   int runs_per_level = 6;
-  // More of them in level 0 while nobody reads (db/decide/pacing/read_demand.h).
+  // The number of additional runs that level 0 may have while there are no reads (db/decide/pacing/read_demand.h).
   int unread_runs = 26;
-  // 0: as the compaction style has it (db/decide/compaction/compaction_policy.h).
+  // 0: chosen by the compaction style (db/decide/compaction/compaction_policy.h).
   int fanout = 0;
   int compaction_threads = 1;
-  // At which callers that wait for a sync of the log may take turns (db/decide/writing/sync_spinning.h); 0: they sleep.
+  // The number of processors for which callers that wait for a sync of the log may spin
+  // (db/decide/writing/sync_spinning.h); 0: they sleep.
   int processors = 0;
-  // Flushes and merges are cut into parts, side by side, of at least this size.
+  // Flushes and compactions are cut into slices, which run in parallel, of at least this size.
   uint64_t part_bytes = uint64_t{4} << 20;
-  // Live log bytes above which the family with the oldest one is flushed.
+  // Bytes of live logs above which the column family with the oldest one is flushed.
   uint64_t log_limit_bytes = uint64_t{128} << 20;
   // Space for a log is reserved in steps of this size.
   uint64_t log_allocation_bytes = uint64_t{4} << 20;
-  // Of the ring through which writes go into the log, where the file system can (db/act/log/log_ring.h); 0: none.
+  // The size of the ring through which writes go to the log, if the file system supports it (db/act/log/log_ring.h); 0:
+  // none.
   uint64_t log_ring_bytes = uint64_t{4} << 20;
   // A larger batch is written to the log in fragments of this size.
   size_t log_fragment_bytes = size_t{1} << 20;
-  // The manifest is rolled when it is larger than this and four times its live content.
+  // A new manifest is begun when the manifest is larger than this and than four times its live content.
   uint64_t manifest_limit_bytes = uint64_t{4} << 20;
   uint64_t info_log_bytes = uint64_t{4} << 20;
   // A sync that takes longer is reported to listeners and the info log.
   uint64_t slow_disk_micros = 1'000'000;
-  // Between looks at a full disk.
+  // The time between checks of a full disk.
   uint64_t space_retry_micros = 250'000;
-  // In which every table is read and checked once, in the background; 0: never.
+  // The period in which every table is read and checked once in the background; 0: never.
   uint64_t scrub_period_micros = 0;
-  // Values up to this size are copied to the caller rather than pinned.
+  // Values up to this size are copied to the caller instead of being pinned.
   size_t copy_value_bytes = 512;
 
   static Tuning From(const Options& options);

@@ -14,7 +14,7 @@ absl::Status Broken(int level, RunNumber run, std::string_view what) {
   return absl::DataLossError(absl::StrFormat("version: level %d, run %d: %s", level, run.value(), what));
 }
 
-// nullopt where the table's own figures agree.
+// Returns nullopt if the table's own figures are consistent.
 std::optional<std::string_view> Fault(const KeyOrder& order, const TableMetadata& m) {
   if (order.Compare(m.smallest.view(), m.largest.view()) > 0) return "smallest key after largest";
   if (m.lowest_sequence > m.highest_sequence) return "lowest sequence above highest";

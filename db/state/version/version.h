@@ -1,4 +1,4 @@
-// What one column family's tables are: an immutable picture.
+// The tables of one column family, as an immutable value.
 //
 //   level 0:  run 9   run 8   run 7      each flush is a run of its own
 //   level 1:  run 6   run 5              lower levels: newest run first
@@ -15,8 +15,8 @@
 //   5. The last level that can exist (kMaxLevels - 1) has one run at most. A file number occurs once.
 //
 // Thread-safety: immutable after construction. Ownership: shared. Versions share runs, runs share chunks of tables
-// (run.h), and the tables by number (table_numbers.h) lie in chunks likewise. So an edit costs what it changes, and
-// pointers: one for each run, for each chunk of a run that it changes, and for each chunk of numbers.
+// (run.h), and the index of tables by number (table_numbers.h) is in chunks as well. So an edit costs what it changes,
+// and one pointer for each run, for each chunk of a run that it changes, and for each chunk of numbers.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@
 
 namespace sepal {
 
-// The order of ages: newest first.
+// The order of ages: the newest first.
 struct LevelRun {
   int level = 0;
   const Run* run = nullptr;
@@ -43,16 +43,16 @@ struct LevelRun {
 
 class Version {
  public:
-  // Of no tables.
+  // Without tables.
   explicit Version(KeyOrder order) : order_(order) {}
-  // `levels[i]`: newest run first. Cost: linear in the tables.
+  // `levels[i]` lists the newest run first. Cost: linear in the tables.
   Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels);
-  // The same for who knows the numbers of these tables. Cost: linear in the runs.
+  // The same for a caller that knows the numbers of these tables. Cost: linear in the runs.
   Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels, TableNumbers numbers);
 
   KeyOrder order() const { return order_; }
   const std::vector<RunRef>& level(int level) const { return levels_[level]; }
-  // All runs, newest first: level by level. The way of a read.
+  // All runs in the order in which reads search them: level by level, the newest first.
   std::span<const LevelRun> runs() const { return runs_; }
 
   int NumRuns(int level) const { return static_cast<int>(levels_[level].size()); }
@@ -63,7 +63,7 @@ class Version {
   uint64_t Bytes() const;
   uint64_t Entries(int level) const;
   uint64_t Entries() const;
-  // What sketches tell of all tables. Cost: 1 KiB for each run, once all tables are settled (key_sums.h).
+  // What sketches say about all tables. Cost: 1 KiB for each run, once all tables are settled (key_sums.h).
   KeySums Keys() const;
   // The deepest level with a table; -1 if there is none.
   int DeepestLevel() const;
@@ -71,17 +71,18 @@ class Version {
   const Run* FindRun(int level, RunNumber number) const;
   const TableNumbers& numbers() const { return numbers_; }
   std::vector<TableRef> Tables() const;
-  // As an edit of a fresh manifest lists them.
+  // All tables, as an edit of a new manifest lists them.
   std::vector<AddedTable> Contents(ColumnFamilyId family) const;
 
-  // Verifies the laws above and those of the chunks, as far as metadata can tell. DataLoss names what breaks which.
-  // Cost: linear in the tables; VersionBuilder checks what an edit changes, by the parts below.
+  // Verifies the laws above and those of chunks, as far as metadata can tell. DataLoss names what violates which law.
+  // Cost: linear in the tables; VersionBuilder uses the functions below to check only what an edit changes.
   absl::Status Check() const;
-  // Of the runs among each other: laws 2, 4 and that of the last level. Cost: linear in the runs.
+  // Checks the runs against each other: laws 2 and 4, and the law of the last level. Cost: linear in the runs.
   absl::Status CheckRuns() const;
-  // One line for each run, its tables as number[smallest..largest].
+  // One line for each run, with its tables as number[smallest..largest].
   std::string ToString() const;
-  // Tables by level, runs of a level joined by '+', trailing empty levels left out: "1+1,2,0,8".
+  // The number of tables by level, with the runs of a level joined by '+' and trailing empty levels left out:
+  // "1+1,2,0,8".
   std::string TablesPerLevel() const;
 
  private:
@@ -93,10 +94,10 @@ class Version {
 
 using VersionRef = std::shared_ptr<const Version>;
 
-// The tables of one chunk of `run`: each by itself, their order, and that of the tables on both sides of the borders to
-// its neighbours.
+// Checks the tables of one chunk of `run`: each by itself, their order, and the order across the borders to the
+// neighbouring chunks.
 absl::Status CheckChunk(const KeyOrder& order, int level, const Run& run, size_t chunk);
-// That no number was given twice when `numbers` was made.
+// Checks that no number occurred twice when `numbers` was made.
 absl::Status CheckNumbers(const TableNumbers& numbers);
 
 }  // namespace sepal

@@ -14,13 +14,13 @@ absl::Status BadEdit(std::string_view what, int level, FileNumber number) {
   return absl::DataLossError(absl::StrFormat("version edit: %s (level %d, table %d)", what, level, number.value()));
 }
 
-// Whether a table that was removed and is added again is the same file.
+// Whether a table that was removed and added again is the same file.
 bool SameFile(TableMetadata a, const TableMetadata& b) {
   a.run = b.run;
   return a == b;
 }
 
-// Those that do not continue an ascending order are sorted, and merged into the others.
+// Sorts those that break the ascending order, and merges them into the others.
 void SortByKey(const KeyOrder& order, std::vector<TableRef>* tables) {
   const auto less = [&order](const TableRef& a, const TableRef& b) {
     return order.Less(a->metadata().smallest.view(), b->metadata().smallest.view());
@@ -128,7 +128,7 @@ absl::Status VersionBuilder::Add(AddedTable added) {
   TableRef table;
   const auto moved = gone_.find(number);
   if (moved == gone_.end()) {
-    // Taken from the base, and added again by now.
+    // It was removed from the base, and has been added again.
     if (taken_.contains(number)) return BadEdit("adds a table that is there already", added.level, number);
     table = factory_(std::move(added.table));
   } else {

@@ -1,8 +1,8 @@
-// A file system that wraps another and fails where a test says. Every call that can fail is numbered from 1 in the
-// order in which it begins, so that a test can fail the k-th call for every k.
+// A file system that wraps another one and fails where a test says. Every call that can fail is numbered from 1, in the
+// order in which calls begin, so that a test can fail the k-th call for every k.
 //
-// A failed `Sync` makes what it would have covered lost, if the wrapped file system is the in-memory one
-// (UnsyncedLoser). Stores into a mapping are neither numbered nor failed. Safe for concurrent use.
+// If the wrapped file system is the in-memory one, a failed `Sync` makes what it should have covered lost
+// (UnsyncedLoser). Stores into a mapping are not numbered and do not fail. Safe for concurrent use.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +44,14 @@ enum class FileOp : uint8_t {
 };
 std::string_view ToString(FileOp op);
 
-// True for what changes the disk or makes it durable.
+// True for calls that change the disk or make it durable.
 bool IsMutation(FileOp op);
 
 struct FileCall {
   uint64_t number = 0;
   FileOp op = FileOp::kOpenDirectory;
-  std::string name = {};      // the file's name; the directory's path for calls on a directory
-  std::string new_name = {};  // of a rename or link
+  std::string name = {};      // the file's name, or the directory's path for calls on a directory
+  std::string new_name = {};  // for a rename or link
   uint64_t offset = 0;
   uint64_t length = 0;
 };
@@ -60,41 +60,42 @@ std::string ToString(const FileCall& call);
 
 enum class Fault : uint8_t {
   kNone,
-  kIoError,       // Internal, without effect
-  kNoSpace,       // ResourceExhausted, without effect
-  kTooManyFiles,  // ResourceExhausted, without effect
-  kShortWrite,    // Append and WriteAt: half of the bytes, then ResourceExhausted; other calls: as kIoError
+  kIoError,       // Internal; the call has no effect
+  kNoSpace,       // ResourceExhausted; the call has no effect
+  kTooManyFiles,  // ResourceExhausted; the call has no effect
+  kShortWrite,    // Append and WriteAt write half of the bytes, then ResourceExhausted; other calls behave as with
+                  // kIoError
   kFailAfter,     // Internal, after the call has taken effect
 };
 
-// Which calls fail, and how.
+// Says which calls fail, and how.
 struct FaultRule {
   Fault fault = Fault::kIoError;
   std::optional<FileOp> op = {};   // any if not set
   bool mutations_only = false;     // see IsMutation
   std::string name_contains = {};  // any if empty
-  uint64_t skip = 0;               // this many matching calls go well first
-  bool sticky = false;             // every matching call from then on, not only one
+  uint64_t skip = 0;               // this many matching calls succeed first
+  bool sticky = false;             // every matching call from then on fails, not only one
 };
 
 class FaultFileSystem final : public FileSystem {
  public:
   using Decider = std::function<Fault(const FileCall&)>;
 
-  // `base` must outlive this and all its handles.
+  // `base` must outlive this object and all its handles.
   explicit FaultFileSystem(FileSystem* base);
   ~FaultFileSystem() override;
 
-  // Calls that begin after it follow the rule; several rules are asked in order, and the first fault counts.
+  // Applies the rule to calls that begin later. Rules are checked in order, and the first fault counts.
   void Inject(FaultRule rule);
-  // The same by a function, asked before the rules. It must not call this file system.
+  // The same with a function, which is called before the rules are checked. It must not call this file system.
   void SetDecider(Decider decider);
-  // No more faults.
+  // Removes all rules and the decider.
   void Clear();
   uint64_t CallCount() const;
-  // How many calls failed by injection.
+  // The number of calls that failed by injection.
   uint64_t FaultCount() const;
-  // The calls since tracing was switched on, one a line; empties the trace.
+  // The calls since tracing was switched on, one on each line; TakeTrace empties the trace.
   void SetTracing(bool on);
   std::string TakeTrace();
 

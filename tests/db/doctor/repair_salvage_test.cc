@@ -137,7 +137,7 @@ TEST_F(RepairSalvageTest, UpdatesOfAFamilyWhoseMakingIsLostAreTold) {
   ASSERT_OK(Repair());
   ASSERT_FALSE(report.dropped.empty());
   EXPECT_EQ(report.dropped[0].file, manifest);
-  EXPECT_THAT(report.dropped[0].reason, HasSubstr("whose making the manifest lacks: its end is missing"));
+  EXPECT_THAT(report.dropped[0].reason, HasSubstr("whose creation is not in the manifest"));
   EXPECT_THAT(report.put_aside, Contains(HasSubstr(".log"))) << "for the updates of that family";
   EXPECT_THAT(report.put_aside, Contains(HasSubstr(".ring"))) << "for the newest of them";
   ASSERT_OK(database.Open());
@@ -363,7 +363,7 @@ TEST_F(RepairSalvageTest, ABatchThatIsNoneUnderAGoodChecksumIsDroppedAloneAndTol
   ASSERT_OK(Repair());
   ASSERT_THAT(report.dropped, SizeIs(1));
   EXPECT_EQ(report.dropped[0].begin_offset, offset);
-  EXPECT_EQ(report.dropped[0].reason, "no batch, or out of order");
+  EXPECT_EQ(report.dropped[0].reason, "not a batch, or out of order");
   EXPECT_THAT(report.put_aside, Contains(log));
   ASSERT_OK(database.Open());
   EXPECT_EQ(All(), (Contents{{"first", "1"}, {"last", "2"}}));

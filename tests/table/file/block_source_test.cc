@@ -99,9 +99,9 @@ TEST(BlockSourceTest, AUnitOfWhichThereIsLessThanItsHandleSaysIsDamage) {
   EXPECT_EQ(source.Decode(file.handle(), UnitKind::kProperties, file.bytes_and_trailer())->view(), "bytes");
   std::string more(file.bytes_and_trailer());
   more.push_back('x');
-  ExpectDamage(source.Decode(file.handle(), UnitKind::kProperties, more).status(), "is cut short");
+  ExpectDamage(source.Decode(file.handle(), UnitKind::kProperties, more).status(), "is truncated");
   more.resize(more.size() - 2);
-  ExpectDamage(source.Decode(file.handle(), UnitKind::kProperties, more).status(), "is cut short");
+  ExpectDamage(source.Decode(file.handle(), UnitKind::kProperties, more).status(), "is truncated");
   file.faults().end = file.handle().offset + 6;
   ExpectDamage(source.Read(file.handle(), UnitKind::kProperties).status(), "the file ends within it");
 }
@@ -129,10 +129,11 @@ TEST(BlockSourceTest, AFlipOnTheWayFromTheDiskIsReadAgainAndOnlyOnce) {
 TEST(BlockSourceTest, CompressionThatIsNotKnownOrNotOfThatKindOfUnitIsDamage) {
   for (const UnitKind kind : kAllKinds) {
     const UnitFile unknown("bytes", static_cast<CompressionKind>(9));
-    ExpectDamage(BlockSource(unknown.ContextOf()).Read(unknown.handle(), kind).status(), "compression 9 is not known");
+    ExpectDamage(BlockSource(unknown.ContextOf()).Read(unknown.handle(), kind).status(),
+                 "compression 9 is not supported");
     if (kind == UnitKind::kDataBlock || kind == UnitKind::kProperties) continue;
     const UnitFile compressed("bytes", CompressionKind::kSnappy);
-    ExpectDamage(BlockSource(compressed.ContextOf()).Read(compressed.handle(), kind).status(), "is not known here");
+    ExpectDamage(BlockSource(compressed.ContextOf()).Read(compressed.handle(), kind).status(), "is not supported here");
   }
 }
 

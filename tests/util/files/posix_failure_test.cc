@@ -423,7 +423,7 @@ TEST_F(PosixFailureTest, ALockFileThatIsReplacedBetweenOpeningAndLockingIsOpened
   Expect({SYS_fcntl}, replacing(3), take, "OK");
   EXPECT_EQ(replaced, 3);
   lock.reset();
-  Expect({SYS_fcntl}, replacing(1000), take, "UNAVAILABLE: .*/LOCK: the lock file is being replaced again and again");
+  Expect({SYS_fcntl}, replacing(1000), take, "UNAVAILABLE: .*/LOCK: the lock file keeps being replaced");
 }
 
 TEST_F(PosixFailureTest, MakingADirectorySaysWhatFailed) {

@@ -197,7 +197,8 @@ TEST_F(PosixFileSystemTest, AForkedChildIsToldThatTheLockIsItsParentsAndDoesNotL
     lock.reset();
     ExitChild(0);
   };
-  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "FAILED_PRECONDITION: .*/LOCK: locked by process .* is a fork");
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0),
+              "FAILED_PRECONDITION: .*/LOCK: locked by process .*, which forked this one");
   EXPECT_TRUE(lock->Check().ok());
   EXPECT_TRUE(absl::IsUnavailable(directory_->Lock("LOCK").status()));
 }

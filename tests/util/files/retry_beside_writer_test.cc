@@ -50,7 +50,8 @@ TEST(LookAgainTest, DamageAndAbsenceThatStayAreToldAsTheyAre) {
 TEST(LookAgainTest, WhatChangesFromLookToLookIsNoDamage) {
   Answers changing;
   for (int i = 0; i < 20; ++i) changing.answers.emplace_back(absl::DataLossError(absl::StrFormat("log %d", i)));
-  EXPECT_EQ(changing.Ask().status(), absl::AbortedError("log 7 (a writer was faster, at every look); open it again"));
+  EXPECT_EQ(changing.Ask().status(),
+            absl::AbortedError("log 7 (a writer changed the files during every attempt); open it again"));
   EXPECT_EQ(changing.looks, 8u);
 }
 

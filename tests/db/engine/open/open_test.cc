@@ -371,7 +371,7 @@ TEST_F(OpenTest, ATornManifestIsToldToTheInfoLog) {
   const std::string contents = database.memory.ReadFileContents(manifest).value();
   ASSERT_OK(database.memory.WriteFileContents(manifest, contents + "torn"));
   ASSERT_OK(database.Open());
-  EXPECT_THAT(database.memory.ReadFileContents("/db/LOG").value(), HasSubstr("manifest ends torn"));
+  EXPECT_THAT(database.memory.ReadFileContents("/db/LOG").value(), HasSubstr("the manifest has a torn end"));
 }
 
 TEST_F(OpenTest, TheInfoLogRotatesAndCanBeSilenced) {

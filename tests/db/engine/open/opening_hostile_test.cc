@@ -152,7 +152,7 @@ TEST_F(OpeningHostileTest, AManifestOfImpossibleEditsIsDataLossThatSaysWhy) {
   edit.created_families.push_back({ColumnFamilyId(0), "second", "sepal.BytewiseComparator", true});
   status = OpenWith(edit);
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(status.ToString(), HasSubstr("makes column family 0 twice, as \"default\" and as \"second\""));
+  EXPECT_THAT(status.ToString(), HasSubstr("creates column family 0 twice, as \"default\" and as \"second\""));
 
   edit = {};
   edit.flushed_through.push_back({.family = ColumnFamilyId(77), .sequence = SequenceNumber(5)});

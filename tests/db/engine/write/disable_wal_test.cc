@@ -102,7 +102,7 @@ TEST_F(DisableWalTest, ClosingSaysWhatAFullDiskTakes) {
   const absl::Status closed = db()->Close();
   EXPECT_TRUE(absl::IsResourceExhausted(closed)) << closed;
   EXPECT_THAT(std::string(closed.message()),
-              HasSubstr("written with disable_wal is lost, of column families default: "));
+              HasSubstr("writes with disable_wal to column families default are lost: "));
   database.memory.SetCapacity(UINT64_MAX);
   ASSERT_OK(database.Open());
   EXPECT_EQ(Value(db(), "logged"), "v");
