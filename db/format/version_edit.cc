@@ -80,7 +80,7 @@ SequenceNumber TakeSequence(Decoder* in) {
 
 InternalKey TakeInternalKey(Decoder* in) {
   const std::optional<InternalKeyView> key = ParseInternalKey(in->LengthPrefixed());
-  if (!key.has_value() || !IsValidTrailer(key->trailer)) {
+  if (!key.has_value()) {
     in->Fail();
     return InternalKey();
   }

@@ -100,7 +100,7 @@ struct LogRecovery {
 };
 
 // Receives a batch whose first entry has the sequence number `first`. The bytes are whole but need not be a batch. An
-// error ends the recovery and is returned.
+// error ends the recovery and is returned, a DataLoss with the place of the batch.
 using LogSink = std::function<absl::Status(SequenceNumber first, std::string_view batch)>;
 
 // On failure, batches before the damage may have been delivered.

@@ -160,8 +160,10 @@ TEST(VersionEditTest, LevelsSequencesAndKindsOutOfRangeAreRefused) {
   EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(sequence.Encode()).status()));
   VersionEdit kind;
   kind.added_tables.push_back({ColumnFamilyId(0), 0, SampleTable()});
-  kind.added_tables[0].table.smallest.trailer = 0xff;
-  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(kind.Encode()).status()));
+  for (int unknown = kMaxValueKind + 1; unknown < 256; ++unknown) {
+    kind.added_tables[0].table.smallest.trailer = static_cast<Trailer>(unknown);
+    EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(kind.Encode()).status())) << unknown;
+  }
 }
 
 TEST(VersionEditTest, TextNamesEveryPart) {

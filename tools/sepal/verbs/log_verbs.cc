@@ -211,7 +211,7 @@ class WalDumpVerb final : public Verb {
     const auto shown = [&](std::string_view bytes) { return hex_ ? ToHex(bytes) : Printable(bytes, SIZE_MAX); };
     out << absl::StrFormat("seq:%d, family:%d, type:%s '%s'", sequence.value(), entry.family.value(), Name(entry.kind),
                            shown(entry.key));
-    if (entry.kind == ValueKind::kPut) {
+    if (HasValue(entry.kind)) {
       out << (values_ ? " => '" + shown(entry.value) + "'" : absl::StrFormat(" (%d bytes)", entry.value.size()));
     }
     out << "\n";
@@ -224,7 +224,7 @@ class WalDumpVerb final : public Verb {
     line["kind"] = std::string(Name(entry.kind));
     line["key"] = BytesJson(entry.key);
     line["value_bytes"] = entry.value.size();
-    if (values_ && entry.kind == ValueKind::kPut) line["value"] = BytesJson(entry.value);
+    if (values_ && HasValue(entry.kind)) line["value"] = BytesJson(entry.value);
     out << ToLine(line) << "\n";
   }
 

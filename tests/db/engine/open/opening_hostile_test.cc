@@ -5,9 +5,12 @@
 
 #include <functional>
 
+#include "absl/strings/match.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/act/manifest/manifest_writer.h"
+#include "db/format/batch_format.h"
 #include "db/format/file_names.h"
+#include "db/format/log_format.h"
 #include "sepal/repair.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "util/base/strings.h"
@@ -219,6 +222,33 @@ TEST(FamilyIdTest, OfTwoFamiliesWithOneIdARepairKeepsTheFirst) {
   ASSERT_OK(DB::Repair(database.options, "/db", nullptr, {.logs_lost = true}));
   ASSERT_OK(database.Open());
   EXPECT_THAT(database.db->ColumnFamilyNames(), ::testing::ElementsAre("default"));
+}
+
+TEST_F(OpeningHostileTest, AnUpdateOfAKindThatNobodyMayWriteInALogIsDataLossWithItsPlace) {
+  TestDatabase database;
+  ASSERT_OK(database.Open());
+  ASSERT_OK(database.db->Put("k", "v"));
+  ASSERT_OK(database.db->Close());
+  database.db.reset();
+  int logs = 0;
+  for (const std::string& name : FilesIn(&database.memory, "/db")) {
+    if (!absl::EndsWith(name, ".log")) continue;
+    std::string bytes = database.memory.ReadFileContents("/db/" + name).value();
+    const LogHeader header = LogHeader::Decode(bytes, name).value();
+    char* const record = bytes.data() + kLogHeaderBytes;
+    const auto written = DecodeLogRecordHeader(record, header.salt, header.start);
+    if (!written.has_value()) continue;
+    ++logs;
+    record[kLogRecordHeaderBytes + kBatchHeaderBytes] = kMaxValueKind + 1;
+    EncodeLogRecordHeader(record, header.salt, header.start, written->first_sequence, written->kind, written->durable,
+                          {record + kLogRecordHeaderBytes, written->payload_bytes});
+    ASSERT_OK(database.memory.WriteFileContents("/db/" + name, bytes));
+  }
+  ASSERT_EQ(logs, 1);
+  const absl::Status refused = database.Open();
+  EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
+  EXPECT_THAT(refused.ToString(), AllOf(HasSubstr(".log: offset 512"), HasSubstr("unknown kind of entry")));
+  EXPECT_TRUE(absl::IsDataLoss(database.OpenReadOnly().status()));
 }
 
 void ExpectInvalid(const absl::Status& status, std::string_view part) {
