@@ -45,16 +45,6 @@ TableRef Catalog::MakeTable(TableMetadata metadata) const {
   return std::make_shared<const TableFile>(std::move(metadata), state_->core->deleter);
 }
 
-FileNumber Catalog::MinLogNumber() const {
-  state_->mutex.AssertHeld();
-  FileNumber minimum(UINT64_MAX);
-  for (const auto& [id, family] : state_->families) {
-    for (const ImmutableMemTable& immutable : family->immutables) minimum = std::min(minimum, immutable.first_log);
-    minimum = std::min(minimum, family->active_first_log);
-  }
-  return minimum;
-}
-
 CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   state_->mutex.AssertHeld();
   VersionEdit head;

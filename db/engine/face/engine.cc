@@ -237,11 +237,13 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
   pipeline_->AddFamily(family);  // first: who finds it may write to it
   const absl::Status created = catalog_->Apply(std::move(edit), nullptr, [&] {
     state_->mutex.AssertHeld();
-    family->active_first_log = log_->Live().back().number;
+    catalog_->log_pins()->Move(&family->active_first_log, log_->Live().back().number);
     state_->families[family->id.value()] = family;
   });
   if (!created.ok()) {
     pipeline_->RemoveFamily(family->id);
+    MutexLock lock(&state_->mutex);
+    catalog_->log_pins()->Release(&family->active_first_log);
     return created;
   }
   return std::make_shared<FamilyHandle>(core_, std::move(family));
@@ -265,6 +267,8 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
     state_->mutex.AssertHeld();
     family->dropped.store(true, std::memory_order_release);
     for (const TableRef& table : family->version()->Tables()) table->MarkObsolete();
+    for (ImmutableMemTable& immutable : family->immutables) catalog_->log_pins()->Release(&immutable.first_log);
+    catalog_->log_pins()->Release(&family->active_first_log);
     family->immutables.clear();
     family->put_off.clear();
     state_->families.erase(family->id.value());

@@ -538,7 +538,8 @@ LogOptions Opening::MakeLogOptions() const {
 
 void Opening::StartFamiliesAt(FileNumber log) {
   parts_.state->mutex.AssertHeld();
-  for (auto& [id, described] : described_.all()) described.family->active_first_log = log;
+  for (auto& [id, described] : described_.all())
+    parts_.catalog->log_pins()->Move(&described.family->active_first_log, log);
 }
 
 // What is left over is found again when the database is next opened.
