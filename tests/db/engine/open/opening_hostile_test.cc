@@ -11,6 +11,7 @@
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
 #include "db/format/log_format.h"
+#include "db/format/manifest_format.h"
 #include "sepal/repair.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "util/base/strings.h"
@@ -164,6 +165,35 @@ TEST_F(OpeningHostileTest, AManifestOfImpossibleEditsIsDataLossThatSaysWhy) {
   status = OpenWith({}, /*default_family=*/false);
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(status.ToString(), HasSubstr("no default column family"));
+}
+
+// What a newer library has written is no damage: a repair leaves it alone too.
+TEST_F(OpeningHostileTest, AManifestWithAFeatureThatIsNotKnownIsRefusedAndNotRepaired) {
+  for (const bool damaged : {false, true}) {
+    TestDatabase database;
+    const std::unique_ptr<Directory> directory = database.files.OpenDirectory("/db", true).value();
+    VersionEdit head = Head(20);
+    head.created_families.push_back({ColumnFamilyId(0), "default", "sepal.BytewiseComparator", true});
+    std::string bytes = ManifestHeader{.number = FileNumber(1), .database_id = 7}.Encode();
+    uint64_t checksum = ManifestHeaderChecksum(bytes);
+    checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kEdit, head.Encode(), checksum);
+    checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kEdit, "\x18\x01\x10", checksum);
+    checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kSeal, EncodeManifestSeal(2, checksum), checksum);
+    if (damaged) {
+      bytes[kManifestHeaderBytes + kManifestRecordHeaderBytes + 3] ^= 1;
+      ASSERT_OK(database.memory.WriteFileContents("/db/000010.sst", "t"));
+    }
+    ASSERT_OK(database.memory.WriteFileContents("/db/MANIFEST-000001", bytes));
+    const absl::Status repaired = DB::Repair(database.options, "/db", nullptr, {.logs_lost = true});
+    EXPECT_TRUE(absl::IsFailedPrecondition(repaired)) << repaired;
+    EXPECT_THAT(repaired.ToString(), HasSubstr("feature 4, which this version of the library does not know"));
+    EXPECT_EQ(database.memory.ReadFileContents("/db/MANIFEST-000001").value(), bytes);
+    if (damaged) continue;
+    const absl::Status refused = database.Open();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(refused.ToString(), AllOf(HasSubstr("MANIFEST-000001"), HasSubstr("newer version")));
+    EXPECT_TRUE(absl::IsFailedPrecondition(database.OpenReadOnly().status()));
+  }
 }
 
 TEST_F(OpeningHostileTest, FilesWithNumbersThatNoneOfOursHasDoNotDriveTheNumbersUp) {
