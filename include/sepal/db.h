@@ -127,7 +127,8 @@ class SEPAL_EXPORT DB {
   static absl::Status Destroy(const Options& options, std::string_view directory);
   // Makes a database that cannot be opened, or parts of which are `DataLoss`, whole again out of what can be read, and
   // says exactly what was dropped. `options` as for Open: the comparators must be the database's; no `Env` part but
-  // file system, clock and seed is used. The database must not be open. FailedPrecondition for another engine's files,
+  // file system, clock and seed is used. A column family for which they say nothing but the defaults is written with
+  // the options that it was last opened with. The database must not be open. FailedPrecondition for another engine's files,
   // or another database's in `log_directory`, or where that is not where the logs lie (RepairOptions::logs_lost).
   //
   // Nothing is changed before what replaces it is durable, and whatever is damaged is kept in the directory `lost`; if

@@ -51,7 +51,8 @@ enum class CacheAdmissionKind : uint8_t {
 };
 
 // How one column family is kept. May differ from one opening to the next, except the comparator; existing files stay
-// as they were written.
+// as they were written. The database keeps what it was last opened with, for the `sepal` command and for DB::Repair:
+// an opening to write goes by what it is given alone.
 struct ColumnFamilyOptions {
   // The order of keys. Must be the one that the family was created with.
   const Comparator* comparator = BytewiseComparator();

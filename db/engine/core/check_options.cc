@@ -1,4 +1,4 @@
-#include "db/engine/open/check_options.h"
+#include "db/engine/core/check_options.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "db/act/log/remove_unused.h"
 #include "db/act/log/resync_header.h"
 #include "db/decide/pacing/obsolete_files.h"
-#include "db/engine/open/check_options.h"
+#include "db/engine/core/check_options.h"
 #include "db/engine/open/database_lock.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/batch_format.h"
@@ -235,11 +235,7 @@ absl::Status Opening::DescribeNew() {
 }
 
 absl::Status Opening::AddFamily(ColumnFamilyId id, std::string_view name, const Comparator* comparator) {
-  return described_.Add({.id = id,
-                         .name = std::string(name),
-                         .comparator_name = std::string(comparator->Name()),
-                         .equal_means_identical = comparator->EqualMeansIdentical()},
-                        MakeTableFactory());
+  return described_.Add(CreationOf(id, name, *comparator), MakeTableFactory());
 }
 
 absl::Status Opening::CheckFamilies() const {

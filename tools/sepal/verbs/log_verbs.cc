@@ -32,6 +32,9 @@ nlohmann::json EditJson(const VersionEdit& edit) {
                                         {"comparator", created.comparator_name},
                                         {"equal_means_identical", created.equal_means_identical}});
   }
+  for (const KeptOptions& kept : edit.kept_options) {
+    line["kept_options"].push_back({{"family", kept.family.value()}, {"fields", ToHex(kept.fields)}});
+  }
   for (const ColumnFamilyId id : edit.dropped_families) line["dropped_families"].push_back(id.value());
   for (const FlushedThrough& flushed : edit.flushed_through) {
     line["flushed_through"].push_back({{"family", flushed.family.value()}, {"sequence", flushed.sequence.value()}});
