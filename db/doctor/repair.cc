@@ -11,7 +11,6 @@
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/act/manifest/manifest_salvage.h"
 #include "db/act/manifest/manifest_writer.h"
-#include "db/engine/catalog/kept_families.h"
 #include "db/engine/catalog/manifest_families.h"
 #include "db/engine/core/check_options.h"
 #include "db/engine/open/database_lock.h"

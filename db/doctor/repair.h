@@ -83,7 +83,7 @@ class Repairing {
   void DropNamesake(ColumnFamilyId id);
   void TellOfNamesake(FileNumber number, std::string_view name);
   void DropFamily(ColumnFamilyId id);
-  // Options by name, or as kept (kept_families.h); InvalidArgument for another comparator.
+  // Options by name, or as kept; InvalidArgument for another comparator.
   absl::Status ResolveFamilies();
   absl::Status Resolve(FamilyState* family) const;
   absl::Status MadeWith(std::string_view comparator, const FamilyState& family) const;

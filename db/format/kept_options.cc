@@ -1,58 +1,57 @@
 #include "db/format/kept_options.h"
 
 #include <bit>
+#include <type_traits>
 
 #include "db/format/fields.h"
 
 namespace sepal {
 namespace {
 
-enum Tag : uint32_t {
-  kCompression = 1,
-  kCompressionPerLevel = 3,
-  kBlockBytes = 5,
-  kFilterPolicy = 7,
-  kCompactionStyle = 9,
-  kMaxSpaceAmplification = 11,
-};
-
 static_assert(static_cast<int>(CompactionStyle::kLeveled) == 1 && static_cast<int>(CompactionStyle::kUniversal) == 2);
 
-template <class Enumeration>
-void PutEnum(std::string* out, Enumeration value) {
-  out->push_back(static_cast<char>(value));
+// visit(tag, pointer to member) for each.
+template <class Visit>
+void ForEachOption(Visit visit) {
+  visit(1, &ColumnFamilyOptions::compression);
+  visit(3, &ColumnFamilyOptions::compression_per_level);
+  visit(5, &ColumnFamilyOptions::block_bytes);
+  visit(7, &ColumnFamilyOptions::filter_policy);
+  visit(9, &ColumnFamilyOptions::compaction_style);
+  visit(11, &ColumnFamilyOptions::max_space_amplification);
 }
-template <class Enumeration>
-void TakeEnum(Decoder* in, Enumeration* value) {
-  *value = static_cast<Enumeration>(in->Byte());
-}
-void PutDouble(std::string* out, double value) { PutFixed64(out, std::bit_cast<uint64_t>(value)); }
-double TakeDouble(Decoder* in) { return std::bit_cast<double>(in->Fixed64()); }
 
-bool Take(uint32_t tag, Decoder* in, ColumnFamilyOptions* options) {
-  switch (tag) {
-    case kCompression:
-      TakeEnum(in, &options->compression);
-      return true;
-    case kCompressionPerLevel:
-      options->compression_per_level.clear();
-      while (in->ok() && !in->empty()) TakeEnum(in, &options->compression_per_level.emplace_back());
-      return true;
-    case kBlockBytes:
-      options->block_bytes = in->Varint();
-      return true;
-    case kFilterPolicy:
-      options->filter_policy.lane_bits_per_key = TakeDouble(in);
-      options->filter_policy.guard_bits_per_key = TakeDouble(in);
-      return true;
-    case kCompactionStyle:
-      TakeEnum(in, &options->compaction_style);
-      return true;
-    case kMaxSpaceAmplification:
-      options->max_space_amplification = TakeDouble(in);
-      return true;
+template <class T>
+void Put(std::string* out, const T& value) {
+  if constexpr (std::is_enum_v<T>) {
+    out->push_back(static_cast<char>(value));
+  } else if constexpr (std::is_same_v<T, double>) {
+    PutFixed64(out, std::bit_cast<uint64_t>(value));
+  } else if constexpr (std::is_same_v<T, FilterPolicy>) {
+    Put(out, value.lane_bits_per_key);
+    Put(out, value.guard_bits_per_key);
+  } else if constexpr (std::is_same_v<T, size_t>) {
+    PutVarint(out, value);
+  } else {
+    for (const auto& element : value) Put(out, element);
   }
-  return false;
+}
+
+template <class T>
+void Take(Decoder* in, T* value) {
+  if constexpr (std::is_enum_v<T>) {
+    *value = static_cast<T>(in->Byte());
+  } else if constexpr (std::is_same_v<T, double>) {
+    *value = std::bit_cast<double>(in->Fixed64());
+  } else if constexpr (std::is_same_v<T, FilterPolicy>) {
+    Take(in, &value->lane_bits_per_key);
+    Take(in, &value->guard_bits_per_key);
+  } else if constexpr (std::is_same_v<T, size_t>) {
+    *value = in->Varint();
+  } else {
+    value->clear();
+    while (!in->empty()) Take(in, &value->emplace_back());
+  }
 }
 
 }  // namespace
@@ -60,39 +59,26 @@ bool Take(uint32_t tag, Decoder* in, ColumnFamilyOptions* options) {
 std::string EncodeKeptOptions(const ColumnFamilyOptions& options) {
   const ColumnFamilyOptions absent;
   std::string fields;
-  FieldWriter w(&fields);
-  if (options.compression != absent.compression) {
-    w.Field(kCompression, [&](std::string* f) { PutEnum(f, options.compression); });
-  }
-  if (!options.compression_per_level.empty()) {
-    w.Field(kCompressionPerLevel, [&](std::string* f) {
-      for (const CompressionKind kind : options.compression_per_level) PutEnum(f, kind);
-    });
-  }
-  if (options.block_bytes != absent.block_bytes) {
-    w.Field(kBlockBytes, [&](std::string* f) { PutVarint(f, options.block_bytes); });
-  }
-  const FilterPolicy& filter = options.filter_policy;
-  if (filter.lane_bits_per_key != absent.filter_policy.lane_bits_per_key ||
-      filter.guard_bits_per_key != absent.filter_policy.guard_bits_per_key) {
-    w.Field(kFilterPolicy, [&](std::string* f) {
-      PutDouble(f, filter.lane_bits_per_key);
-      PutDouble(f, filter.guard_bits_per_key);
-    });
-  }
-  if (options.compaction_style != absent.compaction_style) {
-    w.Field(kCompactionStyle, [&](std::string* f) { PutEnum(f, options.compaction_style); });
-  }
-  if (options.max_space_amplification != absent.max_space_amplification) {
-    w.Field(kMaxSpaceAmplification, [&](std::string* f) { PutDouble(f, options.max_space_amplification); });
-  }
+  FieldWriter writer(&fields);
+  ForEachOption([&](uint32_t tag, auto option) {
+    std::string content, of_absent;
+    Put(&content, options.*option);
+    Put(&of_absent, absent.*option);
+    if (content != of_absent) writer.Field(tag, [&](std::string* field) { *field += content; });
+  });
   return fields;
 }
 
 absl::StatusOr<ColumnFamilyOptions> DecodeKeptOptions(std::string_view fields) {
   ColumnFamilyOptions options;
   RETURN_IF_ERROR(TakeFields("kept options", fields, [&](uint32_t tag, Decoder* in) -> absl::StatusOr<bool> {
-    return Take(tag, in, &options);
+    bool known = false;
+    ForEachOption([&](uint32_t of_option, auto option) {
+      if (of_option != tag) return;
+      Take(in, &(options.*option));
+      known = true;
+    });
+    return known;
   }));
   return options;
 }

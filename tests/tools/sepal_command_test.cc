@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "db/engine/catalog/kept_families.h"
+#include "db/doctor/kept_families.h"
 #include "db/format/manifest_format.h"
 #include "db/state/version/tuning.h"
 #include "tests/tools/sepal_command_fixture.h"

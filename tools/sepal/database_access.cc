@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_format.h"
-#include "db/engine/catalog/kept_families.h"
+#include "db/doctor/kept_families.h"
 #include "db/engine/core/check_options.h"
 #include "db/format/file_names.h"
 #include "db/state/version/version_builder.h"

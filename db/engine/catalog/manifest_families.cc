@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "db/engine/catalog/kept_families.h"
+#include "db/engine/core/check_options.h"
 #include "db/format/kept_options.h"
 #include "util/base/status.h"
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "db/engine/catalog/kept_families.h"
+#include "db/doctor/kept_families.h"
 #include "sepal/repair.h"
 #include "tests/data/databases/shapes.h"
 #include "tests/db/engine/engine_fixture.h"

@@ -1,4 +1,4 @@
-#include "db/engine/catalog/kept_families.h"
+#include "db/doctor/kept_families.h"
 
 #include <map>
 #include <string>
@@ -6,19 +6,10 @@
 #include "db/act/log/log_recovery.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/engine/core/check_options.h"
-#include "db/format/kept_options.h"
 #include "db/format/version_edit.h"
 #include "util/base/status.h"
 
 namespace sepal {
-
-ColumnFamilyOptions GivenOrKept(const ColumnFamilyOptions& given, std::string_view kept_fields) {
-  if (kept_fields.empty() || !EncodeKeptOptions(given).empty()) return given;
-  absl::StatusOr<ColumnFamilyOptions> kept = DecodeKeptOptions(kept_fields);
-  if (!kept.ok() || !CheckFamilyOptions(*kept).ok()) return given;
-  kept->comparator = given.comparator;
-  return *std::move(kept);
-}
 
 absl::StatusOr<std::vector<ColumnFamilyDescriptor>> KeptFamilies(FileSystem* files, std::string_view directory,
                                                                  std::string_view log_directory) {

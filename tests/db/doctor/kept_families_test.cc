@@ -1,5 +1,5 @@
 // The options of column families that the manifest keeps: who writes them, what carries them, and who goes by them.
-#include "db/engine/catalog/kept_families.h"
+#include "db/doctor/kept_families.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "db/act/manifest/manifest_recovery.h"
+#include "db/engine/core/check_options.h"
 #include "db/format/kept_options.h"
 #include "sepal/repair.h"
 #include "table/file/table_reader.h"
