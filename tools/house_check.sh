@@ -5,6 +5,8 @@
 #   function    no function is over 80 lines (on clang-formatted code: from a line at the margin to its `}`)
 #   class       no class body is over 450 lines (from its line at the margin to its `};`)
 #   primitive   threads and locks only through util/thread/sync.h; no atomic_thread_fence; no -march=native
+#   kind        what an entry means is said in db/decide/visibility alone: beside it, kinds of entries are compared only where
+#               they are encoded, validated or counted
 #   interface   every function of the C interface is called by its tests; all that is public in C++ is in it by its own
 #               name, or by the one that tools/c_names.txt gives
 # Exceptions stand in tools/house_exceptions.txt, at most five, as `rule path reason`.
@@ -76,6 +78,12 @@ check_sources() {
       if (room ~ /^(tests|bench)\//) sub(/\/.*/, "", room)
       return room in ranks ? ranks[room] : -1
     }
+    # Where kinds of entries are named or validated, encoded, or counted.
+    function tells_kinds(path) {
+      return path ~ /^db\/decide\/visibility\// || path ~ /^table\/(key\/internal_key|block\/block_view)\./ ||
+        path ~ /^db\/format\/(batch_format|write_batch)\./ ||
+        path ~ /^(db\/state\/memtable\/memtable|table\/block\/block_builder|table\/file\/table_verify)\./
+    }
     function product(path) { return path ~ /^(util|table|db)\// }
     function report(rule, message) { print FILENAME "\t" rule "\t" message }
     function end_file() {
@@ -102,6 +110,9 @@ check_sources() {
           code ~ /std::((recursive_|timed_|shared_)*mutex|condition_variable(_any)?|j?thread|lock_guard|unique_lock|scoped_lock|shared_lock|async|call_once|counting_semaphore|binary_semaphore|latch|barrier)([^a-z_]|$)|absl::(Mutex|CondVar|Notification)|pthread_(mutex|cond|create)|SYS_futex/)
         report("primitive", "line " FNR ": threads and locks only through util/thread/sync.h")
       if (code ~ /atomic_thread_fence/) report("primitive", "line " FNR ": atomic_thread_fence")
+      if (FILENAME ~ /^(table|db|tools)\// && !tells_kinds(FILENAME) &&
+          code ~ /case ValueKind::|[=!<>]= *ValueKind::|ValueKind::k[A-Za-z]+ *[=!<>]=|IsTombstone\(|kMaxValueKind/)
+        report("kind", "line " FNR ": ask MeaningOf (db/decide/visibility/visibility.h) what an entry means")
     }
     /R"[a-zA-Z_]*\(/ && !/\)[a-zA-Z_]*"/ { raw = 1 }
     /^(class|struct) .*\{$/ { body = FNR }

@@ -8,7 +8,7 @@ failures=0
 
 fresh_tree() {
   rm -rf "${tree:?}"/*
-  mkdir -p "$tree"/{include/sepal,util/base,util/thread,sim,table/key,table/file,db/format,db/engine/face,tools/sepal,tests/db/c}
+  mkdir -p "$tree"/{include/sepal,util/base,util/thread,sim,table/key,table/file,db/format,db/decide/visibility,db/engine/face,tools/sepal,tests/db/c}
   printf '#pragma once\n#include "util/base/a.h"\n' >"$tree/table/key/good.h"
   printf '#pragma once\n' >"$tree/util/base/a.h"
   { printf 'int Long() {\n'; yes '  Work();' | head -n 78; printf '}\n'; } >"$tree/util/base/long.cc"
@@ -83,6 +83,17 @@ printf '// std::mutex is forbidden here\nconst char* k = "std::mutex";\n' >"$tre
 printf 'std::mutex m;\n' >"$tree/util/thread/sync.h"
 printf '#pragma once\n' >>"$tree/util/thread/sync.h"
 expect_ok "words in comments and strings, and the room of the primitives itself"
+fresh_tree
+for comparison in 'bool f(K k) { return k == ValueKind::kPut; }' 'bool f(K k) { return ValueKind::kPut != k; }' \
+  '    case ValueKind::kDelete:' 'bool f(K k) { return IsTombstone(k); }'; do
+  printf '%s\n' "$comparison" >"$tree/db/engine/face/k.cc"
+  expect_complaint "$comparison" 'db/engine/face/k.cc: kind: line 1'
+  for path in db/decide/visibility/visibility.cc db/format/batch_format.cc; do printf '%s\n' "$comparison" >"$tree/$path"; done
+  expect_ok "kinds compared where they may be: $comparison"
+  fresh_tree
+done
+printf 'K k = ValueKind::kPut;\nint g(K k = ValueKind::kPut);\n' >"$tree/db/engine/face/k.cc"
+expect_ok "kinds that are set and passed"
 fresh_tree
 printf 'add_compile_options(-march=native)\n' >"$tree/CMakeLists.txt"
 expect_complaint "-march=native" 'CMakeLists.txt: primitive'

@@ -1,5 +1,6 @@
 // ExplainGet: the way of a Get (point_lookup.cc) through one view, at leisure, telling what it meets.
 #include "absl/strings/str_format.h"
+#include "db/decide/visibility/visibility.h"
 #include "db/engine/face/engine.h"
 #include "db/format/file_names.h"
 #include "util/base/hash.h"
@@ -14,7 +15,7 @@ using Answer = ExplainedSource::Answer;
 class Explainer {
  public:
   Explainer(Core* core, const Family& family, const LookupKey& key, GetExplanation* out)
-      : core_(core), family_(family), key_(key), out_(out) {}
+      : core_(core), family_(family), key_(key), out_(out), resolver_({key.visible}) {}
 
   absl::Status Run(const ReadView& view) {
     const uint64_t began = core_->world.clock->MonotonicMicros();
@@ -38,32 +39,32 @@ class Explainer {
         continue;
       }
       RETURN_IF_ERROR(AskTable(level_run, *file));
-      if (Ends(out_->sources.back())) return absl::OkStatus();
+      if (decided_) return absl::OkStatus();
     }
     return absl::OkStatus();
   }
 
-  // Whether that answer ends the lookup.
-  bool Ends(const ExplainedSource& source) {
-    if (source.answer == Answer::kFound) {
-      out_->found = true;
-      out_->value_bytes = source.value_bytes;
-    }
-    return source.answer == Answer::kFound || source.answer == Answer::kDeleted;
+  // The newest visible update of the key that the source has; its value is left where it lies.
+  void Take(Trailer trailer, ExplainedSource* source) {
+    decided_ = resolver_.Add(trailer, {});
+    out_->found = resolver_.meaning() == Meaning::kValue;
+    if (out_->found) out_->value_bytes = source->value_bytes;
+    source->answer = out_->found ? Answer::kFound : Answer::kDeleted;
+    source->sequence = TrailerSequence(trailer).value();
   }
 
+  // Whether the lookup ends there.
   bool AskMemTable(const MemTable& memtable, ExplainedSource::Kind kind) {
     const uint64_t began = core_->world.clock->MonotonicMicros();
     ExplainedSource& source = out_->sources.emplace_back();
     source.kind = kind;
     const std::optional<MemTable::Found> found = memtable.Lookup(key_.user_key, key_.hash, key_.visible);
     if (found.has_value()) {
-      source.answer = TrailerKind(found->trailer) == ValueKind::kPut ? Answer::kFound : Answer::kDeleted;
-      source.sequence = TrailerSequence(found->trailer).value();
       source.value_bytes = found->value.size();
+      Take(found->trailer, &source);
     }
     source.micros = core_->world.clock->MonotonicMicros() - began;
-    return Ends(source);
+    return decided_;
   }
 
   absl::Status AskTable(const LevelRun& level_run, const TableFile& file) {
@@ -76,7 +77,8 @@ class Explainer {
     source.was_open = file.reader() != nullptr;
     FamilyTableOpener opener = core_->Opener(family_.order);
     ASSIGN_OR_RETURN(const TableReader* reader, file.OpenReader(&opener));
-    RETURN_IF_ERROR(reader->Explain(key_, &source));
+    ASSIGN_OR_RETURN(const std::optional<Trailer> found, reader->Explain(key_, &source));
+    if (found.has_value()) Take(*found, &source);
     source.micros = core_->world.clock->MonotonicMicros() - began;
     return absl::OkStatus();
   }
@@ -85,6 +87,8 @@ class Explainer {
   const Family& family_;
   const LookupKey& key_;
   GetExplanation* const out_;
+  Resolver resolver_;
+  bool decided_ = false;
 };
 
 std::string_view AnswerText(Answer answer) {

@@ -12,7 +12,7 @@
 #include "db/act/manifest/manifest_salvage.h"
 #include "db/act/manifest/manifest_writer.h"
 #include "db/engine/catalog/manifest_families.h"
-#include "db/engine/open/check_options.h"
+#include "db/engine/core/check_options.h"
 #include "db/engine/open/database_lock.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/file_names.h"
@@ -202,10 +202,7 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   const ColumnFamilyId default_id(0);
   if (!families_.contains(default_id)) {
     const Comparator* const comparator = OptionsByName(options_, kDefaultColumnFamilyName).comparator;
-    AddFamily({.id = default_id,
-               .name = std::string(kDefaultColumnFamilyName),
-               .comparator_name = std::string(comparator->Name()),
-               .equal_means_identical = comparator->EqualMeansIdentical()});
+    AddFamily(CreationOf(default_id, kDefaultColumnFamilyName, *comparator));
   }
   return ResolveFamilies();
 }
@@ -228,6 +225,10 @@ absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
     if (it != families_.end() && !certain_) continue;
     if (it != families_.end()) return MadeTwice(path_, it->second.creation, creation);
     if (certain_ || GetsName(creation)) AddFamily(creation);
+  }
+  for (const KeptOptions& kept : edit.kept_options) {
+    const auto it = families_.find(kept.family);
+    if (it != families_.end()) it->second.kept_options = kept.fields;
   }
   for (const ColumnFamilyId id : edit.dropped_families) DropFamily(id);
   for (const RemovedTable& table : edit.removed_tables) {
@@ -316,7 +317,7 @@ absl::Status Repairing::MadeWith(std::string_view comparator, const FamilyState&
 
 absl::Status Repairing::Resolve(FamilyState* family) const {
   const ColumnFamilyCreation& creation = family->creation;
-  family->options = OptionsByName(options_, creation.name);
+  family->options = GivenOrKept(OptionsByName(options_, creation.name), family->kept_options);
   if (family->options.comparator->Name() != creation.comparator_name)
     return MadeWith(creation.comparator_name, *family);
   family->order = KeyOrder(family->options.comparator);
@@ -359,11 +360,8 @@ absl::Status Repairing::CopyAside(Directory* from, const std::string& name, Dire
 CatalogSnapshot Repairing::Snapshot(FileNumber log) {
   std::vector<CatalogSnapshot::Family> families;
   for (const auto& [id, family] : families_) {
-    VersionEdit description;
-    description.created_families.push_back(family.creation);
-    description.flushed_through.push_back({.family = id, .sequence = family.flushed_through});
     families.push_back({.id = id,
-                        .description = std::move(description),
+                        .description = DescribeFamily(family.creation, family.options, family.flushed_through),
                         .version = std::make_shared<const Version>(family.order),
                         .tables = family.tables});
     for (const AddedTable& added : family.tables) {

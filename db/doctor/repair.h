@@ -59,6 +59,7 @@ class Repairing {
  private:
   struct FamilyState {
     ColumnFamilyCreation creation;
+    std::string kept_options;  // db/format/kept_options.h
     ColumnFamilyOptions options;
     KeyOrder order;
     SequenceNumber flushed_through;
@@ -82,7 +83,7 @@ class Repairing {
   void DropNamesake(ColumnFamilyId id);
   void TellOfNamesake(FileNumber number, std::string_view name);
   void DropFamily(ColumnFamilyId id);
-  // Options by name; InvalidArgument for another comparator.
+  // Options by name, or as kept; InvalidArgument for another comparator.
   absl::Status ResolveFamilies();
   absl::Status Resolve(FamilyState* family) const;
   absl::Status MadeWith(std::string_view comparator, const FamilyState& family) const;

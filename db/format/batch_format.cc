@@ -19,14 +19,14 @@ bool BatchReader::Next(BatchEntry* entry) {
     return false;
   }
   const uint8_t kind = decoder_.Byte();
-  if (kind > static_cast<uint8_t>(ValueKind::kSingleDelete)) {
+  if (kind > kMaxValueKind) {
     problem_ = "unknown kind of entry";
     return false;
   }
   entry->kind = static_cast<ValueKind>(kind);
   entry->family = ColumnFamilyId(decoder_.Varint32());
   entry->key = decoder_.LengthPrefixed();
-  entry->value = entry->kind == ValueKind::kPut ? decoder_.LengthPrefixed() : std::string_view();
+  entry->value = HasValue(entry->kind) ? decoder_.LengthPrefixed() : std::string_view();
   if (!decoder_.ok()) {
     problem_ = "an entry is truncated";
     return false;
@@ -57,14 +57,13 @@ absl::Status EntryTooLarge(size_t key_bytes, size_t value_bytes) {
 
 void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
                       std::string_view value) {
-  SEPAL_DCHECK(kind <= ValueKind::kSingleDelete);
   const uint32_t count = BatchCount(*batch);
   SEPAL_CHECK(count < std::numeric_limits<uint32_t>::max());
   EncodeFixed32(batch->data(), count + 1);
   batch->push_back(static_cast<char>(kind));
   PutVarint(batch, family.value());
   PutLengthPrefixed(batch, key);
-  if (kind == ValueKind::kPut) PutLengthPrefixed(batch, value);
+  if (HasValue(kind)) PutLengthPrefixed(batch, value);
 }
 
 }  // namespace sepal

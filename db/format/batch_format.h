@@ -27,6 +27,9 @@ namespace sepal {
 
 inline constexpr size_t kBatchHeaderBytes = 4;
 
+// Whether an entry of that kind has a value behind its key.
+inline constexpr bool HasValue(ValueKind kind) { return kind == ValueKind::kPut; }
+
 struct BatchEntry {
   ValueKind kind = ValueKind::kPut;
   ColumnFamilyId family;

@@ -1,7 +1,12 @@
 #include "db/format/version_edit.h"
 
+#include <bit>
+
 #include "absl/strings/str_format.h"
+#include "db/format/fields.h"
+#include "db/format/kept_options.h"
 #include "util/base/coding.h"
+#include "util/base/status.h"
 #include "util/base/strings.h"
 
 namespace sepal {
@@ -19,25 +24,13 @@ enum Tag : uint32_t {
   kTableAdded = 18,
   kTableRemoved = 20,
   kLogClosed = 22,
+  kFeatures = 24,
+  kTableAddedWithFields = 26,
+  kKeptOptions = 27,
+  kFamilySchema = 28,
 };
 
-// Writes fields through one scratch buffer, because a field's length precedes its bytes.
-class FieldWriter {
- public:
-  explicit FieldWriter(std::string* out) : out_(out) {}
-  // Writes field `tag` with the bytes that `fill` appends.
-  template <class Fill>
-  void Field(Tag tag, Fill fill) {
-    field_.clear();
-    fill(&field_);
-    PutVarint(out_, tag);
-    PutLengthPrefixed(out_, field_);
-  }
-
- private:
-  std::string* out_;
-  std::string field_;
-};
+constexpr uint64_t kKnownFeatures = 0;
 
 void PutInternalKey(std::string* out, const InternalKey& key) {
   PutVarint(out, key.user_key.size() + kTrailerBytes);
@@ -80,7 +73,7 @@ SequenceNumber TakeSequence(Decoder* in) {
 
 InternalKey TakeInternalKey(Decoder* in) {
   const std::optional<InternalKeyView> key = ParseInternalKey(in->LengthPrefixed());
-  if (!key.has_value() || !IsValidTrailer(key->trailer)) {
+  if (!key.has_value()) {
     in->Fail();
     return InternalKey();
   }
@@ -126,8 +119,31 @@ void SetOnce(std::optional<T>* target, T value, Decoder* in) {
   *target = value;
 }
 
-// Returns false for an unknown tag.
-bool TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
+// The one place that refuses what a newer library has written on purpose.
+absl::Status CheckFeatures(uint64_t features) {
+  const uint64_t unknown = features & ~kKnownFeatures;
+  if (unknown == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("the database uses feature %d, which this version of the library does not know: open it with a "
+                      "newer version",
+                      std::countr_zero(unknown)));
+}
+
+// The rest of a field: fields of which none need be known.
+absl::Status SkipFields(std::string_view whole, Decoder* in) {
+  return TakeFields(whole, in->Bytes(in->remaining()),
+                    [](uint32_t, Decoder*) -> absl::StatusOr<bool> { return false; });
+}
+
+KeptOptions TakeKeptOptions(Decoder* in) {
+  KeptOptions kept;
+  kept.family = TakeFamily(in);
+  kept.fields = in->Bytes(in->remaining());
+  return kept;
+}
+
+// False for a tag that this reader does not know.
+absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
   switch (tag) {
     case kDatabaseId:
       SetOnce(&edit->database_id, in->Fixed64(), in);
@@ -169,6 +185,21 @@ bool TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
       SetOnce(&edit->closed_log, ClosedLog{number, in->Varint()}, in);
       return true;
     }
+    case kFeatures:
+      RETURN_IF_ERROR(CheckFeatures(in->Varint()));
+      return true;
+    case kTableAddedWithFields:
+      edit->added_tables.push_back(TakeTable(in));
+      RETURN_IF_ERROR(SkipFields("added table", in));
+      return true;
+    case kKeptOptions:
+      edit->kept_options.push_back(TakeKeptOptions(in));
+      RETURN_IF_ERROR(DecodeKeptOptions(edit->kept_options.back().fields).status());
+      return true;
+    case kFamilySchema:
+      TakeFamily(in);
+      RETURN_IF_ERROR(SkipFields("schema of a column family", in));
+      return true;
   }
   return false;
 }
@@ -188,6 +219,12 @@ void VersionEdit::EncodeTo(std::string* out) const {
       PutLengthPrefixed(f, created.name);
       PutLengthPrefixed(f, created.comparator_name);
       f->push_back(created.equal_means_identical ? 1 : 0);
+    });
+  }
+  for (const KeptOptions& kept : kept_options) {
+    w.Field(kKeptOptions, [&](std::string* f) {
+      PutVarint(f, kept.family.value());
+      *f += kept.fields;
     });
   }
   for (const ColumnFamilyId dropped : dropped_families) {
@@ -225,20 +262,8 @@ std::string VersionEdit::Encode() const {
 
 absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
   VersionEdit edit;
-  Decoder in(bytes);
-  while (!in.empty()) {
-    const size_t offset = bytes.size() - in.remaining();
-    const uint32_t tag = in.Varint32();
-    Decoder field(in.LengthPrefixed());
-    if (!in.ok()) return absl::DataLossError(absl::StrFormat("version edit: offset %u: a field is truncated", offset));
-    if (!TakeField(tag, &field, &edit)) {
-      if (tag % 2 != 0) continue;
-      return absl::FailedPreconditionError(absl::StrFormat(
-          "version edit: unknown field %u: the database was written by a newer version of the library", tag));
-    }
-    if (!field.Done())
-      return absl::DataLossError(absl::StrFormat("version edit: offset %u: bad field %u", offset, tag));
-  }
+  RETURN_IF_ERROR(
+      TakeFields("version edit", bytes, [&](uint32_t tag, Decoder* in) { return TakeField(tag, in, &edit); }));
   return edit;
 }
 
@@ -253,6 +278,10 @@ std::string ToString(const VersionEdit& edit) {
     s += absl::StrFormat("create column family %u \"%s\", comparator %s%s\n", created.id.value(),
                          Printable(created.name), Printable(created.comparator_name),
                          created.equal_means_identical ? "" : " (equal keys may differ)");
+  }
+  for (const KeptOptions& kept : edit.kept_options) {
+    s += absl::StrFormat("family %u is kept with options of its own, %u bytes\n", kept.family.value(),
+                         kept.fields.size());
   }
   for (const ColumnFamilyId dropped : edit.dropped_families) {
     s += absl::StrFormat("drop column family %u\n", dropped.value());

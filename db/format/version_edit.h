@@ -1,8 +1,7 @@
 // A change of what the database consists of: the payload of an edit record in the manifest.
 //
-// As bytes: fields of (tag varint32, length varint, that many bytes), in any order. A reader that does not know a tag
-// must refuse the edit if the tag is even (FailedPrecondition), and skips the field if it is odd. Numbers within a
-// field are varints unless noted; "bytes" are a varint length and the bytes; each field must be consumed exactly.
+// As bytes: fields (fields.h), in any order. Numbers within a field are varints unless noted; "bytes" are a varint
+// length and the bytes; each field must be consumed exactly.
 //
 // | tag | field                | content                                                                            |
 // |-----|----------------------|------------------------------------------------------------------------------------|
@@ -19,6 +18,13 @@
 // |     |                      | entries, tombstones, raw bytes, creation time                                      |
 // | 20  | table removed        | id varint32, level, number                                                         |
 // | 22  | log closed           | number, length in bytes: the log was closed cleanly and synced up to that length   |
+// | 24  | features             | a set of bits: what the database uses. A reader refuses a bit that it does not     |
+// |     |                      | know. This library knows none; a bit is written before what it stands for is used  |
+// | 26  | table added          | as in 18, the two keys being the range of all that is in the table; then fields.   |
+// |     |                      | Known is 1, which may be skipped: the range of keys that have entries of their own |
+// |     |                      | (two internal keys, bytes), where it is another. Written only with such fields     |
+// | 27  | kept options         | id varint32, fields (kept_options.h); written only if any is there                 |
+// | 28  | column family schema | id varint32, fields: what its data means. None is known, and none written          |
 //
 // Levels are 0 .. kMaxLevels - 1 (sepal/statistics.h). Tags 2 to 10 and 22 occur at most once in an edit. Removals of
 // an edit apply before its additions, so that a table may move between levels.
@@ -72,6 +78,13 @@ struct ClosedLog {
   friend bool operator==(const ClosedLog&, const ClosedLog&) = default;
 };
 
+// How a family is kept, where that is not as by default.
+struct KeptOptions {
+  ColumnFamilyId family;
+  std::string fields;  // kept_options.h
+  friend bool operator==(const KeptOptions&, const KeptOptions&) = default;
+};
+
 struct VersionEdit {
   std::optional<uint64_t> database_id;
   std::optional<uint64_t> hash_seed;
@@ -79,6 +92,7 @@ struct VersionEdit {
   std::optional<SequenceNumber> last_sequence;
   std::optional<FileNumber> min_log_number;
   std::vector<ColumnFamilyCreation> created_families;
+  std::vector<KeptOptions> kept_options;
   std::vector<ColumnFamilyId> dropped_families;
   std::vector<FlushedThrough> flushed_through;
   std::vector<AddedTable> added_tables;
@@ -87,7 +101,7 @@ struct VersionEdit {
 
   void EncodeTo(std::string* out) const;
   std::string Encode() const;
-  // `DataLoss` for bytes that are not an edit, `FailedPrecondition` for an unknown even tag.
+  // `DataLoss` for bytes that are not an edit, `FailedPrecondition` for what only a newer library knows.
   static absl::StatusOr<VersionEdit> Decode(std::string_view bytes);
   friend bool operator==(const VersionEdit&, const VersionEdit&) = default;
 };

@@ -44,12 +44,16 @@ absl::Status WriteBatch::Iterate(Handler* handler) const {
   BatchEntry entry;
   while (reader.Next(&entry)) {
     const uint32_t family = entry.family.value();
-    if (entry.kind == ValueKind::kPut) {
-      RETURN_IF_ERROR(handler->Put(family, entry.key, entry.value));
-    } else if (entry.kind == ValueKind::kDelete) {
-      RETURN_IF_ERROR(handler->Delete(family, entry.key));
-    } else {
-      RETURN_IF_ERROR(handler->SingleDelete(family, entry.key));
+    switch (entry.kind) {
+      case ValueKind::kPut:
+        RETURN_IF_ERROR(handler->Put(family, entry.key, entry.value));
+        break;
+      case ValueKind::kDelete:
+        RETURN_IF_ERROR(handler->Delete(family, entry.key));
+        break;
+      case ValueKind::kSingleDelete:
+        RETURN_IF_ERROR(handler->SingleDelete(family, entry.key));
+        break;
     }
   }
   return reader.status();

@@ -130,8 +130,9 @@ class SEPAL_EXPORT DB {
   // error some files may be gone; call it again.
   static absl::Status Destroy(const Options& options, std::string_view directory);
   // Restores a database that cannot be opened, or parts of which return `DataLoss`, from whatever can still be read,
-  // and reports exactly what was dropped. `options` are as for Open; the comparators must be those of the database. Of
-  // `env`, only the file system, the clock and the seed are used. The database must not be open. FailedPrecondition if
+  // and reports exactly what was dropped. `options` are as for Open; the comparators must be those of the database. A
+  // column family for which they give only defaults is written with the options that it was last opened with. Of `env`,
+  // only the file system, the clock and the seed are used. The database must not be open. FailedPrecondition if
   // the files belong to another engine, if `log_directory` holds files of another database, or if the logs are not in
   // `log_directory` (see RepairOptions::logs_lost).
   //

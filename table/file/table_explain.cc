@@ -1,4 +1,4 @@
-// A point lookup that tells what it does: the way of table_lookup.cc, at leisure.
+// A point lookup that tells what it does: the way of table_search.cc, at leisure.
 #include "table/block/block.h"
 #include "table/file/table_reader.h"
 #include "table/file/table_reader_impl.h"
@@ -39,7 +39,7 @@ absl::Status ExplainGuard(const TableReader::Impl& table, uint64_t hash, Explain
 
 }  // namespace
 
-absl::Status TableReader::Explain(const LookupKey& key, ExplainedSource* source) const {
+absl::StatusOr<std::optional<Trailer>> TableReader::Explain(const LookupKey& key, ExplainedSource* source) const {
   const Impl& table = *impl_;
   const KeyOrder order = table.options.order;
   const uint64_t seed = table.footer.hash_seed;
@@ -47,7 +47,7 @@ absl::Status TableReader::Explain(const LookupKey& key, ExplainedSource* source)
   RETURN_IF_ERROR(ExplainGuard(table, hash, source));
   if (!source->guard_admits) {
     source->answer = Answer::kGuardSaysNo;
-    return absl::OkStatus();
+    return std::nullopt;
   }
   const InternalKeyView target{key.user_key, SeekTrailer(key.visible)};
   const uint32_t first_page = table.root->Find(target, order);
@@ -69,23 +69,21 @@ absl::Status TableReader::Explain(const LookupKey& key, ExplainedSource* source)
       block.lane_admits = !block.has_lane || leaf.LaneMayContain(i, hash);
       if (!block.lane_admits) {
         source->answer = Answer::kLaneSaysNo;
-        return absl::OkStatus();
+        return std::nullopt;
       }
       ASSIGN_OR_RETURN(const Unit data, Fetch(table, handle, UnitKind::kDataBlock, source, &block.cached));
       const BlockView::Hit hit = BlockView(data.bytes()).Find(key.user_key, hash, key.visible, order);
       block.key_present = hit.found || hit.key_present;
       if (hit.found) {
-        source->answer = TrailerKind(hit.trailer) == ValueKind::kPut ? Answer::kFound : Answer::kDeleted;
-        source->sequence = TrailerSequence(hit.trailer).value();
         source->value_bytes = hit.value.size();
-        return absl::OkStatus();
+        return hit.trailer;
       }
       const Separator separator = leaf.separator(i);
       const bool goes_on = separator.has_trailer && order.Equal(separator.user_key, key.user_key);
-      if (!block.key_present || !goes_on) return absl::OkStatus();
+      if (!block.key_present || !goes_on) return std::nullopt;
     }
   }
-  return absl::OkStatus();
+  return std::nullopt;
 }
 
 }  // namespace sepal

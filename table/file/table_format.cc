@@ -235,10 +235,7 @@ struct FieldReader {
   }
 };
 
-bool IsInternalKey(std::string_view bytes) {
-  const std::optional<InternalKeyView> key = ParseInternalKey(bytes);
-  return key.has_value() && IsValidTrailer(key->trailer);
-}
+bool IsInternalKey(std::string_view bytes) { return ParseInternalKey(bytes).has_value(); }
 
 }  // namespace
 

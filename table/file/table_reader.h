@@ -94,8 +94,9 @@ class TableReader {
   absl::Status Lookup(const LookupKey& key, const TableLookupOptions& options, LevelFilterStatistics* filters,
                       TableHit* hit, bool guard_asked = false) const;
 
-  // The same lookup, telling what it meets; nothing that it reads is kept in the cache.
-  absl::Status Explain(const LookupKey& key, ExplainedSource* source) const;
+  // The same lookup, telling what it meets; nothing that it reads is kept in the cache. The trailer of the newest
+  // visible entry, if there is one: what it means is the caller's to say.
+  absl::StatusOr<std::optional<Trailer>> Explain(const LookupKey& key, ExplainedSource* source) const;
 
   enum class ReadKind : uint8_t {
     kUser,        // through the cache, kept there

@@ -13,12 +13,6 @@ std::string_view Name(ValueKind kind) {
       return "put";
     case ValueKind::kSingleDelete:
       return "single-delete";
-    case ValueKind::kMerge:
-      return "merge";
-    case ValueKind::kRangeDelete:
-      return "range-delete";
-    case ValueKind::kBlobReference:
-      return "blob-reference";
   }
   return "unknown";
 }

@@ -18,17 +18,16 @@
 
 namespace sepal {
 
-// The effect of an update, as the byte on disk.
+// The effect of an update, as the byte on disk. A larger byte is of no kind that this version of the library knows, and
+// the file that it is read from is refused. db/decide/visibility/visibility.h alone says what a kind means to a reader.
 enum class ValueKind : uint8_t {
   kDelete = 0,
   kPut = 1,
   kSingleDelete = 2,
-  kMerge = 3,          // reserved: no public call makes it yet
-  kRangeDelete = 4,    // reserved
-  kBlobReference = 5,  // reserved
 };
-inline constexpr uint8_t kMaxValueKind = 5;
+inline constexpr uint8_t kMaxValueKind = 2;
 
+// For counts.
 inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }
 
 using Trailer = uint64_t;
@@ -89,7 +88,9 @@ inline void AppendInternalKey(std::string* out, InternalKeyView key) {
 inline std::optional<InternalKeyView> ParseInternalKey(std::string_view bytes) {
   if (bytes.size() < kTrailerBytes) return std::nullopt;
   const size_t n = bytes.size() - kTrailerBytes;
-  return InternalKeyView{bytes.substr(0, n), DecodeFixed64(bytes.data() + n)};
+  const Trailer trailer = DecodeFixed64(bytes.data() + n);
+  if (!IsValidTrailer(trailer)) return std::nullopt;
+  return InternalKeyView{bytes.substr(0, n), trailer};
 }
 
 // "key"@7:put, for people.

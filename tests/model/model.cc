@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "db/decide/visibility/visibility.h"
+
 namespace sepal::model {
 
 void Model::CreateFamily(const std::string& name, const Comparator* comparator) {
@@ -37,8 +39,12 @@ void Model::TruncateAfter(uint64_t batch) {
 const Model::Version* Model::VersionAt(const std::vector<Version>& versions, uint64_t batch) {
   const auto after = std::upper_bound(versions.begin(), versions.end(), batch,
                                       [](uint64_t wanted, const Version& version) { return wanted < version.batch; });
-  if (after == versions.begin() || IsTombstone(std::prev(after)->kind)) return nullptr;
-  return &*std::prev(after);
+  Resolver resolver({SequenceNumber(batch)});
+  for (auto version = std::make_reverse_iterator(after); version != versions.rend(); ++version) {
+    if (!resolver.Add(PackTrailer(SequenceNumber(version->batch), version->kind), version->value)) continue;
+    return resolver.meaning() == Meaning::kValue ? &*version : nullptr;
+  }
+  return nullptr;
 }
 
 Entries Model::Contents(const std::string& family, uint64_t batch) const {

@@ -80,11 +80,15 @@ class Parser {
       update.family = std::string(word->substr(0, slash));
       word->remove_prefix(slash + 1);
     }
-    update.kind = Eat(word, "p")   ? ValueKind::kPut
-                  : Eat(word, "d") ? ValueKind::kDelete
-                  : Eat(word, "s") ? ValueKind::kSingleDelete
-                                   : ValueKind::kMerge;
-    if (update.kind == ValueKind::kMerge) return Wrong("no update");
+    if (Eat(word, "p")) {
+      update.kind = ValueKind::kPut;
+    } else if (Eat(word, "d")) {
+      update.kind = ValueKind::kDelete;
+    } else if (Eat(word, "s")) {
+      update.kind = ValueKind::kSingleDelete;
+    } else {
+      return Wrong("no update");
+    }
     if (Eat(word, "+")) {
       update.key = counter_++ % kKeys;
     } else if (Eat(word, "?")) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "db/doctor/kept_families.h"
 #include "db/format/manifest_format.h"
 #include "db/state/version/tuning.h"
 #include "tests/tools/sepal_command_fixture.h"
@@ -35,6 +36,45 @@ TEST_F(SepalCommandTest, AValueThatIsTooLargeForTheMemoryNamesTheFlagThatMakesIt
   const Outcome too_small = RunSepal({"db", "put", db_, "k", "v", "--memory-limit", "7MiB"});
   EXPECT_EQ(too_small.exit, kExitUsage);
   EXPECT_TRUE(Has(too_small.err, "memory_limit of 7340032 bytes is too small")) << too_small.err;
+}
+
+// The command writes as the program does that owns the database, and leaves its options as they are.
+TEST_F(SepalCommandTest, WhatWritesToADatabaseKeepsItAsItIsKept) {
+  Options options{.create_if_missing = true, .memory_limit = size_t{8} << 20};
+  options.family.compression = CompressionKind::kZstd;
+  options.family.block_bytes = 32768;
+  options.family.filter_policy = FilterPolicy::FromBitsPerKey(20);
+  {
+    const std::unique_ptr<DB> db = DB::Open(options, db_).value();
+    ASSERT_TRUE(db->CreateColumnFamily("f", options.family).ok());
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(db->Put(Key(i), std::string(100, static_cast<char>('a' + i % 26))).ok());
+    ASSERT_TRUE(db->Flush().ok());
+    ASSERT_TRUE(db->Close().ok());
+  }
+  const auto expect_kept = [&](const std::string& directory) {
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      if (entry.path().extension() != ".sst") continue;
+      const Outcome shown = RunSepal({"sst", "show", entry.path(), "--json"});
+      EXPECT_TRUE(Has(shown.out, "zstd") && Has(shown.out, "32768")) << shown.out << shown.err;
+    }
+    const auto kept = KeptFamilies(FileSystem::Posix(), directory, "");
+    ASSERT_TRUE(kept.ok()) << kept.status();
+    ASSERT_EQ(kept->size(), 2u);
+    for (const ColumnFamilyDescriptor& family : *kept) {
+      EXPECT_EQ(family.options.compression, CompressionKind::kZstd);
+      EXPECT_EQ(family.options.filter_policy, options.family.filter_policy);
+    }
+  };
+  expect_kept(db_);
+  ASSERT_EQ(RunSepal({"db", "put", db_, Key(5), "new"}).exit, kExitOk);
+  expect_kept(db_);
+  ASSERT_EQ(RunSepal({"db", "compact", db_, "--yes"}).exit, kExitOk);
+  expect_kept(db_);
+  ASSERT_EQ(RunSepal({"db", "checkpoint", db_, directory_.File("copy")}).exit, kExitOk);
+  expect_kept(directory_.File("copy"));
+  FlipByte(Files(".sst").front(), 0.3);
+  EXPECT_EQ(RunSepal({"db", "repair", db_, "--yes"}).exit, kExitDamage);
+  expect_kept(db_);
 }
 
 TEST_F(SepalCommandTest, DeleteRemovesAKeyAndGetOfItIsAnError) {

@@ -9,7 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_format.h"
-#include "db/engine/open/check_options.h"
+#include "db/doctor/kept_families.h"
+#include "db/engine/core/check_options.h"
 #include "db/format/file_names.h"
 #include "db/state/version/version_builder.h"
 #include "tools/terminal/cli.h"
@@ -250,6 +251,10 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create,
   options.log_directory = place.log_directory;
   options.create_if_missing = create;
   options.memory_limit = memory_limit;
+  // What is wrong with the database, if anything, the opening says.
+  if (auto kept = KeptFamilies(FileSystem::Posix(), place.directory, place.log_directory); kept.ok()) {
+    options.column_families = *std::move(kept);
+  }
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
   if (db.ok()) return db;
   const absl::Status told = WithRemedy(db.status(), place);

@@ -42,7 +42,7 @@ absl::Status WithRemedy(const absl::Status& status, const Place& place);
 // The same of making a new database, which takes away what it has written when it fails.
 absl::Status WithNothingLeft(const absl::Status& status);
 
-// Errors are with remedy.
+// Errors are with remedy. A database that is written to is kept as it was: with the options that its manifest keeps.
 absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place);
 absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create,
                                                 uint64_t memory_limit = Options().memory_limit);

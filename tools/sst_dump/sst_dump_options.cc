@@ -4,7 +4,7 @@
 #include <map>
 #include <ostream>
 
-#include "db/engine/open/check_options.h"
+#include "db/engine/core/check_options.h"
 #include "tools/terminal/cli.h"
 #include "util/base/compression.h"
 #include "util/base/strings.h"

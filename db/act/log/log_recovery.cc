@@ -336,7 +336,11 @@ class LogReplay {
       return Damaged(PathOf(directory_, line_[i].name), offset,
                      "log record with a good checksum and an impossible batch or sequence number");
     }
-    RETURN_IF_ERROR(sink_(first, batch));
+    const absl::Status taken = sink_(first, batch);
+    if (absl::IsDataLoss(taken)) {
+      return Annotate(taken, absl::StrFormat("%s: offset %u", PathOf(directory_, line_[i].name), offset));
+    }
+    RETURN_IF_ERROR(taken);
     result_->last_sequence = SequenceNumber(first.value() + steps);
     ++result_->batches;
     result_->end = line_[i].header->PositionAt(offset + kLogRecordHeaderBytes + last_payload);

@@ -100,7 +100,7 @@ struct LogRecovery {
 };
 
 // Receives a batch whose first entry has the sequence number `first`. The bytes are complete but need not be a valid
-// batch. An error ends the recovery, which returns it.
+// batch. An error ends the recovery, which returns it; a DataLoss gets the place of the batch.
 using LogSink = std::function<absl::Status(SequenceNumber first, std::string_view batch)>;
 
 // After a failure, batches before the damage may have been delivered.

@@ -49,6 +49,7 @@ class ManifestSalvage {
     *seed = stored;
     if (static_cast<ManifestRecordKind>(bytes[12]) == ManifestRecordKind::kEdit) {
       absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(bytes.substr(kManifestRecordHeaderBytes));
+      if (absl::IsFailedPrecondition(edit.status())) return edit.status();  // a newer library's, not damage
       if (edit.ok()) edits_.push_back(*std::move(edit));
     }
     return offset + total;

@@ -40,10 +40,6 @@ Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueK
     case ValueKind::kDelete:
     case ValueKind::kSingleDelete:
       return Meeting::kDropHeld;  // what follows says the same
-    case ValueKind::kMerge:
-    case ValueKind::kRangeDelete:
-    case ValueKind::kBlobReference:
-      return Meeting::kRelease;
   }
   return Meeting::kRelease;
 }
@@ -66,11 +62,6 @@ Retention::Fate Retention::FateOf(const InternalKeyView& key) {
       return Fate::kDrop;
     case ValueKind::kSingleDelete:
       return cover_ == Cover::kEntry && seen_by_all ? Hidden() : Fate::kHold;
-    case ValueKind::kMerge:
-    case ValueKind::kBlobReference:
-      return cover_ == Cover::kNone ? Fate::kKeep : Hidden();
-    case ValueKind::kRangeDelete:
-      return Fate::kKeep;
   }
   return Fate::kKeep;
 }

@@ -7,8 +7,7 @@
 //   - a single delete and the put that it meets next in its stripe go together; one that meets nothing of its key is
 //     dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper, and would come
 //     back if a later single delete took that newer entry away;
-//   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it;
-//   - merge and blob-reference entries that are not hidden are kept and hide nothing; range deletes are kept.
+//   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //

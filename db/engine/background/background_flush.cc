@@ -202,18 +202,17 @@ absl::Status Background::Install(const FamilyRef& family, const Taken& taken, co
       [&](VersionEdit* complete) {
         state_->mutex.AssertHeld();
         if (family->immutables.size() < count) return;  // dropped meanwhile
-        // As it will be once these memtables are gone.
-        std::deque<ImmutableMemTable> kept;
-        kept.swap(family->immutables);
-        family->immutables.assign(kept.begin() + static_cast<ptrdiff_t>(count), kept.end());
-        minimum = std::min(catalog_->MinLogNumber(), newest_log);
-        family->immutables.swap(kept);
+        std::vector<FileNumber> pins;                   // of these memtables, which will be gone
+        for (const ImmutableMemTable& immutable : taken.immutables) pins.push_back(immutable.first_log);
+        minimum = std::min(catalog_->log_pins()->OldestWithout(pins), newest_log);
         complete->min_log_number = minimum;
       },
       [&] {
         state_->mutex.AssertHeld();
-        family->immutables.erase(family->immutables.begin(),
-                                 family->immutables.begin() + static_cast<ptrdiff_t>(count));
+        for (size_t i = 0; i < count; ++i) {
+          catalog_->log_pins()->Release(&family->immutables.front().first_log);
+          family->immutables.pop_front();
+        }
         family->flushed_through = through;
         family->newest_flushed = taken.run;
         done->volume.data_bytes_behind = family->ImmutableDataBytes() + family->active()->DataBytes();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/engine/catalog/manifest_families.h"
 #include "db/state/version/version_builder.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
@@ -45,16 +46,6 @@ TableRef Catalog::MakeTable(TableMetadata metadata) const {
   return std::make_shared<const TableFile>(std::move(metadata), state_->core->deleter);
 }
 
-FileNumber Catalog::MinLogNumber() const {
-  state_->mutex.AssertHeld();
-  FileNumber minimum(UINT64_MAX);
-  for (const auto& [id, family] : state_->families) {
-    for (const ImmutableMemTable& immutable : family->immutables) minimum = std::min(minimum, immutable.first_log);
-    minimum = std::min(minimum, family->active_first_log);
-  }
-  return minimum;
-}
-
 CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   state_->mutex.AssertHeld();
   VersionEdit head;
@@ -65,14 +56,9 @@ CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   head.min_log_number = min_log;
   std::vector<CatalogSnapshot::Family> families;
   for (const FamilyRef& family : state_->Families()) {
-    VersionEdit description;
-    description.created_families.push_back(
-        {.id = family->id,
-         .name = family->name,
-         .comparator_name = std::string(family->order.comparator()->Name()),
-         .equal_means_identical = family->order.comparator()->EqualMeansIdentical()});
-    description.flushed_through.push_back({.family = family->id, .sequence = family->flushed_through});
-    families.push_back({.id = family->id, .description = std::move(description), .version = family->version()});
+    families.push_back({.id = family->id,
+                        .description = DescribeFamily(*family, family->flushed_through),
+                        .version = family->version()});
   }
   return {std::move(head), std::move(families)};
 }

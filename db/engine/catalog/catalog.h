@@ -16,6 +16,7 @@
 #include "db/act/jobs/table_output.h"
 #include "db/act/manifest/manifest_writer.h"
 #include "db/engine/catalog/catalog_snapshot.h"
+#include "db/engine/catalog/log_pins.h"
 #include "db/engine/core/database_state.h"
 #include "db/format/version_edit.h"
 #include "util/thread/sync.h"
@@ -53,8 +54,11 @@ class Catalog {
   // All of it, for a new manifest. An unset `min_log`: there is no log yet. Requires the database mutex.
   CatalogSnapshot Snapshot(std::optional<FileNumber> min_log) const;
 
-  // The oldest log that any family's memtables may need. Requires the database mutex.
-  FileNumber MinLogNumber() const;
+  // Which logs are needed: what an edit makes of the minimum log number. Requires the database mutex.
+  LogPins* log_pins() {
+    state_->mutex.AssertHeld();
+    return &log_pins_;
+  }
 
   absl::Status Close() ABSL_LOCKS_EXCLUDED(edit_mutex_);
 
@@ -79,6 +83,8 @@ class Catalog {
   EngineState* const state_;
   const Identity identity_;
   std::atomic<uint64_t> next_file_number_;
+
+  LogPins log_pins_ ABSL_GUARDED_BY(state_->mutex);
 
   mutable Mutex edit_mutex_;
   std::unique_ptr<ManifestWriter> manifest_ ABSL_GUARDED_BY(edit_mutex_);

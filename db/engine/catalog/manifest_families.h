@@ -22,6 +22,7 @@ namespace sepal {
 
 struct DescribedFamily {
   ColumnFamilyCreation creation;
+  std::string kept_options;  // db/format/kept_options.h
   VersionBuilder tables;
   SequenceNumber flushed_through;
   FamilyRef family;                    // null until Resolve
@@ -53,6 +54,13 @@ class DescribedFamilies {
   const std::string path_;
   std::map<ColumnFamilyId, DescribedFamily> all_;
 };
+
+// A family that is made with that order.
+ColumnFamilyCreation CreationOf(ColumnFamilyId id, std::string_view name, const Comparator& comparator);
+// All that a manifest says of a family beside its tables.
+VersionEdit DescribeFamily(ColumnFamilyCreation creation, const ColumnFamilyOptions& options,
+                           SequenceNumber flushed_through);
+VersionEdit DescribeFamily(const Family& family, SequenceNumber flushed_through);
 
 // The last that `options` have for a family of that name; else those for families in general. Lives as `options` do.
 const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_view family);

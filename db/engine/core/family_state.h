@@ -29,7 +29,7 @@ struct ImmutableMemTable {
   // The log's end when the last entry had been written, and the last update of any family then.
   LogPosition log_end;
   SequenceNumber log_last;
-  // The oldest log that holds any of its entries.
+  // The oldest log that holds any of its entries (db/engine/catalog/log_pins.h).
   FileNumber first_log;
   bool unlogged = false;  // it holds what no log holds
   bool early = false;     // it was switched before memtables were full
@@ -106,7 +106,7 @@ class Family {
   std::deque<ImmutableMemTable> immutables;
   // Every entry at or below this is in a table.
   SequenceNumber flushed_through;
-  // The oldest log that may hold entries of the active memtable.
+  // The oldest log that may hold entries of the active memtable; pinned while the family is there.
   FileNumber active_first_log;
   // Flushes that have no memtables (scheduled, between two tries, or about to end), and those that have.
   int flushes_waiting = 0;

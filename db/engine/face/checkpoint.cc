@@ -12,6 +12,7 @@
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/act/manifest/manifest_writer.h"
 #include "db/engine/catalog/catalog_snapshot.h"
+#include "db/engine/catalog/manifest_families.h"
 #include "db/format/file_names.h"
 #include "util/base/status.h"
 
@@ -90,15 +91,8 @@ class CheckpointWriter {
     std::vector<CatalogSnapshot::Family> families;
     for (size_t i = 0; i < source_.families.size(); ++i) {
       const Family& family = *source_.families[i].family;
-      VersionEdit description;
-      description.created_families.push_back(
-          {.id = family.id,
-           .name = family.name,
-           .comparator_name = std::string(family.order.comparator()->Name()),
-           .equal_means_identical = family.order.comparator()->EqualMeansIdentical()});
-      description.flushed_through.push_back({.family = family.id, .sequence = source_.last});
       families.push_back({.id = family.id,
-                          .description = std::move(description),
+                          .description = DescribeFamily(family, source_.last),
                           .version = source_.families[i].version,
                           .tables = flushed[i]});
     }

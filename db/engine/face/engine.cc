@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "db/engine/open/check_options.h"
+#include "db/engine/catalog/manifest_families.h"
+#include "db/engine/core/check_options.h"
 #include "db/format/batch_format.h"
 #include "util/base/status.h"
 
@@ -225,24 +226,23 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
   }
   ASSIGN_OR_RETURN(const ColumnFamilyId id, catalog_->NewFamilyId());
   auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning));
-  VersionEdit edit;
-  edit.created_families.push_back({.id = family->id,
-                                   .name = family->name,
-                                   .comparator_name = std::string(options.comparator->Name()),
-                                   .equal_means_identical = options.comparator->EqualMeansIdentical()});
   {
     MutexLock lock(&state_->mutex);
     family->Publish(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
                     std::make_shared<const Version>(family->order), &core_->epochs);
   }
   pipeline_->AddFamily(family);  // first: who finds it may write to it
+  VersionEdit edit = DescribeFamily(*family, SequenceNumber(0));
+  edit.flushed_through.clear();  // of nothing
   const absl::Status created = catalog_->Apply(std::move(edit), nullptr, [&] {
     state_->mutex.AssertHeld();
-    family->active_first_log = log_->Live().back().number;
+    catalog_->log_pins()->Move(&family->active_first_log, log_->Live().back().number);
     state_->families[family->id.value()] = family;
   });
   if (!created.ok()) {
     pipeline_->RemoveFamily(family->id);
+    MutexLock lock(&state_->mutex);
+    catalog_->log_pins()->Release(&family->active_first_log);
     return created;
   }
   return std::make_shared<FamilyHandle>(core_, std::move(family));
@@ -266,6 +266,8 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
     state_->mutex.AssertHeld();
     family->dropped.store(true, std::memory_order_release);
     for (const TableRef& table : family->version()->Tables()) table->MarkObsolete();
+    for (ImmutableMemTable& immutable : family->immutables) catalog_->log_pins()->Release(&immutable.first_log);
+    catalog_->log_pins()->Release(&family->active_first_log);
     family->immutables.clear();
     family->put_off.clear();
     state_->families.erase(family->id.value());

@@ -8,7 +8,7 @@
 #include "db/act/log/remove_unused.h"
 #include "db/act/log/resync_header.h"
 #include "db/decide/pacing/obsolete_files.h"
-#include "db/engine/open/check_options.h"
+#include "db/engine/core/check_options.h"
 #include "db/engine/open/database_lock.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/batch_format.h"
@@ -237,11 +237,7 @@ absl::Status Opening::DescribeNew() {
 }
 
 absl::Status Opening::AddFamily(ColumnFamilyId id, std::string_view name, const Comparator* comparator) {
-  return described_.Add({.id = id,
-                         .name = std::string(name),
-                         .comparator_name = std::string(comparator->Name()),
-                         .equal_means_identical = comparator->EqualMeansIdentical()},
-                        MakeTableFactory());
+  return described_.Add(CreationOf(id, name, *comparator), MakeTableFactory());
 }
 
 absl::Status Opening::CheckFamilies() const {
@@ -542,7 +538,8 @@ LogOptions Opening::MakeLogOptions() const {
 
 void Opening::StartFamiliesAt(FileNumber log) {
   parts_.state->mutex.AssertHeld();
-  for (auto& [id, described] : described_.all()) described.family->active_first_log = log;
+  for (auto& [id, described] : described_.all())
+    parts_.catalog->log_pins()->Move(&described.family->active_first_log, log);
 }
 
 // What is left over is found again when the database is next opened.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/base/attributes.h"
+#include "db/decide/visibility/visibility.h"
 #include "util/base/check.h"
 #include "util/thread/fork.h"
 
@@ -204,7 +205,7 @@ class DatabaseIterator final : public Iterator {
   }
 
   bool IsVisible(const InternalKeyView& key) const {
-    return key.sequence() <= options_.visible && !IsTombstone(key.kind());
+    return key.sequence() <= options_.visible && MeaningOf(key.trailer) == Meaning::kValue;
   }
   // The bounds.
   bool IsBefore(std::string_view user_key) const {
@@ -233,7 +234,7 @@ class DatabaseIterator final : public Iterator {
       }
       if (skip_key && order_.Equal(key.user_key, key_buffer_)) continue;
       if (IsBehind(key.user_key)) return;
-      if (IsTombstone(key.kind())) {
+      if (MeaningOf(key.trailer) == Meaning::kAbsent) {
         key_buffer_.assign(key.user_key);
         skip_key = true;
         continue;
@@ -243,7 +244,7 @@ class DatabaseIterator final : public Iterator {
   }
 
   // `entries_` stands at the oldest version of the first candidate. Collects the newest visible version of each key
-  // until one is not a tombstone.
+  // until one is there.
   void FindPreviousVisible() {
     SetOut(Direction::kBackward);
     while (entries_->Valid()) {
@@ -253,7 +254,7 @@ class DatabaseIterator final : public Iterator {
       bool found = false;
       while (entries_->Valid() && order_.Equal(entries_->key().user_key, key_buffer_)) {
         if (entries_->key().sequence() <= options_.visible) {
-          found = !IsTombstone(entries_->key().kind());
+          found = MeaningOf(entries_->key().trailer) == Meaning::kValue;
           if (found) {
             key_buffer_.assign(entries_->key().user_key);
             value_buffer_.assign(entries_->value());

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "db/decide/visibility/visibility.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -17,8 +18,9 @@ struct Candidate {
 // More runs than this are asked in several rounds.
 constexpr size_t kRound = 32;
 
+// What the newest visible update of the key says.
 void Take(Trailer trailer, std::string_view value, PointResult* result) {
-  if (TrailerKind(trailer) == ValueKind::kPut) {
+  if (MeaningOf(trailer) == Meaning::kValue) [[likely]] {
     result->kind = PointResult::Kind::kFound;
     result->value = value;
   } else {

@@ -301,14 +301,15 @@ void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_e
     family.immutables.push_back({.memtable = targets[i]->active,
                                  .log_end = log_end,
                                  .log_last = last_,
-                                 .first_log = family.active_first_log,
+                                 .first_log = std::exchange(family.active_first_log, FileNumber()),
                                  .unlogged = std::exchange(targets[i]->unlogged, false),
                                  .early = early});
     family.Publish(fresh[i], family.version(), &core.epochs);
     targets[i]->active = std::move(fresh[i]);
   }
   for (auto& [id, other] : targets_) {
-    if (other.active->empty()) other.family->active_first_log = log;
+    if (!other.active->empty() || other.family->dropped.load(std::memory_order_relaxed)) continue;
+    catalog_->log_pins()->Move(&other.family->active_first_log, log);
   }
   background_->Schedule();
 }

@@ -121,7 +121,7 @@ TEST(BatchFormatTest, EveryTruncationAndExtensionIsRefused) {
   EXPECT_EQ(batch.Count(), 1u) << "a refused batch must not be taken";
 }
 
-TEST(BatchFormatTest, ReservedAndUnknownKindsAreRefused) {
+TEST(BatchFormatTest, UnknownKindsAreRefused) {
   for (int kind = 3; kind < 256; ++kind) {
     std::string bytes = Sample().bytes();
     bytes[kBatchHeaderBytes] = static_cast<char>(kind);

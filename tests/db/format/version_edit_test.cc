@@ -36,6 +36,7 @@ VersionEdit SampleEdit() {
   edit.last_sequence = SequenceNumber(1000);
   edit.min_log_number = FileNumber(6);
   edit.created_families.push_back({ColumnFamilyId(1), "cf", "bw", true});
+  edit.kept_options.push_back({ColumnFamilyId(1), std::string("\x01\x01\x03", 3)});
   edit.dropped_families.push_back(ColumnFamilyId(2));
   edit.flushed_through.push_back({ColumnFamilyId(0), SequenceNumber(5)});
   edit.added_tables.push_back({ColumnFamilyId(0), 1, SampleTable()});
@@ -68,6 +69,10 @@ TEST(VersionEditTest, BytesAreAsTheTableSays) {
             "026366"
             "026277"
             "01"  // family 1 "cf" "bw", identical
+            "1b"
+            "04"
+            "01"
+            "010103"  // family 1 is kept with ZSTD
             "0e"
             "01"
             "02"  // drop 2
@@ -112,6 +117,63 @@ TEST(VersionEditTest, WhatWasEncodedIsDecoded) {
   EXPECT_EQ(*VersionEdit::Decode(""), VersionEdit());
 }
 
+// The bytes of one field.
+std::string Field(int tag, std::string_view content) {
+  std::string bytes;
+  PutVarint(&bytes, static_cast<uint64_t>(tag));
+  PutLengthPrefixed(&bytes, content);
+  return bytes;
+}
+
+TEST(VersionEditTest, AFeatureThatIsNotKnownIsRefusedByName) {
+  // Nothing writes the field yet: no feature is known.
+  EXPECT_EQ(*VersionEdit::Decode(Field(24, std::string_view("\0", 1))), VersionEdit());
+  const absl::Status refused = VersionEdit::Decode(Field(24, "\x28")).status();  // bits 3 and 5
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_NE(refused.ToString().find("feature 3"), std::string::npos) << refused;
+  EXPECT_NE(refused.ToString().find("newer version"), std::string::npos) << refused;
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      VersionEdit::Decode(Field(24, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01")).status()));  // bit 63
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(24, "")).status()));
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(24, std::string_view("\0\0", 2))).status()));
+}
+
+TEST(VersionEditTest, AnAddedTableMayHaveFieldsOfItsOwn) {
+  VersionEdit edit;
+  edit.added_tables.push_back({ColumnFamilyId(0), 1, SampleTable()});
+  const std::string as_today = edit.Encode();
+  EXPECT_EQ(as_today[0], 18);
+  const std::string table = as_today.substr(2);
+  ASSERT_EQ(static_cast<size_t>(as_today[1]), table.size());
+  EXPECT_EQ(*VersionEdit::Decode(Field(26, table)), edit);
+  // The range of keys with entries of their own, which none of today's tables has, and one that nobody knows yet.
+  const std::string points = Field(1, std::string_view("\x09"
+                                                       "a"
+                                                       "\x01\x05\0\0\0\0\0\0"
+                                                       "\x09"
+                                                       "b"
+                                                       "\x01\x05\0\0\0\0\0\0",
+                                                       20));
+  EXPECT_EQ(*VersionEdit::Decode(Field(26, table + points + Field(77, "whatever"))), edit);
+  EXPECT_TRUE(absl::IsFailedPrecondition(VersionEdit::Decode(Field(26, table + Field(2, ""))).status()));
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(26, table + "\x01\x05")).status()));
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(26, table.substr(0, table.size() - 3))).status()));
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(18, table + points)).status()));
+}
+
+TEST(VersionEditTest, ASchemaIsRefusedUnlessItsFieldsMayBeSkipped) {
+  EXPECT_EQ(*VersionEdit::Decode(Field(28, "\x05" + Field(1, "whatever"))), VersionEdit());
+  const absl::Status refused = VersionEdit::Decode(Field(28, "\x05" + Field(2, "operator"))).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_NE(refused.ToString().find("schema of a column family: unknown field 2"), std::string::npos) << refused;
+}
+
+TEST(VersionEditTest, KeptOptionsThatAreNoFieldsAreRefused) {
+  VersionEdit edit;
+  edit.kept_options.push_back({ColumnFamilyId(1), "\x01\x07"});
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(edit.Encode()).status()));
+}
+
 TEST(VersionEditTest, AnUnknownEvenFieldIsRefusedAndAnOddOneSkipped) {
   std::string bytes = SampleEdit().Encode();
   PutVarint(&bytes, 99);
@@ -135,7 +197,7 @@ TEST(VersionEditTest, EveryTruncationWithinAFieldIsRefused) {
       EXPECT_TRUE(absl::IsDataLoss(edit.status()));
     }
   }
-  EXPECT_EQ(accepted, 11) << "only between fields";
+  EXPECT_EQ(accepted, 12) << "only between fields";
 }
 
 TEST(VersionEditTest, AFieldWithBytesLeftOverIsRefused) {
@@ -160,8 +222,10 @@ TEST(VersionEditTest, LevelsSequencesAndKindsOutOfRangeAreRefused) {
   EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(sequence.Encode()).status()));
   VersionEdit kind;
   kind.added_tables.push_back({ColumnFamilyId(0), 0, SampleTable()});
-  kind.added_tables[0].table.smallest.trailer = 0xff;
-  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(kind.Encode()).status()));
+  for (int unknown = kMaxValueKind + 1; unknown < 256; ++unknown) {
+    kind.added_tables[0].table.smallest.trailer = static_cast<Trailer>(unknown);
+    EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(kind.Encode()).status())) << unknown;
+  }
 }
 
 TEST(VersionEditTest, TextNamesEveryPart) {

@@ -102,7 +102,7 @@ inline std::vector<BlockEntry> RandomEntries(Random& random, KeyShape shape, siz
   while (entries.size() < count) {
     const std::string key = RandomKey(random, shape);
     for (uint64_t versions = random.OneIn(4) ? random.Uniform(5) : 1; versions > 0; --versions) {
-      const auto kind = one_kind ? ValueKind::kPut : static_cast<ValueKind>(random.Uniform(4));
+      const auto kind = one_kind ? ValueKind::kPut : static_cast<ValueKind>(random.Uniform(kMaxValueKind + 1));
       const SequenceNumber sequence(random.Uniform(sequences));
       entries.push_back({InternalKey(key, PackTrailer(sequence, kind)), RandomBytes(random, random.Uniform(40))});
     }

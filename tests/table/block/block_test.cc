@@ -74,11 +74,11 @@ TEST(BlockTest, TwoPutsUnderOnePrefixAreTheseBytes) {
 
 TEST(BlockTest, MixedKindsWithoutTagsInAContinuationAreTheseBytes) {
   BlockBuilder builder(false);
-  builder.Add({"k", PackTrailer(SequenceNumber(0x30000), ValueKind::kMerge)}, "xy", 0);
+  builder.Add({"k", PackTrailer(SequenceNumber(0x30000), ValueKind::kSingleDelete)}, "xy", 0);
   builder.Add({"k", PackTrailer(SequenceNumber(0x1), ValueKind::kDelete)}, "", 0);
   const std::string expected = std::string("xy") +                // values; the keys are all prefix
                                Bytes({0xff, 0xff, 2, 0, 0, 0}) +  // sequences, S = 3
-                               Bytes({3, 0}) +                    // kinds
+                               Bytes({2, 0}) +                    // kinds
                                Bytes({0, 0, 2, 0}) +              // value begins
                                "k" +                              // prefix
                                Bytes({2, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}) +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "tests/table/file/table_fixture.h"
 #include "tests/table/file/table_parts.h"
@@ -163,6 +164,32 @@ TEST_F(TableContradictionTest, EntriesOfBlocks) {
         p->ChangeBlock(same_size->second, [&](std::string* second) { *second = bytes; });
       },
       "is not after the entry before it");
+}
+
+TEST_F(TableContradictionTest, EntriesOfKindsThatNobodyMayWriteAreRefusedWithTheirPlace) {
+  for (int kind = kMaxValueKind + 1; kind < 256; ++kind) {
+    TableParts parts(contents);
+    const BlockHandle second = parts.Block(0, 1);
+    parts.ChangeBlock(second, [&](std::string* bytes) {
+      char* const header = bytes->data() + bytes->size() - kBlockHeaderBytes;
+      ASSERT_NE(header[24] & kBlockUniformKind, 0);
+      header[25] = static_cast<char>(kind);
+    });
+    const absl::Status verified = VerifyParts(parts);
+    EXPECT_TRUE(absl::IsDataLoss(verified)) << kind << ": " << verified;
+    // So does a lookup that comes to the block.
+    const std::shared_ptr<TableReader> reader = MustOpenTable(parts.Bytes(), nullptr);
+    LevelFilterStatistics filters;
+    TableHit hit;
+    const absl::Status looked_up =
+        reader->Lookup(TestLookupKey(parts.leaves[0].items[1].separator.user_key), {}, &filters, &hit);
+    EXPECT_TRUE(absl::IsDataLoss(looked_up)) << kind << ": " << looked_up;
+    EXPECT_THAT(looked_up.ToString(), HasSubstr(absl::StrFormat("test.sst: offset %u", second.offset)));
+    // A key of the properties is no entry, and refused all the same.
+    TableParts named(contents);
+    named.properties.largest_key[named.properties.largest_key.size() - kTrailerBytes] = static_cast<char>(kind);
+    EXPECT_TRUE(absl::IsDataLoss(VerifyParts(named))) << kind;
+  }
 }
 
 TEST_F(TableContradictionTest, FiltersThatDenyWhatIsThere) {

@@ -32,6 +32,9 @@ nlohmann::json EditJson(const VersionEdit& edit) {
                                         {"comparator", created.comparator_name},
                                         {"equal_means_identical", created.equal_means_identical}});
   }
+  for (const KeptOptions& kept : edit.kept_options) {
+    line["kept_options"].push_back({{"family", kept.family.value()}, {"fields", ToHex(kept.fields)}});
+  }
   for (const ColumnFamilyId id : edit.dropped_families) line["dropped_families"].push_back(id.value());
   for (const FlushedThrough& flushed : edit.flushed_through) {
     line["flushed_through"].push_back({{"family", flushed.family.value()}, {"sequence", flushed.sequence.value()}});
@@ -211,7 +214,7 @@ class WalDumpVerb final : public Verb {
     const auto shown = [&](std::string_view bytes) { return hex_ ? ToHex(bytes) : Printable(bytes, SIZE_MAX); };
     out << absl::StrFormat("seq:%d, family:%d, type:%s '%s'", sequence.value(), entry.family.value(), Name(entry.kind),
                            shown(entry.key));
-    if (entry.kind == ValueKind::kPut) {
+    if (HasValue(entry.kind)) {
       out << (values_ ? " => '" + shown(entry.value) + "'" : absl::StrFormat(" (%d bytes)", entry.value.size()));
     }
     out << "\n";
@@ -224,7 +227,7 @@ class WalDumpVerb final : public Verb {
     line["kind"] = std::string(Name(entry.kind));
     line["key"] = BytesJson(entry.key);
     line["value_bytes"] = entry.value.size();
-    if (values_ && entry.kind == ValueKind::kPut) line["value"] = BytesJson(entry.value);
+    if (values_ && HasValue(entry.kind)) line["value"] = BytesJson(entry.value);
     out << ToLine(line) << "\n";
   }
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction/compaction_policy.h"
-#include "db/engine/open/check_options.h"
+#include "db/engine/core/check_options.h"
 #include "db/format/file_names.h"
 #include "db/state/version/tuning.h"
 #include "tools/sepal/database_access.h"

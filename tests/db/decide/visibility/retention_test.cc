@@ -218,13 +218,6 @@ TEST(RetentionTest, ADeleteUnderAPairStillHidesWhatIsDeeper) {
   EXPECT_EQ(Text(Retain(e, {9}, true)), "");
 }
 
-TEST(RetentionTest, KeepsMergesThatAPutDoesNotHide) {
-  const Entries e = {Update("k", 9, ValueKind::kMerge), Update("k", 8, ValueKind::kMerge),
-                     Update("k", 7, ValueKind::kPut), Update("k", 6, ValueKind::kMerge)};
-  EXPECT_EQ(Text(Retain(e, {9}, false)), "k@9:merge k@8:merge k@7:put");
-  EXPECT_EQ(Text(Retain(e, {9}, true)), "k@9:merge k@8:merge k@0:put");
-}
-
 TEST(RetentionTest, MarksTheFirstSurvivorOfEachKey) {
   const Outcome out = Retain({Update("a", 9, ValueKind::kSingleDelete), Update("a", 8, ValueKind::kPut),
                               Update("a", 7, ValueKind::kSingleDelete), Update("b", 6, ValueKind::kPut),

@@ -5,9 +5,13 @@
 
 #include <functional>
 
+#include "absl/strings/match.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/act/manifest/manifest_writer.h"
+#include "db/format/batch_format.h"
 #include "db/format/file_names.h"
+#include "db/format/log_format.h"
+#include "db/format/manifest_format.h"
 #include "sepal/repair.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "util/base/strings.h"
@@ -163,6 +167,35 @@ TEST_F(OpeningHostileTest, AManifestOfImpossibleEditsIsDataLossThatSaysWhy) {
   EXPECT_THAT(status.ToString(), HasSubstr("no default column family"));
 }
 
+// What a newer library has written is no damage: a repair leaves it alone too.
+TEST_F(OpeningHostileTest, AManifestWithAFeatureThatIsNotKnownIsRefusedAndNotRepaired) {
+  for (const bool damaged : {false, true}) {
+    TestDatabase database;
+    const std::unique_ptr<Directory> directory = database.files.OpenDirectory("/db", true).value();
+    VersionEdit head = Head(20);
+    head.created_families.push_back({ColumnFamilyId(0), "default", "sepal.BytewiseComparator", true});
+    std::string bytes = ManifestHeader{.number = FileNumber(1), .database_id = 7}.Encode();
+    uint64_t checksum = ManifestHeaderChecksum(bytes);
+    checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kEdit, head.Encode(), checksum);
+    checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kEdit, "\x18\x01\x10", checksum);
+    checksum = AppendManifestRecord(&bytes, ManifestRecordKind::kSeal, EncodeManifestSeal(2, checksum), checksum);
+    if (damaged) {
+      bytes[kManifestHeaderBytes + kManifestRecordHeaderBytes + 3] ^= 1;
+      ASSERT_OK(database.memory.WriteFileContents("/db/000010.sst", "t"));
+    }
+    ASSERT_OK(database.memory.WriteFileContents("/db/MANIFEST-000001", bytes));
+    const absl::Status repaired = DB::Repair(database.options, "/db", nullptr, {.logs_lost = true});
+    EXPECT_TRUE(absl::IsFailedPrecondition(repaired)) << repaired;
+    EXPECT_THAT(repaired.ToString(), HasSubstr("feature 4, which this version of the library does not know"));
+    EXPECT_EQ(database.memory.ReadFileContents("/db/MANIFEST-000001").value(), bytes);
+    if (damaged) continue;
+    const absl::Status refused = database.Open();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(refused.ToString(), AllOf(HasSubstr("MANIFEST-000001"), HasSubstr("newer version")));
+    EXPECT_TRUE(absl::IsFailedPrecondition(database.OpenReadOnly().status()));
+  }
+}
+
 TEST_F(OpeningHostileTest, FilesWithNumbersThatNoneOfOursHasDoNotDriveTheNumbersUp) {
   for (const std::string stray :
        {"281474976710656.sst", "281474976710656.log", "18446744073709551614.log", "18446744073709551615.log"}) {
@@ -219,6 +252,33 @@ TEST(FamilyIdTest, OfTwoFamiliesWithOneIdARepairKeepsTheFirst) {
   ASSERT_OK(DB::Repair(database.options, "/db", nullptr, {.logs_lost = true}));
   ASSERT_OK(database.Open());
   EXPECT_THAT(database.db->ColumnFamilyNames(), ::testing::ElementsAre("default"));
+}
+
+TEST_F(OpeningHostileTest, AnUpdateOfAKindThatNobodyMayWriteInALogIsDataLossWithItsPlace) {
+  TestDatabase database;
+  ASSERT_OK(database.Open());
+  ASSERT_OK(database.db->Put("k", "v"));
+  ASSERT_OK(database.db->Close());
+  database.db.reset();
+  int logs = 0;
+  for (const std::string& name : FilesIn(&database.memory, "/db")) {
+    if (!absl::EndsWith(name, ".log")) continue;
+    std::string bytes = database.memory.ReadFileContents("/db/" + name).value();
+    const LogHeader header = LogHeader::Decode(bytes, name).value();
+    char* const record = bytes.data() + kLogHeaderBytes;
+    const auto written = DecodeLogRecordHeader(record, header.salt, header.start);
+    if (!written.has_value()) continue;
+    ++logs;
+    record[kLogRecordHeaderBytes + kBatchHeaderBytes] = kMaxValueKind + 1;
+    EncodeLogRecordHeader(record, header.salt, header.start, written->first_sequence, written->kind, written->durable,
+                          {record + kLogRecordHeaderBytes, written->payload_bytes});
+    ASSERT_OK(database.memory.WriteFileContents("/db/" + name, bytes));
+  }
+  ASSERT_EQ(logs, 1);
+  const absl::Status refused = database.Open();
+  EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
+  EXPECT_THAT(refused.ToString(), AllOf(HasSubstr(".log: offset 512"), HasSubstr("unknown kind of entry")));
+  EXPECT_TRUE(absl::IsDataLoss(database.OpenReadOnly().status()));
 }
 
 void ExpectInvalid(const absl::Status& status, std::string_view part) {

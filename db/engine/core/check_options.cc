@@ -1,8 +1,9 @@
-#include "db/engine/open/check_options.h"
+#include "db/engine/core/check_options.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "db/format/kept_options.h"
 #include "util/base/compression.h"
 #include "util/base/status.h"
 
@@ -85,6 +86,14 @@ absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
   }
   RETURN_IF_ERROR(CheckEnumerations(family));
   return CheckFilterPolicy(family.filter_policy);
+}
+
+ColumnFamilyOptions GivenOrKept(const ColumnFamilyOptions& given, std::string_view kept_fields) {
+  if (kept_fields.empty() || !EncodeKeptOptions(given).empty()) return given;
+  absl::StatusOr<ColumnFamilyOptions> kept = DecodeKeptOptions(kept_fields);
+  if (!kept.ok() || !CheckFamilyOptions(*kept).ok()) return given;
+  kept->comparator = given.comparator;
+  return *std::move(kept);
 }
 
 absl::Status CheckFamilyOptions(const Options& options) {

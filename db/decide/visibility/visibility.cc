@@ -1,0 +1,19 @@
+#include "db/decide/visibility/visibility.h"
+
+#include "util/base/check.h"
+
+namespace sepal {
+
+Meaning MeaningOfOther(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::kPut:
+      return Meaning::kValue;
+    case ValueKind::kDelete:
+    case ValueKind::kSingleDelete:
+      return Meaning::kAbsent;
+  }
+  // Every reader of files refuses other kinds.
+  SEPAL_CHECK(false);
+}
+
+}  // namespace sepal

@@ -1,0 +1,63 @@
+// What the updates of a key mean to a reader. This is the one place that says it: everything else that compares kinds
+// of updates encodes, validates or counts them (tools/house_check.sh holds that).
+//
+// Laws:
+//   1. Of one key, updates are taken newest first from the read point down, and the first that is seen decides.
+//   2. An absent hides: a deletion hides what is older as a put does.
+//   3. What a flush or a compaction drops (retention.h) is what no read point, present or to come, can tell.
+//
+// Pure. Cost: a put is one compare.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "table/key/internal_key.h"
+#include "util/base/numbers.h"
+
+namespace sepal {
+
+// The part of history that a reader sees: all updates at or below `visible`.
+struct ReadPoint {
+  SequenceNumber visible;
+  bool Sees(Trailer trailer) const { return TrailerSequence(trailer) <= visible; }
+};
+
+enum class Meaning : uint8_t {
+  kAbsent,  // the key is not there
+  kValue,   // the update's bytes are the key's value
+};
+
+// MeaningOf, for what is no put.
+Meaning MeaningOfOther(ValueKind kind);
+// What an update means to a reader that sees it and none newer of its key.
+inline Meaning MeaningOf(Trailer trailer) {
+  if (TrailerKind(trailer) == ValueKind::kPut) [[likely]]
+    return Meaning::kValue;
+  return MeaningOfOther(TrailerKind(trailer));
+}
+
+// Takes the updates of one key, newest first, until they say what the key is to a reader.
+class Resolver {
+ public:
+  explicit Resolver(ReadPoint point) : point_(point) {}
+
+  // Whether this update decides; no other may be added then. False: what is older is needed.
+  bool Add(Trailer trailer, std::string_view payload) {
+    if (!point_.Sees(trailer)) return false;
+    meaning_ = MeaningOf(trailer);
+    if (meaning_ == Meaning::kValue) value_ = payload;
+    return true;
+  }
+  // With no update that decides, the key is absent.
+  Meaning meaning() const { return meaning_; }
+  // Borrowed from the update that decided.
+  std::string_view value() const { return value_; }
+
+ private:
+  const ReadPoint point_;
+  Meaning meaning_ = Meaning::kAbsent;
+  std::string_view value_;
+};
+
+}  // namespace sepal

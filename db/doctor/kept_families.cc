@@ -1,0 +1,43 @@
+#include "db/doctor/kept_families.h"
+
+#include <map>
+#include <string>
+
+#include "db/act/log/log_recovery.h"
+#include "db/act/manifest/manifest_recovery.h"
+#include "db/engine/core/check_options.h"
+#include "db/format/version_edit.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+absl::StatusOr<std::vector<ColumnFamilyDescriptor>> KeptFamilies(FileSystem* files, std::string_view directory,
+                                                                 std::string_view log_directory) {
+  std::vector<ColumnFamilyDescriptor> families;
+  absl::StatusOr<std::unique_ptr<Directory>> opened = files->OpenDirectory(directory, /*create=*/false);
+  if (absl::IsNotFound(opened.status())) return families;
+  RETURN_IF_ERROR(opened.status());
+  std::unique_ptr<Directory> elsewhere;
+  if (!log_directory.empty()) {
+    ASSIGN_OR_RETURN(elsewhere, files->OpenDirectory(log_directory, /*create=*/false));
+  }
+  ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(elsewhere != nullptr ? elsewhere.get() : opened->get()));
+  struct Family {
+    std::string name, kept;
+  };
+  std::map<ColumnFamilyId, Family> all;
+  RETURN_IF_ERROR(RecoverManifest(opened->get(), NewestManifest(logs), /*other_files=*/false, [&](VersionEdit&& edit) {
+                    for (const ColumnFamilyCreation& made : edit.created_families) all[made.id].name = made.name;
+                    for (KeptOptions& kept : edit.kept_options) all[kept.family].kept = std::move(kept.fields);
+                    for (const ColumnFamilyId id : edit.dropped_families) all.erase(id);
+                    return absl::OkStatus();
+                  }).status());
+  for (const auto& [id, family] : all) {
+    if (!family.name.empty() && !family.kept.empty()) {
+      families.push_back({.name = family.name, .options = GivenOrKept({}, family.kept)});
+    }
+  }
+  return families;
+}
+
+}  // namespace sepal
