@@ -1,5 +1,5 @@
 /* Sepal from C, and from every language that can call C. In the shape of LevelDB's leveldb/c.h: whoever knows that one
-   writes sepal_ for leveldb_. The few functions that differ, or are not here, are in docs/migration.md.
+   writes sepal_ for leveldb_. The few functions that differ, or are not here, are in docs/guide/migration.md.
 
      char* error = NULL;
      sepal_options_t* options = sepal_options_create();

@@ -114,8 +114,8 @@ class SEPAL_EXPORT DB {
   // AlreadyExists with `error_if_exists`; InvalidArgument for an option out of its range, or a comparator that is not
   // the one the family was made with; Unavailable if it is open elsewhere, also in this process, or another database's
   // logs are made in `log_directory`; FailedPrecondition for files of a newer version or of another engine, or another
-  // database's in `log_directory`; DataLoss for damage, or where a file is missing (docs/durability.md); Unimplemented
-  // for `direct_reads` where the file system has none.
+  // database's in `log_directory`; DataLoss for damage, or where a file is missing (docs/internals/durability.md);
+  // Unimplemented for `direct_reads` where the file system has none.
   //
   // Costs a reading of the manifest and of the logs, whose updates are written to tables, and a new manifest. Tables
   // are opened when they are first read.
@@ -217,7 +217,7 @@ class SEPAL_EXPORT DB {
   // returns ok the checkpoint is durable. A half-made one (a crash) is refused by Open; an error removes what was made.
   // Works on a read-only database too. Open it with no log_directory, or with an empty one.
   //
-  // With `base` and without `link_tables` it is an incremental backup: docs/operations.md.
+  // With `base` and without `link_tables` it is an incremental backup: docs/guide/backup.md.
   virtual absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options = {}) = 0;
   // Waits for flushes under way; compactions give up, CompactRange too, which then returns `Cancelled`. Flushes what
   // was written with `disable_wal`, syncs the log, releases the lock. The first error that was met is returned; if it

@@ -1,4 +1,4 @@
-// What can be set, as resources and goals. Everything else is derived from these (docs/options.md lists it;
+// What can be set, as resources and goals. Everything else is derived from these (docs/reference/options.md lists it;
 // `DB::GetProperty("sepal.options")` prints most of it). An option may make a read faster or slower, never different.
 #pragma once
 

@@ -59,8 +59,8 @@ class SEPAL_EXPORT WriteBatch {
 
   absl::Status Iterate(Handler* handler) const;
 
-  // The batch as bytes (docs/format.md, "Write batch"). `FromBytes` checks them and gives `DataLoss` for any that no
-  // batch has.
+  // The batch as bytes (docs/reference/file-format.md, "Write batch"). `FromBytes` checks them and gives `DataLoss` for
+  // any that no batch has.
   const std::string& bytes() const { return bytes_; }
   static absl::Status FromBytes(std::string_view bytes, WriteBatch* batch);
 
