@@ -1,5 +1,6 @@
-// Filters that could stand where lane and guard do, in the least code that shows what they cost (docs/decisions/ says
-// what came of it). They speak of 64-bit hashes, as table/filter/filter.h does. For one thread.
+// Filters that could stand where lane and guard do, in the least code that shows what they cost
+// (docs/internals/decisions/0002 says what came of it). They speak of 64-bit hashes, as table/filter/filter.h does. For
+// one thread.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The log with its ring and without: a stream of records that nobody syncs, alone and beside another thread whose
-// records are synced. On real files, in TMPDIR. What the decision 0012 rests on.
+// records are synced. On real files, in TMPDIR. What docs/internals/decisions/0004 rests on.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 

@@ -1,4 +1,5 @@
-// A memtable of the other shape, in the least code that shows what it costs (docs/decisions/0003 says what came of it):
+// A memtable of the other shape, in the least code that shows what it costs
+// (docs/internals/decisions/0003 says what came of it):
 // a small live chunk to which entries are appended, and sealed chunks behind it, each sorted by radix. Point reads go
 // through the same hash index as the real one's. One thread, bytewise keys.
 #pragma once

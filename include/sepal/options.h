@@ -38,7 +38,7 @@ enum class CompactionStyle : uint8_t {
 
 // Which new blocks a full cache keeps as long as those that were found in it. With either, every block that is read is
 // kept for some time, a scan does not push out what is read again and again, and a read that finds its block costs the
-// same (docs/decisions/0021-new-blocks-on-probation.md has what either finds).
+// same (docs/internals/decisions/0025-cache-admission.md has what either finds).
 enum class CacheAdmissionKind : uint8_t {
   // Those that come back soon after they went; all others are the first to go until they are found. Follows soon when
   // other blocks are read than before. The default.

@@ -1,6 +1,6 @@
 // Who goes through a table in order to replace it lets the operating system's cache forget what lies behind: the file
 // is about to be deleted, and what is written in its place takes the same memory, which is warm
-// (docs/decisions/0042-merges-forget-what-they-have-read.md). Not where users had to read the file through the same
+// (docs/internals/decisions/0016-compaction-and-the-block-cache.md). Not where users had to read the file through the same
 // source: they may again, until it is replaced.
 //
 // One thread.

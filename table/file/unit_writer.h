@@ -1,9 +1,10 @@
 // Puts the units of a table into its file (table_format.h): each with a trailer, compressed where that pays, through
 // one buffer in which they are compressed as well.
 //
-// What it asks of the file system costs more than the bytes, if it is asked in the wrong way (docs/decisions/
-// 0047-tables-in-whole-pieces.md): the file gets whole buffers, each at a multiple of its size, in space that was
-// allocated before; and dirty bytes are handed to the disk early, so that the final sync finds little to do.
+// What it asks of the file system costs more than the bytes, if it is asked in the wrong way
+// (docs/internals/decisions/0010-aligned-table-writes.md): the file gets whole buffers, each at a multiple of its size,
+// in space that was allocated before; and dirty bytes are handed to the disk early, so that the final sync finds little
+// to do.
 //
 // One thread. An error is final.
 #pragma once

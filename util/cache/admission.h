@@ -8,7 +8,7 @@
 //
 // Which new blocks are trusted at once, `CacheAdmissionKind` (sepal/options.h) says: those that come back soon after
 // they were evicted, or those that are asked for more often than the trusted blocks that went last (after TinyLFU:
-// Einziger, Friedman, Manes, 2017). docs/decisions/0021 has what these and other ways gave.
+// Einziger, Friedman, Manes, 2017). docs/internals/decisions/0025 has what these and other ways gave.
 //
 // Nothing is written when a block is found: only inserts, evictions and the hand that looks for blocks to evict come
 // here. Nothing is refused either: every block that is read gets its frame. Safe for concurrent use, without locks;

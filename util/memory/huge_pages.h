@@ -5,7 +5,7 @@
 // In a virtual machine whose host takes free memory back, a huge page costs the host 512 faults, one after another: 5
 // ms, where memory that is there takes 0.2. Small pages cost less, since a host gets back only what is free in pieces
 // of a huge page. Whoever can do with either asks for what is cheap: a region for these has huge pages until one was
-// dear, and small ones from then on (docs/decisions/0039-huge-pages-where-they-are-cheap.md).
+// dear, and small ones from then on (docs/internals/decisions/0030-huge-pages-for-blocks.md).
 //
 // What is given back goes to the system at once; the region stays mapped until all of it is free. Cost: a lock and a
 // look at a few words, beside what the system takes to give the page at its first touch. Safe for concurrent use.

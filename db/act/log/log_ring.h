@@ -2,7 +2,7 @@
 // `NNNNNN.ring`, which is never synced. A record is stored there, which is a copy, and written to the log file later,
 // many records at once: by a task when a piece has come together, by whoever syncs, or by the appending thread when
 // there is no room left. So the death of the process loses nothing, and a store waits neither for the disk nor for a
-// page to be cleared (docs/decisions/0012-the-log-ring.md).
+// page to be cleared (docs/internals/decisions/0004-write-ahead-log-ring-buffer.md).
 //
 // Bytes: db/format/log_format.h. What lay in the ring before never passes for a record: checksums are salted with the
 // log's salt and the position.
@@ -12,7 +12,7 @@
 // - `written` lies between two records, at `filed` or before it, and nothing behind it is stored over. So each record
 //   is whole in its file or in the ring; of one that is whole in its file a half may be stored over.
 // - Tasks write up to multiples of a piece in the file, wherever those lie in a record: the system keeps and drops what
-//   was written so in larger units (docs/decisions/0052-the-log-in-whole-pieces.md).
+//   was written so in larger units (docs/internals/decisions/0004-write-ahead-log-ring-buffer.md).
 // - Whoever calls the log files, but to sync records, holds the lock. Log files get their bytes in order.
 // - A file takes records once its header is durable, and only then is it named by the ring's. The header's sync is made
 //   with the lock held, most often by a task; who finds the ring full, has a large record or begins another file may

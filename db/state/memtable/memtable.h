@@ -42,8 +42,8 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // more make lookups somewhat slower. Without the index, lookups go through the ordered tree.
   MemTable(KeyOrder order, uint64_t hash_seed, size_t expected_bytes, const Memory& memory, bool indexed = true);
   static size_t IndexBytes(size_t expected_bytes);
-  // About what a batch takes in memtables. Beside key and value an entry has 57 to 65 bytes there (decision 0003) and 4
-  // or more in the batch.
+  // About what a batch takes in memtables. Beside key and value an entry has 57 to 65 bytes there
+  // (docs/internals/decisions/0003) and 4 or more in the batch.
   static size_t BytesOfBatch(std::string_view batch) { return BytesOfBatch(BatchCount(batch), batch.size()); }
   static size_t BytesOfBatch(uint32_t entries, size_t batch_bytes) {
     constexpr size_t kMoreForEach = 60;

@@ -18,7 +18,7 @@
 
 namespace sepal {
 
-// Fewer make more pointers to copy, more make more items to copy: measured in docs/decisions/0035.
+// Fewer make more pointers to copy, more make more items to copy: measured in docs/internals/decisions/0020.
 inline constexpr size_t kMostInChunk = 256;
 
 // A `Chunk` has `Item` and `std::span<const Item> items() const`.
