@@ -7,6 +7,7 @@
 - Files and folders of the source that pages of docs/internals name in backquotes exist.
 - Pages for users (docs/guide, docs/reference) carry no commit hashes.
 - docs/README.md links every page, and decisions/README.md every decision.
+- Options that docs/reference/options.md lists are in include/sepal/options.h.
 - docs/reference/metrics.md has every metric that the library prints, and no other.
 """
 
@@ -81,6 +82,16 @@ def check_references(root):
                     yield f"{file}:{number}: no such document: {reference}"
 
 
+def check_options(root):
+    page = root / "docs/reference/options.md"
+    header = (root / "include/sepal/options.h").read_text()
+    tables = page.read_text().partition("## Calls")[0]
+    for row in re.findall(r"^\| (`.*?) \|", tables, flags=re.M):
+        for name in re.findall(r"`(\w+)`", row):
+            if not re.search(rf"\b{name}\b( =.*)?;", header):
+                yield f"{page}: {name} is no option"
+
+
 def check_metrics(root):
     page = root / "docs/reference/metrics.md"
     documented = set(re.findall(r"^\| `(sepal_\w+)`", page.read_text(), flags=re.M))
@@ -99,6 +110,7 @@ def main():
     problems = [p for page in [*sorted(root.glob("*.md")), *pages] for p in check_page(root, page)]
     problems += check_index(root / "docs/README.md", [p for p in pages if p.parent != decisions])
     problems += check_index(decisions / "README.md", sorted(decisions.glob("*.md")))
+    problems += check_options(root)
     problems += check_metrics(root)
     if (root / ".git").exists():
         problems += check_references(root)
