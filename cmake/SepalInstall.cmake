@@ -50,11 +50,20 @@ foreach(tool db_bench sst_dump)
   endif()
 endforeach()
 
+# Each Debian package has the license where Debian looks for it.
+foreach(package runtime:libsepal0 devel:libsepal-dev tools:sepal-tools)
+  string(REPLACE ":" ";" package "${package}")
+  list(GET package 0 component)
+  list(GET package 1 name)
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" RENAME copyright DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${name}"
+    COMPONENT ${component})
+endforeach()
+
 # Debian packages: `cpack` in the build directory makes libsepal0, libsepal-dev and sepal-tools.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME sepal)
 set(CPACK_PACKAGE_VENDOR "Sepal")
-set(CPACK_PACKAGE_CONTACT "The Sepal developers")
+set(CPACK_PACKAGE_CONTACT "The Sepal authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGING_INSTALL_PREFIX "/usr")
 set(CPACK_STRIP_FILES ON)

@@ -1,5 +1,5 @@
 /* Sepal's C interface, for C and for every language that can call C. It has the shape of LevelDB's leveldb/c.h, with
-   sepal_ for leveldb_; docs/migration.md lists the few functions that differ or are missing.
+   sepal_ for leveldb_; docs/guide/migration.md lists the few functions that differ or are missing.
 
      char* error = NULL;
      sepal_options_t* options = sepal_options_create();

@@ -117,8 +117,8 @@ class SEPAL_EXPORT DB {
   // comparator other than the one that the family was created with; Unavailable if the database is already open, in
   // this process or another one, or if `log_directory` is in use by another open database; FailedPrecondition for files
   // of a newer format version or of another engine, or if `log_directory` holds files of another database; DataLoss if
-  // a file is damaged or missing (docs/durability.md); Unimplemented if `direct_reads` is set and the file system does
-  // not support it.
+  // a file is damaged or missing (docs/internals/durability.md); Unimplemented if `direct_reads` is set and the file
+  // system does not support it.
   //
   // Cost: opening reads the manifest and the logs, writes the updates found in the logs to tables, and writes a new
   // manifest. Tables are opened when they are first read.
@@ -230,7 +230,7 @@ class SEPAL_EXPORT DB {
   // is removed; after a crash, Open refuses the incomplete checkpoint. Also works on a read-only database. Open a
   // checkpoint without a log_directory, or with an empty one.
   //
-  // With `base` and without `link_tables` the checkpoint is an incremental backup (docs/operations.md).
+  // With `base` and without `link_tables` the checkpoint is an incremental backup (docs/guide/operations.md).
   virtual absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options = {}) = 0;
   // Waits for running flushes and cancels compactions; CompactRange then returns `Cancelled`. Flushes what was written
   // with `disable_wal`, syncs the log, and releases the lock. Returns the first error; if that error says that unlogged

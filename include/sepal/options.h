@@ -1,6 +1,6 @@
-// Options, stated as resources and goals. Everything else is derived from them (docs/options.md lists the derived
-// values; `DB::GetProperty("sepal.options")` prints most of them). An option may make a read faster or slower, but
-// never changes its result.
+// Options, stated as resources and goals. Everything else is derived from them (docs/reference/options.md lists the
+// derived values; `DB::GetProperty("sepal.options")` prints most of them). An option may make a read faster or slower,
+// but never changes its result.
 #pragma once
 
 #include <cstddef>

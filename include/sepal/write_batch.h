@@ -60,8 +60,8 @@ class SEPAL_EXPORT WriteBatch {
 
   absl::Status Iterate(Handler* handler) const;
 
-  // The batch as bytes (docs/format.md, "Write batch"). `FromBytes` checks them, and returns `DataLoss` for bytes that
-  // no batch encodes to.
+  // The batch as bytes (docs/reference/file-format.md, "Write batch"). `FromBytes` checks them, and returns `DataLoss`
+  // for bytes that no batch encodes to.
   const std::string& bytes() const { return bytes_; }
   static absl::Status FromBytes(std::string_view bytes, WriteBatch* batch);
 

@@ -2,9 +2,9 @@
 // buffer in which they are also compressed.
 //
 // System calls can cost more than the bytes if they are made in the wrong way
-// (docs/decisions/0047-tables-in-whole-pieces.md): therefore the file gets whole buffers, each at a multiple of its
-// size, in space that was allocated before; and dirty bytes are handed to the disk early, so that the final sync finds
-// little to do.
+// (docs/internals/decisions/0010-aligned-table-writes.md): therefore the file gets whole buffers, each at a multiple of
+// its size, in space that was allocated before; and dirty bytes are handed to the disk early, so that the final sync
+// finds little to do.
 //
 // Not safe for concurrent use. An error is final.
 #pragma once

@@ -115,6 +115,8 @@ def extract(out, paths):
     names = []
     for path in paths:
         for name, text in programs_of(path, blocks_of(path)):
+            if name in names:
+                fail(f"{path}: another document of this name has examples too")
             write_if_new(out / name, text)
             names.append(name)
     print(";".join(names), end="")

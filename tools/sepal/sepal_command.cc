@@ -102,7 +102,7 @@ int UnknownVerb(const std::string& typed, bool json, const Streams& io) {
   return kExitUsage;
 }
 
-constexpr std::string_view kOnDamage = "docs/operations.md";
+constexpr std::string_view kOnDamage = "docs/guide/operations.md";
 constexpr std::string_view kLogDirectoryOption = "Options::log_directory";
 
 // What can be done about damage in the database that `app` was given, where the message does not say it.

@@ -112,7 +112,7 @@ int DumpTables(const SstDumpOptions& options, const std::string& program, std::o
   if (mended) {
     err << "a file of the same name and table id in a backup is the same file; sepal db repair DIR --dry-run tells "
            "what "
-           "can be kept without one (docs/operations.md)\n";
+           "can be kept without one (docs/guide/operations.md)\n";
   }
   return worst;
 }

@@ -6,8 +6,8 @@
 // The share follows what comes back (after ARC: Megiddo and Modha, 2003): it grows with every block that was evicted on
 // probation and is wanted again, and shrinks with every trusted one.
 //
-// A new block is trusted at once if it comes back soon after it was evicted. docs/decisions/0021 has what this and
-// other ways gave.
+// A new block is trusted at once if it comes back soon after it was evicted. docs/internals/decisions/0025 has what
+// this and other ways gave.
 //
 // Nothing is written when a block is found: only inserts, evictions and the hand that looks for blocks to evict come
 // here. Nothing is refused either: every block that is read gets its frame. Safe for concurrent use, without locks;

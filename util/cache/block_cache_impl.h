@@ -43,8 +43,8 @@
 // Memory is charged and a place in the table reserved before a frame is claimed, so that the sum is never passed
 // unnoticed; what cannot be had by evicting is a frame alone.
 //
-// Evictions leave free pieces in every chunk of the block heap. Once they are many, Shrink moves blocks out of chunks of
-// which least is used, so that these go back to the system (docs/decisions/0036).
+// Evictions leave free pieces in every chunk of the block heap. Once they are many, Shrink moves blocks out of chunks
+// of which least is used, so that these go back to the system (docs/internals/decisions/0031).
 //
 // The hand goes over the frames in one of two ways (util/cache/admission.h). While too many blocks are on probation, it
 // evicts those, or trusts those that were found, and passes by all others. Else it ages and evicts the others, and

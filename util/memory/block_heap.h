@@ -1,7 +1,7 @@
 // Memory for blocks: pieces of up to 32 KiB, cut from huge pages.
 //
 // A cache of many blocks is met at random: on pages of 4 KiB nearly every access to a block misses the address cache,
-// twice over in a virtual machine. On huge pages it does not (docs/decisions/0014).
+// twice over in a virtual machine. On huge pages it does not (docs/internals/decisions/0030).
 //
 // The system gives *chunks* of 2 MiB. A chunk is cut into *spans* of 128 KiB, and a span, when it is first needed, into
 // n pieces of one size, n from 4 to 256 (a chunk's first span is shorter, and has fewer): so sizes lie a thirty-second

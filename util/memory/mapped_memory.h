@@ -51,7 +51,7 @@ class MappedMemory {
 
 // For containers that may become large and do not live long. From 128 KiB on their memory comes from the system and
 // goes back to it: malloc gives a mapping only until the first one is freed, and from then on keeps what is freed of
-// that size, in as many arenas as there are threads (docs/decisions/0036).
+// that size, in as many arenas as there are threads (docs/internals/decisions/0031).
 template <typename T>
 struct LargeAllocator {
   using value_type = T;

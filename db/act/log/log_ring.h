@@ -2,7 +2,7 @@
 // `NNNNNN.ring`, which is never synced. A record is stored there, which is a copy, and written to the log file later,
 // many records at once: by a task when a piece is complete, by a sync, or by the appending thread when there is no room
 // left. So the death of the process loses nothing, and a store waits neither for the disk nor for a page to be cleared
-// (docs/decisions/0012-the-log-ring.md).
+// (docs/internals/decisions/0004-write-ahead-log-ring-buffer.md).
 //
 // Bytes: db/format/log_format.h. Old contents of the ring are never taken for a record, because checksums are salted
 // with the log's salt and the position.
@@ -12,7 +12,7 @@
 // - `written` lies between two records, at or before `filed`, and nothing after it is overwritten. So each record is
 //   whole in its file or in the ring; of a record that is whole in its file, a part may be overwritten in the ring.
 // - Tasks write up to multiples of a piece in the file, even in the middle of a record, because the system keeps and
-//   drops such writes in larger units (docs/decisions/0052-the-log-in-whole-pieces.md).
+//   drops such writes in larger units (docs/internals/decisions/0004-write-ahead-log-ring-buffer.md).
 // - Every call on the log files, except a sync of records, is made with the lock held. Log files get their bytes in
 //   order.
 // - A file takes records once its header is durable, and only then does the ring's header name it. The header is synced

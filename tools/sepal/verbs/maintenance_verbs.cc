@@ -241,11 +241,11 @@ class RepairVerb final : public Verb {
     if (dry_run_)
       return absl::DataLossError(absl::StrFormat(
           "a repair would lose %s; a backup that has it is better, else sepal db repair %s%s --yes does it "
-          "(docs/operations.md)",
+          "(docs/guide/operations.md)",
           Counted(report.dropped.size(), "part"), place_.Arguments(), logs_lost_ ? " --logs-lost" : ""));
-    return absl::DataLossError(absl::StrFormat("%s, told above, %s lost; compare with a backup (docs/operations.md)",
-                                               Counted(report.dropped.size(), "part"),
-                                               report.dropped.size() == 1 ? "was" : "were"));
+    return absl::DataLossError(
+        absl::StrFormat("%s, told above, %s lost; compare with a backup (docs/guide/operations.md)",
+                        Counted(report.dropped.size(), "part"), report.dropped.size() == 1 ? "was" : "were"));
   }
 
   absl::Status CheckOpens() const {
