@@ -45,7 +45,7 @@ struct IndexParts {
     return parts;
   }
   std::string Bytes(int level) const {
-    IndexPageBuilder builder(level, KeyOrder(), lanes);
+    IndexPageBuilder builder(level, KeyOrder(), lane_probes);
     // Of 255 entries that many tombstones are that share.
     for (const IndexItem& item : items) builder.Add(item.separator, item.handle, 255, item.dead, item.lane);
     std::string bytes = builder.Finish(entries_before);
