@@ -1,6 +1,7 @@
 #include "db/decide/compaction/plan_draft.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction/level_targets.h"
@@ -89,10 +90,6 @@ void PlanDraft::Add(int level, const Run& run, std::vector<TableRef> tables) {
   if (empty() || order.Less(plan_.largest_user_key, largest)) plan_.largest_user_key = largest;
   for (const TableRef& table : tables) held_.insert(table->number());
   plan_.inputs.push_back({level, run.number(), std::move(tables)});
-}
-
-void PlanDraft::AddRuns(std::span<const LevelRun> runs) {
-  for (const LevelRun& r : runs) Add(r.level, *r.run, r.run->tables().ToVector());
 }
 
 void PlanDraft::JoinOutputRun() {
@@ -186,8 +183,9 @@ void PlanDraft::SpareWhatLiesApart(bool may_move) {
 }
 
 void PlanDraft::CollectGrandparents() {
-  // In lazy leveling whole levels are merged: where their tables end does not matter.
-  if (input_->policy.style != CompactionStyle::kLeveled || output_level_ + 1 >= kMaxLevels) return;
+  // Where whole levels go down it does not matter where their tables end.
+  const bool by_table = ShapeOf(input_->policy).step == CompactionStep::kOneTable;
+  if (!by_table || output_level_ + 1 >= kMaxLevels) return;
   for (const RunRef& run : input_->version->level(output_level_ + 1)) {
     if (run != input_->version->level(output_level_ + 1).front()) return;  // several runs are about to become one
     for (const TableRef& table : run->Overlapping(hull())) {
@@ -204,6 +202,15 @@ CompactionPlan PlanDraft::Finish(std::string reason, bool may_move) && {
   plan_.kind = CompactionPlan::Kind::kMerge;
   SpareWhatLiesApart(may_move);
   return std::move(plan_);
+}
+
+std::optional<PlanDraft> DraftOf(const PickerInput& input, const BusyTables& busy, const Descent& descent) {
+  if (descent.runs.empty() || busy.HasAny(descent.runs)) return std::nullopt;
+  PlanDraft draft(input, descent.output_level);
+  for (const LevelRun& r : descent.runs) draft.Add(r.level, *r.run, r.run->tables().ToVector());
+  if (descent.joins) draft.JoinOutputRun();
+  if (draft.Blocked(busy)) return std::nullopt;
+  return draft;
 }
 
 std::string DenseReason(std::string_view what, const TableTotals& totals) {

@@ -94,7 +94,7 @@ class DraftedChoice {
     for (int level = 0; level < LastLevel(version_); ++level) {
       PlanDraft draft(input_, level + 1);
       AddLevel(level, version_.level(level).size(), &draft);
-      if (draft.empty()) continue;
+      if (draft.empty() || !Dense(draft.inputs())) continue;
       if (level + 1 == LastLevel(version_)) draft.JoinOutputRun();
       if (!Blocked(draft, level + 1) && Dense(draft.inputs())) return draft;
     }
@@ -276,7 +276,7 @@ TEST_P(PickBySumsTest, ThePlanIsTheOneThatDraftsOfAllTablesGive) {
 }
 
 // However the density is rounded.
-TEST(DraftTotalsTest, SumsNeverHideATableThatIsDense) {
+TEST(PlanTotalsTest, SumsNeverHideATableThatIsDense) {
   Random random(1);
   CompactionPolicy policy;
   policy.min_dense_tombstones = 1;
