@@ -63,7 +63,7 @@ VersionEdit EditOf(const CompactionPlan& plan, ColumnFamilyId family, RunNumber 
 
 namespace {
 
-constexpr size_t kMostTablesShown = 100;  // of one run
+constexpr size_t kMostTablesShown = 100;  // in one run
 
 void AppendTables(std::string* text, const std::vector<CompactionInput>& inputs) {
   for (const CompactionInput& in : inputs) {
@@ -86,8 +86,8 @@ std::string ToString(const CompactionPlan& plan) {
     case CompactionPlan::Kind::kMove:
       text = "move";
       break;
-    case CompactionPlan::Kind::kMerge:
-      text = "merge";
+    case CompactionPlan::Kind::kRewrite:
+      text = "rewrite";
       break;
   }
   AppendTables(&text, plan.inputs);
@@ -195,13 +195,13 @@ absl::Status CheckAges(const Version& version, const CompactionPlan& plan, const
   return absl::OkStatus();
 }
 
-// The output stays disjoint from what else is in its run: a merge may write anywhere in the hull.
+// The output stays disjoint from what else is in its run: a rewrite may write anywhere in the hull.
 absl::Status CheckOutput(const Version& version, const CompactionPlan& plan, const Held& held) {
   if (!plan.output_run.has_value()) return absl::OkStatus();
   const Run* run = version.FindRun(plan.output_level, *plan.output_run);
   if (run == nullptr) return Bad(plan, "no such output run");
   std::vector<KeyRange> ranges;
-  if (plan.kind == CompactionPlan::Kind::kMerge) ranges.push_back({plan.smallest_user_key, plan.largest_user_key});
+  if (plan.kind == CompactionPlan::Kind::kRewrite) ranges.push_back({plan.smallest_user_key, plan.largest_user_key});
   if (plan.kind == CompactionPlan::Kind::kMove) {
     for (const CompactionInput& in : plan.inputs) {
       for (const TableRef& table : in.tables) ranges.push_back(RangeOf(*table));

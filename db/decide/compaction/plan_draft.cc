@@ -15,7 +15,7 @@ bool RangesMeet(const KeyOrder& order, std::string_view a_smallest, std::string_
   return !order.Less(a_largest, b_smallest) && !order.Less(b_largest, a_smallest);
 }
 
-// Whether `visit` says so of an input of `plan` whose tables may be in that run.
+// Whether `visit` is true for an input of `plan` whose tables may be in that run.
 template <class Visit>
 bool AnyInput(const CompactionPlan& plan, int level, RunNumber run, const Visit& visit) {
   // Between the edit of a job and its end, what it moved or carried is in the output's run.
@@ -29,7 +29,7 @@ bool AnyInput(const CompactionPlan& plan, int level, RunNumber run, const Visit&
   return asked(plan.inputs, moves) || asked(plan.carried, true);
 }
 
-// Of tables that are in key order and disjoint.
+// Both are in key order and disjoint.
 bool ShareATable(const KeyOrder& order, std::span<const TableRef> few, std::span<const TableRef> many) {
   if (few.size() > many.size()) std::swap(few, many);
   if (few.empty() ||
@@ -149,7 +149,7 @@ absl::flat_hash_set<FileNumber> PlanDraft::TablesApart() const {
 }
 
 // What shares keys with no other input need not be read: it travels as it is. All of it is a move. Few bytes that
-// travel beside a merge would only cut its output into small tables.
+// travel beside a rewrite would only cut its output into small tables.
 void PlanDraft::SpareWhatLiesApart(bool may_move) {
   const absl::flat_hash_set<FileNumber> apart = TablesApart();
   const bool travels = may_move && !OverlapsTooMuchBelow();
@@ -199,7 +199,7 @@ CompactionPlan PlanDraft::Finish(std::string reason, bool may_move) && {
   plan_.reason = std::move(reason);
   plan_.bottommost = IsBottommost();
   CollectGrandparents();
-  plan_.kind = CompactionPlan::Kind::kMerge;
+  plan_.kind = CompactionPlan::Kind::kRewrite;
   SpareWhatLiesApart(may_move);
   return std::move(plan_);
 }

@@ -53,7 +53,7 @@ class PlanDraft {
   // Whether a running plan holds an input or writes where this would write.
   bool Blocked(const BusyTables& busy) const;
 
-  // The merge, which reads no table of the output run that shares keys with no other input. With `may_move` no such
+  // A rewrite, which reads no table of the output run that shares keys with no other input. With `may_move` no such
   // table of the other inputs either, unless a tombstone would come to rest where nothing is older, or too much lies
   // below; a move if that leaves nothing to be read.
   CompactionPlan Finish(std::string reason, bool may_move) &&;

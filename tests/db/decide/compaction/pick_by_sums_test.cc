@@ -321,11 +321,11 @@ TEST(BusyTablesTest, WhatAJobMovedOrCarriedIsHeldUntilTheJobEnds) {
   EXPECT_EQ(held(before, 2), "none:");
   EXPECT_EQ(held(after, 1), "none:");
   EXPECT_EQ(held(after, 2), "some: 1 2");
-  plan.kind = CompactionPlan::Kind::kMerge;
+  plan.kind = CompactionPlan::Kind::kRewrite;
   plan.carried = {{1, RunNumber(5), {plan.inputs[0].tables[1]}}};
   plan.inputs[0].tables.pop_back();
   EXPECT_EQ(held(before, 1), "some: 1 2");
-  EXPECT_EQ(held(after, 2), "some: 2") << "what was merged is not there any more";
+  EXPECT_EQ(held(after, 2), "some: 2") << "what was rewritten is not there any more";
 }
 
 INSTANTIATE_TEST_SUITE_P(Styles, PickBySumsTest,

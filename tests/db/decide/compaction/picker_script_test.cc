@@ -92,7 +92,7 @@ class PickerScript {
   // That of the last plan, which has written one table.
   std::string Edit(const ScriptCommand& command) {
     std::vector<TableMetadata> outputs;
-    if (last_.kind == CompactionPlan::Kind::kMerge) {
+    if (last_.kind == CompactionPlan::Kind::kRewrite) {
       outputs.push_back(TableOf(99, 0, last_.smallest_user_key, last_.largest_user_key));
     }
     const VersionEdit edit = EditOf(last_, ColumnFamilyId(0), RunNumber(command.Number("run")), std::move(outputs));
@@ -134,7 +134,7 @@ class PickerScript {
   // A plan made by hand: all tables of the runs that the input names, into output= (and run=).
   std::string Check(const ScriptCommand& command) {
     CompactionPlan plan;
-    plan.kind = CompactionPlan::Kind::kMerge;
+    plan.kind = CompactionPlan::Kind::kRewrite;
     plan.reason = "by hand";
     plan.output_level = static_cast<int>(command.Number("output"));
     if (command.Has("run")) plan.output_run = RunNumber(command.Number("run"));
