@@ -103,7 +103,7 @@ BENCHMARK(BM_PickOneTable)->Arg(1000)->Arg(100'000)->Unit(benchmark::kMicrosecon
 void BM_PickBesideAMerge(benchmark::State& state) {
   const VersionRef version = TreeOf(static_cast<uint64_t>(state.range(0)));
   CompactionPlan plan;
-  plan.kind = CompactionPlan::Kind::kMerge;
+  plan.kind = CompactionPlan::Kind::kRewrite;
   for (const LevelRun& r : version->runs()) {
     plan.inputs.push_back({r.level, r.run->number(), r.run->tables().ToVector()});
   }

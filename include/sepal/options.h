@@ -151,9 +151,7 @@ SEPAL_EXPORT std::optional<std::string> EndOfPrefix(std::string_view prefix);
 struct WriteOptions {
   // Return only once the write is durable against power loss. Without it the write survives only the death of the
   // process. The call waits for the disk; one sync serves all waiting writes. It also makes everything that was logged
-  // before durable: writing an empty batch with `sync` does what DB::Sync does. If syncs take less than a millisecond
-  // and many more threads than processors wait for them, the waiting threads keep the processors busy, but yield to any
-  // thread that has work.
+  // before durable: writing an empty batch with `sync` does what DB::Sync does.
   bool sync = false;
   // Fail with `Unavailable` instead of waiting for flushes or compactions.
   bool no_slowdown = false;

@@ -9,10 +9,8 @@
 #include <climits>
 #include <ctime>
 #include <memory>
-#include <thread>
 #include <utility>
 
-#include "sepal/env.h"
 #include "util/base/check.h"
 
 namespace sepal {
@@ -101,23 +99,6 @@ void EventCount::AwaitFor(uint32_t seen, uint64_t micros) {
                       .tv_nsec = static_cast<long>(wait_micros % 1'000'000 * 1000)};
   // Sleeps only if the word is unchanged. The result is ignored, since waits may end early.
   syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, awaited, micros == UINT64_MAX ? nullptr : &time, nullptr, 0);
-}
-
-uint64_t EventCount::AwaitInTurns(uint32_t seen, uint64_t micros, uint64_t late_micros) {
-  if (Scheduler::Current() != nullptr) {
-    AwaitFor(seen, micros);
-    return 0;
-  }
-  Clock* const clock = Clock::System();
-  const uint64_t begin = clock->MonotonicMicros();
-  uint64_t last = begin;
-  uint64_t longest = 0;
-  while (Read() == seen && last - begin < micros && longest <= late_micros) {
-    std::this_thread::yield();
-    const uint64_t now = clock->MonotonicMicros();
-    longest = std::max(longest, now - std::exchange(last, now));
-  }
-  return longest;
 }
 
 void EventCount::Advance() {

@@ -162,11 +162,6 @@ class EventCount {
   void Await(uint32_t seen) { AwaitFor(seen, UINT64_MAX); }
   // The same, for at most `micros`; UINT64_MAX: without a limit.
   void AwaitFor(uint32_t seen, uint64_t micros);
-  // The same without sleeping: yields the processor and checks again each time that it comes back. No other thread has
-  // to wake a thread that waits in this way, but the processor is busy for as long. Also ends if the processor was away
-  // for more than `late_micros`. Returns the longest time, in microseconds, between two checks. In a simulation it is
-  // AwaitFor and returns 0.
-  uint64_t AwaitInTurns(uint32_t seen, uint64_t micros, uint64_t late_micros);
   // Call it after the awaited condition was made true, preferably without a mutex held.
   void Advance();
 

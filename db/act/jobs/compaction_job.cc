@@ -43,7 +43,7 @@ class InputTables final : public ConcatenationSources {
   const uint64_t window_bytes_;
 };
 
-// What a thread does in one go: a slice and, as far as nobody else has begun with them, those behind it.
+// What a thread does in one go: a slice and those behind it, up to one that another thread has begun.
 struct Part {
   absl::Status status;
   CompactionResult result;
@@ -105,10 +105,10 @@ std::vector<KeyStretch> StretchesOf(const CompactionJobInput& input) {
 }
 
 // As many threads as find enough to do, and memory to read ahead in.
-MergeWindows WindowsFor(const CompactionJobInput& input) {
+ReadAheadShare ReadAheadFor(const CompactionJobInput& input) {
   const uint64_t parts = input.plan->InputBytes() / input.context.tuning.part_bytes;
   const auto threads = static_cast<int>(std::min(parts, static_cast<uint64_t>(std::max(input.max_threads, 1))));
-  return ShareMergeWindows(input.read_ahead_bytes, input.plan->inputs.size(), threads);
+  return ShareReadAhead(input.read_ahead_bytes, input.plan->inputs.size(), threads);
 }
 
 // As many slices for each thread, as far as there are keys to cut at.
@@ -133,8 +133,8 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
 absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) {
   CompactionResult total;
   total.bytes_read = input.plan->InputBytes();
-  const MergeWindows windows = WindowsFor(input);
-  const auto threads = static_cast<size_t>(windows.threads);
+  const ReadAheadShare read_ahead = ReadAheadFor(input);
+  const auto threads = static_cast<size_t>(read_ahead.threads);
   input.control->BeginPart();
   std::vector<std::string> boundaries = BoundariesOfSlices(input, threads);
   input.control->EndPart();
@@ -146,8 +146,9 @@ absl::StatusOr<CompactionResult> RunCompaction(const CompactionJobInput& input) 
                 input.executor, [&](size_t first) {
                   Part* const part = &parts[first];
                   input.control->BeginPart();
-                  part->status =
-                      input.control->GoesOn(0) ? RunPart(input, windows.bytes, &job, first, &part->result) : JobEnded();
+                  part->status = input.control->GoesOn(0)
+                                     ? RunPart(input, read_ahead.window_bytes, &job, first, &part->result)
+                                     : JobEnded();
                   input.control->EndPart();
                   return part->status;
                 });

@@ -1,4 +1,5 @@
-// Carries out a merge plan: reads the input tables in key order, keeps what must survive, writes the output tables.
+// Carries out a plan that rewrites tables: reads the input tables in key order, keeps what must survive, writes the
+// output tables.
 //
 // The plan is cut into slices by key ranges, which threads share out among themselves (db/act/jobs/slices.h), as many
 // as the control grants, at any time, and the executor has to spare; the calling thread is one of them, so that a job
@@ -20,16 +21,16 @@
 
 namespace sepal {
 
-// Who watches over a job. Called by all its threads, side by side.
+// Watches over a job. All threads of the job call it, side by side.
 class CompactionControl {
  public:
   virtual ~CompactionControl() = default;
-  // Around what a thread does with files; beginning may wait.
+  // Called around what a thread does with files; the first may wait.
   virtual void BeginPart() = 0;
   virtual void EndPart() = 0;
-  // How many threads the job may have now; that may grow. At least 1.
+  // The number of threads that the job may have now, at least 1; it may grow.
   virtual int Threads() = 0;
-  // Between entries of a part, so many of which were read since the last call. May wait. False: give up, with
+  // Called between entries of a part, `entries` of which were read since the last call. May wait. False: give up, with
   // Cancelled.
   virtual bool GoesOn(uint64_t entries) = 0;
 };
@@ -42,7 +43,7 @@ struct CompactionJobInput {
   std::vector<SequenceNumber> snapshots;
   RunNumber output_run;
   int max_threads = 1;
-  // For the windows in which all threads together read ahead.
+  // The memory in which all threads together read ahead.
   uint64_t read_ahead_bytes = uint64_t{64} << 20;
   Executor* executor = nullptr;
   CompactionControl* control = nullptr;

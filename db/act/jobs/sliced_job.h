@@ -22,7 +22,7 @@ namespace sepal {
 
 class SlicedJob {
  public:
-  // As many slices for each thread, where the job is large enough: threads end within about a slice of each other.
+  // A job that is large enough has so many slices for each thread: threads end within about a slice of each other.
   static constexpr uint64_t kSlicesOfThread = 8;
   // After so many entries a part asks for help again.
   static constexpr uint64_t kEntriesBetweenQuestions = 1024;
@@ -41,19 +41,19 @@ class SlicedJob {
   SlicedJob(KeyOrder order, Cut cut, Executor* executor, std::function<absl::Status(size_t slice)> part);
 
   size_t SliceCount() const { return boundaries_.size() + 1; }
-  // Returns when all slices are done, or one has failed and nobody works any more.
+  // Returns when all slices are done, or one has failed and no thread works any more.
   void Run();
 
   // For parts:
 
   // Null: the slice begins with the first key.
   const std::string* BeginOf(size_t slice) const { return slice == 0 ? nullptr : &boundaries_[slice - 1]; }
-  // Whether the key lies in the part's last slice so far, or in one behind it, which the part gets too; nobody else has
-  // begun with that.
+  // Whether the key lies in the part's last slice so far, or in one behind it that no other thread has begun, which the
+  // part then gets too.
   bool Reaches(std::string_view user_key, size_t* slice) {
     return *slice == boundaries_.size() || order_.Less(user_key, boundaries_[*slice]) || GoesOn(user_key, slice);
   }
-  // As many as may work by now. To be called now and then.
+  // Asks for as many threads as may work by now. To be called now and then.
   void AskForHelp();
 
  private:

@@ -1,6 +1,5 @@
-// The slices of one job, in order, shared out among threads that are not equally fast: each goes through neighbouring
-// slices for as long as nobody has begun with the next one, and who has come to an end begins anew in the middle of
-// what is left.
+// The slices of one job, in order, shared out among threads that are not equally fast. A thread goes through
+// neighbouring slices until it comes to one that another has begun; then it begins anew in the middle of what is left.
 //
 // Safe for concurrent use.
 #pragma once
@@ -19,13 +18,13 @@ class Slices {
   // For so many threads, which should begin at about the same time.
   Slices(size_t count, size_t threads) : yet_to_begin_(threads), taken_(count) {}
 
-  // Where a thread is to begin: the first slice; in the longest stretch that nobody has taken, so that whoever comes to
-  // it and all threads that are yet to begin get as much of it; later in the middle of it. None: all are taken, or the
-  // job has failed.
+  // The slice that a thread is to begin with: the first one; then one in the longest stretch of free slices, so that
+  // the thread that comes to that stretch and all that are yet to begin get as much of it; later the middle of the
+  // stretch. None: all are taken, or the job has failed.
   std::optional<size_t> Begin() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether the thread that is done with the one before takes `slice` as well.
+  // Whether the thread that is done with the slice before takes `slice` as well.
   bool GoOn(size_t slice) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The job has failed: none is given away any more.
+  // The job has failed, and no more slices are given away.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

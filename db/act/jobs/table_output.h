@@ -25,14 +25,14 @@ namespace sepal {
 struct TableOutputContext {
   Directory* directory = nullptr;
   MemoryBudget* budget = nullptr;
-  // Of the writers' memory; null: each has its own.
+  // The writers' memory; null: each has its own.
   ReadyPages* buffers = nullptr;
   // Where what is written stays, as far as there is free room; the table's number is the file of its cache keys. Null:
   // nothing stays.
   BlockCache* cache = nullptr;
   Tuning tuning;
   const ColumnFamilyOptions* options = nullptr;
-  // Of these tables' guards (db/decide/writing/guard_budget.h); unset: as the options say.
+  // For the guards of these tables (db/decide/writing/guard_budget.h); unset: as the options say.
   std::optional<double> guard_bits_per_key = {};
   KeyOrder order;
   std::string family_name;
@@ -43,7 +43,7 @@ struct TableOutputContext {
   // Both safe for concurrent use: subcompactions call them side by side.
   std::function<FileNumber()> new_file_number;
   std::function<uint64_t()> new_table_id;
-  // Of background work.
+  // How fast background work may write.
   Pacing pacing = {};
 };
 

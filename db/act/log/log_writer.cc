@@ -78,8 +78,7 @@ WriteAheadLog::WriteAheadLog(Directory* directory, LogOptions options, const Log
       next_file_(directory, FirstAllocation(options_), options_.ring_bytes > 0, options_.tasks),
       end_(start.position.value()),
       last_sequence_(start.last_sequence.value()),
-      durable_(start.position.value()),
-      turns_(options_.processors) {}
+      durable_(start.position.value()) {}
 
 WriteAheadLog::~WriteAheadLog() = default;
 
@@ -243,20 +242,22 @@ absl::Status WriteAheadLog::Sync(LogPosition through) {
   SyncCall call{.through = through};
   do {
     std::optional<SyncRound> round;
-    Waiting waiting;
+    uint64_t micros = 0;
+    uint32_t seen = 0;
     {
       MutexLock lock(&mutex_);
       RETURN_IF_ERROR(failure_);
       SEPAL_CHECK(through <= End());
       if (Durable() >= through) return absl::OkStatus();
       CountCall(&call);
-      waiting = HowToWait(&call);
-      if (waiting.micros == 0) round = BeginRound();
+      micros = MicrosToWait(&call);
+      seen = rounds_.Read();
+      if (micros == 0) round = BeginRound();
     }
     if (round.has_value()) {
       RETURN_IF_ERROR(FinishRound(*std::move(round)));
     } else {
-      Wait(&call, waiting);
+      rounds_.AwaitFor(seen, micros);
     }
   } while (Durable() < through);
   return absl::OkStatus();
@@ -284,29 +285,6 @@ uint64_t WriteAheadLog::MicrosToWait(SyncCall* call) {
   call->gathers = true;
   call->gathers_since = now;
   return micros;
-}
-
-WriteAheadLog::Waiting WriteAheadLog::HowToWait(SyncCall* call) {
-  Waiting waiting{.micros = MicrosToWait(call), .seen = rounds_.Read()};
-  if (waiting.micros == 0 || call->sleeps) return waiting;
-  waiting.began = NowMicros();
-  waiting.turn_micros =
-      std::min(waiting.micros, turns_.MicrosToTake(group_.calls(), group_.sync_micros(), waiting.began));
-  if (waiting.turn_micros > 0) ++waits_in_turns_;
-  return waiting;
-}
-
-void WriteAheadLog::Wait(SyncCall* call, const Waiting& waiting) {
-  if (waiting.turn_micros == 0) {
-    rounds_.AwaitFor(waiting.seen, waiting.micros);
-    call->sleeps = false;
-    return;
-  }
-  const uint64_t longest = rounds_.AwaitInTurns(waiting.seen, waiting.turn_micros, SyncTurns::kLateMicros);
-  call->sleeps = waiting.turn_micros < waiting.micros && rounds_.Read() == waiting.seen;
-  if (longest <= SyncTurns::kLateMicros) return;
-  MutexLock lock(&mutex_);
-  turns_.ComeLate(waiting.began, NowMicros());
 }
 
 WriteAheadLog::SyncRound WriteAheadLog::BeginRound() {
@@ -419,11 +397,6 @@ uint64_t WriteAheadLog::LiveBytes() const {
   uint64_t bytes = 0;
   for (const OpenLog& log : logs_) bytes += kLogHeaderBytes + EndOf(log).value() - log.start.value();
   return bytes;
-}
-
-uint64_t WriteAheadLog::WaitsInTurns() const {
-  MutexLock lock(&mutex_);
-  return waits_in_turns_;
 }
 
 absl::Status WriteAheadLog::Failure() const {

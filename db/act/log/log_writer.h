@@ -42,7 +42,6 @@
 #include "db/act/log/log_ring.h"
 #include "db/act/log/preallocated_log.h"
 #include "db/decide/writing/sync_group.h"
-#include "db/decide/writing/sync_spinning.h"
 #include "db/format/log_format.h"
 #include "sepal/env.h"
 #include "sepal/file_system.h"
@@ -72,9 +71,6 @@ struct LogOptions {
   // Measures syncs, which then wait for calls that are about to come (db/decide/writing/sync_group.h), and tells when
   // the ring's pages were last made ready. Null: no sync waits.
   Clock* clock = nullptr;
-  // The number of processors for which callers that wait for a sync may spin (db/decide/writing/sync_spinning.h). 0:
-  // all sleep. Requires a clock.
-  int processors = 0;
   // Called after each sync with its duration, by the thread that made it. Requires a clock.
   std::function<void(std::string_view path, uint64_t micros)> on_sync = nullptr;
 };
@@ -160,8 +156,6 @@ class WriteAheadLog {
   FileNumber RingNumber() const { return ring_ == nullptr ? FileNumber() : ring_->number(); }
   // How records get into the files, for people: through a ring, or one by one and why.
   std::string ModeText() const;
-  // The number of waits for a sync that spun instead of sleeping.
-  uint64_t WaitsInTurns() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The error that made the log fail for good, or ok.
   absl::Status Failure() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -173,14 +167,6 @@ class WriteAheadLog {
     bool counted = false;
     bool gathers = false;        // this call is the one that waits for others
     uint64_t gathers_since = 0;  // the time when it last began to
-    bool sleeps = false;         // spinning did not help for this sync
-  };
-  // How long a call should wait for a sync that another thread makes, or for more calls.
-  struct Waiting {
-    uint64_t micros = 0;       // 0: it must sync now
-    uint64_t turn_micros = 0;  // spins for this long instead of sleeping
-    uint64_t began = 0;        // the time when the spinning began
-    uint32_t seen = 0;         // of rounds_
   };
   // One sync of everything that was appended when it began.
   struct SyncRound {
@@ -208,10 +194,8 @@ class WriteAheadLog {
   uint64_t NowMicros() const { return options_.clock != nullptr ? options_.clock->MonotonicMicros() : 0; }
   // Counts a call for the sync that will serve it.
   void CountCall(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // `Waiting::micros`, and the whole `Waiting`.
+  // How long a call should wait for a sync that another thread makes, or for more calls; 0: it must sync now.
   uint64_t MicrosToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Waiting HowToWait(SyncCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Wait(SyncCall* call, const Waiting& waiting) ABSL_LOCKS_EXCLUDED(mutex_);
   // Between these two calls no other thread syncs.
   SyncRound BeginRound() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FinishRound(SyncRound round) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -249,8 +233,6 @@ class WriteAheadLog {
   bool syncing_ ABSL_GUARDED_BY(mutex_) = false;
   LogPosition sync_target_ ABSL_GUARDED_BY(mutex_);  // the target of the running sync
   SyncGroup group_ ABSL_GUARDED_BY(mutex_);
-  SyncTurns turns_ ABSL_GUARDED_BY(mutex_);
-  uint64_t waits_in_turns_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };

@@ -28,7 +28,7 @@ struct PickerInput {
   SequenceNumber oldest_snapshot = {};
   // Nothing is written, and everything is in tables.
   bool at_rest = false;
-  // The sketches of all tables were sought. Before that no runs are merged for the sake of space.
+  // The sketches of all tables were sought. Before that nothing is compacted for the sake of space.
   bool sketches_sought = true;
 };
 
@@ -42,13 +42,13 @@ struct RangeCall {
   // their contents' sake, newer data is not waited for.
   FileNumber first_new_file = {};
   SequenceNumber last_sequence = {};
-  // A step was carried out: nothing of before is above the last level any more. What merges beside the call bring to
-  // the upper levels later may look as old, and is left to the picker.
+  // A step was carried out: nothing of before is above the last level any more. What
+  // compactions beside the call bring to the upper levels later may look as old, and is left to the picker.
   bool brought_down = false;
 };
 
-// The next step. Carried out until kNothing, it ends, also while new data arrives and is merged: one step brings down
-// what is above the last level, and each other rewrites tables that were there as the call began.
+// The next step. Carried out until kNothing, it ends, also while new data arrives and is compacted: one step brings
+// down what is above the last level, and each other rewrites tables that were there as the call began.
 //
 // kNothing with `blocked` set: a running plan holds what is needed; ask again when one has finished.
 struct RangeStep {

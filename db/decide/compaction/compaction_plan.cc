@@ -63,7 +63,7 @@ VersionEdit EditOf(const CompactionPlan& plan, ColumnFamilyId family, RunNumber 
 
 namespace {
 
-constexpr size_t kMostTablesShown = 100;  // of one run
+constexpr size_t kMostTablesShown = 100;  // in one run
 
 void AppendTables(std::string* text, const std::vector<CompactionInput>& inputs) {
   for (const CompactionInput& in : inputs) {
@@ -86,8 +86,8 @@ std::string ToString(const CompactionPlan& plan) {
     case CompactionPlan::Kind::kMove:
       text = "move";
       break;
-    case CompactionPlan::Kind::kMerge:
-      text = "merge";
+    case CompactionPlan::Kind::kRewrite:
+      text = "rewrite";
       break;
   }
   AppendTables(&text, plan.inputs);
@@ -152,24 +152,29 @@ absl::Status CheckInputs(const Version& version, const CompactionPlan& plan,
 
 // What is carried shares keys with nothing else of the plan.
 absl::Status CheckCarried(const Version& version, const CompactionPlan& plan) {
+  if (plan.carried.empty()) return absl::OkStatus();
   const KeyOrder order = version.order();
-  std::vector<std::pair<const TableFile*, bool>> tables;  // and whether it is carried
-  for (const CompactionInput& in : plan.inputs) {
-    for (const TableRef& table : in.tables) tables.emplace_back(table.get(), false);
-  }
-  for (const CompactionInput& in : plan.carried) {
-    for (const TableRef& table : in.tables) tables.emplace_back(table.get(), true);
-  }
-  for (const auto& [table, carried] : tables) {
-    if (!carried) continue;
-    for (const auto& [other, other_carried] : tables) {
-      const bool apart = order.Less(table->metadata().largest.user_key, other->metadata().smallest.user_key) ||
-                         order.Less(other->metadata().largest.user_key, table->metadata().smallest.user_key);
-      if (other != table && !apart) {
-        return Bad(plan, absl::StrFormat("carried table %d overlaps table %d", table->number().value(),
-                                         other->number().value()));
-      }
+  std::vector<std::pair<const TableMetadata*, bool>> tables;  // and whether it is carried
+  const auto add = [&tables](const std::vector<CompactionInput>& inputs, bool carried) {
+    for (const CompactionInput& in : inputs) {
+      for (const TableRef& table : in.tables) tables.emplace_back(&table->metadata(), carried);
     }
+  };
+  add(plan.inputs, false);
+  add(plan.carried, true);
+  std::sort(tables.begin(), tables.end(), [&order](const auto& a, const auto& b) {
+    return order.Less(a.first->smallest.view(), b.first->smallest.view());
+  });
+  size_t furthest = 0;  // whose largest key is the greatest so far
+  for (size_t i = 1; i < tables.size(); ++i) {
+    const auto& [table, carried] = tables[i];
+    const auto& [before, before_carried] = tables[furthest];
+    const bool meet = !order.Less(before->largest.user_key, table->smallest.user_key);
+    if (meet && (carried || before_carried)) {
+      return Bad(plan, absl::StrFormat("a table is carried, and tables %d and %d overlap", before->number.value(),
+                                       table->number.value()));
+    }
+    if (order.Less(before->largest.user_key, table->largest.user_key)) furthest = i;
   }
   return absl::OkStatus();
 }
@@ -195,13 +200,13 @@ absl::Status CheckAges(const Version& version, const CompactionPlan& plan, const
   return absl::OkStatus();
 }
 
-// The output stays disjoint from what else is in its run: a merge may write anywhere in the hull.
+// The output stays disjoint from what else is in its run: a rewrite may write anywhere in the hull.
 absl::Status CheckOutput(const Version& version, const CompactionPlan& plan, const Held& held) {
   if (!plan.output_run.has_value()) return absl::OkStatus();
   const Run* run = version.FindRun(plan.output_level, *plan.output_run);
   if (run == nullptr) return Bad(plan, "no such output run");
   std::vector<KeyRange> ranges;
-  if (plan.kind == CompactionPlan::Kind::kMerge) ranges.push_back({plan.smallest_user_key, plan.largest_user_key});
+  if (plan.kind == CompactionPlan::Kind::kRewrite) ranges.push_back({plan.smallest_user_key, plan.largest_user_key});
   if (plan.kind == CompactionPlan::Kind::kMove) {
     for (const CompactionInput& in : plan.inputs) {
       for (const TableRef& table : in.tables) ranges.push_back(RangeOf(*table));

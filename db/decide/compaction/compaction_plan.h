@@ -20,7 +20,7 @@ struct CompactionInput {
   std::vector<TableRef> tables;  // in key order
 };
 
-// A table below the output, as far as the splitter cares.
+// What the splitter needs to know of a table in the level below the output.
 struct Grandparent {
   std::string largest_user_key;
   uint64_t bytes = 0;
@@ -29,16 +29,16 @@ struct Grandparent {
 struct CompactionPlan {
   enum class Kind : uint8_t {
     kNothing,
-    kMove,   // the edit removes the inputs and adds the same tables in the output level; nothing is read or written
-    kMerge,  // the inputs are merged into new tables
+    kMove,     // the edit removes the inputs and adds the same tables in the output level; nothing is read or written
+    kRewrite,  // the inputs are read in key order and written into new tables
   };
   Kind kind = Kind::kNothing;
   // Why: a few words for people.
   std::string reason = {};
   // Newest first: by level, then by falling run number.
   std::vector<CompactionInput> inputs = {};
-  // Of a merge, in the same order: tables that share keys with no other table of the plan. They are not read; they go
-  // into the output's run as they are, or stay in it.
+  // What a rewrite carries along, in the same order: tables that share keys with no other table of the plan. They are
+  // not read; they go into the output's run as they are, or stay in it.
   std::vector<CompactionInput> carried = {};
   int output_level = 0;
   // The outputs join this run of the output level; unset: they are a run of their own, with a fresh number. The number
@@ -60,7 +60,7 @@ struct CompactionPlan {
     for (const CompactionInput& in : inputs) visit(in);
     for (const CompactionInput& in : carried) visit(in);
   }
-  // Of what is read, or moved.
+  // What is read, or moved.
   uint64_t InputBytes() const;
   uint64_t InputEntries() const;
   int InputTables() const;
@@ -72,11 +72,11 @@ struct CompactionPlan {
 // stays disjoint, and no entry passes an older one of its key. Internal error naming what is wrong.
 absl::Status CheckPlan(const Version& version, const CompactionPlan& plan);
 
-// What carrying out the plan changes. `run`: the output's, as adopted. `outputs`: of a merge, what it wrote.
+// What carrying out the plan changes. `run`: the output's, as adopted. `outputs`: what a rewrite wrote.
 VersionEdit EditOf(const CompactionPlan& plan, ColumnFamilyId family, RunNumber run,
                    std::vector<TableMetadata> outputs);
 
-// "merge L0[9:12] L0[8:11] L1[5:3], carry L1[5:4] -> L1 run 5, bottommost: level 0 has 4 runs"
+// "rewrite L0[9:12] L0[8:11] L1[5:3], carry L1[5:4] -> L1 run 5, bottommost: level 0 has 4 runs"
 std::string ToString(const CompactionPlan& plan);
 
 }  // namespace sepal

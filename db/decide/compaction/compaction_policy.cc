@@ -28,6 +28,19 @@ CompactionPolicy MakeCompactionPolicy(const ColumnFamilyOptions& options, uint64
   return policy;
 }
 
+CompactionShape ShapeOf(const CompactionPolicy& policy) {
+  const int runs = policy.runs_per_level;
+  switch (policy.style) {
+    case CompactionStyle::kLazyLeveling:
+      return {.runs_in_upper = runs, .runs_in_last = 1, .step = CompactionStep::kWholeLevel};
+    case CompactionStyle::kUniversal:
+      return {.runs_in_upper = runs, .runs_in_last = runs, .step = CompactionStep::kWholeLevel};
+    case CompactionStyle::kLeveled:
+      return {.runs_in_upper = 1, .runs_in_last = 1, .step = CompactionStep::kOneTable};
+  }
+  return {};
+}
+
 CompressionKind CompressionForLevel(const ColumnFamilyOptions& options, int level) {
   const std::vector<CompressionKind>& levels = options.compression_per_level;
   if (levels.empty()) return options.compression;

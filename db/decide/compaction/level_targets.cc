@@ -22,6 +22,12 @@ uint64_t Grow(uint64_t a, uint64_t b, int n) {
   return a;
 }
 
+// Batches that the last level holds before it is moved down.
+uint64_t LastLevelBatches(const CompactionPolicy& policy) {
+  const int runs = ShapeOf(policy).runs_in_last;
+  return static_cast<uint64_t>(runs > 1 ? runs : policy.fanout);
+}
+
 }  // namespace
 
 int LastLevel(const Version& version) {
@@ -30,19 +36,37 @@ int LastLevel(const Version& version) {
   return version.NumRuns(deepest) > 1 ? std::min(deepest + 1, kMaxLevels - 1) : deepest;
 }
 
-int RunsDue(const CompactionPolicy& policy, int level) {
-  return policy.runs_per_level + (level == 0 ? policy.unread_runs : 0);
+int RunsDue(const Version& version, const CompactionPolicy& policy, int level) {
+  if (level == 0) return policy.runs_per_level + policy.unread_runs;
+  const CompactionShape shape = ShapeOf(policy);
+  return level < LastLevel(version) ? shape.runs_in_upper : shape.runs_in_last;
+}
+
+bool GoesDownWhole(const Version& version, const CompactionPolicy& policy, int level) {
+  return level == 0 || version.NumRuns(level) > 1 || ShapeOf(policy).step == CompactionStep::kWholeLevel;
+}
+
+bool JoinsRunBelow(const Version& version, const CompactionPolicy& policy, int level) {
+  return level + 2 == kMaxLevels || RunsDue(version, policy, level + 1) == 1;
+}
+
+uint64_t BytesDue(const Version& version, const CompactionPolicy& policy, int level, uint64_t arriving) {
+  const uint64_t bytes = version.Bytes(level) + arriving;
+  const int runs = version.NumRuns(level);
+  const int due = RunsDue(version, policy, level);
+  if (due > 1) return runs + (arriving > 0 ? 1 : 0) >= due ? bytes : 0;
+  if (GoesDownWhole(version, policy, level)) return runs > 1 ? bytes : 0;
+  return bytes - std::min(bytes, LevelCapacity(policy, level));
 }
 
 uint64_t LevelCapacity(const CompactionPolicy& policy, int level) {
   const uint64_t fanout = static_cast<uint64_t>(policy.fanout);
-  switch (policy.style) {
-    case CompactionStyle::kLazyLeveling:
-      return Grow(fanout * policy.memtable_bytes, static_cast<uint64_t>(policy.runs_per_level), level);
-    case CompactionStyle::kLeveled:
+  switch (ShapeOf(policy).step) {
+    case CompactionStep::kWholeLevel:
+      return Grow(LastLevelBatches(policy) * policy.memtable_bytes, static_cast<uint64_t>(policy.runs_per_level),
+                  level);
+    case CompactionStep::kOneTable:
       return Grow(4 * policy.memtable_bytes, fanout, level - 1);
-    case CompactionStyle::kUniversal:
-      return Grow(policy.memtable_bytes, static_cast<uint64_t>(policy.runs_per_level), level + 1);
   }
   return 0;
 }
@@ -50,12 +74,17 @@ uint64_t LevelCapacity(const CompactionPolicy& policy, int level) {
 uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& policy) {
   const int last = LastLevel(version);
   const uint64_t capacity = LevelCapacity(policy, last);
-  const bool batch_is_full = version.NumRuns(last - 1) >= RunsDue(policy, last - 1);
-  if (policy.style != CompactionStyle::kLazyLeveling || !batch_is_full) return capacity;
-  // Who flushes every few entries gets no tree of many levels.
-  const uint64_t smallest = capacity / static_cast<uint64_t>(policy.fanout) / kSmallestBatch;
-  const uint64_t batch = std::max(version.Bytes(last - 1), smallest);
-  return std::min(capacity, Grow(batch, static_cast<uint64_t>(policy.fanout), 1));
+  if (BytesDue(version, policy, last - 1) == 0) return capacity;
+  // Flushes of a few entries do not make a tree of many levels.
+  const uint64_t batches = LastLevelBatches(policy);
+  const uint64_t batch = std::max(version.Bytes(last - 1), capacity / batches / kSmallestBatch);
+  return std::min(capacity, Grow(batch, batches, 1));
+}
+
+bool LastLevelMovesDown(const Version& version, const CompactionPolicy& policy) {
+  const int last = LastLevel(version);
+  return ShapeOf(policy).step == CompactionStep::kWholeLevel && last + 1 < kMaxLevels && version.NumRuns(last) == 1 &&
+         version.Bytes(last) > LastLevelCapacity(version, policy);
 }
 
 bool MayExceedSpace(const Version& version, const CompactionPolicy& policy) {
@@ -71,10 +100,6 @@ uint64_t BytesOverSpaceBound(const Version& version, const CompactionPolicy& pol
   const double allowed = policy.max_space_amplification * static_cast<double>(EstimatedLiveBytes(version));
   const double bytes = static_cast<double>(version.Bytes());
   return bytes > allowed ? static_cast<uint64_t>(std::ceil(bytes - allowed)) : 0;
-}
-
-bool ExceedsSpace(const Version& version, const CompactionPolicy& policy) {
-  return BytesOverSpaceBound(version, policy) > 0;
 }
 
 uint64_t MaxOverlapBytes(const CompactionPolicy& policy) {

@@ -1,4 +1,4 @@
-// Which level is the last, and how much each may hold. Pure.
+// Which level is the last, and how many runs and bytes each level may hold. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,38 @@
 
 namespace sepal {
 
-// Lazy leveling: the deepest level with data, 1 at least; one deeper if that level has several runs (what was below it
-// is gone).
+// The deepest level with data, at least 1. If that level has several runs it is an upper level, and the last one is the
+// empty level below it.
 int LastLevel(const Version& version);
 
-// Runs at which `level` is merged down.
-int RunsDue(const CompactionPolicy& policy, int level);
+// The number of runs at which `level` goes down; 1: it is to be one run, and goes down by its bytes.
+int RunsDue(const Version& version, const CompactionPolicy& policy, int level);
 
-// The bytes that `level` (>= 1) may hold at rest. Lazy leveling: as the last level, over which it is moved down.
-// Leveled: its target. Universal: as the only level below level 0, over which it is moved down: its run is as large as
-// one of the next. Saturates.
+// The bytes that are due to go down from `level`, not the deepest that there can be, once `arriving` bytes have come
+// down into it; 0: it is not due. The last level of a tree whose levels go down whole is moved instead
+// (LastLevelMovesDown).
+uint64_t BytesDue(const Version& version, const CompactionPolicy& policy, int level, uint64_t arriving = 0);
+// Whether a step down takes all runs of `level` rather than one table.
+bool GoesDownWhole(const Version& version, const CompactionPolicy& policy, int level);
+// Whether what goes down from `level` joins a run of the next level rather than become its newest run.
+bool JoinsRunBelow(const Version& version, const CompactionPolicy& policy, int level);
+
+// The bytes that `level` (>= 1) may hold at rest. Where whole levels go down: as the last level. Saturates.
 uint64_t LevelCapacity(const CompactionPolicy& policy, int level);
 
-// The bytes over which the last level is moved down, with lazy leveling: its capacity, or `fanout` times the batch that
-// is about to be merged into it, if that is less. Batches are what flushes make of memtables, and may be much smaller.
+// The bytes over which the last level is moved down, where whole levels go down: its capacity, or, if that is less, as
+// many bytes as it takes batches like the one that is about to come down. Batches are what flushes make of memtables,
+// and may be much smaller.
 uint64_t LastLevelCapacity(const Version& version, const CompactionPolicy& policy);
+bool LastLevelMovesDown(const Version& version, const CompactionPolicy& policy);
 
-// The bytes of tables over what the space bound allows, by the estimate of live bytes; 0 if no merge would help.
+// The bytes of tables over what the space bound allows, by the estimate of live bytes; 0 if no compaction would help.
 uint64_t BytesOverSpaceBound(const Version& version, const CompactionPolicy& policy);
-bool ExceedsSpace(const Version& version, const CompactionPolicy& policy);
-// The same if nothing but the oldest run were live. While that is not so, what is live need not be known.
+// Whether the bound would be exceeded if nothing but the oldest run were live. While it would not, what is live need
+// not be known.
 bool MayExceedSpace(const Version& version, const CompactionPolicy& policy);
 
-// Of the next level, that one table should overlap.
+// The bytes of the next level that one table should overlap at most.
 uint64_t MaxOverlapBytes(const CompactionPolicy& policy);
 
 }  // namespace sepal

@@ -49,8 +49,8 @@ std::vector<TableRef> FirstWorthRewriting(const PickerInput& input, const RangeC
   return {begin, std::find_if_not(begin, tables.end(), worth)};
 }
 
-// In the oldest run these tables stay where they are. It takes those of other runs, which lay there too until merges
-// beside the call began a deeper level.
+// In the oldest run these tables stay where they are. It takes those of other runs, which lay there too until
+// compactions beside the call began a deeper level.
 RangeStep Rewrite(const PickerInput& input, const BusyTables& busy, const RangeCall& call) {
   const std::span<const LevelRun> runs = input.version->runs();
   if (input.version->DeepestLevel() < 1) return {};

@@ -1,6 +1,7 @@
 #include "db/decide/compaction/plan_draft.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction/level_targets.h"
@@ -14,7 +15,7 @@ bool RangesMeet(const KeyOrder& order, std::string_view a_smallest, std::string_
   return !order.Less(a_largest, b_smallest) && !order.Less(b_largest, a_smallest);
 }
 
-// Whether `visit` says so of an input of `plan` whose tables may be in that run.
+// Whether `visit` is true for an input of `plan` whose tables may be in that run.
 template <class Visit>
 bool AnyInput(const CompactionPlan& plan, int level, RunNumber run, const Visit& visit) {
   // Between the edit of a job and its end, what it moved or carried is in the output's run.
@@ -28,7 +29,7 @@ bool AnyInput(const CompactionPlan& plan, int level, RunNumber run, const Visit&
   return asked(plan.inputs, moves) || asked(plan.carried, true);
 }
 
-// Of tables that are in key order and disjoint.
+// Both are in key order and disjoint.
 bool ShareATable(const KeyOrder& order, std::span<const TableRef> few, std::span<const TableRef> many) {
   if (few.size() > many.size()) std::swap(few, many);
   if (few.empty() ||
@@ -91,10 +92,6 @@ void PlanDraft::Add(int level, const Run& run, std::vector<TableRef> tables) {
   plan_.inputs.push_back({level, run.number(), std::move(tables)});
 }
 
-void PlanDraft::AddRuns(std::span<const LevelRun> runs) {
-  for (const LevelRun& r : runs) Add(r.level, *r.run, r.run->tables().ToVector());
-}
-
 void PlanDraft::JoinOutputRun() {
   const std::vector<RunRef>& runs = input_->version->level(output_level_);
   if (runs.empty()) return;
@@ -152,7 +149,7 @@ absl::flat_hash_set<FileNumber> PlanDraft::TablesApart() const {
 }
 
 // What shares keys with no other input need not be read: it travels as it is. All of it is a move. Few bytes that
-// travel beside a merge would only cut its output into small tables.
+// travel beside a rewrite would only cut its output into small tables.
 void PlanDraft::SpareWhatLiesApart(bool may_move) {
   const absl::flat_hash_set<FileNumber> apart = TablesApart();
   const bool travels = may_move && !OverlapsTooMuchBelow();
@@ -186,8 +183,9 @@ void PlanDraft::SpareWhatLiesApart(bool may_move) {
 }
 
 void PlanDraft::CollectGrandparents() {
-  // In lazy leveling whole levels are merged: where their tables end does not matter.
-  if (input_->policy.style != CompactionStyle::kLeveled || output_level_ + 1 >= kMaxLevels) return;
+  // Where whole levels go down it does not matter where their tables end.
+  const bool by_table = ShapeOf(input_->policy).step == CompactionStep::kOneTable;
+  if (!by_table || output_level_ + 1 >= kMaxLevels) return;
   for (const RunRef& run : input_->version->level(output_level_ + 1)) {
     if (run != input_->version->level(output_level_ + 1).front()) return;  // several runs are about to become one
     for (const TableRef& table : run->Overlapping(hull())) {
@@ -201,9 +199,18 @@ CompactionPlan PlanDraft::Finish(std::string reason, bool may_move) && {
   plan_.reason = std::move(reason);
   plan_.bottommost = IsBottommost();
   CollectGrandparents();
-  plan_.kind = CompactionPlan::Kind::kMerge;
+  plan_.kind = CompactionPlan::Kind::kRewrite;
   SpareWhatLiesApart(may_move);
   return std::move(plan_);
+}
+
+std::optional<PlanDraft> DraftOf(const PickerInput& input, const BusyTables& busy, const Descent& descent) {
+  if (descent.runs.empty() || busy.HasAny(descent.runs)) return std::nullopt;
+  PlanDraft draft(input, descent.output_level);
+  for (const LevelRun& r : descent.runs) draft.Add(r.level, *r.run, r.run->tables().ToVector());
+  if (descent.joins) draft.JoinOutputRun();
+  if (draft.Blocked(busy)) return std::nullopt;
+  return draft;
 }
 
 std::string DenseReason(std::string_view what, const TableTotals& totals) {

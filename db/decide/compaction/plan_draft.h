@@ -1,4 +1,4 @@
-// A compaction plan in the making, and what stands in its way: shared by the styles of the picker.
+// A compaction plan in the making, what stands in its way, and the choices of the picker.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "db/decide/compaction/compaction_picker.h"
+#include "db/decide/compaction/plan_totals.h"
 
 namespace sepal {
 
@@ -40,7 +41,6 @@ class PlanDraft {
 
   // Newest first. Adding nothing is allowed.
   void Add(int level, const Run& run, std::vector<TableRef> tables);
-  void AddRuns(std::span<const LevelRun> runs);
   // The output joins the oldest run of the output level, if it has one, together with the tables of it that overlap
   // what was added. Newer runs of that level must have been added.
   void JoinOutputRun();
@@ -53,7 +53,7 @@ class PlanDraft {
   // Whether a running plan holds an input or writes where this would write.
   bool Blocked(const BusyTables& busy) const;
 
-  // The merge, which reads no table of the output run that shares keys with no other input. With `may_move` no such
+  // A rewrite, which reads no table of the output run that shares keys with no other input. With `may_move` no such
   // table of the other inputs either, unless a tombstone would come to rest where nothing is older, or too much lies
   // below; a move if that leaves nothing to be read.
   CompactionPlan Finish(std::string reason, bool may_move) &&;
@@ -74,28 +74,50 @@ class PlanDraft {
   absl::flat_hash_set<FileNumber> held_;
 };
 
-// The styles.
-CompactionPlan PickLazyLeveling(const PickerInput& input, const BusyTables& busy);
-CompactionPlan PickLeveled(const PickerInput& input, const BusyTables& busy);
-CompactionPlan PickUniversal(const PickerInput& input, const BusyTables& busy);
+// The plan for a descent. nullopt where it has no runs, or a running plan stands in the way.
+std::optional<PlanDraft> DraftOf(const PickerInput& input, const BusyTables& busy, const Descent& descent);
+// The same for one table of a level of one run, which joins the run of the next level.
+std::optional<PlanDraft> DraftOfTable(const PickerInput& input, const BusyTables& busy, int level,
+                                      const TableRef& table);
 
-// Lazy leveling and universal. The last level outgrew its capacity: what it holds is moved one deeper.
-std::optional<CompactionPlan> MoveLastLevelDown(const PickerInput& input, const BusyTables& busy);
-// Lazy leveling and universal. At the space bound all runs below level 0 become one; if there is only one, level 0
-// joins it.
+// The choices, of which the picker takes the first that is not nothing.
+
+// The last level outgrew its capacity, and is moved one deeper.
+CompactionPlan MoveLastLevelDown(const PickerInput& input, const BusyTables& busy);
+// Where whole levels go down: at the space bound all runs below level 0 become one; if there is only one, level 0 joins
+// it.
 CompactionPlan ReduceSpace(const PickerInput& input, const BusyTables& busy);
-// All runs from `first_level` on into the oldest; nullopt where running plans stand in the way, or there is no other.
-std::optional<PlanDraft> AllFrom(const PickerInput& input, const BusyTables& busy, int first_level);
-// What that would take, by the sums of its runs.
-TableTotals TotalsOfAllFrom(const PickerInput& input, int first_level);
-
-// All styles: a table of the last level whose tombstones, or old versions of keys, no snapshot needs any more is
-// rewritten where it is.
+// One step down from the fullest level that is due and free. Where tables go down one at a time, every level above the
+// last is due at the space bound.
+CompactionPlan StepDown(const PickerInput& input, const BusyTables& busy);
+// A level, or a table, that is mostly tombstones goes down early, unless it would rewrite many times as many live
+// entries: into the next level; where the last level has several runs, of which the oldest alone can drop tombstones,
+// with all that lies between into that one.
+CompactionPlan CompactDense(const PickerInput& input, const BusyTables& busy);
+// Nothing is written and everything is in tables, so what lies above the level that is to be one run goes down into it,
+// if it is enough to be worth rewriting what it meets.
+CompactionPlan CompactAtRest(const PickerInput& input, const BusyTables& busy);
+// A table of the last level whose tombstones, or old versions of keys, no snapshot needs any more is rewritten where it
+// is.
 CompactionPlan RewriteTable(const PickerInput& input, const BusyTables& busy);
 
-// Lazy leveling and leveled: nothing is written and everything is in tables, so what lies above the last level (lazy
-// leveling) or in level 0 (leveled) is merged down, if it is enough to be worth rewriting what it meets.
-CompactionPlan MergeAtRest(const PickerInput& input, const BusyTables& busy);
+// A step down from this level, due or not.
+CompactionPlan StepDownFrom(const PickerInput& input, const BusyTables& busy, int level);
+bool ReachesSpaceBound(const PickerInput& input);
+
+// The first plan that `choose` makes of a table of the run. `may_hold` says of a run or chunk whether one of its tables
+// can be worth a plan.
+template <class MayHold, class Choose>
+CompactionPlan FirstOf(const Run& run, const MayHold& may_hold, const Choose& choose) {
+  if (!may_hold(run)) return {};
+  for (const TableChunkRef& chunk : run.chunks()) {
+    if (!may_hold(*chunk)) continue;
+    for (const TableRef& table : chunk->items()) {
+      if (CompactionPlan plan = choose(table); !plan.nothing()) return plan;
+    }
+  }
+  return {};
+}
 
 std::string DenseReason(std::string_view what, const TableTotals& totals);
 std::string SpaceReason(const Version& version);

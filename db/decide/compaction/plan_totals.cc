@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "db/decide/compaction/level_targets.h"
+
 namespace sepal {
 
 namespace {
@@ -21,6 +23,16 @@ std::span<const LevelRun> RunsOf(const Version& version, int first_level, int en
   return {first_of(first_level), first_of(end_level)};
 }
 
+Descent LevelDown(const Version& version, const CompactionPolicy& policy, int level) {
+  return {RunsOf(version, level, level + 1), level + 1, JoinsRunBelow(version, policy, level)};
+}
+
+Descent AllIntoOldest(const Version& version, int first_level) {
+  const std::span<const LevelRun> runs = RunsOf(version, first_level, kMaxLevels);
+  const bool is_there = version.DeepestLevel() >= 1 && !runs.empty();
+  return {is_there ? runs.first(runs.size() - 1) : runs, std::max(1, version.DeepestLevel()), true};
+}
+
 TableTotals TotalsOf(const TableMetadata& table) { return {table.size_bytes, table.entries, table.tombstones}; }
 
 TableTotals TotalsOf(std::span<const LevelRun> runs) {
@@ -29,10 +41,11 @@ TableTotals TotalsOf(std::span<const LevelRun> runs) {
   return totals;
 }
 
-TableTotals TotalsJoined(const Version& version, std::span<const LevelRun> runs, int output_level) {
+TableTotals TotalsOf(const Version& version, const Descent& descent) {
+  const std::span<const LevelRun> runs = descent.runs;
   const TableTotals totals = TotalsOf(runs);
-  const std::vector<RunRef>& beside = version.level(output_level);
-  if (runs.empty() || beside.empty()) return totals;
+  const std::vector<RunRef>& beside = version.level(descent.output_level);
+  if (!descent.joins || runs.empty() || beside.empty()) return totals;
   const KeyOrder order = version.order();
   std::string_view smallest = SmallestKey(*runs.front().run);
   std::string_view largest = LargestKey(*runs.front().run);

@@ -1,4 +1,4 @@
-// What a plan would take, by the sums of its runs: known before any table of it is looked at. Pure.
+// What a plan would take, by the sums of its runs, which are known before any table of it is looked at. Pure.
 #pragma once
 
 #include <span>
@@ -8,14 +8,25 @@
 
 namespace sepal {
 
-// Those of the levels [first_level, end_level), newest first.
+// The runs of the levels [first_level, end_level), newest first.
 std::span<const LevelRun> RunsOf(const Version& version, int first_level, int end_level);
+
+// Runs that go down together, newest first.
+struct Descent {
+  std::span<const LevelRun> runs = {};
+  int output_level = 1;
+  // Into the oldest run there, if there is one, which is none of `runs`; else as a new run.
+  bool joins = true;
+};
+// All runs of a level into the next.
+Descent LevelDown(const Version& version, const CompactionPolicy& policy, int level);
+// All runs from `first_level` on into the oldest.
+Descent AllIntoOldest(const Version& version, int first_level);
 
 TableTotals TotalsOf(const TableMetadata& table);
 TableTotals TotalsOf(std::span<const LevelRun> runs);
-// The same with what a draft of all these tables meets in the oldest run of `output_level`, which is none of `runs`
-// (PlanDraft::JoinOutputRun).
-TableTotals TotalsJoined(const Version& version, std::span<const LevelRun> runs, int output_level);
+// The same with the tables that all of the descent's meet in the run that it joins.
+TableTotals TotalsOf(const Version& version, const Descent& descent);
 
 // What `table` of `level` meets in the oldest run of the next level, if that has one.
 TableTotals TotalsBelow(const Version& version, int level, const TableFile& table);

@@ -1,5 +1,3 @@
-#include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -39,39 +37,28 @@ bool MayHoldOne(const PickerInput& input, const Tables& tables) {
   return MayHoldDense(input.policy, sums) || MostEntriesPerKey(input, tables) > input.policy.max_space_amplification;
 }
 
-std::optional<CompactionPlan> RewriteTableOf(const PickerInput& input, const BusyTables& busy, int level,
-                                             const Run& run, std::span<const TableRef> tables) {
-  for (const TableRef& table : tables) {
-    const TableMetadata& m = table->metadata();
-    // What a snapshot divides from older data would survive, and the table would be picked for ever; so would one whose
-    // sequence numbers are zeroed, which holds no key twice.
-    if (m.highest_sequence > input.oldest_snapshot || m.highest_sequence == SequenceNumber(0)) continue;
-    std::string why = WhyRewrite(input.policy, *table);
-    if (why.empty()) continue;
-    PlanDraft draft(input, level);
-    draft.Add(level, run, {table});
-    draft.StayInRun(run.number());
-    if (draft.Blocked(busy)) continue;
-    return std::move(draft).Finish(std::move(why), false);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 CompactionPlan RewriteTable(const PickerInput& input, const BusyTables& busy) {
   const Version& version = *input.version;
   const int deepest = version.DeepestLevel();
   if (deepest < 1 || version.NumRuns(deepest) != 1) return {};
-  // One at a time: a merge into this level must wait for those that are under way.
+  // One at a time: a compaction into this level must wait for those that are under way.
   if (busy.Writes(deepest)) return {};
   const Run& run = *version.level(deepest).front();
-  if (!MayHoldOne(input, run)) return {};
-  for (const TableChunkRef& chunk : run.chunks()) {
-    if (!MayHoldOne(input, *chunk)) continue;
-    if (auto plan = RewriteTableOf(input, busy, deepest, run, chunk->items())) return *std::move(plan);
-  }
-  return {};
+  const auto may_hold = [&](const auto& tables) { return MayHoldOne(input, tables); };
+  return FirstOf(run, may_hold, [&](const TableRef& table) {
+    const TableMetadata& m = table->metadata();
+    // What a snapshot divides from older data would survive, and the table would be picked for ever; so would one whose
+    // sequence numbers are zeroed, which holds no key twice.
+    if (m.highest_sequence > input.oldest_snapshot || m.highest_sequence == SequenceNumber(0)) return CompactionPlan();
+    std::string why = WhyRewrite(input.policy, *table);
+    if (why.empty()) return CompactionPlan();
+    PlanDraft draft(input, deepest);
+    draft.Add(deepest, run, {table});
+    draft.StayInRun(run.number());
+    return draft.Blocked(busy) ? CompactionPlan() : std::move(draft).Finish(std::move(why), false);
+  });
 }
 
 }  // namespace sepal

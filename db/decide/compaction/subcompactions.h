@@ -1,4 +1,4 @@
-// Where a merge is cut into parts that threads share out among themselves (db/act/jobs/slices.h).
+// Where a compaction is cut into parts that threads share out among themselves (db/act/jobs/slices.h).
 #pragma once
 
 #include <cstdint>

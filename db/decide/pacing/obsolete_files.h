@@ -1,4 +1,4 @@
-// Which files of a database directory nobody needs. Pure.
+// Which files of a database directory are not needed any more. Pure.
 //
 // Only tables, logs, their rings and manifests are ever named; LOCK, LOG and whatever else lies in the directory never
 // are.
@@ -14,7 +14,7 @@
 namespace sepal {
 
 struct LiveFiles {
-  // Of every version that anybody may still read, all column families.
+  // The tables of every version that may still be read, in all column families.
   absl::flat_hash_set<FileNumber> tables = {};
   // Files of any kind that are being written, or kept for reuse.
   absl::flat_hash_set<FileNumber> pending = {};

@@ -1,4 +1,5 @@
-// How a merge shares the memory in which it reads ahead: each of its threads has a window in each run that it reads.
+// How a compaction shares the memory in which it reads ahead: each of its threads has a window in each run that it
+// reads. Pure.
 #pragma once
 
 #include <algorithm>
@@ -6,13 +7,14 @@
 
 namespace sepal {
 
-struct MergeWindows {
+struct ReadAheadShare {
   int threads = 1;
-  uint64_t bytes = 0;  // of one window, at most
+  uint64_t window_bytes = 0;  // the most that one window holds
 };
 
-// Of up to `threads` threads so many that windows are worth a read; one always, however small its windows are.
-inline MergeWindows ShareMergeWindows(uint64_t memory_bytes, uint64_t runs, int threads) {
+// At most `threads` threads, and as many as leave windows that are worth a read; at least one, however small its
+// windows are.
+inline ReadAheadShare ShareReadAhead(uint64_t memory_bytes, uint64_t runs, int threads) {
   constexpr uint64_t kLeast = uint64_t{4} << 10;
   constexpr uint64_t kWorthARead = uint64_t{64} << 10;
   constexpr uint64_t kLargest = uint64_t{1} << 20;
@@ -20,7 +22,7 @@ inline MergeWindows ShareMergeWindows(uint64_t memory_bytes, uint64_t runs, int 
   const uint64_t most_threads =
       std::clamp<uint64_t>(memory_bytes / (of_thread * kWorthARead), 1, static_cast<uint64_t>(std::max(threads, 1)));
   return {.threads = static_cast<int>(most_threads),
-          .bytes = std::clamp(memory_bytes / (of_thread * most_threads), kLeast, kLargest)};
+          .window_bytes = std::clamp(memory_bytes / (of_thread * most_threads), kLeast, kLargest)};
 }
 
 }  // namespace sepal

@@ -16,9 +16,9 @@
 namespace sepal {
 
 struct ThrottleLimits {
-  // Of memtables together, the active one included. Reached: stop.
+  // All memtables together, the active one included, may take less than this: at it writers stop.
   uint64_t memtable_allowance_bytes = 0;
-  // Of memory that the cache cannot give back. Reached: stop.
+  // Memory that the cache cannot give back may take less than this: at it writers stop.
   uint64_t memory_limit_bytes = 0;
   int soft_level0_runs = 0;
   int hard_level0_runs = 0;
@@ -30,14 +30,14 @@ struct ThrottleLimits {
 ThrottleLimits MakeThrottleLimits(const CompactionPolicy& policy, uint64_t memtable_allowance_bytes,
                                   uint64_t memory_limit_bytes);
 
-// Memtables that take no more slow nobody down.
+// Memtables that take no more than this slow no writer down.
 uint64_t SoftMemtableBytes(const ThrottleLimits& limits);
 
 // The greatest of each over all column families, and the sum of the bytes.
 struct ThrottleInput {
   uint64_t memtable_bytes = 0;  // active and immutable
   uint64_t unreclaimable_memory_bytes = 0;
-  // But those that may be there while nobody reads.
+  // Without those that level 0 may have more while nothing is read.
   int level0_runs = 0;
   uint64_t debt_bytes = 0;
 };
@@ -48,7 +48,7 @@ struct ThrottleRate {
   uint64_t bytes_per_second = kUnlimited;
   // "compaction debt 3.1 GiB of 8.0 GiB"; empty while unlimited.
   std::string reason = {};
-  // What holds writers back is that compactions lag behind, rather than flushes.
+  // Writers are held back since compactions lag behind, rather than flushes.
   bool compactions_lag = false;
   bool unlimited() const { return bytes_per_second == kUnlimited; }
   bool stopped() const { return bytes_per_second == 0; }

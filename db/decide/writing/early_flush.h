@@ -1,11 +1,11 @@
 // When memtables are flushed before they are full. Pure: bytes in, a bool out.
 //
-// As a rule they are not: each flush makes a run of level 0, and fewer runs are merged more cheaply. But what came in
-// the order of its keys makes tables that overlap nothing, which the levels below take as they are. So where such a
+// As a rule they are not: each flush makes a run of level 0, and fewer runs are compacted more cheaply. But what came
+// in the order of its keys makes tables that overlap nothing, which the levels below take as they are. So where such a
 // writer is faster than flushes, a memtable is flushed when it is half full, if fewer flushes run than may at a time:
 // that one, the one before it and the one that is being filled take what two full ones would, and neither a core nor
 // the writer waits until a flush has ended. The first flush since the opening, of which nothing is known, comes early,
-// and those that follow grow by doubling; who turns out to be slower than flushes fills memtables.
+// and those that follow grow by doubling; a writer that turns out to be slower than flushes fills memtables.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,8 @@ struct MemtableFill {
   uint64_t data_bytes = 0;  // of keys and values
 };
 
-// Of keys and values.
 struct LastFlush {
-  uint64_t data_bytes = 0;
+  uint64_t data_bytes = 0;  // of keys and values
   // Written behind those, until it ended.
   uint64_t data_bytes_behind = 0;
 };

@@ -38,10 +38,10 @@ class FlushSplitter {
 
  private:
   const FlushSplitterOptions options_;
-  uint64_t least_bytes_;  // of this table
+  uint64_t least_bytes_;  // that this table takes before it may end
   SequenceNumber last_ = {};
   uint64_t ascending_ = 0;  // keys, up to the last one
-  uint64_t keys_ = 0;       // of the table
+  uint64_t keys_ = 0;       // in the table so far
 };
 
 }  // namespace sepal

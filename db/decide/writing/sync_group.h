@@ -2,8 +2,8 @@
 // out.
 //
 // A sync carries the calls that came while the one before it ran. The callers that it lets go write their next update
-// at once, and come a few microseconds too late for the next sync, which the others begin: two threads would take
-// turns, each alone. So a sync waits until as many calls are there as there were when the one before it ended, those
+// at once, and come a few microseconds too late for the next sync, which the others begin: two threads would sync in
+// turn, each alone. So a sync waits until as many calls are there as there were when the one before it ended, those
 // that it carried and those that came too late for it; but no longer than half of what syncs took lately, and
 // kMostMicros. (The delay of a commit for its siblings, which other systems have as a setting, is measured here.)
 //
@@ -13,7 +13,6 @@
 // One thread at a time.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 namespace sepal {
@@ -28,15 +27,11 @@ class SyncGroup {
   void Arrive() { ++waiting_; }
   void Join() { ++carried_; }
 
-  // Whether somebody waits for more calls.
+  // Whether a call waits for more calls.
   bool gathering() const { return until_ != 0; }
   // No sync is under way, and there is a call to carry. How long one that begins now should wait for more; 0: not at
   // all.
   uint64_t WaitMicros(uint64_t now);
-  // How many calls share a sync lately: as many as wait, or were there when the last one ended.
-  int calls() const { return std::max(expected_, waiting_ + carried_); }
-  // How long a sync takes lately, in microseconds; 0 before the first one ended.
-  uint64_t sync_micros() const { return sync_micros_; }
   // The wait is over, as when the clock stands still.
   void StopWaiting() { until_ = since_; }
   // A sync begins, and carries all calls that are there. Then it ends.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "util/base/check.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -41,6 +42,7 @@ void Background::LearnSketches(Family* family, const Version& version) {
 }
 
 RunNumber Background::Adopt(Family* family, PlanRef plan) {
+  SEPAL_DCHECK(CheckPlan(*family->version(), *plan).ok());
   const RunNumber run = plan->output_run.value_or(RunNumber(0));
   const bool fresh = !plan->output_run.has_value();
   family->running.push_back(std::move(plan));

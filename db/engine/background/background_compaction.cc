@@ -6,6 +6,7 @@
 #include "db/decide/compaction/compaction_picker.h"
 #include "db/decide/writing/guard_budget.h"
 #include "db/engine/background/background.h"
+#include "util/base/check.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
@@ -193,6 +194,7 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
   event->bytes_written = result.bytes_written;
   event->entries_in = result.counts.entries_in;
   event->entries_out = result.counts.entries_out;
+  SEPAL_DCHECK(CheckPlan(*VersionNow(*family), *plan).ok() || family->dropped.load(std::memory_order_acquire));
   const absl::Status applied = catalog_->Apply(EditOf(*plan, family->id, run, result.outputs), nullptr, nullptr);
   if (!applied.ok() && !moves) DiscardIfRefused(applied, result.outputs);
   return applied;

@@ -522,7 +522,6 @@ LogOptions Opening::MakeLogOptions() const {
   options.budget = &parts_.core->budget;
   options.tasks = parts_.preparing.get();
   options.clock = world_.clock;
-  options.processors = tuning_.processors;
   Core* const core = parts_.core.get();
   EngineState* const state = parts_.state.get();
   options.on_sync = [core, state](std::string_view path, uint64_t micros) {

@@ -36,9 +36,6 @@ struct Tuning {
   // 0: chosen by the compaction style (db/decide/compaction/compaction_policy.h).
   int fanout = 0;
   int compaction_threads = 1;
-  // The number of processors for which callers that wait for a sync of the log may spin
-  // (db/decide/writing/sync_spinning.h); 0: they sleep.
-  int processors = 0;
   // Flushes and compactions are cut into slices, which run in parallel, of at least this size.
   uint64_t part_bytes = uint64_t{4} << 20;
   // Bytes of live logs above which the column family with the oldest one is flushed.

@@ -36,7 +36,6 @@ inline Tuning SmallTuning() {
   tuning.unread_runs = 0;
   tuning.fanout = 3;
   tuning.compaction_threads = 2;
-  tuning.processors = 1;
   tuning.part_bytes = uint64_t{4} << 10;
   tuning.log_limit_bytes = uint64_t{64} << 10;
   tuning.log_allocation_bytes = uint64_t{16} << 10;

@@ -284,8 +284,6 @@ class OptionsExplainVerb final : public Verb {
     e->Number("range_keys", tuning.range_keys,
               "keys written in ascending order after which a flush may end a table where the order breaks");
     e->Number("compaction_threads", tuning.compaction_threads, threads_ == 0 ? "one for each core, 1 to 8" : "given");
-    e->Number("processors", tuning.processors,
-              "where more than twice as many callers wait for a sync they take turns rather than sleep");
     e->Bytes("part_bytes", tuning.part_bytes, "flushes and merges are cut into parts, side by side, of at least this");
     e->Bytes("manifest_limit_bytes", tuning.manifest_limit_bytes,
              "a manifest larger than this and four times its live content is begun anew");

@@ -14,19 +14,16 @@
 namespace sepal {
 namespace {
 
-enum class Form { kWithoutClock, kSleeping, kInTurns };
-
-// A log that several threads write to, each on as soon as its last update is durable. Those who wait sleep, or take
-// turns at one processor.
+// A log that several threads write to, each on as soon as its last update is durable.
 class SharedSyncFixture : public LogFixture {
  protected:
   static constexpr int kThreads = 6;
   static constexpr int kWrites = 100;
 
-  void Create(Form form, Clock* clock) {
+  // Without a clock no sync waits for more calls.
+  void Create(Clock* clock) {
     LogOptions options = Options();
-    options.clock = form == Form::kWithoutClock ? nullptr : clock;
-    options.processors = form == Form::kInTurns ? 1 : 0;
+    options.clock = clock;
     log_ = WriteAheadLog::Create(directory_.get(), options, FirstLog()).value();
   }
   // Each sync of the log takes what `micros` says.
@@ -78,19 +75,17 @@ class SharedSyncFixture : public LogFixture {
   std::atomic<int> false_{0};  // ok, and not durable
 };
 
-class SharedSyncTest : public SharedSyncFixture, public testing::WithParamInterface<Form> {
+class SharedSyncTest : public SharedSyncFixture, public testing::WithParamInterface<bool> {
  protected:
-  SharedSyncTest() { Create(GetParam(), Clock::System()); }
+  SharedSyncTest() { Create(GetParam() ? Clock::System() : nullptr); }
 };
 
 TEST_P(SharedSyncTest, EachIsCovered) {
   SyncsTake(Clock::System(), [] { return 100; });
   Write(/*rotate_every=*/100);
-  EXPECT_EQ(log_->WaitsInTurns() > 0, GetParam() == Form::kInTurns);
   ExpectAllDurable();
 }
 
-// Turns that are taken then end before it does.
 TEST_P(SharedSyncTest, ASyncThatTakesMuchLongerThanOthersHoldsNobodyBackForGood) {
   std::atomic<int> syncs{0};
   SyncsTake(Clock::System(), [&] { return ++syncs % 40 == 0 ? 20'000 : 100; });
@@ -112,11 +107,11 @@ TEST_P(SharedSyncTest, AFailureIsToldToAll) {
   EXPECT_FALSE(log_->Failure().ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, SharedSyncTest, testing::Values(Form::kWithoutClock, Form::kSleeping, Form::kInTurns));
+INSTANTIATE_TEST_SUITE_P(WithAClock, SharedSyncTest, testing::Bool());
 
-class SimulatedSyncTest : public SharedSyncFixture, public testing::WithParamInterface<Form> {
+class SimulatedSyncTest : public SharedSyncFixture {
  protected:
-  SimulatedSyncTest() { Create(GetParam(), &world_); }
+  SimulatedSyncTest() { Create(&world_); }
   void WriteInSimulation() {
     for (int t = 0; t < kThreads; ++t) {
       world_.Spawn([this] { WriteOn(); });
@@ -129,7 +124,7 @@ class SimulatedSyncTest : public SharedSyncFixture, public testing::WithParamInt
 };
 
 // A sync takes 200 us. Without waiting for those that it let go it would carry half of them.
-TEST_P(SimulatedSyncTest, ASyncWaitsForThoseThatTheLastOneLetGo) {
+TEST_F(SimulatedSyncTest, ASyncWaitsForThoseThatTheLastOneLetGo) {
   uint64_t syncs = 0;
   SyncsTake(&world_, [&] {
     ++syncs;
@@ -137,30 +132,8 @@ TEST_P(SimulatedSyncTest, ASyncWaitsForThoseThatTheLastOneLetGo) {
   });
   WriteInSimulation();
   EXPECT_LE(syncs, kWrites + kWrites / 5);
-  EXPECT_EQ(log_->WaitsInTurns() > 0, GetParam() == Form::kInTurns);
   ExpectAllDurable();
 }
-
-// Each of those who wait for it takes turns once, and sleeps then.
-TEST_P(SimulatedSyncTest, NobodyTakesTurnsForAllOfASyncThatTakesMuchLongerThanOthers) {
-  uint64_t syncs = 0;
-  uint64_t before = 0;
-  uint64_t while_it_ran = 0;
-  faults_.SetDecider([&](const FileCall& call) {
-    if (call.op != FileOp::kSync) return Fault::kNone;
-    const bool is_long = ++syncs == 50;
-    if (is_long) before = log_->WaitsInTurns();
-    world_.SleepMicros(is_long ? 1'000'000 : 200);
-    if (is_long) while_it_ran = log_->WaitsInTurns() - before;
-    return Fault::kNone;
-  });
-  WriteInSimulation();
-  EXPECT_LE(while_it_ran, static_cast<uint64_t>(kThreads));
-  EXPECT_EQ(while_it_ran > 0, GetParam() == Form::kInTurns);
-  ExpectAllDurable();
-}
-
-INSTANTIATE_TEST_SUITE_P(Forms, SimulatedSyncTest, testing::Values(Form::kSleeping, Form::kInTurns));
 
 }  // namespace
 }  // namespace sepal

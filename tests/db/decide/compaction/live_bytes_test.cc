@@ -92,10 +92,11 @@ TEST_F(LiveBytesTest, WithoutSketchesTheOldestRunStandsForAll) {
 TEST_F(LiveBytesTest, TheSpaceBoundAsksForLiveBytesRatherThanForTheOldestRun) {
   CompactionPolicy policy;
   policy.min_rest_bytes = 1;
-  EXPECT_FALSE(ExceedsSpace(*Tree({{1, 0, 5'000}, {0, 5'000, 20'000}}), policy));
-  EXPECT_TRUE(
-      ExceedsSpace(*Tree({{1, 0, 5'000, false}, {0, 5'000, 20'000, false}, {0, 5'000, 20'000, false}}), policy));
-  EXPECT_TRUE(ExceedsSpace(*Tree({{1, 0, 5'000}, {0, 0, 5'000}, {0, 0, 5'000}}), policy));
+  EXPECT_EQ(BytesOverSpaceBound(*Tree({{1, 0, 5'000}, {0, 5'000, 20'000}}), policy), 0u);
+  EXPECT_GT(
+      BytesOverSpaceBound(*Tree({{1, 0, 5'000, false}, {0, 5'000, 20'000, false}, {0, 5'000, 20'000, false}}), policy),
+      0u);
+  EXPECT_GT(BytesOverSpaceBound(*Tree({{1, 0, 5'000}, {0, 0, 5'000}, {0, 0, 5'000}}), policy), 0u);
 }
 
 // --- what no snapshot sees any more ---

@@ -1,4 +1,5 @@
 // The picker's decisions from text: levels drawn in, plan out.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -92,7 +93,7 @@ class PickerScript {
   // That of the last plan, which has written one table.
   std::string Edit(const ScriptCommand& command) {
     std::vector<TableMetadata> outputs;
-    if (last_.kind == CompactionPlan::Kind::kMerge) {
+    if (last_.kind == CompactionPlan::Kind::kRewrite) {
       outputs.push_back(TableOf(99, 0, last_.smallest_user_key, last_.largest_user_key));
     }
     const VersionEdit edit = EditOf(last_, ColumnFamilyId(0), RunNumber(command.Number("run")), std::move(outputs));
@@ -134,7 +135,7 @@ class PickerScript {
   // A plan made by hand: all tables of the runs that the input names, into output= (and run=).
   std::string Check(const ScriptCommand& command) {
     CompactionPlan plan;
-    plan.kind = CompactionPlan::Kind::kMerge;
+    plan.kind = CompactionPlan::Kind::kRewrite;
     plan.reason = "by hand";
     plan.output_level = static_cast<int>(command.Number("output"));
     if (command.Has("run")) plan.output_run = RunNumber(command.Number("run"));
@@ -170,6 +171,26 @@ TEST(CompactionPickerTest, TheSpaceBoundIsKeptAsTheScriptSays) { RunPickerScript
 TEST(CompactionPickerTest, WhatNobodyReadsWaitsAsTheScriptSays) { RunPickerScript("unread.txt"); }
 TEST(CompactionPickerTest, ManualRangesAreStepped) { RunPickerScript("manual_range.txt"); }
 TEST(CompactionPlanTest, ChecksAndSplitsAsTheScriptSays) { RunPickerScript("plan.txt"); }
+
+TEST(CompactionPlanTest, CarriedTablesMayOverlapNoOtherTableOfThePlan) {
+  const VersionRef version = *Draw("L0 run 9: 9[a..d]\nL1 run 1: 1[c..f] 2[g..k]\n");
+  const TableRef newer = version->level(0).front()->table(0);
+  const TableRef met = version->level(1).front()->table(0);
+  const TableRef apart = version->level(1).front()->table(1);
+  CompactionPlan plan;
+  plan.kind = CompactionPlan::Kind::kRewrite;
+  plan.output_level = 1;
+  plan.output_run = RunNumber(1);
+  plan.smallest_user_key = "a";
+  plan.largest_user_key = "k";
+  plan.inputs = {{0, RunNumber(9), {newer}}, {1, RunNumber(1), {met}}};
+  plan.carried = {{1, RunNumber(1), {apart}}};
+  EXPECT_TRUE(CheckPlan(*version, plan).ok()) << CheckPlan(*version, plan);
+  plan.inputs[1].tables = {apart};
+  plan.carried[0].tables = {met};
+  EXPECT_THAT(ToStd(CheckPlan(*version, plan).message()),
+              testing::EndsWith("a table is carried, and tables 9 and 1 overlap"));
+}
 
 }  // namespace
 }  // namespace sepal

@@ -38,7 +38,7 @@ class ModelTree {
   size_t running() const { return running_.size(); }
   uint64_t written() const { return written_; }
   uint64_t flushed() const { return flushed_; }
-  // Runs of which a merge took tables over.
+  // Runs of which a rewrite took tables over.
   uint64_t carried() const { return carried_; }
   int most_runs() const { return most_runs_; }
   std::vector<uint64_t> snapshots;  // ascending
@@ -95,7 +95,7 @@ class ModelTree {
     const Job job = std::move(running_[i]);
     running_.erase(running_.begin() + static_cast<ptrdiff_t>(i));
     std::vector<TableMetadata> outputs;
-    if (job.plan.kind == CompactionPlan::Kind::kMerge) {
+    if (job.plan.kind == CompactionPlan::Kind::kRewrite) {
       std::vector<ModelEntry> entries;
       for (const CompactionInput& in : job.plan.inputs) {
         for (const TableRef& table : in.tables) {
@@ -354,8 +354,8 @@ TEST(CompactionSimulationTest, AManualRangeEndsInOneRunWithoutTombstones) {
   }
 }
 
-// Beside the call's own merges the picker's go on, and end sooner.
-TEST(CompactionSimulationTest, AManualRangeEndsWhileMergesBesideItBringNewDataDown) {
+// Beside the call's own compactions the picker's go on, and end sooner.
+TEST(CompactionSimulationTest, AManualRangeEndsWhileCompactionsBesideItBringNewDataDown) {
   for (const CompactionStyle style : kStyles) {
     Random random(7);
     ModelTree tree(SmallPolicy(style, 50));
@@ -534,7 +534,7 @@ TEST(CompactionSimulationTest, RangesOfSequentialKeysAreWrittenOnce) {
 }
 
 // A writer that appends beside one that overwrites a few keys: what was appended is not written again.
-TEST(CompactionSimulationTest, WhatIsAppendedTravelsPastTheMergesOfWhatIsOverwritten) {
+TEST(CompactionSimulationTest, WhatIsAppendedTravelsPastTheRewritesOfWhatIsOverwritten) {
   for (const CompactionStyle style : {CompactionStyle::kLazyLeveling, CompactionStyle::kUniversal}) {
     CompactionPolicy policy = SmallPolicy(style, 60);
     policy.max_space_amplification = 100;
@@ -548,7 +548,7 @@ TEST(CompactionSimulationTest, WhatIsAppendedTravelsPastTheMergesOfWhatIsOverwri
       ASSERT_TRUE(tree.Drain());
     }
     EXPECT_GT(tree.carried(), 10u) << Name(style);
-    // The 30 keys are written again by each merge, the others never.
+    // The 30 keys are written again by each rewrite, the others never.
     EXPECT_LT(tree.written(), tree.flushed() + tree.flushed() / 4) << Name(style);
     tree.ExpectRightViews();
   }

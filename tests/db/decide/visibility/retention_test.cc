@@ -173,7 +173,7 @@ TEST(RetentionTest, ZeroesOnlyWhatEverySnapshotSeesAtTheBottom) {
   EXPECT_EQ(Retain(puts, {9}, true).counts.zeroed, 1u);
 }
 
-TEST(RetentionTest, AnEntryNewerThanTheLastSnapshotIsNeitherZeroedNorMerged) {
+TEST(RetentionTest, AnEntryNewerThanTheLastSnapshotIsNeitherZeroedNorDropped) {
   const Entries puts = {Update("k", 9, ValueKind::kPut), Update("k", 5, ValueKind::kPut)};
   EXPECT_EQ(Text(Retain(puts, {8}, true)), "k@9:put k@0:put");
 }

@@ -104,7 +104,7 @@ TEST(GuardBudgetTest, AMergeIsARunBesideWhatItLeaves) {
     return version->FindRun(level, RunNumber(run))->tables().ToVector();
   };
   CompactionPlan plan;
-  plan.kind = CompactionPlan::Kind::kMerge;
+  plan.kind = CompactionPlan::Kind::kRewrite;
   plan.output_level = 1;
   plan.output_run = RunNumber(5);
   plan.inputs = {{0, RunNumber(7), tables(0, 7)}, {1, RunNumber(5), {tables(1, 5).front()}}};

@@ -55,24 +55,6 @@ TEST_F(SyncGroupTest, WhoWasCarriedAndWhoCameTooLateAreWaitedForTogether) {
   EXPECT_EQ(group_.WaitMicros(now_), 0u);
 }
 
-// Whoever comes first after a sync already counts with those who are about to come.
-TEST_F(SyncGroupTest, CallsAreThoseThatAreThereOrWereWhenTheLastSyncEnded) {
-  EXPECT_EQ(group_.calls(), 0);
-  Arrive(2);
-  EXPECT_EQ(group_.calls(), 2);
-  group_.Begin(now_);
-  group_.Join();
-  EXPECT_EQ(group_.calls(), 3);
-  Arrive(2);
-  EXPECT_EQ(group_.calls(), 5) << "two come too late for it";
-  now_ += 100;
-  group_.End(now_);
-  EXPECT_EQ(group_.calls(), 5);
-  EXPECT_EQ(group_.sync_micros(), 100u);
-  Sync(100);
-  EXPECT_EQ(group_.calls(), 2);
-}
-
 TEST_F(SyncGroupTest, WhoJoinsTheSyncUnderWayIsExpectedAgain) {
   Arrive(1);
   group_.Begin(now_);
