@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "sepal/simulation/memory_file_system.h"
 #include "util/base/status.h"
+#include "util/thread/sync.h"
 
 namespace sepal {
 

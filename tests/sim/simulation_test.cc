@@ -1,4 +1,5 @@
 #include "sepal/simulation/simulated_world.h"
+#include "util/thread/sync.h"
 
 #include <algorithm>
 #include <deque>
