@@ -67,12 +67,12 @@ class SimulatedWorld::Impl final : public Scheduler {
   const SimulationOptions options_;
   const ScopedScheduler installed_;
 
-  // The baton: `current_` changes with the mutex held, and is read without it by the thread that it names.
+  // The baton: `current_` changes with the mutex held, and the thread that it names reads it without the mutex.
   Mutex baton_;
   Actor* current_ = nullptr;
 
   // Everything below belongs to the holder of the baton.
-  std::vector<std::unique_ptr<Actor>> actors_;  // In the order in which they were made; the first is the maker.
+  std::vector<std::unique_ptr<Actor>> actors_;  // in order of creation; the first is the world's creator
   std::array<Queue, 3> queues_;
   Random random_;
   uint64_t now_micros_;
@@ -371,7 +371,7 @@ void SimulatedWorld::Impl::Finish(Actor* self) {
   next->has_baton.NotifyOne();
 }
 
-// --- the public face ---
+// --- the public interface ---
 
 SimulatedWorld::SimulatedWorld(SimulationOptions options) : impl_(std::make_unique<Impl>(options)) {}
 SimulatedWorld::~SimulatedWorld() = default;

@@ -1,6 +1,6 @@
-// Fields of (tag varint32, length varint, that many bytes), one behind the other: what version edits consist of, and
-// what stands at the end of those of their fields that can grow. A reader that does not know a tag must refuse what
-// holds it if the tag is even (FailedPrecondition), and skips the field if it is odd.
+// Fields of (tag varint32, length varint, that many bytes), one after another. Version edits consist of them, and so
+// does the end of each of an edit's fields that can grow. A reader that does not know a tag must refuse the whole if
+// the tag is even (FailedPrecondition), and skips the field if it is odd.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace sepal {
 
-// Writes fields through one scratch buffer, since a field's length comes before its bytes.
+// Writes fields through one scratch buffer, because a field's length precedes its bytes.
 class FieldWriter {
  public:
   explicit FieldWriter(std::string* out) : out_(out) {}
-  // What `fill` appends becomes the field `tag`.
+  // Writes field `tag` with the bytes that `fill` appends.
   template <class Fill>
   void Field(uint32_t tag, Fill fill) {
     field_.clear();
@@ -32,13 +32,13 @@ class FieldWriter {
   std::string field_;
 };
 
-// DataLoss: the field at `offset` is `what`.
+// Returns DataLoss that says that the field at `offset` is `what`.
 absl::Status BadField(std::string_view whole, size_t offset, std::string_view what);
-// FailedPrecondition, which names what to do.
+// Returns FailedPrecondition that says what to do.
 absl::Status UnknownField(std::string_view whole, uint32_t tag);
 
-// Calls take(tag, Decoder*) -> absl::StatusOr<bool> for each field of `bytes`, which errors call `whole`. `take`
-// returns false for a tag that it does not know, and otherwise reads the field to its end.
+// Calls take(tag, Decoder*) -> absl::StatusOr<bool> for each field of `bytes`, which errors name `whole`. `take`
+// returns false for an unknown tag, and otherwise reads the whole field.
 template <class Take>
 absl::Status TakeFields(std::string_view whole, std::string_view bytes, Take take) {
   Decoder in(bytes);

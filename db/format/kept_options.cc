@@ -10,7 +10,7 @@ namespace {
 
 static_assert(static_cast<int>(CompactionStyle::kLeveled) == 1 && static_cast<int>(CompactionStyle::kUniversal) == 2);
 
-// visit(tag, pointer to member) for each.
+// Calls visit(tag, pointer to member) for each.
 template <class Visit>
 void ForEachOption(Visit visit) {
   visit(1, &ColumnFamilyOptions::compression);

@@ -1,5 +1,5 @@
-// How a column family is kept, all that ColumnFamilyOptions say beside the comparator: fields (fields.h) that the
-// manifest keeps, so that a tool or a repair writes tables as the program does that owns the database.
+// The options of a column family that the manifest keeps: everything in ColumnFamilyOptions except the comparator, as
+// fields (fields.h). With them a tool or a repair writes tables as the program that owns the database does.
 //
 // | tag | option                  | content                                                       | absent  |
 // |-----|-------------------------|---------------------------------------------------------------|---------|
@@ -10,8 +10,8 @@
 // | 9   | compaction_style        | byte: 0 lazy leveling, 1 leveled, 2 universal                 | 0       |
 // | 11  | max_space_amplification | double, fixed64                                               | 2       |
 //
-// Only what differs from the values that absence stands for is written. Nothing else depends on them: whoever does not
-// know them keeps the family in its own way.
+// Only values that differ from those that absence stands for are written. Nothing else depends on them: a reader that
+// does not know a field uses its own default.
 #pragma once
 
 #include <string>
@@ -22,9 +22,9 @@
 
 namespace sepal {
 
-// Empty where nothing differs.
+// Empty if nothing differs.
 std::string EncodeKeptOptions(const ColumnFamilyOptions& options);
-// With the default comparator. The values may be any: a newer library may know more.
+// The result has the default comparator. Values may be invalid here, because a newer library may know more of them.
 absl::StatusOr<ColumnFamilyOptions> DecodeKeptOptions(std::string_view fields);
 
 }  // namespace sepal

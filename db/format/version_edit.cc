@@ -119,7 +119,7 @@ void SetOnce(std::optional<T>* target, T value, Decoder* in) {
   *target = value;
 }
 
-// The one place that refuses what a newer library has written on purpose.
+// The only place that refuses what a newer library has written on purpose.
 absl::Status CheckFeatures(uint64_t features) {
   const uint64_t unknown = features & ~kKnownFeatures;
   if (unknown == 0) return absl::OkStatus();
@@ -129,7 +129,7 @@ absl::Status CheckFeatures(uint64_t features) {
                       std::countr_zero(unknown)));
 }
 
-// The rest of a field: fields of which none need be known.
+// Reads the rest of a field: fields of which none need be known.
 absl::Status SkipFields(std::string_view whole, Decoder* in) {
   return TakeFields(whole, in->Bytes(in->remaining()),
                     [](uint32_t, Decoder*) -> absl::StatusOr<bool> { return false; });
@@ -142,7 +142,7 @@ KeptOptions TakeKeptOptions(Decoder* in) {
   return kept;
 }
 
-// False for a tag that this reader does not know.
+// Returns false for an unknown tag.
 absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
   switch (tag) {
     case kDatabaseId:

@@ -18,13 +18,13 @@
 // |     |                      | entries, tombstones, raw bytes, creation time                                      |
 // | 20  | table removed        | id varint32, level, number                                                         |
 // | 22  | log closed           | number, length in bytes: the log was closed cleanly and synced up to that length   |
-// | 24  | features             | a set of bits: what the database uses. A reader refuses a bit that it does not     |
-// |     |                      | know. This library knows none; a bit is written before what it stands for is used  |
-// | 26  | table added          | as in 18, the two keys being the range of all that is in the table; then fields.   |
-// |     |                      | Known is 1, which may be skipped: the range of keys that have entries of their own |
-// |     |                      | (two internal keys, bytes), where it is another. Written only with such fields     |
-// | 27  | kept options         | id varint32, fields (kept_options.h); written only if any is there                 |
-// | 28  | column family schema | id varint32, fields: what its data means. None is known, and none written          |
+// | 24  | features             | a set of bits: the features that the database uses. A reader refuses a bit that it |
+// |     |                      | does not know; this library knows none. A bit is written before its first use      |
+// | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
+// |     |                      | fields. Known is 1, which may be skipped: the range of keys that have entries of   |
+// |     |                      | their own (two internal keys, bytes), if it differs. Written only with fields      |
+// | 27  | kept options         | id varint32, fields (kept_options.h); written only if there are any                |
+// | 28  | column family schema | id varint32, fields: the meaning of its data. None is known, and none is written   |
 //
 // Levels are 0 .. kMaxLevels - 1 (sepal/statistics.h). Tags 2 to 10 and 22 occur at most once in an edit. Removals of
 // an edit apply before its additions, so that a table may move between levels.
@@ -78,7 +78,7 @@ struct ClosedLog {
   friend bool operator==(const ClosedLog&, const ClosedLog&) = default;
 };
 
-// How a family is kept, where that is not as by default.
+// The kept options of a family, if any differ from the defaults.
 struct KeptOptions {
   ColumnFamilyId family;
   std::string fields;  // kept_options.h

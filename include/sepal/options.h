@@ -38,8 +38,8 @@ enum class CompactionStyle : uint8_t {
 };
 
 // Options of one column family. They may differ from one opening to the next, except the comparator; existing files
-// stay as they were written. The database keeps those that it was last opened with, for the `sepal`
-// command and for DB::Repair; opening it for writing uses the given options alone.
+// stay as they were written. The database keeps those that it was last opened with, for the `sepal` command and for
+// DB::Repair; opening it for writing uses only the given options.
 struct ColumnFamilyOptions {
   // The order of keys. Must be the one that the family was created with.
   const Comparator* comparator = BytewiseComparator();

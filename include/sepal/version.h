@@ -1,8 +1,8 @@
-// The library's version and the versions of the on-disk formats that it writes.
+// The version of the library, and the versions of the on-disk formats that it writes.
 //
-// Rule for files of other versions: a reader opens every format version up to its own; it refuses a newer one with
-// `FailedPrecondition` that names the file, its version and the newest version known, and changes nothing.
-// Tables of version 2, which 0.1.0 wrote where lanes were of fingerprints, are refused in the same way.
+// Rule for files of other versions: the library opens every format version up to its own. It refuses a newer one with
+// `FailedPrecondition`, naming the file, its version and the newest version that it knows, and changes nothing. Tables
+// of version 2, which 0.1.0 wrote for lanes of fingerprints, are refused in the same way.
 #pragma once
 
 #include <cstdint>

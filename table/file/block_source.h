@@ -1,8 +1,8 @@
 // Reads, verifies, decompresses and validates the blocks of one file, and keeps them in the cache. Every block that it
 // returns can be read by the views without further checks.
 //
-// Immutable, except for the note that users had to read the file; safe for concurrent use. The file, cache and budget
-// must outlive it.
+// Immutable, except for the count of what was loaded around reads (warm_up.h); safe for concurrent use. The file, cache
+// and budget must outlive it.
 #pragma once
 
 #include <atomic>
@@ -91,16 +91,16 @@ class BlockSource {
   void PrefetchFrame(const HintWord& hint) const {
     if (context_.cache != nullptr) context_.cache->Prefetch(FrameHint{hint.load(std::memory_order_relaxed)});
   }
-  // Where the block lies in the cache, if it does. Its frame should be on its way (Prefetch).
+  // Notes where the block is in the cache, if it is there. Its frame should have been prefetched (Prefetch).
   void Sight(BlockHandle handle, BlockHint* hint) const;
-  // Puts a unit that a user had read into the cache, or pins it alone where it is not to be kept.
+  // Puts a unit that a user had read into the cache, or only pins it if it is not to be kept.
   CachePin Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache, HintWord* hint = nullptr) const;
-  // Whether a unit of that many bytes is worth keeping at all: a filter that would push out everything else is not
-  // worth reading for one lookup.
+  // Whether a unit of this size should be kept at all: a filter that would push out everything else is not worth
+  // reading for one lookup.
   bool Keeps(uint64_t bytes) const;
 
-  // Reads past the cache, with nothing kept: for compactions, verification and opening. A unit whose checksum does not
-  // match is read once more before it is called damaged. `stored_as` gets how it was compressed.
+  // Reads past the cache and keeps nothing: for compactions, verification and opening. A unit whose checksum does not
+  // match is read once more before it is reported as damaged. `stored_as` receives how it was compressed.
   absl::StatusOr<BlockBuffer> Read(BlockHandle handle, UnitKind kind, CompressionKind* stored_as = nullptr) const;
   // The same for lookups and iterators. Sets `*from_disk` if the system did not have the bytes in memory; the reader
   // then calls ReadAroundAfter if it finds in the block what it is looking for. If `from_disk` is null, that is done

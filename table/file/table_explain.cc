@@ -1,4 +1,4 @@
-// A point lookup that tells what it does: the way of table_search.cc, at leisure.
+// A point lookup that reports what it does. It takes the steps of table_search.cc, without its optimisations.
 #include "table/block/block.h"
 #include "table/file/table_reader.h"
 #include "table/file/table_reader_impl.h"

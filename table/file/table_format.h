@@ -31,7 +31,7 @@
 // | 104    | 8    | kTableMagic                                                                             |
 //
 // A reader checks magic, then version (newer: FailedPrecondition), then checksum, then everything else. Version 2,
-// which 0.1.0 wrote where lanes were of fingerprints, is refused with FailedPrecondition too.
+// which 0.1.0 wrote for lanes of fingerprints, is also refused with FailedPrecondition.
 #pragma once
 
 #include <cstdint>

@@ -94,16 +94,15 @@ class TableReader {
   absl::Status Lookup(const LookupKey& key, const TableLookupOptions& options, LevelFilterStatistics* filters,
                       TableHit* hit, bool guard_asked = false) const;
 
-  // The same lookup, telling what it meets; nothing that it reads is kept in the cache. The trailer of the newest
-  // visible entry, if there is one: what it means is the caller's to say.
+  // The same lookup, with a report of what it finds; nothing that it reads is kept in the cache. Returns the trailer of
+  // the newest visible entry, if there is one; the caller decides what that means.
   absl::StatusOr<std::optional<Trailer>> Explain(const LookupKey& key, ExplainedSource* source) const;
 
   enum class ReadKind : uint8_t {
     kUser,        // through the cache, kept there
     kUserNoFill,  // through the cache, but blocks that were not cached are not kept
-    // With read-ahead, from the cache what is there, which then leaves it unless somebody else has found it lately. The
-    // operating system's cache lets go of what was gone through, unless users had to read the file through this
-    // reader. For who replaces the table.
+    // For a caller that replaces the table. Reads ahead, and takes from the cache what is there; such a block then
+    // leaves the cache unless another reader has found it lately.
     kCompaction,
   };
   // The iterator holds `self`. It reads ahead at most `window_bytes`, or one block.

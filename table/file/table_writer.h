@@ -40,9 +40,9 @@ struct TableWriterOptions {
   size_t write_buffer_bytes = size_t{256} << 10;
   uint64_t max_guard_bytes = kMaxUnitBytes;  // there is none that would be larger
   MemoryBudget* budget = nullptr;            // charged to kCompaction while the writer lives; may be null
-  ReadyPages* pool = nullptr;                // where its larger pieces of memory are from and go; may be null
-  // Told of each data block, leaf page and the guard, with the bytes that a reader will keep of it; may be empty. They
-  // are not yet durable, and the file may never be.
+  ReadyPages* pool = nullptr;                // the source of its larger pieces of memory; may be null
+  // Called for each data block, each leaf page and the guard, with the bytes that a reader will keep of it; may be
+  // empty. They are not durable yet, and the file may never be.
   std::function<void(BlockHandle handle, UnitKind kind, std::string_view bytes)> on_unit = {};
 };
 

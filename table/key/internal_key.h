@@ -18,8 +18,9 @@
 
 namespace sepal {
 
-// The effect of an update, as the byte on disk. A larger byte is of no kind that this version of the library knows, and
-// the file that it is read from is refused. db/decide/visibility/visibility.h alone says what a kind means to a reader.
+// The effect of an update, as the byte on disk. A larger byte stands for no kind that this version of the library
+// knows, and the file that holds it is refused. Only db/decide/visibility/visibility.h says what a kind means to a
+// reader.
 enum class ValueKind : uint8_t {
   kDelete = 0,
   kPut = 1,
@@ -27,7 +28,7 @@ enum class ValueKind : uint8_t {
 };
 inline constexpr uint8_t kMaxValueKind = 2;
 
-// For counts.
+// For statistics only.
 inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }
 
 using Trailer = uint64_t;

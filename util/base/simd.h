@@ -1,6 +1,6 @@
-// Which vector form is used of what has several (table/index/fence_search.h): AVX2 where this machine has it, unless
-// the environment variable SEPAL_SIMD names another ("portable", "avx2", "avx512") that it has. That is for tests,
-// which must pass on each, and for measurements; any other value is ignored.
+// Chooses the vector form of code that has several (table/index/fence_search.h): AVX2 if this machine has it, unless
+// the environment variable SEPAL_SIMD names another one ("portable", "avx2", "avx512") that the machine has. Any other
+// value is ignored. The variable is for measurements and for tests, which must pass with each form.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,7 @@ class PosixReadable : public ReadableFile {
   // Whether the file is open with O_DIRECT, so that reads must be aligned.
   bool direct() const { return alignment_ > 1; }
   uint64_t alignment() const { return alignment_; }
-  // Also past the page cache, where the file was written through it.
+  // Also for direct files, because the file was written through the page cache.
 
  private:
   const UniqueFd fd_;

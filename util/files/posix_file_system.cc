@@ -305,7 +305,7 @@ absl::StatusOr<std::unique_ptr<DirectoryLock>> PosixDirectory::Lock(std::string_
 absl::StatusOr<uint64_t> PosixDirectory::FreeBytes() {
   struct statvfs info;
   if (RetryInterrupted([&] { return ::fstatvfs(fd_.get(), &info); }) != 0) return LastError().Of(path_, "statvfs");
-  // ramfs, tmpfs without a size and some of FUSE's count no blocks.
+  // ramfs, tmpfs without a size limit and some FUSE file systems do not count blocks.
   if (info.f_blocks == 0) return UINT64_MAX;
   return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
 }

@@ -28,13 +28,13 @@ class LastError {
   const int number_;
 };
 
-// Never holds descriptor 0, 1 or 2, which `open` gives to a program that has closed its standard streams: what anybody
-// prints there would overwrite the file.
+// Never holds descriptor 0, 1 or 2, which `open` returns in a program that has closed its standard streams: anything
+// printed there would overwrite the file.
 class UniqueFd {
  public:
   UniqueFd() = default;
-  // Takes `fd` over, or, if it is a standard stream's, closes it for a duplicate. Where there is none to be had, it is
-  // not valid and errno says why.
+  // Takes ownership of `fd` or, if it is a standard stream's, replaces it by a duplicate. If none can be made, the
+  // object is invalid, and errno says why.
   explicit UniqueFd(int fd) : fd_(fd < 0 || fd > STDERR_FILENO ? fd : MovedUp(fd)) {}
   ~UniqueFd() { Close(); }
   UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

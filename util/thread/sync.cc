@@ -118,8 +118,8 @@ void* RunThread(void* body) noexcept {
   return nullptr;
 }
 
-// For its scope, the calling thread, and so every thread that it makes, takes no signals but those that a fault of its
-// own raises: the program's handlers and signalfds get all others, on threads that are its own.
+// During its life, the calling thread, and thus every thread that it creates, takes only signals raised by its own
+// faults: all others go to the program's handlers and signalfds, on the program's own threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

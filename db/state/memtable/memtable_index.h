@@ -29,9 +29,9 @@ namespace sepal {
 
 class MemTableIndex {
  public:
-  // Begins with the next lower power of two of `foreseen_buckets`, within bounds. Those come from `pool`, and go
-  // back to it. What the index takes is charged to `budget` for as long. Either may be null, else it must outlive the
-  // index.
+  // Begins with the next lower power of two of `foreseen_buckets`, within bounds. These buckets come from `pool` and
+  // return to it. The index's memory is charged to `budget` while it is in use. Both may be null; otherwise they must
+  // outlive the index.
   explicit MemTableIndex(size_t foreseen_buckets, ReadyPages* pool = nullptr, MemoryBudget* budget = nullptr);
   ~MemTableIndex();
   MemTableIndex(const MemTableIndex&) = delete;
