@@ -136,7 +136,7 @@ TEST_P(KeptFamiliesRepairTest, ARepairWritesAsTheDatabaseIsKeptUnlessItIsGivenOp
   if (given) database.options.family.compression = CompressionKind::kLz4;
   RepairReport report;
   ASSERT_OK(DB::Repair(database.options, "/db", &report));
-  EXPECT_EQ(report.tables_rewritten, 1u);
+  EXPECT_GE(report.tables_rewritten, 1u);
   EXPECT_THAT(Codecs(), ElementsAre(given ? CompressionKind::kLz4 : CompressionKind::kZstd));
   EXPECT_THAT(Kept(), ElementsAre(given ? "default other" : "default own"));
 }
