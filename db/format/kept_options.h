@@ -1,5 +1,6 @@
-// How a column family is kept, all that ColumnFamilyOptions say beside the comparator: fields (fields.h) that the
-// manifest keeps, so that a tool or a repair writes tables as the program does that owns the database.
+// The options that a column family was last opened with, all of ColumnFamilyOptions but the comparator, as fields
+// (fields.h). The manifest keeps them, so that tools and repairs write tables as the program that owns the database
+// does.
 //
 // | tag | option                  | content                                                       | absent  |
 // |-----|-------------------------|---------------------------------------------------------------|---------|
@@ -10,8 +11,8 @@
 // | 9   | compaction_style        | byte: 0 lazy leveling, 1 leveled, 2 universal                 | 0       |
 // | 11  | max_space_amplification | double, fixed64                                               | 2       |
 //
-// Only what differs from the values that absence stands for is written. Nothing else depends on them: whoever does not
-// know them keeps the family in its own way.
+// A field is written only where the option differs from the value in the last column. No data depends on these fields:
+// a reader that does not know them uses options of its own.
 #pragma once
 
 #include <string>
@@ -22,9 +23,9 @@
 
 namespace sepal {
 
-// Empty where nothing differs.
+// Empty where no option differs.
 std::string EncodeKeptOptions(const ColumnFamilyOptions& options);
-// With the default comparator. The values may be any: a newer library may know more.
+// With the default comparator. The values are not checked: a newer library may allow others.
 absl::StatusOr<ColumnFamilyOptions> DecodeKeptOptions(std::string_view fields);
 
 }  // namespace sepal

@@ -78,7 +78,7 @@ struct ClosedLog {
   friend bool operator==(const ClosedLog&, const ClosedLog&) = default;
 };
 
-// How a family is kept, where that is not as by default.
+// The options that a family was last opened with, where they differ from the defaults.
 struct KeptOptions {
   ColumnFamilyId family;
   std::string fields;  // kept_options.h

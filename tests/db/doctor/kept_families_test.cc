@@ -1,4 +1,4 @@
-// The options of column families that the manifest keeps: who writes them, what carries them, and who goes by them.
+// The options of column families that the manifest keeps: when they are written, what carries them, and what goes by them.
 #include "db/doctor/kept_families.h"
 
 #include <gmock/gmock.h>
