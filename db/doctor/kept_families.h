@@ -1,5 +1,5 @@
-// The options that a database's manifest keeps of its column families, for whatever writes to it on behalf of the
-// program that owns it: a repair, a tool.
+// The options that a manifest keeps of its column families, for tools that write to a database on behalf of the program
+// that owns it.
 #pragma once
 
 #include <string_view>
@@ -10,9 +10,9 @@
 
 namespace sepal {
 
-// The families of the database in `directory` that are not kept by the defaults. `log_directory`: where its logs lie;
-// empty: there too. Opens nothing but the manifest and the headers of the logs, and writes nothing. None for a
-// directory that holds no database. Errors are those of an opening.
+// The families of the database in `directory` whose options differ from the defaults. `log_directory` is where its logs
+// lie; empty: in `directory`. Reads only the manifest and the headers of the logs, and writes nothing. Empty if there
+// is no database. The errors are those of opening it.
 absl::StatusOr<std::vector<ColumnFamilyDescriptor>> KeptFamilies(FileSystem* files, std::string_view directory,
                                                                  std::string_view log_directory);
 

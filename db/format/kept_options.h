@@ -1,5 +1,6 @@
-// The options of a column family that the manifest keeps: everything in ColumnFamilyOptions except the comparator, as
-// fields (fields.h). With them a tool or a repair writes tables as the program that owns the database does.
+// The options that a column family was last opened with, all of ColumnFamilyOptions but the comparator, as fields
+// (fields.h). The manifest keeps them, so that tools and repairs write tables as the program that owns the database
+// does.
 //
 // | tag | option                  | content                                                       | absent  |
 // |-----|-------------------------|---------------------------------------------------------------|---------|
@@ -10,8 +11,8 @@
 // | 9   | compaction_style        | byte: 0 lazy leveling, 1 leveled, 2 universal                 | 0       |
 // | 11  | max_space_amplification | double, fixed64                                               | 2       |
 //
-// Only values that differ from those that absence stands for are written. Nothing else depends on them: a reader that
-// does not know a field uses its own default.
+// A field is written only where the option differs from the value in the last column. No data depends on these fields:
+// a reader that does not know them uses options of its own.
 #pragma once
 
 #include <string>
@@ -22,9 +23,9 @@
 
 namespace sepal {
 
-// Empty if nothing differs.
+// Empty where no option differs.
 std::string EncodeKeptOptions(const ColumnFamilyOptions& options);
-// The result has the default comparator. Values may be invalid here, because a newer library may know more of them.
+// With the default comparator. The values are not checked: a newer library may allow others.
 absl::StatusOr<ColumnFamilyOptions> DecodeKeptOptions(std::string_view fields);
 
 }  // namespace sepal

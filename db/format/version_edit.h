@@ -78,7 +78,7 @@ struct ClosedLog {
   friend bool operator==(const ClosedLog&, const ClosedLog&) = default;
 };
 
-// The kept options of a family, if any differ from the defaults.
+// The options that a family was last opened with, where they differ from the defaults.
 struct KeptOptions {
   ColumnFamilyId family;
   std::string fields;  // kept_options.h

@@ -1,12 +1,12 @@
-// What the updates of a key mean to a reader. This is the one place that says it: everything else that compares kinds
-// of updates encodes, validates or counts them (tools/house_check.sh holds that).
+// What the updates of a key mean to a reader. No other code decides it: what else compares kinds of updates encodes,
+// validates or counts them (tools/house_check.sh holds that).
 //
 // Laws:
 //   1. Of one key, updates are taken newest first from the read point down, and the first that is seen decides.
-//   2. An absent hides: a deletion hides what is older as a put does.
-//   3. What a flush or a compaction drops (retention.h) is what no read point, present or to come, can tell.
+//   2. An absence hides: a deletion hides older updates as a put does.
+//   3. A flush or a compaction drops (retention.h) only what no present or future read point can tell.
 //
-// Pure. Cost: a put is one compare.
+// Pure. Cost: one compare for a put.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ enum class Meaning : uint8_t {
   kValue,   // the update's bytes are the key's value
 };
 
-// MeaningOf, for what is no put.
+// MeaningOf every kind but a put.
 Meaning MeaningOfOther(ValueKind kind);
 // What an update means to a reader that sees it and none newer of its key.
 inline Meaning MeaningOf(Trailer trailer) {
@@ -42,14 +42,14 @@ class Resolver {
  public:
   explicit Resolver(ReadPoint point) : point_(point) {}
 
-  // Whether this update decides; no other may be added then. False: what is older is needed.
+  // Whether this update decides; then no other may be added. False: the next older update is needed.
   bool Add(Trailer trailer, std::string_view payload) {
     if (!point_.Sees(trailer)) return false;
     meaning_ = MeaningOf(trailer);
     if (meaning_ == Meaning::kValue) value_ = payload;
     return true;
   }
-  // With no update that decides, the key is absent.
+  // A key without an update that decides is absent.
   Meaning meaning() const { return meaning_; }
   // Borrowed from the update that decided.
   std::string_view value() const { return value_; }

@@ -1,6 +1,6 @@
-// Which write-ahead logs are still needed: all from the oldest pinned one on. A memtable pins the oldest log that may
-// hold an entry of it, until its entries are in a table. Whatever else is to be found in the logs after a crash pins
-// them the same way.
+// The write-ahead logs that are still needed: all from the oldest pinned one on. A memtable pins the oldest log that
+// may hold one of its entries, until those entries are in a table. Anything else that recovery must find in the logs
+// pins them in the same way.
 //
 // Guarded by the database mutex. Cost of a change: a step for each distinct log that is pinned.
 #pragma once
@@ -20,8 +20,8 @@ class LogPins {
   void Move(FileNumber* pin, FileNumber log);
   void Release(FileNumber* pin) { Move(pin, FileNumber()); }
 
-  // The oldest that is needed once the pins of `gone`, which are there now, are released; the highest number there is
-  // if none is.
+  // The oldest log that stays needed once the pins in `gone`, which are held now, are released; the highest possible
+  // number if none does.
   FileNumber OldestWithout(std::span<const FileNumber> gone) const;
 
  private:

@@ -13,8 +13,8 @@ absl::Status CheckFamilyOptions(const Options& options);
 // These, and the database's own.
 absl::Status CheckOptions(const Options& options);
 
-// `given`, if it says anything but the defaults; else what the manifest keeps (db/format/kept_options.h), as far as
-// this version of the library takes it. The comparator is the given one.
+// `given`, unless it consists of the defaults and the manifest keeps options (db/format/kept_options.h) that this
+// version of the library accepts: then those. The comparator is always the given one.
 ColumnFamilyOptions GivenOrKept(const ColumnFamilyOptions& given, std::string_view kept_fields);
 
 }  // namespace sepal

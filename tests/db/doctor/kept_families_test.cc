@@ -1,4 +1,4 @@
-// The options of column families that the manifest keeps: who writes them, what carries them, and who goes by them.
+// The options of column families that the manifest keeps: when they are written, what carries them, and what goes by them.
 #include "db/doctor/kept_families.h"
 
 #include <gmock/gmock.h>
@@ -136,7 +136,7 @@ TEST_P(KeptFamiliesRepairTest, ARepairWritesAsTheDatabaseIsKeptUnlessItIsGivenOp
   if (given) database.options.family.compression = CompressionKind::kLz4;
   RepairReport report;
   ASSERT_OK(DB::Repair(database.options, "/db", &report));
-  EXPECT_EQ(report.tables_rewritten, 1u);
+  EXPECT_GE(report.tables_rewritten, 1u);
   EXPECT_THAT(Codecs(), ElementsAre(given ? CompressionKind::kLz4 : CompressionKind::kZstd));
   EXPECT_THAT(Kept(), ElementsAre(given ? "default other" : "default own"));
 }

@@ -8,7 +8,7 @@
 namespace sepal {
 namespace {
 
-ColumnFamilyOptions NonDefaultOptions() {
+ColumnFamilyOptions SampleOptions() {
   ColumnFamilyOptions options;
   options.compression = CompressionKind::kZstd;
   options.compression_per_level = {CompressionKind::kNone, CompressionKind::kLz4};
@@ -34,7 +34,7 @@ TEST(KeptOptionsTest, TheDefaultsAreWrittenAsNothing) {
 }
 
 TEST(KeptOptionsTest, BytesAreAsTheTableSays) {
-  EXPECT_EQ(ToHex(EncodeKeptOptions(NonDefaultOptions())),
+  EXPECT_EQ(ToHex(EncodeKeptOptions(SampleOptions())),
             "010103"                                // ZSTD
             "03020002"                              // none, then LZ4
             "0503808002"                            // blocks of 32768 bytes
@@ -47,24 +47,24 @@ TEST(KeptOptionsTest, BytesAreAsTheTableSays) {
 }
 
 TEST(KeptOptionsTest, WhatWasEncodedIsDecoded) {
-  const absl::StatusOr<ColumnFamilyOptions> decoded = DecodeKeptOptions(EncodeKeptOptions(NonDefaultOptions()));
+  const absl::StatusOr<ColumnFamilyOptions> decoded = DecodeKeptOptions(EncodeKeptOptions(SampleOptions()));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ(EncodeKeptOptions(*decoded), EncodeKeptOptions(NonDefaultOptions()));
-  EXPECT_EQ(decoded->compression_per_level, NonDefaultOptions().compression_per_level);
+  EXPECT_EQ(EncodeKeptOptions(*decoded), EncodeKeptOptions(SampleOptions()));
+  EXPECT_EQ(decoded->compression_per_level, SampleOptions().compression_per_level);
   EXPECT_EQ(decoded->comparator, BytewiseComparator());
 }
 
 TEST(KeptOptionsTest, AnUnknownEvenFieldIsRefusedAndAnOddOneSkipped) {
-  std::string bytes = EncodeKeptOptions(NonDefaultOptions());
+  std::string bytes = EncodeKeptOptions(SampleOptions());
   FieldWriter(&bytes).Field(99, [](std::string* f) { *f += "whatever"; });
   ASSERT_TRUE(DecodeKeptOptions(bytes).ok());
-  EXPECT_EQ(EncodeKeptOptions(*DecodeKeptOptions(bytes)), EncodeKeptOptions(NonDefaultOptions()));
+  EXPECT_EQ(EncodeKeptOptions(*DecodeKeptOptions(bytes)), EncodeKeptOptions(SampleOptions()));
   FieldWriter(&bytes).Field(100, [](std::string*) {});
   EXPECT_TRUE(absl::IsFailedPrecondition(DecodeKeptOptions(bytes).status()));
 }
 
 TEST(KeptOptionsTest, EveryTruncationWithinAFieldIsRefused) {
-  const std::string bytes = EncodeKeptOptions(NonDefaultOptions());
+  const std::string bytes = EncodeKeptOptions(SampleOptions());
   int accepted = 0;
   for (size_t n = 0; n < bytes.size(); ++n) {
     const auto decoded = DecodeKeptOptions(bytes.substr(0, n));

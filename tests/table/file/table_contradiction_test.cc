@@ -172,8 +172,10 @@ TEST_F(TableContradictionTest, EntriesOfKindsThatNobodyMayWriteAreRefusedWithThe
     const BlockHandle second = parts.Block(0, 1);
     parts.ChangeBlock(second, [&](std::string* bytes) {
       char* const header = bytes->data() + bytes->size() - kBlockHeaderBytes;
-      ASSERT_NE(header[24] & kBlockUniformKind, 0);
-      header[25] = static_cast<char>(kind);
+      ASSERT_EQ(header[24] & kBlockUniformKind, 0);
+      const size_t kinds = DecodeFixed32(header + 4) + DecodeFixed32(header + 16) +
+                           size_t{DecodeFixed32(header)} * static_cast<uint8_t>(header[26]);
+      (*bytes)[kinds + DecodeFixed32(header) - 1] = static_cast<char>(kind);
     });
     const absl::Status verified = VerifyParts(parts);
     EXPECT_TRUE(absl::IsDataLoss(verified)) << kind << ": " << verified;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <ostream>
 #include <string>
 
 #include "db/doctor/kept_families.h"
@@ -25,6 +26,7 @@ struct Kept {
   std::string version;
   Shape shape;
 };
+void PrintTo(const Kept& kept, std::ostream* out) { *out << kept.version << "/" << kept.shape.name; }
 
 std::vector<Kept> AllKept() {
   std::vector<Kept> all;

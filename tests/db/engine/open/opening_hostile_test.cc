@@ -227,7 +227,7 @@ TEST(FamilyIdTest, AFamilyWhoseIdWouldBeAnothersIsRefused) {
   }
   EXPECT_LT(families, 20u);
   EXPECT_TRUE(absl::IsFailedPrecondition(made)) << made;
-  EXPECT_THAT(made.ToString(), AllOf(HasSubstr("no column family can be made in /db"), HasSubstr("2^32")));
+  EXPECT_THAT(made.ToString(), AllOf(HasSubstr("no column family can be created in /db"), HasSubstr("2^32")));
   ASSERT_OK(database.Reopen());
   EXPECT_EQ(database.db->ColumnFamilyNames().size(), families - 1);
   EXPECT_EQ(database.db->DefaultColumnFamily()->id(), 0u);
