@@ -50,23 +50,6 @@
 
 namespace sepal {
 
-// Prefetches the last `lines` cache lines of a block: its header and the columns before it.
-inline void PrefetchBlockEnd(std::string_view bytes, size_t lines) {
-  constexpr size_t kLine = 64;
-  for (size_t back = 0; back < lines * kLine && back < bytes.size(); back += kLine) {
-    __builtin_prefetch(bytes.data() + bytes.size() - 1 - back);
-  }
-}
-// The same for the address at which a block ended, whose bytes may have been freed.
-inline void PrefetchBeforeEnd(const char* end, size_t lines) {
-  const auto address = reinterpret_cast<uintptr_t>(end);
-  for (size_t line = 0; line < lines; ++line)
-    __builtin_prefetch(reinterpret_cast<const char*>(address - 1 - line * 64));
-}
-
-// For a block of one or two entries: the header, the columns, and the end of the last value.
-inline constexpr size_t kLinesOfFewEntries = 2;
-
 inline constexpr size_t kBlockHeaderBytes = 28;
 inline constexpr uint8_t kBlockHasTags = 1;
 inline constexpr uint8_t kBlockContinuation = 2;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "table/block/block.h"
+#include "table/file/prefetch.h"
 #include "table/file/table_reader_impl.h"
 #include "table/filter/filter.h"
 #include "util/base/status.h"

@@ -262,7 +262,7 @@ TEST(TableIteratorTest, AtRestItHoldsNothingAndGoesOnAnywhere) {
   }
 }
 
-// Where each value has a block of its own, others are fetched ahead, within pages and beyond, by where they once lay.
+// Where each value has a block of its own, others are prefetched by where they once lay.
 TEST(TableIteratorTest, ValuesAsLargeAsBlocksAreMetInOrderWhereverItTurns) {
   constexpr int64_t kEntries = 400;
   std::vector<TestEntry> entries = EvenEntries(kEntries);

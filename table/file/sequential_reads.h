@@ -1,0 +1,83 @@
+// How an iterator reads the data blocks of a table that the cache does not have: alone, or out of a window of the file
+// once it goes on in one direction. One thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "table/file/read_ahead.h"
+#include "table/file/table_reader_impl.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+class SequentialReads {
+ public:
+  // Windows take `window_bytes` at most.
+  SequentialReads(const TableReader::Impl& table, TableReader::ReadKind kind, uint64_t window_bytes)
+      : table_(table),
+        ahead_(table, std::min(window_bytes, IsCompaction(kind) ? kFirstCompactionBytes : kFirstUserBytes),
+               std::min(window_bytes, IsCompaction(kind) ? kMostCompactionBytes : kMostUserBytes)) {}
+
+  // Whether the block lies right behind, or before, the one that the iterator was at last.
+  bool IsNext(BlockHandle handle) const { return handle.offset == last_begin_ + last_bytes_; }
+  bool IsPrevious(BlockHandle handle) const { return EndOf(handle) == last_begin_; }
+  // The iterator is at the block, which was in the cache or was read here.
+  void CameTo(BlockHandle handle) {
+    last_begin_ = handle.offset;
+    last_bytes_ = EndOf(handle) - handle.offset;
+  }
+  void FoundInCache() { misses_ = 0; }
+
+  // For users: in windows from the third block in a row that was not cached.
+  absl::StatusOr<BlockBuffer> ReadForUser(BlockHandle handle) {
+    const bool backward = IsPrevious(handle);
+    misses_ = backward || IsNext(handle) ? misses_ + 1 : 0;
+    if (misses_ < kMissesBeforeReadAhead) return table_.source->ReadForUser(handle, UnitKind::kDataBlock);
+    return ReadFromWindow(handle, backward ? Travel::kBackward : Travel::kForward, table_.data_bytes());
+  }
+  // For compactions, which go forward: in windows up to `limit`.
+  absl::StatusOr<BlockBuffer> ReadForCompaction(BlockHandle handle, uint64_t limit) {
+    if (handle.offset < last_begin_) return table_.source->Read(handle, UnitKind::kDataBlock);
+    return ReadFromWindow(handle, Travel::kForward, limit);
+  }
+  // Lets go of the window, and forgets where the iterator was.
+  void Rest() {
+    ahead_.Drop();
+    last_begin_ = 0;
+    last_bytes_ = kNowhere;
+    misses_ = 0;
+  }
+
+ private:
+  static constexpr uint64_t kFirstCompactionBytes = uint64_t{256} << 10;
+  static constexpr uint64_t kMostCompactionBytes = uint64_t{1} << 20;
+  static constexpr uint64_t kFirstUserBytes = uint64_t{16} << 10;
+  static constexpr uint64_t kMostUserBytes = uint64_t{256} << 10;
+  static constexpr int kMissesBeforeReadAhead = 2;
+  static constexpr uint64_t kNowhere = ~uint64_t{0};
+
+  static bool IsCompaction(TableReader::ReadKind kind) { return kind == TableReader::ReadKind::kCompaction; }
+
+  absl::StatusOr<BlockBuffer> ReadFromWindow(BlockHandle handle, Travel travel, uint64_t limit) {
+    std::string_view bytes = ahead_.Find(handle);
+    if (bytes.empty()) {
+      ahead_.Fill(handle, travel, limit);
+      bytes = ahead_.Find(handle);
+    }
+    absl::StatusOr<BlockBuffer> buffer = table_.source->Decode(handle, UnitKind::kDataBlock, bytes);
+    // What is damaged in the window, or not in it, is read on its own.
+    if (!buffer.ok()) return table_.source->Read(handle, UnitKind::kDataBlock);
+    return buffer;
+  }
+
+  const TableReader::Impl& table_;
+  ReadAhead ahead_;
+  uint64_t last_begin_ = 0;
+  uint64_t last_bytes_ = kNowhere;
+  int misses_ = 0;
+};
+
+}  // namespace sepal
