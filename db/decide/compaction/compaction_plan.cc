@@ -201,10 +201,10 @@ absl::Status CheckAges(const Version& version, const CompactionPlan& plan, const
 }
 
 // The output stays disjoint from what else is in its run: a rewrite may write anywhere in the hull.
-absl::Status CheckOutput(const Version& version, const CompactionPlan& plan, const Held& held) {
+absl::Status CheckOutput(const Version& version, const CompactionPlan& plan, const Held& held, bool adopted) {
   if (!plan.output_run.has_value()) return absl::OkStatus();
   const Run* run = version.FindRun(plan.output_level, *plan.output_run);
-  if (run == nullptr) return Bad(plan, "no such output run");
+  if (run == nullptr) return adopted ? absl::OkStatus() : Bad(plan, "no such output run");
   std::vector<KeyRange> ranges;
   if (plan.kind == CompactionPlan::Kind::kRewrite) ranges.push_back({plan.smallest_user_key, plan.largest_user_key});
   if (plan.kind == CompactionPlan::Kind::kMove) {
@@ -222,7 +222,7 @@ absl::Status CheckOutput(const Version& version, const CompactionPlan& plan, con
 
 }  // namespace
 
-absl::Status CheckPlan(const Version& version, const CompactionPlan& plan) {
+absl::Status CheckPlan(const Version& version, const CompactionPlan& plan, bool adopted) {
   if (plan.nothing()) return absl::OkStatus();
   if (plan.inputs.empty()) return Bad(plan, "no inputs");
   if (plan.output_level < 0 || plan.output_level >= kMaxLevels) return Bad(plan, "no such output level");
@@ -236,7 +236,7 @@ absl::Status CheckPlan(const Version& version, const CompactionPlan& plan) {
   absl::Status status;
   plan.ForEachHeld([&](const CompactionInput& in) { KeepFirst(&status, CheckAges(version, plan, in, held)); });
   RETURN_IF_ERROR(status);
-  return CheckOutput(version, plan, held);
+  return CheckOutput(version, plan, held, adopted);
 }
 
 }  // namespace sepal

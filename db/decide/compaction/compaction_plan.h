@@ -70,7 +70,9 @@ struct CompactionPlan {
 
 // Verifies that the plan may be carried out on `version`: its inputs are there, the hull is theirs, the output's run
 // stays disjoint, and no entry passes an older one of its key. Internal error naming what is wrong.
-absl::Status CheckPlan(const Version& version, const CompactionPlan& plan);
+// With `adopted` the plan may have been adopted on an earlier version: other plans may have taken down all of the run
+// that it joins, and its outputs are then all of that run.
+absl::Status CheckPlan(const Version& version, const CompactionPlan& plan, bool adopted = false);
 
 // What carrying out the plan changes. `run`: the output's, as adopted. `outputs`: what a rewrite wrote.
 VersionEdit EditOf(const CompactionPlan& plan, ColumnFamilyId family, RunNumber run,

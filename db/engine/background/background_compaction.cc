@@ -194,7 +194,8 @@ absl::Status Background::Compact(const FamilyRef& family, const PlanRef& plan, R
   event->bytes_written = result.bytes_written;
   event->entries_in = result.counts.entries_in;
   event->entries_out = result.counts.entries_out;
-  SEPAL_DCHECK(CheckPlan(*VersionNow(*family), *plan).ok() || family->dropped.load(std::memory_order_acquire));
+  SEPAL_DCHECK(CheckPlan(*VersionNow(*family), *plan, /*adopted=*/true).ok() ||
+               family->dropped.load(std::memory_order_acquire));
   const absl::Status applied = catalog_->Apply(EditOf(*plan, family->id, run, result.outputs), nullptr, nullptr);
   if (!applied.ok() && !moves) DiscardIfRefused(applied, result.outputs);
   return applied;

@@ -172,6 +172,23 @@ TEST(CompactionPickerTest, WhatNobodyReadsWaitsAsTheScriptSays) { RunPickerScrip
 TEST(CompactionPickerTest, ManualRangesAreStepped) { RunPickerScript("manual_range.txt"); }
 TEST(CompactionPlanTest, ChecksAndSplitsAsTheScriptSays) { RunPickerScript("plan.txt"); }
 
+// As where a move takes the last level down, and what joins its run meets none of its tables.
+TEST(CompactionPlanTest, TheRunThatAPlanJoinsMayGoDownWhileItRuns) {
+  const VersionRef before = *Draw("L0 run 9: 9[x..z]\nL1 run 1: 1[a..c]\n");
+  const VersionRef after = *Draw("L0 run 9: 9[x..z]\nL2 run 10: 1[a..c]\n");
+  CompactionPlan plan;
+  plan.kind = CompactionPlan::Kind::kMove;
+  plan.output_level = 1;
+  plan.output_run = RunNumber(1);
+  plan.smallest_user_key = "x";
+  plan.largest_user_key = "z";
+  plan.inputs = {{0, RunNumber(9), before->level(0).front()->tables().ToVector()}};
+  EXPECT_TRUE(CheckPlan(*before, plan).ok()) << CheckPlan(*before, plan);
+  plan.inputs = {{0, RunNumber(9), after->level(0).front()->tables().ToVector()}};
+  EXPECT_FALSE(CheckPlan(*after, plan).ok());
+  EXPECT_TRUE(CheckPlan(*after, plan, /*adopted=*/true).ok()) << CheckPlan(*after, plan, /*adopted=*/true);
+}
+
 TEST(CompactionPlanTest, CarriedTablesMayOverlapNoOtherTableOfThePlan) {
   const VersionRef version = *Draw("L0 run 9: 9[a..d]\nL1 run 1: 1[c..f] 2[g..k]\n");
   const TableRef newer = version->level(0).front()->table(0);
