@@ -10,12 +10,12 @@
 
 namespace sepal {
 
-Background::Background(EngineState* state, Catalog* catalog, WriteAheadLog* log, Executor* executor)
+Background::Background(EngineState* state, WriteGate* gate, Catalog* catalog, WriteAheadLog* log, Executor* executor)
     : state_(state),
+      gate_(gate),
       catalog_(catalog),
       log_(log),
       executor_(executor),
-      gate_(state),
       pause_(state),
       scrubber_(state, &pause_, executor),
       pace_(executor->CompactionConcurrency()) {
@@ -36,7 +36,7 @@ void Background::LearnSketches(Family* family, const Version& version) {
   // Summed here, as far as later versions share it, rather than by the first look for what is due, which holds the
   // mutex.
   static_cast<void>(version.Keys());
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   family->sketches_sought = true;
   family->need.reset();
 }
@@ -65,7 +65,7 @@ std::vector<SequenceNumber> Background::Snapshots() {
   std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
   if (!snapshots.empty()) {
     // Should they be released before this is noted: the job's end looks for what is due.
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     kept_for_ = std::max(kept_for_.value_or(snapshots.back()), snapshots.back());
     kept_for_any_.store(true, std::memory_order_relaxed);
   }
@@ -77,7 +77,7 @@ std::vector<SequenceNumber> Background::Snapshots() {
 // others.
 void Background::HearOfSnapshots() {
   if (!kept_for_any_.load(std::memory_order_relaxed)) return;
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   if (!kept_for_.has_value()) return;
   Schedule();
   const std::vector<SequenceNumber> left = state_->snapshots->Sequences();
@@ -108,10 +108,10 @@ absl::Status Background::RetryWhileDiskFull(BackgroundWork work, const Family& f
   bool waits = false;
   const auto note = [&](bool full) {
     if (full == std::exchange(waits, full)) return;
-    MutexLock lock(&state_->mutex);
-    gate_.CountWaitingForSpace(work, full ? 1 : -1);
+    StateLock lock(state_);
+    gate_->CountWaitingForSpace(work, full ? 1 : -1);
     Schedule();  // what a CompactRange held back
-    state_->changed.NotifyAll();
+    state_->NotifyChanged();
   };
   while (true) {
     if (waits) state_->core->RemoveUnusedFiles();  // no job may end before there is space
@@ -153,13 +153,13 @@ void Background::Judge(const Family& family, const absl::Status& status, std::st
 void Background::EndJob() {
   CleanUp();
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     Schedule();
   }
-  gate_.TellOfChange();
-  MutexLock lock(&state_->mutex);
+  gate_->TellOfChange();
+  StateLock lock(state_);
   --state_->jobs;
-  state_->changed.NotifyAll();
+  state_->NotifyChanged();
 }
 
 void Background::CleanUp() {
@@ -167,24 +167,24 @@ void Background::CleanUp() {
   state_->core->cache.Shrink();
   bool keeps = true;
   {
-    MutexLock lock(&state_->mutex);
-    keeps = !AllAtRest() && !gate_.MemoryIsShort();
+    StateLock lock(state_);
+    keeps = !AllAtRest() && !gate_->MemoryIsShort();
   }
   if (!keeps) state_->core->ClearPools();
-  gate_.TellOfChange();
+  gate_->TellOfChange();
 }
 
 absl::Status Background::WaitUntilIdle() {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   ++waiting_;
   Schedule();
-  while (state_->error.ok() && !state_->closing && !NothingDue()) state_->changed.Wait(&state_->mutex);
+  while (state_->error.ok() && !state_->closing && !NothingDue()) state_->WaitForChange();
   --waiting_;
   return state_->error;
 }
 
 absl::Status Background::WaitForFlush(const FamilyRef& family) {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   const std::shared_ptr<const MemTable> last =
       family->immutables.empty() ? nullptr : family->immutables.back().memtable;
   const auto waits = [&] {
@@ -195,7 +195,7 @@ absl::Status Background::WaitForFlush(const FamilyRef& family) {
   if (last == nullptr) return family->CheckThere();
   ++waiting_for_flush_;
   SetEarlyFlushThreads();
-  while (state_->error.ok() && !state_->closing && waits()) state_->changed.Wait(&state_->mutex);
+  while (state_->error.ok() && !state_->closing && waits()) state_->WaitForChange();
   --waiting_for_flush_;
   SetEarlyFlushThreads();
   RETURN_IF_ERROR(state_->error);
@@ -208,7 +208,7 @@ absl::Status Background::BeingClosed() const {
 }
 
 absl::Status Background::Continue() {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   RETURN_IF_ERROR(pause_.Continue());
   Schedule();
   return absl::OkStatus();
@@ -217,16 +217,16 @@ absl::Status Background::Continue() {
 void Background::Close() {
   state_->snapshots->SetListener(nullptr);
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     state_->closing = true;
-    state_->changed.NotifyAll();
+    state_->NotifyChanged();
   }
   // Not before `closing`: what gives up would be scheduled again, for as long as this thread does not get its turn.
   cancel_.store(true, std::memory_order_relaxed);
   state_->core->rate_limiter.Lift();
   {
-    MutexLock lock(&state_->mutex);
-    while (state_->jobs > 0) state_->changed.Wait(&state_->mutex);
+    StateLock lock(state_);
+    while (state_->jobs > 0) state_->WaitForChange();
   }
   scrubber_.Stop();
 }
@@ -244,13 +244,13 @@ absl::Status Background::FlushUnlogged() {
   std::vector<FamilyRef> families;
   absl::Status why;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     families = UnloggedFamilies();
     if (families.empty()) return absl::OkStatus();
   }
   for (const FamilyRef& family : families) {
     {
-      MutexLock lock(&state_->mutex);
+      StateLock lock(state_);
       if (!state_->error.ok()) break;
       ++state_->jobs;
       ++family->flushes_waiting;
@@ -259,7 +259,7 @@ absl::Status Background::FlushUnlogged() {
     KeepFirst(&why, RunFlush(family));
     EndJob();
   }
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   KeepFirst(&why, state_->error);
   std::string names;
   for (const FamilyRef& family : UnloggedFamilies()) absl::StrAppend(&names, names.empty() ? "" : ", ", family->name);

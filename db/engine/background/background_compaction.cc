@@ -56,22 +56,22 @@ class Background::RangeTurn {
   RangeTurn& operator=(const RangeTurn&) = delete;
   ~RangeTurn() {
     if (!waits_) return;
-    MutexLock lock(&background_->state_->mutex);
+    StateLock lock(background_->state_);
     Take();
   }
 
   // With the database mutex held: from now on no plan of the background's own begins in the family (IsHeldBack) ...
   void Await() {
-    background_->state_->mutex.AssertHeld();
+    database_mutex.AssertHeld();
     if (!std::exchange(waits_, true)) ++family_->ranges_waiting;
   }
   // ... until now.
   void Take() {
-    background_->state_->mutex.AssertHeld();
+    database_mutex.AssertHeld();
     if (!std::exchange(waits_, false)) return;
     if (--family_->ranges_waiting == 0) family_->plans_passed = 0;
     background_->Schedule();
-    background_->state_->changed.NotifyAll();
+    background_->state_->NotifyChanged();
   }
 
  private:
@@ -85,14 +85,14 @@ class Background::RangeTurn {
 // a few where compactions lag so far behind that writers are slowed.
 bool Background::IsHeldBack(const Family& family) const {
   constexpr int kMostThatPass = 8;
-  const bool may_pass = gate_.current().compactions_lag && family.plans_passed < kMostThatPass;
-  return family.ranges_waiting > 0 && family.ranges_running == 0 && !gate_.AnyWaitsForSpace() && !may_pass;
+  const bool may_pass = gate_->current().compactions_lag && family.plans_passed < kMostThatPass;
+  return family.ranges_waiting > 0 && family.ranges_running == 0 && !gate_->AnyWaitsForSpace() && !may_pass;
 }
 
 void Background::RunCompactionJob(const FamilyRef& family, const PlanRef& plan, RunNumber run) {
   const absl::Status status = CarryOut(family, plan, run, nullptr);
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     --state_->compaction_jobs;
   }
   JudgeCompaction(*family, status, "compaction, which is put off");
@@ -115,11 +115,11 @@ absl::Status Background::CarryOut(const FamilyRef& family, const PlanRef& plan, 
   state_->Tell([&](EventListener& listener) { listener.OnCompactionBegin(event); });
   const uint64_t began = state_->core->world.clock->MonotonicMicros();
   const uint64_t space = event.trivial_move ? 0 : plan->InputBytes();
-  event.status = RetryWhileDiskFull(BackgroundWork::kMerge, *family, space, progress,
+  event.status = RetryWhileDiskFull(BackgroundWork::kCompaction, *family, space, progress,
                                     [&] { return Compact(family, plan, run, progress, &event); });
   event.micros = state_->core->world.clock->MonotonicMicros() - began;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     Forget(family.get(), plan);
     if (progress != nullptr) --family->ranges_running;
     // A CompactRange may be asked for again, with another range.
@@ -147,7 +147,7 @@ constexpr size_t kReadAheadPart = 8;
 
 // Not to be kept while a job runs: what others replace meanwhile would stay.
 VersionRef Background::VersionNow(const Family& family) const {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   return family.version();
 }
 
@@ -220,7 +220,7 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
     PlanRef plan;
     RunNumber run;
     {
-      MutexLock lock(&state_->mutex);
+      StateLock lock(state_);
       RETURN_IF_ERROR(state_->error);
       if (state_->closing) return BeingClosed();
       RETURN_IF_ERROR(family->CheckThere());
@@ -261,9 +261,9 @@ absl::Status Background::CompactRange(const FamilyRef& family, const CompactRang
 void Background::AwaitChange(const RangeProgress& progress) {
   constexpr uint64_t kTellAfterMicros = 250'000;
   if (progress.wanted()) {
-    state_->changed.WaitFor(&state_->mutex, kTellAfterMicros);
+    state_->WaitForChange(kTellAfterMicros);
   } else {
-    state_->changed.Wait(&state_->mutex);
+    state_->WaitForChange();
   }
 }
 
@@ -279,7 +279,7 @@ absl::Status Background::DamageInTheWayOf(const Family& family, PickerInput inpu
 uint64_t Background::BytesIn(const Family& family, const KeyRange& range) const {
   std::shared_ptr<const Version> version;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     version = family.version();
   }
   uint64_t bytes = 0;

@@ -18,7 +18,7 @@ namespace sepal {
 class Background::Taken {
  public:
   Taken(Background* background, const FamilyRef& family) : state_(background->state_), family_(family) {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     --family_->flushes_waiting;
     ++family_->flushes_running;
     family_->need.reset();
@@ -27,12 +27,12 @@ class Background::Taken {
     if (state_->error.ok()) immutables = family_->TakeForFlush(run);
   }
   ~Taken() {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     family_->PutBack(run);
     --family_->flushes_running;
     ++family_->flushes_waiting;
     family_->need.reset();
-    state_->changed.NotifyAll();
+    state_->NotifyChanged();
   }
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;
@@ -58,7 +58,7 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
   uint64_t bytes = 0;
   bool calm = false;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     bytes = family->BytesAwaitingFlush();
     pace_.BeginFlush(began);
     calm = pace_.calm();
@@ -81,7 +81,7 @@ absl::Status Background::RunFlush(const FamilyRef& family) {
                                event.micros, event.status.ToString());
   state_->Tell([&](EventListener& listener) { listener.OnFlushEnd(event); });
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     --family->flushes_waiting;
     family->need.reset();
     if (done.volume.data_bytes > 0) {
@@ -145,7 +145,7 @@ absl::StatusOr<std::vector<TableMetadata>> Background::WriteTables(const FamilyR
   bool others_wait = false;
   int most_threads = 1;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     // Not up to the memtables' own last entry: its batch may go on in another family.
     others_wait = OthersWaitBefore(*family, last.log_last);
     most_threads = pace_.threads();
@@ -177,9 +177,9 @@ absl::StatusOr<std::vector<TableMetadata>> Background::WriteTables(const FamilyR
 }
 
 absl::StatusOr<bool> Background::AwaitTurn(const Family& family, RunNumber run) {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   const std::deque<ImmutableMemTable>& all = family.immutables;
-  while (!all.empty() && all.front().run.has_value() && *all.front().run < run) state_->changed.Wait(&state_->mutex);
+  while (!all.empty() && all.front().run.has_value() && *all.front().run < run) state_->WaitForChange();
   RETURN_IF_ERROR(state_->error);
   if (all.empty()) return absl::CancelledError("the column family was dropped");
   return all.front().run == run && run > family.newest_flushed;
@@ -200,7 +200,7 @@ absl::Status Background::Install(const FamilyRef& family, const Taken& taken, co
   RETURN_IF_ERROR(catalog_->Apply(
       std::move(edit),
       [&](VersionEdit* complete) {
-        state_->mutex.AssertHeld();
+        database_mutex.AssertHeld();
         if (family->immutables.size() < count) return;  // dropped meanwhile
         std::vector<FileNumber> pins;                   // of these memtables, which will be gone
         for (const ImmutableMemTable& immutable : taken.immutables) pins.push_back(immutable.first_log);
@@ -208,7 +208,7 @@ absl::Status Background::Install(const FamilyRef& family, const Taken& taken, co
         complete->min_log_number = minimum;
       },
       [&] {
-        state_->mutex.AssertHeld();
+        database_mutex.AssertHeld();
         for (size_t i = 0; i < count; ++i) {
           catalog_->log_pins()->Release(&family->immutables.front().first_log);
           family->immutables.pop_front();
@@ -255,10 +255,10 @@ void Background::RemoveOldLogs(FileNumber minimum) {
     }
   };
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     // A calm background wakes no second thread, which would take a writer's core for some milliseconds. Where somebody
     // waits for space, or merges may have all threads for long, it is not put behind them.
-    if (!state_->closing && !pace_.calm() && !gate_.AnyWaitsForSpace()) {
+    if (!state_->closing && !pace_.calm() && !gate_->AnyWaitsForSpace()) {
       const Executor::Priority priority = AnyMerges() ? Executor::Priority::kFlush : Executor::Priority::kCompaction;
       StartJob(priority, [remove, names = std::move(names)] { remove(names); });
       return;

@@ -3,37 +3,36 @@
 namespace sepal {
 
 void PauseGate::Pause() {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   ++state_->pauses;
   UpdateHeld();
-  state_->changed.NotifyAll();  // writers that a large batch holds back (write_gate.h)
-  while (inside_ > 0 && state_->pauses > 0 && !state_->closing) state_->changed.Wait(&state_->mutex);
+  state_->NotifyChanged();  // writers that a large batch holds back (write_gate.h)
+  while (inside_ > 0 && state_->pauses > 0 && !state_->closing) state_->WaitForChange();
 }
 
 absl::Status PauseGate::Continue() {
-  state_->mutex.AssertHeld();
   if (state_->pauses == 0) return absl::FailedPreconditionError("background work is not paused");
   --state_->pauses;
   UpdateHeld();
-  state_->changed.NotifyAll();
+  state_->NotifyChanged();
   return absl::OkStatus();
 }
 
 void PauseGate::Enter() {
-  MutexLock lock(&state_->mutex);
-  while ((state_->pauses > 0 || first_ > 0) && !state_->closing) state_->changed.Wait(&state_->mutex);
+  StateLock lock(state_);
+  while ((state_->pauses > 0 || first_ > 0) && !state_->closing) state_->WaitForChange();
   ++inside_;
 }
 
 void PauseGate::Leave() {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   --inside_;
-  if (state_->pauses > 0) state_->changed.NotifyAll();
+  if (state_->pauses > 0) state_->NotifyChanged();
 }
 
 void PauseGate::EnterFlush(bool goes_first) {
-  MutexLock lock(&state_->mutex);
-  while (state_->pauses > 0 && !state_->closing) state_->changed.Wait(&state_->mutex);
+  StateLock lock(state_);
+  while (state_->pauses > 0 && !state_->closing) state_->WaitForChange();
   ++inside_;
   if (!goes_first) return;
   ++first_;
@@ -41,11 +40,11 @@ void PauseGate::EnterFlush(bool goes_first) {
 }
 
 void PauseGate::LeaveFlush(bool goes_first) {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   --inside_;
   if (goes_first) --first_;
   UpdateHeld();
-  if (goes_first || state_->pauses > 0) state_->changed.NotifyAll();
+  if (goes_first || state_->pauses > 0) state_->NotifyChanged();
 }
 
 void PauseGate::UpdateHeld() { held_.store(state_->pauses > 0 || first_ > 0, std::memory_order_relaxed); }

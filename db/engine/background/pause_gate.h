@@ -20,13 +20,13 @@ class PauseGate {
   explicit PauseGate(EngineState* state) : state_(state) {}
 
   // Counted. Returns when no thread is in a section. Not to be called from within one.
-  void Pause() ABSL_LOCKS_EXCLUDED(state_->mutex);
-  // FailedPrecondition if nothing is paused. Requires the database mutex; the caller schedules what is due.
-  absl::Status Continue();
+  void Pause() ABSL_LOCKS_EXCLUDED(database_mutex);
+  // FailedPrecondition if nothing is paused. The caller schedules what is due.
+  absl::Status Continue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Begins or ends a section of the calling thread; entering waits for the end of a pause, and of what goes first.
-  void Enter() ABSL_LOCKS_EXCLUDED(state_->mutex);
-  void Leave() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void Enter() ABSL_LOCKS_EXCLUDED(database_mutex);
+  void Leave() ABSL_LOCKS_EXCLUDED(database_mutex);
   // Leaves the section for the time of a pause or of what goes first.
   void StepAside() {
     if (!held_.load(std::memory_order_relaxed)) [[likely]]
@@ -62,15 +62,15 @@ class PauseGate {
   };
 
  private:
-  void EnterFlush(bool goes_first) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  void LeaveFlush(bool goes_first) ABSL_LOCKS_EXCLUDED(state_->mutex);
-  void UpdateHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  void EnterFlush(bool goes_first) ABSL_LOCKS_EXCLUDED(database_mutex);
+  void LeaveFlush(bool goes_first) ABSL_LOCKS_EXCLUDED(database_mutex);
+  void UpdateHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   EngineState* const state_;
   // Whether work is to step aside: state_->pauses or first_ is above 0.
   std::atomic<bool> held_{false};
-  int inside_ ABSL_GUARDED_BY(state_->mutex) = 0;
-  int first_ ABSL_GUARDED_BY(state_->mutex) = 0;  // flushes that go first
+  int inside_ ABSL_GUARDED_BY(database_mutex) = 0;
+  int first_ ABSL_GUARDED_BY(database_mutex) = 0;  // flushes that go first
 };
 
 }  // namespace sepal

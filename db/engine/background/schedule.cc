@@ -48,12 +48,12 @@ bool MayMerge(const FamilyNeed& need, SequenceNumber oldest) {
 }  // namespace
 
 void Background::Schedule() {
-  state_->mutex.AssertHeld();
+  database_mutex.AssertHeld();
   Look look = LookAtFamilies();
-  gate_.Update(look.level0_runs, look.debt_bytes);
+  gate_->Update(look.level0_runs, look.debt_bytes);
   pace_.SetAwaited(look.readers_wait || waiting_ > 0);
-  pace_.SetThrottled(!gate_.current().unlimited());
-  pace_.SetCompactionsLag(gate_.current().compactions_lag);
+  pace_.SetThrottled(!gate_->current().unlimited());
+  pace_.SetCompactionsLag(gate_->current().compactions_lag);
   pace_.SetResting(AllAtRest());
   SetEarlyFlushThreads();
   if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
@@ -139,7 +139,7 @@ void Background::HearReaders(uint64_t reads) {
   // Less than before: the user has set the counts back to zero, and what is due has to be found anew.
   const bool reset = now < demand_weighed_.load(std::memory_order_relaxed);
   if (!reset && now < demand_due_.load(std::memory_order_relaxed)) return;
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   Schedule();
 }
 

@@ -150,7 +150,7 @@ class Scrubber::Visit {
 void Scrubber::Start() {
   if (state_->core->tuning.scrub_period_micros == 0) return;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     running_ = true;
   }
   executor_->Schedule(Executor::Priority::kScrub, [this] { Run(); });
@@ -158,9 +158,9 @@ void Scrubber::Start() {
 
 void Scrubber::Stop() {
   stop_.store(true, std::memory_order_relaxed);
-  MutexLock lock(&state_->mutex);
-  state_->changed.NotifyAll();
-  while (running_) state_->changed.Wait(&state_->mutex);
+  StateLock lock(state_);
+  state_->NotifyChanged();
+  while (running_) state_->WaitForChange();
 }
 
 void Scrubber::Run() {
@@ -169,18 +169,18 @@ void Scrubber::Run() {
     Pass(began);
     if (!WaitUntil(began + state_->core->tuning.scrub_period_micros)) break;
   }
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   running_ = false;
-  state_->changed.NotifyAll();
+  state_->NotifyChanged();
 }
 
 bool Scrubber::WaitUntil(uint64_t micros, const TableFile* while_needed) {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   while (!stop_.load(std::memory_order_relaxed)) {
     if (while_needed != nullptr && while_needed->obsolete()) return true;
     const uint64_t now = Now();
     if (now >= micros) return true;
-    state_->changed.WaitFor(&state_->mutex, micros - now);
+    state_->WaitForChange(micros - now);
   }
   return false;
 }
@@ -188,7 +188,7 @@ bool Scrubber::WaitUntil(uint64_t micros, const TableFile* while_needed) {
 std::vector<Scrubber::Due> Scrubber::List() const {
   std::vector<std::pair<FamilyRef, VersionRef>> versions;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     for (const FamilyRef& family : state_->Families()) versions.emplace_back(family, family->version());
   }
   std::vector<Due> due;

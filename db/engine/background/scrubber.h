@@ -25,9 +25,9 @@ class Scrubber {
       : state_(state), pause_(pause), executor_(executor) {}
 
   // Starts, where a period is set. Once.
-  void Start() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void Start() ABSL_LOCKS_EXCLUDED(database_mutex);
   // Returns when it has ended. Background work is marked as closing by then.
-  void Stop() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void Stop() ABSL_LOCKS_EXCLUDED(database_mutex);
 
   // For people: how far the pass is, and each table that was last found damaged.
   std::string ToString() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -47,18 +47,18 @@ class Scrubber {
   class Visit;
 
   uint64_t Now() const { return state_->core->world.clock->MonotonicMicros(); }
-  void Run() ABSL_LOCKS_EXCLUDED(state_->mutex);
-  void Pass(uint64_t began_micros) ABSL_LOCKS_EXCLUDED(state_->mutex, mutex_);
-  std::vector<Due> List() const ABSL_LOCKS_EXCLUDED(state_->mutex);
+  void Run() ABSL_LOCKS_EXCLUDED(database_mutex);
+  void Pass(uint64_t began_micros) ABSL_LOCKS_EXCLUDED(database_mutex, mutex_);
+  std::vector<Due> List() const ABSL_LOCKS_EXCLUDED(database_mutex);
   // False if it is to end. Returns early once `while_needed`, where there is one, is needed no more.
-  bool WaitUntil(uint64_t micros, const TableFile* while_needed = nullptr) ABSL_LOCKS_EXCLUDED(state_->mutex);
+  bool WaitUntil(uint64_t micros, const TableFile* while_needed = nullptr) ABSL_LOCKS_EXCLUDED(database_mutex);
   void ForgetOthers(const std::vector<Due>& tables) ABSL_LOCKS_EXCLUDED(mutex_);
 
   EngineState* const state_;
   PauseGate* const pause_;
   Executor* const executor_;
   std::atomic<bool> stop_{false};
-  bool running_ ABSL_GUARDED_BY(state_->mutex) = false;
+  bool running_ ABSL_GUARDED_BY(database_mutex) = false;
 
   // A leaf lock.
   mutable Mutex mutex_;

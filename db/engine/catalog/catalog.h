@@ -37,7 +37,7 @@ class Catalog {
   FileNumber NewFileNumber() { return FileNumber(next_file_number_.fetch_add(1, std::memory_order_relaxed)); }
 
   // For a family to be made: a new file number, as long as those fit into an id. FailedPrecondition: no longer.
-  absl::StatusOr<ColumnFamilyId> NewFamilyId() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::StatusOr<ColumnFamilyId> NewFamilyId() ABSL_LOCKS_EXCLUDED(database_mutex);
 
   // Takes over the manifest that edits go to; it says that `min_log` is the oldest log that is needed.
   void SetManifest(std::unique_ptr<ManifestWriter> manifest, FileNumber min_log) ABSL_LOCKS_EXCLUDED(edit_mutex_);
@@ -49,16 +49,13 @@ class Catalog {
   // noexcept: between the manifest and the versions nothing can be taken back, and an allocation that fails ends the
   // process.
   absl::Status Apply(VersionEdit edit, const std::function<void(VersionEdit*)>& complete,
-                     const std::function<void()>& install) noexcept ABSL_LOCKS_EXCLUDED(edit_mutex_, state_->mutex);
+                     const std::function<void()>& install) noexcept ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
-  // All of it, for a new manifest. An unset `min_log`: there is no log yet. Requires the database mutex.
-  CatalogSnapshot Snapshot(std::optional<FileNumber> min_log) const;
+  // All of it, for a new manifest. An unset `min_log`: there is no log yet.
+  CatalogSnapshot Snapshot(std::optional<FileNumber> min_log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // Which logs are needed: what an edit makes of the minimum log number. Requires the database mutex.
-  LogPins* log_pins() {
-    state_->mutex.AssertHeld();
-    return &log_pins_;
-  }
+  // Which logs are needed: what an edit makes of the minimum log number.
+  LogPins* log_pins() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return &log_pins_; }
 
   absl::Status Close() ABSL_LOCKS_EXCLUDED(edit_mutex_);
 
@@ -84,7 +81,7 @@ class Catalog {
   const Identity identity_;
   std::atomic<uint64_t> next_file_number_;
 
-  LogPins log_pins_ ABSL_GUARDED_BY(state_->mutex);
+  LogPins log_pins_ ABSL_GUARDED_BY(database_mutex);
 
   mutable Mutex edit_mutex_;
   std::unique_ptr<ManifestWriter> manifest_ ABSL_GUARDED_BY(edit_mutex_);

@@ -10,12 +10,12 @@ namespace sepal {
 void EngineState::Stop(const absl::Status& status, std::string_view where) {
   SEPAL_CHECK(!status.ok());
   {
-    MutexLock lock(&mutex);
+    StateLock lock(this);
     if (!error.ok()) return;
     error = Lasting(status, where);
     stopped.store(true, std::memory_order_release);
     core->deleter->Stop();  // the directory may be another's
-    changed.NotifyAll();
+    NotifyChanged();
   }
   core->info_log.Write("error, writes are no longer accepted: %s: %s", where, status.ToString());
   Tell([&](EventListener& listener) { listener.OnError(where, status); });
@@ -28,8 +28,18 @@ absl::Status EngineState::CheckLock() {
 }
 
 absl::Status EngineState::Error() const {
-  MutexLock lock(&mutex);
+  StateLock lock(this);
   return error;
+}
+
+void EngineState::WaitForChange() {
+  mutex_.AssertHeld();
+  changed_.Wait(&mutex_);
+}
+
+void EngineState::WaitForChange(uint64_t micros) {
+  mutex_.AssertHeld();
+  changed_.WaitFor(&mutex_, micros);
 }
 
 std::vector<FamilyRef> EngineState::Families() const {

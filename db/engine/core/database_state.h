@@ -1,4 +1,4 @@
-// What the parts of an open database share, and the one database mutex.
+// What the parts of an open database share, and the one database mutex, which StateLock takes.
 //
 // Lock order: commit mutex (CommitPipeline) -> edit mutex (Catalog) -> database mutex (here) -> leaf locks of util,
 // snapshots, log and file deleter. Whoever tells of a released snapshot takes the database mutex with the list's
@@ -14,6 +14,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "db/engine/core/core.h"
+#include "db/engine/core/database_mutex.h"
 #include "db/engine/core/family_state.h"
 #include "db/state/version/snapshot_list.h"
 #include "sepal/event_listener.h"
@@ -34,7 +35,7 @@ struct EngineState {
   std::unique_ptr<DirectoryLock> directory_lock;
   // Ends all writing if the lock is no longer ours. Asked before what is written would matter to another holder: before
   // an edit of the manifest, and before a new log is made.
-  absl::Status CheckLock() ABSL_LOCKS_EXCLUDED(mutex);
+  absl::Status CheckLock() ABSL_LOCKS_EXCLUDED(database_mutex);
 
   // The highest sequence number that readers may see. Stored by the commit pipeline, in order.
   std::atomic<uint64_t> visible{0};
@@ -43,38 +44,62 @@ struct EngineState {
   // Set with the first error that ends all writing; a cheap look for writers.
   std::atomic<bool> stopped{false};
 
-  mutable Mutex mutex;
-  // Whatever a waiter may wait for has changed: a job ended, a memtable was flushed, an error came.
-  CondVar changed;
+  // A job ended, a memtable was flushed, an error came: whatever a waiter may wait for has changed. Waiting releases
+  // the database mutex, and may end early.
+  void NotifyChanged() { changed_.NotifyAll(); }
+  void WaitForChange() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void WaitForChange(uint64_t micros) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
   // By id.
-  absl::btree_map<uint32_t, FamilyRef> families ABSL_GUARDED_BY(mutex);
+  absl::btree_map<uint32_t, FamilyRef> families ABSL_GUARDED_BY(database_mutex);
   // The first error that ended all writing.
-  absl::Status error ABSL_GUARDED_BY(mutex);
+  absl::Status error ABSL_GUARDED_BY(database_mutex);
   // Jobs scheduled or running, and whether new ones may start.
-  int jobs ABSL_GUARDED_BY(mutex) = 0;
-  int compaction_jobs ABSL_GUARDED_BY(mutex) = 0;
-  bool closing ABSL_GUARDED_BY(mutex) = false;
+  int jobs ABSL_GUARDED_BY(database_mutex) = 0;
+  int compaction_jobs ABSL_GUARDED_BY(database_mutex) = 0;
+  bool closing ABSL_GUARDED_BY(database_mutex) = false;
   // How often the user has paused background work (pause_gate.h).
-  int pauses ABSL_GUARDED_BY(mutex) = 0;
+  int pauses ABSL_GUARDED_BY(database_mutex) = 0;
 
   // Ends all writing until the database is opened again; the first error is kept and told.
-  void Stop(const absl::Status& status, std::string_view where) ABSL_LOCKS_EXCLUDED(mutex);
-  absl::Status Error() const ABSL_LOCKS_EXCLUDED(mutex);
+  void Stop(const absl::Status& status, std::string_view where) ABSL_LOCKS_EXCLUDED(database_mutex);
+  absl::Status Error() const ABSL_LOCKS_EXCLUDED(database_mutex);
   // All of them, by id, for who goes on without the mutex.
-  std::vector<FamilyRef> Families() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  std::vector<FamilyRef> Families() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // No memtable waits for a flush or is in one.
-  bool AllFlushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  bool AllFlushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // One may have memtables that are in tables by now.
-  bool AnyFlushRuns() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  bool AnyFlushRuns() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // No memtable waits for a flush to take it, and fewer run than may at a time.
-  bool FlushAtHand() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  bool FlushAtHand() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Bytes of all memtables, active and flushing.
-  size_t MemtableBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  size_t MemtableBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   template <class Call>
   void Tell(const Call& call) const {
     for (const std::shared_ptr<EventListener>& listener : options.listeners) call(*listener);
   }
+
+ private:
+  friend class StateLock;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+};
+
+// Holds the database mutex.
+class ABSL_SCOPED_LOCKABLE StateLock {
+ public:
+  explicit StateLock(const EngineState* state)
+      ABSL_EXCLUSIVE_LOCK_FUNCTION(database_mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS : mutex_(&state->mutex_) {
+    mutex_->Lock();
+  }
+  ~StateLock() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_->Unlock(); }
+  StateLock(const StateLock&) = delete;
+  StateLock& operator=(const StateLock&) = delete;
+
+ private:
+  Mutex* const mutex_;
 };
 
 }  // namespace sepal

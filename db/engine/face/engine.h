@@ -100,11 +100,11 @@ class Engine final : public DB {
   absl::StatusOr<Family*> Resolve(const ColumnFamily* family) const;
   absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily* family) const;
   // The view as of now, beyond the call; of all families, together.
-  absl::StatusOr<HeldView> Hold(const Family& family) const ABSL_LOCKS_EXCLUDED(state_->mutex);
-  std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::StatusOr<HeldView> Hold(const Family& family) const ABSL_LOCKS_EXCLUDED(database_mutex);
+  std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const ABSL_LOCKS_EXCLUDED(database_mutex);
   std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  std::string PrometheusPage() const ABSL_LOCKS_EXCLUDED(state_->mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  std::string PrometheusPage() const ABSL_LOCKS_EXCLUDED(database_mutex);
   absl::Status CheckOpen() const;
   absl::Status Closed() const;
   absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
@@ -139,7 +139,9 @@ class Engine final : public DB {
   std::shared_ptr<TaskGroup> preparing_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WriteAheadLog> log_;
-  std::unique_ptr<Background> background_;  // null: read-only
+  // These are null where the database is read-only.
+  std::unique_ptr<WriteGate> gate_;
+  std::unique_ptr<Background> background_;
   std::unique_ptr<CommitPipeline> pipeline_;
   std::unique_ptr<FamilyHandle> default_handle_;
   Family* default_family_ = nullptr;

@@ -120,7 +120,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
   CompactionPolicy policy;
   bool sketches_sought = false;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_.get());
     if (std::optional<std::string> text = PropertyOfState(family, name)) return text;
     view.emplace(core_, family.current());
     policy = family.PolicyNow();
@@ -166,14 +166,14 @@ std::optional<std::string> Engine::PropertyOfState(const Family& family, std::st
 }
 
 absl::StatusOr<HeldView> Engine::Hold(const Family& family) const {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_.get());
   RETURN_IF_ERROR(family.CheckThere());
   return HeldView(core_, family.current());
 }
 
 std::vector<std::pair<FamilyRef, HeldView>> Engine::HoldAll() const {
   std::vector<std::pair<FamilyRef, HeldView>> views;
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_.get());
   for (const FamilyRef& family : state_->Families()) views.emplace_back(family, HeldView(core_, family->current()));
   return views;
 }

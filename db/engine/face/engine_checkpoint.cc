@@ -15,7 +15,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   source.output_context = [this](const Family& family) { return catalog_->OutputContext(family); };
   const auto look = [&](SequenceNumber last) {
     source.last = last;
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_.get());
     for (const FamilyRef& family : state_->Families()) {
       CheckpointFamily& part = source.families.emplace_back();
       part.family = family;

@@ -47,7 +47,7 @@ std::string Engine::PrometheusPage() const {
   std::vector<FamilyFigures> families;
   double writable = 1;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_.get());
     writable = state_->error.ok() && !read_only_ ? 1 : 0;
     for (const FamilyRef& family : state_->Families()) {
       AddLevels(*family, &levels);

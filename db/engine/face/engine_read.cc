@@ -203,7 +203,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
 }
 
 std::shared_ptr<const Snapshot> Engine::GetSnapshot() {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_.get());
   return state_->snapshots->Take(state_->VisibleSequence(), core_);
 }
 

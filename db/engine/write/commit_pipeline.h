@@ -38,7 +38,8 @@ namespace sepal {
 class CommitPipeline {
  public:
   // All must outlive the pipeline. Sequence numbers continue after `last`.
-  CommitPipeline(EngineState* state, Catalog* catalog, Background* background, WriteAheadLog* log, SequenceNumber last);
+  CommitPipeline(EngineState* state, WriteGate* gate, Catalog* catalog, Background* background, WriteAheadLog* log,
+                 SequenceNumber last);
 
   void AddFamily(FamilyRef family) ABSL_LOCKS_EXCLUDED(commit_mutex_);
   void RemoveFamily(ColumnFamilyId id) ABSL_LOCKS_EXCLUDED(commit_mutex_);
@@ -117,6 +118,7 @@ class CommitPipeline {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
 
   EngineState* const state_;
+  WriteGate* const gate_;
   Catalog* const catalog_;
   Background* const background_;
   WriteAheadLog* const log_;

@@ -11,7 +11,7 @@ namespace {
 class PauseGateTest : public testing::Test {
  protected:
   void Continue() {
-    MutexLock lock(&state_.mutex);
+    StateLock lock(&state_);
     EXPECT_TRUE(gate_.Continue().ok());
   }
   // Begins a compaction that goes on until `ends_` is set.
@@ -99,9 +99,9 @@ TEST_F(PauseGateTest, ClosingEndsTheWait) {
   world_.SleepMicros(100);
   EXPECT_EQ(StepsIn(1000), 0);
   {
-    MutexLock lock(&state_.mutex);
+    StateLock lock(&state_);
     state_.closing = true;
-    state_.changed.NotifyAll();
+    state_.NotifyChanged();
   }
   EXPECT_GT(StepsIn(1000), 0);
   ends_ = true;
