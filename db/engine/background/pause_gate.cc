@@ -3,49 +3,38 @@
 namespace sepal {
 
 void PauseGate::Pause() {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   ++state_->pauses;
   UpdateHeld();
-  state_->changed.NotifyAll();  // writers that a large batch holds back (write_gate.h)
-  while (inside_ > 0 && state_->pauses > 0 && !state_->closing) state_->changed.Wait(&state_->mutex);
+  state_->NotifyChanged();  // writers that a large batch holds back (write_gate.h)
+  while (inside_ > 0 && state_->pauses > 0 && !state_->closing) state_->WaitForChange();
 }
 
 absl::Status PauseGate::Continue() {
-  state_->mutex.AssertHeld();
   if (state_->pauses == 0) return absl::FailedPreconditionError("background work is not paused");
   --state_->pauses;
   UpdateHeld();
-  state_->changed.NotifyAll();
+  state_->NotifyChanged();
   return absl::OkStatus();
 }
 
-void PauseGate::Enter() {
-  MutexLock lock(&state_->mutex);
-  while ((state_->pauses > 0 || first_ > 0) && !state_->closing) state_->changed.Wait(&state_->mutex);
+void PauseGate::Enter(Work work) {
+  StateLock lock(state_);
+  const bool yields = work == Work::kOther;
+  while ((state_->pauses > 0 || (yields && first_ > 0)) && !state_->closing) state_->WaitForChange();
   ++inside_;
-}
-
-void PauseGate::Leave() {
-  MutexLock lock(&state_->mutex);
-  --inside_;
-  if (state_->pauses > 0) state_->changed.NotifyAll();
-}
-
-void PauseGate::EnterFlush(bool goes_first) {
-  MutexLock lock(&state_->mutex);
-  while (state_->pauses > 0 && !state_->closing) state_->changed.Wait(&state_->mutex);
-  ++inside_;
-  if (!goes_first) return;
+  if (work != Work::kFirstFlush) return;
   ++first_;
   UpdateHeld();
 }
 
-void PauseGate::LeaveFlush(bool goes_first) {
-  MutexLock lock(&state_->mutex);
+void PauseGate::Leave(Work work) {
+  StateLock lock(state_);
   --inside_;
-  if (goes_first) --first_;
+  const bool first = work == Work::kFirstFlush;
+  if (first) --first_;
   UpdateHeld();
-  if (goes_first || state_->pauses > 0) state_->changed.NotifyAll();
+  if (first || state_->pauses > 0) state_->NotifyChanged();
 }
 
 void PauseGate::UpdateHeld() { held_.store(state_->pauses > 0 || first_ > 0, std::memory_order_relaxed); }

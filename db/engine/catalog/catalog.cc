@@ -25,7 +25,7 @@ void Catalog::NoteReference() {
 absl::StatusOr<ColumnFamilyId> Catalog::NewFamilyId() {
   const uint64_t number = NewFileNumber().value();
   const auto id = static_cast<uint32_t>(number);
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   if (id == number && !state_->families.contains(id)) return ColumnFamilyId(id);
   return absl::FailedPreconditionError(
       absl::StrFormat("no column family can be created in %s: its id would be the next file number, %u, but ids are "
@@ -47,7 +47,6 @@ TableRef Catalog::MakeTable(TableMetadata metadata) const {
 }
 
 CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
-  state_->mutex.AssertHeld();
   VersionEdit head;
   head.database_id = identity_.database_id;
   head.hash_seed = identity_.hash_seed;
@@ -57,7 +56,7 @@ CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   std::vector<CatalogSnapshot::Family> families;
   for (const FamilyRef& family : state_->Families()) {
     families.push_back({.id = family->id,
-                        .description = DescribeFamily(*family, family->flushed_through),
+                        .description = DescribeFamily(*family, family->flushed_through()),
                         .version = family->version()});
   }
   return {std::move(head), std::move(families)};
@@ -74,7 +73,7 @@ absl::StatusOr<std::vector<Catalog::Change>> Catalog::BuildVersions(const Versio
     FamilyRef family;
     VersionRef base;
     {
-      MutexLock lock(&state_->mutex);
+      StateLock lock(state_);
       const auto it = state_->families.find(id.value());
       if (it == state_->families.end()) {
         return absl::FailedPreconditionError(absl::StrFormat("column family %u was dropped", id.value()));
@@ -94,7 +93,7 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
                             const std::function<void()>& install) noexcept {
   MutexLock edit_lock(&edit_mutex_);
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     RETURN_IF_ERROR(state_->error);
     if (complete) complete(&edit);
   }
@@ -104,13 +103,13 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
   RETURN_IF_ERROR(Write(edit));
   min_log_ = edit.min_log_number.value_or(min_log_);
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     if (install) install();
     for (Change& change : changes) {
       for (const TableRef& table : change.removed) table->MarkObsolete();
-      change.family->Publish(change.family->active(), std::move(change.version), &state_->core->epochs);
+      change.family->SetVersion(std::move(change.version), &state_->core->epochs);
     }
-    state_->changed.NotifyAll();
+    state_->NotifyChanged();
   }
   // A snapshot does not say that the log was closed, and nothing comes after that.
   return edit.closed_log.has_value() ? absl::OkStatus() : RollIfLarge();
@@ -130,7 +129,7 @@ absl::Status Catalog::RollIfLarge() {
   if (manifest_->size_bytes() <= limit) return absl::OkStatus();
   const FileNumber number = NewFileNumber();
   CatalogSnapshot snapshot = [this, min_log = min_log_] {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     return Snapshot(min_log);
   }();
   absl::StatusOr<std::unique_ptr<ManifestWriter>> rolled =

@@ -16,7 +16,6 @@
 #include "db/act/jobs/table_output.h"
 #include "db/act/manifest/manifest_writer.h"
 #include "db/engine/catalog/catalog_snapshot.h"
-#include "db/engine/catalog/log_pins.h"
 #include "db/engine/core/database_state.h"
 #include "db/format/version_edit.h"
 #include "util/thread/sync.h"
@@ -37,7 +36,7 @@ class Catalog {
   FileNumber NewFileNumber() { return FileNumber(next_file_number_.fetch_add(1, std::memory_order_relaxed)); }
 
   // For a family to be made: a new file number, as long as those fit into an id. FailedPrecondition: no longer.
-  absl::StatusOr<ColumnFamilyId> NewFamilyId() ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::StatusOr<ColumnFamilyId> NewFamilyId() ABSL_LOCKS_EXCLUDED(database_mutex);
 
   // Takes over the manifest that edits go to; it says that `min_log` is the oldest log that is needed.
   void SetManifest(std::unique_ptr<ManifestWriter> manifest, FileNumber min_log) ABSL_LOCKS_EXCLUDED(edit_mutex_);
@@ -49,16 +48,10 @@ class Catalog {
   // noexcept: between the manifest and the versions nothing can be taken back, and an allocation that fails ends the
   // process.
   absl::Status Apply(VersionEdit edit, const std::function<void(VersionEdit*)>& complete,
-                     const std::function<void()>& install) noexcept ABSL_LOCKS_EXCLUDED(edit_mutex_, state_->mutex);
+                     const std::function<void()>& install) noexcept ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
-  // All of it, for a new manifest. An unset `min_log`: there is no log yet. Requires the database mutex.
-  CatalogSnapshot Snapshot(std::optional<FileNumber> min_log) const;
-
-  // Which logs are needed: what an edit makes of the minimum log number. Requires the database mutex.
-  LogPins* log_pins() {
-    state_->mutex.AssertHeld();
-    return &log_pins_;
-  }
+  // All of it, for a new manifest. An unset `min_log`: there is no log yet.
+  CatalogSnapshot Snapshot(std::optional<FileNumber> min_log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   absl::Status Close() ABSL_LOCKS_EXCLUDED(edit_mutex_);
 
@@ -83,8 +76,6 @@ class Catalog {
   EngineState* const state_;
   const Identity identity_;
   std::atomic<uint64_t> next_file_number_;
-
-  LogPins log_pins_ ABSL_GUARDED_BY(state_->mutex);
 
   mutable Mutex edit_mutex_;
   std::unique_ptr<ManifestWriter> manifest_ ABSL_GUARDED_BY(edit_mutex_);

@@ -1,7 +1,5 @@
 #include "db/engine/core/database_state.h"
 
-#include <algorithm>
-
 #include "util/base/check.h"
 #include "util/base/status.h"
 
@@ -10,12 +8,12 @@ namespace sepal {
 void EngineState::Stop(const absl::Status& status, std::string_view where) {
   SEPAL_CHECK(!status.ok());
   {
-    MutexLock lock(&mutex);
+    StateLock lock(this);
     if (!error.ok()) return;
     error = Lasting(status, where);
     stopped.store(true, std::memory_order_release);
     core->deleter->Stop();  // the directory may be another's
-    changed.NotifyAll();
+    NotifyChanged();
   }
   core->info_log.Write("error, writes are no longer accepted: %s: %s", where, status.ToString());
   Tell([&](EventListener& listener) { listener.OnError(where, status); });
@@ -28,8 +26,18 @@ absl::Status EngineState::CheckLock() {
 }
 
 absl::Status EngineState::Error() const {
-  MutexLock lock(&mutex);
+  StateLock lock(this);
   return error;
+}
+
+void EngineState::WaitForChange() {
+  mutex_.AssertHeld();
+  changed_.Wait(&mutex_);
+}
+
+void EngineState::WaitForChange(uint64_t micros) {
+  mutex_.AssertHeld();
+  changed_.WaitFor(&mutex_, micros);
 }
 
 std::vector<FamilyRef> EngineState::Families() const {
@@ -39,23 +47,56 @@ std::vector<FamilyRef> EngineState::Families() const {
   return all;
 }
 
+SequenceNumber EngineState::OldestSnapshot() const {
+  const std::optional<SequenceNumber> held = snapshots->Oldest();
+  return held.has_value() ? *held : VisibleSequence();
+}
+
+uint64_t EngineState::ReadDemandNow() const {
+  const StatisticsImpl& statistics = core->statistics;
+  return ReadDemand({.level0_lookups = statistics.GetFilter(0).lookups,
+                     .seeks = statistics.Get(Ticker::kSeeks),
+                     .steps = statistics.Get(Ticker::kNexts) + statistics.Get(Ticker::kPrevs)});
+}
+
+VersionRef EngineState::VersionOf(const Family& family) const {
+  StateLock lock(this);
+  return family.version();
+}
+
+bool EngineState::AnyCompactionRuns() const {
+  return Any([](const Family& family) REQUIRES_STATE_LOCK { return !family.running().empty(); });
+}
+
 bool EngineState::AllFlushed() const {
-  return std::all_of(families.begin(), families.end(),
-                     [](const auto& entry) { return entry.second->immutables.empty(); });
+  return !Any([](const Family& family) REQUIRES_STATE_LOCK { return !family.immutables().empty(); });
 }
 
 bool EngineState::AnyFlushRuns() const {
-  return std::any_of(families.begin(), families.end(),
-                     [](const auto& entry) { return entry.second->flushes_running > 0; });
+  return Any([](const Family& family) REQUIRES_STATE_LOCK { return family.flushes_running() > 0; });
 }
 
 bool EngineState::FlushAtHand() const {
   int running = 0;
   for (const auto& [id, family] : families) {
-    if (family->flushes_waiting > 0 || family->AwaitsFlush()) return false;
-    running += family->flushes_running;
+    if (family->flushes_waiting() > 0 || family->AwaitsFlush()) return false;
+    running += family->flushes_running();
   }
   return running < kFlushesAtATime;
+}
+
+bool EngineState::AllAtRest() {
+  const SequenceNumber now = VisibleSequence();
+  if (rested_at_ == now) return true;
+  const auto restless = families.find(restless_);
+  if (restless != families.end() && !restless->second->AtRest()) return false;
+  for (const auto& [id, family] : families) {
+    if (family->AtRest()) continue;
+    restless_ = id;
+    return false;
+  }
+  rested_at_ = now;
+  return true;
 }
 
 size_t EngineState::MemtableBytes() const {

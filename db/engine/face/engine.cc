@@ -24,20 +24,20 @@ Engine::Engine(DatabaseParts parts)
   state_->visible.store(parts.last_sequence.value(), std::memory_order_release);
   std::vector<FamilyRef> families;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_.get());
     families = state_->Families();
   }
   default_family_ = families.front().get();
   default_handle_ = std::make_unique<FamilyHandle>(core_, families.front());
   if (read_only_) return;
-  background_ = std::make_unique<Background>(state_.get(), catalog_.get(), log_.get(), parts.executor);
-  pipeline_ = std::make_unique<CommitPipeline>(state_.get(), catalog_.get(), background_.get(), log_.get(),
-                                               parts.last_sequence);
+  gate_ = std::make_unique<WriteGate>(state_.get(), [this] { return pipeline_->SwitchAll([](SequenceNumber) {}); });
+  background_ = std::make_unique<Background>(state_.get(), gate_.get(), catalog_.get(), log_.get(), parts.executor);
+  pipeline_ = std::make_unique<CommitPipeline>(state_.get(), gate_.get(), catalog_.get(), background_->scheduler(),
+                                               log_.get(), parts.last_sequence);
   for (FamilyRef& family : families) pipeline_->AddFamily(std::move(family));
-  background_->gate()->FlushBy([this] { return pipeline_->SwitchAll([](SequenceNumber) {}); });
   {
-    MutexLock lock(&state_->mutex);
-    background_->Schedule();
+    StateLock lock(state_.get());
+    background_->scheduler()->Schedule();
   }
   background_->scrubber()->Start();
 }
@@ -56,8 +56,9 @@ Engine::~Engine() {
 // is shared as long as the child has its file open.
 void Engine::LetGoInChild() {
   state_->directory_lock.reset();
-  KeepForGood(std::tuple(std::move(background_), std::move(pipeline_), std::move(own_executor_), std::move(preparing_),
-                         std::move(catalog_), std::move(log_), std::move(default_handle_), std::move(state_), core_));
+  KeepForGood(std::tuple(std::move(gate_), std::move(background_), std::move(pipeline_), std::move(own_executor_),
+                         std::move(preparing_), std::move(catalog_), std::move(log_), std::move(default_handle_),
+                         std::move(state_), core_));
 }
 
 // --- who may call ---
@@ -89,7 +90,7 @@ absl::Status Engine::CheckWritable() const {
 
 Family* Engine::FindByHandle(const ColumnFamily* family) const {
   const auto* handle = static_cast<const FamilyHandle*>(family);
-  if (handle->core() != core_.get() || handle->family()->dropped.load(std::memory_order_acquire)) return nullptr;
+  if (handle->core() != core_.get() || handle->family()->dropped()) return nullptr;
   return handle->family().get();
 }
 
@@ -124,7 +125,7 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
   }
   const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                          [&] { return CallWatch::Subject{.batch = batch}; });
-  WriteGate::Pass pass(background_->gate());
+  WriteGate::Pass pass(gate_.get());
   RETURN_IF_ERROR(pass.Enter(batch, options.no_slowdown));
   return pipeline_->Write(batch, options, &pass);
 }
@@ -139,7 +140,7 @@ absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::s
   // Before anything of that size is copied.
   RETURN_IF_ERROR(CheckEntrySize(key.size(), value.size()));
   if (value.size() > kKeptBytes) [[unlikely]]
-    RETURN_IF_ERROR(background_->gate()->CheckSize(1, value.size()));
+    RETURN_IF_ERROR(gate_->CheckSize(1, value.size()));
   // Used again by the thread's next write, so that a write allocates nothing; taken out while in use, as a listener or
   // a file system of the caller may write to another database meanwhile.
   static thread_local std::string kept;
@@ -182,7 +183,7 @@ absl::Status Engine::Flush(const ColumnFamily* family, const FlushOptions& optio
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
   RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
-  return options.wait ? background_->WaitForFlush(resolved) : absl::OkStatus();
+  return options.wait ? background_->scheduler()->WaitForFlush(resolved) : absl::OkStatus();
 }
 
 absl::Status Engine::CompactRange(const ColumnFamily* family, const CompactRangeOptions& options) {
@@ -192,13 +193,13 @@ absl::Status Engine::CompactRange(const ColumnFamily* family, const CompactRange
     return absl::InvalidArgumentError("the range to compact ends before it begins");
   }
   RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
-  RETURN_IF_ERROR(background_->WaitForFlush(resolved));
+  RETURN_IF_ERROR(background_->scheduler()->WaitForFlush(resolved));
   return background_->CompactRange(resolved, options);
 }
 
 absl::Status Engine::WaitForBackgroundWork() {
   RETURN_IF_ERROR(CheckWritable());
-  return background_->WaitUntilIdle();
+  return background_->scheduler()->WaitUntilIdle();
 }
 
 absl::Status Engine::PauseBackgroundWork() {
@@ -227,22 +228,22 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
   ASSIGN_OR_RETURN(const ColumnFamilyId id, catalog_->NewFamilyId());
   auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning));
   {
-    MutexLock lock(&state_->mutex);
-    family->Publish(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
-                    std::make_shared<const Version>(family->order), &core_->epochs);
+    StateLock lock(state_.get());
+    family->Open(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
+                 std::make_shared<const Version>(family->order), SequenceNumber(), &core_->epochs);
   }
   pipeline_->AddFamily(family);  // first: who finds it may write to it
   VersionEdit edit = DescribeFamily(*family, SequenceNumber(0));
   edit.flushed_through.clear();  // of nothing
   const absl::Status created = catalog_->Apply(std::move(edit), nullptr, [&] {
-    state_->mutex.AssertHeld();
-    catalog_->log_pins()->Move(&family->active_first_log, log_->Live().back().number);
+    database_mutex.AssertHeld();
+    family->BeginLog(log_->Live().back().number, &state_->log_pins);
     state_->families[family->id.value()] = family;
   });
   if (!created.ok()) {
     pipeline_->RemoveFamily(family->id);
-    MutexLock lock(&state_->mutex);
-    catalog_->log_pins()->Release(&family->active_first_log);
+    StateLock lock(state_.get());
+    family->BeginLog(FileNumber(), &state_->log_pins);
     return created;
   }
   return std::make_shared<FamilyHandle>(core_, std::move(family));
@@ -263,27 +264,21 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
   edit.dropped_families.push_back(family->id);
   // Until its edit is durable the family is there for everybody: writers, flushes, and the next manifest.
   RETURN_IF_ERROR(catalog_->Apply(std::move(edit), nullptr, [&] {
-    state_->mutex.AssertHeld();
-    family->dropped.store(true, std::memory_order_release);
-    for (const TableRef& table : family->version()->Tables()) table->MarkObsolete();
-    for (ImmutableMemTable& immutable : family->immutables) catalog_->log_pins()->Release(&immutable.first_log);
-    catalog_->log_pins()->Release(&family->active_first_log);
-    family->immutables.clear();
-    family->put_off.clear();
+    database_mutex.AssertHeld();
     state_->families.erase(family->id.value());
-    family->Withdraw(&core_->epochs);
+    family->Drop(&state_->log_pins, &core_->epochs);
   }));
   pipeline_->RemoveFamily(family->id);
   core_->AskToRemoveUnusedFiles();
   // For its sake writers are slowed no longer.
-  MutexLock lock(&state_->mutex);
-  background_->Schedule();
+  StateLock lock(state_.get());
+  background_->scheduler()->Schedule();
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::string_view name) {
   RETURN_IF_ERROR(CheckOpen());
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_.get());
   for (const auto& [id, family] : state_->families) {
     if (family->name == name) return std::make_shared<FamilyHandle>(core_, family);
   }
@@ -291,7 +286,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::stri
 }
 
 std::vector<std::string> Engine::ColumnFamilyNames() {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_.get());
   std::vector<std::string> names;
   for (const auto& [id, family] : state_->families) names.push_back(family->name);
   return names;

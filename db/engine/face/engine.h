@@ -100,11 +100,10 @@ class Engine final : public DB {
   absl::StatusOr<Family*> Resolve(const ColumnFamily* family) const;
   absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily* family) const;
   // The view as of now, beyond the call; of all families, together.
-  absl::StatusOr<HeldView> Hold(const Family& family) const ABSL_LOCKS_EXCLUDED(state_->mutex);
-  std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const ABSL_LOCKS_EXCLUDED(state_->mutex);
-  std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
-  std::string PrometheusPage() const ABSL_LOCKS_EXCLUDED(state_->mutex);
+  absl::StatusOr<HeldView> Hold(const Family& family) const EXCLUDES_STATE_LOCK;
+  std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const EXCLUDES_STATE_LOCK;
+  std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const REQUIRES_STATE_LOCK;
+  std::string PrometheusPage() const EXCLUDES_STATE_LOCK;
   absl::Status CheckOpen() const;
   absl::Status Closed() const;
   absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
@@ -120,9 +119,9 @@ class Engine final : public DB {
   absl::Status WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
-  // Lets merges that wait for readers know of them.
+  // Compactions that wait for readers hear of them.
   void TellOfReads(uint64_t reads) {
-    if (background_ != nullptr && background_->AwaitsReaders()) [[unlikely]]
+    if (background_ != nullptr && background_->scheduler()->AwaitsReaders()) [[unlikely]]
       HearReads(reads);
   }
   void HearReads(uint64_t reads);
@@ -139,7 +138,9 @@ class Engine final : public DB {
   std::shared_ptr<TaskGroup> preparing_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WriteAheadLog> log_;
-  std::unique_ptr<Background> background_;  // null: read-only
+  // These are null where the database is read-only.
+  std::unique_ptr<WriteGate> gate_;
+  std::unique_ptr<Background> background_;
   std::unique_ptr<CommitPipeline> pipeline_;
   std::unique_ptr<FamilyHandle> default_handle_;
   Family* default_family_ = nullptr;

@@ -15,12 +15,12 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   source.output_context = [this](const Family& family) { return catalog_->OutputContext(family); };
   const auto look = [&](SequenceNumber last) {
     source.last = last;
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_.get());
     for (const FamilyRef& family : state_->Families()) {
       CheckpointFamily& part = source.families.emplace_back();
       part.family = family;
       part.version = family->version();
-      for (const ImmutableMemTable& immutable : family->immutables) part.memtables.push_back(immutable.memtable);
+      for (const ImmutableMemTable& immutable : family->immutables()) part.memtables.push_back(immutable.memtable);
       // Read-only: what the logs hold. Else the active memtables have just been switched.
       if (!family->active()->empty()) part.memtables.push_back(family->active());
     }
@@ -31,7 +31,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
     RETURN_IF_ERROR(pipeline_->SwitchAll(look));
   }
   const absl::Status status = WriteCheckpoint(source, directory, options);
-  // With these may go the tables that merges have replaced meanwhile.
+  // With these may go the tables that compactions have replaced meanwhile.
   source.families.clear();
   if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
   core_->info_log.Write("checkpoint to %s at sequence %u: %s", directory, source.last.value(), status.ToString());

@@ -16,7 +16,7 @@ struct FamilyFigures {
   double memtable_bytes = 0, immutable_memtables = 0, debt_bytes = 0, filter_rate = 0;
 };
 
-void AddLevels(const Family& family, std::vector<LevelFigures>* out) {
+void AddLevels(const Family& family, std::vector<LevelFigures>* out) REQUIRES_STATE_LOCK {
   const Version& version = *family.version();
   for (int level = 0; level < kMaxLevels; ++level) {
     LevelFigures figures{.family = family.name,
@@ -47,16 +47,16 @@ std::string Engine::PrometheusPage() const {
   std::vector<FamilyFigures> families;
   double writable = 1;
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_.get());
     writable = state_->error.ok() && !read_only_ ? 1 : 0;
     for (const FamilyRef& family : state_->Families()) {
       AddLevels(*family, &levels);
       families.push_back(
           {.family = family->name,
            .memtable_bytes = static_cast<double>(family->ImmutableBytes() + family->active()->MemoryBytes()),
-           .immutable_memtables = static_cast<double>(family->immutables.size()),
+           .immutable_memtables = static_cast<double>(family->immutables().size()),
            .debt_bytes = static_cast<double>(
-               CompactionDebtBytes(*family->version(), family->PolicyNow(), family->sketches_sought)),
+               CompactionDebtBytes(*family->version(), PolicyNow(family->Facts()), family->sketches_sought())),
            .filter_rate = family->options.filter_policy.ExpectedRate()});
     }
   }

@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kShortestSleepMicros = 1000;
 // How often writers that are slowed look at the memory anew.
 constexpr uint64_t kLookAgainMicros = 1000;
-// How often those who stand still do, though nobody tells them of anything.
+// How often writers that stand still do, though nothing wakes them.
 constexpr uint64_t kStandStillMicros = 5000;
 // How long a writer waits, while nothing else is under way, for readers to leave what would make room for it.
 constexpr uint64_t kPatienceMicros = 1'000'000;
@@ -25,7 +25,7 @@ constexpr size_t kShortMemoryPercent = 90;
 // A large batch is this part of a memtable or more. As often the pipeline looks whether one is full.
 constexpr size_t kLargePart = 64;
 
-// Who holds how much of the limit that cannot be taken from him.
+// The parts of memory that cannot be reclaimed, and how much of the limit each holds.
 std::string HoldersText(const MemoryBudget& budget) {
   std::string text;
   for (const MemoryPart part :
@@ -38,16 +38,16 @@ std::string HoldersText(const MemoryBudget& budget) {
 
 }  // namespace
 
-WriteGate::WriteGate(EngineState* state)
-    : state_(state), large_bytes_(std::max<size_t>(state->core->tuning.memtable_bytes / kLargePart, 1)) {}
+WriteGate::WriteGate(EngineState* state, std::function<absl::Status()> flush)
+    : state_(state),
+      large_bytes_(std::max<size_t>(state->core->tuning.memtable_bytes / kLargePart, 1)),
+      flush_(std::move(flush)) {}
 
 bool WriteGate::MemoryIsShort() const {
-  state_->mutex.AssertHeld();
   return input_.unreclaimable_memory_bytes / kShortMemoryPercent >= limits_.memory_limit_bytes / 100;
 }
 
 void WriteGate::Update(int level0_runs, uint64_t debt_bytes) {
-  state_->mutex.AssertHeld();
   const Core& core = *state_->core;
   // What the limits are made of, all families have from the tuning.
   const CompactionPolicy& policy = state_->families.begin()->second->policy;
@@ -61,7 +61,7 @@ void WriteGate::DecideAndWake() {
   const ThrottleRate next = Decide();
   if (next == decided_) return;
   Adopt(next);
-  state_->changed.NotifyAll();
+  state_->NotifyChanged();
 }
 
 ThrottleRate WriteGate::Decide() {
@@ -95,8 +95,8 @@ void WriteGate::LookAgain() {
 }
 
 void WriteGate::LookAtMemory() {
-  MutexLock lock(&state_->mutex);
-  // Update or who stands still ends a stop, and wakes the others.
+  StateLock lock(state_);
+  // Update, or a writer that stands still, ends a stop and wakes the others.
   if (decided_.stopped()) return;
   const ThrottleRate next = Decide();
   // For memtables alone writers stop with the switch that follows, so that what it switches is flushed meanwhile.
@@ -106,13 +106,13 @@ void WriteGate::LookAtMemory() {
 
 void WriteGate::TellOfChange() {
   {
-    MutexLock lock(&state_->mutex);
+    StateLock lock(state_);
     if (std::exchange(telling_, true)) return;
   }
   for (;;) {
     ThrottleEvent event;
     {
-      MutexLock lock(&state_->mutex);
+      StateLock lock(state_);
       telling_ = !(decided_ == told_);
       if (!telling_) return;
       told_ = decided_;
@@ -148,98 +148,127 @@ bool WriteGate::HasRoomFor(size_t bytes, bool looked) const {
   return (memory_fits && memtables < allowance) || !AnythingUnderWay();
 }
 
-bool WriteGate::IsNext(std::optional<uint64_t> turn) const {
-  return turn.has_value() && large_waiting_.front() == *turn && let_in_bytes_ == 0;
+bool WriteGate::IsNext(const Writer& writer) const {
+  return writer.turn.has_value() && large_waiting_.front() == *writer.turn && let_in_bytes_ == 0;
 }
 
-bool WriteGate::MayGoIn(size_t bytes, std::optional<uint64_t> turn, bool looked) const {
+bool WriteGate::MayGoIn(const Writer& writer, bool looked) const {
   if (decided_.stopped()) return false;
-  if (!turn.has_value()) return !large_goes_first_ || state_->pauses > 0;
-  return large_waiting_.front() == *turn && HasRoomFor(bytes, looked);
+  if (!writer.turn.has_value()) return !large_goes_first_ || state_->pauses > 0;
+  return large_waiting_.front() == *writer.turn && HasRoomFor(writer.bytes, looked);
 }
 
-bool WriteGate::LacksMemory(size_t bytes, std::optional<uint64_t> turn) const {
-  return decided_.stopped() || (IsNext(turn) && !MemoryFits(bytes));
+bool WriteGate::LacksMemory(const Writer& writer) const {
+  return decided_.stopped() || (IsNext(writer) && !MemoryFits(writer.bytes));
 }
 
-void WriteGate::LookForMemory(size_t bytes) {
-  if (MemoryIsShort() || !MemoryFits(bytes)) {
-    state_->mutex.Unlock();
-    state_->core->GiveBackMemory();
-    state_->mutex.Lock();
-  }
-  DecideAndWake();
-}
-
-absl::Status WriteGate::FlushMemtables() {
-  state_->mutex.Unlock();
-  const absl::Status status = flush_();
-  state_->mutex.Lock();
-  return status;
+bool WriteGate::TakesLook(Writer* writer) {
+  return LacksMemory(*writer) && (!std::exchange(writer->looked, true) ||
+                                  state_->core->world.clock->MonotonicMicros() >= looked_at_micros_ + kLookAgainMicros);
 }
 
 bool WriteGate::AnythingToFlush() const {
-  return state_->AllFlushed() && std::any_of(state_->families.begin(), state_->families.end(), [](const auto& entry) {
-           return !entry.second->dropped.load(std::memory_order_acquire) && !entry.second->active()->empty();
-         });
+  const auto has_entries = [](const Family& family) REQUIRES_STATE_LOCK { return !family.active()->empty(); };
+  return state_->AllFlushed() && state_->Any(has_entries);
 }
 
-absl::Status WriteGate::WaitForRoom(size_t bytes, bool no_slowdown) {
-  if (bytes < large_bytes_) return WaitForTurn(bytes, no_slowdown, std::nullopt);
-  const uint64_t turn = ++last_turn_;
-  large_waiting_.push_back(turn);
-  const absl::Status status = WaitForTurn(bytes, no_slowdown, turn);
-  if (large_waiting_.front() == turn && std::exchange(large_goes_first_, false)) PublishRate();
-  std::erase(large_waiting_, turn);
-  state_->changed.NotifyAll();
-  return status;
+bool WriteGate::EntersAtOnce(Writer* writer) {
+  StateLock lock(state_);
+  if (decided_.unlimited() && large_waiting_.empty() && HasRoomFor(writer->bytes, /*looked=*/false)) {
+    Count(writer);
+    return true;
+  }
+  LookAgain();
+  if (writer->bytes >= large_bytes_) large_waiting_.push_back(writer->turn.emplace(++last_turn_));
+  return false;
 }
 
-absl::Status WriteGate::WaitForTurn(size_t bytes, bool no_slowdown, std::optional<uint64_t> turn) {
+absl::StatusOr<WriteGate::Step> WriteGate::Advance(Writer* writer) {
+  StateLock lock(state_);
+  absl::StatusOr<Step> step = AwaitStep(writer);
+  if (step.ok() && *step != Step::kGoIn) return step;
+  LeaveLine(*writer);
+  RETURN_IF_ERROR(step.status());
+  RETURN_IF_ERROR(Pace(writer));
+  Count(writer);
+  return step;
+}
+
+absl::StatusOr<WriteGate::Step> WriteGate::AwaitStep(Writer* writer) {
   Clock* const clock = state_->core->world.clock;
-  uint64_t alone_since = clock->MonotonicMicros();
-  bool looked = false;
+  RETURN_IF_ERROR(writer->flushed);
   for (;;) {
-    const bool look = LacksMemory(bytes, turn) && (!std::exchange(looked, true) ||
-                                                   clock->MonotonicMicros() >= looked_at_micros_ + kLookAgainMicros);
-    if (look) LookForMemory(bytes);
+    bool look = std::exchange(writer->gave_back, false);
+    if (!look && TakesLook(writer)) {
+      // What is kept for later goes to the system first.
+      writer->gave_back = MemoryIsShort() || !MemoryFits(writer->bytes);
+      if (writer->gave_back) return Step::kGiveBackMemory;
+      look = true;
+    }
+    if (look) DecideAndWake();
     RETURN_IF_ERROR(state_->error);
     if (state_->closing) {
       return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", state_->core->path));
     }
-    if (MayGoIn(bytes, turn, look)) return absl::OkStatus();
-    if (flushes_without_space_ > 0 && (decided_.stopped() || IsNext(turn))) {
-      return absl::ResourceExhaustedError(absl::StrFormat(
-          "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
+    if (MayGoIn(*writer, look)) return Step::kGoIn;
+    if (flushes_without_space_ > 0 && (decided_.stopped() || IsNext(*writer))) return NoSpaceToFlush();
+    if (IsNext(*writer) && !MemoryFits(writer->bytes) && !writer->no_slowdown &&
+        !std::exchange(large_goes_first_, true)) {
+      PublishRate();
     }
-    if (IsNext(turn) && !MemoryFits(bytes) && !no_slowdown && !std::exchange(large_goes_first_, true)) PublishRate();
-    if (LacksMemory(bytes, turn) && AnythingToFlush()) {
-      RETURN_IF_ERROR(FlushMemtables());
-      continue;
-    }
-    if (no_slowdown) {
+    if (LacksMemory(*writer) && AnythingToFlush()) return Step::kFlush;
+    if (writer->no_slowdown) {
       return absl::UnavailableError(absl::StrFormat(
           "writes are %s", decided_.stopped() ? decided_.reason : "delayed: other writers are filling the memtables"));
     }
     const bool under_way = AnythingUnderWay();
-    if (under_way) alone_since = clock->MonotonicMicros();
+    if (under_way) writer->alone_since_micros = clock->MonotonicMicros();
     const bool readers_may_leave =
-        state_->core->epochs.AnyRetired() && clock->MonotonicMicros() < alone_since + kPatienceMicros;
+        state_->core->epochs.AnyRetired() && clock->MonotonicMicros() < writer->alone_since_micros + kPatienceMicros;
     if (decided_.stopped() && !under_way && !readers_may_leave) {
       // By what is there now: in a round that has looked, and behind what readers have given back by then.
-      looked = look;
+      writer->looked = look;
       if (!look) continue;
       DecideAndWake();
       if (!decided_.stopped()) continue;
       return Refusal();
     }
-    // The end of a job, of a pause and of another's batch is told; what readers let go of is not.
-    if (MemoryIsShort() || !MemoryFits(turn.has_value() ? bytes : 0) || !under_way) {
-      state_->changed.WaitFor(&state_->mutex, kStandStillMicros);
-    } else {
-      state_->changed.Wait(&state_->mutex);
-    }
+    StandStill(*writer, under_way);
   }
+}
+
+// The end of a job, of a pause and of another's batch is told; what readers let go of is not.
+void WriteGate::StandStill(const Writer& writer, bool under_way) {
+  if (MemoryIsShort() || !MemoryFits(writer.turn.has_value() ? writer.bytes : 0) || !under_way) {
+    state_->WaitForChange(kStandStillMicros);
+  } else {
+    state_->WaitForChange();
+  }
+}
+
+void WriteGate::LeaveLine(const Writer& writer) {
+  if (!writer.turn.has_value()) return;
+  if (large_waiting_.front() == *writer.turn && std::exchange(large_goes_first_, false)) PublishRate();
+  std::erase(large_waiting_, *writer.turn);
+  state_->NotifyChanged();
+}
+
+absl::Status WriteGate::Pace(Writer* writer) {
+  writer->throttle_changed = decided_.unlimited() != told_.unlimited();
+  if (decided_.unlimited()) return absl::OkStatus();
+  const uint64_t now = state_->core->world.clock->MonotonicMicros() * 1000;
+  const uint64_t begins = std::max(now, busy_until_nanos_);
+  writer->pacing_micros = (begins - now) / 1000;
+  if (writer->no_slowdown && writer->pacing_micros > 0) {
+    return absl::UnavailableError(absl::StrFormat("writes are slowed: %s", decided_.reason));
+  }
+  busy_until_nanos_ = begins + NanosAtRate(writer->batch_bytes, decided_.bytes_per_second);
+  return absl::OkStatus();
+}
+
+absl::Status WriteGate::NoSpaceToFlush() const {
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "%s: the disk is full and memtables cannot be flushed; free some space and write again", state_->core->path));
 }
 
 absl::Status WriteGate::Refusal() const {
@@ -259,57 +288,51 @@ absl::Status WriteGate::CheckSize(uint32_t entries, size_t batch_bytes) const {
       entries, batch_bytes, bytes, limit));
 }
 
-void WriteGate::Count(size_t bytes, size_t* counted_bytes) {
-  if (bytes < large_bytes_) return;
-  let_in_bytes_ += bytes;
-  *counted_bytes = bytes;
+void WriteGate::Count(Writer* writer) {
+  if (writer->bytes < large_bytes_) return;
+  let_in_bytes_ += writer->bytes;
+  writer->counted_bytes = writer->bytes;
 }
 
 void WriteGate::Leave(size_t bytes) {
-  MutexLock lock(&state_->mutex);
+  StateLock lock(state_);
   let_in_bytes_ -= bytes;
-  state_->changed.NotifyAll();
+  state_->NotifyChanged();
 }
 
 absl::Status WriteGate::EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes) {
   if (BatchCount(batch) == 0) return absl::OkStatus();  // a sync, perhaps, which needs no memory
   RETURN_IF_ERROR(CheckSize(BatchCount(batch), batch.size()));
-  const size_t bytes = MemTable::BytesOfBatch(batch);
   Clock* const clock = state_->core->world.clock;
   const PerfTimer timer(PerfPart::kThrottle);
   const uint64_t arrived = clock->MonotonicMicros();
-  uint64_t wait_micros = 0;
-  bool tell = false;
-  {
-    MutexLock lock(&state_->mutex);
-    if (decided_.unlimited() && large_waiting_.empty() && HasRoomFor(bytes, /*looked=*/false)) {
-      Count(bytes, counted_bytes);
-      return absl::OkStatus();
-    }
-    LookAgain();
-    RETURN_IF_ERROR(WaitForRoom(bytes, no_slowdown));
-    tell = decided_.unlimited() != told_.unlimited();
-    if (!decided_.unlimited()) {
-      const uint64_t now = clock->MonotonicMicros() * 1000;
-      const uint64_t begins = std::max(now, busy_until_nanos_);
-      wait_micros = (begins - now) / 1000;
-      if (no_slowdown && wait_micros > 0) {
-        return absl::UnavailableError(absl::StrFormat("writes are slowed: %s", decided_.reason));
-      }
-      busy_until_nanos_ = begins + NanosAtRate(batch.size(), decided_.bytes_per_second);
-    }
-    Count(bytes, counted_bytes);
+  Writer writer{.batch_bytes = batch.size(),
+                .bytes = MemTable::BytesOfBatch(batch),
+                .no_slowdown = no_slowdown,
+                .alone_since_micros = arrived};
+  if (!EntersAtOnce(&writer)) {
+    Step step;
+    do {
+      ASSIGN_OR_RETURN(step, Advance(&writer));
+      if (step == Step::kFlush) writer.flushed = flush_();
+      if (step == Step::kGiveBackMemory) state_->core->GiveBackMemory();
+    } while (step != Step::kGoIn);
+    AwaitPace(writer);
+    StatisticsImpl& statistics = state_->core->statistics;
+    statistics.Add(Ticker::kThrottledWrites);
+    statistics.Add(Ticker::kThrottleMicros, clock->MonotonicMicros() - arrived);
   }
-  if (tell) TellOfChange();
-  // In short sleeps: what held the writer back may be gone long before.
-  for (; wait_micros >= kShortestSleepMicros; wait_micros -= kShortestSleepMicros) {
-    if (rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited) break;
-    clock->SleepMicros(kShortestSleepMicros);
-  }
-  StatisticsImpl& statistics = state_->core->statistics;
-  statistics.Add(Ticker::kThrottledWrites);
-  statistics.Add(Ticker::kThrottleMicros, clock->MonotonicMicros() - arrived);
+  *counted_bytes = writer.counted_bytes;
   return absl::OkStatus();
+}
+
+// In short sleeps: what held the writer back may be gone long before.
+void WriteGate::AwaitPace(const Writer& writer) {
+  if (writer.throttle_changed) TellOfChange();
+  for (uint64_t micros = writer.pacing_micros; micros >= kShortestSleepMicros; micros -= kShortestSleepMicros) {
+    if (rate_.load(std::memory_order_relaxed) == ThrottleRate::kUnlimited) break;
+    state_->core->world.clock->SleepMicros(kShortestSleepMicros);
+  }
 }
 
 }  // namespace sepal

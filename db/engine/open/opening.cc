@@ -410,13 +410,12 @@ absl::Status Opening::PublishFamilies() {
     if (!new_tables_.empty()) RETURN_IF_ERROR(parts_.core->directory->Sync());
   }
   EngineState& state = *parts_.state;
-  MutexLock lock(&state.mutex);
+  StateLock lock(&state);
   for (auto& [id, described] : described_.all()) {
     ASSIGN_OR_RETURN(VersionRef version, described.tables.Build());
     std::shared_ptr<MemTable> active =
         described.replayed != nullptr ? std::move(described.replayed) : NewMemTable(*described.family);
-    described.family->flushed_through = described.flushed_through;
-    described.family->Publish(std::move(active), std::move(version), &parts_.core->epochs);
+    described.family->Open(std::move(active), std::move(version), described.flushed_through, &parts_.core->epochs);
     state.families[id.value()] = described.family;
   }
   parts_.last_sequence = last_sequence_;
@@ -466,7 +465,7 @@ absl::Status Opening::StartNew() {
   RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
   RETURN_IF_ERROR(RemoveLeftOverLogs());
   CatalogSnapshot snapshot = [&] {
-    MutexLock lock(&state.mutex);
+    StateLock lock(&state);
     return parts_.catalog->Snapshot(/*min_log=*/std::nullopt);
   }();
   ASSIGN_OR_RETURN(
@@ -478,7 +477,10 @@ absl::Status Opening::StartNew() {
   parts_.catalog->SetManifest(std::move(manifest), FileNumber());
   VersionEdit edit;
   edit.min_log_number = log;
-  return parts_.catalog->Apply(std::move(edit), nullptr, [&] { StartFamiliesAt(log); });
+  return parts_.catalog->Apply(std::move(edit), nullptr, [&] {
+    database_mutex.AssertHeld();
+    StartFamiliesAt(log);
+  });
 }
 
 absl::Status Opening::StartExisting() {
@@ -498,7 +500,7 @@ absl::Status Opening::StartExisting() {
                                                      logs_.Next(log, last_sequence_, old->Reference())));
   const FileNumber number = parts_.catalog->NewFileNumber();
   CatalogSnapshot snapshot = [&] {
-    MutexLock lock(&state.mutex);
+    StateLock lock(&state);
     StartFamiliesAt(log);
     return parts_.catalog->Snapshot(log);
   }();
@@ -536,9 +538,7 @@ LogOptions Opening::MakeLogOptions() const {
 }
 
 void Opening::StartFamiliesAt(FileNumber log) {
-  parts_.state->mutex.AssertHeld();
-  for (auto& [id, described] : described_.all())
-    parts_.catalog->log_pins()->Move(&described.family->active_first_log, log);
+  for (auto& [id, described] : described_.all()) described.family->BeginLog(log, &parts_.state->log_pins);
 }
 
 // What is left over is found again when the database is next opened.

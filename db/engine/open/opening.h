@@ -74,7 +74,7 @@ class Opening {
   absl::Status StartNew();
   absl::Status StartExisting();
   LogOptions MakeLogOptions() const;
-  void StartFamiliesAt(FileNumber log);
+  void StartFamiliesAt(FileNumber log) REQUIRES_STATE_LOCK;
   void RemoveStrayFiles();
   std::shared_ptr<MemTable> NewMemTable(const Family& family) const;
 
