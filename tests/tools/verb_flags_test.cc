@@ -120,8 +120,8 @@ TEST_F(VerbFlagsTest, CompactTakesAFamilyAndARange) {
   MakeRichDatabase();
   EXPECT_TRUE(Has(Out({"db", "compact", db_, "--yes", "--family", "f"}), "tables of"));
   EXPECT_TRUE(Has(Out({"db", "compact", db_, "--yes", "--from", Key(10), "--to", Key(20)}), "tables of"));
-  ExpectRefused({"db", "compact", db_}, kExitUsage, "say --yes to do it");
-  ExpectRefused({"db", "repair", db_}, kExitUsage, "say --yes to do it");
+  ExpectRefused({"db", "compact", db_}, kExitUsage, "give --yes to confirm");
+  ExpectRefused({"db", "repair", db_}, kExitUsage, "give --yes to confirm");
   EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
 }
 
@@ -137,7 +137,7 @@ TEST_F(VerbFlagsTest, ARangeToCompactMayBeGivenInHexadecimal) {
 TEST_F(VerbFlagsTest, OpenMakesADatabaseWhereItIsAskedToOnly) {
   ExpectRefused({"db", "open", db_}, kExitError, "does not exist");
   EXPECT_TRUE(Has(Out({"db", "open", db_, "--create"}), "1 column family, last sequence 0"));
-  EXPECT_EQ(LastJson(Out({"db", "open", db_, "--json"})).at("column_families"), nlohmann::json({"default"}));
+  EXPECT_EQ(LastJson(Out({"db", "open", db_, "--json"})).at("column_families").at(0).at("name").at("utf8"), "default");
   // An empty directory will do.
   const std::string empty = directory_.File("empty");
   fs::create_directory(empty);
@@ -167,13 +167,13 @@ TEST_F(VerbFlagsTest, TheManifestIsDumpedEditByEdit) {
     const nlohmann::json edit = nlohmann::json::parse(line);
     for (const auto& [name, value] : edit.items()) fields.insert(name);
   }
-  for (const char* field : {"created_families", "dropped_families", "removed_tables", "added_tables", "flushed_through",
-                            "last_sequence", "database_id", "hash_seed", "next_file_number"}) {
+  for (const char* field : {"created_column_families", "dropped_column_family_ids", "removed_tables", "added_tables",
+                            "flushed_through", "last_sequence", "database_id", "hash_seed", "next_file_number"}) {
     EXPECT_TRUE(fields.contains(field)) << field;
   }
   EXPECT_TRUE(Has(Out({"manifest", "dump", db_}), "edit 0\n"));
   EXPECT_TRUE(Has(Out({"manifest", "check", db_}), "2 column families"));
-  EXPECT_TRUE(Has(Out({"lsm", "tree", db_, "--tables"}), "family f"));
+  EXPECT_TRUE(Has(Out({"lsm", "tree", db_, "--tables"}), "column family f"));
   EXPECT_EQ(LastJson(Out({"lsm", "tree", db_, "--json"})).at("column_families").size(), 2u);
   EXPECT_EQ(RunSepal({"lsm", "html", db_, "-o", directory_.File("page.html")}).exit, kExitOk);
   ExpectRefused({"lsm", "html", db_, "-o", directory_.File("none/page.html")}, kExitError, "cannot be written");
@@ -187,7 +187,7 @@ TEST_F(VerbFlagsTest, ATornManifestAndATornLogAreToldAndAreNoDamage) {
       std::ofstream(entry.path(), std::ios::app | std::ios::binary) << std::string(5, '\x07');
     }
   }
-  EXPECT_TRUE(Has(Out({"manifest", "dump", db_}), "torn end, never acknowledged: "));
+  EXPECT_TRUE(Has(Out({"manifest", "dump", db_}), "incomplete end, never acknowledged: "));
   EXPECT_NE(LastJson(Out({"manifest", "dump", db_, "--json"})).at("torn"), "");
   // As power loss leaves a log: the last record is not whole.
   const std::string copy = directory_.File("copy");
@@ -206,7 +206,7 @@ TEST_F(VerbFlagsTest, ATornManifestAndATornLogAreToldAndAreNoDamage) {
   }
   const std::string dumped = Out({"wal", "dump", copy});
   EXPECT_TRUE(Has(dumped, "'whole'") && !Has(dumped, "'torn'")) << dumped;
-  EXPECT_TRUE(Has(dumped, "torn end, never acknowledged as durable: ")) << dumped;
+  EXPECT_TRUE(Has(dumped, "incomplete end of the log, never acknowledged as durable: ")) << dumped;
 }
 
 TEST_F(VerbFlagsTest, LogsAreDumpedByUpdateOrByBatch) {
@@ -356,7 +356,7 @@ TEST_F(VerbFlagsTest, TheCommandItselfHelpsAndKnowsWhatWasMeant) {
                                                                                      {"db", "--help"},
                                                                                      {"db", "-h"},
                                                                                      {"help", "db", "get"},
-                                                                                     {"help", "stats"}}) {
+                                                                                     {"help", "db", "stats"}}) {
     const Outcome outcome = RunSepal(words);
     EXPECT_EQ(outcome.exit, kExitOk) << words[0] << outcome.err;
     EXPECT_NE(outcome.out, "");
@@ -375,8 +375,8 @@ TEST_F(VerbFlagsTest, TheCommandItselfHelpsAndKnowsWhatWasMeant) {
   unknown({"--hepl"}, "did you mean --help?");
   unknown({"--qqqqqqqqqqqqq"}, "sepal --help lists the verbs");
   unknown({"help", "qqqqqqqqqq"}, "there is no verb");
-  unknown({"db"}, "is followed by one of");
-  unknown({"db", "--json"}, "is followed by one of");
+  unknown({"db"}, "must be followed by one of");
+  unknown({"db", "--json"}, "must be followed by one of");
   unknown({"db", "gett", "x"}, "did you mean db get?");
   unknown({"gett", "x", "y"}, "there is no verb \"gett\"");
   unknown({"db", "qqqqqqqqqq"}, "sepal --help lists the verbs");
@@ -449,7 +449,7 @@ TEST_F(VerbFlagsTest, DamageOfSeveralTablesIsCountedAndWhatARepairLosesToo) {
   EXPECT_EQ(RunSepal({"db", "repair", db_, "--dry-run"}).exit, kExitDamage);
   const Outcome repaired = RunSepal({"db", "repair", db_, "--yes"});
   EXPECT_EQ(repaired.exit, kExitDamage);
-  EXPECT_TRUE(Has(repaired.err, "told above, were lost")) << repaired.err;
+  EXPECT_TRUE(Has(repaired.err, "listed above, were lost")) << repaired.err;
   EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
 }
 
