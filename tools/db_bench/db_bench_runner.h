@@ -19,6 +19,7 @@ struct BenchResult {
   uint64_t bytes = 0;
   uint64_t found = 0;
   uint64_t asked = 0;
+  uint64_t writer_operations = 0;  // of the thread beside, which is not measured
   LatencyHistogram latencies;
 };
 
