@@ -109,7 +109,8 @@ TEST_F(RemedyTest, DamageNamesTheDatabaseAndTheRepairOnce) {
   MakeDatabase();
   const std::string table = Files(".sst").front();
   FlipByte(table, 0.5);
-  const std::string remedy = "sepal db repair " + db_ + " --dry-run reports what can be kept (docs/guide/operations.md)";
+  const std::string remedy =
+      "sepal db repair " + db_ + " --dry-run reports what can be kept (docs/guide/operations.md)";
   const Outcome scan = RunSepal({"db", "scan", db_, "--count"});
   EXPECT_EQ(scan.exit, kExitDamage);
   EXPECT_TRUE(Has(scan.err, remedy)) << scan.err;

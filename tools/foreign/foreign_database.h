@@ -40,7 +40,7 @@ class ForeignDatabase {
   // About how many bytes of files hold the entries before `key`, or all entries: for progress.
   virtual uint64_t BytesBefore(size_t family, std::string_view key) = 0;
   uint64_t BytesInAll(size_t family) { return BytesBefore(family, std::string(256, '\xff')); }
-  // What the user should know of how it is read, a clause each.
+  // Clauses that tell the user how it is read.
   virtual std::vector<std::string> Notes() const { return {}; }
   // Transactions that are prepared, but neither committed nor rolled back: no reader sees what they wrote.
   virtual std::vector<std::string> PreparedTransactions() const { return {}; }

@@ -114,7 +114,7 @@ absl::StatusOr<std::string> WalDirectory(const ForeignPlace& place, const std::s
                              recorded, place.directory));
 }
 
-// What is needed to read one column family.
+// How one column family is read.
 struct FamilyReading {
   std::string name;
   rocksdb::ColumnFamilyOptions options;
@@ -262,7 +262,7 @@ class RocksDb final : public ForeignDatabase {
     return absl::OkStatus();
   }
 
-  // Of what is recorded only what reading needs: a setting for writing may call what is not there.
+  // Takes from the recorded options only what reading needs: one for writing may name code that is not there.
   absl::StatusOr<FamilyReading> HowToRead(const std::string& name, const rocksdb::ColumnFamilyOptions& recorded,
                                           const RocksDbSettings& settings) {
     FamilyReading family{.name = name, .options = {}, .merge_operator = RocksDbName(settings, "merge_operator")};

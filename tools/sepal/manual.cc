@@ -67,7 +67,7 @@ std::string VerbPage(const VerbPaper& paper) {
   return page + absl::StrFormat(".PP\nExample:\n.PP\n.RS 4\n.nf\nsepal %s\n.fi\n.RE\n", Roff(paper.entry->example));
 }
 
-// What all pages end with. `name` is the page's own, which SEE ALSO leaves out.
+// All pages end with this. `name` is the page's own, which SEE ALSO leaves out.
 std::string EndOfPage(std::string_view name) {
   std::string page =
       ".SH EXIT STATUS\n"

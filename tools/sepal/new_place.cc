@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What mkfs puts into each new volume.
+// mkfs puts this directory into each new volume.
 constexpr char kLostAndFound[] = "lost+found";
 
 // The names of files in the directory, of a database or not, that keep it from being an empty one.

@@ -141,7 +141,7 @@ constexpr std::string_view kLogDirectoryOption = "Options::log_directory";
 std::string DamageRemedy(const CLI::App& app, const std::string& message) {
   if (message.find(kOnDamage) != std::string::npos) return "";
   const CLI::Option* directory = app.get_option_no_throw("DIR");
-  // What is damaged may be another engine's.
+  // The damage may be in another engine's database.
   if (directory == nullptr || app.get_option_no_throw("SOURCE") != nullptr) return "";
   const CLI::Option* logs = app.get_option_no_throw("--log-directory");
   const bool elsewhere = logs != nullptr && logs->count() > 0;
@@ -158,7 +158,7 @@ std::string DamageRemedy(const CLI::App& app, const std::string& message) {
                          place.Arguments(), kOnDamage);
 }
 
-// What is no verb's own: {"command": "version", "ok": true, "version": "0.1.0"}.
+// Prints what belongs to no verb: {"command": "version", "ok": true, "version": "0.1.0"}.
 void PrintJson(const char* command, const char* field, const std::string& text, std::ostream& out) {
   nlohmann::json line = JsonRow();
   line["command"] = command;

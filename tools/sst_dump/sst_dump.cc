@@ -62,9 +62,9 @@ void PrintError(const std::string& path, const SstDumpOptions& options, const ab
   out << ToLine(line) << "\n";
 }
 
-// What the reader of tables says of a file that may never have been one.
+// The reader of tables says this of a file that may never have been one.
 constexpr std::string_view kNoTable = "not a table file";
-// What the tables of other engines end with.
+// Tables of other engines end with these bytes.
 constexpr std::pair<std::string_view, const char*> kOtherEnds[] = {{"\xf7\xcf\xf4\x85\xb7\x41\xe2\x88", "RocksDB"},
                                                                    {"\x57\xfb\x80\x8b\x24\x75\x47\xdb", "LevelDB"}};
 

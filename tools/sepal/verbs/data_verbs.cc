@@ -59,7 +59,7 @@ class GetVerb final : public KeyVerb {
       io.out << ToLine(line) << "\n";
     } else {
       io.out << (hex_ ? ToHex(value) : value);
-      // What is piped is the value: a byte behind it would change it.
+      // In a pipe, a byte behind the value would change it.
       if (newline_ || (!raw_ && (hex_ || IsTerminal(io.out)))) io.out << "\n";
     }
     return absl::OkStatus();

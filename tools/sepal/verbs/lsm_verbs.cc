@@ -85,7 +85,7 @@ class LsmTreeVerb final : public Verb {
   }
 
  private:
-  // What memtables hold when the database is open: updates in the logs that no table has.
+  // Updates in the logs that no table has: memtables hold them when the database is open.
   struct Unflushed {
     uint64_t updates = 0;
     uint64_t bytes = 0;  // of keys and values

@@ -217,9 +217,9 @@ class RepairVerb final : public Verb {
           "a repair would lose %s; restore a backup if it has them, else run sepal db repair %s%s --yes "
           "(docs/guide/operations.md)",
           Counted(report.dropped.size(), "part"), place_.Arguments(), logs_lost_ ? " --logs-lost" : ""));
-    return absl::DataLossError(absl::StrFormat("%s, listed above, %s lost; compare with a backup (docs/guide/operations.md)",
-                                               Counted(report.dropped.size(), "part"),
-                                               report.dropped.size() == 1 ? "was" : "were"));
+    return absl::DataLossError(
+        absl::StrFormat("%s, listed above, %s lost; compare with a backup (docs/guide/operations.md)",
+                        Counted(report.dropped.size(), "part"), report.dropped.size() == 1 ? "was" : "were"));
   }
 
   absl::Status CheckOpens() const {
