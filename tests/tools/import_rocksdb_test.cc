@@ -195,6 +195,8 @@ TEST_F(ImportRocksDbTest, OperandsOfAMergeOperatorThatIsNotKnownAreRefusedAndPla
   options.merge_operator = std::make_shared<Comma>();
   const std::unique_ptr<rocksdb::DB> db = Open(options, 300);
   EXPECT_TRUE(db->Merge({}, "merged", "1").ok());  // the last key
+  ExpectRefused(Import(), {"its log holds merge operands", "merge operator Comma"});
+  EXPECT_TRUE(db->Flush({}).ok());
   ExpectRefused(Import(), {"the first key after 'key0299'", "merge operator Comma"});
 }
 

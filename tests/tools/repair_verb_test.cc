@@ -156,7 +156,7 @@ TEST_F(RepairVerbTest, TheRemedyNamesTheLogDirectoryThatWasGiven) {
   const std::string place = db_ + " --log-directory " + logs;
   const Outcome verify = RunSepal({"db", "verify", db_, "--log-directory", logs});
   EXPECT_EQ(verify.exit, kExitDamage);
-  EXPECT_TRUE(Has(verify.err, "sepal db repair " + place + " --dry-run tells")) << verify.err;
+  EXPECT_TRUE(Has(verify.err, "sepal db repair " + place + " --dry-run reports")) << verify.err;
   const Outcome dry = RunSepal({"db", "repair", db_, "--log-directory", logs, "--dry-run"});
   EXPECT_EQ(dry.exit, kExitDamage);
   EXPECT_TRUE(Has(dry.err, "sepal db repair " + place + " --yes")) << dry.err;

@@ -504,7 +504,7 @@ TEST_F(SepalCommandTest, APlaceWithoutADatabaseIsNamedWithWhatToDo) {
   std::filesystem::create_directory(directory_.File("empty"));
   const Outcome empty = RunSepal({"db", "get", directory_.File("empty"), "k"});
   EXPECT_EQ(empty.exit, kExitError);
-  EXPECT_TRUE(Has(empty.err, directory_.File("empty") + " is empty; sepal db put")) << empty.err;
+  EXPECT_TRUE(Has(empty.err, directory_.File("empty") + " is an empty directory, not a database")) << empty.err;
 
   std::filesystem::create_directory(directory_.File("leveldb"));
   std::ofstream(directory_.File("leveldb/CURRENT")) << "MANIFEST-000002\n";
@@ -534,7 +534,7 @@ TEST_F(SepalCommandTest, MistakesAreUsageErrorsThatNameTheNearestWord) {
            {{"bd", "get", db_, "k"}, "did you mean db get?"},
            {{"get", db_, "k"}, "did you mean db get?"},
            {{"gett", db_, "k"}, "did you mean db get?"},
-           {{"stast", db_}, "did you mean stats?"},
+           {{"stast", db_}, "did you mean db stats?"},
            {{"db", "scan", db_, "--form", "a"}, "did you mean --from?"},
            {{"db", "get", db_}, "KEY"},
            {{"db"}, "db verify"}}) {

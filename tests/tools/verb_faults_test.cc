@@ -122,7 +122,7 @@ TEST_F(VerbFaultsTest, ADirectoryOfSomethingElseIsAnErrorOfAllThatLookAtDatabase
   ExpectAll([](const Look&, int exit) { return exit == kExitError; });
   const Outcome refused = RunSepal({"db", "put", db_, "k", "v"});
   EXPECT_EQ(refused.exit, kExitError);
-  EXPECT_TRUE(Has(refused.err, "holds other files and no database")) << refused.err;
+  EXPECT_TRUE(Has(refused.err, "and no database")) << refused.err;
   // Another engine's.
   std::ofstream(db_ + "/CURRENT") << "MANIFEST-000001\n";
   EXPECT_EQ(RunSepal({"db", "put", db_, "k", "v"}).exit, kExitError);
@@ -209,7 +209,7 @@ TEST_F(VerbFaultsTest, WhatLooksAtLogsFindsADamagedOne) {
     if (look.of_table) {
       EXPECT_EQ(exit, kExitOk) << Text(look.words);
     }
-    if (look.words[0] == "wal") {
+    if (look.words[0] == "wal" || look.words[1] == "tree") {
       EXPECT_EQ(exit, kExitDamage) << Text(look.words);
     }
   }
@@ -332,7 +332,7 @@ TEST_F(VerbFaultsTest, ADatabaseOfAnotherOrderIsSaidToBeOne) {
       EXPECT_EQ(exit, kExitOk) << Text(look.words);
     }
     if (group == "db") {
-      EXPECT_EQ(exit, kExitError) << Text(look.words);
+      EXPECT_EQ(exit, look.words[1] == "families" ? kExitOk : kExitError) << Text(look.words);
     }
   }
   EXPECT_TRUE(Has(RunSepal({"db", "verify", db_}).err, "supports bytewise order only"));

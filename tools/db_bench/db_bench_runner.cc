@@ -174,7 +174,7 @@ class DbBench {
       result->asked += thread.asked();
       result->latencies.Merge(thread.latencies());
     }
-    for (int i = measured; i < all; ++i) result->writer_operations += threads[static_cast<size_t>(i)]->done();
+    if (workload.extra_thread) result->writer_operations = threads.back()->done();
     for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
     return absl::OkStatus();
   }
@@ -218,7 +218,7 @@ double OperationsPerSecond(const BenchResult& result) {
   return result.seconds > 0 ? static_cast<double>(result.operations) / result.seconds : 0;
 }
 double WritesPerSecond(const BenchResult& result) {
-  return result.seconds > 0 ? static_cast<double>(result.writer_operations) / result.seconds : 0;
+  return result.seconds > 0 ? static_cast<double>(result.writer_operations.value_or(0)) / result.seconds : 0;
 }
 double MicrosPerOperation(const BenchResult& result) {
   return result.operations > 0 ? result.thread_seconds * 1e6 / static_cast<double>(result.operations) : 0;
@@ -235,7 +235,7 @@ std::string FormatResult(const BenchResult& result) {
                       MicrosPerOperation(result), OperationsPerSecond(result), result.seconds, result.operations);
   if (result.bytes > 0) absl::StrAppendFormat(&line, " %6.1f MB/s", MebibytesPerSecond(result));
   if (result.asked > 0) absl::StrAppendFormat(&line, " (%d of %d found)", result.found, result.asked);
-  if (result.writer_operations > 0) {
+  if (result.writer_operations.has_value()) {
     absl::StrAppendFormat(&line, " beside %.0f writes/sec", WritesPerSecond(result));
   }
   return line;
@@ -254,7 +254,7 @@ std::string FormatResultJson(const BenchResult& result, bool histogram) {
     json["found"] = result.found;
     json["asked"] = result.asked;
   }
-  if (result.writer_operations > 0) json["writes_per_second"] = WritesPerSecond(result);
+  if (result.writer_operations.has_value()) json["writes_per_second"] = WritesPerSecond(result);
   if (histogram) {
     json["latency_micros"] = {{"mean", result.latencies.MeanNanos() / 1e3},
                               {"p50", result.latencies.PercentileNanos(50) / 1e3},

@@ -204,6 +204,8 @@ class RocksDb final : public ForeignDatabase {
     rocksdb::DB* opened = nullptr;
     const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, place.directory, families, &handles_, &opened);
     db_.reset(opened);
+    // Logs with operands cannot be read at all.
+    if (!status.ok() && status.ToString().find("merge_operator") != std::string::npos) return UnknownOperator();
     RETURN_IF_ERROR(FromRocksDb(status));
     return recorded.allow_2pc ? FindPrepared() : absl::OkStatus();
   }
@@ -292,6 +294,17 @@ class RocksDb final : public ForeignDatabase {
           name));
     }
     return family;
+  }
+
+  absl::Status UnknownOperator() const {
+    std::string names;
+    for (const FamilyReading& family : families_) {
+      if (!family.merge_operator.empty()) names += " " + family.merge_operator;
+    }
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "its log holds merge operands, which only a program with the merge operator%s can read; flush and compact the "
+        "database there first",
+        names));
   }
 
   absl::Status FindPrepared() {

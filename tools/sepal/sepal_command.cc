@@ -70,6 +70,16 @@ std::vector<std::string> Groups() {
   return {groups.begin(), groups.end()};
 }
 
+// The second words of verbs: people leave the first out.
+std::vector<std::string> SecondWords() {
+  std::vector<std::string> words;
+  for (const VerbEntry& verb : Verbs()) {
+    const size_t space = verb.name.find(' ');
+    if (space != std::string_view::npos) words.emplace_back(verb.name.substr(space + 1));
+  }
+  return words;
+}
+
 // Words for what is done by a verb of another name.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"db count", "db scan DIR --count"},
@@ -90,29 +100,23 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"wal show", "wal dump"},
 };
 
-// What may have been meant, best first.
-std::vector<std::string> NearVerbs(const std::string& typed) {
-  std::vector<std::string> names, meant;
+// The verb or group that may have been meant; empty if none is near.
+std::string NearVerb(const std::string& typed) {
   for (const auto& [other, verb] : kOtherNames) {
-    if (typed == other) return {std::string(verb)};
+    if (typed == other) return std::string(verb);
   }
+  std::vector<std::string> names;
   for (const VerbEntry& verb : Verbs()) names.emplace_back(verb.name);
   if (typed.find(' ') == std::string::npos) {
-    const std::vector<std::string> groups = Groups();
-    names.insert(names.end(), groups.begin(), groups.end());
-    // People leave the group out.
-    const auto same = std::find_if(Verbs().begin(), Verbs().end(),
-                                   [&](const VerbEntry& verb) { return verb.name.ends_with(" " + typed); });
-    if (same != Verbs().end()) meant.emplace_back(same->name);
+    for (const std::vector<std::string>& words : {Groups(), SecondWords()}) {
+      names.insert(names.end(), words.begin(), words.end());
+    }
   }
-  if (const std::string nearest = Nearest(names, typed); !nearest.empty()) meant.push_back(nearest);
-  if (!meant.empty() || typed.find(' ') != std::string::npos) return meant;
-  for (const VerbEntry& verb : Verbs()) {
-    const size_t space = verb.name.find(' ');
-    if (space == std::string_view::npos) continue;
-    if (!Nearest({std::string(verb.name.substr(space + 1))}, typed).empty()) return {std::string(verb.name)};
-  }
-  return {};
+  std::string nearest = Nearest(names, typed);
+  if (nearest.empty() || FindVerb(nearest) != nullptr || IsGroup(nearest)) return nearest;
+  const auto whole = std::find_if(Verbs().begin(), Verbs().end(),
+                                  [&](const VerbEntry& verb) { return verb.name.ends_with(" " + nearest); });
+  return std::string(whole->name);
 }
 
 int UnknownVerb(const std::string& typed, bool json, const Streams& io) {
@@ -123,13 +127,8 @@ int UnknownVerb(const std::string& typed, bool json, const Streams& io) {
     if (json) io.out << ErrorLine(typed, kExitUsage, absl::InvalidArgumentError(what)) << std::endl;
     return kExitUsage;
   }
-  const std::vector<std::string> meant =
-      typed.starts_with("-") ? std::vector<std::string>{Nearest({"--help", "--version"}, typed)} : NearVerbs(typed);
-  if (meant.empty() || meant.front().empty()) {
-    io.err << "sepal --help lists the verbs\n";
-  } else {
-    io.err << "did you mean " << absl::StrJoin(meant, " or ") << "?\n";
-  }
+  const std::string meant = typed.starts_with("-") ? Nearest({"--help", "--version"}, typed) : NearVerb(typed);
+  io.err << (meant.empty() ? "sepal --help lists the verbs\n" : "did you mean " + meant + "?\n");
   if (json) io.out << ErrorLine(typed, kExitUsage, absl::InvalidArgumentError(what)) << std::endl;
   return kExitUsage;
 }
@@ -259,8 +258,9 @@ int Run(int argc, const char* const* argv, std::istream& in, std::ostream& out, 
   const std::string two = words[0] + " " + words[1];
   if (const VerbEntry* verb = FindVerb(two)) return RunVerb(*verb, {words.begin() + 2, words.end()}, io);
   // In `sepal gett DIR KEY` the second word is no part of the verb.
-  std::vector<std::string> first_words = Groups();
+  std::vector<std::string> first_words = Groups(), seconds = SecondWords();
   for (const VerbEntry& verb : Verbs()) first_words.emplace_back(verb.name);
+  first_words.insert(first_words.end(), seconds.begin(), seconds.end());
   const bool meant_group = IsGroup(words[0]) || IsGroup(Nearest(first_words, words[0]));
   return UnknownVerb(meant_group ? two : words[0], json, io);
 }

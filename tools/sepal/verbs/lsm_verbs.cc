@@ -72,16 +72,14 @@ class LsmTreeVerb final : public Verb {
                               }).status();
     if (absl::IsAborted(read)) return Overtaken(read, place_);
     if (!tree_read) return read;
-    if (!read.ok()) {
-      io.err << "note: updates that are only in the logs are not counted: " << MessageOf(read) << "\n";
-      unflushed.clear();
-    }
+    // Logs that cannot be read do not hide the tables.
+    reported = json && !read.ok();
     if (json) {
-      PrintJson(tree, &unflushed, io.out);
-      return absl::OkStatus();
+      PrintJson(tree, read, &unflushed, io.out);
+    } else {
+      for (const auto& [id, family] : tree.families) PrintFamily(family, unflushed[id], io.paint, io.out);
     }
-    for (const auto& [id, family] : tree.families) PrintFamily(family, unflushed[id], io.paint, io.out);
-    return absl::OkStatus();
+    return read;
   }
 
  private:
@@ -108,8 +106,9 @@ class LsmTreeVerb final : public Verb {
     return ReadLogs(tree, count).status();
   }
 
-  void PrintJson(const Tree& tree, std::map<ColumnFamilyId, Unflushed>* unflushed, std::ostream& out) const {
-    nlohmann::json line = JsonHead();
+  void PrintJson(const Tree& tree, const absl::Status& read, std::map<ColumnFamilyId, Unflushed>* unflushed,
+                 std::ostream& out) const {
+    nlohmann::json line = JsonHead(read);
     line["directory"] = place_.directory;
     line["last_sequence_in_manifest"] = tree.last_sequence.value();
     line["column_families"] = nlohmann::json::array();
