@@ -45,6 +45,11 @@ foreach(tool db_bench sst_dump)
     install(PROGRAMS $<TARGET_FILE:${tool}> DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME sepal_${tool} COMPONENT tools)
   endif()
   if(TARGET sepal_papers)
+    # Shells look for the completion of a program in a file of its name; zsh's names all three.
+    install(FILES "${PROJECT_BINARY_DIR}/tools/sepal.bash" RENAME sepal_${tool} COMPONENT tools
+      DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+    install(FILES "${PROJECT_BINARY_DIR}/tools/sepal.fish" RENAME sepal_${tool}.fish COMPONENT tools
+      DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
     install(FILES "${PROJECT_BINARY_DIR}/tools/${tool}.1" RENAME sepal_${tool}.1 COMPONENT tools
       DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
   endif()

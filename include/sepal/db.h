@@ -45,6 +45,10 @@
 // other databases.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Sepal needs C++20: compile with -std=c++20 or a later standard"
+#endif
+
 #include <memory>
 #include <optional>
 #include <span>

@@ -68,7 +68,7 @@ consume() {
     ldconfig -p | grep 'libsepal\.so\.0 '
   fi
   read -r -a flags <<<"$(pkg-config --cflags --libs sepal)"
-  "$compiler" "$source/consumer.cc" -o "$here/consumer_pc" "${flags[@]}"
+  "$compiler" -std=c++20 "$source/consumer.cc" -o "$here/consumer_pc" "${flags[@]}"
   "$here/consumer_pc" "$here/db_pc"
   "$cmake" -S "$source" -B "$here/build" -DCMAKE_CXX_COMPILER="$compiler" "${find_it[@]}"
   "$cmake" --build "$here/build"

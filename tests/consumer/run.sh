@@ -25,17 +25,22 @@ export PKG_CONFIG_PATH=${pc%/*}
 libraries=$(dirname "${pc%/*}")
 read -r -a compile <<<"$(pkg-config --cflags sepal)"
 read -r -a link <<<"$(pkg-config --libs sepal)"
-"$compiler" "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_pc" "${link[@]}" -Wl,-rpath,"$libraries"
+"$compiler" -std=c++20 "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_pc" "${link[@]}" -Wl,-rpath,"$libraries"
 "$work/consumer_pc" "$work/db_pc"
-cc -std=c11 -D_DEFAULT_SOURCE -I "$prefix/include" "$source"/../db/c/c_*.c -pthread -o "$work/consumer_c" -L "$libraries" \
+cc -std=c11 -Werror -D_DEFAULT_SOURCE "${compile[@]}" "$source"/../db/c/c_*.c -pthread -o "$work/consumer_c" -L "$libraries" \
   -lsepal -Wl,-rpath,"$libraries"
 "$work/consumer_c"
 read -r -a link <<<"$(pkg-config --static --libs sepal)"
 mkdir "$work/shared"
 mv "$libraries"/libsepal.so* "$work/shared"
-"$compiler" "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_static" "${link[@]}"
+"$compiler" -std=c++20 "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_static" "${link[@]}"
 mv "$work/shared"/* "$libraries"
 "$work/consumer_static" "$work/db_static"
+if "$compiler" -std=c++17 "${compile[@]}" -fsyntax-only "$source/consumer.cc" 2>"$work/log" ||
+  ! grep -q 'Sepal needs C++20' "$work/log"; then
+  echo "C++17 is not refused in words"
+  exit 1
+fi
 "$prefix/bin/sepal" db get "$work/db_static" key
 cmp "$prefix/share/man/man1/sepal.1" <("$prefix/bin/sepal" man)
 cmp "$prefix/share/man/man1/sepal_db_bench.1" <("$prefix/bin/sepal" man db_bench)

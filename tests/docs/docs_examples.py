@@ -152,9 +152,12 @@ def run_block(block, work, programs, environment):
         call(block, ["bash", "-euo", "pipefail", "-c", moved(block.text)], work, environment)
     elif block.fragment_directory():
         program = programs / fragments_of(block.path).rsplit(".", 1)[0]
-        call(block, [program, str(block.line), block.fragment_directory()], work, environment)
+        # Readers run a program again.
+        for _ in range(2):
+            call(block, [program, str(block.line), block.fragment_directory()], work, environment)
     else:
-        call(block, [programs / program_of(block).rsplit(".", 1)[0]], work, environment)
+        for _ in range(2):
+            call(block, [programs / program_of(block).rsplit(".", 1)[0]], work, environment)
     return 1
 
 

@@ -37,7 +37,7 @@ TEST_F(BackupVerbsTest, BackupsAreIncrementalListedKeptAndRestored) {
 
   const std::string restored = directory_.File("restored");
   EXPECT_EQ(RunSepal({"db", "restore", backups + "/000002", restored}).exit, kExitOk);
-  EXPECT_EQ(RunSepal({"db", "get", restored, "later"}).out, "1\n");
+  EXPECT_EQ(RunSepal({"db", "get", restored, "later"}).out, "1");
   EXPECT_EQ(RunSepal({"db", "restore", backups + "/000001", restored}).exit, kExitError);
 
   // An unfinished one is no base, and is told apart.
@@ -87,7 +87,7 @@ TEST_F(BackupVerbsTest, ABackupWhoseManifestIsDamagedIsNotTakenForOneThatWasInte
   EXPECT_TRUE(Has(refused.err, "--logs-lost")) << refused.err;
   EXPECT_EQ(RunSepal({"db", "repair", backups + "/000001", "--yes", "--logs-lost"}).exit, kExitDamage)
       << "it says what it dropped";
-  EXPECT_EQ(RunSepal({"db", "get", backups + "/000001", Key(5)}).out, "second\n");
+  EXPECT_EQ(RunSepal({"db", "get", backups + "/000001", Key(5)}).out, "second");
 }
 
 TEST_F(BackupVerbsTest, ADamagedBackupGoesOnceAsManyWholeOnesAreNewer) {

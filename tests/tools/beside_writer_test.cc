@@ -51,13 +51,13 @@ TEST_F(BesideWriterTest, NothingIsCalledDamageThatTheWriterHasRemoved) {
                                                {"explain", "filters", db_, "--probes", "100"},
                                                {"explain", "get", db_, "key0001"},
                                                {"db", "get", db_, "key0001"},
-                                               {"db", "stat", db_},
+                                               {"db", "stats", db_},
                                                {"lsm", "tree", db_},
                                                {"lsm", "html", db_, "--output", page},
                                                {"db", "checkpoint", db_, directory_.File("copy")}}) {
       const Outcome outcome = RunSepal(look);
       // On a slow machine the writer may be faster at every try.
-      const bool overtaken = outcome.exit == kExitError && Has(outcome.err, "do it again");
+      const bool overtaken = outcome.exit == kExitError && Has(outcome.err, "try again");
       EXPECT_TRUE(outcome.exit == kExitOk || overtaken) << look[0] << " " << look[1] << ": " << outcome.err;
     }
     std::filesystem::remove_all(directory_.File("copy"));
@@ -74,7 +74,7 @@ TEST_F(BesideWriterTest, AnOvertakenLookIsBegunAnewAndInTheEndSaysWhatToDo) {
   const absl::Status never =
       LookAt({.directory = db_}, [](DB*) { return absl::AbortedError("x.sst: removed; open it again"); });
   EXPECT_EQ(MessageOf(never),
-            "x.sst: removed; do it again, or look at a copy that stands still (sepal db checkpoint " + db_ + " COPY)");
+            "x.sst: removed; try again, or read a copy instead (sepal db checkpoint " + db_ + " COPY)");
 }
 
 TEST_F(BesideWriterTest, ALogThatIsGoneWhenItIsOpenedIsNoDamage) {
@@ -90,7 +90,7 @@ TEST_F(BesideWriterTest, ALogThatIsGoneWhenItIsOpenedIsNoDamage) {
   for (int looks = 0; looks < 200 || rounds_ < 20; ++looks) {
     const absl::Status status = ReadTree({.directory = db_}).status();
     // On a slow machine the other thread may be faster at every try.
-    const bool overtaken = absl::IsAborted(status) && Has(MessageOf(status), "do it again");
+    const bool overtaken = absl::IsAborted(status) && Has(MessageOf(status), "try again");
     ASSERT_TRUE(status.ok() || overtaken) << status;
   }
 }

@@ -223,7 +223,7 @@ TEST(DbBenchTest, WhatCannotBeRecordedOrMadeIsAnError) {
   EXPECT_NE(nowhere.err.find("cannot be written"), std::string::npos) << nowhere.err;
   const Outcome full = run("--report_file=/dev/full");
   EXPECT_EQ(full.exit, kExitError);
-  EXPECT_NE(full.err.find("cannot be written whole"), std::string::npos) << full.err;
+  EXPECT_NE(full.err.find("cannot be written completely"), std::string::npos) << full.err;
   const std::string file = directory.File("file");
   std::ofstream(file) << "x";
   EXPECT_EQ(RunDbBench({"--db=" + file + "/db", "--num=10", "--benchmarks=fillseq"}).exit, kExitError);

@@ -38,7 +38,7 @@ TEST_F(RemedyTest, EveryLineOfJsonHasItsSchemaVersion) {
                                              {"sst", "layout", table},
                                              {"sst", "filters", table},
                                              {"sst", "show", table},
-                                             {"stats", db_, "--prometheus"}}) {
+                                             {"db", "stats", db_, "--prometheus"}}) {
     std::vector<std::string> arguments = words;
     arguments.emplace_back("--json");
     std::istringstream lines(RunSepal(arguments).out);
@@ -60,7 +60,7 @@ TEST_F(RemedyTest, HelpIsThereForGroupsAndWords) {
     EXPECT_EQ(help.err, "");
   }
   EXPECT_TRUE(Has(RunSepal({"help", "db", "put"}).out, "Usage: sepal db put DIR KEY VALUE [FLAG ...]"));
-  EXPECT_TRUE(Has(RunSepal({"stat", db_}).err, "did you mean db stat or stats?"));
+  EXPECT_TRUE(Has(RunSepal({"stat", db_}).err, "did you mean db stats?"));
   EXPECT_TRUE(Has(RunSepal({"--versoin"}).err, "did you mean --version?"));
   // What a value is, and its default in the form in which it can be given.
   const std::string options = RunSepal({"options", "explain", "--help"}).out;
@@ -71,7 +71,7 @@ TEST_F(RemedyTest, HelpIsThereForGroupsAndWords) {
 TEST_F(RemedyTest, ColoursAreThereWhereTheyAreAskedForAndMeanNoOtherText) {
   MakeDatabase();
   for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"db", "verify", db_}, {"lsm", "tree", db_}, {"db", "stat", db_}}) {
+       std::vector<std::vector<std::string>>{{"db", "verify", db_}, {"lsm", "tree", db_}, {"db", "stats", db_}}) {
     std::vector<std::string> painted = words;
     painted.insert(painted.end(), {"--color", "always"});
     std::string text = RunSepal(painted).out;
@@ -81,7 +81,7 @@ TEST_F(RemedyTest, ColoursAreThereWhereTheyAreAskedForAndMeanNoOtherText) {
     }
     EXPECT_EQ(text, RunSepal(words).out);
   }
-  EXPECT_EQ(RunSepal({"db", "stat", db_, "--color", "sometimes"}).exit, kExitUsage);
+  EXPECT_EQ(RunSepal({"db", "stats", db_, "--color", "sometimes"}).exit, kExitUsage);
 }
 
 TEST_F(RemedyTest, APlaceThatIsNoDatabaseIsToldForWhatItIs) {
@@ -91,13 +91,13 @@ TEST_F(RemedyTest, APlaceThatIsNoDatabaseIsToldForWhatItIs) {
   std::ofstream(foreign + "/letter.txt") << "dear";
   const Outcome letter = RunSepal({"db", "get", foreign, "k"});
   EXPECT_EQ(letter.exit, kExitError);
-  EXPECT_TRUE(Has(letter.err, "it holds letter.txt and no file MANIFEST-NNNNNN")) << letter.err;
+  EXPECT_TRUE(Has(letter.err, "it holds letter.txt, but no file MANIFEST-NNNNNN")) << letter.err;
   EXPECT_FALSE(Has(letter.err, "makes")) << letter.err;  // it would not
 
   const std::string backups = directory_.File("backups");
   ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
   ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
-  EXPECT_TRUE(Has(RunSepal({"db", "stat", backups}).err, backups + "/000002 is one"));
+  EXPECT_TRUE(Has(RunSepal({"db", "stats", backups}).err, backups + "/000002 is"));
   const std::string target = directory_.File("restored");
   EXPECT_TRUE(Has(RunSepal({"db", "restore", backups, target}).err, "the newest is " + backups + "/000002"));
   EXPECT_TRUE(Has(RunSepal({"db", "restore", backups + "/000009", target}).err, "sepal db backups " + backups));
@@ -109,7 +109,8 @@ TEST_F(RemedyTest, DamageNamesTheDatabaseAndTheRepairOnce) {
   MakeDatabase();
   const std::string table = Files(".sst").front();
   FlipByte(table, 0.5);
-  const std::string remedy = "sepal db repair " + db_ + " --dry-run tells what can be kept (docs/guide/operations.md)";
+  const std::string remedy =
+      "sepal db repair " + db_ + " --dry-run reports what can be kept (docs/guide/operations.md)";
   const Outcome scan = RunSepal({"db", "scan", db_, "--count"});
   EXPECT_EQ(scan.exit, kExitDamage);
   EXPECT_TRUE(Has(scan.err, remedy)) << scan.err;
@@ -165,13 +166,13 @@ TEST_F(RemedyTest, OnAFullDiskNothingIsLeftOfAPageOrANewDatabase) {
     EXPECT_TRUE(Has(full.err, "No space left")) << full.err;
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(disk), {}), 1) << words[1];  // the filler
   }
-  EXPECT_TRUE(Has(RunSepal({"db", "put", disk + "/new", "k", "v"}).err, "make room and do it again"));
+  EXPECT_TRUE(Has(RunSepal({"db", "put", disk + "/new", "k", "v"}).err, "free some space and try again"));
   EXPECT_EQ(std::system(("umount " + disk).c_str()), 0);
 }
 
 TEST(ScrubHistoryTest, TheLastWholePassAndWhatWasFoundSince) {
   EXPECT_EQ(ScrubText(ScrubHistoryOf({}), Paint()),
-            "scrubbing: LOG tells of no whole pass (Options::scrub_seconds turns it on)\n");
+            "scrubbing: no complete pass in LOG (Options::scrub_seconds turns scrubbing on)\n");
   const std::vector<std::string> lines = {
       "2026-03-01T00:00:00Z opened /db: last sequence 7, 0 batches replayed",
       "2026-03-01T00:00:01Z scrubbing found damage: 000001.sst: mended since",
@@ -181,7 +182,7 @@ TEST(ScrubHistoryTest, TheLastWholePassAndWhatWasFoundSince) {
       "2026-03-01T02:30:00Z scrubbing found damage: 000002.sst: bad",
       "2026-03-01T02:31:00Z scrubbing found damage: 000003.sst: worse"};
   EXPECT_EQ(ScrubText(ScrubHistoryOf(lines), Paint()),
-            "scrubbing: all of 3 tables, 2.0 KiB, read by 2026-03-01T02:00:00Z: 1 damaged\n"
+            "scrubbing: all of 3 tables, 2.0 KiB, checked by 2026-03-01T02:00:00Z: 1 damaged\n"
             "  damage: 000002.sst: bad\n"
             "  damage: 000003.sst: worse\n");
   EXPECT_EQ(ScrubJson(ScrubHistoryOf(lines)).at("last_pass").at("tables"), 3);
@@ -216,11 +217,11 @@ TEST(ScrubHistoryTest, StatTellsWhenScrubbingLastReadAllTables) {
 
 TEST_F(RemedyTest, StatHasALineOnScrubbing) {
   MakeDatabase();
-  EXPECT_TRUE(Has(RunSepal({"db", "stat", db_}).out, "scrubbing: LOG tells of no whole pass"));
+  EXPECT_TRUE(Has(RunSepal({"db", "stats", db_}).out, "scrubbing: no complete pass in LOG"));
   std::ofstream(db_ + "/LOG", std::ios::app)
       << "2026-03-01T02:00:00Z scrubbing has read all 3 tables, 2048 bytes: 0 are damaged\n";
-  EXPECT_TRUE(Has(RunSepal({"db", "stat", db_}).out, "scrubbing: all of 3 tables, 2.0 KiB, read by 2026-03-01"));
-  EXPECT_EQ(LastJson(RunSepal({"db", "stat", db_, "--json"}).out).at("scrub").at("last_pass").at("bytes"), 2048);
+  EXPECT_TRUE(Has(RunSepal({"db", "stats", db_}).out, "scrubbing: all of 3 tables, 2.0 KiB, checked by 2026-03-01"));
+  EXPECT_EQ(LastJson(RunSepal({"db", "stats", db_, "--json"}).out).at("scrub").at("last_pass").at("bytes"), 2048);
 }
 
 }  // namespace

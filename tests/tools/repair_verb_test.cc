@@ -103,7 +103,7 @@ TEST_F(RepairVerbTest, TheTextNamesFilesAndReasons) {
   FlipByte(Files(".sst").front(), 0.3);
   const Outcome repaired = RunSepal({"db", "repair", db_, "--yes"});
   EXPECT_EQ(repaired.exit, kExitDamage);
-  EXPECT_TRUE(Has(repaired.err, "1 part, told above, was lost")) << repaired.err;
+  EXPECT_TRUE(Has(repaired.err, "1 part, listed above, was lost")) << repaired.err;
   EXPECT_TRUE(Has(repaired.out, db_ + " opens again; damaged files are in " + db_ + "/lost\n")) << repaired.out;
   EXPECT_TRUE(Has(repaired.out, "dropped: 0") && Has(repaired.out, "put aside: 0")) << repaired.out;
 }
@@ -113,7 +113,7 @@ TEST_F(RepairVerbTest, ADamagedManifestIsMadeAnew) {
   for (const std::string& manifest : Named("MANIFEST")) FlipByte(manifest, 0.2);
   ASSERT_EQ(RunSepal({"db", "get", db_, "key0001"}).exit, kExitDamage);
   EXPECT_EQ(RunSepal({"db", "repair", db_, "--yes"}).exit, kExitDamage);
-  EXPECT_EQ(RunSepal({"db", "get", db_, "key0999"}).out, "first\n");
+  EXPECT_EQ(RunSepal({"db", "get", db_, "key0999"}).out, "first");
   EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
 }
 
@@ -132,7 +132,7 @@ TEST_F(RepairVerbTest, ALogDirectoryThatIsNotGivenIsNamedAndNothingIsGivenUp) {
     EXPECT_EQ(refused.exit, kExitError) << refused.out;
     EXPECT_TRUE(Has(refused.err, "--log-directory") && Has(refused.err, "--logs-lost")) << refused.err;
   }
-  EXPECT_EQ(RunSepal({"db", "get", db_, "k2", "--log-directory", logs}).out, "v\n");
+  EXPECT_EQ(RunSepal({"db", "get", db_, "k2", "--log-directory", logs}).out, "v");
 
   std::filesystem::remove_all(logs);
   const Outcome dry = RunSepal({"db", "repair", db_, "--dry-run", "--logs-lost"});
@@ -156,7 +156,7 @@ TEST_F(RepairVerbTest, TheRemedyNamesTheLogDirectoryThatWasGiven) {
   const std::string place = db_ + " --log-directory " + logs;
   const Outcome verify = RunSepal({"db", "verify", db_, "--log-directory", logs});
   EXPECT_EQ(verify.exit, kExitDamage);
-  EXPECT_TRUE(Has(verify.err, "sepal db repair " + place + " --dry-run tells")) << verify.err;
+  EXPECT_TRUE(Has(verify.err, "sepal db repair " + place + " --dry-run reports")) << verify.err;
   const Outcome dry = RunSepal({"db", "repair", db_, "--log-directory", logs, "--dry-run"});
   EXPECT_EQ(dry.exit, kExitDamage);
   EXPECT_TRUE(Has(dry.err, "sepal db repair " + place + " --yes")) << dry.err;

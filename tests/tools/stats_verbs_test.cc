@@ -102,11 +102,11 @@ TEST_F(StatsVerbsTest, WatchPrintsALineForEachIntervalBesideAWriterAndWritesNoth
   ASSERT_TRUE(writer.ok()) << writer.status();
   ASSERT_TRUE((*writer)->WaitForBackgroundWork().ok());
   const std::set<std::string> before = State();
-  const Outcome text = RunSepal({"stats", db_, "--watch", "--interval", "0.001", "--count", "3"});
+  const Outcome text = RunSepal({"db", "stats", db_, "--watch", "--interval", "0.001", "--count", "3"});
   EXPECT_EQ(text.exit, kExitOk) << text.err;
   EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), 4);
   EXPECT_TRUE(text.out.starts_with("time ")) << text.out;
-  const Outcome lines = RunSepal({"stats", db_, "--watch", "--count", "1", "--json"});
+  const Outcome lines = RunSepal({"db", "stats", db_, "--watch", "--count", "1", "--json"});
   EXPECT_EQ(LastJson(lines.out).at("tables"), Files(".sst").size());
   EXPECT_EQ(LastJson(lines.out).at("flushed_bytes"), 0);
   EXPECT_EQ(State(), before);
@@ -114,15 +114,15 @@ TEST_F(StatsVerbsTest, WatchPrintsALineForEachIntervalBesideAWriterAndWritesNoth
 
 TEST_F(StatsVerbsTest, WatchingMistakesAreTold) {
   MakeDatabase();
-  EXPECT_EQ(RunSepal({"stats", db_, "--watch", "--prometheus"}).exit, kExitUsage);
-  EXPECT_EQ(RunSepal({"stats", db_, "--count", "1"}).exit, kExitUsage);
-  EXPECT_EQ(RunSepal({"stats", directory_.File("none"), "--watch"}).exit, kExitError);
+  EXPECT_EQ(RunSepal({"db", "stats", db_, "--watch", "--prometheus"}).exit, kExitUsage);
+  EXPECT_EQ(RunSepal({"db", "stats", db_, "--count", "1"}).exit, kExitUsage);
+  EXPECT_EQ(RunSepal({"db", "stats", directory_.File("none"), "--watch"}).exit, kExitError);
 }
 
 TEST_F(StatsVerbsTest, PromtoolTakesBothPages) {
   if (!HaveProgram("promtool")) GTEST_SKIP() << "there is no promtool (Debian: prometheus)";
   MakeDatabase();
-  for (const std::string& page : {LivePage(), RunSepal({"stats", db_, "--prometheus"}).out}) {
+  for (const std::string& page : {LivePage(), RunSepal({"db", "stats", db_, "--prometheus"}).out}) {
     const std::string file = directory_.File("page"), said = directory_.File("said");
     std::ofstream(file) << page;
     EXPECT_EQ(std::system(("promtool check metrics <" + file + " >" + said + " 2>&1").c_str()), 0) << Slurp(said);

@@ -171,15 +171,15 @@ TEST_F(TerminalTest, WhatChangesMuchIsAskedForAndDoneAtYesOnly) {
   MakeDatabase();
   for (const char* no : {"", "n", "no", "perhaps", "Yes please"}) {
     const Outcome refused = Answering({"db", "compact", db_}, no);
-    EXPECT_EQ(refused.exit, kExitUsage) << no;
-    EXPECT_TRUE(Has(refused.err, "Go on? [y/N]") && Has(refused.err, "nothing was done")) << refused.err;
+    EXPECT_EQ(refused.exit, kExitError) << no;
+    EXPECT_TRUE(Has(refused.err, "Continue? [y/N]") && Has(refused.err, "nothing was done")) << refused.err;
   }
   EXPECT_EQ(Files(".sst").size(), 2u);
   {
     const Terminal terminal("xterm");
     const UniqueFd nothing(::open("/dev/null", O_WRONLY));
     ::dup2(nothing.get(), STDERR_FILENO);
-    EXPECT_TRUE(Has(RunSepal({"db", "compact", db_}, "y\n").err, "say --yes to do it"));
+    EXPECT_TRUE(Has(RunSepal({"db", "compact", db_}, "y\n").err, "give --yes to confirm"));
   }
   for (const char* yes : {"y", "Y", "yes"}) {
     EXPECT_EQ(Answering({"db", "compact", db_}, yes).exit, kExitOk) << yes;

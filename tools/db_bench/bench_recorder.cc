@@ -33,7 +33,7 @@ absl::StatusOr<std::unique_ptr<BenchRecorder>> BenchRecorder::Open(const std::st
                      {"value_bytes", options.value_size},
                      {"threads", options.threads},
                      {"sync", options.sync},
-                     {"compression", options.compression_type},
+                     {"compression", options.Codec()},
                      {"memory_limit", engine_options.memory_limit},
                      {"seed", options.seed}}}});
   return recorder;
@@ -87,7 +87,7 @@ void BenchRecorder::End(uint64_t operations, DB* db, const nlohmann::json& resul
 
 absl::Status BenchRecorder::Finish() {
   if (file_.flush()) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrFormat("%s cannot be written whole", path_));
+  return absl::ResourceExhaustedError(absl::StrFormat("%s cannot be written completely", path_));
 }
 
 }  // namespace sepal::tools

@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "tools/db_bench/db_bench_workloads.h"
 #include "tools/terminal/cli.h"
 #include "util/base/compression.h"
@@ -26,42 +28,54 @@ constexpr char kIgnoredBenchFlags[] =
     "level_compaction_dynamic_level_bytes level0_file_num_compaction_trigger level0_slowdown_writes_trigger "
     "level0_stop_writes_trigger subcompactions use_direct_io_for_flush_and_compaction mmap_read "
     "format_version checksum_type verify_checksum perf_level stats_per_interval "
-    "reuse_logs comparisons multiread_batched async_io";
+    "reuse_logs comparisons multiread_batched async_io key_dist_a key_dist_b "
+    "keyrange_dist_a keyrange_dist_b keyrange_dist_c keyrange_dist_d keyrange_num value_k value_sigma iter_k "
+    "iter_sigma sine_mix_rate keys_per_prefix memtablerep";
 
 void AddSizes(CLI::App* app, DbBenchOptions* o) {
-  app->add_option("--num", o->num, "Entries of the database, and operations of each thread")
-      ->check(CLI::PositiveNumber)
+  AddCount(app, "--num", &o->num, "Entries of the database, and operations of each thread", {.least = 1})
       ->capture_default_str();
-  app->add_option("--reads", o->reads, "Reads of each thread; -1: as --num")->capture_default_str();
-  app->add_option("--writes", o->writes, "Writes of each thread; -1: as --num")->capture_default_str();
-  AddSeconds(app, "--duration", &o->duration_seconds, "Run each benchmark for this time rather than to a number");
-  app->add_option("--threads", o->threads, "Threads")->check(CLI::Range(1, 1024))->capture_default_str();
-  app->add_option("--seed", o->seed, "Seed of keys and values")->capture_default_str();
-  app->add_option("--key_size", o->key_size, "Bytes of a key")->check(CLI::Range(8, 60000))->capture_default_str();
-  app->add_option("--value_size", o->value_size, "Bytes of a value")
-      ->check(CLI::Range(0, 1 << 30))
+  AddCountOrNone(app, "--reads", &o->reads, "Reads of each thread; -1: as --num")->capture_default_str();
+  AddCountOrNone(app, "--writes", &o->writes, "Writes of each thread; -1: as --num")->capture_default_str();
+  AddSeconds(app, "--duration", &o->duration_seconds,
+             "Run each benchmark for this time, not for a number of operations");
+  AddCount(app, "--threads", &o->threads, "Threads", {.least = 1, .most = 1024})->capture_default_str();
+  AddCount(app, "--seed", &o->seed, "Seed of keys and values; each benchmark of a run draws others from it")
       ->capture_default_str();
-  app->add_option("--batch_size", o->batch_size, "Entries of a batch (fillbatch: 1000 and multireadrandom: 64 if 1)")
-      ->check(CLI::Range(1, 1 << 20))
+  AddCount(app, "--key_size", &o->key_size, "Bytes of a key", {.least = 8, .most = 60000})->capture_default_str();
+  AddCount(app, "--value_size", &o->value_size, "Bytes of a value", {.most = 1 << 30})->capture_default_str();
+  AddCount(app, "--batch_size", &o->batch_size, "Entries of a batch (fillbatch: 1000 and multiread*: 64 if 1)",
+           {.least = 1, .most = 1 << 20})
       ->capture_default_str();
-  app->add_option("--compression_ratio", o->compression_ratio, "Compressed size of values over their size")
+  AddCount(app, "--num_column_families", &o->num_column_families,
+           "Column families, over which keys are spread by their numbers", {.least = 1, .most = 100'000})
+      ->capture_default_str();
+  AddCount(app, "--prefix_size", &o->prefix_size,
+           "Bytes of a key that prefixscanrandom scans by; 0: all but two, which 100 keys share", {.most = 60000})
+      ->capture_default_str();
+  AddBytes(app, "--benchmark_write_rate_limit", &o->benchmark_write_rate_limit,
+           "Bytes a second that all writing threads together put; 0: no limit");
+  AddCount(app, "--writes_per_second", &o->writes_per_second,
+           "Writes a second of all writing threads together; 0: no limit");
+  app->add_option("--compression_ratio", o->compression_ratio, "Compressed size of values divided by their size")
       ->check(CLI::Range(0.01, 1.0))
       ->capture_default_str();
 }
 
 void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
-  app->add_option("--compression_type,--compression", o->compression_type, "none, snappy, lz4 or zstd")
-      ->check(CLI::IsMember({"none", "snappy", "lz4", "zstd"}))
+  app->add_option("--compression_type,--compression", o->compression_type, "none (0), snappy (1), lz4 or zstd")
+      ->check(CLI::IsMember({"none", "0", "snappy", "1", "lz4", "zstd"}))
       ->capture_default_str()
       ->group("Engine");
-  AddBytes(app, "--memory_limit", &o->memory_limit, "For everything in memory")->group("Engine");
+  AddBytes(app, "--memory_limit", &o->memory_limit, "Limit for all memory: memtables, block cache, filters, iterators")
+      ->group("Engine");
   AddBytes(app, "--cache_size", &o->cache_size,
            "Block cache: without --memory_limit, the limit is this and two write buffers")
       ->group("Engine");
   AddBytes(app, "--write_buffer_size", &o->write_buffer_size,
            "All active memtables together; 0: derived from --memory_limit, 64MiB beside --cache_size")
       ->group("Engine");
-  app->add_option("--bloom_bits", o->bloom_bits, "Filter bits for each key, lane and guard together; 0: none")
+  app->add_option("--bloom_bits", o->bloom_bits, "Filter bits per key, lane and guard together; 0: no filters")
       ->check(CLI::Range(-1.0, 128.0))
       ->group("Engine");
   AddBytes(app, "--block_size", &o->block_size, "Bytes of a block before compression")
@@ -71,23 +85,26 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
       ->check(CLI::IsMember({"lazy", "leveled", "0", "universal", "1"}))
       ->capture_default_str()
       ->group("Engine");
-  app->add_option("--max_space_amplification", o->max_space_amplification, "Bytes of tables over those of live data")
+  app->add_option("--max_space_amplification", o->max_space_amplification,
+                  "Bytes of tables divided by bytes of live data")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str()
       ->group("Engine");
   AddBytes(app, "--rate_limiter_bytes_per_sec", &o->rate_limiter_bytes_per_sec,
-           "That flushes and compactions write in a second; 0: no limit")
+           "Bytes that flushes and compactions write per second; 0: no limit")
       ->group("Engine");
-  app->add_option("--background_threads,--max_background_jobs", o->background_threads, "Compaction threads; 0: derived")
-      ->check(CLI::Range(0, 64))
+  AddCount(app, "--background_threads,--max_background_jobs", &o->background_threads, "Compaction threads; 0: derived",
+           {.most = 64})
       ->group("Engine");
-  app->add_flag("--use_direct_reads", o->use_direct_reads, "Read tables past the operating system's cache")
+  app->add_option("--wal_dir", o->wal_dir, "Directory of the write-ahead logs (default: that of the database)")
       ->group("Engine");
-  app->add_flag("--use_existing_db", o->use_existing_db, "Keep the database that is there; skips fill*")
+  app->add_flag("--use_direct_reads", o->use_direct_reads, "Read tables with direct I/O, bypassing the page cache")
+      ->group("Engine");
+  app->add_flag("--use_existing_db", o->use_existing_db, "Use the existing database; skips fill* benchmarks")
       ->group("Engine");
   CLI::Option* const sync =
       app->add_flag("--sync", o->sync, "Every write is durable before it returns")->group("Engine");
-  app->add_flag("--disable_wal", o->disable_wal, "Writes leave the log out (fillsync's do not)")
+  app->add_flag("--disable_wal", o->disable_wal, "Do not write to the write-ahead log (fillsync still does)")
       ->group("Engine")
       ->excludes(sync);
 }
@@ -97,6 +114,7 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
 absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   Options options;
   options.create_if_missing = !use_existing_db;
+  options.log_directory = wal_dir;
   options.memtable_bytes = write_buffer_size;
   if (memory_limit > 0) {
     options.memory_limit = memory_limit;
@@ -120,35 +138,57 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
     options.family.compaction_style = CompactionStyle::kUniversal;
   }
   options.family.max_space_amplification = max_space_amplification;
-  const std::optional<CompressionKind> compression = CompressionFromName(compression_type);
+  const std::optional<CompressionKind> compression = CompressionFromName(Codec());
   if (!compression.has_value()) return absl::InvalidArgumentError(absl::StrCat("unknown codec ", compression_type));
   options.family.compression = *compression;
   return options;
 }
 
 void DbBenchOptions::AddFlags(CLI::App* app) {
-  AddList(app, "--benchmarks", &benchmarks, "Benchmarks, in order")->capture_default_str();
+  AddChoices(AddList(app, "--benchmarks", &benchmarks, "Benchmarks, in order")->capture_default_str(),
+             absl::StrSplit(BenchmarkNames(), ' '));
   AddSizes(app, this);
   app->add_option("--readwritepercent", readwritepercent, "Share of reads in readrandomwriterandom")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  app->add_option("--seek_nexts", seek_nexts, "Steps behind each seek of seekrandom")
-      ->check(CLI::NonNegativeNumber)
+  app->add_option("--mix_get_ratio", mix_get_ratio, "Share of gets in mixgraph")
+      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  app->add_flag("--reverse_iterator", reverse_iterator, "Let these steps go backward");
-  app->add_flag("--histogram", histogram, "Latencies of every operation");
-  app->add_flag("--statistics", statistics, "The engine's statistics at the end");
+  app->add_option("--mix_put_ratio", mix_put_ratio, "Share of puts in mixgraph")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app->add_option("--mix_seek_ratio", mix_seek_ratio, "Share of scans in mixgraph")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  AddCount(app, "--seek_nexts", &seek_nexts, "Steps after each seek of seekrandom")->capture_default_str();
+  app->add_flag("--reverse_iterator", reverse_iterator, "Step backward");
+  app->add_flag("--histogram", histogram, "Measure and print the latency of every operation");
+  app->add_flag("--statistics", statistics, "Print the engine's statistics at the end");
   AddSeconds(app, "--stats_interval_seconds", &stats_interval_seconds, "Print the rate to standard error this often");
   app->add_option("--report_file", report_file,
                   "Record the run here, for sepal bench report and compare (implies --histogram)");
-  AddSeconds(app, "--report_interval_seconds", &report_interval_seconds, "Between samples of the recording")
+  AddSeconds(app, "--report_interval_seconds", &report_interval_seconds, "Time between samples of the recording")
       ->capture_default_str();
   AddEngineFlags(app, this);
 }
 
+std::string DbBenchOptions::Codec() const {
+  return compression_type == "0" ? "none" : compression_type == "1" ? "snappy" : compression_type;
+}
+
 absl::Status DbBenchOptions::CheckBenchmarks() const {
+  if (std::abs(mix_get_ratio + mix_put_ratio + mix_seek_ratio - 1) > 1e-6) {
+    return absl::InvalidArgumentError("--mix_get_ratio, --mix_put_ratio and --mix_seek_ratio must add up to 1");
+  }
+  if (prefix_size > key_size) return absl::InvalidArgumentError("--prefix_size is larger than --key_size");
   for (const std::string& benchmark : benchmarks) {
     if (FindWorkload(benchmark) != nullptr) continue;
+    if (benchmark == "compact0" || benchmark == "compact1") {
+      return absl::InvalidArgumentError(
+          absl::StrCat(benchmark,
+                       ": Sepal does not compact single levels on request; compact rewrites all of them, and "
+                       "waitforcompaction waits until no compaction is due"));
+    }
     return absl::InvalidArgumentError(absl::StrCat("unknown benchmark ", benchmark, "; known: ", BenchmarkNames()));
   }
   return absl::OkStatus();
@@ -160,15 +200,15 @@ std::string DbBenchOptions::DefaultDirectory() {
 
 std::unique_ptr<CLI::App> DbBenchApp(DbBenchOptions* o, std::ostream& err) {
   auto app = std::make_unique<CLI::App>(
-      "Measures the engine.\n\nExample: db_bench --benchmarks=fillrandom,readrandom,readmissing --num=1000000 "
+      "Benchmarks the engine.\n\nExample: db_bench --benchmarks=fillrandom,readrandom,readmissing --num=1000000 "
       "--threads=2 --histogram\n\nBenchmarks: " +
           BenchmarkNames(),
       "db_bench");
   app->add_option("--db", o->db,
-                  "Directory of the database; fill* replace the one that is there without asking, --use_existing_db "
-                  "keeps it");
+                  "Directory of the database; fill* benchmarks replace an existing one without asking, "
+                  "unless --use_existing_db is given");
   o->AddFlags(app.get());
-  app->add_flag("--json", o->json, "One JSON object a line rather than text");
+  app->add_flag("--json", o->json, "Print JSON, one object a line, rather than text");
   AddIgnored(app.get(), kIgnoredBenchFlags, err);
   return app;
 }

@@ -21,6 +21,7 @@ struct DbBenchOptions {
   std::vector<std::string> benchmarks = {"fillseq",     "fillsync", "fillrandom", "overwrite", "readrandom", "readseq",
                                          "readreverse", "compact",  "readrandom", "readseq",   "readreverse"};
   std::string db = {};
+  std::string wal_dir = {};  // empty: in db
   uint64_t num = 1'000'000;
   int64_t reads = -1;   // -1: num
   int64_t writes = -1;  // -1: num
@@ -30,6 +31,10 @@ struct DbBenchOptions {
   int key_size = 16;
   int value_size = 100;
   int batch_size = 1;
+  int num_column_families = 1;
+  int prefix_size = 0;                      // 0: key_size - 2
+  uint64_t benchmark_write_rate_limit = 0;  // bytes a second; 0: no limit
+  uint64_t writes_per_second = 0;           // 0: no limit
   std::string compression_type = "snappy";
   double compression_ratio = 0.5;
   uint64_t cache_size = 0;  // 0: not given
@@ -49,6 +54,7 @@ struct DbBenchOptions {
   bool statistics = false;
   bool json = false;
   int readwritepercent = 90;
+  double mix_get_ratio = 0.83, mix_put_ratio = 0.14, mix_seek_ratio = 0.03;
   int seek_nexts = 0;
   bool reverse_iterator = false;
   double stats_interval_seconds = 0;
@@ -56,6 +62,11 @@ struct DbBenchOptions {
   double report_interval_seconds = 0.25;
 
   uint64_t Reads() const { return reads < 0 ? num : static_cast<uint64_t>(reads); }
+  size_t ValueSize() const { return static_cast<size_t>(value_size); }
+  // Bytes of the prefix that prefixscanrandom scans by.
+  size_t PrefixSize() const { return static_cast<size_t>(prefix_size > 0 ? prefix_size : key_size - 2); }
+  // LevelDB's --compression=0 and 1 are none and snappy.
+  std::string Codec() const;
   uint64_t Writes() const { return writes < 0 ? num : static_cast<uint64_t>(writes); }
   // All flags but --db, --json and those that mean nothing here.
   void AddFlags(CLI::App* app);
@@ -67,9 +78,9 @@ struct DbBenchOptions {
   absl::StatusOr<Options> EngineOptions() const;
 };
 
-// Fills `options`; an exit code if the program should end now.
 // The flags; what is said of ignored ones goes to `err`. Both must outlive the result.
 std::unique_ptr<CLI::App> DbBenchApp(DbBenchOptions* options, std::ostream& err);
+// Fills `options`; an exit code if the program should end now.
 std::optional<int> ParseDbBenchFlags(int argc, const char* const* argv, DbBenchOptions* options, std::ostream& out,
                                      std::ostream& err);
 

@@ -45,6 +45,7 @@ class DbBench {
       PrintReport("statistics", db_->statistics()->ToString());
     }
     if (recorder_ != nullptr) RETURN_IF_ERROR(recorder_->Finish());
+    families_.clear();
     return db_->Close();
   }
 
@@ -60,7 +61,7 @@ class DbBench {
          << absl::StrFormat("Entries:     %d\n", options_.num)
          << absl::StrFormat("RawSize:     %.1f MB (estimated)\n", raw_mib)
          << absl::StrFormat("Memory:      %s limit\n", HumanBytes(engine_options_.memory_limit))
-         << absl::StrFormat("Compression: %s\n", options_.compression_type)
+         << absl::StrFormat("Compression: %s\n", options_.Codec())
          << absl::StrFormat("Filters:     %.1f + %.1f bits a key (lane + guard)\n", filter.lane_bits_per_key,
                             filter.guard_bits_per_key)
          << absl::StrFormat("Database:    %s\n", options_.db) << "------------------------------------------------\n";
@@ -71,11 +72,20 @@ class DbBench {
     absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(engine_options_, options_.db);
     if (!db.ok()) return db.status();
     db_ = std::move(*db);
+    families_.assign(1, db_->FindColumnFamily(kDefaultColumnFamilyName).value());
+    for (int i = 1; i < options_.num_column_families; ++i) {
+      const std::string name = absl::StrFormat("family%d", i);
+      absl::StatusOr<std::shared_ptr<ColumnFamily>> family = db_->FindColumnFamily(name);
+      if (absl::IsNotFound(family.status())) family = db_->CreateColumnFamily(name, engine_options_.family);
+      if (!family.ok()) return family.status();
+      families_.push_back(*std::move(family));
+    }
     return absl::OkStatus();
   }
 
   absl::Status StartAfresh() {
     if (db_ != nullptr) {
+      families_.clear();
       RETURN_IF_ERROR(db_->Close());
       db_ = nullptr;
     }
@@ -121,7 +131,11 @@ class DbBench {
     BenchShared shared;
     shared.db = db_.get();
     shared.options = &options_;
+    for (const std::shared_ptr<ColumnFamily>& family : families_) shared.families.push_back(family.get());
+    shared.seed = SeedOf(options_.seed, workload.name, place_++);
     shared.measured_left = measured;
+    shared.next_insert = options_.num;
+    if (workload.zipfian) shared.zipf.emplace(options_.num, kYcsbTheta, options_.seed);
     std::vector<std::unique_ptr<BenchThread>> threads;
     for (int i = 0; i < all; ++i) {
       threads.push_back(std::make_unique<BenchThread>(&shared, i, OperationsOf(workload, options_, i)));
@@ -160,6 +174,7 @@ class DbBench {
       result->asked += thread.asked();
       result->latencies.Merge(thread.latencies());
     }
+    if (workload.extra_thread) result->writer_operations = threads.back()->done();
     for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
     return absl::OkStatus();
   }
@@ -191,12 +206,19 @@ class DbBench {
   const Options& engine_options_;
   std::ostream& out_;
   std::ostream& err_;
+  static constexpr double kYcsbTheta = 0.99;
+
   std::unique_ptr<DB> db_;
+  std::vector<std::shared_ptr<ColumnFamily>> families_;
+  uint64_t place_ = 0;                       // of the next benchmark among those that are measured
   std::unique_ptr<BenchRecorder> recorder_;  // null: the run is not recorded
 };
 
 double OperationsPerSecond(const BenchResult& result) {
   return result.seconds > 0 ? static_cast<double>(result.operations) / result.seconds : 0;
+}
+double WritesPerSecond(const BenchResult& result) {
+  return result.seconds > 0 ? static_cast<double>(result.writer_operations.value_or(0)) / result.seconds : 0;
 }
 double MicrosPerOperation(const BenchResult& result) {
   return result.operations > 0 ? result.thread_seconds * 1e6 / static_cast<double>(result.operations) : 0;
@@ -213,6 +235,9 @@ std::string FormatResult(const BenchResult& result) {
                       MicrosPerOperation(result), OperationsPerSecond(result), result.seconds, result.operations);
   if (result.bytes > 0) absl::StrAppendFormat(&line, " %6.1f MB/s", MebibytesPerSecond(result));
   if (result.asked > 0) absl::StrAppendFormat(&line, " (%d of %d found)", result.found, result.asked);
+  if (result.writer_operations.has_value()) {
+    absl::StrAppendFormat(&line, " beside %.0f writes/sec", WritesPerSecond(result));
+  }
   return line;
 }
 
@@ -229,6 +254,7 @@ std::string FormatResultJson(const BenchResult& result, bool histogram) {
     json["found"] = result.found;
     json["asked"] = result.asked;
   }
+  if (result.writer_operations.has_value()) json["writes_per_second"] = WritesPerSecond(result);
   if (histogram) {
     json["latency_micros"] = {{"mean", result.latencies.MeanNanos() / 1e3},
                               {"p50", result.latencies.PercentileNanos(50) / 1e3},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,6 +20,7 @@ struct BenchResult {
   uint64_t bytes = 0;
   uint64_t found = 0;
   uint64_t asked = 0;
+  std::optional<uint64_t> writer_operations = {};  // of the thread beside, which is not measured
   LatencyHistogram latencies;
 };
 

@@ -75,7 +75,13 @@ ZipfGenerator::ZipfGenerator(uint64_t n, double theta, uint64_t seed)
   eta_ = (1 - std::pow(2.0 / static_cast<double>(n), 1 - theta)) / (1 - zeta_2 / zeta_n_);
 }
 
-uint64_t ZipfGenerator::Next() {
+ZipfGenerator ZipfGenerator::WithSeed(uint64_t seed) const {
+  ZipfGenerator other = *this;
+  other.random_ = Random(seed);
+  return other;
+}
+
+uint64_t ZipfGenerator::NextRank() {
   const double u = random_.NextDouble();
   const double scaled = u * zeta_n_;
   uint64_t rank = 0;
@@ -84,7 +90,7 @@ uint64_t ZipfGenerator::Next() {
                ? 1
                : static_cast<uint64_t>(static_cast<double>(n_) * std::pow(eta_ * u - eta_ + 1, alpha_));
   }
-  return spread_(std::min(rank, n_ - 1));
+  return std::min(rank, n_ - 1);
 }
 
 }  // namespace sepal::tools

@@ -76,7 +76,11 @@ class ZipfGenerator {
  public:
   // `theta` in (0, 1); 0.99 is YCSB's. Set-up takes time proportional to n.
   ZipfGenerator(uint64_t n, double theta, uint64_t seed);
-  uint64_t Next();
+  // The same distribution over the same hot numbers, drawn anew: for threads that share a set-up.
+  ZipfGenerator WithSeed(uint64_t seed) const;
+  uint64_t Next() { return spread_(NextRank()); }
+  // 0 is drawn most often.
+  uint64_t NextRank();
 
  private:
   Random random_;

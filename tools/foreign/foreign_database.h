@@ -1,7 +1,10 @@
 // A LevelDB or RocksDB database, to be read from its first entry to its last.
 //
-// The source is not written to, and needs not be writable. LevelDB's lock is taken, so that nobody else writes; RocksDB
+// The source is not written to, and need not be writable. LevelDB's lock is taken, so that nobody else writes; RocksDB
 // is opened read-only, beside a writer too, and then shows what it held at that moment. One thread at a time.
+//
+// A source is read whole or refused: what cannot be read (logs that are elsewhere, values that a missing merge operator
+// would have to make, wide columns) is an error that names it, and never left out.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +26,7 @@ class ForeignCursor {
   virtual void Next() = 0;
   virtual std::string_view key() const = 0;
   virtual std::string_view value() const = 0;
-  // To be asked once the cursor is not valid: whether that is the end.
+  // Once the cursor is not valid: ok at the end of the family, else why it stopped before.
   virtual absl::Status status() const = 0;
 };
 
@@ -36,12 +39,26 @@ class ForeignDatabase {
   virtual std::unique_ptr<ForeignCursor> NewCursor(size_t family) = 0;
   // About how many bytes of files hold the entries before `key`, or all entries: for progress.
   virtual uint64_t BytesBefore(size_t family, std::string_view key) = 0;
-  virtual uint64_t BytesInAll(size_t family) = 0;
+  uint64_t BytesInAll(size_t family) { return BytesBefore(family, std::string(256, '\xff')); }
+  // Clauses that tell the user how it is read.
+  virtual std::vector<std::string> Notes() const { return {}; }
+  // Transactions that are prepared, but neither committed nor rolled back: no reader sees what they wrote.
+  virtual std::vector<std::string> PreparedTransactions() const { return {}; }
 };
 
-// `scratch` is a directory, to be made here and removed by the caller, for what LevelDB would write at opening: tables
-// out of its log, a manifest.
-absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenLevelDb(const std::string& path, const std::string& scratch);
-absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenRocksDb(const std::string& path);
+// Where a source lies.
+struct ForeignPlace {
+  std::string directory = {};
+  // RocksDB only. Its logs, if the user says so; else they are looked for where its OPTIONS file says.
+  std::string wal_directory = {};
+  // RocksDB only. More directories of tables, which it calls db_paths and cf_paths and does not record.
+  std::vector<std::string> table_directories = {};
+  // A directory, to be made at opening and removed by the caller, for what LevelDB would write at opening: tables out
+  // of its log, a manifest.
+  std::string scratch = {};
+};
+
+absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenLevelDb(const ForeignPlace& place);
+absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenRocksDb(const ForeignPlace& place);
 
 }  // namespace sepal::tools

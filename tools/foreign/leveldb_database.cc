@@ -153,11 +153,6 @@ class LevelDb final : public ForeignDatabase {
     db_->GetApproximateSizes(&range, 1, &bytes);
     return bytes;
   }
-  uint64_t BytesInAll(size_t) override {
-    const std::unique_ptr<leveldb::Iterator> it(db_->NewIterator({}));
-    it->SeekToLast();
-    return it->Valid() ? BytesBefore(0, std::string(View(it->key())) + '\xff') : 0;
-  }
 
  private:
   OverlayEnv env_;
@@ -167,11 +162,11 @@ class LevelDb final : public ForeignDatabase {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenLevelDb(const std::string& path, const std::string& scratch) {
-  const leveldb::Status made = leveldb::Env::Default()->CreateDir(scratch);
+absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenLevelDb(const ForeignPlace& place) {
+  const leveldb::Status made = leveldb::Env::Default()->CreateDir(place.scratch);
   if (!made.ok()) return FromLevelDb(made);
-  auto database = std::make_unique<LevelDb>(path, scratch);
-  if (absl::Status opened = database->Open(path); !opened.ok()) return opened;
+  auto database = std::make_unique<LevelDb>(place.directory, place.scratch);
+  if (absl::Status opened = database->Open(place.directory); !opened.ok()) return opened;
   return database;
 }
 

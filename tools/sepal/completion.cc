@@ -1,10 +1,14 @@
-// Completion for shells, made from the table of verbs.
+// Completion for shells, made from the tables of verbs and flags.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <sstream>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "tools/db_bench/db_bench_options.h"
+#include "tools/sst_dump/sst_dump_options.h"
 #include "tools/terminal/manual_source.h"
 #include "util/base/strings.h"
 
@@ -17,6 +21,23 @@ std::string Quoted(const std::vector<std::string>& words) { return "'" + absl::S
 std::string ShellQuoted(std::string_view text) {
   return "'" + absl::StrReplaceAll(ToAbsl(text), {{"'", "'\\''"}}) + "'";
 }
+
+// A program that has no verbs, under its own name and the one that installing gives it.
+struct Program {
+  std::string name, installed;
+  VerbPaper paper;
+};
+
+std::vector<Program> Programs() {
+  DbBenchOptions bench;
+  SstDumpOptions dump;
+  SstDumpTexts texts;
+  std::ostringstream notes;
+  return {{"db_bench", "sepal_db_bench", PaperOf(*DbBenchApp(&bench, notes))},
+          {"sst_dump", "sepal_sst_dump", PaperOf(*SstDumpApp(&dump, &texts, notes))}};
+}
+
+bool IsFamily(const Flag& flag) { return flag.names.front() == "--family"; }
 
 // The first words of verbs, in the order of the help, each with its second words and their summaries; of a verb of one
 // word, itself.
@@ -55,10 +76,15 @@ std::string ZshItem(const std::string& word, const std::string& summary) {
   return ShellQuoted(absl::StrReplaceAll(word, {{":", "\\:"}}) + ":" + summary);
 }
 
-std::string ZshFlag(const Flag& flag, const std::string& name) {
-  std::string spec =
-      name + "[" + absl::StrReplaceAll(flag.description, {{"[", "\\["}, {"]", "\\]"}, {":", "\\:"}}) + "]";
-  if (!flag.choices.empty()) {
+// `equals`: the value may stand behind "=", too.
+std::string ZshFlag(const Flag& flag, const std::string& name, bool equals) {
+  std::string spec = name + (equals && !flag.value.empty() ? "=[" : "[") +
+                     absl::StrReplaceAll(flag.description, {{"[", "\\["}, {"]", "\\]"}, {":", "\\:"}}) + "]";
+  if (IsFamily(flag)) {
+    spec += ":family:_sepal_families";
+  } else if (flag.list && !flag.choices.empty()) {
+    spec += ":values:_sequence compadd - " + absl::StrJoin(flag.choices, " ");
+  } else if (!flag.choices.empty()) {
     spec += ":value:(" + absl::StrJoin(flag.choices, " ") + ")";
   } else if (!flag.value.empty()) {
     spec += ":" + flag.value + ":_files";
@@ -66,10 +92,10 @@ std::string ZshFlag(const Flag& flag, const std::string& name) {
   return ShellQuoted(spec);
 }
 
-std::string ZshVerb(const VerbPaper& paper) {
+std::string ZshArguments(const VerbPaper& paper, bool equals, const std::string& indent) {
   std::vector<std::string> specs;
   for (const Flag& flag : paper.flags) {
-    for (const std::string& name : flag.names) specs.push_back(ZshFlag(flag, name));
+    for (const std::string& name : flag.names) specs.push_back(ZshFlag(flag, name, equals));
   }
   for (size_t i = 0; i < paper.arguments.size(); ++i) {
     const Flag& argument = paper.arguments[i];
@@ -77,33 +103,115 @@ std::string ZshVerb(const VerbPaper& paper) {
     specs.push_back(ShellQuoted(absl::StrFormat("%d:%s:%s", i + 1, argument.names.front(), values)));
   }
   specs.emplace_back("'*:file:_files'");
-  return absl::StrFormat("    '%s')\n      _arguments \\\n        %s ;;\n", paper.entry->name,
-                         absl::StrJoin(specs, " \\\n        "));
+  return indent + "_arguments \\\n" + indent + "  " + absl::StrJoin(specs, " \\\n" + indent + "  ");
+}
+
+std::string ZshVerb(const VerbPaper& paper) {
+  return absl::StrFormat("    '%s')\n%s ;;\n", paper.entry->name, ZshArguments(paper, /*equals=*/false, "      "));
+}
+
+std::string ZshProgram(const Program& program) {
+  return absl::StrFormat("    %s|%s)\n%s\n      return ;;\n", program.name, program.installed,
+                         ZshArguments(program.paper, /*equals=*/true, "      "));
 }
 
 // --- fish ---
 
-std::string FishVerb(const VerbPaper& paper) {
-  const std::string condition = absl::StrFormat("complete -c sepal -n '__sepal_verb %s'", paper.entry->name);
+// `command`: "complete -c sepal -n CONDITION".
+std::string FishFlags(const VerbPaper& paper, const std::string& command) {
   std::string lines;
   for (const Flag& flag : paper.flags) {
-    lines += condition;
+    lines += command;
     for (const std::string& name : flag.names) {
       lines += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     }
-    if (!flag.choices.empty()) {
-      lines += " -x -a " + ShellQuoted(absl::StrJoin(flag.choices, " "));
+    const std::string choices = absl::StrJoin(flag.choices, " ");
+    if (IsFamily(flag)) {
+      lines += " -x -a '(__sepal_families)'";
+    } else if (flag.list && !choices.empty()) {
+      lines += " -x -a '(__sepal_list " + choices + ")'";
+    } else if (!choices.empty()) {
+      lines += " -x -a " + ShellQuoted(choices);
     } else if (!flag.value.empty()) {
       lines += " -r";
     }
     lines += " -d " + ShellQuoted(flag.description) + "\n";
   }
+  return lines;
+}
+
+std::string FishVerb(const VerbPaper& paper) {
+  const std::string command = absl::StrFormat("complete -c sepal -n '__sepal_verb %s'", paper.entry->name);
+  std::string lines = FishFlags(paper, command);
   for (const Flag& argument : paper.arguments) {
     if (argument.choices.empty()) continue;
-    lines += condition + " -f -a " + ShellQuoted(absl::StrJoin(argument.choices, " ")) + "\n";
+    lines += command + " -f -a " + ShellQuoted(absl::StrJoin(argument.choices, " ")) + "\n";
   }
   return lines;
 }
+
+// --- bash ---
+
+// `case` items that set the words that a flag's value is one of, or made of; `verb` stands before the flag.
+std::string BashValues(const VerbPaper& paper, const std::string& verb) {
+  std::string items;
+  for (const Flag& flag : paper.flags) {
+    for (const std::string& name : flag.names) {
+      if (IsFamily(flag)) {
+        absl::StrAppendFormat(&items, "    '%s%s') words=$(_sepal_families) ;;\n", verb, name);
+      } else if (!flag.choices.empty()) {
+        absl::StrAppendFormat(&items, "    '%s%s') words=%s%s ;;\n", verb, name, Quoted(flag.choices),
+                              flag.list ? " list=1" : "");
+      }
+    }
+  }
+  return items;
+}
+
+std::vector<std::string> NamesOf(const std::vector<Flag>& flags) {
+  std::vector<std::string> names;
+  for (const Flag& flag : flags) names.insert(names.end(), flag.names.begin(), flag.names.end());
+  return names;
+}
+
+std::string BashProgram(const Program& program) {
+  return "_sepal_" + program.name +
+         "() {\n"
+         "  local cur flag words='' list=''\n"
+         "  _sepal_flag\n"
+         "  case $flag in\n" +
+         BashValues(program.paper, "") +
+         "  esac\n"
+         "  [[ -z $words && $cur == -* ]] && words=" +
+         Quoted(NamesOf(program.paper.flags)) +
+         "\n"
+         "  _sepal_offer\n"
+         "}\n"
+         "complete -o bashdefault -o default -F _sepal_" +
+         program.name + " " + program.name + " " + program.installed + "\n";
+}
+
+constexpr char kBashHelpers[] =
+    "# Sets cur to what is typed, and flag to the one whose value that is: in --flag=value the = is a word of its "
+    "own.\n"
+    "_sepal_flag() {\n"
+    "  cur=${COMP_WORDS[COMP_CWORD]} flag=${COMP_WORDS[COMP_CWORD - 1]}\n"
+    "  if [[ $cur == '=' ]]; then\n"
+    "    cur=''\n"
+    "  elif [[ $flag == '=' ]]; then\n"
+    "    flag=${COMP_WORDS[COMP_CWORD - 2]}\n"
+    "  fi\n"
+    "}\n"
+    "# Offers words, of a list behind what is there. Where no words are known, bash completes the names of files.\n"
+    "_sepal_offer() {\n"
+    "  local before=''\n"
+    "  [[ -n $list && $cur == *,* ]] && before=${cur%,*},\n"
+    "  mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$words\" -- \"${cur#\"$before\"}\")\n"
+    "}\n"
+    "# The column families of the database that is named.\n"
+    "_sepal_families() {\n"
+    "  \"${COMP_WORDS[0]}\" db families \"${COMP_WORDS[3]}\" 2>/dev/null\n"
+    "}\n";
 
 }  // namespace
 
@@ -117,15 +225,8 @@ std::string BashCompletion() {
     const std::string word = name.substr(0, space);
     if (std::find(first.begin(), first.end(), word) == first.end()) first.push_back(word);
     if (space != std::string::npos) groups[word].push_back(name.substr(space + 1));
-    std::vector<std::string> names;
-    for (const Flag& flag : paper.flags) {
-      names.insert(names.end(), flag.names.begin(), flag.names.end());
-      if (flag.choices.empty()) continue;
-      for (const std::string& flag_name : flag.names) {
-        values += absl::StrFormat("    '%s %s') words=%s ;;\n", name, flag_name, Quoted(flag.choices));
-      }
-    }
-    flags += absl::StrFormat("    '%s') words=%s ;;\n", name, Quoted(names));
+    values += BashValues(paper, name + " ");
+    flags += absl::StrFormat("      '%s') words=%s ;;\n", name, Quoted(NamesOf(paper.flags)));
     for (const Flag& argument : paper.arguments) {
       if (!argument.choices.empty())
         arguments += absl::StrFormat("    '%s') words=%s ;;\n", name, Quoted(argument.choices));
@@ -133,44 +234,45 @@ std::string BashCompletion() {
   }
   std::string seconds;
   for (const auto& [group, words] : groups) seconds += absl::StrFormat("    %s) words=%s ;;\n", group, Quoted(words));
-  // Where no words are known, bash completes the names of files.
-  return "# Completion for bash, made by `sepal completion bash`.\n"
-         "_sepal() {\n"
-         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-         "  local verb=${COMP_WORDS[1]} words=\n"
-         "  COMPREPLY=()\n"
-         "  if ((COMP_CWORD == 1)); then\n"
-         "    mapfile -t COMPREPLY < <(compgen -W " +
-         Quoted(first) +
-         " -- \"$cur\")\n"
-         "    return\n"
-         "  fi\n"
-         "  case $verb in\n" +
-         seconds +
-         "  esac\n"
-         "  if [[ -n $words ]]; then\n"
-         "    if ((COMP_CWORD == 2)); then\n"
-         "      mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
-         "      return\n"
-         "    fi\n"
-         "    verb+=\" ${COMP_WORDS[2]}\"\n"
-         "    words=\n"
-         "  fi\n"
-         "  case \"$verb $prev\" in\n" +
-         values +
-         "  esac\n"
-         "  if [[ -z $words && $cur == -* ]]; then\n"
-         "    case $verb in\n" +
-         absl::StrReplaceAll(flags, {{"    '", "      '"}}) +
-         "    esac\n"
-         "  elif [[ -z $words ]]; then\n"
-         "    case $verb in\n" +
-         absl::StrReplaceAll(arguments, {{"    '", "      '"}}) +
-         "    esac\n"
-         "  fi\n"
-         "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
-         "}\n"
-         "complete -o bashdefault -o default -F _sepal sepal\n";
+  std::string script = "# Completion for bash, made by `sepal completion bash`.\n" + std::string(kBashHelpers) +
+                       "_sepal() {\n"
+                       "  local cur flag words='' list='' verb=${COMP_WORDS[1]}\n"
+                       "  _sepal_flag\n"
+                       "  if ((COMP_CWORD == 1)); then\n"
+                       "    words=" +
+                       Quoted(first) +
+                       "\n"
+                       "    _sepal_offer\n"
+                       "    return\n"
+                       "  fi\n"
+                       "  case $verb in\n" +
+                       seconds +
+                       "  esac\n"
+                       "  if [[ -n $words ]]; then\n"
+                       "    if ((COMP_CWORD == 2)); then\n"
+                       "      _sepal_offer\n"
+                       "      return\n"
+                       "    fi\n"
+                       "    verb+=\" ${COMP_WORDS[2]}\"\n"
+                       "    words=''\n"
+                       "  fi\n"
+                       "  case \"$verb $flag\" in\n" +
+                       values +
+                       "  esac\n"
+                       "  if [[ -z $words && $cur == -* ]]; then\n"
+                       "    case $verb in\n" +
+                       flags +
+                       "    esac\n"
+                       "  elif [[ -z $words ]]; then\n"
+                       "    case $verb in\n" +
+                       absl::StrReplaceAll(arguments, {{"    '", "      '"}}) +
+                       "    esac\n"
+                       "  fi\n"
+                       "  _sepal_offer\n"
+                       "}\n"
+                       "complete -o bashdefault -o default -F _sepal sepal\n";
+  for (const Program& program : Programs()) script += BashProgram(program);
+  return script;
 }
 
 std::string ZshCompletion() {
@@ -184,12 +286,26 @@ std::string ZshCompletion() {
     seconds += "      ) ;;\n";
   }
   for (const VerbPaper& paper : Papers()) verbs += ZshVerb(paper);
+  std::string names = "sepal", programs;
+  for (const Program& program : Programs()) {
+    names += " " + program.name + " " + program.installed;
+    programs += ZshProgram(program);
+  }
   // What _arguments sees begins with the verb's last word, as if that were the command.
-  return "#compdef sepal\n"
-         "# Completion for zsh, made by `sepal completion zsh`.\n"
+  return "#compdef " + names +
+         "\n# Completion for zsh, made by `sepal completion zsh`.\n"
+         "# The column families of the database that is named: behind the last word of a verb.\n"
+         "_sepal_families() {\n"
+         "  local -a families\n"
+         "  families=(${(f)\"$(sepal db families ${(Q)words[2]} 2>/dev/null)\"})\n"
+         "  compadd -a families\n"
+         "}\n"
          "_sepal() {\n"
          "  local verb=${words[2]}\n"
          "  local -a words_of\n"
+         "  case ${service:-sepal} in\n" +
+         programs +
+         "  esac\n"
          "  if ((CURRENT == 2)); then\n"
          "    words_of=(\n" +
          first +
@@ -218,13 +334,28 @@ std::string ZshCompletion() {
          "if [[ $funcstack[1] == _sepal ]]; then\n"
          "  _sepal \"$@\"\n"
          "else\n"
-         "  compdef _sepal sepal\n"
+         "  compdef _sepal " +
+         names +
+         "\n"
          "fi\n";
 }
 
 std::string FishCompletion() {
   std::string text =
       "# Completion for fish, made by `sepal completion fish`.\n"
+      "# The column families of the database that is named.\n"
+      "function __sepal_families\n"
+      "  set -l words (commandline -opc)\n"
+      "  $words[1] db families $words[4] 2>/dev/null\n"
+      "end\n"
+      "# Words, each behind the list that is typed so far.\n"
+      "function __sepal_list\n"
+      "  set -l typed (string replace -r '^--[^=]*=' '' -- (commandline -ct))\n"
+      "  set -l before (string match -r '.*,' -- $typed)\n"
+      "  for word in $argv\n"
+      "    echo $before$word\n"
+      "  end\n"
+      "end\n"
       "# Whether so many words stand before the cursor.\n"
       "function __sepal_words\n"
       "  test (count (commandline -opc)) -eq $argv[1]\n"
@@ -248,6 +379,11 @@ std::string FishCompletion() {
     }
   }
   for (const VerbPaper& paper : Papers()) text += FishVerb(paper);
+  for (const Program& program : Programs()) {
+    for (const std::string& name : {program.name, program.installed}) {
+      text += FishFlags(program.paper, "complete -c " + name);
+    }
+  }
   return text;
 }
 

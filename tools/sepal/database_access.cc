@@ -13,6 +13,7 @@
 #include "db/engine/core/check_options.h"
 #include "db/format/file_names.h"
 #include "db/state/version/version_builder.h"
+#include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
@@ -46,60 +47,46 @@ Contents Look(const std::filesystem::path& directory) {
   return contents;
 }
 
+// A database beside `path` that may have been meant: "; did you mean /var/lib/app?", or nothing.
+std::string NearDatabase(const std::filesystem::path& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  for (std::filesystem::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
+    if (HoldsDatabase(it->path().string())) names.push_back(it->path().filename().string());
+  }
+  const std::string nearest = Nearest(names, path.filename().string());
+  if (nearest.empty()) return "";
+  return absl::StrFormat("; did you mean %s?", path.has_parent_path() ? (parent / nearest).string() : nearest);
+}
+
 // What is wrong with a directory that holds no database, and what to do.
 absl::Status NoDatabase(const std::string& directory) {
   std::error_code error;
   const std::filesystem::path path(directory);
+  RETURN_IF_ERROR(CheckLink(directory));
   if (!std::filesystem::exists(path, error)) {
-    return absl::NotFoundError(
-        absl::StrFormat("%s does not exist; sepal db put %s KEY VALUE makes a database there", directory, directory));
+    return absl::NotFoundError(absl::StrFormat("%s does not exist%s", directory, NearDatabase(path)));
   }
   if (!std::filesystem::is_directory(path, error)) {
     return absl::NotFoundError(
-        absl::StrFormat("%s is a file; a database is a directory (sepal sst show looks into a table file)", directory));
+        absl::StrFormat("%s is a file; a database is a directory (for one table file: sepal sst show)", directory));
   }
   if (std::filesystem::exists(path / "CURRENT", error)) {
     return absl::NotFoundError(
-        absl::StrFormat("%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal does not read; "
-                        "sepal import NEW %s --from leveldb (or rocksdb) brings its contents over",
+        absl::StrFormat("%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal does not open; "
+                        "sepal import NEW %s copies its contents into a new Sepal database",
                         directory, directory));
   }
   const Contents contents = Look(path);
   if (!contents.database.empty()) {
-    return absl::NotFoundError(absl::StrFormat("%s is no database, but %s is one", directory, contents.database));
+    return absl::NotFoundError(absl::StrFormat("%s is not a database, but %s is", directory, contents.database));
   }
   if (!contents.other_file.empty()) {
-    return absl::NotFoundError(
-        absl::StrFormat("%s is no database: it holds %s and no file MANIFEST-NNNNNN; give the directory of a database",
-                        directory, contents.other_file));
+    return absl::NotFoundError(absl::StrFormat("%s is not a database: it holds %s, but no file MANIFEST-NNNNNN",
+                                               directory, contents.other_file));
   }
-  return absl::NotFoundError(
-      absl::StrFormat("%s is empty; sepal db put %s KEY VALUE makes a database there", directory, directory));
-}
-
-// Never a database among other files.
-absl::Status CheckPlaceForNew(const std::string& directory) {
-  std::error_code error;
-  bool other_files = false;
-  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (ParseFileName(it->path().filename().string()).has_value()) return absl::OkStatus();
-    other_files = true;
-  }
-  if (!other_files) return absl::OkStatus();
-  if (std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error)) return NoDatabase(directory);
-  return absl::FailedPreconditionError(absl::StrFormat(
-      "%s holds other files and no database; a new database wants a new or an empty directory", directory));
-}
-
-// What an opening has left that failed to make a database in a directory that was new, or empty.
-void RemoveHalfMade(const std::string& directory, bool was_there) {
-  std::error_code error;
-  std::vector<std::filesystem::path> made;
-  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (ParseFileName(it->path().filename().string()).has_value()) made.push_back(it->path());
-  }
-  for (const std::filesystem::path& path : made) std::filesystem::remove(path, error);
-  if (!was_there) std::filesystem::remove(directory, error);
+  return absl::NotFoundError(absl::StrFormat("%s is an empty directory, not a database", directory));
 }
 
 absl::Status BuildVersion(FamilyTree* family, const std::vector<VersionEdit>& edits) {
@@ -189,7 +176,7 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
 
 void Place::AddFlags(CLI::App* app) {
   app->add_option("DIR", directory, "Directory of the database")->required();
-  app->add_option("--log-directory", log_directory, "Where the logs lie, if elsewhere");
+  app->add_option("--log-directory", log_directory, "Directory of the write-ahead logs (default: DIR)");
 }
 
 std::string Place::Arguments() const {
@@ -212,15 +199,15 @@ absl::Status WithRemedy(const absl::Status& status, const Place& place) {
     // The engine's advice is for programs.
     const std::string_view message = ToStd(status.message());
     return absl::UnavailableError(
-        absl::StrFormat("%s; close it there first (db get, db scan, db stat and all that only looks work beside it)",
+        absl::StrFormat("%s; close it there first (read-only commands such as db get and db scan work beside it)",
                         message.substr(0, message.find("; close"))));
   }
   if (absl::IsResourceExhausted(status)) {
-    return absl::ResourceExhaustedError(absl::StrFormat("%s; make room and do it again", ToStd(status.message())));
+    return absl::ResourceExhaustedError(absl::StrFormat("%s; free some space and try again", ToStd(status.message())));
   }
   if (absl::IsInvalidArgument(status)) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("%s (the sepal command knows the bytewise order only; use the program that has the comparator)",
+        absl::StrFormat("%s (the sepal command supports bytewise order only; use the program that has the comparator)",
                         ToStd(status.message())));
   }
   return status;
@@ -229,7 +216,7 @@ absl::Status WithRemedy(const absl::Status& status, const Place& place) {
 absl::Status WithNothingLeft(const absl::Status& status) {
   if (!absl::IsResourceExhausted(status)) return status;
   return absl::ResourceExhaustedError(
-      absl::StrFormat("%s; nothing of it is left behind: make room and do it again", ToStd(status.message())));
+      absl::StrFormat("%s; nothing was left behind: free some space and try again", ToStd(status.message())));
 }
 
 absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
@@ -243,10 +230,15 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
 }
 
 absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create, uint64_t memory_limit) {
-  if (create) RETURN_IF_ERROR(CheckPlaceForNew(place.directory));
   std::error_code error;
+  if (create) {
+    if (std::filesystem::exists(std::filesystem::path(place.directory) / "CURRENT", error)) {
+      return NoDatabase(place.directory);
+    }
+    RETURN_IF_ERROR(CheckPlaceForDatabase(place.directory));
+  }
   const bool was_there = std::filesystem::exists(place.directory, error);
-  const bool fresh = create && (!was_there || std::filesystem::is_empty(place.directory, error));
+  const bool fresh = create && !HoldsDatabase(place.directory);
   Options options;
   options.log_directory = place.log_directory;
   options.create_if_missing = create;
@@ -267,7 +259,7 @@ void AddMemoryLimit(CLI::App* app, uint64_t* bytes) {
   const auto check = [](const std::string& number) {
     return std::string(ToStd(CheckOptions({.memory_limit = std::stoull(number)}).message()));
   };
-  AddBytes(app, "--memory-limit", bytes, "Memory for everything, over four times the largest value")
+  AddBytes(app, "--memory-limit", bytes, "Limit for all memory; must be more than four times the largest value")
       ->check(CLI::Validator(check, ""))
       ->capture_default_str();
 }
@@ -281,10 +273,9 @@ absl::Status WithMemoryRemedy(const absl::Status& status) {
 
 absl::Status Overtaken(const absl::Status& status, const Place& place) {
   const std::string_view message = ToStd(status.message());
-  if (message.find("; do it again") != message.npos) return status;
-  return absl::AbortedError(
-      absl::StrFormat("%s; do it again, or look at a copy that stands still (sepal db checkpoint %s COPY)",
-                      message.substr(0, message.find("; open it again")), place.Arguments()));
+  if (message.find("; try again") != message.npos) return status;
+  return absl::AbortedError(absl::StrFormat("%s; try again, or read a copy instead (sepal db checkpoint %s COPY)",
+                                            message.substr(0, message.find("; open it again")), place.Arguments()));
 }
 
 absl::Status LookAt(const Place& place, const std::function<absl::Status(DB*)>& look) {
@@ -310,6 +301,11 @@ absl::Status CheckNotOpen(const Place& place) {
   if (!held) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrFormat("%s is open in another process; close it there first", place.directory));
+}
+
+uint64_t NumberProperty(DB* db, const ColumnFamily* family, std::string_view name) {
+  const std::optional<std::string> text = db->GetProperty(family, name);
+  return text.has_value() ? std::strtoull(text->c_str(), nullptr, 10) : 0;
 }
 
 absl::StatusOr<std::shared_ptr<ColumnFamily>> FamilyNamed(DB* db, const std::string& name) {
@@ -347,6 +343,19 @@ absl::StatusOr<Tree> ReadTree(const Place& place, const EditVisitor& visit) {
   return tree;
 }
 
+absl::StatusOr<LogRecovery> ReadLogs(const Tree& tree,
+                                     const std::function<absl::Status(SequenceNumber, std::string_view)>& visit) {
+  const Place& place = tree.place;
+  const std::string& where = place.log_directory.empty() ? place.directory : place.log_directory;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
+                   FileSystem::Posix()->OpenDirectory(where, /*create=*/false));
+  LogRecoveryOptions options;
+  options.database_id = tree.manifest.database_id;
+  options.minimum = tree.min_log;
+  if (tree.closed_log.has_value()) options.closed = LogEnd{tree.closed_log->number, tree.closed_log->length_bytes};
+  return RecoverLogs(directory.get(), tree.logs, options, visit);
+}
+
 absl::StatusOr<std::shared_ptr<TableReader>> OpenTableOf(Directory* directory, const TableMetadata& metadata) {
   const std::string name = TableFileName(metadata.number);
   ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, directory->OpenForRead(name));
@@ -360,7 +369,7 @@ absl::StatusOr<std::shared_ptr<TableReader>> OpenTableOf(Directory* directory, c
 
 nlohmann::json TableJson(const AddedTable& added) {
   const TableMetadata& table = added.table;
-  return {{"family", added.family.value()},
+  return {{"column_family_id", added.family.value()},
           {"level", added.level},
           {"run", table.run.value()},
           {"number", table.number.value()},
@@ -377,6 +386,6 @@ nlohmann::json TableJson(const AddedTable& added) {
           {"creation_unix_micros", table.creation_unix_micros}};
 }
 
-std::string ShownKey(std::string_view key) { return "'" + Printable(key, 40) + "'"; }
+std::string ShownKey(std::string_view key) { return "'" + Escaped(key, 40) + "'"; }
 
 }  // namespace sepal::tools

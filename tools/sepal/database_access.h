@@ -60,6 +60,9 @@ absl::Status Overtaken(const absl::Status& status, const Place& place);
 // Unavailable if some process has the database open to write.
 absl::Status CheckNotOpen(const Place& place);
 
+// A property that is a number; 0 if there is no such property. Null: of the default family.
+uint64_t NumberProperty(DB* db, const ColumnFamily* family, std::string_view name);
+
 // The family of that name; the default one for an empty name.
 absl::StatusOr<std::shared_ptr<ColumnFamily>> FamilyNamed(DB* db, const std::string& name);
 
@@ -94,6 +97,10 @@ using EditVisitor = std::function<absl::Status(const VersionEdit& edit)>;
 // before the damage. DataLoss for a damaged manifest, NotFound for no database, Aborted where a live writer was faster
 // than every try.
 absl::StatusOr<Tree> ReadTree(const Place& place, const EditVisitor& visit = nullptr);
+
+// Reads the write-ahead logs of the tree: `visit` is shown each batch with the sequence number of its first update.
+absl::StatusOr<LogRecovery> ReadLogs(const Tree& tree,
+                                     const std::function<absl::Status(SequenceNumber, std::string_view)>& visit);
 
 // Opens a table of the tree, to be checked against what the manifest says of it.
 absl::StatusOr<std::shared_ptr<TableReader>> OpenTableOf(Directory* directory, const TableMetadata& metadata);

@@ -17,7 +17,7 @@ namespace sepal::tools {
 namespace {
 
 // When the words of the pages last changed.
-constexpr char kPageDate[] = "2026-11-22";
+constexpr char kPageDate[] = "2026-11-27";
 
 // What begins so would be a request.
 std::string NoRequest(std::string escaped) {
@@ -67,12 +67,35 @@ std::string VerbPage(const VerbPaper& paper) {
   return page + absl::StrFormat(".PP\nExample:\n.PP\n.RS 4\n.nf\nsepal %s\n.fi\n.RE\n", Roff(paper.entry->example));
 }
 
-std::string ExitPage() {
-  return ".SH EXIT STATUS\n"
-         ".TP\n0\nall went well\n"
-         ".TP\n1\nan error\n"
-         ".TP\n2\na mistake in the command, or a refusal to do without \\fB\\-\\-yes\\fR\n"
-         ".TP\n3\ndamage was found, or lost in a repair\n";
+// All pages end with this. `name` is the page's own, which SEE ALSO leaves out.
+std::string EndOfPage(std::string_view name) {
+  std::string page =
+      ".SH EXIT STATUS\n"
+      ".TP\n0\nsuccess\n"
+      ".TP\n1\nan error\n"
+      ".TP\n2\na usage error, or \\fB\\-\\-yes\\fR is missing where nobody can be asked\n"
+      ".TP\n3\ndata corruption was found, or a repair lost data\n"
+      ".SH ENVIRONMENT\n"
+      ".TP\n\\fBNO_COLOR\\fR\nIf set, output has no colors unless \\fB\\-\\-color always\\fR is given.\n"
+      ".TP\n\\fBTERM\\fR\nIf unset or \\fIdumb\\fR, there are neither colors nor progress bars.\n"
+      ".TP\n\\fBTMPDIR\\fR\nWhere sepal_db_bench puts its database unless \\fB\\-\\-db\\fR names a directory.\n"
+      ".TP\n\\fBSEPAL_SIMD\\fR\nThe vector instructions to use: \\fIavx2\\fR, the default where the processor has it, "
+      "\\fIavx512\\fR, or \\fIportable\\fR for none.\n"
+      ".SH FILES\n"
+      "A database is a directory that holds\n"
+      ".TP\n\\fINNNNNN\\fR.sst\nsorted tables\n"
+      ".TP\n\\fINNNNNN\\fR.log, \\fINNNNNN\\fR.ring\nwrite-ahead logs, which may lie in another directory "
+      "(\\fB\\-\\-log\\-directory\\fR)\n"
+      ".TP\nMANIFEST\\-\\fINNNNNN\\fR\nthe list of tables and column families\n"
+      ".TP\nLOCK\nlocked while a program has the database open for writing\n"
+      ".TP\nLOG, LOG.old\nevents and errors, as text\n"
+      ".TP\nlost/\nwhat a repair has put aside\n"
+      ".SH SEE ALSO\n";
+  std::vector<std::string> others;
+  for (const char* page_name : {"sepal", "sepal_db_bench", "sepal_sst_dump"}) {
+    if (name != page_name) others.push_back(absl::StrFormat(".BR %s (1)", page_name));
+  }
+  return page + absl::StrJoin(others, ",\n") + "\n";
 }
 
 // Of a program that has no verbs. Its help begins with what it does, then "Example: ...", then more, in lines.
@@ -107,7 +130,7 @@ std::string ProgramPage(const std::string& name, const std::string& summary, con
   page += ".SH OPTIONS\n";
   for (const Flag& argument : paper.arguments) page += FlagPage(argument, /*argument=*/true);
   for (const Flag& flag : paper.flags) page += FlagPage(flag, /*argument=*/false);
-  return page + ExitPage();
+  return page + EndOfPage(name);
 }
 
 }  // namespace
@@ -118,42 +141,44 @@ std::string SepalPage() {
       ".TH SEPAL 1 %s \"sepal %s\" \"User Commands\"\n"
       ".ad l\n"
       ".SH NAME\n"
-      "sepal \\- look into Sepal databases, and change them\n"
+      "sepal \\- inspect, change and maintain Sepal databases\n"
       ".SH SYNOPSIS\n"
       ".B sepal\n"
       "\\fIVERB\\fR [\\fIARGUMENT\\fR ...] [\\fIFLAG\\fR ...]\n"
       ".SH DESCRIPTION\n"
-      "One command for all that is done with a Sepal database from a shell.\n"
-      "The directory of the database is the first argument.\n"
-      "What only looks takes no lock, writes nothing, and works beside the program that has the database open.\n"
-      "What changes much asks first, or wants \\fB\\-\\-yes\\fR where nobody can be asked.\n"
+      "The command line tool of the Sepal key-value engine.\n"
+      "The first argument of a verb is the directory of the database.\n"
+      "Read-only verbs take no lock, never write, and are safe while a program has the database open.\n"
+      "Verbs that rewrite or replace much data ask for confirmation, or need \\fB\\-\\-yes\\fR where nobody can be "
+      "asked.\n"
       ".PP\n"
-      "What was asked for goes to standard output, everything about it to standard error.\n"
-      "Sizes may be given as 64MiB or 1G (powers of 1024), times as 30s, 250ms or 5m.\n"
+      "Results go to standard output; errors, notes and progress go to standard error.\n"
+      "Sizes may be given as 64MiB or 1.5G (powers of 1024), counts as 10k, 1M or 1e6 (powers of 1000), times as 30s, "
+      "250ms or 5m.\n"
       ".SH OPTIONS\n"
-      "Every verb takes these.\n"
+      "Every verb takes these, before or after its name.\n"
       ".TP\n\\fB\\-\\-json\\fR\nJSON, one object a line, rather than text; each has "
-      "\\fIschema_version\\fR, the last \\fIcommand\\fR and \\fIok\\fR too\n"
-      ".TP\n\\fB\\-\\-color\\fR \\fIauto|always|never\\fR\nColours; \\fIauto\\fR, the default: on a terminal, unless "
+      "\\fIschema_version\\fR, and the last one \\fIcommand\\fR and \\fIok\\fR\n"
+      ".TP\n\\fB\\-\\-color\\fR \\fIauto|always|never\\fR\nColors; \\fIauto\\fR, the default: on a terminal, unless "
       "NO_COLOR is set or TERM is dumb\n"
       ".TP\n\\fB\\-\\-help\\fR, \\fB\\-h\\fR\nWhat the verb does, with an example, and its flags\n"
       ".SH VERBS\n",
       kPageDate, VersionString());
   for (const VerbPaper& paper : Papers()) page += VerbPage(paper);
-  return page + ExitPage();
+  return page + EndOfPage("sepal");
 }
 
 std::string DbBenchPage() {
   DbBenchOptions options;
   std::ostringstream notes;
-  return ProgramPage("sepal_db_bench", "measure the engine", "", *DbBenchApp(&options, notes));
+  return ProgramPage("sepal_db_bench", "benchmark the Sepal engine", "", *DbBenchApp(&options, notes));
 }
 
 std::string SstDumpPage() {
   SstDumpOptions options;
   SstDumpTexts texts;
   std::ostringstream notes;
-  return ProgramPage("sepal_sst_dump", "look into table files", " \\fIFILE\\fR ...",
+  return ProgramPage("sepal_sst_dump", "inspect Sepal table files", " \\fIFILE\\fR ...",
                      *SstDumpApp(&options, &texts, notes));
 }
 

@@ -61,10 +61,10 @@ std::string ScrubText(const ScrubHistory& history, const Paint& paint) {
   if (history.last_pass.has_value()) {
     const ScrubHistory::Pass& pass = *history.last_pass;
     text += absl::StrFormat(
-        "all of %s, %s, read by %s: %s\n", Counted(pass.tables, "table"), HumanBytes(pass.bytes), pass.time,
+        "all of %s, %s, checked by %s: %s\n", Counted(pass.tables, "table"), HumanBytes(pass.bytes), pass.time,
         pass.damaged == 0 ? paint.Good("none damaged") : paint.Bad(absl::StrFormat("%d damaged", pass.damaged)));
   } else {
-    text += "LOG tells of no whole pass (Options::scrub_seconds turns it on)\n";
+    text += "no complete pass in LOG (Options::scrub_seconds turns scrubbing on)\n";
   }
   for (const std::string& line : history.damage) text += "  " + paint.Bad("damage:") + " " + line + "\n";
   return text;

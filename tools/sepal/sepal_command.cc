@@ -2,8 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
+#include <sstream>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -31,17 +34,18 @@ void PrintVerbs(std::string_view group, const Paint& paint, std::ostream& out) {
 }
 
 void PrintHelp(const Paint& paint, std::ostream& out) {
-  out << "Looks into Sepal databases, and changes them.\n\n"
+  out << "Inspects, changes and maintains Sepal databases.\n\n"
       << paint.Bold("Examples:")
       << "\n"
-         "  sepal db put /tmp/db color green       makes /tmp/db if it is missing\n"
+         "  sepal db put /tmp/db color green       creates /tmp/db if it does not exist\n"
          "  sepal db get /tmp/db color\n"
-         "  sepal lsm tree /var/lib/app            beside the program that has it open\n"
+         "  sepal lsm tree /var/lib/app            while a program has it open\n"
          "  sepal sst verify /var/lib/app/000012.sst\n\n"
-      << paint.Bold("Verbs") << " (sepal VERB --help tells more):\n";
+      << paint.Bold("Verbs") << " (sepal VERB --help shows arguments and flags):\n";
   PrintVerbs("", paint, out);
-  out << "\nEvery verb takes --json and --color. What only looks writes nothing, and works beside a live writer.\n"
-         "Exit status: 0 ok, 1 error, 2 usage, 3 damage found\n";
+  out << "\nEvery verb takes --json and --color. Read-only verbs never write, and are safe while a program has the\n"
+         "database open.\n"
+         "Exit status: 0 ok, 1 error, 2 usage error, 3 data corruption found\n";
 }
 
 const VerbEntry* FindVerb(const std::string& name) {
@@ -66,38 +70,65 @@ std::vector<std::string> Groups() {
   return {groups.begin(), groups.end()};
 }
 
-// What may have been meant, best first.
-std::vector<std::string> NearVerbs(const std::string& typed) {
-  std::vector<std::string> names, meant;
-  for (const VerbEntry& verb : Verbs()) names.emplace_back(verb.name);
-  if (typed.find(' ') == std::string::npos) {
-    const std::vector<std::string> groups = Groups();
-    names.insert(names.end(), groups.begin(), groups.end());
-    // People leave the group out.
-    const auto same = std::find_if(Verbs().begin(), Verbs().end(),
-                                   [&](const VerbEntry& verb) { return verb.name.ends_with(" " + typed); });
-    if (same != Verbs().end()) meant.emplace_back(same->name);
-  }
-  if (const std::string nearest = Nearest(names, typed); !nearest.empty()) meant.push_back(nearest);
-  if (!meant.empty() || typed.find(' ') != std::string::npos) return meant;
+// The second words of verbs: people leave the first out.
+std::vector<std::string> SecondWords() {
+  std::vector<std::string> words;
   for (const VerbEntry& verb : Verbs()) {
     const size_t space = verb.name.find(' ');
-    if (space == std::string_view::npos) continue;
-    if (!Nearest({std::string(verb.name.substr(space + 1))}, typed).empty()) return {std::string(verb.name)};
+    if (space != std::string_view::npos) words.emplace_back(verb.name.substr(space + 1));
   }
-  return {};
+  return words;
+}
+
+// Words for what is done by a verb of another name.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"db count", "db scan DIR --count"},
+    {"count", "db scan DIR --count"},
+    {"db list", "db scan DIR --keys"},
+    {"db keys", "db scan DIR --keys"},
+    {"keys", "db scan DIR --keys"},
+    {"db create", "db open DIR --create"},
+    {"create", "db open DIR --create"},
+    {"db info", "db stats"},
+    {"db check", "db verify"},
+    {"db fsck", "db verify"},
+    {"db copy", "db checkpoint"},
+    {"db snapshot", "db checkpoint"},
+    {"db import", "import"},
+    {"sst props", "sst show"},
+    {"log dump", "wal dump"},
+    {"wal show", "wal dump"},
+};
+
+// The verb or group that may have been meant; empty if none is near.
+std::string NearVerb(const std::string& typed) {
+  for (const auto& [other, verb] : kOtherNames) {
+    if (typed == other) return std::string(verb);
+  }
+  std::vector<std::string> names;
+  for (const VerbEntry& verb : Verbs()) names.emplace_back(verb.name);
+  if (typed.find(' ') == std::string::npos) {
+    for (const std::vector<std::string>& words : {Groups(), SecondWords()}) {
+      names.insert(names.end(), words.begin(), words.end());
+    }
+  }
+  std::string nearest = Nearest(names, typed);
+  if (nearest.empty() || FindVerb(nearest) != nullptr || IsGroup(nearest)) return nearest;
+  const auto whole = std::find_if(Verbs().begin(), Verbs().end(),
+                                  [&](const VerbEntry& verb) { return verb.name.ends_with(" " + nearest); });
+  return std::string(whole->name);
 }
 
 int UnknownVerb(const std::string& typed, bool json, const Streams& io) {
   const std::string what = absl::StrFormat("there is no verb \"%s\"", typed);
   io.err << io.err_paint.Bad("sepal:") << " " << what << "\n";
-  const std::vector<std::string> meant =
-      typed.starts_with("-") ? std::vector<std::string>{Nearest({"--help", "--version"}, typed)} : NearVerbs(typed);
-  if (meant.empty() || meant.front().empty()) {
-    io.err << "sepal --help lists the verbs\n";
-  } else {
-    io.err << "did you mean " << absl::StrJoin(meant, " or ") << "?\n";
+  if (typed == "db destroy" || typed == "db drop" || typed == "db remove") {
+    io.err << "DB::Destroy removes the files of a database; so does rm -r DIR once no program has it open\n";
+    if (json) io.out << ErrorLine(typed, kExitUsage, absl::InvalidArgumentError(what)) << std::endl;
+    return kExitUsage;
   }
+  const std::string meant = typed.starts_with("-") ? Nearest({"--help", "--version"}, typed) : NearVerb(typed);
+  io.err << (meant.empty() ? "sepal --help lists the verbs\n" : "did you mean " + meant + "?\n");
   if (json) io.out << ErrorLine(typed, kExitUsage, absl::InvalidArgumentError(what)) << std::endl;
   return kExitUsage;
 }
@@ -109,20 +140,30 @@ constexpr std::string_view kLogDirectoryOption = "Options::log_directory";
 std::string DamageRemedy(const CLI::App& app, const std::string& message) {
   if (message.find(kOnDamage) != std::string::npos) return "";
   const CLI::Option* directory = app.get_option_no_throw("DIR");
-  if (directory == nullptr) return "";
+  // The damage may be in another engine's database.
+  if (directory == nullptr || app.get_option_no_throw("SOURCE") != nullptr) return "";
   const CLI::Option* logs = app.get_option_no_throw("--log-directory");
   const bool elsewhere = logs != nullptr && logs->count() > 0;
   const Place place{directory->results().front(), elsewhere ? logs->results().back() : ""};
   // Healthy, if only the logs are looked for in a wrong place.
   if (message.find(kLogDirectoryOption) != std::string::npos) {
     return absl::StrFormat(
-        "--log-directory names it; if the logs are lost, sepal db repair %s --logs-lost --dry-run tells what can be "
-        "kept (%s)\n",
+        "name it with --log-directory; if the logs are lost, sepal db repair %s --logs-lost --dry-run reports what can "
+        "be kept (%s)\n",
         place.Arguments(), kOnDamage);
   }
-  return absl::StrFormat("%ssepal db repair %s --dry-run tells what can be kept (%s)\n",
-                         message.find("backup") == std::string::npos ? "a backup is the best cure; " : "",
+  return absl::StrFormat("%ssepal db repair %s --dry-run reports what can be kept (%s)\n",
+                         message.find("backup") == std::string::npos ? "restore a backup if there is one; " : "",
                          place.Arguments(), kOnDamage);
+}
+
+// Prints what belongs to no verb: {"command": "version", "ok": true, "version": "0.1.0"}.
+void PrintJson(const char* command, const char* field, const std::string& text, std::ostream& out) {
+  nlohmann::json line = JsonRow();
+  line["command"] = command;
+  line["ok"] = true;
+  line[field] = text;
+  out << ToLine(line) << std::endl;
 }
 
 int RunVerb(const VerbEntry& entry, std::vector<std::string> arguments, const Streams& plain) {
@@ -131,7 +172,10 @@ int RunVerb(const VerbEntry& entry, std::vector<std::string> arguments, const St
   const std::string program = app->get_name();
   const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
   std::string mistake;
-  if (std::optional<int> exit = ParseFlags(app.get(), std::move(arguments), plain.out, plain.err, &mistake)) {
+  std::ostringstream help;
+  if (std::optional<int> exit =
+          ParseFlags(app.get(), std::move(arguments), json ? help : plain.out, plain.err, &mistake)) {
+    if (json && *exit == kExitOk) PrintJson("help", "text", help.str(), plain.out);
     if (json && *exit != kExitOk) {
       plain.out << ErrorLine(entry.name, *exit, absl::InvalidArgumentError(mistake)) << std::endl;
     }
@@ -155,50 +199,68 @@ int RunVerb(const VerbEntry& entry, std::vector<std::string> arguments, const St
 }
 
 // What follows `help`, or stands before --help.
-int HelpOn(const std::vector<std::string>& words, const Streams& io) {
+int HelpOn(const std::vector<std::string>& words, bool json, const Streams& io) {
   const VerbEntry* verb = words.empty() ? nullptr : FindVerb(words[0]);
   if (verb == nullptr && words.size() > 1) verb = FindVerb(words[0] + " " + words[1]);
-  if (verb != nullptr) return RunVerb(*verb, {"--help"}, io);
-  if (!words.empty() && !IsGroup(words[0])) return UnknownVerb(absl::StrJoin(words, " "), /*json=*/false, io);
-  if (words.empty()) {
-    PrintHelp(io.paint, io.out);
-  } else {
-    PrintVerbs(words[0], io.paint, io.out);
+  if (verb != nullptr) {
+    return RunVerb(*verb, json ? std::vector<std::string>{"--help", "--json"} : std::vector<std::string>{"--help"}, io);
   }
+  if (!words.empty() && !IsGroup(words[0])) return UnknownVerb(absl::StrJoin(words, " "), json, io);
+  std::ostringstream text;
+  words.empty() ? PrintHelp(io.paint, text) : PrintVerbs(words[0], io.paint, text);
+  json ? PrintJson("help", "text", text.str(), io.out) : void(io.out << text.str());
   return kExitOk;
+}
+
+// Moves --json and --color, which every verb takes, from before the verb to behind it.
+void MoveLeadingFlags(std::vector<std::string>* words) {
+  auto verb = words->begin();
+  while (verb != words->end() && (*verb == "--json" || verb->starts_with("--color"))) {
+    verb += *verb == "--color" && verb + 1 != words->end() ? 2 : 1;
+  }
+  std::rotate(words->begin(), verb, words->end());
 }
 
 bool AsksForHelp(const std::string& word) { return word == "--help" || word == "-h"; }
 
 int Run(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  MoveLeadingFlags(&words);
   const Streams io{in, out, err, Paint::For(out, ColorChoice::kAuto), Paint::For(err, ColorChoice::kAuto)};
-  if (words.empty()) {
+  const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
+  if (words.empty() || words[0] == "--json" || words[0].starts_with("--color")) {
     PrintHelp(io.err_paint, err);
+    if (json) out << ErrorLine("", kExitUsage, absl::InvalidArgumentError("a verb is missing")) << std::endl;
     return kExitUsage;
   }
-  if (AsksForHelp(words[0]) || words[0] == "help") return HelpOn({words.begin() + 1, words.end()}, io);
+  if (AsksForHelp(words[0]) || words[0] == "help") {
+    std::vector<std::string> on(words.begin() + 1, words.end());
+    std::erase(on, "--json");
+    return HelpOn(on, json, io);
+  }
   if (words[0] == "--version" || words[0] == "version") {
-    out << "sepal " << VersionString() << "\n";
+    json ? PrintJson("version", "version", VersionString(), out) : void(out << "sepal " << VersionString() << "\n");
     return kExitOk;
   }
-  const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   if (const VerbEntry* verb = FindVerb(words[0])) {
     return RunVerb(*verb, {words.begin() + 1, words.end()}, io);
   }
   if (words.size() == 1 || words[1].starts_with("-")) {
     if (!IsGroup(words[0])) return UnknownVerb(words[0], json, io);
-    if (words.size() > 1 && AsksForHelp(words[1])) return HelpOn({words[0]}, io);
-    err << io.err_paint.Bad("sepal:") << " " << words[0] << " is followed by one of:\n";
+    if (std::any_of(words.begin() + 1, words.end(), AsksForHelp)) return HelpOn({words[0]}, json, io);
+    err << io.err_paint.Bad("sepal:") << " " << words[0] << " must be followed by one of:\n";
     PrintVerbs(words[0], io.err_paint, err);
-    if (json) out << ErrorLine(words[0], kExitUsage, absl::InvalidArgumentError("no whole verb")) << std::endl;
+    if (json)
+      out << ErrorLine(words[0], kExitUsage, absl::InvalidArgumentError("the second word of the verb is missing"))
+          << std::endl;
     return kExitUsage;
   }
   const std::string two = words[0] + " " + words[1];
   if (const VerbEntry* verb = FindVerb(two)) return RunVerb(*verb, {words.begin() + 2, words.end()}, io);
   // In `sepal gett DIR KEY` the second word is no part of the verb.
-  std::vector<std::string> first_words = Groups();
+  std::vector<std::string> first_words = Groups(), seconds = SecondWords();
   for (const VerbEntry& verb : Verbs()) first_words.emplace_back(verb.name);
+  first_words.insert(first_words.end(), seconds.begin(), seconds.end());
   const bool meant_group = IsGroup(words[0]) || IsGroup(Nearest(first_words, words[0]));
   return UnknownVerb(meant_group ? two : words[0], json, io);
 }

@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
 #include "tools/sst_dump/sst_dump_commands.h"
 #include "tools/sst_dump/sst_dump_options.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/verb.h"
+#include "util/base/strings.h"
 
 namespace sepal::tools {
 namespace {
@@ -28,8 +33,10 @@ std::vector<std::string> TablesIn(const std::string& directory) {
   return paths;
 }
 
-// Damage is worse than any other error.
-int Worse(int a, int b) { return std::max(a, b); }
+// Keeps the first error; damage is worse than any other.
+void KeepWorse(absl::Status* kept, const absl::Status& status) {
+  if (kept->ok() || (absl::IsDataLoss(status) && !absl::IsDataLoss(*kept))) *kept = status;
+}
 
 // Those that read whole tables and print a line for each.
 bool IsLongAndQuiet(SstCommand command) { return command == SstCommand::kVerify || command == SstCommand::kCheck; }
@@ -55,8 +62,28 @@ void PrintError(const std::string& path, const SstDumpOptions& options, const ab
   out << ToLine(line) << "\n";
 }
 
-// What the reader of tables says of a file that never was one, perhaps: nothing mends that.
+// The reader of tables says this of a file that may never have been one.
 constexpr std::string_view kNoTable = "not a table file";
+// Tables of other engines end with these bytes.
+constexpr std::pair<std::string_view, const char*> kOtherEnds[] = {{"\xf7\xcf\xf4\x85\xb7\x41\xe2\x88", "RocksDB"},
+                                                                   {"\x57\xfb\x80\x8b\x24\x75\x47\xdb", "LevelDB"}};
+
+// A file of another kind is the user's mistake, not damage. A name that only tables have tells the one from the other.
+absl::Status Judged(const std::string& path, const absl::Status& status) {
+  if (!absl::IsDataLoss(status) || ToStd(status.message()).find(kNoTable) == std::string_view::npos) return status;
+  std::ifstream file(path, std::ios::binary);
+  char end[8] = {};
+  file.seekg(-static_cast<std::streamoff>(sizeof(end)), std::ios::end);
+  file.read(end, sizeof(end));
+  for (const auto& [bytes, engine] : kOtherEnds) {
+    if (file && std::string_view(end, sizeof(end)) == bytes) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s is a table of %s; sepal import copies such a database into a new one", path, engine));
+    }
+  }
+  if (ParseFileName(std::filesystem::path(path).filename().string()).has_value()) return status;
+  return absl::InvalidArgumentError(absl::StrFormat("%s is not a table file of Sepal", path));
+}
 
 }  // namespace
 
@@ -67,8 +94,9 @@ int SstDumpMain(int argc, const char* const* argv, std::ostream& out, std::ostre
   return ExitOfOutput(*exit, CalledName(argv), out, err);
 }
 
-int DumpTables(const SstDumpOptions& options, const std::string& program, std::ostream& out, std::ostream& err) {
-  int worst = kExitOk;
+int DumpTables(const SstDumpOptions& options, const std::string& program, std::ostream& out, std::ostream& err,
+               absl::Status* worst_status) {
+  absl::Status worst;
   bool mended = false;  // could be
   std::vector<std::string> paths;
   for (const std::string& input : options.inputs) {
@@ -81,7 +109,7 @@ int DumpTables(const SstDumpOptions& options, const std::string& program, std::o
     paths.insert(paths.end(), tables.begin(), tables.end());
     if (tables.empty()) {
       err << program << ": " << input << ": no table files in this directory (they are named NNNNNN.sst)\n";
-      worst = Worse(worst, kExitError);
+      KeepWorse(&worst, absl::NotFoundError(absl::StrCat(input, ": no table files in this directory")));
     }
   }
   std::optional<Progress> progress;
@@ -92,7 +120,7 @@ int DumpTables(const SstDumpOptions& options, const std::string& program, std::o
   for (const std::string& path : paths) {
     // What is printed of a table that takes long goes above the progress.
     std::ostringstream lines;
-    const absl::Status status = DumpTable(path, options, progress.has_value() ? lines : out);
+    const absl::Status status = Judged(path, DumpTable(path, options, progress.has_value() ? lines : out));
     if (progress.has_value()) {
       progress->Tell(lines.str(), out);
       progress->Update(done += BytesOf({path}));
@@ -103,18 +131,18 @@ int DumpTables(const SstDumpOptions& options, const std::string& program, std::o
     const bool named = message.find(path) != std::string::npos;
     const std::string told = absl::StrCat(program, ": ", named ? "" : path + ": ", message, "\n");
     progress.has_value() ? progress->Tell(told) : void(err << told);
-    mended = mended || (absl::IsDataLoss(status) && message.find(kNoTable) == std::string::npos);
-    worst = Worse(worst, ExitCodeOf(status));
+    mended = mended || absl::IsDataLoss(status);
+    KeepWorse(&worst, status);
     if (options.json) PrintError(path, options, status, out);
   }
   progress.reset();
   out.flush();
   if (mended) {
-    err << "a file of the same name and table id in a backup is the same file; sepal db repair DIR --dry-run tells "
-           "what "
-           "can be kept without one (docs/guide/operations.md)\n";
+    err << "a file with the same name and table id in a backup is the same file; without one, sepal db repair DIR "
+           "--dry-run reports what can be kept (docs/guide/operations.md)\n";
   }
-  return worst;
+  if (worst_status != nullptr) *worst_status = worst;
+  return ExitCodeOf(worst);
 }
 
 }  // namespace sepal::tools

@@ -12,6 +12,7 @@ namespace sepal::tools {
 int SstDumpMain(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
 
 // Runs the command on all inputs, telling of errors on `err` (and on `out` as JSON) as it goes. The worst exit code.
-int DumpTables(const SstDumpOptions& options, const std::string& program, std::ostream& out, std::ostream& err);
+int DumpTables(const SstDumpOptions& options, const std::string& program, std::ostream& out, std::ostream& err,
+               absl::Status* worst_status = nullptr);
 
 }  // namespace sepal::tools

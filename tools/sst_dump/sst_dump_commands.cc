@@ -21,7 +21,7 @@ namespace sepal::tools {
 namespace {
 
 std::string Quoted(std::string_view bytes, bool hex) {
-  return absl::StrFormat("'%s'", hex ? ToHex(bytes) : Printable(bytes, SIZE_MAX));
+  return absl::StrFormat("'%s'", hex ? ToHex(bytes) : Escaped(bytes));
 }
 
 nlohmann::json Header(const std::string& path, const SstDumpOptions& options) {
@@ -148,7 +148,7 @@ absl::Status LayoutJson(const std::string& path, const TableReader& reader, cons
   RETURN_IF_ERROR(reader.ForEachBlock([&](const TableReader::BlockInfo& block) {
     const nlohmann::json line = {{"schema_version", kJsonSchemaVersion},
                                  {"offset", block.handle.offset},
-                                 {"size", block.handle.size},
+                                 {"stored_bytes", block.handle.size},
                                  {"raw_bytes", block.raw_bytes},
                                  {"compression", std::string(Name(block.compression))},
                                  {"entries", block.entries},
@@ -158,7 +158,9 @@ absl::Status LayoutJson(const std::string& path, const TableReader& reader, cons
     out << ToLine(line) << "\n";
     return absl::OkStatus();
   }));
-  const auto part = [](BlockHandle handle) { return nlohmann::json{{"offset", handle.offset}, {"size", handle.size}}; };
+  const auto part = [](BlockHandle handle) {
+    return nlohmann::json{{"offset", handle.offset}, {"bytes", handle.size}};
+  };
   const Footer& footer = reader.footer();
   nlohmann::json line = Header(path, options);
   line["root"] = part(footer.root);
@@ -194,7 +196,7 @@ absl::Status Raw(const std::string& path, const std::shared_ptr<TableReader>& re
     std::error_code unused;
     std::filesystem::remove(dump_path, unused);
     return absl::ResourceExhaustedError(
-        absl::StrCat(dump_path, " cannot be written whole; nothing of it is left behind: make room and do it again"));
+        absl::StrCat(dump_path, " cannot be written completely and was removed; free some space and try again"));
   }
   if (options.json) {
     nlohmann::json line = Header(path, options);
@@ -264,7 +266,7 @@ absl::Status Recompress(const std::string& path, const std::shared_ptr<TableRead
     if (options.json) {
       nlohmann::json line = Header(path, options);
       line["compression"] = std::string(Name(kind));
-      line["block_size"] = options.block_size;
+      line["block_bytes"] = options.block_size;
       line["bytes"] = writer.FileSize();
       line["seconds"] = seconds;
       out << ToLine(line) << "\n";
@@ -439,13 +441,13 @@ nlohmann::json PropertiesJson(const TableReader& reader) {
           {"lane_bytes", p.lane_bytes},
           {"guard_bytes", p.guard_bytes},
           {"metadata_bits_per_key", MetadataBitsPerKey(reader)},
-          {"file_bytes", reader.file_size()},
+          {"bytes", reader.file_size()},
           {"lowest_sequence", p.lowest_sequence.value()},
           {"highest_sequence", p.highest_sequence.value()},
           {"smallest_key", user_key(p.smallest_key)},
           {"largest_key", user_key(p.largest_key)},
           {"comparator", p.comparator_name},
-          {"column_family", p.column_family_name},
+          {"column_family", BytesJson(p.column_family_name)},
           {"column_family_id", p.column_family_id},
           {"creation_unix_micros", p.creation_unix_micros},
           {"lane_bits_per_key", p.filter_policy.lane_bits_per_key},
@@ -467,12 +469,13 @@ std::string FormatProperties(const TableReader& reader, bool hex) {
   const nlohmann::json properties = PropertiesJson(reader);
   for (const auto& [name, value] : properties.items()) {
     std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
+    if (name == "column_family") shown = Escaped(reader.properties().column_family_name);
     if (name == "smallest_key" || name == "largest_key") {
       const TableProperties& p = reader.properties();
       const auto key = ParseInternalKey(name == "smallest_key" ? p.smallest_key : p.largest_key);
       shown = key.has_value() ? Quoted(key->user_key, hex) : "";
     }
-    if (name.ends_with("_bytes") && value.is_number_unsigned() && value.get<uint64_t>() >= 1024) {
+    if ((name == "bytes" || name.ends_with("_bytes")) && value.is_number_unsigned() && value.get<uint64_t>() >= 1024) {
       shown += " (" + HumanBytes(value.get<uint64_t>()) + ")";
     }
     if (name == "creation_unix_micros") {

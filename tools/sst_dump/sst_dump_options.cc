@@ -60,7 +60,7 @@ CLI::Option* AddBlockBytes(CLI::App* app, const std::string& name, uint64_t* byt
 
 std::unique_ptr<CLI::App> SstDumpApp(SstDumpOptions* o, SstDumpTexts* texts, std::ostream& err) {
   auto app = std::make_unique<CLI::App>(
-      "Looks into table files.\n\nExample: sst_dump --command=verify --show_properties /var/lib/app/000012.sst\n\n"
+      "Inspects table files.\n\nExample: sst_dump --command=verify --show_properties /var/lib/app/000012.sst\n\n"
       "Commands:\n"
       "  check       read every entry; order and number (the default)\n"
       "  scan        print the entries\n"
@@ -74,19 +74,22 @@ std::unique_ptr<CLI::App> SstDumpApp(SstDumpOptions* o, SstDumpTexts* texts, std
       "Exit status: 0 nothing wrong, 1 error, 2 usage, 3 damage found",
       "sst_dump");
   app->add_option("files", o->inputs, "Table files, and directories of them");
-  AddList(app.get(), "--file", &texts->files, "The same");
-  app->add_option("--command", o->command_name, "One of the above")->capture_default_str();
+  AddList(app.get(), "--file", &texts->files, "Table files, as arguments");
+  std::vector<std::string> commands;
+  for (const auto& [name, unused] : Commands()) commands.emplace_back(name);
+  AddChoices(app->add_option("--command", o->command_name, "One of the above")->capture_default_str(), commands);
   app->add_flag("--show_properties", o->show_properties, "Print the file's properties too");
   app->add_flag("--output_hex", o->output_hex, "Print keys and values in hexadecimal");
   app->add_flag("--input_key_hex", texts->input_key_hex, "--from, --to and --prefix are hexadecimal");
-  app->add_option("--from", texts->from, "First user key");
-  app->add_option("--to", texts->to, "First user key beyond the last");
-  app->add_option("--prefix", texts->prefix, "Only user keys that begin so");
-  app->add_option("--read_num", o->read_num, "At most this many entries");
-  AddList(app.get(), "--compression_types", &texts->codecs, "For recompress: none, snappy, lz4, zstd");
+  app->add_option("--from", texts->from, "First user key of the range");
+  app->add_option("--to", texts->to, "End of the range: this user key is not included");
+  app->add_option("--prefix", texts->prefix, "Only user keys with this prefix");
+  AddCount(app.get(), "--read_num", &o->read_num, "At most this many entries");
+  AddChoices(AddList(app.get(), "--compression_types", &texts->codecs, "For recompress: none, snappy, lz4, zstd"),
+             {"none", "snappy", "lz4", "zstd"});
   AddBlockBytes(app.get(), "--block_size,--set_block_size", &o->block_size, "For recompress: bytes of a block")
       ->capture_default_str();
-  app->add_flag("--json", o->json, "One JSON object a line rather than text");
+  app->add_flag("--json", o->json, "Print JSON, one object a line, rather than text");
   AddIgnored(app.get(), kIgnoredDumpFlags, err);
   return app;
 }

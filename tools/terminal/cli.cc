@@ -3,9 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -16,6 +18,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "tools/terminal/help.h"
 #include "tools/terminal/terminal_color.h"
@@ -51,28 +54,62 @@ std::string NearestFlag(const CLI::App& app, std::string_view flag) {
 
 constexpr std::string_view kSizeLetters = "BKMGTPE";
 
-// "64MiB", "1g", "512 kb"; nullopt for what is none, or too large.
-std::optional<uint64_t> SizeFrom(std::string_view text) {
-  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  uint64_t bytes = 0;
-  if (!absl::SimpleAtoi(ToAbsl(text.substr(0, digits)), &bytes)) return std::nullopt;
+// The number that `text` begins with, digits with or without a fraction, and what stands behind it in lower case.
+std::optional<std::pair<double, std::string>> NumberAndUnit(std::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  double number = 0;
+  if (!absl::SimpleAtod(ToAbsl(text.substr(0, digits)), &number)) return std::nullopt;
   std::string unit = absl::AsciiStrToLower(ToAbsl(text.substr(digits)));
   absl::StripAsciiWhitespace(&unit);
-  if (unit.empty() || unit == "b") return bytes;
+  return std::pair(number, unit);
+}
+
+// `number`, if it is below 2^64. A double is exact up to 2^53, beyond which plain digits are read as such.
+std::optional<uint64_t> Whole(double number) {
+  if (!(number >= 0 && number < 0x1p64)) return std::nullopt;
+  return static_cast<uint64_t>(number);
+}
+
+// "64MiB", "1g", "1.5 gib"; nullopt for what is none, or too large.
+std::optional<uint64_t> SizeFrom(std::string_view text) {
+  uint64_t bytes = 0;
+  if (absl::SimpleAtoi(ToAbsl(text), &bytes)) return text.starts_with("-") ? std::nullopt : std::optional(bytes);
+  const auto size = NumberAndUnit(text);
+  if (!size.has_value()) return std::nullopt;
+  const auto& [number, unit] = *size;
+  if (unit.empty() || unit == "b") return std::floor(number) == number ? Whole(number) : std::nullopt;
   const size_t power = kSizeLetters.find(absl::ascii_toupper(static_cast<unsigned char>(unit[0])));
   const std::string_view rest = std::string_view(unit).substr(1);
   if (power == std::string_view::npos || power == 0 || (!rest.empty() && rest != "b" && rest != "i" && rest != "ib")) {
     return std::nullopt;
   }
-  if (bytes > (UINT64_MAX >> (10 * power))) return std::nullopt;
-  return bytes << (10 * power);
+  return Whole(std::ldexp(number, static_cast<int>(10 * power)));
+}
+
+// "1000", "10k", "1.5M", "1e6": powers of 1000; nullopt for what is no whole number.
+std::optional<uint64_t> CountFrom(std::string_view text) {
+  uint64_t count = 0;
+  if (absl::SimpleAtoi(ToAbsl(text), &count)) return text.starts_with("-") ? std::nullopt : std::optional(count);
+  const auto scaled = NumberAndUnit(text);
+  if (!scaled.has_value()) return std::nullopt;
+  static const std::map<std::string, double, std::less<>> units = {{"", 1}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}};
+  double factor = 0;
+  if (const auto unit = units.find(scaled->second); unit != units.end()) {
+    factor = unit->second;
+  } else if (uint64_t power = 0;
+             scaled->second.starts_with("e") &&
+             absl::SimpleAtoi(scaled->second.substr(scaled->second.starts_with("e+") ? 2 : 1), &power) && power < 20) {
+    factor = std::pow(10, static_cast<double>(power));
+  }
+  const double number = scaled->first * factor;
+  return factor > 0 && std::floor(number) == number ? Whole(number) : std::nullopt;
 }
 
 std::string UnknownArgument(const std::string& argument) {
   if (argument.starts_with("-")) {
     return absl::StrFormat("there is no flag %s", argument.substr(0, argument.find('=')));
   }
-  return absl::StrFormat("\"%s\" is one argument too many", argument);
+  return absl::StrFormat("\"%s\" is an unexpected argument", argument);
 }
 
 }  // namespace
@@ -148,11 +185,42 @@ std::string SizeText(uint64_t bytes) {
 CLI::Option* AddBytes(CLI::App* app, const std::string& name, uint64_t* bytes, const std::string& description) {
   const auto parse = [](std::string& text) -> std::string {
     const std::optional<uint64_t> size = SizeFrom(text);
-    if (!size.has_value()) return "\"" + text + "\" is no size: write 64MiB, 1G or a number of bytes";
+    if (!size.has_value()) return "\"" + text + "\" is not a size: write 64MiB, 1.5G or a number of bytes";
     text = std::to_string(*size);
     return "";
   };
   return app->add_option(name, *bytes, description)->transform(CLI::Validator(parse, "SIZE"));
+}
+
+namespace {
+
+// Checks a count, and writes it as digits.
+CLI::Validator CountIn(CountRange range, bool or_none) {
+  const auto parse = [range, or_none](std::string& text) -> std::string {
+    if (or_none && text == "-1") return "";
+    const std::optional<uint64_t> number = CountFrom(text);
+    if (!number.has_value()) return "\"" + text + "\" is not a whole number: write 1000, 10k, 1.5M or 1e6";
+    if (*number < range.least) return absl::StrFormat("%s is too small: at least %d", text, range.least);
+    if (*number > range.most) return absl::StrFormat("%s is too large: at most %d", text, range.most);
+    text = std::to_string(*number);
+    return "";
+  };
+  return CLI::Validator(parse, "COUNT");
+}
+
+}  // namespace
+
+template <class Number>
+CLI::Option* AddCount(CLI::App* app, const std::string& name, Number* count, const std::string& description,
+                      CountRange range) {
+  range.most = std::min(range.most, static_cast<uint64_t>(std::numeric_limits<Number>::max()));
+  return app->add_option(name, *count, description)->transform(CountIn(range, /*or_none=*/false));
+}
+template CLI::Option* AddCount(CLI::App*, const std::string&, int*, const std::string&, CountRange);
+template CLI::Option* AddCount(CLI::App*, const std::string&, uint64_t*, const std::string&, CountRange);
+
+CLI::Option* AddCountOrNone(CLI::App* app, const std::string& name, int64_t* count, const std::string& description) {
+  return app->add_option(name, *count, description)->transform(CountIn({.most = INT64_MAX}, /*or_none=*/true));
 }
 
 CLI::Option* AddSeconds(CLI::App* app, const std::string& name, double* seconds, const std::string& description) {
@@ -163,7 +231,7 @@ CLI::Option* AddSeconds(CLI::App* app, const std::string& name, double* seconds,
     const auto unit = units.find(std::string_view(text).substr(digits));
     double number = 0;
     if (unit == units.end() || !absl::SimpleAtod(text.substr(0, digits), &number)) {
-      return "\"" + text + "\" is no time: write 30s, 250ms, 5m, 1h or a number of seconds";
+      return "\"" + text + "\" is not a time: write 30s, 250ms, 5m, 1h or a number of seconds";
     }
     text = absl::StrFormat("%.17g", number * unit->second);
     return "";
@@ -176,38 +244,19 @@ CLI::Option* AddList(CLI::App* app, const std::string& name, std::vector<std::st
   return app->add_option(name, *words, description)->delimiter(',')->allow_extra_args(false);
 }
 
+void AddChoices(CLI::Option* option, const std::vector<std::string>& words) {
+  option->type_name("TEXT:{" + absl::StrJoin(words, ",") + "}");
+}
+
 void AddIgnored(CLI::App* app, const std::string& names, std::ostream& err) {
   std::istringstream stream(names);
   for (std::string name; stream >> name;) {
     app->add_option_function<std::string>(
            "--" + name,
-           [name, &err](const std::string&) { err << "note: --" << name << " has no counterpart here: ignored\n"; })
+           [name, &err](const std::string&) { err << "note: --" << name << " has no equivalent in Sepal: ignored\n"; })
         ->expected(0, 1)
         ->group("");
   }
-}
-
-bool IsUtf8(std::string_view bytes) {
-  for (size_t i = 0; i < bytes.size();) {
-    const auto byte = [&](size_t at) { return static_cast<unsigned char>(bytes[at]); };
-    const unsigned char first = byte(i);
-    const size_t length = first < 0x80                    ? 1
-                          : first >= 0xC2 && first < 0xE0 ? 2
-                          : (first & 0xF0) == 0xE0        ? 3
-                          : first >= 0xF0 && first < 0xF5 ? 4
-                                                          : 0;
-    if (length == 0 || i + length > bytes.size()) return false;
-    for (size_t j = 1; j < length; ++j) {
-      if ((byte(i + j) & 0xC0) != 0x80) return false;
-    }
-    // Overlong forms, surrogates and what lies beyond Unicode.
-    if (first == 0xE0 && byte(i + 1) < 0xA0) return false;
-    if (first == 0xED && byte(i + 1) >= 0xA0) return false;
-    if (first == 0xF0 && byte(i + 1) < 0x90) return false;
-    if (first == 0xF4 && byte(i + 1) >= 0x90) return false;
-    i += length;
-  }
-  return true;
 }
 
 std::string Counted(uint64_t count, std::string_view noun) {
@@ -248,7 +297,7 @@ std::optional<std::string> FromHex(std::string_view hex) {
 
 int ExitOfOutput(int exit, std::string_view program, std::ostream& out, std::ostream& err) {
   if (out.flush()) return exit;
-  err << program << ": the output could not be written: what was printed is not whole\n";
+  err << program << ": the output could not be written completely\n";
   return exit == kExitOk ? static_cast<int>(kExitError) : exit;
 }
 
@@ -266,7 +315,7 @@ absl::Status WriteWhole(const std::string& path, const std::string& contents) {
   if (reason == 0) return absl::OkStatus();
   std::error_code unused;
   std::filesystem::remove(temporary, unused);
-  return absl::ErrnoToStatus(reason, absl::StrFormat("%s cannot be written; --output names another file", path));
+  return absl::ErrnoToStatus(reason, absl::StrFormat("%s cannot be written; choose another file with --output", path));
 }
 
 }  // namespace sepal::tools

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tools/terminal/utf8.h"
 
 namespace CLI {
 class App;
@@ -39,14 +40,26 @@ std::optional<int> ParseFlags(CLI::App* app, std::vector<std::string> arguments,
 // The word of `known` that is nearest to `typed`, or begins with it; empty if none does.
 std::string Nearest(const std::vector<std::string>& known, std::string_view typed);
 
-// A number of bytes: 1048576, 64MiB, 1G (powers of 1024). In the form in which it can be given: 64MiB, 1000.
+// A number of bytes: 1048576, 64MiB, 1.5G (powers of 1024). In the form in which it can be given: 64MiB, 1000.
 std::string SizeText(uint64_t bytes);
 CLI::Option* AddBytes(CLI::App* app, const std::string& name, uint64_t* bytes, const std::string& description);
+struct CountRange {
+  uint64_t least = 0;
+  uint64_t most = UINT64_MAX;
+};
+// A whole number: 1000, 10k, 1.5M, 1e6 (powers of 1000). Number is int or uint64_t.
+template <class Number>
+CLI::Option* AddCount(CLI::App* app, const std::string& name, Number* count, const std::string& description,
+                      CountRange range = {});
+// The same, where -1 means that it is not given.
+CLI::Option* AddCountOrNone(CLI::App* app, const std::string& name, int64_t* count, const std::string& description);
 // A time in seconds: 30, 30s, 250ms, 5m, 1h.
 CLI::Option* AddSeconds(CLI::App* app, const std::string& name, double* seconds, const std::string& description);
 // Words with commas between them: all in one argument, so that what comes behind it is no part of them.
 CLI::Option* AddList(CLI::App* app, const std::string& name, std::vector<std::string>* words,
                      const std::string& description);
+// The words that the value of a flag is made of, for help and completion; the flag is not checked against them.
+void AddChoices(CLI::Option* option, const std::vector<std::string>& words);
 // Flags of other engines' tools that mean nothing here: accepted, each with a note on `err` when given. `names` are
 // separated by spaces.
 void AddIgnored(CLI::App* app, const std::string& names, std::ostream& err);
@@ -60,7 +73,6 @@ nlohmann::json JsonRow();
 nlohmann::json BytesJson(std::string_view bytes);
 // On one line. What is no UTF-8 (a path may be anything) is replaced, rather than thrown.
 std::string ToLine(const nlohmann::json& json);
-bool IsUtf8(std::string_view bytes);
 // The bytes that `hex` stands for ("0x" before them is allowed); nullopt if it is not hexadecimal.
 std::optional<std::string> FromHex(std::string_view hex);
 

@@ -10,14 +10,21 @@
 namespace sepal::tools {
 namespace {
 
+constexpr size_t kMostChoiceColumns = 40;
+
 // What CLI11 says of a value: "UINT:SIZE", "FLOAT:TIME", "TEXT:{leveldb,rocksdb}", "INT:INT in [1 - 64]".
 void TakeType(const std::string& type, Flag* flag) {
   const size_t open = type.find('{'), close = type.find('}');
   if (open != std::string::npos && close != std::string::npos) {
     flag->choices = absl::StrSplit(type.substr(open + 1, close - open - 1), ',');
     flag->value = absl::StrJoin(flag->choices, "|");
+    // The description names them.
+    if (flag->value.size() > kMostChoiceColumns) flag->value = "NAME";
+    if (flag->list) flag->value = "NAME,...";
   } else if (type.find(":SIZE") != std::string::npos) {
     flag->value = "SIZE";
+  } else if (type.find(":COUNT") != std::string::npos) {
+    flag->value = "COUNT";
   } else if (type.find(":TIME") != std::string::npos) {
     flag->value = "TIME";
   } else {
@@ -37,7 +44,8 @@ VerbPaper PaperOf(const CLI::App& app) {
               .default_value = option->get_default_str(),
               .group = option->get_group(),
               .required = option->get_required(),
-              .many = option->get_items_expected_max() > 1};
+              .many = option->get_items_expected_max() > 1,
+              .list = option->get_delimiter() != '\0'};
     if (option->get_items_expected_max() > 0) TakeType(option->get_type_name(), &flag);
     uint64_t bytes = 0;
     if (flag.value == "SIZE" && absl::SimpleAtoi(flag.default_value, &bytes)) flag.default_value = SizeText(bytes);

@@ -19,6 +19,7 @@ struct Flag {
   std::string group = {};  // of flags: its heading in the help
   bool required = false;
   bool many = false;  // of an argument: several may follow
+  bool list = false;  // the value is words with commas between
 };
 
 struct VerbPaper {

@@ -117,7 +117,7 @@ std::string Progress::Format(const std::string& name, uint64_t done, uint64_t to
                           100.0 * static_cast<double>(done) / static_cast<double>(total));
   }
   if (pace.still_seconds >= kStallSeconds) {
-    absl::StrAppendFormat(&line, ", nothing moves for %s", Duration(pace.still_seconds));
+    absl::StrAppendFormat(&line, ", no progress for %s", Duration(pace.still_seconds));
     return line;
   }
   absl::StrAppendFormat(&line, ", %s a second", shown(static_cast<uint64_t>(std::llround(std::max(0.0, pace.rate)))));

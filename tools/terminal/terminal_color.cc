@@ -13,10 +13,12 @@ bool WantsColor(ColorChoice choice, bool terminal, const char* no_color, const c
   return term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
 }
 
+bool IsTerminal(const std::ostream& stream) {
+  return (&stream == &std::cout && isatty(STDOUT_FILENO) != 0) || (&stream == &std::cerr && isatty(STDERR_FILENO) != 0);
+}
+
 Paint Paint::For(const std::ostream& stream, ColorChoice choice) {
-  const bool terminal =
-      (&stream == &std::cout && isatty(STDOUT_FILENO) != 0) || (&stream == &std::cerr && isatty(STDERR_FILENO) != 0);
-  return Paint(WantsColor(choice, terminal, std::getenv("NO_COLOR"), std::getenv("TERM")));
+  return Paint(WantsColor(choice, IsTerminal(stream), std::getenv("NO_COLOR"), std::getenv("TERM")));
 }
 
 std::string Paint::With(std::string_view code, std::string_view text) const {

@@ -13,11 +13,14 @@ enum class ColorChoice { kAuto, kAlways, kNever };
 // What decides: `no_color` and `term` are the environment's NO_COLOR and TERM; null: not set. A choice outdoes both.
 bool WantsColor(ColorChoice choice, bool terminal, const char* no_color, const char* term);
 
+// Whether `stream` writes to a terminal: std::cout and std::cerr can, no other does.
+bool IsTerminal(const std::ostream& stream);
+
 class Paint {
  public:
   Paint() = default;
   explicit Paint(bool on) : on_(on) {}
-  // For what is written to `stream`: std::cout and std::cerr can be terminals, no other can.
+  // For what is written to `stream`.
   static Paint For(const std::ostream& stream, ColorChoice choice);
 
   std::string Bold(std::string_view text) const { return With("1", text); }

@@ -20,7 +20,9 @@ nlohmann::json ErrorJson(std::string_view command, int exit, const absl::Status&
   line["command"] = command;
   line["ok"] = false;
   line["exit_code"] = exit;
-  line["code"] = absl::StatusCodeToString(status.code());
+  // Cancelled is how a verb says that it was called wrongly.
+  line["code"] =
+      absl::StatusCodeToString(absl::IsCancelled(status) ? absl::StatusCode::kInvalidArgument : status.code());
   line["error"] = MessageOf(status);
   return line;
 }
@@ -50,8 +52,8 @@ std::unique_ptr<CLI::App> MakeApp(const VerbEntry& entry, Verb* verb) {
   auto app = std::make_unique<CLI::App>(absl::StrFormat("%s\n\nExample: sepal %s", entry.summary, entry.example),
                                         "sepal " + verb->name);
   verb->AddFlags(app.get());
-  app->add_flag("--json", verb->json, "JSON, one object a line, rather than text");
-  app->add_option("--color", verb->color, "Colours: auto (on a terminal, unless NO_COLOR is set), always, never")
+  app->add_flag("--json", verb->json, "Print JSON, one object a line, rather than text");
+  app->add_option("--color", verb->color, "Colors: auto (on a terminal, unless NO_COLOR is set), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
   return app;
@@ -75,13 +77,13 @@ std::string ErrorLine(std::string_view command, int exit, const absl::Status& st
 absl::Status Confirm(const Streams& io, bool yes, std::string_view what) {
   if (yes) return absl::OkStatus();
   if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) {
-    return absl::CancelledError(absl::StrFormat("%s: say --yes to do it", what));
+    return absl::CancelledError(absl::StrFormat("%s: give --yes to confirm", what));
   }
-  io.err << what << ". Go on? [y/N] " << std::flush;
+  io.err << what << ". Continue? [y/N] " << std::flush;
   std::string answer;
   std::getline(io.in, answer);
   if (answer == "y" || answer == "Y" || answer == "yes") return absl::OkStatus();
-  return absl::CancelledError("nothing was done");
+  return absl::AbortedError("nothing was done");
 }
 
 }  // namespace sepal::tools

@@ -151,7 +151,10 @@ absl::Status DB::Destroy(const Options& options, std::string_view path) {
   RETURN_IF_ERROR(CheckNotForeign(directory->get(), path));
   ASSIGN_OR_RETURN(const bool any, HoldsDatabaseFiles(directory->get()));
   if (any) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<DirectoryLock> lock, (*directory)->Lock(kLockFileName));
+    const absl::StatusOr<std::unique_ptr<DirectoryLock>> lock = (*directory)->Lock(kLockFileName);
+    // Another has destroyed it meanwhile, and the directory is gone.
+    if (absl::IsNotFound(lock.status())) return absl::OkStatus();
+    RETURN_IF_ERROR(lock.status());
     const std::string lost = absl::StrFormat("%s/%s", path, kLostDirectoryName);
     ASSIGN_OR_RETURN(const PutAside put_aside, FindWhatIsPutAside(world.file_system, lost));
     RETURN_IF_ERROR(RemoveLogsElsewhere(world.file_system, options, directory->get(), path));

@@ -43,8 +43,7 @@ absl::Status Opening::Open() {
   RETURN_IF_ERROR(CheckAddressSpace());
   world_ = World::From(options_.env);
   RETURN_IF_ERROR(CheckLogDirectory());
-  RETURN_IF_ERROR(OpenDirectories());
-  if (!options_.read_only) RETURN_IF_ERROR(TakeLock());
+  RETURN_IF_ERROR(OpenAndLock());
   RETURN_IF_ERROR(RecoverCatalog());
   RETURN_IF_ERROR(CheckTables());
   if (!options_.read_only) RETURN_IF_ERROR(ChooseExecutor());
@@ -80,6 +79,18 @@ absl::Status Opening::CheckLogDirectory() const {
   RETURN_IF_ERROR(directory.status());
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, (*directory)->List());
   return CheckHoldsNoDatabase(listing, options_.log_directory);
+}
+
+// Destroying removes a directory between its making and its locking; it is made again then.
+absl::Status Opening::OpenAndLock() {
+  constexpr int kTries = 16;
+  for (int tries = 0; tries < kTries; ++tries) {
+    absl::Status status = OpenDirectories();
+    if (status.ok() && !options_.read_only) status = TakeLock();
+    if (!absl::IsNotFound(status) || !options_.create_if_missing) return status;
+  }
+  return absl::UnavailableError(
+      absl::StrFormat("%s was made and is not there: others remove it, or it is a symbolic link to nothing", path_));
 }
 
 absl::Status Opening::OpenDirectories() {

@@ -44,6 +44,7 @@ class Opening {
   void RemoveNewTables();
   absl::Status CheckAddressSpace() const;
   absl::Status CheckLogDirectory() const;
+  absl::Status OpenAndLock();
   absl::Status OpenDirectories();
   absl::Status TakeLock();
   void StartInfoLog();

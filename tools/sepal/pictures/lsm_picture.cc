@@ -2,15 +2,19 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "tools/sepal/pictures/key_scale.h"
+#include "sepal/env.h"
+#include "tools/sepal/pictures/key_ranks.h"
 #include "tools/terminal/cli.h"
 #include "util/base/strings.h"
 
 namespace sepal::tools {
 namespace {
 
-nlohmann::json Drawn(const AddedTable& added, const KeyScale& keys) {
+constexpr size_t kShownKeyBytes = 48;
+
+nlohmann::json Drawn(const AddedTable& added, const KeyRanks& ranks) {
   const TableMetadata& table = added.table;
   return {{"number", table.number.value()},
           {"family", added.family.value()},
@@ -18,10 +22,10 @@ nlohmann::json Drawn(const AddedTable& added, const KeyScale& keys) {
           {"raw_bytes", table.raw_bytes},
           {"entries", table.entries},
           {"tombstones", table.tombstones},
-          {"from", keys.Of(table.smallest.user_key)},
-          {"to", keys.Of(table.largest.user_key)},
-          {"smallest", Printable(table.smallest.user_key, 48)},
-          {"largest", Printable(table.largest.user_key, 48)},
+          {"from", ranks.Of(table.smallest.user_key)},
+          {"to", ranks.Of(table.largest.user_key)},
+          {"smallest", Escaped(table.smallest.user_key, kShownKeyBytes)},
+          {"largest", Escaped(table.largest.user_key, kShownKeyBytes)},
           {"sequences", {table.lowest_sequence.value(), table.highest_sequence.value()}},
           {"created", table.creation_unix_micros}};
 }
@@ -46,17 +50,19 @@ nlohmann::json PictureData(const Tree& tree, const std::vector<VersionEdit>& edi
       keys[added.family].push_back(added.table.largest.user_key);
     }
   }
-  std::map<ColumnFamilyId, KeyScale> scales;
-  for (const auto& [family, some] : keys) scales.emplace(family, some);
-  nlohmann::json data = {{"schema_version", kJsonSchemaVersion},
-                         {"directory", tree.place.directory},
-                         {"families", nlohmann::json::array()},
-                         {"tables", nlohmann::json::object()},
-                         {"edits", nlohmann::json::array()},
-                         {"snapshot_edits", SnapshotEdits(edits)},
-                         {"fills", fills}};
+  std::map<ColumnFamilyId, KeyRanks> ranks;
+  for (auto& [family, some] : keys) ranks.emplace(family, std::move(some));
+  nlohmann::json data = {{"schema_version", kJsonSchemaVersion},         {"directory", tree.place.directory},
+                         {"unix_micros", Clock::System()->UnixMicros()}, {"families", nlohmann::json::array()},
+                         {"tables", nlohmann::json::object()},           {"edits", nlohmann::json::array()},
+                         {"snapshot_edits", SnapshotEdits(edits)},       {"fills", fills}};
   for (const auto& [id, family] : tree.families) {
-    data["families"].push_back({{"id", id.value()}, {"name", Printable(family.created.name)}});
+    nlohmann::json bounds = nlohmann::json::array();
+    if (const auto known = ranks.find(id); known != ranks.end()) {
+      for (const std::string& key : known->second.keys()) bounds.push_back(Escaped(key, kShownKeyBytes));
+    }
+    data["families"].push_back(
+        {{"id", id.value()}, {"name", Escaped(family.created.name)}, {"keys", std::move(bounds)}});
   }
   for (const VersionEdit& edit : edits) {
     nlohmann::json drawn = {{"add", nlohmann::json::array()}, {"remove", nlohmann::json::array()}};
@@ -64,7 +70,7 @@ nlohmann::json PictureData(const Tree& tree, const std::vector<VersionEdit>& edi
       drawn["remove"].push_back({{"number", removed.number.value()}, {"level", removed.level}});
     }
     for (const AddedTable& added : edit.added_tables) {
-      data["tables"][std::to_string(added.table.number.value())] = Drawn(added, scales.at(added.family));
+      data["tables"][std::to_string(added.table.number.value())] = Drawn(added, ranks.at(added.family));
       drawn["add"].push_back(
           {{"number", added.table.number.value()}, {"level", added.level}, {"run", added.table.run.value()}});
     }

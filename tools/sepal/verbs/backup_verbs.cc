@@ -14,6 +14,7 @@
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/format/file_names.h"
 #include "tools/sepal/database_access.h"
+#include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/verb.h"
@@ -78,6 +79,7 @@ class CheckpointVerb final : public Verb {
   }
 
   absl::Status Run(const Streams& io) override {
+    RETURN_IF_ERROR(CheckLink(target_));
     RETURN_IF_ERROR(CopyDatabase(place_, target_, {}, "checkpoint bytes", io));
     ASSIGN_OR_RETURN(const Extent extent, Measure(target_));
     if (json) {
@@ -159,14 +161,15 @@ class BackupVerb final : public Verb {
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
     app->add_option("BACKUPS", backups_, "The directory of all backups of this database")->required();
-    app->add_option("--keep", keep_,
-                    "Remove all but the newest so many, and those that a crash interrupted, once this one is made; "
-                    "what cannot be read is not counted");
-    app->add_flag("--no-verify", no_verify_, "Do not read back what was copied");
+    AddCount(app, "--keep", &keep_,
+             "Afterwards remove all but this many of the newest backups, and those that a crash interrupted; backups "
+             "that cannot be read are neither counted nor removed",
+             {.least = 1});
+    app->add_flag("--no-verify", no_verify_, "Do not read back and check what was copied");
   }
 
   absl::Status Run(const Streams& io) override {
-    if (keep_ == 0) return absl::CancelledError("--keep 0 would keep nothing, this backup neither");
+    RETURN_IF_ERROR(CheckPlace());
     ASSIGN_OR_RETURN(const BackupsDirectory directory, BackupsDirectory::Take(backups_));
     const std::vector<Backup> before = BackupsIn(backups_);
     CheckpointOptions options{.link_tables = false, .verify = !no_verify_};
@@ -195,11 +198,20 @@ class BackupVerb final : public Verb {
   }
 
  private:
+  // The database itself, or another, is no directory of backups.
+  absl::Status CheckPlace() const {
+    RETURN_IF_ERROR(CheckLink(place_.directory));
+    RETURN_IF_ERROR(CheckLink(backups_));
+    if (!HoldsDatabase(backups_)) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s is a database; BACKUPS is a directory of its own for the backups of one database", backups_));
+  }
+
   // The newest that are whole stay, with the one that was just made. What cannot be read stays as long as one that is
   // whole would, for it may be that, or be repaired; it does not count.
   absl::Status RemoveOld(const std::vector<Backup>& before, const Streams& io, nlohmann::json* unreadable) const {
     if (keep_ == kKeepAll) return absl::OkStatus();
-    size_t kept = 1;
+    uint64_t kept = 1;
     for (auto backup = before.rbegin(); backup != before.rend(); ++backup) {
       const absl::Status whole = Measure(backup->path).status();
       if (kept >= keep_ || (!whole.ok() && WasInterrupted(*backup))) {
@@ -215,11 +227,11 @@ class BackupVerb final : public Verb {
     return absl::OkStatus();
   }
 
-  static constexpr size_t kKeepAll = SIZE_MAX;
+  static constexpr uint64_t kKeepAll = UINT64_MAX;
 
   Place place_;
   std::string backups_;
-  size_t keep_ = kKeepAll;
+  uint64_t keep_ = kKeepAll;
   bool no_verify_ = false;
 };
 
@@ -231,10 +243,7 @@ class BackupsVerb final : public Verb {
 
   absl::Status Run(const Streams& io) override {
     const std::vector<Backup> backups = BackupsIn(backups_);
-    if (backups.empty()) {
-      return absl::NotFoundError(
-          absl::StrFormat("there are no backups in %s; sepal db backup DIR %s makes one there", backups_, backups_));
-    }
+    if (backups.empty()) return NoBackups();
     for (const Backup& backup : backups) {
       const absl::StatusOr<Extent> extent = Measure(backup.path);
       const bool interrupted = !extent.ok() && WasInterrupted(backup);
@@ -249,7 +258,7 @@ class BackupsVerb final : public Verb {
                                   Counted(extent->tables, "table"), HumanBytes(extent->bytes));
       } else {
         io.out << absl::StrFormat("%s  %s: %s\n", backup.path,
-                                  interrupted ? "unfinished, to be removed" : "cannot be read",
+                                  interrupted ? "interrupted, safe to remove" : "cannot be read",
                                   MessageOf(extent.status()));
       }
     }
@@ -262,6 +271,21 @@ class BackupsVerb final : public Verb {
   }
 
  private:
+  absl::Status NoBackups() const {
+    RETURN_IF_ERROR(CheckLink(backups_));
+    std::error_code error;
+    if (!std::filesystem::exists(backups_, error)) {
+      return absl::NotFoundError(absl::StrFormat("%s does not exist", backups_));
+    }
+    if (HoldsDatabase(backups_)) {
+      return absl::NotFoundError(
+          absl::StrFormat("%s is a database; give the directory of its backups, BACKUPS of sepal db backup %s BACKUPS",
+                          backups_, backups_));
+    }
+    return absl::NotFoundError(
+        absl::StrFormat("%s holds no backups; sepal db backup DIR %s makes one", backups_, backups_));
+  }
+
   std::string backups_;
 };
 
@@ -290,6 +314,8 @@ class RestoreVerb final : public Verb {
  private:
   // A directory of backups is not one of them.
   absl::Status CheckNamed() const {
+    RETURN_IF_ERROR(CheckLink(backup_.directory));
+    RETURN_IF_ERROR(CheckLink(target_));
     const std::string& named = backup_.directory;
     std::error_code error;
     if (const std::vector<Backup> inside = BackupsIn(named); !inside.empty()) {
@@ -312,13 +338,13 @@ class RestoreVerb final : public Verb {
 }  // namespace
 
 std::vector<VerbEntry> CopyVerbs() {
-  return {{"db checkpoint", "make another database that holds the same, in a moment where disks allow links",
+  return {{"db checkpoint", "copy a database, with hard links to its tables where possible",
            "db checkpoint /var/lib/app /backup/today", MakeVerb<CheckpointVerb>},
-          {"db backup", "copy what is new since the last backup, and check it",
-           "db backup /var/lib/app /backup/app --keep 7", MakeVerb<BackupVerb>},
-          {"db backups", "list backups", "db backups /backup/app", MakeVerb<BackupsVerb>},
-          {"db restore", "bring a backup back as a new database, checked", "db restore /backup/app/000007 /var/lib/app",
-           MakeVerb<RestoreVerb>}};
+          {"db backup", "make an incremental backup, and verify it", "db backup /var/lib/app /backup/app --keep 7",
+           MakeVerb<BackupVerb>},
+          {"db backups", "list the backups in a directory", "db backups /backup/app", MakeVerb<BackupsVerb>},
+          {"db restore", "restore a backup as a new database, and verify it",
+           "db restore /backup/app/000007 /var/lib/app", MakeVerb<RestoreVerb>}};
 }
 
 }  // namespace sepal::tools

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "sepal/file_system.h"
 #include "tools/db_bench/db_bench_runner.h"
+#include "tools/sepal/new_place.h"
 #include "tools/sepal/pictures/bench_comparison.h"
 #include "tools/sepal/pictures/bench_page.h"
 #include "tools/terminal/cli.h"
@@ -30,10 +31,11 @@ class BenchRunVerb final : public Verb {
     if (const absl::Status known = options_.CheckBenchmarks(); !known.ok()) {
       return absl::CancelledError(known.message());
     }
+    RETURN_IF_ERROR(CheckLink(options_.db));
     ASSIGN_OR_RETURN(const Options engine_options, options_.EngineOptions());
     if (!options_.use_existing_db && FileSystem::Posix()->OpenDirectory(options_.db, /*create=*/false).ok()) {
       RETURN_IF_ERROR(Confirm(io, yes_,
-                              absl::StrFormat("a benchmark that begins afresh removes the database in %s "
+                              absl::StrFormat("a fill* benchmark deletes the database in %s "
                                               "(--use_existing_db keeps it)",
                                               options_.db)));
     }
@@ -100,7 +102,7 @@ class BenchReportVerb final : public Verb {
   void AddFlags(CLI::App* app) override {
     app->add_option("FILE", files_, "Recordings: what db_bench --report_file wrote; several are set side by side")
         ->required();
-    app->add_option("--output,-o", output_, "Where the page goes")->capture_default_str();
+    app->add_option("--output,-o", output_, "The HTML file to write")->capture_default_str();
   }
 
   absl::Status Run(const Streams& io) override {
@@ -136,11 +138,11 @@ class BenchReportVerb final : public Verb {
 }  // namespace
 
 std::vector<VerbEntry> BenchVerbs() {
-  return {{"bench run", "measure the engine, with the flags of db_bench",
+  return {{"bench run", "run benchmarks, with the flags of db_bench",
            "bench run /tmp/bench --benchmarks fillrandom,readrandom --report_file now.jsonl", MakeVerb<BenchRunVerb>},
-          {"bench compare", "rates of recorded benchmarks, and their ratios",
+          {"bench compare", "compare the rates of recorded benchmarks",
            "bench compare before.jsonl after.jsonl --fail-below 0.95", MakeVerb<BenchCompareVerb>},
-          {"bench report", "charts of recorded benchmarks, as one file for a browser",
+          {"bench report", "draw charts of recorded benchmarks, as one HTML file",
            "bench report before.jsonl after.jsonl --output bench.html", MakeVerb<BenchReportVerb>}};
 }
 

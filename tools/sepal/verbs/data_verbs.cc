@@ -7,10 +7,13 @@
 
 #include "absl/strings/str_format.h"
 #include "tools/sepal/database_access.h"
+#include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/progress.h"
+#include "tools/terminal/terminal_color.h"
 #include "tools/terminal/verb.h"
 #include "util/base/status.h"
+#include "util/base/strings.h"
 
 namespace sepal::tools {
 namespace {
@@ -23,7 +26,6 @@ class KeyVerb : public Verb {
     app->add_option("--family", family_, "Column family (default: default)");
     app->add_flag("--hex", hex_, "Keys and values are given and printed in hexadecimal");
   }
-  std::string Shown(std::string_view bytes) const { return hex_ ? ToHex(bytes) : std::string(bytes); }
 
   Place place_;
   std::string family_;
@@ -35,6 +37,8 @@ class GetVerb final : public KeyVerb {
   void AddFlags(CLI::App* app) override {
     AddCommonFlags(app);
     app->add_option("KEY", key_, "The key")->required();
+    CLI::Option* const raw = app->add_flag("--raw", raw_, "Print the bytes of the value alone, on a terminal too");
+    app->add_flag("--newline", newline_, "End the output with a newline, in a file or pipe too")->excludes(raw);
   }
 
   absl::Status Run(const Streams& io) override {
@@ -43,7 +47,8 @@ class GetVerb final : public KeyVerb {
     RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
       absl::StatusOr<std::string> found = db->Get(family.get(), key);
-      if (absl::IsNotFound(found.status())) return absl::NotFoundError(absl::StrFormat("no key %s", ShownKey(key)));
+      if (absl::IsNotFound(found.status()))
+        return absl::NotFoundError(absl::StrFormat("key %s not found", ShownKey(key)));
       ASSIGN_OR_RETURN(value, std::move(found));
       return absl::OkStatus();
     }));
@@ -53,26 +58,29 @@ class GetVerb final : public KeyVerb {
       line["value"] = BytesJson(value);
       io.out << ToLine(line) << "\n";
     } else {
-      io.out << Shown(value) << "\n";
+      io.out << (hex_ ? ToHex(value) : value);
+      // In a pipe, a byte behind the value would change it.
+      if (newline_ || (!raw_ && (hex_ || IsTerminal(io.out)))) io.out << "\n";
     }
     return absl::OkStatus();
   }
 
  private:
   std::string key_;
+  bool raw_ = false, newline_ = false;
 };
 
 class ScanVerb final : public KeyVerb {
  public:
   void AddFlags(CLI::App* app) override {
     AddCommonFlags(app);
-    app->add_option("--from", from_, "First key");
-    app->add_option("--to", to_, "First key beyond the last");
-    app->add_option("--prefix", prefix_, "Only keys that begin so");
-    app->add_option("--limit", limit_, "At most this many entries");
+    app->add_option("--from", from_, "First key of the range");
+    app->add_option("--to", to_, "End of the range: this key is not included");
+    app->add_option("--prefix", prefix_, "Only keys with this prefix");
+    AddCount(app, "--limit", &limit_, "At most this many entries");
     app->add_flag("--reverse", reverse_, "From the last key to the first");
-    app->add_flag("--keys", keys_only_, "Print keys alone");
-    app->add_flag("--count", count_only_, "Print the number of entries alone");
+    app->add_flag("--keys", keys_only_, "Print keys only");
+    app->add_flag("--count", count_only_, "Print only the number of entries");
   }
 
   absl::Status Run(const Streams& io) override {
@@ -134,8 +142,8 @@ class ScanVerb final : public KeyVerb {
       out << ToLine(line) << "\n";
       return;
     }
-    out << (hex_ ? ToHex(it.key()) : Printable(it.key(), SIZE_MAX));
-    if (!keys_only_) out << '\t' << (hex_ ? ToHex(it.value()) : Printable(it.value(), SIZE_MAX));
+    out << (hex_ ? ToHex(it.key()) : Escaped(it.key()));
+    if (!keys_only_) out << '\t' << (hex_ ? ToHex(it.value()) : Escaped(it.value()));
     out << "\n";
   }
 
@@ -150,7 +158,7 @@ class PutVerb final : public KeyVerb {
   void AddFlags(CLI::App* app) override {
     AddCommonFlags(app);
     app->add_option("KEY", key_, "The key")->required();
-    app->add_option("VALUE", value_, "The value; - takes it from standard input")->required();
+    app->add_option("VALUE", value_, "The value; - reads it from standard input, every byte")->required();
     AddMemoryLimit(app, &memory_limit_);
   }
 
@@ -159,14 +167,24 @@ class PutVerb final : public KeyVerb {
     std::string value;
     if (value_ == "-") {
       value.assign(std::istreambuf_iterator<char>(io.in), std::istreambuf_iterator<char>());
+      if (io.in.bad()) return absl::InternalError("standard input could not be read to its end");
+      // Digits end with a line.
+      if (hex_) value.resize(value.find_last_not_of(" \t\r\n") + 1);
     } else {
-      ASSIGN_OR_RETURN(value, BytesFrom(value_, hex_));
+      value = value_;
     }
+    ASSIGN_OR_RETURN(value, BytesFrom(value, hex_));
+    const bool is_new = !HoldsDatabase(place_.directory);
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/true, memory_limit_));
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
     RETURN_IF_ERROR(WithMemoryRemedy(db->Put(family.get(), key, value, {.sync = true})));
     RETURN_IF_ERROR(db->Close());
-    if (json) io.out << ToLine(JsonHead()) << "\n";
+    if (is_new) io.err << "note: created a new database in " << place_.directory << "\n";
+    if (json) {
+      nlohmann::json line = JsonHead();
+      line["created"] = is_new;
+      io.out << ToLine(line) << "\n";
+    }
     return absl::OkStatus();
   }
 
@@ -179,7 +197,7 @@ class DeleteVerb final : public KeyVerb {
  public:
   void AddFlags(CLI::App* app) override {
     AddCommonFlags(app);
-    app->add_option("KEY", key_, "The key; it need not exist")->required();
+    app->add_option("KEY", key_, "The key to delete; no error if it does not exist")->required();
   }
 
   absl::Status Run(const Streams& io) override {
@@ -201,10 +219,10 @@ class DeleteVerb final : public KeyVerb {
 std::vector<VerbEntry> DataVerbs() {
   return {
       {"db get", "print the value of a key", "db get /var/lib/app user:1", MakeVerb<GetVerb>},
-      {"db scan", "print entries in order", "db scan /var/lib/app --prefix user: --limit 10", MakeVerb<ScanVerb>},
-      {"db put", "write a value, durably; makes the database if it is missing", "db put /var/lib/app user:1 Ada",
-       MakeVerb<PutVerb>},
-      {"db delete", "remove a key, durably", "db delete /var/lib/app user:1", MakeVerb<DeleteVerb>},
+      {"db scan", "print entries in key order", "db scan /var/lib/app --prefix user: --limit 10", MakeVerb<ScanVerb>},
+      {"db put", "write a value and sync it; creates the database if it does not exist",
+       "db put /var/lib/app user:1 Ada", MakeVerb<PutVerb>},
+      {"db delete", "delete a key and sync", "db delete /var/lib/app user:1", MakeVerb<DeleteVerb>},
   };
 }
 

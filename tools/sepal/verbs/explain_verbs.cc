@@ -62,7 +62,7 @@ nlohmann::json SourceJson(const ExplainedSource& source) {
   if (source.kind != ExplainedSource::Kind::kTable) return json;
   json["level"] = source.level;
   json["run"] = source.run;
-  json["file_number"] = source.file_number;
+  json["number"] = source.file_number;
   json["was_open"] = source.was_open;
   json["bytes_read"] = source.bytes_read;
   if (source.has_guard) json["guard"] = {{"cached", source.guard_cached}, {"admits", source.guard_admits}};
@@ -95,7 +95,7 @@ class ExplainGetVerb final : public Verb {
     }
     nlohmann::json line = JsonHead();
     line["key"] = BytesJson(key);
-    line["column_family"] = explanation.column_family;
+    line["column_family"] = BytesJson(explanation.column_family);
     line["found"] = explanation.found;
     if (explanation.found) line["value_bytes"] = explanation.value_bytes;
     line["visible_sequence"] = explanation.visible_sequence;
@@ -132,8 +132,8 @@ class ExplainFiltersVerb final : public Verb {
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
     app->add_option("--family", family_, "Column family (default: all)");
-    app->add_option("--probes", probes_, "Absent keys to look up, to see what the filters let through")
-        ->check(CLI::Range(uint64_t{0}, uint64_t{100'000'000}))
+    AddCount(app, "--probes", &probes_, "Absent keys to look up, to measure the false positive rate",
+             {.most = 100'000'000})
         ->capture_default_str();
   }
 
@@ -147,7 +147,7 @@ class ExplainFiltersVerb final : public Verb {
     nlohmann::json line = JsonHead();
     line["column_families"] = nlohmann::json::array();
     for (const auto& [family, levels] : families) {
-      line["column_families"].push_back({{"name", family}, {"levels", LevelsJson(levels)}});
+      line["column_families"].push_back({{"name", BytesJson(family)}, {"levels", LevelsJson(levels)}});
     }
     io.out << ToLine(line) << "\n";
     return absl::OkStatus();
@@ -225,7 +225,7 @@ class ExplainFiltersVerb final : public Verb {
   }
 
   static void Print(const std::string& family, const std::map<int, LevelFilters>& levels, std::ostream& out) {
-    out << absl::StrFormat("family %s\n", Printable(family));
+    out << absl::StrFormat("column family %s\n", Escaped(family));
     out << "level  tables       entries  filter memory  expected rate  observed rate     lookups  reads saved  "
            "false positives\n";
     for (const auto& [number, level] : levels) {
@@ -243,11 +243,11 @@ class ExplainFiltersVerb final : public Verb {
 }  // namespace
 
 std::vector<VerbEntry> ExplainVerbs() {
-  return {{"explain filters",
-           "per level: memory for filters, the false positive rate expected and observed, block reads saved",
-           "explain filters /var/lib/app --probes 100000", MakeVerb<ExplainFiltersVerb>},
-          {"explain get", "which memtables, files, filters and blocks a lookup asks, and what each says",
-           "explain get /var/lib/app user:1", MakeVerb<ExplainGetVerb>}};
+  return {
+      {"explain filters", "show each level's filters: memory, expected and observed false positive rate, reads saved",
+       "explain filters /var/lib/app --probes 100000", MakeVerb<ExplainFiltersVerb>},
+      {"explain get", "trace a lookup through memtables, tables, filters and blocks", "explain get /var/lib/app user:1",
+       MakeVerb<ExplainGetVerb>}};
 }
 
 }  // namespace sepal::tools

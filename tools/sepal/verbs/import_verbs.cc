@@ -14,6 +14,7 @@
 #include "db/format/file_names.h"
 #include "tools/foreign/foreign_database.h"
 #include "tools/sepal/database_access.h"
+#include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/latency.h"
 #include "tools/terminal/progress.h"
@@ -35,47 +36,47 @@ constexpr char kMarker[] = "IMPORTING";
 
 // The places are of no use where the engines' libraries were not there at build time.
 absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenForeign(const std::string& engine,
-                                                             [[maybe_unused]] const std::string& path,
-                                                             [[maybe_unused]] const std::string& scratch) {
+                                                             [[maybe_unused]] const ForeignPlace& place) {
 #ifdef SEPAL_WITH_LEVELDB
-  if (engine == "leveldb") return OpenLevelDb(path, scratch);
+  if (engine == "leveldb") return OpenLevelDb(place);
 #endif
 #ifdef SEPAL_WITH_ROCKSDB
-  if (engine == "rocksdb") return OpenRocksDb(path);
+  if (engine == "rocksdb") return OpenRocksDb(place);
 #endif
   return absl::UnimplementedError(
       absl::StrFormat("this sepal was built without %s: install lib%s-dev and build it again", engine, engine));
 }
 
-// Neither engine is to be let loose on what is not its own.
-absl::Status CheckSource(const std::string& engine, const std::string& path) {
+// The engine of the database in `path`, by its files.
+absl::StatusOr<std::string> EngineOf(const std::string& path) {
   std::error_code error;
-  if (!fs::exists(fs::path(path) / "CURRENT", error)) {
-    return absl::NotFoundError(absl::StrFormat(
-        "%s holds no LevelDB or RocksDB database (there is no file CURRENT); the new directory comes first: sepal "
-        "import NEW OLD --from %s",
-        path, engine));
+  if (!fs::exists(path, error)) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s does not exist; the new directory comes first: sepal import NEW SOURCE", path));
   }
-  bool of_rocksdb = false, of_leveldb = false;
+  if (!fs::exists(fs::path(path) / "CURRENT", error)) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s holds no LevelDB or RocksDB database (there is no file CURRENT)%s", path,
+                        HoldsDatabase(path) ? ": it is a database of Sepal's, which db restore and db checkpoint copy"
+                                            : "; the new directory comes first: sepal import NEW SOURCE"));
+  }
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
     const std::string file = it->path().filename();
-    of_rocksdb |= file == "IDENTITY" || file.starts_with("OPTIONS-");
-    of_leveldb |= file.ends_with(".ldb");
+    if (file == "IDENTITY" || file.starts_with("OPTIONS-")) return "rocksdb";
   }
-  const std::string other = engine == "leveldb" ? "rocksdb" : "leveldb";
-  if (engine == "leveldb" ? of_rocksdb : of_leveldb && !of_rocksdb) {
-    return absl::FailedPreconditionError(absl::StrFormat("%s is not of %s: say --from %s", path, engine, other));
-  }
-  return absl::OkStatus();
+  return "leveldb";
 }
 
-// Missing or empty: an import never mixes with what is there.
-absl::Status CheckTarget(const std::string& directory) {
+// A new database neither replaces anything nor comes into what it is made of.
+absl::Status CheckTarget(const std::string& directory, const std::string& source) {
+  RETURN_IF_ERROR(CheckReplaceable(directory));
   std::error_code error;
-  if (!fs::exists(fs::symlink_status(directory, error))) return absl::OkStatus();
-  if (fs::is_directory(directory, error) && fs::is_empty(directory, error) && !error) return absl::OkStatus();
-  return absl::AlreadyExistsError(
-      absl::StrFormat("%s is there and not an empty directory; an import makes a new database", directory));
+  const fs::path inside = fs::weakly_canonical(directory, error), around = fs::weakly_canonical(source, error);
+  if (std::mismatch(around.begin(), around.end(), inside.begin(), inside.end()).first != around.end()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrFormat("%s is in the source %s, which an import does not change", directory, source));
 }
 
 // What an import that was interrupted has left. Nothing that is not an import's is removed.
@@ -96,7 +97,7 @@ absl::Status RemovePart(const std::string& part) {
   // If it is empty.
   if (fs::is_directory(there) && fs::remove(part, error)) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrFormat("%s is in the way: no import that was interrupted has left it; move it or remove it", part));
+      absl::StrFormat("%s exists, and is not what an interrupted import has left; move it or remove it", part));
 }
 
 absl::StatusOr<std::unique_ptr<Directory>> OpenDirectory(const std::string& path, bool create) {
@@ -140,17 +141,23 @@ class ImportVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
     app->add_option("DIR", directory_, "The new database: a new or empty directory")->required();
-    app->add_option("SOURCE", source_, "The directory of the other engine's database; it is not changed")->required();
-    app->add_option("--from", engine_, "leveldb or rocksdb")->required()->check(CLI::IsMember({"leveldb", "rocksdb"}));
-    app->add_flag("--compare", compare_, "Read both once more at the end, and compare every entry");
+    app->add_option("SOURCE", source_.directory, "The directory of the other engine's database; it is not changed")
+        ->required();
+    app->add_option("--from", engine_, "The other engine (default: found by the files in SOURCE)")
+        ->check(CLI::IsMember({"leveldb", "rocksdb"}));
+    app->add_option("--wal-dir", source_.wal_directory,
+                    "RocksDB: the directory of its write-ahead logs (default: as its OPTIONS file says)");
+    AddList(app, "--db-path", &source_.table_directories,
+            "RocksDB: more directories that hold its tables (db_paths, cf_paths)");
+    app->add_flag("--compare", compare_, "Read both databases again at the end, and compare every entry");
     AddMemoryLimit(app, &memory_limit_);
   }
 
   absl::Status Run(const Streams& io) override {
     while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
-    while (source_.size() > 1 && source_.back() == '/') source_.pop_back();
-    RETURN_IF_ERROR(CheckSource(engine_, source_));
-    RETURN_IF_ERROR(CheckTarget(directory_));
+    while (source_.directory.size() > 1 && source_.directory.back() == '/') source_.directory.pop_back();
+    RETURN_IF_ERROR(CheckSource());
+    RETURN_IF_ERROR(CheckTarget(directory_, source_.directory));
     const std::string part = directory_ + ".part";
     RETURN_IF_ERROR(RemovePart(part));
     const uint64_t began = NowNanos();
@@ -158,15 +165,44 @@ class ImportVerb final : public Verb {
     if (status.ok()) status = ImportInto(part, io);
     if (status.ok()) status = Unmark(part);
     if (status.ok()) status = GiveName(part, directory_);
+    for (const std::string& note : notes_) io.err << "note: " << source_.directory << ": " << note << "\n";
+    for (const std::string& transaction : prepared_) {
+      io.err << absl::StrFormat(
+          "note: %s: transaction '%s' is prepared, but neither committed nor rolled back; what it wrote is not "
+          "imported\n",
+          source_.directory, Escaped(transaction));
+    }
     if (!status.ok()) {
       const absl::Status removed = RemovePart(part);
-      return removed.ok() ? WithNothingLeft(status) : status;
+      return SourceDamage(removed.ok() ? WithNothingLeft(status) : status);
     }
     Tell(io.out, static_cast<double>(NowNanos() - began) / 1e9);
     return absl::OkStatus();
   }
 
  private:
+  absl::Status CheckSource() {
+    ASSIGN_OR_RETURN(const std::string found, EngineOf(source_.directory));
+    if (engine_.empty()) engine_ = found;
+    if (engine_ != found) {
+      return absl::FailedPreconditionError(
+          absl::StrFormat("%s is a database of %s, not %s: use --from %s", source_.directory, found, engine_, found));
+    }
+    if (engine_ == "rocksdb" || (source_.wal_directory.empty() && source_.table_directories.empty())) {
+      return absl::OkStatus();
+    }
+    return absl::CancelledError("--wal-dir and --db-path are for RocksDB; LevelDB has all its files in one directory");
+  }
+
+  // Sepal repairs no other engine's database.
+  absl::Status SourceDamage(const absl::Status& status) const {
+    if (!absl::IsDataLoss(status)) return status;
+    return absl::DataLossError(absl::StrFormat(
+        "the source %s is damaged; restore it from a backup, or repair it with its own engine (%s), and import again: "
+        "%s",
+        source_.directory, engine_ == "rocksdb" ? "ldb repair" : "leveldb::RepairDB", ToStd(status.message())));
+  }
+
   struct Family {
     std::string name;
     uint64_t entries = 0;
@@ -180,9 +216,11 @@ class ImportVerb final : public Verb {
     options.memory_limit = memory_limit_;
     // Opened first: its lock keeps others from the directory.
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> target, DB::Open(options, part));
-    const std::string scratch = part + "/" + kScratch;
+    source_.scratch = part + "/" + kScratch;
     {
-      ASSIGN_OR_RETURN(const std::unique_ptr<ForeignDatabase> source, OpenForeign(engine_, source_, scratch));
+      ASSIGN_OR_RETURN(const std::unique_ptr<ForeignDatabase> source, OpenForeign(engine_, source_));
+      notes_ = source->Notes();
+      prepared_ = source->PreparedTransactions();
       RETURN_IF_ERROR(ForEachFamily("imported bytes", source.get(), target.get(), io, &ImportVerb::Copy));
       if (compare_) {
         RETURN_IF_ERROR(ForEachFamily("compared bytes", source.get(), target.get(), io, &ImportVerb::Compare));
@@ -190,7 +228,7 @@ class ImportVerb final : public Verb {
     }
     RETURN_IF_ERROR(target->Close());
     std::error_code error;
-    fs::remove_all(scratch, error);
+    fs::remove_all(source_.scratch, error);
     return absl::OkStatus();
   }
 
@@ -314,6 +352,10 @@ class ImportVerb final : public Verb {
     line["bytes"] = bytes;
     line["seconds"] = seconds;
     line["compared"] = compare_;
+    line["from"] = engine_;
+    line["notes"] = notes_;
+    line["prepared_transactions"] = nlohmann::json::array();
+    for (const std::string& transaction : prepared_) line["prepared_transactions"].push_back(BytesJson(transaction));
     if (json) {
       out << ToLine(line) << "\n";
       return;
@@ -323,7 +365,9 @@ class ImportVerb final : public Verb {
                            compare_ ? "; every entry compared" : "");
   }
 
-  std::string directory_, source_, engine_;
+  std::string directory_, engine_;
+  ForeignPlace source_;
+  std::vector<std::string> notes_, prepared_;
   bool compare_ = false;
   uint64_t memory_limit_ = Options().memory_limit;
   std::vector<Family> families_;
@@ -332,8 +376,8 @@ class ImportVerb final : public Verb {
 }  // namespace
 
 std::vector<VerbEntry> ImportVerbs() {
-  return {{"import", "bring the contents of a LevelDB or RocksDB database over, as a new database",
-           "import /var/lib/new /var/lib/old --from leveldb", MakeVerb<ImportVerb>}};
+  return {{"import", "copy a LevelDB or RocksDB database into a new Sepal database", "import /var/lib/new /var/lib/old",
+           MakeVerb<ImportVerb>}};
 }
 
 }  // namespace sepal::tools

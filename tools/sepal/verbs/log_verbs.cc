@@ -27,21 +27,22 @@ nlohmann::json EditJson(const VersionEdit& edit) {
   if (edit.last_sequence) line["last_sequence"] = edit.last_sequence->value();
   if (edit.min_log_number) line["min_log_number"] = edit.min_log_number->value();
   for (const ColumnFamilyCreation& created : edit.created_families) {
-    line["created_families"].push_back({{"id", created.id.value()},
-                                        {"name", BytesJson(created.name)},
-                                        {"comparator", created.comparator_name},
-                                        {"equal_means_identical", created.equal_means_identical}});
+    line["created_column_families"].push_back({{"id", created.id.value()},
+                                               {"name", BytesJson(created.name)},
+                                               {"comparator", created.comparator_name},
+                                               {"equal_means_identical", created.equal_means_identical}});
   }
   for (const KeptOptions& kept : edit.kept_options) {
-    line["kept_options"].push_back({{"family", kept.family.value()}, {"fields", ToHex(kept.fields)}});
+    line["kept_options"].push_back({{"column_family_id", kept.family.value()}, {"fields", ToHex(kept.fields)}});
   }
-  for (const ColumnFamilyId id : edit.dropped_families) line["dropped_families"].push_back(id.value());
+  for (const ColumnFamilyId id : edit.dropped_families) line["dropped_column_family_ids"].push_back(id.value());
   for (const FlushedThrough& flushed : edit.flushed_through) {
-    line["flushed_through"].push_back({{"family", flushed.family.value()}, {"sequence", flushed.sequence.value()}});
+    line["flushed_through"].push_back(
+        {{"column_family_id", flushed.family.value()}, {"sequence", flushed.sequence.value()}});
   }
   for (const RemovedTable& removed : edit.removed_tables) {
     line["removed_tables"].push_back(
-        {{"family", removed.family.value()}, {"level", removed.level}, {"number", removed.number.value()}});
+        {{"column_family_id", removed.family.value()}, {"level", removed.level}, {"number", removed.number.value()}});
   }
   for (const AddedTable& added : edit.added_tables) line["added_tables"].push_back(TableJson(added));
   if (edit.closed_log) {
@@ -81,7 +82,7 @@ class ManifestDumpVerb final : public Verb {
     }
     io.out << absl::StrFormat("%s: %s, %s, database %s\n", ManifestFileName(manifest.number), Counted(edits, "edit"),
                               HumanBytes(manifest.length_bytes), Hex64(manifest.database_id));
-    if (!manifest.torn.empty()) io.out << "torn end, never acknowledged: " << manifest.torn << "\n";
+    if (!manifest.torn.empty()) io.out << "incomplete end, never acknowledged: " << manifest.torn << "\n";
     return absl::OkStatus();
   }
 
@@ -114,7 +115,10 @@ class ManifestCheckVerb final : public Verb {
       nlohmann::json line = JsonHead();
       line["file"] = ManifestFileName(tree.manifest.number);
       line["tables"] = tables.size();
-      line["column_families"] = tree.families.size();
+      line["column_families"] = nlohmann::json::array();
+      for (const auto& [id, family] : tree.families) {
+        line["column_families"].push_back({{"id", id.value()}, {"name", BytesJson(family.created.name)}});
+      }
       io.out << ToLine(line) << "\n";
     } else {
       io.out << absl::StrFormat("%s: %s: %s, %s, %s, each there with its size\n",
@@ -172,19 +176,11 @@ class WalDumpVerb final : public Verb {
  private:
   absl::StatusOr<LogRecovery> Dump(std::ostream& out, SequenceNumber* next) const {
     ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
-    const std::string& where = place_.log_directory.empty() ? place_.directory : place_.log_directory;
-    ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
-                     FileSystem::Posix()->OpenDirectory(where, /*create=*/false));
-    LogRecoveryOptions options;
-    options.database_id = tree.manifest.database_id;
-    options.minimum = tree.min_log;
-    if (tree.closed_log.has_value()) options.closed = LogEnd{tree.closed_log->number, tree.closed_log->length_bytes};
-    return RecoverLogs(directory.get(), tree.logs, options,
-                       [&](SequenceNumber first, std::string_view batch) -> absl::Status {
-                         if (first < *next) return absl::OkStatus();
-                         *next = first.next();
-                         return PrintBatch(first, batch, out);
-                       });
+    return ReadLogs(tree, [&](SequenceNumber first, std::string_view batch) -> absl::Status {
+      if (first < *next) return absl::OkStatus();
+      *next = first.next();
+      return PrintBatch(first, batch, out);
+    });
   }
 
   absl::Status PrintBatch(SequenceNumber first, std::string_view batch, std::ostream& out) const {
@@ -211,7 +207,7 @@ class WalDumpVerb final : public Verb {
   }
 
   void PrintEntry(SequenceNumber sequence, const BatchEntry& entry, std::ostream& out) const {
-    const auto shown = [&](std::string_view bytes) { return hex_ ? ToHex(bytes) : Printable(bytes, SIZE_MAX); };
+    const auto shown = [&](std::string_view bytes) { return hex_ ? ToHex(bytes) : Escaped(bytes); };
     out << absl::StrFormat("seq:%d, family:%d, type:%s '%s'", sequence.value(), entry.family.value(), Name(entry.kind),
                            shown(entry.key));
     if (HasValue(entry.kind)) {
@@ -223,7 +219,7 @@ class WalDumpVerb final : public Verb {
   void PrintEntryJson(SequenceNumber sequence, const BatchEntry& entry, std::ostream& out) const {
     nlohmann::json line = JsonRow();
     line["sequence"] = sequence.value();
-    line["family"] = entry.family.value();
+    line["column_family_id"] = entry.family.value();
     line["kind"] = std::string(Name(entry.kind));
     line["key"] = BytesJson(entry.key);
     line["value_bytes"] = entry.value.size();
@@ -249,7 +245,7 @@ class WalDumpVerb final : public Verb {
       out << absl::StrFormat("%s: %s of records\n", log.name, HumanBytes(log.end.value() - log.start.value()));
     }
     out << absl::StrFormat("%s, last sequence %d\n", Counted(logs.batches, "batch"), logs.last_sequence.value());
-    if (!logs.torn.empty()) out << "torn end, never acknowledged as durable: " << logs.torn << "\n";
+    if (!logs.torn.empty()) out << "incomplete end of the log, never acknowledged as durable: " << logs.torn << "\n";
   }
 
   Place place_;
@@ -260,10 +256,12 @@ class WalDumpVerb final : public Verb {
 
 std::vector<VerbEntry> LogVerbs() {
   return {
-      {"manifest dump", "the edits of the newest manifest", "manifest dump /var/lib/app", MakeVerb<ManifestDumpVerb>},
-      {"manifest check", "the tree that the manifest describes, and that its tables are there",
+      {"manifest dump", "print the edits of the newest manifest", "manifest dump /var/lib/app",
+       MakeVerb<ManifestDumpVerb>},
+      {"manifest check", "check the manifest, and that its tables exist with the right sizes",
        "manifest check /var/lib/app", MakeVerb<ManifestCheckVerb>},
-      {"wal dump", "the updates in the write-ahead logs", "wal dump /var/lib/app --values", MakeVerb<WalDumpVerb>},
+      {"wal dump", "print the updates in the write-ahead logs", "wal dump /var/lib/app --values",
+       MakeVerb<WalDumpVerb>},
   };
 }
 

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
@@ -9,36 +10,31 @@
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction/compaction_policy.h"
 #include "db/engine/core/check_options.h"
+#include "db/format/batch_format.h"
 #include "db/format/file_names.h"
 #include "db/state/version/tuning.h"
 #include "tools/sepal/database_access.h"
-#include "tools/sepal/pictures/key_scale.h"
+#include "tools/sepal/pictures/key_ranks.h"
 #include "tools/sepal/pictures/lsm_picture.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/verb.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
+#include "util/files/retry_beside_writer.h"
 
 namespace sepal::tools {
 namespace {
 
 constexpr size_t kSpanColumns = 48;
 
-// Where keys lie between the smallest and the largest of a family.
+// Where keys lie among those with which the tables of a family begin and end.
 class KeyColumns {
  public:
-  explicit KeyColumns(const std::vector<AddedTable>& tables) : scale_(KeysOf(tables)) {
-    const std::vector<std::string> keys = KeysOf(tables);
-    if (keys.empty()) return;
-    const auto [low, high] = std::minmax_element(keys.begin(), keys.end());
-    begin_ = scale_.Of(*low);
-    width_ = scale_.Of(*high) - begin_;
-  }
+  explicit KeyColumns(const std::vector<AddedTable>& tables) : ranks_(KeysOf(tables)) {}
 
   // The column, from 0 to kSpanColumns - 1.
   size_t Column(std::string_view key) const {
-    const double share = width_ > 0 ? std::clamp((scale_.Of(key) - begin_) / width_, 0.0, 1.0) : 0;
-    return std::min(kSpanColumns - 1, static_cast<size_t>(share * static_cast<double>(kSpanColumns)));
+    return ranks_.Of(key) * (kSpanColumns - 1) / std::max<size_t>(1, ranks_.keys().size() - 1);
   }
 
  private:
@@ -51,30 +47,68 @@ class KeyColumns {
     return keys;
   }
 
-  const KeyScale scale_;
-  double begin_ = 0, width_ = 0;
+  const KeyRanks ranks_;
 };
 
 class LsmTreeVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
-    app->add_flag("--tables", tables_, "A line for each table too");
+    app->add_flag("--tables", tables_, "Print a line for each table, too");
   }
 
   absl::Status Run(const Streams& io) override {
-    ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
+    Tree tree;
+    std::map<ColumnFamilyId, Unflushed> unflushed;
+    bool tree_read = false;
+    // Beside a live writer logs are flushed, removed and used again.
+    const absl::Status read = LookAgain([&]() -> absl::StatusOr<bool> {
+                                tree_read = false;
+                                unflushed.clear();
+                                ASSIGN_OR_RETURN(tree, ReadTree(place_));
+                                tree_read = true;
+                                RETURN_IF_ERROR(CountUnflushed(tree, &unflushed));
+                                return true;
+                              }).status();
+    if (absl::IsAborted(read)) return Overtaken(read, place_);
+    if (!tree_read) return read;
+    // Logs that cannot be read do not hide the tables.
+    reported = json && !read.ok();
     if (json) {
-      PrintJson(tree, io.out);
-      return absl::OkStatus();
+      PrintJson(tree, read, &unflushed, io.out);
+    } else {
+      for (const auto& [id, family] : tree.families) PrintFamily(family, unflushed[id], io.paint, io.out);
     }
-    for (const auto& [id, family] : tree.families) PrintFamily(family, io.paint, io.out);
-    return absl::OkStatus();
+    return read;
   }
 
  private:
-  void PrintJson(const Tree& tree, std::ostream& out) const {
-    nlohmann::json line = JsonHead();
+  // Updates in the logs that no table has: memtables hold them when the database is open.
+  struct Unflushed {
+    uint64_t updates = 0;
+    uint64_t bytes = 0;  // of keys and values
+  };
+
+  static absl::Status CountUnflushed(const Tree& tree, std::map<ColumnFamilyId, Unflushed>* unflushed) {
+    const auto count = [&](SequenceNumber first, std::string_view batch) -> absl::Status {
+      RETURN_IF_ERROR(CheckBatch(batch));
+      BatchReader reader(batch);
+      BatchEntry entry;
+      for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
+        const auto family = tree.families.find(entry.family);
+        if (family == tree.families.end() || sequence <= family->second.flushed_through) continue;
+        Unflushed& counted = (*unflushed)[entry.family];
+        ++counted.updates;
+        counted.bytes += entry.key.size() + entry.value.size();
+      }
+      return reader.status();
+    };
+    return ReadLogs(tree, count).status();
+  }
+
+  void PrintJson(const Tree& tree, const absl::Status& read, std::map<ColumnFamilyId, Unflushed>* unflushed,
+                 std::ostream& out) const {
+    nlohmann::json line = JsonHead(read);
     line["directory"] = place_.directory;
     line["last_sequence_in_manifest"] = tree.last_sequence.value();
     line["column_families"] = nlohmann::json::array();
@@ -83,6 +117,8 @@ class LsmTreeVerb final : public Verb {
                             {"name", BytesJson(family.created.name)},
                             {"comparator", family.created.comparator_name},
                             {"flushed_through", family.flushed_through.value()},
+                            {"unflushed_updates", (*unflushed)[id].updates},
+                            {"unflushed_bytes", (*unflushed)[id].bytes},
                             {"tables", nlohmann::json::array()}};
       for (const AddedTable& added : family.tables) one["tables"].push_back(TableJson(added));
       line["column_families"].push_back(std::move(one));
@@ -90,16 +126,20 @@ class LsmTreeVerb final : public Verb {
     out << ToLine(line) << "\n";
   }
 
-  void PrintFamily(const FamilyTree& family, const Paint& paint, std::ostream& out) const {
+  void PrintFamily(const FamilyTree& family, const Unflushed& unflushed, const Paint& paint, std::ostream& out) const {
     uint64_t bytes = 0, entries = 0;
     for (const AddedTable& added : family.tables) {
       bytes += added.table.size_bytes;
       entries += added.table.entries;
     }
-    out << absl::StrFormat("%s: %s, %s, %s\n", paint.Bold("family " + Printable(family.created.name)),
+    out << absl::StrFormat("%s: %s, %s, %s\n", paint.Bold("column family " + Escaped(family.created.name)),
                            Counted(family.tables.size(), "table"), HumanBytes(bytes), Counted(entries, "entry"));
+    if (unflushed.updates > 0) {
+      out << absl::StrFormat("  memory: %s, %s of keys and values, in the log and not yet in a table\n",
+                             Counted(unflushed.updates, "update"), HumanBytes(unflushed.bytes));
+    }
     if (family.version == nullptr) {
-      out << "  ordered by " << Printable(family.created.comparator_name) << ", which only its program knows\n";
+      out << "  ordered by " << Escaped(family.created.comparator_name) << ", which this tool does not know\n";
       return;
     }
     const KeyColumns columns(family.tables);
@@ -142,7 +182,7 @@ class LsmHtmlVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
-    app->add_option("--output,-o", output_, "Where the page goes")->capture_default_str();
+    app->add_option("--output,-o", output_, "The HTML file to write")->capture_default_str();
   }
 
   absl::Status Run(const Streams& io) override {
@@ -198,7 +238,7 @@ class OptionsExplainVerb final : public Verb {
   void AddFlags(CLI::App* app) override {
     AddBytes(app, "--memory-limit", &memory_limit_, "Options::memory_limit")->capture_default_str();
     AddBytes(app, "--memtable-bytes", &memtable_bytes_, "Options::memtable_bytes; 0: derived")->capture_default_str();
-    app->add_option("--background-threads", threads_, "Options::background_threads; 0: derived")->capture_default_str();
+    AddCount(app, "--background-threads", &threads_, "Options::background_threads; 0: derived")->capture_default_str();
     AddBytes(app, "--background-bytes-per-second", &background_bytes_,
              "Options::background_bytes_per_second; 0: no limit")
         ->capture_default_str();
@@ -209,7 +249,7 @@ class OptionsExplainVerb final : public Verb {
     app->add_option("--max-space-amplification", family_.max_space_amplification, "Of the column family")
         ->check(CLI::Range(1.0, 1e6))
         ->capture_default_str();
-    app->add_option("--bits-per-key", bits_per_key_, "Filter bits a key, for lane and guard together")
+    app->add_option("--bits-per-key", bits_per_key_, "Filter bits per key, lane and guard together")
         ->capture_default_str();
   }
 
@@ -350,11 +390,11 @@ class OptionsExplainVerb final : public Verb {
 
 std::vector<VerbEntry> ShapeVerbs() {
   return {
-      {"lsm tree", "levels, runs and tables, and the keys they span", "lsm tree /var/lib/app --tables",
+      {"lsm tree", "show levels, runs and tables, and the key range of each", "lsm tree /var/lib/app --tables",
        MakeVerb<LsmTreeVerb>},
-      {"lsm html", "a picture of the tree through time, as one file for a browser",
-       "lsm html /var/lib/app --output lsm.html", MakeVerb<LsmHtmlVerb>},
-      {"options explain", "what is derived from the options, and why", "options explain --memory-limit 1GiB",
+      {"lsm html", "draw the LSM tree through time, as one HTML file", "lsm html /var/lib/app --output lsm.html",
+       MakeVerb<LsmHtmlVerb>},
+      {"options explain", "show what is derived from the options, and why", "options explain --memory-limit 1GiB",
        MakeVerb<OptionsExplainVerb>},
   };
 }

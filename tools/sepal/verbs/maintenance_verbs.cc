@@ -1,4 +1,4 @@
-// sepal db open|stat|verify|repair|compact: a database as a whole.
+// sepal db open|families|verify|repair|compact: a database as a whole.
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -7,7 +7,6 @@
 #include "absl/strings/str_format.h"
 #include "db/format/file_names.h"
 #include "tools/sepal/database_access.h"
-#include "tools/sepal/scrub_history.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/latency.h"
 #include "tools/terminal/progress.h"
@@ -18,11 +17,6 @@
 namespace sepal::tools {
 namespace {
 
-uint64_t NumberProperty(DB* db, const ColumnFamily* family, std::string_view name) {
-  const std::optional<std::string> text = db->GetProperty(family, name);
-  return text.has_value() ? std::strtoull(text->c_str(), nullptr, 10) : 0;
-}
-
 class OpenVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
@@ -32,7 +26,12 @@ class OpenVerb final : public Verb {
 
   absl::Status Run(const Streams& io) override {
     const uint64_t began = NowNanos();
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, create_));
+    absl::StatusOr<std::unique_ptr<DB>> opened = OpenToWrite(place_, create_);
+    if (absl::IsNotFound(opened.status()) && !create_) {
+      return absl::NotFoundError(
+          absl::StrFormat("%s; --create makes an empty database there", MessageOf(opened.status())));
+    }
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, std::move(opened));
     const double seconds = static_cast<double>(NowNanos() - began) / 1e9;
     const std::vector<std::string> families = db->ColumnFamilyNames();
     const uint64_t sequence = NumberProperty(db.get(), nullptr, "sepal.last-sequence");
@@ -42,11 +41,12 @@ class OpenVerb final : public Verb {
       line["directory"] = place_.directory;
       line["seconds"] = seconds;
       line["last_sequence"] = sequence;
-      line["column_families"] = families;
+      line["column_families"] = nlohmann::json::array();
+      for (const std::string& family : families) line["column_families"].push_back({{"name", BytesJson(family)}});
       io.out << ToLine(line) << "\n";
       return absl::OkStatus();
     }
-    io.out << absl::StrFormat("%s opens: %.3f s, %s, last sequence %d\n", place_.directory, seconds,
+    io.out << absl::StrFormat("%s opened in %.3f s: %s, last sequence number %d\n", place_.directory, seconds,
                               Counted(families.size(), "column family"), sequence);
     return absl::OkStatus();
   }
@@ -56,45 +56,19 @@ class OpenVerb final : public Verb {
   bool create_ = false;
 };
 
-class StatVerb final : public Verb {
+class FamiliesVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override { place_.AddFlags(app); }
 
   absl::Status Run(const Streams& io) override {
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
+    ASSIGN_OR_RETURN(const Tree tree, ReadTree(place_));
     nlohmann::json line = JsonHead();
-    line["directory"] = place_.directory;
-    line["last_sequence"] = NumberProperty(db.get(), nullptr, "sepal.last-sequence");
-    if (!json) io.out << place_.directory << ": last sequence " << line["last_sequence"] << "\n";
-    const ScrubHistory scrubbed = ReadScrubHistory(place_);
-    if (json) {
-      line["scrub"] = ScrubJson(scrubbed);
-    } else {
-      io.out << ScrubText(scrubbed, io.paint);
-    }
-    for (const std::string& family_name : db->ColumnFamilyNames()) {
-      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(family_name));
-      const auto number = [&](std::string_view property) { return NumberProperty(db.get(), family.get(), property); };
-      const uint64_t entries = number("sepal.num-entries"), bytes = number("sepal.total-table-bytes"),
-                     unflushed = number("sepal.memtable-bytes"), debt = number("sepal.compaction-debt-bytes");
-      if (!json) {
-        io.out << absl::StrFormat("\n%s: about %s; tables %s, memtables %s, due for compaction %s\n%s",
-                                  io.paint.Bold("family " + Printable(family_name)), Counted(entries, "entry"),
-                                  HumanBytes(bytes), HumanBytes(unflushed), HumanBytes(debt),
-                                  db->GetProperty(family.get(), "sepal.levels").value_or(""));
-        continue;
-      }
-      nlohmann::json one = {{"name", family_name},
-                            {"entries_estimate", entries},
-                            {"table_bytes", bytes},
-                            {"memtable_bytes", unflushed},
-                            {"compaction_debt_bytes", debt},
-                            {"runs", number("sepal.num-runs")},
-                            {"tables_at_level", nlohmann::json::array()}};
-      for (int level = 0; level < kMaxLevels; ++level) {
-        one["tables_at_level"].push_back(number("sepal.num-files-at-level" + std::to_string(level)));
-      }
-      line["column_families"].push_back(std::move(one));
+    line["column_families"] = nlohmann::json::array();
+    for (const auto& [id, family] : tree.families) {
+      line["column_families"].push_back({{"id", id.value()},
+                                         {"name", BytesJson(family.created.name)},
+                                         {"comparator", family.created.comparator_name}});
+      if (!json) io.out << Escaped(family.created.name) << "\n";
     }
     if (json) io.out << ToLine(line) << "\n";
     return absl::OkStatus();
@@ -139,11 +113,11 @@ class VerifyVerb final : public Verb {
       nlohmann::json line = JsonHead(status);
       line["tables"] = files;
       line["bytes"] = done;
-      line["damaged"] = damaged;
+      line["damaged_tables"] = damaged;
       io.out << ToLine(line) << "\n";
     }
     if (status.ok() && !json) {
-      io.out << absl::StrFormat("%s: %s: manifest, logs and %s of %s, every checksum\n", place_.directory,
+      io.out << absl::StrFormat("%s: %s: every checksum of the manifest, the logs and %s of %s\n", place_.directory,
                                 io.paint.Good("ok"), Counted(files, "table"), HumanBytes(done));
     }
     reported = json;
@@ -152,7 +126,7 @@ class VerifyVerb final : public Verb {
 
  private:
   static absl::Status Damage(uint64_t damaged, uint64_t files, const absl::Status& unread) {
-    return absl::DataLossError(absl::StrFormat("%d of %s damaged; a backup is the best cure%s", damaged,
+    return absl::DataLossError(absl::StrFormat("%d of %s damaged; restore a backup if there is one%s", damaged,
                                                Counted(files, "table") + (damaged == 1 ? " is" : " are"),
                                                unread.ok() ? "" : "; not all could be read: " + MessageOf(unread)));
   }
@@ -192,10 +166,10 @@ class RepairVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
-    app->add_flag("--yes", yes_, "Do not ask");
+    app->add_flag("--yes", yes_, "Do not ask for confirmation");
     app->add_flag("--dry-run", dry_run_,
-                  "Only tell what would be kept, rewritten and dropped; close the database first");
-    app->add_flag("--logs-lost", logs_lost_, "Go on where no log is left of those that are needed");
+                  "Only report what would be kept, rewritten and dropped; no program may have the database open");
+    app->add_flag("--logs-lost", logs_lost_, "Continue although the write-ahead logs that are needed are lost");
   }
 
   absl::Status Run(const Streams& io) override {
@@ -206,8 +180,8 @@ class RepairVerb final : public Verb {
       RETURN_IF_ERROR(Confirm(
           io, yes_,
           absl::StrFormat("this reads every byte of %s and, if something is damaged, writes what can be read into new "
-                          "tables and a new manifest; what cannot be read is dropped, and damaged files are kept in "
-                          "%s/lost (--dry-run tells what would be dropped, and changes nothing)",
+                          "tables and a new manifest; what cannot be read is dropped, and damaged files are moved to "
+                          "%s/lost (--dry-run reports what would be dropped, and changes nothing)",
                           place_.directory, place_.directory)));
     }
     // What comes and goes beside a writer would be taken for damage.
@@ -240,11 +214,11 @@ class RepairVerb final : public Verb {
     if (report.dropped.empty()) return absl::OkStatus();
     if (dry_run_)
       return absl::DataLossError(absl::StrFormat(
-          "a repair would lose %s; a backup that has it is better, else sepal db repair %s%s --yes does it "
+          "a repair would lose %s; restore a backup if it has them, else run sepal db repair %s%s --yes "
           "(docs/guide/operations.md)",
           Counted(report.dropped.size(), "part"), place_.Arguments(), logs_lost_ ? " --logs-lost" : ""));
     return absl::DataLossError(
-        absl::StrFormat("%s, told above, %s lost; compare with a backup (docs/guide/operations.md)",
+        absl::StrFormat("%s, listed above, %s lost; compare with a backup (docs/guide/operations.md)",
                         Counted(report.dropped.size(), "part"), report.dropped.size() == 1 ? "was" : "were"));
   }
 
@@ -294,10 +268,10 @@ class CompactVerb final : public Verb {
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
     app->add_option("--family", family_, "Column family (default: all)");
-    app->add_option("--from", from_, "First key");
-    app->add_option("--to", to_, "Last key");
+    app->add_option("--from", from_, "First key of the range");
+    app->add_option("--to", to_, "Last key of the range");
     app->add_flag("--hex", hex_, "The keys are given in hexadecimal");
-    app->add_flag("--yes", yes_, "Do not ask");
+    app->add_flag("--yes", yes_, "Do not ask for confirmation");
   }
 
   absl::Status Run(const Streams& io) override {
@@ -306,8 +280,8 @@ class CompactVerb final : public Verb {
     // What is no database is told before anything is asked.
     RETURN_IF_ERROR(ReadTree(place_).status());
     RETURN_IF_ERROR(Confirm(io, yes_,
-                            absl::StrFormat("this rewrites the tables of %s into the last level, which takes time and "
-                                            "as much free space again",
+                            absl::StrFormat("this rewrites all tables of %s into the last level, which takes time and "
+                                            "up to as much free space as they use now",
                                             place_.directory)));
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
     std::vector<std::string> names = db->ColumnFamilyNames();
@@ -322,7 +296,7 @@ class CompactVerb final : public Verb {
       std::optional<Progress> shown;
       options.progress = [&](const CompactionProgress& progress) {
         if (!shown.has_value()) {
-          shown.emplace(Printable(family_name) + ": compacted bytes", progress.bytes_total, io.err,
+          shown.emplace(Escaped(family_name) + ": compacted bytes", progress.bytes_total, io.err,
                         StandardErrorIsTerminal());
         }
         shown->Update(progress.bytes_done);
@@ -355,13 +329,14 @@ class CompactVerb final : public Verb {
 
 std::vector<VerbEntry> CareVerbs() {
   return {
-      {"db open", "open as a program would (recovering its logs) and close again", "db open /var/lib/app",
+      {"db open", "open as a program would, recovering the logs, and close again", "db open /var/lib/app",
        MakeVerb<OpenVerb>},
-      {"db stat", "levels, sizes and numbers of a database", "db stat /var/lib/app", MakeVerb<StatVerb>},
-      {"db verify", "check every byte of every file", "db verify /var/lib/app", MakeVerb<VerifyVerb>},
-      {"db repair", "make a damaged database whole again out of what can be read, and tell what was lost",
+      {"db families", "list the column families", "db families /var/lib/app", MakeVerb<FamiliesVerb>},
+      {"db verify", "check every checksum of the manifest, logs and tables", "db verify /var/lib/app",
+       MakeVerb<VerifyVerb>},
+      {"db repair", "salvage what can be read of a damaged database, and report what was lost",
        "db repair /var/lib/app --yes", MakeVerb<RepairVerb>},
-      {"db compact", "rewrite into the last level, dropping what is overwritten or deleted",
+      {"db compact", "rewrite all tables into the last level, dropping overwritten and deleted entries",
        "db compact /var/lib/app --yes", MakeVerb<CompactVerb>},
   };
 }

@@ -57,7 +57,7 @@ class ManVerb final : public PaperVerb {
 
 std::vector<VerbEntry> PaperVerbs() {
   return {
-      {"completion", "print a script by which a shell completes verbs, flags and their values",
+      {"completion", "print a completion script for a shell",
        "completion bash > ~/.local/share/bash-completion/completions/sepal", MakeVerb<CompletionVerb>},
       {"man", "print the manual page", "man | man -l -", MakeVerb<ManVerb>},
   };

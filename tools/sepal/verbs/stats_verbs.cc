@@ -1,4 +1,4 @@
-// sepal stats: figures of a database, once, again and again, or for Prometheus.
+// sepal db stats: levels, sizes and counts of a database, once, again and again, or for Prometheus.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "tools/sepal/database_access.h"
+#include "tools/sepal/scrub_history.h"
 #include "tools/sepal/tree_watch.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/latency.h"
@@ -24,52 +25,81 @@ class StatsVerb final : public Verb {
   void AddFlags(CLI::App* app) override {
     place_.AddFlags(app);
     CLI::Option* const prometheus =
-        app->add_flag("--prometheus", prometheus_, "The levels in Prometheus' text format, for a textfile collector");
-    CLI::Option* const watch =
-        app->add_flag("--watch", watch_, "A line for each interval, with what was flushed and merged in it");
+        app->add_flag("--prometheus", prometheus_,
+                      "Print the metrics of the levels in the Prometheus text format, for a textfile collector");
+    CLI::Option* const watch = app->add_flag(
+        "--watch", watch_, "Print a line at each interval: bytes flushed, compacted and removed since the last");
     watch->excludes(prometheus);
-    AddSeconds(app, "--interval", &interval_seconds_, "Between two lines")->capture_default_str()->needs(watch);
-    app->add_option("--count", count_, "End after so many lines; 0: go on until interrupted")
+    AddSeconds(app, "--interval", &interval_seconds_, "Time between two lines, at least 1ms")
+        ->capture_default_str()
+        ->needs(watch);
+    AddCount(app, "--count", &count_, "End after this many lines; 0: go on until interrupted")
         ->capture_default_str()
         ->needs(watch);
   }
 
   absl::Status Run(const Streams& io) override {
+    // Without a pause it would do nothing but look.
+    if (interval_seconds_ < kLeastIntervalSeconds) return absl::CancelledError("--interval is too short: at least 1ms");
     if (watch_) return Watch(io);
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
+    if (prometheus_) return Prometheus(db.get(), io.out);
+    const uint64_t last_sequence = NumberProperty(db.get(), nullptr, "sepal.last-sequence");
+    const ScrubHistory scrubbed = ReadScrubHistory(place_);
     nlohmann::json line = JsonHead();
-    if (prometheus_) {
-      std::string page = db->GetProperty("sepal.prometheus").value_or("");
-      page.resize(std::min(page.size(), page.find(absl::StrFormat("# %s\n", kPrometheusOfThisProcess))));
-      line["text"] = page;
-      io.out << (json ? ToLine(line) + "\n" : page);
-      return absl::OkStatus();
-    }
     line["directory"] = place_.directory;
+    line["last_sequence"] = last_sequence;
+    line["scrub"] = ScrubJson(scrubbed);
+    line["column_families"] = nlohmann::json::array();
+    if (!json) {
+      io.out << absl::StrFormat("%s: last sequence number %d\n", place_.directory, last_sequence)
+             << ScrubText(scrubbed, io.paint);
+    }
     for (const std::string& family_name : db->ColumnFamilyNames()) {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(family_name));
-      nlohmann::json one = {{"name", family_name}};
-      if (!json) io.out << io.paint.Bold("family " + Printable(family_name)) << "\n";
-      for (const char* property : {"num-entries", "num-runs", "total-table-bytes", "memtable-bytes",
-                                   "compaction-debt-bytes", "last-sequence"}) {
-        const std::string value = db->GetProperty(family.get(), std::string("sepal.") + property).value_or("0");
-        const uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
-        one[property] = number;
-        const bool bytes = std::string_view(property).ends_with("-bytes");
-        if (!json) io.out << absl::StrFormat("  %-22s %12s\n", property, bytes ? HumanBytes(number) : value);
-      }
-      line["column_families"].push_back(std::move(one));
+      const nlohmann::json figures = FamilyJson(db.get(), family.get(), family_name);
+      if (!json) PrintFamily(family_name, figures, db->GetProperty(family.get(), "sepal.levels").value_or(""), io);
+      line["column_families"].push_back(figures);
     }
-    if (json) {
-      io.out << ToLine(line) << "\n";
-    } else {
-      io.out << io.paint.Bold("memory") << " of this look, not of the program that has the database open\n"
-             << db->GetProperty("sepal.memory").value_or("");
-    }
+    if (json) io.out << ToLine(line) << "\n";
     return absl::OkStatus();
   }
 
  private:
+  absl::Status Prometheus(DB* db, std::ostream& out) const {
+    std::string page = db->GetProperty("sepal.prometheus").value_or("");
+    page.resize(std::min(page.size(), page.find(absl::StrFormat("# %s\n", kPrometheusOfThisProcess))));
+    nlohmann::json line = JsonHead();
+    line["text"] = page;
+    out << (json ? ToLine(line) + "\n" : page);
+    return absl::OkStatus();
+  }
+
+  static nlohmann::json FamilyJson(DB* db, const ColumnFamily* family, const std::string& family_name) {
+    const auto number = [&](std::string_view property) { return NumberProperty(db, family, property); };
+    nlohmann::json figures = {{"name", BytesJson(family_name)},
+                              {"entries_estimate", number("sepal.num-entries")},
+                              {"table_bytes", number("sepal.total-table-bytes")},
+                              {"memtable_bytes", number("sepal.memtable-bytes")},
+                              {"compaction_debt_bytes", number("sepal.compaction-debt-bytes")},
+                              {"runs", number("sepal.num-runs")},
+                              {"tables_at_level", nlohmann::json::array()}};
+    for (int level = 0; level < kMaxLevels; ++level) {
+      figures["tables_at_level"].push_back(number("sepal.num-files-at-level" + std::to_string(level)));
+    }
+    return figures;
+  }
+
+  static void PrintFamily(const std::string& family_name, const nlohmann::json& figures, const std::string& levels,
+                          const Streams& io) {
+    const auto bytes = [&](const char* name) { return HumanBytes(figures.at(name).get<uint64_t>()); };
+    io.out << absl::StrFormat("\n%s: about %s in %s; tables %s, memtables %s, pending compaction %s\n%s",
+                              io.paint.Bold("column family " + Escaped(family_name)),
+                              Counted(figures.at("entries_estimate").get<uint64_t>(), "entry"),
+                              Counted(figures.at("runs").get<uint64_t>(), "run"), bytes("table_bytes"),
+                              bytes("memtable_bytes"), bytes("compaction_debt_bytes"), levels);
+  }
+
   absl::Status Watch(const Streams& io) const {
     TreeWatch watch(place_);
     Mutex mutex;
@@ -94,8 +124,9 @@ class StatsVerb final : public Verb {
     return absl::OkStatus();
   }
 
+  static constexpr double kLeastIntervalSeconds = 0.001;
   static constexpr char kHead[] =
-      "time      tables      size       flushed        merged       removed        logs  runs of each level";
+      "time      tables      size       flushed     compacted       removed        logs  runs of each level";
 
   static std::string Text(const TreeChange& change) {
     const time_t now = time(nullptr);
@@ -141,8 +172,8 @@ class StatsVerb final : public Verb {
 }  // namespace
 
 std::vector<VerbEntry> StatsVerbs() {
-  return {{"stats", "figures of a database, once or at every interval", "stats /var/lib/app --watch --interval 5s",
-           MakeVerb<StatsVerb>}};
+  return {{"db stats", "levels, sizes and counts of a database, once or at every interval",
+           "db stats /var/lib/app --watch --interval 5s", MakeVerb<StatsVerb>}};
 }
 
 }  // namespace sepal::tools

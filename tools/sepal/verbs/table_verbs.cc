@@ -1,5 +1,6 @@
 // sepal sst ...: table files. The work is sst_dump's.
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "absl/strings/str_format.h"
@@ -23,13 +24,14 @@ class TableVerb final : public Verb {
       app->add_flag("--hex", hex_, "Keys and values are given and printed in hexadecimal");
     }
     if constexpr (command == SstCommand::kScan || command == SstCommand::kRecompress) {
-      app->add_option("--from", from_, "First user key");
-      app->add_option("--to", to_, "First user key beyond the last");
-      app->add_option("--prefix", prefix_, "Only user keys that begin so");
-      app->add_option("--limit", options_.read_num, "At most this many entries");
+      app->add_option("--from", from_, "First user key of the range");
+      app->add_option("--to", to_, "End of the range: this user key is not included");
+      app->add_option("--prefix", prefix_, "Only user keys with this prefix");
+      AddCount(app, "--limit", &options_.read_num, "At most this many entries");
     }
     if constexpr (command == SstCommand::kRecompress) {
-      AddList(app, "--codecs", &codecs_, "none, snappy, lz4, zstd (default: all)");
+      AddChoices(AddList(app, "--codecs", &codecs_, "none, snappy, lz4, zstd (default: all)"),
+                 {"none", "snappy", "lz4", "zstd"});
       AddBlockBytes(app, "--block-size", &options_.block_size, "Bytes of a block")->capture_default_str();
     }
   }
@@ -41,14 +43,12 @@ class TableVerb final : public Verb {
     options_.command_name = name;
     options_.output_hex = hex_;
     options_.json = json;
-    options_.show_properties = command == SstCommand::kIdentify || command == SstCommand::kNone;
-    const int exit = DumpTables(options_, "sepal " + name, io.out, io.err);
-    if (exit == kExitOk) return absl::OkStatus();
+    options_.show_properties = command == SstCommand::kIdentify;
+    absl::Status status;
+    DumpTables(options_, "sepal " + name, io.out, io.err, &status);
     // It has told of each file.
     reported = true;
-    const absl::Status status =
-        exit == kExitDamage ? absl::DataLossError("a file is damaged") : absl::UnknownError("a file could not be read");
-    if (json) io.out << ToLine(JsonHead(status)) << "\n";
+    if (json && !status.ok()) io.out << ToLine(JsonHead(status)) << "\n";
     return status;
   }
 
@@ -86,19 +86,17 @@ class TableVerb final : public Verb {
 
 std::vector<VerbEntry> TableVerbs() {
   return {
-      {"sst show", "what a table file is, and what it says of itself", "sst show /var/lib/app/000012.sst",
+      {"sst show", "identify a table file and print its properties", "sst show /var/lib/app/000012.sst",
        MakeVerb<TableVerb<SstCommand::kIdentify>>},
-      {"sst props", "what a table file says of itself", "sst props /var/lib/app/000012.sst --json",
-       MakeVerb<TableVerb<SstCommand::kNone>>},
-      {"sst layout", "where each part and each block lies", "sst layout /var/lib/app/000012.sst",
+      {"sst layout", "print where each section and data block lies", "sst layout /var/lib/app/000012.sst",
        MakeVerb<TableVerb<SstCommand::kLayout>>},
-      {"sst scan", "print the entries", "sst scan /var/lib/app/000012.sst --prefix user: --limit 10",
-       MakeVerb<TableVerb<SstCommand::kScan>>},
-      {"sst verify", "check every checksum, and that filters, index and entries agree", "sst verify /var/lib/app",
+      {"sst scan", "print the entries of a table file, every version",
+       "sst scan /var/lib/app/000012.sst --prefix user: --limit 10", MakeVerb<TableVerb<SstCommand::kScan>>},
+      {"sst verify", "check every checksum, and that entries, index and filters agree", "sst verify /var/lib/app",
        MakeVerb<TableVerb<SstCommand::kVerify>>},
-      {"sst recompress", "the size with other codecs; writes nothing",
+      {"sst recompress", "measure the size with other compression codecs; writes nothing",
        "sst recompress /var/lib/app/000012.sst --codecs lz4,zstd", MakeVerb<TableVerb<SstCommand::kRecompress>>},
-      {"sst filters", "the filter of each block, the guard, what they let through",
+      {"sst filters", "print the filters of blocks and file, with their false positive rates",
        "sst filters /var/lib/app/000012.sst", MakeVerb<TableVerb<SstCommand::kFilters>>},
   };
 }

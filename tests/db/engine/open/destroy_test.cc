@@ -1,11 +1,16 @@
 // What destroying a database removes, leaves and refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/db/engine/engine_fixture.h"
+#include "util/thread/sync.h"
 
 namespace sepal {
 namespace {
@@ -113,6 +118,33 @@ TEST_F(DestroyTest, RemovesADirectoryThatIsLeftEmpty) {
   ASSERT_OK(DB::Destroy(database.options, "/db"));
   EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
   EXPECT_OK(DB::Destroy(database.options, "/db"));
+}
+
+// The directory goes between its making and its locking.
+TEST_F(DestroyTest, BesideOpeningsThatMakeItNoneIsToldThatItIsMissing) {
+  char directory[] = "/tmp/sepal_destroy_XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  const std::string path = std::string(directory) + "/db";
+  std::atomic<bool> ended = false;
+  const auto allowed = [](const absl::Status& status) { return status.ok() || absl::IsUnavailable(status); };
+  std::vector<Thread> destroyers;
+  for (int i = 0; i < 2; ++i) {
+    destroyers.emplace_back([&] {
+      while (!ended) {
+        const absl::Status destroyed = DB::Destroy({}, path);
+        EXPECT_TRUE(allowed(destroyed)) << destroyed;
+      }
+    });
+  }
+  for (int i = 0; i < 100; ++i) {
+    const absl::Status opened =
+        DB::Open({.create_if_missing = true, .memory_limit = size_t{8} << 20, .info_log = false}, path).status();
+    EXPECT_TRUE(allowed(opened)) << opened;
+  }
+  ended = true;
+  for (Thread& destroyer : destroyers) destroyer.Join();
+  ASSERT_OK(DB::Destroy({}, path));
+  EXPECT_EQ(rmdir(directory), 0);
 }
 
 }  // namespace

@@ -1,0 +1,80 @@
+#include "tools/db_bench/bench_thread.h"
+
+#include <algorithm>
+
+#include "util/base/hash.h"
+#include "util/base/status.h"
+#include "util/thread/sync.h"
+
+namespace sepal::tools {
+
+uint64_t SeedOf(uint64_t seed, std::string_view benchmark, uint64_t place) {
+  return Random(seed ^ Checksum64(benchmark, place)).Next();
+}
+
+std::string_view BenchThread::Value(size_t bytes) {
+  if (!values_.has_value()) {
+    values_.emplace(options().compression_ratio, shared_->seed + static_cast<uint64_t>(index_), bytes);
+  }
+  return values_->Next(bytes);
+}
+
+absl::Status BenchThread::Get(uint64_t number, PinnedValue* value) {
+  const std::string_view key = key_.Format(number);
+  absl::Status status = db()->Get(FamilyOf(number), key, value);
+  const bool found = status.ok();
+  if (!found && !absl::IsNotFound(status)) return status;
+  CountFound(found ? 1 : 0, 1);
+  Finished(1, found ? key.size() + value->value().size() : 0);
+  return absl::OkStatus();
+}
+
+absl::Status BenchThread::Write(uint64_t number, size_t value_bytes, uint64_t* bytes) {
+  const std::string_view key = key_.Format(number);
+  RETURN_IF_ERROR(db()->Put(FamilyOf(number), key, Value(value_bytes), HowToWrite(options().sync)));
+  *bytes = key.size() + value_bytes;
+  Pace(1, *bytes);
+  return absl::OkStatus();
+}
+
+absl::Status BenchThread::Put(uint64_t number, size_t value_bytes) {
+  uint64_t bytes = 0;
+  RETURN_IF_ERROR(Write(number, value_bytes, &bytes));
+  Finished(1, bytes);
+  return absl::OkStatus();
+}
+
+bool BenchThread::More() {
+  const uint64_t done = done_.load(std::memory_order_relaxed);
+  if (options().duration_seconds <= 0) return done < limit_;
+  // The clock is asked once in 64 operations.
+  if (done % 64 != 0) return true;
+  return static_cast<double>(NowNanos() - shared_->begin_nanos) < options().duration_seconds * 1e9;
+}
+
+void BenchThread::Finished(uint64_t operations, uint64_t bytes) {
+  done_.store(done_.load(std::memory_order_relaxed) + operations, std::memory_order_relaxed);
+  bytes_ += bytes;
+  if (options().histogram) {
+    const uint64_t now = NowNanos();
+    latencies_.Add(now - last_nanos_);
+    last_nanos_ = now;
+  }
+}
+
+void BenchThread::Pace(uint64_t entries, uint64_t bytes) {
+  const uint64_t entry_rate = options().writes_per_second, byte_rate = options().benchmark_write_rate_limit;
+  if (entry_rate == 0 && byte_rate == 0) return;
+  const auto all_entries = static_cast<double>(shared_->written_entries.fetch_add(entries) + entries);
+  const auto all_bytes = static_cast<double>(shared_->written_bytes.fetch_add(bytes) + bytes);
+  double due_seconds = 0;
+  if (entry_rate > 0) due_seconds = all_entries / static_cast<double>(entry_rate);
+  if (byte_rate > 0) due_seconds = std::max(due_seconds, all_bytes / static_cast<double>(byte_rate));
+  const uint64_t due = shared_->begin_nanos + static_cast<uint64_t>(due_seconds * 1e9);
+  Mutex mutex;
+  CondVar never;
+  MutexLock lock(&mutex);
+  for (uint64_t now = NowNanos(); now < due; now = NowNanos()) never.WaitFor(&mutex, (due - now) / 1000 + 1);
+}
+
+}  // namespace sepal::tools

@@ -1,0 +1,112 @@
+// One thread of a benchmark: its keys and values, its operations and what is counted of them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "sepal/db.h"
+#include "tools/db_bench/db_bench_options.h"
+#include "tools/db_bench/workload.h"
+#include "tools/terminal/latency.h"
+#include "util/base/random.h"
+
+namespace sepal::tools {
+
+// What the threads of one benchmark share.
+struct BenchShared {
+  DB* db = nullptr;
+  const DbBenchOptions* options = nullptr;
+  // Never empty; a key's is the one at its number modulo their count.
+  std::vector<const ColumnFamily*> families = {};
+  // From --seed, the benchmark's name and its place among the benchmarks: so none repeats the keys of another, nor
+  // their order, in this run or in one over the database that it leaves.
+  uint64_t seed = 0;
+  uint64_t begin_nanos = 0;
+  // Threads whose operations count and that are not done; the writer of readwhilewriting goes on until there is none.
+  std::atomic<int> measured_left = 0;
+  // What all threads have written, for the limits of rates.
+  std::atomic<uint64_t> written_entries = 0, written_bytes = 0;
+  // For workloads with `zipfian`: the distribution over the numbers below --num.
+  std::optional<ZipfGenerator> zipf = {};
+  // The number of the next key that is inserted beyond those.
+  std::atomic<uint64_t> next_insert = 0;
+};
+
+uint64_t SeedOf(uint64_t seed, std::string_view benchmark, uint64_t place);
+
+// One thread's part. The thread alone writes it; `done` is read by the progress line.
+class BenchThread {
+ public:
+  // `limit`: the operations to do, where --duration does not say when it is over.
+  BenchThread(BenchShared* shared, int index, uint64_t limit)
+      : shared_(shared),
+        index_(index),
+        limit_(limit),
+        random_(shared->seed * 1'000'003 + static_cast<uint64_t>(index)),
+        key_(shared->options->key_size) {}
+
+  DB* db() const { return shared_->db; }
+  const DbBenchOptions& options() const { return *shared_->options; }
+  BenchShared& shared() const { return *shared_; }
+  int index() const { return index_; }
+  Random& random() { return random_; }
+  KeyBuffer& key() { return key_; }
+  uint64_t RandomNumber() { return random_.Uniform(options().num); }
+  const ColumnFamily* FamilyOf(uint64_t number) const {
+    const auto& families = shared_->families;
+    return families.size() == 1 ? families.front() : families[number % families.size()];
+  }
+  // A value of so many bytes; valid until the next call.
+  std::string_view Value(size_t bytes);
+  WriteOptions HowToWrite(bool sync) const { return {.sync = sync, .disable_wal = !sync && options().disable_wal}; }
+
+  // One operation each, counted but for Write: of the entry with that number.
+  absl::Status Get(uint64_t number, PinnedValue* value);
+  absl::Status Put(uint64_t number, size_t value_bytes);
+  // Puts an entry without counting it as an operation. The bytes of key and value go to `bytes`.
+  absl::Status Write(uint64_t number, size_t value_bytes, uint64_t* bytes);
+
+  uint64_t limit() const { return limit_; }
+  // Whether there is another operation to do, of the limit or of as many as fit into --duration.
+  bool More();
+  // `operations` are done, which moved `bytes` of keys and values.
+  void Finished(uint64_t operations, uint64_t bytes);
+  // So much was written: waits if that is more than the limits of rates let through by now.
+  void Pace(uint64_t entries, uint64_t bytes);
+  void CountFound(uint64_t found, uint64_t asked) {
+    found_ += found;
+    asked_ += asked;
+  }
+
+  uint64_t done() const { return done_.load(std::memory_order_relaxed); }
+  uint64_t bytes() const { return bytes_; }
+  uint64_t found() const { return found_; }
+  uint64_t asked() const { return asked_; }
+  const LatencyHistogram& latencies() const { return latencies_; }
+  uint64_t busy_nanos() const { return last_nanos_ - begin_nanos_; }
+
+  // Around the whole run of the thread.
+  void Begin() { begin_nanos_ = last_nanos_ = NowNanos(); }
+  void End() { last_nanos_ = NowNanos(); }
+
+ private:
+  BenchShared* const shared_;
+  const int index_;
+  const uint64_t limit_;
+  Random random_;
+  KeyBuffer key_;
+  std::optional<ValueGenerator> values_;
+  std::atomic<uint64_t> done_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t found_ = 0;
+  uint64_t asked_ = 0;
+  uint64_t begin_nanos_ = 0;
+  uint64_t last_nanos_ = 0;
+  LatencyHistogram latencies_;
+};
+
+}  // namespace sepal::tools

@@ -1,0 +1,20 @@
+// What a RocksDB database's newest OPTIONS file says, as text: the names of what only its own program can make, such as
+// a merge operator.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace sepal::tools {
+
+// "comparator" -> "leveldb.BytewiseComparator".
+using RocksDbSettings = std::map<std::string, std::string, std::less<>>;
+
+// The settings of each column family, by its name.
+std::map<std::string, RocksDbSettings> RocksDbFamilySettings(std::string_view options_file);
+
+// The value of a setting, empty if it is not set. Of an object with settings of its own ("{id=X;...}") its id.
+std::string RocksDbName(const RocksDbSettings& settings, std::string_view key);
+
+}  // namespace sepal::tools
