@@ -18,6 +18,7 @@
 #include "sepal/simulation/fault_file_system.h"
 #include "sepal/simulation/memory_file_system.h"
 #include "sepal/simulation/simulated_world.h"
+#include "tests/db/engine/test_metrics.h"
 
 namespace sepal {
 
@@ -87,6 +88,8 @@ class TestDatabase {
     read_only.read_only = true;
     return Engine::Open(read_only, tuning, path);
   }
+
+  TestMetrics Metrics() const { return TestMetrics(db->GetProperty("sepal.prometheus").value()); }
 
   MemoryFileSystem memory;
   FaultFileSystem files;
