@@ -12,20 +12,6 @@ using ::testing::SizeIs;
 
 using RepairMergeTest = RepairSalvageTest;
 
-TEST_F(RepairMergeTest, TheSameEntriesInTwoTablesCountOnce) {
-  ASSERT_OK(database.Open());
-  Fill(0, 30);
-  ASSERT_OK(db()->Flush());
-  Kill();
-  Write("000500.sst", Read(Last(".sst")));
-  Remove("MANIFEST");
-  ASSERT_OK(Repair());
-  ASSERT_OK(database.Open());
-  EXPECT_THAT(All(), SizeIs(30));
-  ASSERT_OK(db()->CheckConsistency());
-  ASSERT_OK(db()->VerifyChecksums());
-}
-
 TEST_F(RepairMergeTest, OfEqualEntriesThatOfTheNewerTableCountsAlsoWhereTheOlderIsDamaged) {
   ASSERT_OK(database.Open());
   Fill(0, 199);

@@ -240,17 +240,6 @@ TEST_F(DropFamilyTest, AReaderThatItOvertakesIsRefusedByName) {
   }
 }
 
-TEST_F(DropFamilyTest, WhatWasWrittenBeforeItIsAsDurable) {
-  const std::unique_ptr<TestDatabase> database = Open(/*seed=*/1);
-  DB* const db = database->db.get();
-  const auto family = db->CreateColumnFamily("family").value();
-  ASSERT_OK(db->Put(family.get(), "k", "v", {.sync = true}));
-  ASSERT_OK(db->Put("k", "v"));  // a copy
-  ASSERT_OK(db->DropColumnFamily(family.get()));
-  ASSERT_OK(database->CrashAndReopen(CrashMode::kLoseUnsynced));
-  EXPECT_EQ(database->db->Get("k").value_or("none"), "v");
-}
-
 TEST_F(DropFamilyTest, AMergeOfItEnds) {
   const std::unique_ptr<TestDatabase> database = Open(/*seed=*/1);
   DB* const db = database->db.get();
