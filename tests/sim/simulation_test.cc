@@ -9,7 +9,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sepal/simulation/memory_file_system.h"
-#include "sepal/simulation/simulated_world.h"
 
 namespace sepal {
 namespace {
