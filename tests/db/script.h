@@ -1,4 +1,4 @@
-// Tests as text: a script is a list of commands, each with the answer that is expected.
+// Tests as text: a script is a list of paragraphs, each with the answer that is expected.
 //
 //   command key=value key=value
 //   lines of input
@@ -6,8 +6,8 @@
 //   the answer
 //   (empty line)
 //
-// Lines that begin with '#' before a command are comments. SEPAL_REWRITE=1 writes the answers that came into the
-// script.
+// Lines that begin with '#' before a paragraph are comments. SEPAL_REWRITE=1 writes the answers that came into the
+// script. `RunScript` takes the first line of each paragraph for a command; other runners read all lines their own way.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,8 +18,68 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace sepal {
+
+struct ScriptParagraph {
+  std::string before;  // comments and empty lines
+  int line_number = 0;
+  std::vector<std::string> lines;
+  bool has_answer = false;  // whether "----" stands below the lines
+  std::string answer;       // whole lines
+  std::string end;          // the empty line behind the answer
+};
+
+struct ScriptFile {
+  std::string path;
+  std::vector<ScriptParagraph> paragraphs;
+  std::string rest;  // what stands behind the last paragraph
+
+  void Save() const {
+    std::ofstream out(path);
+    for (const ScriptParagraph& paragraph : paragraphs) {
+      out << paragraph.before;
+      for (const std::string& line : paragraph.lines) out << line << "\n";
+      if (paragraph.has_answer) out << "----\n" << paragraph.answer;
+      out << paragraph.end;
+    }
+    out << rest;
+  }
+};
+
+// `name` is relative to the tests' data directory. A file that is not there has no paragraphs.
+inline ScriptFile LoadScript(const std::string& name) {
+  const char* directory = std::getenv("SEPAL_TEST_DATA");
+  ScriptFile script{.path = std::string(directory != nullptr ? directory : "tests/data") + "/" + name};
+  std::ifstream file(script.path);
+  int line_number = 0;
+  std::string line;
+  while (std::getline(file, line)) {
+    ++line_number;
+    if (line.empty() || line[0] == '#') {
+      script.rest += line + "\n";
+      continue;
+    }
+    ScriptParagraph paragraph{.before = std::exchange(script.rest, {}), .line_number = line_number};
+    bool more = true;
+    for (; more && !line.empty(); more = static_cast<bool>(std::getline(file, line)), ++line_number) {
+      if (paragraph.has_answer) {
+        paragraph.answer += line + "\n";
+      } else if (line == "----") {
+        paragraph.has_answer = true;
+      } else {
+        paragraph.lines.push_back(line);
+      }
+    }
+    --line_number;
+    if (more) paragraph.end = "\n";
+    script.paragraphs.push_back(std::move(paragraph));
+  }
+  return script;
+}
+
+inline bool RewritesScripts() { return std::getenv("SEPAL_REWRITE") != nullptr; }
 
 struct ScriptCommand {
   std::string name;
@@ -36,53 +96,31 @@ struct ScriptCommand {
   }
 };
 
+inline ScriptCommand CommandOf(const ScriptParagraph& paragraph) {
+  ScriptCommand command;
+  std::istringstream words(paragraph.lines.front());
+  words >> command.name;
+  for (std::string word; words >> word;) {
+    const size_t equals = word.find('=');
+    command.arguments[word.substr(0, equals)] = equals == std::string::npos ? "" : word.substr(equals + 1);
+  }
+  for (size_t i = 1; i < paragraph.lines.size(); ++i) command.input += paragraph.lines[i] + "\n";
+  return command;
+}
+
 // Answers a command; whole lines.
 using ScriptAnswer = std::function<std::string(const ScriptCommand&)>;
 
-// `name` is relative to the tests' data directory.
 inline void RunScript(const std::string& name, const ScriptAnswer& answer) {
-  const char* directory = std::getenv("SEPAL_TEST_DATA");
-  const std::string path = std::string(directory != nullptr ? directory : "tests/data") + "/" + name;
-  std::ifstream file(path);
-  ASSERT_TRUE(file.is_open()) << path << " (SEPAL_TEST_DATA is to name tests/data)";
-  std::string rewritten;
-  std::string line;
-  int line_number = 0;
-  int commands = 0;
-  while (std::getline(file, line)) {
-    ++line_number;
-    if (line.empty() || line[0] == '#') {
-      rewritten += line + "\n";
-      continue;
-    }
-    ScriptCommand command;
-    const int command_line = line_number;
-    rewritten += line + "\n";
-    std::istringstream words(line);
-    words >> command.name;
-    for (std::string word; words >> word;) {
-      const size_t equals = word.find('=');
-      command.arguments[word.substr(0, equals)] = equals == std::string::npos ? "" : word.substr(equals + 1);
-    }
-    while (std::getline(file, line) && line != "----") {
-      ++line_number;
-      command.input += line + "\n";
-    }
-    ++line_number;
-    std::string expected;
-    bool more = false;
-    while ((more = static_cast<bool>(std::getline(file, line))) && !line.empty()) {
-      ++line_number;
-      expected += line + "\n";
-    }
-    ++line_number;
-    const std::string got = answer(command);
-    EXPECT_EQ(got, expected) << path << ":" << command_line;
-    rewritten += command.input + "----\n" + got + (more ? "\n" : "");
-    ++commands;
+  ScriptFile script = LoadScript(name);
+  EXPECT_FALSE(script.paragraphs.empty()) << script.path << " (SEPAL_TEST_DATA is to name tests/data)";
+  for (ScriptParagraph& paragraph : script.paragraphs) {
+    const std::string got = answer(CommandOf(paragraph));
+    EXPECT_EQ(got, paragraph.answer) << script.path << ":" << paragraph.line_number;
+    paragraph.has_answer = true;
+    paragraph.answer = got;
   }
-  EXPECT_GT(commands, 0) << path;
-  if (std::getenv("SEPAL_REWRITE") != nullptr) std::ofstream(path) << rewritten;
+  if (RewritesScripts()) script.Save();
 }
 
 }  // namespace sepal

@@ -9,12 +9,8 @@ namespace {
 using RemedyTest = SepalCommandTest;
 
 TEST_F(RemedyTest, AMistakeIsJsonTooWhereThatIsAskedFor) {
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"gett", db_, "k", "--json"},
-                                             {"db", "get", db_, "k", "--bogus", "--json"},
-                                             {"db", "get", "--json"},
-                                             {"db", "--json"}}) {
-    const Outcome outcome = RunSepal(words);
+  for (const char* const mistake : {"gett DB k --json", "db get DB k --bogus --json", "db get --json", "db --json"}) {
+    const Outcome outcome = RunLine(mistake);
     EXPECT_EQ(outcome.exit, kExitUsage);
     const nlohmann::json line = LastJson(outcome.out);
     EXPECT_EQ(line.value("schema_version", 0), kJsonSchemaVersion) << outcome.out;
@@ -27,33 +23,21 @@ TEST_F(RemedyTest, AMistakeIsJsonTooWhereThatIsAskedFor) {
 TEST_F(RemedyTest, EveryLineOfJsonHasItsSchemaVersion) {
   MakeDatabase();
   ASSERT_EQ(RunSepal({"db", "backup", db_, directory_.File("backups")}).exit, kExitOk);
-  const std::string table = Files(".sst").front();
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"db", "scan", db_},
-                                             {"db", "backups", directory_.File("backups")},
-                                             {"manifest", "dump", db_},
-                                             {"wal", "dump", db_},
-                                             {"wal", "dump", db_, "--batches"},
-                                             {"sst", "scan", table},
-                                             {"sst", "layout", table},
-                                             {"sst", "filters", table},
-                                             {"sst", "show", table},
-                                             {"db", "stats", db_, "--prometheus"}}) {
-    std::vector<std::string> arguments = words;
-    arguments.emplace_back("--json");
-    std::istringstream lines(RunSepal(arguments).out);
+  for (const std::string look :
+       {"db scan DB", "db backups DIR/backups", "manifest dump DB", "wal dump DB", "wal dump DB --batches",
+        "sst scan TABLE", "sst layout TABLE", "sst filters TABLE", "sst show TABLE", "db stats DB --prometheus"}) {
+    std::istringstream lines(RunLine(look + " --json").out);
     int count = 0;
     for (std::string line; std::getline(lines, line); ++count) {
-      EXPECT_EQ(nlohmann::json::parse(line).value("schema_version", 0), kJsonSchemaVersion) << words[1] << ": " << line;
+      EXPECT_EQ(nlohmann::json::parse(line).value("schema_version", 0), kJsonSchemaVersion) << look << ": " << line;
     }
-    EXPECT_GT(count, 0) << words[0];
+    EXPECT_GT(count, 0) << look;
   }
 }
 
 TEST_F(RemedyTest, HelpIsThereForGroupsAndWords) {
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"db", "--help"}, {"help", "db"}, {"--help", "db"}}) {
-    const Outcome help = RunSepal(words);
+  for (const char* const line : {"db --help", "help db", "--help db"}) {
+    const Outcome help = RunLine(line);
     EXPECT_EQ(help.exit, kExitOk);
     EXPECT_TRUE(Has(help.out, "db verify")) << help.out;
     EXPECT_FALSE(Has(help.out, "wal dump")) << help.out;
@@ -70,16 +54,13 @@ TEST_F(RemedyTest, HelpIsThereForGroupsAndWords) {
 
 TEST_F(RemedyTest, ColoursAreThereWhereTheyAreAskedForAndMeanNoOtherText) {
   MakeDatabase();
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"db", "verify", db_}, {"lsm", "tree", db_}, {"db", "stats", db_}}) {
-    std::vector<std::string> painted = words;
-    painted.insert(painted.end(), {"--color", "always"});
-    std::string text = RunSepal(painted).out;
+  for (const std::string look : {"db verify DB", "lsm tree DB", "db stats DB"}) {
+    std::string text = RunLine(look + " --color always").out;
     EXPECT_TRUE(Has(text, "\x1b[")) << text;
     for (size_t begin = text.find('\x1b'); begin != std::string::npos; begin = text.find('\x1b')) {
       text.erase(begin, text.find('m', begin) - begin + 1);
     }
-    EXPECT_EQ(text, RunSepal(words).out);
+    EXPECT_EQ(text, RunLine(look).out);
   }
   EXPECT_EQ(RunSepal({"db", "stats", db_, "--color", "sometimes"}).exit, kExitUsage);
 }
@@ -157,14 +138,12 @@ TEST_F(RemedyTest, OnAFullDiskNothingIsLeftOfAPageOrANewDatabase) {
     GTEST_SKIP() << "no file system can be mounted here";
   }
   EXPECT_NE(std::system(("head -c 100k /dev/zero > " + disk + "/filler 2>/dev/null").c_str()), 0);
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"db", "put", disk + "/new", "k", "v"},
-                                             {"db", "open", disk + "/new", "--create"},
-                                             {"lsm", "html", db_, "--output", disk + "/lsm.html"}}) {
-    const Outcome full = RunSepal(words);
-    EXPECT_EQ(full.exit, kExitError) << words[1];
+  for (const char* const line :
+       {"db put DIR/disk/new k v", "db open DIR/disk/new --create", "lsm html DB --output DIR/disk/lsm.html"}) {
+    const Outcome full = RunLine(line);
+    EXPECT_EQ(full.exit, kExitError) << line;
     EXPECT_TRUE(Has(full.err, "No space left")) << full.err;
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(disk), {}), 1) << words[1];  // the filler
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(disk), {}), 1) << line;  // the filler
   }
   EXPECT_TRUE(Has(RunSepal({"db", "put", disk + "/new", "k", "v"}).err, "free some space and try again"));
   EXPECT_EQ(std::system(("umount " + disk).c_str()), 0);

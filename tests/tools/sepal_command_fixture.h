@@ -94,6 +94,30 @@ class SepalCommandTest : public testing::Test {
     return paths;
   }
 
+  // The words of a command line, in which DB stands for the database, TABLE for its first table and DIR for the
+  // directory of the test.
+  std::vector<std::string> Words(const std::string& line) const {
+    std::vector<std::string> words;
+    std::istringstream text(line);
+    for (std::string word; text >> word;) {
+      if (word == "TABLE") word = Files(".sst").front();
+      if (word == "DB") word = db_;
+      if (word.starts_with("DIR/")) word = directory_.path() + word.substr(3);
+      words.push_back(word);
+    }
+    return words;
+  }
+  Outcome RunLine(const std::string& line) const { return RunSepal(Words(line)); }
+  // Each of the command lines ends with `exit` and an error that holds `part`, and prints nothing.
+  void ExpectRefused(std::initializer_list<const char*> lines, int exit, const std::string& part) const {
+    for (const char* const line : lines) {
+      const Outcome outcome = RunLine(line);
+      EXPECT_EQ(outcome.exit, exit) << line << ": " << outcome.out;
+      EXPECT_TRUE(Has(outcome.err, part)) << line << ": " << outcome.err;
+      EXPECT_EQ(outcome.out, "") << line;
+    }
+  }
+
   // Every file with a hash of its contents and its time of change.
   std::set<std::string> State() const { return StateOf(db_); }
   static std::set<std::string> StateOf(const std::string& directory, const std::string& except = "") {

@@ -20,18 +20,6 @@ class ExplainTest : public EngineTest {
   }
 };
 
-TEST_F(ExplainTest, AKeyInTheMemtableEndsThere) {
-  ASSERT_OK(db()->Put("k", "value"));
-  const GetExplanation e = Explain("k");
-  EXPECT_TRUE(e.found);
-  EXPECT_EQ(e.value_bytes, 5u);
-  ASSERT_EQ(e.sources.size(), 1u);
-  EXPECT_EQ(e.sources[0].kind, Kind::kActiveMemtable);
-  EXPECT_EQ(e.sources[0].answer, Answer::kFound);
-  EXPECT_EQ(e.sources[0].sequence, 1u);
-  EXPECT_EQ(e.bytes_read, 0u);
-}
-
 TEST_F(ExplainTest, AKeyInATableNamesFileLeafPageAndBlock) {
   Fill(0, 200);
   ASSERT_OK(db()->Flush());
@@ -77,32 +65,6 @@ TEST_F(ExplainTest, AbsentKeysAreMostlyRuledOutByFilters) {
     by_filters += answer == Answer::kGuardSaysNo || answer == Answer::kLaneSaysNo ? 1 : 0;
   }
   EXPECT_GT(by_filters, 90);
-}
-
-TEST_F(ExplainTest, ADeletionEndsTheLookupInItsTable) {
-  Fill(0, 100);
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->Delete(NumberedKey(5)));
-  ASSERT_OK(db()->Flush());
-  const GetExplanation e = Explain(NumberedKey(5));
-  EXPECT_FALSE(e.found);
-  EXPECT_EQ(e.sources.back().answer, Answer::kDeleted);
-}
-
-TEST_F(ExplainTest, ReadsAsOfASnapshot) {
-  ASSERT_OK(db()->Put("k", "old"));
-  const std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
-  ASSERT_OK(db()->Put("k", "newer"));
-  EXPECT_EQ(Explain("k").value_bytes, 5u);
-  EXPECT_EQ(Explain("k", {.snapshot = snapshot.get()}).value_bytes, 3u);
-}
-
-TEST_F(ExplainTest, RunsWithoutAFileThatSpansTheKeyAreCounted) {
-  Fill(0, 50);
-  ASSERT_OK(db()->Flush());
-  const GetExplanation e = Explain("zzz");
-  EXPECT_EQ(e.runs_without_file, e.runs);
-  EXPECT_EQ(e.sources.size(), 1u);
 }
 
 // Under every order of updates, levels and snapshots: the explanation's answer is the Get's.

@@ -46,82 +46,8 @@ class RepairTest : public EngineTest {
     EXPECT_OK(it->status());
     return {entries.begin(), entries.end()};
   }
-  // Whether the report says that this key of the default family may be missing.
-  bool IsDropped(const std::string& key) const {
-    for (const DroppedData& dropped : report.dropped) {
-      if ((!dropped.first_key.has_value() || *dropped.first_key <= key) &&
-          (!dropped.last_key.has_value() || key <= *dropped.last_key)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   RepairReport report;
 };
-
-TEST_F(RepairTest, AHealthyDatabaseIsNotTouched) {
-  Fill(0, 300);
-  ASSERT_OK(db()->Flush());
-  Fill(300, 310);
-  CloseDatabase();
-  const Files before = Contents();
-  ASSERT_OK(Repair());
-  EXPECT_FALSE(report.changed);
-  EXPECT_THAT(report.dropped, IsEmpty());
-  EXPECT_EQ(Contents(), before);
-}
-
-TEST_F(RepairTest, AnOpenDatabaseIsRefused) { EXPECT_TRUE(absl::IsUnavailable(Repair())); }
-
-TEST_F(RepairTest, WhereNoDatabaseIsNothingIsMade) {
-  EXPECT_TRUE(absl::IsNotFound(DB::Repair(database.options, "/nowhere", &report)));
-}
-
-TEST_F(RepairTest, ADamagedBlockCondemnsItsKeyRangeAlone) {
-  Fill(0, 200);
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->CompactRange());
-  CloseDatabase();
-  const std::string table = Last(".sst");
-  const std::string original = database.memory.ReadFileContents("/db/" + table).value();
-  FlipByte(table, 700);
-  // Before the repair: the block's keys are DataLoss, all others are read, one by one and by scans from either side.
-  ASSERT_OK(database.Open());
-  size_t lost = 0;
-  for (uint64_t i = 0; i < 200; ++i) {
-    const absl::StatusOr<std::string> value = db()->Get(NumberedKey(i));
-    lost += value.ok() ? 0 : 1;
-    EXPECT_TRUE(value.ok() || absl::IsDataLoss(value.status())) << value.status();
-  }
-  EXPECT_GT(lost, 0u);
-  EXPECT_LT(lost, 20u);
-  const std::unique_ptr<Iterator> it = db()->NewIterator();
-  size_t seen = 0;
-  for (it->SeekToFirst(); it->Valid(); it->Next()) ++seen;
-  EXPECT_TRUE(absl::IsDataLoss(it->status()));
-  for (it->SeekToLast(); it->Valid(); it->Prev()) ++seen;
-  EXPECT_TRUE(absl::IsDataLoss(it->status()));
-  // Going backward, the entry beside the damage might have a newer version in it.
-  EXPECT_GE(seen + lost, 199u);
-  CloseDatabase();
-
-  ASSERT_OK(Repair());
-  EXPECT_TRUE(report.changed);
-  ASSERT_THAT(report.dropped, SizeIs(1));
-  EXPECT_EQ(report.dropped[0].file, table);
-  EXPECT_EQ(report.dropped[0].column_family, "default");
-  EXPECT_LE(report.dropped[0].begin_offset, 700u);
-  EXPECT_GT(report.dropped[0].end_offset, 700u);
-  EXPECT_THAT(report.ToString(), HasSubstr("dropped: " + table));
-  EXPECT_NE(database.memory.ReadFileContents("/db/lost/" + table).value(), original);
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->VerifyChecksums());
-  const std::map<std::string, std::string> all = All();
-  EXPECT_EQ(all.size(), 200u - lost);
-  for (uint64_t i = 0; i < 200; ++i) EXPECT_TRUE(all.contains(NumberedKey(i)) || IsDropped(NumberedKey(i))) << i;
-  EXPECT_FALSE(IsDropped(NumberedKey(199)));
-}
 
 TEST_F(RepairTest, ADamagedFilterCostsNothing) {
   Fill(0, 100);
@@ -137,64 +63,6 @@ TEST_F(RepairTest, ADamagedFilterCostsNothing) {
   ASSERT_OK(database.Open());
   EXPECT_EQ(All().size(), 100u);
   ASSERT_OK(db()->VerifyChecksums());
-}
-
-TEST_F(RepairTest, AMissingTableIsToldWithItsKeys) {
-  Fill(0, 100);
-  ASSERT_OK(db()->Flush());
-  const std::string table = Last(".sst");
-  Fill(200, 300);
-  ASSERT_OK(db()->Flush());
-  CloseDatabase();
-  auto directory = database.memory.OpenDirectory("/db", false);
-  ASSERT_OK((*directory)->Remove(table));
-  EXPECT_TRUE(absl::IsDataLoss(database.Open()));
-  ASSERT_OK(Repair());
-  ASSERT_THAT(report.dropped, SizeIs(1));
-  EXPECT_EQ(report.dropped[0].first_key, NumberedKey(0));
-  EXPECT_EQ(report.dropped[0].last_key, NumberedKey(99));
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(All().size(), 100u);
-}
-
-TEST_F(RepairTest, RecordsBehindABadPlaceOfTheLogAreKept) {
-  Fill(0, 50);
-  CloseDatabase();
-  const std::string log = Last(".log");
-  FlipByte(log, 1500);
-  EXPECT_TRUE(absl::IsDataLoss(database.Open()));
-  ASSERT_OK(Repair());
-  ASSERT_THAT(report.dropped, SizeIs(1));
-  EXPECT_EQ(report.dropped[0].file, log);
-  EXPECT_LE(report.dropped[0].begin_offset, 1500u);
-  EXPECT_GT(report.dropped[0].end_offset, 1500u);
-  EXPECT_EQ(report.updates_from_logs, 49u);
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(All().size(), 49u);
-  EXPECT_EQ(Value(db(), NumberedKey(49)).substr(0, 3), "49:");
-}
-
-TEST_F(RepairTest, WithoutAnyManifestTablesAndLogsAreTheDatabase) {
-  Fill(0, 100);
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->CompactRange());
-  Fill(50, 120, 60);
-  ASSERT_OK(db()->Flush());
-  Fill(110, 130, 70);
-  CloseDatabase();
-  auto directory = database.memory.OpenDirectory("/db", false);
-  for (const std::string& name : FilesIn(&database.memory, "/db")) {
-    if (name.starts_with("MANIFEST")) ASSERT_OK((*directory)->Remove(name));
-  }
-  EXPECT_TRUE(absl::IsDataLoss(database.Open()));
-  ASSERT_OK(Repair());
-  EXPECT_THAT(report.ToString(), HasSubstr("MANIFEST"));
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(All().size(), 130u);
-  for (uint64_t i = 0; i < 130; ++i) {
-    EXPECT_EQ(Value(db(), NumberedKey(i)).size(), i < 50 ? 40u : i < 110 ? 60u : 70u) << i;
-  }
-  ASSERT_OK(db()->CheckConsistency());
 }
 
 TEST_F(RepairTest, ADryRunForeseesTheReportAndWritesNothing) {

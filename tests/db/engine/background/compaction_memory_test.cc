@@ -1,8 +1,7 @@
-// What a merge takes of memory to read ahead, however many runs and threads it has.
+// What a compaction takes of memory to read ahead, however many runs and threads it has.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "tests/db/engine/engine_fixture.h"
@@ -12,16 +11,7 @@ namespace {
 
 constexpr size_t kLimit = size_t{8} << 20;
 
-uint64_t CompactionBytes(DB* db) {
-  const std::string text = db->GetProperty("sepal.memory").value();
-  const size_t at = text.find("compaction");
-  char* unit = nullptr;
-  const double number = std::strtod(text.c_str() + text.find_first_of("0123456789", at), &unit);
-  const double factor = unit[1] == 'M' ? 1 << 20 : unit[1] == 'K' ? 1 << 10 : 1;
-  return static_cast<uint64_t>(number * factor);
-}
-
-TEST(MergeMemoryTest, WindowsStayWithinAPartOfTheLimit) {
+TEST(CompactionMemoryTest, ReadAheadStaysWithinAPartOfTheLimit) {
   TestDatabase database;
   database.options.memory_limit = kLimit;
   database.options.background_threads = 4;
@@ -40,7 +30,7 @@ TEST(MergeMemoryTest, WindowsStayWithinAPartOfTheLimit) {
   ASSERT_GE(NumberProperty(db, "sepal.num-runs"), 8u);
   uint64_t most = 0;
   ASSERT_OK(db->CompactRange({.progress = [&](const CompactionProgress&) {
-    most = std::max(most, CompactionBytes(db));
+    most = std::max(most, database.Metrics().MemoryBytes(MemoryPart::kCompaction));
     return true;
   }}));
   EXPECT_GT(most, 0u);

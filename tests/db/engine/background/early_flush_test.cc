@@ -28,12 +28,6 @@ class EarlyFlushTest : public EngineTest {
                                   : db()->Put(family, NumberedKey(next_), value));
     }
   }
-  int ImmutableMemtables() {
-    const std::string metrics = db()->GetProperty("sepal.prometheus").value();
-    constexpr std::string_view kName = "\nsepal_immutable_memtables";
-    const size_t at = metrics.find(kName);
-    return std::stoi(metrics.substr(metrics.find(' ', at + kName.size())));
-  }
   uint64_t Flushes() {
     EXPECT_OK(db()->WaitForBackgroundWork());
     return db()->statistics()->Get(Ticker::kFlushes);
@@ -42,7 +36,7 @@ class EarlyFlushTest : public EngineTest {
   uint64_t next_ = 0;
 };
 
-TEST_F(EarlyFlushTest, TheFirstComesEarlyAndThenWhoIsSlowFillsMemtables) {
+TEST_F(EarlyFlushTest, TheFirstComesEarlyAndSlowWritersFillMemtablesThen) {
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.2));
   EXPECT_EQ(Flushes(), 1u);
   // As slow as can be: each waits for what the one before has set off.
@@ -52,10 +46,10 @@ TEST_F(EarlyFlushTest, TheFirstComesEarlyAndThenWhoIsSlowFillsMemtables) {
   }
 }
 
-TEST_F(EarlyFlushTest, WhoWritesFasterThanFlushesHasTheNextOneAtHalfAMemtable) {
+TEST_F(EarlyFlushTest, WritersThatAreFasterThanFlushesHaveTheNextOneAtHalfAMemtable) {
   ASSERT_OK(db()->PauseBackgroundWork());
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.5));
-  EXPECT_EQ(ImmutableMemtables(), 1) << "nothing more is sealed while that waits";
+  EXPECT_EQ(database.Metrics().ImmutableMemtables(), 1) << "nothing more is sealed while that waits";
   ASSERT_OK(db()->ContinueBackgroundWork());
   EXPECT_EQ(Flushes(), 1u);
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.05));
@@ -63,7 +57,7 @@ TEST_F(EarlyFlushTest, WhoWritesFasterThanFlushesHasTheNextOneAtHalfAMemtable) {
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), next_);
 }
 
-TEST_F(EarlyFlushTest, WithoutSpaceForALogThatWritesGoOnInTheOldOne) {
+TEST_F(EarlyFlushTest, WaitsWhereANewLogHasNoSpaceAndWritesGoOnInTheOldOne) {
   for (const bool with_log : {true, false}) {
     next_ = 0;
     ASSERT_OK(database.Reopen());
@@ -84,13 +78,13 @@ TEST_F(EarlyFlushTest, WithoutSpaceForALogThatWritesGoOnInTheOldOne) {
   }
 }
 
-TEST_F(EarlyFlushTest, WhatComesInNoOrderFillsMemtables) {
+TEST_F(EarlyFlushTest, KeysInNoOrderFillMemtables) {
   ASSERT_OK(db()->Put(NumberedKey(999'999), std::string(kValueBytes, 'v')));
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.5));
   EXPECT_EQ(Flushes(), 0u);
 }
 
-TEST_F(EarlyFlushTest, OneKeyOverAndOverIsNoOrder) {
+TEST_F(EarlyFlushTest, OneKeyOverAndOverFillsMemtables) {
   for (uint64_t i = 0; i < EntriesIn(0.5); ++i) ASSERT_OK(db()->Put("key", std::string(kValueBytes, 'v')));
   EXPECT_EQ(Flushes(), 0u);
 }
@@ -102,7 +96,7 @@ TEST_F(EarlyFlushTest, SeveralFamiliesFillMemtables) {
   EXPECT_EQ(Flushes(), 0u);
 }
 
-TEST_F(EarlyFlushTest, AnotherFamilyThanTheDefaultOneMayBeTheOnlyOne) {
+TEST_F(EarlyFlushTest, ComesToTheOnlyFamilyThatIsWrittenWhicheverThatIs) {
   const std::shared_ptr<const ColumnFamily> other = db()->CreateColumnFamily("other", {}).value();
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.2, other.get()));
   EXPECT_EQ(Flushes(), 1u);

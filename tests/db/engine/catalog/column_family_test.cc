@@ -1,5 +1,4 @@
 // Column families: made, dropped, written together.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sepal/statistics.h"
@@ -7,9 +6,6 @@
 
 namespace sepal {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class ColumnFamilyTest : public EngineTest {
  protected:
@@ -24,36 +20,6 @@ class ColumnFamilyTest : public EngineTest {
   }
 };
 
-TEST_F(ColumnFamilyTest, KeysOfOneFamilyAreNotSeenInAnother) {
-  const auto one = Make("one");
-  ASSERT_OK(db()->Put("k", "default"));
-  ASSERT_OK(db()->Put(one.get(), "k", "one"));
-  EXPECT_EQ(Value(db(), "k"), "default");
-  EXPECT_EQ(ValueIn(one.get(), "k"), "one");
-  ASSERT_OK(db()->Delete(one.get(), "k"));
-  EXPECT_EQ(Value(db(), "k"), "default");
-  EXPECT_EQ(ValueIn(one.get(), "k"), "NOT_FOUND");
-}
-
-TEST_F(ColumnFamilyTest, TheDefaultFamilyIsNamedSoAndTakesANullHandle) {
-  EXPECT_EQ(db()->DefaultColumnFamily()->name(), kDefaultColumnFamilyName);
-  ASSERT_OK(db()->Put(db()->DefaultColumnFamily(), "k", "v"));
-  EXPECT_EQ(ValueIn(nullptr, "k"), "v");
-  EXPECT_EQ(db()->DropColumnFamily(db()->DefaultColumnFamily()).code(), absl::StatusCode::kInvalidArgument);
-}
-
-TEST_F(ColumnFamilyTest, FamiliesOutliveReopening) {
-  Make("one");
-  const auto two = Make("two");
-  ASSERT_OK(db()->Put(two.get(), "k", "2"));
-  ASSERT_OK(database.Reopen());
-  EXPECT_THAT(db()->ColumnFamilyNames(), ElementsAre("default", "one", "two"));
-  const auto found = db()->FindColumnFamily("two");
-  ASSERT_OK(found.status());
-  EXPECT_EQ(ValueIn(found->get(), "k"), "2");
-  EXPECT_EQ(db()->FindColumnFamily("three").status().code(), absl::StatusCode::kNotFound);
-}
-
 TEST_F(ColumnFamilyTest, OptionsOutOfRangeAreRefusedAndMakeNothing) {
   ColumnFamilyOptions changed[4];
   changed[0].comparator = nullptr;
@@ -65,41 +31,6 @@ TEST_F(ColumnFamilyTest, OptionsOutOfRangeAreRefusedAndMakeNothing) {
     EXPECT_FALSE(db()->FindColumnFamily("one").ok());
   }
   EXPECT_NE(Make("one"), nullptr);
-}
-
-TEST_F(ColumnFamilyTest, ATakenNameIsRefusedAndADroppedOneMayBeUsedAgain) {
-  const auto one = Make("one");
-  EXPECT_EQ(db()->CreateColumnFamily("one").status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(db()->CreateColumnFamily("default").status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(db()->CreateColumnFamily("").status().code(), absl::StatusCode::kInvalidArgument);
-  ASSERT_OK(db()->Put(one.get(), "k", "first"));
-  ASSERT_OK(db()->DropColumnFamily(one.get()));
-  const auto again = Make("one");
-  EXPECT_NE(again->id(), one->id());
-  EXPECT_EQ(ValueIn(again.get(), "k"), "NOT_FOUND");
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
-  const auto found = db()->FindColumnFamily("one");
-  ASSERT_OK(found.status());
-  EXPECT_EQ(ValueIn(found->get(), "k"), "NOT_FOUND");
-}
-
-TEST_F(ColumnFamilyTest, EveryCallOnADroppedFamilyIsRefusedByName) {
-  const auto one = Make("one");
-  ASSERT_OK(db()->Put(one.get(), "k", "v"));
-  ASSERT_OK(db()->DropColumnFamily(one.get()));
-  const absl::Status refused = db()->Put(one.get(), "k", "v");
-  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(refused.ToString(), HasSubstr("one"));
-  EXPECT_EQ(db()->Get(one.get(), "k").status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(db()->Flush(one.get()).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(db()->CompactRange(one.get()).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(db()->DropColumnFamily(one.get()).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(db()->NewIterator(one.get())->status().code(), absl::StatusCode::kFailedPrecondition);
-  WriteBatch batch;
-  batch.Put("default", "v");
-  batch.Put(one.get(), "k", "v");
-  EXPECT_EQ(db()->Write(&batch).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Value(db(), "default"), "NOT_FOUND");
 }
 
 TEST_F(ColumnFamilyTest, AFamilyThatCouldNotBeDroppedIsAsItWas) {
@@ -126,92 +57,6 @@ TEST_F(ColumnFamilyTest, AFamilyThatCouldNotBeDroppedIsAsItWas) {
   EXPECT_EQ(db()->Get(one->get(), "k").value_or("none"), "logged");
   EXPECT_EQ(db()->Get(one->get(), "l").value_or("none"), "not logged");
   EXPECT_EQ(db()->Get(one->get(), "m").value_or("none"), "later");
-}
-
-TEST_F(ColumnFamilyTest, DroppingAFamilyFreesItsFilesOnceNothingReadsThem) {
-  const auto one = Make("one");
-  for (uint64_t i = 0; i < 500; ++i) ASSERT_OK(db()->Put(one.get(), NumberedKey(i), std::string(50, 'v')));
-  ASSERT_OK(db()->CompactRange(one.get()));
-  std::unique_ptr<Iterator> it = db()->NewIterator(one.get());
-  it->SeekToFirst();
-  ASSERT_OK(db()->DropColumnFamily(one.get()));
-  uint64_t entries = 0;
-  for (; it->Valid(); it->Next()) ++entries;
-  EXPECT_EQ(entries, 500u);
-  EXPECT_OK(it->status());
-  it.reset();
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  size_t tables = 0;
-  for (const std::string& name : FilesIn(&database.memory, "/db")) tables += name.ends_with(".sst") ? 1 : 0;
-  EXPECT_EQ(tables, 1u);
-}
-
-TEST_F(ColumnFamilyTest, ABatchAcrossFamiliesIsReadableWholeAfterLossOfPowerOrNotAtAll) {
-  const auto one = Make("one");
-  const auto two = Make("two");
-  for (int i = 0; i < 20; ++i) {
-    WriteBatch batch;
-    batch.Put("k", std::to_string(i));
-    batch.Put(one.get(), "k", std::to_string(i));
-    batch.Put(two.get(), "k", std::to_string(i));
-    ASSERT_OK(db()->Write(&batch, {.sync = i == 10}));
-    // One family is in a table, the others are in the log.
-    if (i == 15) ASSERT_OK(db()->Flush(one.get()));
-  }
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kAnySubset, 7));
-  const auto found_one = db()->FindColumnFamily("one").value();
-  const auto found_two = db()->FindColumnFamily("two").value();
-  const std::string value = Value(db(), "k");
-  EXPECT_GE(std::stoi(value), 15);
-  EXPECT_EQ(ValueIn(found_one.get(), "k"), value);
-  EXPECT_EQ(ValueIn(found_two.get(), "k"), value);
-}
-
-TEST_F(ColumnFamilyTest, AFlushSyncsTheLogOnlyWhereAnotherFamilyHasEarlierUpdatesInIt) {
-  const auto one = Make("one");
-  const auto syncs = [this] { return db()->statistics()->Get(Ticker::kLogSyncs); };
-  const uint64_t before = syncs();
-  ASSERT_OK(db()->Put(one.get(), "k", "1"));
-  ASSERT_OK(db()->Flush(one.get()));
-  EXPECT_EQ(syncs(), before);
-
-  ASSERT_OK(db()->Put("earlier", "2"));
-  ASSERT_OK(db()->Put(one.get(), "k", "3"));
-  ASSERT_OK(db()->Put("later", "4"));
-  ASSERT_OK(db()->Flush(one.get()));
-  EXPECT_GT(syncs(), before);
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
-  EXPECT_EQ(ValueIn(db()->FindColumnFamily("one").value().get(), "k"), "3");
-  EXPECT_EQ(Value(db(), "earlier"), "2");
-}
-
-TEST_F(ColumnFamilyTest, ABatchOfWhichOneFamilyIsFlushedStaysWhole) {
-  const auto one = Make("one");
-  WriteBatch batch;
-  batch.Put("k", "1");
-  batch.Put(one.get(), "k", "1");
-  ASSERT_OK(db()->Write(&batch));
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
-  EXPECT_EQ(Value(db(), "k"), "1");
-  EXPECT_EQ(ValueIn(db()->FindColumnFamily("one").value().get(), "k"), "1");
-}
-
-TEST_F(ColumnFamilyTest, AFamilyFlushedWithoutASyncOfTheLogKeepsEverythingUpToThere) {
-  const auto one = Make("one");
-  for (int i = 0; i < 50; ++i) {
-    ASSERT_OK(db()->Put("a" + std::to_string(i % 7), std::to_string(i)));
-    if (i % 10 == 9) ASSERT_OK(db()->Flush());
-    ASSERT_OK(db()->Put(one.get(), "b", std::to_string(i)));
-    if (i % 10 == 9) ASSERT_OK(db()->Flush(one.get()));
-  }
-  ASSERT_OK(db()->Put("last", "lost"));
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
-  EXPECT_EQ(Value(db(), "a0"), "49");
-  EXPECT_EQ(ValueIn(db()->FindColumnFamily("one").value().get(), "b"), "49");
-  EXPECT_EQ(Value(db(), "last"), "NOT_FOUND");
 }
 
 TEST_F(ColumnFamilyTest, ManyIdleFamiliesDoNotStopWriters) {
@@ -245,7 +90,7 @@ TEST_F(ColumnFamilyTest, FamiliesThatHoldLittleAreNotFlushedForTheirNumber) {
   EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), 0u);
 }
 
-TEST(ColumnFamilyCreationTest, WhoFindsOneMayWriteToIt) {
+TEST(ColumnFamilyCreationTest, AFamilyThatIsFoundMayBeWrittenTo) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
     TestDatabase database(Threads::kSimulated, {.seed = seed, .switch_one_in = 2, .switch_inside_locks = true},
@@ -268,25 +113,6 @@ TEST_F(ColumnFamilyTest, AHandleOfAnotherDatabaseIsRefused) {
   auto foreign = (*other)->CreateColumnFamily("f");
   ASSERT_OK(foreign.status());
   EXPECT_EQ(db()->Put(foreign->get(), "k", "v").code(), absl::StatusCode::kInvalidArgument);
-}
-
-TEST_F(ColumnFamilyTest, FamiliesMayDifferInEveryOption) {
-  ColumnFamilyOptions different;
-  different.compression = CompressionKind::kZstd;
-  different.block_bytes = 1024;
-  different.filter_policy = FilterPolicy::None();
-  different.compaction_style = CompactionStyle::kLeveled;
-  auto family = db()->CreateColumnFamily("different", different);
-  ASSERT_OK(family.status());
-  for (uint64_t i = 0; i < 1000; ++i) {
-    ASSERT_OK(db()->Put(family->get(), NumberedKey(i), std::to_string(i)));
-    ASSERT_OK(db()->Put(NumberedKey(i), std::to_string(i + 1)));
-  }
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  ASSERT_OK(db()->CheckConsistency());
-  EXPECT_EQ(ValueIn(family->get(), NumberedKey(500)), "500");
-  EXPECT_EQ(Value(db(), NumberedKey(500)), "501");
-  EXPECT_NE(db()->GetProperty(family->get(), "sepal.options"), db()->GetProperty("sepal.options"));
 }
 
 }  // namespace

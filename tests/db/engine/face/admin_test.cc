@@ -14,7 +14,6 @@
 namespace sepal {
 namespace {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -111,41 +110,6 @@ TEST_F(AdminTest, PropertiesOfLevelsThatDoNotExistAreNone) {
   }
   EXPECT_EQ(db()->GetProperty("sepal.none"), std::nullopt);
   EXPECT_EQ(db()->GetProperty("none"), std::nullopt);
-}
-
-TEST_F(AdminTest, AClosedDatabaseSaysSoToEveryCall) {
-  const std::shared_ptr<ColumnFamily> family = db()->CreateColumnFamily("f", {}).value();
-  ASSERT_OK(db()->Close());
-  const std::vector<absl::Status> answers = {db()->CheckConsistency(),
-                                             db()->VerifyChecksums(),
-                                             db()->CompactRange(),
-                                             db()->Flush(),
-                                             db()->WaitForBackgroundWork(),
-                                             db()->PauseBackgroundWork(),
-                                             db()->ContinueBackgroundWork(),
-                                             db()->CreateColumnFamily("g", {}).status(),
-                                             db()->FindColumnFamily("f").status(),
-                                             db()->DropColumnFamily(family.get()),
-                                             db()->ExplainGet("k").status(),
-                                             db()->Get("k").status(),
-                                             db()->Put("k", "v")};
-  for (size_t i = 0; i < answers.size(); ++i) {
-    EXPECT_TRUE(absl::IsFailedPrecondition(answers[i])) << i << ": " << answers[i];
-  }
-  EXPECT_OK(db()->Close());
-}
-
-TEST_F(AdminTest, FamiliesNeedANameAndAComparatorAndAreDroppedOnce) {
-  EXPECT_TRUE(absl::IsInvalidArgument(db()->CreateColumnFamily("", {}).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(db()->CreateColumnFamily("f", {.comparator = nullptr}).status()));
-  const std::shared_ptr<ColumnFamily> family = db()->CreateColumnFamily("f", {}).value();
-  EXPECT_TRUE(absl::IsAlreadyExists(db()->CreateColumnFamily("f", {}).status()));
-  ASSERT_OK(db()->DropColumnFamily(family.get()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(db()->DropColumnFamily(family.get())));
-  CompactRangeOptions backward;
-  backward.begin = "b";
-  backward.end = "a";
-  EXPECT_TRUE(absl::IsInvalidArgument(db()->CompactRange(backward)));
 }
 
 // --- destroying and listing ---

@@ -14,38 +14,9 @@
 namespace sepal {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 using ReadOnlyTest = EngineTest;
-
-TEST_F(ReadOnlyTest, AReaderBesideALiveWriterSeesTheMomentOfItsOpening) {
-  Fill(0, 1000);
-  ASSERT_OK(db()->Put("k", "before"));
-  absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
-  ASSERT_OK(reader.status());
-  ASSERT_OK(db()->Put("k", "after"));
-  ASSERT_OK(db()->Put("new", "v"));
-  EXPECT_EQ(Value(reader->get(), "k"), "before");
-  EXPECT_EQ(Value(reader->get(), "new"), "NOT_FOUND");
-  EXPECT_EQ(ReadAll((*reader)->NewIterator().get()).size(), 1001u);
-  ASSERT_OK((*reader)->Close());
-  absl::StatusOr<std::unique_ptr<DB>> again = database.OpenReadOnly();
-  ASSERT_OK(again.status());
-  EXPECT_EQ(Value(again->get(), "k"), "after");
-}
-
-TEST_F(ReadOnlyTest, AReaderSeesAllFamilies) {
-  auto family = db()->CreateColumnFamily("f");
-  ASSERT_OK(family.status());
-  ASSERT_OK(db()->Put(family->get(), "k", "v"));
-  absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
-  ASSERT_OK(reader.status());
-  EXPECT_THAT((*reader)->ColumnFamilyNames(), ElementsAre("default", "f"));
-  const auto found = (*reader)->FindColumnFamily("f");
-  ASSERT_OK(found.status());
-  EXPECT_EQ((*reader)->Get(found->get(), "k").value(), "v");
-}
 
 TEST_F(ReadOnlyTest, EveryChangeIsRefused) {
   ASSERT_OK(db()->Put("k", "v"));

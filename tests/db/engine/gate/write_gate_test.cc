@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/db/engine/engine_fixture.h"
+#include "util/base/strings.h"
 
 namespace sepal {
 namespace {
@@ -55,11 +56,6 @@ class WriteGateTest : public EngineTest {
   void SetMemtableBytes(size_t bytes) { sepal::SetMemtableBytes(&database, bytes); }
   void Pin(size_t bytes) { sepal::Pin(db(), bytes, &pins); }
   void HaveThrottleDecide() { sepal::HaveThrottleDecide(db()); }
-  uint64_t ChargedBytes(const std::string& part) {
-    const std::string page = db()->GetProperty("sepal.prometheus").value();
-    const std::string label = "sepal_memory_bytes{part=\"" + part + "\"} ";
-    return std::stoull(page.substr(page.find(label) + label.size()));
-  }
   // Of memtables and pins.
   size_t HeldBytes() { return NumberProperty(db(), "sepal.memtable-bytes") + pins.size() * kPinnedBytes; }
 
@@ -135,14 +131,15 @@ TEST_F(WriteGateTest, AWriteIsRefusedWherePinsAloneHoldTheLimit) {
   ASSERT_OK(db()->WaitForBackgroundWork());
   const absl::Status refused = db()->Put("k", "v");
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
-  EXPECT_THAT(refused.ToString(), HasSubstr("held by pins 8.2 MiB"));
+  EXPECT_THAT(refused.ToString(),
+              HasSubstr("held by pins " + HumanBytes(database.Metrics().MemoryBytes(MemoryPart::kPins))));
   EXPECT_TRUE(absl::IsUnavailable(db()->Put("k", "v", {.no_slowdown = true})));
   pins.clear();
   EXPECT_OK(db()->Put("k", "v"));
 }
 
 // Nothing tells of pins that are let go of.
-TEST_F(WriteGateTest, WhoNeverWaitsIsLetInOnceThereIsMemory) {
+TEST_F(WriteGateTest, AWriterThatMayNotWaitIsLetInOnceThereIsMemory) {
   ASSERT_NO_FATAL_FAILURE(Pin(kLimit));
   ASSERT_NO_FATAL_FAILURE(HaveThrottleDecide());
   ASSERT_OK(db()->WaitForBackgroundWork());
@@ -151,7 +148,7 @@ TEST_F(WriteGateTest, WhoNeverWaitsIsLetInOnceThereIsMemory) {
   EXPECT_OK(db()->Put("k", "v", {.no_slowdown = true}));
 }
 
-TEST_F(WriteGateTest, WhoWaitsGoesOnOnceThereIsMemoryThoughNoJobEnds) {
+TEST_F(WriteGateTest, AWaitingWriterGoesOnOnceThereIsMemoryThoughNoJobEnds) {
   ASSERT_NO_FATAL_FAILURE(Pin(kLimit));
   ASSERT_OK(db()->PauseBackgroundWork());
   ASSERT_NO_FATAL_FAILURE(HaveThrottleDecide());
@@ -213,7 +210,8 @@ TEST_F(WriteGateTest, ALargeBatchThatDoesNotFitWaitsForWhatAFlushStillHas) {
   ASSERT_OK(db()->WaitForBackgroundWork());
   ASSERT_OK(db()->Flush());
   ASSERT_OK(db()->Put("large", std::string(kLimit / 4 - 100, 'l')));
-  EXPECT_LE(ChargedBytes("memtables") + ChargedBytes("pins"), kLimit);
+  const TestMetrics metrics = database.Metrics();
+  EXPECT_LE(metrics.MemoryBytes(MemoryPart::kMemtables) + metrics.MemoryBytes(MemoryPart::kPins), kLimit);
 }
 
 // Who paused may want to write before going on.

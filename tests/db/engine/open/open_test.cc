@@ -28,7 +28,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using ::testing::SizeIs;
 
 class OpenTest : public ::testing::Test {
  protected:
@@ -55,28 +54,6 @@ class OpenTest : public ::testing::Test {
     EXPECT_EQ(status_.code(), absl::StatusCode::expected_code) << status_; \
     EXPECT_THAT(status_.ToString(), HasSubstr(part));                      \
   } while (false)
-
-TEST_F(OpenTest, AMissingDirectoryIsAnErrorAndNothingIsCreated) {
-  database.options.create_if_missing = false;
-  EXPECT_ERROR(database.Open(), kNotFound, "/db");
-  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
-}
-
-TEST_F(OpenTest, ADirectoryWithoutADatabaseIsAnErrorAndNothingIsCreated) {
-  ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "mine"));
-  database.options.create_if_missing = false;
-  EXPECT_ERROR(database.Open(), kNotFound, "create_if_missing");
-  EXPECT_THAT(FilesIn(&database.memory, "/db"), ElementsAre("notes.txt"));
-}
-
-TEST_F(OpenTest, CreatingBesideForeignFilesLeavesThemAlone) {
-  ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "mine"));
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(database.Reopen());
-  EXPECT_EQ(Value(db(), "k"), "v");
-  EXPECT_EQ(database.memory.ReadFileContents("/db/notes.txt").value(), "mine");
-}
 
 TEST_F(OpenTest, ErrorIfExistsRefusesAnExistingDatabaseAndLeavesItWhole) {
   ASSERT_OK(database.Open());
@@ -162,61 +139,8 @@ TEST_F(OpenTest, ANewerLogFormatIsRefused) {
   EXPECT_ERROR(DB::Repair(database.options, "/db", &report), kFailedPrecondition, "99");
 }
 
-TEST_F(OpenTest, ADamagedManifestIsDataLossAndNothingIsRemoved) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->Close());
-  database.db.reset();
-  const std::vector<std::string> before = FilesIn(&database.memory, "/db");
-  const std::string manifest = FileNamed("MANIFEST");
-  ASSERT_OK(database.memory.FlipBit(manifest, 60, 3));
-  EXPECT_ERROR(database.Open(), kDataLoss, manifest);
-  for (const std::string& name : before) {
-    if (name.starts_with("LOG")) continue;
-    EXPECT_THAT(FilesIn(&database.memory, "/db"), Contains(name));
-  }
-  ASSERT_OK(database.memory.FlipBit(manifest, 60, 3));
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(Value(db(), "k"), "v");
-}
-
-TEST_F(OpenTest, AMissingTableIsDataLossThatNamesIt) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->Close());
-  const std::string table = FileNamed(".sst");
-  auto directory = database.memory.OpenDirectory("/db", false);
-  ASSERT_OK((*directory)->Remove(table.substr(4)));
-  EXPECT_ERROR(database.Open(), kDataLoss, table.substr(4));
-}
-
-TEST_F(OpenTest, AForeignManifestIsDataLossNotANewDatabase) {
-  ASSERT_OK(database.memory.WriteFileContents("/db/MANIFEST-000007", "this is no manifest"));
-  const absl::Status opened = database.Open();
-  EXPECT_FALSE(opened.ok());
-  EXPECT_EQ(database.memory.ReadFileContents("/db/MANIFEST-000007").value(), "this is no manifest");
-}
-
-TEST_F(OpenTest, ADatabaseWhoseMakingALossOfPowerCutOffIsMadeAnew) {
-  ASSERT_OK(database.memory.WriteFileContents("/db/MANIFEST-000001", std::string(200, 'g')));
-  database.options.column_families.push_back({.name = "extra", .options = {}});
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("k", "v", {.sync = true}));
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
-  EXPECT_EQ(Value(db(), "k"), "v");
-  EXPECT_THAT(db()->ColumnFamilyNames(), ElementsAre("default", "extra"));
-}
-
 TEST_F(OpenTest, ReadOnlyWithoutADatabaseIsNotFoundAndCreatesNothing) {
   EXPECT_ERROR(database.OpenReadOnly().status(), kNotFound, "/db");
-  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
-}
-
-TEST_F(OpenTest, AMemoryLimitBelowEightMegabytesIsRefused) {
-  database.options.memory_limit = (size_t{8} << 20) - 1;
-  EXPECT_ERROR(database.Open(), kInvalidArgument, "memory_limit");
   EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
 }
 
@@ -226,17 +150,6 @@ TEST_F(OpenTest, BlockSizesAndFilterBitsOutOfRangeAreRefused) {
   database.options.family.block_bytes = 4096;
   database.options.family.filter_policy.lane_bits_per_key = 65;
   EXPECT_ERROR(database.Open(), kInvalidArgument, "filter_policy");
-}
-
-TEST_F(OpenTest, ANamedFamilyThatDoesNotExistIsAnErrorUnlessItMayBeCreated) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Close());
-  database.options.create_if_missing = false;
-  database.options.column_families.push_back({.name = "extra", .options = {}});
-  EXPECT_ERROR(database.Open(), kNotFound, "extra");
-  database.options.create_if_missing = true;
-  ASSERT_OK(database.Open());
-  EXPECT_THAT(db()->ColumnFamilyNames(), ElementsAre("default", "extra"));
 }
 
 // Runs `body` in a process that has no privileges; true if it returned true there.
@@ -278,19 +191,6 @@ TEST_F(OpenTest, ALogDirectoryHoldsTheLogsAndALockAndNothingElse) {
   EXPECT_EQ(Value(db(), "k"), "v");
 }
 
-TEST_F(OpenTest, TheRingOfTheLogIsThereWhileAWriterIsAndNoLonger) {
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(CountFiles(".ring"), 1u);
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
-  EXPECT_EQ(CountFiles(".ring"), 1u);
-  EXPECT_EQ(Value(db(), "k"), "v");
-  ASSERT_OK(db()->Close());
-  EXPECT_EQ(CountFiles(".ring"), 0u);
-  ASSERT_OK(database.Reopen());
-  EXPECT_EQ(Value(db(), "k"), "v");
-}
-
 TEST_F(OpenTest, OpeningsThatFailLeaveNoRingsBehind) {
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->Put("k", "v"));
@@ -329,7 +229,7 @@ TEST_F(OpenTest, NumbersThatARingNamesAreNotUsedAgain) {
   }
 }
 
-TEST_F(OpenTest, ThatALogWasClosedIsKnownHoweverSmallTheManifestIs) {
+TEST_F(OpenTest, AClosedLogIsKnownHoweverSmallTheManifestIs) {
   database.tuning.manifest_limit_bytes = 1;
   ASSERT_OK(database.Open());
   for (int i = 0; i < 100; ++i) ASSERT_OK(db()->Put(NumberedKey(static_cast<uint64_t>(i)), "v"));
@@ -347,21 +247,6 @@ TEST_F(OpenTest, ListColumnFamiliesNamesThoseOfAClosedDatabase) {
   ASSERT_OK(db()->DropColumnFamily(two->get()));
   ASSERT_OK(db()->Close());
   EXPECT_THAT(DB::ListColumnFamilies(database.options, "/db").value(), ElementsAre("default", "one"));
-}
-
-TEST_F(OpenTest, CloseMayBeRepeatedAndEveryCallAfterItIsRefused) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(db()->Close());
-  EXPECT_OK(db()->Close());
-  EXPECT_ERROR(db()->Put("k", "w"), kFailedPrecondition, "closed");
-  EXPECT_ERROR(db()->Get("k").status(), kFailedPrecondition, "closed");
-  EXPECT_ERROR(db()->Flush(), kFailedPrecondition, "closed");
-  EXPECT_ERROR(db()->Sync(), kFailedPrecondition, "closed");
-  EXPECT_ERROR(db()->CompactRange(), kFailedPrecondition, "closed");
-  EXPECT_ERROR(db()->CreateColumnFamily("f").status(), kFailedPrecondition, "closed");
-  EXPECT_ERROR(db()->NewIterator()->status(), kFailedPrecondition, "closed");
-  EXPECT_ERROR(db()->CheckConsistency(), kFailedPrecondition, "closed");
 }
 
 TEST_F(OpenTest, ATornManifestIsToldToTheInfoLog) {

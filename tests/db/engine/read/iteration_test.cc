@@ -1,5 +1,4 @@
 // Iterators, snapshots, and what lives longer than its database.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -14,45 +13,10 @@
 namespace sepal {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
 using IterationTest = EngineTest;
 
 std::string At(Iterator* iterator) {
   return iterator->Valid() ? std::string(iterator->key()) : iterator->status().ok() ? "end" : "error";
-}
-
-TEST_F(IterationTest, ANewIteratorIsNotValidUntilItIsMoved) {
-  ASSERT_OK(db()->Put("a", "1"));
-  const std::unique_ptr<Iterator> it = db()->NewIterator();
-  EXPECT_FALSE(it->Valid());
-  EXPECT_OK(it->status());
-}
-
-TEST_F(IterationTest, SeekAndSeekForPrevFindTheNeighbours) {
-  for (const char* key : {"b", "d", "f"}) ASSERT_OK(db()->Put(key, key));
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->Delete("d"));
-  const std::unique_ptr<Iterator> it = db()->NewIterator();
-  const auto seek = [&](std::string_view target) {
-    it->Seek(target);
-    return At(it.get());
-  };
-  const auto seek_for_prev = [&](std::string_view target) {
-    it->SeekForPrev(target);
-    return At(it.get());
-  };
-  EXPECT_EQ(seek(""), "b");
-  EXPECT_EQ(seek("b"), "b");
-  EXPECT_EQ(seek("c"), "f");
-  EXPECT_EQ(seek("d"), "f");
-  EXPECT_EQ(seek("g"), "end");
-  EXPECT_EQ(seek_for_prev("a"), "end");
-  EXPECT_EQ(seek_for_prev("b"), "b");
-  EXPECT_EQ(seek_for_prev("e"), "b");
-  EXPECT_EQ(seek_for_prev("f"), "f");
-  EXPECT_EQ(seek_for_prev("z"), "f");
 }
 
 TEST_F(IterationTest, ATargetMayLieInTheEntryThatIsShown) {
@@ -91,27 +55,6 @@ TEST_F(IterationTest, ATargetMayLieInTheEntryThatIsShown) {
   }
 }
 
-TEST_F(IterationTest, BoundsHoldForEveryMove) {
-  for (const char* key : {"a", "b", "c", "d", "e"}) ASSERT_OK(db()->Put(key, key));
-  const std::unique_ptr<Iterator> it = db()->NewIterator({.lower_bound = "b", .upper_bound = "d"});
-  it->SeekToFirst();
-  EXPECT_EQ(At(it.get()), "b");
-  it->Prev();
-  EXPECT_EQ(At(it.get()), "end");
-  it->SeekToLast();
-  EXPECT_EQ(At(it.get()), "c");
-  it->Next();
-  EXPECT_EQ(At(it.get()), "end");
-  it->Seek("a");
-  EXPECT_EQ(At(it.get()), "b");
-  it->Seek("d");
-  EXPECT_EQ(At(it.get()), "end");
-  it->SeekForPrev("z");
-  EXPECT_EQ(At(it.get()), "c");
-  it->SeekForPrev("a");
-  EXPECT_EQ(At(it.get()), "end");
-}
-
 TEST_F(IterationTest, BoundsAreCopied) {
   for (const char* key : {"a", "b", "c"}) ASSERT_OK(db()->Put(key, key));
   std::string bound = "b";
@@ -145,31 +88,6 @@ TEST_F(IterationTest, TablesOutsideTheBoundsAreNotOpened) {
   EXPECT_GE(opened.load(), 1);
   EXPECT_LE(opened.load(), 2) << "more tables than the bounds can touch";
   database.files.Clear();
-}
-
-TEST_F(IterationTest, EmptyAndInvertedRangesHaveNoEntries) {
-  ASSERT_OK(db()->Put("b", "1"));
-  for (const auto& [lower, upper] : {std::pair("b", "b"), std::pair("c", "a")}) {
-    const std::unique_ptr<Iterator> it = db()->NewIterator({.lower_bound = lower, .upper_bound = upper});
-    EXPECT_THAT(ReadAll(it.get()), IsEmpty());
-    it->SeekToLast();
-    EXPECT_EQ(At(it.get()), "end");
-  }
-}
-
-TEST_F(IterationTest, TurningRoundStaysAtNeighbouringEntries) {
-  Fill(0, 500);
-  ASSERT_OK(db()->Flush());
-  for (uint64_t i = 0; i < 500; i += 2) ASSERT_OK(db()->Delete(NumberedKey(i)));
-  Fill(100, 103);
-  const std::unique_ptr<Iterator> it = db()->NewIterator();
-  it->Seek(NumberedKey(99));
-  const std::pair<bool, int> moves[] = {{true, 100},  {true, 101}, {true, 102}, {true, 103}, {false, 102},
-                                        {false, 101}, {true, 102}, {true, 103}, {true, 105}, {false, 103}};
-  for (const auto& [forward, expected] : moves) {
-    forward ? it->Next() : it->Prev();
-    EXPECT_EQ(At(it.get()), NumberedKey(static_cast<uint64_t>(expected)));
-  }
 }
 
 // One random walk through versions, tombstones and runs, beside an ordered map.
@@ -268,84 +186,6 @@ TEST_F(IterationTest, AStepInAMergedBlockOfAClosedDatabaseLeadsNowhere) {
   EXPECT_EQ(At(it.get()), "error");
 }
 
-// A value that fills a block, so that every entry begins one.
-std::string BlockOf(char c) { return std::string(400, c); }
-
-// What stands there going back from the end: the first letter of each value.
-std::string Backwards(Iterator* iterator) {
-  std::string seen;
-  for (iterator->SeekToLast(); iterator->Valid(); iterator->Prev()) seen += iterator->value().front();
-  EXPECT_OK(iterator->status());
-  return seen;
-}
-
-TEST_F(IterationTest, GoingBackVersionsInBlocksOfTheirOwnAreOneKey) {
-  std::vector<std::shared_ptr<const Snapshot>> snapshots;
-  for (char c = '1'; c <= '3'; ++c) {
-    for (const char* key : {"a", "b", "c"}) ASSERT_OK(db()->Put(key, BlockOf(c)));
-    snapshots.push_back(db()->GetSnapshot());
-  }
-  ASSERT_OK(db()->Delete("b"));
-  ASSERT_OK(db()->CompactRange());
-  EXPECT_EQ(Backwards(db()->NewIterator().get()), "33");
-  for (size_t i = 0; i < snapshots.size(); ++i) {
-    const std::unique_ptr<Iterator> it = db()->NewIterator({.snapshot = snapshots[i].get()});
-    EXPECT_EQ(Backwards(it.get()), std::string(3, static_cast<char>('1' + i)));
-  }
-}
-
-TEST_F(IterationTest, GoingBackTheFirstEntryOfABlockMayHaveANewerVersionElsewhere) {
-  constexpr int kKeys = 40;
-  for (int i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(absl::StrFormat("k%02d", i), BlockOf('o')));
-  ASSERT_OK(db()->CompactRange());
-  std::string expected(kKeys, 'o');
-  for (const int i : {0, 1, 7, 20}) {
-    ASSERT_OK(db()->Put(absl::StrFormat("k%02d", i), BlockOf('n')));
-    expected[static_cast<size_t>(kKeys - 1 - i)] = 'n';
-  }
-  EXPECT_EQ(Backwards(db()->NewIterator().get()), expected);
-}
-
-TEST_F(IterationTest, AnIteratorSeesTheMomentItWasMadeAt) {
-  Fill(0, 300);
-  const std::unique_ptr<Iterator> it = db()->NewIterator();
-  const Entries before = ReadAll(db()->NewIterator().get());
-  for (uint64_t i = 0; i < 300; ++i)
-    ASSERT_OK(i % 3 == 0 ? db()->Delete(NumberedKey(i)) : db()->Put(NumberedKey(i), "n"));
-  Fill(300, 900);
-  ASSERT_OK(db()->CompactRange());
-  EXPECT_EQ(ReadAll(it.get()), before);
-}
-
-TEST_F(IterationTest, ASnapshotKeepsItsVersionsThroughFlushesAndCompactions) {
-  ASSERT_OK(db()->Put("a", "old"));
-  ASSERT_OK(db()->Put("gone", "there"));
-  const std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
-  const ReadOptions then{.snapshot = snapshot.get()};
-  ASSERT_OK(db()->Put("a", "new"));
-  ASSERT_OK(db()->Delete("gone"));
-  ASSERT_OK(db()->Put("later", "x"));
-  for (int round = 0; round < 3; ++round) {
-    EXPECT_EQ(Value(db(), "a", then), "old");
-    EXPECT_EQ(Value(db(), "gone", then), "there");
-    EXPECT_EQ(Value(db(), "later", then), "NOT_FOUND");
-    EXPECT_THAT(ReadAll(db()->NewIterator(then).get()), ElementsAre(std::pair("a", "old"), std::pair("gone", "there")));
-    EXPECT_EQ(Value(db(), "a"), "new");
-    ASSERT_OK(round == 0 ? db()->Flush() : db()->CompactRange());
-  }
-}
-
-TEST_F(IterationTest, ReleasedSnapshotsLetCompactionDropWhatOnlyTheySaw) {
-  std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
-  for (int i = 0; i < 50; ++i) {
-    ASSERT_OK(db()->Put("k", std::string(500, static_cast<char>('a' + i % 26))));
-    if (i % 10 == 0) snapshot = db()->GetSnapshot();
-  }
-  snapshot.reset();
-  ASSERT_OK(db()->CompactRange());
-  EXPECT_EQ(NumberProperty(db(), "sepal.num-entries"), 1u);
-}
-
 // They come to the last level under snapshots, and nothing is written any more when those go.
 TEST_F(IterationTest, WhatOnlyReleasedSnapshotsSawGoesByItself) {
   for (const CompactionStyle style :
@@ -390,7 +230,7 @@ TEST_F(IterationTest, WhatOnlyReleasedSnapshotsSawGoesByItself) {
 }
 
 // By many schedules: a release beside the beginning of a job that still met the snapshot.
-TEST(SnapshotReleaseTest, BesideAMergeLeavesNothingEither) {
+TEST(SnapshotReleaseTest, BesideACompactionWhatOnlyTheSnapshotSawGoesToo) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     TestDatabase database(Threads::kSimulated, seed, /*switch_one_in=*/2);
@@ -467,22 +307,6 @@ TEST_F(OutlivingTest, WhatTheLastIteratorKeptIsRemovedThoughNothingElseIsDone) {
   it.reset();
   database.world->RunUntilIdle();
   EXPECT_LT(database.memory.UsedBytes(), kept);
-}
-
-TEST_F(OutlivingTest, AnIteratorOfAClosedDatabaseIsNotValidAndSaysWhy) {
-  WriteEverywhere();
-  const std::unique_ptr<Iterator> it = db()->NewIterator();
-  it->SeekToFirst();
-  ASSERT_TRUE(it->Valid());
-  ASSERT_OK(db()->Close());
-  EXPECT_FALSE(it->Valid());
-  EXPECT_EQ(it->status().code(), absl::StatusCode::kFailedPrecondition);
-  it->SeekToLast();
-  EXPECT_FALSE(it->Valid());
-  database.db.reset();
-  it->Seek("table");
-  EXPECT_FALSE(it->Valid());
-  EXPECT_EQ(it->status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(OutlivingTest, SnapshotsAndHandlesMayOutliveTheDatabase) {

@@ -51,14 +51,6 @@ TEST_F(MultiGetTest, AgreesWithGetOverMemtablesAndManyRuns) {
   }
 }
 
-TEST_F(MultiGetTest, TakesNoKeysAndTheSameKeyTwice) {
-  ASSERT_OK(db()->Put("k", "v"));
-  ExpectAsGet({});
-  ExpectAsGet({"k", "k", "absent", "absent", "k"});
-  ASSERT_OK(db()->CompactRange());
-  ExpectAsGet({"k", "k", "absent", "absent", "k"});
-}
-
 TEST_F(MultiGetTest, AFailedReadFailsItsOwnKeysAndNoOthers) {
   Fill(0, 300, 200);
   ASSERT_OK(db()->CompactRange());
