@@ -1,14 +1,14 @@
 // How many threads background work takes. Pure: times in, a number out.
 //
-// Writers that write as fast as they can wait for flushes in the end, so that a flush takes every core. A merge leaves
-// them one as long as it does not slow them down: it has time until the next one is due, and where it took all, writers
-// would stop and go. It takes all where somebody waits for it, as readers do that have come to many runs, and whoever
-// stops writing may.
+// Writers that write as fast as they can wait for flushes in the end, so that a flush takes every core. A compaction
+// leaves them one as long as it does not slow them down: it has time until the next one is due, and where it took all,
+// writers would stop and go. It takes all where somebody waits for it, as readers do that have come to many runs, and
+// users may that have stopped writing.
 //
 // Writers that come at their own pace would rather have a core to themselves: three threads on two cores take turns of
 // some milliseconds, and a put that comes in the wrong one waits for as long. So while the memtables fill much more
 // slowly than they are written, and nothing slows writers down, the background is *calm*: all of it takes one core
-// less, and a merge steps aside while a flush runs.
+// less, and a compaction steps aside while a flush runs.
 //
 // One thread at a time.
 #pragma once
@@ -48,8 +48,8 @@ class BackgroundPace {
   int threads() const { return calm() ? OneLess() : threads_; }
   // For a flush of what came in order, beside which the next one begins, unless somebody waits for it.
   int early_flush_threads() const { return flush_awaited_ ? threads() : std::max(1, threads() / 2); }
-  // For all merges together, but that each has one.
-  int merge_threads() const { return compactions_lag_ || awaited_ || resting_ ? threads_ : OneLess(); }
+  // For all compactions together, but that each has one.
+  int compaction_threads() const { return compactions_lag_ || awaited_ || resting_ ? threads_ : OneLess(); }
 
  private:
   int OneLess() const { return std::max(1, threads_ - 1); }

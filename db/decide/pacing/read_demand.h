@@ -1,14 +1,16 @@
-// When the runs of level 0 are merged for those who read. Pure: counts in, numbers out.
+// When the runs of level 0 are compacted for those who read. Pure: counts in, numbers out.
 //
-// A merge of level 0 that nobody waits for can be left until there is more to merge: every byte is then rewritten once
-// rather than twice. What it spares is paid by reads alone, which ask each run. So level 0 may have
+// A compaction of level 0 that nobody waits for can be left until there is more to compact: every byte is then
+// rewritten once rather than twice. What it spares is paid by reads alone, which ask each run. So level 0 may have
 // CompactionPolicy::unread_runs more runs than other levels, until the reads that meet them have asked for as much as a
-// part of the merge costs. Who rents for as long as buying would cost pays at most twice what he had to (the ski-rental
-// problem; Karlin, Manasse, Rudolph, Sleator: "Competitive snoopy caching", Algorithmica 1988); readers wait here, and
-// the background does not, so that they need not pay that much.
+// part of the compaction costs. A player who rents for as long as buying would cost pays at most twice the least price
+// (the ski-rental problem; Karlin, Manasse, Rudolph, Sleator: "Competitive snoopy caching", Algorithmica 1988); readers
+// wait here, and the background does not, so that they need not pay that much.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 namespace sepal {
 
@@ -28,11 +30,54 @@ inline uint64_t ReadDemand(const ReadCounts& counts) {
   return counts.level0_lookups + kLookupsPerSeek * counts.seeks + counts.steps / kStepsPerLookup;
 }
 
-// The demand at which runs of `entries` are to be merged, that were few when demand stood at `before`. To merge an
+// The demand at which runs of `entries` are to be compacted, that were few when demand stood at `before`. To rewrite an
 // entry costs the background a fifth of a microsecond, a lookup in a run costs its reader a twentieth.
-inline uint64_t DemandThatMerges(uint64_t before, uint64_t entries) {
+inline uint64_t DemandThatCompacts(uint64_t before, uint64_t entries) {
   constexpr uint64_t kEntriesPerLookup = 16;
   return before + entries / kEntriesPerLookup;
 }
+
+// What one family's readers have asked of its level 0 since that last had few runs.
+class ReadWatch {
+ public:
+  // No demand makes a compaction due.
+  static constexpr uint64_t kNever = UINT64_MAX;
+
+  struct Level0 {
+    int runs = 0;
+    uint64_t entries = 0;
+    int few_runs = 0;    // fewer than so many are no burden
+    bool taken = false;  // by a compaction that runs
+  };
+
+  // Readers had asked for `before` at the last look, and have for `now`. Returns the demand at which a compaction will
+  // be due.
+  uint64_t Weigh(const Level0& level0, uint64_t before, uint64_t now) {
+    if (std::exchange(few_runs_, !level0.taken && level0.runs < level0.few_runs)) demand_before_ = before;
+    // What readers have asked for holds until they have it.
+    if (level0.taken) return kNever;
+    // Less than before: the user has set the counts back to zero.
+    if (few_runs_ || demand_before_.value_or(0) > now) demand_before_ = now;
+    const uint64_t due = demand_before_.has_value() ? DemandThatCompacts(*demand_before_, level0.entries) : 0;
+    due_ = !few_runs_ && now >= due;
+    return few_runs_ || due_ ? kNever : due;
+  }
+
+  // A compaction of level 0 has ended, as demand stood at `now`.
+  void Satisfy(uint64_t now) {
+    demand_before_ = now;
+    few_runs_ = false;
+  }
+
+  // Readers have asked for a compaction.
+  bool due() const { return due_; }
+
+ private:
+  // What reads had asked for when level 0 last had few runs; none: not since the database was opened, and nothing is
+  // known of who reads. While it has few it is not kept, and the demand of the last look counts.
+  std::optional<uint64_t> demand_before_;
+  bool few_runs_ = false;
+  bool due_ = false;
+};
 
 }  // namespace sepal

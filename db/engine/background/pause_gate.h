@@ -20,13 +20,13 @@ class PauseGate {
   explicit PauseGate(EngineState* state) : state_(state) {}
 
   // Counted. Returns when no thread is in a section. Not to be called from within one.
-  void Pause() ABSL_LOCKS_EXCLUDED(database_mutex);
+  void Pause() EXCLUDES_STATE_LOCK;
   // FailedPrecondition if nothing is paused. The caller schedules what is due.
-  absl::Status Continue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status Continue() REQUIRES_STATE_LOCK;
 
   // Begins or ends a section of the calling thread; entering waits for the end of a pause, and of what goes first.
-  void Enter() ABSL_LOCKS_EXCLUDED(database_mutex);
-  void Leave() ABSL_LOCKS_EXCLUDED(database_mutex);
+  void Enter() EXCLUDES_STATE_LOCK;
+  void Leave() EXCLUDES_STATE_LOCK;
   // Leaves the section for the time of a pause or of what goes first.
   void StepAside() {
     if (!held_.load(std::memory_order_relaxed)) [[likely]]
@@ -62,9 +62,9 @@ class PauseGate {
   };
 
  private:
-  void EnterFlush(bool goes_first) ABSL_LOCKS_EXCLUDED(database_mutex);
-  void LeaveFlush(bool goes_first) ABSL_LOCKS_EXCLUDED(database_mutex);
-  void UpdateHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void EnterFlush(bool goes_first) EXCLUDES_STATE_LOCK;
+  void LeaveFlush(bool goes_first) EXCLUDES_STATE_LOCK;
+  void UpdateHeld() REQUIRES_STATE_LOCK;
 
   EngineState* const state_;
   // Whether work is to step aside: state_->pauses or first_ is above 0.

@@ -25,9 +25,9 @@ class Scrubber {
       : state_(state), pause_(pause), executor_(executor) {}
 
   // Starts, where a period is set. Once.
-  void Start() ABSL_LOCKS_EXCLUDED(database_mutex);
+  void Start() EXCLUDES_STATE_LOCK;
   // Returns when it has ended. Background work is marked as closing by then.
-  void Stop() ABSL_LOCKS_EXCLUDED(database_mutex);
+  void Stop() EXCLUDES_STATE_LOCK;
 
   // For people: how far the pass is, and each table that was last found damaged.
   std::string ToString() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -47,11 +47,11 @@ class Scrubber {
   class Visit;
 
   uint64_t Now() const { return state_->core->world.clock->MonotonicMicros(); }
-  void Run() ABSL_LOCKS_EXCLUDED(database_mutex);
+  void Run() EXCLUDES_STATE_LOCK;
   void Pass(uint64_t began_micros) ABSL_LOCKS_EXCLUDED(database_mutex, mutex_);
-  std::vector<Due> List() const ABSL_LOCKS_EXCLUDED(database_mutex);
+  std::vector<Due> List() const EXCLUDES_STATE_LOCK;
   // False if it is to end. Returns early once `while_needed`, where there is one, is needed no more.
-  bool WaitUntil(uint64_t micros, const TableFile* while_needed = nullptr) ABSL_LOCKS_EXCLUDED(database_mutex);
+  bool WaitUntil(uint64_t micros, const TableFile* while_needed = nullptr) EXCLUDES_STATE_LOCK;
   void ForgetOthers(const std::vector<Due>& tables) ABSL_LOCKS_EXCLUDED(mutex_);
 
   EngineState* const state_;

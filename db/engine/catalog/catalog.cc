@@ -56,7 +56,7 @@ CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   std::vector<CatalogSnapshot::Family> families;
   for (const FamilyRef& family : state_->Families()) {
     families.push_back({.id = family->id,
-                        .description = DescribeFamily(*family, family->flushed_through),
+                        .description = DescribeFamily(*family, family->flushed_through()),
                         .version = family->version()});
   }
   return {std::move(head), std::move(families)};
@@ -107,7 +107,7 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
     if (install) install();
     for (Change& change : changes) {
       for (const TableRef& table : change.removed) table->MarkObsolete();
-      change.family->Publish(change.family->active(), std::move(change.version), &state_->core->epochs);
+      change.family->SetVersion(std::move(change.version), &state_->core->epochs);
     }
     state_->NotifyChanged();
   }

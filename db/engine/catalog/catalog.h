@@ -16,7 +16,6 @@
 #include "db/act/jobs/table_output.h"
 #include "db/act/manifest/manifest_writer.h"
 #include "db/engine/catalog/catalog_snapshot.h"
-#include "db/engine/catalog/log_pins.h"
 #include "db/engine/core/database_state.h"
 #include "db/format/version_edit.h"
 #include "util/thread/sync.h"
@@ -54,9 +53,6 @@ class Catalog {
   // All of it, for a new manifest. An unset `min_log`: there is no log yet.
   CatalogSnapshot Snapshot(std::optional<FileNumber> min_log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // Which logs are needed: what an edit makes of the minimum log number.
-  LogPins* log_pins() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return &log_pins_; }
-
   absl::Status Close() ABSL_LOCKS_EXCLUDED(edit_mutex_);
 
   // What tables of `family` are written with. It must outlive the context.
@@ -80,8 +76,6 @@ class Catalog {
   EngineState* const state_;
   const Identity identity_;
   std::atomic<uint64_t> next_file_number_;
-
-  LogPins log_pins_ ABSL_GUARDED_BY(database_mutex);
 
   mutable Mutex edit_mutex_;
   std::unique_ptr<ManifestWriter> manifest_ ABSL_GUARDED_BY(edit_mutex_);

@@ -17,4 +17,8 @@ class ABSL_LOCKABLE DatabaseMutexName {
 
 inline constexpr DatabaseMutexName database_mutex;
 
+// Of functions: the caller holds the database mutex, or must not.
+#define REQUIRES_STATE_LOCK ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex)
+#define EXCLUDES_STATE_LOCK ABSL_LOCKS_EXCLUDED(database_mutex)
+
 }  // namespace sepal

@@ -1,7 +1,5 @@
 #include "db/engine/core/database_state.h"
 
-#include <algorithm>
-
 #include "util/base/check.h"
 #include "util/base/status.h"
 
@@ -49,23 +47,56 @@ std::vector<FamilyRef> EngineState::Families() const {
   return all;
 }
 
+SequenceNumber EngineState::OldestSnapshot() const {
+  const std::optional<SequenceNumber> held = snapshots->Oldest();
+  return held.has_value() ? *held : VisibleSequence();
+}
+
+uint64_t EngineState::ReadDemandNow() const {
+  const StatisticsImpl& statistics = core->statistics;
+  return ReadDemand({.level0_lookups = statistics.GetFilter(0).lookups,
+                     .seeks = statistics.Get(Ticker::kSeeks),
+                     .steps = statistics.Get(Ticker::kNexts) + statistics.Get(Ticker::kPrevs)});
+}
+
+VersionRef EngineState::VersionOf(const Family& family) const {
+  StateLock lock(this);
+  return family.version();
+}
+
+bool EngineState::AnyCompactionRuns() const {
+  return Any([](const Family& family) REQUIRES_STATE_LOCK { return !family.running().empty(); });
+}
+
 bool EngineState::AllFlushed() const {
-  return std::all_of(families.begin(), families.end(),
-                     [](const auto& entry) { return entry.second->immutables.empty(); });
+  return !Any([](const Family& family) REQUIRES_STATE_LOCK { return !family.immutables().empty(); });
 }
 
 bool EngineState::AnyFlushRuns() const {
-  return std::any_of(families.begin(), families.end(),
-                     [](const auto& entry) { return entry.second->flushes_running > 0; });
+  return Any([](const Family& family) REQUIRES_STATE_LOCK { return family.flushes_running() > 0; });
 }
 
 bool EngineState::FlushAtHand() const {
   int running = 0;
   for (const auto& [id, family] : families) {
-    if (family->flushes_waiting > 0 || family->AwaitsFlush()) return false;
-    running += family->flushes_running;
+    if (family->flushes_waiting() > 0 || family->AwaitsFlush()) return false;
+    running += family->flushes_running();
   }
   return running < kFlushesAtATime;
+}
+
+bool EngineState::AllAtRest() {
+  const SequenceNumber now = VisibleSequence();
+  if (rested_at_ == now) return true;
+  const auto restless = families.find(restless_);
+  if (restless != families.end() && !restless->second->AtRest()) return false;
+  for (const auto& [id, family] : families) {
+    if (family->AtRest()) continue;
+    restless_ = id;
+    return false;
+  }
+  rested_at_ = now;
+  return true;
 }
 
 size_t EngineState::MemtableBytes() const {

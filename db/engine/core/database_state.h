@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "db/engine/core/core.h"
 #include "db/engine/core/database_mutex.h"
 #include "db/engine/core/family_state.h"
+#include "db/engine/core/log_pins.h"
 #include "db/state/version/snapshot_list.h"
 #include "sepal/event_listener.h"
 #include "sepal/options.h"
@@ -35,7 +37,7 @@ struct EngineState {
   std::unique_ptr<DirectoryLock> directory_lock;
   // Ends all writing if the lock is no longer ours. Asked before what is written would matter to another holder: before
   // an edit of the manifest, and before a new log is made.
-  absl::Status CheckLock() ABSL_LOCKS_EXCLUDED(database_mutex);
+  absl::Status CheckLock() EXCLUDES_STATE_LOCK;
 
   // The highest sequence number that readers may see. Stored by the commit pipeline, in order.
   std::atomic<uint64_t> visible{0};
@@ -47,8 +49,8 @@ struct EngineState {
   // A job ended, a memtable was flushed, an error came: whatever a waiter may wait for has changed. Waiting releases
   // the database mutex, and may end early.
   void NotifyChanged() { changed_.NotifyAll(); }
-  void WaitForChange() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void WaitForChange(uint64_t micros) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void WaitForChange() REQUIRES_STATE_LOCK;
+  void WaitForChange(uint64_t micros) REQUIRES_STATE_LOCK;
 
   // By id.
   absl::btree_map<uint32_t, FamilyRef> families ABSL_GUARDED_BY(database_mutex);
@@ -58,22 +60,41 @@ struct EngineState {
   int jobs ABSL_GUARDED_BY(database_mutex) = 0;
   int compaction_jobs ABSL_GUARDED_BY(database_mutex) = 0;
   bool closing ABSL_GUARDED_BY(database_mutex) = false;
+  // Which logs are needed: what an edit makes of the minimum log number.
+  LogPins log_pins ABSL_GUARDED_BY(database_mutex);
   // How often the user has paused background work (pause_gate.h).
   int pauses ABSL_GUARDED_BY(database_mutex) = 0;
 
   // Ends all writing until the database is opened again; the first error is kept and told.
-  void Stop(const absl::Status& status, std::string_view where) ABSL_LOCKS_EXCLUDED(database_mutex);
-  absl::Status Error() const ABSL_LOCKS_EXCLUDED(database_mutex);
+  void Stop(const absl::Status& status, std::string_view where) EXCLUDES_STATE_LOCK;
+  absl::Status Error() const EXCLUDES_STATE_LOCK;
   // All of them, by id, for who goes on without the mutex.
-  std::vector<FamilyRef> Families() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  std::vector<FamilyRef> Families() const REQUIRES_STATE_LOCK;
+  // Whether `holds` is true of any family.
+  template <class Holds>
+  bool Any(const Holds& holds) const REQUIRES_STATE_LOCK {
+    for (const auto& [id, family] : families) {
+      if (holds(*family)) return true;
+    }
+    return false;
+  }
+  // What no snapshot looks below.
+  SequenceNumber OldestSnapshot() const;
+  // What reads have asked of level 0 (db/decide/pacing/read_demand.h).
+  uint64_t ReadDemandNow() const;
+  // Not to be kept while a job runs: what others replace meanwhile would stay.
+  VersionRef VersionOf(const Family& family) const EXCLUDES_STATE_LOCK;
+  bool AnyCompactionRuns() const REQUIRES_STATE_LOCK;
   // No memtable waits for a flush or is in one.
-  bool AllFlushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool AllFlushed() const REQUIRES_STATE_LOCK;
   // One may have memtables that are in tables by now.
-  bool AnyFlushRuns() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool AnyFlushRuns() const REQUIRES_STATE_LOCK;
   // No memtable waits for a flush to take it, and fewer run than may at a time.
-  bool FlushAtHand() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool FlushAtHand() const REQUIRES_STATE_LOCK;
+  // Nothing of any family is in memory alone.
+  bool AllAtRest() REQUIRES_STATE_LOCK;
   // Bytes of all memtables, active and flushing.
-  size_t MemtableBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  size_t MemtableBytes() const REQUIRES_STATE_LOCK;
 
   template <class Call>
   void Tell(const Call& call) const {
@@ -83,6 +104,9 @@ struct EngineState {
  private:
   friend class StateLock;
 
+  // So that AllAtRest seldom has to ask all: a family that was not, and the last sequence number when all were.
+  uint32_t restless_ ABSL_GUARDED_BY(database_mutex) = 0;
+  std::optional<SequenceNumber> rested_at_ ABSL_GUARDED_BY(database_mutex);
   mutable Mutex mutex_;
   CondVar changed_;
 };

@@ -4,85 +4,208 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "util/thread/sync.h"
 
 namespace sepal {
 
+namespace {
+
+bool Waits(const ImmutableMemTable& immutable) { return !immutable.run.has_value(); }
+
+}  // namespace
+
 absl::Status Family::CheckThere() const {
-  if (!dropped.load(std::memory_order_acquire)) [[likely]]
+  if (!dropped()) [[likely]]
     return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", name));
 }
 
-void Family::Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs) {
-  std::vector<std::shared_ptr<const MemTable>> flushing;
-  for (auto it = immutables.rbegin(); it != immutables.rend(); ++it) flushing.push_back(it->memtable);
-  auto next = std::make_shared<const ReadView>(std::move(active), std::move(flushing), std::move(version));
-  const ReadView* const seen = next.get();
-  Replace(std::move(next), seen, epochs);
+// --- memtables and tables ---
+
+void Family::Open(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version,
+                  SequenceNumber flushed_through, EpochDomain* epochs) {
+  flushed_through_ = flushed_through;
+  Publish(std::move(active), std::move(version), epochs);
 }
 
-void Family::Withdraw(EpochDomain* epochs) {
+void Family::SwitchMemtable(ImmutableMemTable immutable, std::shared_ptr<MemTable> fresh, EpochDomain* epochs) {
+  immutable.memtable = active();
+  immutable.first_log = std::exchange(active_first_log_, FileNumber());
+  immutables_.push_back(std::move(immutable));
+  Publish(std::move(fresh), version(), epochs);
+}
+
+void Family::SetVersion(std::shared_ptr<const Version> version, EpochDomain* epochs) {
+  Publish(active(), std::move(version), epochs);
+}
+
+void Family::Drop(LogPins* pins, EpochDomain* epochs) {
+  dropped_.store(true, std::memory_order_release);
+  for (const TableRef& table : version()->Tables()) table->MarkObsolete();
+  for (ImmutableMemTable& immutable : immutables_) pins->Release(&immutable.first_log);
+  pins->Release(&active_first_log_);
+  immutables_.clear();
+  put_off_.clear();
   Replace(std::make_shared<const ReadView>(std::make_shared<MemTable>(order, 0, 0, MemTable::Memory{}),
                                            std::vector<std::shared_ptr<const MemTable>>(),
                                            std::make_shared<const Version>(order)),
           /*seen=*/nullptr, epochs);
 }
 
+void Family::Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs) {
+  std::vector<std::shared_ptr<const MemTable>> flushing;
+  for (auto it = immutables_.rbegin(); it != immutables_.rend(); ++it) flushing.push_back(it->memtable);
+  auto next = std::make_shared<const ReadView>(std::move(active), std::move(flushing), std::move(version));
+  const ReadView* const seen = next.get();
+  Replace(std::move(next), seen, epochs);
+}
+
 void Family::Replace(std::shared_ptr<const ReadView> next, const ReadView* seen, EpochDomain* epochs) {
   view_.store(seen, std::memory_order_seq_cst);
   SchedulePoint(&view_);
   std::shared_ptr<const ReadView> old = std::exchange(current_, std::move(next));
-  need.reset();
+  need_.reset();
   if (old != nullptr) epochs->Defer([old = std::move(old)]() mutable { old.reset(); });
-}
-
-CompactionPolicy Family::PolicyNow() const {
-  CompactionPolicy now = policy;
-  if (level0_is_read) now.unread_runs = 0;
-  return now;
-}
-
-bool Family::MergesLevel0() const {
-  return std::any_of(running.begin(), running.end(), [](const auto& plan) { return plan->InputLevel() == 0; });
 }
 
 size_t Family::ImmutableBytes() const {
   size_t bytes = 0;
-  for (const ImmutableMemTable& immutable : immutables) bytes += immutable.memtable->MemoryBytes();
+  for (const ImmutableMemTable& immutable : immutables_) bytes += immutable.memtable->MemoryBytes();
   return bytes;
 }
 
 size_t Family::ImmutableDataBytes() const {
   size_t bytes = 0;
-  for (const ImmutableMemTable& immutable : immutables) bytes += immutable.memtable->DataBytes();
+  for (const ImmutableMemTable& immutable : immutables_) bytes += immutable.memtable->DataBytes();
   return bytes;
 }
 
+// --- flushes ---
+
+bool Family::AwaitsFlush() const { return std::any_of(immutables_.begin(), immutables_.end(), Waits); }
+
 size_t Family::BytesAwaitingFlush() const {
   size_t bytes = 0;
-  for (const ImmutableMemTable& immutable : immutables) {
-    if (!immutable.run.has_value()) bytes += immutable.memtable->MemoryBytes();
+  for (const ImmutableMemTable& immutable : immutables_) {
+    if (Waits(immutable)) bytes += immutable.memtable->MemoryBytes();
   }
   return bytes;
 }
 
-bool Family::AwaitsFlush() const {
-  return std::any_of(immutables.begin(), immutables.end(),
-                     [](const ImmutableMemTable& immutable) { return !immutable.run.has_value(); });
+void Family::ScheduleFlush() {
+  ++flushes_waiting_;
+  need_.reset();
 }
 
-std::vector<ImmutableMemTable> Family::TakeForFlush(RunNumber run) {
-  const auto waits = [](const ImmutableMemTable& immutable) { return !immutable.run.has_value(); };
-  const auto begin = std::find_if(immutables.begin(), immutables.end(), waits);
-  const auto end = std::find_if_not(begin, immutables.end(), waits);
+std::vector<ImmutableMemTable> Family::TakeForFlush(RunNumber run, bool gives_up) {
+  --flushes_waiting_;
+  ++flushes_running_;
+  need_.reset();
+  if (gives_up) return {};
+  const auto begin = std::find_if(immutables_.begin(), immutables_.end(), Waits);
+  const auto end = std::find_if_not(begin, immutables_.end(), Waits);
   for (auto it = begin; it != end; ++it) it->run = run;
   return {begin, end};
 }
 
+void Family::InstallFlush(size_t count, SequenceNumber through, RunNumber run, LogPins* pins) {
+  for (size_t i = 0; i < count; ++i) {
+    pins->Release(&immutables_.front().first_log);
+    immutables_.pop_front();
+  }
+  flushed_through_ = through;
+  newest_flushed_ = run;
+  need_.reset();
+}
+
 void Family::PutBack(RunNumber run) {
-  for (ImmutableMemTable& immutable : immutables) {
+  for (ImmutableMemTable& immutable : immutables_) {
     if (immutable.run == run) immutable.run.reset();
   }
+  --flushes_running_;
+  ++flushes_waiting_;
+  need_.reset();
+}
+
+void Family::EndFlush(const std::optional<LastFlush>& written) {
+  --flushes_waiting_;
+  if (written.has_value()) last_flush_ = written;
+  need_.reset();
+}
+
+// --- compactions ---
+
+void Family::BeginCompaction(PlanRef plan, bool of_range) {
+  running_.push_back(std::move(plan));
+  if (of_range) {
+    ++ranges_.running;
+  } else if (ranges_.waiting > 0) {
+    ++ranges_.plans_passed;
+  }
+  need_.reset();
+}
+
+void Family::EndCompaction(const PlanRef& plan, uint64_t demand, bool of_range) {
+  if (of_range) --ranges_.running;
+  if (plan->InputLevel() == 0) reads_.Satisfy(demand);
+  running_.erase(std::find(running_.begin(), running_.end(), plan));
+  need_.reset();
+}
+
+void Family::PutOff(PlanRef plan, absl::Status damage) {
+  put_off_.push_back({std::move(plan), std::move(damage)});
+  need_.reset();
+}
+
+void Family::EndRangeWait() {
+  if (--ranges_.waiting == 0) ranges_.plans_passed = 0;
+}
+
+// --- sketches ---
+
+void Family::BeginSketches() {
+  sketches_running_ = true;
+  need_.reset();
+}
+
+void Family::EndSketches() {
+  sketches_sought_ = true;
+  need_.reset();
+}
+
+// --- what is due ---
+
+FamilyFacts Family::Facts() const {
+  return {.version = version().get(),
+          .policy = &policy,
+          .level0_is_read = reads_.due(),
+          .running = running_,
+          .put_off = put_off_,
+          .ranges = ranges_,
+          .memtable_waits = AwaitsFlush(),
+          .flushes_waiting = flushes_waiting_,
+          .flushes_running = flushes_running_,
+          .flushed = last_flush_.has_value(),
+          .at_rest = AtRest(),
+          .sketches_running = sketches_running_,
+          .sketches_sought = sketches_sought_};
+}
+
+void Family::FindNeed(uint64_t before, uint64_t now) {
+  const bool taken =
+      std::any_of(running_.begin(), running_.end(), [](const PlanRef& plan) { return plan->InputLevel() == 0; });
+  const uint64_t due = reads_.Weigh({.runs = version()->NumRuns(0),
+                                     .entries = version()->Entries(0),
+                                     .few_runs = policy.runs_per_level,
+                                     .taken = taken},
+                                    before, now);
+  need_ = sepal::FindNeed(Facts());
+  need_->demand_due = due;
+}
+
+void Family::NoteNothingToCompact(std::optional<SequenceNumber> held_by) {
+  need_->may_compact = false;
+  need_->held_by = held_by;
 }
 
 CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning) {

@@ -1,7 +1,8 @@
-// One column family of an open database: its options, and the view that readers load.
+// One column family of an open database: its options, the view that readers load, and what the database mutex guards.
 //
-// Constant fields may be read by anyone. `view` is for readers, inside an epoch guard. The rest belongs to the database
-// mutex.
+// Constant fields may be read by anyone. `view` is for readers, inside an epoch guard. Everything else is guarded by
+// the database mutex. A look for work keeps what it found here (`need`), and whatever changes what that follows from
+// drops it: no other reason sends a look to the family's tables, plans and memtables.
 #pragma once
 
 #include <atomic>
@@ -12,8 +13,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "db/decide/compaction/compaction_picker.h"
+#include "db/decide/pacing/read_demand.h"
+#include "db/decide/pacing/schedule.h"
 #include "db/decide/writing/early_flush.h"
+#include "db/engine/core/database_mutex.h"
+#include "db/engine/core/log_pins.h"
 #include "db/state/version/read_view.h"
 #include "db/state/version/tuning.h"
 #include "sepal/options.h"
@@ -25,46 +29,16 @@ namespace sepal {
 
 // A memtable that takes no more writes and waits for its flush.
 struct ImmutableMemTable {
-  std::shared_ptr<const MemTable> memtable;
+  std::shared_ptr<const MemTable> memtable = {};
   // The log's end when the last entry had been written, and the last update of any family then.
   LogPosition log_end;
   SequenceNumber log_last;
-  // The oldest log that holds any of its entries (db/engine/catalog/log_pins.h).
-  FileNumber first_log;
-  bool unlogged = false;  // it holds what no log holds
-  bool early = false;     // it was switched before memtables were full
+  // The oldest log that holds any of its entries.
+  FileNumber first_log = {};  // pinned
+  bool unlogged = false;      // it holds what no log holds
+  bool early = false;         // it was switched before memtables were full
   // The run that it becomes; none: no flush has taken it.
   std::optional<RunNumber> run = {};
-};
-
-// Of one family; an early one begins only while fewer run of all. While one is synced and installed another is written.
-inline constexpr int kFlushesAtATime = 2;
-
-struct CompactionPutOff {
-  std::shared_ptr<const CompactionPlan> plan;
-  absl::Status damage;
-};
-
-// What a look for work (Background::Schedule) finds in one family. It follows from the family's fields, from what
-// readers ask for and from the oldest snapshot.
-struct FamilyNeed {
-  // For the throttle (db/decide/pacing/throttle.h).
-  int level0_runs = 0;
-  uint64_t debt_bytes = 0;
-  // Readers have come to more runs than would have been left for them.
-  bool readers_wait = false;
-  // A flush, or a job that reads sketches, is to be started.
-  bool flush = false;
-  bool sketches = false;
-  // How full the fullest level is that no compaction takes from already.
-  double score = 0;
-  // What readers must have asked for before it is another need (db/decide/pacing/read_demand.h); kNoDemand: anything.
-  static constexpr uint64_t kNoDemand = UINT64_MAX;
-  uint64_t demand_due = kNoDemand;
-  // False: the picker had nothing, and has nothing until the oldest snapshot is another than `held_by`. None: whatever
-  // snapshots there are.
-  bool may_merge = true;
-  std::optional<SequenceNumber> held_by = {};
 };
 
 class Family {
@@ -83,84 +57,121 @@ class Family {
   const KeyOrder order;
   const CompactionPolicy policy;
 
-  // Set with the database mutex held, as the family leaves EngineState::families: its drop is durable.
-  std::atomic<bool> dropped{false};
+  // Its drop is durable, and it has left EngineState::families.
+  bool dropped() const { return dropped_.load(std::memory_order_acquire); }
   // FailedPrecondition once it is dropped.
   absl::Status CheckThere() const;
 
   // The view as of now; null once the family is dropped. Inside an epoch guard only, and no longer than it.
   const ReadView* view() const { return view_.load(std::memory_order_seq_cst); }
 
-  // --- with the database mutex held ---
+  // --- memtables and tables ---
 
-  const std::shared_ptr<const ReadView>& current() const { return current_; }
-  const std::shared_ptr<MemTable>& active() const { return current_->active; }
-  const std::shared_ptr<const Version>& version() const { return current_->version; }
-  // Makes the view of `active`, the immutables below and `version` the current one.
-  void Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, EpochDomain* epochs);
-  // As the family is dropped: no reader finds a view any more, and the current one is empty. Those who read keep
-  // theirs.
-  void Withdraw(EpochDomain* epochs);
-
+  const std::shared_ptr<const ReadView>& current() const REQUIRES_STATE_LOCK { return current_; }
+  const std::shared_ptr<MemTable>& active() const REQUIRES_STATE_LOCK { return current_->active; }
+  const std::shared_ptr<const Version>& version() const REQUIRES_STATE_LOCK { return current_->version; }
   // Oldest first.
-  std::deque<ImmutableMemTable> immutables;
+  const std::deque<ImmutableMemTable>& immutables() const REQUIRES_STATE_LOCK { return immutables_; }
   // Every entry at or below this is in a table.
-  SequenceNumber flushed_through;
+  SequenceNumber flushed_through() const REQUIRES_STATE_LOCK { return flushed_through_; }
   // The oldest log that may hold entries of the active memtable; pinned while the family is there.
-  FileNumber active_first_log;
-  // Flushes that have no memtables (scheduled, between two tries, or about to end), and those that have.
-  int flushes_waiting = 0;
-  int flushes_running = 0;
-  // The last run that a flush of this opening has installed.
-  RunNumber newest_flushed;
-  // Since the database was opened.
-  std::optional<LastFlush> last_flush;
-  // A job reads the sketches of earlier openings' tables; it has ended.
-  bool sketches_running = false;
-  bool sketches_sought = false;
-  // What the last look found. Whoever changes a field that it follows from, which are all of these, resets it: no other
-  // reason sends a look to the family's tables, plans and memtables.
-  std::optional<FamilyNeed> need;
-  // What reads had asked for (db/decide/pacing/read_demand.h) when level 0 last had few runs; none: not since the
-  // database was opened, and nothing is known of who reads. While it has few it is not kept, and the demand of the last
-  // look counts.
-  std::optional<uint64_t> demand_before;
-  bool few_runs = false;
-  // Readers have asked for a merge of level 0.
-  bool level0_is_read = false;
-  // Compactions that run now.
-  std::vector<std::shared_ptr<const CompactionPlan>> running;
-  // CompactRanges that wait for some of these, and those whose plan is one.
-  int ranges_waiting = 0;
-  int ranges_running = 0;
-  // Background plans that began though a CompactRange waits, since the first of those did.
-  int plans_passed = 0;
-  // Compactions that met damage. Tried again they would meet the same, so they keep their tables, as running ones do,
-  // until the database is opened anew.
-  std::vector<CompactionPutOff> put_off;
-
-  // `policy`, with what readers have asked for.
-  CompactionPolicy PolicyNow() const;
-  // Whether a compaction that runs takes from level 0.
-  bool MergesLevel0() const;
-  size_t ImmutableBytes() const;
-  size_t ImmutableDataBytes() const;
-  // Of memtables that no flush has taken.
-  size_t BytesAwaitingFlush() const;
-  bool AwaitsFlush() const;
+  FileNumber active_first_log() const REQUIRES_STATE_LOCK { return active_first_log_; }
+  size_t ImmutableBytes() const REQUIRES_STATE_LOCK;
+  size_t ImmutableDataBytes() const REQUIRES_STATE_LOCK;
   // Nothing of it is in memory alone.
-  bool AtRest() const { return active()->empty() && immutables.empty(); }
-  bool MayBeginFlush() const { return flushes_waiting == 0 && flushes_running < kFlushesAtATime; }
-  // Those that wait, up to the first that does not: `run`, above all runs that others were taken for, is made of them.
-  std::vector<ImmutableMemTable> TakeForFlush(RunNumber run);
-  // They wait again.
-  void PutBack(RunNumber run);
+  bool AtRest() const REQUIRES_STATE_LOCK { return active()->empty() && immutables_.empty(); }
+
+  // Gives it its first view, of what was recovered.
+  void Open(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version, SequenceNumber flushed_through,
+            EpochDomain* epochs) REQUIRES_STATE_LOCK;
+  // The active memtable, which is empty, needs no log before `log`; none at all where that is 0.
+  void BeginLog(FileNumber log, LogPins* pins) REQUIRES_STATE_LOCK { pins->Move(&active_first_log_, log); }
+  // The active memtable, as which `fresh` follows, becomes immutable. BeginLog must follow.
+  void SwitchMemtable(ImmutableMemTable immutable, std::shared_ptr<MemTable> fresh,
+                      EpochDomain* epochs) REQUIRES_STATE_LOCK;
+  // After an edit.
+  void SetVersion(std::shared_ptr<const Version> version, EpochDomain* epochs) REQUIRES_STATE_LOCK;
+  // As its drop becomes durable: no reader finds a view any more, and the current one is empty. Those who read keep
+  // theirs.
+  void Drop(LogPins* pins, EpochDomain* epochs) REQUIRES_STATE_LOCK;
+
+  // --- flushes: scheduled, then with memtables and without by turns, then ended ---
+
+  int flushes_waiting() const REQUIRES_STATE_LOCK { return flushes_waiting_; }
+  int flushes_running() const REQUIRES_STATE_LOCK { return flushes_running_; }
+  // The last run that a flush of this opening has installed.
+  RunNumber newest_flushed() const REQUIRES_STATE_LOCK { return newest_flushed_; }
+  // None: no flush since the database was opened.
+  const std::optional<LastFlush>& last_flush() const REQUIRES_STATE_LOCK { return last_flush_; }
+  // Whether no flush has taken some memtable, and the bytes of all such.
+  bool AwaitsFlush() const REQUIRES_STATE_LOCK;
+  size_t BytesAwaitingFlush() const REQUIRES_STATE_LOCK;
+
+  void ScheduleFlush() REQUIRES_STATE_LOCK;
+  // The memtables that wait, up to the first that does not: `run`, above all runs that others were taken for, is made
+  // of them. None where `gives_up`.
+  std::vector<ImmutableMemTable> TakeForFlush(RunNumber run, bool gives_up) REQUIRES_STATE_LOCK;
+  // The oldest `count` memtables, up to `through`, are in tables of `run`. SetVersion is to follow.
+  void InstallFlush(size_t count, SequenceNumber through, RunNumber run, LogPins* pins) REQUIRES_STATE_LOCK;
+  // Those that were taken for `run` and are not in tables wait again.
+  void PutBack(RunNumber run) REQUIRES_STATE_LOCK;
+  // None: it wrote nothing.
+  void EndFlush(const std::optional<LastFlush>& written) REQUIRES_STATE_LOCK;
+
+  // --- compactions ---
+
+  const std::vector<PlanRef>& running() const REQUIRES_STATE_LOCK { return running_; }
+  const std::vector<CompactionPutOff>& put_off() const REQUIRES_STATE_LOCK { return put_off_; }
+  const RangeCalls& ranges() const REQUIRES_STATE_LOCK { return ranges_; }
+
+  // `of_range`: of a CompactRange, not of the background's own. `demand`: what readers have asked for by now.
+  void BeginCompaction(PlanRef plan, bool of_range) REQUIRES_STATE_LOCK;
+  void EndCompaction(const PlanRef& plan, uint64_t demand, bool of_range) REQUIRES_STATE_LOCK;
+  void PutOff(PlanRef plan, absl::Status damage) REQUIRES_STATE_LOCK;
+  // A CompactRange waits for plans to end, or waits no more.
+  void BeginRangeWait() REQUIRES_STATE_LOCK { ++ranges_.waiting; }
+  void EndRangeWait() REQUIRES_STATE_LOCK;
+
+  // --- sketches of the tables of earlier openings ---
+
+  bool sketches_sought() const REQUIRES_STATE_LOCK { return sketches_sought_; }
+  void BeginSketches() REQUIRES_STATE_LOCK;
+  void EndSketches() REQUIRES_STATE_LOCK;
+
+  // --- what is due ---
+
+  // What everything above comes to, for deciders; valid until the next change.
+  FamilyFacts Facts() const REQUIRES_STATE_LOCK;
+  // What the last look found; none: something has changed since.
+  const std::optional<FamilyNeed>& need() const REQUIRES_STATE_LOCK { return need_; }
+  // Finds it anew. Readers of all families had asked for `before` at the last look, and have for `now`.
+  void FindNeed(uint64_t before, uint64_t now) REQUIRES_STATE_LOCK;
+  // The picker has found nothing (FamilyNeed::may_compact). There is a need.
+  void NoteNothingToCompact(std::optional<SequenceNumber> held_by) REQUIRES_STATE_LOCK;
 
  private:
-  void Replace(std::shared_ptr<const ReadView> next, const ReadView* seen, EpochDomain* epochs);
+  // Makes the view of `active`, the immutables and `version` the current one.
+  void Publish(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version,
+               EpochDomain* epochs) REQUIRES_STATE_LOCK;
+  void Replace(std::shared_ptr<const ReadView> next, const ReadView* seen, EpochDomain* epochs) REQUIRES_STATE_LOCK;
 
-  std::shared_ptr<const ReadView> current_;
+  std::atomic<bool> dropped_{false};
   std::atomic<const ReadView*> view_{nullptr};
+  std::shared_ptr<const ReadView> current_ ABSL_GUARDED_BY(database_mutex);
+  std::deque<ImmutableMemTable> immutables_ ABSL_GUARDED_BY(database_mutex);
+  SequenceNumber flushed_through_ ABSL_GUARDED_BY(database_mutex);
+  FileNumber active_first_log_ ABSL_GUARDED_BY(database_mutex);
+  int flushes_waiting_ ABSL_GUARDED_BY(database_mutex) = 0;
+  int flushes_running_ ABSL_GUARDED_BY(database_mutex) = 0;
+  RunNumber newest_flushed_ ABSL_GUARDED_BY(database_mutex);
+  std::optional<LastFlush> last_flush_ ABSL_GUARDED_BY(database_mutex);
+  std::vector<PlanRef> running_ ABSL_GUARDED_BY(database_mutex);
+  std::vector<CompactionPutOff> put_off_ ABSL_GUARDED_BY(database_mutex);
+  RangeCalls ranges_ ABSL_GUARDED_BY(database_mutex);
+  bool sketches_running_ ABSL_GUARDED_BY(database_mutex) = false;
+  bool sketches_sought_ ABSL_GUARDED_BY(database_mutex) = false;
+  ReadWatch reads_ ABSL_GUARDED_BY(database_mutex);
+  std::optional<FamilyNeed> need_ ABSL_GUARDED_BY(database_mutex);
 };
 
 using FamilyRef = std::shared_ptr<Family>;

@@ -32,12 +32,12 @@ Engine::Engine(DatabaseParts parts)
   if (read_only_) return;
   gate_ = std::make_unique<WriteGate>(state_.get(), [this] { return pipeline_->SwitchAll([](SequenceNumber) {}); });
   background_ = std::make_unique<Background>(state_.get(), gate_.get(), catalog_.get(), log_.get(), parts.executor);
-  pipeline_ = std::make_unique<CommitPipeline>(state_.get(), gate_.get(), catalog_.get(), background_.get(), log_.get(),
-                                               parts.last_sequence);
+  pipeline_ = std::make_unique<CommitPipeline>(state_.get(), gate_.get(), catalog_.get(), background_->scheduler(),
+                                               log_.get(), parts.last_sequence);
   for (FamilyRef& family : families) pipeline_->AddFamily(std::move(family));
   {
     StateLock lock(state_.get());
-    background_->Schedule();
+    background_->scheduler()->Schedule();
   }
   background_->scrubber()->Start();
 }
@@ -90,7 +90,7 @@ absl::Status Engine::CheckWritable() const {
 
 Family* Engine::FindByHandle(const ColumnFamily* family) const {
   const auto* handle = static_cast<const FamilyHandle*>(family);
-  if (handle->core() != core_.get() || handle->family()->dropped.load(std::memory_order_acquire)) return nullptr;
+  if (handle->core() != core_.get() || handle->family()->dropped()) return nullptr;
   return handle->family().get();
 }
 
@@ -183,7 +183,7 @@ absl::Status Engine::Flush(const ColumnFamily* family, const FlushOptions& optio
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
   RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
-  return options.wait ? background_->WaitForFlush(resolved) : absl::OkStatus();
+  return options.wait ? background_->scheduler()->WaitForFlush(resolved) : absl::OkStatus();
 }
 
 absl::Status Engine::CompactRange(const ColumnFamily* family, const CompactRangeOptions& options) {
@@ -193,13 +193,13 @@ absl::Status Engine::CompactRange(const ColumnFamily* family, const CompactRange
     return absl::InvalidArgumentError("the range to compact ends before it begins");
   }
   RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
-  RETURN_IF_ERROR(background_->WaitForFlush(resolved));
+  RETURN_IF_ERROR(background_->scheduler()->WaitForFlush(resolved));
   return background_->CompactRange(resolved, options);
 }
 
 absl::Status Engine::WaitForBackgroundWork() {
   RETURN_IF_ERROR(CheckWritable());
-  return background_->WaitUntilIdle();
+  return background_->scheduler()->WaitUntilIdle();
 }
 
 absl::Status Engine::PauseBackgroundWork() {
@@ -229,21 +229,21 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
   auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning));
   {
     StateLock lock(state_.get());
-    family->Publish(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
-                    std::make_shared<const Version>(family->order), &core_->epochs);
+    family->Open(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
+                 std::make_shared<const Version>(family->order), SequenceNumber(), &core_->epochs);
   }
   pipeline_->AddFamily(family);  // first: who finds it may write to it
   VersionEdit edit = DescribeFamily(*family, SequenceNumber(0));
   edit.flushed_through.clear();  // of nothing
   const absl::Status created = catalog_->Apply(std::move(edit), nullptr, [&] {
     database_mutex.AssertHeld();
-    catalog_->log_pins()->Move(&family->active_first_log, log_->Live().back().number);
+    family->BeginLog(log_->Live().back().number, &state_->log_pins);
     state_->families[family->id.value()] = family;
   });
   if (!created.ok()) {
     pipeline_->RemoveFamily(family->id);
     StateLock lock(state_.get());
-    catalog_->log_pins()->Release(&family->active_first_log);
+    family->BeginLog(FileNumber(), &state_->log_pins);
     return created;
   }
   return std::make_shared<FamilyHandle>(core_, std::move(family));
@@ -265,20 +265,14 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
   // Until its edit is durable the family is there for everybody: writers, flushes, and the next manifest.
   RETURN_IF_ERROR(catalog_->Apply(std::move(edit), nullptr, [&] {
     database_mutex.AssertHeld();
-    family->dropped.store(true, std::memory_order_release);
-    for (const TableRef& table : family->version()->Tables()) table->MarkObsolete();
-    for (ImmutableMemTable& immutable : family->immutables) catalog_->log_pins()->Release(&immutable.first_log);
-    catalog_->log_pins()->Release(&family->active_first_log);
-    family->immutables.clear();
-    family->put_off.clear();
     state_->families.erase(family->id.value());
-    family->Withdraw(&core_->epochs);
+    family->Drop(&state_->log_pins, &core_->epochs);
   }));
   pipeline_->RemoveFamily(family->id);
   core_->AskToRemoveUnusedFiles();
   // For its sake writers are slowed no longer.
   StateLock lock(state_.get());
-  background_->Schedule();
+  background_->scheduler()->Schedule();
   return absl::OkStatus();
 }
 

@@ -100,11 +100,10 @@ class Engine final : public DB {
   absl::StatusOr<Family*> Resolve(const ColumnFamily* family) const;
   absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily* family) const;
   // The view as of now, beyond the call; of all families, together.
-  absl::StatusOr<HeldView> Hold(const Family& family) const ABSL_LOCKS_EXCLUDED(database_mutex);
-  std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const ABSL_LOCKS_EXCLUDED(database_mutex);
-  std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  std::string PrometheusPage() const ABSL_LOCKS_EXCLUDED(database_mutex);
+  absl::StatusOr<HeldView> Hold(const Family& family) const EXCLUDES_STATE_LOCK;
+  std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const EXCLUDES_STATE_LOCK;
+  std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const REQUIRES_STATE_LOCK;
+  std::string PrometheusPage() const EXCLUDES_STATE_LOCK;
   absl::Status CheckOpen() const;
   absl::Status Closed() const;
   absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
@@ -122,7 +121,7 @@ class Engine final : public DB {
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
   // Lets merges that wait for readers know of them.
   void TellOfReads(uint64_t reads) {
-    if (background_ != nullptr && background_->AwaitsReaders()) [[unlikely]]
+    if (background_ != nullptr && background_->scheduler()->AwaitsReaders()) [[unlikely]]
       HearReads(reads);
   }
   void HearReads(uint64_t reads);

@@ -66,9 +66,9 @@ std::string FiltersText(const Version& version, const FilterPolicy& policy, cons
   return out;
 }
 
-std::string PutOffText(const Family& family) {
+std::string PutOffText(const Family& family) REQUIRES_STATE_LOCK {
   std::string out;
-  for (const CompactionPutOff& put_off : family.put_off) {
+  for (const CompactionPutOff& put_off : family.put_off()) {
     absl::StrAppendFormat(&out, "%s: %s\n", ToString(*put_off.plan), put_off.damage.ToString());
   }
   return out;
@@ -123,8 +123,8 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
     StateLock lock(state_.get());
     if (std::optional<std::string> text = PropertyOfState(family, name)) return text;
     view.emplace(core_, family.current());
-    policy = family.PolicyNow();
-    sketches_sought = family.sketches_sought;
+    policy = PolicyNow(family.Facts());
+    sketches_sought = family.sketches_sought();
   }
   // What goes through all tables holds nobody up.
   const Version& version = *(*view)->version;

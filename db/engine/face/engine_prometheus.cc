@@ -16,7 +16,7 @@ struct FamilyFigures {
   double memtable_bytes = 0, immutable_memtables = 0, debt_bytes = 0, filter_rate = 0;
 };
 
-void AddLevels(const Family& family, std::vector<LevelFigures>* out) {
+void AddLevels(const Family& family, std::vector<LevelFigures>* out) REQUIRES_STATE_LOCK {
   const Version& version = *family.version();
   for (int level = 0; level < kMaxLevels; ++level) {
     LevelFigures figures{.family = family.name,
@@ -54,9 +54,9 @@ std::string Engine::PrometheusPage() const {
       families.push_back(
           {.family = family->name,
            .memtable_bytes = static_cast<double>(family->ImmutableBytes() + family->active()->MemoryBytes()),
-           .immutable_memtables = static_cast<double>(family->immutables.size()),
+           .immutable_memtables = static_cast<double>(family->immutables().size()),
            .debt_bytes = static_cast<double>(
-               CompactionDebtBytes(*family->version(), family->PolicyNow(), family->sketches_sought)),
+               CompactionDebtBytes(*family->version(), PolicyNow(family->Facts()), family->sketches_sought())),
            .filter_rate = family->options.filter_policy.ExpectedRate()});
     }
   }

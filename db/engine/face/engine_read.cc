@@ -55,7 +55,7 @@ absl::Status Engine::CheckSnapshot(const ReadOptions& options) const {
 
 void Engine::HearReads(uint64_t reads) {
   // A child made by `fork` has no part in the parent's work.
-  if (!Forked()) background_->HearReaders(reads);
+  if (!Forked()) background_->scheduler()->HearReaders(reads);
 }
 
 LookupKey Engine::MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const {
@@ -175,7 +175,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   if (!resolved.ok()) return NewErrorIterator(resolved.status());
   if (absl::Status status = CheckSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
   // Seeks go through all runs, so that one iterator is enough to look.
-  TellOfReads(Background::kReadsPerLook);
+  TellOfReads(JobScheduler::kReadsPerLook);
   auto owner = std::make_shared<IteratorOwner>();
   owner->core = core_;
   owner->family = *resolved;

@@ -168,9 +168,8 @@ bool WriteGate::TakesLook(Writer* writer) {
 }
 
 bool WriteGate::AnythingToFlush() const {
-  return state_->AllFlushed() && std::any_of(state_->families.begin(), state_->families.end(), [](const auto& entry) {
-           return !entry.second->dropped.load(std::memory_order_acquire) && !entry.second->active()->empty();
-         });
+  const auto has_entries = [](const Family& family) REQUIRES_STATE_LOCK { return !family.active()->empty(); };
+  return state_->AllFlushed() && state_->Any(has_entries);
 }
 
 bool WriteGate::EntersAtOnce(Writer* writer) {

@@ -67,25 +67,23 @@ class WriteGate {
 
   // For whoever fills memtables, after each small part of one: writers that outrun a flush are slowed down before they
   // have to stop. Call with the commit mutex at most.
-  void LookAtMemory() ABSL_LOCKS_EXCLUDED(database_mutex);
+  void LookAtMemory() EXCLUDES_STATE_LOCK;
 
   // Tells listeners and the info log if the rate is another than they were told last. By one thread at a time, so that
   // the last word is the newest; whoever comes meanwhile leaves it to that one.
-  void TellOfChange() ABSL_LOCKS_EXCLUDED(database_mutex);
+  void TellOfChange() EXCLUDES_STATE_LOCK;
 
   // Decides anew. To be called whenever what the throttle looks at has changed: the most of all column families
   // (ThrottleInput).
-  void Update(int level0_runs, uint64_t debt_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  const ThrottleRate& current() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return decided_; }
+  void Update(int level0_runs, uint64_t debt_bytes) REQUIRES_STATE_LOCK;
+  const ThrottleRate& current() const REQUIRES_STATE_LOCK { return decided_; }
   // So many more flushes, or compactions, wait for space on the disk; fewer where it is negative.
-  void CountWaitingForSpace(BackgroundWork work, int more) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  void CountWaitingForSpace(BackgroundWork work, int more) REQUIRES_STATE_LOCK {
     (work == BackgroundWork::kFlush ? flushes_without_space_ : compactions_without_space_) += more;
   }
-  bool AnyWaitsForSpace() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    return flushes_without_space_ + compactions_without_space_ > 0;
-  }
+  bool AnyWaitsForSpace() const REQUIRES_STATE_LOCK { return flushes_without_space_ + compactions_without_space_ > 0; }
   // As of the last decision: too little is left to keep any for later use.
-  bool MemoryIsShort() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool MemoryIsShort() const REQUIRES_STATE_LOCK;
 
  private:
   // What a writer does next, with no lock held.
@@ -107,49 +105,48 @@ class WriteGate {
     bool throttle_changed = false;  // since listeners were last told
   };
 
-  absl::Status EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes)
-      ABSL_LOCKS_EXCLUDED(database_mutex);
+  absl::Status EnterSlowly(std::string_view batch, bool no_slowdown, size_t* counted_bytes) EXCLUDES_STATE_LOCK;
   // Whether it is let in without a wait. If not, it is in line.
-  bool EntersAtOnce(Writer* writer) ABSL_LOCKS_EXCLUDED(database_mutex);
+  bool EntersAtOnce(Writer* writer) EXCLUDES_STATE_LOCK;
   // Waits until the writer is let in, is refused, or has something to do first. After the first two it is in line no
   // more.
-  absl::StatusOr<Step> Advance(Writer* writer) ABSL_LOCKS_EXCLUDED(database_mutex);
-  absl::StatusOr<Step> AwaitStep(Writer* writer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::StatusOr<Step> Advance(Writer* writer) EXCLUDES_STATE_LOCK;
+  absl::StatusOr<Step> AwaitStep(Writer* writer) REQUIRES_STATE_LOCK;
   // As long as nothing changes; where nobody would tell of the change, for a moment.
-  void StandStill(const Writer& writer, bool under_way) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void LeaveLine(const Writer& writer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void StandStill(const Writer& writer, bool under_way) REQUIRES_STATE_LOCK;
+  void LeaveLine(const Writer& writer) REQUIRES_STATE_LOCK;
   // The writer has a time at which it may go in by the rate; Unavailable if that is later and it does not wait.
-  absl::Status Pace(Writer* writer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void Count(Writer* writer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void Leave(size_t bytes) ABSL_LOCKS_EXCLUDED(database_mutex);
-  void AwaitPace(const Writer& writer) ABSL_LOCKS_EXCLUDED(database_mutex);
+  absl::Status Pace(Writer* writer) REQUIRES_STATE_LOCK;
+  void Count(Writer* writer) REQUIRES_STATE_LOCK;
+  void Leave(size_t bytes) EXCLUDES_STATE_LOCK;
+  void AwaitPace(const Writer& writer) EXCLUDES_STATE_LOCK;
   // Memtables hold what no flush is taking away.
-  bool AnythingToFlush() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  bool MemoryFits(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool AnythingToFlush() const REQUIRES_STATE_LOCK;
+  bool MemoryFits(size_t bytes) const REQUIRES_STATE_LOCK;
   // Whether a large batch may join what is there and was let in. `looked`: for memory, just now.
-  bool HasRoomFor(size_t bytes, bool looked) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool HasRoomFor(size_t bytes, bool looked) const REQUIRES_STATE_LOCK;
   // Whether it is this one's turn, and no other is on its way.
-  bool IsNext(const Writer& writer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  bool MayGoIn(const Writer& writer, bool looked) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool IsNext(const Writer& writer) const REQUIRES_STATE_LOCK;
+  bool MayGoIn(const Writer& writer, bool looked) const REQUIRES_STATE_LOCK;
   // Whether what memtables hold, or is kept for later, may be what keeps the writer out.
-  bool LacksMemory(const Writer& writer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool LacksMemory(const Writer& writer) const REQUIRES_STATE_LOCK;
   // Whether the writer looks for memory now.
-  bool TakesLook(Writer* writer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool TakesLook(Writer* writer) REQUIRES_STATE_LOCK;
   // A compaction that waits for space frees no memory.
-  bool AnythingUnderWay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  bool AnythingUnderWay() const REQUIRES_STATE_LOCK {
     return state_->jobs > compactions_without_space_ || state_->pauses > 0 || let_in_bytes_ > 0;
   }
   absl::Status NoSpaceToFlush() const;
-  absl::Status Refusal() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status Refusal() const REQUIRES_STATE_LOCK;
   // By the memory as it is, and runs and debt as they were at the last Update: those change with jobs.
-  ThrottleRate Decide() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void DecideAndWake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void Adopt(const ThrottleRate& rate) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  ThrottleRate Decide() REQUIRES_STATE_LOCK;
+  void DecideAndWake() REQUIRES_STATE_LOCK;
+  void Adopt(const ThrottleRate& rate) REQUIRES_STATE_LOCK;
   // To those who look without the mutex.
-  void PublishRate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void PublishRate() REQUIRES_STATE_LOCK;
   // For writers that are slowed: what held them back may be gone long before a job ends. Never to a lower rate: what
   // one writer sees of a moment's memory is no reason to hold back all of them until then.
-  void LookAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void LookAgain() REQUIRES_STATE_LOCK;
 
   EngineState* const state_;
   // From here on a batch is large: a small part of a memtable.

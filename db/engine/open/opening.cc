@@ -415,8 +415,7 @@ absl::Status Opening::PublishFamilies() {
     ASSIGN_OR_RETURN(VersionRef version, described.tables.Build());
     std::shared_ptr<MemTable> active =
         described.replayed != nullptr ? std::move(described.replayed) : NewMemTable(*described.family);
-    described.family->flushed_through = described.flushed_through;
-    described.family->Publish(std::move(active), std::move(version), &parts_.core->epochs);
+    described.family->Open(std::move(active), std::move(version), described.flushed_through, &parts_.core->epochs);
     state.families[id.value()] = described.family;
   }
   parts_.last_sequence = last_sequence_;
@@ -539,8 +538,7 @@ LogOptions Opening::MakeLogOptions() const {
 }
 
 void Opening::StartFamiliesAt(FileNumber log) {
-  for (auto& [id, described] : described_.all())
-    parts_.catalog->log_pins()->Move(&described.family->active_first_log, log);
+  for (auto& [id, described] : described_.all()) described.family->BeginLog(log, &parts_.state->log_pins);
 }
 
 // What is left over is found again when the database is next opened.

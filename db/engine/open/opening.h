@@ -74,7 +74,7 @@ class Opening {
   absl::Status StartNew();
   absl::Status StartExisting();
   LogOptions MakeLogOptions() const;
-  void StartFamiliesAt(FileNumber log) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void StartFamiliesAt(FileNumber log) REQUIRES_STATE_LOCK;
   void RemoveStrayFiles();
   std::shared_ptr<MemTable> NewMemTable(const Family& family) const;
 

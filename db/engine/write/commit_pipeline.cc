@@ -34,9 +34,9 @@ absl::Status NoSequenceNumbersLeft(SequenceNumber last) {
 
 }  // namespace
 
-CommitPipeline::CommitPipeline(EngineState* state, WriteGate* gate, Catalog* catalog, Background* background,
+CommitPipeline::CommitPipeline(EngineState* state, WriteGate* gate, Catalog* catalog, JobScheduler* scheduler,
                                WriteAheadLog* log, SequenceNumber last)
-    : state_(state), gate_(gate), catalog_(catalog), background_(background), log_(log), last_(last) {
+    : state_(state), gate_(gate), catalog_(catalog), scheduler_(scheduler), log_(log), last_(last) {
   state_->visible.store(last.value(), std::memory_order_release);
 }
 
@@ -64,7 +64,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
   for (Prepared* next = prepared_.data(); reader.Next(&next->entry); next = &prepared_[prepared_count_]) {
     const BatchEntry& entry = next->entry;
     const auto it = targets_.find(entry.family.value());
-    if (it == targets_.end() || it->second.family->dropped.load(std::memory_order_relaxed)) {
+    if (it == targets_.end() || it->second.family->dropped()) {
       return absl::FailedPreconditionError(absl::StrFormat(
           "column family %u of the batch was dropped or never created; nothing was written", entry.family.value()));
     }
@@ -222,7 +222,7 @@ CommitPipeline::EarlySwitch CommitPipeline::WhetherEarly() const {
   const MemtableFill fill{written->active->MemoryBytes(), written->active->DataBytes()};
   const MemtableFill soon{2 * fill.memory_bytes, 2 * fill.data_bytes};
   StateLock lock(state_);
-  const std::optional<LastFlush>& last = written->family->last_flush;
+  const std::optional<LastFlush>& last = written->family->last_flush();
   return {.soon = EnoughInOrder(tuning.memtable_bytes, soon, last),
           .now = state_->FlushAtHand() && EnoughInOrder(tuning.memtable_bytes, fill, last)};
 }
@@ -247,7 +247,7 @@ std::vector<CommitPipeline::Target*> CommitPipeline::TargetsByAge() {
     StateLock lock(state_);
     for (auto& [id, target] : targets_) {
       if (target.active->empty()) continue;
-      ranks.emplace_back(target.family->active_first_log, ~target.active->MemoryBytes(), id, &target);
+      ranks.emplace_back(target.family->active_first_log(), ~target.active->MemoryBytes(), id, &target);
     }
   }
   std::sort(ranks.begin(), ranks.end());
@@ -261,7 +261,7 @@ bool CommitPipeline::HoldsTooMuchLog(const Target& target, std::span<const LiveL
   FileNumber first;
   {
     StateLock lock(state_);
-    first = target.family->active_first_log;
+    first = target.family->active_first_log();
   }
   uint64_t bytes = 0;
   size_t logs = 0;
@@ -297,21 +297,17 @@ void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_e
   for (size_t i = 0; i < targets.size(); ++i) {
     Family& family = *targets[i]->family;
     // Nobody would flush it. RemoveFamily follows.
-    if (family.dropped.load(std::memory_order_relaxed)) continue;
-    family.immutables.push_back({.memtable = targets[i]->active,
-                                 .log_end = log_end,
-                                 .log_last = last_,
-                                 .first_log = std::exchange(family.active_first_log, FileNumber()),
-                                 .unlogged = std::exchange(targets[i]->unlogged, false),
-                                 .early = early});
-    family.Publish(fresh[i], family.version(), &core.epochs);
+    if (family.dropped()) continue;
+    family.SwitchMemtable(
+        {.log_end = log_end, .log_last = last_, .unlogged = std::exchange(targets[i]->unlogged, false), .early = early},
+        fresh[i], &core.epochs);
     targets[i]->active = std::move(fresh[i]);
   }
   for (auto& [id, other] : targets_) {
-    if (!other.active->empty() || other.family->dropped.load(std::memory_order_relaxed)) continue;
-    catalog_->log_pins()->Move(&other.family->active_first_log, log);
+    if (!other.active->empty() || other.family->dropped()) continue;
+    other.family->BeginLog(log, &state_->log_pins);
   }
-  background_->Schedule();
+  scheduler_->Schedule();
 }
 
 void CommitPipeline::Close() noexcept {

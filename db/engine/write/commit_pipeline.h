@@ -26,7 +26,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "db/act/log/log_writer.h"
-#include "db/engine/background/background.h"
+#include "db/engine/background/job_scheduler.h"
 #include "db/engine/catalog/catalog.h"
 #include "db/engine/core/database_state.h"
 #include "db/format/batch_format.h"
@@ -38,7 +38,7 @@ namespace sepal {
 class CommitPipeline {
  public:
   // All must outlive the pipeline. Sequence numbers continue after `last`.
-  CommitPipeline(EngineState* state, WriteGate* gate, Catalog* catalog, Background* background, WriteAheadLog* log,
+  CommitPipeline(EngineState* state, WriteGate* gate, Catalog* catalog, JobScheduler* scheduler, WriteAheadLog* log,
                  SequenceNumber last);
 
   void AddFamily(FamilyRef family) ABSL_LOCKS_EXCLUDED(commit_mutex_);
@@ -120,7 +120,7 @@ class CommitPipeline {
   EngineState* const state_;
   WriteGate* const gate_;
   Catalog* const catalog_;
-  Background* const background_;
+  JobScheduler* const scheduler_;
   WriteAheadLog* const log_;
 
   Mutex commit_mutex_;

@@ -332,21 +332,21 @@ TEST(BackgroundPaceTest, IsNotCalmWhileWritersAreSlowedDown) {
   EXPECT_EQ(pace.threads(), 2);
 }
 
-TEST(BackgroundPaceTest, AMergeLeavesWritersACoreUnlessSomebodyWaitsForIt) {
+TEST(BackgroundPaceTest, ACompactionLeavesWritersACoreUnlessSomebodyWaitsForIt) {
   BackgroundPace pace = PaceAfter(4, 300, 100);
-  EXPECT_EQ(pace.merge_threads(), 3);
+  EXPECT_EQ(pace.compaction_threads(), 3);
   pace.SetResting(true);
-  EXPECT_EQ(pace.merge_threads(), 4);
+  EXPECT_EQ(pace.compaction_threads(), 4);
   pace.SetResting(false);
   pace.SetThrottled(true);
-  EXPECT_EQ(pace.merge_threads(), 3) << "flushes lag behind";
+  EXPECT_EQ(pace.compaction_threads(), 3) << "flushes lag behind";
   pace.SetCompactionsLag(true);
-  EXPECT_EQ(pace.merge_threads(), 4);
+  EXPECT_EQ(pace.compaction_threads(), 4);
   pace.SetCompactionsLag(false);
-  EXPECT_EQ(pace.merge_threads(), 3);
+  EXPECT_EQ(pace.compaction_threads(), 3);
   pace.SetAwaited(true);
-  EXPECT_EQ(pace.merge_threads(), 4);
-  EXPECT_EQ(PaceAfter(1, 300, 100).merge_threads(), 1);
+  EXPECT_EQ(pace.compaction_threads(), 4);
+  EXPECT_EQ(PaceAfter(1, 300, 100).compaction_threads(), 1);
 }
 
 TEST(BackgroundPaceTest, AnEarlyFlushLeavesHalfToTheNextUnlessSomebodyWaitsForIt) {

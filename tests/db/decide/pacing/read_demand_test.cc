@@ -19,12 +19,58 @@ TEST(ReadDemandTest, ASeekAsksForMoreThanALookupAndAStepForLess) {
             ReadDemand({.level0_lookups = 1000}) + ReadDemand({.seeks = 1000}) + ReadDemand({.steps = 1000}));
 }
 
-TEST(ReadDemandTest, AMergeOfMoreEntriesWaitsForMoreReads) {
-  EXPECT_GT(DemandThatMerges(7, 1'000'000), DemandThatMerges(7, 1000));
-  EXPECT_EQ(DemandThatMerges(1'000'000, 1600) - DemandThatMerges(0, 1600), 1'000'000u) << "reads of before count not";
+TEST(ReadDemandTest, ACompactionOfMoreEntriesWaitsForMoreReads) {
+  EXPECT_GT(DemandThatCompacts(7, 1'000'000), DemandThatCompacts(7, 1000));
+  EXPECT_EQ(DemandThatCompacts(1'000'000, 1600) - DemandThatCompacts(0, 1600), 1'000'000u)
+      << "reads of before count not";
   // Fewer reads than entries: who reads does not wait until his reads have cost as much as the merge.
-  EXPECT_LT(DemandThatMerges(0, 1'000'000), 1'000'000u);
-  EXPECT_GT(DemandThatMerges(0, 1'000'000), 1000u);
+  EXPECT_LT(DemandThatCompacts(0, 1'000'000), 1'000'000u);
+  EXPECT_GT(DemandThatCompacts(0, 1'000'000), 1000u);
+}
+
+constexpr ReadWatch::Level0 kFewRuns{.runs = 3, .entries = 1600, .few_runs = 6};
+constexpr ReadWatch::Level0 kManyRuns{.runs = 7, .entries = 1600, .few_runs = 6};
+
+TEST(ReadWatchTest, ReadsCountFromWhenLevel0LastHadFewRuns) {
+  ReadWatch watch;
+  EXPECT_EQ(watch.Weigh(kFewRuns, 0, 1000), ReadWatch::kNever);
+  EXPECT_EQ(watch.Weigh(kManyRuns, 4000, 4010), 4100u) << "at the look before this one it still had few";
+  EXPECT_FALSE(watch.due());
+}
+
+TEST(ReadWatchTest, ACompactionIsDueOnceReadsHaveAskedForEnough) {
+  ReadWatch watch;
+  watch.Weigh(kFewRuns, 0, 1000);
+  EXPECT_EQ(watch.Weigh(kManyRuns, 1000, 1050), 1100u);
+  EXPECT_FALSE(watch.due());
+  EXPECT_EQ(watch.Weigh(kManyRuns, 1050, 1100), ReadWatch::kNever);
+  EXPECT_TRUE(watch.due());
+}
+
+TEST(ReadWatchTest, NothingIsKnownOfReadersAfterOpeningSoTheyMayWait) {
+  ReadWatch watch;
+  EXPECT_EQ(watch.Weigh(kManyRuns, 0, 0), ReadWatch::kNever);
+  EXPECT_TRUE(watch.due());
+}
+
+TEST(ReadWatchTest, WhatReadersAskedForHoldsUntilTheCompactionHasEnded) {
+  ReadWatch watch;
+  watch.Weigh(kManyRuns, 0, 0);
+  ReadWatch::Level0 taken = kManyRuns;
+  taken.taken = true;
+  EXPECT_EQ(watch.Weigh(taken, 0, 10), ReadWatch::kNever);
+  EXPECT_TRUE(watch.due());
+  watch.Satisfy(20);
+  EXPECT_EQ(watch.Weigh(kManyRuns, 10, 30), 120u);
+  EXPECT_FALSE(watch.due());
+}
+
+TEST(ReadWatchTest, CountsThatWereSetBackToZeroBeginAnew) {
+  ReadWatch watch;
+  watch.Weigh(kFewRuns, 0, 1000);
+  watch.Weigh(kManyRuns, 1000, 1000);
+  EXPECT_EQ(watch.Weigh(kManyRuns, 1000, 5), 105u);
+  EXPECT_FALSE(watch.due());
 }
 
 }  // namespace

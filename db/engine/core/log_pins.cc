@@ -1,4 +1,4 @@
-#include "db/engine/catalog/log_pins.h"
+#include "db/engine/core/log_pins.h"
 
 #include <algorithm>
 

@@ -1,0 +1,199 @@
+#include "db/engine/background/compaction_runner.h"
+
+#include <utility>
+
+#include "db/act/jobs/table_output.h"
+#include "db/decide/writing/guard_budget.h"
+#include "util/base/check.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+
+namespace {
+
+// Of the limit of memory, for the windows in which a compaction reads ahead.
+constexpr size_t kReadAheadPart = 8;
+
+}  // namespace
+
+// Ends a compaction when the database is closed, its family is dropped or its caller wants no more of it, and holds it
+// while it is paused.
+class CompactionRunner::Control final : public CompactionControl {
+ public:
+  // `progress` is null but in a CompactRange.
+  Control(JobSlots* slots, PauseGate* pause, const Family* family, RangeProgress* progress)
+      : slots_(slots), pause_(pause), family_(family), progress_(progress) {}
+
+  void BeginPart() override { pause_->Enter(); }
+  void EndPart() override { pause_->Leave(); }
+  // A CompactRange is waited for.
+  int Threads() override {
+    return progress_ != nullptr ? slots_->executor()->CompactionConcurrency() : slots_->compaction_threads();
+  }
+  bool GoesOn(uint64_t entries) override {
+    pause_->StepAside();
+    if (progress_ != nullptr) {
+      progress_->Count(entries);
+      if (progress_->TakesTelling()) {
+        // What is told may pause background work, or take its time.
+        pause_->Leave();
+        progress_->Tell();
+        pause_->Enter();
+      }
+      if (progress_->ended()) return false;
+    }
+    return !slots_->cancelled() && !family_->dropped();
+  }
+
+ private:
+  JobSlots* const slots_;
+  PauseGate* const pause_;
+  const Family* const family_;
+  RangeProgress* const progress_;
+};
+
+void CompactionRunner::Start(const FamilyRef& family, PlanRef plan) {
+  const RunNumber run = Adopt(family.get(), plan, /*of_range=*/false);
+  ++state_->compaction_jobs;
+  slots_->Start(Executor::Priority::kCompaction, [this, family, plan = std::move(plan), run] {
+    (void)Run(family, plan, run, /*progress=*/nullptr);
+    StateLock lock(state_);
+    --state_->compaction_jobs;
+  });
+}
+
+RunNumber CompactionRunner::Adopt(Family* family, PlanRef plan, bool of_range) {
+  SEPAL_DCHECK(CheckPlan(*family->version(), *plan).ok());
+  const std::optional<RunNumber> run = plan->output_run;
+  family->BeginCompaction(std::move(plan), of_range);
+  return run.has_value() ? *run : RunNumber(catalog_->NewFileNumber().value());
+}
+
+absl::Status CompactionRunner::Run(const FamilyRef& family, const PlanRef& plan, RunNumber run,
+                                   RangeProgress* progress) {
+  CompactionEvent event{.column_family = family->name,
+                        .input_level = plan->InputLevel(),
+                        .output_level = plan->output_level,
+                        .input_files = plan->InputTables(),
+                        .trivial_move = plan->kind == CompactionPlan::Kind::kMove,
+                        .reason = plan->reason};
+  state_->core->info_log.Write("compaction of %s begins: %s", Printable(family->name), ToString(*plan));
+  state_->Tell([&](EventListener& listener) { listener.OnCompactionBegin(event); });
+  const uint64_t began = state_->core->world.clock->MonotonicMicros();
+  const uint64_t space = event.trivial_move ? 0 : plan->InputBytes();
+  CompactionResult result;
+  event.status = slots_->RetryWhileDiskFull(BackgroundWork::kCompaction, *family, space, progress, [&] {
+    Outcome outcome = Compact(*family, plan, run, progress);
+    result = std::move(outcome.result);
+    return std::move(outcome.status);
+  });
+  event.micros = state_->core->world.clock->MonotonicMicros() - began;
+  event.output_files = event.trivial_move ? plan->InputTables() : static_cast<int>(result.outputs.size());
+  event.bytes_read = result.bytes_read;
+  event.bytes_written = result.bytes_written;
+  event.entries_in = result.counts.entries_in;
+  event.entries_out = result.counts.entries_out;
+  End(family.get(), plan, event.status, /*of_range=*/progress != nullptr);
+  Tell(event);
+  if (!absl::IsDataLoss(event.status)) {
+    slots_->Judge(*family, event.status, "compaction");
+  } else {
+    const std::string_view what = progress != nullptr ? "compaction of a range" : "compaction, which is put off";
+    state_->Tell([&](EventListener& listener) { listener.OnError(what, event.status); });
+  }
+  return event.status;
+}
+
+void CompactionRunner::End(Family* family, const PlanRef& plan, const absl::Status& status, bool of_range) {
+  StateLock lock(state_);
+  family->EndCompaction(plan, state_->ReadDemandNow(), of_range);
+  // A CompactRange may be asked for again, with another range.
+  if (absl::IsDataLoss(status) && !of_range && !family->dropped()) family->PutOff(plan, status);
+}
+
+void CompactionRunner::Tell(const CompactionEvent& event) const {
+  StatisticsImpl& statistics = state_->core->statistics;
+  statistics.Add(event.trivial_move ? Ticker::kTrivialMoves : Ticker::kCompactions);
+  statistics.Add(Ticker::kCompactionReadBytes, event.bytes_read);
+  statistics.Add(Ticker::kCompactionWriteBytes, event.bytes_written);
+  statistics.Add(Ticker::kCompactionEntriesIn, event.entries_in);
+  statistics.Add(Ticker::kCompactionEntriesOut, event.entries_out);
+  statistics.Record(Histogram::kCompactionMicros, event.micros);
+  state_->core->info_log.Write("compaction of %s ends: %d tables, %u bytes read, %u written in %u us: %s",
+                               Printable(event.column_family), event.output_files, event.bytes_read,
+                               event.bytes_written, event.micros, event.status.ToString());
+  state_->Tell([&](EventListener& listener) { listener.OnCompactionEnd(event); });
+}
+
+CompactionRunner::Outcome CompactionRunner::Compact(const Family& family, const PlanRef& plan, RunNumber run,
+                                                    RangeProgress* progress) {
+  Core& core = *state_->core;
+  CompactionResult result;
+  const bool moves = plan->kind == CompactionPlan::Kind::kMove;
+  if (!moves) {
+    absl::StatusOr<CompactionResult> rewritten = Rewrite(family, plan, run, progress);
+    if (!rewritten.ok()) return {rewritten.status()};
+    result = *std::move(rewritten);
+  }
+  const PauseGate::Section section(pause_);
+  if (!moves) {
+    absl::Status synced = core.directory->Sync();
+    if (!synced.ok()) {
+      RemoveTables(core.directory.get(), &core.cache, result.outputs);
+      return {std::move(synced)};
+    }
+  }
+  SEPAL_DCHECK(CheckPlan(*state_->VersionOf(family), *plan).ok() || family.dropped());
+  absl::Status applied = catalog_->Apply(EditOf(*plan, family.id, run, result.outputs), nullptr, nullptr);
+  slots_->DiscardIfRefused(applied, result.outputs);
+  return {std::move(applied), std::move(result)};
+}
+
+absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family, const PlanRef& plan, RunNumber run,
+                                                           RangeProgress* progress) {
+  Core& core = *state_->core;
+  Control control(slots_, pause_, &family, progress);
+  FamilyTableOpener opener = core.Opener(family.order);
+  TableOutputContext context = catalog_->OutputContext(family);
+  context.pacing = core.PacingFor(Executor::Priority::kCompaction);
+  context.guard_bits_per_key =
+      GuardBitsOfMerge(family.options.filter_policy.guard_bits_per_key, *state_->VersionOf(family), *plan);
+  // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
+  if (plan->bottommost) context.cache = &core.cache;
+  return RunCompaction({.context = std::move(context),
+                        .plan = plan,
+                        .opener = &opener,
+                        .snapshots = snapshots_->ForJob(),
+                        .output_run = run,
+                        .max_threads = slots_->executor()->CompactionConcurrency(),
+                        .read_ahead_bytes = core.budget.limit_bytes() / kReadAheadPart,
+                        .executor = slots_->executor(),
+                        .control = &control});
+}
+
+void CompactionRunner::StartSketches(const FamilyRef& family) {
+  family->BeginSketches();
+  slots_->Start(Executor::Priority::kCompaction,
+                [this, family, version = family->version()] { LearnSketches(family.get(), *version); });
+}
+
+void CompactionRunner::LearnSketches(Family* family, const Version& version) {
+  const Core& core = *state_->core;
+  // Without the cache: what it holds of a table would go with this passing reader.
+  FamilyTableOpener opener(
+      {core.directory.get(), /*cache=*/nullptr, &state_->core->budget, /*statistics=*/nullptr, false}, family->order);
+  for (const TableRef& table : version.Tables()) {
+    if (slots_->cancelled()) break;
+    const absl::Status learned = table->LearnSketch(&opener);
+    if (!learned.ok())
+      state_->core->info_log.Write("the number of distinct keys of a table is unknown: %s", learned.ToString());
+  }
+  // Summed here, as far as later versions share it, rather than by the first look for what is due, which holds the
+  // mutex.
+  static_cast<void>(version.Keys());
+  StateLock lock(state_);
+  family->EndSketches();
+}
+
+}  // namespace sepal

@@ -1,0 +1,57 @@
+// Carries out compactions, of the background's own and of a CompactRange.
+//
+// One that meets damage is put off: it keeps its tables, and everything that does not need them goes on.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "db/act/jobs/compaction_job.h"
+#include "db/engine/background/job_slots.h"
+#include "db/engine/background/pause_gate.h"
+#include "db/engine/background/range_progress.h"
+#include "db/engine/background/snapshot_watch.h"
+#include "db/engine/catalog/catalog.h"
+#include "db/engine/core/database_state.h"
+
+namespace sepal {
+
+class CompactionRunner {
+ public:
+  CompactionRunner(EngineState* state, Catalog* catalog, JobSlots* slots, PauseGate* pause, SnapshotWatch* snapshots)
+      : state_(state), catalog_(catalog), slots_(slots), pause_(pause), snapshots_(snapshots) {}
+
+  // Has a worker carry out a plan.
+  void Start(const FamilyRef& family, PlanRef plan) REQUIRES_STATE_LOCK;
+  // Has a worker read the sketches of the keys of tables of earlier openings.
+  void StartSketches(const FamilyRef& family) REQUIRES_STATE_LOCK;
+
+  // Other plans keep off the plan's tables from now on, and `Run` must follow. Returns the run of its outputs.
+  RunNumber Adopt(Family* family, PlanRef plan, bool of_range) REQUIRES_STATE_LOCK;
+  // Carries out an adopted plan, whole. `progress` is null but in a CompactRange.
+  absl::Status Run(const FamilyRef& family, const PlanRef& plan, RunNumber run,
+                   RangeProgress* progress) EXCLUDES_STATE_LOCK;
+
+ private:
+  class Control;
+  struct Outcome {
+    absl::Status status;
+    CompactionResult result = {};
+  };
+
+  void LearnSketches(Family* family, const Version& version) EXCLUDES_STATE_LOCK;
+  // One try.
+  Outcome Compact(const Family& family, const PlanRef& plan, RunNumber run,
+                  RangeProgress* progress) EXCLUDES_STATE_LOCK;
+  // Writes the outputs of a plan that is no move.
+  absl::StatusOr<CompactionResult> Rewrite(const Family& family, const PlanRef& plan, RunNumber run,
+                                           RangeProgress* progress) EXCLUDES_STATE_LOCK;
+  void End(Family* family, const PlanRef& plan, const absl::Status& status, bool of_range) EXCLUDES_STATE_LOCK;
+  void Tell(const CompactionEvent& event) const;
+
+  EngineState* const state_;
+  Catalog* const catalog_;
+  JobSlots* const slots_;
+  PauseGate* const pause_;
+  SnapshotWatch* const snapshots_;
+};
+
+}  // namespace sepal

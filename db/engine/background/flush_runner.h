@@ -1,0 +1,69 @@
+// Flushes: of one family several at a time, each of memtables that no other has taken, installed in the order of their
+// age.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "db/act/log/log_writer.h"
+#include "db/engine/background/job_slots.h"
+#include "db/engine/background/pause_gate.h"
+#include "db/engine/background/snapshot_watch.h"
+#include "db/engine/catalog/catalog.h"
+#include "db/engine/core/database_state.h"
+
+namespace sepal {
+
+class FlushRunner {
+ public:
+  FlushRunner(EngineState* state, WriteGate* gate, Catalog* catalog, WriteAheadLog* log, JobSlots* slots,
+              PauseGate* pause, SnapshotWatch* snapshots)
+      : state_(state), gate_(gate), catalog_(catalog), log_(log), slots_(slots), pause_(pause), snapshots_(snapshots) {}
+
+  // Has a worker flush the memtables that wait.
+  void Start(const FamilyRef& family) REQUIRES_STATE_LOCK;
+  // Flushes what no log holds, and is in memory alone, in the calling thread, after closing has begun. Does not wait
+  // for space.
+  absl::Status FlushUnlogged() EXCLUDES_STATE_LOCK;
+
+ private:
+  // The memtables that a flush has taken, for one try.
+  class Taken;
+  // What a try has brought about.
+  struct Flushed {
+    std::vector<TableMetadata> tables = {};
+    int threads = 1;
+    LastFlush volume = {};
+    bool overtaken = false;  // older memtables wait again, and come first; nothing was installed
+  };
+
+  // Of a flush that is scheduled: returns how it ended.
+  absl::Status Run(const FamilyRef& family) EXCLUDES_STATE_LOCK;
+  // Of the memtables that wait. Cancelled where there are none.
+  absl::StatusOr<Flushed> TryFlush(const FamilyRef& family, bool goes_first) EXCLUDES_STATE_LOCK;
+  absl::StatusOr<Flushed> Flush(const FamilyRef& family, const Taken& taken) EXCLUDES_STATE_LOCK;
+  absl::StatusOr<Flushed> WriteTables(const FamilyRef& family, const Taken& taken) EXCLUDES_STATE_LOCK;
+  // Returns when nothing older than `run` is under way: whether all of it is in tables, and none in a newer run.
+  absl::StatusOr<bool> AwaitTurn(const Family& family, RunNumber run) EXCLUDES_STATE_LOCK;
+  // Returns the bytes of keys and values in memtables that are still in memory then.
+  absl::StatusOr<uint64_t> Install(const FamilyRef& family, const Taken& taken,
+                                   const std::vector<TableMetadata>& tables) EXCLUDES_STATE_LOCK;
+  // Whether another family has an update at or before `through` that is in no table yet.
+  bool OthersWaitBefore(const Family& family, SequenceNumber through) const REQUIRES_STATE_LOCK;
+  // In a job of its own: the operating system takes its time to give back a file's pages, and the next flush need not
+  // wait for that. At once when closing, or calm.
+  void RemoveOldLogs(FileNumber minimum) EXCLUDES_STATE_LOCK;
+  // Those whose immutable memtables hold what no log holds.
+  std::vector<FamilyRef> UnloggedFamilies() const REQUIRES_STATE_LOCK;
+
+  EngineState* const state_;
+  WriteGate* const gate_;
+  Catalog* const catalog_;
+  WriteAheadLog* const log_;
+  JobSlots* const slots_;
+  PauseGate* const pause_;
+  SnapshotWatch* const snapshots_;
+};
+
+}  // namespace sepal

@@ -1,0 +1,125 @@
+#include "db/engine/background/job_scheduler.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "util/base/status.h"
+
+namespace sepal {
+
+void JobScheduler::Schedule() {
+  const Look look = LookAtFamilies();
+  gate_->Update(look.level0_runs, look.debt_bytes);
+  SetPace(look);
+  if (state_->closing || !state_->error.ok() || state_->pauses > 0) return;
+  for (const FamilyRef* family : look.flushes) flushes_->Start(*family);
+  for (const FamilyRef* family : look.sketches) compactions_->StartSketches(*family);
+  StartCompactions(look);
+  slots_->GrantCompactionThreads();
+}
+
+JobScheduler::Look JobScheduler::LookAtFamilies() {
+  const uint64_t now = state_->ReadDemandNow();
+  const uint64_t before = demand_weighed_.exchange(now, std::memory_order_relaxed);
+  // Less than before: the user has set the counts back to zero.
+  const bool reset = now < before;
+  const SequenceNumber oldest = state_->OldestSnapshot();
+  Look look;
+  uint64_t next = ReadWatch::kNever;
+  for (const auto& [id, family] : state_->families) {
+    if (!family->need().has_value() || reset || now >= family->need()->demand_due) family->FindNeed(before, now);
+    const FamilyNeed& need = *family->need();
+    look.level0_runs = std::max(look.level0_runs, need.level0_runs);
+    look.debt_bytes = std::max(look.debt_bytes, need.debt_bytes);
+    look.readers_wait = look.readers_wait || need.readers_wait;
+    next = std::min(next, need.demand_due);
+    if (need.flush) look.flushes.push_back(&family);
+    if (need.sketches) look.sketches.push_back(&family);
+    if (!need.MayCompact(oldest)) continue;
+    look.candidates.push_back({.family = look.families.size(), .score = need.score});
+    look.families.push_back(&family);
+  }
+  demand_due_.store(next, std::memory_order_relaxed);
+  return look;
+}
+
+void JobScheduler::SetPace(const Look& look) {
+  BackgroundPace& pace = slots_->pace();
+  pace.SetAwaited(look.readers_wait || waiting_ > 0);
+  pace.SetThrottled(!gate_->current().unlimited());
+  pace.SetCompactionsLag(gate_->current().compactions_lag);
+  pace.SetResting(state_->AllAtRest());
+  GrantEarlyFlushThreads();
+}
+
+void JobScheduler::GrantEarlyFlushThreads() {
+  slots_->pace().SetFlushAwaited(waiting_ + waiting_for_flush_ > 0);
+  slots_->GrantEarlyFlushThreads();
+}
+
+void JobScheduler::StartCompactions(const Look& look) {
+  const CompactionSlots slots{.free = slots_->pace().threads() - state_->compaction_jobs,
+                              .oldest_snapshot = state_->OldestSnapshot(),
+                              .compactions_lag = gate_->current().compactions_lag,
+                              .space_is_short = gate_->AnyWaitsForSpace()};
+  const auto facts_of = [&](size_t family) {
+    database_mutex.AssertHeld();
+    return (*look.families[family])->Facts();
+  };
+  const CompactionChoice choice = ChooseCompactions(look.candidates, facts_of, slots);
+  for (const CompactionChoice::Start& start : choice.starts) {
+    compactions_->Start(*look.families[start.family], start.plan);
+  }
+  const uint64_t demand = demand_weighed_.load(std::memory_order_relaxed);
+  for (const CompactionChoice::Idle& idle : choice.idle) {
+    Family& family = **look.families[idle.family];
+    if (!family.need().has_value()) family.FindNeed(demand, demand);
+    family.NoteNothingToCompact(idle.held_by);
+  }
+}
+
+void JobScheduler::HearReaders(uint64_t reads) {
+  const uint64_t before = heard_.fetch_add(reads, std::memory_order_relaxed);
+  if (before / kReadsPerLook == (before + reads) / kReadsPerLook) return;
+  const uint64_t now = state_->ReadDemandNow();
+  // Less than before: the user has set the counts back to zero, and what is due has to be found anew.
+  const bool reset = now < demand_weighed_.load(std::memory_order_relaxed);
+  if (!reset && now < demand_due_.load(std::memory_order_relaxed)) return;
+  StateLock lock(state_);
+  Schedule();
+}
+
+absl::Status JobScheduler::WaitUntilIdle() {
+  StateLock lock(state_);
+  ++waiting_;
+  Schedule();
+  while (state_->error.ok() && !state_->closing && !NothingDue()) state_->WaitForChange();
+  --waiting_;
+  return state_->error;
+}
+
+bool JobScheduler::NothingDue() const {
+  const auto range_waits = [](const Family& family) REQUIRES_STATE_LOCK { return family.ranges().waiting > 0; };
+  return state_->jobs == 0 && state_->pauses == 0 && state_->AllFlushed() && !state_->Any(range_waits);
+}
+
+absl::Status JobScheduler::WaitForFlush(const FamilyRef& family) {
+  StateLock lock(state_);
+  const std::deque<ImmutableMemTable>& all = family->immutables();
+  const std::shared_ptr<const MemTable> last = all.empty() ? nullptr : all.back().memtable;
+  const auto waits = [&] {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const ImmutableMemTable& immutable) { return immutable.memtable == last; });
+  };
+  RETURN_IF_ERROR(state_->error);
+  if (last == nullptr) return family->CheckThere();
+  ++waiting_for_flush_;
+  GrantEarlyFlushThreads();
+  while (state_->error.ok() && !state_->closing && waits()) state_->WaitForChange();
+  --waiting_for_flush_;
+  GrantEarlyFlushThreads();
+  RETURN_IF_ERROR(state_->error);
+  return waits() ? slots_->BeingClosed() : family->CheckThere();
+}
+
+}  // namespace sepal

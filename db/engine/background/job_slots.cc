@@ -1,0 +1,117 @@
+#include "db/engine/background/job_slots.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "db/act/jobs/table_output.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+void JobSlots::Start(Executor::Priority priority, std::function<void()> work) {
+  Begin();
+  executor_->Schedule(priority, [this, work = std::move(work)]() mutable {
+    work();
+    work = nullptr;  // the families, versions and plans that it holds
+    End();
+  });
+}
+
+void JobSlots::End() {
+  CleanUp();
+  {
+    StateLock lock(state_);
+    Schedule();
+  }
+  gate_->TellOfChange();
+  StateLock lock(state_);
+  --state_->jobs;
+  state_->NotifyChanged();
+}
+
+void JobSlots::CleanUp() {
+  state_->core->RemoveUnusedFiles();
+  state_->core->cache.Shrink();
+  bool keeps = true;
+  {
+    StateLock lock(state_);
+    keeps = !state_->AllAtRest() && !gate_->MemoryIsShort();
+  }
+  if (!keeps) state_->core->ClearPools();
+  gate_->TellOfChange();
+}
+
+absl::Status JobSlots::BeingClosed() const {
+  return absl::CancelledError(absl::StrFormat("the database in %s is being closed", state_->core->path));
+}
+
+absl::Status JobSlots::CheckSpace(uint64_t bytes_needed) const {
+  absl::StatusOr<uint64_t> free = state_->core->directory->FreeBytes();
+  // A file system that cannot say is taken at its word when it writes.
+  if (!free.ok() || *free >= bytes_needed + bytes_needed / 8) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("%s: %u bytes are free and about %u are needed", state_->core->path, *free, bytes_needed));
+}
+
+absl::Status JobSlots::WhetherToWaitForSpace(const Family& family, RangeProgress* progress) const {
+  if (cancelled()) return BeingClosed();
+  RETURN_IF_ERROR(family.CheckThere());
+  if (progress != nullptr && !progress->Tell()) return absl::CancelledError("the compaction was cancelled");
+  return absl::OkStatus();
+}
+
+absl::Status JobSlots::RetryWhileDiskFull(BackgroundWork work, const Family& family, uint64_t bytes_needed,
+                                          RangeProgress* progress, const std::function<absl::Status()>& body) {
+  bool waits = false;
+  const auto note = [&](bool full) {
+    if (full == std::exchange(waits, full)) return;
+    StateLock lock(state_);
+    gate_->CountWaitingForSpace(work, full ? 1 : -1);
+    Schedule();  // what a CompactRange held back
+    state_->NotifyChanged();
+  };
+  while (true) {
+    if (waits) state_->core->RemoveUnusedFiles();  // no job may end before there is space
+    // Closing has no time to wait for space, and tries what there is.
+    absl::Status status = cancelled() ? absl::OkStatus() : CheckSpace(bytes_needed);
+    if (status.ok()) {
+      note(false);
+      status = body();
+    }
+    const bool full =
+        absl::IsResourceExhausted(status) && log_->Failure().ok() && !state_->stopped.load(std::memory_order_acquire);
+    note(full);
+    if (!full) return status;
+    const absl::Status why_not = WhetherToWaitForSpace(family, progress);
+    if (!why_not.ok()) {
+      note(false);
+      return absl::CancelledError(absl::StrCat(status.message(), "; ", why_not.message()));
+    }
+    state_->core->info_log.Write("waiting for space: %s", status.ToString());
+    state_->Tell([&](EventListener& listener) { listener.OnError("background work waits for space", status); });
+    state_->core->world.clock->SleepMicros(state_->core->tuning.space_retry_micros);
+  }
+}
+
+void JobSlots::Judge(const Family& family, const absl::Status& status, std::string_view what) {
+  const bool is_void = absl::IsCancelled(status) || family.dropped();
+  if (!status.ok() && !is_void) state_->Stop(status, what);
+}
+
+void JobSlots::DiscardIfRefused(const absl::Status& applied, const std::vector<TableMetadata>& tables) {
+  if (applied.ok() || state_->stopped.load(std::memory_order_acquire)) return;
+  RemoveTables(state_->core->directory.get(), &state_->core->cache, tables);
+}
+
+void JobSlots::GrantEarlyFlushThreads() {
+  early_flush_threads_.store(pace_.early_flush_threads(), std::memory_order_relaxed);
+}
+
+void JobSlots::GrantCompactionThreads() {
+  const int others = std::max(0, state_->compaction_jobs - 1);
+  compaction_threads_.store(std::max(1, pace_.compaction_threads() - others), std::memory_order_relaxed);
+}
+
+}  // namespace sepal

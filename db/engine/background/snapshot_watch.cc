@@ -1,0 +1,35 @@
+#include "db/engine/background/snapshot_watch.h"
+
+#include <algorithm>
+
+namespace sepal {
+
+SnapshotWatch::SnapshotWatch(EngineState* state, JobSlots* slots) : state_(state), slots_(slots) {
+  state_->snapshots->SetListener([this] { HearOfRelease(); });
+}
+
+std::vector<SequenceNumber> SnapshotWatch::ForJob() {
+  const SequenceNumber visible = state_->VisibleSequence();
+  std::vector<SequenceNumber> snapshots = state_->snapshots->Sequences();
+  if (!snapshots.empty()) {
+    // Should they be released before this is noted: the job's end looks for what is due.
+    StateLock lock(state_);
+    kept_for_ = std::max(kept_for_.value_or(snapshots.back()), snapshots.back());
+    kept_for_any_.store(true, std::memory_order_relaxed);
+  }
+  if (snapshots.empty() || snapshots.back() < visible) snapshots.push_back(visible);
+  return snapshots;
+}
+
+void SnapshotWatch::HearOfRelease() {
+  if (!kept_for_any_.load(std::memory_order_relaxed)) return;
+  StateLock lock(state_);
+  if (!kept_for_.has_value()) return;
+  slots_->Schedule();
+  const std::vector<SequenceNumber> left = state_->snapshots->Sequences();
+  if (!left.empty() && left.front() <= *kept_for_) return;
+  kept_for_.reset();
+  kept_for_any_.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace sepal
