@@ -13,7 +13,7 @@
 namespace sepal::tools {
 namespace {
 
-// As the scrubber writes them (db/engine/background/scrubber.cc), behind the time.
+// As the scrubber writes them (db/doctor/scrubber.cc), behind the time.
 constexpr char kPassLine[] = "scrubbing has read all %lu tables, %lu bytes: %lu are damaged";
 constexpr std::string_view kDamageLine = "scrubbing found damage: ";
 

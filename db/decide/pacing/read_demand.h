@@ -1,4 +1,4 @@
-// When the runs of level 0 are compacted for those who read. Pure: counts in, numbers out.
+// When the runs of level 0 are compacted for readers' sake. Pure: counts in, numbers out.
 //
 // A compaction of level 0 that nobody waits for can be left until there is more to compact: every byte is then
 // rewritten once rather than twice. What it spares is paid by reads alone, which ask each run. So level 0 may have
@@ -74,7 +74,7 @@ class ReadWatch {
 
  private:
   // What reads had asked for when level 0 last had few runs; none: not since the database was opened, and nothing is
-  // known of who reads. While it has few it is not kept, and the demand of the last look counts.
+  // known of readers. While it has few it is not kept, and the demand of the last look counts.
   std::optional<uint64_t> demand_before_;
   bool few_runs_ = false;
   bool due_ = false;

@@ -54,8 +54,8 @@ struct FamilyFacts {
   // Flushes that have no memtables (scheduled, between two tries, or about to end), and those that have.
   int flushes_waiting = 0;
   int flushes_running = 0;
-  // A flush has ended since the database was opened. Before that nothing is done for the sake of rest or space: whoever
-  // only looks at a database should not set off a compaction by opening it.
+  // A flush has ended since the database was opened. Before that nothing is done for the sake of rest or space: a
+  // process that only reads should not set off a compaction by opening a database.
   bool flushed = false;
   // Nothing is in memory alone.
   bool at_rest = false;

@@ -66,7 +66,7 @@ ThrottleLimits MakeThrottleLimits(const CompactionPolicy& policy, uint64_t memta
   limits.memory_limit_bytes = memory_limit_bytes;
   limits.soft_level0_runs = 4 * policy.runs_per_level;
   limits.hard_level0_runs = 12 * policy.runs_per_level;
-  // Merges of full levels into the last one are the ordinary debt.
+  // Compactions of full levels into the last one are the ordinary debt.
   limits.soft_debt_bytes = kOrdinaryBatches * policy.memtable_bytes * runs;
   limits.hard_debt_bytes = 8 * limits.soft_debt_bytes;
   return limits;

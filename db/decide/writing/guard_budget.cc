@@ -44,7 +44,7 @@ double GuardBitsOfFlush(double bits_per_key, const Version& version, uint64_t en
   return GuardBits(bits_per_key, entries, others);
 }
 
-double GuardBitsOfMerge(double bits_per_key, const Version& version, const CompactionPlan& plan) {
+double GuardBitsOfCompaction(double bits_per_key, const Version& version, const CompactionPlan& plan) {
   uint64_t keys = plan.InputEntries();
   std::vector<uint64_t> others;
   for (const LevelRun& run : version.runs()) {

@@ -23,7 +23,7 @@ double GuardBits(double bits_per_key, uint64_t keys, std::span<const uint64_t> o
 
 // Of the run that a flush of `entries` adds.
 double GuardBitsOfFlush(double bits_per_key, const Version& version, uint64_t entries);
-// Of what a merge writes.
-double GuardBitsOfMerge(double bits_per_key, const Version& version, const CompactionPlan& plan);
+// For the outputs of a compaction.
+double GuardBitsOfCompaction(double bits_per_key, const Version& version, const CompactionPlan& plan);
 
 }  // namespace sepal

@@ -14,7 +14,7 @@ Background::Background(EngineState* state, WriteGate* gate, Catalog* catalog, Wr
       flushes_(state, gate, catalog, log, &slots_, &pause_, &snapshots_),
       compactions_(state, catalog, &slots_, &pause_, &snapshots_),
       scheduler_(state, gate, &slots_, &flushes_, &compactions_),
-      scrubber_(state, &pause_, executor) {}
+      scrubber_(MakeScrubber(state, &pause_, executor)) {}
 
 absl::Status Background::CompactRange(const FamilyRef& family, const CompactRangeOptions& options) {
   return sepal::CompactRange(state_, &slots_, &compactions_, family, options, catalog_->NewFileNumber());
@@ -41,7 +41,7 @@ void Background::Close() {
     StateLock lock(state_);
     while (state_->jobs > 0) state_->WaitForChange();
   }
-  scrubber_.Stop();
+  scrubber_->Stop();
 }
 
 }  // namespace sepal

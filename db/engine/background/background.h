@@ -4,6 +4,8 @@
 // A job's way: decide (with the database mutex) -> work (with none) -> edit (Catalog) -> look again.
 #pragma once
 
+#include <memory>
+
 #include "absl/status/status.h"
 #include "db/act/log/log_writer.h"
 #include "db/engine/background/compaction_runner.h"
@@ -11,7 +13,7 @@
 #include "db/engine/background/job_scheduler.h"
 #include "db/engine/background/job_slots.h"
 #include "db/engine/background/pause_gate.h"
-#include "db/engine/background/scrubber.h"
+#include "db/engine/background/periodic_task.h"
 #include "db/engine/background/snapshot_watch.h"
 #include "db/engine/catalog/catalog.h"
 #include "db/engine/core/database_state.h"
@@ -24,7 +26,7 @@ class Background {
   Background(EngineState* state, WriteGate* gate, Catalog* catalog, WriteAheadLog* log, Executor* executor);
 
   JobScheduler* scheduler() { return &scheduler_; }
-  Scrubber* scrubber() { return &scrubber_; }
+  PeriodicTask* scrubber() { return scrubber_.get(); }
 
   // Brings a range into the last level; works on it in the calling thread.
   absl::Status CompactRange(const FamilyRef& family, const CompactRangeOptions& options) EXCLUDES_STATE_LOCK;
@@ -45,7 +47,7 @@ class Background {
   FlushRunner flushes_;
   CompactionRunner compactions_;
   JobScheduler scheduler_;
-  Scrubber scrubber_;
+  const std::unique_ptr<PeriodicTask> scrubber_;
 };
 
 }  // namespace sepal

@@ -158,7 +158,7 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
   TableOutputContext context = catalog_->OutputContext(family);
   context.pacing = core.PacingFor(Executor::Priority::kCompaction);
   context.guard_bits_per_key =
-      GuardBitsOfMerge(family.options.filter_policy.guard_bits_per_key, *state_->VersionOf(family), *plan);
+      GuardBitsOfCompaction(family.options.filter_policy.guard_bits_per_key, *state_->VersionOf(family), *plan);
   // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
   if (plan->bottommost) context.cache = &core.cache;
   return RunCompaction({.context = std::move(context),

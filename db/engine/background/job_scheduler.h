@@ -55,7 +55,7 @@ class JobScheduler final : public JobSource {
   Look LookAtFamilies() REQUIRES_STATE_LOCK;
   void SetPace(const Look& look) REQUIRES_STATE_LOCK;
   void StartCompactions(const Look& look) REQUIRES_STATE_LOCK;
-  // An early flush may have as many threads as somebody who waits may make it.
+  // Of each early flush, which has more while a caller waits for a flush.
   void GrantEarlyFlushThreads() REQUIRES_STATE_LOCK;
   bool NothingDue() const REQUIRES_STATE_LOCK;
 

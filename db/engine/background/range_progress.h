@@ -1,4 +1,4 @@
-// How far a CompactRange is, told to whoever asked (CompactRangeOptions::progress).
+// How far a CompactRange is, told to the function that its caller gave (CompactRangeOptions::progress).
 //
 // One call's steps follow one another (`BeginPlan` from its thread); within a step several threads count, and one of
 // them at a time tells. Takes no lock.

@@ -1,9 +1,9 @@
 // What the parts of an open database share, and the one database mutex, which StateLock takes.
 //
 // Lock order: commit mutex (CommitPipeline) -> edit mutex (Catalog) -> database mutex (here) -> leaf locks of util,
-// snapshots, log and file deleter. Whoever tells of a released snapshot takes the database mutex with the list's
-// `listener_mutex_` held. File calls are made with the commit or edit mutex at the most, never with the
-// database mutex.
+// snapshots, log and file deleter. The thread that tells of a released snapshot takes the database mutex with the
+// list's `listener_mutex_` held. File calls are made with the commit or edit mutex at the most, never with the database
+// mutex.
 #pragma once
 
 #include <atomic>
@@ -68,7 +68,7 @@ struct EngineState {
   // Ends all writing until the database is opened again; the first error is kept and told.
   void Stop(const absl::Status& status, std::string_view where) EXCLUDES_STATE_LOCK;
   absl::Status Error() const EXCLUDES_STATE_LOCK;
-  // All of them, by id, for who goes on without the mutex.
+  // All of them, by id, for callers that go on without the mutex.
   std::vector<FamilyRef> Families() const REQUIRES_STATE_LOCK;
   // Whether `holds` is true of any family.
   template <class Holds>

@@ -211,7 +211,7 @@ void Family::NoteNothingToCompact(std::optional<SequenceNumber> held_by) {
 CompactionPolicy PolicyFor(const ColumnFamilyOptions& options, const Tuning& tuning) {
   CompactionPolicy policy = MakeCompactionPolicy(options, tuning.memtable_bytes);
   policy.runs_per_level = tuning.runs_per_level;
-  // Leveled is for those who scan.
+  // Leveled is chosen for the sake of scans.
   policy.unread_runs = policy.style == CompactionStyle::kLeveled ? 0 : tuning.unread_runs;
   if (tuning.fanout > 0) policy.fanout = tuning.fanout;
   policy.max_table_bytes = tuning.table_bytes;

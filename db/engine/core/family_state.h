@@ -91,8 +91,8 @@ class Family {
                       EpochDomain* epochs) REQUIRES_STATE_LOCK;
   // After an edit.
   void SetVersion(std::shared_ptr<const Version> version, EpochDomain* epochs) REQUIRES_STATE_LOCK;
-  // As its drop becomes durable: no reader finds a view any more, and the current one is empty. Those who read keep
-  // theirs.
+  // As its drop becomes durable: no reader finds a view any more, and the current one is empty. Readers that have one
+  // keep it.
   void Drop(LogPins* pins, EpochDomain* epochs) REQUIRES_STATE_LOCK;
 
   // --- flushes: scheduled, then with memtables and without by turns, then ended ---

@@ -119,7 +119,7 @@ class Engine final : public DB {
   absl::Status WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
-  // Lets merges that wait for readers know of them.
+  // Compactions that wait for readers hear of them.
   void TellOfReads(uint64_t reads) {
     if (background_ != nullptr && background_->scheduler()->AwaitsReaders()) [[unlikely]]
       HearReads(reads);

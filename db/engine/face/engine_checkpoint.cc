@@ -31,7 +31,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
     RETURN_IF_ERROR(pipeline_->SwitchAll(look));
   }
   const absl::Status status = WriteCheckpoint(source, directory, options);
-  // With these may go the tables that merges have replaced meanwhile.
+  // With these may go the tables that compactions have replaced meanwhile.
   source.families.clear();
   if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
   core_->info_log.Write("checkpoint to %s at sequence %u: %s", directory, source.last.value(), status.ToString());

@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kShortestSleepMicros = 1000;
 // How often writers that are slowed look at the memory anew.
 constexpr uint64_t kLookAgainMicros = 1000;
-// How often those who stand still do, though nobody tells them of anything.
+// How often writers that stand still do, though nothing wakes them.
 constexpr uint64_t kStandStillMicros = 5000;
 // How long a writer waits, while nothing else is under way, for readers to leave what would make room for it.
 constexpr uint64_t kPatienceMicros = 1'000'000;
@@ -25,7 +25,7 @@ constexpr size_t kShortMemoryPercent = 90;
 // A large batch is this part of a memtable or more. As often the pipeline looks whether one is full.
 constexpr size_t kLargePart = 64;
 
-// Who holds how much of the limit that cannot be taken from him.
+// The parts of memory that cannot be reclaimed, and how much of the limit each holds.
 std::string HoldersText(const MemoryBudget& budget) {
   std::string text;
   for (const MemoryPart part :
@@ -96,7 +96,7 @@ void WriteGate::LookAgain() {
 
 void WriteGate::LookAtMemory() {
   StateLock lock(state_);
-  // Update or who stands still ends a stop, and wakes the others.
+  // Update, or a writer that stands still, ends a stop and wakes the others.
   if (decided_.stopped()) return;
   const ThrottleRate next = Decide();
   // For memtables alone writers stop with the switch that follows, so that what it switches is flushed meanwhile.

@@ -24,11 +24,12 @@ enum class BackgroundWork : uint8_t { kFlush, kCompaction };
 //   - writers stand still only while something is under way that makes room: a job, a pause, a large batch that was let
 //     in. Before one is refused, idle memory is given to the system and what memtables hold is flushed: it is refused
 //     where pins, iterators and open tables alone hold the limit;
-//   - whoever stands still for memory looks again every few milliseconds, for what readers let go of tells nobody;
+//   - a writer that stands still for memory looks again every few milliseconds: nothing tells it what readers let go
+//   of;
 //   - large batches are counted from here until they lie in memtables, so that many at a time do not pass a limit that
 //     each of them keeps. What counts is what they will take there, which of small entries is several times the batch.
 //     They go in in the order in which they came. Where the first does not fit into the limit, memtables are flushed,
-//     and until it is in small ones wait too: it would never have its turn else.
+//     and until it is in small batches wait too; otherwise it could starve.
 class WriteGate {
  public:
   // `flush` switches all memtables that hold anything. It is called by writers, with no lock held.
@@ -65,12 +66,12 @@ class WriteGate {
   // InvalidArgument: no batch of that size is let in, whatever else there is.
   absl::Status CheckSize(uint32_t entries, size_t batch_bytes) const;
 
-  // For whoever fills memtables, after each small part of one: writers that outrun a flush are slowed down before they
-  // have to stop. Call with the commit mutex at most.
+  // To be called after each small part of a memtable that was filled: writers that outrun a flush are slowed down
+  // before they have to stop. Call with the commit mutex at most.
   void LookAtMemory() EXCLUDES_STATE_LOCK;
 
   // Tells listeners and the info log if the rate is another than they were told last. By one thread at a time, so that
-  // the last word is the newest; whoever comes meanwhile leaves it to that one.
+  // the last word is the newest; a thread that comes meanwhile leaves it to that one.
   void TellOfChange() EXCLUDES_STATE_LOCK;
 
   // Decides anew. To be called whenever what the throttle looks at has changed: the most of all column families
@@ -142,7 +143,7 @@ class WriteGate {
   ThrottleRate Decide() REQUIRES_STATE_LOCK;
   void DecideAndWake() REQUIRES_STATE_LOCK;
   void Adopt(const ThrottleRate& rate) REQUIRES_STATE_LOCK;
-  // To those who look without the mutex.
+  // To writers, which read it without the mutex.
   void PublishRate() REQUIRES_STATE_LOCK;
   // For writers that are slowed: what held them back may be gone long before a job ends. Never to a lower rate: what
   // one writer sees of a moment's memory is no reason to hold back all of them until then.

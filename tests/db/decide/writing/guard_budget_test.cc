@@ -108,9 +108,9 @@ TEST(GuardBudgetTest, AMergeIsARunBesideWhatItLeaves) {
   plan.output_level = 1;
   plan.output_run = RunNumber(5);
   plan.inputs = {{0, RunNumber(7), tables(0, 7)}, {1, RunNumber(5), {tables(1, 5).front()}}};
-  EXPECT_EQ(GuardBitsOfMerge(5, *version, plan), GuardBits(5, 450, Runs{40, 5000})) << "with what it joins";
+  EXPECT_EQ(GuardBitsOfCompaction(5, *version, plan), GuardBits(5, 450, Runs{40, 5000})) << "with what it joins";
   plan.output_run.reset();
-  EXPECT_EQ(GuardBitsOfMerge(5, *version, plan), GuardBits(5, 150, Runs{40, 300, 5000}));
+  EXPECT_EQ(GuardBitsOfCompaction(5, *version, plan), GuardBits(5, 150, Runs{40, 300, 5000}));
 }
 
 }  // namespace

@@ -1,10 +1,22 @@
-#include "db/engine/background/scrubber.h"
-
+// Reads every table once in a while, past the caches, and checks it: so that damage of what nobody reads is found while
+// there still are backups. It stops nothing and mends nothing; it tells listeners, the info log and the statistics.
+//
+// One long piece of work on the executor. A pass takes the tables that there are at its beginning, from one drawn at
+// random on, so that a process that is often started anew does not always read the same ones; it is spread evenly over
+// the period, and begins again with the next. It holds one table at a time: others can be deleted meanwhile. It keeps
+// to the rate limiter, behind all other work, and stands aside while background work is paused.
+//
+// Safe for concurrent use.
 #include <algorithm>
+#include <atomic>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "db/act/files/table_files.h"
+#include "db/engine/background/periodic_task.h"
 #include "db/format/file_names.h"
 #include "util/base/random.h"
 #include "util/base/status.h"
@@ -32,7 +44,48 @@ std::string DamageText(const DamageEvent& damage) {
                          damage.status.ToString());
 }
 
-}  // namespace
+class Scrubber final : public PeriodicTask {
+ public:
+  Scrubber(EngineState* state, PauseGate* pause, Executor* executor)
+      : state_(state), pause_(pause), executor_(executor) {}
+
+  void Start() override EXCLUDES_STATE_LOCK;
+  void Stop() override EXCLUDES_STATE_LOCK;
+  std::string ToString() const override ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Due {
+    std::weak_ptr<const TableFile> table;
+    uint64_t number;
+    uint64_t bytes;
+    std::string family;
+    KeyOrder order;
+  };
+  struct TableDamage {
+    uint64_t blocks = 0;
+    DamageEvent first;
+  };
+  class Visit;
+
+  uint64_t Now() const { return state_->core->world.clock->MonotonicMicros(); }
+  void Run() EXCLUDES_STATE_LOCK;
+  void Pass(uint64_t began_micros) ABSL_LOCKS_EXCLUDED(database_mutex, mutex_);
+  std::vector<Due> List() const EXCLUDES_STATE_LOCK;
+  // False if it is to end. Returns early once `while_needed`, where there is one, is needed no more.
+  bool WaitUntil(uint64_t micros, const TableFile* while_needed = nullptr) EXCLUDES_STATE_LOCK;
+  void ForgetOthers(const std::vector<Due>& tables) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  EngineState* const state_;
+  PauseGate* const pause_;
+  Executor* const executor_;
+  std::atomic<bool> stop_{false};
+  bool running_ ABSL_GUARDED_BY(database_mutex) = false;
+
+  // A leaf lock.
+  mutable Mutex mutex_;
+  std::map<uint64_t, TableDamage> damage_ ABSL_GUARDED_BY(mutex_);  // by the table's number
+  uint64_t tables_ ABSL_GUARDED_BY(mutex_) = 0, tables_done_ ABSL_GUARDED_BY(mutex_) = 0;
+};
 
 // One table's turn.
 class Scrubber::Visit {
@@ -116,7 +169,7 @@ class Scrubber::Visit {
     if (gap.through.has_value()) event.through = gap.through->user_key;
     core_.statistics.Add(Ticker::kScrubDamage);
     core_.info_log.Write("scrubbing found damage: %s", DamageText(event));
-    // Outside of the section: whoever is told may pause background work, or take its time.
+    // Outside of the section: the listener may pause background work, or take its time.
     scrubber_->pause_->Leave();
     scrubber_->state_->Tell([&](EventListener& listener) { listener.OnDamage(event); });
     scrubber_->pause_->Enter();
@@ -257,6 +310,12 @@ std::string Scrubber::ToString() const {
     absl::StrAppendFormat(&out, "%u damaged blocks in %s\n", damage.blocks, DamageText(damage.first));
   }
   return out;
+}
+
+}  // namespace
+
+std::unique_ptr<PeriodicTask> MakeScrubber(EngineState* state, PauseGate* pause, Executor* executor) {
+  return std::make_unique<Scrubber>(state, pause, executor);
 }
 
 }  // namespace sepal
