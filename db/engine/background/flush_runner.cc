@@ -91,7 +91,7 @@ absl::Status FlushRunner::Run(const FamilyRef& family) {
 absl::StatusOr<FlushRunner::Flushed> FlushRunner::TryFlush(const FamilyRef& family, bool goes_first) {
   // Memtables are taken inside the section alone: a flush that waits for its turn waits for none that a pause holds
   // back.
-  const PauseGate::FlushSection section(pause_, goes_first);
+  const PauseGate::Section section(pause_, goes_first ? PauseGate::Work::kFirstFlush : PauseGate::Work::kFlush);
   const Taken taken(this, family);
   absl::StatusOr<Flushed> flushed = Flush(family, taken);
   // Before another flush may take them: what has failed for good is not tried again.

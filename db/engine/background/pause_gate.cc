@@ -18,33 +18,23 @@ absl::Status PauseGate::Continue() {
   return absl::OkStatus();
 }
 
-void PauseGate::Enter() {
+void PauseGate::Enter(Work work) {
   StateLock lock(state_);
-  while ((state_->pauses > 0 || first_ > 0) && !state_->closing) state_->WaitForChange();
+  const bool yields = work == Work::kOther;
+  while ((state_->pauses > 0 || (yields && first_ > 0)) && !state_->closing) state_->WaitForChange();
   ++inside_;
-}
-
-void PauseGate::Leave() {
-  StateLock lock(state_);
-  --inside_;
-  if (state_->pauses > 0) state_->NotifyChanged();
-}
-
-void PauseGate::EnterFlush(bool goes_first) {
-  StateLock lock(state_);
-  while (state_->pauses > 0 && !state_->closing) state_->WaitForChange();
-  ++inside_;
-  if (!goes_first) return;
+  if (work != Work::kFirstFlush) return;
   ++first_;
   UpdateHeld();
 }
 
-void PauseGate::LeaveFlush(bool goes_first) {
+void PauseGate::Leave(Work work) {
   StateLock lock(state_);
   --inside_;
-  if (goes_first) --first_;
+  const bool first = work == Work::kFirstFlush;
+  if (first) --first_;
   UpdateHeld();
-  if (goes_first || state_->pauses > 0) state_->NotifyChanged();
+  if (first || state_->pauses > 0) state_->NotifyChanged();
 }
 
 void PauseGate::UpdateHeld() { held_.store(state_->pauses > 0 || first_ > 0, std::memory_order_relaxed); }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "absl/status/status.h"
 #include "db/engine/core/database_state.h"
@@ -24,10 +25,15 @@ class PauseGate {
   // FailedPrecondition if nothing is paused. The caller schedules what is due.
   absl::Status Continue() REQUIRES_STATE_LOCK;
 
-  // Begins or ends a section of the calling thread; entering waits for the end of a pause, and of what goes first.
-  void Enter() EXCLUDES_STATE_LOCK;
-  void Leave() EXCLUDES_STATE_LOCK;
-  // Leaves the section for the time of a pause or of what goes first.
+  enum class Work : uint8_t {
+    kOther,       // waits for the end of pauses and of flushes that go first
+    kFlush,       // waits for pauses alone
+    kFirstFlush,  // other work waits for its end, too
+  };
+  // Begins or ends a section of the calling thread.
+  void Enter(Work work = Work::kOther) EXCLUDES_STATE_LOCK;
+  void Leave(Work work = Work::kOther) EXCLUDES_STATE_LOCK;
+  // Leaves the section, of other work than flushes, for the time of a pause or of what goes first.
   void StepAside() {
     if (!held_.load(std::memory_order_relaxed)) [[likely]]
       return;
@@ -37,33 +43,17 @@ class PauseGate {
 
   class Section {
    public:
-    explicit Section(PauseGate* gate) : gate_(gate) { gate_->Enter(); }
-    ~Section() { gate_->Leave(); }
+    explicit Section(PauseGate* gate, Work work = Work::kOther) : gate_(gate), work_(work) { gate_->Enter(work_); }
+    ~Section() { gate_->Leave(work_); }
     Section(const Section&) = delete;
     Section& operator=(const Section&) = delete;
 
    private:
     PauseGate* const gate_;
-  };
-
-  // A section that waits for pauses alone; where it `goes_first`, others wait for its end.
-  class FlushSection {
-   public:
-    FlushSection(PauseGate* gate, bool goes_first) : gate_(gate), goes_first_(goes_first) {
-      gate_->EnterFlush(goes_first_);
-    }
-    ~FlushSection() { gate_->LeaveFlush(goes_first_); }
-    FlushSection(const FlushSection&) = delete;
-    FlushSection& operator=(const FlushSection&) = delete;
-
-   private:
-    PauseGate* const gate_;
-    const bool goes_first_;
+    const Work work_;
   };
 
  private:
-  void EnterFlush(bool goes_first) EXCLUDES_STATE_LOCK;
-  void LeaveFlush(bool goes_first) EXCLUDES_STATE_LOCK;
   void UpdateHeld() REQUIRES_STATE_LOCK;
 
   EngineState* const state_;

@@ -43,13 +43,13 @@ TEST_F(PauseGateTest, ACompactionStepsAsideForAFlushThatGoesFirst) {
   BeginCompaction();
   EXPECT_GT(StepsIn(1000), 10);
   {
-    const PauseGate::FlushSection flush(&gate_, /*goes_first=*/true);
+    const PauseGate::Section flush(&gate_, PauseGate::Work::kFirstFlush);
     world_.SleepMicros(100);
     EXPECT_EQ(StepsIn(1000), 0);
   }
   EXPECT_GT(StepsIn(1000), 10);
   {
-    const PauseGate::FlushSection flush(&gate_, /*goes_first=*/false);
+    const PauseGate::Section flush(&gate_, PauseGate::Work::kFlush);
     EXPECT_GT(StepsIn(1000), 10);
   }
   ends_ = true;
@@ -58,9 +58,9 @@ TEST_F(PauseGateTest, ACompactionStepsAsideForAFlushThatGoesFirst) {
 TEST_F(PauseGateTest, ItGoesOnOnlyAfterTheLastOfThem) {
   BeginCompaction();
   {
-    const PauseGate::FlushSection first(&gate_, true);
+    const PauseGate::Section first(&gate_, PauseGate::Work::kFirstFlush);
     {
-      const PauseGate::FlushSection second(&gate_, true);
+      const PauseGate::Section second(&gate_, PauseGate::Work::kFirstFlush);
       world_.SleepMicros(100);
     }
     EXPECT_EQ(StepsIn(1000), 0);
@@ -73,7 +73,7 @@ TEST_F(PauseGateTest, APauseWaitsForAFlushThatGoesFirstAndHoldsBothBack) {
   BeginCompaction();
   bool flushed = false;
   world_.Spawn([&] {
-    const PauseGate::FlushSection flush(&gate_, true);
+    const PauseGate::Section flush(&gate_, PauseGate::Work::kFirstFlush);
     world_.SleepMicros(500);
     flushed = true;
   });
@@ -82,7 +82,7 @@ TEST_F(PauseGateTest, APauseWaitsForAFlushThatGoesFirstAndHoldsBothBack) {
   EXPECT_TRUE(flushed);
   bool flushes = false;
   world_.Spawn([&] {
-    const PauseGate::FlushSection flush(&gate_, true);
+    const PauseGate::Section flush(&gate_, PauseGate::Work::kFirstFlush);
     flushes = true;
   });
   EXPECT_EQ(StepsIn(1000), 0);
@@ -95,7 +95,7 @@ TEST_F(PauseGateTest, APauseWaitsForAFlushThatGoesFirstAndHoldsBothBack) {
 
 TEST_F(PauseGateTest, ClosingEndsTheWait) {
   BeginCompaction();
-  const PauseGate::FlushSection flush(&gate_, true);
+  const PauseGate::Section flush(&gate_, PauseGate::Work::kFirstFlush);
   world_.SleepMicros(100);
   EXPECT_EQ(StepsIn(1000), 0);
   {
