@@ -10,7 +10,9 @@ TEST(SimulationHarnessTest, ASampleOfSchedulesShowsNothingThatCannotBe) {
   ExpectNothingFound("simulation", {.count = 150});
 }
 
-TEST(SimulationHarnessTest, NorDoesOneBesideFamiliesThatComeAndGo) { ExpectNothingFound("drops", {.count = 100}); }
+TEST(SimulationHarnessTest, ASearchBesideFamiliesThatComeAndGoFindsNothing) {
+  ExpectNothingFound("drops", {.count = 100});
+}
 
 TEST(SimulationHarnessTest, ASeedGivesTheSameScheduleAgain) {
   const auto hash_of = [](uint64_t seed) {

@@ -241,7 +241,7 @@ TEST(SimulationTest, AnOperationOfOneStepIsParkedThereWhileManyOfAnotherPass) {
   EXPECT_GE(TornByMany({.switch_one_in = 4, .park_one_in = 1}, 200), 5);
 }
 
-TEST(SimulationTest, WhoIsParkedGoesOnWhenNobodyElseCan) {
+TEST(SimulationTest, AParkedThreadGoesOnWhenNoOtherCan) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     int passed = 0;
     SimulatedWorld world(SimulationOptions{.seed = seed, .park_one_in = 1, .longest_park = uint64_t{1} << 40});

@@ -38,7 +38,7 @@ std::vector<nlohmann::json> JsonLines(const std::string& text) {
   return lines;
 }
 
-TEST(DbBenchTest, ItSpeaksUnderTheNameThatItWasCalledBy) {
+TEST(DbBenchTest, TheProgramSpeaksUnderTheNameThatItWasCalledBy) {
   const auto run = [](const char* flag) {
     const char* argv[] = {"/usr/bin/sepal_db_bench", flag};
     std::ostringstream out, err;

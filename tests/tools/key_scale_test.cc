@@ -50,7 +50,7 @@ TEST(KeyScaleTest, OrderIsKept) {
   }
 }
 
-TEST(KeyScaleTest, OneKeyOrNoneIsAPlaceToo) {
+TEST(KeyScaleTest, OneKeyOrNoneHasAPlaceOnTheScale) {
   EXPECT_EQ(KeyScale({}).Of("any"), 0);
   EXPECT_EQ(KeyScale({"same", "same"}).Of("same"), 0);
   EXPECT_EQ(KeyScale({""}).Of(""), 0);

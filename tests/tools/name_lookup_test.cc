@@ -100,7 +100,7 @@ TEST_F(NameLookupTest, WhatWasLoadedIsThereTheNextTime) {
   EXPECT_NE(outcome.out.find("free"), std::string::npos);
 }
 
-TEST_F(NameLookupTest, ItIsToldHowEachNameWasAnswered) {
+TEST_F(NameLookupTest, TheLogTellsHowEachNameWasAnswered) {
   // More than is fed at once, and lines without a value.
   std::ofstream names(directory_.File("names.tsv"), std::ios::app);
   for (int i = 0; i < 20'000; ++i) names << "long-" << i << "\t" << std::string(30, 'v') << "\n";

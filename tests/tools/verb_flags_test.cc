@@ -52,7 +52,7 @@ class VerbFlagsTest : public SepalCommandTest {
   }
 };
 
-TEST_F(VerbFlagsTest, WhatIsNoHexadecimalIsAUsageErrorWhereverItStands) {
+TEST_F(VerbFlagsTest, WordsThatAreNotHexadecimalAreUsageErrorsWhereverTheyStand) {
   MakeDatabase();
   ExpectRefused({"db get DB xy --hex", "db put DB xy 00 --hex", "db put DB 00 0 --hex", "db delete DB 0g --hex",
                  "db scan DB --from g0 --hex", "db scan DB --to g0 --hex", "db scan DB --prefix g0 --hex",
@@ -387,7 +387,7 @@ TEST_F(VerbFlagsTest, AWatchGoesOnWithAManifestThatWasBegunAnew) {
   EXPECT_FALSE(TreeWatch({.directory = directory_.File("none")}).Look().ok());
 }
 
-TEST_F(VerbFlagsTest, WhatWritesIsRefusedBesideAnotherWriter) {
+TEST_F(VerbFlagsTest, VerbsThatWriteAreRefusedBesideAnotherWriter) {
   MakeDatabase();
   const std::unique_ptr<DB> db = DB::Open({.info_log = false}, db_).value();
   ExpectRefused({"db put DB k v", "db delete DB k", "db open DB", "db compact DB --yes", "db repair DB --yes",
@@ -415,7 +415,7 @@ TEST_F(VerbFlagsTest, AFamilyOfOneKeyHasAPicture) {
   EXPECT_TRUE(Has(Out({"lsm", "tree", db_, "--tables"}), "#"));
 }
 
-TEST_F(VerbFlagsTest, WhatHasNoMessageIsToldByItsCode) {
+TEST_F(VerbFlagsTest, AnErrorWithoutAMessageIsToldByItsCode) {
   EXPECT_EQ(MessageOf(absl::InternalError("")), "INTERNAL: ");
   EXPECT_EQ(MessageOf(absl::DataLossError("x")), "damage: x");
   EXPECT_EQ(ExitCodeOf(absl::OkStatus()), kExitOk);

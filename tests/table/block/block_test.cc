@@ -304,7 +304,7 @@ std::vector<PlainCase> PlainCases() {
 
 // The steps that iterators take in a block, each beside what it must do: blocks of which a step is shorter are walked
 // like all others, also in a part that was narrowed.
-TEST(BlockTest, StepsInPlainBlocksAreThoseOfOthers) {
+TEST(BlockTest, StepsInPlainBlocksLeadWhereThoseInOtherBlocksDo) {
   for (const PlainCase& each : PlainCases()) {
     SCOPED_TRACE(each.name);
     const PaddedBytes block(BuildBlock(each.entries, true));

@@ -222,7 +222,7 @@ TEST(TableIteratorTest, ASeekAsksTheCacheForNothingThatTheIteratorHolds) {
   }
 }
 
-TEST(TableIteratorTest, AtRestItHoldsNothingAndGoesOnAnywhere) {
+TEST(TableIteratorTest, AnIteratorAtRestHoldsNothingAndGoesOnAnywhere) {
   const std::vector<TestEntry> entries = EvenEntries(5000, 100);
   for (const Kind kind : {Kind::kUser, Kind::kUserNoFill, Kind::kCompaction}) {
     constexpr size_t kLimit = size_t{8} << 20;

@@ -69,7 +69,7 @@ TEST(ReadAroundTest, AFileThatIsReadAllOverIsBroughtInWithFewWaits) {
   EXPECT_LE(file.asked.size(), 100u);
 }
 
-TEST(ReadAroundTest, ItEndsForAllFilesOnceAsMuchAsMemoryWasAskedFor) {
+TEST(ReadAroundTest, ReadingAroundEndsForAllFilesOnceAsMuchAsMemoryWasAskedFor) {
   const AskedFile first;
   const AskedFile second;
   ReadAroundCredit credit(192 * kKiB);

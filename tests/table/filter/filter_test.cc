@@ -184,7 +184,7 @@ TEST(GuardTest, AKeyLiesInTheLineOfItsHighBits) {
   }
 }
 
-TEST(GuardTest, ItsHashesTakeTheMemoryTheyNeed) {
+TEST(GuardTest, TheHashesOfAGuardTakeTheMemoryTheyNeed) {
   size_t pieces = 0;
   size_t before = 0;
   GuardBuilder builder(1, 1);

@@ -336,7 +336,7 @@ TEST(IndexPageTest, DamagedBytesAreRefusedOrReadWithinBounds) {
   }
 }
 
-TEST(SeparatorTest, ItLiesAtOrAfterTheLastAndBeforeTheNext) {
+TEST(SeparatorTest, ASeparatorLiesAtOrAfterTheLastAndBeforeTheNext) {
   Random random(7);
   for (const KeyOrder order : Orders()) {
     for (const KeyShape shape : kAllShapes) {
@@ -355,7 +355,7 @@ TEST(SeparatorTest, ItLiesAtOrAfterTheLastAndBeforeTheNext) {
   }
 }
 
-TEST(SeparatorTest, ItIsAsShortAsCanBe) {
+TEST(SeparatorTest, ASeparatorIsAsShortAsCanBe) {
   const auto between = [](std::string_view a, std::string_view b) {
     return ShortestSeparator({a, 0x101}, {b, 0x101}, {}).user_key;
   };

@@ -219,14 +219,14 @@ TEST(EmptyIteratorTest, IsNeverValidAndKeepsItsStatus) {
   EXPECT_EQ(failed->status(), absl::DataLossError("bad"));
 }
 
-TEST(MergingIteratorTest, OfNoChildrenIsEmpty) {
+TEST(MergingIteratorTest, AMergeOfNoChildrenIsEmpty) {
   const auto merged = NewMergingIterator(KeyOrder(), {});
   merged->SeekToLast();
   EXPECT_FALSE(merged->Valid());
   EXPECT_TRUE(merged->status().ok());
 }
 
-TEST(MergingIteratorTest, OfOneChildIsThatChild) {
+TEST(MergingIteratorTest, AMergeOfOneChildIsThatChild) {
   const std::vector<TestEntry> entries = Puts({"a"}, 1);
   std::vector<std::unique_ptr<InternalIterator>> children;
   children.push_back(std::make_unique<VectorIterator>(KeyOrder(), &entries));
@@ -425,7 +425,7 @@ TEST_F(ConcatenatingIteratorTest, ASourceThatFailsEndsItAndIsNotSkipped) {
   EXPECT_TRUE(iterator_->status().ok());
 }
 
-TEST_F(ConcatenatingIteratorTest, OfNoSourcesIsEmpty) {
+TEST_F(ConcatenatingIteratorTest, AConcatenationOfNoSourcesIsEmpty) {
   const std::vector<std::vector<TestEntry>> none;
   const auto iterator = NewConcatenatingIterator(std::make_unique<VectorSources>(KeyOrder(), &none));
   iterator->SeekToFirst();

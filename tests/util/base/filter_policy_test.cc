@@ -21,7 +21,7 @@ TEST(FilterPolicyTest, NoBitsOrNonsenseIsNoFilter) {
   EXPECT_EQ(FilterPolicy::FromFalsePositiveRate(1), FilterPolicy::None());
 }
 
-TEST(FilterPolicyTest, NeitherFilterGetsMoreThanSixtyFourBitsAKey) {
+TEST(FilterPolicyTest, NeitherGuardNorLaneGetsMoreThanSixtyFourBitsAKey) {
   for (double bits : {64.0, 104.0, 120.0, 128.0, 1e9}) {
     const FilterPolicy policy = FilterPolicy::FromBitsPerKey(bits);
     EXPECT_LE(policy.lane_bits_per_key, 64);

@@ -39,7 +39,7 @@ TEST(HashTest, EveryLengthAtEveryPlaceWithAndWithoutASeedIsXxh3) {
   }
 }
 
-TEST(HashTest, OfAMebibyteToo) {
+TEST(HashTest, TheHashOfAMebibyteIsTheReferences) {
   const std::string bytes = RandomBytes((size_t{1} << 20) + 13);
   EXPECT_EQ(Checksum64(bytes, 5), Expected(bytes, 5));
 }

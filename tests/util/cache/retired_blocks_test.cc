@@ -40,7 +40,7 @@ TEST_F(RetiredBlocksTest, AreTooManyWhileAReaderHoldsBackMoreThanIsAllowed) {
 }
 
 // Nothing is evicted meanwhile that would have it look.
-TEST_F(RetiredBlocksTest, WhoIsRefusedFindsOutThatTheReaderHasLeft) {
+TEST_F(RetiredBlocksTest, ACallerThatIsRefusedFindsOutThatTheReaderHasLeft) {
   {
     const EpochDomain::Guard guard(&epochs);
     Add(20);

@@ -88,7 +88,7 @@ TEST_P(ReadManyTest, GivesTheBytesOfEveryRequestHoweverMany) {
   for (const size_t count : {0, 1, 2, 5, 63, 64, 65, 300}) ReadAndCompare(count, count + 1);
 }
 
-TEST_P(ReadManyTest, NeedsNoThreads) {
+TEST_P(ReadManyTest, ReadsManyRangesWithoutThreads) {
   const NoThreads no_threads;
   for (const size_t count : {2, 65, 300}) ReadAndCompare(count, count + 1);
 }

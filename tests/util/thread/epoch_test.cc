@@ -95,7 +95,7 @@ TEST(EpochTest, FreeingMayRetireAnotherObject) {
   EXPECT_EQ(freed, 2);
 }
 
-TEST(EpochTest, WhoLeavesWhatItHeldBackSaysSo) {
+TEST(EpochTest, AReaderThatLeavesSaysThatItHeldSomethingBack) {
   EpochDomain domain;
   int said = 0;
   int freed = 0;
@@ -221,7 +221,7 @@ TEST(EpochTest, ThreadsThatShareASlotMayLeaveInAnyOrder) {
   EXPECT_EQ(freed, (std::vector<int>{0, 1, 2, 3}));
 }
 
-TEST(EpochTest, WhoSharesASlotSaysThatItLeavesToo) {
+TEST(EpochTest, AReaderThatSharesASlotSaysThatItLeaves) {
   const NoSlotsLeft no_slots_left;
   EpochDomain domain;
   int freed = 0;
@@ -286,7 +286,7 @@ void ReadersAlwaysMeetALivingObject(int readers, int swaps) {
 
 TEST(EpochTest, ReadersBesideAWriterAlwaysMeetALivingObject) { ReadersAlwaysMeetALivingObject(3, 20000); }
 
-TEST(EpochTest, SoDoReadersThatShareASlot) {
+TEST(EpochTest, ConcurrentReadersThatShareASlotAlwaysMeetALivingObject) {
   const NoSlotsLeft no_slots_left;
   ReadersAlwaysMeetALivingObject(3, 5000);
 }

@@ -11,7 +11,7 @@
 namespace sepal {
 namespace {
 
-TEST(EventCountTest, WhoReadBeforeAStepDoesNotWaitForAnother) {
+TEST(EventCountTest, AWaiterThatReadBeforeAStepDoesNotWaitForAnother) {
   EventCount count;
   const uint32_t seen = count.Read();
   count.Advance();

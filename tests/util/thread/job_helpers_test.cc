@@ -13,7 +13,7 @@ namespace {
 
 using Priority = Executor::Priority;
 
-TEST(HelpersTest, AsMayComeAsAreAskedForInAll) {
+TEST(HelpersTest, AsManyHelpersComeAsAreAskedForInAll) {
   HeldExecutor executor;
   int calls = 0;
   Helpers helpers(&executor, Priority::kCompaction, [&] { ++calls; });
@@ -29,7 +29,7 @@ TEST(HelpersTest, AsMayComeAsAreAskedForInAll) {
   EXPECT_EQ(calls, 3);
 }
 
-TEST(HelpersTest, WhoStartsLateTouchesNothing) {
+TEST(HelpersTest, AHelperThatStartsLateTouchesNothing) {
   HeldExecutor executor;
   int calls = 0;
   {
@@ -41,7 +41,7 @@ TEST(HelpersTest, WhoStartsLateTouchesNothing) {
   EXPECT_EQ(calls, 0);
 }
 
-TEST(HelpersTest, WhoHasBegunIsWaitedFor) {
+TEST(HelpersTest, AHelperThatHasBegunIsWaitedFor) {
   ThreadPool pool(1, 3);
   for (int round = 0; round < 10; ++round) {
     std::atomic<int> begun{0};

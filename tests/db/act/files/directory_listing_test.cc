@@ -51,7 +51,7 @@ TEST_F(DirectoryListingTest, TablesComeByNumberAndTheOthersApart) {
   EXPECT_THAT(others, UnorderedElementsAre("000008.log", "MANIFEST-000001", "0000009.sst", "notes.sst", "LOCK"));
 }
 
-TEST_F(DirectoryListingTest, AnEmptyDirectoryHasNeither) {
+TEST_F(DirectoryListingTest, AnEmptyDirectoryHasNeitherFilesNorDirectories) {
   const auto listing = ListSortedOut(directory_.get());
   ASSERT_TRUE(listing.ok()) << listing.status();
   EXPECT_THAT(listing->tables, IsEmpty());

@@ -122,7 +122,7 @@ TEST_F(HelpedFlushTest, OneThatIsAllowedOneThreadAsksForNoHelpAndWritesOneTable)
 }
 
 // And then half of what is left again, as long as the first one, in whose thread the helper works here, is held up.
-TEST_F(HelpedFlushTest, WhoComesLaterTakesHalfOfWhatIsLeft) {
+TEST_F(HelpedFlushTest, AHelperThatComesLaterTakesHalfOfWhatIsLeft) {
   Fill(20'000);
   int questions = 0;
   const auto tables = FlushWithHelp([&] {
@@ -139,7 +139,7 @@ TEST_F(HelpedFlushTest, WhoComesLaterTakesHalfOfWhatIsLeft) {
               static_cast<double>(newest_.size()) / 8);
 }
 
-TEST_F(HelpedFlushTest, WhoComesTooLateFindsNothingToDo) {
+TEST_F(HelpedFlushTest, AHelperThatComesTooLateFindsNothingToDo) {
   Fill(5000);
   const auto tables = FlushWithHelp([] { return 2; });
   ASSERT_TRUE(tables.ok()) << tables.status();

@@ -35,7 +35,7 @@ TEST(SlicesTest, TwoThreadsBeginWithHalvesAndStopWhereTheOtherBegan) {
   EXPECT_FALSE(slices.GoOn(8));
 }
 
-TEST(SlicesTest, WhoIsDoneBeginsInTheMiddleOfTheLongestStretchThatIsLeft) {
+TEST(SlicesTest, AThreadThatIsDoneBeginsInTheMiddleOfTheLongestStretchThatIsLeft) {
   Slices slices(16, 2);
   EXPECT_EQ(slices.Begin(), 0u);
   EXPECT_EQ(slices.Begin(), 8u);

@@ -12,9 +12,9 @@
 #include "db/act/log/log_recovery.h"
 #include "db/act/log/log_writer.h"
 #include "db/format/file_names.h"
-#include "sepal/write_batch.h"
 #include "sepal/simulation/fault_file_system.h"
 #include "sepal/simulation/memory_file_system.h"
+#include "sepal/write_batch.h"
 #include "util/base/strings.h"
 
 namespace sepal {
@@ -138,7 +138,7 @@ class LogDamageTest : public testing::Test {
   std::vector<Place> places_;
 };
 
-TEST_F(LogDamageTest, UndamagedAllIsThere) {
+TEST_F(LogDamageTest, AnUndamagedLogIsReplayedWhole) {
   const Outcome outcome = RecoverFrom(files_, {.closed = closed_});
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(outcome.sequences, UpTo(7));

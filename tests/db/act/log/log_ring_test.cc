@@ -48,7 +48,7 @@ TEST_F(LogRingTest, TheRingIsCharged) {
   EXPECT_EQ(budget_.used(MemoryPart::kLog), 0u);
 }
 
-TEST_F(LogRingTest, WithoutTasksItIsWrittenOutWhenItIsFullAPieceAtATime) {
+TEST_F(LogRingTest, WithoutTasksAFullRingIsWrittenOutAPieceAtATime) {
   Create();
   CountCalls();
   for (uint64_t i = 1; i <= 100; ++i) Append(i, std::string(400, 'x'));
@@ -266,7 +266,7 @@ TEST_F(LogRingTest, ALogThatWasClosedNeedsNoRing) {
   EXPECT_EQ(delivered_, appended_);
 }
 
-TEST_F(LogRingTest, NorDoesOneThatWasClosedThoughNothingSaysSoButItsLength) {
+TEST_F(LogRingTest, ALogThatWasClosedNeedsNoRingThoughOnlyItsLengthSaysSo) {
   Create();
   AppendMany(1, 10);
   ASSERT_TRUE(log_->Close().ok());
@@ -275,7 +275,7 @@ TEST_F(LogRingTest, NorDoesOneThatWasClosedThoughNothingSaysSoButItsLength) {
   EXPECT_EQ(delivered_, appended_);
 }
 
-TEST_F(LogRingTest, NorDoesOneThatWentOnInFilesWithoutARecordBeforeItWasClosed) {
+TEST_F(LogRingTest, ALogThatWentOnInFilesWithoutARecordBeforeItWasClosedNeedsNoRing) {
   for (uint64_t files = 2; files <= 4; ++files) {
     SCOPED_TRACE(files);
     Create();
@@ -525,7 +525,7 @@ TEST_F(LogRingTest, BlocksOfALogOfSyncedWritesAreZeroedAheadManyAtOnce) {
   ExpectAllAfterTheProcessDied();
 }
 
-TEST_F(LogRingTest, WhereZerosTakeSpaceThereAreNone) {
+TEST_F(LogRingTest, NothingIsZeroedAheadWhereZerosTakeSpace) {
   Create();
   AppendAndSync(1, "text");
   int zeroing = 0;

@@ -220,7 +220,7 @@ TEST_F(NextLogFileTest, AFailureToWriteItsHeaderIsFinal) {
   ExpectAllAfterTheProcessDied();
 }
 
-TEST_F(NextLogFileTest, ItsHeaderIsMadeDurableBesideTheWriter) {
+TEST_F(NextLogFileTest, TheHeaderOfTheNextLogIsMadeDurableBesideTheWriter) {
   CreateAndPrepare();
   uint64_t syncs = 0;
   uint64_t writes = 0;
@@ -376,7 +376,7 @@ TEST_F(NextLogFileTest, ALogThatDoesNotGoOnLeavesNone) {
   ASSERT_TRUE(log_->Close().ok());
 }
 
-TEST_F(NextLogFileTest, WithoutTasksNoneIsMade) {
+TEST_F(NextLogFileTest, WithoutTasksNoNextLogIsMade) {
   log_ = WriteAheadLog::Create(directory_.get(), Options(), FirstLog()).value();
   EXPECT_FALSE(log_->WantsNextFile());
   log_->PrepareNextFile(FileNumber(2));

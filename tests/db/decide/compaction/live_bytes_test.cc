@@ -59,7 +59,7 @@ class LiveBytesTest : public testing::Test {
   static double Live(const std::vector<Keys>& runs) { return static_cast<double>(EstimatedLiveBytes(*Tree(runs))); }
 };
 
-TEST_F(LiveBytesTest, NothingIsNothing) { EXPECT_EQ(EstimatedLiveBytes(Version(KeyOrder())), 0u); }
+TEST_F(LiveBytesTest, AnEmptyVersionHasNoLiveBytes) { EXPECT_EQ(EstimatedLiveBytes(Version(KeyOrder())), 0u); }
 
 TEST_F(LiveBytesTest, FreshKeysAreLiveAndOverwrittenOnesOnce) {
   // Three standard errors above, four below.

@@ -64,7 +64,7 @@ TEST(SubcompactionsTest, NoPartIsSmallerThanTheLeast) {
 }
 
 // What comes behind a stretch that is as large as many parts is not cut at each of its keys.
-TEST(SubcompactionsTest, NorIsOneBehindAStretchThatCannotBeCut) {
+TEST(SubcompactionsTest, ABoundaryBehindAStretchThatCannotBeCutIsLeftOut) {
   std::vector<KeyStretch> stretches;
   AppendStretches(&stretches, KeyOrder(), {"a", "c", 700}, {});
   AppendStretches(&stretches, KeyOrder(), {"d", "n", 300}, {"e", "f", "g", "h", "i", "j", "k", "l", "m"});

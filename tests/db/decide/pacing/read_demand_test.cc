@@ -6,7 +6,7 @@
 namespace sepal {
 namespace {
 
-TEST(ReadDemandTest, NobodyReadsNothingIsAsked) { EXPECT_EQ(ReadDemand({}), 0u); }
+TEST(ReadDemandTest, WithoutReadsThereIsNoDemand) { EXPECT_EQ(ReadDemand({}), 0u); }
 
 TEST(ReadDemandTest, ASeekAsksForMoreThanALookupAndAStepForLess) {
   const uint64_t lookup = ReadDemand({.level0_lookups = 1000}) / 1000;

@@ -17,7 +17,7 @@ TEST(MemtableFillTest, TheFirstFlushComesEarly) {
   EXPECT_TRUE(EnoughInOrder(kMemtable, Fill(kMemtable / 4), std::nullopt));
 }
 
-TEST(MemtableFillTest, WhoIsSlowerThanFlushesFillsMemtables) {
+TEST(MemtableFillTest, WritersSlowerThanFlushesFillMemtables) {
   for (const uint64_t behind : {0, 4 << 20}) {
     const LastFlush last{.data_bytes = 10 << 20, .data_bytes_behind = behind};
     EXPECT_FALSE(EnoughInOrder(kMemtable, Fill(20 << 20), last));
@@ -25,7 +25,7 @@ TEST(MemtableFillTest, WhoIsSlowerThanFlushesFillsMemtables) {
   }
 }
 
-TEST(MemtableFillTest, WhoIsFasterHasFlushesThatGrowToHalf) {
+TEST(MemtableFillTest, WritersFasterThanFlushesHaveFlushesThatGrowToHalf) {
   const auto enough = [](uint64_t flushed, const MemtableFill& fill) {
     return EnoughInOrder(kMemtable, fill, LastFlush{.data_bytes = flushed, .data_bytes_behind = flushed / 4 * 3});
   };

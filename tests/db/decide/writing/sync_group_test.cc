@@ -38,7 +38,7 @@ TEST_F(SyncGroupTest, ACallerAloneWaitsForNobody) {
   }
 }
 
-TEST_F(SyncGroupTest, WhoWasCarriedAndWhoCameTooLateAreWaitedForTogether) {
+TEST_F(SyncGroupTest, WritersThatWereCarriedAndThatCameTooLateAreWaitedForTogether) {
   Arrive(1);
   Sync(100, 3);
   EXPECT_EQ(group_.WaitMicros(now_), 50u) << "half of what a sync takes";
@@ -55,7 +55,7 @@ TEST_F(SyncGroupTest, WhoWasCarriedAndWhoCameTooLateAreWaitedForTogether) {
   EXPECT_EQ(group_.WaitMicros(now_), 0u);
 }
 
-TEST_F(SyncGroupTest, WhoJoinsTheSyncUnderWayIsExpectedAgain) {
+TEST_F(SyncGroupTest, AWriterThatJoinsTheSyncUnderWayIsExpectedAgain) {
   Arrive(1);
   group_.Begin(now_);
   group_.Join();
@@ -77,7 +77,7 @@ TEST_F(SyncGroupTest, TheTimeFollowsTheSyncs) {
   EXPECT_NEAR(static_cast<double>(group_.WaitMicros(now_)), 500, 5);
 }
 
-TEST_F(SyncGroupTest, WhoStaysAwayIsWaitedForLessAndLess) {
+TEST_F(SyncGroupTest, AWriterThatStaysAwayIsWaitedForLessAndLess) {
   Arrive(2);
   Sync(100);
   int waits = 0;

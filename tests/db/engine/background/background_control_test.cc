@@ -402,7 +402,7 @@ TEST_F(BackgroundControlTest, ACompactRangeThatWaitsInAPauseCanBeEnded) {
   ASSERT_OK(db()->CompactRange());
 }
 
-TEST_F(BackgroundControlTest, WhoIsToldOfProgressMayPause) {
+TEST_F(BackgroundControlTest, AProgressCallbackMayPauseBackgroundWork) {
   Fill(0, 4000);
   bool paused = false;
   bool ended = false;

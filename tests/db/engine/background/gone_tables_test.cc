@@ -106,7 +106,7 @@ int LiveTables(DB* db) {
 }
 
 // Of a merge that ended while it held them.
-TEST_F(GoneTablesTest, TheyGoWithTheCheckpointThatHeldThem) {
+TEST_F(GoneTablesTest, TablesGoWithTheCheckpointThatHeldThem) {
   Fill(0, kKeys, 100);
   ASSERT_OK(db()->Flush());
   ASSERT_OK(db()->WaitForBackgroundWork());
@@ -122,7 +122,7 @@ TEST_F(GoneTablesTest, TheyGoWithTheCheckpointThatHeldThem) {
   EXPECT_EQ(TablesIn(&database), LiveTables(db()));
 }
 
-TEST_F(GoneTablesTest, TheyGoWithTheVerificationThatHeldThem) {
+TEST_F(GoneTablesTest, TablesGoWithTheVerificationThatHeldThem) {
   Fill(0, kKeys, 100);
   ASSERT_OK(db()->Flush());
   ASSERT_OK(db()->WaitForBackgroundWork());

@@ -55,7 +55,7 @@ TEST_F(PauseGateTest, ACompactionStepsAsideForAFlushThatGoesFirst) {
   ends_ = true;
 }
 
-TEST_F(PauseGateTest, ItGoesOnOnlyAfterTheLastOfThem) {
+TEST_F(PauseGateTest, WorkGoesOnOnlyAfterTheLastOfSeveralPauses) {
   BeginCompaction();
   {
     const PauseGate::FlushSection first(&gate_, true);

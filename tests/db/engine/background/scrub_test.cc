@@ -154,7 +154,7 @@ TEST_F(ScrubTest, WhatCannotBeReadForOtherReasonsIsNoDamageAndMakesForgetNone) {
   EXPECT_THAT(Scrub(), HasSubstr("damaged tables: 0"));
 }
 
-TEST_F(ScrubTest, WhoeverIsToldOfDamageMayPauseBackgroundWork) {
+TEST_F(ScrubTest, AListenerThatIsToldOfDamageMayPauseBackgroundWork) {
   keeper->then = [this] {
     EXPECT_OK(db()->PauseBackgroundWork());
     EXPECT_OK(db()->ContinueBackgroundWork());
@@ -211,7 +211,7 @@ TEST_F(ScrubTest, ClosingEndsItAtOnce) {
   EXPECT_THAT(Scrub(), HasSubstr("passes: 0"));
 }
 
-TEST_F(ScrubTest, IsOffUnlessAsked) {
+TEST_F(ScrubTest, NothingIsScrubbedUnlessAsked) {
   EXPECT_EQ(Tuning::From({}).scrub_period_micros, 0u);
   EXPECT_EQ(Tuning::From({.scrub_seconds = 7}).scrub_period_micros, 7'000'000u);
   EXPECT_GT(Tuning::From({.scrub_seconds = UINT64_MAX}).scrub_period_micros, uint64_t{1} << 60);

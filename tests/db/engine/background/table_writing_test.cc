@@ -156,7 +156,7 @@ TEST_F(TableWritingTest, AMergeOfTablesThatSpanTheSameKeysIsCutInTwoHalves) {
 
 // Three runs are merged; `unread` more may wait for readers. Writing takes its time, so that the background is not
 // calm.
-class MergeThreadsTest : public TableWritingTest {
+class CompactionThreadsTest : public TableWritingTest {
  protected:
   void SetUp() override {
     TableWritingTest::SetUp();
@@ -184,21 +184,21 @@ class MergeThreadsTest : public TableWritingTest {
   }
 };
 
-TEST_F(MergeThreadsTest, BesideAWriterAMergeLeavesACoreFree) {
+TEST_F(CompactionThreadsTest, BesideAWriterACompactionLeavesACoreFree) {
   ASSERT_NO_FATAL_FAILURE(OpenWithMerges(/*unread=*/0));
   ASSERT_NO_FATAL_FAILURE(FlushBesideAWriter(3));
   while (FilesPerLevel(db()) != "0,1") database.world->SleepMicros(100);
   EXPECT_EQ(writes->most_of_compaction(), 1u);
 }
 
-TEST_F(MergeThreadsTest, WhoWaitsForAllThatIsDueHasItDoneByAll) {
+TEST_F(CompactionThreadsTest, WaitingForAllThatIsDueHasItDoneByAllThreads) {
   ASSERT_NO_FATAL_FAILURE(OpenWithMerges(/*unread=*/0));
   ASSERT_NO_FATAL_FAILURE(FlushBesideAWriter(3));
   ASSERT_OK(db()->WaitForBackgroundWork());
   EXPECT_EQ(writes->most_of_compaction(), 2u);
 }
 
-TEST_F(MergeThreadsTest, AMergeThatIsUnderWayWhenWritersRestIsHelped) {
+TEST_F(CompactionThreadsTest, AMergeThatIsUnderWayWhenWritersRestIsHelped) {
   ASSERT_NO_FATAL_FAILURE(OpenWithMerges(/*unread=*/0));
   ASSERT_NO_FATAL_FAILURE(FlushBesideAWriter(3));
   while (writes->compactions() == 0) database.world->SleepMicros(100);
@@ -209,7 +209,7 @@ TEST_F(MergeThreadsTest, AMergeThatIsUnderWayWhenWritersRestIsHelped) {
   EXPECT_EQ(EntryCount(), 6001u);
 }
 
-TEST_F(MergeThreadsTest, ReadersThatComeToManyRunsHaveThemMergedByAll) {
+TEST_F(CompactionThreadsTest, ReadersThatComeToManyRunsHaveThemMergedByAll) {
   ASSERT_NO_FATAL_FAILURE(OpenWithMerges(/*unread=*/10));
   ASSERT_NO_FATAL_FAILURE(FlushBesideAWriter(8));
   ASSERT_OK(db()->WaitForBackgroundWork());

@@ -65,14 +65,14 @@ TEST_F(UnreadRunsTest, GetsThatMeetThemHaveThemMerged) {
   ExpectMerged();
 }
 
-TEST_F(UnreadRunsTest, AFewGetsDoNot) {
+TEST_F(UnreadRunsTest, AFewGetsHaveNothingMerged) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
   for (uint64_t i = 0; i < 5; ++i) (void)Value(db(), NumberedKey(i));
   ASSERT_NO_FATAL_FAILURE(FlushOnce());
   EXPECT_EQ(Level0Runs(), kRunsPerLevel + 2) << Levels();
 }
 
-TEST_F(UnreadRunsTest, WhatMemoryAnswersDoesNot) {
+TEST_F(UnreadRunsTest, GetsThatMemtablesAnswerHaveNothingMerged) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
   for (uint64_t i = 0; i < 2000; ++i) EXPECT_EQ(Value(db(), "last"), "value");
   ASSERT_NO_FATAL_FAILURE(FlushOnce());
@@ -137,7 +137,7 @@ TEST_F(UnreadRunsTest, CountsThatAreSetBackToZeroDoNotKeepReadersWaiting) {
   ExpectMerged();
 }
 
-TEST_F(UnreadRunsTest, AfterAMergeReadersBeginAnew) {
+TEST_F(UnreadRunsTest, AfterACompactionReadsAreCountedAnew) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
   for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i) + "x");
   ExpectMerged();

@@ -90,7 +90,7 @@ TEST_F(ColumnFamilyTest, FamiliesThatHoldLittleAreNotFlushedForTheirNumber) {
   EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), 0u);
 }
 
-TEST(ColumnFamilyCreationTest, WhoFindsOneMayWriteToIt) {
+TEST(ColumnFamilyCreationTest, AFamilyThatIsFoundMayBeWrittenTo) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
     TestDatabase database(Threads::kSimulated, {.seed = seed, .switch_one_in = 2, .switch_inside_locks = true},

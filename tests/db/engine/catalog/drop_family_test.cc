@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "sepal/write_batch.h"
 #include "sepal/simulation/manual_clock.h"
+#include "sepal/write_batch.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "util/thread/sync.h"
 
@@ -214,7 +214,7 @@ class BusyClock final : public Clock {
   std::function<void()> meanwhile_;
 };
 
-TEST_F(DropFamilyTest, AReaderThatItOvertakesIsRefusedByName) {
+TEST_F(DropFamilyTest, AReaderThatADropOvertakesIsRefusedByName) {
   BusyClock clock;
   TestDatabase database(Threads::kReal);
   database.options.env.clock = &clock;
@@ -240,7 +240,7 @@ TEST_F(DropFamilyTest, AReaderThatItOvertakesIsRefusedByName) {
   }
 }
 
-TEST_F(DropFamilyTest, AMergeOfItEnds) {
+TEST_F(DropFamilyTest, ACompactionOfADroppedFamilyEnds) {
   const std::unique_ptr<TestDatabase> database = Open(/*seed=*/1);
   DB* const db = database->db.get();
   const auto family = db->CreateColumnFamily("family").value();

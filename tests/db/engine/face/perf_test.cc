@@ -114,7 +114,7 @@ TEST_F(SlowDiskTest, AReadTellsOfItsBlocksAndASyncOfItsWait) {
   EXPECT_THAT(log, HasSubstr("slow sync: 3000 us, most of it sync"));
 }
 
-TEST_F(SlowDiskTest, WhoResetsTheCountersMeanwhileDoesNotChangeWhatACallDid) {
+TEST_F(SlowDiskTest, ResettingTheCountersMeanwhileDoesNotChangeWhatACallDid) {
   for (uint64_t i = 0; i < 50; ++i) EXPECT_NE(Value(db(), NumberedKey(i)), "NOT_FOUND");
   recorder->Take();
   database.files.SetDecider([this](const FileCall& call) {

@@ -139,7 +139,7 @@ TEST_F(WriteGateTest, AWriteIsRefusedWherePinsAloneHoldTheLimit) {
 }
 
 // Nothing tells of pins that are let go of.
-TEST_F(WriteGateTest, WhoNeverWaitsIsLetInOnceThereIsMemory) {
+TEST_F(WriteGateTest, AWriterThatMayNotWaitIsLetInOnceThereIsMemory) {
   ASSERT_NO_FATAL_FAILURE(Pin(kLimit));
   ASSERT_NO_FATAL_FAILURE(HaveThrottleDecide());
   ASSERT_OK(db()->WaitForBackgroundWork());
@@ -148,7 +148,7 @@ TEST_F(WriteGateTest, WhoNeverWaitsIsLetInOnceThereIsMemory) {
   EXPECT_OK(db()->Put("k", "v", {.no_slowdown = true}));
 }
 
-TEST_F(WriteGateTest, WhoWaitsGoesOnOnceThereIsMemoryThoughNoJobEnds) {
+TEST_F(WriteGateTest, AWaitingWriterGoesOnOnceThereIsMemoryThoughNoJobEnds) {
   ASSERT_NO_FATAL_FAILURE(Pin(kLimit));
   ASSERT_OK(db()->PauseBackgroundWork());
   ASSERT_NO_FATAL_FAILURE(HaveThrottleDecide());

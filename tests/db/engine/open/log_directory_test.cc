@@ -112,7 +112,7 @@ TEST_F(LogDirectoryTest, LogsOfAnotherDatabaseStay) {
   EXPECT_EQ(ReadAll((*first)->NewIterator().get()).size(), 50u);
 }
 
-TEST_F(LogDirectoryTest, WhereItIsNotGivenTheErrorNamesItAndARepairGivesNothingUp) {
+TEST_F(LogDirectoryTest, ALogDirectoryThatIsNotGivenIsNamedByTheErrorAndARepairGivesNothingUp) {
   {
     const auto made = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
     ASSERT_OK(made.status());
@@ -226,7 +226,7 @@ TEST_F(LogDirectoryTest, OneDatabaseAtATimeMakesItsLogsThere) {
   ASSERT_OK((*first)->Put("k", "v"));
 }
 
-TEST_F(LogDirectoryTest, WhoeverChangesTheLogsLocksTheirDirectory) {
+TEST_F(LogDirectoryTest, WhateverChangesTheLogsLocksTheirDirectory) {
   ASSERT_OK(OpenOther(""));
   auto holder = Engine::Open(Elsewhere("/logs"), database.tuning, "/holder");
   ASSERT_OK(holder.status());

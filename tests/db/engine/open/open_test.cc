@@ -229,7 +229,7 @@ TEST_F(OpenTest, NumbersThatARingNamesAreNotUsedAgain) {
   }
 }
 
-TEST_F(OpenTest, ThatALogWasClosedIsKnownHoweverSmallTheManifestIs) {
+TEST_F(OpenTest, AClosedLogIsKnownHoweverSmallTheManifestIs) {
   database.tuning.manifest_limit_bytes = 1;
   ASSERT_OK(database.Open());
   for (int i = 0; i < 100; ++i) ASSERT_OK(db()->Put(NumberedKey(static_cast<uint64_t>(i)), "v"));

@@ -230,7 +230,7 @@ TEST_F(IterationTest, WhatOnlyReleasedSnapshotsSawGoesByItself) {
 }
 
 // By many schedules: a release beside the beginning of a job that still met the snapshot.
-TEST(SnapshotReleaseTest, BesideAMergeLeavesNothingEither) {
+TEST(SnapshotReleaseTest, BesideACompactionWhatOnlyTheSnapshotSawGoesToo) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     TestDatabase database(Threads::kSimulated, seed, /*switch_one_in=*/2);

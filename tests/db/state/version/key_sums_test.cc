@@ -258,7 +258,7 @@ TEST_F(KeySumsTest, WhatHasNoSketchesIsSettled) {
   }
 }
 
-TEST_F(KeySumsTest, WhoAsksBesideOneWhoLearnsGetsWhatIsKnownAndThenAll) {
+TEST_F(KeySumsTest, AReaderBesideOneThatLearnsGetsWhatIsKnownAndThenAll) {
   Fill();
   std::vector<Thread> askers;
   for (int i = 0; i < 3; ++i) {
