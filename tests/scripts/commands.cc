@@ -6,8 +6,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "db/doctor/repair.h"
+#include "tests/db/doctor/repair_failures.h"
 #include "tests/scripts/reads.h"
 #include "tests/scripts/runner.h"
+#include "tests/scripts/settings.h"
 #include "util/base/strings.h"
 
 namespace sepal {
@@ -19,49 +21,6 @@ WriteOptions TakeWriteOptions(ScriptLine* line) {
   options.sync = line->TakeWord("sync");
   options.disable_wal = line->TakeWord("unlogged");
   return options;
-}
-
-absl::Status SetFamilyOption(std::string_view name, std::string_view value, ColumnFamilyOptions* options) {
-  if (name == "style") {
-    options->compaction_style = value == "leveled"     ? CompactionStyle::kLeveled
-                                : value == "universal" ? CompactionStyle::kUniversal
-                                                       : CompactionStyle::kLazyLeveling;
-  } else if (name == "block") {
-    options->block_bytes = std::stoull(std::string(value));
-  } else if (name == "compression") {
-    options->compression = value == "none"   ? CompressionKind::kNone
-                           : value == "zstd" ? CompressionKind::kZstd
-                                             : CompressionKind::kSnappy;
-  } else if (name == "filter") {
-    options->filter_policy = value == "none" ? FilterPolicy::None() : FilterPolicy();
-  } else {
-    return absl::InvalidArgumentError(absl::StrFormat("no such setting: %s", std::string(name)));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status SetOption(std::string_view setting, TestDatabase* database) {
-  const size_t equals = std::min(setting.find('='), setting.size() - 1);
-  const std::string_view name = setting.substr(0, equals), value = setting.substr(equals + 1);
-  const bool on = value == "yes";
-  if (name == "memtable") {
-    database->tuning.memtable_bytes = std::stoull(std::string(value));
-  } else if (name == "runs") {
-    database->tuning.runs_per_level = std::stoi(std::string(value));
-  } else if (name == "memory") {
-    database->options.memory_limit = std::stoull(std::string(value));
-  } else if (name == "logs") {
-    database->options.log_directory = value;
-  } else if (name == "create") {
-    database->options.create_if_missing = on;
-  } else if (name == "fresh") {
-    database->options.error_if_exists = on;
-  } else if (name == "family") {
-    database->options.column_families.push_back({.name = std::string(value), .options = {}});
-  } else {
-    return SetFamilyOption(name, value, &database->options.family);
-  }
-  return absl::OkStatus();
 }
 
 // The value that `fill` gives a key: its number, and letters up to `bytes`.
@@ -298,9 +257,7 @@ std::string Release(ScriptRunner* runner, ScriptLine* line) {
 std::string Create(ScriptRunner* runner, ScriptLine* line) {
   ColumnFamilyOptions options = runner->database.options.family;
   for (size_t i = 1; i < line->words.size(); ++i) {
-    const size_t equals = std::min(line->words[i].find('='), line->words[i].size() - 1);
-    const absl::Status set =
-        SetFamilyOption(line->words[i].substr(0, equals), line->words[i].substr(equals + 1), &options);
+    const absl::Status set = SetFamilyOption(line->words[i], &options);
     if (!set.ok()) return Told(*line, set);
   }
   const auto family = runner->db()->CreateColumnFamily(line->Word(0), options);
@@ -373,9 +330,13 @@ std::string Crash(ScriptRunner* runner, ScriptLine* line) {
   return "";
 }
 
+// With "failing" or "dying" each of its file calls fails in turn first, on copies of the disk.
+//
 // A dry run, and a repair that finds nothing wrong, change nothing; what is put aside can be read.
 std::string Repair(ScriptRunner* runner, ScriptLine* line) {
   TestDatabase& database = runner->database;
+  if (line->TakeWord("failing")) ExpectRepairSurvives(database, Failing::kOnce);
+  if (line->TakeWord("dying")) ExpectRepairSurvives(database, Failing::kForGood);
   const RepairOptions options{.dry_run = line->TakeWord("dry")};
   RepairReport report{.dry_run = options.dry_run};
   const std::map<std::string, std::string> before = Contents(&database);
@@ -391,10 +352,18 @@ std::string Repair(ScriptRunner* runner, ScriptLine* line) {
   return report.ToString();
 }
 
+std::string Destroy(ScriptRunner* runner, ScriptLine* line) {
+  return Told(*line, DB::Destroy(runner->database.options, runner->database.path));
+}
+
 std::string Flip(ScriptRunner* runner, ScriptLine* line) {
   const std::vector<std::string> files = runner->FilesWith(line->Word(0));
   if (files.empty()) return "no such file\n";
-  return Told(*line, runner->database.memory.FlipBit(runner->database.path + "/" + files.back(), line->Number(1), 3));
+  const std::string path = runner->database.path + "/" + files.back();
+  // A negative number is that of bytes from the end.
+  const int64_t offset = std::stoll(line->Word(1));
+  const uint64_t end = offset < 0 ? runner->database.memory.ReadFileContents(path).value().size() : 0;
+  return Told(*line, runner->database.memory.FlipBit(path, end + static_cast<uint64_t>(offset), 3));
 }
 
 std::string Remove(ScriptRunner* runner, ScriptLine* line) {
@@ -403,8 +372,9 @@ std::string Remove(ScriptRunner* runner, ScriptLine* line) {
 }
 
 std::string Write(ScriptRunner* runner, ScriptLine* line) {
-  return Told(*line,
-              runner->database.memory.WriteFileContents(runner->database.path + "/" + line->Word(0), line->Word(1)));
+  const std::optional<std::string> zeros = line->TakePair("zeros");
+  const std::string bytes = zeros.has_value() ? std::string(std::stoul(*zeros), '\0') : line->Word(1);
+  return Told(*line, runner->database.memory.WriteFileContents(runner->database.path + "/" + line->Word(0), bytes));
 }
 
 std::string Copy(ScriptRunner* runner, ScriptLine* line) {
@@ -460,6 +430,7 @@ constexpr EngineCommand kCommands[] = {
     {"kill", CommandKind::kOther, Kill},
     {"crash", CommandKind::kOther, Crash},
     {"repair", CommandKind::kOfFiles, Repair},
+    {"destroy", CommandKind::kOfFiles, Destroy},
     {"flip", CommandKind::kOfFiles, Flip},
     {"remove", CommandKind::kOfFiles, Remove},
     {"write", CommandKind::kOfFiles, Write},

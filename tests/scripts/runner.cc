@@ -38,6 +38,7 @@ Tuning CalmTuning() {
   tuning.memtable_limit_bytes = size_t{4} << 20;
   tuning.log_limit_bytes = uint64_t{4} << 20;
   tuning.runs_per_level = 100;
+  tuning.manifest_limit_bytes = uint64_t{1} << 20;
   return tuning;
 }
 

@@ -11,6 +11,7 @@
 
 #include "db/doctor/repair.h"
 #include "db/format/manifest_format.h"
+#include "tests/db/doctor/repair_failures.h"
 #include "tests/db/engine/engine_fixture.h"
 
 namespace sepal {
@@ -72,41 +73,7 @@ class RepairSalvageTest : public EngineTest {
     EXPECT_OK(it->status());
     return {entries.begin(), entries.end()};
   }
-  // Each file call of a repair fails once; whatever came of that, another repair gives what one without failures gives,
-  // and says what is wrong only if something still is. Or the process dies there.
-  enum class Failing { kOnce, kForGood };
-  void FailEachCall(Failing failing = Failing::kOnce) {
-    const MemoryFileSystem disk = database.memory.Clone();
-    Contents expected;
-    for (uint64_t k = 0, calls = 1; k <= calls; ++k) {
-      SCOPED_TRACE("call " + std::to_string(k));
-      TestDatabase copy(Threads::kSimulated, {.seed = 1}, disk.Clone());
-      Options options = database.options;
-      options.env = copy.options.env;
-      copy.options = options;
-      RepairReport told;
-      // k = 0: none, for comparison.
-      if (k > 0 && failing == Failing::kOnce) copy.files.Inject({.fault = Fault::kIoError, .skip = k - 1});
-      if (k > 0 && failing == Failing::kForGood) {
-        copy.files.SetDecider([k](const FileCall& call) { return call.number >= k ? Fault::kIoError : Fault::kNone; });
-      }
-      const absl::Status first = Repairing(copy.options, database.tuning, "/db", &told).Run();
-      copy.files.Clear();
-      if (k > 0 && failing == Failing::kForGood) copy.memory.Crash(CrashMode::kKillProcess, k);
-      if (k == 0) {
-        ASSERT_OK(first);
-        calls = copy.files.CallCount();
-      }
-      EXPECT_TRUE(first.ok() || absl::IsInternal(first)) << first;
-      ASSERT_OK(Repairing(copy.options, database.tuning, "/db", &told).Run());
-      ASSERT_OK(copy.Open());
-      const Entries entries = ReadAll(copy.db->NewIterator().get());
-      const Contents found(entries.begin(), entries.end());
-      if (k == 0) expected = found;
-      ASSERT_EQ(found, expected);
-      ASSERT_OK(copy.db->CheckConsistency());
-    }
-  }
+  void FailEachCall(Failing failing = Failing::kOnce) { ExpectRepairSurvives(database, failing); }
 
   RepairReport report;
 };

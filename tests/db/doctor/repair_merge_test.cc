@@ -12,31 +12,6 @@ using ::testing::SizeIs;
 
 using RepairMergeTest = RepairSalvageTest;
 
-TEST_F(RepairMergeTest, OfEqualEntriesThatOfTheNewerTableCountsAlsoWhereTheOlderIsDamaged) {
-  ASSERT_OK(database.Open());
-  Fill(0, 199);
-  // Two generations of the last level, whose entries all have the same sequence number.
-  std::string older, bytes;
-  for (const std::string value : {"old", "new"}) {
-    ASSERT_OK(db()->Put(NumberedKey(199), value));
-    ASSERT_OK(db()->Flush());
-    ASSERT_OK(db()->CompactRange());
-    if (value == "old") older = Last(".sst"), bytes = Read(older);
-  }
-  const Contents expected = All();
-  ASSERT_GT(Last(".sst"), older);
-  Kill();
-  // Far from that key's block.
-  bytes[700] ^= 1;
-  Write(older, bytes);
-  Remove("MANIFEST");
-  FailEachCall();
-  ASSERT_OK(Repair());
-  EXPECT_EQ(report.tables_rewritten, 1u);
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(All(), expected);
-}
-
 TEST_F(RepairMergeTest, MoreThanATableAndMoreThanAMemtableAreMergedAndReplayedInPieces) {
   database.tuning.log_limit_bytes = uint64_t{4} << 20;
   database.tuning.memtable_bytes = size_t{1} << 20;
@@ -98,34 +73,6 @@ TEST_F(RepairMergeTest, OfAFlushThatMadeTheFirstOfItsTablesTheLogHasTheRest) {
   EXPECT_EQ(All(), expected);
   ASSERT_OK(db()->CheckConsistency());
 }
-
-// The log still has puts that a flush has written to a table, for another family's sake.
-class SingleDeleteRepairTest : public RepairSalvageTest, public testing::WithParamInterface<bool> {};
-
-TEST_P(SingleDeleteRepairTest, ASingleDeleteOfTheLogTakesAwayThePutThatIsInATableToo) {
-  const bool without_manifest = GetParam();
-  ASSERT_OK(database.Open());
-  {
-    const std::shared_ptr<ColumnFamily> other = db()->CreateColumnFamily("other").value();
-    ASSERT_OK(db()->Put(other.get(), "holds", "the log"));
-    ASSERT_OK(db()->Put("once", "v"));
-    ASSERT_OK(db()->Put("twice", "1"));
-    ASSERT_OK(db()->SingleDelete("twice"));
-    ASSERT_OK(db()->Put("twice", "2"));
-    ASSERT_OK(db()->Put("stays", "v"));
-    ASSERT_OK(db()->Flush());
-    ASSERT_OK(db()->SingleDelete("once"));
-    ASSERT_OK(db()->SingleDelete("twice"));
-  }
-  Kill();
-  ASSERT_NO_FATAL_FAILURE(without_manifest ? Remove("MANIFEST") : DamageLastEdit());
-  FailEachCall(Failing::kForGood);
-  ASSERT_OK(Repair());
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(All(), (Contents{{"stays", "v"}}));
-}
-
-INSTANTIATE_TEST_SUITE_P(Manifests, SingleDeleteRepairTest, testing::Bool());
 
 }  // namespace
 }  // namespace sepal

@@ -3,27 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <map>
+#include <utility>
+#include <vector>
 
 #include "db/act/manifest/manifest_writer.h"
 #include "db/doctor/repair.h"
 #include "db/format/file_names.h"
 #include "db/format/log_format.h"
-#include "db/format/manifest_format.h"
 #include "tests/db/doctor/repair_fixture.h"
-#include "util/base/strings.h"
 
 namespace sepal {
 namespace {
 
 using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::IsSupersetOf;
-using ::testing::Not;
 using ::testing::SizeIs;
 
 // From the last letter to the first, or the other way round by name only.
@@ -40,18 +34,6 @@ class SalvageComparator final : public Comparator {
   const bool equal_means_identical_;
 };
 
-TEST_F(RepairSalvageTest, ADryRunOfAHealthyDatabaseSaysThatNothingIsWrong) {
-  ASSERT_OK(database.Open());
-  Fill(0, 20);
-  ASSERT_OK(database.db->Close());
-  database.db.reset();
-  ASSERT_OK(DB::Repair(database.options, "/db", &report, {.dry_run = true}));
-  EXPECT_EQ(report.ToString(), "nothing is wrong; a repair would change nothing\n");
-  ASSERT_OK(DB::Repair(database.options, "/db", &report));
-  EXPECT_EQ(report.ToString(), "nothing was wrong; nothing was changed\n");
-  ASSERT_OK(DB::Repair(database.options, "/db", nullptr));
-}
-
 TEST_F(RepairSalvageTest, AComparatorThatIsNullIsRefused) {
   ASSERT_OK(database.Open());
   Fill(0, 20);
@@ -65,126 +47,7 @@ TEST_F(RepairSalvageTest, AComparatorThatIsNullIsRefused) {
   EXPECT_THAT(report.dropped, IsEmpty());
 }
 
-// --- logs whose headers are damaged ---
-
-TEST_F(RepairSalvageTest, TheRingOfALogWhoseHeaderIsDamagedIsPutAsideWithIt) {
-  ASSERT_OK(database.Open());
-  Fill(0, 30);
-  ASSERT_OK(db()->Flush());
-  Fill(30, 40);
-  Kill();
-  const std::string log = NewestLog(), ring = Last(".ring");
-  std::string bytes = Read(log);
-  bytes[20] ^= 1;
-  Write(log, bytes);
-  EXPECT_TRUE(absl::IsDataLoss(database.Open()));
-  const std::string newest = Read(ring);
-  FailEachCall();
-  ASSERT_OK(Repair());
-  EXPECT_THAT(report.put_aside, IsSupersetOf({log, ring}));
-  EXPECT_EQ(database.memory.ReadFileContents("/db/lost/" + ring).value(), newest);
-  ASSERT_OK(database.Open());
-  EXPECT_THAT(All(), SizeIs(30));
-  EXPECT_FALSE(database.memory.ReadFileContents("/db/" + ring).ok());
-}
-
-TEST_F(RepairSalvageTest, TheNextLogSaysWhatReadingOneWithADamagedHeaderTakes) {
-  for (const bool synced : {false, true}) {
-    SCOPED_TRACE(synced);
-    ASSERT_OK(database.Open());
-    const std::shared_ptr<ColumnFamily> other = db()->CreateColumnFamily("other", {}).value();
-    Fill(0, 30);
-    ASSERT_OK(db()->Put(other.get(), "k", "v"));
-    const std::string log = NewestLog();
-    ASSERT_OK(db()->Flush(other.get()));
-    ASSERT_NE(NewestLog(), log);
-    ASSERT_OK(db()->Put(NumberedKey(30), "v", {.sync = synced}));
-    Kill();
-    std::string bytes = Read(log);
-    bytes[20] ^= 1;
-    Write(log, bytes);
-    EXPECT_TRUE(absl::IsDataLoss(database.Open()));
-    FailEachCall();
-    ASSERT_OK(Repair());
-    ASSERT_THAT(report.dropped, SizeIs(1));
-    EXPECT_EQ(report.dropped[0].file, log);
-    EXPECT_EQ(report.dropped[0].end_offset, kLogHeaderBytes) << "nothing but the header";
-    EXPECT_THAT(report.put_aside, Contains(HasSubstr(log)));
-    ASSERT_OK(database.Open());
-    EXPECT_THAT(All(), SizeIs(31));
-    ASSERT_OK(db()->Close());
-    database.db.reset();
-    Remove("");
-  }
-}
-
 // --- manifests ---
-
-TEST_F(RepairSalvageTest, UpdatesOfAFamilyWhoseMakingIsLostAreTold) {
-  ASSERT_OK(database.Open());
-  Fill(0, 30);
-  ASSERT_OK(db()->Flush());
-  Fill(30, 40);
-  const std::string manifest = Last("MANIFEST");
-  const std::string before = Read(manifest);
-  const std::shared_ptr<ColumnFamily> late = db()->CreateColumnFamily("late", {}).value();
-  ASSERT_OK(db()->Put(late.get(), "k", "v"));
-  Fill(40, 50);
-  Kill();
-  Write(manifest, before);
-  EXPECT_TRUE(absl::IsDataLoss(database.Open()));
-  FailEachCall();
-  ASSERT_OK(Repair());
-  ASSERT_FALSE(report.dropped.empty());
-  EXPECT_EQ(report.dropped[0].file, manifest);
-  EXPECT_THAT(report.dropped[0].reason, HasSubstr("whose creation is not in the manifest"));
-  EXPECT_THAT(report.put_aside, Contains(HasSubstr(".log"))) << "for the updates of that family";
-  EXPECT_THAT(report.put_aside, Contains(HasSubstr(".ring"))) << "for the newest of them";
-  ASSERT_OK(database.Open());
-  EXPECT_THAT(All(), SizeIs(50));
-  EXPECT_TRUE(absl::IsNotFound(db()->FindColumnFamily("late").status()));
-}
-
-TEST_F(RepairSalvageTest, WhereThereIsNoManifestAndNothingElseThereIsNoDatabase) {
-  ASSERT_OK(database.memory.OpenDirectory("/db", true).status());
-  Write("LOG", "made in vain");
-  Write("MANIFEST-000001", "SPAL");
-  EXPECT_TRUE(absl::IsNotFound(Repair()));
-  // With its logs elsewhere, as long as there are none.
-  ASSERT_OK(database.memory.OpenDirectory("/logs", true).status());
-  database.options.log_directory = "/logs";
-  EXPECT_TRUE(absl::IsNotFound(Repair()));
-  database.options.log_directory = "/nowhere";
-  EXPECT_TRUE(absl::IsNotFound(Repair()));
-  EXPECT_THAT(Files(), ElementsAre("LOCK", "LOG", "MANIFEST-000001"));
-}
-
-TEST_F(RepairSalvageTest, LogsElsewhereAreADatabaseWhoseManifestIsLost) {
-  database.options.log_directory = "/logs";
-  ASSERT_OK(database.Open());
-  Fill(0, 30);
-  Kill();
-  Remove("MANIFEST");
-  FailEachCall();
-  ASSERT_OK(Repair());
-  EXPECT_TRUE(report.changed);
-  ASSERT_OK(database.Open());
-  EXPECT_THAT(All(), SizeIs(30));
-}
-
-TEST_F(RepairSalvageTest, TheDatabasesIdIsThatOfTheFirstLogWhoseHeaderIsWhole) {
-  ASSERT_OK(database.Open());
-  Fill(0, 30);
-  Kill();
-  Remove("MANIFEST");
-  // A log from before, of which nothing can be read.
-  Write("000001.log", std::string(700, 'x'));
-  ASSERT_OK(Repair());
-  EXPECT_THAT(report.dropped, Contains(Field(&DroppedData::file, "000001.log")));
-  EXPECT_THAT(report.put_aside, Contains("000001.log"));
-  ASSERT_OK(database.Open());
-  EXPECT_THAT(All(), SizeIs(30));
-}
 
 TEST_F(RepairSalvageTest, FamiliesWithAnotherComparatorThanTheyHadAreRefusedByName) {
   const SalvageComparator own("test.own", true), other("test.other", true);
@@ -213,28 +76,6 @@ TEST_F(RepairSalvageTest, FamiliesWithAnotherComparatorThanTheyHadAreRefusedByNa
   ASSERT_OK(Repair());
   ASSERT_OK(database.Open());
   EXPECT_THAT(All(), SizeIs(31));
-}
-
-TEST_F(RepairSalvageTest, NumbersThatNoFileOfOursHasAreNotCounted) {
-  ASSERT_OK(database.Open());
-  Fill(0, 30);
-  ASSERT_OK(db()->Flush());
-  Fill(30, 40);
-  Kill();
-  DamageLastEdit();
-  const std::string huge = std::to_string(kFileNumbersEnd + 5);
-  Write(huge + ".sst", "none");
-  Write(huge + ".log", std::string(600, '\0'));
-  Write("MANIFEST-" + huge, "SPAL");
-  ASSERT_OK(Repair());
-  for (const std::string& name : Files()) {
-    const std::optional<ParsedFileName> parsed = ParseFileName(name);
-    if (parsed.has_value() && name.find(huge) == std::string::npos) {
-      EXPECT_LT(parsed->number.value(), 1000u) << name;
-    }
-  }
-  ASSERT_OK(database.Open());
-  EXPECT_THAT(All(), SizeIs(40));
 }
 
 TEST_F(RepairSalvageTest, AManifestThatNamesAFamilyTwiceDroppedOrAnImpossibleNextNumberIsTakenForWhatItIs) {
@@ -272,30 +113,6 @@ TEST_F(RepairSalvageTest, AManifestThatNamesAFamilyTwiceDroppedOrAnImpossibleNex
 }
 
 // --- tables without a manifest ---
-
-TEST_F(RepairSalvageTest, ATableOfAnotherDatabaseIsToldAndPutAsideNotTakenNorThrownAway) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("foreign", "value"));
-  ASSERT_OK(db()->Flush());
-  const std::string foreign = Read(Last(".sst"));
-  ASSERT_OK(db()->Close());
-  database.db.reset();
-  ASSERT_OK(DB::Destroy(database.options, "/db"));
-  ++database.options.env.random_seed;
-  ASSERT_OK(database.Open());
-  Fill(0, 30);
-  ASSERT_OK(db()->Flush());
-  Fill(30, 40);
-  Kill();
-  Remove("MANIFEST");
-  Write("000777.sst", foreign);
-  ASSERT_OK(Repair());
-  EXPECT_THAT(report.dropped, Contains(Field(&DroppedData::file, "000777.sst")));
-  EXPECT_THAT(report.put_aside, Contains("000777.sst"));
-  EXPECT_EQ(database.memory.ReadFileContents("/db/lost/000777.sst").value(), foreign);
-  ASSERT_OK(database.Open());
-  EXPECT_THAT(All(), SizeIs(40));
-}
 
 TEST_F(RepairSalvageTest, TablesOfFamiliesWithComparatorsOfTheirOwnAreFoundAndReadWithThem) {
   const SalvageComparator backward("test.backward", true), loose("test.loose", false);
