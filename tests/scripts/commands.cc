@@ -212,6 +212,10 @@ std::string Count(ScriptRunner* runner, ScriptLine* line) {
   return "no such counter\n";
 }
 
+std::string State(ScriptRunner* runner, ScriptLine*) {
+  return runner->db()->GetProperty("sepal.background-error").value_or("closed") + "\n";
+}
+
 std::string Families(ScriptRunner* runner, ScriptLine*) {
   return absl::StrJoin(runner->db()->ColumnFamilyNames(), ", ") + "\n";
 }
@@ -241,7 +245,8 @@ std::string MakeIterator(ScriptRunner* runner, ScriptLine* line) {
 }
 
 std::string OpenReader(ScriptRunner* runner, ScriptLine* line) {
-  absl::StatusOr<std::unique_ptr<DB>> reader = runner->database.OpenReadOnly();
+  const std::string directory = line->TakePair("of").value_or(runner->database.path);
+  absl::StatusOr<std::unique_ptr<DB>> reader = runner->database.OpenReadOnly(directory);
   if (!reader.ok()) return Told(*line, reader.status());
   runner->views[line->Word(0)].reader = *std::move(reader);
   return "";
@@ -288,12 +293,9 @@ std::string Compact(ScriptRunner* runner, ScriptLine* line) {
   return Told(*line, runner->db()->CompactRange(runner->FamilyOf(*line), options));
 }
 
-std::string Sync(ScriptRunner* runner, ScriptLine* line) { return Told(*line, runner->db()->Sync()); }
-
-std::string Pause(ScriptRunner* runner, ScriptLine* line) { return Told(*line, runner->db()->PauseBackgroundWork()); }
-
-std::string Continue(ScriptRunner* runner, ScriptLine* line) {
-  return Told(*line, runner->db()->ContinueBackgroundWork());
+template <absl::Status (DB::*call)()>
+std::string Call(ScriptRunner* runner, ScriptLine* line) {
+  return Told(*line, (runner->db()->*call)());
 }
 
 std::string Settle(ScriptRunner* runner, ScriptLine* line) {
@@ -312,6 +314,12 @@ std::string Open(ScriptRunner* runner, ScriptLine* line) { return Told(*line, ru
 std::string Reopen(ScriptRunner* runner, ScriptLine* line) {
   const std::string closed = Close(runner, line);
   return closed + Open(runner, line);
+}
+
+std::string Checkpoint(ScriptRunner* runner, ScriptLine* line) {
+  ReadPoint point;
+  TakeReadPoint(runner, line, &point);
+  return Told(*line, point.db->Checkpoint(line->Word(0)));
 }
 
 std::string Kill(ScriptRunner* runner, ScriptLine*) {
@@ -349,7 +357,26 @@ std::string Repair(ScriptRunner* runner, ScriptLine* line) {
     }
   }
   if (!repaired.ok() || line->TakeWord("quietly")) return Told(*line, repaired);
-  return report.ToString();
+  return Masked(report.ToString());
+}
+
+std::string Fail(ScriptRunner* runner, ScriptLine* line) {
+  const bool no_space = line->TakeWord("no-space");
+  FaultRule rule{.fault = no_space ? Fault::kNoSpace : Fault::kIoError,
+                 .skip = std::stoull(line->TakePair("skip").value_or("0")),
+                 .sticky = line->TakeWord("always")};
+  rule.name_contains = line->Word(1);
+  for (int i = 0; i <= static_cast<int>(FileOp::kFreeBytes); ++i) {
+    if (ToString(static_cast<FileOp>(i)) == line->Word(0)) rule.op = static_cast<FileOp>(i);
+  }
+  if (!rule.op.has_value()) return "no such file call\n";
+  runner->database.files.Inject(rule);
+  return "";
+}
+
+std::string Heal(ScriptRunner* runner, ScriptLine*) {
+  runner->database.files.Clear();
+  return "";
 }
 
 std::string Destroy(ScriptRunner* runner, ScriptLine* line) {
@@ -410,6 +437,7 @@ constexpr EngineCommand kCommands[] = {
     {"tree", CommandKind::kOther, Tree},
     {"entries", CommandKind::kOther, Entries},
     {"count", CommandKind::kOther, Count},
+    {"state", CommandKind::kOther, State},
     {"families", CommandKind::kOther, Families},
     {"files", CommandKind::kOfFiles, Files},
     {"snapshot", CommandKind::kOther, TakeSnapshot},
@@ -420,16 +448,19 @@ constexpr EngineCommand kCommands[] = {
     {"drop", CommandKind::kOther, Drop},
     {"flush", CommandKind::kOther, Flush},
     {"compact", CommandKind::kOther, Compact},
-    {"sync", CommandKind::kOther, Sync},
-    {"pause", CommandKind::kOther, Pause},
-    {"continue", CommandKind::kOther, Continue},
+    {"sync", CommandKind::kOther, Call<&DB::Sync>},
+    {"pause", CommandKind::kOther, Call<&DB::PauseBackgroundWork>},
+    {"continue", CommandKind::kOther, Call<&DB::ContinueBackgroundWork>},
     {"settle", CommandKind::kOther, Settle},
     {"close", CommandKind::kOther, Close},
     {"open", CommandKind::kOfFiles, Open},
     {"reopen", CommandKind::kOther, Reopen},
+    {"checkpoint", CommandKind::kOther, Checkpoint},
     {"kill", CommandKind::kOther, Kill},
     {"crash", CommandKind::kOther, Crash},
     {"repair", CommandKind::kOfFiles, Repair},
+    {"fail", CommandKind::kOfFiles, Fail},
+    {"heal", CommandKind::kOfFiles, Heal},
     {"destroy", CommandKind::kOfFiles, Destroy},
     {"flip", CommandKind::kOfFiles, Flip},
     {"remove", CommandKind::kOfFiles, Remove},

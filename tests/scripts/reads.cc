@@ -107,9 +107,12 @@ std::string Meant(std::string_view text) {
 
 std::string ShownStatus(const absl::Status& status) {
   if (status.ok()) return "OK";
-  static const std::regex process("process [0-9]+");  // another in each run
-  return absl::StrFormat("%s: %s", absl::StatusCodeToString(status.code()),
-                         std::regex_replace(std::string(status.message()), process, "process N"));
+  return Masked(absl::StrFormat("%s: %s", absl::StatusCodeToString(status.code()), ToStd(status.message())));
+}
+
+std::string Masked(const std::string& text) {
+  static const std::regex process("process [0-9]+"), checksum("0x[0-9a-f]{8,16}");
+  return std::regex_replace(std::regex_replace(text, process, "process N"), checksum, "0x...");
 }
 
 std::string GetText(DB* db, const ColumnFamily* family, const std::vector<std::string>& keys,

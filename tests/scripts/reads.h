@@ -18,6 +18,8 @@ std::string Meant(std::string_view text);
 
 // "OK", or the code and what went wrong.
 std::string ShownStatus(const absl::Status& status);
+// Without what another run or another format has differently: process numbers and checksums.
+std::string Masked(const std::string& text);
 
 // By both forms of Get, MultiGet, KeyMayExist, an iterator and ExplainGet: "a=1, no b".
 std::string GetText(DB* db, const ColumnFamily* family, const std::vector<std::string>& keys,

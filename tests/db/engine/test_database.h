@@ -82,11 +82,12 @@ class TestDatabase {
     return Open();
   }
   // A second view of the same files, with its own options.
-  absl::StatusOr<std::unique_ptr<DB>> OpenReadOnly() const {
+  absl::StatusOr<std::unique_ptr<DB>> OpenReadOnly() const { return OpenReadOnly(path); }
+  absl::StatusOr<std::unique_ptr<DB>> OpenReadOnly(std::string_view directory) const {
     Options read_only = options;
     read_only.create_if_missing = false;
     read_only.read_only = true;
-    return Engine::Open(read_only, tuning, path);
+    return Engine::Open(read_only, tuning, directory);
   }
 
   TestMetrics Metrics() const { return TestMetrics(db->GetProperty("sepal.prometheus").value()); }

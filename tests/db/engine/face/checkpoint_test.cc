@@ -29,28 +29,6 @@ absl::StatusOr<std::unique_ptr<DB>> OpenTarget(const TestDatabase& database, boo
 
 class CheckpointTest : public EngineTest {};
 
-TEST_F(CheckpointTest, HoldsWhatIsVisibleAndNothingThatIsWrittenLater) {
-  auto family = db()->CreateColumnFamily("f");
-  ASSERT_OK(family.status());
-  Fill(0, 1000);
-  ASSERT_OK(db()->Put("k", "in a memtable"));
-  ASSERT_OK(db()->Put(family->get(), "k", "of the family"));
-  ASSERT_OK(db()->Delete(NumberedKey(7)));
-  const Entries before = ReadAll(db()->NewIterator().get());
-  ASSERT_OK(db()->Checkpoint(kTarget));
-  ASSERT_OK(db()->Put("k", "later"));
-  ASSERT_OK(db()->Put("new", "later"));
-
-  absl::StatusOr<std::unique_ptr<DB>> copy = OpenTarget(database);
-  ASSERT_OK(copy.status());
-  EXPECT_EQ(ReadAll((*copy)->NewIterator().get()), before);
-  EXPECT_EQ(Value(copy->get(), NumberedKey(7)), "NOT_FOUND");
-  const auto found = (*copy)->FindColumnFamily("f");
-  ASSERT_OK(found.status());
-  EXPECT_EQ((*copy)->Get(found->get(), "k").value(), "of the family");
-  EXPECT_EQ(Value(db(), "k"), "later");
-}
-
 // As after a client's timeout, which tries again.
 TEST(CheckpointTwiceTest, OneThatWasAcknowledgedOpensWhateverAnotherToTheSamePlaceDoes) {
   int refused = 0;
@@ -131,17 +109,6 @@ TEST_F(CheckpointTest, TheTablesAreInTheDirectoryForGoodBeforeThereIsAManifest) 
   }
 }
 
-TEST_F(CheckpointTest, CopiesWhereLinksCannotBeMade) {
-  Fill(0, 1000);
-  database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kLink, .sticky = true});
-  ASSERT_OK(db()->Checkpoint(kTarget));
-  database.files.Clear();
-  absl::StatusOr<std::unique_ptr<DB>> copy = OpenTarget(database);
-  ASSERT_OK(copy.status());
-  ASSERT_OK((*copy)->VerifyChecksums());
-  EXPECT_EQ(ReadAll((*copy)->NewIterator().get()), ReadAll(db()->NewIterator().get()));
-}
-
 TEST_F(CheckpointTest, ADirectoryThatHoldsAnythingIsRefusedAndLeftAlone) {
   ASSERT_OK(db()->Put("k", "v"));
   ASSERT_OK(database.memory.WriteFileContents("/target/mine", "text"));
@@ -153,27 +120,6 @@ TEST_F(CheckpointTest, ADirectoryThatHoldsAnythingIsRefusedAndLeftAlone) {
   EXPECT_EQ(Value(db(), "k"), "v");
 }
 
-TEST_F(CheckpointTest, OfAnEmptyDatabaseIsAnEmptyDatabase) {
-  ASSERT_OK(db()->Checkpoint(kTarget));
-  absl::StatusOr<std::unique_ptr<DB>> copy = OpenTarget(database);
-  ASSERT_OK(copy.status());
-  EXPECT_TRUE(ReadAll((*copy)->NewIterator().get()).empty());
-  ASSERT_OK((*copy)->Put("k", "v"));
-}
-
-TEST_F(CheckpointTest, OfAReadOnlyViewHoldsTheMomentOfItsOpening) {
-  Fill(0, 1000);
-  ASSERT_OK(db()->Put("k", "before"));
-  absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
-  ASSERT_OK(reader.status());
-  ASSERT_OK(db()->Put("k", "after"));
-  ASSERT_OK((*reader)->Checkpoint(kTarget));
-  absl::StatusOr<std::unique_ptr<DB>> copy = OpenTarget(database);
-  ASSERT_OK(copy.status());
-  EXPECT_EQ(Value(copy->get(), "k"), "before");
-  EXPECT_EQ(ReadAll((*copy)->NewIterator().get()).size(), 1001u);
-}
-
 TEST_F(CheckpointTest, OfAReadOnlyViewWhoseTablesAreGoneIsAbortedAndLeavesNothing) {
   Fill(0, 2000);
   absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
@@ -183,21 +129,6 @@ TEST_F(CheckpointTest, OfAReadOnlyViewWhoseTablesAreGoneIsAbortedAndLeavesNothin
   const absl::Status status = (*reader)->Checkpoint(kTarget);
   EXPECT_TRUE(absl::IsAborted(status)) << status;
   EXPECT_TRUE(FilesIn(&database.memory, kTarget).empty());
-}
-
-TEST_F(CheckpointTest, IsDurableWhenItReturns) {
-  Fill(0, 500);
-  ASSERT_OK(db()->Checkpoint(kTarget));
-  database.memory.Crash(CrashMode::kLoseUnsynced);
-  absl::StatusOr<std::unique_ptr<DB>> copy = OpenTarget(database);
-  ASSERT_OK(copy.status());
-  EXPECT_EQ(ReadAll((*copy)->NewIterator().get()).size(), 500u);
-  ASSERT_OK((*copy)->VerifyChecksums());
-}
-
-TEST_F(CheckpointTest, OfAClosedDatabaseIsRefused) {
-  ASSERT_OK(db()->Close());
-  EXPECT_TRUE(absl::IsFailedPrecondition(db()->Checkpoint(kTarget)));
 }
 
 // The links to a directory's files, by the trace of a checkpoint.

@@ -16,21 +16,6 @@ using ::testing::HasSubstr;
 
 using LimitsTest = EngineTest;
 
-TEST_F(LimitsTest, AKeyOf64KiBIsTakenAndOneByteMoreIsRefused) {
-  const std::string longest(kMaxKeyBytes, 'k');
-  ASSERT_OK(db()->Put(longest, "v"));
-  const absl::Status refused = db()->Put(longest + "k", "v");
-  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
-  EXPECT_THAT(refused.ToString(), HasSubstr("65536"));
-  EXPECT_EQ(db()->Delete(longest + "k").code(), absl::StatusCode::kInvalidArgument);
-  ASSERT_OK(db()->Flush());
-  EXPECT_EQ(Value(db(), longest), "v");
-  ASSERT_OK(database.Reopen());
-  EXPECT_EQ(Value(db(), longest), "v");
-  EXPECT_EQ(Value(db(), longest + "k"), "NOT_FOUND");
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1u);
-}
-
 TEST_F(LimitsTest, ManyLongestKeysThatDifferInTheLastByteStayApart) {
   std::string key(kMaxKeyBytes, 'k');
   for (char c = 'a'; c < 'e'; ++c) {
@@ -64,29 +49,6 @@ TEST_F(LimitsTest, ValuesLargerThanBlocksTablesAndWriteBuffersComeBackWhole) {
   EXPECT_EQ(Value(db(), "small"), "v");
 }
 
-TEST_F(LimitsTest, ABatchOverAQuarterOfTheMemoryLimitIsRefusedWhole) {
-  WriteBatch batch;
-  batch.Put("a", "1");
-  batch.Put("b", std::string(database.options.memory_limit / 4, 'x'));
-  const absl::Status refused = db()->Write(&batch);
-  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
-  EXPECT_THAT(refused.ToString(), HasSubstr("memory_limit"));
-  EXPECT_EQ(Value(db(), "a"), "NOT_FOUND");
-  ASSERT_OK(db()->Put("a", "2"));
-  EXPECT_EQ(Value(db(), "a"), "2");
-}
-
-TEST_F(LimitsTest, BatchesOfAlmostAQuarterOfTheMemoryLimitAreTakenOneAfterAnother) {
-  for (int i = 0; i < 6; ++i) {
-    WriteBatch batch;
-    const std::string value(database.options.memory_limit / 4 - 100, static_cast<char>('a' + i));
-    batch.Put("k" + std::to_string(i), value);
-    ASSERT_OK(db()->Write(&batch));
-  }
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  EXPECT_EQ(Value(db(), "k3")[5], 'd');
-}
-
 TEST_F(LimitsTest, ABatchOfManyTinyEntriesLargerThanAllMemtablesTogetherStopsNobodyForever) {
   for (int round = 0; round < 4; ++round) {
     WriteBatch batch;
@@ -97,19 +59,6 @@ TEST_F(LimitsTest, ABatchOfManyTinyEntriesLargerThanAllMemtablesTogetherStopsNob
   }
   ASSERT_OK(db()->Put("after", "v"));
   EXPECT_EQ(Value(db(), NumberedKey(3999)), "3");
-}
-
-TEST_F(LimitsTest, EmptyKeysAndValuesAreOrdinary) {
-  ASSERT_OK(db()->Put("", "empty key"));
-  ASSERT_OK(db()->Put("a", ""));
-  for (int round = 0; round < 2; ++round) {
-    EXPECT_EQ(Value(db(), ""), "empty key");
-    EXPECT_EQ(Value(db(), "a"), "");
-    EXPECT_THAT(ReadAll(db()->NewIterator().get()), ElementsAre(std::pair("", "empty key"), std::pair("a", "")));
-    ASSERT_OK(db()->CompactRange());
-  }
-  ASSERT_OK(db()->Delete(""));
-  EXPECT_EQ(Value(db(), ""), "NOT_FOUND");
 }
 
 TEST_F(LimitsTest, KeysAndValuesAreAnyBytes) {
