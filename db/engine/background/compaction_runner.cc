@@ -144,7 +144,7 @@ CompactionRunner::Outcome CompactionRunner::Compact(const Family& family, const 
       return {std::move(synced)};
     }
   }
-  SEPAL_DCHECK(CheckPlan(*state_->VersionOf(family), *plan).ok() || family.dropped());
+  SEPAL_DCHECK(CheckPlan(*state_->VersionOf(family), *plan, /*adopted=*/true).ok() || family.dropped());
   absl::Status applied = catalog_->Apply(EditOf(*plan, family.id, run, result.outputs), nullptr, nullptr);
   slots_->DiscardIfRefused(applied, result.outputs);
   return {std::move(applied), std::move(result)};

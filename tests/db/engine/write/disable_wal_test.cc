@@ -59,7 +59,7 @@ TEST_F(DisableWalTest, ClosingTriesEveryFamily) {
   small->reset();
   database.memory.SetCapacity(database.memory.UsedBytes() + 8000);
   const absl::Status closed = db()->Close();
-  EXPECT_THAT(std::string(closed.message()), HasSubstr("lost, of column families large: "));
+  EXPECT_THAT(std::string(closed.message()), HasSubstr("to column families large are lost: "));
   database.memory.SetCapacity(UINT64_MAX);
   ASSERT_OK(database.Open());
   small = db()->FindColumnFamily("small");
