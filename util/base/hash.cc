@@ -1,20 +1,26 @@
 #include "util/base/hash.h"
 
+#include "util/base/vector_hash.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace sepal {
+namespace {
 
-uint64_t HashKey(std::string_view user_key, uint64_t seed) { return Checksum64(user_key, seed); }
-
-uint64_t Checksum64(std::string_view bytes, uint64_t seed) {
+uint64_t Hash(std::string_view bytes, uint64_t seed) {
+  if (bytes.size() >= kVectorHashBytes && HasVectorHash()) return VectorHash(bytes, seed);
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
+}  // namespace
+
+uint64_t HashKey(std::string_view user_key, uint64_t seed) { return Hash(user_key, seed); }
+
+uint64_t Checksum64(std::string_view bytes, uint64_t seed) { return Hash(bytes, seed); }
+
 uint32_t Checksum32(std::string_view bytes, uint64_t seed) { return static_cast<uint32_t>(Checksum64(bytes, seed)); }
 
-uint64_t ChecksumWithTail(std::string_view bytes, uint8_t tail) {
-  return Mix64(Checksum64(bytes, 0) ^ (uint64_t{tail} + 1));
-}
+uint64_t ChecksumWithTail(std::string_view bytes, uint8_t tail) { return Mix64(Hash(bytes, 0) ^ (uint64_t{tail} + 1)); }
 
 }  // namespace sepal

@@ -1,4 +1,4 @@
-// Checksums and hashes are XXH3's: what is on disk depends on it.
+// Checksums and hashes are XXH3's, by whichever code they are computed: what is on disk depends on it.
 #include "util/base/hash.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,8 @@
 #include <string>
 
 #include "util/base/random.h"
+#include "util/base/simd.h"
+#include "util/base/vector_hash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -14,6 +16,7 @@
 namespace sepal {
 namespace {
 
+// Without vectors beyond those that every machine has, whatever is used elsewhere.
 uint64_t Expected(std::string_view bytes, uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
@@ -42,6 +45,12 @@ TEST(HashTest, EveryLengthAtEveryPlaceWithAndWithoutASeedIsXxh3) {
 TEST(HashTest, TheHashOfAMebibyteIsTheReferences) {
   const std::string bytes = RandomBytes((size_t{1} << 20) + 13);
   EXPECT_EQ(Checksum64(bytes, 5), Expected(bytes, 5));
+  if (HasVectorHash()) {
+    EXPECT_EQ(VectorHash(bytes, 5), Expected(bytes, 5));
+  }
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+  EXPECT_EQ(HasVectorHash(), UsedSimd() != SimdLevel::kPortable);
+#endif
 }
 
 // So that not all of them change together.
