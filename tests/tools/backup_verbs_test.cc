@@ -43,7 +43,7 @@ TEST_F(BackupVerbsTest, BackupsAreIncrementalListedKeptAndRestored) {
   // An unfinished one is no base, and is told apart.
   std::filesystem::create_directory(backups + "/000003");
   std::filesystem::copy_file(Files(".sst").front(), backups + "/000003/000099.sst");
-  EXPECT_TRUE(Has(RunSepal({"db", "backups", backups}).out, "000003  unfinished"));
+  EXPECT_TRUE(Has(RunSepal({"db", "backups", backups}).out, "000003  interrupted"));
   const Outcome kept = RunSepal({"db", "backup", db_, backups, "--keep", "1"});
   EXPECT_EQ(kept.exit, kExitOk) << kept.err;
   EXPECT_EQ(LastJson(RunSepal({"db", "backups", backups, "--json"}).out).at("backups"), 1);
@@ -111,7 +111,7 @@ TEST_F(BackupVerbsTest, ABackupThatWasInterruptedWhileItsManifestWasWrittenGoes)
     std::filesystem::copy(backups + "/000001", cut_off);
     std::filesystem::resize_file(ManifestOf(cut_off), bytes);
   }
-  EXPECT_TRUE(Has(RunSepal({"db", "backups", backups}).out, "000050  unfinished"));
+  EXPECT_TRUE(Has(RunSepal({"db", "backups", backups}).out, "000050  interrupted"));
   const Outcome kept = RunSepal({"db", "backup", db_, backups, "--keep", "9"});
   EXPECT_EQ(kept.err, "");
   std::set<std::string> left;

@@ -105,7 +105,7 @@ TEST_F(BesideWriterTest, ADryRunOfARepairIsRefusedWhileTheDatabaseIsOpen) {
     EXPECT_TRUE(Has(open.err, "is open in another process; close it there first")) << open.err;
     // One advice, once.
     const Outcome put = RunSepal({"db", "put", db_, "k", "v"});
-    EXPECT_TRUE(Has(put.err, "close it there first (db get")) << put.err;
+    EXPECT_TRUE(Has(put.err, "close it there first (read-only commands such as db get")) << put.err;
     EXPECT_FALSE(Has(put.err, "open it read-only")) << put.err;
     ASSERT_TRUE((*db)->Close().ok());
   }

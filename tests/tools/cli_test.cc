@@ -46,8 +46,13 @@ TEST(CliTest, FlagsTakeOneDashOrTwoAndUnits) {
   EXPECT_EQ(Parse({"--cache_size", "1000"}).bytes, 1000u);
   EXPECT_EQ(Parse({"--duration=30"}).seconds, 30);
   EXPECT_FALSE(Parse({"--histogram=false"}).flag);
-  for (const auto& [text, bytes] : std::vector<std::pair<std::string, uint64_t>>{
-           {"1k", 1 << 10}, {"2 KB", 2 << 10}, {"3Mi", 3 << 20}, {"1G", 1 << 30}, {"7b", 7}, {"0", 0}}) {
+  for (const auto& [text, bytes] : std::vector<std::pair<std::string, uint64_t>>{{"1k", 1 << 10},
+                                                                                 {"2 KB", 2 << 10},
+                                                                                 {"3Mi", 3 << 20},
+                                                                                 {"1G", 1 << 30},
+                                                                                 {"7b", 7},
+                                                                                 {"0", 0},
+                                                                                 {"1.5G", uint64_t{3} << 29}}) {
     EXPECT_EQ(Parse({"--cache_size=" + text}).bytes, bytes) << text;
   }
   EXPECT_EQ(Parse({"--duration=250ms"}).seconds, 0.25);
@@ -57,10 +62,10 @@ TEST(CliTest, FlagsTakeOneDashOrTwoAndUnits) {
 TEST(CliTest, WhatIsNoSizeOrTimeIsToldWithAnExample) {
   for (const char* size :
        {"--cache_size=abc", "--cache_size=12Q", "--cache_size=12Bx", "--cache_size=12Mx", "--cache_size=12Mibs",
-        "--cache_size=-1", "--cache_size=99999999999G", "--cache_size=1.5G"}) {
+        "--cache_size=-1", "--cache_size=99999999999G", "--cache_size=1.5B"}) {
     const Parsed parsed = Parse({size});
     EXPECT_EQ(parsed.exit, kExitUsage) << size;
-    EXPECT_NE(parsed.err.find("64MiB, 1G"), std::string::npos) << size << ": " << parsed.err;
+    EXPECT_NE(parsed.err.find("64MiB, 1.5G"), std::string::npos) << size << ": " << parsed.err;
   }
   for (const char* time : {"--duration=3x", "--duration=s", "--duration=1.2.3s"}) {
     EXPECT_NE(Parse({time}).err.find("30s, 250ms"), std::string::npos) << time;

@@ -311,7 +311,8 @@ TEST_F(VerbFlagsTest, OptionsAreExplainedAsTheyAreGiven) {
   ExpectRefused({"options explain --memory-limit 1MiB"}, kExitUsage, "memory_limit of 1048576 bytes is too small");
   ExpectRefused({"options explain --memory-limit 8MiB --memtable-bytes 1GiB"}, kExitUsage, "two memtables must fit");
   ExpectRefused({"options explain --memtable-bytes 64"}, kExitUsage, "memtable_bytes of 64 is too small");
-  ExpectRefused({"options explain --background-threads -3"}, kExitUsage, "background_threads of -3 is out of range");
+  ExpectRefused({"options explain --background-threads -3"}, kExitUsage, "is not a whole number");
+  ExpectRefused({"options explain --background-threads 1k"}, kExitUsage, "background_threads of 1000 is out of range");
   ExpectRefused({"options explain --scrub-seconds 250ms"}, kExitUsage, "whole seconds");
 }
 
