@@ -18,23 +18,24 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sepal {
 
 struct ScriptParagraph {
-  std::string before;  // comments and empty lines
+  std::string before = {};  // comments and empty lines
   int line_number = 0;
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = {};
   bool has_answer = false;  // whether "----" stands below the lines
-  std::string answer;       // whole lines
-  std::string end;          // the empty line behind the answer
+  std::string answer = {};  // whole lines
+  std::string end = {};     // the empty line behind the answer
 };
 
 struct ScriptFile {
-  std::string path;
-  std::vector<ScriptParagraph> paragraphs;
-  std::string rest;  // what stands behind the last paragraph
+  std::string path = {};
+  std::vector<ScriptParagraph> paragraphs = {};
+  std::string rest = {};  // what stands behind the last paragraph
 
   void Save() const {
     std::ofstream out(path);

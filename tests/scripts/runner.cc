@@ -150,7 +150,9 @@ void ScriptRunner::MoveToPlace() {
   }
   if (place_ == EntryPlace::kReopened || place_ == EntryPlace::kRepaired) {
     EXPECT_TRUE(views.empty()) << "no snapshot outlives this: the scenario is to say where it runs";
-    if (place_ == EntryPlace::kReopened) EXPECT_TRUE(db()->Close().ok());
+    if (place_ == EntryPlace::kReopened) {
+      EXPECT_TRUE(db()->Close().ok());
+    }
     if (place_ == EntryPlace::kRepaired) RepairWithoutManifest();
     const absl::Status opened = OpenDatabase();
     EXPECT_TRUE(opened.ok()) << opened;

@@ -46,10 +46,10 @@ std::string_view Name(EntryPlace place);
 struct ScriptLine {
   static ScriptLine Parse(const std::string& text);
 
-  std::string text;
-  std::string family;
-  std::string name;
-  std::vector<std::string> words;
+  std::string text = {};
+  std::string family = {};
+  std::string name = {};
+  std::vector<std::string> words = {};
 
   // Takes the word away; false if it is not there.
   bool TakeWord(std::string_view word) {
