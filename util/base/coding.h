@@ -69,7 +69,9 @@ inline void PutFixed32(std::string* out, uint32_t v) { out->append(reinterpret_c
 inline void PutFixed64(std::string* out, uint64_t v) { out->append(reinterpret_cast<const char*>(&v), sizeof v); }
 inline void PutVarint(std::string* out, uint64_t v) {
   char buffer[kMaxVarint64Bytes];
-  out->append(buffer, static_cast<size_t>(EncodeVarint64(buffer, v) - buffer));
+  const auto size = static_cast<size_t>(EncodeVarint64(buffer, v) - buffer);
+  if (size > sizeof(buffer)) __builtin_unreachable();  // GCC 12 warns of it otherwise
+  out->append(buffer, size);
 }
 inline void PutLengthPrefixed(std::string* out, std::string_view bytes) {
   PutVarint(out, bytes.size());
