@@ -66,7 +66,9 @@ TEST_F(DataVerbsTest, ALinkToNothingStays) {
     std::filesystem::create_symlink("/not mounted/db", link);
     const Outcome refused = RunSepal(words);
     EXPECT_EQ(refused.exit, kExitError) << words[1];
-    if (words[0] == "db") EXPECT_TRUE(Has(refused.err, "is a symbolic link to /not mounted/db")) << refused.err;
+    if (words[0] == "db") {
+      EXPECT_TRUE(Has(refused.err, "is a symbolic link to /not mounted/db")) << refused.err;
+    }
     EXPECT_TRUE(std::filesystem::is_symlink(link)) << words[1];
     std::filesystem::remove(link);
   }

@@ -76,7 +76,7 @@ TEST_F(CFileSystemTest, MoreBytesThanWereAskedForAreAFailureOfTheirRead) {
   });
   const std::unique_ptr<ReadableFile> file = directory->OpenForRead("f").value();
   char buffer[4];
-  const absl::Status too_many = absl::InternalError("/d/f: read: more than was asked for");
+  const absl::Status too_many = absl::InternalError("/d/f: read: more bytes than requested");
   EXPECT_EQ(file->Read(0, 4, buffer).status(), too_many);
   ReadRequest requests[3];
   for (ReadRequest& request : requests) request = {.file = file.get(), .length = 1, .buffer = buffer};

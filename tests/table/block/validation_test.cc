@@ -65,9 +65,9 @@ TEST(IndexPageValidationTest, ImpossibleHeadersAreRefused) {
   EXPECT_EQ(WhyPageIsRefused(SetByte(48, 1)), "unknown fields in the header of the index page");
   EXPECT_EQ(WhyPageIsRefused(SetByte(63, 1)), "unknown fields in the header of the index page");
   EXPECT_EQ(WhyPageIsRefused(SetByte(5, 3)), "unknown kind of lanes");
-  EXPECT_EQ(WhyPageIsRefused(SetByte(6, 0)), "form of the lanes") << "Bloom without probes";
-  EXPECT_EQ(WhyPageIsRefused(SetByte(6, kMaxLaneProbes + 1)), "form of the lanes");
-  EXPECT_EQ(WhyPageIsRefused([](std::string* b) { (*b)[5] = (*b)[6] = 0; }), "form of the lanes") << "none, with bytes";
+  EXPECT_EQ(WhyPageIsRefused(SetByte(6, 0)), "probes of the lanes") << "Bloom without probes";
+  EXPECT_EQ(WhyPageIsRefused(SetByte(6, kMaxLaneProbes + 1)), "probes of the lanes");
+  EXPECT_EQ(WhyPageIsRefused([](std::string* b) { (*b)[5] = (*b)[6] = 0; }), "lanes of no kind") << "none, with bytes";
   EXPECT_EQ(WhyPageIsRefused(SetFixed32(24, kMaxKeyBytes + 1)), "length of the separators' prefix");
   const BackwardComparator backward(true);
   EXPECT_EQ(WhyPageIsRefused(SetFixed32(24, 1), KeyOrder(&backward)), "length of the separators' prefix");

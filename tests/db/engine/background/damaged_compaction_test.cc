@@ -148,6 +148,7 @@ TEST_F(DamagedCompactionTest, ADroppedFamilyLetsGoOfTheTablesOfWhatWasPutOff) {
   ASSERT_NE(db()->GetProperty(family.get(), "sepal.compactions-put-off"), "");
   ASSERT_OK(db()->DropColumnFamily(family.get()));
   FillAndFlush(0, 10);  // a job of the background removes what nobody needs
+  database.world->RunUntilIdle();
   size_t tables = 0;
   for (const std::string& name : FilesIn(&database.memory, database.path)) tables += name.ends_with(".sst") ? 1 : 0;
   EXPECT_EQ(tables, 1u);
