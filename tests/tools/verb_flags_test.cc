@@ -312,7 +312,7 @@ TEST_F(VerbFlagsTest, OptionsAreExplainedAsTheyAreGiven) {
   ExpectRefused({"options explain --memory-limit 8MiB --memtable-bytes 1GiB"}, kExitUsage, "two memtables must fit");
   ExpectRefused({"options explain --memtable-bytes 64"}, kExitUsage, "memtable_bytes of 64 is too small");
   ExpectRefused({"options explain --background-threads -3"}, kExitUsage, "is not a whole number");
-  ExpectRefused({"options explain --background-threads 1k"}, kExitUsage, "background_threads of 1000 is out of range");
+  ExpectRefused({"options explain --background-threads 2k"}, kExitUsage, "background_threads of 2000 is out of range");
   ExpectRefused({"options explain --scrub-seconds 250ms"}, kExitUsage, "whole seconds");
 }
 
