@@ -3,7 +3,7 @@
 #   include     includes run downhill through the rooms, in the order that stands below; headers have `#pragma once`; quoted includes name full paths
 #   file        no source file is over 600 lines
 #   function    no function is over 80 lines (on clang-formatted code: from a line at the margin to its `}`)
-#   class       no class body is over 450 lines (from its line at the margin to its `};`)
+#   class       no class body is over 300 lines (from its line at the margin to its `};`)
 #   primitive   threads and locks only through util/thread/sync.h; no atomic_thread_fence; no -march=native
 #   kind        what an entry means is said in db/decide/visibility alone: beside it, kinds of entries are compared only where
 #               they are encoded, validated or counted
@@ -17,7 +17,7 @@ cd "$root"
 
 max_file_lines=600
 max_function_lines=80
-max_class_lines=450
+max_class_lines=300
 exceptions_file=tools/house_exceptions.txt
 broken=0
 
