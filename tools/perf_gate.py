@@ -63,8 +63,10 @@ def instructions_per_operation(build, work, workload):
     if workload == "overwrite":
         start = instructions(build, database, "levelstats", ENTRIES)
         return (instructions(build, database, "overwrite", ENTRIES) - start) / ENTRIES
-    once, twice = (instructions(build, database, workload, ENTRIES, reads=count) for count in (2 * ENTRIES, 3 * ENTRIES))
-    return (twice - once) / ENTRIES
+    # A scan ends with the last entry; lookups are counted once all blocks are in the cache.
+    counts = (ENTRIES // 2, ENTRIES) if workload in ("readseq", "readreverse") else (2 * ENTRIES, 3 * ENTRIES)
+    fewer, more = (instructions(build, database, workload, ENTRIES, reads=count) for count in counts)
+    return (more - fewer) / (counts[1] - counts[0])
 
 
 def rates(build, work, workloads, num, seed):
