@@ -1,4 +1,5 @@
-// ExplainGet: the way of a Get (point_lookup.cc) through one view, at leisure, telling what it meets.
+// ExplainGet takes the steps of a Get (point_lookup.cc) through one view, without its optimisations, and reports what
+// each source answers.
 #include "absl/strings/str_format.h"
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/face/engine.h"

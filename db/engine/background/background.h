@@ -1,5 +1,5 @@
-// Flushes and compactions of an open database, put together: what is due (JobScheduler), who does it (FlushRunner,
-// CompactionRunner, manual_compaction.h), what all jobs share (JobSlots), and how users hold it (PauseGate).
+// The background work of an open database: JobScheduler finds what is due; FlushRunner, CompactionRunner and
+// manual_compaction.h carry it out; JobSlots has what all jobs share; PauseGate lets users pause it.
 //
 // A job's way: decide (with the database mutex) -> work (with none) -> edit (Catalog) -> look again.
 #pragma once

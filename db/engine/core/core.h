@@ -103,14 +103,14 @@ class Core : public std::enable_shared_from_this<Core> {
   void GiveBackMemory();
 
   // In a child made by `fork` of the process that opened the database: its threads are missing, and what lies here is
-  // as they left it. Whoever holds anything of it keeps that for good (util/thread/fork.h).
+  // as they left it. Objects that hold a part of it are then never freed (util/thread/fork.h).
   bool Forked() const { return ForkGeneration() != fork_generation_; }
   uint64_t fork_generation() const { return fork_generation_; }
 
   // Removes the files of tables that nobody can reach any more, and what the cache holds of tables that have gone. Not
   // with a lock held.
   void RemoveUnusedFiles();
-  // Has a task do so. For those who may have let go of some while no job runs, whose end does it too.
+  // Has a task remove them. Called after tables were released outside of jobs; each job removes them as it ends.
   void AskToRemoveUnusedFiles() const;
 
   // The pace of background work; none where the options set none.
