@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace sepal {
@@ -40,6 +40,7 @@ TEST(VisibilityTest, AKeyWithoutVisibleUpdatesIsAbsent) {
 
 // Every history of up to five updates, at every read point.
 TEST(VisibilityTest, TheFirstUpdateThatIsSeenDecides) {
+  const std::string_view values[] = {"1", "2", "3", "4", "5"};
   for (uint64_t length = 0; length <= 5; ++length) {
     uint64_t histories = 1;
     for (uint64_t i = 0; i < length; ++i) histories *= std::size(kKinds);
@@ -51,14 +52,14 @@ TEST(VisibilityTest, TheFirstUpdateThatIsSeenDecides) {
         uint64_t sequence = length;
         while (sequence > 0) {
           const ValueKind kind = oldest_first[sequence - 1];
-          const bool decides = resolver.Add(Update(sequence, kind), std::to_string(sequence));
+          const bool decides = resolver.Add(Update(sequence, kind), values[sequence - 1]);
           EXPECT_EQ(decides, sequence <= visible);
           if (decides) break;
           --sequence;
         }
         const bool there = visible > 0 && oldest_first[visible - 1] == ValueKind::kPut;
         EXPECT_EQ(resolver.meaning(), there ? Meaning::kValue : Meaning::kAbsent);
-        EXPECT_EQ(resolver.value(), there ? std::to_string(visible) : "");
+        EXPECT_EQ(resolver.value(), there ? values[visible - 1] : std::string_view());
       }
     }
   }
