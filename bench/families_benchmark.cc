@@ -31,13 +31,13 @@ class ManyFamilies {
   }
 
   DB* db() { return db_.get(); }
-  const ColumnFamily* family(size_t i) const { return families_[i].get(); }
+  const ColumnFamily& family(size_t i) const { return *families_[i]; }
   size_t size() const { return families_.size(); }
   void PutInEach(std::string_view value) {
-    for (const auto& family : families_) SEPAL_CHECK(db_->Put(family.get(), "key", value).ok());
+    for (const auto& family : families_) SEPAL_CHECK(db_->Put(*family, "key", value).ok());
   }
   void FlushEach() {
-    for (const auto& family : families_) SEPAL_CHECK(db_->Flush(family.get()).ok());
+    for (const auto& family : families_) SEPAL_CHECK(db_->Flush(*family).ok());
   }
 
  private:
@@ -72,7 +72,7 @@ void BM_FlushOne(benchmark::State& state) {
   families.PutInEach("now");
   Random random(1);
   for (auto _ : state) {
-    const ColumnFamily* const family = families.family(random.Uniform(families.size()));
+    const ColumnFamily& family = families.family(random.Uniform(families.size()));
     SEPAL_CHECK(families.db()->Put(family, "key", "again").ok());
     SEPAL_CHECK(families.db()->Flush(family).ok());
   }
@@ -88,7 +88,7 @@ void BM_FillFamilies(benchmark::State& state) {
     ManyFamilies families(state.range(0), size_t{16} << 20);
     Random random(1);
     for (uint64_t i = 0; i < kPuts; ++i) {
-      const ColumnFamily* const family = families.family(random.Uniform(families.size()));
+      const ColumnFamily& family = families.family(random.Uniform(families.size()));
       const std::string key = absl::StrFormat("key%013d", random.Uniform(kPuts));
       const auto began = std::chrono::steady_clock::now();
       SEPAL_CHECK(families.db()->Put(family, key, value).ok());

@@ -118,7 +118,7 @@ void BM_ReplayBatches(benchmark::State& state) {
       families.push_back(db->CreateColumnFamily(absl::StrFormat("family %d", i)).value());
     }
     for (uint64_t i = 0; i < kBatches; ++i) {
-      SEPAL_CHECK(db->Put(families[i % families.size()].get(), absl::StrFormat("key%013d", i), "value").ok());
+      SEPAL_CHECK(db->Put(*families[i % families.size()], absl::StrFormat("key%013d", i), "value").ok());
     }
     SEPAL_CHECK(db->Close().ok());
   }

@@ -9,8 +9,11 @@ pkg_check_modules(SEPAL_XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(SEPAL_URING REQUIRED IMPORTED_TARGET liburing)
 find_package(Snappy REQUIRED)
 
-# Compiler settings for all of Sepal's own code.
+# Compiler settings for all of Sepal's own code. Paths of sources in messages and debug information are relative to the
+# source directory: a debugger or a coverage tool that is run there finds them, and builds in two places give the same
+# bytes.
 add_library(sepal_settings INTERFACE)
+target_compile_options(sepal_settings INTERFACE "-ffile-prefix-map=${CMAKE_CURRENT_SOURCE_DIR}/=")
 target_compile_features(sepal_settings INTERFACE cxx_std_20)
 target_compile_options(sepal_settings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)

@@ -89,7 +89,8 @@ def collect(exports):
         with open(export, encoding="utf-8") as file:
             functions = json.load(file)["data"][0]["functions"]
         for function in functions:
-            function["filenames"] = [os.path.normpath(name) for name in function["filenames"]]
+            # Those of the source are relative to it (-ffile-prefix-map).
+            function["filenames"] = [os.path.normpath(os.path.join(root, name)) for name in function["filenames"]]
             for path, line, column, chain, true, false in function_branches(function, root):
                 counts = branches[(path, line, column, chain)]
                 counts[0] += true

@@ -40,11 +40,11 @@ class SepalSession final : public Session {
   void PutBatch(std::span<const Entry> entries) override {
     batch_.Clear();
     for (const Entry& entry : entries) batch_.Put(entry.key, entry.value);
-    Require(db_->Write(&batch_), "sepal Write");
+    Require(db_->Write(batch_), "sepal Write");
   }
   void Delete(std::string_view key) override { Require(db_->Delete(key), "sepal Delete"); }
   bool Get(std::string_view key, std::string_view* value) override {
-    const absl::Status status = db_->Get(key, &pinned_);
+    const absl::Status status = db_->Get(key, pinned_);
     if (status.ok()) {
       *value = pinned_.value();
       return true;
@@ -57,7 +57,7 @@ class SepalSession final : public Session {
       pins_.resize(keys.size());
       statuses_.resize(keys.size());
     }
-    db_->MultiGet(keys, std::span(pins_).first(keys.size()), std::span(statuses_).first(keys.size()));
+    db_->MultiGet(keys, std::span(pins_).first(keys.size()), std::span(statuses_).first(keys.size())).IgnoreError();
     size_t found = 0;
     for (size_t i = 0; i < keys.size(); ++i) {
       if (statuses_[i].ok()) {
@@ -118,9 +118,9 @@ class SepalEngine final : public Engine {
     return true;
   }
   EngineCounters Counters() override {
-    const Statistics* statistics = db_->statistics();
-    return {.table_bytes = statistics->Get(Ticker::kFlushBytes) + statistics->Get(Ticker::kCompactionWriteBytes),
-            .log_bytes = statistics->Get(Ticker::kLogBytes),
+    const Statistics& statistics = db_->statistics();
+    return {.table_bytes = statistics.Get(Ticker::kFlushBytes) + statistics.Get(Ticker::kCompactionWriteBytes),
+            .log_bytes = statistics.Get(Ticker::kLogBytes),
             .runs = std::stoull(db_->GetProperty("sepal.num-runs").value())};
   }
 

@@ -1,6 +1,7 @@
 // The C interface (include/sepal/c.h) over the C++ one.
 #include "sepal/c.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -32,7 +33,7 @@ bool SaveError(char** errptr, const absl::Status& status) {
 namespace {
 
 using sepal::BytesOf;
-using sepal::Handle;
+using sepal::FamilyOf;
 using sepal::NewCopy;
 using sepal::SaveError;
 
@@ -103,7 +104,7 @@ void sepal_put(sepal_t* db, const sepal_writeoptions_t* options, const char* key
 
 void sepal_put_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family, const char* key,
                   size_t keylen, const char* val, size_t vallen, char** errptr) {
-  SaveError(errptr, db->rep->Put(Handle(family), BytesOf(key, keylen), BytesOf(val, vallen), options->rep));
+  SaveError(errptr, db->rep->Put(FamilyOf(db, family), BytesOf(key, keylen), BytesOf(val, vallen), options->rep));
 }
 
 void sepal_delete(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen, char** errptr) {
@@ -112,7 +113,7 @@ void sepal_delete(sepal_t* db, const sepal_writeoptions_t* options, const char* 
 
 void sepal_delete_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family, const char* key,
                      size_t keylen, char** errptr) {
-  SaveError(errptr, db->rep->Delete(Handle(family), BytesOf(key, keylen), options->rep));
+  SaveError(errptr, db->rep->Delete(FamilyOf(db, family), BytesOf(key, keylen), options->rep));
 }
 
 void sepal_singledelete(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen,
@@ -122,11 +123,11 @@ void sepal_singledelete(sepal_t* db, const sepal_writeoptions_t* options, const 
 
 void sepal_singledelete_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family,
                            const char* key, size_t keylen, char** errptr) {
-  SaveError(errptr, db->rep->SingleDelete(Handle(family), BytesOf(key, keylen), options->rep));
+  SaveError(errptr, db->rep->SingleDelete(FamilyOf(db, family), BytesOf(key, keylen), options->rep));
 }
 
 void sepal_write(sepal_t* db, const sepal_writeoptions_t* options, sepal_writebatch_t* batch, char** errptr) {
-  SaveError(errptr, db->rep->Write(&batch->rep, options->rep));
+  SaveError(errptr, db->rep->Write(batch->rep, options->rep));
 }
 
 char* sepal_get(sepal_t* db, const sepal_readoptions_t* options, const char* key, size_t keylen, size_t* vallen,
@@ -137,14 +138,14 @@ char* sepal_get(sepal_t* db, const sepal_readoptions_t* options, const char* key
 char* sepal_get_cf(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family, const char* key,
                    size_t keylen, size_t* vallen, char** errptr) {
   sepal::PinnedValue value;
-  const absl::Status status = db->rep->Get(Handle(family), BytesOf(key, keylen), &value, options->rep);
+  const absl::Status status = db->rep->Get(FamilyOf(db, family), BytesOf(key, keylen), value, options->rep);
   return TakeValue(status, value, vallen, errptr);
 }
 
 sepal_pinned_value_t* sepal_get_pinned(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
                                        const char* key, size_t keylen, char** errptr) {
   auto value = std::make_unique<sepal_pinned_value_t>();
-  const absl::Status status = db->rep->Get(Handle(family), BytesOf(key, keylen), &value->rep, options->rep);
+  const absl::Status status = db->rep->Get(FamilyOf(db, family), BytesOf(key, keylen), value->rep, options->rep);
   if (absl::IsNotFound(status) || SaveError(errptr, status)) return nullptr;
   return value.release();
 }
@@ -162,7 +163,7 @@ void sepal_multi_get(sepal_t* db, const sepal_readoptions_t* options, sepal_colu
   for (size_t i = 0; i < num_keys; ++i) views[i] = BytesOf(keys[i], keylens[i]);
   std::vector<sepal::PinnedValue> pinned(num_keys);
   std::vector<absl::Status> statuses(num_keys);
-  db->rep->MultiGet(Handle(family), views, pinned, statuses, options->rep);
+  db->rep->MultiGet(FamilyOf(db, family), views, pinned, statuses, options->rep).IgnoreError();  // `statuses` has it
   for (size_t i = 0; i < num_keys; ++i) {
     errs[i] = nullptr;
     values[i] = TakeValue(statuses[i], pinned[i], &vallens[i], &errs[i]);
@@ -171,7 +172,7 @@ void sepal_multi_get(sepal_t* db, const sepal_readoptions_t* options, sepal_colu
 
 unsigned char sepal_key_may_exist(sepal_t* db, const sepal_readoptions_t* options, sepal_column_family_t* family,
                                   const char* key, size_t keylen) {
-  return db->rep->KeyMayExist(Handle(family), BytesOf(key, keylen), options->rep);
+  return db->rep->KeyMayExist(FamilyOf(db, family), BytesOf(key, keylen), options->rep);
 }
 
 sepal_iterator_t* sepal_create_iterator(sepal_t* db, const sepal_readoptions_t* options) {
@@ -180,7 +181,7 @@ sepal_iterator_t* sepal_create_iterator(sepal_t* db, const sepal_readoptions_t* 
 
 sepal_iterator_t* sepal_create_iterator_cf(sepal_t* db, const sepal_readoptions_t* options,
                                            sepal_column_family_t* family) {
-  return new sepal_iterator_t{db->rep->NewIterator(Handle(family), options->rep)};
+  return new sepal_iterator_t{db->rep->NewIterator(FamilyOf(db, family), options->rep)};
 }
 
 const sepal_snapshot_t* sepal_create_snapshot(sepal_t* db) { return new sepal_snapshot_t{db->rep->GetSnapshot()}; }
@@ -190,7 +191,7 @@ uint64_t sepal_snapshot_sequence(const sepal_snapshot_t* snapshot) { return snap
 char* sepal_property_value(sepal_t* db, const char* propname) { return sepal_property_value_cf(db, nullptr, propname); }
 
 char* sepal_property_value_cf(sepal_t* db, sepal_column_family_t* family, const char* propname) {
-  return CopyOrNull(db->rep->GetProperty(Handle(family), propname));
+  return CopyOrNull(db->rep->GetProperty(FamilyOf(db, family), propname));
 }
 
 void sepal_approximate_sizes(sepal_t* db, sepal_column_family_t* family, int num_ranges,
@@ -202,7 +203,8 @@ void sepal_approximate_sizes(sepal_t* db, sepal_column_family_t* family, int num
     ranges.push_back({.begin = BytesOf(range_start_key[i], range_start_key_len[i]),
                       .end = BytesOf(range_limit_key[i], range_limit_key_len[i])});
   }
-  SaveError(errptr, db->rep->GetApproximateSizes(Handle(family), ranges, {sizes, ranges.size()}));
+  const absl::StatusOr<std::vector<uint64_t>> found = db->rep->GetApproximateSizes(FamilyOf(db, family), ranges);
+  if (!SaveError(errptr, found.status())) std::copy(found->begin(), found->end(), sizes);
 }
 
 void sepal_compact_range(sepal_t* db, const char* start_key, size_t start_key_len, const char* limit_key,
@@ -227,7 +229,7 @@ void sepal_compact_range_with_progress(sepal_t* db, sepal_column_family_t* famil
       return progress(state, p.bytes_done, p.bytes_total, p.seconds_left) != 0;
     };
   }
-  SaveError(errptr, db->rep->CompactRange(Handle(family), options));
+  SaveError(errptr, db->rep->CompactRange(FamilyOf(db, family), options));
 }
 
 void sepal_pause_background_work(sepal_t* db, char** errptr) { SaveError(errptr, db->rep->PauseBackgroundWork()); }
@@ -236,7 +238,7 @@ void sepal_continue_background_work(sepal_t* db, char** errptr) {
 }
 
 void sepal_flush(sepal_t* db, sepal_column_family_t* family, unsigned char wait, char** errptr) {
-  SaveError(errptr, db->rep->Flush(Handle(family), {.wait = wait != 0}));
+  SaveError(errptr, db->rep->Flush(FamilyOf(db, family), {.wait = wait != 0}));
 }
 
 void sepal_sync(sepal_t* db, char** errptr) { SaveError(errptr, db->rep->Sync()); }
@@ -304,7 +306,7 @@ sepal_column_family_t* sepal_find_column_family(sepal_t* db, const char* name, c
 }
 
 void sepal_drop_column_family(sepal_t* db, sepal_column_family_t* family, char** errptr) {
-  SaveError(errptr, db->rep->DropColumnFamily(Handle(family)));
+  SaveError(errptr, db->rep->DropColumnFamily(FamilyOf(db, family)));
 }
 
 const char* sepal_column_family_name(const sepal_column_family_t* family, size_t* namelen) {
@@ -346,9 +348,8 @@ void sepal_iter_get_error(const sepal_iterator_t* iter, char** errptr) { SaveErr
 sepal_writebatch_t* sepal_writebatch_create(void) { return new sepal_writebatch_t; }
 
 sepal_writebatch_t* sepal_writebatch_create_from(const char* data, size_t size, char** errptr) {
-  auto batch = std::make_unique<sepal_writebatch_t>();
-  if (SaveError(errptr, sepal::WriteBatch::FromBytes(BytesOf(data, size), &batch->rep))) return nullptr;
-  return batch.release();
+  absl::StatusOr<sepal::WriteBatch> batch = sepal::WriteBatch::FromBytes(BytesOf(data, size));
+  return SaveError(errptr, batch.status()) ? nullptr : new sepal_writebatch_t{std::move(batch).value()};
 }
 
 void sepal_writebatch_destroy(sepal_writebatch_t* batch) { delete batch; }
@@ -360,21 +361,24 @@ void sepal_writebatch_put(sepal_writebatch_t* batch, const char* key, size_t kle
 }
 void sepal_writebatch_put_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key, size_t klen,
                              const char* val, size_t vlen) {
-  batch->rep.Put(Handle(family), BytesOf(key, klen), BytesOf(val, vlen));
+  if (family == nullptr) return sepal_writebatch_put(batch, key, klen, val, vlen);
+  batch->rep.Put(*family->rep, BytesOf(key, klen), BytesOf(val, vlen));
 }
 void sepal_writebatch_delete(sepal_writebatch_t* batch, const char* key, size_t klen) {
   batch->rep.Delete(BytesOf(key, klen));
 }
 void sepal_writebatch_delete_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key,
                                 size_t klen) {
-  batch->rep.Delete(Handle(family), BytesOf(key, klen));
+  if (family == nullptr) return sepal_writebatch_delete(batch, key, klen);
+  batch->rep.Delete(*family->rep, BytesOf(key, klen));
 }
 void sepal_writebatch_singledelete(sepal_writebatch_t* batch, const char* key, size_t klen) {
   batch->rep.SingleDelete(BytesOf(key, klen));
 }
 void sepal_writebatch_singledelete_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key,
                                       size_t klen) {
-  batch->rep.SingleDelete(Handle(family), BytesOf(key, klen));
+  if (family == nullptr) return sepal_writebatch_singledelete(batch, key, klen);
+  batch->rep.SingleDelete(*family->rep, BytesOf(key, klen));
 }
 
 void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
@@ -387,7 +391,7 @@ void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
   calls.deleted = [=](uint32_t, std::string_view key) { deleted(state, key.data(), key.size()); };
   calls.single_deleted = calls.deleted;
   // A batch that these functions made has no error.
-  batch->rep.Iterate(&calls).IgnoreError();
+  batch->rep.Iterate(calls).IgnoreError();
 }
 
 void sepal_writebatch_iterate_cf(const sepal_writebatch_t* batch, void* state,
@@ -403,7 +407,7 @@ void sepal_writebatch_iterate_cf(const sepal_writebatch_t* batch, void* state,
   calls.single_deleted = [=](uint32_t family, std::string_view key) {
     singledeleted(state, family, key.data(), key.size());
   };
-  batch->rep.Iterate(&calls).IgnoreError();
+  batch->rep.Iterate(calls).IgnoreError();
 }
 
 void sepal_writebatch_append(sepal_writebatch_t* destination, const sepal_writebatch_t* source) {

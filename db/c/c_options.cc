@@ -226,15 +226,11 @@ void sepal_readoptions_set_snapshot(sepal_readoptions_t* options, const sepal_sn
 }
 void sepal_readoptions_set_lower_bound(sepal_readoptions_t* options, const char* key, size_t keylen) {
   options->rep.lower_bound.reset();
-  if (key == nullptr) return;
-  options->lower = BytesOf(key, keylen);
-  options->rep.lower_bound = options->lower;
+  if (key != nullptr) options->rep.lower_bound = BytesOf(key, keylen);
 }
 void sepal_readoptions_set_upper_bound(sepal_readoptions_t* options, const char* key, size_t keylen) {
   options->rep.upper_bound.reset();
-  if (key == nullptr) return;
-  options->upper = BytesOf(key, keylen);
-  options->rep.upper_bound = options->upper;
+  if (key != nullptr) options->rep.upper_bound = BytesOf(key, keylen);
 }
 void sepal_readoptions_set_prefix(sepal_readoptions_t* options, const char* prefix, size_t prefixlen) {
   const std::optional<std::string> end = sepal::EndOfPrefix(BytesOf(prefix, prefixlen));

@@ -20,12 +20,11 @@ using Progress = void (*)(void* state, uint64_t done_bytes, uint64_t total_bytes
 
 sepal_repair_report_t* Repair(const sepal_options_t* options, const char* name, sepal::RepairOptions repair,
                               void* state, Progress progress, char** errptr) {
-  auto report = std::make_unique<sepal_repair_report_t>();
   if (progress != nullptr) {
     repair.progress = [state, progress](uint64_t done, uint64_t total) { progress(state, done, total); };
   }
-  if (SaveError(errptr, sepal::DB::Repair(options->Resolved(), name, &report->rep, repair))) return nullptr;
-  return report.release();
+  absl::StatusOr<sepal::RepairReport> report = sepal::DB::Repair(options->Resolved(), name, repair);
+  return SaveError(errptr, report.status()) ? nullptr : new sepal_repair_report_t{std::move(report).value()};
 }
 
 static_assert(static_cast<int>(sepal::ExplainedSource::Kind::kTable) == sepal_in_table);
@@ -101,7 +100,7 @@ sepal_explanation_t* sepal_explanation_create(sepal_t* db, const sepal_readoptio
                                               sepal_column_family_t* family, const char* key, size_t keylen,
                                               char** errptr) {
   absl::StatusOr<sepal::GetExplanation> explanation =
-      db->rep->ExplainGet(sepal::Handle(family), sepal::BytesOf(key, keylen), options->rep);
+      db->rep->ExplainGet(sepal::FamilyOf(db, family), sepal::BytesOf(key, keylen), options->rep);
   return SaveError(errptr, explanation.status()) ? nullptr : new sepal_explanation_t{std::move(explanation).value()};
 }
 

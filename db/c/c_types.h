@@ -68,7 +68,6 @@ struct sepal_writeoptions_t {
 };
 struct sepal_readoptions_t {
   sepal::ReadOptions rep;
-  std::string lower, upper;
 };
 struct sepal_comparator_t final : sepal::Comparator {
   ~sepal_comparator_t() override {
@@ -94,8 +93,8 @@ char* NewCopy(std::string_view bytes);
 // Returns true, and sets `*errptr`, for an error.
 bool SaveError(char** errptr, const absl::Status& status);
 // Null: the default family.
-inline const ColumnFamily* Handle(const sepal_column_family_t* family) {
-  return family == nullptr ? nullptr : family->rep.get();
+inline const ColumnFamily& FamilyOf(const sepal_t* db, const sepal_column_family_t* family) {
+  return family == nullptr ? db->rep->DefaultColumnFamily() : *family->rep;
 }
 
 // Null stands for no bytes.

@@ -66,20 +66,20 @@ extern "C" {
 
 // --- statistics ---
 
-char* sepal_statistics_prometheus(sepal_t* db) { return sepal::NewCopy(db->rep->statistics()->ToPrometheus()); }
-char* sepal_statistics_string(sepal_t* db) { return sepal::NewCopy(db->rep->statistics()->ToString()); }
-void sepal_statistics_reset(sepal_t* db) { db->rep->statistics()->Reset(); }
+char* sepal_statistics_prometheus(sepal_t* db) { return sepal::NewCopy(db->rep->statistics().ToPrometheus()); }
+char* sepal_statistics_string(sepal_t* db) { return sepal::NewCopy(db->rep->statistics().ToString()); }
+void sepal_statistics_reset(sepal_t* db) { db->rep->statistics().Reset(); }
 
 unsigned char sepal_statistics_ticker(sepal_t* db, const char* name, uint64_t* value) {
   const std::optional<sepal::Ticker> ticker = Named<sepal::Ticker>(name);
-  if (ticker.has_value()) *value = db->rep->statistics()->Get(*ticker);
+  if (ticker.has_value()) *value = db->rep->statistics().Get(*ticker);
   return ticker.has_value();
 }
 
 unsigned char sepal_statistics_histogram(sepal_t* db, const char* name, sepal_histogram_t* value, size_t size) {
   const std::optional<sepal::Histogram> histogram = Named<sepal::Histogram>(name);
   if (!histogram.has_value()) return 0;
-  const sepal::HistogramSummary s = db->rep->statistics()->Get(*histogram);
+  const sepal::HistogramSummary s = db->rep->statistics().Get(*histogram);
   const sepal_histogram_t whole = {.count = s.count,
                                    .average = s.average,
                                    .minimum = s.minimum,
@@ -95,26 +95,26 @@ unsigned char sepal_statistics_histogram(sepal_t* db, const char* name, sepal_hi
 
 unsigned char sepal_statistics_filter(sepal_t* db, int level, sepal_filter_statistics_t* value, size_t size) {
   if (!IsLevel(level)) return 0;
-  sepal::ToCaller(FilterOf(db->rep->statistics()->GetFilter(level)), value, size);
+  sepal::ToCaller(FilterOf(db->rep->statistics().GetFilter(level)), value, size);
   return 1;
 }
 
 unsigned char sepal_statistics_thread_ticker(sepal_t* db, const char* name, uint64_t* value) {
   const std::optional<sepal::Ticker> ticker = Named<sepal::Ticker>(name);
-  if (ticker.has_value()) *value = db->rep->statistics()->GetThisThread().tickers[static_cast<size_t>(*ticker)];
+  if (ticker.has_value()) *value = db->rep->statistics().GetThisThread().tickers[static_cast<size_t>(*ticker)];
   return ticker.has_value();
 }
 
 unsigned char sepal_statistics_thread_filter(sepal_t* db, int level, sepal_filter_statistics_t* value, size_t size) {
   if (!IsLevel(level)) return 0;
-  sepal::ToCaller(FilterOf(db->rep->statistics()->GetThisThread().filters[static_cast<size_t>(level)]), value, size);
+  sepal::ToCaller(FilterOf(db->rep->statistics().GetThisThread().filters[static_cast<size_t>(level)]), value, size);
   return 1;
 }
 
 // --- what calls cost ---
 
 sepal_perfcontext_t* sepal_perfcontext_create(sepal_t* db) {
-  return new sepal_perfcontext_t{sepal::PerfContext(db->rep.get())};
+  return new sepal_perfcontext_t{sepal::PerfContext(*db->rep)};
 }
 void sepal_perfcontext_destroy(sepal_perfcontext_t* context) { delete context; }
 void sepal_perfcontext_reset(sepal_perfcontext_t* context) { context->rep.Reset(); }

@@ -139,7 +139,7 @@ std::string BlockText(const ExplainedBlock& block) {
 
 }  // namespace
 
-absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily* handle, std::string_view key,
+absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, std::string_view key,
                                                   const ReadOptions& options) {
   ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
   RETURN_IF_ERROR(CheckSnapshot(options));

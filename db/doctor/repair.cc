@@ -41,12 +41,11 @@ std::string RepairReport::ToString() const {
   return text;
 }
 
-absl::Status DB::Repair(const Options& options, std::string_view directory, RepairReport* report,
-                        const RepairOptions& repair) {
-  RepairReport unused;
-  if (report == nullptr) report = &unused;
-  *report = {.dry_run = repair.dry_run};
-  return Repairing(options, Tuning::From(options), directory, report, repair).Run();
+absl::StatusOr<RepairReport> DB::Repair(const Options& options, std::string_view directory,
+                                        const RepairOptions& repair) {
+  RepairReport report{.dry_run = repair.dry_run};
+  RETURN_IF_ERROR(Repairing(options, Tuning::From(options), directory, &report, repair).Run());
+  return report;
 }
 
 absl::Status Repairing::Run() {

@@ -2,67 +2,125 @@
 
 #include <limits>
 
+#include "absl/strings/str_format.h"
 #include "db/format/batch_format.h"
+#include "db/format/owned_family.h"
 #include "util/base/check.h"
 #include "util/base/status.h"
 
 namespace sepal {
+
 namespace {
 
-ColumnFamilyId IdOf(const ColumnFamily* family) { return ColumnFamilyId(family == nullptr ? 0 : family->id()); }
+constexpr ColumnFamilyId kDefaultFamily(0);
 
 }  // namespace
 
 WriteBatch::WriteBatch() : bytes_(kBatchHeaderBytes, '\0') {}
 
-void WriteBatch::Put(const ColumnFamily* family, std::string_view key, std::string_view value) {
-  AppendBatchEntry(&bytes_, ValueKind::kPut, IdOf(family), key, value);
+void WriteBatch::Put(std::string_view key, std::string_view value) {
+  AppendBatchEntry(&bytes_, ValueKind::kPut, kDefaultFamily, key, value);
 }
 
-void WriteBatch::Delete(const ColumnFamily* family, std::string_view key) {
-  AppendBatchEntry(&bytes_, ValueKind::kDelete, IdOf(family), key, {});
+void WriteBatch::Delete(std::string_view key) {
+  AppendBatchEntry(&bytes_, ValueKind::kDelete, kDefaultFamily, key, {});
 }
 
-void WriteBatch::SingleDelete(const ColumnFamily* family, std::string_view key) {
-  AppendBatchEntry(&bytes_, ValueKind::kSingleDelete, IdOf(family), key, {});
+void WriteBatch::SingleDelete(std::string_view key) {
+  AppendBatchEntry(&bytes_, ValueKind::kSingleDelete, kDefaultFamily, key, {});
+}
+
+void WriteBatch::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
+  AppendBatchEntry(&bytes_, ValueKind::kPut, BatchOrigin::Note(family, this), key, value);
+}
+
+void WriteBatch::Delete(const ColumnFamily& family, std::string_view key) {
+  AppendBatchEntry(&bytes_, ValueKind::kDelete, BatchOrigin::Note(family, this), key, {});
+}
+
+void WriteBatch::SingleDelete(const ColumnFamily& family, std::string_view key) {
+  AppendBatchEntry(&bytes_, ValueKind::kSingleDelete, BatchOrigin::Note(family, this), key, {});
 }
 
 void WriteBatch::Append(const WriteBatch& other) {
   const uint64_t count = uint64_t{Count()} + other.Count();
   SEPAL_CHECK(count <= std::numeric_limits<uint32_t>::max());
+  BatchOrigin::NoteAll(other, this);
   // Appends by position, so that a batch may be appended to itself.
   bytes_.append(other.bytes_, kBatchHeaderBytes);
   EncodeFixed32(bytes_.data(), static_cast<uint32_t>(count));
 }
 
-void WriteBatch::Clear() { bytes_.assign(kBatchHeaderBytes, '\0'); }
+void WriteBatch::Clear() {
+  bytes_.assign(kBatchHeaderBytes, '\0');
+  BatchOrigin::Clear(this);
+}
 
 uint32_t WriteBatch::Count() const { return BatchCount(bytes_); }
 
-absl::Status WriteBatch::Iterate(Handler* handler) const {
+absl::Status WriteBatch::Iterate(Handler& handler) const {
   BatchReader reader(bytes_);
   BatchEntry entry;
   while (reader.Next(&entry)) {
     const uint32_t family = entry.family.value();
     switch (entry.kind) {
       case ValueKind::kPut:
-        RETURN_IF_ERROR(handler->Put(family, entry.key, entry.value));
+        RETURN_IF_ERROR(handler.Put(family, entry.key, entry.value));
         break;
       case ValueKind::kDelete:
-        RETURN_IF_ERROR(handler->Delete(family, entry.key));
+        RETURN_IF_ERROR(handler.Delete(family, entry.key));
         break;
       case ValueKind::kSingleDelete:
-        RETURN_IF_ERROR(handler->SingleDelete(family, entry.key));
+        RETURN_IF_ERROR(handler.SingleDelete(family, entry.key));
         break;
     }
   }
   return reader.status();
 }
 
-absl::Status WriteBatch::FromBytes(std::string_view bytes, WriteBatch* batch) {
+absl::StatusOr<WriteBatch> WriteBatch::FromBytes(std::string_view bytes) {
   RETURN_IF_ERROR(CheckBatch(bytes));
-  batch->bytes_ = bytes;
-  return absl::OkStatus();
+  WriteBatch batch;
+  batch.bytes_ = bytes;
+  return batch;
+}
+
+ColumnFamilyId BatchOrigin::Note(const ColumnFamily& family, WriteBatch* batch) {
+  const auto& owned = static_cast<const OwnedFamily&>(family);
+  Note(owned.database_id(), owned.directory(), batch);
+  return ColumnFamilyId(owned.id());
+}
+
+void BatchOrigin::NoteAll(const WriteBatch& other, WriteBatch* batch) {
+  if (other.database_id_ != 0) Note(other.database_id_, other.directory_, batch);
+  if (batch->second_directory_.empty()) batch->second_directory_ = other.second_directory_;
+}
+
+void BatchOrigin::Note(uint64_t database_id, std::string_view directory, WriteBatch* batch) {
+  if (batch->database_id_ == database_id) [[likely]]
+    return;
+  if (batch->database_id_ == 0) {
+    batch->database_id_ = database_id;
+    batch->directory_ = directory;
+  } else if (batch->second_directory_.empty()) {
+    batch->second_directory_ = directory;
+  }
+}
+
+void BatchOrigin::Clear(WriteBatch* batch) {
+  batch->database_id_ = 0;  // `directory_` keeps its memory for the next one
+  batch->second_directory_.clear();
+}
+
+absl::Status BatchOrigin::Refusal(const WriteBatch& batch, std::string_view directory) {
+  if (!batch.second_directory_.empty()) {
+    return absl::InvalidArgumentError(absl::StrFormat("the batch names column families of two databases, in %s and %s",
+                                                      batch.directory_, batch.second_directory_));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrFormat("the batch names a column family of another database, in %s: it cannot be written to the one in "
+                      "%s",
+                      batch.directory_, directory));
 }
 
 }  // namespace sepal

@@ -42,11 +42,11 @@ int main(int argc, char** argv) {
     batch.Put(View(it->key()), View(it->value()));
     ++entries;
     if (batch.ByteSize() < kBatchBytes) continue;
-    if (absl::Status written = (*target)->Write(&batch); !written.ok()) return Fail(written.ToString());
+    if (absl::Status written = (*target)->Write(batch); !written.ok()) return Fail(written.ToString());
     batch.Clear();
   }
   if (!it->status().ok()) return Fail(it->status().ToString());
-  if (absl::Status written = (*target)->Write(&batch); !written.ok()) return Fail(written.ToString());
+  if (absl::Status written = (*target)->Write(batch); !written.ok()) return Fail(written.ToString());
   if (absl::Status closed = (*target)->Close(); !closed.ok()) return Fail(closed.ToString());
   std::printf("%llu entries\n", static_cast<unsigned long long>(entries));
   return 0;

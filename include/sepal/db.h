@@ -6,15 +6,19 @@
 //   absl::Status written = (*db)->Put("key", "value", {.sync = true});
 //   absl::StatusOr<std::string> value = (*db)->Get("key");
 //
+// Results are returned. What a caller hands over to be filled, because it is used again or comes in numbers (a
+// PinnedValue, the spans of MultiGet), is a reference or a span behind the inputs and before the options. A call takes
+// objects by reference; a pointer may be null, and its comment says what null means. Options own their bytes.
+//
 // Keys and values are arbitrary bytes. A key has at most 64 KiB and a value at most 1 GiB. A batch (and likewise a
 // single write) may take at most a quarter of `memory_limit`, counting about 64 bytes for each update besides its key
 // and value. A larger write is refused with InvalidArgument, and nothing of it is written.
 //
 // Every method may be called from any number of threads at once, except that no other call may run concurrently with
-// the destructor. No method throws. A null column family stands for the default one. Errors:
+// the destructor. No method throws. Calls without a column family are about the default one. Errors:
 //   NotFound            the key does not exist; for calls that name a database or a column family: it does not exist
 //   InvalidArgument     a mistake of the caller; the message says what is wrong and how to correct it. Also returned
-//                       for a handle or a snapshot that belongs to another database
+//                       for a handle, a snapshot or a batch of another database
 //   AlreadyExists       the database exists (with `error_if_exists`), a column family of that name exists, or the
 //                       directory of a checkpoint is not empty
 //   FailedPrecondition  the database is closed or read-only; the column family was dropped; the files have a newer
@@ -58,6 +62,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sepal/abi.h"
 #include "sepal/column_family.h"
 #include "sepal/comparator.h"
 #include "sepal/explanation.h"
@@ -65,7 +70,9 @@
 #include "sepal/iterator.h"
 #include "sepal/options.h"
 #include "sepal/perf_context.h"
+#include "sepal/properties.h"
 #include "sepal/repair.h"
+#include "sepal/scan.h"
 #include "sepal/snapshot.h"
 #include "sepal/statistics.h"
 #include "sepal/write_batch.h"
@@ -89,14 +96,15 @@ class SEPAL_EXPORT PinnedValue {
   // Releases the memory; the value is empty afterwards.
   void Reset();
 
-  // For the engine: pins `value` until `release(owner, detail)` is called.
-  using Release = void (*)(void* owner, void* detail);
-  void Pin(std::string_view value, Release release, void* owner, void* detail);
-  // For the engine: copies `value` into this object or, if it is long, into a buffer that later copies reuse.
-  void Copy(std::string_view value);
-
  private:
+  friend struct PinnedValueAccess;
+  using Release = void (*)(void* owner, void* detail);
   static constexpr size_t kNearBytes = 128;
+
+  // Pins `value` until `release(owner, detail)` is called.
+  void Pin(std::string_view value, Release release, void* owner, void* detail);
+  // Copies `value` into this object or, if it is long, into a buffer that later copies reuse.
+  void Copy(std::string_view value);
 
   std::string_view value_;
   Release release_ = nullptr;  // null: `value_` lies in `near_` or `far_`, or is empty
@@ -134,18 +142,18 @@ class SEPAL_EXPORT DB {
   // error some files may be gone; call it again.
   static absl::Status Destroy(const Options& options, std::string_view directory);
   // Restores a database that cannot be opened, or parts of which return `DataLoss`, from whatever can still be read,
-  // and reports exactly what was dropped. `options` are as for Open; the comparators must be those of the database. A
-  // column family for which they give only defaults is written with the options that it was last opened with. Of `env`,
-  // only the file system, the clock and the seed are used. The database must not be open. FailedPrecondition if
-  // the files belong to another engine, if `log_directory` holds files of another database, or if the logs are not in
-  // `log_directory` (see RepairOptions::logs_lost).
+  // and returns a report of exactly what was dropped. `options` are as for Open; the comparators must be those of the
+  // database. A column family for which they give only defaults is written with the options that it was last opened
+  // with. Of `env`, only the file system, the clock and the seed are used. The database must not be open.
+  // FailedPrecondition if the files belong to another engine, if `log_directory` holds files of another database, or if
+  // the logs are not in `log_directory` (see RepairOptions::logs_lost).
   //
   // No file is changed before its replacement is durable, and every damaged file is kept in the directory `lost`. If
   // the process dies during a repair, call it again. If the manifest itself is damaged, all tables in the directory are
   // merged: entries that were overwritten or deleted long ago can then reappear, and the report says so. An undamaged
   // database is not touched.
-  static absl::Status Repair(const Options& options, std::string_view directory, RepairReport* report,
-                             const RepairOptions& repair = {});
+  static absl::StatusOr<RepairReport> Repair(const Options& options, std::string_view directory,
+                                             const RepairOptions& repair = {});
   // Returns the names of the column families of a database in the order of their ids, the default one first. It reads
   // only the manifest, takes no lock, and works while another process writes (Aborted if the writer changed the
   // manifest during every attempt). NotFound if there is no database. Only `env` of `options` is used.
@@ -157,38 +165,49 @@ class SEPAL_EXPORT DB {
 
   // A write returns once it is visible to readers and its record is in the log. It then survives the death of the
   // process; with `sync` it is durable, also against power loss; with `disable_wal` it is only in memory.
-  virtual absl::Status Put(const ColumnFamily* family, std::string_view key, std::string_view value,
+  virtual absl::Status Put(const ColumnFamily& family, std::string_view key, std::string_view value,
                            const WriteOptions& options = {}) = 0;
-  virtual absl::Status Delete(const ColumnFamily* family, std::string_view key, const WriteOptions& options = {}) = 0;
+  virtual absl::Status Delete(const ColumnFamily& family, std::string_view key, const WriteOptions& options = {}) = 0;
   // See WriteBatch::SingleDelete.
-  virtual absl::Status SingleDelete(const ColumnFamily* family, std::string_view key,
+  virtual absl::Status SingleDelete(const ColumnFamily& family, std::string_view key,
                                     const WriteOptions& options = {}) = 0;
   // Does not change `batch`. If the batch is refused, nothing of it is written.
-  virtual absl::Status Write(const WriteBatch* batch, const WriteOptions& options = {}) = 0;
+  virtual absl::Status Write(const WriteBatch& batch, const WriteOptions& options = {}) = 0;
 
   // Reads the value of `key`; `key` may point into `value`. If the key does not exist, returns NotFound (without
   // allocating memory) and leaves `value` empty.
-  virtual absl::Status Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
-                           const ReadOptions& options = {}) = 0;
-  virtual absl::StatusOr<std::string> Get(const ColumnFamily* family, std::string_view key,
-                                          const ReadOptions& options = {}) = 0;
+  virtual absl::Status Get(const ColumnFamily& family, std::string_view key, PinnedValue& value,
+                           const ReadOptions& options = kDefaultReadOptions) = 0;
+  virtual absl::StatusOr<std::string> Get(const ColumnFamily& family, std::string_view key,
+                                          const ReadOptions& options = kDefaultReadOptions) = 0;
   // Reads several keys as of one moment, with one status and value for each. No key may point into `values`. If one key
-  // fails, the others are read nevertheless. The three spans must have the same length; otherwise the process stops.
-  virtual void MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys,
-                        std::span<PinnedValue> values, std::span<absl::Status> statuses,
-                        const ReadOptions& options = {}) = 0;
+  // fails, the others are read nevertheless. Returns ok if every key was found or does not exist, else the first error
+  // of `statuses`. InvalidArgument, and nothing is filled, if the three spans differ in length.
+  virtual absl::Status MultiGet(const ColumnFamily& family, std::span<const std::string_view> keys,
+                                std::span<PinnedValue> values, std::span<absl::Status> statuses,
+                                const ReadOptions& options = kDefaultReadOptions) = 0;
+  // The same with copies of the values, in the order of `keys`.
+  virtual std::vector<absl::StatusOr<std::string>> MultiGet(const ColumnFamily& family,
+                                                            std::span<const std::string_view> keys,
+                                                            const ReadOptions& options = kDefaultReadOptions) = 0;
   // Returns whether `key` may exist, without I/O, from what is in memory. False is certain. Also true if the call is
   // refused (the database is closed, the family was dropped, or the handle or snapshot belongs to another database).
-  virtual bool KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options = {}) = 0;
+  virtual bool KeyMayExist(const ColumnFamily& family, std::string_view key,
+                           const ReadOptions& options = kDefaultReadOptions) = 0;
   // Never returns null: if the call is refused, the iterator's status says why.
-  virtual std::unique_ptr<Iterator> NewIterator(const ColumnFamily* family, const ReadOptions& options = {}) = 0;
+  virtual std::unique_ptr<Iterator> NewIterator(const ColumnFamily& family,
+                                                const ReadOptions& options = kDefaultReadOptions) = 0;
+  // The entries for a range-based for loop, in ascending order (sepal/scan.h). Read its status after the loop.
+  [[nodiscard]] ScanRange Scan(const ColumnFamily& family, const ReadOptions& options = kDefaultReadOptions) {
+    return ScanRange(NewIterator(family, options));
+  }
 
   // Returns a snapshot of all column families as of now. The versions that it sees are kept until its last owner
   // releases it.
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
 
-  // Owned by the database; valid as long as this object.
-  virtual ColumnFamily* DefaultColumnFamily() const = 0;
+  // Valid as long as this object.
+  const ColumnFamily& DefaultColumnFamily() const { return *default_column_family_; }
   // Creates a column family. AlreadyExists if the name is taken; InvalidArgument if an option is out of its range;
   // FailedPrecondition if no ids are left (file numbers have reached 2^32). The handle stays valid as long as it is
   // held.
@@ -199,7 +218,7 @@ class SEPAL_EXPORT DB {
   // iterators and pinned values continue to work. The handle stays valid, and calls with it, a second drop included,
   // return FailedPrecondition. InvalidArgument for the default family, which cannot be dropped. A new family of the
   // same name is a different family.
-  virtual absl::Status DropColumnFamily(const ColumnFamily* family) = 0;
+  virtual absl::Status DropColumnFamily(const ColumnFamily& family) = 0;
   // NotFound if no column family has that name.
   virtual absl::StatusOr<std::shared_ptr<ColumnFamily>> FindColumnFamily(std::string_view name) = 0;
   // The names of all column families that were not dropped, in the order of their ids, the default one first.
@@ -207,14 +226,14 @@ class SEPAL_EXPORT DB {
 
   // Writes the family's memtable to tables, which form one sorted run. Does nothing if the memtable is empty.
   // `Cancelled` if Close came before the memtable was written to tables.
-  virtual absl::Status Flush(const ColumnFamily* family, const FlushOptions& options = {}) = 0;
+  virtual absl::Status Flush(const ColumnFamily& family, const FlushOptions& options = {}) = 0;
   // Makes all earlier writes durable, except those with `disable_wal`, which only Flush makes durable.
   virtual absl::Status Sync() = 0;
   // Flushes, then compacts all tables that overlap the range into the last level, and so drops entries that are
   // overwritten or deleted. It works in the calling thread, and in others as well if the range can be split.
   // `Cancelled` if `options.progress` or Close ended it; what was compacted by then stays. `DataLoss` if a table that
   // it needs is damaged; `InvalidArgument` if `end` sorts before `begin`.
-  virtual absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options = {}) = 0;
+  virtual absl::Status CompactRange(const ColumnFamily& family, const CompactRangeOptions& options = {}) = 0;
   // Waits until no flush or compaction is running or due. Returns the error if background work has stopped on one.
   // Returns ok, possibly with work left, if the database is closed meanwhile.
   virtual absl::Status WaitForBackgroundWork() = 0;
@@ -253,17 +272,19 @@ class SEPAL_EXPORT DB {
   //   sepal.memtable-bytes, sepal.block-cache-bytes, sepal.compaction-debt-bytes, sepal.last-sequence,
   //   sepal.background-error, sepal.compactions-put-off (those that met damage: the plan and the damage, a line each)
   //   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format
-  virtual std::optional<std::string> GetProperty(const ColumnFamily* family, std::string_view name) = 0;
+  virtual std::optional<std::string> GetProperty(const ColumnFamily& family, std::string_view name) = 0;
+  // Returns the properties that are numbers, as of one moment, except for what changes in the background meanwhile.
+  virtual absl::StatusOr<Properties> GetProperties(const ColumnFamily& family) = 0;
   // Explains how a Get of `key` finds its answer: what each memtable, file, filter and block on the way says. For
   // people and tools; it costs several times as much as a Get.
-  virtual absl::StatusOr<GetExplanation> ExplainGet(const ColumnFamily* family, std::string_view key,
-                                                    const ReadOptions& options = {}) = 0;
-  // Estimates how many bytes of table files and memtables each range takes. Costs at most a few block reads. `ranges`
-  // and `sizes_bytes` must have the same length.
-  virtual absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const Range> ranges,
-                                           std::span<uint64_t> sizes_bytes) = 0;
-  // The statistics of the whole database. Owned by it; valid as long as this object, also after Close.
-  virtual Statistics* statistics() = 0;
+  virtual absl::StatusOr<GetExplanation> ExplainGet(const ColumnFamily& family, std::string_view key,
+                                                    const ReadOptions& options = kDefaultReadOptions) = 0;
+  // Estimates how many bytes of table files and memtables each range takes; one number for each range. Costs at most a
+  // few block reads.
+  virtual absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(const ColumnFamily& family,
+                                                                    std::span<const Range> ranges) = 0;
+  // The statistics of the whole database. Valid as long as this object, also after Close.
+  virtual Statistics& statistics() = 0;
 
   // Checks the order and the consistency of the whole tree in memory, and that every file exists with the expected
   // size.
@@ -276,33 +297,55 @@ class SEPAL_EXPORT DB {
 
   // The same calls on the default column family.
   absl::Status Put(std::string_view key, std::string_view value, const WriteOptions& options = {}) {
-    return Put(nullptr, key, value, options);
+    return Put(DefaultColumnFamily(), key, value, options);
   }
-  absl::Status Delete(std::string_view key, const WriteOptions& options = {}) { return Delete(nullptr, key, options); }
+  absl::Status Delete(std::string_view key, const WriteOptions& options = {}) {
+    return Delete(DefaultColumnFamily(), key, options);
+  }
   absl::Status SingleDelete(std::string_view key, const WriteOptions& options = {}) {
-    return SingleDelete(nullptr, key, options);
+    return SingleDelete(DefaultColumnFamily(), key, options);
   }
-  absl::Status Get(std::string_view key, PinnedValue* value, const ReadOptions& options = {}) {
-    return Get(nullptr, key, value, options);
+  absl::Status Get(std::string_view key, PinnedValue& value, const ReadOptions& options = kDefaultReadOptions) {
+    return Get(DefaultColumnFamily(), key, value, options);
   }
-  absl::StatusOr<std::string> Get(std::string_view key, const ReadOptions& options = {}) {
-    return Get(nullptr, key, options);
+  absl::StatusOr<std::string> Get(std::string_view key, const ReadOptions& options = kDefaultReadOptions) {
+    return Get(DefaultColumnFamily(), key, options);
   }
-  void MultiGet(std::span<const std::string_view> keys, std::span<PinnedValue> values, std::span<absl::Status> statuses,
-                const ReadOptions& options = {}) {
-    MultiGet(nullptr, keys, values, statuses, options);
+  absl::Status MultiGet(std::span<const std::string_view> keys, std::span<PinnedValue> values,
+                        std::span<absl::Status> statuses, const ReadOptions& options = kDefaultReadOptions) {
+    return MultiGet(DefaultColumnFamily(), keys, values, statuses, options);
   }
-  bool KeyMayExist(std::string_view key, const ReadOptions& options = {}) { return KeyMayExist(nullptr, key, options); }
-  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options = {}) { return NewIterator(nullptr, options); }
-  absl::Status Flush(const FlushOptions& options = {}) { return Flush(nullptr, options); }
-  absl::Status CompactRange(const CompactRangeOptions& options = {}) { return CompactRange(nullptr, options); }
-  absl::StatusOr<GetExplanation> ExplainGet(std::string_view key, const ReadOptions& options = {}) {
-    return ExplainGet(nullptr, key, options);
+  std::vector<absl::StatusOr<std::string>> MultiGet(std::span<const std::string_view> keys,
+                                                    const ReadOptions& options = kDefaultReadOptions) {
+    return MultiGet(DefaultColumnFamily(), keys, options);
   }
-  std::optional<std::string> GetProperty(std::string_view name) { return GetProperty(nullptr, name); }
-  absl::Status GetApproximateSizes(std::span<const Range> ranges, std::span<uint64_t> sizes_bytes) {
-    return GetApproximateSizes(nullptr, ranges, sizes_bytes);
+  bool KeyMayExist(std::string_view key, const ReadOptions& options = kDefaultReadOptions) {
+    return KeyMayExist(DefaultColumnFamily(), key, options);
   }
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options = kDefaultReadOptions) {
+    return NewIterator(DefaultColumnFamily(), options);
+  }
+  [[nodiscard]] ScanRange Scan(const ReadOptions& options = kDefaultReadOptions) {
+    return Scan(DefaultColumnFamily(), options);
+  }
+  absl::Status Flush(const FlushOptions& options = {}) { return Flush(DefaultColumnFamily(), options); }
+  absl::Status CompactRange(const CompactRangeOptions& options = {}) {
+    return CompactRange(DefaultColumnFamily(), options);
+  }
+  absl::StatusOr<GetExplanation> ExplainGet(std::string_view key, const ReadOptions& options = kDefaultReadOptions) {
+    return ExplainGet(DefaultColumnFamily(), key, options);
+  }
+  std::optional<std::string> GetProperty(std::string_view name) { return GetProperty(DefaultColumnFamily(), name); }
+  absl::StatusOr<Properties> GetProperties() { return GetProperties(DefaultColumnFamily()); }
+  absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(std::span<const Range> ranges) {
+    return GetApproximateSizes(DefaultColumnFamily(), ranges);
+  }
+
+ protected:
+  DB() = default;
+
+  // The implementation sets it before any call.
+  const ColumnFamily* default_column_family_ = nullptr;
 };
 
 }  // namespace sepal

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "sepal/abi.h"
 #include "sepal/export.h"
 #include "sepal/perf_context.h"
 

@@ -33,6 +33,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sepal/abi.h"
 #include "sepal/export.h"
 
 namespace sepal {

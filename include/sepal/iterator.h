@@ -1,9 +1,10 @@
 // Ordered access to a column family, forward and backward.
 //
-//   const std::optional<std::string> end = sepal::EndOfPrefix("user:");
-//   std::unique_ptr<sepal::Iterator> it = db->NewIterator({.lower_bound = "user:", .upper_bound = end});
-//   for (it->SeekToFirst(); it->Valid(); it->Next()) Use(it->key(), it->value());
+//   std::unique_ptr<sepal::Iterator> it = db->NewIterator({.prefix = "user:"});
+//   for (it->SeekToLast(); it->Valid(); it->Prev()) Use(it->key(), it->value());
 //   if (!it->status().ok()) ...
+//
+// To go over all entries in ascending order, DB::Scan is shorter (sepal/scan.h).
 //
 // An iterator sees the database as it was when the iterator was created (or as of its snapshot), and keeps alive what
 // it needs for that: destroy iterators that are no longer used. The snapshot and the options that it was created with
@@ -17,6 +18,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "sepal/abi.h"
 #include "sepal/export.h"
 
 namespace sepal {

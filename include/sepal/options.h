@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sepal/abi.h"
 #include "sepal/comparator.h"
 #include "sepal/env.h"
 #include "sepal/export.h"
@@ -137,15 +138,23 @@ struct ReadOptions {
   const Snapshot* snapshot = nullptr;
   // Keep blocks that are read in the cache. Turn it off for scans over much more data than fits.
   bool fill_cache = true;
-  // Iterators only: restrict the iterator to keys in [lower_bound, upper_bound); unset: unbounded on that side. The
-  // bounds are copied. Tables outside of the bounds are not read.
-  std::optional<std::string_view> lower_bound = {};
-  std::optional<std::string_view> upper_bound = {};
+
+  // The rest is for iterators and scans only, which show the keys that are within all of it. Tables outside are not
+  // read.
+  //
+  // Only keys that begin with these bytes; empty: all. Needs the bytewise order, because in another one such keys need
+  // not be neighbours: the status of the iterator is then InvalidArgument.
+  std::string prefix = {};
+  // Only keys in [lower_bound, upper_bound), in the order of the column family; unset: unbounded on that side.
+  std::optional<std::string> lower_bound = {};
+  std::optional<std::string> upper_bound = {};
 };
 
-// Returns the upper bound that belongs to the lower bound `prefix`: in bytewise order, the first key after all keys
-// that begin with `prefix`. Returns nullopt if there is no such key. Bounds are views: keep the string alive as long as
-// options that refer to it are used.
+// What calls without options use. It spares them the making of options, which a Get would notice.
+inline const ReadOptions kDefaultReadOptions;
+
+// Returns the first key after all keys that begin with `prefix`, in bytewise order: an upper bound for calls that have
+// no `prefix`. Returns nullopt if there is no such key.
 SEPAL_EXPORT std::optional<std::string> EndOfPrefix(std::string_view prefix);
 
 struct WriteOptions {
@@ -195,8 +204,8 @@ struct CompactionProgress {
 
 struct CompactRangeOptions {
   // The keys to compact, both inclusive; unset: from the first key, or to the last.
-  std::optional<std::string_view> begin = {};
-  std::optional<std::string_view> end = {};
+  std::optional<std::string> begin = {};
+  std::optional<std::string> end = {};
   // Called at the beginning, after each thousandth of the work or 16 MiB, now and then while the call waits for space,
   // for another compaction or for the end of a pause (but not during the initial flush), and at the end. It is called
   // by the threads that do the work, one at a time, without locks held; that thread's work waits until it returns. It

@@ -1,6 +1,6 @@
 // What the calls of one thread did, and where their time went.
 //
-//   sepal::PerfContext perf(db.get());   // from here on, on this thread
+//   sepal::PerfContext perf(*db);       // from here on, on this thread
 //   db->Get("key");
 //   std::cout << perf.ToString();
 //   perf.Reset();                        // before the next call
@@ -43,7 +43,7 @@ SEPAL_EXPORT std::string_view Name(PerfPart part);
 
 class SEPAL_EXPORT PerfContext {
  public:
-  explicit PerfContext(DB* db);
+  explicit PerfContext(DB& db);
   ~PerfContext();
   PerfContext(const PerfContext&) = delete;
   PerfContext& operator=(const PerfContext&) = delete;

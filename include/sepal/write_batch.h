@@ -4,13 +4,13 @@
 //   sepal::WriteBatch batch;
 //   batch.Delete("a");
 //   batch.Put("b", "2");
-//   absl::Status status = db->Write(&batch);
+//   absl::Status status = db->Write(batch);
 //
 // Not safe for concurrent use without external locking. A batch may be written any number of times.
 //
 // Nothing is checked while a batch is filled. DB::Write refuses the whole batch if a key or value is too long, if the
 // batch takes more than a quarter of `memory_limit` (counting about 64 bytes for each update besides its key and
-// value), or if it names a family that was dropped or never created.
+// value), or if it names a family that was dropped or never created, or one of another database.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sepal/abi.h"
 #include "sepal/column_family.h"
 #include "sepal/export.h"
 
@@ -37,17 +39,18 @@ class SEPAL_EXPORT WriteBatch {
 
   WriteBatch();
 
-  void Put(std::string_view key, std::string_view value) { Put(nullptr, key, value); }
-  void Delete(std::string_view key) { Delete(nullptr, key); }
+  // Updates of the default column family.
+  void Put(std::string_view key, std::string_view value);
+  void Delete(std::string_view key);
   // Deletes a key that was put exactly once since its last single deletion, and that is never deleted with `Delete`.
   // Cheaper to compact away than `Delete`. With any other history an older value may reappear.
-  void SingleDelete(std::string_view key) { SingleDelete(nullptr, key); }
+  void SingleDelete(std::string_view key);
 
-  // The same for a column family; null is the default one. Only the family's id is stored. The handle must belong to
-  // the database that the batch is written to; this cannot be checked.
-  void Put(const ColumnFamily* family, std::string_view key, std::string_view value);
-  void Delete(const ColumnFamily* family, std::string_view key);
-  void SingleDelete(const ColumnFamily* family, std::string_view key);
+  // The same for a column family of the database that the batch is written to: DB::Write refuses a batch that names one
+  // of another database (InvalidArgument). The batch keeps the family's id and not the handle.
+  void Put(const ColumnFamily& family, std::string_view key, std::string_view value);
+  void Delete(const ColumnFamily& family, std::string_view key);
+  void SingleDelete(const ColumnFamily& family, std::string_view key);
 
   // Appends all updates of `other`. Together the batches must have fewer than 2^32 updates.
   void Append(const WriteBatch& other);
@@ -58,15 +61,21 @@ class SEPAL_EXPORT WriteBatch {
   // The size of the batch in the log, in bytes.
   size_t ByteSize() const { return bytes_.size(); }
 
-  absl::Status Iterate(Handler* handler) const;
+  absl::Status Iterate(Handler& handler) const;
 
-  // The batch as bytes (docs/reference/file-format.md, "Write batch"). `FromBytes` checks them, and returns `DataLoss`
-  // for bytes that no batch encodes to.
+  // The batch as bytes (docs/reference/file-format.md, "Write batch"), which hold ids of column families but do not say
+  // of which database. `FromBytes` checks them, and returns `DataLoss` for bytes that no batch encodes to.
   const std::string& bytes() const { return bytes_; }
-  static absl::Status FromBytes(std::string_view bytes, WriteBatch* batch);
+  static absl::StatusOr<WriteBatch> FromBytes(std::string_view bytes);
 
  private:
+  friend class BatchOrigin;
+
   std::string bytes_;
+  // The database whose families the batch names. 0: it names none, or only the default one without a handle.
+  uint64_t database_id_ = 0;
+  std::string directory_;
+  std::string second_directory_;  // of another database whose families it names too
 };
 
 }  // namespace sepal

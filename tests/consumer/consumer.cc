@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   sepal::WriteBatch batch;
   batch.Put("a", "1");
   batch.Delete("b");
-  if (absl::Status status = (*db)->Write(&batch); !status.ok()) return Fail(status);
+  if (absl::Status status = (*db)->Write(batch); !status.ok()) return Fail(status);
   absl::StatusOr<std::string> value = (*db)->Get("key");
   if (!value.ok()) return Fail(value.status());
   int entries = 0;

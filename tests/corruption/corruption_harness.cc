@@ -77,12 +77,12 @@ class Questions {
       return it != in.end() && it->second == value;
     };
     for (const auto& [key, value] : contents) {
-      const absl::StatusOr<std::string> got = db_->Get(family->get(), key);
+      const absl::StatusOr<std::string> got = db_->Get(**family, key);
       if (got.ok() && *got != value && !is_value(earlier, key, *got)) Wrong("Get gives a wrong value: " + key);
       if (absl::IsNotFound(got.status()) && earlier.contains(key)) Wrong("Get says that a key is absent: " + key);
       if (!got.ok() && !absl::IsNotFound(got.status())) Note(got.status(), "Get");
     }
-    const std::unique_ptr<Iterator> it = db_->NewIterator(family->get());
+    const std::unique_ptr<Iterator> it = db_->NewIterator(**family);
     for (it->SeekToFirst(); it->Valid(); it->Next()) {
       if (it->key().starts_with("tail") || extra_.contains(std::string(it->key()))) continue;
       if (!is_value(contents, it->key(), it->value()) && !is_value(earlier, it->key(), it->value())) {
@@ -96,7 +96,7 @@ class Questions {
   void TakeTail(Contents* contents) {
     bool more = true;
     for (const auto& [key, value] : subject_.tail) {
-      const absl::StatusOr<std::string> got = db_->Get(family_, key);
+      const absl::StatusOr<std::string> got = db_->Get(*family_, key);
       if (got.ok() && !more) return Wrong("the tail of the log has a gap before " + key);
       more = more && got.ok();
       if (more) contents->emplace(key, value);
@@ -104,7 +104,7 @@ class Questions {
   }
 
   void AskKey(const std::string& key, const std::optional<std::string>& expected) {
-    const absl::StatusOr<std::string> got = db_->Get(family_, key);
+    const absl::StatusOr<std::string> got = db_->Get(*family_, key);
     if (got.ok()) {
       if (!expected.has_value()) return Wrong("Get finds a key that is not there: " + key);
       if (*got != *expected) Wrong("Get gives a wrong value: " + key);
@@ -113,7 +113,7 @@ class Questions {
     } else {
       Note(got.status(), "Get");
     }
-    if (expected.has_value() && !db_->KeyMayExist(family_, key)) Wrong("KeyMayExist denies " + key);
+    if (expected.has_value() && !db_->KeyMayExist(*family_, key)) Wrong("KeyMayExist denies " + key);
   }
 
   void AskMany(const Contents& contents) {
@@ -121,7 +121,7 @@ class Questions {
     for (const auto& [key, value] : contents) keys.push_back(key);
     std::vector<PinnedValue> values(keys.size());
     std::vector<absl::Status> statuses(keys.size());
-    db_->MultiGet(family_, keys, values, statuses);
+    db_->MultiGet(*family_, keys, values, statuses).IgnoreError();
     for (size_t i = 0; i < keys.size(); ++i) {
       if (absl::IsNotFound(statuses[i])) Wrong("MultiGet says that a key is absent: " + std::string(keys[i]));
       if (statuses[i].ok() && values[i].value() != contents.at(std::string(keys[i]))) {
@@ -132,7 +132,7 @@ class Questions {
   }
 
   void AskScans(const Contents& contents) {
-    const std::unique_ptr<Iterator> it = db_->NewIterator(family_);
+    const std::unique_ptr<Iterator> it = db_->NewIterator(*family_);
     auto forward = contents.begin();
     for (it->SeekToFirst(); it->Valid(); it->Next(), ++forward) {
       if (forward == contents.end()) return Wrong("a scan gives too much");

@@ -10,6 +10,7 @@
 #include "sepal/simulation/memory_file_system.h"
 #include "tests/corruption/mutation.h"
 #include "tests/corruption/subject.h"
+#include "tests/db/engine/test_database.h"
 #include "tests/reliability/harness.h"
 #include "tests/reliability/rooms.h"
 
@@ -38,16 +39,16 @@ class RepairTrial {
   std::string Run() {
     const Options options = subject_.MakeOptions(&memory_);
     RepairReport report;
-    absl::Status status = DB::Repair(options, kDirectory, &report);
+    absl::Status status = RepairTo(&report, options, kDirectory);
     // Where no log is left, the logs might lie elsewhere.
-    if (absl::IsFailedPrecondition(status)) status = DB::Repair(options, kDirectory, &report, {.logs_lost = true});
+    if (absl::IsFailedPrecondition(status)) status = RepairTo(&report, options, kDirectory, {.logs_lost = true});
     if (!status.ok()) return "Repair: " + status.ToString();
     changed_ = report.changed;
     if (report.changed == report.dropped.empty() && report.tables_rewritten == 0) return "the report is empty";
     std::string wrong = Check(report);
     if (!wrong.empty()) return absl::StrFormat("%s\n%s", wrong, report.ToString());
     RepairReport again;
-    status = DB::Repair(options, kDirectory, &again);
+    status = RepairTo(&again, options, kDirectory);
     if (!status.ok()) return "Repair again: " + status.ToString();
     if (again.changed) return "a second repair finds more:\n" + again.ToString();
     return "";
@@ -76,7 +77,7 @@ class RepairTrial {
     if (!family.ok()) return family.status().ToString();
     const auto history = subject_.history.find(name);
     Contents found;
-    const std::unique_ptr<Iterator> it = db->NewIterator(family->get());
+    const std::unique_ptr<Iterator> it = db->NewIterator(**family);
     for (it->SeekToFirst(); it->Valid(); it->Next()) found.emplace(it->key(), it->value());
     if (!it->status().ok()) return it->status().ToString();
     for (const auto& [key, value] : found) {

@@ -68,9 +68,9 @@ class Builder {
     Versions();
     Put("zstd", "big", Text(300 << 10, 'z'));
     Put("zstd", "small", Text(30, 'z'));
-    Must(db_->Flush(families_["zstd"].get()));
+    Must(db_->Flush(*families_["zstd"]));
     for (int i = 0; i < 40; ++i) Put("plain", Key(i), Text(60, 'p'));
-    Must(db_->Flush(families_["plain"].get()));
+    Must(db_->Flush(*families_["plain"]));
     Keep();
     RollManifest();
     Keep();
@@ -109,12 +109,12 @@ class Builder {
     subject_->families[std::string(name)] = {};
   }
   void Put(const std::string& family, const std::string& key, const std::string& value) {
-    Must(db_->Put(families_[family].get(), key, value));
+    Must(db_->Put(*families_[family], key, value));
     subject_->families[family][key] = value;
     subject_->history[family][key].insert(value);
   }
   void Delete(const std::string& family, const std::string& key) {
-    Must(db_->Delete(families_[family].get(), key));
+    Must(db_->Delete(*families_[family], key));
     subject_->families[family].erase(key);
   }
 
@@ -140,7 +140,7 @@ class Builder {
       snapshots.push_back(db_->GetSnapshot());
     }
     Put("versions", "z", "last");
-    Must(db_->Flush(families_["versions"].get()));
+    Must(db_->Flush(*families_["versions"]));
   }
 
   void KeepOldManifests() { files_.Inject({.op = FileOp::kRemove, .name_contains = "MANIFEST", .sticky = true}); }
@@ -173,12 +173,12 @@ class Builder {
     for (int i = 0; i < 10; ++i) {
       const std::string value = Text(80, 'b');
       for (const char* name : {"logged", "late", "default"}) {
-        batch.Put(families_[name].get(), Key(400 + i), value);
+        batch.Put(*families_[name], Key(400 + i), value);
         subject_->families[name][Key(400 + i)] = value;
         subject_->history[name][Key(400 + i)].insert(value);
       }
     }
-    Must(db_->Write(&batch));
+    Must(db_->Write(batch));
     Delete("logged", Key(3));
     Put("plain", Key(5), "newer");
     Must(db_->Sync());
@@ -203,7 +203,7 @@ class Builder {
   }
   std::string TablesText() {
     std::string text;
-    for (const auto& [name, family] : families_) text += db_->GetProperty(family.get(), "sepal.sstables").value();
+    for (const auto& [name, family] : families_) text += db_->GetProperty(*family, "sepal.sstables").value();
     return text;
   }
   // All tables and logs that matter, and the last manifest but for its last mark.

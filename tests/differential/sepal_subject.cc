@@ -47,7 +47,7 @@ class SepalSubject final : public Subject {
       }
     }
     // The database is always closed: nothing is lost.
-    Note(db()->Write(&updates, {.sync = sync, .disable_wal = !sync && set_ % 4 == 1 && unlogged_.OneIn(3)}));
+    Note(db()->Write(updates, {.sync = sync, .disable_wal = !sync && set_ % 4 == 1 && unlogged_.OneIn(3)}));
   }
   std::optional<std::string> Get(const std::string& key, int snapshot) override {
     const absl::StatusOr<std::string> value = db()->Get(key, At(snapshot));

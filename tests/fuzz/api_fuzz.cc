@@ -61,7 +61,7 @@ class Calls {
     Must(found.status());
     other_ = *found;
   }
-  const ColumnFamily* family(int i) { return i == 0 ? db()->DefaultColumnFamily() : other_.get(); }
+  const ColumnFamily& family(int i) { return i == 0 ? db()->DefaultColumnFamily() : *other_; }
   // Few keys, so that they meet; some are prefixes of others.
   std::string Key() {
     const uint8_t byte = in_.Byte();
@@ -141,7 +141,7 @@ class Calls {
         contents_[(code >> 1) & 1][key] = value;
       }
     }
-    Must(db()->Write(&batch));
+    Must(db()->Write(batch));
   }
 
   void TakeSnapshot() {

@@ -11,10 +11,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sepal;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  WriteBatch batch;
-  const absl::Status status = WriteBatch::FromBytes(bytes, &batch);
-  SEPAL_CHECK(status.ok() || absl::IsDataLoss(status));
-  if (!status.ok()) return 0;
+  const absl::StatusOr<WriteBatch> batch = WriteBatch::FromBytes(bytes);
+  SEPAL_CHECK(batch.ok() || absl::IsDataLoss(batch.status()));
+  if (!batch.ok()) return 0;
   std::string again(kBatchHeaderBytes, '\0');
   BatchReader reader(bytes);
   BatchEntry entry;
@@ -23,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     AppendBatchEntry(&again, entry.kind, entry.family, entry.key, entry.value);
     ++entries;
   }
-  SEPAL_CHECK(entries == batch.Count());
+  SEPAL_CHECK(entries == batch->Count());
   // Varints may be longer than they need to be; nothing else may differ.
   SEPAL_CHECK(again.size() <= bytes.size() && CheckBatch(again).ok());
   return 0;

@@ -20,9 +20,9 @@ absl::StatusOr<uint64_t> Compare(DB* db, Model* model) {
   const absl::StatusOr<std::string> number = db->Get(kNumberKey);
   if (!number.ok() && !absl::IsNotFound(number.status())) return number.status();
   const uint64_t last = number.ok() ? std::stoull(*number) : 0;
-  while (model->number() < last) model->Next(db->DefaultColumnFamily(), second.get());
+  while (model->number() < last) model->Next(db->DefaultColumnFamily(), *second);
   for (int family = 0; family < 2; ++family) {
-    const std::unique_ptr<Iterator> it = db->NewIterator(family == 0 ? nullptr : second.get());
+    const std::unique_ptr<Iterator> it = db->NewIterator(family == 0 ? db->DefaultColumnFamily() : *second);
     auto expected = model->contents(family).begin();
     for (it->SeekToFirst(); it->Valid(); it->Next(), ++expected) {
       if (expected == model->contents(family).end() || it->key() != expected->first ||
@@ -60,7 +60,7 @@ Options MakeOptions(uint64_t seed) {
   return options;
 }
 
-WriteBatch Model::Next(const ColumnFamily* first, const ColumnFamily* second) {
+WriteBatch Model::Next(const ColumnFamily& first, const ColumnFamily& second) {
   const uint64_t number = ++number_;
   Random random(seed_ * 0x9e3779b97f4a7c15ull + number);
   WriteBatch batch;
@@ -68,7 +68,7 @@ WriteBatch Model::Next(const ColumnFamily* first, const ColumnFamily* second) {
   contents_[0][kNumberKey] = std::to_string(number);
   for (uint64_t n = 1 + random.Uniform(4); n > 0; --n) {
     const int family = random.OneIn(3) ? 1 : 0;
-    const ColumnFamily* const target = family == 0 ? first : second;
+    const ColumnFamily& target = family == 0 ? first : second;
     const std::string key = absl::StrFormat("key%04u", random.Uniform(kKeys));
     if (random.OneIn(5)) {
       batch.Delete(target, key);
@@ -90,9 +90,9 @@ absl::Status WriteOn(const std::string& path, uint64_t seed,
   RETURN_IF_ERROR(Compare(db.get(), &model).status());
   ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> second, db->FindColumnFamily(kSecondFamily));
   while (true) {
-    const WriteBatch batch = model.Next(db->DefaultColumnFamily(), second.get());
+    const WriteBatch batch = model.Next(db->DefaultColumnFamily(), *second);
     const bool sync = model.number() % UpdatesBetweenSyncs(seed) == 0;
-    RETURN_IF_ERROR(db->Write(&batch, {.sync = sync}));
+    RETURN_IF_ERROR(db->Write(batch, {.sync = sync}));
     acknowledged(model.number(), sync);
   }
 }

@@ -21,7 +21,7 @@ class Model {
   explicit Model(uint64_t seed) : seed_(seed) {}
   // The batch of update `number`, for a database with these families; it is applied here too. Numbers begin with 1, and
   // go up by one.
-  WriteBatch Next(const ColumnFamily* first, const ColumnFamily* second);
+  WriteBatch Next(const ColumnFamily& first, const ColumnFamily& second);
   uint64_t number() const { return number_; }
   const Contents& contents(int family) const { return contents_[family]; }
 

@@ -221,7 +221,7 @@ void History::Settle() {
 }
 
 absl::StatusOr<Entries> History::Dump(const std::string& family) {
-  const std::unique_ptr<Iterator> iterator = database_.db->NewIterator(handles_.at(family).get());
+  const std::unique_ptr<Iterator> iterator = database_.db->NewIterator(*handles_.at(family));
   Entries forward = ReadAll(iterator.get());
   if (!iterator->status().ok()) return iterator->status();
   Entries backward;

@@ -88,7 +88,7 @@ class History {
   std::string RandomKey();
   std::string RandomValue();
   std::string RandomFamily();
-  const ColumnFamily* Handle(const std::string& family);
+  const ColumnFamily& Handle(const std::string& family);
   void Write(const std::vector<Update>& batch, bool as_batch);
   void WriteOne();
   void WriteMany();

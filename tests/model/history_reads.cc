@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "db/engine/core/pinned_value_access.h"
 #include "tests/model/history.h"
 
 namespace sepal::model {
@@ -24,11 +25,11 @@ void History::GetOne() {
   HeldPin held{.pin = {}, .expected = expected.value_or("")};
   absl::Status status;
   if (random_.OneIn(2)) {
-    status = database_.db->Get(Handle(family), key, &held.pin, moment.options);
+    status = database_.db->Get(Handle(family), key, held.pin, moment.options);
   } else {
     const absl::StatusOr<std::string> value = database_.db->Get(Handle(family), key, moment.options);
     status = value.status();
-    if (value.ok()) held.pin.Copy(*value);
+    if (value.ok()) PinnedValueAccess::Copy(*value, &held.pin);
   }
   if (!status.ok() && !absl::IsNotFound(status)) {
     Succeeded(status, "get");
@@ -47,7 +48,7 @@ void History::GetMany() {
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   std::vector<PinnedValue> values(keys.size());
   std::vector<absl::Status> statuses(keys.size());
-  database_.db->MultiGet(Handle(family), views, values, statuses, moment.options);
+  database_.db->MultiGet(Handle(family), views, values, statuses, moment.options).IgnoreError();
   for (size_t i = 0; i < keys.size(); ++i) {
     const std::optional<std::string> expected = model_.Get(family, keys[i], moment.batch);
     if (!statuses[i].ok() && !absl::IsNotFound(statuses[i])) {

@@ -55,7 +55,7 @@ std::string History::RandomFamily() {
   return random_.OneIn(2) ? "default" : names[random_.Uniform(names.size())];
 }
 
-const ColumnFamily* History::Handle(const std::string& family) { return handles_.at(family).get(); }
+const ColumnFamily& History::Handle(const std::string& family) { return *handles_.at(family); }
 
 Update History::RandomUpdate(const std::string& family) {
   Update update{.family = family, .kind = ValueKind::kPut, .key = RandomKey(), .value = {}};
@@ -75,7 +75,7 @@ void History::Write(const std::vector<Update>& batch, bool as_batch) {
   if (as_batch) {
     WriteBatch all;
     for (const Update& update : batch) {
-      const ColumnFamily* family = Handle(update.family);
+      const ColumnFamily& family = Handle(update.family);
       if (update.kind == ValueKind::kPut) {
         all.Put(family, update.key, update.value);
       } else if (update.kind == ValueKind::kDelete) {
@@ -84,7 +84,7 @@ void History::Write(const std::vector<Update>& batch, bool as_batch) {
         all.SingleDelete(family, update.key);
       }
     }
-    written = database_.db->Write(&all, options);
+    written = database_.db->Write(all, options);
   } else if (first.kind == ValueKind::kPut) {
     written = database_.db->Put(Handle(first.family), first.key, first.value, options);
   } else if (first.kind == ValueKind::kDelete) {
@@ -131,12 +131,12 @@ void History::DropFamily() {
   if (name == "default") return;
   unsure_family_ = name;
   const std::shared_ptr<ColumnFamily> handle = handles_.at(name);
-  if (!Succeeded(database_.db->DropColumnFamily(handle.get()), "drop family")) return;
+  if (!Succeeded(database_.db->DropColumnFamily(*handle), "drop family")) return;
   unsure_family_.clear();
   model_.DropFamily(name);
   handles_.erase(name);
-  Expect(absl::IsFailedPrecondition(database_.db->Put(handle.get(), "k", "v")), "a put into a dropped family");
-  Expect(absl::IsFailedPrecondition(database_.db->Get(handle.get(), "k").status()), "a get from a dropped family");
+  Expect(absl::IsFailedPrecondition(database_.db->Put(*handle, "k", "v")), "a put into a dropped family");
+  Expect(absl::IsFailedPrecondition(database_.db->Get(*handle, "k").status()), "a get from a dropped family");
 }
 
 void History::Flush() {

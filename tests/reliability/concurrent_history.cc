@@ -156,7 +156,7 @@ bool ConcurrentHistory::OneOperation(Random* random, std::vector<Held>* held) {
   if (drawn < 75) return Look(random, held);
   if (drawn < 84) return held->empty() || LookAgain((*held)[random->Uniform(held->size())]);
   if (drawn < 87) return held->clear(), true;
-  const ColumnFamily* family = Handle(static_cast<int>(random->Uniform(2)));
+  const ColumnFamily& family = Handle(static_cast<int>(random->Uniform(2)));
   if (drawn < 94) return Check(db->Flush(family), "flush");
   if (drawn < 97) return Check(db->CompactRange(family), "compact");
   if (drawn < 98) {
@@ -172,7 +172,7 @@ bool ConcurrentHistory::Write(Random* random) {
   const int number = static_cast<int>(batches_.size());
   batches_.emplace_back();
   WriteBatch batch;
-  batch.Put(nullptr, Mark(number), "");
+  batch.Put(Mark(number), "");
   // Where the ring is to be filled, not more than goes through it.
   const size_t bytes = random->OneIn(3) ? 200 : fills_ring_ ? 350 : 20;
   const std::string value = absl::StrFormat("%05d%s", number, std::string(bytes, 'v'));
@@ -190,7 +190,7 @@ bool ConcurrentHistory::Write(Random* random) {
   const bool sync = random->OneIn(syncs_one_in_);
   if (families_pass_ && random->OneIn(2)) passing_.Join(number, Mark(number), &batch);
   batches_[number].begun = Now();
-  const absl::Status status = database_.db->Write(&batch, {.sync = sync});
+  const absl::Status status = database_.db->Write(batch, {.sync = sync});
   if (passing_.Refused(number, status)) {
     batches_[number].begun = 0;
     return true;

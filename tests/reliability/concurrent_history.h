@@ -85,7 +85,7 @@ class ConcurrentHistory {
   bool Check(const absl::Status& status, std::string_view what);
   bool CheckPassing(const absl::StatusOr<std::string>& wrong, std::string_view what);
   void Fail(std::string what);
-  const ColumnFamily* Handle(int family) const { return family == 0 ? nullptr : second_.get(); }
+  const ColumnFamily& Handle(int family) const { return family == 0 ? database_.db->DefaultColumnFamily() : *second_; }
 
   const SeededCase case_;
   Random random_;

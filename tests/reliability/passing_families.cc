@@ -27,8 +27,7 @@ absl::Status PassingFamilies::Operate(Random* random) {
     database_->world->BeginOperation();
     return Drop(family);
   }
-  const absl::Status status =
-      drawn < 9 ? database_->db->Flush(handle.get()) : database_->db->CompactRange(handle.get());
+  const absl::Status status = drawn < 9 ? database_->db->Flush(*handle) : database_->db->CompactRange(*handle);
   return absl::IsFailedPrecondition(status) && family->drops > 0 ? absl::OkStatus() : status;
 }
 
@@ -44,7 +43,7 @@ absl::Status PassingFamilies::Create() {
 absl::Status PassingFamilies::Drop(Family* family) {
   ++family->drops;
   ++drops_under_way_;
-  const absl::Status status = database_->db->DropColumnFamily(family->handle.get());
+  const absl::Status status = database_->db->DropColumnFamily(*family->handle);
   --drops_under_way_;
   const bool too_late = absl::IsFailedPrecondition(status) && family->drops > 1;
   if (too_late || absl::IsResourceExhausted(status)) --family->drops;
@@ -55,7 +54,7 @@ absl::Status PassingFamilies::Drop(Family* family) {
 void PassingFamilies::Join(int number, const std::string& mark, WriteBatch* batch) {
   Family* const family = There();
   if (family == nullptr) return;
-  batch->Put(family->handle.get(), mark, "");
+  batch->Put(*family->handle, mark, "");
   family->joined.insert(number);
 }
 
@@ -86,7 +85,7 @@ std::string PassingFamilies::Compare(const Family& family, const std::set<int>& 
 absl::StatusOr<std::string> PassingFamilies::Check(const Snapshot* snapshot, const std::set<int>& batches) {
   const Family* const family = There();
   if (family == nullptr) return "";
-  const std::unique_ptr<Iterator> it = database_->db->NewIterator(family->handle.get(), {.snapshot = snapshot});
+  const std::unique_ptr<Iterator> it = database_->db->NewIterator(*family->handle, {.snapshot = snapshot});
   if (family->drops > 0 && absl::IsFailedPrecondition(it->status())) return "";
   ASSIGN_OR_RETURN(const std::set<int> marks, Marks(it.get()));
   return Compare(*family, marks, batches);
@@ -102,7 +101,7 @@ absl::StatusOr<std::string> PassingFamilies::CheckOpened(const std::set<int>& ba
     }
     RETURN_IF_ERROR(handle.status());
     if (family->dropped) return absl::StrFormat("%s was dropped and is there", family->name);
-    const std::unique_ptr<Iterator> it = database_->db->NewIterator(handle->get());
+    const std::unique_ptr<Iterator> it = database_->db->NewIterator(**handle);
     ASSIGN_OR_RETURN(const std::set<int> marks, Marks(it.get()));
     const std::string wrong = Compare(*family, marks, batches);
     if (!wrong.empty()) return wrong;

@@ -30,7 +30,7 @@ absl::StatusOr<Oracle::Database> ReadDatabase(DB* db) {
   Oracle::Database all;
   for (const std::string& name : db->ColumnFamilyNames()) {
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(name));
-    ASSIGN_OR_RETURN(all[name], ReadContents(db->NewIterator(family.get()).get()));
+    ASSIGN_OR_RETURN(all[name], ReadContents(db->NewIterator(*family).get()));
   }
   return all;
 }
@@ -47,9 +47,9 @@ bool ScriptRun::Check(const absl::Status& status, std::string_view what) {
   return false;
 }
 
-const ColumnFamily* ScriptRun::Handle(const std::string& family) {
+const ColumnFamily& ScriptRun::Handle(const std::string& family) {
   const auto found = handles_.find(family);
-  return found == handles_.end() ? nullptr : found->second.get();
+  return found == handles_.end() ? db()->DefaultColumnFamily() : *found->second;
 }
 
 void ScriptRun::Run(const std::vector<Op>& ops) {
@@ -153,7 +153,7 @@ void ScriptRun::Write(const Op& op) {
   absl::Status status;
   const Oracle::Update& first = updates.front();
   if (op.batch) {
-    status = db()->Write(&batch, options);
+    status = db()->Write(batch, options);
   } else if (first.value.has_value()) {
     status = db()->Put(Handle(first.family), first.key, *first.value, options);
   } else if (op.updates.front().kind == ValueKind::kDelete) {
@@ -182,7 +182,7 @@ void ScriptRun::DropFamily(const std::string& name) {
   handles_.erase(name);
   // What is made under this name later is another one.
   for (HeldSnapshot& held : snapshots_) held.expected.erase(name);
-  oracle_->EndFamilyCall(name, Check(db()->DropColumnFamily(handle.get()), "drop a family"));
+  oracle_->EndFamilyCall(name, Check(db()->DropColumnFamily(*handle), "drop a family"));
 }
 
 // Of nothing whose contents are not sure.
@@ -281,7 +281,7 @@ void ScriptRun::ReadAll() {
   for (const HeldSnapshot& held : snapshots_) {
     const ReadOptions options{.snapshot = held.snapshot.get()};
     for (const auto& [family, expected] : held.expected) {
-      if (!oracle_->Usable(family) || (family != "default" && Handle(family) == nullptr)) continue;
+      if (!oracle_->Usable(family) || (family != "default" && !handles_.contains(family))) continue;
       CheckIterator(db()->NewIterator(Handle(family), options).get(), expected, "a snapshot");
       for (const auto& [key, value] : expected) {
         const absl::StatusOr<std::string> got = db()->Get(Handle(family), key, options);

@@ -68,7 +68,7 @@ class ScriptRun {
   bool Check(const absl::Status& status, std::string_view what);
   void Expect(bool holds, std::string what);
   DB* db() { return database_->db.get(); }
-  const ColumnFamily* Handle(const std::string& family);
+  const ColumnFamily& Handle(const std::string& family);
 
   TestDatabase* const database_;
   Oracle* const oracle_;

@@ -35,7 +35,6 @@ struct ReadPoint {
   DB* db = nullptr;
   const ColumnFamily* family = nullptr;
   std::shared_ptr<ColumnFamily> family_of_reader;
-  std::string lower, upper;
   ReadOptions options;
   Iterator* iterator = nullptr;
   std::unique_ptr<Iterator> own_iterator;
@@ -43,9 +42,10 @@ struct ReadPoint {
   // The one that is named, or one of its own.
   Iterator* OpenIterator() {
     if (iterator != nullptr) return iterator;
-    own_iterator = db->NewIterator(family, options);
+    own_iterator = db->NewIterator(Family(), options);
     return own_iterator.get();
   }
+  const ColumnFamily& Family() const { return FamilyOrDefault(db, family); }
 };
 
 // Of all files but the lock.
@@ -68,14 +68,8 @@ void TakeReadPoint(ScriptRunner* runner, ScriptLine* line, ReadPoint* point) {
   point->db = runner->db();
   point->family = runner->FamilyOf(*line);
   point->options.snapshot = runner->as_of;
-  if (const auto lower = line->TakePair("from")) {
-    point->lower = *lower;
-    point->options.lower_bound = point->lower;
-  }
-  if (const auto upper = line->TakePair("to")) {
-    point->upper = *upper;
-    point->options.upper_bound = point->upper;
-  }
+  point->options.lower_bound = line->TakePair("from");
+  point->options.upper_bound = line->TakePair("to");
   if (const auto name = line->TakePair("at")) {
     const auto found = runner->views.find(*name);
     EXPECT_NE(found, runner->views.end()) << "there is nothing to read at: " << line->text;
@@ -96,21 +90,21 @@ void TakeReadPoint(ScriptRunner* runner, ScriptLine* line, ReadPoint* point) {
 std::string Put(ScriptRunner* runner, ScriptLine* line) {
   const WriteOptions options = TakeWriteOptions(line);
   runner->written.emplace(line->family, line->Word(0));
-  return Told(*line, runner->db()->Put(runner->FamilyOf(*line), line->Word(0), line->Word(1), options));
+  return Told(*line, runner->db()->Put(runner->Named(*line), line->Word(0), line->Word(1), options));
 }
 
 std::string Delete(ScriptRunner* runner, ScriptLine* line) {
   const WriteOptions options = TakeWriteOptions(line);
-  return Told(*line, runner->db()->Delete(runner->FamilyOf(*line), line->Word(0), options));
+  return Told(*line, runner->db()->Delete(runner->Named(*line), line->Word(0), options));
 }
 
 std::string SingleDelete(ScriptRunner* runner, ScriptLine* line) {
   const WriteOptions options = TakeWriteOptions(line);
-  return Told(*line, runner->db()->SingleDelete(runner->FamilyOf(*line), line->Word(0), options));
+  return Told(*line, runner->db()->SingleDelete(runner->Named(*line), line->Word(0), options));
 }
 
 void AddToBatch(ScriptRunner* runner, const ScriptLine& line, WriteBatch* batch) {
-  const ColumnFamily* const family = runner->FamilyOf(line);
+  const ColumnFamily& family = runner->Named(line);
   if (line.name == "put") {
     runner->written.emplace(line.family, line.Word(0));
     batch->Put(family, line.Word(0), line.Word(1));
@@ -135,7 +129,7 @@ std::string Batch(ScriptRunner* runner, ScriptLine* line) {
     AddToBatch(runner, ScriptLine::Parse(std::exchange(update, {})), &batch);
   }
   if (!update.empty()) AddToBatch(runner, ScriptLine::Parse(update), &batch);
-  return Told(*line, runner->db()->Write(&batch, options));
+  return Told(*line, runner->db()->Write(batch, options));
 }
 
 std::string Fill(ScriptRunner* runner, ScriptLine* line) {
@@ -145,7 +139,7 @@ std::string Fill(ScriptRunner* runner, ScriptLine* line) {
   absl::Status status;
   for (uint64_t i = line->Number(0); status.ok() && i < line->Number(1); i += step) {
     runner->written.emplace(line->family, NumberedKey(i));
-    status = runner->db()->Put(runner->FamilyOf(*line), NumberedKey(i), FilledValue(i, bytes, line->Word(2)), options);
+    status = runner->db()->Put(runner->Named(*line), NumberedKey(i), FilledValue(i, bytes, line->Word(2)), options);
   }
   return Told(*line, status);
 }
@@ -154,7 +148,7 @@ std::string Erase(ScriptRunner* runner, ScriptLine* line) {
   const uint64_t step = std::stoull(line->TakePair("step").value_or("1"));
   absl::Status status;
   for (uint64_t i = line->Number(0); status.ok() && i < line->Number(1); i += step) {
-    status = runner->db()->Delete(runner->FamilyOf(*line), NumberedKey(i));
+    status = runner->db()->Delete(runner->Named(*line), NumberedKey(i));
   }
   return Told(*line, status);
 }
@@ -164,13 +158,13 @@ std::string Erase(ScriptRunner* runner, ScriptLine* line) {
 std::string Get(ScriptRunner* runner, ScriptLine* line) {
   ReadPoint point;
   TakeReadPoint(runner, line, &point);
-  return GetText(point.db, point.family, line->words, point.options);
+  return GetText(point.db, point.Family(), line->words, point.options);
 }
 
 std::string MultiGet(ScriptRunner* runner, ScriptLine* line) {
   ReadPoint point;
   TakeReadPoint(runner, line, &point);
-  return MultiGetText(point.db, point.family, line->words, point.options);
+  return MultiGetText(point.db, point.Family(), line->words, point.options);
 }
 
 std::string Scan(ScriptRunner* runner, ScriptLine* line) {
@@ -186,19 +180,19 @@ std::string Walk(ScriptRunner* runner, ScriptLine* line) {
 }
 
 std::string MayExist(ScriptRunner* runner, ScriptLine* line) {
-  return runner->db()->KeyMayExist(runner->FamilyOf(*line), line->Word(0)) ? "maybe\n" : "no\n";
+  return runner->db()->KeyMayExist(runner->Named(*line), line->Word(0)) ? "maybe\n" : "no\n";
 }
 
 std::string Explain(ScriptRunner* runner, ScriptLine* line) {
   ReadPoint point;
   TakeReadPoint(runner, line, &point);
-  const absl::StatusOr<GetExplanation> explained = point.db->ExplainGet(point.family, line->Word(0), point.options);
+  const absl::StatusOr<GetExplanation> explained = point.db->ExplainGet(point.Family(), line->Word(0), point.options);
   if (!explained.ok()) return Told(*line, explained.status());
   const std::string text = explained->ToString();
   return text.substr(0, text.rfind("  ", text.size() - 3));  // without bytes and time
 }
 
-std::string Tree(ScriptRunner* runner, ScriptLine* line) { return TreeText(runner->db(), runner->FamilyOf(*line)); }
+std::string Tree(ScriptRunner* runner, ScriptLine* line) { return TreeText(runner->db(), runner->Named(*line)); }
 
 std::string Entries(ScriptRunner* runner, ScriptLine* line) {
   return std::to_string(NumberProperty(runner->db(), "sepal.num-entries", runner->FamilyOf(*line))) + "\n";
@@ -207,7 +201,7 @@ std::string Entries(ScriptRunner* runner, ScriptLine* line) {
 std::string Count(ScriptRunner* runner, ScriptLine* line) {
   for (int i = 0; i < static_cast<int>(Ticker::kCount); ++i) {
     const auto ticker = static_cast<Ticker>(i);
-    if (Name(ticker) == line->Word(0)) return std::to_string(runner->db()->statistics()->Get(ticker)) + "\n";
+    if (Name(ticker) == line->Word(0)) return std::to_string(runner->db()->statistics().Get(ticker)) + "\n";
   }
   return "no such counter\n";
 }
@@ -276,13 +270,13 @@ std::string Drop(ScriptRunner* runner, ScriptLine* line) {
   runner->MoveToPlace();
   line->family = line->Word(0);
   const ColumnFamily* const family = runner->FamilyOf(*line);
-  return family == nullptr ? "no family\n" : Told(*line, runner->db()->DropColumnFamily(family));
+  return family == nullptr ? "no family\n" : Told(*line, runner->db()->DropColumnFamily(*family));
 }
 
 // --- the database and its files ---
 
 std::string Flush(ScriptRunner* runner, ScriptLine* line) {
-  return Told(*line, runner->db()->Flush(runner->FamilyOf(*line)));
+  return Told(*line, runner->db()->Flush(runner->Named(*line)));
 }
 
 std::string Compact(ScriptRunner* runner, ScriptLine* line) {
@@ -290,7 +284,7 @@ std::string Compact(ScriptRunner* runner, ScriptLine* line) {
   CompactRangeOptions options;
   if (begin.has_value()) options.begin = *begin;
   if (end.has_value()) options.end = *end;
-  return Told(*line, runner->db()->CompactRange(runner->FamilyOf(*line), options));
+  return Told(*line, runner->db()->CompactRange(runner->Named(*line), options));
 }
 
 template <absl::Status (DB::*call)()>

@@ -33,24 +33,24 @@ std::string Answer(const absl::StatusOr<std::string>& value) {
   return value.ok() ? "=" + *value : std::string(absl::StatusCodeToString(value.status().code()));
 }
 
-absl::StatusOr<std::string> GetPinned(DB* db, const ColumnFamily* family, std::string_view key,
+absl::StatusOr<std::string> GetPinned(DB* db, const ColumnFamily& family, std::string_view key,
                                       const ReadOptions& options) {
   PinnedValue value;
-  const absl::Status status = db->Get(family, key, &value, options);
+  const absl::Status status = db->Get(family, key, value, options);
   if (!status.ok()) return status;
   return std::string(value.value());
 }
 
-absl::StatusOr<std::string> GetByMultiGet(DB* db, const ColumnFamily* family, std::string_view key,
+absl::StatusOr<std::string> GetByMultiGet(DB* db, const ColumnFamily& family, std::string_view key,
                                           const ReadOptions& options) {
   PinnedValue value;
   absl::Status status;
-  db->MultiGet(family, {&key, 1}, {&value, 1}, {&status, 1}, options);
+  db->MultiGet(family, {&key, 1}, {&value, 1}, {&status, 1}, options).IgnoreError();
   if (!status.ok()) return status;
   return std::string(value.value());
 }
 
-absl::StatusOr<std::string> GetBySeek(DB* db, const ColumnFamily* family, std::string_view key,
+absl::StatusOr<std::string> GetBySeek(DB* db, const ColumnFamily& family, std::string_view key,
                                       const ReadOptions& options, bool backward) {
   const std::unique_ptr<Iterator> it = db->NewIterator(family, options);
   backward ? it->SeekForPrev(key) : it->Seek(key);
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> GetBySeek(DB* db, const ColumnFamily* family, std::s
   return absl::NotFoundError("no such entry");
 }
 
-absl::StatusOr<std::string> GetByExplaining(DB* db, const ColumnFamily* family, std::string_view key,
+absl::StatusOr<std::string> GetByExplaining(DB* db, const ColumnFamily& family, std::string_view key,
                                             const ReadOptions& options, const absl::StatusOr<std::string>& expected) {
   const absl::StatusOr<GetExplanation> explained = db->ExplainGet(family, key, options);
   if (!explained.ok()) return explained.status();
@@ -115,7 +115,7 @@ std::string Masked(const std::string& text) {
   return std::regex_replace(std::regex_replace(text, process, "process N"), checksum, "0x...");
 }
 
-std::string GetText(DB* db, const ColumnFamily* family, const std::vector<std::string>& keys,
+std::string GetText(DB* db, const ColumnFamily& family, const std::vector<std::string>& keys,
                     const ReadOptions& options) {
   std::vector<std::string> texts;
   for (const std::string& key : keys) {
@@ -138,12 +138,12 @@ std::string GetText(DB* db, const ColumnFamily* family, const std::vector<std::s
   return absl::StrJoin(texts, ", ") + "\n";
 }
 
-std::string MultiGetText(DB* db, const ColumnFamily* family, const std::vector<std::string>& keys,
+std::string MultiGetText(DB* db, const ColumnFamily& family, const std::vector<std::string>& keys,
                          const ReadOptions& options) {
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   std::vector<PinnedValue> values(keys.size());
   std::vector<absl::Status> statuses(keys.size());
-  db->MultiGet(family, views, values, statuses, options);
+  db->MultiGet(family, views, values, statuses, options).IgnoreError();
   std::vector<std::string> texts;
   for (size_t i = 0; i < keys.size(); ++i) {
     const absl::StatusOr<std::string> value =
@@ -198,7 +198,7 @@ std::string WalkText(Iterator* iterator, const std::vector<std::string>& moves) 
   return absl::StrJoin(places, ", ") + "\n";
 }
 
-std::string TreeText(DB* db, const ColumnFamily* family) {
+std::string TreeText(DB* db, const ColumnFamily& family) {
   const std::optional<std::string> property = db->GetProperty(family, "sepal.sstables");
   if (!property.has_value()) return "no such family\n";
   std::istringstream tables(*property);

@@ -22,10 +22,10 @@ std::string ShownStatus(const absl::Status& status);
 std::string Masked(const std::string& text);
 
 // By both forms of Get, MultiGet, KeyMayExist, an iterator and ExplainGet: "a=1, no b".
-std::string GetText(DB* db, const ColumnFamily* family, const std::vector<std::string>& keys,
+std::string GetText(DB* db, const ColumnFamily& family, const std::vector<std::string>& keys,
                     const ReadOptions& options);
 // By one MultiGet.
-std::string MultiGetText(DB* db, const ColumnFamily* family, const std::vector<std::string>& keys,
+std::string MultiGetText(DB* db, const ColumnFamily& family, const std::vector<std::string>& keys,
                          const ReadOptions& options);
 // Forward and backward, and by a seek to each entry from either side: "a=1, c=3", of many entries the number, the
 // first, the last and a hash of all.
@@ -33,6 +33,6 @@ std::string ScanText(Iterator* iterator);
 // One move after another (first, last, next, prev, seek KEY, before KEY) and where each leads; "here" moves nowhere.
 std::string WalkText(Iterator* iterator, const std::vector<std::string>& moves);
 // The tables of a family by level and run, the newest first, each with its key range and entries.
-std::string TreeText(DB* db, const ColumnFamily* family);
+std::string TreeText(DB* db, const ColumnFamily& family);
 
 }  // namespace sepal

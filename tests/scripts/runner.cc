@@ -145,8 +145,8 @@ void ScriptRunner::MoveToPlace() {
   const bool to_level_0 = place_ == EntryPlace::kLevel0 || (place_ == EntryPlace::kSpread && moves_ % 3 == 1);
   ++moves_;
   for (const auto& [name, family] : families) {
-    if (to_level_0) ExpectOkOrDropped(db()->Flush(family.get()));
-    if (to_last_level) ExpectOkOrDropped(db()->CompactRange(family.get()));
+    if (to_level_0) ExpectOkOrDropped(db()->Flush(*family));
+    if (to_last_level) ExpectOkOrDropped(db()->CompactRange(*family));
   }
   if (place_ == EntryPlace::kReopened || place_ == EntryPlace::kRepaired) {
     EXPECT_TRUE(views.empty()) << "no snapshot outlives this: the scenario is to say where it runs";
@@ -162,7 +162,7 @@ void ScriptRunner::MoveToPlace() {
 // Logs do not know the names of families: what another than the default one has goes to tables, which do.
 void ScriptRunner::RepairWithoutManifest() {
   for (const auto& [name, family] : families) {
-    if (name != kDefaultColumnFamilyName) ExpectOkOrDropped(db()->Flush(family.get()));
+    if (name != kDefaultColumnFamilyName) ExpectOkOrDropped(db()->Flush(*family));
   }
   database.memory.Crash(CrashMode::kKillProcess);
   database.db.reset();
@@ -196,12 +196,12 @@ std::string ScriptRunner::End() {
   for (int round = 0; round < 3; ++round) {
     for (const auto& [name, key] : written) {
       if (key.size() >= kMaxKeyBytes) continue;
-      const ColumnFamily* const family = name.empty() ? nullptr : families[name].get();
+      const ColumnFamily& family = FamilyOrDefault(db(), name.empty() ? nullptr : families[name].get());
       ExpectOkOrDropped(round == 1 ? db()->Delete(family, key) : db()->Put(family, key, "newer"));
       ExpectOkOrDropped(db()->Put(family, key + "+", "beside it"));
     }
     for (const auto& [name, family] : families) {
-      ExpectOkOrDropped(round == 2 ? db()->CompactRange(family.get()) : db()->Flush(family.get()));
+      ExpectOkOrDropped(round == 2 ? db()->CompactRange(*family) : db()->Flush(*family));
     }
   }
   return ReadAgain();

@@ -93,6 +93,8 @@ class ScriptRunner {
   DB* db() { return database.db.get(); }
   // Null for a name that is unknown.
   const ColumnFamily* FamilyOf(const ScriptLine& line) const;
+  // The same; the default one if there is none.
+  const ColumnFamily& Named(const ScriptLine& line) const { return FamilyOrDefault(database.db.get(), FamilyOf(line)); }
   std::vector<std::string> FilesWith(std::string_view part);
   void RemoveFile(const std::string& name);
   // Opens, and finds the families.

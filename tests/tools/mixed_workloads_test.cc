@@ -99,7 +99,7 @@ TEST_F(MixedWorkloadsTest, EveryBenchmarkRunsWithSeveralThreadsAndFamilies) {
   uint64_t entries = 0;
   for (const std::string& name : db->ColumnFamilyNames()) {
     const auto family = db->FindColumnFamily(name).value();
-    const auto it = db->NewIterator(family.get());
+    const auto it = db->NewIterator(*family);
     uint64_t here = 0;
     for (it->SeekToFirst(); it->Valid(); it->Next()) ++here;
     EXPECT_GE(here, 1000u);

@@ -28,16 +28,16 @@ class VerbFlagsTest : public SepalCommandTest {
     for (int round = 0; round < 2; ++round) {
       for (int i = 0; i < 300; ++i) {
         ASSERT_TRUE(db->Put(Key(i), "v" + std::to_string(round)).ok());
-        ASSERT_TRUE(db->Put(f.get(), Key(i), "of f").ok());
+        ASSERT_TRUE(db->Put(*f, Key(i), "of f").ok());
       }
       ASSERT_TRUE(db->Flush().ok());
-      ASSERT_TRUE(db->Flush(f.get()).ok());
+      ASSERT_TRUE(db->Flush(*f).ok());
     }
     ASSERT_TRUE(db->CompactRange().ok());
     const std::shared_ptr<ColumnFamily> dropped = db->CreateColumnFamily("dropped").value();
-    ASSERT_TRUE(db->Put(dropped.get(), "k", "v").ok());
-    ASSERT_TRUE(db->Flush(dropped.get()).ok());
-    ASSERT_TRUE(db->DropColumnFamily(dropped.get()).ok());
+    ASSERT_TRUE(db->Put(*dropped, "k", "v").ok());
+    ASSERT_TRUE(db->Flush(*dropped).ok());
+    ASSERT_TRUE(db->DropColumnFamily(*dropped).ok());
     ASSERT_TRUE(db->Delete(Key(7)).ok());
     ASSERT_TRUE(db->Put("\x01\xff", "\x02\xfe").ok());
     ASSERT_TRUE(db->Put("\xff\xff", "last").ok());

@@ -42,7 +42,7 @@ absl::StatusOr<std::unique_ptr<BenchRecorder>> BenchRecorder::Open(const std::st
 double BenchRecorder::Seconds() const { return static_cast<double>(NowNanos() - began_nanos_) / 1e9; }
 
 BenchRecorder::Work BenchRecorder::Measure(DB* db) {
-  const Statistics& statistics = *db->statistics();
+  const Statistics& statistics = db->statistics();
   return {.user_bytes = statistics.Get(Ticker::kBytesWritten),
           .flush_bytes = statistics.Get(Ticker::kFlushBytes),
           .compaction_read_bytes = statistics.Get(Ticker::kCompactionReadBytes),

@@ -19,13 +19,13 @@ std::string_view BenchThread::Value(size_t bytes) {
   return values_->Next(bytes);
 }
 
-absl::Status BenchThread::Get(uint64_t number, PinnedValue* value) {
+absl::Status BenchThread::Get(uint64_t number, PinnedValue& value) {
   const std::string_view key = key_.Format(number);
   absl::Status status = db()->Get(FamilyOf(number), key, value);
   const bool found = status.ok();
   if (!found && !absl::IsNotFound(status)) return status;
   CountFound(found ? 1 : 0, 1);
-  Finished(1, found ? key.size() + value->value().size() : 0);
+  Finished(1, found ? key.size() + value.value().size() : 0);
   return absl::OkStatus();
 }
 

@@ -56,16 +56,16 @@ class BenchThread {
   Random& random() { return random_; }
   KeyBuffer& key() { return key_; }
   uint64_t RandomNumber() { return random_.Uniform(options().num); }
-  const ColumnFamily* FamilyOf(uint64_t number) const {
+  const ColumnFamily& FamilyOf(uint64_t number) const {
     const auto& families = shared_->families;
-    return families.size() == 1 ? families.front() : families[number % families.size()];
+    return *(families.size() == 1 ? families.front() : families[number % families.size()]);
   }
   // A value of so many bytes; valid until the next call.
   std::string_view Value(size_t bytes);
   WriteOptions HowToWrite(bool sync) const { return {.sync = sync, .disable_wal = !sync && options().disable_wal}; }
 
   // One operation each, counted but for Write: of the entry with that number.
-  absl::Status Get(uint64_t number, PinnedValue* value);
+  absl::Status Get(uint64_t number, PinnedValue& value);
   absl::Status Put(uint64_t number, size_t value_bytes);
   // Puts an entry without counting it as an operation. The bytes of key and value go to `bytes`.
   absl::Status Write(uint64_t number, size_t value_bytes, uint64_t* bytes);

@@ -42,7 +42,7 @@ class DbBench {
     if (db_ == nullptr) return absl::OkStatus();
     if (options_.statistics) {
       if (!options_.json) out_ << "STATISTICS:\n";
-      PrintReport("statistics", db_->statistics()->ToString());
+      PrintReport("statistics", db_->statistics().ToString());
     }
     if (recorder_ != nullptr) RETURN_IF_ERROR(recorder_->Finish());
     families_.clear();

@@ -48,7 +48,7 @@ absl::Status PutEntries(BenchThread& thread, uint64_t per_batch, bool sync, size
         batch.Put(thread.FamilyOf(number), key, thread.Value(value_bytes));
         bytes += key.size() + value_bytes;
       }
-      RETURN_IF_ERROR(thread.db()->Write(&batch, write_options));
+      RETURN_IF_ERROR(thread.db()->Write(batch, write_options));
     }
     thread.Finished(entries, bytes);
     thread.Pace(entries, bytes);
@@ -100,7 +100,7 @@ absl::Status ReadMissing(BenchThread& thread) {
   PinnedValue value;
   while (thread.More()) {
     const uint64_t number = thread.RandomNumber();
-    const absl::Status status = thread.db()->Get(thread.FamilyOf(number), thread.key().FormatMissing(number), &value);
+    const absl::Status status = thread.db()->Get(thread.FamilyOf(number), thread.key().FormatMissing(number), value);
     if (!absl::IsNotFound(status)) RETURN_IF_ERROR(status);
     thread.CountFound(status.ok() ? 1 : 0, 1);
     thread.Finished(1, 0);
@@ -111,13 +111,13 @@ absl::Status ReadMissing(BenchThread& thread) {
 absl::Status ReadHot(BenchThread& thread) {
   const uint64_t hot = (thread.options().num + 99) / 100;
   PinnedValue value;
-  while (thread.More()) RETURN_IF_ERROR(thread.Get(thread.random().Uniform(hot), &value));
+  while (thread.More()) RETURN_IF_ERROR(thread.Get(thread.random().Uniform(hot), value));
   return absl::OkStatus();
 }
 
 absl::Status Scan(BenchThread& thread, bool forward) {
   for (const ColumnFamily* family : thread.shared().families) {
-    std::unique_ptr<Iterator> it = thread.db()->NewIterator(family);
+    std::unique_ptr<Iterator> it = thread.db()->NewIterator(*family);
     forward ? it->SeekToFirst() : it->SeekToLast();
     while (it->Valid() && thread.More()) {
       const uint64_t bytes = it->key().size() + it->value().size();
@@ -134,7 +134,7 @@ absl::Status ReadReverse(BenchThread& thread) { return Scan(thread, false); }
 
 // One iterator, whose seeks go upward, and begin anew at the end.
 absl::Status SeekOrdered(BenchThread& thread) {
-  const std::unique_ptr<Iterator> it = thread.db()->NewIterator(thread.shared().families.front());
+  const std::unique_ptr<Iterator> it = thread.db()->NewIterator(*thread.shared().families.front());
   for (uint64_t number = 0; thread.More();) {
     const std::string_view key = thread.key().Format(number);
     it->Seek(key);
@@ -151,11 +151,7 @@ absl::Status PrefixScanRandom(BenchThread& thread) {
   while (thread.More()) {
     const uint64_t number = thread.RandomNumber();
     const std::string prefix(thread.key().Format(number).substr(0, thread.options().PrefixSize()));
-    const std::optional<std::string> end = EndOfPrefix(prefix);
-    ReadOptions options;
-    options.lower_bound = prefix;
-    if (end.has_value()) options.upper_bound = *end;
-    const std::unique_ptr<Iterator> it = thread.db()->NewIterator(thread.FamilyOf(number), options);
+    const std::unique_ptr<Iterator> it = thread.db()->NewIterator(thread.FamilyOf(number), {.prefix = prefix});
     uint64_t entries = 0, bytes = 0;
     for (it->SeekToFirst(); it->Valid(); it->Next(), ++entries) bytes += it->key().size() + it->value().size();
     RETURN_IF_ERROR(it->status());
@@ -177,7 +173,7 @@ absl::Status DeleteEntries(BenchThread& thread, NumberOf number_of) {
       const uint64_t number = number_of(i++);
       batch.Delete(thread.FamilyOf(number), thread.key().Format(number));
     }
-    RETURN_IF_ERROR(thread.db()->Write(&batch, write_options));
+    RETURN_IF_ERROR(thread.db()->Write(batch, write_options));
     thread.Finished(entries, 0);
     thread.Pace(entries, entries * thread.key().Format(0).size());
   }
@@ -193,12 +189,12 @@ absl::Status DeleteRandom(BenchThread& thread) {
 }
 
 absl::Status Compact(BenchThread& thread) {
-  for (const ColumnFamily* family : thread.shared().families) RETURN_IF_ERROR(thread.db()->CompactRange(family));
+  for (const ColumnFamily* family : thread.shared().families) RETURN_IF_ERROR(thread.db()->CompactRange(*family));
   thread.Finished(1, 0);
   return absl::OkStatus();
 }
 absl::Status Flush(BenchThread& thread) {
-  for (const ColumnFamily* family : thread.shared().families) RETURN_IF_ERROR(thread.db()->Flush(family));
+  for (const ColumnFamily* family : thread.shared().families) RETURN_IF_ERROR(thread.db()->Flush(*family));
   thread.Finished(1, 0);
   return absl::OkStatus();
 }
@@ -258,7 +254,7 @@ constexpr Workload kWorkloads[] = {
 
 absl::Status ReadRandom(BenchThread& thread) {
   PinnedValue value;
-  while (thread.More()) RETURN_IF_ERROR(thread.Get(thread.RandomNumber(), &value));
+  while (thread.More()) RETURN_IF_ERROR(thread.Get(thread.RandomNumber(), value));
   return absl::OkStatus();
 }
 
@@ -277,7 +273,7 @@ absl::Status MultiReadRandom(BenchThread& thread) {
       if (families > 1) number = std::min(number - number % families + family, num - 1);
       keys[i] = buffers[i].Format(number);
     }
-    thread.db()->MultiGet(thread.FamilyOf(family), keys, values, statuses);
+    thread.db()->MultiGet(thread.FamilyOf(family), keys, values, statuses).IgnoreError();
     uint64_t found = 0, bytes = 0;
     for (size_t i = 0; i < keys_at_once; ++i) {
       if (statuses[i].ok()) {
@@ -343,14 +339,14 @@ std::string BenchmarkNames() {
 
 std::optional<std::string> ReportText(std::string_view name, DB* db) {
   if (name == "resetstats") {
-    db->statistics()->Reset();
+    db->statistics().Reset();
     return "";
   }
   for (const Report& report : kReports) {
     if (name != report.name) continue;
     std::string text = db->GetProperty(report.property).value_or("");
     if (!text.empty() && text.back() != '\n') text += '\n';
-    if (name == "filters") text += MeasureFilters(*db->statistics()).ToString() + "\n";
+    if (name == "filters") text += MeasureFilters(db->statistics()).ToString() + "\n";
     return text;
   }
   return std::nullopt;

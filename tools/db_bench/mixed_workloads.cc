@@ -26,7 +26,7 @@ absl::Status ReadRandomWriteRandom(BenchThread& thread) {
   while (thread.More()) {
     const uint64_t number = thread.RandomNumber();
     if (thread.random().Uniform(100) < static_cast<uint64_t>(thread.options().readwritepercent)) {
-      RETURN_IF_ERROR(thread.Get(number, &value));
+      RETURN_IF_ERROR(thread.Get(number, value));
     } else {
       RETURN_IF_ERROR(thread.Put(number, thread.options().ValueSize()));
     }
@@ -35,7 +35,7 @@ absl::Status ReadRandomWriteRandom(BenchThread& thread) {
 }
 
 // Reads an entry and writes it again, as one operation.
-absl::Status Update(BenchThread& thread, uint64_t number, PinnedValue* value) {
+absl::Status Update(BenchThread& thread, uint64_t number, PinnedValue& value) {
   const absl::Status status = thread.db()->Get(thread.FamilyOf(number), thread.key().Format(number), value);
   if (!absl::IsNotFound(status)) RETURN_IF_ERROR(status);
   thread.CountFound(status.ok() ? 1 : 0, 1);
@@ -44,7 +44,7 @@ absl::Status Update(BenchThread& thread, uint64_t number, PinnedValue* value) {
 
 absl::Status UpdateRandom(BenchThread& thread) {
   PinnedValue value;
-  while (thread.More()) RETURN_IF_ERROR(Update(thread, thread.RandomNumber(), &value));
+  while (thread.More()) RETURN_IF_ERROR(Update(thread, thread.RandomNumber(), value));
   return absl::OkStatus();
 }
 
@@ -83,11 +83,11 @@ absl::Status Ycsb(BenchThread& thread) {
     const uint64_t number =
         mix.latest ? next_insert.load(std::memory_order_relaxed) - 1 - zipf.NextRank() : zipf.Next();
     if (drawn < mix.read) {
-      RETURN_IF_ERROR(thread.Get(number, &value));
+      RETURN_IF_ERROR(thread.Get(number, value));
     } else if (drawn < mix.read + mix.update) {
       RETURN_IF_ERROR(thread.Put(number, value_bytes));
     } else if (drawn < mix.read + mix.update + mix.read_modify_write) {
-      RETURN_IF_ERROR(Update(thread, number, &value));
+      RETURN_IF_ERROR(Update(thread, number, value));
     } else if (drawn < mix.read + mix.update + mix.read_modify_write + mix.scan) {
       RETURN_IF_ERROR(ScanFrom(thread, number, 1 + thread.random().Uniform(kLongestScan)));
     } else {
@@ -160,7 +160,7 @@ absl::Status MixGraph(BenchThread& thread) {
     const double drawn = thread.random().NextDouble();
     const uint64_t number = keys.Draw(thread.random());
     if (drawn < options.mix_get_ratio) {
-      RETURN_IF_ERROR(thread.Get(number, &value));
+      RETURN_IF_ERROR(thread.Get(number, value));
     } else if (drawn < options.mix_get_ratio + options.mix_put_ratio) {
       RETURN_IF_ERROR(thread.Put(number, kValueBytes.Draw(thread.random(), kMostValueBytes)));
     } else {

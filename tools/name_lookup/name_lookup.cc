@@ -43,14 +43,14 @@ absl::Status Load(DB* db, const std::string& path, std::ostream& err) {
     batch.Put(whole.substr(0, tab), value);
     ++lines;
     if (batch.ByteSize() >= kFeedBytes) {
-      RETURN_IF_ERROR(db->Write(&batch));
+      RETURN_IF_ERROR(db->Write(batch));
       batch.Clear();
       progress.Update(lines);
     }
   }
   // As of a directory.
   if (file.bad()) return absl::InternalError(absl::StrCat(path, " cannot be read"));
-  RETURN_IF_ERROR(db->Write(&batch));
+  RETURN_IF_ERROR(db->Write(batch));
   // Into table files, where the filters are.
   RETURN_IF_ERROR(db->Flush());
   RETURN_IF_ERROR(db->WaitForBackgroundWork());
@@ -70,11 +70,11 @@ std::string How(bool found, const FilterSavings& work) {
 
 absl::Status Answer(DB* db, const std::string& name, const NameLookupOptions& options, Answers* answers,
                     std::ostream& out) {
-  const FilterSavings before = MeasureFilters(*db->statistics());
+  const FilterSavings before = MeasureFilters(db->statistics());
   PinnedValue value;
-  const absl::Status status = db->Get(name, &value);
+  const absl::Status status = db->Get(name, value);
   if (!status.ok() && !absl::IsNotFound(status)) return status;
-  const FilterSavings work = MeasureFilters(*db->statistics()) - before;
+  const FilterSavings work = MeasureFilters(db->statistics()) - before;
   const bool ruled_out = !status.ok() && work.blocks_searched == 0;
   ++answers->names;
   answers->found += status.ok() ? 1 : 0;
@@ -133,7 +133,7 @@ absl::Status Run(const NameLookupOptions& options, std::istream& in, std::ostrea
       RETURN_IF_ERROR(Answer(db.get(), line, options, &answers, out));
     }
   }
-  if (options.summary_only) PrintSummary(answers, MeasureFilters(*db->statistics()), options.json, out);
+  if (options.summary_only) PrintSummary(answers, MeasureFilters(db->statistics()), options.json, out);
   return db->Close();
 }
 

@@ -303,11 +303,6 @@ absl::Status CheckNotOpen(const Place& place) {
       absl::StrFormat("%s is open in another process; close it there first", place.directory));
 }
 
-uint64_t NumberProperty(DB* db, const ColumnFamily* family, std::string_view name) {
-  const std::optional<std::string> text = db->GetProperty(family, name);
-  return text.has_value() ? std::strtoull(text->c_str(), nullptr, 10) : 0;
-}
-
 absl::StatusOr<std::shared_ptr<ColumnFamily>> FamilyNamed(DB* db, const std::string& name) {
   absl::StatusOr<std::shared_ptr<ColumnFamily>> family =
       db->FindColumnFamily(name.empty() ? kDefaultColumnFamilyName : name);

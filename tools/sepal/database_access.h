@@ -60,9 +60,6 @@ absl::Status Overtaken(const absl::Status& status, const Place& place);
 // Unavailable if some process has the database open to write.
 absl::Status CheckNotOpen(const Place& place);
 
-// A property that is a number; 0 if there is no such property. Null: of the default family.
-uint64_t NumberProperty(DB* db, const ColumnFamily* family, std::string_view name);
-
 // The family of that name; the default one for an empty name.
 absl::StatusOr<std::shared_ptr<ColumnFamily>> FamilyNamed(DB* db, const std::string& name);
 

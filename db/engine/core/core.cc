@@ -4,6 +4,7 @@
 
 #include "db/act/files/fd_limited_directory.h"
 #include "db/act/files/sync_failure_latch.h"
+#include "db/engine/core/pinned_value_access.h"
 #include "util/base/random.h"
 #include "util/thread/sync.h"
 
@@ -93,11 +94,11 @@ void Core::AskToRemoveUnusedFiles() const {
 
 void Core::PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek, PinnedValue* value) {
   if (!pin) pin = cache.Pin(peek);
-  if (!pin) return value->Copy(bytes);
+  if (!pin) return PinnedValueAccess::Copy(bytes, value);
   PinKeeper* keeper = keepers_[ThreadSlot()];
   keeper->Take();
   CacheFrame* frame = pin.Detach().second;
-  value->Pin(
+  PinnedValueAccess::Pin(
       bytes,
       [](void* owner, void* detail) {
         auto* held = static_cast<PinKeeper*>(owner);
@@ -106,7 +107,7 @@ void Core::PinValue(std::string_view bytes, CachePin pin, const CachePeek& peek,
         held->cache()->Unpin(static_cast<CacheFrame*>(detail));
         held->Drop();
       },
-      keeper, frame);
+      keeper, frame, value);
 }
 
 }  // namespace sepal

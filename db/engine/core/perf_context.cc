@@ -14,8 +14,8 @@ uint64_t Since(uint64_t now, uint64_t begin) { return now >= begin ? now - begin
 
 }  // namespace
 
-PerfContext::PerfContext(DB* db)
-    : statistics_(db->statistics()), outer_clock_(std::exchange(PerfTimesOfThread().clock, Clock::System())) {
+PerfContext::PerfContext(DB& db)
+    : statistics_(&db.statistics()), outer_clock_(std::exchange(PerfTimesOfThread().clock, Clock::System())) {
   Reset();
 }
 

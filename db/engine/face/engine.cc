@@ -28,7 +28,8 @@ Engine::Engine(DatabaseParts parts)
     families = state_->Families();
   }
   default_family_ = families.front().get();
-  default_handle_ = std::make_unique<FamilyHandle>(core_, families.front());
+  default_handle_ = NewHandle(families.front());
+  default_column_family_ = default_handle_.get();
   if (read_only_) return;
   gate_ = std::make_unique<WriteGate>(state_.get(), [this] { return pipeline_->SwitchAll([](SequenceNumber) {}); });
   background_ = std::make_unique<Background>(state_.get(), gate_.get(), catalog_.get(), log_.get(), parts.executor);
@@ -88,32 +89,32 @@ absl::Status Engine::CheckWritable() const {
       absl::StrFormat("the database in %s was opened read-only; open it without read_only to write", core_->path));
 }
 
-Family* Engine::FindByHandle(const ColumnFamily* family) const {
-  const auto* handle = static_cast<const FamilyHandle*>(family);
-  if (handle->core() != core_.get() || handle->family()->dropped()) return nullptr;
-  return handle->family().get();
+Family* Engine::FindByHandle(const ColumnFamily& family) const {
+  const auto& handle = static_cast<const FamilyHandle&>(family);
+  if (handle.core() != core_.get() || handle.family()->dropped()) return nullptr;
+  return handle.family().get();
 }
 
 // What refuses a call stays true.
-absl::Status Engine::Refusal(const ColumnFamily* family) const {
+absl::Status Engine::Refusal(const ColumnFamily& family) const {
   RETURN_IF_ERROR(CheckOpen());
-  if (static_cast<const FamilyHandle*>(family)->core() != core_.get()) {
+  const auto& handle = static_cast<const FamilyHandle&>(family);
+  if (handle.core() != core_.get()) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("the handle of column family \"%s\" belongs to another database", family->name()));
+        absl::StrFormat("the handle of column family \"%s\" belongs to another database", family.name()));
   }
-  return static_cast<const FamilyHandle*>(family)->family()->CheckThere();
+  return handle.family()->CheckThere();
 }
 
-absl::StatusOr<Family*> Engine::Resolve(const ColumnFamily* family) const {
+absl::StatusOr<Family*> Engine::Resolve(const ColumnFamily& family) const {
   Family* const found = Find(family);
   if (found == nullptr) return Refusal(family);
   return found;
 }
 
-absl::StatusOr<FamilyRef> Engine::ResolveShared(const ColumnFamily* family) const {
+absl::StatusOr<FamilyRef> Engine::ResolveShared(const ColumnFamily& family) const {
   RETURN_IF_ERROR(Resolve(family).status());
-  const auto* handle = family == nullptr ? default_handle_.get() : static_cast<const FamilyHandle*>(family);
-  return handle->family();
+  return static_cast<const FamilyHandle&>(family).family();
 }
 
 // --- writes ---
@@ -133,7 +134,7 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
 // A thread keeps no larger buffer for its writes.
 constexpr size_t kKeptBytes = size_t{1} << 20;
 
-absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
+absl::Status Engine::WriteOne(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value,
                               const WriteOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const Family* resolved, Resolve(family));
@@ -152,23 +153,23 @@ absl::Status Engine::WriteOne(const ColumnFamily* family, ValueKind kind, std::s
   return status;
 }
 
-absl::Status Engine::Put(const ColumnFamily* family, std::string_view key, std::string_view value,
+absl::Status Engine::Put(const ColumnFamily& family, std::string_view key, std::string_view value,
                          const WriteOptions& options) {
   return WriteOne(family, ValueKind::kPut, key, value, options);
 }
 
-absl::Status Engine::Delete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) {
+absl::Status Engine::Delete(const ColumnFamily& family, std::string_view key, const WriteOptions& options) {
   return WriteOne(family, ValueKind::kDelete, key, {}, options);
 }
 
-absl::Status Engine::SingleDelete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) {
+absl::Status Engine::SingleDelete(const ColumnFamily& family, std::string_view key, const WriteOptions& options) {
   return WriteOne(family, ValueKind::kSingleDelete, key, {}, options);
 }
 
-absl::Status Engine::Write(const WriteBatch* batch, const WriteOptions& options) {
+absl::Status Engine::Write(const WriteBatch& batch, const WriteOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
-  if (batch == nullptr) return absl::InvalidArgumentError("the batch is null");
-  return Commit(batch->bytes(), options);
+  RETURN_IF_ERROR(BatchOrigin::Check(batch, catalog_->identity().database_id, core_->path));
+  return Commit(batch.bytes(), options);
 }
 
 absl::Status Engine::Sync() {
@@ -179,14 +180,14 @@ absl::Status Engine::Sync() {
 
 // --- flushes and compactions ---
 
-absl::Status Engine::Flush(const ColumnFamily* family, const FlushOptions& options) {
+absl::Status Engine::Flush(const ColumnFamily& family, const FlushOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
   RETURN_IF_ERROR(pipeline_->SwitchMemtable(resolved));
   return options.wait ? background_->scheduler()->WaitForFlush(resolved) : absl::OkStatus();
 }
 
-absl::Status Engine::CompactRange(const ColumnFamily* family, const CompactRangeOptions& options) {
+absl::Status Engine::CompactRange(const ColumnFamily& family, const CompactRangeOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
   if (options.begin.has_value() && options.end.has_value() && resolved->order.Less(*options.end, *options.begin)) {
@@ -246,10 +247,10 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
     family->BeginLog(FileNumber(), &state_->log_pins);
     return created;
   }
-  return std::make_shared<FamilyHandle>(core_, std::move(family));
+  return NewHandle(std::move(family));
 }
 
-absl::Status Engine::DropColumnFamily(const ColumnFamily* handle) {
+absl::Status Engine::DropColumnFamily(const ColumnFamily& handle) {
   RETURN_IF_ERROR(CheckWritable());
   ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
   if (family.get() == default_family_) {
@@ -280,7 +281,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::stri
   RETURN_IF_ERROR(CheckOpen());
   StateLock lock(state_.get());
   for (const auto& [id, family] : state_->families) {
-    if (family->name == name) return std::make_shared<FamilyHandle>(core_, family);
+    if (family->name == name) return NewHandle(family);
   }
   return absl::NotFoundError(absl::StrFormat("there is no column family \"%s\" in %s", name, core_->path));
 }

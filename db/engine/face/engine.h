@@ -13,21 +13,22 @@
 #include "db/engine/read/held_view.h"
 #include "db/engine/read/point_lookup.h"
 #include "db/engine/write/commit_pipeline.h"
+#include "db/format/owned_family.h"
 #include "sepal/db.h"
 #include "util/thread/fork.h"
 
 namespace sepal {
 
 // A user's handle of a family. Knows its database, so that a handle of another one is refused.
-class FamilyHandle final : public ColumnFamily {
+class FamilyHandle final : public OwnedFamily {
  public:
-  FamilyHandle(std::shared_ptr<Core> core, FamilyRef family) : core_(std::move(core)), family_(std::move(family)) {}
+  FamilyHandle(std::shared_ptr<Core> core, uint64_t database_id, FamilyRef family)
+      : OwnedFamily(family->id, database_id, core->path), core_(std::move(core)), family_(std::move(family)) {}
   ~FamilyHandle() override {
     if (core_->Forked()) KeepForGood(std::pair(core_, family_));
     family_.reset();
   }
   std::string_view name() const override { return family_->name; }
-  uint32_t id() const override { return family_->id.value(); }
   const Core* core() const { return core_.get(); }
   const FamilyRef& family() const { return family_; }
 
@@ -45,63 +46,69 @@ class Engine final : public DB {
   explicit Engine(DatabaseParts parts);
   ~Engine() override;
 
-  absl::Status Put(const ColumnFamily* family, std::string_view key, std::string_view value,
+  absl::Status Put(const ColumnFamily& family, std::string_view key, std::string_view value,
                    const WriteOptions& options) override;
-  absl::Status Delete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) override;
-  absl::Status SingleDelete(const ColumnFamily* family, std::string_view key, const WriteOptions& options) override;
-  absl::Status Write(const WriteBatch* batch, const WriteOptions& options) override;
+  absl::Status Delete(const ColumnFamily& family, std::string_view key, const WriteOptions& options) override;
+  absl::Status SingleDelete(const ColumnFamily& family, std::string_view key, const WriteOptions& options) override;
+  absl::Status Write(const WriteBatch& batch, const WriteOptions& options) override;
 
-  absl::Status Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
+  absl::Status Get(const ColumnFamily& family, std::string_view key, PinnedValue& value,
                    const ReadOptions& options) override;
-  absl::StatusOr<std::string> Get(const ColumnFamily* family, std::string_view key,
+  absl::StatusOr<std::string> Get(const ColumnFamily& family, std::string_view key,
                                   const ReadOptions& options) override;
-  void MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys, std::span<PinnedValue> values,
-                std::span<absl::Status> statuses, const ReadOptions& options) override;
-  bool KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options) override;
-  std::unique_ptr<Iterator> NewIterator(const ColumnFamily* family, const ReadOptions& options) override;
+  absl::Status MultiGet(const ColumnFamily& family, std::span<const std::string_view> keys,
+                        std::span<PinnedValue> values, std::span<absl::Status> statuses,
+                        const ReadOptions& options) override;
+  std::vector<absl::StatusOr<std::string>> MultiGet(const ColumnFamily& family, std::span<const std::string_view> keys,
+                                                    const ReadOptions& options) override;
+  bool KeyMayExist(const ColumnFamily& family, std::string_view key, const ReadOptions& options) override;
+  std::unique_ptr<Iterator> NewIterator(const ColumnFamily& family, const ReadOptions& options) override;
   std::shared_ptr<const Snapshot> GetSnapshot() override;
 
-  ColumnFamily* DefaultColumnFamily() const override { return default_handle_.get(); }
   absl::StatusOr<std::shared_ptr<ColumnFamily>> CreateColumnFamily(std::string_view name,
                                                                    const ColumnFamilyOptions& options) override;
-  absl::Status DropColumnFamily(const ColumnFamily* family) override;
+  absl::Status DropColumnFamily(const ColumnFamily& family) override;
   absl::StatusOr<std::shared_ptr<ColumnFamily>> FindColumnFamily(std::string_view name) override;
   std::vector<std::string> ColumnFamilyNames() override;
 
-  absl::Status Flush(const ColumnFamily* family, const FlushOptions& options) override;
+  absl::Status Flush(const ColumnFamily& family, const FlushOptions& options) override;
   absl::Status Sync() override;
-  absl::Status CompactRange(const ColumnFamily* family, const CompactRangeOptions& options) override;
+  absl::Status CompactRange(const ColumnFamily& family, const CompactRangeOptions& options) override;
   absl::Status WaitForBackgroundWork() override;
   absl::Status PauseBackgroundWork() override;
   absl::Status ContinueBackgroundWork() override;
   absl::Status Checkpoint(std::string_view directory, const CheckpointOptions& options) override;
   absl::Status Close() override;
 
-  std::optional<std::string> GetProperty(const ColumnFamily* family, std::string_view name) override;
-  absl::StatusOr<GetExplanation> ExplainGet(const ColumnFamily* family, std::string_view key,
+  std::optional<std::string> GetProperty(const ColumnFamily& family, std::string_view name) override;
+  absl::StatusOr<GetExplanation> ExplainGet(const ColumnFamily& family, std::string_view key,
                                             const ReadOptions& options) override;
-  absl::Status GetApproximateSizes(const ColumnFamily* family, std::span<const Range> ranges,
-                                   std::span<uint64_t> sizes_bytes) override;
-  Statistics* statistics() override { return &core_->statistics; }
+  absl::StatusOr<Properties> GetProperties(const ColumnFamily& family) override;
+  absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(const ColumnFamily& family,
+                                                            std::span<const Range> ranges) override;
+  Statistics& statistics() override { return core_->statistics; }
   absl::Status CheckConsistency() override;
   absl::Status VerifyChecksums(const VerifyChecksumsOptions& options) override;
 
  private:
   // The family that a call means; null: the call is refused, and Refusal says why.
-  Family* Find(const ColumnFamily* family) const {
+  Family* Find(const ColumnFamily& family) const {
     if (core_->closed.load(std::memory_order_acquire)) [[unlikely]]
       return nullptr;
-    if (family == nullptr || family == default_handle_.get()) [[likely]]
+    if (&family == default_column_family_) [[likely]]
       return default_family_;
     return FindByHandle(family);
   }
-  Family* FindByHandle(const ColumnFamily* family) const;
-  absl::Status Refusal(const ColumnFamily* family) const;
-  absl::StatusOr<Family*> Resolve(const ColumnFamily* family) const;
-  absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily* family) const;
+  Family* FindByHandle(const ColumnFamily& family) const;
+  absl::Status Refusal(const ColumnFamily& family) const;
+  absl::StatusOr<Family*> Resolve(const ColumnFamily& family) const;
+  absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily& family) const;
   // The view as of now, beyond the call; of all families, together.
   absl::StatusOr<HeldView> Hold(const Family& family) const EXCLUDES_STATE_LOCK;
   std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const EXCLUDES_STATE_LOCK;
+  std::shared_ptr<FamilyHandle> NewHandle(FamilyRef family) const {
+    return std::make_shared<FamilyHandle>(core_, catalog_->identity().database_id, std::move(family));
+  }
   std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const REQUIRES_STATE_LOCK;
   std::string PrometheusPage() const EXCLUDES_STATE_LOCK;
   absl::Status CheckOpen() const;
@@ -116,7 +123,7 @@ class Engine final : public DB {
   bool MayReadAs(const ReadOptions& options) const {
     return options.snapshot == nullptr || SnapshotList::OwnerOf(options.snapshot) == core_.get();
   }
-  absl::Status WriteOne(const ColumnFamily* family, ValueKind kind, std::string_view key, std::string_view value,
+  absl::Status WriteOne(const ColumnFamily& family, ValueKind kind, std::string_view key, std::string_view value,
                         const WriteOptions& options);
   absl::Status Commit(std::string_view batch, const WriteOptions& options);
   // Compactions that wait for readers hear of them.
@@ -142,7 +149,7 @@ class Engine final : public DB {
   std::unique_ptr<WriteGate> gate_;
   std::unique_ptr<Background> background_;
   std::unique_ptr<CommitPipeline> pipeline_;
-  std::unique_ptr<FamilyHandle> default_handle_;
+  std::shared_ptr<FamilyHandle> default_handle_;
   Family* default_family_ = nullptr;
   const bool read_only_;
   const uint64_t fork_generation_ = WatchForks();

@@ -11,19 +11,25 @@ namespace sepal {
 
 namespace {
 
+LevelProperties PropertiesOfLevel(const Version& version, const CompactionPolicy& policy, int level) {
+  LevelProperties properties{.runs = static_cast<uint64_t>(version.NumRuns(level)),
+                             .tables = static_cast<uint64_t>(version.NumTables(level)),
+                             .bytes = version.Bytes(level),
+                             .compaction_score = CompactionScore(version, policy, level)};
+  for (const RunRef& run : version.level(level)) {
+    properties.entries += run->entries();
+    properties.tombstones += run->tombstones();
+  }
+  return properties;
+}
+
 std::string LevelsText(const Version& version, const CompactionPolicy& policy) {
   std::string out = "level  runs  tables         size      entries  tombstones   score\n";
   for (int level = 0; level < kMaxLevels; ++level) {
     if (version.NumRuns(level) == 0) continue;
-    uint64_t entries = 0;
-    uint64_t tombstones = 0;
-    for (const RunRef& run : version.level(level)) {
-      entries += run->entries();
-      tombstones += run->tombstones();
-    }
-    out +=
-        absl::StrFormat("%5d %5d %7d %12s %12u %11u %7.2f\n", level, version.NumRuns(level), version.NumTables(level),
-                        HumanBytes(version.Bytes(level)), entries, tombstones, CompactionScore(version, policy, level));
+    const LevelProperties at = PropertiesOfLevel(version, policy, level);
+    out += absl::StrFormat("%5d %5d %7d %12s %12u %11u %7.2f\n", level, at.runs, at.tables, HumanBytes(at.bytes),
+                           at.entries, at.tombstones, at.compaction_score);
   }
   return out;
 }
@@ -104,12 +110,16 @@ uint64_t EntriesEstimate(const ReadView& view) {
   return entries;
 }
 
+uint64_t BlockCacheBytes(const MemoryBudget& budget) {
+  return budget.used(MemoryPart::kDataBlocks) + budget.used(MemoryPart::kLeafPages) + budget.used(MemoryPart::kGuards);
+}
+
 constexpr std::string_view kPrefix = "sepal.";
 constexpr std::string_view kFilesAtLevel = "num-files-at-level";
 
 }  // namespace
 
-std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::string_view name) {
+std::optional<std::string> Engine::GetProperty(const ColumnFamily& handle, std::string_view name) {
   absl::StatusOr<FamilyRef> resolved = ResolveShared(handle);
   if (!resolved.ok() || !name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
@@ -140,8 +150,7 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
   if (name == "total-table-bytes") return std::to_string(version.Bytes());
   if (name == "estimated-live-bytes") return std::to_string(EstimatedLiveBytes(version));
   if (name == "block-cache-bytes") {
-    return std::to_string(core_->budget.used(MemoryPart::kDataBlocks) + core_->budget.used(MemoryPart::kLeafPages) +
-                          core_->budget.used(MemoryPart::kGuards));
+    return std::to_string(BlockCacheBytes(core_->budget));
   }
   if (name == "compaction-debt-bytes") return std::to_string(CompactionDebtBytes(version, policy, sketches_sought));
   if (name.starts_with(kFilesAtLevel)) {
@@ -151,6 +160,35 @@ std::optional<std::string> Engine::GetProperty(const ColumnFamily* handle, std::
     return std::to_string(version.NumTables(level));
   }
   return std::nullopt;
+}
+
+absl::StatusOr<Properties> Engine::GetProperties(const ColumnFamily& handle) {
+  ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
+  Properties properties;
+  std::optional<HeldView> view;
+  CompactionPolicy policy;
+  bool sketches_sought = false;
+  {
+    StateLock lock(state_.get());
+    RETURN_IF_ERROR(family->CheckThere());
+    properties.memtable_bytes = family->ImmutableBytes() + family->active()->MemoryBytes();
+    properties.last_sequence = state_->VisibleSequence().value();
+    properties.background_error = state_->error;
+    view.emplace(core_, family->current());
+    policy = PolicyNow(family->Facts());
+    sketches_sought = family->sketches_sought();
+  }
+  const Version& version = *(*view)->version;
+  for (int level = 0; level < kMaxLevels; ++level) {
+    properties.levels[static_cast<size_t>(level)] = PropertiesOfLevel(version, policy, level);
+  }
+  properties.runs = static_cast<uint64_t>(version.NumRuns());
+  properties.entries = EntriesEstimate(**view);
+  properties.table_bytes = version.Bytes();
+  properties.live_bytes = EstimatedLiveBytes(version);
+  properties.compaction_debt_bytes = CompactionDebtBytes(version, policy, sketches_sought);
+  properties.block_cache_bytes = BlockCacheBytes(core_->budget);
+  return properties;
 }
 
 // Those that the database mutex guards.
@@ -178,16 +216,15 @@ std::vector<std::pair<FamilyRef, HeldView>> Engine::HoldAll() const {
   return views;
 }
 
-absl::Status Engine::GetApproximateSizes(const ColumnFamily* handle, std::span<const Range> ranges,
-                                         std::span<uint64_t> sizes_bytes) {
-  if (ranges.size() != sizes_bytes.size()) return absl::InvalidArgumentError("one size for each range is needed");
+absl::StatusOr<std::vector<uint64_t>> Engine::GetApproximateSizes(const ColumnFamily& handle,
+                                                                  std::span<const Range> ranges) {
   ASSIGN_OR_RETURN(const FamilyRef family, ResolveShared(handle));
   ASSIGN_OR_RETURN(const HeldView view, Hold(*family));
   FamilyTableOpener opener = core_->Opener(family->order);
+  std::vector<uint64_t> sizes(ranges.size());
   for (size_t i = 0; i < ranges.size(); ++i) {
     const auto& [begin, end] = ranges[i];
-    uint64_t& size = sizes_bytes[i];
-    size = 0;
+    uint64_t& size = sizes[i];
     if (!family->order.Less(begin, end)) continue;
     size += view->active->ApproximateBytes(begin, end);
     for (const auto& memtable : view->immutables) size += memtable->ApproximateBytes(begin, end);
@@ -206,7 +243,7 @@ absl::Status Engine::GetApproximateSizes(const ColumnFamily* handle, std::span<c
       }
     }
   }
-  return absl::OkStatus();
+  return sizes;
 }
 
 absl::Status Engine::CheckConsistency() {

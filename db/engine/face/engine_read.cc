@@ -3,6 +3,7 @@
 #include <array>
 
 #include "absl/strings/str_format.h"
+#include "db/engine/core/pinned_value_access.h"
 #include "db/engine/face/engine.h"
 #include "db/engine/read/database_iterator.h"
 #include "db/engine/read/group_lookup.h"
@@ -24,6 +25,32 @@ bool LiesIn(std::string_view inner, std::string_view outer) {
 
 // A status without a message, so that an absent key costs no allocation.
 absl::Status Absent() { return absl::Status(absl::StatusCode::kNotFound, {}); }
+
+absl::Status UnequalSpans(size_t keys, size_t values, size_t statuses) {
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "MultiGet needs a value and a status for each key: %d keys, %d values, %d statuses", keys, values, statuses));
+}
+
+struct Bounds {
+  std::optional<std::string> lower;
+  std::optional<std::string> upper;
+};
+
+// The bounds of the keys that are within everything that `options` say.
+absl::StatusOr<Bounds> BoundsOf(const ReadOptions& options, const KeyOrder& order) {
+  Bounds bounds{.lower = options.lower_bound, .upper = options.upper_bound};
+  if (options.prefix.empty()) return bounds;
+  if (!order.bytewise()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("ReadOptions::prefix needs the bytewise order of keys, and the column family has the "
+                        "comparator \"%s\": give bounds instead",
+                        order.comparator()->Name()));
+  }
+  if (!bounds.lower.has_value() || *bounds.lower < options.prefix) bounds.lower = options.prefix;
+  std::optional<std::string> end = EndOfPrefix(options.prefix);
+  if (end.has_value() && (!bounds.upper.has_value() || *end < *bounds.upper)) bounds.upper = std::move(end);
+  return bounds;
+}
 
 // A memtable that a pinned value lies in.
 struct HeldMemTable {
@@ -70,22 +97,22 @@ absl::Status Engine::HandOver(StatisticsImpl::ThreadCounters* counters, PointRes
   if (result->kind != PointResult::Kind::kFound) return Absent();
   counters->Add(Ticker::kGetHits);
   if (result->value.size() <= core_->tuning.copy_value_bytes) {
-    value->Copy(result->value);
+    PinnedValueAccess::Copy(result->value, value);
   } else if (result->memtable != nullptr) {
     auto* held = new HeldMemTable(core_, result->memtable->shared_from_this());
-    value->Pin(
-        result->value, [](void* owner, void*) { delete static_cast<HeldMemTable*>(owner); }, held, nullptr);
+    PinnedValueAccess::Pin(
+        result->value, [](void* owner, void*) { delete static_cast<HeldMemTable*>(owner); }, held, nullptr, value);
   } else {
     core_->PinValue(result->value, std::move(result->pin), result->peek, value);
   }
   return absl::OkStatus();
 }
 
-absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, PinnedValue* value,
+absl::Status Engine::Get(const ColumnFamily& family, std::string_view key, PinnedValue& value,
                          const ReadOptions& options) {
-  if (LiesIn(key, value->value())) [[unlikely]]
+  if (LiesIn(key, value.value())) [[unlikely]]
     return Get(family, std::string(key), value, options);
-  value->Reset();
+  value.Reset();
   const Family* const resolved = Find(family);
   if (resolved == nullptr) [[unlikely]]
     return Refusal(family);
@@ -103,23 +130,26 @@ absl::Status Engine::Get(const ColumnFamily* family, std::string_view key, Pinne
   PointResult result;
   RETURN_IF_ERROR(
       LookUp(*resolved, *view, lookup, {.fill_cache = options.fill_cache}, core_.get(), &counters, &result));
-  return HandOver(&counters, &result, value);
+  return HandOver(&counters, &result, &value);
 }
 
-absl::StatusOr<std::string> Engine::Get(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
+absl::StatusOr<std::string> Engine::Get(const ColumnFamily& family, std::string_view key, const ReadOptions& options) {
   PinnedValue value;
-  RETURN_IF_ERROR(Get(family, key, &value, options));
+  RETURN_IF_ERROR(Get(family, key, value, options));
   return std::string(value.value());
 }
 
-void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_view> keys, std::span<PinnedValue> values,
-                      std::span<absl::Status> statuses, const ReadOptions& options) {
-  SEPAL_CHECK(values.size() == keys.size() && statuses.size() == keys.size());
+absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::string_view> keys,
+                              std::span<PinnedValue> values, std::span<absl::Status> statuses,
+                              const ReadOptions& options) {
+  if (values.size() != keys.size() || statuses.size() != keys.size()) [[unlikely]]
+    return UnequalSpans(keys.size(), values.size(), statuses.size());
   absl::StatusOr<Family*> resolved = Resolve(family);
   absl::Status refused = resolved.ok() ? CheckSnapshot(options) : resolved.status();
   const auto refuse = [&](const absl::Status& status) {
     std::fill(statuses.begin(), statuses.end(), status);
     for (PinnedValue& value : values) value.Reset();
+    return status;
   };
   if (!refused.ok()) return refuse(refused);
   const WatchedCall call(&core_->calls, {.name = "multiget", .histogram = Histogram::kMultiGetMicros}, [&] {
@@ -133,6 +163,7 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
   std::optional<HeldView> held;
   const ReadView* view = nullptr;
   SequenceNumber visible;
+  absl::Status first;
   for (size_t begin = 0; begin < keys.size(); begin += GroupLookup::kMostKeys) {
     const EpochDomain::Guard guard(&core_->epochs);
     if (begin == 0) {
@@ -151,12 +182,35 @@ void Engine::MultiGet(const ColumnFamily* family, std::span<const std::string_vi
         .Run(std::span(lookups).first(count), std::span(results).first(count), group);
     for (size_t i = 0; i < count; ++i) {
       values[begin + i].Reset();
-      if (group[i].ok()) group[i] = HandOver(&counters, &results[i], &values[begin + i]);
+      if (group[i].ok()) {
+        group[i] = HandOver(&counters, &results[i], &values[begin + i]);
+      } else {
+        KeepFirst(&first, group[i]);
+      }
     }
   }
+  return first;
 }
 
-bool Engine::KeyMayExist(const ColumnFamily* family, std::string_view key, const ReadOptions& options) {
+std::vector<absl::StatusOr<std::string>> Engine::MultiGet(const ColumnFamily& family,
+                                                          std::span<const std::string_view> keys,
+                                                          const ReadOptions& options) {
+  std::vector<PinnedValue> values(keys.size());
+  std::vector<absl::Status> statuses(keys.size());
+  MultiGet(family, keys, values, statuses, options).IgnoreError();  // `statuses` has it
+  std::vector<absl::StatusOr<std::string>> results;
+  results.reserve(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (statuses[i].ok()) {
+      results.emplace_back(values[i].value());
+    } else {
+      results.emplace_back(std::move(statuses[i]));
+    }
+  }
+  return results;
+}
+
+bool Engine::KeyMayExist(const ColumnFamily& family, std::string_view key, const ReadOptions& options) {
   absl::StatusOr<Family*> resolved = Resolve(family);
   if (!resolved.ok() || !CheckSnapshot(options).ok()) return true;
   TellOfReads(1);
@@ -170,12 +224,14 @@ bool Engine::KeyMayExist(const ColumnFamily* family, std::string_view key, const
   return !status.ok() || result.kind != PointResult::Kind::kAbsent;
 }
 
-std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const ReadOptions& options) {
+std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const ReadOptions& options) {
   absl::StatusOr<FamilyRef> resolved = ResolveShared(family);
   if (!resolved.ok()) return NewErrorIterator(resolved.status());
   if (absl::Status status = CheckSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
   // Seeks go through all runs, so that one iterator is enough to look.
   TellOfReads(JobScheduler::kReadsPerLook);
+  absl::StatusOr<Bounds> bounds = BoundsOf(options, (*resolved)->order);
+  if (!bounds.ok()) return NewErrorIterator(bounds.status());
   auto owner = std::make_shared<IteratorOwner>();
   owner->core = core_;
   owner->family = *resolved;
@@ -188,8 +244,8 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   DatabaseIteratorOptions iterator;
   iterator.order = owner->family->order;
   iterator.visible = VisibleTo(options);
-  iterator.lower_bound = options.lower_bound;
-  iterator.upper_bound = options.upper_bound;
+  iterator.lower_bound = std::move(bounds->lower);
+  iterator.upper_bound = std::move(bounds->upper);
   iterator.closed = &core_->closed;
   iterator.statistics = &core_->statistics;
   iterator.calls = &core_->calls;

@@ -27,17 +27,17 @@ void Take(sepal::DB* db, const Step& step) {
       db->FindColumnFamily(step.family.empty() ? "default" : step.family).value();
   switch (step.kind) {
     case Step::Kind::kPut:
-      return Check(db->Put(family.get(), step.key, step.value));
+      return Check(db->Put(*family, step.key, step.value));
     case Step::Kind::kDelete:
-      return Check(db->Delete(family.get(), step.key));
+      return Check(db->Delete(*family, step.key));
     case Step::Kind::kSingleDelete:
-      return Check(db->SingleDelete(family.get(), step.key));
+      return Check(db->SingleDelete(*family, step.key));
     case Step::Kind::kFlush:
-      return Check(db->Flush(family.get()));
+      return Check(db->Flush(*family));
     case Step::Kind::kCompact:
-      return Check(db->CompactRange(family.get()));
+      return Check(db->CompactRange(*family));
     case Step::Kind::kDropFamily:
-      return Check(db->DropColumnFamily(family.get()));
+      return Check(db->DropColumnFamily(*family));
     case Step::Kind::kCreateFamily:
       return;
   }

@@ -1,4 +1,5 @@
-// The options of column families that the manifest keeps: when they are written, what carries them, and what goes by them.
+// The options of column families that the manifest keeps: when they are written, what carries them, and what goes by
+// them.
 #include "db/doctor/kept_families.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +86,7 @@ TEST_F(KeptFamiliesTest, AFamilyThatIsMadeWithOptionsOfItsOwnKeepsThem) {
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->CreateColumnFamily("f", Own()).status());
   EXPECT_THAT(Kept(), ElementsAre("f own"));
-  ASSERT_OK(db()->DropColumnFamily(db()->FindColumnFamily("f").value().get()));
+  ASSERT_OK(db()->DropColumnFamily(*db()->FindColumnFamily("f").value()));
   EXPECT_THAT(Kept(), IsEmpty());
 }
 
@@ -135,7 +136,7 @@ TEST_P(KeptFamiliesRepairTest, ARepairWritesAsTheDatabaseIsKeptUnlessItIsGivenOp
   database.options.family = {};
   if (given) database.options.family.compression = CompressionKind::kLz4;
   RepairReport report;
-  ASSERT_OK(DB::Repair(database.options, "/db", &report));
+  ASSERT_OK(RepairTo(&report, database.options, "/db"));
   EXPECT_GE(report.tables_rewritten, 1u);
   EXPECT_THAT(Codecs(), ElementsAre(given ? CompressionKind::kLz4 : CompressionKind::kZstd));
   EXPECT_THAT(Kept(), ElementsAre(given ? "default other" : "default own"));

@@ -68,7 +68,7 @@ class RepairSalvageTest : public EngineTest {
     return Repairing(database.options, database.tuning, "/db", &report, {.dry_run = dry_run}).Run();
   }
   Contents All(const ColumnFamily* family = nullptr) {
-    const std::unique_ptr<Iterator> it = db()->NewIterator(family);
+    const std::unique_ptr<Iterator> it = db()->NewIterator(FamilyOrDefault(db(), family));
     const Entries entries = ReadAll(it.get());
     EXPECT_OK(it->status());
     return {entries.begin(), entries.end()};

@@ -124,9 +124,9 @@ TEST_F(RepairSalvageTest, TablesOfFamiliesWithComparatorsOfTheirOwnAreFoundAndRe
   ASSERT_OK(db()->Flush());
   for (const char* name : {"backward", "loose"}) {
     const std::shared_ptr<ColumnFamily> family = db()->FindColumnFamily(name).value();
-    for (uint64_t i = 0; i < 20; ++i) ASSERT_OK(db()->Put(family.get(), NumberedKey(i), name));
-    ASSERT_OK(db()->Flush(family.get()));
-    ASSERT_OK(db()->Put(family.get(), "late", name));
+    for (uint64_t i = 0; i < 20; ++i) ASSERT_OK(db()->Put(*family, NumberedKey(i), name));
+    ASSERT_OK(db()->Flush(*family));
+    ASSERT_OK(db()->Put(*family, "late", name));
   }
   Kill();
   Remove("MANIFEST");
@@ -143,7 +143,7 @@ TEST_F(RepairSalvageTest, TablesOfFamiliesWithComparatorsOfTheirOwnAreFoundAndRe
   for (const char* name : {"backward", "loose"}) {
     const std::shared_ptr<ColumnFamily> family = db()->FindColumnFamily(name).value();
     EXPECT_THAT(All(family.get()), SizeIs(21)) << name;
-    EXPECT_EQ(db()->Get(family.get(), "late").value(), name);
+    EXPECT_EQ(db()->Get(*family, "late").value(), name);
   }
 }
 

@@ -39,7 +39,7 @@ class RepairTest : public EngineTest {
     ASSERT_OK(db()->Close());
     database.db.reset();
   }
-  absl::Status Repair() { return DB::Repair(database.options, "/db", &report); }
+  absl::Status Repair() { return RepairTo(&report, database.options, "/db"); }
   std::map<std::string, std::string> All() {
     const std::unique_ptr<Iterator> it = db()->NewIterator();
     const Entries entries = ReadAll(it.get());
@@ -73,7 +73,7 @@ TEST_F(RepairTest, ADryRunForeseesTheReportAndWritesNothing) {
   for (const std::string damaged : {".sst", "MANIFEST", ".log"}) {
     FlipByte(Last(damaged), damaged == "MANIFEST" ? 60 : damaged == ".log" ? 600 : 100);
     const Files before = Contents();
-    ASSERT_OK(DB::Repair(database.options, "/db", &report, {.dry_run = true}));
+    ASSERT_OK(RepairTo(&report, database.options, "/db", {.dry_run = true}));
     EXPECT_EQ(Contents(), before) << damaged;
     EXPECT_TRUE(report.dry_run);
     const RepairReport foreseen = report;
@@ -104,7 +104,7 @@ TEST_F(RepairTest, WhatIsLevelDbsIsNeitherOpenedNorRepairedNorRemoved) {
     ASSERT_OK((*file)->Append("MANIFEST-000002\n"));
   }
   const std::vector<std::string> before = FilesIn(&database.memory, "/ldb");
-  EXPECT_TRUE(absl::IsFailedPrecondition(DB::Repair(database.options, "/ldb", &report)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(RepairTo(&report, database.options, "/ldb")));
   EXPECT_TRUE(absl::IsFailedPrecondition(DB::Destroy(database.options, "/ldb")));
   EXPECT_TRUE(absl::IsFailedPrecondition(DB::Open(database.options, "/ldb").status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(DB::ListColumnFamilies(database.options, "/ldb").status()));
@@ -139,7 +139,7 @@ TEST_F(RepairTest, ACrashAtAnyCallIsHealedByAnotherRepair) {
       // k = 0: no crash, for comparison.
       damaged.files.SetDecider(
           [&](const FileCall& call) { return k > 0 && call.number >= k ? Fault::kIoError : Fault::kNone; });
-      const absl::Status first = DB::Repair(damaged.options, "/db", &report);
+      const absl::Status first = RepairTo(&report, damaged.options, "/db");
       if (k == 0) {
         ASSERT_OK(first);
         ASSERT_TRUE(report.changed);
@@ -147,7 +147,7 @@ TEST_F(RepairTest, ACrashAtAnyCallIsHealedByAnotherRepair) {
       }
       damaged.files.Clear();
       damaged.memory.Crash(CrashMode::kAnySubset, k);
-      ASSERT_OK(DB::Repair(damaged.options, "/db", &report));
+      ASSERT_OK(RepairTo(&report, damaged.options, "/db"));
       ASSERT_OK(damaged.Open());
       ASSERT_OK(damaged.db->VerifyChecksums());
       const Entries entries = ReadAll(damaged.db->NewIterator().get());
@@ -174,7 +174,7 @@ TEST_F(RepairTest, ARepairTellsHowFarItIsTillAllIsRead) {
   const auto progress = [&told](uint64_t done, uint64_t total) { told.emplace_back(done, total); };
   const auto repair = [&](bool dry_run) -> absl::Status {
     told.clear();
-    RETURN_IF_ERROR(DB::Repair(database.options, "/db", &report, {.dry_run = dry_run, .progress = progress}));
+    RETURN_IF_ERROR(RepairTo(&report, database.options, "/db", {.dry_run = dry_run, .progress = progress}));
     EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
     EXPECT_EQ(told.back().first, told.back().second);
     return absl::OkStatus();

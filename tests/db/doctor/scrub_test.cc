@@ -38,7 +38,7 @@ class ScrubTest : public EngineTest {
   }
   // Lets a whole pass go by that begins after now.
   void LetPass() { database.world->SleepMicros(2 * kPeriodMicros + 1'000'000); }
-  uint64_t Passes() { return db()->statistics()->Get(Ticker::kScrubPasses); }
+  uint64_t Passes() { return db()->statistics().Get(Ticker::kScrubPasses); }
   std::string Scrub() { return db()->GetProperty("sepal.scrub").value_or("?"); }
   // The first table's name.
   std::string ATable() {
@@ -57,7 +57,7 @@ class ScrubTest : public EngineTest {
 TEST_F(ScrubTest, ReadsEveryTableOnceInAPeriodAndFindsNothingInAWholeDatabase) {
   LetPass();
   const uint64_t passes = Passes();
-  const uint64_t bytes = db()->statistics()->Get(Ticker::kScrubBytes);
+  const uint64_t bytes = db()->statistics().Get(Ticker::kScrubBytes);
   EXPECT_GE(passes, 1u);
   EXPECT_GT(bytes, 0u);
   database.world->SleepMicros(10 * kPeriodMicros);
@@ -77,7 +77,7 @@ TEST_F(ScrubTest, AFlippedBitIsFoundWithNobodyReadingIt) {
   EXPECT_LE(damage.offset, 100u);
   EXPECT_GT(damage.offset + damage.bytes, 100u);
   EXPECT_TRUE(absl::IsDataLoss(damage.status)) << damage.status;
-  EXPECT_GT(db()->statistics()->Get(Ticker::kScrubDamage), 0u);
+  EXPECT_GT(db()->statistics().Get(Ticker::kScrubDamage), 0u);
   EXPECT_THAT(Scrub(), HasSubstr("1 damaged blocks in " + ATable()));
 }
 
@@ -167,26 +167,26 @@ TEST_F(ScrubTest, AListenerThatIsToldOfDamageMayPauseBackgroundWork) {
 TEST_F(ScrubTest, ATableThatIsGoneIsNoLongerCalledDamaged) {
   ASSERT_OK(db()->Put("other", "value"));
   std::shared_ptr<ColumnFamily> family = db()->CreateColumnFamily("f", {}).value();
-  ASSERT_OK(db()->Put(family.get(), "key", "value"));
-  ASSERT_OK(db()->Flush(family.get()));
+  ASSERT_OK(db()->Put(*family, "key", "value"));
+  ASSERT_OK(db()->Flush(*family));
   const std::vector<std::string> names = FilesIn(&database.memory, database.path);
   const auto last = std::find_if(names.rbegin(), names.rend(), [](const auto& n) { return n.ends_with(".sst"); });
   Flip(*last, 5);
   LetPass();
   EXPECT_THAT(Scrub(), HasSubstr("damaged tables: 1"));
-  ASSERT_OK(db()->DropColumnFamily(family.get()));
+  ASSERT_OK(db()->DropColumnFamily(*family));
   LetPass();
   EXPECT_THAT(Scrub(), HasSubstr("damaged tables: 0"));
 }
 
 TEST_F(ScrubTest, NothingIsReadWhilePaused) {
   ASSERT_OK(db()->PauseBackgroundWork());
-  const uint64_t bytes = db()->statistics()->Get(Ticker::kScrubBytes);
+  const uint64_t bytes = db()->statistics().Get(Ticker::kScrubBytes);
   database.world->SleepMicros(5 * kPeriodMicros);
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kScrubBytes), bytes);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kScrubBytes), bytes);
   ASSERT_OK(db()->ContinueBackgroundWork());
   LetPass();
-  EXPECT_GT(db()->statistics()->Get(Ticker::kScrubBytes), bytes);
+  EXPECT_GT(db()->statistics().Get(Ticker::kScrubBytes), bytes);
 }
 
 TEST_F(ScrubTest, KeepsToTheRateOfBackgroundWork) {
@@ -194,10 +194,10 @@ TEST_F(ScrubTest, KeepsToTheRateOfBackgroundWork) {
   database.tuning.scrub_period_micros = 1000;
   ASSERT_OK(database.Reopen());
   const uint64_t began = database.world->micros();
-  const uint64_t before = db()->statistics()->Get(Ticker::kScrubBytes);
+  const uint64_t before = db()->statistics().Get(Ticker::kScrubBytes);
   database.world->SleepMicros(20'000'000);
   const uint64_t seconds = (database.world->micros() - began) / 1'000'000;
-  const uint64_t bytes = db()->statistics()->Get(Ticker::kScrubBytes) - before;
+  const uint64_t bytes = db()->statistics().Get(Ticker::kScrubBytes) - before;
   EXPECT_GT(bytes, 50'000u);
   EXPECT_LE(bytes, 5'000 * (seconds + 2));
 }
@@ -228,7 +228,7 @@ TEST(ScrubRaceTest, RunsBesideWritersOnRealThreads) {
   ASSERT_OK(database.db->WaitForBackgroundWork());
   ASSERT_OK(database.Reopen());
   EXPECT_EQ(ReadAll(database.db->NewIterator().get()).size(), 300u);
-  EXPECT_EQ(database.db->statistics()->Get(Ticker::kScrubDamage), 0u);
+  EXPECT_EQ(database.db->statistics().Get(Ticker::kScrubDamage), 0u);
   ASSERT_OK(database.db->Close());
 }
 
@@ -241,10 +241,10 @@ TEST(ScrubPlaceTest, ADiskWithoutDirectReadsIsScrubbedThroughItsCache) {
   for (uint64_t i = 0; i < 500; ++i) ASSERT_OK(buffered.db->Put(NumberedKey(i), std::string(40, 'v')));
   ASSERT_OK(buffered.db->Flush());
   ASSERT_OK(buffered.db->WaitForBackgroundWork());
-  const uint64_t passes = buffered.db->statistics()->Get(Ticker::kScrubPasses);
+  const uint64_t passes = buffered.db->statistics().Get(Ticker::kScrubPasses);
   buffered.world->SleepMicros(2 * kPeriodMicros + 1'000'000);
-  EXPECT_GT(buffered.db->statistics()->Get(Ticker::kScrubPasses), passes);
-  EXPECT_GT(buffered.db->statistics()->Get(Ticker::kScrubBytes), 0u);
+  EXPECT_GT(buffered.db->statistics().Get(Ticker::kScrubPasses), passes);
+  EXPECT_GT(buffered.db->statistics().Get(Ticker::kScrubBytes), 0u);
 }
 
 }  // namespace

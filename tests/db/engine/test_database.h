@@ -101,12 +101,26 @@ class TestDatabase {
   std::unique_ptr<DB> db;
 };
 
+// Null: the default one.
+inline const ColumnFamily& FamilyOrDefault(DB* db, const ColumnFamily* family) {
+  return family == nullptr ? db->DefaultColumnFamily() : *family;
+}
+
+// Repairs, and leaves the report in `*report`, if that is not null and there is one.
+inline absl::Status RepairTo(RepairReport* report, const Options& options, std::string_view directory,
+                             const RepairOptions& repair = {}) {
+  absl::StatusOr<RepairReport> repaired = DB::Repair(options, directory, repair);
+  if (repaired.ok() && report != nullptr) *report = *std::move(repaired);
+  return repaired.status();
+}
+
 // The tables of each level up to the last with any, by commas: "2,0,3".
 inline std::string FilesPerLevel(DB* db, const ColumnFamily* family = nullptr) {
   std::string all;
   size_t last_used = 0;
   for (int level = 0; level < kMaxLevels; ++level) {
-    const std::string count = db->GetProperty(family, "sepal.num-files-at-level" + std::to_string(level)).value_or("?");
+    const std::string count =
+        db->GetProperty(FamilyOrDefault(db, family), "sepal.num-files-at-level" + std::to_string(level)).value_or("?");
     if (level > 0) all += ",";
     all += count;
     if (count != "0") last_used = all.size();
@@ -116,7 +130,7 @@ inline std::string FilesPerLevel(DB* db, const ColumnFamily* family = nullptr) {
 }
 
 inline uint64_t NumberProperty(DB* db, std::string_view name, const ColumnFamily* family = nullptr) {
-  const std::optional<std::string> text = db->GetProperty(family, name);
+  const std::optional<std::string> text = db->GetProperty(FamilyOrDefault(db, family), name);
   return text.has_value() ? std::stoull(*text) : UINT64_MAX;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "db/format/owned_family.h"
 #include "sepal/write_batch.h"
 #include "util/base/random.h"
 #include "util/base/strings.h"
@@ -13,14 +14,11 @@
 namespace sepal {
 namespace {
 
-class NamedFamily final : public ColumnFamily {
+class NamedFamily final : public OwnedFamily {
  public:
-  explicit NamedFamily(uint32_t id) : id_(id) {}
+  explicit NamedFamily(uint32_t id, uint64_t database_id = 1, std::string_view directory = "/one")
+      : OwnedFamily(ColumnFamilyId(id), database_id, directory) {}
   std::string_view name() const override { return "family"; }
-  uint32_t id() const override { return id_; }
-
- private:
-  const uint32_t id_;
 };
 
 class Recorder final : public WriteBatch::Handler {
@@ -50,8 +48,8 @@ WriteBatch Sample() {
   WriteBatch batch;
   batch.Put("k", "v1");
   batch.Delete("");
-  batch.SingleDelete(&family, "xy");
-  batch.Put(&family, std::string_view("\0z", 2), "");
+  batch.SingleDelete(family, "xy");
+  batch.Put(family, std::string_view("\0z", 2), "");
   return batch;
 }
 
@@ -77,7 +75,7 @@ TEST(BatchFormatTest, BytesAreAsTheTableSays) {
 
 TEST(BatchFormatTest, IterateGivesTheUpdatesInOrder) {
   Recorder recorder;
-  ASSERT_TRUE(Sample().Iterate(&recorder).ok());
+  ASSERT_TRUE(Sample().Iterate(recorder).ok());
   EXPECT_EQ(recorder.updates, (std::vector<std::string>{"put 0 k=v1", "delete 0 ", "single-delete 300 xy",
                                                         std::string("put 300 \0z=", 11)}));
 }
@@ -86,7 +84,7 @@ TEST(BatchFormatTest, AnErrorOfTheHandlerEndsTheIteration) {
   for (size_t calls = 1; calls <= 4; ++calls) {
     Recorder recorder;
     recorder.stop_after = calls;
-    EXPECT_TRUE(absl::IsCancelled(Sample().Iterate(&recorder)));
+    EXPECT_TRUE(absl::IsCancelled(Sample().Iterate(recorder)));
     EXPECT_EQ(recorder.updates.size(), calls);
   }
 }
@@ -97,7 +95,7 @@ TEST(BatchFormatTest, AppendAddsTheOtherBatchAlsoIfItIsTheSame) {
   EXPECT_EQ(batch.Count(), 8u);
   EXPECT_EQ(batch.ByteSize(), 2 * Sample().ByteSize() - kBatchHeaderBytes);
   Recorder recorder;
-  ASSERT_TRUE(batch.Iterate(&recorder).ok());
+  ASSERT_TRUE(batch.Iterate(recorder).ok());
   EXPECT_EQ(recorder.updates.size(), 8u);
   EXPECT_EQ(recorder.updates[4], "put 0 k=v1");
   batch.Clear();
@@ -105,20 +103,45 @@ TEST(BatchFormatTest, AppendAddsTheOtherBatchAlsoIfItIsTheSame) {
 }
 
 TEST(BatchFormatTest, FromBytesTakesWhatBytesGave) {
-  WriteBatch copy;
-  ASSERT_TRUE(WriteBatch::FromBytes(Sample().bytes(), &copy).ok());
-  EXPECT_EQ(copy.bytes(), Sample().bytes());
+  const absl::StatusOr<WriteBatch> copy = WriteBatch::FromBytes(Sample().bytes());
+  ASSERT_TRUE(copy.ok());
+  EXPECT_EQ(copy->bytes(), Sample().bytes());
 }
 
 TEST(BatchFormatTest, EveryTruncationAndExtensionIsRefused) {
   const std::string bytes = Sample().bytes();
-  WriteBatch batch;
-  batch.Put("before", "");
   for (size_t n = 0; n < bytes.size(); ++n) {
-    EXPECT_TRUE(absl::IsDataLoss(WriteBatch::FromBytes(bytes.substr(0, n), &batch))) << n;
+    EXPECT_TRUE(absl::IsDataLoss(WriteBatch::FromBytes(bytes.substr(0, n)).status())) << n;
   }
-  EXPECT_TRUE(absl::IsDataLoss(WriteBatch::FromBytes(bytes + '\0', &batch)));
-  EXPECT_EQ(batch.Count(), 1u) << "a refused batch must not be taken";
+  EXPECT_TRUE(absl::IsDataLoss(WriteBatch::FromBytes(bytes + '\0').status()));
+}
+
+TEST(BatchFormatTest, ABatchKnowsWhoseFamiliesItNames) {
+  const auto check = [](const WriteBatch& batch) { return BatchOrigin::Check(batch, 1, "/one"); };
+  const NamedFamily own(3), foreign(3, 2, "/two");
+  WriteBatch batch;
+  batch.Put("k", "v");
+  EXPECT_TRUE(check(batch).ok());
+  batch.Delete(own, "k");
+  EXPECT_TRUE(check(batch).ok());
+  WriteBatch other;
+  other.Put(foreign, "k", "v");
+  EXPECT_EQ(check(other).message(),
+            "the batch names a column family of another database, in /two: it cannot be written to the one in /one");
+  for (const auto& [first, second] : {std::pair(batch, other), std::pair(other, batch)}) {
+    WriteBatch both = first;
+    both.Append(second);
+    EXPECT_TRUE(absl::IsInvalidArgument(check(both)));
+    EXPECT_NE(check(both).message().find("/one"), absl::string_view::npos);
+    EXPECT_NE(check(both).message().find("/two"), absl::string_view::npos);
+    WriteBatch third;
+    third.Append(both);
+    EXPECT_TRUE(absl::IsInvalidArgument(check(third)));
+    both.Clear();
+    EXPECT_TRUE(check(both).ok());
+    both.SingleDelete(own, "k");
+    EXPECT_TRUE(check(both).ok());
+  }
 }
 
 TEST(BatchFormatTest, UnknownKindsAreRefused) {

@@ -46,7 +46,7 @@ class GetVerb final : public KeyVerb {
     std::string value;
     RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
-      absl::StatusOr<std::string> found = db->Get(family.get(), key);
+      absl::StatusOr<std::string> found = db->Get(*family, key);
       if (absl::IsNotFound(found.status()))
         return absl::NotFoundError(absl::StrFormat("key %s not found", ShownKey(key)));
       ASSIGN_OR_RETURN(value, std::move(found));
@@ -106,9 +106,10 @@ class ScanVerb final : public KeyVerb {
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
     ReadOptions options;
     options.fill_cache = false;
+    options.prefix = beginning_;
     if (!first_.empty()) options.lower_bound = first_;
     if (!beyond_.empty()) options.upper_bound = beyond_;
-    const std::unique_ptr<Iterator> it = db->NewIterator(family.get(), options);
+    const std::unique_ptr<Iterator> it = db->NewIterator(*family, options);
     // Entries that are printed tell themselves how far it is.
     std::optional<Progress> progress;
     if (count_only_) progress.emplace("scanned entries", 0, io.err, StandardErrorIsTerminal());
@@ -125,11 +126,7 @@ class ScanVerb final : public KeyVerb {
   absl::Status FindBounds() {
     ASSIGN_OR_RETURN(first_, BytesFrom(from_, hex_));
     ASSIGN_OR_RETURN(beyond_, BytesFrom(to_, hex_));
-    ASSIGN_OR_RETURN(const std::string prefix, BytesFrom(prefix_, hex_));
-    if (prefix.empty()) return absl::OkStatus();
-    first_ = std::max(first_, prefix);
-    const std::optional<std::string> end = EndOfPrefix(prefix);
-    if (end.has_value() && (beyond_.empty() || *end < beyond_)) beyond_ = *end;
+    ASSIGN_OR_RETURN(beginning_, BytesFrom(prefix_, hex_));
     return absl::OkStatus();
   }
 
@@ -148,7 +145,7 @@ class ScanVerb final : public KeyVerb {
   }
 
   std::string from_, to_, prefix_;
-  std::string first_, beyond_;
+  std::string first_, beyond_, beginning_;
   uint64_t limit_ = UINT64_MAX;
   bool reverse_ = false, keys_only_ = false, count_only_ = false;
 };
@@ -177,7 +174,7 @@ class PutVerb final : public KeyVerb {
     const bool is_new = !HoldsDatabase(place_.directory);
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/true, memory_limit_));
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
-    RETURN_IF_ERROR(WithMemoryRemedy(db->Put(family.get(), key, value, {.sync = true})));
+    RETURN_IF_ERROR(WithMemoryRemedy(db->Put(*family, key, value, {.sync = true})));
     RETURN_IF_ERROR(db->Close());
     if (is_new) io.err << "note: created a new database in " << place_.directory << "\n";
     if (json) {
@@ -204,7 +201,7 @@ class DeleteVerb final : public KeyVerb {
     ASSIGN_OR_RETURN(const std::string key, BytesFrom(key_, hex_));
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
-    RETURN_IF_ERROR(db->Delete(family.get(), key, {.sync = true}));
+    RETURN_IF_ERROR(db->Delete(*family, key, {.sync = true}));
     RETURN_IF_ERROR(db->Close());
     if (json) io.out << ToLine(JsonHead()) << "\n";
     return absl::OkStatus();

@@ -86,7 +86,7 @@ class ExplainGetVerb final : public Verb {
     GetExplanation explanation;
     RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
-      ASSIGN_OR_RETURN(explanation, db->ExplainGet(family.get(), key));
+      ASSIGN_OR_RETURN(explanation, db->ExplainGet(*family, key));
       return absl::OkStatus();
     }));
     if (!json) {
@@ -190,19 +190,19 @@ class ExplainFiltersVerb final : public Verb {
   absl::Status Probe(DB* db, const FamilyTree& family, std::map<int, LevelFilters>* levels) const {
     if (family.tables.empty() || probes_ == 0) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> handle, FamilyNamed(db, family.created.name));
-    db->statistics()->Reset();
+    db->statistics().Reset();
     const uint64_t each = (probes_ + family.tables.size() - 1) / family.tables.size();
-    const std::unique_ptr<Iterator> it = db->NewIterator(handle.get());
+    const std::unique_ptr<Iterator> it = db->NewIterator(*handle);
     for (const AddedTable& added : family.tables) {
       it->Seek(added.table.smallest.user_key);
       for (uint64_t i = 0; i < each && it->Valid(); ++i, it->Next()) {
         PinnedValue value;
-        const absl::Status status = db->Get(handle.get(), std::string(it->key()) + '\0', &value);
+        const absl::Status status = db->Get(*handle, std::string(it->key()) + '\0', value);
         if (!absl::IsNotFound(status)) RETURN_IF_ERROR(status);
       }
       RETURN_IF_ERROR(it->status());
     }
-    for (auto& [number, level] : *levels) level.observed = db->statistics()->GetFilter(number);
+    for (auto& [number, level] : *levels) level.observed = db->statistics().GetFilter(number);
     return absl::OkStatus();
   }
 

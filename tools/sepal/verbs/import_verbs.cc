@@ -288,25 +288,25 @@ class ImportVerb final : public Verb {
                                      value.size(), kMaxKeyBytes, kMaxValueBytes));
       }
       if (batch.Count() > 0 && batch.ByteSize() + bytes > most_bytes) {
-        RETURN_IF_ERROR(reading.target->Write(&batch));
+        RETURN_IF_ERROR(reading.target->Write(batch));
         batch.Clear();
         reading.at(key);
       }
       if (bytes > most_bytes) {
         RETURN_IF_ERROR(PutLarge(reading, *counts, key, value));
       } else {
-        batch.Put(reading.family, key, value);
+        batch.Put(*reading.family, key, value);
       }
       ++counts->entries;
       counts->bytes += bytes;
     }
-    return reading.target->Write(&batch);
+    return reading.target->Write(batch);
   }
 
   // By itself, so that it is known whose fault it is.
   static absl::Status PutLarge(const Reading& reading, const Family& counts, std::string_view key,
                                std::string_view value) {
-    const absl::Status put = WithMemoryRemedy(reading.target->Put(reading.family, key, value));
+    const absl::Status put = WithMemoryRemedy(reading.target->Put(*reading.family, key, value));
     return absl::IsInvalidArgument(put) ? OfKey(counts, key, ToStd(put.message())) : put;
   }
 
@@ -318,7 +318,7 @@ class ImportVerb final : public Verb {
     ForeignCursor* const cursor = reading.cursor;
     ReadOptions options;
     options.fill_cache = false;
-    const std::unique_ptr<Iterator> it = reading.target->NewIterator(reading.family, options);
+    const std::unique_ptr<Iterator> it = reading.target->NewIterator(*reading.family, options);
     const auto differs = [&](std::string_view key) {
       return absl::DataLossError(
           absl::StrFormat("family %s, key %s is not what was imported", counts->name, ShownKey(key)));

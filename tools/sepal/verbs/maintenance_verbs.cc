@@ -34,7 +34,8 @@ class OpenVerb final : public Verb {
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, std::move(opened));
     const double seconds = static_cast<double>(NowNanos() - began) / 1e9;
     const std::vector<std::string> families = db->ColumnFamilyNames();
-    const uint64_t sequence = NumberProperty(db.get(), nullptr, "sepal.last-sequence");
+    ASSIGN_OR_RETURN(const Properties properties, db->GetProperties());
+    const uint64_t sequence = properties.last_sequence;
     RETURN_IF_ERROR(db->Close());
     if (json) {
       nlohmann::json line = JsonHead();
@@ -188,23 +189,21 @@ class RepairVerb final : public Verb {
     if (dry_run_) RETURN_IF_ERROR(CheckNotOpen(place_));
     Options options;
     options.log_directory = place_.log_directory;
-    RepairReport report;
     std::optional<Progress> shown;
     const auto progress = [&](uint64_t done, uint64_t total) {
       if (!shown.has_value()) shown.emplace("examined bytes", total, io.err, StandardErrorIsTerminal());
       shown->Update(done);
     };
-    const absl::Status repaired =
-        WithRemedy(DB::Repair(options, place_.directory, &report,
-                              {.dry_run = dry_run_, .logs_lost = logs_lost_, .progress = progress}),
-                   place_);
+    const absl::StatusOr<RepairReport> report =
+        DB::Repair(options, place_.directory, {.dry_run = dry_run_, .logs_lost = logs_lost_, .progress = progress});
+    const absl::Status repaired = WithRemedy(report.status(), place_);
     shown.reset();
     // Exit status 3 is for what was lost by a repair that succeeded.
     if (absl::IsDataLoss(repaired)) return absl::InternalError(repaired.message());
     RETURN_IF_ERROR(repaired);
-    if (report.changed && !dry_run_) RETURN_IF_ERROR(CheckOpens());
-    const absl::Status lost = Lost(report);
-    json ? PrintJson(report, lost, io.out) : Print(report, io.out);
+    if (report->changed && !dry_run_) RETURN_IF_ERROR(CheckOpens());
+    const absl::Status lost = Lost(*report);
+    json ? PrintJson(*report, lost, io.out) : Print(*report, io.out);
     reported = json;
     return lost;
   }
@@ -289,7 +288,8 @@ class CompactVerb final : public Verb {
     uint64_t before = 0, after = 0;
     for (const std::string& family_name : names) {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_name));
-      before += NumberProperty(db.get(), family.get(), "sepal.total-table-bytes");
+      ASSIGN_OR_RETURN(const Properties of_before, db->GetProperties(*family));
+      before += of_before.table_bytes;
       CompactRangeOptions options;
       if (!from_.empty()) options.begin = begin;
       if (!to_.empty()) options.end = end;
@@ -302,8 +302,9 @@ class CompactVerb final : public Verb {
         shown->Update(progress.bytes_done);
         return true;
       };
-      RETURN_IF_ERROR(db->CompactRange(family.get(), options));
-      after += NumberProperty(db.get(), family.get(), "sepal.total-table-bytes");
+      RETURN_IF_ERROR(db->CompactRange(*family, options));
+      ASSIGN_OR_RETURN(const Properties of_after, db->GetProperties(*family));
+      after += of_after.table_bytes;
     }
     RETURN_IF_ERROR(db->Close());
     if (json) {

@@ -44,7 +44,8 @@ class StatsVerb final : public Verb {
     if (watch_) return Watch(io);
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToRead(place_));
     if (prometheus_) return Prometheus(db.get(), io.out);
-    const uint64_t last_sequence = NumberProperty(db.get(), nullptr, "sepal.last-sequence");
+    ASSIGN_OR_RETURN(const Properties all, db->GetProperties());
+    const uint64_t last_sequence = all.last_sequence;
     const ScrubHistory scrubbed = ReadScrubHistory(place_);
     nlohmann::json line = JsonHead();
     line["directory"] = place_.directory;
@@ -57,8 +58,9 @@ class StatsVerb final : public Verb {
     }
     for (const std::string& family_name : db->ColumnFamilyNames()) {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, db->FindColumnFamily(family_name));
-      const nlohmann::json figures = FamilyJson(db.get(), family.get(), family_name);
-      if (!json) PrintFamily(family_name, figures, db->GetProperty(family.get(), "sepal.levels").value_or(""), io);
+      ASSIGN_OR_RETURN(const Properties properties, db->GetProperties(*family));
+      const nlohmann::json figures = FamilyJson(properties, family_name);
+      if (!json) PrintFamily(family_name, figures, db->GetProperty(*family, "sepal.levels").value_or(""), io);
       line["column_families"].push_back(figures);
     }
     if (json) io.out << ToLine(line) << "\n";
@@ -75,18 +77,15 @@ class StatsVerb final : public Verb {
     return absl::OkStatus();
   }
 
-  static nlohmann::json FamilyJson(DB* db, const ColumnFamily* family, const std::string& family_name) {
-    const auto number = [&](std::string_view property) { return NumberProperty(db, family, property); };
+  static nlohmann::json FamilyJson(const Properties& properties, const std::string& family_name) {
     nlohmann::json figures = {{"name", BytesJson(family_name)},
-                              {"entries_estimate", number("sepal.num-entries")},
-                              {"table_bytes", number("sepal.total-table-bytes")},
-                              {"memtable_bytes", number("sepal.memtable-bytes")},
-                              {"compaction_debt_bytes", number("sepal.compaction-debt-bytes")},
-                              {"runs", number("sepal.num-runs")},
+                              {"entries_estimate", properties.entries},
+                              {"table_bytes", properties.table_bytes},
+                              {"memtable_bytes", properties.memtable_bytes},
+                              {"compaction_debt_bytes", properties.compaction_debt_bytes},
+                              {"runs", properties.runs},
                               {"tables_at_level", nlohmann::json::array()}};
-    for (int level = 0; level < kMaxLevels; ++level) {
-      figures["tables_at_level"].push_back(number("sepal.num-files-at-level" + std::to_string(level)));
-    }
+    for (const LevelProperties& level : properties.levels) figures["tables_at_level"].push_back(level.tables);
     return figures;
   }
 

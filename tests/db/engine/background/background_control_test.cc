@@ -36,7 +36,7 @@ class BackgroundControlTest : public EngineTest {
     ASSERT_OK(database.Reopen());
   }
   uint64_t TableBytesWritten() {
-    return db()->statistics()->Get(Ticker::kFlushBytes) + db()->statistics()->Get(Ticker::kCompactionWriteBytes);
+    return db()->statistics().Get(Ticker::kFlushBytes) + db()->statistics().Get(Ticker::kCompactionWriteBytes);
   }
 
   const std::shared_ptr<JobCounter> counter = std::make_shared<JobCounter>();
@@ -55,7 +55,7 @@ TEST_F(BackgroundControlTest, TablesAreWrittenNoFasterThanTheRate) {
   EXPECT_GT(bytes, 100'000u);
   // What was saved up before, and the pieces that were last taken.
   EXPECT_GE(micros + 1'000'000, bytes * 1'000'000 / 20'000);
-  EXPECT_GT(db()->statistics()->Get(Ticker::kPacedMicros), micros / 2);
+  EXPECT_GT(db()->statistics().Get(Ticker::kPacedMicros), micros / 2);
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 3000u);
   EXPECT_THAT(db()->GetProperty("sepal.options").value_or(""), HasSubstr("background_bytes_per_second: 20000"));
 }
@@ -93,8 +93,8 @@ TEST(BackgroundOrderTest, TheFamilyWithTheFullestLevelIsCompactedFirst) {
   for (const std::string name : {"one", "two", "three", "four"}) {
     const auto family = database.db->CreateColumnFamily(name, database.options.family).value();
     for (int run = 0; run < (name == "four" ? 12 : 4); ++run) {
-      ASSERT_OK(database.db->Put(family.get(), "k", std::to_string(run)));
-      ASSERT_OK(database.db->Flush(family.get()));
+      ASSERT_OK(database.db->Put(*family, "k", std::to_string(run)));
+      ASSERT_OK(database.db->Flush(*family));
     }
   }
   EXPECT_TRUE(recorder->families.empty());

@@ -26,7 +26,7 @@ class CarriedTablesTest : public EngineTest {
       if (overwrite) Put(absl::StrFormat("tail%03d", random_.Uniform(100)), i);
     }
   }
-  uint64_t Count(Ticker ticker) { return db()->statistics()->Get(ticker); }
+  uint64_t Count(Ticker ticker) { return db()->statistics().Get(ticker); }
   void ExpectEverything() {
     EXPECT_OK(db()->VerifyChecksums());
     const auto all = ReadAll(db()->NewIterator().get());
@@ -67,9 +67,9 @@ TEST_F(CarriedTablesTest, WhatComesToALevelOfAnotherCodecIsWrittenAnew) {
     const uint64_t merged = Count(Ticker::kCompactions);
     for (int round = 0; round < 20; ++round) {
       for (int i = 0; i < 100; ++i) {
-        ASSERT_OK(db()->Put(family->get(), NumberedKey(static_cast<uint64_t>(round * 100 + i)), std::string(60, 'v')));
+        ASSERT_OK(db()->Put(**family, NumberedKey(static_cast<uint64_t>(round * 100 + i)), std::string(60, 'v')));
       }
-      ASSERT_OK(db()->Flush(family->get()));
+      ASSERT_OK(db()->Flush(**family));
       ASSERT_OK(db()->WaitForBackgroundWork());
     }
     const uint64_t bytes = NumberProperty(db(), "sepal.total-table-bytes", family->get());

@@ -96,7 +96,7 @@ TEST_F(DamagedCompactionTest, OtherRangesAreCompacted) {
   const std::string waiting = AtLevel(0);
   const std::string settled = AtLevel(1);
   PileUp(1000, 1500);
-  ASSERT_OK(db()->CompactRange(nullptr, {.begin = NumberedKey(1000), .end = NumberedKey(1500)}));
+  ASSERT_OK(db()->CompactRange({.begin = NumberedKey(1000), .end = NumberedKey(1500)}));
   EXPECT_EQ(AtLevel(0), waiting);
   EXPECT_GT(std::stoi(AtLevel(1)), std::stoi(settled));
   for (uint64_t i = 1000; i < 1500; ++i) EXPECT_OK(db()->Get(NumberedKey(i)).status());
@@ -123,7 +123,7 @@ TEST_F(DamagedCompactionTest, AfterARepairCompactionsGoOn) {
   ASSERT_NE(PutOff(), "");
   database.db.reset();
   RepairReport report;
-  ASSERT_OK(DB::Repair(database.options, database.path, &report));
+  ASSERT_OK(RepairTo(&report, database.options, database.path));
   EXPECT_TRUE(report.changed);
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->CompactRange());
@@ -135,18 +135,18 @@ TEST_F(DamagedCompactionTest, AfterARepairCompactionsGoOn) {
 TEST_F(DamagedCompactionTest, ADroppedFamilyLetsGoOfTheTablesOfWhatWasPutOff) {
   std::shared_ptr<ColumnFamily> family = db()->CreateColumnFamily("doomed", database.options.family).value();
   const auto fill = [&] {
-    for (uint64_t i = 0; i < 500; ++i) ASSERT_OK(db()->Put(family.get(), NumberedKey(i), std::string(40, 'v')));
-    ASSERT_OK(db()->Flush(family.get()));
+    for (uint64_t i = 0; i < 500; ++i) ASSERT_OK(db()->Put(*family, NumberedKey(i), std::string(40, 'v')));
+    ASSERT_OK(db()->Flush(*family));
     ASSERT_OK(db()->WaitForBackgroundWork());
   };
   fill();
-  ASSERT_OK(db()->CompactRange(family.get()));
+  ASSERT_OK(db()->CompactRange(*family));
   family.reset();
   DamageTheNewestTable();
   family = db()->FindColumnFamily("doomed").value();
   for (int i = 0; i < database.tuning.runs_per_level; ++i) fill();
-  ASSERT_NE(db()->GetProperty(family.get(), "sepal.compactions-put-off"), "");
-  ASSERT_OK(db()->DropColumnFamily(family.get()));
+  ASSERT_NE(db()->GetProperty(*family, "sepal.compactions-put-off"), "");
+  ASSERT_OK(db()->DropColumnFamily(*family));
   FillAndFlush(0, 10);  // a job of the background removes what nobody needs
   database.world->RunUntilIdle();
   size_t tables = 0;

@@ -24,13 +24,12 @@ class EarlyFlushTest : public EngineTest {
   void PutInOrder(double part, const ColumnFamily* family = nullptr) {
     const std::string value(kValueBytes, 'v');
     for (uint64_t end = next_ + EntriesIn(part); next_ < end; ++next_) {
-      ASSERT_OK(family == nullptr ? db()->Put(NumberedKey(next_), value)
-                                  : db()->Put(family, NumberedKey(next_), value));
+      ASSERT_OK(db()->Put(FamilyOrDefault(db(), family), NumberedKey(next_), value));
     }
   }
   uint64_t Flushes() {
     EXPECT_OK(db()->WaitForBackgroundWork());
-    return db()->statistics()->Get(Ticker::kFlushes);
+    return db()->statistics().Get(Ticker::kFlushes);
   }
 
   uint64_t next_ = 0;
@@ -91,7 +90,7 @@ TEST_F(EarlyFlushTest, OneKeyOverAndOverFillsMemtables) {
 
 TEST_F(EarlyFlushTest, SeveralFamiliesFillMemtables) {
   const std::shared_ptr<const ColumnFamily> other = db()->CreateColumnFamily("other", {}).value();
-  ASSERT_OK(db()->Put(other.get(), "key", "value"));
+  ASSERT_OK(db()->Put(*other, "key", "value"));
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.5));
   EXPECT_EQ(Flushes(), 0u);
 }

@@ -65,7 +65,7 @@ class FlushTest : public ::testing::Test {
     return database;
   }
   static std::string Old(uint64_t i) { return std::string(200, static_cast<char>('a' + i % 26)); }
-  static void BeginBoth(DB* db, const ColumnFamily* family, const TableFiles& tables) {
+  static void BeginBoth(DB* db, const ColumnFamily& family, const TableFiles& tables) {
     for (uint64_t i = 0; i < kEntries; ++i) ASSERT_OK(db->Put(family, NumberedKey(i), Old(i)));
     ASSERT_OK(db->Flush(family, {.wait = false}));
     // Until its table is begun.
@@ -102,7 +102,7 @@ TEST_F(FlushTest, TheNewerOneIsInstalledBehindTheOlder) {
     ExpectAll(database->db.get());
     ASSERT_OK(database->db->WaitForBackgroundWork());
     ExpectAll(database->db.get());
-    EXPECT_EQ(database->db->statistics()->Get(Ticker::kFlushes), 2u);
+    EXPECT_EQ(database->db->statistics().Get(Ticker::kFlushes), 2u);
     ASSERT_OK(database->Reopen());
     ExpectAll(database->db.get());
     overtaken.push_back(tables.newer_first());
@@ -212,7 +212,7 @@ TEST_F(FlushTest, ADroppedFamilyEndsBoth) {
     const std::shared_ptr<const ColumnFamily> family = database->db->CreateColumnFamily("dropped", {}).value();
     ASSERT_NO_FATAL_FAILURE(BeginBoth(database->db.get(), family.get(), tables));
     database->world->SleepMicros(seed % 7);
-    ASSERT_OK(database->db->DropColumnFamily(family.get()));
+    ASSERT_OK(database->db->DropColumnFamily(*family));
     ASSERT_OK(database->db->WaitForBackgroundWork());
     // Obsolete files are removed by the job that ends next.
     ASSERT_OK(database->db->Put("key", "value"));

@@ -30,11 +30,11 @@ class GoneTablesTest : public EngineTest {
   void DropFilledFamily(bool read) {
     absl::StatusOr<std::shared_ptr<ColumnFamily>> family = db()->CreateColumnFamily("other", {});
     ASSERT_OK(family.status());
-    for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(family->get(), NumberedKey(i), std::string(100, 'v')));
-    ASSERT_OK(db()->CompactRange(family->get()));
-    for (uint64_t i = 0; read && i < kKeys; ++i) ASSERT_OK(db()->Get(family->get(), NumberedKey(i)).status());
+    for (uint64_t i = 0; i < kKeys; ++i) ASSERT_OK(db()->Put(**family, NumberedKey(i), std::string(100, 'v')));
+    ASSERT_OK(db()->CompactRange(**family));
+    for (uint64_t i = 0; read && i < kKeys; ++i) ASSERT_OK(db()->Get(**family, NumberedKey(i)).status());
     ASSERT_GT(CachedBytes(), kKeys * 100);
-    ASSERT_OK(db()->DropColumnFamily(family->get()));
+    ASSERT_OK(db()->DropColumnFamily(**family));
     family->reset();
     database.world->RunUntilIdle();
   }
@@ -144,7 +144,7 @@ TEST_F(GoneTablesTest, AValueInAMemtableHoldsNoTables) {
   const std::string long_value(600, 'v');
   ASSERT_OK(db()->Put("held", long_value));
   PinnedValue held;
-  ASSERT_OK(db()->Get(nullptr, "held", &held));
+  ASSERT_OK(db()->Get("held", held));
   Fill(0, kKeys, 100);
   ASSERT_OK(db()->CompactRange());
   ASSERT_OK(db()->WaitForBackgroundWork());
@@ -182,14 +182,14 @@ TEST(GoneTablesBehindAReaderTest, AreRemovedOnceItLeaves) {
   ASSERT_OK(database.Open());
   DB* const db = database.db.get();
   std::shared_ptr<ColumnFamily> family = db->CreateColumnFamily("other", {}).value();
-  for (uint64_t i = 0; i < 2000; ++i) ASSERT_OK(db->Put(family.get(), NumberedKey(i), std::string(100, 'v')));
-  ASSERT_OK(db->CompactRange(family.get()));
+  for (uint64_t i = 0; i < 2000; ++i) ASSERT_OK(db->Put(*family, NumberedKey(i), std::string(100, 'v')));
+  ASSERT_OK(db->CompactRange(*family));
   ASSERT_OK(db->WaitForBackgroundWork());
   ASSERT_OK(db->Put("k", "v"));
   comparator.armed = true;
   database.world->Spawn([&] { EXPECT_EQ(Value(db, "k"), "v"); });
   while (!comparator.reached) database.world->SleepMicros(100);
-  ASSERT_OK(db->DropColumnFamily(family.get()));
+  ASSERT_OK(db->DropColumnFamily(*family));
   family.reset();
   database.world->SleepMicros(10'000);
   EXPECT_GT(TablesIn(&database), 0);

@@ -63,7 +63,7 @@ TEST_F(LogBoundTest, OneFamilyKeepsTheLogWithinTwiceTheBudget) {
 TEST_F(LogBoundTest, FamiliesThatAreHardlyWrittenToDoNotPileUpLogs) {
   MakeFamilies(100);
   for (int round = 0; round < 4; ++round) {
-    for (const auto& family : families) ASSERT_OK(db()->Put(family.get(), "k", std::to_string(round)));
+    for (const auto& family : families) ASSERT_OK(db()->Put(*family, "k", std::to_string(round)));
     for (uint64_t i = 0; i < 2500; ++i) {
       ASSERT_OK(db()->Put(NumberedKey(i), std::string(60, 'v')));
       if (i % 20 == 0) LookAtLogs();
@@ -73,7 +73,7 @@ TEST_F(LogBoundTest, FamiliesThatAreHardlyWrittenToDoNotPileUpLogs) {
   EXPECT_LE(most_files, 8u);
   ASSERT_OK(db()->WaitForBackgroundWork());
   for (const auto& family : families) {
-    const auto value = db()->Get(family.get(), "k");
+    const auto value = db()->Get(*family, "k");
     ASSERT_OK(value.status());
     EXPECT_EQ(*value, "3");
   }
@@ -82,14 +82,14 @@ TEST_F(LogBoundTest, FamiliesThatAreHardlyWrittenToDoNotPileUpLogs) {
 TEST_F(LogBoundTest, FamiliesWrittenInTurnShareTheBudget) {
   MakeFamilies(30);
   for (uint64_t i = 0; i < 9000; ++i) {
-    ASSERT_OK(db()->Put(families[i % families.size()].get(), NumberedKey(i), std::string(60, 'v')));
+    ASSERT_OK(db()->Put(*families[i % families.size()], NumberedKey(i), std::string(60, 'v')));
     if (i % 20 == 0) LookAtLogs();
   }
   EXPECT_LE(most_bytes, Bound());
   EXPECT_LE(most_files, 12u);
   ASSERT_OK(db()->WaitForBackgroundWork());
   size_t entries = 0;
-  for (const auto& family : families) entries += ReadAll(db()->NewIterator(family.get()).get()).size();
+  for (const auto& family : families) entries += ReadAll(db()->NewIterator(*family).get()).size();
   EXPECT_EQ(entries, 9000u);
 }
 
@@ -97,7 +97,7 @@ TEST_F(LogBoundTest, APauseDoesNotLetTheLogGrowBeyondTheBudget) {
   MakeFamilies(10);
   ASSERT_OK(db()->PauseBackgroundWork());
   for (uint64_t i = 0; i < 100'000; ++i) {
-    const ColumnFamily* family = families[i % families.size()].get();
+    const ColumnFamily& family = *families[i % families.size()];
     const absl::Status put = db()->Put(family, NumberedKey(i), std::string(60, 'v'), {.no_slowdown = true});
     if (i % 20 == 0) LookAtLogs();
     if (put.ok()) continue;
@@ -108,21 +108,21 @@ TEST_F(LogBoundTest, APauseDoesNotLetTheLogGrowBeyondTheBudget) {
   EXPECT_LE(most_bytes, Bound());
   ASSERT_OK(db()->ContinueBackgroundWork());
   ASSERT_OK(db()->WaitForBackgroundWork());
-  ASSERT_OK(db()->Put(families.front().get(), "k", "v"));
+  ASSERT_OK(db()->Put(*families.front(), "k", "v"));
 }
 
 // Each log has space of its own, whatever lies in it.
 TEST_F(LogBoundTest, FlushesOfOneFamilyPileUpNoLogsThatAnotherNeeds) {
   ASSERT_NO_FATAL_FAILURE(MakeFamilies(3));
-  ASSERT_OK(db()->Put(families[0].get(), "old", "v"));
+  ASSERT_OK(db()->Put(*families[0], "old", "v"));
   for (int i = 0; i < 100; ++i) {
-    if (i == 50) ASSERT_OK(db()->Put(families[1].get(), "younger", "v"));
-    ASSERT_OK(db()->Put(families[2].get(), std::to_string(i), "v"));
-    ASSERT_OK(db()->Flush(families[2].get()));
+    if (i == 50) ASSERT_OK(db()->Put(*families[1], "younger", "v"));
+    ASSERT_OK(db()->Put(*families[2], std::to_string(i), "v"));
+    ASSERT_OK(db()->Flush(*families[2]));
     LookAtLogs();
   }
   EXPECT_LE(most_files, 20u);
-  EXPECT_EQ(db()->Get(families[0].get(), "old").value_or("none"), "v");
+  EXPECT_EQ(db()->Get(*families[0], "old").value_or("none"), "v");
 }
 
 }  // namespace

@@ -251,7 +251,7 @@ TEST_F(TableWritingTest, AMergeReadsTheLastLevelFromTheCacheWhereThatHasIt) {
   ASSERT_OK(db()->CompactRange());
   Fill(0, 3000, /*step=*/30);
   ASSERT_OK(db()->Flush());
-  const auto bytes_read = [this] { return db()->statistics()->Get(Ticker::kBlockReadBytes); };
+  const auto bytes_read = [this] { return db()->statistics().Get(Ticker::kBlockReadBytes); };
   const uint64_t before = bytes_read();
   const std::vector<uint64_t> sizes = TableSizes();
   ASSERT_OK(db()->CompactRange());

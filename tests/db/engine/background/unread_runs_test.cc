@@ -87,7 +87,7 @@ TEST_F(UnreadRunsTest, ManyKeysAtOnceHaveThemMerged) {
   for (int i = 0; i < 4; ++i) {
     std::vector<PinnedValue> values(views.size());
     std::vector<absl::Status> statuses(views.size());
-    db()->MultiGet(views, values, statuses);
+    db()->MultiGet(views, values, statuses).IgnoreError();
   }
   ExpectMerged();
 }
@@ -132,7 +132,7 @@ TEST_F(UnreadRunsTest, CountsThatAreSetBackToZeroDoNotKeepReadersWaiting) {
   for (uint64_t i = 0; i < 10'000; ++i) (void)Value(db(), NumberedKey(i));
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel));
   ASSERT_EQ(Level0Runs(), kRunsPerLevel + 1) << Levels();
-  db()->statistics()->Reset();
+  db()->statistics().Reset();
   for (uint64_t i = 0; i < 1200; ++i) (void)Value(db(), NumberedKey(i));
   ExpectMerged();
 }
@@ -194,9 +194,9 @@ TEST_F(UnreadRunsTest, ReadsOfOneFamilyHaveOthersMergedToo) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
   const absl::StatusOr<std::shared_ptr<ColumnFamily>> other = db()->CreateColumnFamily("other");
   ASSERT_OK(other.status());
-  for (uint64_t i = 0; i < 50; ++i) ASSERT_OK(db()->Put(other->get(), NumberedKey(i), "value"));
-  ASSERT_OK(db()->Flush(other->get()));
-  for (uint64_t i = 0; i < 600; ++i) (void)db()->Get(other->get(), NumberedKey(i % 50));
+  for (uint64_t i = 0; i < 50; ++i) ASSERT_OK(db()->Put(**other, NumberedKey(i), "value"));
+  ASSERT_OK(db()->Flush(**other));
+  for (uint64_t i = 0; i < 600; ++i) (void)db()->Get(**other, NumberedKey(i % 50));
   ExpectMerged();
 }
 
@@ -214,7 +214,7 @@ TEST_F(UnreadRunsTest, RunsThatMayBeThereSlowNobodyDown) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(5 * kRunsPerLevel));
   EXPECT_EQ(Level0Runs(), 5 * kRunsPerLevel) << Levels();
   EXPECT_EQ(throttles->reason, "");
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kThrottledWrites), 0u);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kThrottledWrites), 0u);
 }
 
 TEST_F(UnreadRunsTest, LeveledDoesNotWait) {

@@ -15,7 +15,7 @@ class ColumnFamilyTest : public EngineTest {
     return family.ok() ? *family : nullptr;
   }
   std::string ValueIn(const ColumnFamily* family, std::string_view key) {
-    const absl::StatusOr<std::string> value = db()->Get(family, key);
+    const absl::StatusOr<std::string> value = db()->Get(FamilyOrDefault(db(), family), key);
     return value.ok() ? *value : std::string(absl::StatusCodeToString(value.status().code()));
   }
 };
@@ -36,8 +36,8 @@ TEST_F(ColumnFamilyTest, OptionsOutOfRangeAreRefusedAndMakeNothing) {
 TEST_F(ColumnFamilyTest, AFamilyThatCouldNotBeDroppedIsAsItWas) {
   auto one = db()->CreateColumnFamily("one");
   ASSERT_OK(one.status());
-  ASSERT_OK(db()->Put(one->get(), "k", "logged"));
-  ASSERT_OK(db()->Put(one->get(), "l", "not logged", {.disable_wal = true}));
+  ASSERT_OK(db()->Put(**one, "k", "logged"));
+  ASSERT_OK(db()->Put(**one, "l", "not logged", {.disable_wal = true}));
   database.files.Inject(
       {.fault = Fault::kNoSpace, .op = FileOp::kAllocate, .name_contains = "MANIFEST", .sticky = true});
   absl::Status dropped;
@@ -45,18 +45,18 @@ TEST_F(ColumnFamilyTest, AFamilyThatCouldNotBeDroppedIsAsItWas) {
     auto other = db()->CreateColumnFamily("other" + std::to_string(i));
     if (!other.ok()) break;  // the manifest needs more space now
   }
-  dropped = db()->DropColumnFamily(one->get());
+  dropped = db()->DropColumnFamily(**one);
   EXPECT_TRUE(absl::IsResourceExhausted(dropped)) << dropped;
   database.files.Clear();
-  EXPECT_EQ(db()->Get(one->get(), "k").value_or("none"), "logged");
-  ASSERT_OK(db()->Put(one->get(), "m", "later"));
+  EXPECT_EQ(db()->Get(**one, "k").value_or("none"), "logged");
+  ASSERT_OK(db()->Put(**one, "m", "later"));
   one->reset();
   ASSERT_OK(database.Reopen());
   one = db()->FindColumnFamily("one");
   ASSERT_OK(one.status());
-  EXPECT_EQ(db()->Get(one->get(), "k").value_or("none"), "logged");
-  EXPECT_EQ(db()->Get(one->get(), "l").value_or("none"), "not logged");
-  EXPECT_EQ(db()->Get(one->get(), "m").value_or("none"), "later");
+  EXPECT_EQ(db()->Get(**one, "k").value_or("none"), "logged");
+  EXPECT_EQ(db()->Get(**one, "l").value_or("none"), "not logged");
+  EXPECT_EQ(db()->Get(**one, "m").value_or("none"), "later");
 }
 
 TEST_F(ColumnFamilyTest, ManyIdleFamiliesDoNotStopWriters) {
@@ -64,7 +64,7 @@ TEST_F(ColumnFamilyTest, ManyIdleFamiliesDoNotStopWriters) {
   for (int i = 0; i < 60; ++i) families.push_back(Make("family" + std::to_string(i)));
   for (int round = 0; round < 20; ++round) {
     for (const auto& family : families) {
-      ASSERT_OK(db()->Put(family.get(), NumberedKey(static_cast<uint64_t>(round)), std::string(100, 'v')));
+      ASSERT_OK(db()->Put(*family, NumberedKey(static_cast<uint64_t>(round)), std::string(100, 'v')));
     }
   }
   ASSERT_OK(db()->WaitForBackgroundWork());
@@ -80,14 +80,14 @@ TEST_F(ColumnFamilyTest, FamiliesThatHoldLittleAreNotFlushedForTheirNumber) {
   for (int i = 0; i < 100; ++i) families.push_back(Make("family" + std::to_string(i)));
   // 4 MiB, a quarter of what memtables may take.
   for (uint64_t i = 0; i < 40; ++i) {
-    for (const auto& family : families) ASSERT_OK(db()->Put(family.get(), NumberedKey(i), std::string(1000, 'v')));
+    for (const auto& family : families) ASSERT_OK(db()->Put(*family, NumberedKey(i), std::string(1000, 'v')));
   }
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), 0u);
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kThrottledWrites), 0u);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kFlushes), 0u);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kThrottledWrites), 0u);
   // One that comes to hold more than its share finds its entries.
-  for (uint64_t i = 0; i < 40'000; ++i) ASSERT_OK(db()->Put(families[7].get(), NumberedKey(i), std::to_string(i)));
+  for (uint64_t i = 0; i < 40'000; ++i) ASSERT_OK(db()->Put(*families[7], NumberedKey(i), std::to_string(i)));
   for (uint64_t i = 0; i < 40'000; ++i) ASSERT_EQ(ValueIn(families[7].get(), NumberedKey(i)), std::to_string(i));
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), 0u);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kFlushes), 0u);
 }
 
 TEST(ColumnFamilyCreationTest, AFamilyThatIsFoundMayBeWrittenTo) {
@@ -102,7 +102,7 @@ TEST(ColumnFamilyCreationTest, AFamilyThatIsFoundMayBeWrittenTo) {
       if (i % 8 == 0) database.world->SleepMicros(1);  // or no time passes
       found = database.db->FindColumnFamily("family");
     }
-    EXPECT_OK(database.db->Put(found->get(), "k", "v"));
+    EXPECT_OK(database.db->Put(**found, "k", "v"));
     database.world->RunUntilIdle();
   }
 }
@@ -112,7 +112,7 @@ TEST_F(ColumnFamilyTest, AHandleOfAnotherDatabaseIsRefused) {
   ASSERT_OK(other.status());
   auto foreign = (*other)->CreateColumnFamily("f");
   ASSERT_OK(foreign.status());
-  EXPECT_EQ(db()->Put(foreign->get(), "k", "v").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(db()->Put(**foreign, "k", "v").code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ class DropFamilyTest : public ::testing::Test {
   static std::string ValueIn(DB* db, std::string_view family, std::string_view key) {
     const auto found = db->FindColumnFamily(family);
     if (!found.ok()) return "no family";
-    return db->Get(found->get(), key).value_or("none");
+    return db->Get(**found, key).value_or("none");
   }
 };
 
@@ -103,18 +103,18 @@ TEST_F(DropFamilyTest, ADropThatIsRefusedBesideANewManifestLosesNothing) {
     std::shared_ptr<ColumnFamily> family;
     while (dropped.ok() && !ended) {
       family = db->CreateColumnFamily("family").value();
-      ASSERT_OK(db->Put(family.get(), "in a table", "1"));
-      ASSERT_OK(db->Flush(family.get()));
-      ASSERT_OK(db->Put(family.get(), "in the log", "2", {.sync = true}));
+      ASSERT_OK(db->Put(*family, "in a table", "1"));
+      ASSERT_OK(db->Flush(*family));
+      ASSERT_OK(db->Put(*family, "in the log", "2", {.sync = true}));
       manifests.Arm(true);
       AwaitEdit(database.get(), manifests, [&] { return ended; });
-      dropped = db->DropColumnFamily(family.get());
+      dropped = db->DropColumnFamily(*family);
       manifests.Arm(false);
     }
     refused.push_back(!dropped.ok());
     if (!dropped.ok()) {
       EXPECT_TRUE(absl::IsResourceExhausted(dropped)) << dropped;
-      ASSERT_OK(db->Put(family.get(), "later", "3", {.sync = true}));
+      ASSERT_OK(db->Put(*family, "later", "3", {.sync = true}));
       // Before another manifest is begun.
       MemoryFileSystem disk = database->memory.Clone();
       disk.Crash(CrashMode::kLoseUnsynced);
@@ -137,9 +137,9 @@ TEST_F(DropFamilyTest, ABatchIsWholeWhereThePowerFailsBesideADrop) {
     DB* const db = database->db.get();
     const auto family = db->CreateColumnFamily("family").value();
     WriteBatch batch;
-    batch.Put(family.get(), "k", "1");
+    batch.Put(*family, "k", "1");
     batch.Put("k", "2");
-    ASSERT_OK(db->Write(&batch));
+    ASSERT_OK(db->Write(batch));
     bool flushed = false;
     std::optional<MemoryFileSystem> disk;  // once the flush is durable
     bool dropped = false;
@@ -149,7 +149,7 @@ TEST_F(DropFamilyTest, ABatchIsWholeWhereThePowerFailsBesideADrop) {
       flushed = true;
     });
     database->world->BeginOperation();
-    ASSERT_OK(db->DropColumnFamily(family.get()));
+    ASSERT_OK(db->DropColumnFamily(*family));
     dropped = true;
     Await(database.get(), [&] { return flushed; });
     overtaken.push_back(disk.has_value());
@@ -171,25 +171,25 @@ TEST_F(DropFamilyTest, CallsOnAFamilyThatIsBeingDroppedEnd) {
     const std::unique_ptr<TestDatabase> database = Open(seed);
     DB* const db = database->db.get();
     auto family = db->CreateColumnFamily("family").value();
-    for (uint64_t i = 0; i < 30; ++i) ASSERT_OK(db->Put(family.get(), NumberedKey(i), "v"));
+    for (uint64_t i = 0; i < 30; ++i) ASSERT_OK(db->Put(*family, NumberedKey(i), "v"));
     int ended = 0;
     const auto expect_ok_or_gone = [&](const absl::Status& status) {
       EXPECT_TRUE(status.ok() || absl::IsFailedPrecondition(status) || absl::IsCancelled(status)) << status;
       ++ended;
     };
     database->world->Spawn([&] {
-      const absl::Status status = db->Flush(family.get());
+      const absl::Status status = db->Flush(*family);
       flushed.push_back(status.ok());
       expect_ok_or_gone(status);
     });
-    database->world->Spawn([&] { expect_ok_or_gone(db->CompactRange(family.get())); });
-    database->world->Spawn([&] { expect_ok_or_gone(db->Put(family.get(), "k", "v")); });
+    database->world->Spawn([&] { expect_ok_or_gone(db->CompactRange(*family)); });
+    database->world->Spawn([&] { expect_ok_or_gone(db->Put(*family, "k", "v")); });
     database->world->SleepMicros(seed % 50);
-    ASSERT_OK(db->DropColumnFamily(family.get()));
+    ASSERT_OK(db->DropColumnFamily(*family));
     Await(database.get(), [&] { return ended == 3; });
     ASSERT_EQ(ended, 3) << "a call waits for ever";
-    EXPECT_TRUE(absl::IsFailedPrecondition(db->Put(family.get(), "k", "v")));
-    EXPECT_TRUE(absl::IsFailedPrecondition(db->DropColumnFamily(family.get())));
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->Put(*family, "k", "v")));
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->DropColumnFamily(*family)));
     EXPECT_FALSE(db->FindColumnFamily("family").ok());
     ASSERT_OK(db->WaitForBackgroundWork());
     ASSERT_OK(db->CheckConsistency());
@@ -226,13 +226,13 @@ TEST_F(DropFamilyTest, AReaderThatADropOvertakesIsRefusedByName) {
   std::vector<absl::Status> statuses(1);
   for (const bool several : {false, true}) {
     const auto family = db->CreateColumnFamily("family").value();
-    ASSERT_OK(db->Put(family.get(), "k", "v"));
-    const std::unique_ptr<Iterator> it = db->NewIterator(family.get());
-    clock.Meanwhile([&] { ASSERT_OK(db->DropColumnFamily(family.get())); });
+    ASSERT_OK(db->Put(*family, "k", "v"));
+    const std::unique_ptr<Iterator> it = db->NewIterator(*family);
+    clock.Meanwhile([&] { ASSERT_OK(db->DropColumnFamily(*family)); });
     if (several) {
-      db->MultiGet(family.get(), keys, values, statuses);
+      db->MultiGet(*family, keys, values, statuses).IgnoreError();
     } else {
-      statuses[0] = db->Get(family.get(), "k").status();
+      statuses[0] = db->Get(*family, "k").status();
     }
     EXPECT_TRUE(absl::IsFailedPrecondition(statuses[0])) << statuses[0];
     it->SeekToFirst();
@@ -245,8 +245,8 @@ TEST_F(DropFamilyTest, ACompactionOfADroppedFamilyEnds) {
   DB* const db = database->db.get();
   const auto family = db->CreateColumnFamily("family").value();
   for (const uint64_t step : {1, 100}) {
-    for (uint64_t i = 0; i < 10'000; i += step) ASSERT_OK(db->Put(family.get(), NumberedKey(i), std::to_string(i)));
-    ASSERT_OK(db->Flush(family.get()));
+    for (uint64_t i = 0; i < 10'000; i += step) ASSERT_OK(db->Put(*family, NumberedKey(i), std::to_string(i)));
+    ASSERT_OK(db->Flush(*family));
     ASSERT_OK(db->WaitForBackgroundWork());
   }
   bool dropped = false;
@@ -256,11 +256,11 @@ TEST_F(DropFamilyTest, ACompactionOfADroppedFamilyEnds) {
     told_after += dropped ? 1 : 0;
     if (progress.bytes_done > 0 && !dropped) {
       dropped = true;
-      EXPECT_OK(db->DropColumnFamily(family.get()));
+      EXPECT_OK(db->DropColumnFamily(*family));
     }
     return true;
   };
-  const absl::Status ended = db->CompactRange(family.get(), options);
+  const absl::Status ended = db->CompactRange(*family, options);
   EXPECT_TRUE(dropped);
   EXPECT_TRUE(absl::IsFailedPrecondition(ended)) << ended;
   EXPECT_LE(told_after, 2u) << "it went on";
@@ -286,16 +286,16 @@ TEST_F(DropFamilyTest, AFamilyWhoseDropIsRefusedIsFlushedAsBefore) {
     });
     while (dropped.ok() && ended == 0) {
       family = db->CreateColumnFamily("family").value();
-      ASSERT_OK(db->Put(family.get(), "k", "1"));
+      ASSERT_OK(db->Put(*family, "k", "1"));
       manifests.Arm(true);
       AwaitEdit(database.get(), manifests, [&] { return ended > 0; });
       bool flushed = false;
       absl::Status flush;
       database->world->Spawn([&] {
-        flush = db->Flush(family.get());
+        flush = db->Flush(*family);
         flushed = true;
       });
-      dropped = db->DropColumnFamily(family.get());
+      dropped = db->DropColumnFamily(*family);
       manifests.Arm(false);
       Await(database.get(), [&] { return flushed; });
       ASSERT_TRUE(flushed) << "a flush waits for ever";

@@ -84,7 +84,7 @@ TEST_F(LargeManifestTest, ARepairWritesShortEdits) {
   AddTable(kTablesOfAnEdit + 1, whole_.added_tables.back());
   WriteManifest();
   RepairReport report;
-  ASSERT_OK(DB::Repair(database.options, "/db", &report));
+  ASSERT_OK(RepairTo(&report, database.options, "/db"));
   EXPECT_EQ(report.tables_kept, kTablesOfAnEdit + 1) << report.ToString().substr(0, 1000);
   ExpectShortEdits("/db");
 }

@@ -49,16 +49,16 @@ class DescribedFamiliesTest : public EngineTest {
   // With a table and what only the log has.
   void MakeAndDrop(const Comparator& comparator) {
     const auto family = Make(comparator);
-    ASSERT_OK(db()->Put(family.get(), "k", "dropped"));
-    ASSERT_OK(db()->Flush(family.get()));
-    ASSERT_OK(db()->Put(family.get(), "l", "dropped"));
-    ASSERT_OK(db()->DropColumnFamily(family.get()));
+    ASSERT_OK(db()->Put(*family, "k", "dropped"));
+    ASSERT_OK(db()->Flush(*family));
+    ASSERT_OK(db()->Put(*family, "l", "dropped"));
+    ASSERT_OK(db()->DropColumnFamily(*family));
   }
   void MakeAndFill(const Comparator& comparator) {
     const auto family = Make(comparator);
-    ASSERT_OK(db()->Put(family.get(), "k", "f"));
-    ASSERT_OK(db()->Flush(family.get()));
-    ASSERT_OK(db()->Put(family.get(), "l", "logged"));
+    ASSERT_OK(db()->Put(*family, "k", "f"));
+    ASSERT_OK(db()->Flush(*family));
+    ASSERT_OK(db()->Put(*family, "l", "logged"));
   }
   void Close() {
     ASSERT_OK(db()->Close());
@@ -69,7 +69,7 @@ class DescribedFamiliesTest : public EngineTest {
     options.comparator = &comparator;
     database.options.column_families = {{.name = "f", .options = options}};
   }
-  absl::Status Repair() { return DB::Repair(database.options, database.path, nullptr); }
+  absl::Status Repair() { return RepairTo(nullptr, database.options, database.path); }
   // Damages the edit of the newest manifest that says that a family was dropped.
   void DamageDrop() {
     const std::string path = "/db/" + FilesIn(&database.memory, "/db").back();
@@ -89,8 +89,7 @@ class DescribedFamiliesTest : public EngineTest {
     EXPECT_EQ(Value(db(), "k"), "default");
     const auto family = db()->FindColumnFamily("f");
     ASSERT_OK(family.status());
-    EXPECT_THAT(ReadAll(db()->NewIterator(family->get()).get()),
-                ElementsAre(std::pair("k", "f"), std::pair("l", "logged")));
+    EXPECT_THAT(ReadAll(db()->NewIterator(**family).get()), ElementsAre(std::pair("k", "f"), std::pair("l", "logged")));
   }
 
   const NamedComparator first{"test.first"};
@@ -127,14 +126,14 @@ TEST_F(DescribedFamiliesTest, OfTwoThatHadOneNameTheDroppedOneRefusesNobody) {
 // The drop is an edit that cannot be read, and its table is still there.
 TEST_F(DescribedFamiliesTest, ARepairTakesTheEarlierOfTwoThatHaveOneNameForDropped) {
   const auto dropped = Make(first);
-  ASSERT_OK(db()->Put(dropped.get(), "k", "dropped"));
-  ASSERT_OK(db()->Flush(dropped.get()));
+  ASSERT_OK(db()->Put(*dropped, "k", "dropped"));
+  ASSERT_OK(db()->Flush(*dropped));
   std::string table;
   for (const std::string& name : FilesIn(&database.memory, "/db")) {
     if (name.ends_with(".sst")) table = name;
   }
   const std::string bytes = database.memory.ReadFileContents("/db/" + table).value();
-  ASSERT_OK(db()->DropColumnFamily(dropped.get()));
+  ASSERT_OK(db()->DropColumnFamily(*dropped));
   MakeAndFill(second);
   Close();
   ASSERT_OK(database.memory.WriteFileContents("/db/" + table, bytes));
@@ -142,7 +141,7 @@ TEST_F(DescribedFamiliesTest, ARepairTakesTheEarlierOfTwoThatHaveOneNameForDropp
   Name(second);
   EXPECT_TRUE(absl::IsDataLoss(database.Open()));
   RepairReport report;
-  ASSERT_OK(DB::Repair(database.options, database.path, &report));
+  ASSERT_OK(RepairTo(&report, database.options, database.path));
   EXPECT_THAT(report.dropped, Contains(Field(&DroppedData::file, table)));
   EXPECT_THAT(report.put_aside, Contains(table));
   ASSERT_OK(database.Open());

@@ -239,7 +239,7 @@ void FillForFaults(TestDatabase* database) {
   ASSERT_OK(db->Flush());
   ASSERT_OK(db->WaitForBackgroundWork());
   ASSERT_OK(db->Put("k", "memtable"));
-  ASSERT_OK(db->Put(family->get(), "k", "family"));
+  ASSERT_OK(db->Put(**family, "k", "family"));
   ASSERT_OK(db->Sync());
 }
 
@@ -255,7 +255,7 @@ void CheckTarget(const TestDatabase& database, bool must_open) {
   EXPECT_EQ(Value(copy->get(), "k"), "memtable");
   const auto family = (*copy)->FindColumnFamily("f");
   ASSERT_OK(family.status());
-  EXPECT_EQ((*copy)->Get(family->get(), "k").value(), "family");
+  EXPECT_EQ((*copy)->Get(**family, "k").value(), "family");
   EXPECT_OK((*copy)->VerifyChecksums());
 }
 
@@ -370,9 +370,9 @@ TEST(CheckpointConcurrentTest, BesideWritersEveryCheckpointHoldsWholeBatchesOnly
     for (uint64_t i = 0; !stop.load(); ++i) {
       WriteBatch batch;
       batch.Put("counter", std::to_string(i));
-      batch.Put(family->get(), "counter", std::to_string(i));
+      batch.Put(**family, "counter", std::to_string(i));
       batch.Put(NumberedKey(i), std::string(40, 'v'));
-      ASSERT_OK(db->Write(&batch));
+      ASSERT_OK(db->Write(batch));
     }
   });
   while (!db->Get("counter").ok()) std::this_thread::yield();
@@ -387,7 +387,7 @@ TEST(CheckpointConcurrentTest, BesideWritersEveryCheckpointHoldsWholeBatchesOnly
     const uint64_t counter = std::stoull(Value(copy->get(), "counter"));
     const auto found = (*copy)->FindColumnFamily("f");
     ASSERT_OK(found.status());
-    EXPECT_EQ((*copy)->Get(found->get(), "counter").value(), std::to_string(counter));
+    EXPECT_EQ((*copy)->Get(**found, "counter").value(), std::to_string(counter));
     EXPECT_EQ(ReadAll((*copy)->NewIterator().get()).size(), counter + 2);
     EXPECT_GE(counter, last);
     last = counter;

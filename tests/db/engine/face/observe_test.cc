@@ -202,9 +202,7 @@ TEST_F(EstimateTest, ApproximateSizesFollowTheRangeInTablesAndMemtables) {
     const std::string from = NumberedKey(begin);
     const std::string to = NumberedKey(end);
     const Range range{from, to};
-    uint64_t bytes = 0;
-    EXPECT_OK(db()->GetApproximateSizes({&range, 1}, {&bytes, 1}));
-    return bytes;
+    return db()->GetApproximateSizes({&range, 1}).value().front();
   };
   const uint64_t total = NumberProperty(db(), "sepal.total-table-bytes");
   EXPECT_NEAR(static_cast<double>(size(0, 2000)), static_cast<double>(total), 0.3 * static_cast<double>(total));
@@ -244,11 +242,11 @@ TEST_F(EstimateTest, KeyMayExistMakesNoFileCallWhenNothingIsCached) {
 
 class StatisticsTest : public EngineTest {
  protected:
-  uint64_t Count(Ticker ticker) { return db()->statistics()->Get(ticker); }
+  uint64_t Count(Ticker ticker) { return db()->statistics().Get(ticker); }
   LevelFilterStatistics Filters() {
     LevelFilterStatistics sum;
     for (int level = 0; level < kMaxLevels; ++level) {
-      const LevelFilterStatistics one = db()->statistics()->GetFilter(level);
+      const LevelFilterStatistics one = db()->statistics().GetFilter(level);
       sum.lookups += one.lookups;
       sum.guard_rejections += one.guard_rejections;
       sum.lane_rejections += one.lane_rejections;
@@ -264,7 +262,7 @@ TEST_F(StatisticsTest, ReadsAndWritesAreCounted) {
   WriteBatch batch;
   batch.Put("a", "12");
   batch.Delete("b");
-  ASSERT_OK(db()->Write(&batch, {.sync = true}));
+  ASSERT_OK(db()->Write(batch, {.sync = true}));
   EXPECT_EQ(Count(Ticker::kWrites), 12u);
   EXPECT_EQ(Count(Ticker::kWriteBatches), 11u);
   EXPECT_EQ(Count(Ticker::kBytesWritten), 10u * (9 + 40) + 3 + 1);
@@ -283,7 +281,7 @@ TEST_F(StatisticsTest, ReadsAndWritesAreCounted) {
   EXPECT_EQ(Count(Ticker::kSeeks), 1u);
   EXPECT_EQ(Count(Ticker::kNexts), 2u);
   EXPECT_EQ(Count(Ticker::kPrevs), 1u);
-  db()->statistics()->Reset();
+  db()->statistics().Reset();
   EXPECT_EQ(Count(Ticker::kGets), 0u);
 }
 
@@ -312,7 +310,7 @@ TEST_F(StatisticsTest, FiltersRuleOutAlmostAllAbsentKeysAtAboutTheExpectedRate) 
   ASSERT_OK(database.Reopen());
   Fill(0, 4000);
   ASSERT_OK(db()->CompactRange());
-  db()->statistics()->Reset();
+  db()->statistics().Reset();
   for (uint64_t i = 0; i < 3999; ++i) Value(db(), NumberedKey(i) + "x");
   const LevelFilterStatistics absent = Filters();
   EXPECT_GT(absent.lookups, 3000u);
@@ -322,7 +320,7 @@ TEST_F(StatisticsTest, FiltersRuleOutAlmostAllAbsentKeysAtAboutTheExpectedRate) 
   const double expected = database.options.family.filter_policy.ExpectedRate();
   EXPECT_GT(absent.ObservedRate(), expected / 4);
   EXPECT_LT(absent.ObservedRate(), expected * 4);
-  db()->statistics()->Reset();
+  db()->statistics().Reset();
   for (uint64_t i = 0; i < 4000; ++i) EXPECT_NE(Value(db(), NumberedKey(i)), "NOT_FOUND");
   const LevelFilterStatistics present = Filters();
   EXPECT_EQ(present.guard_rejections + present.lane_rejections, present.lookups - 4000);
@@ -340,15 +338,15 @@ TEST_F(StatisticsTest, GuardsOfSmallRunsLetLessPass) {
   Fill(4000, 4400);
   ASSERT_OK(db()->Flush());
   ASSERT_FALSE(FilesPerLevel(db()).starts_with("0")) << FilesPerLevel(db());
-  db()->statistics()->Reset();
+  db()->statistics().Reset();
   for (uint64_t i = 0; i < 4400; ++i) Value(db(), NumberedKey(i) + "x");
   const auto passing = [this](int level) {
-    const LevelFilterStatistics filter = db()->statistics()->GetFilter(level);
+    const LevelFilterStatistics filter = db()->statistics().GetFilter(level);
     return static_cast<double>(filter.lookups - filter.guard_rejections) / static_cast<double>(filter.lookups);
   };
   int last = 0;
   for (int level = 1; level < kMaxLevels; ++level) {
-    if (db()->statistics()->GetFilter(level).lookups > 0) last = level;
+    if (db()->statistics().GetFilter(level).lookups > 0) last = level;
   }
   EXPECT_GT(passing(last), FilterPolicy::ExpectedRate(4) / 2);
   EXPECT_LT(passing(0), passing(last) / 2);
@@ -357,7 +355,7 @@ TEST_F(StatisticsTest, GuardsOfSmallRunsLetLessPass) {
 TEST_F(StatisticsTest, TheFiltersOfEachLevelAreSummedUpWithWhatTheyCostAndSave) {
   Fill(0, 2000);
   ASSERT_OK(db()->CompactRange());
-  db()->statistics()->Reset();
+  db()->statistics().Reset();
   for (uint64_t i = 0; i < 1999; ++i) Value(db(), NumberedKey(i) + "x");
   const std::vector<std::string> lines = absl::StrSplit(db()->GetProperty("sepal.filters").value(), '\n');
   ASSERT_EQ(lines.size(), 4u);
@@ -382,7 +380,7 @@ TEST_F(StatisticsTest, WithoutFiltersEveryCandidateBlockIsSearched) {
   ASSERT_OK(database.Reopen());
   Fill(0, 500);
   ASSERT_OK(db()->CompactRange());
-  db()->statistics()->Reset();
+  db()->statistics().Reset();
   for (uint64_t i = 0; i < 499; ++i) Value(db(), NumberedKey(i) + "x");
   const LevelFilterStatistics filters = Filters();
   EXPECT_EQ(filters.guard_rejections + filters.lane_rejections, 0u);
@@ -392,17 +390,17 @@ TEST_F(StatisticsTest, WithoutFiltersEveryCandidateBlockIsSearched) {
 
 TEST_F(StatisticsTest, LatenciesAreMeasuredOnlyWhenAskedFor) {
   Fill(0, 5);
-  EXPECT_EQ(db()->statistics()->Get(Histogram::kWriteMicros).count, 0u);
+  EXPECT_EQ(db()->statistics().Get(Histogram::kWriteMicros).count, 0u);
   database.options.latency_histograms = true;
   ASSERT_OK(database.Reopen());
   // One call in 64; each of those that are synced.
   Fill(0, 640);
-  EXPECT_EQ(db()->statistics()->Get(Histogram::kWriteMicros).count, 10u);
+  EXPECT_EQ(db()->statistics().Get(Histogram::kWriteMicros).count, 10u);
   for (int i = 0; i < 5; ++i) ASSERT_OK(db()->Put("k", "v", {.sync = true}));
-  EXPECT_EQ(db()->statistics()->Get(Histogram::kWriteMicros).count, 15u);
+  EXPECT_EQ(db()->statistics().Get(Histogram::kWriteMicros).count, 15u);
   for (uint64_t i = 0; i < 640; ++i) Value(db(), NumberedKey(i));
-  EXPECT_EQ(db()->statistics()->Get(Histogram::kGetMicros).count, 10u);
-  EXPECT_THAT(db()->statistics()->ToString(), HasSubstr(std::string(Name(Histogram::kGetMicros))));
+  EXPECT_EQ(db()->statistics().Get(Histogram::kGetMicros).count, 10u);
+  EXPECT_THAT(db()->statistics().ToString(), HasSubstr(std::string(Name(Histogram::kGetMicros))));
 }
 
 class Recorder final : public EventListener {

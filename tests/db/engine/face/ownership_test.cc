@@ -236,7 +236,7 @@ class HandedOut {
   explicit HandedOut(DB* db) : snapshot_(db->GetSnapshot()), family_(*db->FindColumnFamily("default")) {
     iterator_ = db->NewIterator({.snapshot = snapshot_.get()});
     iterator_->SeekToFirst();
-    for (size_t i = 0; i < values_.size(); ++i) (void)db->Get(NumberedKey(i), &values_[i]);
+    for (size_t i = 0; i < values_.size(); ++i) (void)db->Get(NumberedKey(i), values_[i]);
   }
   void LetGo() {
     values_ = {};
@@ -268,7 +268,7 @@ TEST(ForkTest, AForkedChildLetsGoOfEverythingBesideWritersAndReaders) {
       while (!stop.load()) {
         (void)(*db)->Put(NumberedKey(random.Uniform(20'000)), value);
         PinnedValue read;
-        (void)(*db)->Get(NumberedKey(random.Uniform(20'000)), &read);
+        (void)(*db)->Get(NumberedKey(random.Uniform(20'000)), read);
         if (random.OneIn(100)) (*db)->NewIterator()->SeekToFirst();
       }
     });
@@ -320,7 +320,7 @@ TEST(ForkTest, WhatAForkedChildLetsGoOfStaysOpen) {
   ASSERT_OK((*db)->Put("m", std::string(10'000, 'v')));
   std::unique_ptr<Iterator> iterator = (*db)->NewIterator();
   PinnedValue value;
-  ASSERT_OK((*db)->Get("m", &value));
+  ASSERT_OK((*db)->Get("m", value));
   ASSERT_OK((*db)->CompactRange());
   ASSERT_OK((*db)->WaitForBackgroundWork());
   const auto closed_files = [&] {
@@ -345,7 +345,7 @@ TEST_F(OwnershipTest, ALogWithUpdatesOfAFamilyThatTheManifestLacksIsDataLoss) {
   const std::string before = database.memory.ReadFileContents(manifest).value();
   const auto family = db()->CreateColumnFamily("f");
   ASSERT_OK(family.status());
-  ASSERT_OK(db()->Put(family->get(), "k", "v", {.sync = true}));
+  ASSERT_OK(db()->Put(**family, "k", "v", {.sync = true}));
   database.memory.Crash(CrashMode::kKillProcess);
   database.db.reset();
   ASSERT_OK(database.memory.WriteFileContents(manifest, before));
@@ -357,9 +357,9 @@ TEST_F(OwnershipTest, ALogWithUpdatesOfAFamilyThatTheManifestLacksIsDataLoss) {
 TEST_F(OwnershipTest, UpdatesOfADroppedFamilyInTheLogArePassedOver) {
   const auto family = db()->CreateColumnFamily("f");
   ASSERT_OK(family.status());
-  ASSERT_OK(db()->Put(family->get(), "k", "v"));
+  ASSERT_OK(db()->Put(**family, "k", "v"));
   ASSERT_OK(db()->Put("kept", "1"));
-  ASSERT_OK(db()->DropColumnFamily(family->get()));
+  ASSERT_OK(db()->DropColumnFamily(**family));
   ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
   EXPECT_EQ(Value(db(), "kept"), "1");
 }

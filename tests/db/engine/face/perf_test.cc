@@ -104,7 +104,7 @@ TEST_F(SlowDiskTest, AReadTellsOfItsBlocksAndASyncOfItsWait) {
   EXPECT_EQ(events[0].reason, "sync");
   EXPECT_EQ(PartOf(events[0], PerfPart::kSync), 3000u);
   EXPECT_EQ(events[1].call, "sync");
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kSlowCalls), 3u);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kSlowCalls), 3u);
 
   const std::string log = InfoLogOf(database);
   EXPECT_THAT(log, HasSubstr("slow get: "));
@@ -120,7 +120,7 @@ TEST_F(SlowDiskTest, ResettingTheCountersMeanwhileDoesNotChangeWhatACallDid) {
   database.files.SetDecider([this](const FileCall& call) {
     if (call.op == FileOp::kRead && call.name.ends_with(".sst")) {
       clock.Advance(2000);
-      db()->statistics()->Reset();
+      db()->statistics().Reset();
     }
     return Fault::kNone;
   });
@@ -146,7 +146,7 @@ TEST_F(SlowDiskTest, IteratorsAndManyKeysAreToldToo) {
   const std::vector<std::string_view> keys = {long_key, present, far_away};
   std::vector<PinnedValue> values(3);
   std::vector<absl::Status> statuses(3);
-  db()->MultiGet(keys, values, statuses);
+  db()->MultiGet(keys, values, statuses).IgnoreError();
   events = recorder->Take();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].call, "multiget");
@@ -207,7 +207,7 @@ TEST_F(SlowCallTest, WithoutTheOptionNothingIsToldAndNoClockIsRead) {
   }
   EXPECT_EQ(database.world->micros(), before);  // each reading would add one
   EXPECT_TRUE(recorder->Take().empty());
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kSlowCalls), 0u);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kSlowCalls), 0u);
   EXPECT_THAT(InfoLogOf(database), Not(HasSubstr("slow ")));
 }
 
@@ -252,7 +252,7 @@ class PerfContextTest : public EngineTest {
 };
 
 TEST_F(PerfContextTest, SaysWhatOneGetDid) {
-  PerfContext perf(db());
+  PerfContext perf(*db());
   EXPECT_EQ(perf.ToString(), "");
   Value(db(), NumberedKey(5));
   EXPECT_EQ(perf.Get(Ticker::kGets), 1u);
@@ -286,7 +286,7 @@ TEST_F(PerfContextTest, SaysWhatOneGetDid) {
 }
 
 TEST_F(PerfContextTest, SaysWhatASyncedWriteAndASeekDid) {
-  PerfContext perf(db());
+  PerfContext perf(*db());
   ASSERT_OK(db()->Put("k", "v", {.sync = true}));
   EXPECT_EQ(perf.Get(Ticker::kWrites), 1u);
   EXPECT_EQ(perf.Get(Ticker::kLogSyncs), 1u);
@@ -301,10 +301,10 @@ TEST_F(PerfContextTest, SaysWhatASyncedWriteAndASeekDid) {
 }
 
 TEST_F(PerfContextTest, ContextsNestAndKnowTheirOwnThreadOnly) {
-  PerfContext outer(db());
+  PerfContext outer(*db());
   Value(db(), NumberedKey(1));
   {
-    PerfContext inner(db());
+    PerfContext inner(*db());
     Value(db(), NumberedKey(2));
     EXPECT_EQ(inner.Get(Ticker::kGets), 1u);
     EXPECT_LT(inner.CallMicros(), outer.CallMicros());
@@ -317,11 +317,11 @@ TEST_F(PerfContextTest, ContextsNestAndKnowTheirOwnThreadOnly) {
   Value(db(), NumberedKey(3));
   EXPECT_EQ(outer.Get(Ticker::kGets), 3u);
   EXPECT_GT(outer.CallMicros(), before);
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kGets), 53u);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kGets), 53u);
 }
 
 TEST_F(PerfContextTest, OnceItIsGoneNothingIsMeasured) {
-  { const PerfContext perf(db()); }
+  { const PerfContext perf(*db()); }
   Value(db(), NumberedKey(5));
   const uint64_t before = database.world->micros();
   Value(db(), NumberedKey(5));
@@ -339,7 +339,7 @@ TEST_F(PerfContextTest, SeeksHaveAHistogram) {
     it->SeekToLast();
     it->Prev();
   }
-  EXPECT_EQ(db()->statistics()->Get(Histogram::kSeekMicros).count, 4u);
+  EXPECT_EQ(db()->statistics().Get(Histogram::kSeekMicros).count, 4u);
 }
 
 }  // namespace

@@ -25,9 +25,10 @@ TEST_F(ReadOnlyTest, EveryChangeIsRefused) {
   DB* const reader = opened->get();
   WriteBatch batch;
   batch.Put("a", "b");
-  for (const absl::Status& refused : {reader->Put("k", "w"), reader->Delete("k"), reader->SingleDelete("k"),
-                                      reader->Write(&batch), reader->Flush(), reader->Sync(), reader->CompactRange(),
-                                      reader->CreateColumnFamily("f").status(), reader->DropColumnFamily(nullptr)}) {
+  for (const absl::Status& refused :
+       {reader->Put("k", "w"), reader->Delete("k"), reader->SingleDelete("k"), reader->Write(batch), reader->Flush(),
+        reader->Sync(), reader->CompactRange(), reader->CreateColumnFamily("f").status(),
+        reader->DropColumnFamily(reader->DefaultColumnFamily())}) {
     EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
     EXPECT_THAT(refused.ToString(), HasSubstr("read-only"));
   }
@@ -94,7 +95,7 @@ TEST_F(ReadOnlyTest, WhereTheManifestSeemsMissingTheDirectoryIsListedAgain) {
 TEST_F(ReadOnlyTest, ABatchInTwoFamiliesIsSeenWholeOrNotAtAll) {
   const auto other = db()->CreateColumnFamily("other");
   ASSERT_OK(other.status());
-  ASSERT_OK(db()->Put(other->get(), "early", "v"));
+  ASSERT_OK(db()->Put(**other, "early", "v"));
   const auto logs = [&] {
     std::vector<std::string> names;
     for (const std::string& name : FilesIn(&database.memory, "/db")) {
@@ -108,8 +109,8 @@ TEST_F(ReadOnlyTest, ABatchInTwoFamiliesIsSeenWholeOrNotAtAll) {
   ASSERT_OK(db()->Flush());
   WriteBatch batch;
   batch.Put("k", "v");
-  batch.Put(other->get(), "k", "v");
-  ASSERT_OK(db()->Write(&batch));
+  batch.Put(**other, "k", "v");
+  ASSERT_OK(db()->Write(batch));
   ASSERT_OK(db()->Flush());
   std::vector<std::string> begun = logs();
   std::erase_if(begun, [&](const std::string& name) { return std::count(early.begin(), early.end(), name) > 0; });
@@ -130,7 +131,7 @@ TEST_F(ReadOnlyTest, ABatchInTwoFamiliesIsSeenWholeOrNotAtAll) {
   const auto seen = (*reader)->FindColumnFamily("other");
   ASSERT_OK(seen.status());
   EXPECT_EQ(Value(reader->get(), "k"), "v");
-  EXPECT_EQ((*reader)->Get(seen->get(), "k").value_or("none"), "v");
+  EXPECT_EQ((*reader)->Get(**seen, "k").value_or("none"), "v");
   EXPECT_GE(manifests, 2);
 }
 

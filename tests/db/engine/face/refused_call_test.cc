@@ -19,26 +19,28 @@ namespace {
 
 class RefusedCallTest : public EngineTest {
  protected:
-  absl::Status MultiGet(const ColumnFamily* family, const ReadOptions& options = {}) {
+  absl::Status MultiGet(const ColumnFamily& family, const ReadOptions& options = {}) {
     const std::vector<std::string_view> keys = {"a", "b"};
     std::vector<PinnedValue> values(2);
     std::vector<absl::Status> statuses(2);
-    db()->MultiGet(family, keys, values, statuses, options);
-    EXPECT_EQ(statuses[0], statuses[1]);
-    return statuses[0];
+    const absl::Status status = db()->MultiGet(family, keys, values, statuses, options);
+    for (const absl::Status& one : statuses) EXPECT_EQ(one, status);
+    for (const auto& copy : db()->MultiGet(family, keys, options)) EXPECT_EQ(copy.status(), status);
+    return status;
   }
-  absl::Status Sizes(const ColumnFamily* family) {
+  absl::Status Sizes(const ColumnFamily& family) {
     const std::vector<Range> ranges = {{.begin = "a", .end = "z"}};
-    std::vector<uint64_t> sizes(1);
-    return db()->GetApproximateSizes(family, ranges, sizes);
+    return db()->GetApproximateSizes(family, ranges).status();
   }
+  const ColumnFamily& Default() { return db()->DefaultColumnFamily(); }
 };
 
 TEST_F(RefusedCallTest, EveryReadOfAClosedDatabaseSaysThatItIsClosed) {
   ASSERT_OK(db()->Put("a", "1"));
   ASSERT_OK(db()->Close());
-  for (const absl::Status& status : {MultiGet(nullptr), Sizes(nullptr), db()->ExplainGet("a").status(),
-                                     db()->Get("a").status(), db()->NewIterator()->status()}) {
+  for (const absl::Status& status :
+       {MultiGet(Default()), Sizes(Default()), db()->GetProperties().status(), db()->ExplainGet("a").status(),
+        db()->Get("a").status(), db()->NewIterator()->status()}) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   }
   EXPECT_TRUE(db()->KeyMayExist("a"));  // It cannot be ruled out.
@@ -48,13 +50,13 @@ TEST_F(RefusedCallTest, ASnapshotOfAnotherDatabaseIsRefusedByEveryRead) {
   auto other = Engine::Open(database.options, database.tuning, "/other");
   ASSERT_OK(other.status());
   const std::shared_ptr<const Snapshot> foreign = (*other)->GetSnapshot();
-  EXPECT_TRUE(absl::IsInvalidArgument(MultiGet(nullptr, {.snapshot = foreign.get()})));
+  EXPECT_TRUE(absl::IsInvalidArgument(MultiGet(Default(), {.snapshot = foreign.get()})));
   EXPECT_TRUE(absl::IsInvalidArgument(db()->ExplainGet("a", {.snapshot = foreign.get()}).status()));
   EXPECT_FALSE(db()->KeyMayExist("a"));
   EXPECT_TRUE(db()->KeyMayExist("a", {.snapshot = foreign.get()}));
   const std::shared_ptr<ColumnFamily> family = (*other)->CreateColumnFamily("f").value();
-  EXPECT_FALSE(Sizes(family.get()).ok());
-  EXPECT_FALSE(MultiGet(family.get()).ok());
+  EXPECT_FALSE(Sizes(*family).ok());
+  EXPECT_FALSE(MultiGet(*family).ok());
 }
 
 TEST_F(RefusedCallTest, EveryMoveOfAnIteratorWhoseDatabaseWasClosedSinceSaysSo) {
@@ -119,13 +121,13 @@ TEST(ClosedIteratorTest, AsksNeitherComparatorNorClock) {
 TEST_F(RefusedCallTest, ARefusedMultiGetLeavesNoEarlierValue) {
   ASSERT_OK(db()->Put("a", "1"));
   const std::shared_ptr<ColumnFamily> gone = db()->CreateColumnFamily("gone").value();
-  ASSERT_OK(db()->DropColumnFamily(gone.get()));
+  ASSERT_OK(db()->DropColumnFamily(*gone));
   const std::vector<std::string_view> keys = {"a"};
   std::vector<PinnedValue> values(1);
   std::vector<absl::Status> statuses(1);
-  db()->MultiGet(nullptr, keys, values, statuses, {});
+  db()->MultiGet(keys, values, statuses, {}).IgnoreError();
   EXPECT_EQ(values[0].value(), "1");
-  db()->MultiGet(gone.get(), keys, values, statuses, {});
+  db()->MultiGet(*gone, keys, values, statuses, {}).IgnoreError();
   EXPECT_TRUE(absl::IsFailedPrecondition(statuses[0])) << statuses[0];
   EXPECT_EQ(values[0].value(), "");
 }
@@ -148,12 +150,12 @@ TEST_F(RefusedCallTest, TheKeyOfAGetMayLieInTheValueThatItReplaces) {
     ASSERT_OK(db()->Put("first", next));
     ASSERT_OK(db()->Put(next, "last"));
     PinnedValue value;
-    ASSERT_OK(db()->Get(nullptr, "first", &value));
+    ASSERT_OK(db()->Get("first", value));
     // The pin is now the last that holds the memtable.
     if (flushed) ASSERT_OK(db()->Flush());
-    ASSERT_OK(db()->Get(nullptr, value.value(), &value));
+    ASSERT_OK(db()->Get(value.value(), value));
     EXPECT_EQ(value.value(), "last");
-    EXPECT_TRUE(absl::IsNotFound(db()->Get(nullptr, value.value(), &value)));
+    EXPECT_TRUE(absl::IsNotFound(db()->Get(value.value(), value)));
     EXPECT_EQ(value.value(), "");
   }
 }
@@ -177,15 +179,15 @@ TEST_F(RefusedCallTest, AnOrderInWhichEqualKeysDifferInBytesWorksWithBatchesOfAn
   static const EitherCase order;
   const std::shared_ptr<ColumnFamily> family = db()->CreateColumnFamily("f", {.comparator = &order}).value();
   WriteBatch batch;
-  for (uint64_t i = 0; i < 1000; ++i) batch.Put(family.get(), "Key" + std::to_string(i), std::to_string(i));
-  ASSERT_OK(db()->Write(&batch));
+  for (uint64_t i = 0; i < 1000; ++i) batch.Put(*family, "Key" + std::to_string(i), std::to_string(i));
+  ASSERT_OK(db()->Write(batch));
   for (const bool flushed : {false, true}) {
-    if (flushed) ASSERT_OK(db()->Flush(family.get()));
-    EXPECT_EQ(db()->Get(family.get(), "kEY777").value(), "777");
-    const absl::StatusOr<GetExplanation> explanation = db()->ExplainGet(family.get(), "keY999");
+    if (flushed) ASSERT_OK(db()->Flush(*family));
+    EXPECT_EQ(db()->Get(*family, "kEY777").value(), "777");
+    const absl::StatusOr<GetExplanation> explanation = db()->ExplainGet(*family, "keY999");
     ASSERT_OK(explanation.status());
     EXPECT_NE(explanation->ToString().find("999"), std::string::npos) << explanation->ToString();
-    EXPECT_EQ(db()->Get(family.get(), "key1000").status().code(), absl::StatusCode::kNotFound);
+    EXPECT_EQ(db()->Get(*family, "key1000").status().code(), absl::StatusCode::kNotFound);
   }
 }
 

@@ -48,7 +48,7 @@ TEST_F(PressureTest, WritersThatOutrunFlushesWaitAndGoOn) {
   for (uint64_t i = 0; i < 5000; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::string(100, 'v')));
   ASSERT_OK(db()->WaitForBackgroundWork());
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 5000u);
-  EXPECT_GT(db()->statistics()->Get(Ticker::kThrottledWrites), 0u);
+  EXPECT_GT(db()->statistics().Get(Ticker::kThrottledWrites), 0u);
   ASSERT_FALSE(recorder->events.empty());
   bool slowed = false;
   for (const ThrottleEvent& event : recorder->events) {
@@ -80,7 +80,7 @@ TEST_F(PressureTest, NoSlowdownGivesUnavailableWhileWritersAreSlowedAndNotStoppe
   ASSERT_OK(database.Reopen());
   // Memtables wait to be flushed until their memory comes near its limit.
   ASSERT_OK(db()->PauseBackgroundWork());
-  const auto throttled = [this] { return db()->statistics()->Get(Ticker::kThrottledWrites); };
+  const auto throttled = [this] { return db()->statistics().Get(Ticker::kThrottledWrites); };
   uint64_t taken = 0;
   for (; throttled() == 0; ++taken) {
     ASSERT_LT(taken, 5000u);
@@ -110,7 +110,7 @@ TEST_F(PressureTest, WritersSlowDownBeforeTheyHaveToStop) {
   database.tuning.log_limit_bytes = uint64_t{8} << 20;
   ASSERT_OK(database.Reopen());
   ASSERT_OK(db()->PauseBackgroundWork());
-  const auto throttled = [this] { return db()->statistics()->Get(Ticker::kThrottledWrites); };
+  const auto throttled = [this] { return db()->statistics().Get(Ticker::kThrottledWrites); };
   const uint64_t nearly_all = database.tuning.memtable_limit_bytes / 20 * 19;
   for (uint64_t i = 0; NumberProperty(db(), "sepal.memtable-bytes") < nearly_all; ++i) {
     ASSERT_LT(i, 5000u);
@@ -128,7 +128,7 @@ TEST_F(PressureTest, WritersSpeedUpAgainThoughNoJobEnds) {
   ASSERT_OK(database.Reopen());
   ASSERT_OK(db()->PauseBackgroundWork());
   // To a rate so low that the jobs that end do not make up for it.
-  for (uint64_t i = 0; db()->statistics()->Get(Ticker::kThrottledWrites) < 500; ++i) {
+  for (uint64_t i = 0; db()->statistics().Get(Ticker::kThrottledWrites) < 500; ++i) {
     ASSERT_LT(i, 5000u);
     ASSERT_OK(db()->Put(NumberedKey(i), std::string(1000, 'v')));
   }
@@ -137,14 +137,14 @@ TEST_F(PressureTest, WritersSpeedUpAgainThoughNoJobEnds) {
   // What held them back is in tables, and the last job left them slowed.
   ASSERT_FALSE(recorder->events.empty());
   ASSERT_NE(recorder->events.back().bytes_per_second, UINT64_MAX);
-  const uint64_t flushes = db()->statistics()->Get(Ticker::kFlushes);
-  const uint64_t throttled = db()->statistics()->Get(Ticker::kThrottledWrites);
+  const uint64_t flushes = db()->statistics().Get(Ticker::kFlushes);
+  const uint64_t throttled = db()->statistics().Get(Ticker::kThrottledWrites);
   for (int i = 0; i < 10; ++i) {
     ASSERT_OK(db()->Put("k", "v"));
     database.world->SleepMicros(2000);
   }
-  EXPECT_GT(db()->statistics()->Get(Ticker::kThrottledWrites), throttled);
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), flushes);
+  EXPECT_GT(db()->statistics().Get(Ticker::kThrottledWrites), throttled);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kFlushes), flushes);
   EXPECT_EQ(recorder->events.back().bytes_per_second, UINT64_MAX);
 }
 
@@ -178,15 +178,15 @@ TEST_F(PressureTest, AFullDiskRefusesWritesClearlyKeepsReadingAndLosesNothing) {
 
 TEST_F(PressureTest, ADroppedFamilysSpaceIsThereThoughNoJobEnds) {
   const auto family = db()->CreateColumnFamily("family").value();
-  for (uint64_t i = 0; i < 3000; ++i) ASSERT_OK(db()->Put(family.get(), NumberedKey(i), std::string(40, 'v')));
-  ASSERT_OK(db()->Flush(family.get()));
+  for (uint64_t i = 0; i < 3000; ++i) ASSERT_OK(db()->Put(*family, NumberedKey(i), std::string(40, 'v')));
+  ASSERT_OK(db()->Flush(*family));
   ASSERT_OK(db()->WaitForBackgroundWork());
   ASSERT_OK(db()->PauseBackgroundWork());
   FillDisk(&database.memory);
   absl::Status status;
   for (uint64_t i = 0; i < 5000 && status.ok(); ++i) status = db()->Put(NumberedKey(i), NumberedKey(i));
   ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
-  ASSERT_OK(db()->DropColumnFamily(family.get()));
+  ASSERT_OK(db()->DropColumnFamily(*family));
   database.world->SleepMicros(100 * database.tuning.space_retry_micros);
   EXPECT_OK(db()->Put("k", "v"));
   ASSERT_OK(db()->ContinueBackgroundWork());
@@ -226,9 +226,9 @@ TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
   database.world->SleepMicros(5 * database.tuning.space_retry_micros);
   ASSERT_FALSE(compacted);
   ASSERT_FALSE(recorder->errors.empty());
-  const uint64_t throttled = db()->statistics()->Get(Ticker::kThrottledWrites);
+  const uint64_t throttled = db()->statistics().Get(Ticker::kThrottledWrites);
   for (uint64_t i = 0; i < 600; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::string(100, 'v')));
-  EXPECT_GT(db()->statistics()->Get(Ticker::kThrottledWrites), throttled);
+  EXPECT_GT(db()->statistics().Get(Ticker::kThrottledWrites), throttled);
   EXPECT_FALSE(compacted);
   database.memory.SetCapacity(UINT64_MAX);
   database.world->RunUntilIdle();

@@ -41,7 +41,7 @@ void Pin(DB* db, size_t bytes, std::vector<PinnedValue>* pins) {
   for (size_t i = 0; i < count; ++i) ASSERT_OK(db->Put(key(i), std::string(kPinnedBytes, 'v')));
   ASSERT_OK(db->Flush());
   ASSERT_OK(db->WaitForBackgroundWork());
-  for (size_t i = 0; i < count; ++i) ASSERT_OK(db->Get(key(i), &pins->emplace_back()));
+  for (size_t i = 0; i < count; ++i) ASSERT_OK(db->Get(key(i), pins->emplace_back()));
 }
 
 // The throttle decides when a memtable is switched.
@@ -68,7 +68,7 @@ TEST_F(WriteGateTest, AnEmptyBatchNeedsNoMemory) {
   ASSERT_OK(db()->WaitForBackgroundWork());
   ASSERT_TRUE(absl::IsResourceExhausted(db()->Put("k", "v")));
   const WriteBatch empty;
-  EXPECT_OK(db()->Write(&empty, {.sync = true}));
+  EXPECT_OK(db()->Write(empty, {.sync = true}));
 }
 
 // A look that was made before they were let go of is no reason to refuse.
@@ -117,12 +117,12 @@ TEST_F(WriteGateTest, MemtablesAreFlushedBeforeAWriteIsRefused) {
   held.resize(held.size() / 2);
   for (uint64_t i = 0; i < 1200; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::string(1000, 'v')));
   for (size_t i = held.size(); NumberProperty(db(), "sepal.memtable-bytes") + i * kPinnedBytes < kLimit; ++i) {
-    ASSERT_OK(db()->Get("pinned" + std::to_string(i), &pins.emplace_back()));
+    ASSERT_OK(db()->Get("pinned" + std::to_string(i), pins.emplace_back()));
   }
   ASSERT_OK(db()->WaitForBackgroundWork());  // the throttle decides
-  const uint64_t flushes = db()->statistics()->Get(Ticker::kFlushes);
+  const uint64_t flushes = db()->statistics().Get(Ticker::kFlushes);
   EXPECT_OK(db()->Put("k", "v"));
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), flushes + 1);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kFlushes), flushes + 1);
 }
 
 TEST_F(WriteGateTest, AWriteIsRefusedWherePinsAloneHoldTheLimit) {
@@ -183,11 +183,11 @@ TEST_F(WriteGateTest, ALargeBatchHasMemtablesFlushedRatherThanPassTheLimit) {
     ASSERT_OK(db()->Put(NumberedKey(i), std::string(1000, 'v')));
   }
   ASSERT_OK(db()->WaitForBackgroundWork());
-  const uint64_t flushes = db()->statistics()->Get(Ticker::kFlushes);
+  const uint64_t flushes = db()->statistics().Get(Ticker::kFlushes);
   ASSERT_OK(db()->Put("large", std::string(kLimit / 4 - 100, 'l')));
   EXPECT_LE(HeldBytes(), kLimit * 11 / 10);
   ASSERT_OK(db()->WaitForBackgroundWork());
-  EXPECT_EQ(db()->statistics()->Get(Ticker::kFlushes), flushes + 1);
+  EXPECT_EQ(db()->statistics().Get(Ticker::kFlushes), flushes + 1);
 }
 
 class SlowListener final : public EventListener {
@@ -249,7 +249,7 @@ uint64_t MostOfMemtables(TestDatabase* database, uint64_t entries, size_t value_
         batch.Put(NumberedKey(static_cast<uint64_t>(writer) * entries + i), std::string(value_bytes, 'v'));
       }
       for (int round = 0; round < 3; ++round) {
-        EXPECT_OK(database->db->Write(&batch));
+        EXPECT_OK(database->db->Write(batch));
         most = std::max(most, NumberProperty(database->db.get(), "sepal.memtable-bytes"));
         ++written;
       }
@@ -280,7 +280,7 @@ TEST_F(WriteGateTest, ABatchOfSmallEntriesThatWouldPassTheLimitIsRefusedByName) 
   WriteBatch batch;
   for (uint64_t i = 0; i < 160'000; ++i) batch.Put(NumberedKey(i), "");
   ASSERT_LT(batch.ByteSize(), kLimit / 4);
-  const absl::Status refused = db()->Write(&batch);
+  const absl::Status refused = db()->Write(batch);
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
   EXPECT_THAT(refused.ToString(), HasSubstr("160000 entries"));
   EXPECT_THAT(refused.ToString(), HasSubstr("memory_limit"));
@@ -292,7 +292,7 @@ TEST_F(WriteGateTest, TheLargestBatchOfSmallEntriesTakesWhatItWasCountedFor) {
   for (const uint64_t step : {1, 7919}) {
     WriteBatch batch;
     for (uint64_t i = 0; i < 28'000; ++i) batch.Put(NumberedKey(i * step % 28'000), "");
-    ASSERT_OK(db()->Write(&batch));
+    ASSERT_OK(db()->Write(batch));
     const uint64_t bytes = NumberProperty(db(), "sepal.memtable-bytes");
     // The memtable's index, and a chunk that is not full yet, come to it.
     EXPECT_GT(bytes, kLimit / 4 * 3 / 4) << step;
@@ -384,10 +384,10 @@ TEST_F(WriteGateTest, RefusedLargeBatchesLeaveTheWayFree) {
     return call.op == FileOp::kAllocate || call.op == FileOp::kAppend ? Fault::kNoSpace : Fault::kNone;
   });
   int refused = 0;
-  for (int i = 0; i < 10; ++i) refused += !db()->Write(&batch).ok();
+  for (int i = 0; i < 10; ++i) refused += !db()->Write(batch).ok();
   EXPECT_GT(refused, 3);
   database.files.SetDecider({});
-  for (int i = 0; i < 10; ++i) ASSERT_OK(db()->Write(&batch));
+  for (int i = 0; i < 10; ++i) ASSERT_OK(db()->Write(batch));
 }
 
 }  // namespace

@@ -59,14 +59,14 @@ class EarlierVersionsTest : public testing::TestWithParam<Kept> {
     for (const std::string& name : db->ColumnFamilyNames()) {
       const std::shared_ptr<ColumnFamily> family = db->FindColumnFamily(name).value();
       std::map<std::string, std::string>& all = contents[name];
-      const std::unique_ptr<Iterator> it = db->NewIterator(family.get());
+      const std::unique_ptr<Iterator> it = db->NewIterator(*family);
       for (it->SeekToFirst(); it->Valid(); it->Next()) all.emplace(it->key(), it->value());
       std::map<std::string, std::string> backward;
       for (it->SeekToLast(); it->Valid(); it->Prev()) backward.emplace(it->key(), it->value());
       EXPECT_OK(it->status());
       EXPECT_EQ(backward, all);
       for (const auto& [key, value] : all) {
-        const absl::StatusOr<std::string> got = db->Get(family.get(), key);
+        const absl::StatusOr<std::string> got = db->Get(*family, key);
         EXPECT_TRUE(got.ok() && *got == value) << key << ": " << got.status();
       }
     }
@@ -93,7 +93,7 @@ TEST_P(EarlierVersionsTest, IsWrittenToAndCompacted) {
   ASSERT_OK(database.Open());
   ASSERT_OK(database.db->Put("new", "value"));
   for (const std::string& name : database.db->ColumnFamilyNames()) {
-    ASSERT_OK(database.db->CompactRange(database.db->FindColumnFamily(name).value().get()));
+    ASSERT_OK(database.db->CompactRange(*database.db->FindColumnFamily(name).value()));
   }
   Contents expected = Expected();
   expected["default"]["new"] = "value";
@@ -104,10 +104,10 @@ TEST_P(EarlierVersionsTest, IsWrittenToAndCompacted) {
 
 TEST_P(EarlierVersionsTest, IsRepairedWithoutItsManifest) {
   RepairReport report;
-  ASSERT_OK(DB::Repair(database.options, "/db", &report));
+  ASSERT_OK(RepairTo(&report, database.options, "/db"));
   EXPECT_FALSE(report.changed) << report.ToString();
   ASSERT_OK(database.memory.OpenDirectory("/db", false).value()->Remove("MANIFEST-000001"));
-  ASSERT_OK(DB::Repair(database.options, "/db", &report));
+  ASSERT_OK(RepairTo(&report, database.options, "/db"));
   EXPECT_TRUE(report.changed);
   ASSERT_OK(database.Open());
   // What lay in the logs of families that tables do not name is lost with the manifest.

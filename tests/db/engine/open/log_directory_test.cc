@@ -59,7 +59,7 @@ TEST_F(LogDirectoryTest, OneThatHoldsAnotherDatabaseIsRefusedBeforeAnythingIsWri
   ASSERT_OK(OpenOther(""));
   const auto other = Contents("/other");
   ExpectRefusal(OpenOther("/backup"), "/backup");
-  ExpectRefusal(DB::Repair(Elsewhere("/backup"), "/other", nullptr), "/backup");
+  ExpectRefusal(RepairTo(nullptr, Elsewhere("/backup"), "/other"), "/backup");
   EXPECT_TRUE(Contents("/other") == other);
   EXPECT_TRUE(Contents("/backup") == backup);
   const auto opened = Engine::Open(database.options, database.tuning, "/backup");
@@ -102,7 +102,7 @@ TEST_F(LogDirectoryTest, LogsOfAnotherDatabaseStay) {
   const auto logs = Contents("/logs");
   EXPECT_FALSE(OpenOther("/logs", "/db").ok());
   EXPECT_FALSE(OpenOther("/logs", "/made").ok());
-  ExpectRefusal(DB::Repair(Elsewhere("/logs"), "/db", nullptr), "/logs");
+  ExpectRefusal(RepairTo(nullptr, Elsewhere("/logs"), "/db"), "/logs");
   ExpectRefusal(DB::Destroy(Elsewhere("/logs"), "/db"), "/logs");
   ExpectRefusal(DB::Destroy(Elsewhere("/logs"), "/made"), "/logs");
   EXPECT_TRUE(Contents("/logs") == logs);
@@ -125,7 +125,7 @@ TEST_F(LogDirectoryTest, ALogDirectoryThatIsNotGivenIsNamedByTheErrorAndARepairG
     EXPECT_TRUE(absl::IsDataLoss(opened)) << opened;
     EXPECT_THAT(std::string(ToStd(opened.message())), HasSubstr("log_directory"));
     for (const bool dry_run : {true, false}) {
-      const absl::Status repaired = DB::Repair(Elsewhere(elsewhere), "/other", nullptr, {.dry_run = dry_run});
+      const absl::Status repaired = RepairTo(nullptr, Elsewhere(elsewhere), "/other", {.dry_run = dry_run});
       EXPECT_TRUE(absl::IsFailedPrecondition(repaired)) << repaired;
       EXPECT_THAT(std::string(ToStd(repaired.message())), AllOf(HasSubstr("log_directory"), HasSubstr("logs_lost")));
     }
@@ -149,9 +149,9 @@ TEST_F(LogDirectoryTest, OfADamagedManifestTheReadablePartSaysThatALogIsNeeded) 
     damaged[damaged.size() - kManifestRecordHeaderBytes - kManifestControlBytes - 1] ^= 1;
     ASSERT_OK(database.memory.WriteFileContents("/other/" + name, damaged));
   }
-  EXPECT_TRUE(absl::IsFailedPrecondition(DB::Repair(Elsewhere(""), "/other", nullptr)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(RepairTo(nullptr, Elsewhere(""), "/other")));
   RepairReport report;
-  ASSERT_OK(DB::Repair(Elsewhere("/logs"), "/other", &report));
+  ASSERT_OK(RepairTo(&report, Elsewhere("/logs"), "/other"));
   EXPECT_TRUE(report.changed);
   const auto opened = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
   ASSERT_OK(opened.status());
@@ -175,14 +175,14 @@ TEST_F(LogDirectoryTest, WithoutTheHeadOfTheManifestALogMayBeNeededAndNothingIsG
     SCOPED_TRACE(removed);
     if (removed) ASSERT_OK(database.memory.OpenDirectory("/other", false).value()->Remove(manifest));
     for (const bool dry_run : {true, false}) {
-      const absl::Status refused = DB::Repair(Elsewhere(""), "/other", nullptr, {.dry_run = dry_run});
+      const absl::Status refused = RepairTo(nullptr, Elsewhere(""), "/other", {.dry_run = dry_run});
       EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
       EXPECT_THAT(std::string(ToStd(refused.message())),
                   AllOf(HasSubstr("log_directory"), HasSubstr("logs_lost"), Not(HasSubstr("000000.log"))));
     }
   }
   EXPECT_TRUE(Contents("/logs") == logs);
-  ASSERT_OK(DB::Repair(Elsewhere("/logs"), "/other", nullptr));
+  ASSERT_OK(RepairTo(nullptr, Elsewhere("/logs"), "/other"));
   const auto opened = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
   ASSERT_OK(opened.status());
   EXPECT_EQ((*opened)->Get("k").value_or("absent"), "in the log");
@@ -197,7 +197,7 @@ TEST_F(LogDirectoryTest, LogsThatAreLostAreGivenUpWhereThatIsSaid) {
     ASSERT_OK((*made)->Put("k", "in the log"));
   }
   RepairReport report;
-  ASSERT_OK(DB::Repair(Elsewhere(""), "/other", &report, {.logs_lost = true}));
+  ASSERT_OK(RepairTo(&report, Elsewhere(""), "/other", {.logs_lost = true}));
   ASSERT_EQ(report.dropped.size(), 1u) << report.ToString();
   EXPECT_TRUE(report.dropped[0].file.ends_with(".log"));
   const auto opened = Engine::Open(Elsewhere(""), database.tuning, "/other");
@@ -234,9 +234,9 @@ TEST_F(LogDirectoryTest, WhateverChangesTheLogsLocksTheirDirectory) {
   const auto other = Contents("/other");
   const auto logs = Contents("/logs");
   ExpectInUse(OpenOther("/logs", "/made"), "/logs");
-  ExpectInUse(DB::Repair(Elsewhere("/logs"), "/other", nullptr), "/logs");
+  ExpectInUse(RepairTo(nullptr, Elsewhere("/logs"), "/other"), "/logs");
   ExpectInUse(DB::Destroy(Elsewhere("/logs"), "/other"), "/logs");
-  EXPECT_OK(DB::Repair(Elsewhere("/logs"), "/other", nullptr, {.dry_run = true}));
+  EXPECT_OK(RepairTo(nullptr, Elsewhere("/logs"), "/other", {.dry_run = true}));
   EXPECT_TRUE(Contents("/other") == other);
   EXPECT_TRUE(Contents("/logs") == logs);
 
@@ -248,7 +248,7 @@ TEST_F(LogDirectoryTest, WhateverChangesTheLogsLocksTheirDirectory) {
   EXPECT_EQ((*reader)->Get("k").value_or("absent"), "v");
 
   ASSERT_OK((*holder)->Close());
-  ASSERT_OK(DB::Repair(Elsewhere("/logs"), "/holder", nullptr));
+  ASSERT_OK(RepairTo(nullptr, Elsewhere("/logs"), "/holder"));
   holder = Engine::Open(Elsewhere("/logs"), database.tuning, "/holder");
   ASSERT_OK(holder.status());
   EXPECT_EQ((*holder)->Get("k").value_or("absent"), "v");
@@ -283,7 +283,7 @@ TEST_F(LogDirectoryTest, AReadOnlyOpeningAndADryRunMakeNoLockFile) {
   read_only.create_if_missing = false;
   read_only.read_only = true;
   ASSERT_OK(Engine::Open(read_only, database.tuning, "/other").status());
-  ASSERT_OK(DB::Repair(Elsewhere("/logs"), "/other", nullptr, {.dry_run = true}));
+  ASSERT_OK(RepairTo(nullptr, Elsewhere("/logs"), "/other", {.dry_run = true}));
   EXPECT_TRUE(Contents("/logs") == logs);
 }
 
@@ -323,7 +323,7 @@ TEST(LogDirectoryNameTest, TheDatabasesOwnDirectoryIsNoneUnderAnotherName) {
       ASSERT_OK((*db)->Put("k", "v"));
       ASSERT_OK((*db)->Close());
     }
-    ASSERT_OK(DB::Repair(options, path, nullptr));
+    ASSERT_OK(RepairTo(nullptr, options, path));
     ASSERT_OK(DB::Destroy(options, path));
   }
 }

@@ -160,10 +160,10 @@ TEST_F(OpenFilesTest, FiveHundredTablesAreCheckedAndOneRewrittenByARepairWithSix
   FillTwiceAndClose();
   const OpenFileLimit limit(kFewFiles);
   RepairReport report;
-  ASSERT_OK(DB::Repair(options_, path_, &report, {.dry_run = true}));
+  ASSERT_OK(RepairTo(&report, options_, path_, {.dry_run = true}));
   EXPECT_FALSE(report.changed) << report.ToString();
   FlipByte(Largest(".sst"), 20);
-  ASSERT_OK(DB::Repair(options_, path_, &report));
+  ASSERT_OK(RepairTo(&report, options_, path_));
   EXPECT_EQ(report.tables_rewritten, 1u) << report.ToString();
   EXPECT_EQ(report.dropped.size(), 1u) << report.ToString();
   ASSERT_OK(Open());
@@ -177,7 +177,7 @@ TEST_F(OpenFilesTest, ARepairMergesFiveHundredTablesWithSixtyFourDescriptors) {
   FlipByte(manifest, std::filesystem::file_size(manifest) / 2);
   const OpenFileLimit limit(kFewFiles);
   RepairReport report;
-  ASSERT_OK(DB::Repair(options_, path_, &report));
+  ASSERT_OK(RepairTo(&report, options_, path_));
   EXPECT_TRUE(report.changed);
   ASSERT_OK(Open());
   ExpectAll(2);

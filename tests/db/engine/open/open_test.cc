@@ -125,7 +125,7 @@ TEST_F(OpenTest, ANewerManifestFormatIsRefused) {
   SetVersion(&database.memory, FileNamed("MANIFEST"), 32);
   EXPECT_ERROR(database.Open(), kFailedPrecondition, "99");
   RepairReport report;
-  EXPECT_ERROR(DB::Repair(database.options, "/db", &report), kFailedPrecondition, "99");
+  EXPECT_ERROR(RepairTo(&report, database.options, "/db"), kFailedPrecondition, "99");
   EXPECT_ERROR(database.Open(), kFailedPrecondition, "99");
 }
 
@@ -136,7 +136,7 @@ TEST_F(OpenTest, ANewerLogFormatIsRefused) {
   SetVersion(&database.memory, FileNamed(".log"), 504);
   EXPECT_ERROR(database.Open(), kFailedPrecondition, "99");
   RepairReport report;
-  EXPECT_ERROR(DB::Repair(database.options, "/db", &report), kFailedPrecondition, "99");
+  EXPECT_ERROR(RepairTo(&report, database.options, "/db"), kFailedPrecondition, "99");
 }
 
 TEST_F(OpenTest, ReadOnlyWithoutADatabaseIsNotFoundAndCreatesNothing) {
@@ -244,7 +244,7 @@ TEST_F(OpenTest, ListColumnFamiliesNamesThoseOfAClosedDatabase) {
   ASSERT_OK(db()->CreateColumnFamily("one").status());
   auto two = db()->CreateColumnFamily("two");
   ASSERT_OK(two.status());
-  ASSERT_OK(db()->DropColumnFamily(two->get()));
+  ASSERT_OK(db()->DropColumnFamily(**two));
   ASSERT_OK(db()->Close());
   EXPECT_THAT(DB::ListColumnFamilies(database.options, "/db").value(), ElementsAre("default", "one"));
 }

@@ -26,7 +26,7 @@ class OpeningFaultTest : public ::testing::Test {
     for (uint64_t i = 0; i < 60; ++i) EXPECT_OK(database.db->Put(NumberedKey(i), std::string(40, 'a')));
     EXPECT_OK(database.db->Flush());
     for (uint64_t i = 60; i < 90; ++i) EXPECT_OK(database.db->Put(NumberedKey(i), std::string(40, 'b')));
-    EXPECT_OK(database.db->Put(family.get(), "key", "value"));
+    EXPECT_OK(database.db->Put(*family, "key", "value"));
     EXPECT_OK(database.db->WaitForBackgroundWork());
     return database.memory.Clone();
   }
@@ -35,7 +35,7 @@ class OpeningFaultTest : public ::testing::Test {
     EXPECT_EQ(ReadAll(database->db->NewIterator().get()).size(), 90u);
     const absl::StatusOr<std::shared_ptr<ColumnFamily>> family = database->db->FindColumnFamily("f");
     ASSERT_OK(family.status());
-    EXPECT_EQ(ReadAll(database->db->NewIterator(family->get()).get()).size(), 1u);
+    EXPECT_EQ(ReadAll(database->db->NewIterator(**family).get()).size(), 1u);
   }
 
   // `work` with each of its file calls failing in turn; afterwards, with none failing, the database opens, whole.
@@ -131,7 +131,7 @@ TEST_F(OpeningFaultTest, EveryFailedCallOfAReadOnlyOpeningLosesNothing) {
 
 TEST_F(OpeningFaultTest, EveryFailedCallOfARepairWithItsLogsElsewhereLosesNothing) {
   FailEachCall("/logs", false,
-               [](TestDatabase* database) { return DB::Repair(database->options, database->path, nullptr); });
+               [](TestDatabase* database) { return RepairTo(nullptr, database->options, database->path); });
 }
 
 // For want of space, each with more of it, until one has enough: for the tables, the log, and the manifest.
@@ -251,7 +251,7 @@ TEST_F(OpeningFaultTest, ADirectoryWithoutADatabaseIsNotFoundUnlessOneIsToBeMade
   ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "x"));
   database.options.create_if_missing = false;
   EXPECT_TRUE(absl::IsNotFound(database.Open()));
-  EXPECT_TRUE(absl::IsNotFound(DB::Repair(database.options, "/db", nullptr)));
+  EXPECT_TRUE(absl::IsNotFound(RepairTo(nullptr, database.options, "/db")));
 }
 
 // What a failed sync of a manifest has lost, an edit or the link to the next one, is still read by the next opening. So

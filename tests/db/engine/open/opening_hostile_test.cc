@@ -92,7 +92,7 @@ TEST_F(OpeningHostileTest, AWriteThatNoSequenceNumbersAreLeftForIsRefused) {
   ASSERT_OK(database.db->Put("k", "first"));
   WriteBatch batch;
   for (int i = 0; i < 3; ++i) batch.Put("k", "too many");
-  const absl::Status refused = database.db->Write(&batch);
+  const absl::Status refused = database.db->Write(batch);
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("sequence number"));
   ASSERT_OK(database.db->Put("k", "second"));
@@ -184,7 +184,7 @@ TEST_F(OpeningHostileTest, AManifestWithAFeatureThatIsNotKnownIsRefusedAndNotRep
       ASSERT_OK(database.memory.WriteFileContents("/db/000010.sst", "t"));
     }
     ASSERT_OK(database.memory.WriteFileContents("/db/MANIFEST-000001", bytes));
-    const absl::Status repaired = DB::Repair(database.options, "/db", nullptr, {.logs_lost = true});
+    const absl::Status repaired = RepairTo(nullptr, database.options, "/db", {.logs_lost = true});
     EXPECT_TRUE(absl::IsFailedPrecondition(repaired)) << repaired;
     EXPECT_THAT(repaired.ToString(), HasSubstr("feature 4, which this version of the library does not know"));
     EXPECT_EQ(database.memory.ReadFileContents("/db/MANIFEST-000001").value(), bytes);
@@ -230,7 +230,7 @@ TEST(FamilyIdTest, AFamilyWhoseIdWouldBeAnothersIsRefused) {
   EXPECT_THAT(made.ToString(), AllOf(HasSubstr("no column family can be created in /db"), HasSubstr("2^32")));
   ASSERT_OK(database.Reopen());
   EXPECT_EQ(database.db->ColumnFamilyNames().size(), families - 1);
-  EXPECT_EQ(database.db->DefaultColumnFamily()->id(), 0u);
+  EXPECT_EQ(database.db->DefaultColumnFamily().id(), 0u);
   EXPECT_EQ(Value(database.db.get(), "k"), "v");
 
   database.options.column_families = {{.name = "wanted", .options = database.options.family}};
@@ -249,7 +249,7 @@ TEST(FamilyIdTest, OfTwoFamiliesWithOneIdARepairKeepsTheFirst) {
   }
   ASSERT_OK(ManifestWriter::Create(directory.get(), FileNumber(1), 7, {&head, 1}, nullptr).status());
   EXPECT_TRUE(absl::IsDataLoss(database.Open()));
-  ASSERT_OK(DB::Repair(database.options, "/db", nullptr, {.logs_lost = true}));
+  ASSERT_OK(RepairTo(nullptr, database.options, "/db", {.logs_lost = true}));
   ASSERT_OK(database.Open());
   EXPECT_THAT(database.db->ColumnFamilyNames(), ::testing::ElementsAre("default"));
 }

@@ -28,7 +28,7 @@ class ReadCountTest : public EngineTest {
     values.assign(keys.size(), {});
     statuses.assign(keys.size(), {});
     std::vector<PinnedValue> pins(keys.size());
-    db()->MultiGet(views, pins, statuses, options);
+    db()->MultiGet(views, pins, statuses, options).IgnoreError();
     for (size_t i = 0; i < keys.size(); ++i) values[i] = pins[i].value();
   }
   // What is put with one flush is one table.
@@ -39,7 +39,7 @@ class ReadCountTest : public EngineTest {
     database.tuning.log_limit_bytes = uint64_t{4} << 20;
     database.tuning.part_bytes = uint64_t{1} << 20;
   }
-  uint64_t Count(Ticker ticker) { return db()->statistics()->Get(ticker); }
+  uint64_t Count(Ticker ticker) { return db()->statistics().Get(ticker); }
 
   std::vector<std::string> values;
   std::vector<absl::Status> statuses;
@@ -325,7 +325,7 @@ class ThreeRunsTest : public ReadCountTest {
   }
   uint64_t TablesAsked() {
     uint64_t asked = 0;
-    for (int level = 0; level < kMaxLevels; ++level) asked += db()->statistics()->GetFilter(level).lookups;
+    for (int level = 0; level < kMaxLevels; ++level) asked += db()->statistics().GetFilter(level).lookups;
     return asked;
   }
 };

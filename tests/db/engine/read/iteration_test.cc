@@ -196,11 +196,11 @@ TEST_F(IterationTest, WhatOnlyReleasedSnapshotsSawGoesByItself) {
     std::vector<std::shared_ptr<const Snapshot>> snapshots;
     for (int version = 0; version < 5; ++version) {
       for (uint64_t i = 0; i < 1000; ++i) {
-        ASSERT_OK(db()->Put(family.get(), NumberedKey(i), std::string(40, static_cast<char>('a' + version))));
+        ASSERT_OK(db()->Put(*family, NumberedKey(i), std::string(40, static_cast<char>('a' + version))));
       }
       snapshots.push_back(db()->GetSnapshot());
     }
-    ASSERT_OK(db()->CompactRange(family.get()));
+    ASSERT_OK(db()->CompactRange(*family));
     ASSERT_OK(db()->WaitForBackgroundWork());
     const auto entries = [&] { return NumberProperty(db(), "sepal.num-entries", family.get()); };
     EXPECT_EQ(entries(), 5000u);
@@ -218,14 +218,14 @@ TEST_F(IterationTest, WhatOnlyReleasedSnapshotsSawGoesByItself) {
       }
     }
     for (uint64_t i = 0; i < 1000; ++i) {
-      EXPECT_EQ(db()->Get(family.get(), NumberedKey(i)).value_or("none"), std::string(40, 'e'));
+      EXPECT_EQ(db()->Get(*family, NumberedKey(i)).value_or("none"), std::string(40, 'e'));
     }
     // Nor is it written again and again.
-    const uint64_t compactions = db()->statistics()->Get(Ticker::kCompactions);
+    const uint64_t compactions = db()->statistics().Get(Ticker::kCompactions);
     snapshots.push_back(db()->GetSnapshot());
     snapshots.clear();
     database.world->RunUntilIdle();
-    EXPECT_EQ(db()->statistics()->Get(Ticker::kCompactions), compactions);
+    EXPECT_EQ(db()->statistics().Get(Ticker::kCompactions), compactions);
   }
 }
 
@@ -278,9 +278,9 @@ class OutlivingTest : public EngineTest {
 TEST_F(OutlivingTest, PinnedValuesOutliveFlushesCompactionsAndTheDatabase) {
   WriteEverywhere();
   PinnedValue memtable, table, huge;
-  ASSERT_OK(db()->Get("memtable", &memtable));
-  ASSERT_OK(db()->Get("table", &table));
-  ASSERT_OK(db()->Get("huge", &huge));
+  ASSERT_OK(db()->Get("memtable", memtable));
+  ASSERT_OK(db()->Get("table", table));
+  ASSERT_OK(db()->Get("huge", huge));
   for (const char* key : {"memtable", "table", "huge"}) ASSERT_OK(db()->Put(key, "new"));
   ASSERT_OK(db()->CompactRange());
   Fill(0, 2000);
@@ -312,17 +312,17 @@ TEST_F(OutlivingTest, WhatTheLastIteratorKeptIsRemovedThoughNothingElseIsDone) {
 TEST_F(OutlivingTest, SnapshotsAndHandlesMayOutliveTheDatabase) {
   auto family = db()->CreateColumnFamily("f");
   ASSERT_OK(family.status());
-  ASSERT_OK(db()->Put(family->get(), "k", "v"));
+  ASSERT_OK(db()->Put(**family, "k", "v"));
   const std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
   const uint64_t sequence = snapshot->sequence();
   ASSERT_OK(db()->Close());
   EXPECT_EQ(db()->Get("k", {.snapshot = snapshot.get()}).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(db()->Get(family->get(), "k").status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(db()->Get(**family, "k").status().code(), absl::StatusCode::kFailedPrecondition);
   database.db.reset();
   EXPECT_EQ((*family)->name(), "f");
   EXPECT_EQ(snapshot->sequence(), sequence);
   ASSERT_OK(database.Open());
-  EXPECT_EQ(db()->Get(family->get(), "k").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(db()->Get(**family, "k").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(OutlivingTest, AValueReadByAClosedDatabasesIteratorIsLeftToTheCallerUntilItMoves) {

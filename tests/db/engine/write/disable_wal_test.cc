@@ -25,7 +25,7 @@ TEST_F(DisableWalTest, ClosingSaysWhatAFullDiskTakes) {
   ASSERT_OK(db()->Put("logged", "v"));
   for (uint64_t i = 0; i < 50; ++i) ASSERT_OK(db()->Put(NumberedKey(i), std::string(100, 'v'), kUnlogged));
   ASSERT_OK(db()->PauseBackgroundWork());
-  ASSERT_OK(db()->Flush(nullptr, {.wait = false}));  // the log has gone on; the table is still to be written
+  ASSERT_OK(db()->Flush({.wait = false}));  // the log has gone on; the table is still to be written
   database.memory.SetCapacity(database.memory.UsedBytes() + 200);
   const absl::Status closed = db()->Close();
   EXPECT_TRUE(absl::IsResourceExhausted(closed)) << closed;
@@ -53,8 +53,8 @@ TEST_F(DisableWalTest, ClosingTriesEveryFamily) {
   Random random(7);
   std::string noise(12'000, ' ');
   for (char& c : noise) c = static_cast<char>(random.Uniform(256));
-  ASSERT_OK(db()->Put(large->get(), "k", noise, kUnlogged));
-  ASSERT_OK(db()->Put(small->get(), "k", "v", kUnlogged));
+  ASSERT_OK(db()->Put(**large, "k", noise, kUnlogged));
+  ASSERT_OK(db()->Put(**small, "k", "v", kUnlogged));
   large->reset();
   small->reset();
   database.memory.SetCapacity(database.memory.UsedBytes() + 8000);
@@ -64,7 +64,7 @@ TEST_F(DisableWalTest, ClosingTriesEveryFamily) {
   ASSERT_OK(database.Open());
   small = db()->FindColumnFamily("small");
   ASSERT_OK(small.status());
-  EXPECT_EQ(db()->Get(small->get(), "k").value_or("none"), "v");
+  EXPECT_EQ(db()->Get(**small, "k").value_or("none"), "v");
 }
 
 TEST_F(DisableWalTest, AFlushThatClosingOvertakesIsNotCalledDone) {
@@ -85,10 +85,10 @@ TEST_F(DisableWalTest, ABatchWhoseOtherFamilyComesFarBehindIsRefused) {
   const auto other = db()->CreateColumnFamily("other");
   ASSERT_OK(other.status());
   WriteBatch one;
-  for (uint64_t i = 0; i < 1000; ++i) one.Put(other->get(), NumberedKey(i), "v");
-  EXPECT_OK(db()->Write(&one, kUnlogged));
+  for (uint64_t i = 0; i < 1000; ++i) one.Put(**other, NumberedKey(i), "v");
+  EXPECT_OK(db()->Write(one, kUnlogged));
   one.Put("of another family, far behind", "v");
-  EXPECT_TRUE(absl::IsInvalidArgument(db()->Write(&one, kUnlogged)));
+  EXPECT_TRUE(absl::IsInvalidArgument(db()->Write(one, kUnlogged)));
 }
 
 TEST_F(DisableWalTest, ACheckpointHoldsIt) {
@@ -152,15 +152,15 @@ class MixedWrites {
     value.resize(1 + random_.Uniform(200), '.');
     const std::shared_ptr<ColumnFamily> family = FamilyOf(pair.first);
     WriteBatch batch;
-    batch.Put(family.get(), NumberedKey(2 * pair.second), value);
-    batch.Put(family.get(), NumberedKey(2 * pair.second + 1), value);
-    ASSERT_OK(db()->Write(&batch, {.disable_wal = !logged}));
+    batch.Put(*family, NumberedKey(2 * pair.second), value);
+    batch.Put(*family, NumberedKey(2 * pair.second + 1), value);
+    ASSERT_OK(db()->Write(batch, {.disable_wal = !logged}));
     std::vector<std::string>& written = history_.try_emplace(pair, std::vector<std::string>{kNone}).first->second;
     if (logged) written.clear();
     written.push_back(std::move(value));
   }
   void Flush(bool other) {
-    ASSERT_OK(db()->Flush(FamilyOf(other).get()));
+    ASSERT_OK(db()->Flush(*FamilyOf(other)));
     for (auto& [pair, written] : history_) {
       if (pair.first == other) written.erase(written.begin(), written.end() - 1);
     }
@@ -174,8 +174,8 @@ class MixedWrites {
   void Check() {
     for (auto& [pair, written] : history_) {
       const std::shared_ptr<ColumnFamily> family = FamilyOf(pair.first);
-      const std::string first = db()->Get(family.get(), NumberedKey(2 * pair.second)).value_or(kNone);
-      const std::string second = db()->Get(family.get(), NumberedKey(2 * pair.second + 1)).value_or(kNone);
+      const std::string first = db()->Get(*family, NumberedKey(2 * pair.second)).value_or(kNone);
+      const std::string second = db()->Get(*family, NumberedKey(2 * pair.second + 1)).value_or(kNone);
       EXPECT_EQ(first, second);
       EXPECT_THAT(written, Contains(first));
       written = {first};

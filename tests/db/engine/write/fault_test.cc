@@ -205,10 +205,10 @@ class Script {
       if (i == 40 && db->CompactRange().ok()) AllDurable();
       if (i % 10 == 9) CheckReads(db);
       if (i == 30 && family != nullptr) {
-        db->Put(family.get(), "k", "v").IgnoreError();
-        db->Flush(family.get()).IgnoreError();
+        db->Put(*family, "k", "v").IgnoreError();
+        db->Flush(*family).IgnoreError();
       }
-      if (i == 50 && family != nullptr) db->DropColumnFamily(family.get()).IgnoreError();
+      if (i == 50 && family != nullptr) db->DropColumnFamily(*family).IgnoreError();
     }
     if (db->Sync().ok()) AllDurable();
     db->WaitForBackgroundWork().IgnoreError();

@@ -63,7 +63,7 @@ TEST_F(LateWriterTest, ARepairPutsAsideTheManifestThatItMade) {
     ASSERT_NE(First("MANIFEST"), manifest);
   });
   RepairReport report;
-  ASSERT_OK(DB::Repair(database.options, "/db", &report));
+  ASSERT_OK(RepairTo(&report, database.options, "/db"));
   database.files.Clear();
   EXPECT_EQ(report.tables_rewritten, 1u) << report.ToString();
   EXPECT_THAT(FilesIn(&database.memory, "/db/lost"), Contains(report.put_aside.front()));

@@ -38,7 +38,7 @@ TEST_F(LimitsTest, ValuesLargerThanBlocksTablesAndWriteBuffersComeBackWhole) {
   ASSERT_OK(db()->Flush());
   EXPECT_EQ(Value(db(), "big"), value);
   PinnedValue pinned;
-  ASSERT_OK(db()->Get("big", &pinned));
+  ASSERT_OK(db()->Get("big", pinned));
   EXPECT_EQ(pinned.value(), value);
   pinned.Reset();
   ASSERT_OK(db()->Put("big", value + "!"));
@@ -53,7 +53,7 @@ TEST_F(LimitsTest, ABatchOfManyTinyEntriesLargerThanAllMemtablesTogetherStopsNob
   for (int round = 0; round < 4; ++round) {
     WriteBatch batch;
     for (int i = 0; i < 4000; ++i) batch.Put(NumberedKey(i), std::to_string(round));
-    ASSERT_OK(db()->Write(&batch));
+    ASSERT_OK(db()->Write(batch));
     // Whatever ends now looks at memtables that hold far more than they should.
     database.world->RunUntilIdle();
   }
@@ -77,8 +77,8 @@ TEST_F(LimitsTest, KeysAndValuesAreAnyBytes) {
 TEST_F(LimitsTest, AnEmptyBatchChangesNothing) {
   const uint64_t before = NumberProperty(db(), "sepal.last-sequence");
   const WriteBatch batch;
-  ASSERT_OK(db()->Write(&batch));
-  ASSERT_OK(db()->Write(&batch, {.sync = true}));
+  ASSERT_OK(db()->Write(batch));
+  ASSERT_OK(db()->Write(batch, {.sync = true}));
   EXPECT_EQ(NumberProperty(db(), "sepal.last-sequence"), before);
   EXPECT_EQ(db()->Write(nullptr).code(), absl::StatusCode::kInvalidArgument);
 }

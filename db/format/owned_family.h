@@ -1,0 +1,51 @@
+// What is behind every handle of a column family: which family of which database it means.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "sepal/column_family.h"
+#include "sepal/write_batch.h"
+#include "util/base/numbers.h"
+
+namespace sepal {
+
+class OwnedFamily : public ColumnFamily {
+ public:
+  // `directory`, of the database, must outlive the handle.
+  OwnedFamily(ColumnFamilyId id, uint64_t database_id, std::string_view directory)
+      : id_(id), database_id_(database_id), directory_(directory) {}
+
+  uint32_t id() const final { return id_.value(); }
+  uint64_t database_id() const { return database_id_; }
+  std::string_view directory() const { return directory_; }
+
+ private:
+  const ColumnFamilyId id_;
+  const uint64_t database_id_;
+  const std::string_view directory_;
+};
+
+// Which database the column families of a batch belong to.
+class BatchOrigin {
+ public:
+  // Notes that `batch` names `family`, and returns its id.
+  static ColumnFamilyId Note(const ColumnFamily& family, WriteBatch* batch);
+  // The same for all families that `other` names.
+  static void NoteAll(const WriteBatch& other, WriteBatch* batch);
+  static void Clear(WriteBatch* batch);
+  // InvalidArgument if `batch` names a family of any database but the one with that id.
+  static absl::Status Check(const WriteBatch& batch, uint64_t database_id, std::string_view directory) {
+    const bool own = batch.database_id_ == 0 || batch.database_id_ == database_id;
+    if (own && batch.second_directory_.empty()) [[likely]]
+      return absl::OkStatus();
+    return Refusal(batch, directory);
+  }
+
+ private:
+  static void Note(uint64_t database_id, std::string_view directory, WriteBatch* batch);
+  static absl::Status Refusal(const WriteBatch& batch, std::string_view directory);
+};
+
+}  // namespace sepal

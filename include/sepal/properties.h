@@ -1,0 +1,42 @@
+// The properties of a database that are numbers, as values (DB::GetProperties). DB::GetProperty gives these and others
+// as text.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "sepal/abi.h"
+#include "sepal/statistics.h"
+
+namespace sepal {
+
+struct LevelProperties {
+  uint64_t runs = 0;
+  uint64_t tables = 0;
+  uint64_t bytes = 0;
+  uint64_t entries = 0;  // tombstones included
+  uint64_t tombstones = 0;
+  // Above 1, the level is due for a compaction.
+  double compaction_score = 0;
+};
+
+struct Properties {
+  // Of the column family.
+  std::array<LevelProperties, kMaxLevels> levels = {};
+  uint64_t runs = 0;
+  uint64_t entries = 0;      // estimate
+  uint64_t table_bytes = 0;  // of all levels
+  // Estimate, of the tables: see "sepal.estimated-live-bytes" in sepal/db.h.
+  uint64_t live_bytes = 0;
+  uint64_t memtable_bytes = 0;
+  uint64_t compaction_debt_bytes = 0;  // that compactions have to read until nothing is due
+
+  // Of the whole database.
+  uint64_t block_cache_bytes = 0;
+  uint64_t last_sequence = 0;
+  // Not ok once the database has stopped accepting writes.
+  absl::Status background_error = {};
+};
+
+}  // namespace sepal
