@@ -178,6 +178,11 @@ absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestRefere
   }
   return StartFile(LogHeader{.database_id = options_.database_id,
                              .number = next,
+  // Before the next file needs space. Should it get none, this file takes more records.
+  if (ring_ == nullptr) {
+    const absl::Status cut = output_->CutTo(offset_);
+    if (!cut.ok() && !absl::IsResourceExhausted(cut)) return Latch(cut);
+  }
                              .salt = 0,
                              .start = End(),
                              .predecessor = {header_.number, header_.salt, offset_},
@@ -203,10 +208,8 @@ absl::StatusOr<FileNumber> WriteAheadLog::BeginFile() {
 // ahead takes records some time later, and its header is synced concurrently with the writer.
 absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optional<NextLogFile::Made> made) {
   const bool ahead = made.has_value();
-  const uint64_t allocated = FirstAllocation(options_);
   if (!ahead) {
-    made.emplace(NextLogFile::Made{.number = header.number, .file = nullptr});
-    ASSIGN_OR_RETURN(made->file, NextLogFile::Create(directory_, header.number, allocated));
+    ASSIGN_OR_RETURN(made, NextLogFile::Create(directory_, header.number, FirstAllocation(options_)));
   }
   header.number = made->number;
   if (ring_ != nullptr) header.ring = {ring_->number(), ring_->bytes()};
@@ -214,6 +217,7 @@ absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optio
   const std::shared_ptr<WritableFile> file = std::move(made->file);
   absl::Status status = ahead ? file->WriteAt(0, header.Encode()) : file->Append(header.Encode());
   const bool extended = options_.ring_bytes > 0;
+  const uint64_t allocated = made->space_bytes;
   // If this fails, writes make the file longer; the next call meets any lasting failure itself.
   if (!ahead && status.ok() && extended) file->Truncate(allocated).IgnoreError();
   const bool begun = !ahead || ring_ == nullptr;
