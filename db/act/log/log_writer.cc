@@ -8,6 +8,7 @@
 #include "db/format/file_names.h"
 #include "util/base/check.h"
 #include "util/base/coding.h"
+#include "util/base/no_memory.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
@@ -140,7 +141,8 @@ absl::Status WriteAheadLog::ReserveSpace(uint64_t bytes) {
     return absl::OkStatus();
   const absl::Status status = ring_ != nullptr ? ring_->Reserve(end) : output_->Reserve(end);
   if (absl::IsResourceExhausted(status))
-    return Annotate(status, "no space for the write-ahead log; nothing was written");
+    return Annotate(status, absl::StrFormat("no %s for the write-ahead log; nothing was written",
+                                            IsNoMemory(status) ? "memory" : "space"));
   return status.ok() ? status : Latch(status);
 }
 
@@ -176,13 +178,13 @@ absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestRefere
   if (!output_->begun()) {
     if (const absl::Status begun = ring_->Begin(); !begun.ok()) return Latch(begun);
   }
-  return StartFile(LogHeader{.database_id = options_.database_id,
-                             .number = next,
   // Before the next file needs space. Should it get none, this file takes more records.
   if (ring_ == nullptr) {
     const absl::Status cut = output_->CutTo(offset_);
     if (!cut.ok() && !absl::IsResourceExhausted(cut)) return Latch(cut);
   }
+  return StartFile(LogHeader{.database_id = options_.database_id,
+                             .number = next,
                              .salt = 0,
                              .start = End(),
                              .predecessor = {header_.number, header_.salt, offset_},
@@ -215,9 +217,9 @@ absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optio
   if (ring_ != nullptr) header.ring = {ring_->number(), ring_->bytes()};
   header.salt = Mix64(random_.Next() ^ header.number.value() * 0x9e3779b97f4a7c15ull);
   const std::shared_ptr<WritableFile> file = std::move(made->file);
+  const uint64_t allocated = made->space_bytes;
   absl::Status status = ahead ? file->WriteAt(0, header.Encode()) : file->Append(header.Encode());
   const bool extended = options_.ring_bytes > 0;
-  const uint64_t allocated = made->space_bytes;
   // If this fails, writes make the file longer; the next call meets any lasting failure itself.
   if (!ahead && status.ok() && extended) file->Truncate(allocated).IgnoreError();
   const bool begun = !ahead || ring_ == nullptr;
