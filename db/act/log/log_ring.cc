@@ -14,6 +14,8 @@ namespace {
 absl::StatusOr<std::unique_ptr<MappedRegion>> LockedRegion(WritableFile* file, uint64_t bytes) {
   RETURN_IF_ERROR(file->Allocate(0, kRingHeaderBytes + bytes));
   RETURN_IF_ERROR(file->Truncate(kRingHeaderBytes + bytes));
+  // The length, before there is anything else.
+  RETURN_IF_ERROR(file->Sync());
   ASSIGN_OR_RETURN(std::unique_ptr<MappedRegion> region, file->Map(0, kRingHeaderBytes + bytes));
   if (!region->Populate() || !region->Lock())
     return absl::UnavailableError("the process may not lock memory (ulimit -l)");

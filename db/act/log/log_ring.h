@@ -1,8 +1,8 @@
 // The tail of the write-ahead log, in memory that outlives the process: the mapped, locked pages of a separate file,
-// `NNNNNN.ring`, which is never synced. A record is stored there, which is a copy, and written to the log file later,
-// many records at once: by a task when a piece is complete, by a sync, or by the appending thread when there is no room
-// left. So the death of the process loses nothing, and a store waits neither for the disk nor for a page to be cleared
-// (docs/internals/decisions/0004-write-ahead-log-ring-buffer.md).
+// `NNNNNN.ring`, whose length alone is synced. A record is stored there, which is a copy, and written to the log file
+// later, many records at once: by a task when a piece is complete, by a sync, or by the appending thread when there is
+// no room left. So the death of the process loses nothing, and a store waits neither for the disk nor for a page to be
+// cleared (docs/internals/decisions/0004-write-ahead-log-ring-buffer.md).
 //
 // Bytes: db/format/log_format.h. Old contents of the ring are never taken for a record, because checksums are salted
 // with the log's salt and the position.
@@ -70,8 +70,8 @@ class LogRing {
     std::function<void(const absl::Status&)> on_failure = nullptr;
   };
 
-  // An error says why there can be no ring: no mapping, no permission to lock memory, no space. The file's name is
-  // durable after the next sync of the directory.
+  // An error says why there can be no ring: no mapping, no permission to lock memory, no space. The file's length is
+  // durable; its name is after the next sync of the directory.
   static absl::StatusOr<std::unique_ptr<LogRing>> Make(Directory* directory, Options options);
   // Leaves the file, and everything that is not written out, to recovery.
   ~LogRing();

@@ -214,7 +214,7 @@ absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optio
     ASSIGN_OR_RETURN(made, NextLogFile::Create(directory_, header.number, FirstAllocation(options_)));
   }
   header.number = made->number;
-  if (ring_ != nullptr) header.ring = {ring_->number(), ring_->bytes()};
+  if (ring_ != nullptr) header.ring = {ring_->number(), ring_->bytes(), /*length_is_durable=*/true};
   header.salt = Mix64(random_.Next() ^ header.number.value() * 0x9e3779b97f4a7c15ull);
   const std::shared_ptr<WritableFile> file = std::move(made->file);
   const uint64_t allocated = made->space_bytes;
