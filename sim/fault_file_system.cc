@@ -5,6 +5,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_format.h"
 #include "sepal/simulation/memory_file_system.h"
+#include "util/base/no_memory.h"
 #include "util/base/status.h"
 #include "util/thread/sync.h"
 
@@ -140,6 +141,9 @@ class FaultFileSystem::State {
         return absl::ResourceExhaustedError(absl::StrFormat("%s: injected: no space left", what));
       case Fault::kTooManyFiles:
         return absl::ResourceExhaustedError(absl::StrFormat("%s: injected: too many open files", what));
+      case Fault::kNoMemory:
+        return MarkNoMemory(
+            absl::ResourceExhaustedError(absl::StrFormat("%s: injected: cannot allocate memory", what)));
     }
     return absl::OkStatus();
   }

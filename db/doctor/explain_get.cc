@@ -1,5 +1,5 @@
-// ExplainGet takes the steps of a Get (point_lookup.cc) through one view, without its optimisations, and reports what
-// each source answers.
+// ExplainGet asks the sources that a Get asks (point_lookup.cc), in its order, and reports what each answers; in a table
+// it takes the very steps of a Get (table/file/table_explain.cc).
 #include "absl/strings/str_format.h"
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/face/engine.h"
@@ -78,6 +78,7 @@ class Explainer {
     source.was_open = file.reader() != nullptr;
     FamilyTableOpener opener = core_->Opener(family_.order);
     ASSIGN_OR_RETURN(const TableReader* reader, file.OpenReader(&opener));
+    const EpochDomain::Guard guard(&core_->epochs);
     ASSIGN_OR_RETURN(const std::optional<Trailer> found, reader->Explain(key_, &source));
     if (found.has_value()) Take(*found, &source);
     source.micros = core_->world.clock->MonotonicMicros() - began;

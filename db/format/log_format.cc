@@ -9,7 +9,7 @@
 namespace sepal {
 namespace {
 
-constexpr size_t kUsedHeaderBytes = 112;
+constexpr size_t kUsedHeaderBytes = 120;
 // The version of a log without a ring.
 constexpr uint32_t kVersionWithoutRing = 1;
 // A ring is read as a whole.
@@ -36,6 +36,7 @@ std::string LogHeader::Encode() const {
   PutFixed64(&bytes, manifest.durable_bytes);
   PutFixed64(&bytes, ring.number.value());
   PutFixed64(&bytes, ring.bytes);
+  PutFixed64(&bytes, ring.length_is_durable ? 1 : 0);
   SEPAL_DCHECK(bytes.size() == kUsedHeaderBytes);
   bytes.resize(kLogChecksumOffset, '\0');
   PutFixed64(&bytes, Checksum64(bytes, 0));
@@ -72,6 +73,7 @@ absl::StatusOr<LogHeader> LogHeader::Decode(std::string_view bytes, std::string_
   h.manifest.durable_bytes = in.Fixed64();
   h.ring.number = FileNumber(in.Fixed64());
   h.ring.bytes = in.Fixed64();
+  h.ring.length_is_durable = in.Fixed64() == 1;
   SEPAL_CHECK(in.Done());
   const bool has_ring = h.ring.number > FileNumber(0);
   const bool ring_is_possible = has_ring == (version > kVersionWithoutRing) && has_ring == (h.ring.bytes > 0) &&

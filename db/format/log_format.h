@@ -20,7 +20,9 @@
 // | 88     | 8    | its durable length in bytes                                                                |
 // | 96     | 8    | number in the name of the ring's file; 0: there is none                                    |
 // | 104    | 8    | bytes of the ring                                                                          |
-// | 112    | 392  | 0                                                                                          |
+// | 112    | 8    | 1: the ring's length was durable when this was written; 0: it was not (version 0.1.0), or  |
+// |        |      | there is no ring                                                                           |
+// | 120    | 384  | 0                                                                                          |
 // | 504    | 8    | Checksum64(bytes 0..503, 0)                                                                |
 //
 // The LogPosition of the byte at offset o is start + o - 512. The start is the end of the previous log, so that the
@@ -56,10 +58,11 @@
 // | 24     | 8    | number of the newest log that goes through it, whose header is durable                     |
 // | 32     | 8    | Checksum64(bytes 0..31, 0)                                                                 |
 //
-// The ring is never synced: after a power loss any of its sectors, the header's included, may be an older one or
-// missing. The header only says that a log was begun, so that a log whose own header is damaged is not taken for one
-// that was never begun. A library that knows only version 1 refuses a log of version 2, because it would take it for
-// one that ends where its file does.
+// The ring's records are never synced: after a power loss any of its sectors, the header's included, may be an older
+// one. Where a log's header says that the ring's length was durable, a shorter ring was cut, and no loss of power
+// explains it. The header only says that a log was begun, so that a log whose own header is damaged is not taken for
+// one that was never begun. A library that knows only version 1 refuses a log of version 2, because it would take it
+// for one that ends where its file does.
 #pragma once
 
 #include <cstdint>
@@ -107,6 +110,7 @@ struct ManifestReference {
 struct RingReference {
   FileNumber number;  // 0: there is none
   uint64_t bytes = 0;
+  bool length_is_durable = false;
   friend bool operator==(const RingReference&, const RingReference&) = default;
 };
 

@@ -95,7 +95,7 @@ class TableReader {
                       TableHit* hit, bool guard_asked = false) const;
 
   // The same lookup, with a report of what it finds; nothing that it reads is kept in the cache. Returns the trailer of
-  // the newest visible entry, if there is one; the caller decides what that means.
+  // the newest visible entry, if there is one; the caller decides what that means. Call it inside a guard, as Lookup.
   absl::StatusOr<std::optional<Trailer>> Explain(const LookupKey& key, ExplainedSource* source) const;
 
   enum class ReadKind : uint8_t {

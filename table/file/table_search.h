@@ -3,6 +3,7 @@
 // turn, waits for their cache misses together.
 //
 // A search among many does not read: it says what it needs of the file (`want`), and continues when that is provided.
+// Such a search can also be watched between its steps (table_explain.cc), which costs the others nothing.
 //
 // Cached blocks are read under the caller's epoch guard (BlockCache), without a reference.
 //
@@ -39,9 +40,15 @@ class TableSearch {
   void Run();
   const absl::Status& status() const { return status_; }
 
- private:
+  // The next step.
   enum class Stage : uint8_t { kGuard, kLeaf, kFences, kLane, kBlock, kTags, kEntry, kEnded };
+  Stage stage() const { return stage_; }
+  // Where the search is, from stage kLane on: a leaf page by its number, and a block by its place in that page.
+  uint32_t page() const { return page_; }
+  const IndexPageView& leaf() const { return *leaf_; }
+  uint32_t block() const { return block_; }
 
+ private:
   void AskGuard();
   void HearGuard(std::string_view bytes);
   void FindLeaf();

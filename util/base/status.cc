@@ -1,8 +1,23 @@
 #include "util/base/status.h"
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_format.h"
+#include "util/base/no_memory.h"
 
 namespace sepal {
+
+namespace {
+
+constexpr char kNoMemory[] = "sepal/no-memory";
+
+}  // namespace
+
+absl::Status MarkNoMemory(absl::Status status) {
+  status.SetPayload(kNoMemory, absl::Cord());
+  return status;
+}
+
+bool IsNoMemory(const absl::Status& status) { return status.GetPayload(kNoMemory).has_value(); }
 
 absl::Status Damaged(std::string_view file, uint64_t offset, std::string_view what, std::string_view expected,
                      std::string_view got) {
@@ -16,7 +31,8 @@ absl::Status Damaged(std::string_view file, uint64_t offset, std::string_view wh
 
 absl::Status Annotate(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrFormat("%s: %s", context, ToStd(status.message())));
+  absl::Status annotated(status.code(), absl::StrFormat("%s: %s", context, ToStd(status.message())));
+  return IsNoMemory(status) ? MarkNoMemory(std::move(annotated)) : annotated;
 }
 
 absl::Status Lasting(const absl::Status& status, std::string_view context) {

@@ -2,8 +2,10 @@
 
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_format.h"
+#include "util/base/no_memory.h"
 
 namespace sepal {
 namespace {
@@ -50,7 +52,8 @@ absl::StatusCode CodeOf(int error) {
 absl::Status PosixError(int error, std::string_view path, std::string_view operation) {
   const std::string reason =
       error == ELOOP ? "a symbolic link, which is not followed" : std::generic_category().message(error);
-  return absl::Status(CodeOf(error), absl::StrFormat("%s: %s: %s", path, operation, reason));
+  absl::Status status(CodeOf(error), absl::StrFormat("%s: %s: %s", path, operation, reason));
+  return error == ENOMEM ? MarkNoMemory(std::move(status)) : status;
 }
 
 }  // namespace sepal

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "db/format/file_names.h"
 #include "util/base/check.h"
+#include "util/base/no_memory.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
@@ -152,7 +153,7 @@ absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::Borrow(const File
 absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::OpenNow(const File* file) const {
   absl::StatusOr<std::unique_ptr<ReadableFile>> opened =
       WithRoom([&] { return base_->OpenForRead(file->name_, file->mode_); });
-  if (absl::IsResourceExhausted(opened.status())) {
+  if (absl::IsResourceExhausted(opened.status()) && !IsNoMemory(opened.status())) {
     return absl::ResourceExhaustedError(
         absl::StrFormat("%s; raise the limit of open files (ulimit -n), or close some of the program's own",
                         ToStd(opened.status().message())));

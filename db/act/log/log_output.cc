@@ -61,7 +61,11 @@ absl::Status LogOutput::ZeroAhead(uint64_t end) {
 }
 
 absl::Status LogOutput::CutTo(uint64_t end) {
-  return std::exchange(extended_, false) ? file_->Truncate(end) : absl::OkStatus();
+  if (!extended_ && space_.load(std::memory_order_relaxed) <= end) return absl::OkStatus();
+  RETURN_IF_ERROR(file_->Truncate(end));
+  extended_ = false;
+  space_.store(end, std::memory_order_release);
+  return absl::OkStatus();
 }
 
 }  // namespace sepal

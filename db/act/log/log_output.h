@@ -46,7 +46,8 @@ class LogOutput {
   // repeatedly, the blocks after them are written as zeros, many at once: the first sync of a block that is reserved
   // and was never written must also make durable that it is written now, which takes longer than a small record.
   absl::Status ZeroAhead(uint64_t end);
-  // Releases the length beyond `end`, where the records end.
+  // Releases the length and the space beyond `end`, where the records end. Later records need space that is reserved
+  // anew.
   absl::Status CutTo(uint64_t end);
 
  private:

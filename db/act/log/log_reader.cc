@@ -106,10 +106,12 @@ absl::Status LogReader::ReadRing() {
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(file.status());
-  // After a power loss it may be shorter, and what is missing holds no records.
+  // If its length was not synced, it may be shorter after a power loss, and holds no records then.
   std::string ring;
   ASSIGN_OR_RETURN(const uint64_t size, (*file)->Size());
-  if (size >= kRingHeaderBytes + header_.ring.bytes) ring.resize(header_.ring.bytes);
+  const bool whole = size >= kRingHeaderBytes + header_.ring.bytes;
+  ring_missing_ = !whole && header_.ring.length_is_durable;
+  if (whole) ring.resize(header_.ring.bytes);
   RETURN_IF_ERROR((*file)->Read(kRingHeaderBytes, ring.size(), ring.data()).status());
   ring_ = std::move(ring);
   return absl::OkStatus();

@@ -53,7 +53,8 @@ class LogReader {
   FileWindow* file() { return &file_; }
   // The size of the ring; 0 if it was not read or does not exist.
   uint64_t ring_bytes() const { return ring_.has_value() ? ring_->size() : 0; }
-  // Whether the header names a ring whose file is missing. A database that was not closed cleanly needs it.
+  // Whether the header names a ring whose file is missing, or was cut short by anything but a loss of power. A database
+  // that was not closed cleanly needs it.
   absl::StatusOr<bool> RingIsMissing();
 
  private:

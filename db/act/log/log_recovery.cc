@@ -293,12 +293,13 @@ class LogReplay {
     ASSIGN_OR_RETURN(const bool missing, reader->RingIsMissing());
     if (!missing) return absl::OkStatus();
     return Damaged(PathOf(directory_, RingFileName(log.ring.number)), 0,
-                   "the ring of a write-ahead log that was not closed cleanly is missing");
+                   "the ring of a write-ahead log that was not closed cleanly is missing or was cut short");
   }
 
   // Whether the last log's records end at `offset`, whatever its ring may have held. A file that ends there was cut by
-  // a clean close, after everything had been written to it. If the log had continued in files that hold no records, the
-  // first of them states where it ended, and the last one is the one that was cut.
+  // a clean close, or when the log went on in the next file, after everything had been written to it. If the log had
+  // continued in files that hold no records, the first of them states where it ended, and the last one is the one that
+  // was cut.
   bool EndsAt(const LogHeader& last, uint64_t offset, uint64_t file_bytes) const {
     LogPredecessor end{last.number, last.salt, offset};
     bool empty = offset == file_bytes;

@@ -14,6 +14,8 @@ namespace {
 absl::StatusOr<std::unique_ptr<MappedRegion>> LockedRegion(WritableFile* file, uint64_t bytes) {
   RETURN_IF_ERROR(file->Allocate(0, kRingHeaderBytes + bytes));
   RETURN_IF_ERROR(file->Truncate(kRingHeaderBytes + bytes));
+  // The length, before there is anything else.
+  RETURN_IF_ERROR(file->Sync());
   ASSIGN_OR_RETURN(std::unique_ptr<MappedRegion> region, file->Map(0, kRingHeaderBytes + bytes));
   if (!region->Populate() || !region->Lock())
     return absl::UnavailableError("the process may not lock memory (ulimit -l)");
@@ -60,16 +62,19 @@ uint64_t LogRing::OffsetIn(const Segment& segment, uint64_t position) {
 void LogRing::GoOnIn(FileNumber number, std::shared_ptr<LogOutput> output) {
   const uint64_t end = end_.load(std::memory_order_relaxed);
   const bool begun = output->begun();
+  bool sealed = false;
   {
     MutexLock lock(&mutex_);
     SEPAL_DCHECK(segments_.empty() || segments_.back().output->begun());
     segments_.push_back({number, end, std::move(output)});
     if (begun) (void)BeginLast();  // the header then names this log; an earlier failure is kept
     DropWritten();
+    if (options_.tasks == nullptr) (void)CutSealed();  // a failure is kept
+    sealed = !sealed_.empty();
   }
   file_piece_end_ = end + (kLogHeaderBytes / FilePieceBytes() + 1) * FilePieceBytes() - kLogHeaderBytes;
-  // This also releases the previous file, which may soon be removed.
-  if (!begun || written_.load(std::memory_order_acquire) < end) WriteBeside(end, end);
+  // This also releases the previous file, which may soon be removed, and cuts it.
+  if (!begun || sealed || written_.load(std::memory_order_acquire) < end) WriteBeside(end, end);
 }
 
 uint64_t LogRing::PassFilePieces(uint64_t end) {
@@ -98,7 +103,20 @@ absl::Status LogRing::BeginLast() {
 }
 
 void LogRing::DropWritten() {
-  while (segments_.size() > 1 && segments_[1].begin <= filed_) segments_.pop_front();
+  while (segments_.size() > 1 && segments_[1].begin <= filed_) {
+    const Segment& full = segments_.front();
+    sealed_.push_back({full.output, OffsetIn(full, segments_[1].begin)});
+    segments_.pop_front();
+  }
+}
+
+// A file system that needs space to release space keeps the file as it is, which costs no record.
+absl::Status LogRing::CutSealed() {
+  for (const Sealed& sealed : std::exchange(sealed_, {})) {
+    const absl::Status cut = sealed.output->CutTo(sealed.bytes);
+    if (!absl::IsResourceExhausted(cut)) RETURN_IF_ERROR(Keep(cut));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LogRing::Append(std::string_view header, std::string_view payload) {
@@ -165,7 +183,7 @@ void LogRing::WriteBeside(uint64_t boundary, uint64_t through) {
   if (options_.tasks == nullptr) return;
   (void)options_.tasks->Run([this, boundary, through] {
     MutexLock lock(&mutex_);
-    if (!WriteOutLocked(boundary, through).ok() || !BeginLast().ok() || segments_.empty()) return;
+    if (!WriteOutLocked(boundary, through).ok() || !CutSealed().ok() || !BeginLast().ok() || segments_.empty()) return;
     if (!MakeReady(through + PieceBytes()).ok()) return;
     const Segment& last = segments_.back();
     if (through <= last.begin) return;
@@ -215,7 +233,7 @@ absl::Status LogRing::WriteOutLocked(uint64_t boundary, uint64_t through) {
     DropWritten();
   }
   if (boundary > written_.load(std::memory_order_relaxed)) written_.store(boundary, std::memory_order_release);
-  return absl::OkStatus();
+  return options_.tasks == nullptr ? CutSealed() : absl::OkStatus();
 }
 
 absl::Status LogRing::WriteToFirst(uint64_t begin, uint64_t end) {
@@ -234,6 +252,7 @@ absl::Status LogRing::Finish() {
   MutexLock lock(&mutex_);
   const uint64_t end = end_.load(std::memory_order_relaxed);
   RETURN_IF_ERROR(WriteOutLocked(end, end));
+  RETURN_IF_ERROR(CutSealed());
   RETURN_IF_ERROR(BeginLast());
   const Segment last = segments_.back();
   segments_.clear();

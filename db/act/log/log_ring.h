@@ -1,8 +1,8 @@
 // The tail of the write-ahead log, in memory that outlives the process: the mapped, locked pages of a separate file,
-// `NNNNNN.ring`, which is never synced. A record is stored there, which is a copy, and written to the log file later,
-// many records at once: by a task when a piece is complete, by a sync, or by the appending thread when there is no room
-// left. So the death of the process loses nothing, and a store waits neither for the disk nor for a page to be cleared
-// (docs/internals/decisions/0004-write-ahead-log-ring-buffer.md).
+// `NNNNNN.ring`, whose length alone is synced. A record is stored there, which is a copy, and written to the log file
+// later, many records at once: by a task when a piece is complete, by a sync, or by the appending thread when there is
+// no room left. So the death of the process loses nothing, and a store waits neither for the disk nor for a page to be
+// cleared (docs/internals/decisions/0004-write-ahead-log-ring-buffer.md).
 //
 // Bytes: db/format/log_format.h. Old contents of the ring are never taken for a record, because checksums are salted
 // with the log's salt and the position.
@@ -19,6 +19,9 @@
 //   with the lock held, usually by a task; a thread that finds the ring full, has a large record or begins another file
 //   may have to wait for that sync.
 // - A failed write is not tried again: what was not in a file by then stays in the ring, for recovery to find.
+// - A file that takes no more records is cut to their end once they are all in it, usually by a task, so that it holds
+// no
+//   space that others need. Its successor's header states that end, so recovery needs no length for it.
 //
 // Thread-safety: `GoOnIn`, `Append` and `Reserve` are called by one thread at a time; everything else by any thread,
 // also concurrently with them.
@@ -67,8 +70,8 @@ class LogRing {
     std::function<void(const absl::Status&)> on_failure = nullptr;
   };
 
-  // An error says why there can be no ring: no mapping, no permission to lock memory, no space. The file's name is
-  // durable after the next sync of the directory.
+  // An error says why there can be no ring: no mapping, no permission to lock memory, no space. The file's length is
+  // durable; its name is after the next sync of the directory.
   static absl::StatusOr<std::unique_ptr<LogRing>> Make(Directory* directory, Options options);
   // Leaves the file, and everything that is not written out, to recovery.
   ~LogRing();
@@ -107,6 +110,12 @@ class LogRing {
     bool named = false;  // whether the ring's header names it as the newest
   };
 
+  // A file that takes no more records, and has them all.
+  struct Sealed {
+    std::shared_ptr<LogOutput> output;
+    uint64_t bytes;  // up to the end of its records
+  };
+
   LogRing(Options options, std::unique_ptr<WritableFile> file, std::unique_ptr<MappedRegion> region);
   uint64_t PieceBytes() const { return options_.bytes / kPieces; }
   // The size of a piece in the file: whole pages if the ring's piece has one.
@@ -119,8 +128,10 @@ class LogRing {
   void Store(uint64_t position, std::string_view bytes);
   // Writes what is before `through`, in a task; `boundary` is the end of the last record that ends before it.
   void WriteBeside(uint64_t boundary, uint64_t through);
-  // Releases files all of whose records are in them.
+  // Seals files all of whose records are in them.
   void DropWritten() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Gives back the space beyond the records of the files that were sealed.
+  absl::Status CutSealed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes the pages ready for the lap of `position`, unless that was done recently.
   absl::Status MakeReady(uint64_t position) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status BeginLast() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -146,6 +157,7 @@ class LogRing {
 
   Mutex mutex_;
   std::deque<Segment> segments_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Sealed> sealed_ ABSL_GUARDED_BY(mutex_);  // still to be cut
   uint64_t filed_ ABSL_GUARDED_BY(mutex_);
   uint64_t ready_lap_ ABSL_GUARDED_BY(mutex_);     // the last lap for which the pages were made ready
   uint64_t ready_micros_ ABSL_GUARDED_BY(mutex_);  // when that was done

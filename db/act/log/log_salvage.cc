@@ -63,7 +63,7 @@ class LogSalvage {
   };
 
   void MissingRing(FileNumber number) {
-    gaps_->push_back({RingFileName(number), 0, 0, "the ring of a log that was not closed is missing"});
+    gaps_->push_back({RingFileName(number), 0, 0, "the ring of a log that was not closed is missing or was cut short"});
   }
   void Drop(uint64_t begin, uint64_t end, std::string reason) {
     DropPending("the batch is incomplete");

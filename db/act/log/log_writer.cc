@@ -8,6 +8,7 @@
 #include "db/format/file_names.h"
 #include "util/base/check.h"
 #include "util/base/coding.h"
+#include "util/base/no_memory.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
@@ -140,7 +141,8 @@ absl::Status WriteAheadLog::ReserveSpace(uint64_t bytes) {
     return absl::OkStatus();
   const absl::Status status = ring_ != nullptr ? ring_->Reserve(end) : output_->Reserve(end);
   if (absl::IsResourceExhausted(status))
-    return Annotate(status, "no space for the write-ahead log; nothing was written");
+    return Annotate(status, absl::StrFormat("no %s for the write-ahead log; nothing was written",
+                                            IsNoMemory(status) ? "memory" : "space"));
   return status.ok() ? status : Latch(status);
 }
 
@@ -176,6 +178,11 @@ absl::StatusOr<FileNumber> WriteAheadLog::Rotate(FileNumber next, ManifestRefere
   if (!output_->begun()) {
     if (const absl::Status begun = ring_->Begin(); !begun.ok()) return Latch(begun);
   }
+  // Before the next file needs space. Should it get none, this file takes more records.
+  if (ring_ == nullptr) {
+    const absl::Status cut = output_->CutTo(offset_);
+    if (!cut.ok() && !absl::IsResourceExhausted(cut)) return Latch(cut);
+  }
   return StartFile(LogHeader{.database_id = options_.database_id,
                              .number = next,
                              .salt = 0,
@@ -203,15 +210,14 @@ absl::StatusOr<FileNumber> WriteAheadLog::BeginFile() {
 // ahead takes records some time later, and its header is synced concurrently with the writer.
 absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optional<NextLogFile::Made> made) {
   const bool ahead = made.has_value();
-  const uint64_t allocated = FirstAllocation(options_);
   if (!ahead) {
-    made.emplace(NextLogFile::Made{.number = header.number, .file = nullptr});
-    ASSIGN_OR_RETURN(made->file, NextLogFile::Create(directory_, header.number, allocated));
+    ASSIGN_OR_RETURN(made, NextLogFile::Create(directory_, header.number, FirstAllocation(options_)));
   }
   header.number = made->number;
-  if (ring_ != nullptr) header.ring = {ring_->number(), ring_->bytes()};
+  if (ring_ != nullptr) header.ring = {ring_->number(), ring_->bytes(), /*length_is_durable=*/true};
   header.salt = Mix64(random_.Next() ^ header.number.value() * 0x9e3779b97f4a7c15ull);
   const std::shared_ptr<WritableFile> file = std::move(made->file);
+  const uint64_t allocated = made->space_bytes;
   absl::Status status = ahead ? file->WriteAt(0, header.Encode()) : file->Append(header.Encode());
   const bool extended = options_.ring_bytes > 0;
   // If this fails, writes make the file longer; the next call meets any lasting failure itself.

@@ -12,7 +12,8 @@
 // - A failed write or sync is final: every later call fails with its error. The fate of what was not synced by then is
 //   unknown, and its sequence numbers must not be used again by this process.
 // - A full disk is not such a failure: space is allocated before anything is written, and if there is none, `Append`
-//   and `Rotate` fail with ResourceExhausted and leave the log unchanged. They may be called again.
+//   and `Rotate` fail with ResourceExhausted and leave the log's records unchanged. They may be called again.
+// - Only the current file, and one that is made ahead, have space beyond their records.
 // - After recovery, nothing is appended before an edit that makes the new log the minimum (and puts the replayed
 //   updates into tables) is durable. From then on all earlier positions count as durable.
 //

@@ -9,24 +9,25 @@
 
 namespace sepal {
 
-absl::StatusOr<std::shared_ptr<WritableFile>> NextLogFile::Create(Directory* directory, FileNumber number,
-                                                                  uint64_t bytes) {
-  ASSIGN_OR_RETURN(std::shared_ptr<WritableFile> file,
-                   directory->OpenForWrite(LogFileName(number), WriteMode::kCreateNew));
-  if (absl::Status status = file->Allocate(0, bytes); !status.ok()) {
-    file.reset();
-    Remove(directory, number);
-    return Annotate(status, "cannot reserve space for a new write-ahead log");
+absl::StatusOr<NextLogFile::Made> NextLogFile::Create(Directory* directory, FileNumber number, uint64_t bytes) {
+  Made made{.number = number, .file = nullptr, .space_bytes = bytes};
+  ASSIGN_OR_RETURN(made.file, directory->OpenForWrite(LogFileName(number), WriteMode::kCreateNew));
+  absl::Status status = made.file->Allocate(0, bytes);
+  if (absl::IsResourceExhausted(status) && bytes > kLogHeaderBytes) {
+    made.space_bytes = kLogHeaderBytes;
+    status = made.file->Allocate(0, kLogHeaderBytes);
   }
-  return file;
+  if (status.ok()) return made;
+  made.file.reset();
+  Remove(directory, number);
+  return Annotate(status, "cannot reserve space for a new write-ahead log");
 }
 
 absl::StatusOr<NextLogFile::Made> NextLogFile::Make(Directory* directory, FileNumber number, uint64_t bytes,
                                                     bool extend) {
-  Made made{.number = number, .file = nullptr};
-  ASSIGN_OR_RETURN(made.file, Create(directory, number, bytes));
+  ASSIGN_OR_RETURN(Made made, Create(directory, number, bytes));
   absl::Status status = made.file->Append(std::string(kLogHeaderBytes, '\0'));
-  if (status.ok() && extend) made.file->Truncate(bytes).IgnoreError();  // writes would extend it, too
+  if (status.ok() && extend) made.file->Truncate(made.space_bytes).IgnoreError();  // writes would extend it, too
   if (status.ok()) status = made.file->Sync();
   if (status.ok()) status = directory->Sync();
   if (status.ok()) return made;

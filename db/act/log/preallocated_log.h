@@ -23,6 +23,7 @@ class NextLogFile {
   struct Made {
     FileNumber number;
     std::shared_ptr<WritableFile> file;
+    uint64_t space_bytes = 0;
   };
 
   // Creates files with space for `bytes`, at least a header, and of that length if `extend`. They are created in
@@ -44,8 +45,9 @@ class NextLogFile {
   // Removes the created file.
   void Discard();
 
-  // Creates a new file with space for `bytes` and no contents; removes it again if there is no space.
-  static absl::StatusOr<std::shared_ptr<WritableFile>> Create(Directory* directory, FileNumber number, uint64_t bytes);
+  // Creates a new file with space for `bytes`, or for a header alone if the disk has no more, and no contents; removes
+  // it again if there is no space.
+  static absl::StatusOr<Made> Create(Directory* directory, FileNumber number, uint64_t bytes);
 
  private:
   // Where a task leaves the file.

@@ -9,6 +9,7 @@
 #include "db/format/file_names.h"
 #include "util/base/check.h"
 #include "util/base/coding.h"
+#include "util/base/no_memory.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -138,16 +139,17 @@ absl::Status ManifestWriter::ContinueIn(FileNumber next) {
 absl::Status ManifestWriter::ReserveSpace(uint64_t bytes) {
   const uint64_t needed = size_ + bytes;
   if (needed <= allocated_) return absl::OkStatus();
+  absl::Status status;
   for (const uint64_t length : {std::max(needed - allocated_, kAllocationStepBytes), needed - allocated_}) {
-    const absl::Status status = file_->Allocate(allocated_, length);
+    status = file_->Allocate(allocated_, length);
     if (status.ok()) {
       allocated_ += length;
       return absl::OkStatus();
     }
     if (!absl::IsResourceExhausted(status)) return Latch(status);
   }
-  return absl::ResourceExhaustedError(absl::StrFormat("%s/%s: no space for a version edit; nothing was written",
-                                                      directory_->path(), ManifestFileName(number_)));
+  return Annotate(status, absl::StrFormat("no %s for a version edit; nothing was written",
+                                          IsNoMemory(status) ? "memory" : "space"));
 }
 
 absl::Status ManifestWriter::AppendAndSync(uint64_t checksum) {

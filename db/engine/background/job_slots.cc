@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "db/act/jobs/table_output.h"
+#include "util/base/no_memory.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -55,16 +56,24 @@ absl::Status JobSlots::CheckSpace(uint64_t bytes_needed) const {
       absl::StrFormat("%s: %u bytes are free and about %u are needed", state_->core->path, *free, bytes_needed));
 }
 
-absl::Status JobSlots::WhetherToWaitForSpace(const Family& family, RangeProgress* progress) const {
+absl::Status JobSlots::WhetherToWait(const Family& family, RangeProgress* progress) const {
   if (cancelled()) return BeingClosed();
   RETURN_IF_ERROR(family.CheckThere());
   if (progress != nullptr && !progress->Tell()) return absl::CancelledError("the compaction was cancelled");
   return absl::OkStatus();
 }
 
+void JobSlots::Wait(std::string_view what, const absl::Status& status) const {
+  const std::string waits = absl::StrFormat("background work waits for %s", what);
+  state_->core->info_log.Write("%s: %s", waits, status.ToString());
+  state_->Tell([&](EventListener& listener) { listener.OnError(waits, status); });
+  state_->core->world.clock->SleepMicros(state_->core->tuning.space_retry_micros);
+}
+
 absl::Status JobSlots::RetryWhileDiskFull(BackgroundWork work, const Family& family, uint64_t bytes_needed,
                                           RangeProgress* progress, const std::function<absl::Status()>& body) {
   bool waits = false;
+  int tries_for_memory = 0;
   const auto note = [&](bool full) {
     if (full == std::exchange(waits, full)) return;
     StateLock lock(state_);
@@ -80,18 +89,21 @@ absl::Status JobSlots::RetryWhileDiskFull(BackgroundWork work, const Family& fam
       note(false);
       status = body();
     }
-    const bool full =
+    const bool may_pass =
         absl::IsResourceExhausted(status) && log_->Failure().ok() && !state_->stopped.load(std::memory_order_acquire);
-    note(full);
-    if (!full) return status;
-    const absl::Status why_not = WhetherToWaitForSpace(family, progress);
+    const bool no_memory = may_pass && IsNoMemory(status);
+    note(may_pass && !no_memory);
+    if (!may_pass) return status;
+    tries_for_memory = no_memory ? tries_for_memory + 1 : 0;
+    if (tries_for_memory == kMostTriesForMemory) {
+      return Lasting(status, absl::StrFormat("the system had no memory in %d tries", kMostTriesForMemory));
+    }
+    const absl::Status why_not = WhetherToWait(family, progress);
     if (!why_not.ok()) {
       note(false);
       return absl::CancelledError(absl::StrCat(status.message(), "; ", why_not.message()));
     }
-    state_->core->info_log.Write("waiting for space: %s", status.ToString());
-    state_->Tell([&](EventListener& listener) { listener.OnError("background work waits for space", status); });
-    state_->core->world.clock->SleepMicros(state_->core->tuning.space_retry_micros);
+    Wait(no_memory ? "memory" : "space", status);
   }
 }
 

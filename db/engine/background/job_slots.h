@@ -1,7 +1,8 @@
 // What all background jobs share: their start and their end, the threads that they may have, and how they fail.
 //
-// A full disk makes a job wait and try again (a quota too, where the disk itself has space). Closing makes it give up.
-// Any other failure ends all writing.
+// A full disk makes a job wait and try again (a quota too, where the disk itself has space). So does a system without
+// memory, but only kMostTriesForMemory times: unlike space, nobody may ever free it. Closing makes a job give up. Any
+// other failure ends all writing.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,8 @@ class JobSource {
 
 class JobSlots {
  public:
+  static constexpr int kMostTriesForMemory = 20;
+
   JobSlots(EngineState* state, WriteGate* gate, WriteAheadLog* log, Executor* executor, JobSource* source)
       : state_(state),
         gate_(gate),
@@ -53,8 +56,8 @@ class JobSlots {
   bool cancelled() const { return cancel_.load(std::memory_order_relaxed); }
   absl::Status BeingClosed() const;
 
-  // Runs `body` until it ends in anything but a full disk; waits between the tries, for as long as its family is there
-  // and `progress`, which may be null, says so. Cancelled else.
+  // Runs `body` until it ends in anything but a full disk, or has lacked memory too often; waits between the tries, for
+  // as long as its family is there and `progress`, which may be null, says so. Cancelled else.
   absl::Status RetryWhileDiskFull(BackgroundWork work, const Family& family, uint64_t bytes_needed,
                                   RangeProgress* progress,
                                   const std::function<absl::Status()>& body) EXCLUDES_STATE_LOCK;
@@ -76,7 +79,9 @@ class JobSlots {
  private:
   absl::Status CheckSpace(uint64_t bytes_needed) const;
   // Why work that waits for space should not wait any longer; ok: it should.
-  absl::Status WhetherToWaitForSpace(const Family& family, RangeProgress* progress) const;
+  absl::Status WhetherToWait(const Family& family, RangeProgress* progress) const;
+  // Says what work waits for, "space" or "memory", and waits a while.
+  void Wait(std::string_view what, const absl::Status& status) const;
   // Frees what became free, and tells listeners of a change of the throttle.
   void CleanUp() EXCLUDES_STATE_LOCK;
 

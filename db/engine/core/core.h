@@ -17,6 +17,7 @@
 #include "db/act/files/rate_limited_file.h"
 #include "db/act/files/table_files.h"
 #include "db/engine/core/call_timing.h"
+#include "db/engine/core/open_mark.h"
 #include "db/state/memtable/memtable.h"
 #include "db/state/version/tuning.h"
 #include "sepal/db.h"
@@ -104,8 +105,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // In a child made by `fork` of the process that opened the database: its threads are missing, and what lies here is
   // as they left it. Objects that hold a part of it are then never freed (util/thread/fork.h).
-  bool Forked() const { return ForkGeneration() != fork_generation_; }
-  uint64_t fork_generation() const { return fork_generation_; }
+  bool Forked() const { return open_mark.IsForked(); }
 
   // Removes the files of tables that nobody can reach any more, and what the cache holds of tables that have gone. Not
   // with a lock held.
@@ -145,8 +145,8 @@ class Core : public std::enable_shared_from_this<Core> {
   EpochDomain epochs;
   BlockCache cache;
   const std::shared_ptr<FileDeleter> deleter;
-  // Set once the database is closed: every call is refused from then on.
-  std::atomic<bool> closed{false};
+  // Every call is refused where this says that the database is not open.
+  OpenMark open_mark;
 
  private:
   size_t ExpectedBytes(size_t families) const {
@@ -156,8 +156,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::array<PinKeeper*, kThreadSlots> keepers_ = {};
   std::unique_ptr<RepeatedTask> relief_;
   std::unique_ptr<RepeatedTask> removal_;
-  const uint64_t fork_generation_ = WatchForks();  // of the process that opened the database
-  std::shared_ptr<TaskGroup> tasks_;               // what users still hold may ask it for a task, in vain
+  std::shared_ptr<TaskGroup> tasks_;  // what users still hold may ask it for a task, in vain
 };
 
 }  // namespace sepal

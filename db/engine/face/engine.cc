@@ -44,7 +44,7 @@ Engine::Engine(DatabaseParts parts)
 }
 
 Engine::~Engine() {
-  if (Forked()) {
+  if (core_->Forked()) {
     LetGoInChild();
   } else {
     Close().IgnoreError();
@@ -65,24 +65,20 @@ void Engine::LetGoInChild() {
 // --- who may call ---
 
 absl::Status Engine::CheckOpen() const {
-  if (!core_->closed.load(std::memory_order_acquire)) [[likely]]
+  if (core_->open_mark.IsOpen()) [[likely]]
     return absl::OkStatus();
-  return Closed();
+  return NotOpen();
 }
 
-absl::Status Engine::Closed() const {
-  return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", core_->path));
-}
-
-absl::Status Engine::IsForked() const {
+absl::Status Engine::NotOpen() const {
   return absl::FailedPreconditionError(absl::StrFormat(
-      "the database in %s was opened by the process that forked this one: open it after the fork", core_->path));
+      core_->Forked() ? "the database in %s was opened by the process that forked this one: open it after the fork"
+                      : "the database in %s is closed",
+      core_->path));
 }
 
 absl::Status Engine::CheckWritable() const {
   RETURN_IF_ERROR(CheckOpen());
-  if (Forked()) [[unlikely]]
-    return IsForked();
   if (!read_only_) [[likely]]
     return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -222,7 +218,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
   if (name.empty()) return absl::InvalidArgumentError("a column family needs a name");
   RETURN_IF_ERROR(CheckFamilyOptions(options));
   MutexLock admin_lock(&admin_mutex_);
-  if (close_begun_) return Closed();
+  if (close_begun_) return NotOpen();
   if (FindColumnFamily(name).ok()) {
     return absl::AlreadyExistsError(absl::StrFormat("column family \"%s\" already exists", name));
   }
@@ -259,7 +255,7 @@ absl::Status Engine::DropColumnFamily(const ColumnFamily& handle) {
   // What was written before the drop, as a copy of what is in the family, is not to be lost where the drop is not.
   RETURN_IF_ERROR(pipeline_->Sync());
   MutexLock admin_lock(&admin_mutex_);
-  if (close_begun_) return Closed();
+  if (close_begun_) return NotOpen();
   RETURN_IF_ERROR(family->CheckThere());  // another may have dropped it first
   VersionEdit edit;
   edit.dropped_families.push_back(family->id);
@@ -287,6 +283,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::FindColumnFamily(std::stri
 }
 
 std::vector<std::string> Engine::ColumnFamilyNames() {
+  if (core_->Forked()) return {};
   StateLock lock(state_.get());
   std::vector<std::string> names;
   for (const auto& [id, family] : state_->families) names.push_back(family->name);
@@ -297,7 +294,7 @@ std::vector<std::string> Engine::ColumnFamilyNames() {
 
 // No lock is held while jobs and syncs are waited for.
 absl::Status Engine::Close() {
-  if (Forked()) return IsForked();
+  if (core_->Forked()) return NotOpen();
   {
     MutexLock admin_lock(&admin_mutex_);
     if (close_begun_) {
@@ -307,7 +304,7 @@ absl::Status Engine::Close() {
     close_begun_ = true;
   }
   const absl::Status status = read_only_ ? absl::OkStatus() : CloseParts();
-  core_->closed.store(true, std::memory_order_release);
+  core_->open_mark.Close();
   state_->directory_lock.reset();
   MutexLock admin_lock(&admin_mutex_);
   close_status_ = status;

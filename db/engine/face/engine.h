@@ -93,7 +93,7 @@ class Engine final : public DB {
  private:
   // The family that a call means; null: the call is refused, and Refusal says why.
   Family* Find(const ColumnFamily& family) const {
-    if (core_->closed.load(std::memory_order_acquire)) [[unlikely]]
+    if (!core_->open_mark.IsOpen()) [[unlikely]]
       return nullptr;
     if (&family == default_column_family_) [[likely]]
       return default_family_;
@@ -112,13 +112,12 @@ class Engine final : public DB {
   std::optional<std::string> PropertyOfState(const Family& family, std::string_view name) const REQUIRES_STATE_LOCK;
   std::string PrometheusPage() const EXCLUDES_STATE_LOCK;
   absl::Status CheckOpen() const;
-  absl::Status Closed() const;
+  // Why calls are refused: the database is closed, or this is a child made by `fork`, in which the background threads
+  // are missing and the files are the parent's.
+  absl::Status NotOpen() const;
   absl::Status CloseParts() ABSL_LOCKS_EXCLUDED(admin_mutex_);
   absl::Status CheckWritable() const;
-  // In a child made by `fork` the background threads are missing, and the files are the parent's.
-  bool Forked() const { return ForkGeneration() != fork_generation_; }
   void LetGoInChild();
-  absl::Status IsForked() const;
   absl::Status CheckSnapshot(const ReadOptions& options) const;
   bool MayReadAs(const ReadOptions& options) const {
     return options.snapshot == nullptr || SnapshotList::OwnerOf(options.snapshot) == core_.get();
@@ -152,7 +151,6 @@ class Engine final : public DB {
   std::shared_ptr<FamilyHandle> default_handle_;
   Family* default_family_ = nullptr;
   const bool read_only_;
-  const uint64_t fork_generation_ = WatchForks();
 
   // One creation or drop of a family at a time, and none once closing has begun.
   Mutex admin_mutex_;

@@ -80,10 +80,7 @@ absl::Status Engine::CheckSnapshot(const ReadOptions& options) const {
   return absl::InvalidArgumentError("the snapshot belongs to another database");
 }
 
-void Engine::HearReads(uint64_t reads) {
-  // A child made by `fork` has no part in the parent's work.
-  if (!Forked()) background_->scheduler()->HearReaders(reads);
-}
+void Engine::HearReads(uint64_t reads) { background_->scheduler()->HearReaders(reads); }
 
 LookupKey Engine::MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const {
   const uint64_t seed = catalog_->identity().hash_seed;
@@ -246,11 +243,10 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   iterator.visible = VisibleTo(options);
   iterator.lower_bound = std::move(bounds->lower);
   iterator.upper_bound = std::move(bounds->upper);
-  iterator.closed = &core_->closed;
+  iterator.open_mark = &core_->open_mark;
   iterator.statistics = &core_->statistics;
   iterator.calls = &core_->calls;
   iterator.family_name = owner->family->name;
-  iterator.fork_generation = core_->fork_generation();
   std::unique_ptr<InternalIterator> entries =
       NewViewIterator(core_.get(), *owner->family, **owner->view,
                       {.begin = iterator.lower_bound, .end = iterator.upper_bound}, options.fill_cache);
@@ -259,6 +255,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
 }
 
 std::shared_ptr<const Snapshot> Engine::GetSnapshot() {
+  if (core_->Forked()) return state_->snapshots->Take(state_->VisibleSequence(), core_);
   StateLock lock(state_.get());
   return state_->snapshots->Take(state_->VisibleSequence(), core_);
 }

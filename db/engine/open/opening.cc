@@ -8,6 +8,7 @@
 #include "db/act/log/remove_unused.h"
 #include "db/act/log/resync_header.h"
 #include "db/decide/pacing/obsolete_files.h"
+#include "db/decide/writing/log_space.h"
 #include "db/engine/core/check_options.h"
 #include "db/engine/open/database_lock.h"
 #include "db/engine/open/other_engines.h"
@@ -530,8 +531,15 @@ LogOptions Opening::MakeLogOptions() const {
   options.random_seed = world_.random_seed;
   options.allocation_step_bytes = tuning_.log_allocation_bytes;
   options.max_fragment_bytes = tuning_.log_fragment_bytes;
-  const Capabilities capabilities = parts_.core->log_directory()->capabilities();
+  Directory* const directory = parts_.core->log_directory();
+  const Capabilities capabilities = directory->capabilities();
   options.ring_bytes = capabilities.map && capabilities.allocate ? tuning_.log_ring_bytes : 0;
+  // A file system that cannot say is taken to have enough.
+  if (const absl::StatusOr<uint64_t> free = directory->FreeBytes(); free.ok()) {
+    const LogSpace fits = FitLogSpace({options.ring_bytes, options.allocation_step_bytes}, *free, kLogHeaderBytes);
+    options.ring_bytes = fits.ring_bytes;
+    options.allocation_step_bytes = fits.step_bytes;
+  }
   options.budget = &parts_.core->budget;
   options.tasks = parts_.preparing.get();
   options.clock = world_.clock;

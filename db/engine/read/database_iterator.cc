@@ -26,7 +26,7 @@ class DatabaseIterator final : public Iterator {
         hashable_(order_.hashable()),
         entries_(std::move(entries)) {}
   ~DatabaseIterator() override {
-    if (ForkGeneration() != options_.fork_generation) KeepForGood(std::pair(std::move(entries_), options_.owner));
+    if (options_.open_mark->IsForked()) KeepForGood(std::pair(std::move(entries_), options_.owner));
     CountSteps();
     entries_.reset();
   }
@@ -35,8 +35,11 @@ class DatabaseIterator final : public Iterator {
   std::string_view key() const override { return at_entry_ ? entries_->key().user_key : std::string_view(key_buffer_); }
   std::string_view value() const override { return at_entry_ ? entries_->value() : std::string_view(value_buffer_); }
   absl::Status status() const override {
-    if (Closed()) return absl::FailedPreconditionError("the database of this iterator is closed");
-    return entries_->status();
+    if (!Closed()) return entries_->status();
+    return absl::FailedPreconditionError(
+        options_.open_mark->IsForked()
+            ? "the database of this iterator was opened by the process that forked this one: open it after the fork"
+            : "the database of this iterator is closed");
   }
 
   // What a closed database was given, a comparator, a clock or a listener, may be gone.
@@ -121,7 +124,7 @@ class DatabaseIterator final : public Iterator {
   }
 
  private:
-  bool Closed() const { return options_.closed->load(std::memory_order_acquire); }
+  bool Closed() const { return !options_.open_mark->IsOpen(); }
 
   enum class Direction : uint8_t { kForward, kBackward };
 

@@ -2,13 +2,13 @@
 // ones and within the bounds.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "db/engine/core/call_timing.h"
+#include "db/engine/core/open_mark.h"
 #include "sepal/iterator.h"
 #include "sepal/options.h"
 #include "table/iterate/iterator.h"
@@ -22,13 +22,12 @@ struct DatabaseIteratorOptions {
   SequenceNumber visible;
   std::optional<std::string> lower_bound = {};
   std::optional<std::string> upper_bound = {};
-  // Set once the database is closed.
-  const std::atomic<bool>* closed = nullptr;
+  // Of the database: once it is not open, the iterator does nothing, and in a child made by `fork` it lets go of
+  // nothing.
+  const OpenMark* open_mark = nullptr;
   StatisticsImpl* statistics = nullptr;
   CallWatch* calls = nullptr;
   std::string_view family_name = {};
-  // Of the process that opened the database: in a child of it (util/thread/fork.h) the iterator lets go of nothing.
-  uint64_t fork_generation = 0;
   // Kept alive, and let go after the sources.
   std::shared_ptr<const void> owner = {};
 };

@@ -27,7 +27,7 @@ class SnapshotList::Held final : public Snapshot {
 };
 
 std::shared_ptr<const Snapshot> SnapshotList::Take(SequenceNumber sequence, std::shared_ptr<const void> owner) {
-  {
+  if (ForkGeneration() == fork_generation_) {
     MutexLock lock(&mutex_);
     ++held_[sequence];
   }

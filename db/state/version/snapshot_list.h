@@ -21,7 +21,7 @@ namespace sepal {
 
 class SnapshotList : public std::enable_shared_from_this<SnapshotList> {
  public:
-  // The snapshot keeps `owner` alive, and `owner` identifies its database.
+  // The snapshot keeps `owner` alive, and `owner` identifies its database. In a child made by `fork` it is not listed.
   std::shared_ptr<const Snapshot> Take(SequenceNumber sequence, std::shared_ptr<const void> owner);
   // Ascending, without duplicates.
   std::vector<SequenceNumber> Sequences() const;

@@ -10,7 +10,21 @@ namespace sepal {
 namespace {
 
 // In pages; each piece of the ring has at least one.
-constexpr uint64_t kRingUnit = 8 * 4096;
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kRingUnit = 8 * kPageBytes;
+constexpr uint64_t kLeastLogStep = 4 * kPageBytes;
+
+// The ring, the space beyond the records of the current log and the log that is made ahead; with the live logs they
+// take at most twice as much as memtables do.
+void SizeLogs(const Options& options, Tuning* t) {
+  const uint64_t share = t->memtable_bytes / 16;
+  t->log_ring_bytes = std::clamp(std::min<uint64_t>(options.memory_limit / 64, share) / kRingUnit * kRingUnit,
+                                 kRingUnit, t->log_ring_bytes);
+  t->log_allocation_bytes = std::clamp(share / kPageBytes * kPageBytes, kLeastLogStep, t->log_allocation_bytes);
+  const uint64_t beside_records =
+      kPageBytes + t->log_ring_bytes + std::max(t->log_ring_bytes, t->log_allocation_bytes) + t->log_allocation_bytes;
+  t->log_limit_bytes = t->memtable_bytes * 2 - beside_records;
+}
 
 }  // namespace
 
@@ -21,8 +35,7 @@ Tuning Tuning::From(const Options& options) {
   t.memtable_limit_bytes = t.memtable_bytes * 2;
   t.table_bytes = std::max(t.memtable_bytes, size_t{1} << 20);
   t.cached_block_bytes = options.family.block_bytes;
-  t.log_limit_bytes = t.memtable_bytes * 2;
-  t.log_ring_bytes = std::clamp(options.memory_limit / 64 / kRingUnit * kRingUnit, kRingUnit, t.log_ring_bytes);
+  SizeLogs(options, &t);
   t.scrub_period_micros = std::min<uint64_t>(options.scrub_seconds, UINT64_MAX / 4'000'000) * 1'000'000;
   t.compaction_threads =
       options.background_threads > 0 ? options.background_threads : std::clamp(Thread::HardwareConcurrency(), 1, 8);

@@ -63,6 +63,7 @@ enum class Fault : uint8_t {
   kIoError,       // Internal; the call has no effect
   kNoSpace,       // ResourceExhausted; the call has no effect
   kTooManyFiles,  // ResourceExhausted; the call has no effect
+  kNoMemory,      // ResourceExhausted, as for ENOMEM; the call has no effect
   kShortWrite,    // Append and WriteAt write half of the bytes, then ResourceExhausted; other calls behave as with
                   // kIoError
   kFailAfter,     // Internal, after the call has taken effect

@@ -41,11 +41,12 @@ TEST(LogFormatTest, TheHeaderIsAsTheTableSays) {
             "5901000000000000");  // manifest
   EXPECT_EQ(bytes.substr(96, 408), std::string(408, '\0'));
   LogHeader with_ring = SampleHeader();
-  with_ring.ring = {FileNumber(7), 0x400000};
+  with_ring.ring = {FileNumber(7), 0x400000, /*length_is_durable=*/true};
   const std::string ring_bytes = with_ring.Encode();
   EXPECT_EQ(ToHex(ring_bytes.substr(8, 4)), "02000000") << "version 2";
   EXPECT_EQ(ToHex(ring_bytes.substr(96, 16)), "07000000000000000000400000000000");
-  EXPECT_EQ(ring_bytes.substr(112, 392), std::string(392, '\0'));
+  EXPECT_EQ(ToHex(ring_bytes.substr(112, 8)), "0100000000000000");
+  EXPECT_EQ(ring_bytes.substr(120, 384), std::string(384, '\0'));
   EXPECT_EQ(*LogHeader::Decode(ring_bytes, "f"), with_ring);
   EXPECT_EQ(DecodeFixed64(bytes.data() + 504), Checksum64(std::string_view(bytes).substr(0, 504), 0));
 }

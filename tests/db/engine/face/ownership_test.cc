@@ -104,38 +104,6 @@ TEST(ForkTest, AForkedChildCanNeitherWriteNorCloseAndHarmsNothing) {
   std::filesystem::remove_all(root);
 }
 
-// A merge that waits for readers is the parent's, whoever reads.
-TEST(ForkTest, AForkedChildThatReadsHasNothingMerged) {
-  TestDatabase database(Threads::kReal);
-  database.tuning.unread_runs = 5;
-  database.options.family.max_space_amplification = 100;
-  ASSERT_OK(database.Open());
-  for (int run = 0; run < database.tuning.runs_per_level + 1; ++run) {
-    for (uint64_t i = 0; i < 50; ++i) ASSERT_OK(database.db->Put(NumberedKey(i), "value"));
-    // Never at rest.
-    ASSERT_OK(database.db->PauseBackgroundWork());
-    ASSERT_OK(database.db->Flush({.wait = false}));
-    ASSERT_OK(database.db->Put("last", "value"));
-    ASSERT_OK(database.db->ContinueBackgroundWork());
-    ASSERT_OK(database.db->WaitForBackgroundWork());
-  }
-  const auto debt_after_reads = [&database] {
-    for (uint64_t i = 0; i < 1000; ++i) (void)Value(database.db.get(), NumberedKey(i) + "x");
-    return NumberProperty(database.db.get(), "sepal.compaction-debt-bytes");
-  };
-  const int runs = database.tuning.runs_per_level + 1;
-  ASSERT_EQ(NumberProperty(database.db.get(), "sepal.num-runs"), static_cast<uint64_t>(runs));
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) ExitChild(debt_after_reads() == 0 ? 0 : 1);
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  (void)debt_after_reads();
-  ASSERT_OK(database.db->WaitForBackgroundWork());
-  EXPECT_EQ(NumberProperty(database.db.get(), "sepal.num-runs"), 1u);
-}
-
 // What snapshots held back is the parent's to merge, whoever lets go of them.
 TEST(ForkTest, AForkedChildLetsGoOfASnapshotBehindItsDatabase) {
   TestDatabase database(Threads::kReal);
