@@ -11,7 +11,7 @@ fresh_tree() {
   mkdir -p "$tree"/{include/sepal,util/base,util/thread,sim,table/key,table/file,db/format,db/decide/visibility,db/engine/face,tools/sepal,tests/db/c}
   printf '#pragma once\n#include "util/base/a.h"\n' >"$tree/table/key/good.h"
   printf '#pragma once\n' >"$tree/util/base/a.h"
-  { printf 'int Long() {\n'; yes '  Work();' | head -n 78; printf '}\n'; } >"$tree/util/base/long.cc"
+  { printf 'int Long() {\n'; yes '  Work();' | head -n 58; printf '}\n'; } >"$tree/util/base/long.cc"
 }
 expect_ok() { # what
   if ! output=$(bash "$check" "$tree" 2>&1); then
@@ -59,10 +59,12 @@ printf '#include "good.h"\n' >"$tree/table/key/sibling.cc"
 expect_complaint "an include without its path" 'table/key/sibling.cc: include'
 printf 'int x();\n' >"$tree/util/base/bare.h"
 expect_complaint "a header without pragma once" 'util/base/bare.h: include: .*pragma once'
-yes '// line' | head -n 601 >"$tree/util/base/huge.cc"
-expect_complaint "a file over 600 lines" 'util/base/huge.cc: file: 601 lines'
-{ printf 'template <class T>\nint Long(\n    int a) {\n'; yes '  Work();' | head -n 77; printf '}\n'; } >"$tree/util/base/f.cc"
-expect_complaint "a function over 80 lines" 'util/base/f.cc: function: line 1: 81 lines'
+yes '// line' | head -n 501 >"$tree/util/base/huge.cc"
+expect_complaint "a file over 500 lines" 'util/base/huge.cc: file: 501 lines'
+mkdir -p "$tree/tests/util" && yes '// line' | head -n 501 >"$tree/tests/util/huge.cc"
+expect_ok "a test of as many lines"
+{ printf 'template <class T>\nint Long(\n    int a) {\n'; yes '  Work();' | head -n 57; printf '}\n'; } >"$tree/util/base/f.cc"
+expect_complaint "a function over 60 lines" 'util/base/f.cc: function: line 1: 61 lines'
 { printf 'class Long {\n'; yes '  int Work();' | head -n 301; printf '};\n'; } >"$tree/util/base/c.cc"
 expect_complaint "a class body over 300 lines" 'util/base/c.cc: class: line 1: 301 lines'
 printf '#include "table/file/high.h"\n' >"$tree/table/key/climb.cc"

@@ -44,6 +44,40 @@ std::string DescribeWorkloads() {
   return text;
 }
 
+void AddDataOptions(CLI::App* app, CompareOptions* options) {
+  app->add_option("--memory", options->memory_bytes, "Memory for block cache, memtables and filters together")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app->add_option("--memtable", options->memtable_bytes, "One memtable")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app->add_option("--key_size", options->key_bytes, "Bytes of a key")
+      ->capture_default_str()
+      ->check(CLI::Range(8, 1024));
+  app->add_option("--value_size", options->value_bytes, "Bytes of a value")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app->add_option("--compression_ratio", options->compression_ratio, "Compressed size over plain size of values")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1.0));
+  app->add_option("--bloom_bits", options->filter_bits_per_key, "Filter bits for each key")->capture_default_str();
+  app->add_flag("!--no_compression", options->compress, "No engine compresses");
+  app->add_flag("--clustered", options->clustered,
+                "Keys in clusters of 1,000 numbers, a million apart, rather than all in a row");
+}
+
+void AddPaceOptions(CLI::App* app, CompareOptions* options) {
+  app->add_option("--writes_per_second", options->writes_per_second, "Of the writer in readwhilewriting")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000'000));
+  app->add_option("--arrivals_per_second", options->arrivals_per_second, "Of puts in openloop")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000'000));
+  app->add_option("--open_loop_seconds", options->open_loop_seconds, "How long openloop goes on")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86'400));
+}
+
 }  // namespace
 
 std::span<const EngineEntry> AllEngines() {
@@ -87,32 +121,8 @@ CompareOptions ParseOptions(int argc, char** argv) {
   app.add_flag("--quick", quick, "One round of 200,000 entries, unless --num and --rounds say otherwise");
   app.add_option("--engines", engines, "Engines, by name")->delimiter(',')->capture_default_str();
   app.add_option("--workloads", options.workloads, "Workloads, by name; default all")->delimiter(',');
-  app.add_option("--memory", options.memory_bytes, "Memory for block cache, memtables and filters together")
-      ->transform(CLI::AsSizeValue(false))
-      ->capture_default_str();
-  app.add_option("--memtable", options.memtable_bytes, "One memtable")
-      ->transform(CLI::AsSizeValue(false))
-      ->capture_default_str();
-  app.add_option("--key_size", options.key_bytes, "Bytes of a key")->capture_default_str()->check(CLI::Range(8, 1024));
-  app.add_option("--value_size", options.value_bytes, "Bytes of a value")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--compression_ratio", options.compression_ratio, "Compressed size over plain size of values")
-      ->capture_default_str()
-      ->check(CLI::Range(0.01, 1.0));
-  app.add_option("--bloom_bits", options.filter_bits_per_key, "Filter bits for each key")->capture_default_str();
-  app.add_flag("!--no_compression", options.compress, "No engine compresses");
-  app.add_flag("--clustered", options.clustered,
-               "Keys in clusters of 1,000 numbers, a million apart, rather than all in a row");
-  app.add_option("--writes_per_second", options.writes_per_second, "Of the writer in readwhilewriting")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10'000'000));
-  app.add_option("--arrivals_per_second", options.arrivals_per_second, "Of puts in openloop")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10'000'000));
-  app.add_option("--open_loop_seconds", options.open_loop_seconds, "How long openloop goes on")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 86'400));
+  AddDataOptions(&app, &options);
+  AddPaceOptions(&app, &options);
   app.add_flag("--direct_reads", options.direct_reads,
                "The cold workloads read past the operating system's cache; engines that cannot are left out of them");
   app.add_option("--seed", options.seed, "Seed of keys and values")->capture_default_str();

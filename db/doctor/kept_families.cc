@@ -1,12 +1,12 @@
 #include "db/doctor/kept_families.h"
 
-#include <map>
-#include <string>
+#include <memory>
+#include <utility>
 
 #include "db/act/log/log_recovery.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/engine/core/check_options.h"
-#include "db/format/version_edit.h"
+#include "db/state/version/manifest_state.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -22,20 +22,13 @@ absl::StatusOr<std::vector<ColumnFamilyDescriptor>> KeptFamilies(FileSystem* fil
     ASSIGN_OR_RETURN(elsewhere, files->OpenDirectory(log_directory, /*create=*/false));
   }
   ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(elsewhere != nullptr ? elsewhere.get() : opened->get()));
-  struct Family {
-    std::string name, kept;
-  };
-  std::map<ColumnFamilyId, Family> all;
+  ManifestState state;
   RETURN_IF_ERROR(RecoverManifest(opened->get(), NewestManifest(logs), /*other_files=*/false, [&](VersionEdit&& edit) {
-                    for (const ColumnFamilyCreation& made : edit.created_families) all[made.id].name = made.name;
-                    for (KeptOptions& kept : edit.kept_options) all[kept.family].kept = std::move(kept.fields);
-                    for (const ColumnFamilyId id : edit.dropped_families) all.erase(id);
-                    return absl::OkStatus();
+                    return state.Take(std::move(edit));
                   }).status());
-  for (const auto& [id, family] : all) {
-    if (!family.name.empty() && !family.kept.empty()) {
-      families.push_back({.name = family.name, .options = GivenOrKept({}, family.kept)});
-    }
+  for (const auto& [id, family] : state.families) {
+    if (family.kept_options.empty()) continue;
+    families.push_back({.name = family.creation.name, .options = GivenOrKept({}, family.kept_options)});
   }
   return families;
 }

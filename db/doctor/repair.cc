@@ -55,13 +55,11 @@ absl::Status Repairing::Run() {
   RETURN_IF_ERROR(ReadManifest());
   RETURN_IF_ERROR(CheckOwnerOfLogs());
   RETURN_IF_ERROR(CheckPlaceOfLogs());
-  RETURN_IF_ERROR(CheckLogs());
-  if (unknown_family_.has_value() && certain_) {
-    RETURN_IF_ERROR(SalvageFromManifest(
-        absl::DataLossError(absl::StrFormat("the logs hold updates of column family %u, whose creation is not in the "
-                                            "manifest: the manifest's end is missing",
-                                            unknown_family_->value()))));
-    RETURN_IF_ERROR(CheckLogs());
+  absl::Status contradiction;
+  RETURN_IF_ERROR(CheckLogs(&contradiction));
+  if (!contradiction.ok()) {
+    RETURN_IF_ERROR(SalvageFromManifest(contradiction));
+    RETURN_IF_ERROR(CheckLogs(&contradiction));
   }
   CountTables();
   RETURN_IF_ERROR(certain_ ? CheckListedTables() : FindTables());
@@ -140,20 +138,34 @@ void Repairing::TakeNumber(FileNumber number) {
 
 absl::Status Repairing::ReadManifest() {
   const bool other_files = log_directory_ != nullptr && !logs_.empty();
-  const absl::StatusOr<ManifestRecovery> manifest = RecoverManifest(
-      directory_.get(), NewestManifest(logs_), other_files, [this](const VersionEdit& edit) { return TakeEdit(edit); });
+  const absl::StatusOr<ManifestRecovery> manifest =
+      RecoverManifest(directory_.get(), NewestManifest(logs_), other_files,
+                      [this](VersionEdit&& edit) { return manifest_.Take(std::move(edit)); });
   if (manifest.ok() && !manifest->found) {
     return absl::NotFoundError(absl::StrFormat("there is no database in %s", path_));
   }
-  if (manifest.ok()) {
-    database_id_ = manifest->database_id;
-    RETURN_IF_ERROR(ResolveFamilies());
-  } else {
-    if (!absl::IsDataLoss(manifest.status())) return manifest.status();
-    RETURN_IF_ERROR(SalvageFromManifest(manifest.status()));
+  if (manifest.ok()) database_id_ = manifest->database_id;
+  const absl::Status status = manifest.ok() ? TakeManifest() : manifest.status();
+  return absl::IsDataLoss(status) ? SalvageFromManifest(status) : status;
+}
+
+absl::Status Repairing::TakeManifest() {
+  TakeNumber(FileNumber(manifest_.next_file_number.value() - 1));
+  for (auto& [id, described] : manifest_.families) {
+    AddFamily(described.creation);
+    FamilyState& family = families_.at(id);
+    family.kept_options = described.kept_options;
+    family.flushed_through = described.flushed_through;
+    RETURN_IF_ERROR(Resolve(&family));
+    described.tables.OrderBy(family.order);
+    ASSIGN_OR_RETURN(family.version, described.tables.Build());
+    for (AddedTable& added : family.version->Contents(id)) {
+      TakeNumber(added.table.number);
+      family.listed.emplace(added.table.number, std::move(added));
+    }
   }
-  log_recovery_.database_id = database_id_;
-  return absl::OkStatus();
+  if (families_.contains(ColumnFamilyId(0))) return absl::OkStatus();
+  return absl::DataLossError("the manifest has no default column family");
 }
 
 // What lies in the database directory is put aside; elsewhere it is another's.
@@ -165,8 +177,8 @@ absl::Status Repairing::CheckOwnerOfLogs() const {
 // To go on without logs that lie elsewhere would part the database from them for good. Of a manifest that is not whole,
 // what is missing may be what needs one.
 absl::Status Repairing::CheckPlaceOfLogs() const {
-  FileNumber needed = log_recovery_.minimum;
-  if (needed == FileNumber(0) && log_recovery_.closed.has_value()) needed = log_recovery_.closed->number;
+  FileNumber needed = manifest_.min_log_number;
+  if (needed == FileNumber(0) && manifest_.closed_log.has_value()) needed = manifest_.closed_log->number;
   if (logs_lost_ || !logs_.empty() || (certain_ && needed == FileNumber(0))) return absl::OkStatus();
   const std::string what = needed == FileNumber(0)
                                ? absl::StrFormat("the manifest of %s, which is damaged, may have needed one", path_)
@@ -181,8 +193,7 @@ absl::Status Repairing::CheckPlaceOfLogs() const {
 absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   certain_ = false;
   families_.clear();
-  dropped_.clear();
-  log_recovery_ = {};
+  manifest_ = ManifestState();
   ASSIGN_OR_RETURN(const SalvagedManifest salvaged, SalvageManifest(directory_.get()));
   Drop({.file = salvaged.name.empty() ? ManifestFileName(salvaged.highest) : salvaged.name,
         .reason = absl::StrFormat("%s: its records of tables and column families may be incomplete; all existing "
@@ -191,39 +202,29 @@ absl::Status Repairing::SalvageFromManifest(const absl::Status& damage) {
   database_id_ = salvaged.database_id;
   removed_ = salvaged.removed;
   for (const FileNumber number : removed_) TakeNumber(number);
-  for (const VersionEdit& edit : salvaged.edits) RETURN_IF_ERROR(TakeEdit(edit));
+  for (const VersionEdit& edit : salvaged.edits) SalvageEdit(edit);
   for (const ColumnFamilyId id : salvaged.dropped) DropFamily(id);
   for (const LogFile& log : logs_) {
     if (database_id_ == 0 && log.header.has_value()) database_id_ = log.header->database_id;
     damaged_logs_.insert(log.name);
   }
-  log_recovery_.database_id = database_id_;
   const ColumnFamilyId default_id(0);
   if (!families_.contains(default_id)) {
     const Comparator* const comparator = OptionsByName(options_, kDefaultColumnFamilyName).comparator;
     AddFamily(CreationOf(default_id, kDefaultColumnFamilyName, *comparator));
   }
-  return ResolveFamilies();
+  for (auto& [id, family] : families_) RETURN_IF_ERROR(Resolve(&family));
+  return absl::OkStatus();
 }
 
-absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
-  if (edit.hash_seed.has_value()) hash_seed_ = *edit.hash_seed;
+// Takes an edit while others may be missing, or contradict it.
+void Repairing::SalvageEdit(const VersionEdit& edit) {
+  manifest_.TakeNumbers(edit);
+  TakeNumber(FileNumber(manifest_.next_file_number.value() - 1));
   if (edit.database_id.has_value() && database_id_ == 0) database_id_ = *edit.database_id;
-  if (edit.next_file_number.has_value() && edit.next_file_number->value() < kFileNumbersEnd) {
-    next_file_number_ = std::max(next_file_number_, edit.next_file_number->value());
-    known_numbers_end_ = std::max(known_numbers_end_, edit.next_file_number->value());
-  }
-  if (edit.last_sequence.has_value()) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
-  if (edit.min_log_number.has_value()) log_recovery_.minimum = *edit.min_log_number;
-  if (edit.closed_log.has_value()) {
-    log_recovery_.closed = LogEnd{edit.closed_log->number, edit.closed_log->length_bytes};
-  }
   for (const ColumnFamilyCreation& creation : edit.created_families) {
-    const auto it = families_.find(creation.id);
-    // Of what is not whole the first counts; all tables that name the id are its.
-    if (it != families_.end() && !certain_) continue;
-    if (it != families_.end()) return MadeTwice(path_, it->second.creation, creation);
-    if (certain_ || GetsName(creation)) AddFamily(creation);
+    // The first of an id counts; all tables that name the id are its.
+    if (!families_.contains(creation.id) && GetsName(creation)) AddFamily(creation);
   }
   for (const KeptOptions& kept : edit.kept_options) {
     const auto it = families_.find(kept.family);
@@ -232,9 +233,14 @@ absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
   for (const ColumnFamilyId id : edit.dropped_families) DropFamily(id);
   for (const RemovedTable& table : edit.removed_tables) {
     TakeNumber(table.number);
-    removed_.insert(table.number);
     const auto it = families_.find(table.family);
-    if (it != families_.end()) it->second.listed.erase(table.number);
+    if (it != families_.end()) {
+      const auto listed = it->second.listed.find(table.number);
+      // A removal from a level where the table is not is no reason to give it up.
+      if (listed != it->second.listed.end() && listed->second.level != table.level) continue;
+      if (listed != it->second.listed.end()) it->second.listed.erase(listed);
+    }
+    removed_.insert(table.number);
   }
   for (const AddedTable& added : edit.added_tables) {
     TakeNumber(added.table.number);
@@ -246,7 +252,6 @@ absl::Status Repairing::TakeEdit(const VersionEdit& edit) {
     const auto it = families_.find(flushed.family);
     if (it != families_.end()) it->second.flushed_through = flushed.sequence;
   }
-  return absl::OkStatus();
 }
 
 void Repairing::AddFamily(const ColumnFamilyCreation& creation) {
@@ -294,18 +299,14 @@ void Repairing::TellOfNamesake(FileNumber number, std::string_view name) {
         .reason = "a table of a column family that was dropped: a later one has its name"});
 }
 
+// No edit drops the default family; one that says so is wrong.
 void Repairing::DropFamily(ColumnFamilyId id) {
+  if (id == ColumnFamilyId(0)) return;
   dropped_.insert(id);
   const auto it = families_.find(id);
   if (it == families_.end()) return;
   for (const auto& [number, table] : it->second.listed) removed_.insert(number);
   families_.erase(it);
-}
-
-// After the last edit: a family that was dropped needs no comparator.
-absl::Status Repairing::ResolveFamilies() {
-  for (auto& [id, family] : families_) RETURN_IF_ERROR(Resolve(&family));
-  return absl::OkStatus();
 }
 
 absl::Status Repairing::MadeWith(std::string_view comparator, const FamilyState& family) const {
@@ -315,10 +316,8 @@ absl::Status Repairing::MadeWith(std::string_view comparator, const FamilyState&
 }
 
 absl::Status Repairing::Resolve(FamilyState* family) const {
-  const ColumnFamilyCreation& creation = family->creation;
-  family->options = GivenOrKept(OptionsByName(options_, creation.name), family->kept_options);
-  if (family->options.comparator->Name() != creation.comparator_name)
-    return MadeWith(creation.comparator_name, *family);
+  ASSIGN_OR_RETURN(const ColumnFamilyOptions given, OptionsFor(options_, path_, family->creation));
+  family->options = GivenOrKept(given, family->kept_options);
   family->order = KeyOrder(family->options.comparator);
   return absl::OkStatus();
 }
@@ -364,15 +363,15 @@ CatalogSnapshot Repairing::Snapshot(FileNumber log) {
                         .version = std::make_shared<const Version>(family.order),
                         .tables = family.tables});
     for (const AddedTable& added : family.tables) {
-      last_sequence_ = std::max(last_sequence_, added.table.highest_sequence);
+      manifest_.last_sequence = std::max(manifest_.last_sequence, added.table.highest_sequence);
     }
-    last_sequence_ = std::max(last_sequence_, family.flushed_through);
+    manifest_.last_sequence = std::max(manifest_.last_sequence, family.flushed_through);
   }
   VersionEdit head;
   head.database_id = database_id_;
-  head.hash_seed = hash_seed_;
+  head.hash_seed = manifest_.hash_seed;
   head.next_file_number = FileNumber(next_file_number_);
-  head.last_sequence = last_sequence_;
+  head.last_sequence = manifest_.last_sequence;
   head.min_log_number = log;
   return {std::move(head), std::move(families)};
 }
@@ -388,7 +387,7 @@ absl::StatusOr<FileNumber> Repairing::WriteState() {
   log_options.allocation_step_bytes = kLogHeaderBytes;
   ASSIGN_OR_RETURN(
       const std::unique_ptr<WriteAheadLog> empty,
-      WriteAheadLog::Create(log_directory(), log_options, {.number = log, .last_sequence = last_sequence_}));
+      WriteAheadLog::Create(log_directory(), log_options, {.number = log, .last_sequence = manifest_.last_sequence}));
   ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> manifest,
                    ManifestWriter::Create(directory_.get(), number, database_id_, &snapshot, /*old=*/nullptr));
   RETURN_IF_ERROR(manifest->Close());
@@ -420,7 +419,7 @@ TableOutputContext Repairing::OutputContext(const FamilyState& family) {
   context.family_name = family.creation.name;
   context.family_id = family.creation.id.value();
   context.database_id = database_id_;
-  context.hash_seed = hash_seed_;
+  context.hash_seed = manifest_.hash_seed;
   context.now_unix_micros = world_.clock->UnixMicros();
   context.new_file_number = [this] { return NewFileNumber(); };
   context.new_table_id = [this] { return Mix64(world_.random_seed ^ Mix64(database_id_ + NewFileNumber().value())); };

@@ -7,12 +7,14 @@
 //   3. every damaged file, and the manifests, are copied or linked into `lost`, synced: from here on nothing is only
 //      in the files that will go;
 //   4. a new log, then a sealed manifest whose snapshot is all of the new state; while an older manifest is there, it
-//   is
-//      taken for one that was made in vain;
+//      is taken for one that was made in vain;
 //   5. the older manifests are removed, oldest first, each durably: with the last of them the new state is the
 //      database's;
 //   6. the files that it does not need are removed.
 // A crash before 5 leaves the database as it was, and after 5 as it is to be; within 5 another repair ends it.
+//
+// What opening checks, repair checks by the same code: edits by ManifestState, batches of logs by Replay. Edits that
+// contradict each other, or what the logs hold, are damage of the manifest, whatever their checksums say.
 //
 // Where the manifest cannot be read whole, which tables belong to the database is not known for certain: all that are
 // there, but for those that the readable part names as removed, are merged into one run. What the logs hold is merged
@@ -32,10 +34,12 @@
 #include "absl/status/status.h"
 #include "db/act/jobs/table_output.h"
 #include "db/act/log/log_recovery.h"
+#include "db/act/log/replay.h"
 #include "db/engine/catalog/catalog_snapshot.h"
 #include "db/engine/core/core.h"
 #include "db/format/version_edit.h"
 #include "db/state/memtable/memtable.h"
+#include "db/state/version/manifest_state.h"
 #include "sepal/repair.h"
 #include "table/file/table_reader.h"
 
@@ -63,9 +67,9 @@ class Repairing {
     ColumnFamilyOptions options;
     KeyOrder order;
     SequenceNumber flushed_through;
-    std::map<FileNumber, AddedTable> listed;  // as the manifest has them
+    VersionRef version;                       // as the manifest has it; null if that is not certain
+    std::map<FileNumber, AddedTable> listed;  // by the manifest
     std::vector<AddedTable> tables;           // of the new state
-    std::shared_ptr<MemTable> replayed;
   };
 
   absl::Status OpenDirectories();
@@ -75,8 +79,9 @@ class Repairing {
   absl::Status ReadManifest();
   absl::Status CheckOwnerOfLogs() const;
   absl::Status CheckPlaceOfLogs() const;
+  absl::Status TakeManifest();
   absl::Status SalvageFromManifest(const absl::Status& damage);
-  absl::Status TakeEdit(const VersionEdit& edit);
+  void SalvageEdit(const VersionEdit& edit);
   void AddFamily(const ColumnFamilyCreation& creation);
   // Whether the family is the latest of its name; an earlier one goes then.
   bool GetsName(const ColumnFamilyCreation& creation);
@@ -84,7 +89,6 @@ class Repairing {
   void TellOfNamesake(FileNumber number, std::string_view name);
   void DropFamily(ColumnFamilyId id);
   // Options by name, or as kept; InvalidArgument for another comparator.
-  absl::Status ResolveFamilies();
   absl::Status Resolve(FamilyState* family) const;
   absl::Status MadeWith(std::string_view comparator, const FamilyState& family) const;
   // What the tables hold.
@@ -102,10 +106,13 @@ class Repairing {
   absl::Status FindTable(FileNumber number);
   absl::Status MergeTables(FamilyState* family);
   // What the logs hold.
-  absl::Status CheckLogs();
+  LogRecoveryOptions HowToReadLogs() const;
+  void AddFamilies(Replay* replay) const;
+  // Sets `logs_whole_`. `contradiction`: what the logs hold that the manifest denies.
+  absl::Status CheckLogs(absl::Status* contradiction);
   absl::Status ReplayLogs();
-  absl::Status ReplayBatch(SequenceNumber first, std::string_view batch);
-  absl::Status FlushReplayed(FamilyState* family);
+  absl::Status ReadLogsInto(Replay* replay);
+  absl::Status FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable);
   // The new state.
   absl::Status AddRings();
   absl::Status PutAside();
@@ -143,16 +150,10 @@ class Repairing {
 
   bool certain_ = true;  // the manifest was read whole
   bool logs_whole_ = true;
-  // The manifest knows of all numbers below it, families' too.
-  uint64_t known_numbers_end_ = 0;
-  // A family that logs name and the manifest does not.
-  std::optional<ColumnFamilyId> unknown_family_;
+  // Families and tables of it count only while it is certain.
+  ManifestState manifest_;
   uint64_t database_id_ = 0;
-  uint64_t hash_seed_ = 0;
-  SequenceNumber last_sequence_;
-  LogRecoveryOptions log_recovery_;
   std::map<ColumnFamilyId, FamilyState> families_;
-  std::vector<FamilyState*> in_batch_;  // that have entries in the one that was replayed last
   std::set<ColumnFamilyId> dropped_;    // that the manifest says were dropped
   std::set<ColumnFamilyId> namesakes_;  // dropped, as a later one has their name
   std::set<FileNumber> removed_;        // that the manifest says were removed

@@ -277,7 +277,7 @@ absl::Status Repairing::FindTable(FileNumber number) {
   }
   const TableProperties& properties = (*reader)->properties();
   if (database_id_ == 0) database_id_ = properties.database_id;
-  if (hash_seed_ == 0) hash_seed_ = (*reader)->footer().hash_seed;
+  if (manifest_.hash_seed == 0) manifest_.hash_seed = (*reader)->footer().hash_seed;
   if (properties.database_id != database_id_) {
     damaged_tables_.insert(TableFileName(number));
     Drop({.file = TableFileName(number), .reason = "a table of another database"});
@@ -358,42 +358,73 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
 
 // --- the logs ---
 
-absl::Status Repairing::CheckLogs() {
-  const LogSink look_for_families = [this](SequenceNumber, std::string_view batch) -> absl::Status {
-    RETURN_IF_ERROR(CheckBatch(batch));
-    BatchReader reader(batch);
-    BatchEntry entry;
-    while (reader.Next(&entry)) {
-      if (!families_.contains(entry.family) && entry.family.value() >= known_numbers_end_) {
-        unknown_family_ = entry.family;
-      }
-    }
-    return absl::OkStatus();
+LogRecoveryOptions Repairing::HowToReadLogs() const {
+  LogRecoveryOptions logs{.database_id = database_id_, .minimum = manifest_.min_log_number};
+  if (manifest_.closed_log.has_value()) {
+    logs.closed = LogEnd{manifest_.closed_log->number, manifest_.closed_log->length_bytes};
+  }
+  return logs;
+}
+
+void Repairing::AddFamilies(Replay* replay) const {
+  for (const auto& [id, family] : families_) {
+    replay->AddFamily(id, family.order, family.flushed_through, family.version.get());
+  }
+}
+
+absl::Status Repairing::CheckLogs(absl::Status* contradiction) {
+  // Of a manifest that is not whole, families may be missing.
+  Replay counted({.next_file_number = certain_ ? manifest_.next_file_number : FileNumber(UINT64_MAX)});
+  AddFamilies(&counted);
+  const LogSink count = [&](SequenceNumber first, std::string_view batch) {
+    return counted.Count(first, batch).status();
   };
-  logs_whole_ = true;
-  const absl::Status status = RecoverLogs(log_directory(), logs_, log_recovery_, look_for_families).status();
-  if (status.ok()) return absl::OkStatus();
-  if (!absl::IsDataLoss(status)) return status;
-  logs_whole_ = false;
-  return absl::OkStatus();
+  absl::Status status = RecoverLogs(log_directory(), logs_, HowToReadLogs(), count).status();
+  logs_whole_ = status.ok();
+  if (absl::IsDataLoss(status) && !counted.contradicts_manifest()) {
+    std::vector<LogGap> gaps;
+    status = SalvageLogs(log_directory(), logs_, database_id_, manifest_.min_log_number, count, &gaps);
+  }
+  *contradiction = counted.contradicts_manifest() ? status : absl::OkStatus();
+  return counted.contradicts_manifest() ? absl::OkStatus() : status;
 }
 
 absl::Status Repairing::ReplayLogs() {
-  const LogSink sink = [this](SequenceNumber first, std::string_view batch) { return ReplayBatch(first, batch); };
-  if (logs_whole_) {
-    RETURN_IF_ERROR(RecoverLogs(log_directory(), logs_, log_recovery_, sink).status());
-  } else {
-    std::vector<LogGap> gaps;
-    RETURN_IF_ERROR(SalvageLogs(log_directory(), logs_, database_id_, log_recovery_.minimum, sink, &gaps));
-    for (const LogGap& gap : gaps) {
-      const bool there =
-          std::any_of(logs_.begin(), logs_.end(), [&](const LogFile& log) { return log.name == gap.name; });
-      if (there) damaged_logs_.insert(gap.name);
-      Drop({.file = gap.name, .begin_offset = gap.begin_offset, .end_offset = gap.end_offset, .reason = gap.reason});
-    }
-  }
+  Replay replay(
+      {.hash_seed = manifest_.hash_seed,
+       .next_file_number = FileNumber(UINT64_MAX),
+       .new_memtable =
+           [this](const KeyOrder& order) {
+             return std::make_shared<MemTable>(order, manifest_.hash_seed, tuning_.memtable_bytes,
+                                               MemTable::Memory{.budget = &budget_}, /*indexed=*/false);
+           },
+       .flush = [this](ColumnFamilyId id,
+                       const std::shared_ptr<const MemTable>& memtable) { return FlushReplayed(id, memtable); },
+       .memtable_bytes = tuning_.memtable_bytes});
+  AddFamilies(&replay);
+  RETURN_IF_ERROR(ReadLogsInto(&replay));
   RETURN_IF_ERROR(AddRings());
-  for (auto& [id, family] : families_) RETURN_IF_ERROR(FlushReplayed(&family));
+  RETURN_IF_ERROR(replay.Flush());
+  report_->updates_from_logs = replay.updates();
+  for (auto& [id, family] : families_) family.flushed_through = replay.families().at(id).flushed_through;
+  return absl::OkStatus();
+}
+
+absl::Status Repairing::ReadLogsInto(Replay* replay) {
+  const LogSink sink = [&](SequenceNumber first, std::string_view batch) {
+    const SequenceNumber last(first.value() + std::max(BatchCount(batch), 1u) - 1);
+    manifest_.last_sequence = std::max(manifest_.last_sequence, last);
+    return replay->Take(first, batch);
+  };
+  if (logs_whole_) return RecoverLogs(log_directory(), logs_, HowToReadLogs(), sink).status();
+  std::vector<LogGap> gaps;
+  RETURN_IF_ERROR(SalvageLogs(log_directory(), logs_, database_id_, manifest_.min_log_number, sink, &gaps));
+  for (const LogGap& gap : gaps) {
+    const bool there =
+        std::any_of(logs_.begin(), logs_.end(), [&](const LogFile& log) { return log.name == gap.name; });
+    if (there) damaged_logs_.insert(gap.name);
+    Drop({.file = gap.name, .begin_offset = gap.begin_offset, .end_offset = gap.end_offset, .reason = gap.reason});
+  }
   return absl::OkStatus();
 }
 
@@ -411,51 +442,16 @@ absl::Status Repairing::AddRings() {
   return absl::OkStatus();
 }
 
-// Takes what is a batch: of logs that are whole CheckLogs has made sure, of others the salvage.
-absl::Status Repairing::ReplayBatch(SequenceNumber first, std::string_view batch) {
-  BatchReader reader(batch);
-  BatchEntry entry;
-  in_batch_.clear();
-  for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
-    last_sequence_ = std::max(last_sequence_, sequence);
-    const auto it = families_.find(entry.family);
-    if (it == families_.end() || sequence <= it->second.flushed_through) continue;
-    FamilyState& family = it->second;
-    if (family.replayed == nullptr) {
-      family.replayed = std::make_shared<MemTable>(family.order, hash_seed_, tuning_.memtable_bytes,
-                                                   MemTable::Memory{.budget = &budget_});
-    }
-    const uint64_t hash = family.order.hashable() ? HashKey(entry.key, hash_seed_) : 0;
-    family.replayed->Add(sequence, entry.kind, entry.key, entry.value, hash);
-    if (in_batch_.empty() || in_batch_.back() != &family) in_batch_.push_back(&family);
-    ++report_->updates_from_logs;
-  }
-  for (FamilyState* const family : in_batch_) {
-    if (family->replayed != nullptr && family->replayed->MemoryBytes() >= tuning_.memtable_bytes) {
-      RETURN_IF_ERROR(FlushReplayed(family));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Repairing::FlushReplayed(FamilyState* family) {
-  const std::shared_ptr<const MemTable> memtable = std::exchange(family->replayed, nullptr);
-  if (memtable == nullptr) return absl::OkStatus();
-  const SequenceNumber through = memtable->LastSequence();
-  if (dry_run_) {
-    family->flushed_through = through;
-    return absl::OkStatus();
-  }
+absl::Status Repairing::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable) {
+  if (dry_run_) return absl::OkStatus();
+  FamilyState& family = families_.at(id);
   // Where the manifest is not whole, a put of the log may be in a table too: only their merge sees all that a single
   // delete is to take away.
-  ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables, FlushMemTables({.context = OutputContext(*family),
+  ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables, FlushMemTables({.context = OutputContext(family),
                                                                             .memtables = {&memtable, 1},
-                                                                            .snapshots = {through},
+                                                                            .snapshots = {memtable->LastSequence()},
                                                                             .keeps_single_deletes = !certain_}));
-  family->flushed_through = through;
-  for (const TableMetadata& table : tables) {
-    family->tables.push_back({.family = family->creation.id, .level = 0, .table = table});
-  }
+  for (const TableMetadata& table : tables) family.tables.push_back({.family = id, .level = 0, .table = table});
   return absl::OkStatus();
 }
 

@@ -215,6 +215,39 @@ constexpr char kBashHelpers[] =
 
 }  // namespace
 
+constexpr char kBashScript[] = R"bash(# Completion for bash, made by `sepal completion bash`.
+@HELPERS@_sepal() {
+  local cur flag words='' list='' verb=${COMP_WORDS[1]}
+  _sepal_flag
+  if ((COMP_CWORD == 1)); then
+    words=@FIRST@
+    _sepal_offer
+    return
+  fi
+  case $verb in
+@SECONDS@  esac
+  if [[ -n $words ]]; then
+    if ((COMP_CWORD == 2)); then
+      _sepal_offer
+      return
+    fi
+    verb+=" ${COMP_WORDS[2]}"
+    words=''
+  fi
+  case "$verb $flag" in
+@VALUES@  esac
+  if [[ -z $words && $cur == -* ]]; then
+    case $verb in
+@FLAGS@    esac
+  elif [[ -z $words ]]; then
+    case $verb in
+@ARGUMENTS@    esac
+  fi
+  _sepal_offer
+}
+complete -o bashdefault -o default -F _sepal sepal
+)bash";
+
 std::string BashCompletion() {
   std::vector<std::string> first = {"--help", "--version"};
   std::map<std::string, std::vector<std::string>> groups;  // second words
@@ -234,46 +267,59 @@ std::string BashCompletion() {
   }
   std::string seconds;
   for (const auto& [group, words] : groups) seconds += absl::StrFormat("    %s) words=%s ;;\n", group, Quoted(words));
-  std::string script = "# Completion for bash, made by `sepal completion bash`.\n" + std::string(kBashHelpers) +
-                       "_sepal() {\n"
-                       "  local cur flag words='' list='' verb=${COMP_WORDS[1]}\n"
-                       "  _sepal_flag\n"
-                       "  if ((COMP_CWORD == 1)); then\n"
-                       "    words=" +
-                       Quoted(first) +
-                       "\n"
-                       "    _sepal_offer\n"
-                       "    return\n"
-                       "  fi\n"
-                       "  case $verb in\n" +
-                       seconds +
-                       "  esac\n"
-                       "  if [[ -n $words ]]; then\n"
-                       "    if ((COMP_CWORD == 2)); then\n"
-                       "      _sepal_offer\n"
-                       "      return\n"
-                       "    fi\n"
-                       "    verb+=\" ${COMP_WORDS[2]}\"\n"
-                       "    words=''\n"
-                       "  fi\n"
-                       "  case \"$verb $flag\" in\n" +
-                       values +
-                       "  esac\n"
-                       "  if [[ -z $words && $cur == -* ]]; then\n"
-                       "    case $verb in\n" +
-                       flags +
-                       "    esac\n"
-                       "  elif [[ -z $words ]]; then\n"
-                       "    case $verb in\n" +
-                       absl::StrReplaceAll(arguments, {{"    '", "      '"}}) +
-                       "    esac\n"
-                       "  fi\n"
-                       "  _sepal_offer\n"
-                       "}\n"
-                       "complete -o bashdefault -o default -F _sepal sepal\n";
+  std::string script =
+      absl::StrReplaceAll(kBashScript, {{"@HELPERS@", kBashHelpers},
+                                        {"@FIRST@", Quoted(first)},
+                                        {"@SECONDS@", seconds},
+                                        {"@VALUES@", values},
+                                        {"@FLAGS@", flags},
+                                        {"@ARGUMENTS@", absl::StrReplaceAll(arguments, {{"    '", "      '"}})}});
   for (const Program& program : Programs()) script += BashProgram(program);
   return script;
 }
+
+// What _arguments sees begins with the verb's last word, as if that were the command.
+constexpr char kZshScript[] = R"zsh(#compdef @NAMES@
+# Completion for zsh, made by `sepal completion zsh`.
+# The column families of the database that is named: behind the last word of a verb.
+_sepal_families() {
+  local -a families
+  families=(${(f)"$(sepal db families ${(Q)words[2]} 2>/dev/null)"})
+  compadd -a families
+}
+_sepal() {
+  local verb=${words[2]}
+  local -a words_of
+  case ${service:-sepal} in
+@PROGRAMS@  esac
+  if ((CURRENT == 2)); then
+    words_of=(
+@FIRST@    )
+    _describe -t verbs verb words_of
+    return
+  fi
+  case $verb in
+@SECONDS@  esac
+  if ((${#words_of})); then
+    if ((CURRENT == 3)); then
+      _describe -t verbs verb words_of
+      return
+    fi
+    verb+=" ${words[3]}"
+    shift words
+    ((CURRENT -= 1))
+  fi
+  shift words
+  ((CURRENT -= 1))
+  case $verb in
+@VERBS@  esac
+}
+if [[ $funcstack[1] == _sepal ]]; then
+  _sepal "$@"
+else
+  compdef _sepal @NAMES@
+fi
+)zsh";
 
 std::string ZshCompletion() {
   std::string first, seconds, verbs;
@@ -291,53 +337,9 @@ std::string ZshCompletion() {
     names += " " + program.name + " " + program.installed;
     programs += ZshProgram(program);
   }
-  // What _arguments sees begins with the verb's last word, as if that were the command.
-  return "#compdef " + names +
-         "\n# Completion for zsh, made by `sepal completion zsh`.\n"
-         "# The column families of the database that is named: behind the last word of a verb.\n"
-         "_sepal_families() {\n"
-         "  local -a families\n"
-         "  families=(${(f)\"$(sepal db families ${(Q)words[2]} 2>/dev/null)\"})\n"
-         "  compadd -a families\n"
-         "}\n"
-         "_sepal() {\n"
-         "  local verb=${words[2]}\n"
-         "  local -a words_of\n"
-         "  case ${service:-sepal} in\n" +
-         programs +
-         "  esac\n"
-         "  if ((CURRENT == 2)); then\n"
-         "    words_of=(\n" +
-         first +
-         "    )\n"
-         "    _describe -t verbs verb words_of\n"
-         "    return\n"
-         "  fi\n"
-         "  case $verb in\n" +
-         seconds +
-         "  esac\n"
-         "  if ((${#words_of})); then\n"
-         "    if ((CURRENT == 3)); then\n"
-         "      _describe -t verbs verb words_of\n"
-         "      return\n"
-         "    fi\n"
-         "    verb+=\" ${words[3]}\"\n"
-         "    shift words\n"
-         "    ((CURRENT -= 1))\n"
-         "  fi\n"
-         "  shift words\n"
-         "  ((CURRENT -= 1))\n"
-         "  case $verb in\n" +
-         verbs +
-         "  esac\n"
-         "}\n"
-         "if [[ $funcstack[1] == _sepal ]]; then\n"
-         "  _sepal \"$@\"\n"
-         "else\n"
-         "  compdef _sepal " +
-         names +
-         "\n"
-         "fi\n";
+  return absl::StrReplaceAll(
+      kZshScript,
+      {{"@NAMES@", names}, {"@PROGRAMS@", programs}, {"@FIRST@", first}, {"@SECONDS@", seconds}, {"@VERBS@", verbs}});
 }
 
 std::string FishCompletion() {

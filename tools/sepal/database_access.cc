@@ -12,7 +12,7 @@
 #include "db/doctor/kept_families.h"
 #include "db/engine/core/check_options.h"
 #include "db/format/file_names.h"
-#include "db/state/version/version_builder.h"
+#include "db/state/version/manifest_state.h"
 #include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "util/base/status.h"
@@ -89,41 +89,18 @@ absl::Status NoDatabase(const std::string& directory) {
   return absl::NotFoundError(absl::StrFormat("%s is an empty directory, not a database", directory));
 }
 
-absl::Status BuildVersion(FamilyTree* family, const std::vector<VersionEdit>& edits) {
-  const KeyOrder order;
-  VersionBuilder builder(std::make_shared<const Version>(order), [](const TableMetadata& table) -> TableRef {
-    return std::make_shared<const TableFile>(table, nullptr);
-  });
-  for (const VersionEdit& edit : edits) RETURN_IF_ERROR(builder.Apply(family->created.id, edit));
-  ASSIGN_OR_RETURN(family->version, builder.Build());
+// The tables of each family as they lie in the tree; only those in bytewise order can be arranged.
+absl::Status TakeFamilies(ManifestState* manifest, std::map<ColumnFamilyId, FamilyTree>* families) {
+  for (auto& [id, described] : manifest->families) {
+    FamilyTree& family = (*families)[id];
+    family.created = described.creation;
+    family.flushed_through = described.flushed_through;
+    if (described.creation.comparator_name == BytewiseComparator()->Name()) {
+      ASSIGN_OR_RETURN(family.version, described.tables.Build());
+    }
+    family.tables = family.version != nullptr ? family.version->Contents(id) : described.tables.Added(id);
+  }
   return absl::OkStatus();
-}
-
-void TakeTables(const VersionEdit& edit, std::map<ColumnFamilyId, FamilyTree>* families) {
-  for (const RemovedTable& removed : edit.removed_tables) {
-    const auto it = families->find(removed.family);
-    if (it == families->end()) continue;
-    std::erase_if(it->second.tables, [&](const AddedTable& added) {
-      return added.table.number == removed.number && added.level == removed.level;
-    });
-  }
-  for (const AddedTable& added : edit.added_tables) {
-    const auto it = families->find(added.family);
-    if (it != families->end()) it->second.tables.push_back(added);
-  }
-}
-
-void TakeEdit(const VersionEdit& edit, Tree* tree) {
-  if (edit.last_sequence.has_value()) tree->last_sequence = std::max(tree->last_sequence, *edit.last_sequence);
-  if (edit.min_log_number.has_value()) tree->min_log = *edit.min_log_number;
-  if (edit.closed_log.has_value()) tree->closed_log = edit.closed_log;
-  for (const ColumnFamilyCreation& created : edit.created_families) tree->families[created.id].created = created;
-  for (const ColumnFamilyId id : edit.dropped_families) tree->families.erase(id);
-  for (const FlushedThrough& flushed : edit.flushed_through) {
-    const auto it = tree->families.find(flushed.family);
-    if (it != tree->families.end()) it->second.flushed_through = flushed.sequence;
-  }
-  TakeTables(edit, &tree->families);
 }
 
 // Of a file that was listed a moment ago: a live writer has removed it.
@@ -154,21 +131,19 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
   tree.logs = *std::move(logs);
   std::error_code error;
   if (std::filesystem::exists(std::filesystem::path(path) / "CURRENT", error)) return NoDatabase(path);
+  ManifestState state;
   absl::StatusOr<ManifestRecovery> manifest =
       RecoverManifest(directory->get(), NewestManifest(tree.logs), /*other_files=*/false, [&](VersionEdit&& edit) {
-        TakeEdit(edit, &tree);
-        edits->push_back(std::move(edit));
-        return absl::OkStatus();
+        edits->push_back(edit);
+        return state.Take(std::move(edit));
       });
   if (!manifest.ok()) return Vanished(manifest.status());
   tree.manifest = *std::move(manifest);
   if (!tree.manifest.found) return NoDatabase(path);
-  for (auto& [id, family] : tree.families) {
-    if (family.created.comparator_name != BytewiseComparator()->Name()) continue;
-    RETURN_IF_ERROR(BuildVersion(&family, *edits));
-    // Runs as they are now: a move changes a table's run.
-    family.tables = family.version->Contents(id);
-  }
+  tree.last_sequence = state.last_sequence;
+  tree.min_log = state.min_log_number;
+  tree.closed_log = state.closed_log;
+  RETURN_IF_ERROR(TakeFamilies(&state, &tree.families));
   return tree;
 }
 

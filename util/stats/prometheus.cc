@@ -1,6 +1,7 @@
 #include "util/stats/prometheus.h"
 
 #include "absl/strings/str_format.h"
+#include "util/stats/enum_table.h"
 #include "util/stats/statistics_impl.h"
 
 namespace sepal {
@@ -20,7 +21,9 @@ std::string Escaped(std::string_view value) {
   return out;
 }
 
+template <class Figure>
 struct Described {
+  Figure figure;
   std::string_view name;
   std::string_view help;
   double unit = 1;  // the factor that turns a count into the sample
@@ -28,102 +31,60 @@ struct Described {
 
 constexpr double kMicro = 1e-6;
 
-Described Describe(Ticker ticker) {
-  switch (ticker) {
-    case Ticker::kGets:
-      return {"sepal_gets_total", "Point lookups."};
-    case Ticker::kGetHits:
-      return {"sepal_gets_found_total", "Point lookups that found their key."};
-    case Ticker::kMemtableHits:
-      return {"sepal_memtable_hits_total", "Point lookups that memtables answered."};
-    case Ticker::kMultiGetKeys:
-      return {"sepal_multiget_keys_total", "Keys asked for by MultiGet."};
-    case Ticker::kSeeks:
-      return {"sepal_iterator_seeks_total", "Seeks of iterators."};
-    case Ticker::kNexts:
-      return {"sepal_iterator_nexts_total", "Steps forward of iterators."};
-    case Ticker::kPrevs:
-      return {"sepal_iterator_prevs_total", "Steps backward of iterators."};
-    case Ticker::kWrites:
-      return {"sepal_write_entries_total", "Entries written by users."};
-    case Ticker::kWriteBatches:
-      return {"sepal_write_batches_total", "Batches written by users."};
-    case Ticker::kBytesWritten:
-      return {"sepal_write_bytes_total", "Bytes of keys and values written by users."};
-    case Ticker::kLogBytes:
-      return {"sepal_log_bytes_total", "Bytes of batches written to the log."};
-    case Ticker::kLogSyncs:
-      return {"sepal_log_syncs_total", "Syncs of log files."};
-    case Ticker::kFlushes:
-      return {"sepal_flushes_total", "Flushes of memtables."};
-    case Ticker::kFlushBytes:
-      return {"sepal_flush_bytes_total", "Bytes of tables written by flushes."};
-    case Ticker::kCompactions:
-      return {"sepal_compactions_total", "Compactions that rewrote tables."};
-    case Ticker::kTrivialMoves:
-      return {"sepal_compaction_moves_total", "Compactions that only moved tables."};
-    case Ticker::kCompactionReadBytes:
-      return {"sepal_compaction_read_bytes_total", "Bytes of tables read by compactions."};
-    case Ticker::kCompactionWriteBytes:
-      return {"sepal_compaction_write_bytes_total", "Bytes of tables written by compactions."};
-    case Ticker::kCompactionEntriesIn:
-      return {"sepal_compaction_entries_in_total", "Entries that compactions read."};
-    case Ticker::kCompactionEntriesOut:
-      return {"sepal_compaction_entries_out_total", "Entries that compactions kept."};
-    case Ticker::kBlockCacheHits:
-      return {"sepal_block_cache_hits_total", "Data blocks found in the cache."};
-    case Ticker::kBlockCacheMisses:
-      return {"sepal_block_cache_misses_total", "Data blocks not found in the cache."};
-    case Ticker::kMetadataCacheHits:
-      return {"sepal_metadata_cache_hits_total", "Leaf pages and guards found in the cache."};
-    case Ticker::kMetadataCacheMisses:
-      return {"sepal_metadata_cache_misses_total", "Leaf pages and guards not found in the cache."};
-    case Ticker::kBlockReads:
-      return {"sepal_block_reads_total", "Blocks of any kind read from files."};
-    case Ticker::kBlockReadBytes:
-      return {"sepal_block_read_bytes_total", "Bytes of blocks of any kind read from files."};
-    case Ticker::kThrottleMicros:
-      return {"sepal_throttle_seconds_total", "Time that writers were delayed.", kMicro};
-    case Ticker::kThrottledWrites:
-      return {"sepal_throttled_writes_total", "Writes that were delayed."};
-    case Ticker::kSlowCalls:
-      return {"sepal_slow_calls_total", "Calls slower than slow_call_micros."};
-    case Ticker::kPacedMicros:
-      return {"sepal_background_paced_seconds_total", "Time that flushes and compactions waited for their rate.",
-              kMicro};
-    case Ticker::kScrubBytes:
-      return {"sepal_scrub_bytes_total", "Bytes of tables read and checked in the background."};
-    case Ticker::kScrubPasses:
-      return {"sepal_scrub_passes_total", "Times that all tables were checked in the background."};
-    case Ticker::kScrubDamage:
-      return {"sepal_scrub_damage_total", "Damaged blocks found in the background, counted again in each pass."};
-    case Ticker::kCount:
-      break;
-  }
-  return {};
-}
+// In the order of the enumerations.
+constexpr Described<Ticker> kTickerTexts[] = {
+    {Ticker::kGets, "sepal_gets_total", "Point lookups."},
+    {Ticker::kGetHits, "sepal_gets_found_total", "Point lookups that found their key."},
+    {Ticker::kMemtableHits, "sepal_memtable_hits_total", "Point lookups that memtables answered."},
+    {Ticker::kMultiGetKeys, "sepal_multiget_keys_total", "Keys asked for by MultiGet."},
+    {Ticker::kSeeks, "sepal_iterator_seeks_total", "Seeks of iterators."},
+    {Ticker::kNexts, "sepal_iterator_nexts_total", "Steps forward of iterators."},
+    {Ticker::kPrevs, "sepal_iterator_prevs_total", "Steps backward of iterators."},
+    {Ticker::kWrites, "sepal_write_entries_total", "Entries written by users."},
+    {Ticker::kWriteBatches, "sepal_write_batches_total", "Batches written by users."},
+    {Ticker::kBytesWritten, "sepal_write_bytes_total", "Bytes of keys and values written by users."},
+    {Ticker::kLogBytes, "sepal_log_bytes_total", "Bytes of batches written to the log."},
+    {Ticker::kLogSyncs, "sepal_log_syncs_total", "Syncs of log files."},
+    {Ticker::kFlushes, "sepal_flushes_total", "Flushes of memtables."},
+    {Ticker::kFlushBytes, "sepal_flush_bytes_total", "Bytes of tables written by flushes."},
+    {Ticker::kCompactions, "sepal_compactions_total", "Compactions that rewrote tables."},
+    {Ticker::kTrivialMoves, "sepal_compaction_moves_total", "Compactions that only moved tables."},
+    {Ticker::kCompactionReadBytes, "sepal_compaction_read_bytes_total", "Bytes of tables read by compactions."},
+    {Ticker::kCompactionWriteBytes, "sepal_compaction_write_bytes_total", "Bytes of tables written by compactions."},
+    {Ticker::kCompactionEntriesIn, "sepal_compaction_entries_in_total", "Entries that compactions read."},
+    {Ticker::kCompactionEntriesOut, "sepal_compaction_entries_out_total", "Entries that compactions kept."},
+    {Ticker::kBlockCacheHits, "sepal_block_cache_hits_total", "Data blocks found in the cache."},
+    {Ticker::kBlockCacheMisses, "sepal_block_cache_misses_total", "Data blocks not found in the cache."},
+    {Ticker::kMetadataCacheHits, "sepal_metadata_cache_hits_total", "Leaf pages and guards found in the cache."},
+    {Ticker::kMetadataCacheMisses, "sepal_metadata_cache_misses_total",
+     "Leaf pages and guards not found in the cache."},
+    {Ticker::kBlockReads, "sepal_block_reads_total", "Blocks of any kind read from files."},
+    {Ticker::kBlockReadBytes, "sepal_block_read_bytes_total", "Bytes of blocks of any kind read from files."},
+    {Ticker::kThrottleMicros, "sepal_throttle_seconds_total", "Time that writers were delayed.", kMicro},
+    {Ticker::kThrottledWrites, "sepal_throttled_writes_total", "Writes that were delayed."},
+    {Ticker::kSlowCalls, "sepal_slow_calls_total", "Calls slower than slow_call_micros."},
+    {Ticker::kPacedMicros, "sepal_background_paced_seconds_total",
+     "Time that flushes and compactions waited for their rate.", kMicro},
+    {Ticker::kScrubBytes, "sepal_scrub_bytes_total", "Bytes of tables read and checked in the background."},
+    {Ticker::kScrubPasses, "sepal_scrub_passes_total", "Times that all tables were checked in the background."},
+    {Ticker::kScrubDamage, "sepal_scrub_damage_total",
+     "Damaged blocks found in the background, counted again in each pass."},
+};
+static_assert(IsInOrder(kTickerTexts, Ticker::kCount));
 
-Described Describe(Histogram histogram) {
-  switch (histogram) {
-    case Histogram::kGetMicros:
-      return {"sepal_get_seconds", "Latency of Get."};
-    case Histogram::kMultiGetMicros:
-      return {"sepal_multiget_seconds", "Latency of MultiGet."};
-    case Histogram::kSeekMicros:
-      return {"sepal_seek_seconds", "Latency of seeks."};
-    case Histogram::kWriteMicros:
-      return {"sepal_write_seconds", "Latency of writes, waits included."};
-    case Histogram::kSyncMicros:
-      return {"sepal_sync_seconds", "Latency of syncs of the log."};
-    case Histogram::kFlushMicros:
-      return {"sepal_flush_seconds", "Duration of flushes."};
-    case Histogram::kCompactionMicros:
-      return {"sepal_compaction_seconds", "Duration of compactions."};
-    case Histogram::kCount:
-      break;
-  }
-  return {};
-}
+constexpr Described<Histogram> kHistogramTexts[] = {
+    {Histogram::kGetMicros, "sepal_get_seconds", "Latency of Get."},
+    {Histogram::kMultiGetMicros, "sepal_multiget_seconds", "Latency of MultiGet."},
+    {Histogram::kSeekMicros, "sepal_seek_seconds", "Latency of seeks."},
+    {Histogram::kWriteMicros, "sepal_write_seconds", "Latency of writes, waits included."},
+    {Histogram::kSyncMicros, "sepal_sync_seconds", "Latency of syncs of the log."},
+    {Histogram::kFlushMicros, "sepal_flush_seconds", "Duration of flushes."},
+    {Histogram::kCompactionMicros, "sepal_compaction_seconds", "Duration of compactions."},
+};
+static_assert(IsInOrder(kHistogramTexts, Histogram::kCount));
+
+const Described<Ticker>& Describe(Ticker ticker) { return kTickerTexts[static_cast<size_t>(ticker)]; }
+const Described<Histogram>& Describe(Histogram histogram) { return kHistogramTexts[static_cast<size_t>(histogram)]; }
 
 void AddFilters(const Statistics& statistics, PrometheusText* text) {
   struct Column {

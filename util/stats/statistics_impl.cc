@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "util/base/check.h"
+#include "util/stats/enum_table.h"
 
 namespace sepal {
 namespace {
@@ -46,102 +47,69 @@ void Mark(const std::atomic<uint64_t>& counted, std::atomic<uint64_t>* at_reset)
   at_reset->store(counted.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
+template <class Figure>
+struct Named {
+  Figure figure;
+  std::string_view name;
+};
+
+// In the order of the enumerations.
+constexpr Named<Ticker> kTickerNames[] = {
+    {Ticker::kGets, "get.count"},
+    {Ticker::kGetHits, "get.found"},
+    {Ticker::kMemtableHits, "memtable.hits"},
+    {Ticker::kMultiGetKeys, "multiget.keys"},
+    {Ticker::kSeeks, "iterator.seeks"},
+    {Ticker::kNexts, "iterator.nexts"},
+    {Ticker::kPrevs, "iterator.prevs"},
+    {Ticker::kWrites, "write.entries"},
+    {Ticker::kWriteBatches, "write.batches"},
+    {Ticker::kBytesWritten, "write.bytes"},
+    {Ticker::kLogBytes, "log.bytes"},
+    {Ticker::kLogSyncs, "log.syncs"},
+    {Ticker::kFlushes, "flush.count"},
+    {Ticker::kFlushBytes, "flush.bytes"},
+    {Ticker::kCompactions, "compaction.count"},
+    {Ticker::kTrivialMoves, "compaction.trivial.moves"},
+    {Ticker::kCompactionReadBytes, "compaction.read.bytes"},
+    {Ticker::kCompactionWriteBytes, "compaction.write.bytes"},
+    {Ticker::kCompactionEntriesIn, "compaction.entries.in"},
+    {Ticker::kCompactionEntriesOut, "compaction.entries.out"},
+    {Ticker::kBlockCacheHits, "cache.block.hits"},
+    {Ticker::kBlockCacheMisses, "cache.block.misses"},
+    {Ticker::kMetadataCacheHits, "cache.metadata.hits"},
+    {Ticker::kMetadataCacheMisses, "cache.metadata.misses"},
+    {Ticker::kBlockReads, "block.reads"},
+    {Ticker::kBlockReadBytes, "block.read.bytes"},
+    {Ticker::kThrottleMicros, "throttle.micros"},
+    {Ticker::kThrottledWrites, "throttle.writes"},
+    {Ticker::kSlowCalls, "call.slow"},
+    {Ticker::kPacedMicros, "background.paced.micros"},
+    {Ticker::kScrubBytes, "scrub.bytes"},
+    {Ticker::kScrubPasses, "scrub.passes"},
+    {Ticker::kScrubDamage, "scrub.damage"},
+};
+static_assert(IsInOrder(kTickerNames, Ticker::kCount));
+
+constexpr Named<Histogram> kHistogramNames[] = {
+    {Histogram::kGetMicros, "get.micros"},
+    {Histogram::kMultiGetMicros, "multiget.micros"},
+    {Histogram::kSeekMicros, "seek.micros"},
+    {Histogram::kWriteMicros, "write.micros"},
+    {Histogram::kSyncMicros, "sync.micros"},
+    {Histogram::kFlushMicros, "flush.micros"},
+    {Histogram::kCompactionMicros, "compaction.micros"},
+};
+static_assert(IsInOrder(kHistogramNames, Histogram::kCount));
+
 }  // namespace
 
 std::string_view Name(Ticker ticker) {
-  switch (ticker) {
-    case Ticker::kGets:
-      return "get.count";
-    case Ticker::kGetHits:
-      return "get.found";
-    case Ticker::kMemtableHits:
-      return "memtable.hits";
-    case Ticker::kMultiGetKeys:
-      return "multiget.keys";
-    case Ticker::kSeeks:
-      return "iterator.seeks";
-    case Ticker::kNexts:
-      return "iterator.nexts";
-    case Ticker::kPrevs:
-      return "iterator.prevs";
-    case Ticker::kWrites:
-      return "write.entries";
-    case Ticker::kWriteBatches:
-      return "write.batches";
-    case Ticker::kBytesWritten:
-      return "write.bytes";
-    case Ticker::kLogBytes:
-      return "log.bytes";
-    case Ticker::kLogSyncs:
-      return "log.syncs";
-    case Ticker::kFlushes:
-      return "flush.count";
-    case Ticker::kFlushBytes:
-      return "flush.bytes";
-    case Ticker::kCompactions:
-      return "compaction.count";
-    case Ticker::kTrivialMoves:
-      return "compaction.trivial.moves";
-    case Ticker::kCompactionReadBytes:
-      return "compaction.read.bytes";
-    case Ticker::kCompactionWriteBytes:
-      return "compaction.write.bytes";
-    case Ticker::kCompactionEntriesIn:
-      return "compaction.entries.in";
-    case Ticker::kCompactionEntriesOut:
-      return "compaction.entries.out";
-    case Ticker::kBlockCacheHits:
-      return "cache.block.hits";
-    case Ticker::kBlockCacheMisses:
-      return "cache.block.misses";
-    case Ticker::kMetadataCacheHits:
-      return "cache.metadata.hits";
-    case Ticker::kMetadataCacheMisses:
-      return "cache.metadata.misses";
-    case Ticker::kBlockReads:
-      return "block.reads";
-    case Ticker::kBlockReadBytes:
-      return "block.read.bytes";
-    case Ticker::kThrottleMicros:
-      return "throttle.micros";
-    case Ticker::kThrottledWrites:
-      return "throttle.writes";
-    case Ticker::kSlowCalls:
-      return "call.slow";
-    case Ticker::kPacedMicros:
-      return "background.paced.micros";
-    case Ticker::kScrubBytes:
-      return "scrub.bytes";
-    case Ticker::kScrubPasses:
-      return "scrub.passes";
-    case Ticker::kScrubDamage:
-      return "scrub.damage";
-    case Ticker::kCount:
-      break;
-  }
-  return "unknown";
+  return ticker < Ticker::kCount ? kTickerNames[static_cast<size_t>(ticker)].name : "unknown";
 }
 
 std::string_view Name(Histogram histogram) {
-  switch (histogram) {
-    case Histogram::kGetMicros:
-      return "get.micros";
-    case Histogram::kMultiGetMicros:
-      return "multiget.micros";
-    case Histogram::kSeekMicros:
-      return "seek.micros";
-    case Histogram::kWriteMicros:
-      return "write.micros";
-    case Histogram::kSyncMicros:
-      return "sync.micros";
-    case Histogram::kFlushMicros:
-      return "flush.micros";
-    case Histogram::kCompactionMicros:
-      return "compaction.micros";
-    case Histogram::kCount:
-      break;
-  }
-  return "unknown";
+  return histogram < Histogram::kCount ? kHistogramNames[static_cast<size_t>(histogram)].name : "unknown";
 }
 
 double LevelFilterStatistics::ObservedRate() const {

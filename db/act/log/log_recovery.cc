@@ -23,15 +23,6 @@ std::string PathOf(Directory* directory, std::string_view name) {
   return absl::StrFormat("%s/%s", directory->path(), name);
 }
 
-absl::StatusOr<LogFile> ReadLogHeader(Directory* directory, const std::string& name, FileNumber named) {
-  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, name, kLogHeaderBytes));
-  ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kLogHeaderBytes));
-  absl::StatusOr<LogHeader> header = LogHeader::Decode(bytes, window.path());
-  LogFile log{.name = name, .named = named, .header = std::nullopt, .problem = header.status()};
-  if (header.ok()) log.header = *std::move(header);
-  return log;
-}
-
 // A log without records.
 struct UnusedLog {
   LogHeader header;
@@ -182,10 +173,10 @@ struct Hole {
   std::string got;
 };
 
-class LogReplay {
+class LineReader {
  public:
-  LogReplay(Directory* directory, const LogRecoveryOptions& options, const LogSink& sink, std::vector<LogFile> line,
-            const LineFinder& finder, LogRecovery* result)
+  LineReader(Directory* directory, const LogRecoveryOptions& options, const LogSink& sink, std::vector<LogFile> line,
+             const LineFinder& finder, LogRecovery* result)
       : directory_(directory),
         options_(options),
         sink_(sink),
@@ -332,21 +323,30 @@ class LogReplay {
   absl::Status Deliver(size_t i, uint64_t offset, SequenceNumber first, std::string_view batch, uint64_t last_payload) {
     const uint64_t count = batch.size() < kBatchHeaderBytes ? 0 : BatchCount(batch);
     const uint64_t steps = count == 0 ? 0 : count - 1;
-    if (batch.size() < kBatchHeaderBytes || first <= result_->last_sequence ||
-        steps > kMaxSequenceNumber.value() - first.value()) {
+    if (batch.size() < kBatchHeaderBytes || steps > kMaxSequenceNumber.value() - first.value() ||
+        (first <= result_->last_sequence && !IsCarried(i, SequenceNumber(first.value() + steps)))) {
       return Damaged(PathOf(directory_, line_[i].name), offset,
                      "log record with a good checksum and an impossible batch or sequence number");
     }
+    if (first > result_->last_sequence) RETURN_IF_ERROR(DeliverNew(i, offset, first, batch, steps));
+    result_->end = line_[i].header->PositionAt(offset + kLogRecordHeaderBytes + last_payload);
+    for (size_t j = 0; j < i; ++j) result_->logs[j].end = line_[j + 1].header->start;
+    result_->logs[i].end = result_->end;
+    return absl::OkStatus();
+  }
+
+  // Whether log `i` may hold a batch up to `last` that earlier ones hold too: it has no batch of its own yet.
+  bool IsCarried(size_t i, SequenceNumber last) const { return newest_ < i && last <= result_->last_sequence; }
+
+  absl::Status DeliverNew(size_t i, uint64_t offset, SequenceNumber first, std::string_view batch, uint64_t steps) {
     const absl::Status taken = sink_(first, batch);
     if (absl::IsDataLoss(taken)) {
       return Annotate(taken, absl::StrFormat("%s: offset %u", PathOf(directory_, line_[i].name), offset));
     }
     RETURN_IF_ERROR(taken);
+    newest_ = i;
     result_->last_sequence = SequenceNumber(first.value() + steps);
     ++result_->batches;
-    result_->end = line_[i].header->PositionAt(offset + kLogRecordHeaderBytes + last_payload);
-    for (size_t j = 0; j < i; ++j) result_->logs[j].end = line_[j + 1].header->start;
-    result_->logs[i].end = result_->end;
     return absl::OkStatus();
   }
 
@@ -443,100 +443,12 @@ class LogReplay {
   const std::vector<UnusedLog>& unused_;
   LogRecovery* const result_;
   LogPosition closed_;  // 0: not closed cleanly
+  size_t newest_ = 0;   // the index of the log that holds the last batch delivered
   std::optional<Pending> pending_;
   std::optional<Hole> hole_;
 };
 
-// Whether a ring says that log `number` was begun, and is the last one that was: the following log names each earlier
-// one.
-absl::StatusOr<bool> GoesThroughARing(Directory* directory, FileNumber number) {
-  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(directory));
-  return std::any_of(rings.begin(), rings.end(), [&](const RingFile& ring) {
-    return ring.header.has_value() && ring.header->newest_log == number;
-  });
-}
-
 }  // namespace
-
-absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
-  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));
-  constexpr uint64_t kStep = 4096;
-  for (uint64_t offset = kLogHeaderBytes; offset < window.size(); offset += kStep) {
-    ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kStep));
-    if (bytes.find_first_not_of('\0') != std::string_view::npos) return false;
-  }
-  if (!log.header.has_value()) {
-    // All its records may be in a ring.
-    ASSIGN_OR_RETURN(const bool begun, GoesThroughARing(directory, log.named));
-    return !begun;
-  }
-  if (log.header->ring.bytes == 0) return true;
-  ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory, log.name, *log.header));
-  ASSIGN_OR_RETURN(std::optional<LogRecord> first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
-  if (!first.has_value()) {  // a live writer may just have moved it
-    RETURN_IF_ERROR(reader.LookAgain());
-    ASSIGN_OR_RETURN(first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
-  }
-  return !first.has_value();
-}
-
-absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory) {
-  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
-  return ListLogs(directory, listing);
-}
-
-absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<const DirectoryEntry> listing) {
-  std::vector<LogFile> logs;
-  for (const DirectoryEntry& entry : listing) {
-    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
-    if (!parsed.has_value() || parsed->kind != FileKind::kLog) continue;
-    ASSIGN_OR_RETURN(LogFile log, ReadLogHeader(directory, entry.name, parsed->number));
-    logs.push_back(std::move(log));
-  }
-  std::sort(logs.begin(), logs.end(), [](const LogFile& a, const LogFile& b) { return a.named < b.named; });
-  return logs;
-}
-
-absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory) {
-  ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
-  return ListRings(directory, listing);
-}
-
-absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory, std::span<const DirectoryEntry> listing) {
-  std::vector<RingFile> rings;
-  for (const DirectoryEntry& entry : listing) {
-    const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
-    if (!parsed.has_value() || parsed->kind != FileKind::kLogRing) continue;
-    absl::StatusOr<FileWindow> window = FileWindow::Open(directory, entry.name, kRingHeaderBytes);
-    if (absl::IsNotFound(window.status())) continue;  // a live writer has removed it
-    RETURN_IF_ERROR(window.status());
-    ASSIGN_OR_RETURN(const std::string_view bytes, window->At(0, kRingHeaderBytes));
-    rings.push_back({entry.name, parsed->number, RingHeader::Decode(bytes)});
-  }
-  return rings;
-}
-
-FileNumber NewestNumber(const std::vector<RingFile>& rings) {
-  FileNumber newest;
-  for (const RingFile& ring : rings) {
-    for (const FileNumber number : {ring.named, ring.header.has_value() ? ring.header->newest_log : FileNumber()}) {
-      if (number.value() < kFileNumbersEnd) newest = std::max(newest, number);
-    }
-  }
-  return newest;
-}
-
-ManifestReference NewestManifest(const std::vector<LogFile>& logs) {
-  ManifestReference newest;
-  for (const LogFile& log : logs) {
-    if (!log.header.has_value()) continue;
-    const ManifestReference& reference = log.header->manifest;
-    if (std::pair(reference.number, reference.durable_bytes) > std::pair(newest.number, newest.durable_bytes)) {
-      newest = reference;
-    }
-  }
-  return newest;
-}
 
 absl::StatusOr<LogRecovery> RecoverLogs(Directory* directory, const std::vector<LogFile>& logs,
                                         const LogRecoveryOptions& options, const LogSink& sink) {
@@ -544,7 +456,7 @@ absl::StatusOr<LogRecovery> RecoverLogs(Directory* directory, const std::vector<
   std::vector<LogFile> line;
   LineFinder finder(directory, options);
   RETURN_IF_ERROR(finder.Find(logs, &line, &result.leftovers));
-  RETURN_IF_ERROR(LogReplay(directory, options, sink, std::move(line), finder, &result).Run());
+  RETURN_IF_ERROR(LineReader(directory, options, sink, std::move(line), finder, &result).Run());
   return result;
 }
 

@@ -6,6 +6,9 @@
 // end of what was never acknowledged as durable, and everything from there on is dropped. A batch is delivered whole or
 // not at all.
 //
+// A log of the line may begin with batches that earlier logs of it hold too: an opening wrote them there and died
+// before its manifest needed no earlier log (LogStart::carried). They are not delivered twice.
+//
 // One kind of damage cannot be distinguished from a torn end: damage to records after the last watermark, that is, to
 // those of the last sync before a crash.
 //
@@ -25,46 +28,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "db/act/log/log_listing.h"
 #include "db/act/log/log_writer.h"
 #include "db/format/log_format.h"
 #include "sepal/file_system.h"
 #include "util/base/numbers.h"
 
 namespace sepal {
-
-// A file that is named as a log.
-struct LogFile {
-  std::string name;
-  FileNumber named;                 // the number in its name
-  std::optional<LogHeader> header;  // none: `problem` says why
-  absl::Status problem;
-};
-
-// Lists all logs in a directory with their headers. Must be called before the manifest is read, because what a header
-// says about the manifest is older than the header.
-absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory);
-// The same, from a listing of the directory.
-absl::StatusOr<std::vector<LogFile>> ListLogs(Directory* directory, std::span<const DirectoryEntry> listing);
-
-// A file that is named as a ring.
-struct RingFile {
-  std::string name;
-  FileNumber named;
-  std::optional<RingHeader> header;  // none: never written, or damaged
-};
-
-absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory);
-// The same, from a listing of the directory.
-absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory, std::span<const DirectoryEntry> listing);
-// The greatest number of a log or a ring in any ring's name or header: numbers up to it were used.
-FileNumber NewestNumber(const std::vector<RingFile>& rings);
-
-// Whether nothing was ever written after the header: no byte of the file there differs from zero, and the log's ring,
-// if it has one, holds no record of it.
-absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log);
-
-// The newest manifest that a log of this listing names, and what that log says about it.
-ManifestReference NewestManifest(const std::vector<LogFile>& logs);
 
 struct LogRecoveryOptions {
   uint64_t database_id = 0;

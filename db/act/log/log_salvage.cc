@@ -25,6 +25,7 @@ class LogSalvage {
     ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, log.name, *log.header));
     FileWindow* const window = reader.file();
     name_ = log.name;
+    any_new_ = false;
     uint64_t offset = kLogHeaderBytes;
     std::optional<uint64_t> bad;  // the beginning of the current gap
     while (offset < limit.value_or(UINT64_MAX)) {
@@ -107,11 +108,15 @@ class LogSalvage {
   }
 
   absl::Status Deliver(SequenceNumber first, std::string_view batch, uint64_t begin, uint64_t end) {
+    // A log may begin with batches of earlier ones (LogStart::carried).
+    if (!any_new_ && std::binary_search(delivered_.begin(), delivered_.end(), first)) return absl::OkStatus();
     if (!CheckBatch(batch).ok() || first <= last_ || BatchCount(batch) > kMaxSequenceNumber.value() - first.value()) {
       Drop(begin, end, "not a batch, or out of order");
       return absl::OkStatus();
     }
     RETURN_IF_ERROR(sink_(first, batch));
+    any_new_ = true;
+    delivered_.push_back(first);
     last_ = SequenceNumber(first.value() + std::max<uint64_t>(BatchCount(batch), 1) - 1);
     return absl::OkStatus();
   }
@@ -120,7 +125,9 @@ class LogSalvage {
   const LogSink& sink_;
   std::vector<LogGap>* const gaps_;
   std::string name_;
+  bool any_new_ = false;  // the log has delivered a batch
   SequenceNumber last_;
+  std::vector<SequenceNumber> delivered_;  // the first ones of the batches, ascending
   std::optional<Pending> pending_;
 };
 

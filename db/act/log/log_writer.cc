@@ -65,7 +65,10 @@ absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::CreateOnce(Directo
                          .manifest = start.manifest,
                          .ring = {}};
   const absl::Status status = log->StartFile(header, std::nullopt).status();
-  if (status.ok()) return log;
+  if (status.ok()) {
+    RETURN_IF_ERROR(log->Carry(start));
+    return log;
+  }
   // If the log was created, it names the ring, and without the ring nothing shows that the log holds no record.
   if (!Exists(directory, start.number)) log->RemoveRing();
   return status;
@@ -110,7 +113,25 @@ absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::str
   SEPAL_CHECK(batch.size() >= kBatchHeaderBytes);
   RETURN_IF_ERROR(Usable());
   SEPAL_CHECK(first.value() > last_sequence_.load(std::memory_order_relaxed));
-  const LogPosition durable = Durable();
+  RETURN_IF_ERROR(WriteBatch(first, batch, Durable()));
+  const uint32_t count = BatchCount(batch);
+  const LogPosition end = header_.PositionAt(offset_);
+  last_sequence_.store(first.value() + (count == 0 ? 0 : count - 1), std::memory_order_release);
+  end_.store(end.value(), std::memory_order_release);
+  SchedulePoint(&end_);
+  return end;
+}
+
+// If power is lost before the manifest needs no earlier log, the records must not prove that those were durable.
+absl::Status WriteAheadLog::Carry(const LogStart& start) {
+  if (start.carried.empty()) return absl::OkStatus();
+  for (const LoggedBatch& batch : start.carried) RETURN_IF_ERROR(WriteBatch(batch.first, batch.bytes, start.durable));
+  const LogPosition end = header_.PositionAt(offset_);
+  end_.store(end.value(), std::memory_order_release);
+  return Sync(end);
+}
+
+absl::Status WriteAheadLog::WriteBatch(SequenceNumber first, std::string_view batch, LogPosition durable) {
   const uint64_t fragments = (batch.size() + options_.max_fragment_bytes - 1) / options_.max_fragment_bytes;
   RETURN_IF_ERROR(ReserveSpace(batch.size() + fragments * kLogRecordHeaderBytes));
   if (fragments == 1) {
@@ -126,12 +147,7 @@ absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::str
       RETURN_IF_ERROR(WriteRecord(first, kind, durable, fragment));
     }
   }
-  const uint32_t count = BatchCount(batch);
-  const LogPosition end = header_.PositionAt(offset_);
-  last_sequence_.store(first.value() + (count == 0 ? 0 : count - 1), std::memory_order_release);
-  end_.store(end.value(), std::memory_order_release);
-  SchedulePoint(&end_);
-  return end;
+  return absl::OkStatus();
 }
 
 // If the disk is full, this fails without harm, because nothing has been written.

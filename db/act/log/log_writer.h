@@ -14,8 +14,9 @@
 // - A full disk is not such a failure: space is allocated before anything is written, and if there is none, `Append`
 //   and `Rotate` fail with ResourceExhausted and leave the log's records unchanged. They may be called again.
 // - Only the current file, and one that is made ahead, have space beyond their records.
-// - After recovery, nothing is appended before an edit that makes the new log the minimum (and puts the replayed
-//   updates into tables) is durable. From then on all earlier positions count as durable.
+// - After recovery, nothing is appended before an edit that makes the new log the minimum is durable. By then what was
+//   replayed is in tables, or the new log has begun with it and is synced. From then on all earlier positions count as
+//   durable; the records with which the log begins do not claim that yet.
 //
 // Thread-safety: `Append`, `Rotate`, `PrepareNextFile` and `Close` are called by one thread at a time (under the commit
 // lock); everything else may run concurrently with them and with itself. There is one internal lock, which is never
@@ -32,6 +33,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +78,12 @@ struct LogOptions {
   std::function<void(std::string_view path, uint64_t micros)> on_sync = nullptr;
 };
 
+// A batch of a log. Its first entry has the sequence number `first`.
+struct LoggedBatch {
+  SequenceNumber first = {};
+  std::string bytes;
+};
+
 // The beginning of a new line of log files; LogRecovery::Next makes it from what was recovered.
 struct LogStart {
   FileNumber number = {};             // of the first file
@@ -84,6 +92,8 @@ struct LogStart {
   LogPredecessor predecessor = {};    // number 0: none
   SequenceNumber last_sequence = {};  // the last one used
   ManifestReference manifest = {};    // the one that takes edits now
+  // Batches of the recovered logs, in order, which the new log holds again, so that nothing depends on the old ones.
+  std::span<const LoggedBatch> carried = {};
 };
 
 // A log file that is still needed.
@@ -104,7 +114,7 @@ struct LogEnd {
 
 class WriteAheadLog {
  public:
-  // Creates the first file. `directory` must outlive the log.
+  // Creates the first file, and syncs it with what is carried over. `directory` must outlive the log.
   static absl::StatusOr<std::unique_ptr<WriteAheadLog>> Create(Directory* directory, LogOptions options,
                                                                const LogStart& start);
   // Closes the files without syncing.
@@ -182,9 +192,13 @@ class WriteAheadLog {
                                                                    const LogStart& start);
   // Continues in `made`, else in a new file; returns the number.
   absl::StatusOr<FileNumber> StartFile(LogHeader header, std::optional<NextLogFile::Made> made);
+  // Begins the log with `start.carried`, synced.
+  absl::Status Carry(const LogStart& start) ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns null, and sets `why_no_ring_`, if there can be no ring.
   std::unique_ptr<LogRing> MakeRing(const LogStart& start);
   absl::Status ReserveSpace(uint64_t bytes);
+  // Writes the records of a batch; each says that everything before `durable` was synced.
+  absl::Status WriteBatch(SequenceNumber first, std::string_view batch, LogPosition durable);
   absl::Status WriteRecord(SequenceNumber first, LogRecordKind kind, LogPosition durable, std::string_view payload);
   // Releases the length beyond the records.
   absl::Status CutToRecords();

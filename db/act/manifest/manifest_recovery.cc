@@ -364,8 +364,11 @@ absl::Status DeliverEdits(Directory* directory, const Examined& m, ManifestRecov
     if (!more) return absl::AbortedError(absl::StrFormat("%s became shorter", m.path));
     if (record.kind != ManifestRecordKind::kEdit) continue;
     absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(record.payload);
-    if (!edit.ok()) return Annotate(edit.status(), absl::StrFormat("%s: offset %u", m.path, record.offset));
-    RETURN_IF_ERROR(sink(*std::move(edit)));
+    const absl::Status taken = edit.ok() ? sink(*std::move(edit)) : edit.status();
+    if (!edit.ok() || absl::IsDataLoss(taken)) {
+      return Annotate(taken, absl::StrFormat("%s: offset %u", m.path, record.offset));
+    }
+    RETURN_IF_ERROR(taken);
     ++result->edits;
   }
   return absl::OkStatus();

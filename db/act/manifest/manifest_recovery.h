@@ -48,7 +48,7 @@ struct ManifestRecovery {
 };
 
 // Receives the edits of the snapshot and those after it, in order, and may keep them. An error ends the recovery, which
-// returns it.
+// returns it; a DataLoss gets the place of the edit.
 using EditSink = std::function<absl::Status(VersionEdit&& edit)>;
 
 // `floor` is what the headers of logs say (NewestManifest; number 0: nothing). If there is neither a sealed manifest

@@ -5,32 +5,17 @@
 
 #include "absl/strings/str_format.h"
 #include "db/act/jobs/flush_job.h"
-#include "db/act/log/remove_unused.h"
-#include "db/act/log/resync_header.h"
-#include "db/decide/pacing/obsolete_files.h"
-#include "db/decide/writing/log_space.h"
+#include "db/engine/catalog/manifest_families.h"
 #include "db/engine/core/check_options.h"
 #include "db/engine/open/database_lock.h"
 #include "db/engine/open/other_engines.h"
-#include "db/format/batch_format.h"
 #include "db/format/file_names.h"
 #include "util/base/check.h"
-#include "util/base/hash.h"
 #include "util/base/random.h"
 #include "util/base/status.h"
 #include "util/thread/thread_pool.h"
 
 namespace sepal {
-
-namespace {
-
-std::vector<std::string> Names(std::span<const DirectoryEntry> listing) {
-  std::vector<std::string> names;
-  for (const DirectoryEntry& entry : listing) names.push_back(entry.name);
-  return names;
-}
-
-}  // namespace
 
 absl::StatusOr<DatabaseParts> Opening::Run() {
   const absl::Status status = Open();
@@ -153,14 +138,14 @@ absl::Status Opening::RecoverCatalog() {
   RETURN_IF_ERROR(ListAgain());
   const bool other_files = !listing_.tables.empty() || (logs != nullptr && !log_files_.empty());
   ASSIGN_OR_RETURN(manifest_, RecoverManifest(directory, listing_.others, NewestManifest(log_files_), other_files,
-                                              [this](VersionEdit&& edit) { return TakeEdit(std::move(edit)); }));
-  RETURN_IF_ERROR(described_.Resolve());
+                                              [this](VersionEdit&& edit) { return state_.Take(std::move(edit)); }));
+  RETURN_IF_ERROR(MakeFamilies());
   RETURN_IF_ERROR(CheckNoLogWasBegun());
   if (manifest_.found) {
     if (options_.error_if_exists) {
       return absl::AlreadyExistsError(absl::StrFormat("there is a database in %s, and error_if_exists is set", path_));
     }
-    identity_.database_id = manifest_.database_id;
+    identity_ = {.database_id = manifest_.database_id, .hash_seed = state_.hash_seed};
     StartInfoLog();
     if (!manifest_.torn.empty()) {
       parts_.core->info_log.Write("the manifest has a torn end; what was never acknowledged is dropped: %s",
@@ -183,6 +168,7 @@ absl::Status Opening::RecoverCatalog() {
 }
 
 absl::Status Opening::PassNumbersOfFiles() {
+  next_file_number_ = state_.next_file_number;
   const auto pass = [this](FileNumber number) {
     if (number.value() < kFileNumbersEnd) next_file_number_ = std::max(next_file_number_, number.next());
   };
@@ -210,7 +196,7 @@ std::span<const DirectoryEntry> Opening::ListingOfLogs() const {
 // Beside a live writer: of a batch in several families the manifest may name tables that hold one part, while the other
 // lies in a log that was begun after the listing.
 absl::Status Opening::CheckNoLogWasBegun() const {
-  if (!options_.read_only || described_.all().size() < 2) return absl::OkStatus();
+  if (!options_.read_only || state_.families.size() < 2) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<LogFile> now, ListLogs(parts_.core->log_directory()));
   for (const LogFile& log : now) {
     const bool listed = std::any_of(log_files_.begin(), log_files_.end(),
@@ -222,21 +208,9 @@ absl::Status Opening::CheckNoLogWasBegun() const {
   return absl::OkStatus();
 }
 
-absl::Status Opening::TakeEdit(VersionEdit&& edit) {
-  if (edit.hash_seed.has_value()) identity_.hash_seed = *edit.hash_seed;
-  if (edit.next_file_number.has_value()) {
-    manifest_next_file_number_ = std::max(manifest_next_file_number_, *edit.next_file_number);
-    next_file_number_ = std::max(next_file_number_, *edit.next_file_number);
-  }
-  if (edit.last_sequence.has_value()) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
-  if (edit.min_log_number.has_value()) min_log_number_ = *edit.min_log_number;
-  if (edit.closed_log.has_value()) closed_log_ = edit.closed_log;
-  return described_.TakeEdit(std::move(edit), MakeTableFactory());
-}
-
-TableFactory Opening::MakeTableFactory() const {
-  return [deleter = parts_.core->deleter](TableMetadata table) -> TableRef {
-    return std::make_shared<const TableFile>(std::move(table), deleter);
+TableFactory Opening::MakeTable() const {
+  return [this](TableMetadata table) -> TableRef {
+    return std::make_shared<const TableFile>(std::move(table), parts_.core->deleter);
   };
 }
 
@@ -245,18 +219,32 @@ absl::Status Opening::DescribeNew() {
   identity_ = {.database_id = random.Next(), .hash_seed = random.Next()};
   RETURN_IF_ERROR(AddFamily(ColumnFamilyId(0), kDefaultColumnFamilyName,
                             OptionsByName(options_, kDefaultColumnFamilyName).comparator));
-  return described_.Resolve();
+  return MakeFamilies();
 }
 
 absl::Status Opening::AddFamily(ColumnFamilyId id, std::string_view name, const Comparator* comparator) {
-  return described_.Add(CreationOf(id, name, *comparator), MakeTableFactory());
+  return state_.CreateFamily(CreationOf(id, name, *comparator));
+}
+
+absl::Status Opening::MakeFamilies() {
+  for (auto& [id, described] : state_.families) {
+    if (families_.contains(id)) continue;
+    ASSIGN_OR_RETURN(ColumnFamilyOptions options, OptionsFor(options_, path_, described.creation));
+    // A reader does not decide how the family is kept; a checkpoint that it makes is kept as the database is.
+    if (options_.read_only) options = GivenOrKept(options, described.kept_options);
+    const CompactionPolicy policy = PolicyFor(options, tuning_);
+    const auto family = std::make_shared<Family>(id, described.creation.name, std::move(options), policy);
+    described.tables.OrderBy(family->order);
+    families_.emplace(id, family);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Opening::CheckFamilies() const {
-  if (!described_.all().contains(ColumnFamilyId(0))) {
+  if (!state_.families.contains(ColumnFamilyId(0))) {
     return absl::DataLossError(absl::StrFormat("%s: the manifest has no default column family", path_));
   }
-  const std::vector<ColumnFamilyDescriptor> missing = described_.Missing();
+  const std::vector<ColumnFamilyDescriptor> missing = MissingFamilies(options_, state_.families);
   if (missing.empty() || options_.create_if_missing) return absl::OkStatus();
   return absl::NotFoundError(absl::StrFormat(
       "there is no column family \"%s\" in %s; create it with CreateColumnFamily, or set create_if_missing",
@@ -264,22 +252,24 @@ absl::Status Opening::CheckFamilies() const {
 }
 
 absl::Status Opening::AddMissingFamilies() {
-  for (const ColumnFamilyDescriptor& descriptor : described_.Missing()) {
+  for (const ColumnFamilyDescriptor& descriptor : MissingFamilies(options_, state_.families)) {
     ASSIGN_OR_RETURN(const ColumnFamilyId id, parts_.catalog->NewFamilyId());
     RETURN_IF_ERROR(AddFamily(id, descriptor.name, descriptor.options.comparator));
   }
-  return described_.Resolve();
+  return MakeFamilies();
 }
 
 // Every table that the manifest names must be there with its size; what is in it is checked when it is read.
 absl::Status Opening::CheckTables() {
   RETURN_IF_ERROR(ListAgain());
   std::vector<bool> named(listing_.tables.size());
-  for (auto& [id, described] : described_.all()) {
+  replay_.emplace(HowToReplay());
+  for (auto& [id, described] : state_.families) {
     ASSIGN_OR_RETURN(const VersionRef version, described.tables.Build());
     RETURN_IF_ERROR(CheckTablesOf(*version, &named));
+    replay_->AddFamily(id, families_.at(id)->order, described.flushed_through, version.get());
     // What the logs bring goes on from here.
-    described.tables = VersionBuilder(version, MakeTableFactory());
+    described.tables = VersionBuilder(version, MakeTable());
   }
   for (size_t i = 0; i < named.size(); ++i) {
     if (!named[i]) stray_tables_.push_back(listing_.tables[i].number);
@@ -307,8 +297,28 @@ absl::Status Opening::CheckTablesOf(const Version& version, std::vector<bool>* n
 
 // --- what the logs hold ---
 
-std::shared_ptr<MemTable> Opening::NewMemTable(const Family& family) const {
-  return parts_.core->NewMemTable(family.order, identity_.hash_seed, described_.all().size());
+std::shared_ptr<MemTable> Opening::NewMemTable(const KeyOrder& order) const {
+  return parts_.core->NewMemTable(order, identity_.hash_seed, state_.families.size());
+}
+
+// A view for readers needs each entry in its place, and all of them in memory.
+Replay::Options Opening::HowToReplay() {
+  Replay::Options replay;
+  replay.hash_seed = identity_.hash_seed;
+  replay.next_file_number = state_.next_file_number;
+  if (options_.read_only) {
+    replay.new_memtable = [this](const KeyOrder& order) { return NewMemTable(order); };
+    return replay;
+  }
+  replay.keep_bytes = tuning_.memtable_bytes / tuning_.carried_log_divisor;
+  replay.new_memtable = [this](const KeyOrder& order) {
+    return parts_.core->NewMemTableToFlush(order, identity_.hash_seed);
+  };
+  replay.flush = [this](ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable) {
+    return FlushReplayed(id, memtable);
+  };
+  replay.memtable_bytes = tuning_.memtable_bytes;
+  return replay;
 }
 
 absl::Status Opening::ChooseExecutor() {
@@ -333,12 +343,11 @@ absl::Status Opening::ChooseExecutor() {
 absl::Status Opening::ReplayLogs() {
   LogRecoveryOptions recovery;
   recovery.database_id = identity_.database_id;
-  recovery.minimum = min_log_number_;
-  if (closed_log_.has_value()) recovery.closed = LogEnd{closed_log_->number, closed_log_->length_bytes};
-  ASSIGN_OR_RETURN(
-      logs_, RecoverLogs(parts_.core->log_directory(), log_files_, recovery,
-                         [this](SequenceNumber first, std::string_view batch) { return ReplayBatch(first, batch); }));
-  last_sequence_ = std::max(last_sequence_, logs_.last_sequence);
+  recovery.minimum = state_.min_log_number;
+  if (state_.closed_log.has_value())
+    recovery.closed = LogEnd{state_.closed_log->number, state_.closed_log->length_bytes};
+  const LogSink sink = [this](SequenceNumber first, std::string_view batch) { return replay_->Take(first, batch); };
+  ASSIGN_OR_RETURN(logs_, RecoverLogs(parts_.core->log_directory(), log_files_, recovery, sink));
   if (!logs_.torn.empty()) {
     parts_.core->info_log.Write(
         "the logs have a torn end; %u bytes that were never acknowledged as durable are dropped: %s",
@@ -347,238 +356,48 @@ absl::Status Opening::ReplayLogs() {
   return absl::OkStatus();
 }
 
-absl::Status Opening::ReplayBatch(SequenceNumber first, std::string_view batch) {
-  RETURN_IF_ERROR(CheckBatch(batch));
-  BatchReader reader(batch);
-  BatchEntry entry;
-  in_batch_.clear();
-  for (SequenceNumber sequence = first; reader.Next(&entry); sequence = sequence.next()) {
-    const auto it = described_.all().find(entry.family);
-    if (it == described_.all().end()) {
-      // A family that was dropped has a number that the manifest knows to be used.
-      if (FileNumber(entry.family.value()) < manifest_next_file_number_) continue;
-      return absl::DataLossError(
-          absl::StrFormat("%s: the log holds updates of column family %u, whose creation is not in the manifest: the "
-                          "manifest's end is missing",
-                          path_, entry.family.value()));
-    }
-    if (sequence <= it->second.flushed_through) continue;
-    DescribedFamily* const described = &it->second;
-    Replay(sequence, entry, described);
-    if (in_batch_.empty() || in_batch_.back() != described) in_batch_.push_back(described);
-  }
-  if (options_.read_only) return absl::OkStatus();
-  // Between batches, so that the mark of a family never splits one.
-  for (DescribedFamily* const described : in_batch_) {
-    if (described->replayed != nullptr && described->replayed->MemoryBytes() >= tuning_.memtable_bytes) {
-      RETURN_IF_ERROR(FlushReplayed(described));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// A view for readers needs each entry in its place. A writer flushes all of them first.
-void Opening::Replay(SequenceNumber sequence, const BatchEntry& entry, DescribedFamily* described) {
-  const KeyOrder& order = described->family->order;
-  if (options_.read_only) {
-    if (described->replayed == nullptr) described->replayed = NewMemTable(*described->family);
-    const uint64_t hash = order.hashable() ? HashKey(entry.key, identity_.hash_seed) : 0;
-    described->replayed->Add(sequence, entry.kind, entry.key, entry.value, hash);
-    return;
-  }
-  if (described->replayed == nullptr) {
-    described->replayed = parts_.core->NewMemTableToFlush(order, identity_.hash_seed);
-  }
-  described->replayed->Collect(sequence, entry.kind, entry.key, entry.value);
-}
-
-absl::Status Opening::FlushReplayed(DescribedFamily* described) {
-  if (described->replayed == nullptr) return absl::OkStatus();
-  described->replayed->Arrange();
-  const std::shared_ptr<const MemTable> memtable = std::exchange(described->replayed, nullptr);
-  const SequenceNumber through = memtable->LastSequence();
-  const TableOutputContext context = parts_.catalog->OutputContext(*described->family);
+absl::Status Opening::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable) {
+  const TableOutputContext context = parts_.catalog->OutputContext(*families_.at(id));
   ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
                    FlushMemTables({.context = context,
                                    .memtables = {&memtable, 1},
-                                   .snapshots = {through},
+                                   .snapshots = {memtable->LastSequence()},
                                    .executor = parts_.executor,
                                    .max_threads = parts_.executor->CompactionConcurrency()}));
-  described->flushed_through = through;
-  if (tables.empty()) return absl::OkStatus();
   VersionEdit edit;
   for (const TableMetadata& table : tables) {
     new_tables_.push_back(table.number);
-    edit.added_tables.push_back({.family = described->family->id, .level = 0, .table = table});
+    edit.added_tables.push_back({.family = id, .level = 0, .table = table});
   }
-  return described->tables.Apply(described->family->id, edit);
+  return state_.families.at(id).tables.Apply(id, edit);
+}
+
+// For a writer: what was replayed is in tables, or in memtables and to be in the new log.
+absl::Status Opening::FinishReplay() {
+  if (!manifest_.found) SEPAL_CHECK(parts_.catalog->NewFileNumber() == kFirstManifest);
+  RETURN_IF_ERROR(AddMissingFamilies());
+  RETURN_IF_ERROR(replay_->Flush());
+  replay_->InsertKept([this](const KeyOrder& order) { return NewMemTable(order); });
+  return new_tables_.empty() ? absl::OkStatus() : parts_.core->directory->Sync();
 }
 
 absl::Status Opening::PublishFamilies() {
-  if (!options_.read_only) {
-    if (!manifest_.found) SEPAL_CHECK(parts_.catalog->NewFileNumber() == kFirstManifest);
-    RETURN_IF_ERROR(AddMissingFamilies());
-    for (auto& [id, described] : described_.all()) RETURN_IF_ERROR(FlushReplayed(&described));
-    if (!new_tables_.empty()) RETURN_IF_ERROR(parts_.core->directory->Sync());
-  }
+  if (!options_.read_only) RETURN_IF_ERROR(FinishReplay());
   EngineState& state = *parts_.state;
   StateLock lock(&state);
-  for (auto& [id, described] : described_.all()) {
-    ASSIGN_OR_RETURN(VersionRef version, described.tables.Build());
-    std::shared_ptr<MemTable> active =
-        described.replayed != nullptr ? std::move(described.replayed) : NewMemTable(*described.family);
-    described.family->Open(std::move(active), std::move(version), described.flushed_through, &parts_.core->epochs);
-    state.families[id.value()] = described.family;
+  for (const auto& [id, family] : families_) {
+    ASSIGN_OR_RETURN(VersionRef version, state_.families.at(id).tables.Build());
+    const auto replayed = replay_->families().find(id);
+    const bool made = replayed == replay_->families().end();  // by this opening
+    std::shared_ptr<MemTable> active = made ? nullptr : replayed->second.memtable;
+    if (active == nullptr) active = NewMemTable(family->order);
+    const SequenceNumber flushed_through = made ? SequenceNumber() : replayed->second.flushed_through;
+    family->Open(std::move(active), std::move(version), flushed_through, &parts_.core->epochs);
+    state.families[id.value()] = family;
   }
-  parts_.last_sequence = last_sequence_;
-  state.visible.store(last_sequence_.value(), std::memory_order_release);
+  parts_.last_sequence = LastSequence();
+  state.visible.store(LastSequence().value(), std::memory_order_release);
   return absl::OkStatus();
-}
-
-// --- becoming the writer ---
-
-absl::Status Opening::StartWriting() {
-  RETURN_IF_ERROR(manifest_.found ? StartExisting() : StartNew());
-  RemoveStrayFiles();
-  parts_.core->info_log.Write("opened %s: last sequence %u, %u batches replayed; log records are written %s", path_,
-                              last_sequence_.value(), logs_.batches, parts_.log->ModeText());
-  return absl::OkStatus();
-}
-
-absl::Status Opening::RemoveLeftOverLogs() {
-  RETURN_IF_ERROR(RemoveUnusedLogs(parts_.core->log_directory(), log_files_, logs_));
-  return RemoveLeftOverRings();
-}
-
-// One that was closed in order is.
-absl::Status Opening::MakeLastHeaderSure() const {
-  const bool closed = closed_log_.has_value() && !logs_.logs.empty() && logs_.logs.back().number == closed_log_->number;
-  return closed ? absl::OkStatus() : MakeLastHeaderDurable(parts_.core->log_directory(), logs_);
-}
-
-// Those of openings that failed, which else would take the space that this one needs.
-absl::Status Opening::RemoveLeftOverRings() const {
-  Directory* const directory = parts_.core->log_directory();
-  ASSIGN_OR_RETURN(const std::vector<RingFile> rings, ListRings(directory, ListingOfLogs()));
-  std::vector<std::string> left_over;
-  for (const RingFile& ring : rings) {
-    const bool named = std::any_of(log_files_.begin(), log_files_.end(), [&](const LogFile& log) {
-      const bool unused = std::find(logs_.leftovers.begin(), logs_.leftovers.end(), log.name) != logs_.leftovers.end();
-      return !unused && log.header.has_value() && log.header->ring.number == ring.named;
-    });
-    if (!named) left_over.push_back(ring.name);
-  }
-  return left_over.empty() ? absl::OkStatus() : RemoveDurably(directory, left_over);
-}
-
-absl::Status Opening::StartNew() {
-  Core& core = *parts_.core;
-  EngineState& state = *parts_.state;
-  RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
-  RETURN_IF_ERROR(RemoveLeftOverLogs());
-  CatalogSnapshot snapshot = [&] {
-    StateLock lock(&state);
-    return parts_.catalog->Snapshot(/*min_log=*/std::nullopt);
-  }();
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<ManifestWriter> manifest,
-      ManifestWriter::Create(core.directory.get(), kFirstManifest, identity_.database_id, &snapshot, nullptr));
-  const FileNumber log = parts_.catalog->NewFileNumber();
-  ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),
-                                                     logs_.Next(log, last_sequence_, manifest->Reference())));
-  parts_.catalog->SetManifest(std::move(manifest), FileNumber());
-  VersionEdit edit;
-  edit.min_log_number = log;
-  return parts_.catalog->Apply(std::move(edit), nullptr, [&] {
-    database_mutex.AssertHeld();
-    StartFamiliesAt(log);
-  });
-}
-
-absl::Status Opening::StartExisting() {
-  Core& core = *parts_.core;
-  EngineState& state = *parts_.state;
-  RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
-  RETURN_IF_ERROR(RemoveLeftOverLogs());
-  // A failed sync may have lost the link to the last manifest, which is still read. Without those before it the chain
-  // needs no link.
-  RETURN_IF_ERROR(RemoveManifestsBefore(core.directory.get(), listing_.others, manifest_.number));
-  // Also what an opening before this one removed, whose sync failed.
-  RETURN_IF_ERROR(core.directory->Sync());
-  ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> old, ManifestWriter::Reopen(core.directory.get(), manifest_));
-  RETURN_IF_ERROR(MakeLastHeaderSure());
-  const FileNumber log = parts_.catalog->NewFileNumber();
-  ASSIGN_OR_RETURN(parts_.log, WriteAheadLog::Create(core.log_directory(), MakeLogOptions(),
-                                                     logs_.Next(log, last_sequence_, old->Reference())));
-  const FileNumber number = parts_.catalog->NewFileNumber();
-  CatalogSnapshot snapshot = [&] {
-    StateLock lock(&state);
-    StartFamiliesAt(log);
-    return parts_.catalog->Snapshot(log);
-  }();
-  absl::StatusOr<std::unique_ptr<ManifestWriter>> manifest =
-      ManifestWriter::Create(core.directory.get(), number, identity_.database_id, &snapshot, old.get());
-  // Where the old one has not failed, the new one is gone for good.
-  tables_may_be_listed_ = manifest.ok() || !old->failure().ok();
-  RETURN_IF_ERROR(manifest.status());
-  parts_.catalog->SetManifest(*std::move(manifest), log);
-  return RemoveManifestsBefore(core.directory.get(), listing_.others, number);
-}
-
-LogOptions Opening::MakeLogOptions() const {
-  LogOptions options;
-  options.database_id = identity_.database_id;
-  options.random_seed = world_.random_seed;
-  options.allocation_step_bytes = tuning_.log_allocation_bytes;
-  options.max_fragment_bytes = tuning_.log_fragment_bytes;
-  Directory* const directory = parts_.core->log_directory();
-  const Capabilities capabilities = directory->capabilities();
-  options.ring_bytes = capabilities.map && capabilities.allocate ? tuning_.log_ring_bytes : 0;
-  // A file system that cannot say is taken to have enough.
-  if (const absl::StatusOr<uint64_t> free = directory->FreeBytes(); free.ok()) {
-    const LogSpace fits = FitLogSpace({options.ring_bytes, options.allocation_step_bytes}, *free, kLogHeaderBytes);
-    options.ring_bytes = fits.ring_bytes;
-    options.allocation_step_bytes = fits.step_bytes;
-  }
-  options.budget = &parts_.core->budget;
-  options.tasks = parts_.preparing.get();
-  options.clock = world_.clock;
-  Core* const core = parts_.core.get();
-  EngineState* const state = parts_.state.get();
-  options.on_sync = [core, state](std::string_view path, uint64_t micros) {
-    core->statistics.Add(Ticker::kLogSyncs);
-    core->statistics.Record(Histogram::kSyncMicros, micros);
-    if (micros < core->tuning.slow_disk_micros) return;
-    core->info_log.Write("a sync of %s took %u us", path, micros);
-    const SlowDiskEvent event{.path = std::string(path), .operation = "sync", .micros = micros};
-    state->Tell([&](EventListener& listener) { listener.OnSlowDisk(event); });
-  };
-  return options;
-}
-
-void Opening::StartFamiliesAt(FileNumber log) {
-  for (auto& [id, described] : described_.all()) described.family->BeginLog(log, &parts_.state->log_pins);
-}
-
-// What is left over is found again when the database is next opened.
-void Opening::RemoveStrayFiles() {
-  Core& core = *parts_.core;
-  LiveFiles live;
-  live.min_log_number = parts_.log->Live().front().number;
-  live.ring_number = parts_.log->RingNumber();
-  live.manifest_number = parts_.catalog->Reference().number;
-  const auto remove = [&](Directory* directory, const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-      core.info_log.Write("removing %s, which nothing refers to", name);
-      directory->Remove(name).IgnoreError();
-    }
-  };
-  std::vector<std::string> tables;
-  for (const FileNumber number : stray_tables_) tables.push_back(TableFileName(number));
-  remove(core.directory.get(), tables);
-  remove(core.directory.get(), ObsoleteFiles(Names(listing_.others), live));
-  if (core.separate_log_directory == nullptr) return;
-  remove(core.separate_log_directory.get(), ObsoleteLogs(Names(log_listing_), live));
 }
 
 }  // namespace sepal

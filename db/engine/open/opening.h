@@ -2,18 +2,20 @@
 //
 // Order, and why:
 //   1. the logs' headers are listed before the manifest is read: what they say of it is older than they are;
-//   2. what the logs hold above each family's flushed-through mark goes into memtables and from there into synced
-//      tables: after a failed sync the page cache may hold what the disk lacks, so nothing replayed is trusted to the
-//      old logs any longer;
+//   2. what the logs hold above each family's flushed-through mark is written anew, and synced: if it is much, through
+//      memtables into tables; if it is little, into the memtables and the new log. After a failed sync the page cache
+//      may hold what the disk lacks, so nothing replayed is trusted to the old logs any longer;
 //   3. the new log is made before the new manifest names it as the minimum;
 //   4. the new manifest, whose snapshot has the new tables, retires the old logs in one step;
 //   5. only then are old manifests, logs and stray tables removed, and writes taken.
-// A crash between any two steps leaves a database that opens to the same contents. An opening that fails before 4
-// removes its tables.
+// A crash between any two steps leaves a database that opens to the same contents: until 4 the logs hold some batches
+// twice, with the same sequence numbers (log_recovery.h). An opening that fails before 4 removes its tables.
 //
 // Read-only, nothing is written: what the logs hold stays in memtables.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,17 +27,17 @@
 #include "absl/status/statusor.h"
 #include "db/act/files/directory_listing.h"
 #include "db/act/log/log_recovery.h"
+#include "db/act/log/replay.h"
 #include "db/act/manifest/manifest_recovery.h"
-#include "db/engine/catalog/manifest_families.h"
 #include "db/engine/open/database_parts.h"
-#include "db/format/batch_format.h"
+#include "db/state/version/manifest_state.h"
 
 namespace sepal {
 
 class Opening {
  public:
   Opening(const Options& options, const Tuning& tuning, std::string_view directory)
-      : options_(options), tuning_(tuning), path_(directory), described_(options, tuning, directory) {}
+      : options_(options), tuning_(tuning), path_(directory) {}
 
   absl::StatusOr<DatabaseParts> Run();
 
@@ -52,21 +54,24 @@ class Opening {
   absl::Status PassNumbersOfFiles();
   absl::Status ListAgain();
   absl::Status CheckNoLogWasBegun() const;
-  absl::Status TakeEdit(VersionEdit&& edit);
   absl::Status AddFamily(ColumnFamilyId id, std::string_view name, const Comparator* comparator);
+  // Makes the families that the manifest describes, each with its options.
+  absl::Status MakeFamilies();
   absl::Status CheckFamilies() const;
   absl::Status CheckTables();
   // Marks the tables of `version` among the listed ones.
   absl::Status CheckTablesOf(const Version& version, std::vector<bool>* named) const;
   std::span<const DirectoryEntry> ListingOfLogs() const;
-  TableFactory MakeTableFactory() const;
+  // Makes the shared objects of tables; `parts_.core` must be there by then.
+  TableFactory MakeTable() const;
+  SequenceNumber LastSequence() const { return std::max(state_.last_sequence, logs_.last_sequence); }
   absl::Status DescribeNew();
   absl::Status AddMissingFamilies();
   absl::Status ReplayLogs();
-  absl::Status ReplayBatch(SequenceNumber first, std::string_view batch);
-  void Replay(SequenceNumber sequence, const BatchEntry& entry, DescribedFamily* described);
+  Replay::Options HowToReplay();
   absl::Status ChooseExecutor();
-  absl::Status FlushReplayed(DescribedFamily* described);
+  absl::Status FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable);
+  absl::Status FinishReplay();
   absl::Status PublishFamilies();
   absl::Status StartWriting();
   absl::Status RemoveLeftOverLogs();
@@ -74,10 +79,11 @@ class Opening {
   absl::Status MakeLastHeaderSure() const;
   absl::Status StartNew();
   absl::Status StartExisting();
+  absl::Status StartLog(FileNumber number, ManifestReference manifest);
   LogOptions MakeLogOptions() const;
   void StartFamiliesAt(FileNumber log) REQUIRES_STATE_LOCK;
   void RemoveStrayFiles();
-  std::shared_ptr<MemTable> NewMemTable(const Family& family) const;
+  std::shared_ptr<MemTable> NewMemTable(const KeyOrder& order) const;
 
   const Options& options_;
   const Tuning tuning_;
@@ -95,15 +101,11 @@ class Opening {
   ManifestRecovery manifest_;
   LogRecovery logs_;
   // From the manifest's edits.
+  ManifestState state_{MakeTable()};
   Catalog::Identity identity_;
-  FileNumber next_file_number_{1};
-  FileNumber manifest_next_file_number_{1};
-  SequenceNumber last_sequence_;
-  FileNumber min_log_number_;
-  std::optional<ClosedLog> closed_log_;
-  DescribedFamilies described_;
-  std::vector<DescribedFamily*> in_batch_;  // that have entries in the one that was replayed last
-  // Of what was replayed.
+  FileNumber next_file_number_{1};  // beyond all files that are there, too
+  std::map<ColumnFamilyId, FamilyRef> families_;
+  std::optional<Replay> replay_;  // set once the manifest was read
   std::vector<FileNumber> new_tables_;
   bool tables_may_be_listed_ = false;  // by a manifest that another opening may find
 };

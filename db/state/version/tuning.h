@@ -38,6 +38,9 @@ struct Tuning {
   int compaction_threads = 1;
   // Flushes and compactions are cut into slices, which run in parallel, of at least this size.
   uint64_t part_bytes = uint64_t{4} << 20;
+  // What an opening replays from logs goes into its new log if it is at most `memtable_bytes` divided by this, and into
+  // tables otherwise.
+  size_t carried_log_divisor = 64;
   // Bytes of live logs above which the column family with the oldest one is flushed.
   uint64_t log_limit_bytes = uint64_t{128} << 20;
   // Space for a log is reserved in steps of this size.

@@ -232,6 +232,19 @@ absl::StatusOr<VersionRef> VersionBuilder::Build() {
   return version;
 }
 
+std::vector<AddedTable> VersionBuilder::Added(ColumnFamilyId family) const {
+  std::vector<AddedTable> all;
+  for (int level = 0; level < kMaxLevels; ++level) {
+    if (!levels_[level].has_value()) continue;
+    for (const Place& place : levels_[level]->added.places()) {
+      if (place.table == nullptr) continue;
+      all.push_back({.family = family, .level = level, .table = place.table->metadata()});
+      all.back().table.run = place.run;
+    }
+  }
+  return all;
+}
+
 std::vector<TableRef> VersionBuilder::RemovedTables() const {
   std::vector<TableRef> tables;
   for (const auto& [number, table] : gone_) tables.push_back(table);

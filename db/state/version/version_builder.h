@@ -50,6 +50,9 @@ class VersionBuilder {
   // the checks of Version::Check, and with an empty base that is everything; so the version satisfies the laws if the
   // base does.
   absl::StatusOr<VersionRef> Build();
+  // The tables that were added since the base and not removed, without regard to keys; for a family whose order is not
+  // known.
+  std::vector<AddedTable> Added(ColumnFamilyId family) const;
   // Tables that the new version no longer lists; to be marked obsolete once the edit is durable.
   std::vector<TableRef> RemovedTables() const;
 

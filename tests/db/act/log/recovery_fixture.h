@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "db/act/log/log_salvage.h"
+#include "db/format/file_names.h"
 #include "db/format/manifest_format.h"
 #include "db/format/version_edit.h"
 #include "tests/db/act/files/passing_directory.h"

@@ -1,0 +1,60 @@
+#include "db/state/version/manifest_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "db/format/file_names.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+ManifestState::ManifestState()
+    : ManifestState(
+          [](TableMetadata table) { return std::make_shared<const TableFile>(std::move(table), /*sink=*/nullptr); }) {}
+
+absl::Status ManifestState::Take(VersionEdit&& edit) {
+  TakeNumbers(edit);
+  for (const ColumnFamilyCreation& creation : edit.created_families) RETURN_IF_ERROR(CreateFamily(creation));
+  for (KeptOptions& kept : edit.kept_options) {
+    const auto it = families.find(kept.family);
+    if (it != families.end()) it->second.kept_options = std::move(kept.fields);
+  }
+  for (const ColumnFamilyId id : edit.dropped_families) families.erase(id);
+  for (const FlushedThrough& flushed : edit.flushed_through) {
+    const auto it = families.find(flushed.family);
+    if (it != families.end()) it->second.flushed_through = flushed.sequence;
+  }
+  for (const RemovedTable& removed : edit.removed_tables) {
+    const auto it = families.find(removed.family);
+    if (it != families.end()) RETURN_IF_ERROR(it->second.tables.Remove(removed));
+  }
+  for (AddedTable& added : edit.added_tables) {
+    const auto it = families.find(added.family);
+    if (it != families.end()) RETURN_IF_ERROR(it->second.tables.Add(std::move(added)));
+  }
+  return absl::OkStatus();
+}
+
+// A number that no file can have is ignored.
+void ManifestState::TakeNumbers(const VersionEdit& edit) {
+  hash_seed = edit.hash_seed.value_or(hash_seed);
+  if (edit.next_file_number.has_value() && edit.next_file_number->value() < kFileNumbersEnd) {
+    next_file_number = std::max(next_file_number, *edit.next_file_number);
+  }
+  last_sequence = std::max(last_sequence, edit.last_sequence.value_or(last_sequence));
+  min_log_number = edit.min_log_number.value_or(min_log_number);
+  if (edit.closed_log.has_value()) closed_log = edit.closed_log;
+}
+
+absl::Status ManifestState::CreateFamily(const ColumnFamilyCreation& creation) {
+  const auto [it, added] = families.emplace(
+      creation.id,
+      ManifestFamily{
+          .creation = creation, .kept_options = {}, .flushed_through = {}, .tables = VersionBuilder(make_table_)});
+  if (added) return absl::OkStatus();
+  return absl::DataLossError(absl::StrFormat("the manifest creates column family %u twice, as \"%s\" and as \"%s\"",
+                                             creation.id.value(), it->second.creation.name, creation.name));
+}
+
+}  // namespace sepal

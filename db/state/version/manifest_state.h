@@ -1,0 +1,53 @@
+// What the edits of a manifest say in the end. Opening, repair and the tools read a manifest through this one fold.
+//
+// Edits compare no keys, so the order of a family's tables is asked for once the last edit was taken, of the families
+// that are still there: the comparator of a dropped one is not needed.
+//
+// Cost of an edit: what it names, however many families there are. Not safe for concurrent use.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "db/format/version_edit.h"
+#include "db/state/version/version_builder.h"
+#include "util/base/numbers.h"
+
+namespace sepal {
+
+struct ManifestFamily {
+  ColumnFamilyCreation creation;
+  std::string kept_options;  // db/format/kept_options.h
+  SequenceNumber flushed_through;
+  VersionBuilder tables;
+};
+
+class ManifestState {
+ public:
+  // Of tables whose files are not deleted when they are released.
+  ManifestState();
+  explicit ManifestState(TableFactory make_table) : make_table_(std::move(make_table)) {}
+
+  // DataLoss: the edit contradicts those before it. The state must not be used then.
+  absl::Status Take(VersionEdit&& edit);
+  // Takes everything but families and tables, which no edit contradicts.
+  void TakeNumbers(const VersionEdit& edit);
+  // DataLoss: there is a family with that id.
+  absl::Status CreateFamily(const ColumnFamilyCreation& creation);
+
+  uint64_t hash_seed = 0;
+  FileNumber next_file_number{1};
+  SequenceNumber last_sequence;
+  FileNumber min_log_number;
+  std::optional<ClosedLog> closed_log;
+  std::map<ColumnFamilyId, ManifestFamily> families;
+
+ private:
+  TableFactory make_table_;
+};
+
+}  // namespace sepal
