@@ -45,7 +45,7 @@ TEST_F(AllocationTest, GettingAPresentKeyIntoAPinAllocatesNothing) {
 TEST_F(AllocationTest, GettingAShortValueAllocatesNothing) {
   database.tuning.copy_value_bytes = Tuning().copy_value_bytes;
   ASSERT_OK(database.Reopen());
-  const auto allocated_by = [&](std::string_view key, PinnedValue* value) {
+  const auto allocated_by = [&](std::string_view key, PinnedValue& value) {
     const uint64_t before = allocations;
     const absl::Status status = db()->Get(key, value);
     const uint64_t after = allocations;
@@ -59,8 +59,8 @@ TEST_F(AllocationTest, GettingAShortValueAllocatesNothing) {
     PinnedValue warm;
     for (const char* key : {"short", "longer"}) ASSERT_OK(db()->Get(key, warm));
     PinnedValue fresh;
-    EXPECT_EQ(allocated_by("short", &fresh), 0u);
-    EXPECT_EQ(allocated_by("longer", &warm), 0u);
+    EXPECT_EQ(allocated_by("short", fresh), 0u);
+    EXPECT_EQ(allocated_by("longer", warm), 0u);
     EXPECT_EQ(warm.value(), std::string(300, 'l'));
   }
 }
