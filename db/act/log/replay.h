@@ -46,7 +46,7 @@ class Replay {
     FileNumber next_file_number = {};
     // Batches of at most so many bytes together are kept. 0: none is.
     size_t keep_bytes = 0;
-    NewMemTable new_memtable;
+    NewMemTable new_memtable = nullptr;
     // Writes a memtable to tables; called when it has `memtable_bytes`. Null: nothing is flushed, and memtables can be
     // read at any time. If it is set, `new_memtable` makes memtables without an index.
     std::function<absl::Status(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable)> flush = nullptr;

@@ -106,7 +106,9 @@ absl::Status Opening::StartExisting() {
   tables_may_be_listed_ = manifest.ok() || !old->failure().ok();
   RETURN_IF_ERROR(manifest.status());
   parts_.catalog->SetManifest(*std::move(manifest), log);
-  return RemoveManifestsBefore(core.directory.get(), listing_.others, number);
+  // Not durably: where the old manifest comes back, it says in which one it continues, and the next opening removes it.
+  const absl::Status removed = core.directory->Remove(ManifestFileName(manifest_.number));
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
 }
 
 absl::Status Opening::StartLog(FileNumber number, ManifestReference manifest) {

@@ -111,7 +111,11 @@ class RepairContradictionTest : public RepairSalvageTest {
 TEST_F(RepairContradictionTest, TablesThatCannotLieWhereTheEditsPutThemAreMerged) {
   ExpectHealed(Move(Newest(), 0, Older().table.run), "does not lie after table");
   ExpectHealed(Move(Older(), 0, RunNumber(899)), "but older run");
-  ExpectHealed(Move(Older(), kMaxLevels - 1, RunNumber(899)), "not the only run of the last level");
+  VersionEdit edit = Move(Older(), kMaxLevels - 1, RunNumber(898));
+  const VersionEdit other = Move(Newest(), kMaxLevels - 1, RunNumber(899));
+  edit.removed_tables.push_back(other.removed_tables[0]);
+  edit.added_tables.push_back(other.added_tables[0]);
+  ExpectHealed(edit, "not the only run of the last level");
 }
 
 TEST_F(RepairContradictionTest, TablesThatAreAddedOrRemovedAgainstTheOtherEditsAreMerged) {
