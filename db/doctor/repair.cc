@@ -14,6 +14,7 @@
 #include "db/engine/catalog/manifest_families.h"
 #include "db/engine/core/check_options.h"
 #include "db/engine/open/database_lock.h"
+#include "db/engine/open/log_place.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/file_names.h"
 #include "util/base/hash.h"
@@ -46,7 +47,13 @@ absl::Status DB::Repair(const Options& options, std::string_view directory, Repa
   RepairReport unused;
   if (report == nullptr) report = &unused;
   *report = {.dry_run = repair.dry_run};
-  return Repairing(options, Tuning::From(options), directory, report, repair).Run();
+  const World world = World::From(options.env);
+  absl::StatusOr<std::string> logs = FindLogDirectory(world.file_system, directory, options.log_directory);
+  if (absl::IsFailedPrecondition(logs.status()) && !repair.logs_lost) return logs.status();
+  Options there = options;
+  // Of logs that are not found, the repair itself says what is known.
+  if (logs.ok()) there.log_directory = *std::move(logs);
+  return Repairing(there, Tuning::From(there), directory, report, repair).Run();
 }
 
 absl::Status Repairing::Run() {
@@ -375,6 +382,9 @@ CatalogSnapshot Repairing::Snapshot(FileNumber log) {
   head.next_file_number = FileNumber(next_file_number_);
   head.last_sequence = last_sequence_;
   head.min_log_number = log;
+  if (log_directory_ != nullptr) {
+    head.log_directory = PlacesToKeep(world_.file_system, options_.log_directory, path_);
+  }
   return {std::move(head), std::move(families)};
 }
 

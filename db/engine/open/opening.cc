@@ -147,6 +147,7 @@ absl::Status Opening::RecoverCatalog() {
   ASSIGN_OR_RETURN(listing_, ListSortedOut(directory));
   if (logs != nullptr) {
     ASSIGN_OR_RETURN(log_listing_, logs->List());
+    identity_.log_directory = PlacesToKeep(world_.file_system, options_.log_directory, path_);
   }
   ASSIGN_OR_RETURN(log_files_, ListLogs(parts_.core->log_directory(), ListingOfLogs()));
   RETURN_IF_ERROR(ListAgain());
@@ -160,6 +161,7 @@ absl::Status Opening::RecoverCatalog() {
       return absl::AlreadyExistsError(absl::StrFormat("there is a database in %s, and error_if_exists is set", path_));
     }
     identity_.database_id = manifest_.database_id;
+    RETURN_IF_ERROR(CheckPlaceOfLogs());
     StartInfoLog();
     if (!manifest_.torn.empty()) {
       parts_.core->info_log.Write("the manifest has a torn end; what was never acknowledged is dropped: %s",
@@ -179,6 +181,14 @@ absl::Status Opening::RecoverCatalog() {
   RETURN_IF_ERROR(PassNumbersOfFiles());
   parts_.catalog = std::make_unique<Catalog>(parts_.state.get(), identity_, next_file_number_);
   return absl::OkStatus();
+}
+
+absl::Status Opening::CheckPlaceOfLogs() {
+  ASSIGN_OR_RETURN(const std::string place,
+                   LogDirectoryOf(world_.file_system, path_, options_.log_directory, kept_logs_));
+  if (place == options_.log_directory) return absl::OkStatus();
+  logs_elsewhere_ = place;
+  return absl::FailedPreconditionError(absl::StrFormat("the logs of the database in %s lie in %s", path_, place));
 }
 
 absl::Status Opening::PassNumbersOfFiles() {
@@ -222,6 +232,7 @@ absl::Status Opening::CheckNoLogWasBegun() const {
 }
 
 absl::Status Opening::TakeEdit(VersionEdit&& edit) {
+  kept_logs_.TakeEdit(edit);
   if (edit.hash_seed.has_value()) identity_.hash_seed = *edit.hash_seed;
   if (edit.next_file_number.has_value()) {
     manifest_next_file_number_ = std::max(manifest_next_file_number_, *edit.next_file_number);
@@ -241,7 +252,8 @@ TableFactory Opening::MakeTableFactory() const {
 
 absl::Status Opening::DescribeNew() {
   Random random(world_.random_seed);
-  identity_ = {.database_id = random.Next(), .hash_seed = random.Next()};
+  identity_.database_id = random.Next();
+  identity_.hash_seed = random.Next();
   RETURN_IF_ERROR(AddFamily(ColumnFamilyId(0), kDefaultColumnFamilyName,
                             OptionsByName(options_, kDefaultColumnFamilyName).comparator));
   return described_.Resolve();

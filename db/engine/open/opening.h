@@ -28,6 +28,7 @@
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/engine/catalog/manifest_families.h"
 #include "db/engine/open/database_parts.h"
+#include "db/engine/open/log_place.h"
 #include "db/format/batch_format.h"
 
 namespace sepal {
@@ -38,6 +39,9 @@ class Opening {
       : options_(options), tuning_(tuning), path_(directory), described_(options, tuning, directory) {}
 
   absl::StatusOr<DatabaseParts> Run();
+  // After a Run that has failed: where the manifest says that the logs lie. Nothing was changed; the database is to be
+  // opened with that log directory.
+  const std::optional<std::string>& logs_elsewhere() const { return logs_elsewhere_; }
 
  private:
   absl::Status Open();
@@ -49,6 +53,7 @@ class Opening {
   absl::Status TakeLock();
   void StartInfoLog();
   absl::Status RecoverCatalog();
+  absl::Status CheckPlaceOfLogs();
   absl::Status PassNumbersOfFiles();
   absl::Status ListAgain();
   absl::Status CheckNoLogWasBegun() const;
@@ -101,6 +106,8 @@ class Opening {
   SequenceNumber last_sequence_;
   FileNumber min_log_number_;
   std::optional<ClosedLog> closed_log_;
+  KeptLogs kept_logs_;
+  std::optional<std::string> logs_elsewhere_;
   DescribedFamilies described_;
   std::vector<DescribedFamily*> in_batch_;  // that have entries in the one that was replayed last
   // Of what was replayed.
