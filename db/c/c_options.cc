@@ -6,6 +6,7 @@
 
 #include "db/c/c_types.h"
 #include "sepal/event_listener.h"
+#include "sepal/options_text.h"
 
 namespace {
 
@@ -115,6 +116,13 @@ void sepal_options_add_listener(sepal_options_t* options, const sepal_listener_t
 
 sepal_options_t* sepal_options_create(void) { return new sepal_options_t; }
 void sepal_options_destroy(sepal_options_t* options) { delete options; }
+void sepal_options_from_text(sepal_options_t* options, const char* text, char** errptr) {
+  absl::StatusOr<sepal::Options> said = sepal::OptionsFromText(text, options->rep);
+  if (!sepal::SaveError(errptr, said.status())) options->rep = *std::move(said);
+}
+char* sepal_options_to_text(const sepal_options_t* options) {
+  return sepal::NewCopy(sepal::OptionsToText(options->rep));
+}
 void sepal_options_set_create_if_missing(sepal_options_t* options, unsigned char value) {
   options->rep.create_if_missing = value != 0;
 }

@@ -6,6 +6,7 @@
 #include "db/act/log/log_recovery.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/engine/core/check_options.h"
+#include "db/engine/open/log_place.h"
 #include "db/state/version/manifest_state.h"
 #include "util/base/status.h"
 
@@ -18,8 +19,10 @@ absl::StatusOr<std::vector<ColumnFamilyDescriptor>> KeptFamilies(FileSystem* fil
   if (absl::IsNotFound(opened.status())) return families;
   RETURN_IF_ERROR(opened.status());
   std::unique_ptr<Directory> elsewhere;
-  if (!log_directory.empty()) {
-    ASSIGN_OR_RETURN(elsewhere, files->OpenDirectory(log_directory, /*create=*/false));
+  const std::string logs_in =
+      FindLogDirectory(files, directory, std::string(log_directory)).value_or(std::string(log_directory));
+  if (!logs_in.empty()) {
+    ASSIGN_OR_RETURN(elsewhere, files->OpenDirectory(logs_in, /*create=*/false));
   }
   ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(elsewhere != nullptr ? elsewhere.get() : opened->get()));
   ManifestState state;

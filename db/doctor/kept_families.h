@@ -11,8 +11,8 @@
 namespace sepal {
 
 // The families of the database in `directory` whose options differ from the defaults. `log_directory` is where its logs
-// lie; empty: in `directory`. Reads only the manifest and the headers of the logs, and writes nothing. Empty if there
-// is no database. The errors are those of opening it.
+// lie; empty: where the manifest says, or in `directory`. Reads only the manifest and the headers of the logs, and
+// writes nothing. Empty if there is no database. The errors are those of opening it.
 absl::StatusOr<std::vector<ColumnFamilyDescriptor>> KeptFamilies(FileSystem* files, std::string_view directory,
                                                                  std::string_view log_directory);
 

@@ -14,6 +14,7 @@
 #include "db/engine/catalog/manifest_families.h"
 #include "db/engine/core/check_options.h"
 #include "db/engine/open/database_lock.h"
+#include "db/engine/open/log_place.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/file_names.h"
 #include "util/base/hash.h"
@@ -44,7 +45,13 @@ std::string RepairReport::ToString() const {
 absl::StatusOr<RepairReport> DB::Repair(const Options& options, std::string_view directory,
                                         const RepairOptions& repair) {
   RepairReport report{.dry_run = repair.dry_run};
-  RETURN_IF_ERROR(Repairing(options, Tuning::From(options), directory, &report, repair).Run());
+  const World world = World::From(options.env);
+  absl::StatusOr<std::string> logs = FindLogDirectory(world.file_system, directory, options.log_directory);
+  if (absl::IsFailedPrecondition(logs.status()) && !repair.logs_lost) return logs.status();
+  Options there = options;
+  // Of logs that are not found, the repair itself says what is known.
+  if (logs.ok()) there.log_directory = *std::move(logs);
+  RETURN_IF_ERROR(Repairing(there, Tuning::From(there), directory, &report, repair).Run());
   return report;
 }
 
@@ -373,6 +380,9 @@ CatalogSnapshot Repairing::Snapshot(FileNumber log) {
   head.next_file_number = FileNumber(next_file_number_);
   head.last_sequence = manifest_.last_sequence;
   head.min_log_number = log;
+  if (log_directory_ != nullptr) {
+    head.log_directory = PlacesToKeep(world_.file_system, options_.log_directory, path_);
+  }
   return {std::move(head), std::move(families)};
 }
 

@@ -1,6 +1,7 @@
 #include "db/format/version_edit.h"
 
 #include <bit>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "db/format/fields.h"
@@ -28,6 +29,7 @@ enum Tag : uint32_t {
   kTableAddedWithFields = 26,
   kKeptOptions = 27,
   kFamilySchema = 28,
+  kLogDirectory = 29,
 };
 
 constexpr uint64_t kKnownFeatures = 0;
@@ -116,7 +118,7 @@ ColumnFamilyCreation TakeFamilyCreation(Decoder* in) {
 template <class T>
 void SetOnce(std::optional<T>* target, T value, Decoder* in) {
   if (target->has_value()) in->Fail();
-  *target = value;
+  *target = std::move(value);
 }
 
 // The only place that refuses what a newer library has written on purpose.
@@ -140,6 +142,14 @@ KeptOptions TakeKeptOptions(Decoder* in) {
   kept.family = TakeFamily(in);
   kept.fields = in->Bytes(in->remaining());
   return kept;
+}
+
+absl::Status TakeLogDirectory(Decoder* in, VersionEdit* edit) {
+  KeptLogDirectory kept;
+  kept.logs = in->LengthPrefixed();
+  kept.database = in->LengthPrefixed();
+  SetOnce(&edit->log_directory, std::move(kept), in);
+  return SkipFields("log directory", in);
 }
 
 // Returns false for an unknown tag.
@@ -200,6 +210,9 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
       TakeFamily(in);
       RETURN_IF_ERROR(SkipFields("schema of a column family", in));
       return true;
+    case kLogDirectory:
+      RETURN_IF_ERROR(TakeLogDirectory(in, edit));
+      return true;
   }
   return false;
 }
@@ -252,6 +265,12 @@ void VersionEdit::EncodeTo(std::string* out) const {
       PutVarint(f, closed_log->length_bytes);
     });
   }
+  if (log_directory) {
+    w.Field(kLogDirectory, [&](std::string* f) {
+      PutLengthPrefixed(f, log_directory->logs);
+      PutLengthPrefixed(f, log_directory->database);
+    });
+  }
 }
 
 std::string VersionEdit::Encode() const {
@@ -299,6 +318,10 @@ std::string ToString(const VersionEdit& edit) {
   if (edit.closed_log) {
     s += absl::StrFormat("log %06u closed at %u bytes\n", edit.closed_log->number.value(),
                          edit.closed_log->length_bytes);
+  }
+  if (edit.log_directory) {
+    s += absl::StrFormat("logs in \"%s\", of the database in \"%s\"\n", Printable(edit.log_directory->logs, 1024),
+                         Printable(edit.log_directory->database, 1024));
   }
   return s;
 }

@@ -25,9 +25,12 @@
 // |     |                      | their own (two internal keys, bytes), if it differs. Written only with fields      |
 // | 27  | kept options         | id varint32, fields (kept_options.h); written only if there are any                |
 // | 28  | column family schema | id varint32, fields: the meaning of its data. None is known, and none is written   |
+// | 29  | log directory        | bytes: where the logs lie; bytes: where the database lay then; fields, of which    |
+// |     |                      | none is known. Written only if the logs do not lie beside the tables. Each         |
+// |     |                      | manifest has it in its first edit, or not at all                                   |
 //
-// Levels are 0 .. kMaxLevels - 1 (sepal/statistics.h). Tags 2 to 10 and 22 occur at most once in an edit. Removals of
-// an edit apply before its additions, so that a table may move between levels.
+// Levels are 0 .. kMaxLevels - 1 (sepal/statistics.h). Tags 2 to 10, 22 and 29 occur at most once in an edit. Removals
+// of an edit apply before its additions, so that a table may move between levels.
 #pragma once
 
 #include <cstdint>
@@ -85,6 +88,14 @@ struct KeptOptions {
   friend bool operator==(const KeptOptions&, const KeptOptions&) = default;
 };
 
+// Where the logs of a database lie that has them elsewhere, so that nobody need say it again. The second path tells a
+// database that was copied or moved: what lies at the first may be the logs of the original.
+struct KeptLogDirectory {
+  std::string logs;
+  std::string database;
+  friend bool operator==(const KeptLogDirectory&, const KeptLogDirectory&) = default;
+};
+
 struct VersionEdit {
   std::optional<uint64_t> database_id;
   std::optional<uint64_t> hash_seed;
@@ -98,6 +109,7 @@ struct VersionEdit {
   std::vector<AddedTable> added_tables;
   std::vector<RemovedTable> removed_tables;
   std::optional<ClosedLog> closed_log;
+  std::optional<KeptLogDirectory> log_directory;
 
   void EncodeTo(std::string* out) const;
   std::string Encode() const;

@@ -337,6 +337,10 @@ enum { sepal_lazy_leveling = 0, sepal_leveled = 1, sepal_universal = 2 };
 
 SEPAL_C_EXPORT sepal_options_t* sepal_options_create(void);
 SEPAL_C_EXPORT void sepal_options_destroy(sepal_options_t* options);
+/* Changes the options as the text says (sepal/options_text.h), or, with an error, not at all. */
+SEPAL_C_EXPORT void sepal_options_from_text(sepal_options_t* options, const char* text, char** errptr);
+/* Everything that a text can say of the options. */
+SEPAL_C_EXPORT char* sepal_options_to_text(const sepal_options_t* options);
 SEPAL_C_EXPORT void sepal_options_set_create_if_missing(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_error_if_exists(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_read_only(sepal_options_t* options, unsigned char value);

@@ -53,6 +53,7 @@ CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   head.next_file_number = FileNumber(next_file_number_.load(std::memory_order_relaxed));
   head.last_sequence = state_->VisibleSequence();
   head.min_log_number = min_log;
+  head.log_directory = identity_.log_directory;
   std::vector<CatalogSnapshot::Family> families;
   for (const FamilyRef& family : state_->Families()) {
     families.push_back({.id = family->id,

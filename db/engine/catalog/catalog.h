@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,9 +28,10 @@ class Catalog {
   struct Identity {
     uint64_t database_id = 0;
     uint64_t hash_seed = 0;
+    std::optional<KeptLogDirectory> log_directory = {};
   };
   Catalog(EngineState* state, Identity identity, FileNumber next_file_number)
-      : state_(state), identity_(identity), next_file_number_(next_file_number.value()) {}
+      : state_(state), identity_(std::move(identity)), next_file_number_(next_file_number.value()) {}
 
   const Identity& identity() const { return identity_; }
   // Never returns a number twice, over all openings. Safe for concurrent use.

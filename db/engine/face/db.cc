@@ -13,6 +13,7 @@
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/engine/face/engine.h"
 #include "db/engine/open/database_lock.h"
+#include "db/engine/open/log_place.h"
 #include "db/engine/open/opening.h"
 #include "db/engine/open/other_engines.h"
 #include "db/format/file_names.h"
@@ -23,7 +24,17 @@ namespace sepal {
 
 absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const Tuning& tuning,
                                                  std::string_view directory) {
-  const auto open = [&] { return Opening(options, tuning, directory).Run(); };
+  const auto open = [&]() -> absl::StatusOr<DatabaseParts> {
+    Options there = options;
+    {
+      // Its lock goes before the second try.
+      Opening opening(options, tuning, directory);
+      absl::StatusOr<DatabaseParts> opened = opening.Run();
+      if (!opening.logs_elsewhere().has_value()) return opened;
+      there.log_directory = *opening.logs_elsewhere();
+    }
+    return Opening(there, tuning, directory).Run();
+  };
   ASSIGN_OR_RETURN(DatabaseParts parts, options.read_only ? LookAgain(open) : open());
   return std::make_unique<Engine>(std::move(parts));
 }
@@ -143,8 +154,13 @@ absl::Status RemoveWhatIsPutAside(FileSystem* files, const std::string& lost, co
 
 }  // namespace
 
-absl::Status DB::Destroy(const Options& options, std::string_view path) {
-  const World world = World::From(options.env);
+absl::Status DB::Destroy(const Options& given, std::string_view path) {
+  const World world = World::From(given.env);
+  Options options = given;
+  if (given.log_directory.empty()) {
+    // Logs that are gone, or may be those of another copy, are left alone.
+    options.log_directory = FindLogDirectory(world.file_system, path, "").value_or("");
+  }
   absl::StatusOr<std::unique_ptr<Directory>> directory = world.file_system->OpenDirectory(path, /*create=*/false);
   if (absl::IsNotFound(directory.status())) return absl::OkStatus();
   RETURN_IF_ERROR(directory.status());

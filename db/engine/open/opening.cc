@@ -133,19 +133,25 @@ absl::Status Opening::RecoverCatalog() {
   ASSIGN_OR_RETURN(listing_, ListSortedOut(directory));
   if (logs != nullptr) {
     ASSIGN_OR_RETURN(log_listing_, logs->List());
+    identity_.log_directory = PlacesToKeep(world_.file_system, options_.log_directory, path_);
   }
   ASSIGN_OR_RETURN(log_files_, ListLogs(parts_.core->log_directory(), ListingOfLogs()));
   RETURN_IF_ERROR(ListAgain());
   const bool other_files = !listing_.tables.empty() || (logs != nullptr && !log_files_.empty());
   ASSIGN_OR_RETURN(manifest_, RecoverManifest(directory, listing_.others, NewestManifest(log_files_), other_files,
-                                              [this](VersionEdit&& edit) { return state_.Take(std::move(edit)); }));
+                                              [this](VersionEdit&& edit) {
+                                                kept_logs_.TakeEdit(edit);
+                                                return state_.Take(std::move(edit));
+                                              }));
   RETURN_IF_ERROR(MakeFamilies());
   RETURN_IF_ERROR(CheckNoLogWasBegun());
   if (manifest_.found) {
     if (options_.error_if_exists) {
       return absl::AlreadyExistsError(absl::StrFormat("there is a database in %s, and error_if_exists is set", path_));
     }
-    identity_ = {.database_id = manifest_.database_id, .hash_seed = state_.hash_seed};
+    identity_.database_id = manifest_.database_id;
+    identity_.hash_seed = state_.hash_seed;
+    RETURN_IF_ERROR(CheckPlaceOfLogs());
     StartInfoLog();
     if (!manifest_.torn.empty()) {
       parts_.core->info_log.Write("the manifest has a torn end; what was never acknowledged is dropped: %s",
@@ -165,6 +171,14 @@ absl::Status Opening::RecoverCatalog() {
   RETURN_IF_ERROR(PassNumbersOfFiles());
   parts_.catalog = std::make_unique<Catalog>(parts_.state.get(), identity_, next_file_number_);
   return absl::OkStatus();
+}
+
+absl::Status Opening::CheckPlaceOfLogs() {
+  ASSIGN_OR_RETURN(const std::string place,
+                   LogDirectoryOf(world_.file_system, path_, options_.log_directory, kept_logs_));
+  if (place == options_.log_directory) return absl::OkStatus();
+  logs_elsewhere_ = place;
+  return absl::FailedPreconditionError(absl::StrFormat("the logs of the database in %s lie in %s", path_, place));
 }
 
 absl::Status Opening::PassNumbersOfFiles() {
@@ -216,7 +230,8 @@ TableFactory Opening::MakeTable() const {
 
 absl::Status Opening::DescribeNew() {
   Random random(world_.random_seed);
-  identity_ = {.database_id = random.Next(), .hash_seed = random.Next()};
+  identity_.database_id = random.Next();
+  identity_.hash_seed = random.Next();
   RETURN_IF_ERROR(AddFamily(ColumnFamilyId(0), kDefaultColumnFamilyName,
                             OptionsByName(options_, kDefaultColumnFamilyName).comparator));
   return MakeFamilies();

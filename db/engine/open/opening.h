@@ -30,6 +30,7 @@
 #include "db/act/log/replay.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/engine/open/database_parts.h"
+#include "db/engine/open/log_place.h"
 #include "db/state/version/manifest_state.h"
 
 namespace sepal {
@@ -40,6 +41,9 @@ class Opening {
       : options_(options), tuning_(tuning), path_(directory) {}
 
   absl::StatusOr<DatabaseParts> Run();
+  // After a Run that has failed: where the manifest says that the logs lie. Nothing was changed; the database is to be
+  // opened with that log directory.
+  const std::optional<std::string>& logs_elsewhere() const { return logs_elsewhere_; }
 
  private:
   absl::Status Open();
@@ -51,6 +55,7 @@ class Opening {
   absl::Status TakeLock();
   void StartInfoLog();
   absl::Status RecoverCatalog();
+  absl::Status CheckPlaceOfLogs();
   absl::Status PassNumbersOfFiles();
   absl::Status ListAgain();
   absl::Status CheckNoLogWasBegun() const;
@@ -103,6 +108,8 @@ class Opening {
   // From the manifest's edits.
   ManifestState state_{MakeTable()};
   Catalog::Identity identity_;
+  KeptLogs kept_logs_;
+  std::optional<std::string> logs_elsewhere_;
   FileNumber next_file_number_{1};  // beyond all files that are there, too
   std::map<ColumnFamilyId, FamilyRef> families_;
   std::optional<Replay> replay_;  // set once the manifest was read

@@ -433,6 +433,15 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_options_set_max_space_amplification(options, 1.5);
   sepal_options_set_background_bytes_per_second(options, 100 << 20);
   sepal_options_set_scrub_seconds(options, 3600);
+  char* text = sepal_options_to_text(options);
+  CHECK(strstr(text, "block_bytes = 1024\n") != NULL && strstr(text, "scrub_seconds = 3600\n") != NULL);
+  sepal_options_from_text(options, text, &error);
+  CHECK_OK();
+  sepal_free(text);
+  sepal_options_from_text(options, "blok_bytes = 1", &error);
+  CHECK(error != NULL && strstr(error, "line 1") != NULL);
+  sepal_free(error);
+  error = NULL;
   sepal_options_add_listener(options, &listener, sizeof listener);
   sepal_options_add_column_family(options, "second", options);
   sepal_filterpolicy_destroy(filter);

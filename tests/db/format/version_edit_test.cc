@@ -42,6 +42,7 @@ VersionEdit SampleEdit() {
   edit.added_tables.push_back({ColumnFamilyId(0), 1, SampleTable()});
   edit.removed_tables.push_back({ColumnFamilyId(0), 2, FileNumber(4)});
   edit.closed_log = ClosedLog{FileNumber(6), 612};
+  edit.log_directory = KeptLogDirectory{.logs = "/log", .database = "/d"};
   return edit;
 }
 
@@ -107,7 +108,11 @@ TEST(VersionEditTest, BytesAreAsTheTableSays) {
             "16"
             "03"
             "06"
-            "e404");  // log 6 closed at 612
+            "e404"  // log 6 closed at 612
+            "1d"
+            "08"
+            "042f6c6f67"
+            "022f64");  // the logs lie in "/log", the database in "/d"
 }
 
 TEST(VersionEditTest, WhatWasEncodedIsDecoded) {

@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "db/act/manifest/manifest_recovery.h"
+#include "db/act/manifest/manifest_writer.h"
 #include "db/format/manifest_format.h"
 #include "sepal/repair.h"
 #include "tests/db/engine/engine_fixture.h"
@@ -112,28 +116,148 @@ TEST_F(LogDirectoryTest, LogsOfAnotherDatabaseStay) {
   EXPECT_EQ(ReadAll((*first)->NewIterator().get()).size(), 50u);
 }
 
-TEST_F(LogDirectoryTest, ALogDirectoryThatIsNotGivenIsNamedByTheErrorAndARepairGivesNothingUp) {
+TEST_F(LogDirectoryTest, TheDatabaseRemembersIt) {
+  for (int opening = 0; opening < 3; ++opening) {
+    const auto made = Engine::Open(Elsewhere(opening == 0 ? "/logs" : ""), database.tuning, "/other");
+    ASSERT_OK(made.status());
+    EXPECT_EQ((*made)->Get("k").value_or("absent"), opening == 0 ? "absent" : "in the log");
+    ASSERT_OK((*made)->Put("k", "in the log", {.sync = true}));
+    for (const auto& [name, bytes] : Contents("/other")) EXPECT_FALSE(name.ends_with(".log")) << name;
+  }
+  Options read_only = Elsewhere("");
+  read_only.create_if_missing = false;
+  read_only.read_only = true;
+  const auto reader = Engine::Open(read_only, database.tuning, "/other");
+  ASSERT_OK(reader.status());
+  EXPECT_EQ((*reader)->Get("k").value_or("absent"), "in the log");
+  RepairReport report;
+  ASSERT_OK(RepairTo(&report, Elsewhere(""), "/other"));
+  EXPECT_FALSE(report.changed);
+  ASSERT_OK(DB::Destroy(Elsewhere(""), "/other"));
+  EXPECT_EQ(Contents("/logs").size(), 0u);
+}
+
+TEST_F(LogDirectoryTest, AnotherOneIsRefusedWhileTheLogsLieInTheRememberedOne) {
   {
     const auto made = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
     ASSERT_OK(made.status());
     ASSERT_OK((*made)->Put("k", "in the log", {.sync = true}));
   }
   const auto logs = Contents("/logs");
-  for (const std::string elsewhere : {"", "/empty"}) {
+  for (const std::string elsewhere : {"/empty", "/other", "/other/"}) {
     ASSERT_OK(database.memory.OpenDirectory("/empty", /*create=*/true).status());
-    const absl::Status opened = OpenOther(elsewhere);
-    EXPECT_TRUE(absl::IsDataLoss(opened)) << opened;
-    EXPECT_THAT(std::string(ToStd(opened.message())), HasSubstr("log_directory"));
-    for (const bool dry_run : {true, false}) {
-      const absl::Status repaired = RepairTo(nullptr, Elsewhere(elsewhere), "/other", {.dry_run = dry_run});
-      EXPECT_TRUE(absl::IsFailedPrecondition(repaired)) << repaired;
-      EXPECT_THAT(std::string(ToStd(repaired.message())), AllOf(HasSubstr("log_directory"), HasSubstr("logs_lost")));
+    for (const absl::Status& refused :
+         {OpenOther(elsewhere), RepairTo(nullptr, Elsewhere(elsewhere), "/other", {.dry_run = true}),
+          RepairTo(nullptr, Elsewhere(elsewhere), "/other")}) {
+      EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+      EXPECT_THAT(std::string(ToStd(refused.message())),
+                  AllOf(HasSubstr("log_directory is " + elsewhere + ","), HasSubstr("are in /logs:")));
     }
   }
   EXPECT_TRUE(Contents("/logs") == logs);
-  const auto opened = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+  EXPECT_OK(OpenOther("/logs/"));
+  EXPECT_OK(OpenOther(""));
+}
+
+TEST_F(LogDirectoryTest, LogsThatWereMovedAreFoundAtHomeOrWhereTheyAreSaidToBe) {
+  ASSERT_OK(OpenOther("/logs"));
+  const auto move = [&](const std::string& from, const std::string& to) {
+    ASSERT_OK(database.memory.OpenDirectory(to, /*create=*/true).status());
+    for (const auto& [name, bytes] : Contents(from)) {
+      if (!name.ends_with(".log") && !name.ends_with(".ring")) continue;
+      ASSERT_OK(database.memory.WriteFileContents(to + "/" + name, bytes));
+      ASSERT_OK(database.memory.OpenDirectory(from, false).value()->Remove(name));
+    }
+  };
+  move("/logs", "/fast");
+  EXPECT_TRUE(absl::IsDataLoss(OpenOther("")));
+  ASSERT_OK(OpenOther("/fast"));
+  ASSERT_OK(OpenOther(""));
+  EXPECT_EQ(Contents("/logs").size(), 1u);  // LOCK
+  move("/fast", "/other");
+  ASSERT_OK(OpenOther(""));
+  ASSERT_OK(database.memory.OpenDirectory("/fast", false).value()->Remove("LOCK"));
+  ASSERT_OK(database.memory.RemoveDirectory("/fast"));
+  ASSERT_OK(OpenOther(""));
+}
+
+TEST_F(LogDirectoryTest, ACopyOfTheDatabaseDoesNotTakeTheLogsOfTheOriginal) {
+  {
+    const auto made = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+    ASSERT_OK(made.status());
+    ASSERT_OK((*made)->Put("k", "in the log", {.sync = true}));
+  }
+  const auto logs = Contents("/logs");
+  for (const auto& [from, to] : {std::pair("/other", "/copy"), std::pair("/logs", "/copied")}) {
+    ASSERT_OK(database.memory.OpenDirectory(to, /*create=*/true).status());
+    for (const auto& [name, bytes] : Contents(from)) {
+      ASSERT_OK(database.memory.WriteFileContents(std::string(to) + "/" + name, bytes));
+    }
+  }
+  const absl::Status refused = OpenOther("", "/copy");
+  EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
+  EXPECT_THAT(std::string(ToStd(refused.message())),
+              AllOf(HasSubstr("were in /logs when the database was in /other"), HasSubstr("Options::log_directory")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(RepairTo(nullptr, Elsewhere(""), "/copy")));
+  ASSERT_OK(DB::Destroy(Elsewhere(""), "/copy"));
+  EXPECT_TRUE(Contents("/logs") == logs);
+  ASSERT_OK(database.memory.OpenDirectory("/copy", /*create=*/true).status());
+  for (const auto& [name, bytes] : Contents("/other")) {
+    ASSERT_OK(database.memory.WriteFileContents("/copy/" + name, bytes));
+  }
+  ASSERT_OK(OpenOther("/copied", "/copy"));
+  const auto opened = Engine::Open(Elsewhere(""), database.tuning, "/copy");
   ASSERT_OK(opened.status());
   EXPECT_EQ((*opened)->Get("k").value_or("absent"), "in the log");
+  EXPECT_TRUE(Contents("/logs") == logs);
+}
+
+TEST_F(LogDirectoryTest, ARememberedDirectoryThatIsGoneIsNamedAndARepairGivesNothingUp) {
+  {
+    const auto made = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
+    ASSERT_OK(made.status());
+    ASSERT_OK((*made)->Put("k", "in the log", {.sync = true}));
+  }
+  for (const auto& [name, bytes] : Contents("/logs")) {
+    ASSERT_OK(database.memory.OpenDirectory("/logs", false).value()->Remove(name));
+  }
+  ASSERT_OK(database.memory.RemoveDirectory("/logs"));
+  const absl::Status opened = OpenOther("");
+  EXPECT_TRUE(absl::IsDataLoss(opened)) << opened;
+  EXPECT_THAT(std::string(ToStd(opened.message())),
+              AllOf(HasSubstr("were in /logs, which does not exist"), HasSubstr("Options::log_directory")));
+  EXPECT_EQ(database.memory.OpenDirectory("/logs", false).status().code(), absl::StatusCode::kNotFound);
+  for (const bool dry_run : {true, false}) {
+    const absl::Status repaired = RepairTo(nullptr, Elsewhere(""), "/other", {.dry_run = dry_run});
+    EXPECT_TRUE(absl::IsFailedPrecondition(repaired)) << repaired;
+    EXPECT_THAT(std::string(ToStd(repaired.message())), AllOf(HasSubstr("log_directory"), HasSubstr("logs_lost")));
+  }
+}
+
+// Such a library skips the field, and must miss the logs.
+TEST_F(LogDirectoryTest, ALibraryThatDoesNotKnowTheFieldMissesTheLogs) {
+  ASSERT_OK(OpenOther("/logs"));
+  for (const auto& [name, bytes] : Contents("/other")) {
+    if (!name.starts_with("MANIFEST")) continue;
+    EXPECT_TRUE(bytes.find(std::string("\x1d\x0d\x05/logs\x06/other", 15)) != std::string::npos);
+  }
+  // Its manifest lacks the field.
+  const std::unique_ptr<Directory> directory = database.memory.OpenDirectory("/other", false).value();
+  std::vector<VersionEdit> edits;
+  const auto read = RecoverManifest(directory.get(), {}, /*other_files=*/false, [&](VersionEdit&& edit) {
+    edit.log_directory.reset();
+    edits.push_back(std::move(edit));
+    return absl::OkStatus();
+  });
+  ASSERT_OK(read.status());
+  for (const auto& [name, bytes] : Contents("/other")) {
+    if (name.starts_with("MANIFEST")) ASSERT_OK(directory->Remove(name));
+  }
+  ASSERT_OK((*ManifestWriter::Create(directory.get(), FileNumber(90), read->database_id, edits, nullptr))->Close());
+  const absl::Status opened = OpenOther("");
+  EXPECT_TRUE(absl::IsDataLoss(opened)) << opened;
+  EXPECT_OK(OpenOther("/logs"));
+  EXPECT_OK(OpenOther(""));
 }
 
 TEST_F(LogDirectoryTest, OfADamagedManifestTheReadablePartSaysThatALogIsNeeded) {
@@ -195,6 +319,9 @@ TEST_F(LogDirectoryTest, LogsThatAreLostAreGivenUpWhereThatIsSaid) {
     ASSERT_OK((*made)->Put("k", "in a table"));
     ASSERT_OK((*made)->Flush());
     ASSERT_OK((*made)->Put("k", "in the log"));
+  }
+  for (const auto& [name, bytes] : Contents("/logs")) {
+    ASSERT_OK(database.memory.OpenDirectory("/logs", false).value()->Remove(name));
   }
   RepairReport report;
   ASSERT_OK(RepairTo(&report, Elsewhere(""), "/other", {.logs_lost = true}));
@@ -308,6 +435,25 @@ TEST_F(LogDirectoryTest, DestroyTakesNoLogsWhereADamagedManifestCannotSayWhoseTh
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(status.ToString(), ::testing::HasSubstr("repair it first"));
   EXPECT_THAT(FilesIn(&database.memory, "/logs"), ::testing::Not(::testing::IsEmpty()));
+}
+
+TEST(LogDirectoryNameTest, ItIsKeptAsAnAbsolutePath) {
+  const tools::TemporaryDirectory directory;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory.path());
+  Options options{.create_if_missing = true};
+  options.log_directory = "logs";
+  auto db = DB::Open(options, "db");
+  ASSERT_OK(db.status());
+  ASSERT_OK((*db)->Put("k", "v"));
+  db->reset();
+  std::filesystem::current_path(before);
+  std::filesystem::create_directory_symlink(directory.path() + "/db", directory.path() + "/link");
+  for (const std::string name : {"/db", "/link"}) {
+    db = DB::Open({.read_only = true}, directory.path() + name);
+    ASSERT_OK(db.status());
+    EXPECT_EQ((*db)->Get("k").value_or("absent"), "v");
+  }
 }
 
 TEST(LogDirectoryNameTest, TheDatabasesOwnDirectoryIsNoneUnderAnotherName) {
