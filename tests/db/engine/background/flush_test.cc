@@ -210,7 +210,7 @@ TEST_F(FlushTest, ADroppedFamilyEndsBoth) {
     TableFiles tables;
     const std::unique_ptr<TestDatabase> database = Open(seed, &tables);
     const std::shared_ptr<const ColumnFamily> family = database->db->CreateColumnFamily("dropped", {}).value();
-    ASSERT_NO_FATAL_FAILURE(BeginBoth(database->db.get(), family.get(), tables));
+    ASSERT_NO_FATAL_FAILURE(BeginBoth(database->db.get(), *family, tables));
     database->world->SleepMicros(seed % 7);
     ASSERT_OK(database->db->DropColumnFamily(*family));
     ASSERT_OK(database->db->WaitForBackgroundWork());
