@@ -35,17 +35,12 @@ class BatchOrigin {
   // The same for all families that `other` names.
   static void NoteAll(const WriteBatch& other, WriteBatch* batch);
   static void Clear(WriteBatch* batch);
-  // InvalidArgument if `batch` names a family of any database but the one with that id.
-  static absl::Status Check(const WriteBatch& batch, uint64_t database_id, std::string_view directory) {
-    const bool own = batch.database_id_ == 0 || batch.database_id_ == database_id;
-    if (own && batch.second_directory_.empty()) [[likely]]
-      return absl::OkStatus();
-    return Refusal(batch, directory);
-  }
+  // InvalidArgument if `batch` names a family of any database but the one with that id in that directory: a copy of its
+  // files has the same id.
+  static absl::Status Check(const WriteBatch& batch, uint64_t database_id, std::string_view directory);
 
  private:
   static void Note(uint64_t database_id, std::string_view directory, WriteBatch* batch);
-  static absl::Status Refusal(const WriteBatch& batch, std::string_view directory);
 };
 
 }  // namespace sepal

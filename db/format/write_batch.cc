@@ -97,7 +97,7 @@ void BatchOrigin::NoteAll(const WriteBatch& other, WriteBatch* batch) {
 }
 
 void BatchOrigin::Note(uint64_t database_id, std::string_view directory, WriteBatch* batch) {
-  if (batch->database_id_ == database_id) [[likely]]
+  if (batch->database_id_ == database_id && batch->directory_ == directory) [[likely]]
     return;
   if (batch->database_id_ == 0) {
     batch->database_id_ = database_id;
@@ -112,7 +112,10 @@ void BatchOrigin::Clear(WriteBatch* batch) {
   batch->second_directory_.clear();
 }
 
-absl::Status BatchOrigin::Refusal(const WriteBatch& batch, std::string_view directory) {
+absl::Status BatchOrigin::Check(const WriteBatch& batch, uint64_t database_id, std::string_view directory) {
+  const bool own = batch.database_id_ == 0 || (batch.database_id_ == database_id && batch.directory_ == directory);
+  if (own && batch.second_directory_.empty()) [[likely]]
+    return absl::OkStatus();
   if (!batch.second_directory_.empty()) {
     return absl::InvalidArgumentError(absl::StrFormat("the batch names column families of two databases, in %s and %s",
                                                       batch.directory_, batch.second_directory_));

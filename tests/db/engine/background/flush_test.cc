@@ -142,7 +142,7 @@ TEST_F(FlushTest, WhereTheOlderOneIsInALaterRunTheNewerIsWrittenAgain) {
     for (uint64_t i = 0; i < kEntries; ++i) ASSERT_OK(db->Put(NumberedKey(i), Old(i)));
     ASSERT_OK(db->Flush({.wait = false}));
     while (tables.made() == 0) ASSERT_OK(db->Put(NumberedKey(0), "x"));
-    ASSERT_OK(db->Write(&newer));
+    ASSERT_OK(db->Write(newer));
     ASSERT_OK(db->Flush({.wait = false}));
     // Time passes by looks at the clock, and others run while a mutex is taken.
     for (int i = 0; i < 3000; ++i) {
@@ -210,7 +210,7 @@ TEST_F(FlushTest, ADroppedFamilyEndsBoth) {
     TableFiles tables;
     const std::unique_ptr<TestDatabase> database = Open(seed, &tables);
     const std::shared_ptr<const ColumnFamily> family = database->db->CreateColumnFamily("dropped", {}).value();
-    ASSERT_NO_FATAL_FAILURE(BeginBoth(database->db.get(), family.get(), tables));
+    ASSERT_NO_FATAL_FAILURE(BeginBoth(database->db.get(), *family, tables));
     database->world->SleepMicros(seed % 7);
     ASSERT_OK(database->db->DropColumnFamily(*family));
     ASSERT_OK(database->db->WaitForBackgroundWork());

@@ -136,7 +136,7 @@ TEST_F(InterfaceTest, AMultiGetReturnsTheFirstErrorThatIsNotAnAbsentKey) {
   const std::vector<std::string_view> keys = {"absent", first, last};
   std::vector<PinnedValue> values(3);
   std::vector<absl::Status> statuses(3);
-  database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kRead, .name_contains = ".sst"});
+  database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kRead, .name_contains = ".sst", .sticky = true});
   const absl::Status status = db()->MultiGet(keys, values, statuses);
   EXPECT_TRUE(absl::IsInternal(status)) << status;
   EXPECT_THAT(statuses, ::testing::Contains(status));
@@ -195,7 +195,7 @@ TEST_F(InterfaceTest, AnErrorThatEndsAScanAndIsNotReadIsReported) {
   ASSERT_OK(db()->CompactRange());
   ASSERT_OK(database.Reopen());
   const auto scan = [&](bool read_status) {
-    database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kRead, .name_contains = ".sst"});
+    database.files.Inject({.fault = Fault::kIoError, .op = FileOp::kRead, .name_contains = ".sst", .sticky = true});
     {
       ScanRange range = db()->Scan({.fill_cache = false});
       for ([[maybe_unused]] const ScanEntry& entry : range) {
