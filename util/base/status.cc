@@ -8,16 +8,17 @@ namespace sepal {
 
 namespace {
 
-constexpr char kNoMemory[] = "sepal/no-memory";
+constexpr char kErrno[] = "errno";
+constexpr char kNoMemory[] = "ENOMEM";
 
 }  // namespace
 
 absl::Status MarkNoMemory(absl::Status status) {
-  status.SetPayload(kNoMemory, absl::Cord());
+  status.SetPayload(kErrno, absl::Cord(kNoMemory));
   return status;
 }
 
-bool IsNoMemory(const absl::Status& status) { return status.GetPayload(kNoMemory).has_value(); }
+bool IsNoMemory(const absl::Status& status) { return status.GetPayload(kErrno) == absl::Cord(kNoMemory); }
 
 absl::Status Damaged(std::string_view file, uint64_t offset, std::string_view what, std::string_view expected,
                      std::string_view got) {

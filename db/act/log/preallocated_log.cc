@@ -3,8 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "db/format/file_names.h"
 #include "db/format/log_format.h"
+#include "util/base/no_memory.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -20,7 +22,7 @@ absl::StatusOr<NextLogFile::Made> NextLogFile::Create(Directory* directory, File
   if (status.ok()) return made;
   made.file.reset();
   Remove(directory, number);
-  return Annotate(status, "cannot reserve space for a new write-ahead log");
+  return Annotate(status, absl::StrFormat("no %s for a new write-ahead log", IsNoMemory(status) ? "memory" : "space"));
 }
 
 absl::StatusOr<NextLogFile::Made> NextLogFile::Make(Directory* directory, FileNumber number, uint64_t bytes,

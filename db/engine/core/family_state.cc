@@ -85,9 +85,13 @@ size_t Family::ImmutableDataBytes() const {
 bool Family::AwaitsFlush() const { return std::any_of(immutables_.begin(), immutables_.end(), Waits); }
 
 size_t Family::BytesAwaitingFlush() const {
+  // Of a table, beside keys and values: for an entry, and for the table itself.
+  constexpr size_t kEntryBytes = 16;
+  constexpr size_t kTableBytes = 4096;
   size_t bytes = 0;
   for (const ImmutableMemTable& immutable : immutables_) {
-    if (Waits(immutable)) bytes += immutable.memtable->MemoryBytes();
+    if (!Waits(immutable)) continue;
+    bytes += immutable.memtable->DataBytes() + immutable.memtable->EntryCount() * kEntryBytes + kTableBytes;
   }
   return bytes;
 }

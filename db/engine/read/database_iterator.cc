@@ -145,6 +145,8 @@ class DatabaseIterator final : public Iterator {
     FindNextVisible(/*skip_key=*/false);
   }
   ABSL_ATTRIBUTE_NOINLINE void NextElsewhere() {
+    if (Closed()) [[unlikely]]
+      return Hide();
     const WatchedCall call(options_.calls, kNextCall, [this] { return AStep(); });
     if (!Begin(Ticker::kNexts)) return;
     if (at_entry_) {
@@ -164,6 +166,8 @@ class DatabaseIterator final : public Iterator {
     FindPreviousVisible();
   }
   ABSL_ATTRIBUTE_NOINLINE void PrevElsewhere() {
+    if (Closed()) [[unlikely]]
+      return Hide();
     const WatchedCall call(options_.calls, kPrevCall, [this] { return AStep(); });
     if (!Begin(Ticker::kPrevs)) return;
     if (at_entry_) {

@@ -133,7 +133,7 @@ TEST_F(LogCutTest, PowerLossAfterACutLosesNothingThatWasSynced) {
     CreateWithTasks();
     AppendAndSync(1, std::string(seed * 40, 'a'));
     Append(2, "b");
-    if (seed % 3 == 0) ASSERT_TRUE(log_->Sync(log_->End()).ok());
+    ASSERT_TRUE(seed % 3 != 0 || log_->Sync(log_->End()).ok());
     Rotate(2);
     if (seed % 2 == 0) executor_.RunAll();
     Append(3, "c");

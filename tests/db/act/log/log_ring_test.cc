@@ -27,7 +27,7 @@ TEST_F(LogRingTest, BytesOfARingAreAsTheFormatSays) {
   for (uint64_t i = 1; i <= 300; ++i) Append(i, "text");
   const auto header = LogHeader::Decode(Contents(kFirstFile).substr(0, kLogHeaderBytes), "f");
   ASSERT_TRUE(header.ok());
-  EXPECT_EQ(header->ring, (RingReference{FileNumber(1), kRing}));
+  EXPECT_EQ(header->ring, (RingReference{FileNumber(1), kRing, /*length_is_durable=*/true}));
   const std::string ring = Contents(kRingFile);
   ASSERT_EQ(ring.size(), kRingHeaderBytes + kRing);
   EXPECT_EQ(RingHeader::Decode(ring), (RingHeader{kRing, FileNumber(1)}));
@@ -403,7 +403,7 @@ TEST_F(LogRingTest, WhereThereCanBeNoRingRecordsAreWritten) {
 }
 
 TEST_F(LogRingTest, WhereTheDiskHasRoomForALogAndNotForARingToo) {
-  memory_.SetCapacity(memory_.UsedBytes() + 20'000);
+  memory_.SetCapacity(memory_.UsedBytes() + 10'000);
   Create();
   EXPECT_EQ(log_->RingNumber(), FileNumber(0));
   EXPECT_FALSE(memory_.ReadFileContents(kRingFile).ok());

@@ -46,6 +46,8 @@ class NoMemoryTest : public EngineTest {
 };
 
 TEST_F(NoMemoryTest, AReadThatNeverGetsMemoryEndsWritingAfterSomeTries) {
+  Fill(0, 150);
+  ASSERT_OK(db()->Flush());
   database.files.Inject({.fault = Fault::kNoMemory, .op = FileOp::kRead, .name_contains = ".sst", .sticky = true});
   const absl::Status compacted = db()->CompactRange();
   EXPECT_FALSE(compacted.ok());

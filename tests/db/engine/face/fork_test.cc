@@ -220,6 +220,7 @@ TEST_P(ForkedCallTest, EveryCallInAForkedChildRefusesAndNoneWaits) {
   if (read_only) {
     Options options = options_;
     options.read_only = true;
+    options.create_if_missing = false;
     options.listeners.clear();
     absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path_);
     ASSERT_OK(db.status());
