@@ -13,6 +13,7 @@
 #include "db/engine/core/check_options.h"
 #include "db/format/file_names.h"
 #include "db/state/version/version_builder.h"
+#include "sepal/options_text.h"
 #include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "util/base/status.h"
@@ -21,6 +22,8 @@
 
 namespace sepal::tools {
 namespace {
+
+constexpr std::string_view kNoFamily = "there is no column family";
 
 bool IsManifest(const std::filesystem::path& file) {
   const std::optional<ParsedFileName> name = ParseFileName(file.filename().string());
@@ -117,7 +120,12 @@ void TakeEdit(const VersionEdit& edit, Tree* tree) {
   if (edit.last_sequence.has_value()) tree->last_sequence = std::max(tree->last_sequence, *edit.last_sequence);
   if (edit.min_log_number.has_value()) tree->min_log = *edit.min_log_number;
   if (edit.closed_log.has_value()) tree->closed_log = edit.closed_log;
+  tree->kept_logs.TakeEdit(edit);
   for (const ColumnFamilyCreation& created : edit.created_families) tree->families[created.id].created = created;
+  for (const KeptOptions& kept : edit.kept_options) {
+    const auto it = tree->families.find(kept.family);
+    if (it != tree->families.end()) it->second.kept_options = kept.fields;
+  }
   for (const ColumnFamilyId id : edit.dropped_families) tree->families.erase(id);
   for (const FlushedThrough& flushed : edit.flushed_through) {
     const auto it = tree->families.find(flushed.family);
@@ -163,6 +171,13 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
   if (!manifest.ok()) return Vanished(manifest.status());
   tree.manifest = *std::move(manifest);
   if (!tree.manifest.found) return NoDatabase(path);
+  // Logs that are not found are missed where they are read.
+  const absl::StatusOr<std::string> logs_in =
+      LogDirectoryOf(FileSystem::Posix(), path, place.log_directory, tree.kept_logs);
+  if (logs_in.ok() && *logs_in != place.log_directory) {
+    edits->clear();
+    return ReadTreeOnce({.directory = path, .log_directory = *logs_in}, edits);
+  }
   for (auto& [id, family] : tree.families) {
     if (family.created.comparator_name != BytewiseComparator()->Name()) continue;
     RETURN_IF_ERROR(BuildVersion(&family, *edits));
@@ -176,7 +191,14 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
 
 void Place::AddFlags(CLI::App* app) {
   app->add_option("DIR", directory, "Directory of the database")->required();
-  app->add_option("--log-directory", log_directory, "Directory of the write-ahead logs (default: DIR)");
+  app->add_option("--log-directory", log_directory,
+                  "Directory of the write-ahead logs (default: as the database was last opened)");
+}
+
+void Place::AddFlagsToWrite(CLI::App* app) {
+  AddFlags(app);
+  app->add_option("--options", options_file, "File of options to write with (sepal options show prints one)")
+      ->check(CLI::ExistingFile);
 }
 
 std::string Place::Arguments() const {
@@ -187,6 +209,11 @@ absl::Status WithRemedy(const absl::Status& status, const Place& place) {
   if (status.ok()) return status;
   const std::string& directory = place.directory;
   std::error_code error;
+  if (absl::IsNotFound(status) && ToStd(status.message()).starts_with(kNoFamily)) {
+    return absl::NotFoundError(absl::StrFormat("%s (it is named by %s; sepal family create makes one)",
+                                               ToStd(status.message()).substr(0, ToStd(status.message()).find(';')),
+                                               place.options_file));
+  }
   const bool no_logs = !place.log_directory.empty() && !std::filesystem::exists(place.log_directory, error);
   if (absl::IsNotFound(status) && no_logs && std::filesystem::is_directory(directory, error)) {
     return absl::NotFoundError(absl::StrFormat("%s does not exist; --log-directory names where the logs of %s lie",
@@ -246,6 +273,11 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create,
   // What is wrong with the database, if anything, the opening says.
   if (auto kept = KeptFamilies(FileSystem::Posix(), place.directory, place.log_directory); kept.ok()) {
     options.column_families = *std::move(kept);
+  }
+  if (!place.options_file.empty()) {
+    ASSIGN_OR_RETURN(options, OptionsFromFile(place.options_file, options));
+    if (options.log_directory.empty() || !place.log_directory.empty()) options.log_directory = place.log_directory;
+    if (memory_limit != Options().memory_limit) options.memory_limit = memory_limit;
   }
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
   if (db.ok()) return db;
