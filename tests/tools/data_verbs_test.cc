@@ -150,7 +150,7 @@ TEST_F(DataVerbsTest, HintsLeadToWhatHelps) {
   MakeDatabase();
   const auto hint = [](const std::vector<std::string>& words) { return RunSepal(words).err; };
   EXPECT_TRUE(Has(hint({"db", "count", db_}), "db scan DIR --count"));
-  EXPECT_TRUE(Has(hint({"db", "destroy", db_}), "DB::Destroy"));
+  EXPECT_TRUE(Has(hint({"db", "drop", db_}), "did you mean db destroy?"));
   EXPECT_TRUE(Has(hint({"stats", db_}), "did you mean db stats?"));
   EXPECT_TRUE(Has(hint({"sst", "props", "x"}), "did you mean sst show?"));
   const std::string missing = directory_.File("quite another");

@@ -153,9 +153,18 @@ TEST_F(MixedWorkloadsTest, FlagsOfOtherEnginesAreUnderstoodOrRefusedInWords) {
   refused("--threads=2k", "2k is too large: at most 1024");
   refused("--cache_size=1X", "is not a size");
   refused("--mix_get_ratio=0.5", "must add up to 1");
-  const Outcome compact = Run({"--benchmarks=compact0"});
+  const Outcome compact = Run({"--benchmarks=compact1"});
   EXPECT_EQ(compact.exit, kExitUsage);
   EXPECT_THAT(compact.err, HasSubstr("does not compact single levels"));
+}
+
+TEST_F(MixedWorkloadsTest, Compact0LeavesNothingInLevel0AndDoesNothingWhereNothingIs) {
+  const Outcome outcome = Run({"--num=1k", "--benchmarks=fillrandom,flush,compact0,levelstats,compact0"});
+  EXPECT_EQ(outcome.exit, kExitOk) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("compact0"));
+  const std::unique_ptr<DB> db = DB::Open({.read_only = true}, path_).value();
+  EXPECT_EQ(db->GetProperty("sepal.num-files-at-level0").value_or(""), "0");
+  EXPECT_EQ(db->GetProperty("sepal.num-runs").value_or(""), "1");
 }
 
 }  // namespace

@@ -117,24 +117,32 @@ TEST_F(RepairVerbTest, ADamagedManifestIsMadeAnew) {
   EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
 }
 
-TEST_F(RepairVerbTest, ALogDirectoryThatIsNotGivenIsNamedAndNothingIsGivenUp) {
-  const std::string logs = directory_.File("logs");
+TEST_F(RepairVerbTest, ALogDirectoryIsRememberedAndOneThatIsGoneIsNamedAndNothingIsGivenUp) {
+  const std::string logs = directory_.File("logs"), moved = directory_.File("moved");
   ASSERT_EQ(RunSepal({"db", "put", db_, "k1", "v", "--log-directory", logs}).exit, kExitOk);
-  ASSERT_EQ(RunSepal({"db", "put", db_, "k2", "v", "--log-directory", logs}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", db_, "k2", "v"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"db", "get", db_, "k2"}).out, "v");
+  EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
+  EXPECT_TRUE(Has(RunSepal({"wal", "dump", db_}).out, "k2"));
+  const Outcome other = RunSepal({"db", "get", db_, "k2", "--log-directory", db_});
+  EXPECT_EQ(other.exit, kExitError);
+  EXPECT_TRUE(Has(other.err, "log_directory is " + db_) && Has(other.err, "are in " + logs)) << other.err;
+
+  std::filesystem::rename(logs, moved);
   for (const std::vector<std::string>& look :
        std::vector<std::vector<std::string>>{{"db", "get", db_, "k1"}, {"db", "verify", db_}}) {
     const Outcome outcome = RunSepal(look);
     EXPECT_EQ(outcome.exit, kExitDamage);
-    EXPECT_TRUE(Has(outcome.err, "--log-directory")) << outcome.err;
+    EXPECT_TRUE(Has(outcome.err, "--log-directory") && Has(outcome.err, logs)) << outcome.err;
   }
   for (const std::string how : {"--yes", "--dry-run"}) {
     const Outcome refused = RunSepal({"db", "repair", db_, how});
     EXPECT_EQ(refused.exit, kExitError) << refused.out;
     EXPECT_TRUE(Has(refused.err, "--log-directory") && Has(refused.err, "--logs-lost")) << refused.err;
   }
-  EXPECT_EQ(RunSepal({"db", "get", db_, "k2", "--log-directory", logs}).out, "v");
+  EXPECT_EQ(RunSepal({"db", "get", db_, "k2", "--log-directory", moved}).out, "v");
 
-  std::filesystem::remove_all(logs);
+  std::filesystem::remove_all(moved);
   const Outcome dry = RunSepal({"db", "repair", db_, "--dry-run", "--logs-lost"});
   EXPECT_EQ(dry.exit, kExitDamage) << dry.err;
   EXPECT_TRUE(Has(dry.err, "sepal db repair " + db_ + " --logs-lost --yes")) << dry.err;

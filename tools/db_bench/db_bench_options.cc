@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "sepal/options_text.h"
 #include "tools/db_bench/db_bench_workloads.h"
 #include "tools/terminal/cli.h"
 #include "util/base/compression.h"
@@ -98,6 +99,10 @@ void AddEngineFlags(CLI::App* app, DbBenchOptions* o) {
       ->group("Engine");
   app->add_option("--wal_dir", o->wal_dir, "Directory of the write-ahead logs (default: that of the database)")
       ->group("Engine");
+  app->add_option("--options", o->options_file,
+                  "File of engine options, as sepal options show prints it; what it says goes before the flags")
+      ->check(CLI::ExistingFile)
+      ->group("Engine");
   app->add_flag("--use_direct_reads", o->use_direct_reads, "Read tables with direct I/O, bypassing the page cache")
       ->group("Engine");
   app->add_flag("--use_existing_db", o->use_existing_db, "Use the existing database; skips fill* benchmarks")
@@ -141,7 +146,7 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   const std::optional<CompressionKind> compression = CompressionFromName(Codec());
   if (!compression.has_value()) return absl::InvalidArgumentError(absl::StrCat("unknown codec ", compression_type));
   options.family.compression = *compression;
-  return options;
+  return options_file.empty() ? options : OptionsFromFile(options_file, options);
 }
 
 void DbBenchOptions::AddFlags(CLI::App* app) {
@@ -183,11 +188,10 @@ absl::Status DbBenchOptions::CheckBenchmarks() const {
   if (prefix_size > key_size) return absl::InvalidArgumentError("--prefix_size is larger than --key_size");
   for (const std::string& benchmark : benchmarks) {
     if (FindWorkload(benchmark) != nullptr) continue;
-    if (benchmark == "compact0" || benchmark == "compact1") {
+    if (benchmark == "compact1") {
       return absl::InvalidArgumentError(
-          absl::StrCat(benchmark,
-                       ": Sepal does not compact single levels on request; compact rewrites all of them, and "
-                       "waitforcompaction waits until no compaction is due"));
+          "compact1: Sepal does not compact single levels on request; compact rewrites all of them, compact0 brings down "
+          "what is in level 0, and waitforcompaction waits until no compaction is due");
     }
     return absl::InvalidArgumentError(absl::StrCat("unknown benchmark ", benchmark, "; known: ", BenchmarkNames()));
   }

@@ -21,7 +21,8 @@ struct DbBenchOptions {
   std::vector<std::string> benchmarks = {"fillseq",     "fillsync", "fillrandom", "overwrite", "readrandom", "readseq",
                                          "readreverse", "compact",  "readrandom", "readseq",   "readreverse"};
   std::string db = {};
-  std::string wal_dir = {};  // empty: in db
+  std::string wal_dir = {};       // empty: in db
+  std::string options_file = {};  // empty: none
   uint64_t num = 1'000'000;
   int64_t reads = -1;   // -1: num
   int64_t writes = -1;  // -1: num
@@ -74,7 +75,8 @@ struct DbBenchOptions {
   absl::Status CheckBenchmarks() const;
   // Where the database goes if nobody says.
   static std::string DefaultDirectory();
-  // The engine's options. Without --memory_limit, --cache_size and two write buffers make the limit.
+  // The engine's options. Without --memory_limit, --cache_size and two write buffers make the limit. What the file of
+  // --options says goes before all other flags.
   absl::StatusOr<Options> EngineOptions() const;
 };
 

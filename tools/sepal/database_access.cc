@@ -13,6 +13,7 @@
 #include "db/engine/core/check_options.h"
 #include "db/format/file_names.h"
 #include "db/state/version/manifest_state.h"
+#include "sepal/options_text.h"
 #include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "util/base/status.h"
@@ -21,6 +22,8 @@
 
 namespace sepal::tools {
 namespace {
+
+constexpr std::string_view kNoFamily = "there is no column family";
 
 bool IsManifest(const std::filesystem::path& file) {
   const std::optional<ParsedFileName> name = ParseFileName(file.filename().string());
@@ -95,6 +98,7 @@ absl::Status TakeFamilies(ManifestState* manifest, std::map<ColumnFamilyId, Fami
     FamilyTree& family = (*families)[id];
     family.created = described.creation;
     family.flushed_through = described.flushed_through;
+    family.kept_options = described.kept_options;
     if (described.creation.comparator_name == BytewiseComparator()->Name()) {
       ASSIGN_OR_RETURN(family.version, described.tables.Build());
     }
@@ -135,11 +139,19 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
   absl::StatusOr<ManifestRecovery> manifest =
       RecoverManifest(directory->get(), NewestManifest(tree.logs), /*other_files=*/false, [&](VersionEdit&& edit) {
         edits->push_back(edit);
+        tree.kept_logs.TakeEdit(edit);
         return state.Take(std::move(edit));
       });
   if (!manifest.ok()) return Vanished(manifest.status());
   tree.manifest = *std::move(manifest);
   if (!tree.manifest.found) return NoDatabase(path);
+  // Logs that are not found are missed where they are read.
+  const absl::StatusOr<std::string> logs_in =
+      LogDirectoryOf(FileSystem::Posix(), path, place.log_directory, tree.kept_logs);
+  if (logs_in.ok() && *logs_in != place.log_directory) {
+    edits->clear();
+    return ReadTreeOnce({.directory = path, .log_directory = *logs_in}, edits);
+  }
   tree.last_sequence = state.last_sequence;
   tree.min_log = state.min_log_number;
   tree.closed_log = state.closed_log;
@@ -151,7 +163,14 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
 
 void Place::AddFlags(CLI::App* app) {
   app->add_option("DIR", directory, "Directory of the database")->required();
-  app->add_option("--log-directory", log_directory, "Directory of the write-ahead logs (default: DIR)");
+  app->add_option("--log-directory", log_directory,
+                  "Directory of the write-ahead logs (default: as the database was last opened)");
+}
+
+void Place::AddFlagsToWrite(CLI::App* app) {
+  AddFlags(app);
+  app->add_option("--options", options_file, "File of options to write with (sepal options show prints one)")
+      ->check(CLI::ExistingFile);
 }
 
 std::string Place::Arguments() const {
@@ -162,6 +181,11 @@ absl::Status WithRemedy(const absl::Status& status, const Place& place) {
   if (status.ok()) return status;
   const std::string& directory = place.directory;
   std::error_code error;
+  if (absl::IsNotFound(status) && ToStd(status.message()).starts_with(kNoFamily)) {
+    return absl::NotFoundError(absl::StrFormat("%s (it is named by %s; sepal family create makes one)",
+                                               ToStd(status.message()).substr(0, ToStd(status.message()).find(';')),
+                                               place.options_file));
+  }
   const bool no_logs = !place.log_directory.empty() && !std::filesystem::exists(place.log_directory, error);
   if (absl::IsNotFound(status) && no_logs && std::filesystem::is_directory(directory, error)) {
     return absl::NotFoundError(absl::StrFormat("%s does not exist; --log-directory names where the logs of %s lie",
@@ -221,6 +245,11 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create,
   // What is wrong with the database, if anything, the opening says.
   if (auto kept = KeptFamilies(FileSystem::Posix(), place.directory, place.log_directory); kept.ok()) {
     options.column_families = *std::move(kept);
+  }
+  if (!place.options_file.empty()) {
+    ASSIGN_OR_RETURN(options, OptionsFromFile(place.options_file, options));
+    if (options.log_directory.empty() || !place.log_directory.empty()) options.log_directory = place.log_directory;
+    if (memory_limit != Options().memory_limit) options.memory_limit = memory_limit;
   }
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, place.directory);
   if (db.ok()) return db;

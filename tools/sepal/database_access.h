@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "db/act/log/log_recovery.h"
 #include "db/act/manifest/manifest_recovery.h"
+#include "db/engine/open/log_place.h"
 #include "db/format/version_edit.h"
 #include "db/state/version/version.h"
 #include "sepal/db.h"
@@ -30,9 +31,13 @@ namespace sepal::tools {
 struct Place {
   std::string directory = {};
   std::string log_directory = {};
+  // Of verbs that write; empty: none.
+  std::string options_file = {};
 
   // DIR, the first argument of every verb, and --log-directory.
   void AddFlags(CLI::App* app);
+  // The same, and --options.
+  void AddFlagsToWrite(CLI::App* app);
   // The same two as they are given: "/db --log-directory /logs".
   std::string Arguments() const;
 };
@@ -42,7 +47,8 @@ absl::Status WithRemedy(const absl::Status& status, const Place& place);
 // The same of making a new database, which takes away what it has written when it fails.
 absl::Status WithNothingLeft(const absl::Status& status);
 
-// Errors are with remedy. A database that is written to is kept as it was: with the options that its manifest keeps.
+// Errors are with remedy. A database that is written to is kept as it was: with the options that its manifest keeps,
+// but for those that the file of --options changes.
 absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place);
 absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create,
                                                 uint64_t memory_limit = Options().memory_limit);
@@ -70,6 +76,7 @@ absl::StatusOr<std::string> BytesFrom(const std::string& text, bool hex);
 struct FamilyTree {
   ColumnFamilyCreation created;
   SequenceNumber flushed_through;
+  std::string kept_options;  // db/format/kept_options.h
   // Null for a family whose order is not bytewise: only a program that has its comparator can say more.
   VersionRef version;
   std::vector<AddedTable> tables;
@@ -77,12 +84,13 @@ struct FamilyTree {
 
 // The database as manifest and log headers have it.
 struct Tree {
-  Place place;
+  Place place;  // with the log directory that was found
   ManifestRecovery manifest;
   std::vector<LogFile> logs;
   SequenceNumber last_sequence;
   FileNumber min_log;
   std::optional<ClosedLog> closed_log;
+  KeptLogs kept_logs;
   std::map<ColumnFamilyId, FamilyTree> families;
 
   std::vector<AddedTable> Tables() const;

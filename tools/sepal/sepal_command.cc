@@ -95,6 +95,17 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"db copy", "db checkpoint"},
     {"db snapshot", "db checkpoint"},
     {"db import", "import"},
+    {"db dump", "dump"},
+    {"db shell", "shell"},
+    {"repl", "shell"},
+    {"db export", "dump"},
+    {"export", "dump"},
+    {"db load", "load"},
+    {"db drop", "db destroy"},
+    {"db remove", "db destroy"},
+    {"db options", "options show"},
+    {"family list", "db families"},
+    {"families", "db families"},
     {"sst props", "sst show"},
     {"log dump", "wal dump"},
     {"wal show", "wal dump"},
@@ -122,11 +133,6 @@ std::string NearVerb(const std::string& typed) {
 int UnknownVerb(const std::string& typed, bool json, const Streams& io) {
   const std::string what = absl::StrFormat("there is no verb \"%s\"", typed);
   io.err << io.err_paint.Bad("sepal:") << " " << what << "\n";
-  if (typed == "db destroy" || typed == "db drop" || typed == "db remove") {
-    io.err << "DB::Destroy removes the files of a database; so does rm -r DIR once no program has it open\n";
-    if (json) io.out << ErrorLine(typed, kExitUsage, absl::InvalidArgumentError(what)) << std::endl;
-    return kExitUsage;
-  }
   const std::string meant = typed.starts_with("-") ? Nearest({"--help", "--version"}, typed) : NearVerb(typed);
   io.err << (meant.empty() ? "sepal --help lists the verbs\n" : "did you mean " + meant + "?\n");
   if (json) io.out << ErrorLine(typed, kExitUsage, absl::InvalidArgumentError(what)) << std::endl;
@@ -134,11 +140,12 @@ int UnknownVerb(const std::string& typed, bool json, const Streams& io) {
 }
 
 constexpr std::string_view kOnDamage = "docs/guide/operations.md";
+constexpr std::string_view kDamagedDump = "the dump is damaged";
 constexpr std::string_view kLogDirectoryOption = "Options::log_directory";
 
 // What can be done about damage in the database that `app` was given, where the message does not say it.
 std::string DamageRemedy(const CLI::App& app, const std::string& message) {
-  if (message.find(kOnDamage) != std::string::npos) return "";
+  if (message.find(kOnDamage) != std::string::npos || message.find(kDamagedDump) != std::string::npos) return "";
   const CLI::Option* directory = app.get_option_no_throw("DIR");
   // The damage may be in another engine's database.
   if (directory == nullptr || app.get_option_no_throw("SOURCE") != nullptr) return "";

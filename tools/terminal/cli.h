@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "tools/terminal/utf8.h"
+#include "util/base/nearest.h"
 
 namespace CLI {
 class App;
@@ -36,9 +37,6 @@ void TakeCalledName(CLI::App* app, const char* const* argv);
 // `err`, with the nearest known flag. `mistake`, if any, gets the first line of the explanation.
 std::optional<int> ParseFlags(CLI::App* app, std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
                               std::string* mistake = nullptr);
-
-// The word of `known` that is nearest to `typed`, or begins with it; empty if none does.
-std::string Nearest(const std::vector<std::string>& known, std::string_view typed);
 
 // A number of bytes: 1048576, 64MiB, 1.5G (powers of 1024). In the form in which it can be given: 64MiB, 1000.
 std::string SizeText(uint64_t bytes);

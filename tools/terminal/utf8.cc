@@ -1,5 +1,8 @@
 #include "tools/terminal/utf8.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "absl/strings/str_format.h"
 
 namespace sepal::tools {
@@ -62,6 +65,24 @@ std::string Escaped(std::string_view bytes, size_t limit) {
     at += character.size();
   }
   return text;
+}
+
+std::optional<std::string> Unescaped(std::string_view text) {
+  std::string bytes;
+  bytes.reserve(text.size());
+  for (;;) {
+    const size_t backslash = std::min(text.find('\\'), text.size());
+    bytes.append(text.substr(0, backslash));
+    text.remove_prefix(backslash);
+    if (text.empty()) return bytes;
+    unsigned byte = 0;
+    const bool whole = text.size() >= 4 && text[1] == 'x';
+    if (!whole || std::from_chars(text.data() + 2, text.data() + 4, byte, 16).ptr != text.data() + 4) {
+      return std::nullopt;
+    }
+    bytes.push_back(static_cast<char>(byte));
+    text.remove_prefix(4);
+  }
 }
 
 }  // namespace sepal::tools

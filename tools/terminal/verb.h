@@ -63,6 +63,9 @@ const std::vector<VerbEntry>& Verbs();
 // The parts of that table, each beside its verbs.
 std::vector<VerbEntry> DataVerbs();
 std::vector<VerbEntry> CareVerbs();
+std::vector<VerbEntry> PropertyVerbs();
+std::vector<VerbEntry> FamilyVerbs();
+std::vector<VerbEntry> OptionsVerbs();
 std::vector<VerbEntry> CopyVerbs();
 std::vector<VerbEntry> ExplainVerbs();
 std::vector<VerbEntry> TableVerbs();
@@ -70,6 +73,8 @@ std::vector<VerbEntry> LogVerbs();
 std::vector<VerbEntry> ShapeVerbs();
 std::vector<VerbEntry> StatsVerbs();
 std::vector<VerbEntry> BenchVerbs();
+std::vector<VerbEntry> DumpVerbs();
+std::vector<VerbEntry> ShellVerbs();
 std::vector<VerbEntry> ImportVerbs();
 std::vector<VerbEntry> PaperVerbs();
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "tools/sepal/database_access.h"
+#include "tools/sepal/key_range.h"
 #include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/progress.h"
@@ -21,8 +22,8 @@ namespace {
 // What the verbs on keys have in common.
 class KeyVerb : public Verb {
  protected:
-  void AddCommonFlags(CLI::App* app) {
-    place_.AddFlags(app);
+  void AddCommonFlags(CLI::App* app, bool writes = false) {
+    writes ? place_.AddFlagsToWrite(app) : place_.AddFlags(app);
     app->add_option("--family", family_, "Column family (default: default)");
     app->add_flag("--hex", hex_, "Keys and values are given and printed in hexadecimal");
   }
@@ -74,9 +75,7 @@ class ScanVerb final : public KeyVerb {
  public:
   void AddFlags(CLI::App* app) override {
     AddCommonFlags(app);
-    app->add_option("--from", from_, "First key of the range");
-    app->add_option("--to", to_, "End of the range: this key is not included");
-    app->add_option("--prefix", prefix_, "Only keys with this prefix");
+    range_.AddFlags(app);
     AddCount(app, "--limit", &limit_, "At most this many entries");
     app->add_flag("--reverse", reverse_, "From the last key to the first");
     app->add_flag("--keys", keys_only_, "Print keys only");
@@ -84,7 +83,7 @@ class ScanVerb final : public KeyVerb {
   }
 
   absl::Status Run(const Streams& io) override {
-    RETURN_IF_ERROR(FindBounds());
+    RETURN_IF_ERROR(range_.Resolve(hex_));
     uint64_t entries = 0;
     RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
       const absl::Status status = Scan(db, io, &entries);
@@ -106,9 +105,7 @@ class ScanVerb final : public KeyVerb {
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_));
     ReadOptions options;
     options.fill_cache = false;
-    options.prefix = beginning_;
-    if (!first_.empty()) options.lower_bound = first_;
-    if (!beyond_.empty()) options.upper_bound = beyond_;
+    range_.ApplyTo(&options);
     const std::unique_ptr<Iterator> it = db->NewIterator(*family, options);
     // Entries that are printed tell themselves how far it is.
     std::optional<Progress> progress;
@@ -121,13 +118,6 @@ class ScanVerb final : public KeyVerb {
       if (progress.has_value()) progress->Update(*entries);
     }
     return it->status();
-  }
-
-  absl::Status FindBounds() {
-    ASSIGN_OR_RETURN(first_, BytesFrom(from_, hex_));
-    ASSIGN_OR_RETURN(beyond_, BytesFrom(to_, hex_));
-    ASSIGN_OR_RETURN(beginning_, BytesFrom(prefix_, hex_));
-    return absl::OkStatus();
   }
 
   // Text escapes what is not printable, so that an entry is a line.
@@ -144,8 +134,7 @@ class ScanVerb final : public KeyVerb {
     out << "\n";
   }
 
-  std::string from_, to_, prefix_;
-  std::string first_, beyond_, beginning_;
+  KeyRange range_;
   uint64_t limit_ = UINT64_MAX;
   bool reverse_ = false, keys_only_ = false, count_only_ = false;
 };
@@ -153,7 +142,7 @@ class ScanVerb final : public KeyVerb {
 class PutVerb final : public KeyVerb {
  public:
   void AddFlags(CLI::App* app) override {
-    AddCommonFlags(app);
+    AddCommonFlags(app, /*writes=*/true);
     app->add_option("KEY", key_, "The key")->required();
     app->add_option("VALUE", value_, "The value; - reads it from standard input, every byte")->required();
     AddMemoryLimit(app, &memory_limit_);
@@ -193,7 +182,7 @@ class PutVerb final : public KeyVerb {
 class DeleteVerb final : public KeyVerb {
  public:
   void AddFlags(CLI::App* app) override {
-    AddCommonFlags(app);
+    AddCommonFlags(app, /*writes=*/true);
     app->add_option("KEY", key_, "The key to delete; no error if it does not exist")->required();
   }
 

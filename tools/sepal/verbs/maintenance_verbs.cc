@@ -20,7 +20,7 @@ namespace {
 class OpenVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
-    place_.AddFlags(app);
+    place_.AddFlagsToWrite(app);
     app->add_flag("--create", create_, "Make an empty database if there is none");
   }
 
@@ -265,7 +265,7 @@ class RepairVerb final : public Verb {
 class CompactVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
-    place_.AddFlags(app);
+    place_.AddFlagsToWrite(app);
     app->add_option("--family", family_, "Column family (default: all)");
     app->add_option("--from", from_, "First key of the range");
     app->add_option("--to", to_, "Last key of the range");

@@ -1,0 +1,108 @@
+// sepal family create|drop: column families come and go. `sepal db families` lists them.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "absl/strings/str_format.h"
+#include "sepal/options_text.h"
+#include "tools/sepal/database_access.h"
+#include "tools/terminal/cli.h"
+#include "tools/terminal/verb.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal::tools {
+namespace {
+
+class FamilyVerb : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    app->add_option("NAME", family_, "Name of the column family")->required();
+  }
+
+ protected:
+  void Tell(const Streams& io, const char* what) const {
+    if (!json) return;
+    nlohmann::json line = JsonHead();
+    line["directory"] = place_.directory;
+    line[what] = BytesJson(family_);
+    io.out << ToLine(line) << "\n";
+  }
+
+  Place place_;
+  std::string family_;
+};
+
+class CreateFamilyVerb final : public FamilyVerb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    FamilyVerb::AddFlags(app);
+    app->add_option("--options", options_file_,
+                    "File of options, as sepal options show prints it: those of the section of that name, or else of "
+                    "[family]")
+        ->check(CLI::ExistingFile);
+  }
+
+  absl::Status Run(const Streams& io) override {
+    if (family_.empty()) return absl::CancelledError("a column family needs a name");
+    Options options;
+    if (!options_file_.empty()) {
+      ASSIGN_OR_RETURN(options, OptionsFromFile(options_file_));
+    }
+    ColumnFamilyOptions own = options.family;
+    for (const ColumnFamilyDescriptor& descriptor : options.column_families) {
+      if (descriptor.name == family_) own = descriptor.options;
+    }
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
+    RETURN_IF_ERROR(db->CreateColumnFamily(family_, own).status());
+    RETURN_IF_ERROR(db->Close());
+    Tell(io, "created");
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string options_file_;
+};
+
+class DropFamilyVerb final : public FamilyVerb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    FamilyVerb::AddFlags(app);
+    app->add_flag("--yes", yes_, "Do not ask for confirmation");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    // What cannot be dropped is told before anything is asked.
+    if (family_ == kDefaultColumnFamilyName) {
+      return absl::CancelledError("the default column family cannot be dropped");
+    }
+    RETURN_IF_ERROR(LookAt(place_, [&](DB* db) { return FamilyNamed(db, family_).status(); }));
+    RETURN_IF_ERROR(Confirm(io, yes_,
+                            absl::StrFormat("this deletes the column family \"%s\" of %s with all its entries",
+                                            Escaped(family_), place_.directory)));
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
+    {
+      ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
+      RETURN_IF_ERROR(db->DropColumnFamily(*family));
+    }
+    RETURN_IF_ERROR(db->Close());
+    Tell(io, "dropped");
+    return absl::OkStatus();
+  }
+
+ private:
+  bool yes_ = false;
+};
+
+}  // namespace
+
+std::vector<VerbEntry> FamilyVerbs() {
+  return {
+      {"family create", "make a column family", "family create /var/lib/app events", MakeVerb<CreateFamilyVerb>},
+      {"family drop", "delete a column family and all its entries", "family drop /var/lib/app events --yes",
+       MakeVerb<DropFamilyVerb>},
+  };
+}
+
+}  // namespace sepal::tools
