@@ -188,6 +188,11 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily* family, const 
   DatabaseIteratorOptions iterator;
   iterator.order = owner->family->order;
   iterator.visible = VisibleTo(options);
+  iterator.source = {.core = core_.get(),
+                     .family = owner->family.get(),
+                     .view = &**owner->view,
+                     .visible = iterator.visible,
+                     .adds = options.snapshot == nullptr};
   iterator.lower_bound = options.lower_bound;
   iterator.upper_bound = options.upper_bound;
   iterator.closed = &core_->closed;

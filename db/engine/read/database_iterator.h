@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "db/engine/core/call_timing.h"
+#include "db/engine/read/dead_run.h"
 #include "sepal/iterator.h"
 #include "sepal/options.h"
 #include "table/iterate/iterator.h"
@@ -20,6 +21,8 @@ namespace sepal {
 struct DatabaseIteratorOptions {
   KeyOrder order;
   SequenceNumber visible;
+  // Whose entries they are.
+  DeadRun::Source source;
   std::optional<std::string> lower_bound = {};
   std::optional<std::string> upper_bound = {};
   // Set once the database is closed.
