@@ -1,13 +1,18 @@
 // A window of a table file that an iterator reads in one piece. Not safe for concurrent use.
+//
+// A user's window lies in a pool, where there is one: it may be smaller than is wanted, there may be none, and the pool
+// may take it back between two uses. A compaction's is its own.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 #include "table/file/table_reader_impl.h"
 #include "util/memory/mapped_memory.h"
+#include "util/memory/window_pool.h"
 #include "util/stats/perf_times.h"
 
 namespace sepal {
@@ -19,22 +24,49 @@ class ReadAhead {
   // The growth of the buffer at which others are asked to give up memory.
   static constexpr uint64_t kGrowthToAsk = uint64_t{64} << 10;
 
-  ReadAhead(const TableReader::Impl& table, uint64_t first, uint64_t largest)
-      : table_(table), first_(first), next_(first), largest_(largest) {}
+  enum class For : uint8_t { kUser, kCompaction };
+  ReadAhead(const TableReader::Impl& table, uint64_t first, uint64_t largest, For whom)
+      : table_(table),
+        part_(whom == For::kUser ? MemoryPart::kReadAhead : MemoryPart::kCompaction),
+        first_(first),
+        next_(first),
+        largest_(largest) {
+    if (whom == For::kUser && table.options.windows != nullptr) pooled_.emplace(table.options.windows);
+  }
   ~ReadAhead() { Drop(); }
 
+  // While the window is used its bytes stay.
+  class Use {
+   public:
+    explicit Use(ReadAhead* ahead) : ahead_(*ahead) {
+      if (!ahead_.pooled_.has_value()) return;
+      ahead_.pooled_->Hold();
+      if (ahead_.pooled_->data() == nullptr) ahead_.size_ = 0;
+    }
+    ~Use() {
+      if (ahead_.pooled_.has_value()) ahead_.pooled_->LetGo();
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    ReadAhead& ahead_;
+  };
+
+  // While it is not used.
   void Drop() {
+    if (pooled_.has_value()) pooled_->Drop();
     bytes_ = LargeBuffer();
     Charge(0);
     size_ = 0;
     next_ = first_;
   }
 
-  // Returns the unit's bytes and trailer; empty if it is not in the window.
+  // While it is used, as Fill. Returns the unit's bytes and trailer; empty if it is not in the window.
   std::string_view Find(BlockHandle handle) const {
     const uint64_t size = handle.size + kUnitTrailerBytes;
     if (handle.offset < begin_ || handle.offset + size > begin_ + size_) return {};
-    return {bytes_.data() + (handle.offset - begin_), size};
+    return {data() + (handle.offset - begin_), size};
   }
 
   // Moves the window to begin at the block, or to end with it; going forward it ends at or before `limit`. Consecutive
@@ -50,12 +82,10 @@ class ReadAhead {
     size_ = 0;
     if (!table_.source->CheckHandle(handle, UnitKind::kDataBlock).ok() || end > table_.data_bytes()) return;
     if (handle.offset < failed_end_ && end > failed_begin_) return;
-    const uint64_t first = travel == Travel::kForward ? handle.offset : end - std::min(wanted, end);
-    const uint64_t length = std::min(wanted, (travel == Travel::kForward ? limit : end) - first);
-    if (buffer_bytes_ < length || buffer_bytes_ > 2 * std::max(largest_, length)) {
-      bytes_ = LargeBuffer(length);
-      Charge(length);
-    }
+    const uint64_t reach = travel == Travel::kForward ? limit - handle.offset : end;
+    const uint64_t length = MakeRoom(EndOf(handle) - handle.offset, std::min(wanted, reach));
+    if (length == 0) return;
+    const uint64_t first = travel == Travel::kForward ? handle.offset : end - length;
     const absl::StatusOr<size_t> got = Read(first, length);
     if (!got.ok()) {
       failed_begin_ = first;
@@ -68,24 +98,36 @@ class ReadAhead {
   }
 
  private:
+  char* data() const { return pooled_.has_value() ? pooled_->data() : bytes_.data(); }
+  // For `wanted` bytes, or as many from `unit` on as the pool has; 0: for none.
+  uint64_t MakeRoom(uint64_t unit, uint64_t wanted) {
+    if (pooled_.has_value()) return pooled_->Take(unit, wanted);
+    if (buffer_bytes_ < wanted || buffer_bytes_ > 2 * std::max(largest_, wanted)) {
+      bytes_ = LargeBuffer(wanted);
+      Charge(wanted);
+    }
+    return wanted;
+  }
   absl::StatusOr<size_t> Read(uint64_t offset, uint64_t length) const {
     const PerfTimer timer(PerfPart::kRead);
-    return table_.file->Read(offset, length, bytes_.data());
+    return table_.file->Read(offset, length, data());
   }
   void Charge(uint64_t bytes) {
     if (MemoryBudget* budget = table_.options.budget; budget != nullptr) {
-      budget->Charge(MemoryPart::kCompaction, bytes);
-      budget->Release(MemoryPart::kCompaction, buffer_bytes_);
+      budget->Charge(part_, bytes);
+      budget->Release(part_, buffer_bytes_);
       if (bytes > buffer_bytes_ + kGrowthToAsk) budget->Relieve();
     }
     buffer_bytes_ = bytes;
   }
 
   const TableReader::Impl& table_;
+  const MemoryPart part_;
   const uint64_t first_;
   uint64_t next_;
   const uint64_t largest_;
-  LargeBuffer bytes_;
+  std::optional<WindowPool::Window> pooled_;
+  LargeBuffer bytes_;  // where it is not in a pool
   uint64_t buffer_bytes_ = 0;
   uint64_t begin_ = 0;
   uint64_t size_ = 0;

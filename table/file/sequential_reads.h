@@ -19,7 +19,8 @@ class SequentialReads {
   SequentialReads(const TableReader::Impl& table, TableReader::ReadKind kind, uint64_t window_bytes)
       : table_(table),
         ahead_(table, std::min(window_bytes, IsCompaction(kind) ? kFirstCompactionBytes : kFirstUserBytes),
-               std::min(window_bytes, IsCompaction(kind) ? kMostCompactionBytes : kMostUserBytes)) {}
+               std::min(window_bytes, IsCompaction(kind) ? kMostCompactionBytes : kMostUserBytes),
+               IsCompaction(kind) ? ReadAhead::For::kCompaction : ReadAhead::For::kUser) {}
 
   // Whether the block lies right behind, or before, the one that the iterator was at last.
   bool IsNext(BlockHandle handle) const { return handle.offset == last_begin_ + last_bytes_; }
@@ -62,6 +63,7 @@ class SequentialReads {
   static bool IsCompaction(TableReader::ReadKind kind) { return kind == TableReader::ReadKind::kCompaction; }
 
   absl::StatusOr<BlockBuffer> ReadFromWindow(BlockHandle handle, Travel travel, uint64_t limit) {
+    const ReadAhead::Use use(&ahead_);
     std::string_view bytes = ahead_.Find(handle);
     if (bytes.empty()) {
       ahead_.Fill(handle, travel, limit);

@@ -29,6 +29,7 @@
 #include "table/file/block_source.h"
 #include "table/file/table_format.h"
 #include "table/iterate/iterator.h"
+#include "util/memory/window_pool.h"
 
 namespace sepal {
 
@@ -47,6 +48,8 @@ struct TableReaderOptions {
   std::optional<uint64_t> cache_file = {};
   // May be null: reads load only what they need.
   ReadAroundCredit* read_around = nullptr;
+  // Where the users' iterators read ahead; null: without a bound that they share.
+  WindowPool* windows = nullptr;
 };
 
 // The user key of a lookup that goes through the levels.

@@ -26,6 +26,8 @@ std::string_view Name(MemoryPart part) {
       return "open tables";
     case MemoryPart::kCompaction:
       return "compaction";
+    case MemoryPart::kReadAhead:
+      return "read-ahead";
     case MemoryPart::kLog:
       return "log";
     case MemoryPart::kPins:

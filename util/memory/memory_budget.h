@@ -25,6 +25,7 @@ enum class MemoryPart : uint8_t {
   kGuards,
   kTables,      // open table readers, their roots and hints
   kCompaction,  // buffers of flushes and compactions
+  kReadAhead,   // windows of the users' iterators (util/memory/window_pool.h)
   kLog,
   kPins,  // values too large for the cache, while a reader holds them
   kCount,

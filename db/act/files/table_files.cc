@@ -30,7 +30,8 @@ absl::StatusOr<std::shared_ptr<TableReader>> FamilyTableOpener::OpenTable(const 
                             .expected_table_id = metadata.table_id,
                             .expected_footer_checksum = metadata.footer_checksum,
                             .cache_file = metadata.number.value(),
-                            .read_around = parts_.read_around},
+                            .read_around = parts_.read_around,
+                            .windows = parts_.windows},
                            std::move(file).value());
 }
 

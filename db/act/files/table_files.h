@@ -26,6 +26,7 @@ class FamilyTableOpener final : public TableOpener {
     bool beside_a_writer = false;
     ReadMode read_mode = ReadMode::kBuffered;
     ReadAroundCredit* read_around = nullptr;  // may be null
+    WindowPool* windows = nullptr;            // may be null
   };
   FamilyTableOpener(Parts parts, KeyOrder order) : parts_(parts), order_(order) {}
 

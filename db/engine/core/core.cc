@@ -10,6 +10,13 @@
 
 namespace sepal {
 
+namespace {
+
+// Of the memory limit, what windows of iterators may hold.
+constexpr size_t kWindowsPart = 16;
+
+}  // namespace
+
 World World::From(const Env& env) {
   return {.file_system = env.file_system != nullptr ? env.file_system : FileSystem::Posix(),
           .clock = env.clock != nullptr ? env.clock : Clock::System(),
@@ -36,6 +43,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       memtable_indexes(2 * MemTable::IndexBytes(tuning.memtable_bytes), &budget, MemoryPart::kMemtables),
       table_buffers(tuning.memtable_bytes / 8, &budget, MemoryPart::kCompaction),
       read_around(options.memory_limit),
+      windows(options.memory_limit / kWindowsPart, &budget),
       rate_limiter(options.background_bytes_per_second, world.clock),
       calls(options, w.clock, &statistics, &info_log),
       cache(&budget, tuning.cached_block_bytes, &epochs, tuning.drains_heap_in_simulation),
@@ -80,6 +88,7 @@ void Core::ClearPools() {
 void Core::GiveBackMemory() {
   epochs.Collect();
   ClearPools();
+  windows.TakeBack();
 }
 
 void Core::RemoveUnusedFiles() {

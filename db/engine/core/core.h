@@ -25,10 +25,12 @@
 #include "util/cache/block_cache.h"
 #include "util/memory/memory_budget.h"
 #include "util/memory/ready_pages.h"
+#include "util/memory/window_pool.h"
 #include "util/stats/statistics_impl.h"
 #include "util/thread/epoch.h"
 #include "util/thread/fork.h"
 #include "util/thread/rate_limiter.h"
+#include "util/thread/sync.h"
 #include "util/thread/task_group.h"
 #include "util/thread/thread_slot.h"
 
@@ -90,7 +92,7 @@ class Core : public std::enable_shared_from_this<Core> {
   }
   FamilyTableOpener Opener(KeyOrder order) {
     return {{directory.get(), &cache, &budget, &statistics, read_only, read_mode,
-             read_mode == ReadMode::kBuffered ? &read_around : nullptr},
+             read_mode == ReadMode::kBuffered ? &read_around : nullptr, &windows},
             order};
   }
 
@@ -138,6 +140,7 @@ class Core : public std::enable_shared_from_this<Core> {
   ReadyPages table_buffers;
   StatisticsImpl statistics;
   ReadAroundCredit read_around;
+  WindowPool windows;
   // Of tables that flushes and compactions write.
   RateLimiter rate_limiter;
   InfoLog info_log;
@@ -147,6 +150,8 @@ class Core : public std::enable_shared_from_this<Core> {
   const std::shared_ptr<FileDeleter> deleter;
   // Every call is refused where this says that the database is not open.
   OpenMark open_mark;
+  // The commit pipeline's: one batch at a time. It lies here for iterators, which outlive the pipeline.
+  Mutex commit_mutex;
 
  private:
   size_t ExpectedBytes(size_t families) const {

@@ -18,6 +18,7 @@
 #include "db/decide/writing/early_flush.h"
 #include "db/engine/core/database_mutex.h"
 #include "db/engine/core/log_pins.h"
+#include "db/state/version/dead_ranges.h"
 #include "db/state/version/read_view.h"
 #include "db/state/version/tuning.h"
 #include "sepal/options.h"
@@ -49,13 +50,16 @@ class Family {
         name(std::move(family_name)),
         options(std::move(family_options)),
         order(options.comparator),
-        policy(compaction_policy) {}
+        policy(compaction_policy),
+        dead_ranges(order) {}
 
   const ColumnFamilyId id;
   const std::string name;
   const ColumnFamilyOptions options;
   const KeyOrder order;
   const CompactionPolicy policy;
+  // Where nothing is visible to new readers.
+  DeadRanges dead_ranges;
 
   // Its drop is durable, and it has left EngineState::families.
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }

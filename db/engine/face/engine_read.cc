@@ -241,6 +241,11 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   DatabaseIteratorOptions iterator;
   iterator.order = owner->family->order;
   iterator.visible = VisibleTo(options);
+  iterator.source = {.core = core_.get(),
+                     .family = owner->family.get(),
+                     .view = &**owner->view,
+                     .visible = iterator.visible,
+                     .adds = options.snapshot == nullptr};
   iterator.lower_bound = std::move(bounds->lower);
   iterator.upper_bound = std::move(bounds->upper);
   iterator.open_mark = &core_->open_mark;

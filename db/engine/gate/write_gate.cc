@@ -28,8 +28,8 @@ constexpr size_t kLargePart = 64;
 // The parts of memory that cannot be reclaimed, and how much of the limit each holds.
 std::string HoldersText(const MemoryBudget& budget) {
   std::string text;
-  for (const MemoryPart part :
-       {MemoryPart::kMemtables, MemoryPart::kTables, MemoryPart::kCompaction, MemoryPart::kLog, MemoryPart::kPins}) {
+  for (const MemoryPart part : {MemoryPart::kMemtables, MemoryPart::kTables, MemoryPart::kCompaction,
+                                MemoryPart::kReadAhead, MemoryPart::kLog, MemoryPart::kPins}) {
     if (budget.used(part) < budget.limit_bytes() / 32) continue;
     absl::StrAppendFormat(&text, "%s%s %s", text.empty() ? "" : ", ", Name(part), HumanBytes(budget.used(part)));
   }

@@ -24,6 +24,7 @@ class DatabaseIterator final : public Iterator {
       : options_(std::move(options)),
         order_(options_.order),
         hashable_(order_.hashable()),
+        dead_run_(options_.source),
         entries_(std::move(entries)) {}
   ~DatabaseIterator() override {
     if (options_.open_mark->IsForked()) KeepForGood(std::pair(std::move(entries_), options_.owner));
@@ -233,30 +234,41 @@ class DatabaseIterator final : public Iterator {
   // From where `entries_` stands, to the first entry to be shown. With `skip_key`, versions of the key in `key_buffer_`
   // are passed over.
   void FindNextVisible(bool skip_key) {
-    for (; entries_->Valid(); entries_->Advance()) {
+    dead_run_.Begin(DeadRun::Direction::kForward);
+    if (PassDeleted(skip_key)) ShowEntry();
+    dead_run_.End(key_buffer_, /*after=*/true);
+  }
+  bool PassDeleted(bool skip_key) {
+    while (entries_->Valid()) {
       const InternalKeyView& key = entries_->key();
-      if (key.sequence() > options_.visible) {
-        if (IsBehind(key.user_key)) return;
-        continue;
-      }
-      if (skip_key && order_.Equal(key.user_key, key_buffer_)) continue;
-      if (IsBehind(key.user_key)) return;
-      if (MeaningOf(key.trailer) == Meaning::kAbsent) {
+      const bool passed = skip_key && key.sequence() <= options_.visible && order_.Equal(key.user_key, key_buffer_);
+      if (!passed && IsBehind(key.user_key)) return false;
+      if (!passed && key.sequence() <= options_.visible) {
+        if (MeaningOf(key.trailer) == Meaning::kValue) return true;
         key_buffer_.assign(key.user_key);
         skip_key = true;
-        continue;
+        if (dead_run_.Pass(key_buffer_)) {
+          entries_->Seek(dead_run_.target());
+          skip_key = false;
+          continue;
+        }
       }
-      return ShowEntry();
+      entries_->Advance();
     }
+    return false;
   }
 
   // `entries_` stands at the oldest version of the first candidate. Collects the newest visible version of each key
   // until one is there.
   void FindPreviousVisible() {
     SetOut(Direction::kBackward);
+    dead_run_.Begin(DeadRun::Direction::kBackward);
     while (entries_->Valid()) {
-      if (IsBefore(entries_->key().user_key)) return;
-      if (hashable_ && entries_->BeginsKeyInBlock() && IsVisible(entries_->key())) return ShowEntry();
+      if (IsBefore(entries_->key().user_key)) break;
+      if (hashable_ && entries_->BeginsKeyInBlock() && IsVisible(entries_->key())) {
+        ShowEntry();
+        break;
+      }
       key_buffer_.assign(entries_->key().user_key);
       bool found = false;
       while (entries_->Valid() && order_.Equal(entries_->key().user_key, key_buffer_)) {
@@ -272,14 +284,17 @@ class DatabaseIterator final : public Iterator {
       if (!entries_->status().ok()) return;
       if (found) {
         valid_ = true;
-        return;
+        return dead_run_.End(key_buffer_, /*after=*/true);
       }
+      if (dead_run_.Pass(key_buffer_)) entries_->SeekBefore(dead_run_.target());
     }
+    dead_run_.End(key_buffer_, /*after=*/false);
   }
 
   const DatabaseIteratorOptions options_;
   const KeyOrder order_;
   const bool hashable_;
+  DeadRun dead_run_;
   std::unique_ptr<InternalIterator> entries_;
   bool valid_ = false;
   bool at_entry_ = true;

@@ -9,6 +9,7 @@
 
 #include "db/engine/core/call_timing.h"
 #include "db/engine/core/open_mark.h"
+#include "db/engine/read/dead_run.h"
 #include "sepal/iterator.h"
 #include "sepal/options.h"
 #include "table/iterate/iterator.h"
@@ -20,6 +21,8 @@ namespace sepal {
 struct DatabaseIteratorOptions {
   KeyOrder order;
   SequenceNumber visible;
+  // Whose entries they are.
+  DeadRun::Source source;
   std::optional<std::string> lower_bound = {};
   std::optional<std::string> upper_bound = {};
   // Of the database: once it is not open, the iterator does nothing, and in a child made by `fork` it lets go of

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/decide/visibility/visibility.h"
 #include "db/format/batch_format.h"
 #include "sepal/db.h"
 #include "util/base/hash.h"
@@ -36,12 +37,18 @@ absl::Status NoSequenceNumbersLeft(SequenceNumber last) {
 
 CommitPipeline::CommitPipeline(EngineState* state, WriteGate* gate, Catalog* catalog, JobScheduler* scheduler,
                                WriteAheadLog* log, SequenceNumber last)
-    : state_(state), gate_(gate), catalog_(catalog), scheduler_(scheduler), log_(log), last_(last) {
+    : state_(state),
+      gate_(gate),
+      catalog_(catalog),
+      scheduler_(scheduler),
+      log_(log),
+      commit_mutex_(&state->core->commit_mutex),
+      last_(last) {
   state_->visible.store(last.value(), std::memory_order_release);
 }
 
 void CommitPipeline::AddFamily(FamilyRef family) {
-  MutexLock lock(&commit_mutex_);
+  MutexLock lock(commit_mutex_);
   std::shared_ptr<MemTable> active;
   {
     StateLock state_lock(state_);
@@ -52,7 +59,7 @@ void CommitPipeline::AddFamily(FamilyRef family) {
 }
 
 void CommitPipeline::RemoveFamily(ColumnFamilyId id) {
-  MutexLock lock(&commit_mutex_);
+  MutexLock lock(commit_mutex_);
   targets_.erase(id.value());
 }
 
@@ -90,7 +97,7 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
     return WriteNothing(options.sync);
   LogPosition end;
   {
-    TimedMutexLock lock(&commit_mutex_);
+    TimedMutexLock lock(commit_mutex_);
     if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
       return state_->Error();
     if (closed_) return Closed();
@@ -121,7 +128,7 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
 absl::Status CommitPipeline::WriteNothing(bool sync) noexcept {
   RETURN_IF_ERROR(state_->Error());
   {
-    MutexLock lock(&commit_mutex_);
+    MutexLock lock(commit_mutex_);
     if (closed_) return Closed();
   }
   return sync ? Sync() : absl::OkStatus();
@@ -144,6 +151,9 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
   SequenceNumber sequence = first;
   uint64_t user_bytes = 0;
   const auto insert = [&](const BatchEntry& entry, const Target& target, uint64_t hash, const InsertHint& hint) {
+    DeadRanges& dead_ranges = target.family->dead_ranges;
+    if (dead_ranges.any() && MeaningOf(PackTrailer(sequence, entry.kind)) == Meaning::kValue) [[unlikely]]
+      dead_ranges.Cut(entry.key);
     target.active->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
     sequence = sequence.next();
     user_bytes += entry.key.size() + entry.value.size();
@@ -311,7 +321,7 @@ void CommitPipeline::Replace(std::span<Target* const> targets, LogPosition log_e
 }
 
 void CommitPipeline::Close() noexcept {
-  MutexLock lock(&commit_mutex_);
+  MutexLock lock(commit_mutex_);
   closed_ = true;
   std::vector<Target*> unlogged = TargetsByAge();
   std::erase_if(unlogged, [](const Target* target) { return !target->unlogged; });
@@ -324,7 +334,7 @@ absl::Status CommitPipeline::Closed() const {
 }
 
 absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) noexcept {
-  MutexLock lock(&commit_mutex_);
+  MutexLock lock(commit_mutex_);
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
   if (closed_) return Closed();
   const auto it = targets_.find(family->id.value());
@@ -340,7 +350,7 @@ absl::Status CommitPipeline::SwitchMemtable(const FamilyRef& family) noexcept {
 }
 
 absl::Status CommitPipeline::SwitchAll(const std::function<void(SequenceNumber last)>& look) noexcept {
-  MutexLock lock(&commit_mutex_);
+  MutexLock lock(commit_mutex_);
   if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
   if (closed_) return Closed();
   RETURN_IF_ERROR(Switch(TargetsByAge()));

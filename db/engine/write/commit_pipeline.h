@@ -123,7 +123,7 @@ class CommitPipeline {
   JobScheduler* const scheduler_;
   WriteAheadLog* const log_;
 
-  Mutex commit_mutex_;
+  Mutex* const commit_mutex_;  // in the core
   absl::flat_hash_map<uint32_t, Target> targets_ ABSL_GUARDED_BY(commit_mutex_);
   // Of batches since the memtables were last measured.
   size_t unchecked_bytes_ ABSL_GUARDED_BY(commit_mutex_) = 0;

@@ -57,10 +57,8 @@ class MemTableTree::Path {
 
 MemTableTree::MemTableTree(KeyOrder order, Arena* arena) : order_(order), arena_(arena) {
   static_assert(sizeof(Leaf) == 512 && sizeof(Inner) <= 1024);
-  Leaf* leaf = NewNode<Leaf>();
-  root_.store(leaf, std::memory_order_relaxed);
-  last_leaf_.store(leaf, std::memory_order_relaxed);
-  first_leaf_ = leaf;
+  root_.store(&first_leaf_, std::memory_order_relaxed);
+  last_leaf_.store(&first_leaf_, std::memory_order_relaxed);
 }
 
 InsertHint MemTableTree::Aim(std::string_view user_key) const {

@@ -241,14 +241,15 @@ TEST(TableIteratorTest, AnIteratorAtRestHoldsNothingAndGoesOnAnywhere) {
     it->SeekToFirst();
     for (int i = 0; i < 1000; ++i) it->Advance();
     ASSERT_TRUE(it->Valid());
-    EXPECT_GT(cache.budget.used(MemoryPart::kCompaction), 0u) << "it reads ahead";
+    const MemoryPart window = kind == Kind::kCompaction ? MemoryPart::kCompaction : MemoryPart::kReadAhead;
+    EXPECT_GT(cache.budget.used(window), 0u) << "it reads ahead";
     if (kind != Kind::kCompaction) {
       EXPECT_GT(held(), held_by_the_reader);
     }
     it->Rest();
     EXPECT_FALSE(it->Valid());
     EXPECT_TRUE(it->status().ok());
-    EXPECT_EQ(cache.budget.used(MemoryPart::kCompaction), 0u);
+    EXPECT_EQ(cache.budget.used(window), 0u);
     EXPECT_EQ(held(), held_by_the_reader);
     it->Seek(entries[4000].key());
     ASSERT_TRUE(it->Valid());
