@@ -32,6 +32,15 @@ void Mutex::LockUnderScheduler() {
   ++internal::held_locks;
 }
 
+bool Mutex::TryLock() {
+  Scheduler* const scheduler = Scheduler::Current();
+  if (scheduler == nullptr) return mutex_.try_lock();
+  scheduler->Point(this, internal::held_locks);
+  if (!mutex_.try_lock()) return false;
+  ++internal::held_locks;
+  return true;
+}
+
 void Mutex::UnlockUnderScheduler() {
   mutex_.unlock();
   --internal::held_locks;

@@ -88,6 +88,8 @@ class ABSL_LOCKABLE Mutex {
       mutex_.unlock();
     }
   }
+  // Takes the lock unless another thread holds it. Returns whether it did.
+  bool TryLock() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true);
   // Tells the thread-safety analysis that the lock is held where it cannot see it.
   void AssertHeld() const ABSL_ASSERT_EXCLUSIVE_LOCK() {}
 

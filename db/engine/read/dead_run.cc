@@ -31,8 +31,7 @@ bool DeadRun::Look(std::string_view key) {
     far_ = {std::string(key), /*after=*/!forward};
     begun_ = true;
   }
-  if (keys_ >= kMost) {
-    Add({std::string(key), /*after=*/forward});
+  if (keys_ >= kMost && Add({std::string(key), /*after=*/forward})) {
     far_ = {std::string(key), /*after=*/forward};
     keys_ = 0;
     joins_ = true;
@@ -44,12 +43,19 @@ void DeadRun::AddLast(std::string_view key, bool after) {
   if (begun_ && keys_ >= (joins_ ? kFewestToJoin : kFewest)) Add({std::string(key), after});
 }
 
-void DeadRun::Add(KeyPosition near) {
-  if (!source_.adds || source_.core->Forked()) return;
+bool DeadRun::Add(KeyPosition near) {
+  if (!source_.adds || source_.core->Forked()) return true;
   KeyPosition begin = far_;
   KeyPosition end = std::move(near);
   if (direction_ == Direction::kBackward) std::swap(begin, end);
-  MutexLock lock(&source_.core->commit_mutex);
+  // A writer may hold the mutex for as long as the disk takes, which a reader does not wait for.
+  if (!source_.core->commit_mutex.TryLock()) return false;
+  AddLocked(begin, end);
+  source_.core->commit_mutex.Unlock();
+  return true;
+}
+
+void DeadRun::AddLocked(const KeyPosition& begin, const KeyPosition& end) {
   const EpochDomain::Guard guard(&source_.core->epochs);
   const ReadView* const now = source_.family->view();
   if (now == nullptr || now->active != source_.view->active) return;

@@ -2,7 +2,7 @@
 // before, and remembered for those to come (db/state/version/dead_ranges.h).
 //
 // A walk is told of each deleted key. It looks for a range after 1, 2, 4, 8 ... keys, and adds what it has walked over
-// once that is long enough to be worth the commit mutex, which it takes for that. What is walked over is deleted as of
+// once that is long enough to be worth the commit mutex, which it takes for that unless a writer has it. What is walked over is deleted as of
 // the iterator's read point, and all that is newer lies in the active memtable: an iterator of a snapshot, or one whose
 // active memtable is another by now, adds nothing. Its values are looked for under the commit mutex.
 #pragma once
@@ -61,7 +61,9 @@ class DeadRun {
 
   bool Look(std::string_view key);
   void AddLast(std::string_view key, bool after);
-  void Add(KeyPosition near);
+  // False: a writer holds the commit mutex, and the walk may try again further on.
+  bool Add(KeyPosition near);
+  void AddLocked(const KeyPosition& begin, const KeyPosition& end);
   bool AnyNewerValue(const MemTable& active, const KeyPosition& begin, const KeyPosition& end) const;
 
   const Source source_;
