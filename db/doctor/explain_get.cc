@@ -1,5 +1,5 @@
-// ExplainGet asks the sources that a Get asks (point_lookup.cc), in its order, and reports what each answers; in a table
-// it takes the very steps of a Get (table/file/table_explain.cc).
+// ExplainGet asks the sources that a Get asks (point_lookup.cc), in its order, and reports what each answers; in a
+// table it takes the very steps of a Get (table/file/table_explain.cc).
 #include "absl/strings/str_format.h"
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/face/engine.h"

@@ -374,8 +374,8 @@ void Repairing::AddFamilies(Replay* replay) const {
 
 absl::Status Repairing::CheckLogs(absl::Status* contradiction) {
   // Of a manifest that is not whole, families may be missing.
-  Replay counted({.next_file_number = certain_ ? manifest_.next_file_number : FileNumber(UINT64_MAX),
-                  .new_memtable = nullptr});
+  Replay counted(
+      {.next_file_number = certain_ ? manifest_.next_file_number : FileNumber(UINT64_MAX), .new_memtable = nullptr});
   AddFamilies(&counted);
   const LogSink count = [&](SequenceNumber first, std::string_view batch) {
     return counted.Count(first, batch).status();

@@ -2,9 +2,10 @@
 // before, and remembered for those to come (db/state/version/dead_ranges.h).
 //
 // A walk is told of each deleted key. It looks for a range after 1, 2, 4, 8 ... keys, and adds what it has walked over
-// once that is long enough to be worth the commit mutex, which it takes for that unless a writer has it. What is walked over is deleted as of
-// the iterator's read point, and all that is newer lies in the active memtable: an iterator of a snapshot, or one whose
-// active memtable is another by now, adds nothing. Its values are looked for under the commit mutex.
+// once that is long enough to be worth the commit mutex, which it takes for that unless a writer has it. What is walked
+// over is deleted as of the iterator's read point, and all that is newer lies in the active memtable: an iterator of a
+// snapshot, or one whose active memtable is another by now, adds nothing. Its values are looked for under the commit
+// mutex.
 #pragma once
 
 #include <cstdint>
