@@ -93,6 +93,7 @@ TEST_F(RepairSalvageTest, AManifestThatNamesAFamilyTwiceDroppedOrAnImpossibleNex
   AddedTable missing;
   missing.table.number = FileNumber(3);
   missing.table.size_bytes = 100;
+  missing.table.entries = 1;
   missing.table.smallest = missing.table.largest = InternalKey("k", PackTrailer(SequenceNumber(1), ValueKind::kPut));
   missing.table.lowest_sequence = missing.table.highest_sequence = SequenceNumber(1);
   drop.added_tables.push_back(missing);
