@@ -190,7 +190,8 @@ absl::Status DbBenchOptions::CheckBenchmarks() const {
     if (FindWorkload(benchmark) != nullptr) continue;
     if (benchmark == "compact1") {
       return absl::InvalidArgumentError(
-          "compact1: Sepal does not compact single levels on request; compact rewrites all of them, compact0 brings down "
+          "compact1: Sepal does not compact single levels on request; compact rewrites all of them, compact0 brings "
+          "down "
           "what is in level 0, and waitforcompaction waits until no compaction is due");
     }
     return absl::InvalidArgumentError(absl::StrCat("unknown benchmark ", benchmark, "; known: ", BenchmarkNames()));
