@@ -110,12 +110,14 @@ struct Options {
   // Options for column families by name. Naming one that does not exist is an error unless `create_if_missing` is set.
   std::vector<ColumnFamilyDescriptor> column_families = {};
 
-  // Directory of the log files; empty: the database directory. Put it on a second disk to keep the log's writes off the
-  // first. A directory that holds tables or manifests of another database is refused (FailedPrecondition), and so is
-  // one that holds its logs (DataLoss); none of these files is removed. The directory is locked like the database
-  // directory: opening fails with Unavailable if another open database keeps its logs there. Never let two databases
-  // share a log directory: logs whose header was never written, ring files, and the logs of copies of one database
-  // cannot be told apart.
+  // Directory of the log files; empty: the one that the database remembers, which is the database directory at first.
+  // Put it on a second disk to keep the log's writes off the first. Opening fails with FailedPrecondition while the
+  // logs lie in the remembered directory and another is given. With none given it fails with DataLoss if the remembered
+  // one is gone, or if the database was moved or copied since: the logs there may be another copy's. A directory that
+  // holds tables or manifests of another database is refused (FailedPrecondition), and so is one that holds its logs
+  // (DataLoss); none of these files is removed. The directory is locked like the database directory: opening fails with
+  // Unavailable if another open database keeps its logs there. Never let two databases share a log directory: logs
+  // whose header was never written, ring files, and the logs of copies of one database cannot be told apart.
   std::string log_directory = {};
   // Write a rotating `LOG` of decisions and errors to the database directory.
   bool info_log = true;

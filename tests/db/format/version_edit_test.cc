@@ -202,7 +202,7 @@ TEST(VersionEditTest, EveryTruncationWithinAFieldIsRefused) {
       EXPECT_TRUE(absl::IsDataLoss(edit.status()));
     }
   }
-  EXPECT_EQ(accepted, 12) << "only between fields";
+  EXPECT_EQ(accepted, 13) << "only between fields";
 }
 
 TEST(VersionEditTest, AFieldWithBytesLeftOverIsRefused) {
