@@ -44,9 +44,11 @@
 // pinned values stay readable, and handles and snapshots can be destroyed at any time.
 //
 // A child process made by `fork` may destroy its copies of the database and of returned objects at any time, whatever
-// the parent's other threads were doing: this closes its copy of the directory lock, and frees no memory. The child
-// must not read through these copies, because a read may wait for a thread that exists only in the parent. It can open
-// other databases.
+// the parent's other threads were doing: this closes its copy of the directory lock, and frees no memory. All other
+// calls on these copies return FailedPrecondition in the child, Close and the status of an iterator included, and never
+// wait. The exceptions: KeyMayExist returns true, GetProperty nullopt, ColumnFamilyNames nothing, and GetSnapshot a
+// snapshot that keeps no versions; DefaultColumnFamily, the names of handles and statistics() work, and pinned values
+// stay readable. The child can open other databases.
 #pragma once
 
 #if __cplusplus < 202002L

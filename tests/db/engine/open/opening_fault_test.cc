@@ -148,7 +148,7 @@ TEST_F(OpeningFaultTest, OpeningsThatFailLeaveNoTables) {
     const uint64_t used = database.memory.UsedBytes();
     uint64_t behind_the_tables = 0;
     absl::Status status = absl::UnknownError("");
-    for (uint64_t space = 0; !status.ok(); space += 64) {
+    for (uint64_t space = 0; !status.ok(); space += 16) {
       ASSERT_LT(space, uint64_t{1} << 20);
       database.memory.SetCapacity(used + space);
       database.files.SetDecider([&](const FileCall& call) {
@@ -160,7 +160,7 @@ TEST_F(OpeningFaultTest, OpeningsThatFailLeaveNoTables) {
       EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
       EXPECT_EQ(tables(), before) << space;
     }
-    EXPECT_GT(behind_the_tables, 10u);
+    EXPECT_GT(behind_the_tables, 3u);  // a log needs little space
     EXPECT_GT(tables().size(), before.size());
     database.memory.SetCapacity(UINT64_MAX);
     ExpectAll(&database);
