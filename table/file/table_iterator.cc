@@ -376,13 +376,16 @@ absl::Status TableIterator::ReadBlock(uint32_t block, BlockHandle handle, HintWo
 }
 
 // A value that is too large for the cache stays in memory for as long as the iterator stands there. Where nothing else
-// is pinned it may, and where there is memory; beyond both, all of them together may hold half of the limit.
+// is pinned it may, and where it leaves a quarter of the limit to writers; beyond both, all of them together may hold
+// another quarter.
 absl::Status TableIterator::CheckRoomToPin(size_t bytes) const {
   const MemoryBudget* const budget = table_.options.budget;
   if (budget == nullptr || bytes <= kLoneValueBytes) return absl::OkStatus();
   const size_t limit = budget->limit_bytes();
   const size_t pins = budget->used(MemoryPart::kPins);
-  if (pins == 0 || pins + bytes <= limit / 2 || budget->unreclaimable() + bytes <= limit) return absl::OkStatus();
+  if (pins == 0 || pins + bytes <= limit / 4 || budget->unreclaimable() + bytes <= limit / 4 * 3) {
+    return absl::OkStatus();
+  }
   return absl::ResourceExhaustedError(absl::StrFormat(
       "an iterator comes to a value of %s, and iterators and pinned values hold %s of memory_limit (%s) "
       "already: release some of them, or raise the limit",

@@ -1,7 +1,6 @@
 #include "util/memory/arena.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -10,9 +9,7 @@
 namespace sepal {
 namespace {
 
-// Thousands of arenas may hold hardly anything: their chunks double up to a page, and grow by pages from then on.
-constexpr size_t kFirstChunkBytes = 512;
-constexpr size_t kPageBytes = 4096;
+constexpr size_t kFirstChunkBytes = 4096;
 constexpr size_t kLargestChunkBytes = size_t{1} << 20;
 // The last chunks before huge pages are this large or larger.
 constexpr size_t kPieceBeforeHugePages = size_t{768} << 10;
@@ -21,8 +18,8 @@ constexpr size_t kChunkOverhead = 16;
 
 size_t NextChunkBytes(size_t held) {
   if (held / 4 >= MappedMemory::kHugePageBytes) return MappedMemory::kHugePageBytes;
-  if (held < 2 * kPageBytes) return std::max(kFirstChunkBytes, std::bit_floor(held / 2)) - kChunkOverhead;
-  return std::clamp(held / 4 / kPageBytes * kPageBytes, kPageBytes, kLargestChunkBytes) - kChunkOverhead;
+  const size_t grown = held / 4 / kFirstChunkBytes * kFirstChunkBytes;
+  return std::clamp(grown, kFirstChunkBytes, kLargestChunkBytes) - kChunkOverhead;
 }
 
 }  // namespace
@@ -44,7 +41,7 @@ char* Arena::AllocateSlowly(size_t bytes, size_t alignment) {
   const size_t needed = bytes + alignment - 1;
   SEPAL_CHECK(needed >= bytes);
   const size_t chunk_bytes = NextChunkBytes(memory_bytes());
-  const bool alone = needed > (chunk_bytes < kPageBytes / 2 ? chunk_bytes / 2 : chunk_bytes / 4);
+  const bool alone = needed > chunk_bytes / 4;
   char* const chunk = alone ? NewChunk(needed, &lone_chunks_) : NewChunk(chunk_bytes, &grown_chunks_);
   char* const piece = chunk + (-reinterpret_cast<uintptr_t>(chunk) & (alignment - 1));
   if (!alone) {

@@ -1,7 +1,7 @@
 // Memory that is handed out piece by piece and given back all at once.
 //
-// Chunks grow with what is held, from 512 bytes to 1 MiB, and are huge pages from then on, so that small arenas stay
-// small and at most about a fifth of a large one is unused; all but the first half MiB goes back to the system with the
+// Chunks grow with what is held, from 4 KiB to 1 MiB, and are huge pages from then on, so that small arenas stay small
+// and at most about a fifth of a large one is unused; all but the first half MiB goes back to the system with the
 // arena; a piece that would waste much of a chunk gets memory of its own. What is held is charged to a memory budget,
 // where one is given.
 //

@@ -4,14 +4,27 @@
 #include <cstring>
 
 #include "util/base/check.h"
+#include "util/memory/mapped_memory.h"
 
 namespace sepal {
+
+namespace {
+
+// A block of this size holds a value that no cache keeps. Its memory comes from the system and goes back to it: malloc
+// keeps what is freed of such sizes, several times what is in use.
+constexpr size_t kLargeBlockBytes = size_t{256} << 10;
+
+char* AllocateLargeBlock(size_t alignment, size_t bytes) {
+  if (bytes >= kLargeBlockBytes) return MappedMemory(bytes).Release();
+  return static_cast<char*>(std::aligned_alloc(alignment, bytes));
+}
+
+}  // namespace
 
 BlockBuffer::BlockBuffer(size_t size) : size_(size) {
   const size_t bytes = Padded(size);
   SEPAL_CHECK(bytes > size);
-  data_ = IsPiece(bytes) ? BlockHeap::OfProcess().Allocate(bytes)
-                         : static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
+  data_ = IsPiece(bytes) ? BlockHeap::OfProcess().Allocate(bytes) : AllocateLargeBlock(kAlignment, bytes);
   SEPAL_CHECK(data_ != nullptr);
   std::memset(data_ + size, 0, bytes - size);
 }
@@ -29,6 +42,8 @@ void BlockBuffer::Free(char* data, size_t size) {
   if (data == nullptr) return;
   if (const size_t bytes = Padded(size); IsPiece(bytes)) {
     BlockHeap::OfProcess().Free(data, bytes);
+  } else if (bytes >= kLargeBlockBytes) {
+    MappedMemory::Unmap(data, bytes);
   } else {
     std::free(data);
   }

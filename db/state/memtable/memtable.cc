@@ -36,75 +36,44 @@ class Counter {
 
 }  // namespace
 
-// Most column families of a database with thousands are hardly written to: what entries need is made with the first.
 struct MemTable::Impl {
-  // What leads to the entries, and holds them.
-  struct Content {
-    explicit Content(const Impl& impl)
-        : budget(impl.memory.budget),
-          arena(budget, MemoryPart::kMemtables, impl.memory.chunks),
-          tree(impl.order, &arena) {
-      if (impl.indexed && impl.order.hashable()) {
-        index.emplace(impl.expected_bytes / kBytesPerBucket, impl.memory.indexes, budget);
-      }
-      if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, sizeof(Content));
-    }
-    ~Content() {
-      if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Content));
-    }
-    // Creates an entry that is not published yet.
-    MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
-      SEPAL_CHECK(user_key.size() <= UINT32_MAX && value.size() <= UINT32_MAX);
-      char* const bytes = arena.AllocateAligned(MemTableEntry::Bytes(user_key, value), MemTableEntry::kAlignment);
-      return MemTableEntry::Make(bytes, trailer, user_key, value, short_hash);
-    }
-    size_t memory_bytes() const {
-      return sizeof(Content) + (index.has_value() ? index->memory_bytes() : 0) + arena.memory_bytes();
-    }
-
-    MemoryBudget* const budget;
-    std::optional<MemTableIndex> index;  // if it is wanted and the order is hashable
-    // Changes with every update, so it is kept apart from what lookups read.
-    alignas(64) Arena arena;
-    alignas(64) MemTableTree tree;
-  };
-
-  Impl(KeyOrder key_order, uint64_t seed, size_t expected, const Memory& its_memory, bool is_indexed)
-      : order(key_order), hash_seed(seed), expected_bytes(expected), memory(its_memory), indexed(is_indexed) {
-    if (memory.budget != nullptr) memory.budget->Charge(MemoryPart::kMemtables, sizeof(Impl));
+  Impl(KeyOrder key_order, uint64_t seed, size_t expected_bytes, const Memory& memory, bool indexed)
+      : order(key_order),
+        hash_seed(seed),
+        budget(memory.budget),
+        arena(budget, MemoryPart::kMemtables, memory.chunks),
+        tree(order, &arena) {
+    if (indexed && order.hashable()) index.emplace(expected_bytes / kBytesPerBucket, memory.indexes, budget);
+    if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, sizeof(Impl));
   }
   ~Impl() {
-    if (memory.budget != nullptr) memory.budget->Release(MemoryPart::kMemtables, sizeof(Impl));
+    if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Impl));
   }
-  // For readers: null while there are no entries.
-  const Content* content() const { return published.load(std::memory_order_acquire); }
-  // For the writer.
-  Content& MakeContent() {
-    if (owned == nullptr) [[unlikely]] {
-      owned = std::make_unique<Content>(*this);
-      published.store(owned.get(), std::memory_order_release);
-    }
-    return *owned;
+  // Creates an entry that is not published yet.
+  MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
+    SEPAL_CHECK(user_key.size() <= UINT32_MAX && value.size() <= UINT32_MAX);
+    char* const memory = arena.AllocateAligned(MemTableEntry::Bytes(user_key, value), MemTableEntry::kAlignment);
+    return MemTableEntry::Make(memory, trailer, user_key, value, short_hash);
   }
   void Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes);
   void SortIntoTree(uint64_t count, const MemTableEntry* newest);
 
   const KeyOrder order;
   const uint64_t hash_seed;
-  std::atomic<Content*> published{nullptr};
-  const size_t expected_bytes;
-  const Memory memory;
-  const bool indexed;
-
-  // Changes with every update.
-  alignas(64) std::unique_ptr<Content> owned;
+  MemoryBudget* const budget;
+  std::optional<MemTableIndex> index;  // if it is wanted and the order is hashable
   MemTableEntry* collected = nullptr;  // the newest one; each links to the one before it as `older`
   uint64_t collected_entries = 0;
+
+  // Changes with every update, so it is kept apart from what lookups read.
+  alignas(64) Arena arena;
   Counter data_bytes;
   Counter entries;
   Counter tombstones;
   Counter first_sequence;
   Counter last_sequence;
+
+  alignas(64) MemTableTree tree;
 };
 
 void MemTable::Impl::Count(SequenceNumber sequence, ValueKind kind, uint64_t bytes) {
@@ -122,7 +91,6 @@ void MemTable::Impl::SortIntoTree(uint64_t count, const MemTableEntry* newest) {
     const MemTableEntry* entry;
   };
   const size_t bytes = count * sizeof(Item);
-  MemoryBudget* const budget = memory.budget;
   if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, bytes);
   std::vector<Item> items;
   items.reserve(count);
@@ -141,7 +109,7 @@ void MemTable::Impl::SortIntoTree(uint64_t count, const MemTableEntry* newest) {
   });
   for (size_t i = 0; i < items.size(); ++i) {
     if (i + kAhead < items.size()) items[i + kAhead].entry->Prefetch();
-    owned->tree.Insert(items[i].entry);
+    tree.Insert(items[i].entry);
   }
   if (budget != nullptr) budget->Release(MemoryPart::kMemtables, bytes);
 }
@@ -159,29 +127,25 @@ void MemTable::Add(SequenceNumber sequence, ValueKind kind, std::string_view use
                    uint64_t hash, const InsertHint& hint) {
   Impl& m = *impl_;
   SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
-  Impl::Content& content = m.MakeContent();
-  const uint32_t short_hash = content.index.has_value() ? MemTableIndex::ShortHash(hash) : 0;
-  if (content.index.has_value()) content.index->Prefetch(short_hash);
+  const uint32_t short_hash = m.index.has_value() ? MemTableIndex::ShortHash(hash) : 0;
+  if (m.index.has_value()) m.index->Prefetch(short_hash);
 
-  MemTableEntry* const entry = content.Make(PackTrailer(sequence, kind), user_key, value, short_hash);
-  content.tree.Insert(entry, hint);
-  if (content.index.has_value()) content.index->Insert(entry);  // its bucket has been prefetched by now
+  MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, short_hash);
+  m.tree.Insert(entry, hint);
+  if (m.index.has_value()) m.index->Insert(entry);  // its bucket has been prefetched by now
   m.Count(sequence, kind, entry->data_bytes());
 }
 
 InsertHint MemTable::PrefetchAdd(std::string_view user_key, uint64_t hash) const {
-  const Impl::Content* const content = impl_->content();
-  if (content == nullptr) return {};
   PrefetchLookup(hash);
-  return content->tree.Aim(user_key);
+  return impl_->tree.Aim(user_key);
 }
 
 void MemTable::Collect(SequenceNumber sequence, ValueKind kind, std::string_view user_key, std::string_view value) {
   Impl& m = *impl_;
-  Impl::Content& content = m.MakeContent();
-  SEPAL_CHECK(!content.index.has_value());
+  SEPAL_CHECK(!m.index.has_value());
   SEPAL_CHECK(m.entries.value() == 0 || sequence.value() > m.last_sequence.value());
-  MemTableEntry* const entry = content.Make(PackTrailer(sequence, kind), user_key, value, 0);
+  MemTableEntry* const entry = m.Make(PackTrailer(sequence, kind), user_key, value, 0);
   entry->set_older(std::exchange(m.collected, entry));
   ++m.collected_entries;
   m.Count(sequence, kind, entry->data_bytes());
@@ -196,37 +160,31 @@ void MemTable::Arrange() {
 
 std::optional<MemTable::Found> MemTable::Lookup(std::string_view user_key, uint64_t hash,
                                                 SequenceNumber visible) const {
-  const Impl::Content* const content = impl_->content();
-  if (content == nullptr) return std::nullopt;
+  const Impl& m = *impl_;
   const MemTableEntry* entry;
-  if (content->index.has_value()) [[likely]] {
-    entry = content->index->Find(user_key, MemTableIndex::ShortHash(hash), visible);
+  if (m.index.has_value()) [[likely]] {
+    entry = m.index->Find(user_key, MemTableIndex::ShortHash(hash), visible);
   } else {
-    entry = content->tree.FirstAtOrAfter({user_key, SeekTrailer(visible)});
-    if (entry != nullptr && !impl_->order.Equal(entry->user_key(), user_key)) entry = nullptr;
+    entry = m.tree.FirstAtOrAfter({user_key, SeekTrailer(visible)});
+    if (entry != nullptr && !m.order.Equal(entry->user_key(), user_key)) entry = nullptr;
   }
   if (entry == nullptr) return std::nullopt;
   return Found{entry->trailer(), entry->value()};
 }
 
 void MemTable::PrefetchLookup(uint64_t hash) const {
-  const Impl::Content* const content = impl_->content();
-  if (content != nullptr && content->index.has_value()) content->index->Prefetch(MemTableIndex::ShortHash(hash));
+  if (impl_->index.has_value()) impl_->index->Prefetch(MemTableIndex::ShortHash(hash));
 }
 
-std::unique_ptr<InternalIterator> MemTable::NewIterator() const {
-  const Impl::Content* const content = impl_->content();
-  return content == nullptr ? NewEmptyIterator() : content->tree.NewIterator();
-}
+std::unique_ptr<InternalIterator> MemTable::NewIterator() const { return impl_->tree.NewIterator(); }
 
 size_t MemTable::MemoryBytes() const {
-  const Impl::Content* const content = impl_->content();
-  return sizeof(Impl) + (content == nullptr ? 0 : content->memory_bytes());
+  return sizeof(Impl) + (impl_->index.has_value() ? impl_->index->memory_bytes() : 0) + impl_->arena.memory_bytes();
 }
 size_t MemTable::DataBytes() const { return impl_->data_bytes.value(); }
 uint64_t MemTable::EntryCount() const { return impl_->entries.value(); }
 uint64_t MemTable::TombstoneCount() const { return impl_->tombstones.value(); }
-bool MemTable::InOrder() const { return empty() || impl_->owned->tree.in_order(); }
+bool MemTable::InOrder() const { return impl_->tree.in_order(); }
 SequenceNumber MemTable::FirstSequence() const { return SequenceNumber(impl_->first_sequence.value()); }
 SequenceNumber MemTable::LastSequence() const { return SequenceNumber(impl_->last_sequence.value()); }
 uint64_t MemTable::hash_seed() const { return impl_->hash_seed; }
@@ -234,8 +192,8 @@ uint64_t MemTable::hash_seed() const { return impl_->hash_seed; }
 std::vector<std::string> MemTable::CutKeys(size_t parts) const {
   constexpr size_t kChoices = 16;  // for each cut
   std::vector<std::string> keys;
-  if (parts < 2 || empty()) return keys;
-  const std::vector<const MemTableEntry*> separators = impl_->owned->tree.Separators(kChoices * parts);
+  if (parts < 2) return keys;
+  const std::vector<const MemTableEntry*> separators = impl_->tree.Separators(kChoices * parts);
   for (size_t i = 1; i < parts && !separators.empty(); ++i) {
     const std::string_view key = separators[separators.size() * i / parts]->key().user_key;
     if (keys.empty() || impl_->order.Less(keys.back(), key)) keys.emplace_back(key);
@@ -247,8 +205,7 @@ uint64_t MemTable::ApproximateBytes(std::string_view begin, std::string_view end
   // A short range is counted; a long one is estimated from the positions of its ends in the tree.
   constexpr int kCountedEntries = 128;
   const Impl& m = *impl_;
-  const Impl::Content* const content = m.content();
-  if (content == nullptr || !m.order.Less(begin, end)) return 0;
+  if (!m.order.Less(begin, end)) return 0;
   const std::unique_ptr<InternalIterator> it = NewIterator();
   uint64_t counted = 0;
   int left = kCountedEntries;
@@ -256,24 +213,20 @@ uint64_t MemTable::ApproximateBytes(std::string_view begin, std::string_view end
     if (!it->Valid() || !m.order.Less(it->key().user_key, end)) return counted;
     counted += it->key().user_key.size() + it->value().size();
   }
-  const double fraction =
-      content->tree.FractionBefore({end, kFirstTrailer}) - content->tree.FractionBefore({begin, kFirstTrailer});
+  const double fraction = m.tree.FractionBefore({end, kFirstTrailer}) - m.tree.FractionBefore({begin, kFirstTrailer});
   return std::max(counted, static_cast<uint64_t>(std::max(fraction, 0.0) * static_cast<double>(DataBytes())));
 }
 
 absl::Status MemTable::Check() const {
-  const Impl::Content* const content = impl_->content();
-  if (content == nullptr) {
-    return empty() ? absl::OkStatus() : absl::InternalError("memtable: it counts entries that it does not have");
-  }
+  const Impl& m = *impl_;
   uint64_t tree_entries;
   uint64_t tree_fingerprint;
-  RETURN_IF_ERROR(content->tree.Check(&tree_entries, &tree_fingerprint));
+  RETURN_IF_ERROR(m.tree.Check(&tree_entries, &tree_fingerprint));
   if (tree_entries != EntryCount()) return absl::InternalError("memtable: the tree and the counter disagree");
-  if (!content->index.has_value()) return absl::OkStatus();
+  if (!m.index.has_value()) return absl::OkStatus();
   uint64_t index_entries;
   uint64_t index_fingerprint;
-  RETURN_IF_ERROR(content->index->Check(impl_->hash_seed, &index_entries, &index_fingerprint));
+  RETURN_IF_ERROR(m.index->Check(m.hash_seed, &index_entries, &index_fingerprint));
   if (index_entries != tree_entries || index_fingerprint != tree_fingerprint) {
     return absl::InternalError("memtable: the tree and the hash index hold different entries");
   }

@@ -28,7 +28,7 @@ MemTableIndex::MemTableIndex(size_t foreseen_buckets, ReadyPages* pool, MemoryBu
 
 MemTableIndex::~MemTableIndex() {
   if (budget_ != nullptr) budget_->Release(MemoryPart::kMemtables, memory_bytes());
-  if (pool_ != nullptr && !memory_.empty()) pool_->Give(std::move(memory_.front()));
+  if (pool_ != nullptr) pool_->Give(std::move(tables_[0].memory));
 }
 
 size_t MemTableIndex::memory_bytes() const {
@@ -45,9 +45,9 @@ void MemTableIndex::AddTable() {
   const size_t buckets = BucketCount(wanted);
   const size_t bytes = buckets * sizeof(Bucket);
   Table& table = tables_[count];
-  memory_.push_back(pool_ != nullptr && count == 0 ? pool_->Take(bytes, ReadyPages::Content::kZero)
-                                                   : LargeBuffer::Zeroed(bytes));
-  table.buckets = reinterpret_cast<Bucket*>(memory_.back().data());
+  table.memory =
+      pool_ != nullptr && count == 0 ? pool_->Take(bytes, ReadyPages::Content::kZero) : LargeBuffer::Zeroed(bytes);
+  table.buckets = reinterpret_cast<Bucket*>(table.memory.data());
   table.shift = 32 - std::countr_zero(buckets);
   if (budget_ != nullptr) budget_->Charge(MemoryPart::kMemtables, bytes);
   const bool last = count + 1 == kMostTables || buckets == kMostBuckets;

@@ -17,7 +17,6 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "db/state/memtable/memtable_entry.h"
@@ -67,6 +66,7 @@ class MemTableIndex {
 
     Bucket* buckets = nullptr;
     int shift = 0;  // reduces a hash to its highest bits, the bucket's number
+    LargeBuffer memory;
   };
   // The number of entries per bucket at which a new bucket array is added, and how many times as many buckets it has.
   static constexpr size_t kMostEntriesPerBucket = 4;
@@ -88,7 +88,6 @@ class MemTableIndex {
   uint64_t room_ = 0;  // the number of entries until a table must be added
   std::atomic<size_t> table_count_{0};
   std::array<Table, kMostTables> tables_;
-  std::vector<LargeBuffer> memory_;  // of each table
 };
 
 }  // namespace sepal

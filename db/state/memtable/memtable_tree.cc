@@ -57,8 +57,10 @@ class MemTableTree::Path {
 
 MemTableTree::MemTableTree(KeyOrder order, Arena* arena) : order_(order), arena_(arena) {
   static_assert(sizeof(Leaf) == 512 && sizeof(Inner) <= 1024);
-  root_.store(&first_leaf_, std::memory_order_relaxed);
-  last_leaf_.store(&first_leaf_, std::memory_order_relaxed);
+  Leaf* leaf = NewNode<Leaf>();
+  root_.store(leaf, std::memory_order_relaxed);
+  last_leaf_.store(leaf, std::memory_order_relaxed);
+  first_leaf_ = leaf;
 }
 
 InsertHint MemTableTree::Aim(std::string_view user_key) const {

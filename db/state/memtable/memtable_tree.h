@@ -178,13 +178,12 @@ class MemTableTree {
   Arena* const arena_;
   std::atomic<Node*> root_;
   std::atomic<Leaf*> last_leaf_;  // may lag behind by one split
+  const Leaf* first_leaf_;        // the first root, because splits go to the right
 
   // The writer's fields, apart from what readers read.
   alignas(64) int height_ = 0;  // the number of levels of inner nodes
   uint64_t splits_ = 0;
   bool in_order_ = true;
-  // The first root, too, because splits go to the right. The tree's own: an empty one takes nothing of the arena.
-  alignas(64) Leaf first_leaf_;
 };
 
 // Counts how many of the first `count` prefixes are below `prefix`; the first `from` are known to be, and `count` is

@@ -52,7 +52,7 @@ absl::Status MemTableTree::CheckNode(const Node& node, Range range, int depth, C
   state->leaf_depth = depth;
   const Leaf* const before = state->last_leaf;
   if (leaf.previous.load(std::memory_order_acquire) != before) return Broken("a wrong link to the previous leaf");
-  if ((before == nullptr ? &first_leaf_ : before->next.load(std::memory_order_acquire)) != &leaf) {
+  if ((before == nullptr ? first_leaf_ : before->next.load(std::memory_order_acquire)) != &leaf) {
     return Broken("a wrong link to the next leaf");
   }
   state->last_leaf = &leaf;

@@ -140,7 +140,7 @@ class MemTableTreeIterator final : public InternalIterator {
   explicit MemTableTreeIterator(const MemTableTree* tree) : tree_(tree) {}
 
   void SeekToFirst() override {
-    Load(&tree_->first_leaf_);
+    Load(tree_->first_leaf_);
     Show(0);
   }
   void SeekToLast() override {

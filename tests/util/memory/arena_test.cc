@@ -53,9 +53,9 @@ TEST(ArenaTest, AnEmptyArenaHoldsNothingAndASmallOneLittle) {
   Arena arena;
   EXPECT_EQ(arena.memory_bytes(), 0u);
   arena.Allocate(1);
-  EXPECT_EQ(arena.memory_bytes(), 512u);
+  EXPECT_EQ(arena.memory_bytes(), 4096u);
   arena.Allocate(100);
-  EXPECT_EQ(arena.memory_bytes(), 512u);
+  EXPECT_EQ(arena.memory_bytes(), 4096u);
 }
 
 TEST(ArenaTest, MemoryHeldStaysNearWhatWasAskedFor) {

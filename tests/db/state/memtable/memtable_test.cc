@@ -363,22 +363,6 @@ TEST(MemTableTest, ChargesTheBudgetWithAllItTakesAndGivesItBack) {
   EXPECT_EQ(budget.used(MemoryPart::kMemtables), 0u);
 }
 
-TEST(MemTableTest, HoldsHardlyAnythingForHardlyAnyEntries) {
-  MemoryBudget budget(64 << 20);
-  MemTable table(KeyOrder(), kSeed, 8 << 10, {.budget = &budget});
-  EXPECT_LT(table.MemoryBytes(), 300u);
-  EXPECT_EQ(FoundAs(table, "key"), "none");
-  EXPECT_FALSE(table.NewIterator()->Valid());
-  EXPECT_EQ(table.ApproximateBytes("a", "z"), 0u);
-  EXPECT_TRUE(table.CutKeys(4).empty());
-  EXPECT_TRUE(table.InOrder());
-  EXPECT_TRUE(table.Check().ok());
-  Add(&table, 1, "key", std::string(100, 'v'));
-  EXPECT_LT(table.MemoryBytes(), 2500u);
-  EXPECT_EQ(budget.used(MemoryPart::kMemtables), table.MemoryBytes());
-  EXPECT_TRUE(table.Check().ok());
-}
-
 TEST(MemTableTest, EstimatesTheBytesOfARange) {
   for (const bool ascending : {true, false}) {
     MemTable table(KeyOrder(), kSeed, 1 << 20, {});
