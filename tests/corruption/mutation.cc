@@ -52,6 +52,13 @@ std::string Garbage(uint64_t seed, size_t bytes) {
   return garbage;
 }
 
+// Up to where both sectors have bytes.
+void OverwriteSector(std::string* bytes, uint64_t number, std::string_view with) {
+  const uint64_t begin = number * kSectorBytes;
+  const uint64_t length = std::min<uint64_t>(with.size(), bytes->size() - begin);
+  bytes->replace(begin, length, with.substr(0, length));
+}
+
 }  // namespace
 
 std::string ToString(const Mutation& m) {
@@ -161,12 +168,6 @@ Changes Mutations::Apply(const Mutation& m, std::vector<std::string>* buffers) c
   if (files.contains(m.file)) first = files.at(m.file);
   if (!m.other_file.empty()) second = files.at(m.other_file);
   changed[m.file] = &first;
-  // Up to where both sectors have bytes.
-  const auto overwrite = [](std::string* bytes, uint64_t number, std::string_view with) {
-    const uint64_t begin = number * kSectorBytes;
-    const uint64_t length = std::min<uint64_t>(with.size(), bytes->size() - begin);
-    bytes->replace(begin, length, with.substr(0, length));
-  };
   switch (m.kind) {
     case MutationKind::kFlipBit:
       first[m.place / 8] = static_cast<char>(first[m.place / 8] ^ (1 << (m.place % 8)));
@@ -175,10 +176,10 @@ Changes Mutations::Apply(const Mutation& m, std::vector<std::string>* buffers) c
       first.resize(m.place);
       break;
     case MutationKind::kZeroSector:
-      overwrite(&first, m.place, std::string(kSectorBytes, '\0'));
+      OverwriteSector(&first, m.place, std::string(kSectorBytes, '\0'));
       break;
     case MutationKind::kGarbageSector:
-      overwrite(&first, m.place, Garbage(m.other_place * 1000003 + m.place, kSectorBytes));
+      OverwriteSector(&first, m.place, Garbage(m.other_place * 1000003 + m.place, kSectorBytes));
       break;
     case MutationKind::kAppendSector:
       first += m.other_place == 0 ? std::string(kSectorBytes, '\0') : Garbage(m.other_place, kSectorBytes);
@@ -188,8 +189,8 @@ Changes Mutations::Apply(const Mutation& m, std::vector<std::string>* buffers) c
       const std::string one(SectorOf(files.at(m.file), m.place));
       const std::string other(SectorOf(files.at(m.other_file), m.other_place));
       std::string* target = m.other_file == m.file ? &first : &second;
-      overwrite(target, m.other_place, one);
-      if (m.kind == MutationKind::kSwapSectors) overwrite(&first, m.place, other);
+      OverwriteSector(target, m.other_place, one);
+      if (m.kind == MutationKind::kSwapSectors) OverwriteSector(&first, m.place, other);
       if (target == &second) changed[m.other_file] = &second;
       break;
     }

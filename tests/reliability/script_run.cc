@@ -99,10 +99,8 @@ bool ScriptRun::Step(const Op& op) {
       WriteCheckpoint(op.kind == Op::Kind::kBackup);
       return true;
     case Op::Kind::kSnapshot:
-      Hold(/*snapshots=*/true);
-      return true;
     case Op::Kind::kIterator:
-      Hold(/*snapshots=*/false);
+      Hold(/*snapshots=*/op.kind == Op::Kind::kSnapshot);
       return true;
     case Op::Kind::kLetSnapshotsGo:
       snapshots_.clear();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "db/doctor/repair.h"
 #include "tests/db/doctor/repair_failures.h"
@@ -210,8 +209,12 @@ std::string State(ScriptRunner* runner, ScriptLine*) {
   return runner->db()->GetProperty("sepal.background-error").value_or("closed") + "\n";
 }
 
-std::string Families(ScriptRunner* runner, ScriptLine*) {
-  return absl::StrJoin(runner->db()->ColumnFamilyNames(), ", ") + "\n";
+// Of a closed database as its files tell them.
+std::string Families(ScriptRunner* runner, ScriptLine* line) {
+  const std::vector<std::string> open = runner->db()->ColumnFamilyNames();
+  if (!open.empty()) return absl::StrJoin(open, ", ") + "\n";
+  const auto listed = DB::ListColumnFamilies(runner->database.options, runner->database.path);
+  return listed.ok() ? absl::StrJoin(*listed, ", ") + "\n" : Told(*line, listed.status());
 }
 
 std::string Files(ScriptRunner* runner, ScriptLine* line) {
@@ -436,7 +439,7 @@ constexpr EngineCommand kCommands[] = {
     {"files", CommandKind::kOfFiles, Files},
     {"snapshot", CommandKind::kOther, TakeSnapshot},
     {"iterator", CommandKind::kOther, MakeIterator},
-    {"reader", CommandKind::kOther, OpenReader},
+    {"reader", CommandKind::kOfFiles, OpenReader},
     {"release", CommandKind::kOther, Release},
     {"create", CommandKind::kOther, Create},
     {"drop", CommandKind::kOther, Drop},

@@ -90,7 +90,7 @@ TEST_F(BackupVerbsTest, ABackupWhoseManifestIsDamagedIsNotTakenForOneThatWasInte
   EXPECT_EQ(RunSepal({"db", "get", backups + "/000001", Key(5)}).out, "second");
 }
 
-TEST_F(BackupVerbsTest, ADamagedBackupGoesOnceAsManyWholeOnesAreNewer) {
+TEST_F(BackupVerbsTest, ADamagedBackupGoesOnceAsManyWholeBackupsAreNewer) {
   MakeDatabase();
   const std::string backups = directory_.File("backups");
   for (int i = 0; i < 2; ++i) ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);

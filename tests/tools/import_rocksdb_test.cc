@@ -16,15 +16,8 @@
 namespace sepal::tools {
 namespace {
 
-class ImportRocksDbTest : public SepalCommandTest {
+class ImportRocksDbTest : public ImportVerbTest {
  protected:
-  const std::string old_ = directory_.File("old");
-  const std::string new_ = directory_.File("new");
-
-  void ExpectNothingLeft() const {
-    EXPECT_FALSE(std::filesystem::exists(new_));
-    EXPECT_FALSE(std::filesystem::exists(new_ + ".part"));
-  }
   // A database with the options, and these entries in its log.
   std::unique_ptr<rocksdb::DB> Open(rocksdb::Options options, int entries) {
     options.create_if_missing = true;

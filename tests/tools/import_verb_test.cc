@@ -12,18 +12,6 @@
 namespace sepal::tools {
 namespace {
 
-class ImportVerbTest : public SepalCommandTest {
- protected:
-  const std::string old_ = directory_.File("old");
-  const std::string new_ = directory_.File("new");
-
-  // Nothing of an import is left.
-  void ExpectNothingLeft() const {
-    EXPECT_FALSE(std::filesystem::exists(new_));
-    EXPECT_FALSE(std::filesystem::exists(new_ + ".part"));
-  }
-};
-
 TEST_F(ImportVerbTest, WhatIsNoDatabaseIsRefused) {
   const Outcome missing = RunSepal({"import", new_, old_, "--from", "leveldb"});
   EXPECT_EQ(missing.exit, kExitError);

@@ -35,23 +35,6 @@ TEST_F(RemedyTest, EveryLineOfJsonHasItsSchemaVersion) {
   }
 }
 
-TEST_F(RemedyTest, HelpIsThereForGroupsAndWords) {
-  for (const char* const line : {"db --help", "help db", "--help db"}) {
-    const Outcome help = RunLine(line);
-    EXPECT_EQ(help.exit, kExitOk);
-    EXPECT_TRUE(Has(help.out, "db verify")) << help.out;
-    EXPECT_FALSE(Has(help.out, "wal dump")) << help.out;
-    EXPECT_EQ(help.err, "");
-  }
-  EXPECT_TRUE(Has(RunSepal({"help", "db", "put"}).out, "Usage: sepal db put DIR KEY VALUE [FLAG ...]"));
-  EXPECT_TRUE(Has(RunSepal({"stat", db_}).err, "did you mean db stats?"));
-  EXPECT_TRUE(Has(RunSepal({"--versoin"}).err, "did you mean --version?"));
-  // What a value is, and its default in the form in which it can be given.
-  const std::string options = RunSepal({"options", "explain", "--help"}).out;
-  EXPECT_TRUE(Has(options, "--memory-limit SIZE")) << options;
-  EXPECT_TRUE(Has(options, "(default: 256MiB)")) << options;
-}
-
 TEST_F(RemedyTest, ColoursAreThereWhereTheyAreAskedForAndMeanNoOtherText) {
   MakeDatabase();
   for (const std::string look : {"db verify DB", "lsm tree DB", "db stats DB"}) {
@@ -63,71 +46,6 @@ TEST_F(RemedyTest, ColoursAreThereWhereTheyAreAskedForAndMeanNoOtherText) {
     EXPECT_EQ(text, RunLine(look).out);
   }
   EXPECT_EQ(RunSepal({"db", "stats", db_, "--color", "sometimes"}).exit, kExitUsage);
-}
-
-TEST_F(RemedyTest, APlaceThatIsNoDatabaseIsToldForWhatItIs) {
-  MakeDatabase();
-  const std::string foreign = directory_.File("foreign");
-  std::filesystem::create_directory(foreign);
-  std::ofstream(foreign + "/letter.txt") << "dear";
-  const Outcome letter = RunSepal({"db", "get", foreign, "k"});
-  EXPECT_EQ(letter.exit, kExitError);
-  EXPECT_TRUE(Has(letter.err, "it holds letter.txt, but no file MANIFEST-NNNNNN")) << letter.err;
-  EXPECT_FALSE(Has(letter.err, "makes")) << letter.err;  // it would not
-
-  const std::string backups = directory_.File("backups");
-  ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
-  ASSERT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitOk);
-  EXPECT_TRUE(Has(RunSepal({"db", "stats", backups}).err, backups + "/000002 is"));
-  const std::string target = directory_.File("restored");
-  EXPECT_TRUE(Has(RunSepal({"db", "restore", backups, target}).err, "the newest is " + backups + "/000002"));
-  EXPECT_TRUE(Has(RunSepal({"db", "restore", backups + "/000009", target}).err, "sepal db backups " + backups));
-  EXPECT_EQ(RunSepal({"db", "compact", foreign}).exit, kExitError);  // before anything is asked
-  EXPECT_FALSE(std::filesystem::exists(target));
-}
-
-TEST_F(RemedyTest, DamageNamesTheDatabaseAndTheRepairOnce) {
-  MakeDatabase();
-  const std::string table = Files(".sst").front();
-  FlipByte(table, 0.5);
-  const std::string remedy =
-      "sepal db repair " + db_ + " --dry-run reports what can be kept (docs/guide/operations.md)";
-  const Outcome scan = RunSepal({"db", "scan", db_, "--count"});
-  EXPECT_EQ(scan.exit, kExitDamage);
-  EXPECT_TRUE(Has(scan.err, remedy)) << scan.err;
-  const Outcome verify = RunSepal({"db", "verify", db_});
-  EXPECT_TRUE(Has(verify.err, remedy)) << verify.err;
-  EXPECT_TRUE(Has(verify.err, "1 of ") && Has(verify.err, "tables is damaged")) << verify.err;
-  const Outcome dry = RunSepal({"db", "repair", db_, "--dry-run"});
-  EXPECT_EQ(dry.exit, kExitDamage);
-  EXPECT_FALSE(Has(dry.err, "--dry-run")) << dry.err;
-  EXPECT_TRUE(Has(dry.err, "sepal db repair " + db_ + " --yes")) << dry.err;
-
-  // Of a table alone, the path once.
-  const Outcome sst = RunSepal({"sst", "verify", table});
-  EXPECT_EQ(sst.exit, kExitDamage);
-  EXPECT_EQ(sst.err.find(table), sst.err.rfind(table)) << sst.err;
-  EXPECT_FALSE(Has(sst.err, "DATA_LOSS")) << sst.err;
-  EXPECT_TRUE(Has(sst.err, "in a backup is the same file")) << sst.err;
-  const Outcome none = RunSepal({"sst", "show", directory_.File("none.sst")});
-  EXPECT_EQ(none.exit, kExitError);
-  EXPECT_TRUE(Has(none.err, "none.sst does not exist")) << none.err;
-}
-
-TEST_F(RemedyTest, ABackupOfADamagedDatabaseNamesTheDatabasesFile) {
-  MakeDatabase();
-  const std::string table = Files(".sst").front();
-  FlipByte(table, 0.5);
-  const std::string backups = directory_.File("backups");
-  const Outcome outcome = RunSepal({"db", "backup", db_, backups});
-  EXPECT_EQ(outcome.exit, kExitDamage);
-  EXPECT_TRUE(Has(outcome.err, table)) << outcome.err;
-  EXPECT_FALSE(Has(outcome.err, backups)) << outcome.err;
-  EXPECT_FALSE(std::filesystem::exists(backups));
-  // What was there before stays.
-  std::filesystem::create_directory(backups);
-  EXPECT_EQ(RunSepal({"db", "backup", db_, backups}).exit, kExitDamage);
-  EXPECT_TRUE(std::filesystem::is_empty(backups));
 }
 
 TEST_F(RemedyTest, OnAFullDiskNothingIsLeftOfAPageOrANewDatabase) {
@@ -192,15 +110,6 @@ TEST(ScrubHistoryTest, StatTellsWhenScrubbingLastReadAllTables) {
   EXPECT_EQ(history.last_pass->tables, 1u);
   EXPECT_EQ(history.last_pass->damaged, 0u);
   EXPECT_TRUE(Has(ScrubText(history, Paint()), "none damaged"));
-}
-
-TEST_F(RemedyTest, StatHasALineOnScrubbing) {
-  MakeDatabase();
-  EXPECT_TRUE(Has(RunSepal({"db", "stats", db_}).out, "scrubbing: no complete pass in LOG"));
-  std::ofstream(db_ + "/LOG", std::ios::app)
-      << "2026-03-01T02:00:00Z scrubbing has read all 3 tables, 2048 bytes: 0 are damaged\n";
-  EXPECT_TRUE(Has(RunSepal({"db", "stats", db_}).out, "scrubbing: all of 3 tables, 2.0 KiB, checked by 2026-03-01"));
-  EXPECT_EQ(LastJson(RunSepal({"db", "stats", db_, "--json"}).out).at("scrub").at("last_pass").at("bytes"), 2048);
 }
 
 }  // namespace

@@ -85,6 +85,31 @@ class SepalCommandTest : public testing::Test {
     ASSERT_TRUE((*db)->Close().ok());
   }
 
+  // Families "default" and "f", one that was dropped, tables that were merged, keys that are no text, and every kind of
+  // update in the log.
+  void MakeRichDatabase() {
+    const std::unique_ptr<DB> db = DB::Open({.create_if_missing = true, .memory_limit = size_t{8} << 20}, db_).value();
+    const std::shared_ptr<ColumnFamily> f = db->CreateColumnFamily("f").value();
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < 300; ++i) {
+        ASSERT_TRUE(db->Put(Key(i), "v" + std::to_string(round)).ok());
+        ASSERT_TRUE(db->Put(*f, Key(i), "of f").ok());
+      }
+      ASSERT_TRUE(db->Flush().ok());
+      ASSERT_TRUE(db->Flush(*f).ok());
+    }
+    ASSERT_TRUE(db->CompactRange().ok());
+    const std::shared_ptr<ColumnFamily> dropped = db->CreateColumnFamily("dropped").value();
+    ASSERT_TRUE(db->Put(*dropped, "k", "v").ok());
+    ASSERT_TRUE(db->Flush(*dropped).ok());
+    ASSERT_TRUE(db->DropColumnFamily(*dropped).ok());
+    ASSERT_TRUE(db->Delete(Key(7)).ok());
+    ASSERT_TRUE(db->Put("\x01\xff", "\x02\xfe").ok());
+    ASSERT_TRUE(db->Put("\xff\xff", "last").ok());
+    ASSERT_TRUE(db->Put("", "empty key").ok());
+    ASSERT_TRUE(db->Close().ok());
+  }
+
   std::vector<std::string> Files(const std::string& extension) const {
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator(db_)) {
@@ -142,6 +167,18 @@ class SepalCommandTest : public testing::Test {
 
   TemporaryDirectory directory_;
   const std::string db_;
+};
+
+class ImportVerbTest : public SepalCommandTest {
+ protected:
+  const std::string old_ = directory_.File("old");
+  const std::string new_ = directory_.File("new");
+
+  // Nothing of an import is left.
+  void ExpectNothingLeft() const {
+    EXPECT_FALSE(std::filesystem::exists(new_));
+    EXPECT_FALSE(std::filesystem::exists(new_ + ".part"));
+  }
 };
 
 }  // namespace sepal::tools

@@ -13,19 +13,6 @@
 namespace sepal::tools {
 namespace {
 
-TEST_F(SepalCommandTest, PutMakesTheDatabaseAndGetPrintsTheValueAlone) {
-  EXPECT_EQ(RunSepal({"db", "put", db_, "color", "green"}).exit, kExitOk);
-  const Outcome got = RunSepal({"db", "get", db_, "color"});
-  EXPECT_EQ(got.exit, kExitOk) << got.err;
-  EXPECT_EQ(got.out, "green");
-  EXPECT_EQ(got.err, "");
-}
-
-TEST_F(SepalCommandTest, PutTakesAValueFromStandardInput) {
-  ASSERT_EQ(RunSepal({"db", "put", db_, "k", "-"}, "from a pipe").exit, kExitOk);
-  EXPECT_EQ(RunSepal({"db", "get", db_, "k"}).out, "from a pipe");
-}
-
 TEST_F(SepalCommandTest, AValueThatIsTooLargeForTheMemoryNamesTheFlagThatMakesItFit) {
   const std::string value(size_t{3} << 20, 'v');
   const Outcome refused = RunSepal({"db", "put", db_, "large", "-", "--memory-limit", "8MiB"}, value);
@@ -75,33 +62,6 @@ TEST_F(SepalCommandTest, WhatWritesToADatabaseKeepsItAsItIsKept) {
   FlipByte(Files(".sst").front(), 0.3);
   EXPECT_EQ(RunSepal({"db", "repair", db_, "--yes"}).exit, kExitDamage);
   expect_kept(db_);
-}
-
-TEST_F(SepalCommandTest, DeleteRemovesAKeyAndGetOfItIsAnError) {
-  ASSERT_EQ(RunSepal({"db", "put", db_, "color", "green"}).exit, kExitOk);
-  EXPECT_EQ(RunSepal({"db", "delete", db_, "color"}).exit, kExitOk);
-  const Outcome gone = RunSepal({"db", "get", db_, "color"});
-  EXPECT_EQ(gone.exit, kExitError);
-  EXPECT_EQ(gone.out, "");
-  EXPECT_TRUE(Has(gone.err, "key 'color' not found")) << gone.err;
-}
-
-TEST_F(SepalCommandTest, BytesGoInAndOutInHexadecimal) {
-  ASSERT_EQ(RunSepal({"db", "put", db_, "00ff", "0a", "--hex"}).exit, kExitOk);
-  EXPECT_EQ(RunSepal({"db", "get", db_, "00ff", "--hex"}).out, "0a\n");
-  EXPECT_EQ(RunSepal({"db", "scan", db_}).out, "\\x00\\xff\t\\x0a\n");
-  EXPECT_EQ(LastJson(RunSepal({"db", "get", db_, "00ff", "--hex", "--json"}).out).at("key").at("hex"), "00ff");
-  EXPECT_EQ(RunSepal({"db", "get", db_, "xyz", "--hex"}).exit, kExitUsage);
-}
-
-TEST_F(SepalCommandTest, ScanKeepsToItsRange) {
-  MakeDatabase();
-  EXPECT_EQ(RunSepal({"db", "scan", db_, "--count"}).out, "1001\n");
-  EXPECT_EQ(RunSepal({"db", "scan", db_, "--prefix", "key001", "--count"}).out, "10\n");
-  EXPECT_EQ(RunSepal({"db", "scan", db_, "--from", "key0099", "--to", "key0101"}).out,
-            "key0099\tsecond\nkey0100\tfirst\n");
-  EXPECT_EQ(RunSepal({"db", "scan", db_, "--reverse", "--keys", "--limit", "2"}).out, "key0999\nkey0998\n");
-  EXPECT_EQ(LastJson(RunSepal({"db", "scan", db_, "--json", "--limit", "3"}).out).at("entries"), 3);
 }
 
 TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
@@ -199,32 +159,6 @@ TEST_F(SepalCommandTest, WhatOnlyLooksWritesNothingAndWorksBesideAWriter) {
   EXPECT_TRUE((*writer)->Close().ok());
 }
 
-TEST_F(SepalCommandTest, StatAndTreeTellTheShape) {
-  MakeDatabase();
-  const nlohmann::json stat = LastJson(RunSepal({"db", "stats", db_, "--json"}).out);
-  EXPECT_EQ(stat.at("last_sequence"), 1101);
-  EXPECT_EQ(stat.at("column_families").at(0).at("tables_at_level").at(0), 2);
-  const Outcome tree = RunSepal({"lsm", "tree", db_, "--tables"});
-  EXPECT_EQ(tree.exit, kExitOk) << tree.err;
-  EXPECT_TRUE(Has(tree.out, "level 0: 2 runs")) << tree.out;
-  EXPECT_TRUE(Has(tree.out, "'key0000' .. 'key0099'")) << tree.out;
-}
-
-TEST_F(SepalCommandTest, WalDumpShowsTheUpdatesOfTheLog) {
-  MakeDatabase();
-  const Outcome dump = RunSepal({"wal", "dump", db_, "--values"});
-  EXPECT_EQ(dump.exit, kExitOk) << dump.err;
-  EXPECT_TRUE(Has(dump.out, "seq:1101, family:0, type:put 'in the log' => 'third'")) << dump.out;
-}
-
-TEST_F(SepalCommandTest, ManifestDumpShowsEachEdit) {
-  MakeDatabase();
-  const Outcome dump = RunSepal({"manifest", "dump", db_});
-  EXPECT_EQ(dump.exit, kExitOk) << dump.err;
-  EXPECT_TRUE(Has(dump.out, "create column family 0 \"default\"")) << dump.out;
-  EXPECT_TRUE(Has(dump.out, "family 0 flushed through 1100")) << dump.out;
-}
-
 TEST_F(SepalCommandTest, CheckpointWorksBesideAWriterAndRefusesAPlaceThatIsTaken) {
   MakeDatabase();
   absl::StatusOr<std::unique_ptr<DB>> writer = DB::Open({}, db_);
@@ -271,18 +205,6 @@ TEST_F(SepalCommandTest, OnAFullDiskACopySaysSoAndLeavesNothing) {
   EXPECT_EQ(std::system(("umount " + disk).c_str()), 0);
 }
 
-TEST_F(SepalCommandTest, ExplainGetNamesWhatWasAsked) {
-  MakeDatabase();
-  const Outcome text = RunSepal({"explain", "get", db_, "key0500"});
-  EXPECT_EQ(text.exit, kExitOk) << text.err;
-  EXPECT_TRUE(Has(text.out, "found at sequence 501")) << text.out;
-  const nlohmann::json json = LastJson(RunSepal({"explain", "get", db_, "key0500", "--json"}).out);
-  EXPECT_TRUE(json.at("found"));
-  EXPECT_EQ(json.at("sources").back().at("answer"), "found");
-  EXPECT_TRUE(json.at("sources").back().at("blocks").at(0).at("key_present"));
-  EXPECT_EQ(RunSepal({"explain", "get", db_, "absent"}).exit, kExitOk);
-}
-
 TEST_F(SepalCommandTest, ExplainFiltersTellsWhatTheyCostAndSave) {
   MakeDatabase();
   const std::set<std::string> before = State();
@@ -301,18 +223,6 @@ TEST_F(SepalCommandTest, ExplainFiltersTellsWhatTheyCostAndSave) {
   EXPECT_TRUE(Has(text.out, "expected rate  observed rate")) << text.out;
   EXPECT_EQ(RunSepal({"explain", "filters", db_, "--family", "none"}).exit, kExitError);
   EXPECT_EQ(State(), before);
-}
-
-TEST_F(SepalCommandTest, OptionsThatCannotBeAreRefused) {
-  EXPECT_EQ(RunSepal({"options", "explain", "--memory-limit", "1MiB"}).exit, kExitUsage);
-}
-
-TEST_F(SepalCommandTest, StatsForPrometheusTellOfTheFilesOnly) {
-  MakeDatabase();
-  const Outcome stats = RunSepal({"db", "stats", db_, "--prometheus"});
-  EXPECT_EQ(stats.exit, kExitOk) << stats.err;
-  EXPECT_TRUE(Has(stats.out, "sepal_level_tables{family=\"default\",level=\"0\"} 2\n")) << stats.out;
-  EXPECT_FALSE(Has(stats.out, "sepal_gets_total")) << stats.out;
 }
 
 // What stands between the marks of the page's data.
@@ -427,41 +337,6 @@ TEST_F(SepalCommandTest, BenchReportDrawsWhatDbBenchRecorded) {
   EXPECT_TRUE(Has(refused.err, "line 1")) << refused.err;
 }
 
-TEST_F(SepalCommandTest, CompactAsksUnlessToldYes) {
-  MakeDatabase();
-  const Outcome refused = RunSepal({"db", "compact", db_});
-  EXPECT_EQ(refused.exit, kExitUsage);
-  EXPECT_TRUE(Has(refused.err, "--yes")) << refused.err;
-  ASSERT_EQ(RunSepal({"db", "compact", db_, "--yes"}).exit, kExitOk);
-  EXPECT_EQ(Files(".sst").size(), 1u);
-  EXPECT_EQ(RunSepal({"db", "scan", db_, "--count"}).out, "1001\n");
-}
-
-TEST_F(SepalCommandTest, DamageInATableIsFoundWithExitStatusThree) {
-  MakeDatabase();
-  ASSERT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
-  FlipByte(Files(".sst").front(), 0.3);
-  const Outcome found = RunSepal({"db", "verify", db_, "--json"});
-  EXPECT_EQ(found.exit, kExitDamage);
-  EXPECT_TRUE(Has(found.err, Files(".sst").front())) << found.err;
-  EXPECT_EQ(LastJson(found.out).at("damaged_tables"), 1);
-  EXPECT_EQ(RunSepal({"sst", "verify", Files(".sst").front()}).exit, kExitDamage);
-}
-
-TEST_F(SepalCommandTest, DamageInTheManifestIsFoundWithExitStatusThree) {
-  MakeDatabase();
-  for (const auto& entry : std::filesystem::directory_iterator(db_)) {
-    if (entry.path().filename().string().starts_with("MANIFEST")) FlipByte(entry.path(), 0.2);
-  }
-  for (const char* verb : {"check", "dump"}) {
-    const Outcome found = RunSepal({"manifest", verb, db_});
-    EXPECT_EQ(found.exit, kExitDamage) << found.err;
-  }
-  const Outcome get = RunSepal({"db", "get", db_, "key0001"});
-  EXPECT_EQ(get.exit, kExitDamage);
-  EXPECT_TRUE(Has(get.err, "sepal db repair " + db_ + " --dry-run")) << get.err;
-}
-
 // The manifest says a version that is one too high, with a checksum that is right.
 TEST_F(SepalCommandTest, ADatabaseOfANewerFormatIsAnErrorThatSaysSoAndIsLeftAlone) {
   MakeDatabase();
@@ -494,69 +369,6 @@ TEST_F(SepalCommandTest, ADatabaseOfANewerFormatIsAnErrorThatSaysSoAndIsLeftAlon
   EXPECT_EQ(state(), before);
 }
 
-TEST_F(SepalCommandTest, AMissingTableIsDamage) {
-  MakeDatabase();
-  std::filesystem::remove(Files(".sst").front());
-  EXPECT_EQ(RunSepal({"manifest", "check", db_}).exit, kExitDamage);
-  EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitDamage);
-}
-
-TEST_F(SepalCommandTest, APlaceWithoutADatabaseIsNamedWithWhatToDo) {
-  const Outcome missing = RunSepal({"db", "get", directory_.File("none"), "k"});
-  EXPECT_EQ(missing.exit, kExitError);
-  EXPECT_TRUE(Has(missing.err, "does not exist")) << missing.err;
-  EXPECT_FALSE(std::filesystem::exists(directory_.File("none")));
-
-  const std::string file = directory_.File("file");
-  std::ofstream(file) << "text";
-  const Outcome no_directory = RunSepal({"db", "stats", file});
-  EXPECT_EQ(no_directory.exit, kExitError);
-  EXPECT_TRUE(Has(no_directory.err, "is a file")) << no_directory.err;
-
-  std::filesystem::create_directory(directory_.File("empty"));
-  const Outcome empty = RunSepal({"db", "get", directory_.File("empty"), "k"});
-  EXPECT_EQ(empty.exit, kExitError);
-  EXPECT_TRUE(Has(empty.err, directory_.File("empty") + " is an empty directory, not a database")) << empty.err;
-
-  std::filesystem::create_directory(directory_.File("leveldb"));
-  std::ofstream(directory_.File("leveldb/CURRENT")) << "MANIFEST-000002\n";
-  std::ofstream(directory_.File("leveldb/MANIFEST-000002")) << "theirs";
-  const std::set<std::string> theirs = StateOf(directory_.File("leveldb"));
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"lsm", "tree", directory_.File("leveldb")},
-                                             {"db", "get", directory_.File("leveldb"), "k"},
-                                             {"db", "open", directory_.File("leveldb")},
-                                             {"db", "repair", directory_.File("leveldb"), "--yes"},
-                                             {"db", "put", directory_.File("leveldb"), "k", "v"}}) {
-    const Outcome foreign = RunSepal(words);
-    EXPECT_EQ(foreign.exit, kExitError);
-    EXPECT_TRUE(Has(foreign.err, "LevelDB or RocksDB")) << foreign.err;
-  }
-  EXPECT_EQ(StateOf(directory_.File("leveldb")), theirs);
-
-  const Outcome among_others = RunSepal({"db", "put", directory_.path(), "k", "v"});
-  EXPECT_EQ(among_others.exit, kExitError);
-  EXPECT_TRUE(Has(among_others.err, "other files")) << among_others.err;
-}
-
-TEST_F(SepalCommandTest, MistakesAreUsageErrorsThatNameTheNearestWord) {
-  EXPECT_EQ(RunSepal({}).exit, kExitUsage);
-  for (const auto& [words, hint] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"db", "gett", db_, "k"}, "did you mean db get?"},
-           {{"bd", "get", db_, "k"}, "did you mean db get?"},
-           {{"get", db_, "k"}, "did you mean db get?"},
-           {{"gett", db_, "k"}, "did you mean db get?"},
-           {{"stast", db_}, "did you mean db stats?"},
-           {{"db", "scan", db_, "--form", "a"}, "did you mean --from?"},
-           {{"db", "get", db_}, "KEY"},
-           {{"db"}, "db verify"}}) {
-    const Outcome outcome = RunSepal(words);
-    EXPECT_EQ(outcome.exit, kExitUsage) << hint;
-    EXPECT_TRUE(Has(outcome.err, hint)) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
-  }
-}
-
 TEST_F(SepalCommandTest, HelpBeginsWithAnExample) {
   EXPECT_TRUE(Has(RunSepal({"--help"}).out, "Examples:"));
   for (const VerbEntry& verb : Verbs()) {
@@ -566,15 +378,6 @@ TEST_F(SepalCommandTest, HelpBeginsWithAnExample) {
     EXPECT_EQ(help.exit, kExitOk);
     EXPECT_TRUE(Has(help.out, "Example: sepal " + std::string(verb.example))) << help.out;
   }
-}
-
-TEST_F(SepalCommandTest, ErrorsAreJsonToo) {
-  const Outcome outcome = RunSepal({"db", "get", directory_.File("none"), "k", "--json"});
-  EXPECT_EQ(outcome.exit, kExitError);
-  const nlohmann::json error = LastJson(outcome.out);
-  EXPECT_FALSE(error.at("ok"));
-  EXPECT_EQ(error.at("exit_code"), kExitError);
-  EXPECT_TRUE(Has(error.at("error"), "does not exist"));
 }
 
 TEST_F(SepalCommandTest, OptionsExplainTellsWhatIsDerived) {

@@ -99,17 +99,17 @@ class VerbFaultsTest : public SepalCommandTest {
   }
 };
 
-TEST_F(VerbFaultsTest, AWholeDatabaseSatisfiesThemAll) {
+TEST_F(VerbFaultsTest, EveryVerbThatLooksSucceedsOnAWholeDatabase) {
   MakeDatabase();
   ExpectAll([](const Look&, int exit) { return exit == kExitOk; });
 }
 
-TEST_F(VerbFaultsTest, AMissingDatabaseIsAnErrorOfAll) {
+TEST_F(VerbFaultsTest, AMissingDatabaseIsAnErrorOfEveryVerb) {
   ExpectAll([](const Look&, int exit) { return exit == kExitError; });
   EXPECT_FALSE(fs::exists(db_));
 }
 
-TEST_F(VerbFaultsTest, AFileInItsPlaceIsAnErrorOfAll) {
+TEST_F(VerbFaultsTest, AFileInPlaceOfADatabaseIsAnErrorOfEveryVerb) {
   std::ofstream(db_) << "no directory";
   ExpectAll([](const Look&, int exit) { return exit == kExitError; });
 }
@@ -215,7 +215,7 @@ TEST_F(VerbFaultsTest, WhatLooksAtLogsFindsADamagedOne) {
   }
 }
 
-TEST_F(VerbFaultsTest, LogsThatLieElsewhereAreLookedForThere) {
+TEST_F(VerbFaultsTest, LogsInADirectoryOfTheirOwnAreLookedForThere) {
   const std::string logs = directory_.File("logs");
   {
     Options options{.create_if_missing = true};
@@ -285,7 +285,7 @@ class FailedSyncTest : public VerbFaultsTest {
   }
 };
 
-TEST_F(FailedSyncTest, IsToldByEveryVerbThatChangesADatabase) {
+TEST_F(FailedSyncTest, AFailedSyncIsToldByEveryVerbThatChangesADatabase) {
   MakeDatabase();
   ExpectEachToMatter({"db", "put", db_, "k", "v"});
   ExpectEachToMatter({"db", "delete", db_, "k"});
@@ -294,7 +294,7 @@ TEST_F(FailedSyncTest, IsToldByEveryVerbThatChangesADatabase) {
   EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
 }
 
-TEST_F(FailedSyncTest, IsToldByEveryVerbThatMakesOne) {
+TEST_F(FailedSyncTest, AFailedSyncIsToldByEveryVerbThatMakesADatabase) {
   MakeDatabase();
   const std::string copy = directory_.File("copy"), backups = directory_.File("backups");
   ExpectEachToMatter({"db", "checkpoint", db_, copy}, [&] { fs::remove_all(copy); });
@@ -302,7 +302,7 @@ TEST_F(FailedSyncTest, IsToldByEveryVerbThatMakesOne) {
   ExpectEachToMatter({"db", "restore", backups + "/000001", copy}, [&] { fs::remove_all(copy); });
 }
 
-TEST_F(FailedSyncTest, IsToldByABenchmark) {
+TEST_F(FailedSyncTest, AFailedSyncIsToldByABenchmark) {
   ExpectEachToMatter({"bench", "run", db_, "--num=20", "--benchmarks=fillseq,fillsync,flush,compact", "--yes"});
   ExpectEachToMatter({"bench", "run", db_, "--num=4", "--sync", "--batch_size=2", "--yes",
                       "--benchmarks=fillbatch,deleteseq,readrandomwriterandom"});

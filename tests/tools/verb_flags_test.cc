@@ -20,30 +20,6 @@ namespace fs = std::filesystem;
 
 class VerbFlagsTest : public SepalCommandTest {
  protected:
-  // Families "default" and "f", one that was dropped, tables that were merged, keys that are no text, and every kind of
-  // update in the log.
-  void MakeRichDatabase() {
-    const std::unique_ptr<DB> db = DB::Open({.create_if_missing = true, .memory_limit = size_t{8} << 20}, db_).value();
-    const std::shared_ptr<ColumnFamily> f = db->CreateColumnFamily("f").value();
-    for (int round = 0; round < 2; ++round) {
-      for (int i = 0; i < 300; ++i) {
-        ASSERT_TRUE(db->Put(Key(i), "v" + std::to_string(round)).ok());
-        ASSERT_TRUE(db->Put(*f, Key(i), "of f").ok());
-      }
-      ASSERT_TRUE(db->Flush().ok());
-      ASSERT_TRUE(db->Flush(*f).ok());
-    }
-    ASSERT_TRUE(db->CompactRange().ok());
-    const std::shared_ptr<ColumnFamily> dropped = db->CreateColumnFamily("dropped").value();
-    ASSERT_TRUE(db->Put(*dropped, "k", "v").ok());
-    ASSERT_TRUE(db->Flush(*dropped).ok());
-    ASSERT_TRUE(db->DropColumnFamily(*dropped).ok());
-    ASSERT_TRUE(db->Delete(Key(7)).ok());
-    ASSERT_TRUE(db->Put("\x01\xff", "\x02\xfe").ok());
-    ASSERT_TRUE(db->Put("\xff\xff", "last").ok());
-    ASSERT_TRUE(db->Put("", "empty key").ok());
-    ASSERT_TRUE(db->Close().ok());
-  }
   // What it prints, as text or JSON; it is ok.
   static std::string Out(const std::vector<std::string>& words) {
     const Outcome outcome = RunSepal(words);
@@ -52,54 +28,6 @@ class VerbFlagsTest : public SepalCommandTest {
   }
 };
 
-TEST_F(VerbFlagsTest, WordsThatAreNotHexadecimalAreUsageErrorsWhereverTheyStand) {
-  MakeDatabase();
-  ExpectRefused({"db get DB xy --hex", "db put DB xy 00 --hex", "db put DB 00 0 --hex", "db delete DB 0g --hex",
-                 "db scan DB --from g0 --hex", "db scan DB --to g0 --hex", "db scan DB --prefix g0 --hex",
-                 "db compact DB --yes --from g0 --hex", "db compact DB --yes --to g0 --hex", "explain get DB g0 --hex",
-                 "sst scan TABLE --from g0 --hex", "sst scan TABLE --to g0 --hex", "sst scan TABLE --prefix g0 --hex"},
-                kExitUsage, "hexadecimal");
-}
-
-TEST_F(VerbFlagsTest, AFamilyThatIsNotThereIsAnErrorThatNamesIt) {
-  MakeRichDatabase();
-  ExpectRefused({"db get DB k --family none", "db put DB k v --family none", "db delete DB k --family none",
-                 "db scan DB --family none", "db compact DB --yes --family none", "explain get DB k --family none",
-                 "explain filters DB --family none"},
-                kExitError, "none");
-  EXPECT_EQ(Out({"db", "get", db_, Key(1), "--family", "f"}), "of f");
-  ASSERT_EQ(RunSepal({"db", "put", db_, "new", "of f too", "--family", "f"}).exit, kExitOk);
-  EXPECT_EQ(Out({"db", "scan", db_, "--family", "f", "--prefix", "n"}), "new\tof f too\n");
-  ASSERT_EQ(RunSepal({"db", "delete", db_, "new", "--family", "f"}).exit, kExitOk);
-  EXPECT_EQ(Out({"db", "scan", db_, "--family", "f", "--prefix", "n"}), "");
-}
-
-TEST_F(VerbFlagsTest, ScanTakesThePartThatAllItsBoundsLeave) {
-  MakeRichDatabase();
-  const auto keys = [&](std::vector<std::string> bounds) {
-    bounds.insert(bounds.begin(), {"db", "scan", db_, "--keys"});
-    return Out(bounds);
-  };
-  EXPECT_EQ(keys({"--prefix", "key000", "--from", "key0008"}), "key0008\nkey0009\n");
-  EXPECT_EQ(keys({"--prefix", "key000", "--to", "key0001"}), "key0000\n");
-  EXPECT_EQ(keys({"--prefix", "key000", "--to", "z", "--limit", "1"}), "key0000\n");
-  EXPECT_EQ(keys({"--prefix", "ff", "--hex"}), "ffff\n");
-  EXPECT_EQ(keys({"--prefix", "01ff", "--hex"}), "01ff\n");
-  EXPECT_EQ(keys({"--prefix", "0xFF", "--hex", "--reverse"}), "ffff\n");
-  EXPECT_EQ(Out({"db", "scan", db_, "--prefix", "01", "--hex"}), "01ff\t02fe\n");
-  const std::string lines = Out({"db", "scan", db_, "--keys", "--limit", "1", "--json"});
-  const nlohmann::json first = nlohmann::json::parse(lines.substr(0, lines.find('\n')));
-  EXPECT_TRUE(first.contains("key") && !first.contains("value")) << first;
-}
-
-TEST_F(VerbFlagsTest, CompactTakesAFamilyAndARange) {
-  MakeRichDatabase();
-  EXPECT_TRUE(Has(Out({"db", "compact", db_, "--yes", "--family", "f"}), "tables of"));
-  EXPECT_TRUE(Has(Out({"db", "compact", db_, "--yes", "--from", Key(10), "--to", Key(20)}), "tables of"));
-  ExpectRefused({"db compact DB", "db repair DB"}, kExitUsage, "give --yes to confirm");
-  EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
-}
-
 TEST_F(VerbFlagsTest, ARangeToCompactMayBeGivenInHexadecimal) {
   MakeDatabase();
   const std::string before = Files(".sst").front();
@@ -107,31 +35,6 @@ TEST_F(VerbFlagsTest, ARangeToCompactMayBeGivenInHexadecimal) {
   EXPECT_TRUE(fs::exists(before));
   ASSERT_EQ(RunSepal({"db", "compact", db_, "--yes", "--from", "6b6579", "--to", "6b65797f", "--hex"}).exit, kExitOk);
   EXPECT_FALSE(fs::exists(before));
-}
-
-TEST_F(VerbFlagsTest, OpenMakesADatabaseWhereItIsAskedToOnly) {
-  ExpectRefused({"db open DB"}, kExitError, "does not exist");
-  EXPECT_TRUE(Has(Out({"db", "open", db_, "--create"}), "1 column family, last sequence number 0"));
-  EXPECT_EQ(LastJson(Out({"db", "open", db_, "--json"})).at("column_families").at(0).at("name").at("utf8"), "default");
-  // An empty directory will do.
-  const std::string empty = directory_.File("empty");
-  fs::create_directory(empty);
-  EXPECT_EQ(RunSepal({"db", "open", empty, "--create"}).exit, kExitOk);
-}
-
-TEST_F(VerbFlagsTest, WhatCannotBeMadeLeavesNothing) {
-  const std::string file = directory_.File("file");
-  std::ofstream(file) << "x";
-  EXPECT_EQ(RunSepal({"db", "put", file + "/db", "k", "v"}).exit, kExitError);
-  // The logs have no place.
-  for (const bool there : {false, true}) {
-    if (there) fs::create_directory(db_);
-    EXPECT_EQ(RunSepal({"db", "put", db_, "k", "v", "--log-directory", file + "/logs"}).exit, kExitError);
-    EXPECT_EQ(fs::exists(db_), there);
-    if (there) {
-      EXPECT_TRUE(fs::is_empty(db_));
-    }
-  }
 }
 
 TEST_F(VerbFlagsTest, TheManifestIsDumpedEditByEdit) {
@@ -183,17 +86,6 @@ TEST_F(VerbFlagsTest, ATornManifestAndATornLogAreToldAndAreNoDamage) {
   EXPECT_TRUE(Has(dumped, "incomplete end of the log, never acknowledged as durable: ")) << dumped;
 }
 
-TEST_F(VerbFlagsTest, LogsAreDumpedByUpdateOrByBatch) {
-  MakeRichDatabase();
-  EXPECT_TRUE(Has(Out({"wal", "dump", db_}), "'\\x01\\xff' (2 bytes)"));
-  EXPECT_TRUE(Has(Out({"wal", "dump", db_, "--values", "--hex"}), "'01ff' => '02fe'"));
-  EXPECT_TRUE(Has(Out({"wal", "dump", db_}), "type:delete '" + Key(7) + "'\n"));
-  EXPECT_TRUE(Has(Out({"wal", "dump", db_, "--batches"}), "1 update, "));
-  EXPECT_TRUE(Has(Out({"wal", "dump", db_, "--batches", "--json"}), "\"updates\":1"));
-  EXPECT_TRUE(Has(Out({"wal", "dump", db_, "--values", "--json"}), "{\"hex\":\"02fe\"}"));
-  EXPECT_FALSE(Has(Out({"wal", "dump", db_, "--json"}), "02fe"));
-}
-
 TEST_F(VerbFlagsTest, LookupsAreExplainedWhateverTheirAnswer) {
   MakeRichDatabase();
   EXPECT_TRUE(LastJson(Out({"explain", "get", db_, Key(1), "--json"})).at("found").get<bool>());
@@ -217,29 +109,6 @@ TEST_F(VerbFlagsTest, LookupsAreExplainedWhateverTheirAnswer) {
   EXPECT_TRUE(Has(Out({"explain", "filters", db_, "--probes", "0"}), "family f"));
 }
 
-TEST_F(VerbFlagsTest, TablesAreReadWithinBoundsAndPackedAnewWithKnownCodecs) {
-  MakeDatabase();
-  const std::string table = Files(".sst").front();
-  const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
-  EXPECT_EQ(lines(Out({"sst", "scan", table, "--prefix", "key001"})), 10);
-  EXPECT_EQ(lines(Out({"sst", "scan", table, "--from", "key0010", "--to", "key0013"})), 3);
-  EXPECT_EQ(lines(Out({"sst", "scan", table, "--from", "6b6579", "--limit", "2", "--hex"})), 2);
-  EXPECT_EQ(lines(Out({"sst", "recompress", table, "--codecs", "none,lz4", "--block-size", "2KiB"})), 2);
-  EXPECT_EQ(lines(Out({"sst", "recompress", table})), 4);
-  ExpectRefused({"sst recompress TABLE --from 7a7a --hex"}, kExitError, "no entries are left by --from");
-  ExpectRefused({"sst recompress TABLE --block-size 0"}, kExitUsage, "out of range");
-  // It prints neither keys nor values.
-  ExpectRefused({"sst filters TABLE --hex"}, kExitUsage, "there is no flag --hex");
-  EXPECT_EQ(lines(Out({"sst", "recompress", "--codecs", "lz4", table, "--block-size", "2KiB"})), 1);
-  ExpectRefused({"sst recompress TABLE --codecs none,rar"}, kExitUsage, "unknown codec rar");
-  const Outcome none = RunSepal({"sst", "recompress", table, "--prefix", "zzz"});
-  EXPECT_EQ(none.exit, kExitError);
-  EXPECT_TRUE(Has(none.err, "no entries are left by --from, --to and --prefix")) << none.err;
-  EXPECT_TRUE(Has(RunSepal({"sst", "verify", directory_.path()}).err, "no table files in this directory"));
-  EXPECT_EQ(RunSepal({"sst", "verify", "no such file"}).exit, kExitError);
-  EXPECT_EQ(RunSepal({"sst", "show", Files(".log").front()}).exit, kExitDamage);
-}
-
 TEST_F(VerbFlagsTest, TablesWithoutFiltersSaySo) {
   for (const bool filters_there : {false, true}) {
     const std::string place = directory_.File(filters_there ? "with" : "without");
@@ -260,92 +129,6 @@ TEST_F(VerbFlagsTest, TablesWithoutFiltersSaySo) {
     EXPECT_EQ(RunSepal({"explain", "filters", place, "--probes", "50"}).exit, kExitOk);
     EXPECT_EQ(RunSepal({"db", "verify", place}).exit, kExitOk);
   }
-}
-
-TEST_F(VerbFlagsTest, BackupsAreCountedKeptAndNamed) {
-  MakeDatabase();
-  const std::string backups = directory_.File("backups");
-  ExpectRefused({"db backup DB DIR/backups --keep 0"}, kExitUsage, "0 is too small: at least 1");
-  ExpectRefused({"db backups DIR/backups"}, kExitError, "does not exist");
-  ExpectRefused({"db restore DIR/backups/000001 DIR/r"}, kExitError, "give one backup");
-  EXPECT_FALSE(fs::exists(backups));
-  for (int i = 0; i < 3; ++i) ASSERT_EQ(RunSepal({"db", "backup", db_, backups, "--keep", "2"}).exit, kExitOk);
-  // What is none is passed over; what is unfinished is told.
-  fs::create_directory(backups + "/000009");
-  fs::create_directory(backups + "/no-backup");
-  fs::create_directory(backups + "/12");
-  std::ofstream(backups + "/000008") << "a file";
-  const std::string listed = Out({"db", "backups", backups});
-  EXPECT_TRUE(Has(listed, "/000003  sequence ") && Has(listed, "/000009  interrupted, ")) << listed;
-  EXPECT_FALSE(Has(listed, "/000001") || Has(listed, "/000008") || Has(listed, "/12")) << listed;
-  EXPECT_EQ(LastJson(Out({"db", "backups", backups, "--json"})).at("backups"), 3);
-  EXPECT_TRUE(Has(Out({"db", "backups", backups, "--json"}), "\"finished\":false"));
-  // A base that is unfinished is none: the newest that is whole is taken.
-  EXPECT_TRUE(Has(Out({"db", "backup", db_, backups, "--no-verify"}), "/000010: "));
-  ExpectRefused({"db restore DIR/backups DIR/r"}, kExitError, "name one of them");
-  ExpectRefused({"db restore DIR/backups/000077 DIR/r"}, kExitError, "lists those that do");
-  ASSERT_EQ(RunSepal({"db", "restore", backups + "/000003", directory_.File("r")}).exit, kExitOk);
-  EXPECT_EQ(Out({"db", "get", directory_.File("r"), Key(5)}), "second");
-  // An old one that is in use is not removed.
-  const std::unique_ptr<DB> used = DB::Open({}, backups + "/000003").value();
-  ExpectRefused({"db backup DB DIR/backups --keep 1"}, kExitError, "in use by");
-  EXPECT_TRUE(used->Get(Key(5)).ok());
-  // Not over what is there.
-  EXPECT_EQ(RunSepal({"db", "restore", backups + "/000003", directory_.File("r")}).exit, kExitError);
-  EXPECT_EQ(RunSepal({"db", "checkpoint", db_, directory_.File("r")}).exit, kExitError);
-}
-
-TEST_F(VerbFlagsTest, OptionsAreExplainedAsTheyAreGiven) {
-  const std::string derived = Out({"options", "explain"});
-  EXPECT_TRUE(Has(derived, "one for each core, 1 to 8") && Has(derived, "a quarter of the limit") &&
-              Has(derived, "no limit") && Has(derived, "several in those above"))
-      << derived;
-  const std::string given = Out({"options", "explain", "--background-threads", "3", "--memtable-bytes", "1MiB",
-                                 "--background-bytes-per-second", "5MiB", "--scrub-seconds", "1h", "--compaction-style",
-                                 "leveled", "--bits-per-key", "0"});
-  EXPECT_TRUE(Has(given, "given") && Has(given, "5.0 MiB") && Has(given, "not needed")) << given;
-  EXPECT_TRUE(Has(Out({"options", "explain", "--compaction-style", "universal", "--scrub-seconds", "0"}), "never"));
-  const nlohmann::json json = LastJson(Out({"options", "explain", "--memtable-bytes", "2MiB", "--json"}));
-  EXPECT_TRUE(json.at("ok").get<bool>());
-  EXPECT_EQ(RunSepal({"options", "explain", "--compaction-style", "fast"}).exit, kExitUsage);
-  ExpectRefused({"options explain --memory-limit 1MiB"}, kExitUsage, "memory_limit of 1048576 bytes is too small");
-  ExpectRefused({"options explain --memory-limit 8MiB --memtable-bytes 1GiB"}, kExitUsage, "two memtables must fit");
-  ExpectRefused({"options explain --memtable-bytes 64"}, kExitUsage, "memtable_bytes of 64 is too small");
-  ExpectRefused({"options explain --background-threads -3"}, kExitUsage, "is not a whole number");
-  ExpectRefused({"options explain --background-threads 2k"}, kExitUsage, "background_threads of 2000 is out of range");
-  ExpectRefused({"options explain --scrub-seconds 250ms"}, kExitUsage, "whole seconds");
-}
-
-TEST_F(VerbFlagsTest, TheCommandItselfHelpsAndKnowsWhatWasMeant) {
-  for (const char* const line : {"--version", "version", "--help", "-h", "help", "help db", "db --help", "db -h",
-                                 "help db get", "help db stats"}) {
-    const Outcome outcome = RunLine(line);
-    EXPECT_EQ(outcome.exit, kExitOk) << line << outcome.err;
-    EXPECT_NE(outcome.out, "") << line;
-    EXPECT_EQ(outcome.err, "") << line;
-  }
-  const std::pair<const char*, const char*> mistakes[] = {{"", "Verbs"},
-                                                          {"get", "did you mean db get"},
-                                                          {"verfy", "did you mean "},
-                                                          {"backuup", "did you mean db backup"},
-                                                          {"qqqqqqqqqq", "sepal --help lists the verbs"},
-                                                          {"--hepl", "did you mean --help?"},
-                                                          {"--qqqqqqqqqqqqq", "sepal --help lists the verbs"},
-                                                          {"help qqqqqqqqqq", "there is no verb"},
-                                                          {"db", "must be followed by one of"},
-                                                          {"db --json", "must be followed by one of"},
-                                                          {"db gett x", "did you mean db get?"},
-                                                          {"gett x y", "there is no verb \"gett\""},
-                                                          {"db qqqqqqqqqq", "sepal --help lists the verbs"},
-                                                          {"qqqqqqqq rrrrrrrrr", "there is no verb \"qqqqqqqq\""}};
-  for (const auto& [line, part] : mistakes) {
-    const Outcome outcome = RunLine(line);
-    EXPECT_EQ(outcome.exit, kExitUsage) << line;
-    EXPECT_TRUE(Has(outcome.err, part)) << line << ": " << outcome.err;
-  }
-  EXPECT_EQ(LastJson(RunSepal({"qqqqqqqqqq", "--json"}).out).at("exit_code"), kExitUsage);
-  EXPECT_EQ(LastJson(RunSepal({"db", "get", "--json"}).out).at("exit_code"), kExitUsage);
-  EXPECT_TRUE(Has(RunSepal({"db", "get", "--help", "--json"}).out, "--family"));
 }
 
 TEST_F(VerbFlagsTest, ColoursAreAsChosen) {
@@ -385,34 +168,6 @@ TEST_F(VerbFlagsTest, AWatchGoesOnWithAManifestThatWasBegunAnew) {
   EXPECT_EQ(same.tables, change.tables);
   EXPECT_EQ(same.flushed_tables + same.compacted_tables + same.moved_tables + same.removed_tables, 0u);
   EXPECT_FALSE(TreeWatch({.directory = directory_.File("none")}).Look().ok());
-}
-
-TEST_F(VerbFlagsTest, VerbsThatWriteAreRefusedBesideAnotherWriter) {
-  MakeDatabase();
-  const std::unique_ptr<DB> db = DB::Open({.info_log = false}, db_).value();
-  ExpectRefused({"db put DB k v", "db delete DB k", "db open DB", "db compact DB --yes", "db repair DB --yes",
-                 "db repair DB --dry-run"},
-                kExitError, "close it there first");
-}
-
-TEST_F(VerbFlagsTest, DamageOfSeveralTablesIsCountedAndWhatARepairLosesToo) {
-  MakeDatabase();
-  for (const std::string& table : Files(".sst")) FlipByte(table, 0.3);
-  EXPECT_TRUE(Has(RunSepal({"db", "verify", db_}).err, "2 of 2 tables are damaged"));
-  EXPECT_TRUE(Has(RunSepal({"sst", "verify", db_}).err, "a file with the same name"));
-  EXPECT_EQ(RunSepal({"db", "compact", db_, "--yes"}).exit, kExitDamage);
-  fs::remove(db_ + "/LOCK");
-  EXPECT_EQ(RunSepal({"db", "repair", db_, "--dry-run"}).exit, kExitDamage);
-  const Outcome repaired = RunSepal({"db", "repair", db_, "--yes"});
-  EXPECT_EQ(repaired.exit, kExitDamage);
-  EXPECT_TRUE(Has(repaired.err, "listed above, were lost")) << repaired.err;
-  EXPECT_EQ(RunSepal({"db", "verify", db_}).exit, kExitOk);
-}
-
-TEST_F(VerbFlagsTest, AFamilyOfOneKeyHasAPicture) {
-  ASSERT_EQ(RunSepal({"db", "put", db_, "only", "v"}).exit, kExitOk);
-  ASSERT_EQ(RunSepal({"db", "compact", db_, "--yes"}).exit, kExitOk);
-  EXPECT_TRUE(Has(Out({"lsm", "tree", db_, "--tables"}), "#"));
 }
 
 TEST_F(VerbFlagsTest, AnErrorWithoutAMessageIsToldByItsCode) {

@@ -91,7 +91,7 @@ class RepairReadingTest : public EngineTest {
   RepairReport report;
 };
 
-TEST_F(RepairReadingTest, OneTableIsOpenAtATime) {
+TEST_F(RepairReadingTest, ARepairHasOneTableOpenAtATime) {
   MakeOneRun();
   ASSERT_OK(database.memory.FlipBit("/db/" + Named(".sst").front(), 20, 3));
   WatchedFileSystem files(&database.memory);

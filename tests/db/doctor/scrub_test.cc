@@ -54,7 +54,7 @@ class ScrubTest : public EngineTest {
   const std::shared_ptr<DamageKeeper> keeper = std::make_shared<DamageKeeper>();
 };
 
-TEST_F(ScrubTest, ReadsEveryTableOnceInAPeriodAndFindsNothingInAWholeDatabase) {
+TEST_F(ScrubTest, AScrubReadsEveryTableOnceInAPeriodAndFindsNothingInAWholeDatabase) {
   LetPass();
   const uint64_t passes = Passes();
   const uint64_t bytes = db()->statistics().Get(Ticker::kScrubBytes);
@@ -189,7 +189,7 @@ TEST_F(ScrubTest, NothingIsReadWhilePaused) {
   EXPECT_GT(db()->statistics().Get(Ticker::kScrubBytes), bytes);
 }
 
-TEST_F(ScrubTest, KeepsToTheRateOfBackgroundWork) {
+TEST_F(ScrubTest, AScrubKeepsToTheRateOfBackgroundWork) {
   database.options.background_bytes_per_second = 5'000;
   database.tuning.scrub_period_micros = 1000;
   ASSERT_OK(database.Reopen());
@@ -202,7 +202,7 @@ TEST_F(ScrubTest, KeepsToTheRateOfBackgroundWork) {
   EXPECT_LE(bytes, 5'000 * (seconds + 2));
 }
 
-TEST_F(ScrubTest, ClosingEndsItAtOnce) {
+TEST_F(ScrubTest, ClosingEndsAScrubAtOnce) {
   const uint64_t began = database.world->micros();
   ASSERT_OK(db()->Close());
   EXPECT_LT(database.world->micros() - began, kPeriodMicros / 2);
@@ -217,7 +217,7 @@ TEST_F(ScrubTest, NothingIsScrubbedUnlessAsked) {
   EXPECT_GT(Tuning::From({.scrub_seconds = UINT64_MAX}).scrub_period_micros, uint64_t{1} << 60);
 }
 
-TEST(ScrubRaceTest, RunsBesideWritersOnRealThreads) {
+TEST(ScrubRaceTest, AScrubRunsBesideWritersOnRealThreads) {
   TestDatabase database(Threads::kReal);
   database.tuning.scrub_period_micros = 1;
   ASSERT_OK(database.Open());

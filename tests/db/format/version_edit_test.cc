@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "util/base/coding.h"
 #include "util/base/strings.h"
@@ -48,71 +49,34 @@ VersionEdit SampleEdit() {
 
 TEST(VersionEditTest, BytesAreAsTheTableSays) {
   EXPECT_EQ(VersionEdit().Encode(), "");
-  EXPECT_EQ(ToHex(SampleEdit().Encode()),
-            "02"
-            "08"
-            "0807060504030201"  // database id
-            "04"
-            "08"
-            "0900000000000000"  // hash seed
-            "06"
-            "02"
-            "c801"  // next file number 200
-            "08"
-            "02"
-            "e807"  // last sequence 1000
-            "0a"
-            "01"
-            "06"  // minimum log number
-            "0c"
-            "08"
-            "01"
-            "026366"
-            "026277"
-            "01"  // family 1 "cf" "bw", identical
-            "1b"
-            "04"
-            "01"
-            "010103"  // family 1 is kept with ZSTD
-            "0e"
-            "01"
-            "02"  // drop 2
-            "10"
-            "02"
-            "0005"  // family 0 flushed through 5
-            "12"
-            "30"  // add a table: 48 bytes
-            "00"
-            "01"
-            "07"
-            "03"
-            "ac02"  // family 0, level 1, number 7, run 3, size 300
-            "8877665544332211"
-            "9900000000000000"
-            "09"
-            "61"
-            "0105000000000000"  // "a"@5:put
-            "08"
-            "0002000000000000"  // ""@2:delete
-            "02"
-            "05"
-            "04"
-            "01"
-            "32"
-            "e807"
-            "14"
-            "03"
-            "00"
-            "02"
-            "04"  // remove: family 0, level 2, number 4
-            "16"
-            "03"
-            "06"
-            "e404"  // log 6 closed at 612
-            "1d"
-            "08"
-            "042f6c6f67"
-            "022f64");  // the logs lie in "/log", the database in "/d"
+  // Each field's number, its length, and what it holds.
+  const std::pair<const char*, const char*> fields[] = {
+      {"database id", "02 08 0807060504030201"},
+      {"hash seed", "04 08 0900000000000000"},
+      {"next file number 200", "06 02 c801"},
+      {"last sequence 1000", "08 02 e807"},
+      {"minimum log number", "0a 01 06"},
+      {"family 1 \"cf\" \"bw\", identical", "0c 08 01 026366 026277 01"},
+      {"family 1 is kept with ZSTD", "1b 04 01 010103"},
+      {"drop 2", "0e 01 02"},
+      {"family 0 flushed through 5", "10 02 0005"},
+      {"add a table: family 0, level 1, number 7, run 3, size 300,", "12 30 00 01 07 03 ac02"},
+      {"its id and its checksum,", "8877665544332211 9900000000000000"},
+      {"from \"a\"@5:put", "09 61 0105000000000000"},
+      {"to \"\"@2:delete,", "08 0002000000000000"},
+      {"its sequences and counts", "02 05 04 01 32 e807"},
+      {"remove a table: family 0, level 2, number 4", "14 03 00 02 04"},
+      {"log 6 closed at 612", "16 03 06 e404"},
+      {"the logs lie in \"/log\", the database in \"/d\"", "1d 08 042f6c6f67 022f64"},
+  };
+  std::string rest = ToHex(SampleEdit().Encode());
+  for (const auto& [name, bytes] : fields) {
+    std::string hex = bytes;
+    std::erase(hex, ' ');
+    EXPECT_EQ(rest.substr(0, hex.size()), hex) << name;
+    rest.erase(0, hex.size());
+  }
+  EXPECT_EQ(rest, "");
 }
 
 TEST(VersionEditTest, WhatWasEncodedIsDecoded) {

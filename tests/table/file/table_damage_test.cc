@@ -140,46 +140,6 @@ TEST(TableDamageTest, SwappedStaleAndMisdirectedBlocksAreCaught) {
   EXPECT_TRUE(IsDamage((*Open(replaced(0, unit(WriteTable(options, entries), 0))))->Verify()));
 }
 
-TEST(TableDamageTest, AFlipThatHappensOnceIsReadAgain) {
-  const std::vector<TestEntry> entries = SmallEntries();
-  auto faults = std::make_shared<ReadFaults>();
-  auto contents = std::make_shared<const std::string>(WriteTable(SmallOptions(), entries));
-  auto reader = OpenTable(contents, nullptr, KeyOrder(), faults);
-  ASSERT_TRUE(reader.ok());
-  for (const TestEntry& entry : entries) {
-    faults->flips = 1;
-    LevelFilterStatistics filters;
-    TableHit hit;
-    const absl::Status status = (*reader)->Lookup(TestLookupKey(entry.user_key), {}, &filters, &hit);
-    ASSERT_TRUE(status.ok()) << status;
-    ASSERT_EQ(hit.value, entry.value);
-    ASSERT_EQ(faults->flips, 0);
-  }
-  const std::unique_ptr<InternalIterator> it = TableReader::NewIterator(*reader, TableReader::ReadKind::kCompaction);
-  faults->flips = 1;
-  size_t count = 0;
-  for (it->SeekToFirst(); it->Valid(); it->Next()) ++count;
-  EXPECT_EQ(count, entries.size());
-}
-
-TEST(TableDamageTest, AnErrorOfTheFileIsGivenAsItIs) {
-  const std::vector<TestEntry> entries = SmallEntries();
-  auto contents = std::make_shared<const std::string>(WriteTable(SmallOptions(), entries));
-  auto faults = std::make_shared<ReadFaults>();
-  auto reader = OpenTable(contents, nullptr, KeyOrder(), faults);
-  ASSERT_TRUE(reader.ok());
-  faults->status = absl::InternalError("the disk is gone");
-  LevelFilterStatistics filters;
-  TableHit hit;
-  EXPECT_EQ((*reader)->Lookup(TestLookupKey("key000000"), {}, &filters, &hit).code(), absl::StatusCode::kInternal);
-  EXPECT_EQ((*reader)->Verify().code(), absl::StatusCode::kInternal);
-  EXPECT_EQ((*reader)->ApproximateOffset("key").status().code(), absl::StatusCode::kInternal);
-  EXPECT_EQ(OpenTable(contents, nullptr, KeyOrder(), faults).status().code(), absl::StatusCode::kInternal);
-  faults->from = contents->size() / 2;
-  faults->to = contents->size() / 2 + 1;
-  EXPECT_EQ((*reader)->Verify().code(), absl::StatusCode::kInternal);
-}
-
 TEST(TableDamageTest, WhatCannotBeReadNearTheEndFailsNoOtherUnit) {
   const std::vector<TestEntry> entries = SmallEntries();
   auto contents = std::make_shared<const std::string>(WriteTable(SmallOptions(), entries));

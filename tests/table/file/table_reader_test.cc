@@ -292,25 +292,6 @@ TEST(TableReaderTest, StatisticsSayWhichFilterRuledAKeyOut) {
   EXPECT_LT(both.blocks_searched, 100u);
 }
 
-TEST(TableReaderTest, ObservedRateIsNearTheExpectedOne) {
-  const std::vector<TestEntry> entries = EvenEntries(20000, 4);
-  Shape shape;
-  shape.policy = {.lane_bits_per_key = 3, .guard_bits_per_key = 3};
-  TestCache cache(size_t{8} << 20);
-  const std::shared_ptr<TableReader> reader = MustOpenTable(WriteTable(OptionsOf(shape), entries), &cache);
-  LevelFilterStatistics filters;
-  for (const TestEntry& entry : entries) {
-    TableHit hit;
-    std::string key = entry.user_key;
-    ++key.back();
-    ASSERT_TRUE(reader->Lookup(TestLookupKey(key), {}, &filters, &hit).ok());
-  }
-  const double observed = static_cast<double>(filters.false_positives) / static_cast<double>(filters.lookups);
-  const double expected = reader->properties().expected_filter_rate;
-  EXPECT_GT(observed, expected * 0.7);
-  EXPECT_LT(observed, expected * 1.5);
-}
-
 TEST(TableReaderTest, ApproximateOffsetGrowsWithTheKeyAndCoversTheData) {
   Shape shape;
   shape.block_bytes = 512;

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -154,7 +153,7 @@ TEST(CompressionTest, NamesAndBytesAreKnownExactlyForTheFourCodecs) {
   for (int byte = 4; byte < 256; ++byte) EXPECT_FALSE(IsKnownCompression(static_cast<uint8_t>(byte)));
 }
 
-TEST(CompressionTest, TheFormatsAreTheDocumentedOnes) {
+TEST(CompressionTest, CompressedBytesHaveTheDocumentedFormats) {
   std::string out;
   ASSERT_TRUE(CompressAll(CompressionKind::kSnappy, "abc", &out).ok());
   EXPECT_EQ(out, std::string("\x03\x08"

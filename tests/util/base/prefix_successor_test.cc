@@ -5,7 +5,7 @@
 namespace sepal {
 namespace {
 
-TEST(EndOfPrefixTest, IsTheNextPrefixOfThatLengthOrLess) {
+TEST(EndOfPrefixTest, TheEndOfAPrefixIsTheNextPrefixOfThatLengthOrLess) {
   EXPECT_EQ(EndOfPrefix("user:"), "user;");
   EXPECT_EQ(EndOfPrefix("a\xff\xff"), "b");
   EXPECT_EQ(EndOfPrefix("\x7f"), "\x80");
@@ -13,14 +13,14 @@ TEST(EndOfPrefixTest, IsTheNextPrefixOfThatLengthOrLess) {
   EXPECT_EQ(EndOfPrefix(std::string(1, '\0')), "\x01");
 }
 
-TEST(EndOfPrefixTest, ThereIsNoneOfAllKeysNorBehindTheHighestBytes) {
+TEST(EndOfPrefixTest, AllKeysAndTheHighestBytesHaveNoEndOfPrefix) {
   EXPECT_EQ(EndOfPrefix(""), std::nullopt);
   EXPECT_EQ(EndOfPrefix("\xff"), std::nullopt);
   EXPECT_EQ(EndOfPrefix("\xff\xff\xff"), std::nullopt);
 }
 
 // All prefixes and keys of at most three of these bytes.
-TEST(EndOfPrefixTest, PartsTheKeysThatBeginSoFromThoseBehind) {
+TEST(EndOfPrefixTest, TheEndOfAPrefixPartsTheKeysThatBeginSoFromThoseBehind) {
   std::vector<std::string> all = {""};
   for (size_t i = 0; i < all.size() && all[i].size() < 3; ++i) {
     for (const char c : {'\0', '\x7f', '\x80', '\xfe', '\xff'}) all.push_back(all[i] + c);

@@ -41,7 +41,7 @@ TEST_F(CachePinnedTest, AnInsertComesByAFewFramesAndInsertsByAll) {
   EXPECT_GT(inserts, 500u);
 }
 
-TEST_F(CachePinnedTest, OnceAllMayGoEveryInsertGetsRoom) {
+TEST_F(CachePinnedTest, OncePinsAreGoneEveryInsertGetsRoom) {
   PinAll(1);
   for (uint64_t i = 0; i < 3; ++i) EXPECT_FALSE(IsKept(Insert({2, i})));
   pins_.clear();

@@ -1,80 +1,20 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <deque>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "util/base/hash.h"
-#include "util/cache/block_cache.h"
-#include "util/thread/sync.h"
+#include "tests/util/cache/cache_fixture.h"
 
 namespace sepal {
 namespace {
 
-constexpr size_t kBlock = 1000;
-
-BlockBuffer Buffer(std::string_view bytes) {
-  BlockBuffer buffer(bytes.size());
-  std::memcpy(buffer.data(), bytes.data(), bytes.size());
-  return buffer;
-}
-
-// The bytes that belong to a key, of a size that depends on it.
-std::string BytesOf(const CacheKey& key) {
-  const uint64_t h = Mix64(key.file * 1000003 + key.offset);
-  std::string bytes(kBlock + h % 64, static_cast<char>(h));
-  std::memcpy(bytes.data(), &h, sizeof h);
-  return bytes;
-}
-
-class BlockCacheTest : public testing::Test {
- protected:
-  // Memory for about `blocks` blocks.
-  void MakeCache(size_t blocks, EpochDomain* epochs = nullptr) {
-    budget_ = std::make_unique<MemoryBudget>(blocks * (kBlock + 300));
-    cache_ = std::make_unique<BlockCache>(budget_.get(), kBlock, epochs);
-  }
-  CachePin Insert(const CacheKey& key, MemoryPart part = MemoryPart::kDataBlocks) {
-    return cache_->Insert(key, Buffer(BytesOf(key)), part);
-  }
-  bool Has(const CacheKey& key) {
-    const CachePin pin = cache_->Lookup(key);
-    if (pin) {
-      EXPECT_EQ(pin.bytes(), BytesOf(key));
-    }
-    return static_cast<bool>(pin);
-  }
-  size_t Held() const {
-    return budget_->used(MemoryPart::kDataBlocks) + budget_->used(MemoryPart::kLeafPages) +
-           budget_->used(MemoryPart::kGuards);
-  }
-  void Erase(uint64_t file) {
-    cache_->NoteGone(file);
-    cache_->EraseGone();
-  }
-  // Inserts so many blocks of `file` that a cache of 50 forgets all that was not asked for since it was put in.
-  void Flood(uint64_t file) {
-    for (uint64_t i = 0; i < 500; ++i) Insert({file, i});
-  }
-
-  void EvictAll() {
-    budget_->Charge(MemoryPart::kLog, budget_->limit_bytes());
-    cache_->Shrink();
-    budget_->Release(MemoryPart::kLog, budget_->limit_bytes());
-  }
-
-  EpochDomain epochs_;
-  std::unique_ptr<MemoryBudget> budget_;
-  std::unique_ptr<BlockCache> cache_;
-};
-
 TEST_F(BlockCacheTest, AHitReturnsTheInsertedBytes) {
   MakeCache(1000);
-  for (uint64_t i = 0; i < 200; ++i) EXPECT_EQ(Insert({1 + i % 3, i}).bytes(), BytesOf({1 + i % 3, i}));
+  for (uint64_t i = 0; i < 200; ++i) EXPECT_EQ(Insert({1 + i % 3, i}).bytes(), CachedBytesOf({1 + i % 3, i}));
   for (uint64_t i = 0; i < 200; ++i) {
     EXPECT_TRUE(Has({1 + i % 3, i}));
     EXPECT_FALSE(Has({1 + (i + 1) % 3, i}));
@@ -91,9 +31,9 @@ TEST_F(BlockCacheTest, AnEmptyCacheHasNothing) {
 
 TEST_F(BlockCacheTest, ASecondInsertOfAKeyPinsTheBytesOfTheFirst) {
   MakeCache(100);
-  const CachePin first = cache_->Insert({1, 1}, Buffer("first"), MemoryPart::kDataBlocks);
+  const CachePin first = cache_->Insert({1, 1}, CacheBuffer("first"), MemoryPart::kDataBlocks);
   const size_t held = Held();
-  const CachePin second = cache_->Insert({1, 1}, Buffer("second"), MemoryPart::kDataBlocks);
+  const CachePin second = cache_->Insert({1, 1}, CacheBuffer("second"), MemoryPart::kDataBlocks);
   EXPECT_EQ(second.bytes(), "first");
   EXPECT_EQ(second.bytes().data(), first.bytes().data());
   EXPECT_EQ(Held(), held);
@@ -124,22 +64,11 @@ TEST_F(BlockCacheTest, BlocksSmallerThanExpectedFillTheTableAndStillGoInAndOut) 
   budget_ = std::make_unique<MemoryBudget>(1 << 20);
   cache_ = std::make_unique<BlockCache>(budget_.get(), 64 << 10);
   for (uint64_t i = 0; i < 5000; ++i) {
-    const CachePin pin = cache_->Insert({1, i}, Buffer("small"), MemoryPart::kDataBlocks);
+    const CachePin pin = cache_->Insert({1, i}, CacheBuffer("small"), MemoryPart::kDataBlocks);
     ASSERT_NE(pin.hint().word, 0u);
     ASSERT_TRUE(cache_->Lookup({1, i}));
   }
   EXPECT_LT(Held(), 100000u);
-}
-
-TEST_F(BlockCacheTest, PinnedBlocksAreNeverEvicted) {
-  MakeCache(50);
-  std::vector<CachePin> pins;
-  for (uint64_t i = 0; i < 20; ++i) pins.push_back(Insert({1, i}));
-  for (uint64_t i = 0; i < 1000; ++i) Insert({2, i});
-  for (uint64_t i = 0; i < 20; ++i) {
-    EXPECT_EQ(pins[i].bytes(), BytesOf({1, i}));
-    EXPECT_TRUE(Has({1, i}));
-  }
 }
 
 TEST_F(BlockCacheTest, WhatGoesWhereMemoryIsFreeEvictsNothingAndLeavesAQuarterFree) {
@@ -148,7 +77,7 @@ TEST_F(BlockCacheTest, WhatGoesWhereMemoryIsFreeEvictsNothingAndLeavesAQuarterFr
   size_t taken = 0;
   for (uint64_t i = 0; i < 200; ++i) {
     const CacheKey key{2, i};
-    const bool put = cache_->InsertWhereFree(key, BytesOf(key), MemoryPart::kDataBlocks);
+    const bool put = cache_->InsertWhereFree(key, CachedBytesOf(key), MemoryPart::kDataBlocks);
     EXPECT_EQ(Has(key), put) << i;
     taken += put ? 1 : 0;
   }
@@ -167,10 +96,10 @@ TEST_F(BlockCacheTest, WhenAllIsPinnedAnInsertBelongsToItsPinAlone) {
   ASSERT_GE(pins.size(), 15u);
   ASSERT_LE(pins.size(), 25u);
   const uint64_t last = pins.size() - 1;
-  EXPECT_EQ(pins.back().bytes(), BytesOf({1, last}));
+  EXPECT_EQ(pins.back().bytes(), CachedBytesOf({1, last}));
   EXPECT_EQ(pins.back().hint().word, 0u);
   EXPECT_FALSE(Has({1, last}));
-  for (uint64_t i = 0; i < last; ++i) EXPECT_EQ(pins[i].bytes(), BytesOf({1, i}));
+  for (uint64_t i = 0; i < last; ++i) EXPECT_EQ(pins[i].bytes(), CachedBytesOf({1, i}));
   pins.pop_back();
   EXPECT_EQ(budget_->used(MemoryPart::kPins), 0u);
   pins.clear();
@@ -179,7 +108,7 @@ TEST_F(BlockCacheTest, WhenAllIsPinnedAnInsertBelongsToItsPinAlone) {
 
 TEST_F(BlockCacheTest, ABlockPinnedAloneIsChargedUntilItsPinGoes) {
   MakeCache(20);
-  CachePin pin = cache_->PinAlone(Buffer("alone"));
+  CachePin pin = cache_->PinAlone(CacheBuffer("alone"));
   EXPECT_EQ(pin.bytes(), "alone");
   EXPECT_GE(budget_->used(MemoryPart::kPins), 5u);
   EXPECT_EQ(Held(), 0u);
@@ -192,7 +121,7 @@ TEST_F(BlockCacheTest, ABlockPinnedAloneIsChargedUntilItsPinGoes) {
 
 TEST_F(BlockCacheTest, ADetachedPinIsReleasedByHand) {
   MakeCache(20);
-  auto [cache, frame] = cache_->PinAlone(Buffer("alone")).Detach();
+  auto [cache, frame] = cache_->PinAlone(CacheBuffer("alone")).Detach();
   EXPECT_GT(budget_->used(MemoryPart::kPins), 0u);
   cache->Unpin(frame);
   EXPECT_EQ(budget_->total(), 0u);
@@ -200,9 +129,9 @@ TEST_F(BlockCacheTest, ADetachedPinIsReleasedByHand) {
 
 TEST_F(BlockCacheTest, AssigningToAPinReleasesWhatItHeld) {
   MakeCache(20);
-  CachePin pin = cache_->PinAlone(Buffer("one"));
+  CachePin pin = cache_->PinAlone(CacheBuffer("one"));
   const size_t one = budget_->total();
-  pin = cache_->PinAlone(Buffer("two"));
+  pin = cache_->PinAlone(CacheBuffer("two"));
   EXPECT_EQ(pin.bytes(), "two");
   EXPECT_EQ(budget_->total(), one);
 }
@@ -220,7 +149,7 @@ TEST_F(BlockCacheTest, ShrinkFollowsTheCapacityDown) {
   const CachePin pinned = Insert({2, 0});
   cache_->Shrink();
   EXPECT_EQ(Held(), 0u);
-  EXPECT_EQ(pinned.bytes(), BytesOf({2, 0}));
+  EXPECT_EQ(pinned.bytes(), CachedBytesOf({2, 0}));
   budget_->Release(MemoryPart::kMemtables, budget_->limit_bytes() + budget_->limit_bytes() / 2);
 }
 
@@ -245,7 +174,7 @@ TEST_F(BlockCacheTest, AHintPinsItsBlockUntilThatIsEvicted) {
   {
     const CachePin pin = cache_->Lookup(hint, key);
     ASSERT_TRUE(pin);
-    EXPECT_EQ(pin.bytes(), BytesOf(key));
+    EXPECT_EQ(pin.bytes(), CachedBytesOf(key));
     EXPECT_EQ(pin.hint().word, hint.word);
   }
   EXPECT_FALSE(cache_->Lookup(hint, {1, 8}));
@@ -303,10 +232,10 @@ TEST_F(BlockCacheTest, AnUnusedLookupPinsAndDoesNotKeepABlock) {
   {
     const CachePin pin = cache_->LookupUnused(passed_hint, passed);
     ASSERT_TRUE(pin);
-    EXPECT_EQ(pin.bytes(), BytesOf(passed));
+    EXPECT_EQ(pin.bytes(), CachedBytesOf(passed));
     EXPECT_FALSE(cache_->LookupUnused(passed_hint, used));
     Flood(2);
-    EXPECT_EQ(pin.bytes(), BytesOf(passed));
+    EXPECT_EQ(pin.bytes(), CachedBytesOf(passed));
   }
   Flood(3);
   EXPECT_TRUE(Has(used));
@@ -314,51 +243,17 @@ TEST_F(BlockCacheTest, AnUnusedLookupPinsAndDoesNotKeepABlock) {
   EXPECT_FALSE(cache_->LookupUnused(passed_hint, passed));
 }
 
-TEST_F(BlockCacheTest, LeafPagesAndGuardsOutliveAScanOverDataBlocks) {
-  MakeCache(100);
-  for (uint64_t i = 0; i < 10; ++i) {
-    Insert({1, i}, MemoryPart::kLeafPages);
-    Insert({2, i}, MemoryPart::kGuards);
-    Insert({3, i});
-  }
-  for (uint64_t i = 0; i < 170; ++i) Insert({4, i});
-  int data_blocks = 0, metadata = 0;
-  for (uint64_t i = 0; i < 10; ++i) {
-    data_blocks += Has({3, i}) ? 1 : 0;
-    metadata += (Has({1, i}) ? 1 : 0) + (Has({2, i}) ? 1 : 0);
-  }
-  EXPECT_LE(data_blocks, 2);
-  EXPECT_GE(metadata, 18);
-}
-
-TEST_F(BlockCacheTest, BlocksThatAreUsedOutliveThoseThatAreNot) {
-  MakeCache(100);
-  for (uint64_t i = 0; i < 20; ++i) Insert({1, i});
-  for (uint64_t i = 0; i < 2000; ++i) {
-    Insert({2, i});
-    EXPECT_TRUE(Has({1, i % 20})) << i;
-  }
-}
-
 TEST_F(BlockCacheTest, EachPartIsChargedItsOwnBlocks) {
   MakeCache(100);
   Insert({1, 1}, MemoryPart::kGuards);
   const size_t guard = budget_->used(MemoryPart::kGuards);
-  EXPECT_GE(guard, BytesOf({1, 1}).size());
+  EXPECT_GE(guard, CachedBytesOf({1, 1}).size());
   EXPECT_EQ(budget_->total(), guard);
   Insert({1, 2}, MemoryPart::kLeafPages);
-  EXPECT_GE(budget_->used(MemoryPart::kLeafPages), BytesOf({1, 2}).size());
+  EXPECT_GE(budget_->used(MemoryPart::kLeafPages), CachedBytesOf({1, 2}).size());
   EXPECT_EQ(budget_->used(MemoryPart::kDataBlocks), 0u);
   Insert({1, 3});
-  EXPECT_GE(budget_->used(MemoryPart::kDataBlocks), BytesOf({1, 3}).size());
-}
-
-TEST_F(BlockCacheTest, NothingIsChargedOnceTheCacheIsGone) {
-  MakeCache(100);
-  for (uint64_t i = 0; i < 300; ++i) Insert({1, i}, i % 2 == 0 ? MemoryPart::kDataBlocks : MemoryPart::kLeafPages);
-  EXPECT_GT(budget_->total(), 0u);
-  cache_.reset();
-  EXPECT_EQ(budget_->total(), 0u);
+  EXPECT_GE(budget_->used(MemoryPart::kDataBlocks), CachedBytesOf({1, 3}).size());
 }
 
 TEST_F(BlockCacheTest, FileNumbersAreNeverGivenTwice) {
@@ -382,129 +277,25 @@ TEST(BlockBufferTest, BytesAreAlignedAndReadableSixtyFourPastTheEnd) {
 }
 
 TEST(BlockBufferTest, MovingHandsTheBytesOn) {
-  BlockBuffer buffer = Buffer("bytes");
+  BlockBuffer buffer = CacheBuffer("bytes");
   BlockBuffer other = std::move(buffer);
   EXPECT_EQ(other.view(), "bytes");
   EXPECT_EQ(buffer.size(), 0u);
   EXPECT_EQ(buffer.charge(), 0u);
-  other = Buffer("more");
+  other = CacheBuffer("more");
   EXPECT_EQ(other.view(), "more");
   char* data = other.Release();
   EXPECT_EQ(std::string_view(data, 4), "more");
   BlockBuffer::Free(data, 4);
 }
 
-// What one thread of the stress test does: every operation at random over few keys in little memory, checking the bytes
-// of whatever it pins, at once and when it lets go.
-class Stresser {
- public:
-  // `epochs`: the cache's, or null.
-  Stresser(BlockCache* cache, MemoryBudget* budget, uint64_t seed, EpochDomain* epochs = nullptr)
-      : cache_(cache), budget_(budget), epochs_(epochs), random_(seed) {}
-
-  void Run(int operations) {
-    for (int i = 0; i < operations; ++i) Step();
-    while (!held_.empty()) Drop();
-  }
-  uint64_t bad() const { return bad_; }
-  uint64_t hits() const { return hits_; }
-
- private:
-  struct Held {
-    CacheKey key;
-    CachePin pin;
-  };
-
-  void Step() {
-    const CacheKey key = {1 + random_() % 4, random_() % 64};
-    const uint64_t choice = random_() % 1000;
-    if (epochs_ != nullptr && random_() % 2 == 0) Look(key);
-    if (choice < 500) {
-      CachePin pin = cache_->Lookup(key);
-      if (!pin) pin = cache_->Insert(key, Buffer(BytesOf(key)), PartOf(key));
-      Keep(key, std::move(pin));
-    } else if (choice < 800) {
-      Keep(key, cache_->Lookup(FrameHint{HintOf(key)->load()}, key));
-    } else if (choice < 990) {
-      if (!held_.empty()) Drop();
-    } else if (choice < 995) {
-      cache_->NoteGone(key.file);
-      if (random_() % 2 == 0) cache_->EraseGone();
-    } else {
-      const size_t bytes = budget_->limit_bytes() / 8;
-      budget_->Charge(MemoryPart::kMemtables, bytes);
-      cache_->Shrink();
-      budget_->Release(MemoryPart::kMemtables, bytes);
-    }
-  }
-  // Peeks at a block, and at another while the first is still looked at.
-  void Look(const CacheKey& key) {
-    const EpochDomain::Guard guard(epochs_);
-    const CachePeek first = random_() % 2 == 0 ? cache_->Peek(key) : cache_->Peek(key, HintOf(key));
-    const CacheKey other = {1 + random_() % 4, random_() % 64};
-    const CachePeek second = cache_->Peek(other);
-    if (first) bad_ += first.bytes == BytesOf(key) ? 0 : 1;
-    if (second) bad_ += second.bytes == BytesOf(other) ? 0 : 1;
-    if (first) Keep(key, cache_->Pin(first));
-  }
-  HintWord* HintOf(const CacheKey& key) { return &hints_[key.file % 4][key.offset]; }
-  void Keep(const CacheKey& key, CachePin pin) {
-    if (!pin) return;
-    ++hits_;
-    Check(key, pin);
-    HintOf(key)->store(pin.hint().word);
-    held_.push_back({key, std::move(pin)});
-    if (held_.size() > 8) Drop();
-  }
-  void Drop() {
-    std::swap(held_[random_() % held_.size()], held_.back());
-    Check(held_.back().key, held_.back().pin);
-    held_.pop_back();
-  }
-  void Check(const CacheKey& key, const CachePin& pin) { bad_ += pin.bytes() == BytesOf(key) ? 0 : 1; }
-  static MemoryPart PartOf(const CacheKey& key) {
-    return key.offset % 8 == 0 ? MemoryPart::kLeafPages : MemoryPart::kDataBlocks;
-  }
-
-  BlockCache* cache_;
-  MemoryBudget* budget_;
-  EpochDomain* epochs_;
-  std::mt19937_64 random_;
-  std::vector<Held> held_;
-  HintWord hints_[4][64] = {};
-  uint64_t bad_ = 0;
-  uint64_t hits_ = 0;
-};
-
-class BlockCacheThreadsTest : public BlockCacheTest {
- protected:
-  // Four threads see no wrong byte, and each finds a block `least_hits` times or more.
-  void Stress(EpochDomain* epochs, uint64_t first_seed, int operations, uint64_t least_hits = 0) {
-    std::deque<Stresser> stressers;
-    for (uint64_t i = 0; i < 4; ++i) stressers.emplace_back(cache_.get(), budget_.get(), first_seed + i, epochs);
-    {
-      std::vector<Thread> threads;
-      for (Stresser& stresser : stressers) threads.emplace_back([&stresser, operations] { stresser.Run(operations); });
-    }
-    for (const Stresser& stresser : stressers) {
-      EXPECT_EQ(stresser.bad(), 0u);
-      EXPECT_GE(stresser.hits(), least_hits);
-    }
-  }
-  void EraseAllFiles() {
-    for (uint64_t file = 1; file <= 4; ++file) cache_->NoteGone(file);
-    cache_->EraseGone();
-    EXPECT_EQ(budget_->total(), 0u);
-  }
-};
-
 TEST_F(BlockCacheTest, APeekFindsWhatIsThereByKeyAndByHint) {
   MakeCache(50, &epochs_);
   HintWord hint = Insert({1, 7}).hint().word;
   const uint64_t word = hint.load();
   const EpochDomain::Guard guard(&epochs_);
-  EXPECT_EQ(cache_->Peek({1, 7}).bytes, BytesOf({1, 7}));
-  EXPECT_EQ(cache_->Peek({1, 7}, &hint).bytes, BytesOf({1, 7}));
+  EXPECT_EQ(cache_->Peek({1, 7}).bytes, CachedBytesOf({1, 7}));
+  EXPECT_EQ(cache_->Peek({1, 7}, &hint).bytes, CachedBytesOf({1, 7}));
   EXPECT_FALSE(cache_->Peek({1, 8}));
   EXPECT_FALSE(cache_->Peek({1, 8}, &hint));
   EXPECT_EQ(hint.load(), word);
@@ -517,7 +308,7 @@ TEST_F(BlockCacheTest, APeekRemembersWhereTheBlockWasFound) {
   const EpochDomain::Guard guard(&epochs_);
   for (const uint64_t wrong : {uint64_t{0}, Insert({1, 8}).hint().word, UINT64_MAX}) {
     HintWord hint = wrong;
-    EXPECT_EQ(cache_->Peek({1, 7}, &hint).bytes, BytesOf({1, 7}));
+    EXPECT_EQ(cache_->Peek({1, 7}, &hint).bytes, CachedBytesOf({1, 7}));
     EXPECT_EQ(hint.load(), word);
   }
 }
@@ -532,7 +323,7 @@ TEST_F(BlockCacheTest, WhatWasPeekedAtStaysReadableUntilTheGuardEndsThoughItIsEv
   EXPECT_FALSE(cache_->Peek({1, 7}));
   EXPECT_FALSE(cache_->Peek({1, 7}, &hint));
   EXPECT_FALSE(cache_->Pin(peek));
-  EXPECT_EQ(peek.bytes, BytesOf({1, 7}));
+  EXPECT_EQ(peek.bytes, CachedBytesOf({1, 7}));
 }
 
 TEST_F(BlockCacheTest, APeekCanBecomeAPin) {
@@ -545,7 +336,7 @@ TEST_F(BlockCacheTest, APeekCanBecomeAPin) {
   }
   ASSERT_TRUE(pin);
   Flood(2);
-  EXPECT_EQ(pin.bytes(), BytesOf({1, 7}));
+  EXPECT_EQ(pin.bytes(), CachedBytesOf({1, 7}));
 }
 
 TEST_F(BlockCacheTest, WithoutAnEpochDomainNothingIsPeekedAt) {
@@ -553,31 +344,6 @@ TEST_F(BlockCacheTest, WithoutAnEpochDomainNothingIsPeekedAt) {
   HintWord hint = Insert({1, 7}).hint().word;
   EXPECT_FALSE(cache_->Peek({1, 7}));
   EXPECT_FALSE(cache_->Peek({1, 7}, &hint));
-}
-
-TEST_F(BlockCacheThreadsTest, ManyThreadsThatPeekAlwaysSeeTheRightBytes) {
-  MakeCache(80, &epochs_);
-  Stress(&epochs_, /*first_seed=*/21, /*operations=*/30000, /*least_hits=*/1000);
-  EraseAllFiles();
-}
-
-TEST_F(BlockCacheThreadsTest, ManyThreadsAlwaysSeeTheRightBytes) {
-  MakeCache(80);
-  Stress(nullptr, /*first_seed=*/1, /*operations=*/30000, /*least_hits=*/1000);
-  EXPECT_EQ(budget_->used(MemoryPart::kPins), 0u);
-  cache_->Shrink();
-  EXPECT_LE(Held(), budget_->CacheCapacity());
-  for (uint64_t file = 1; file <= 4; ++file) {
-    for (uint64_t offset = 0; offset < 64; ++offset) Has({file, offset});
-  }
-  EraseAllFiles();
-}
-
-// The table is so small that searches, inserts and evictions meet in the same few frames all the time.
-TEST_F(BlockCacheThreadsTest, ManyThreadsInATinyCacheLeaveNothingBehind) {
-  MakeCache(4);
-  Stress(nullptr, /*first_seed=*/11, /*operations=*/20000);
-  EraseAllFiles();
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace sepal {
 namespace {
 
-TEST(WalkBackoffTest, WhatGaveSomethingIsDoneAgainAtOnce) {
+TEST(WalkBackoffTest, AWalkThatGaveSomethingIsRepeatedAtOnce) {
   WalkBackoff backoff(100);
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(backoff.ShouldWalk(1000));

@@ -35,7 +35,7 @@ TEST(RecentKeysTest, WhatWasAddedLongerAgoThanTheCapacityIsForgottenButForFewErr
   EXPECT_LT(remembered, 8 * 100) << "more than 1 %";
 }
 
-TEST(RecentKeysTest, TheSmallestRemembersTheLastKey) {
+TEST(RecentKeysTest, TheSmallestGhostFilterRemembersTheLastKey) {
   RecentKeys keys(0);
   EXPECT_FALSE(keys.Remembers(EvictedHash(1)));
   keys.Add(EvictedHash(1));

@@ -20,14 +20,14 @@ class RetiredBlocksTest : public testing::Test {
   RetiredBlocks retired{&epochs};
 };
 
-TEST_F(RetiredBlocksTest, AreNeverTooManyWhileNobodyIsInside) {
+TEST_F(RetiredBlocksTest, RetiredBlocksAreNeverTooManyWhileNobodyIsInside) {
   for (int i = 0; i < 100; ++i) {
     Add(1);
     EXPECT_FALSE(retired.MoreThan(kMost, kRetiredBlock));
   }
 }
 
-TEST_F(RetiredBlocksTest, AreTooManyWhileAReaderHoldsBackMoreThanIsAllowed) {
+TEST_F(RetiredBlocksTest, RetiredBlocksAreTooManyWhileAReaderHoldsBackMoreThanIsAllowed) {
   {
     const EpochDomain::Guard guard(&epochs);
     Add(10);
@@ -52,7 +52,7 @@ TEST_F(RetiredBlocksTest, ACallerThatIsRefusedFindsOutThatTheReaderHasLeft) {
 }
 
 // One that entered after a block was retired does not see it.
-TEST_F(RetiredBlocksTest, AReaderHoldsBackOnlyWhatCameAfterIt) {
+TEST_F(RetiredBlocksTest, AReaderHoldsBackOnlyBlocksThatRetiredAfterItCame) {
   Add(1);
   const EpochDomain::Guard guard(&epochs);
   Add(10);

@@ -3,9 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,10 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sepal/file_system.h"
-#include "sepal/simulation/fault_file_system.h"
-#include "sepal/simulation/memory_file_system.h"
-#include "tests/util/files/file_system_through_c.h"
+#include "tests/util/files/file_system_worlds.h"
 #include "util/base/random.h"
 #include "util/base/strings.h"
 #include "util/thread/sync.h"
@@ -24,115 +18,9 @@
 namespace sepal {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-// A file system with an empty directory to work in.
-class World {
- public:
-  virtual ~World() = default;
-  virtual FileSystem* file_system() = 0;
-  virtual std::string root() { return "/world"; }
-};
-
-class PosixWorld final : public World {
- public:
-  PosixWorld() {
-    const char* base = std::getenv("TMPDIR");
-    std::string pattern = std::string(base != nullptr ? base : "/tmp") + "/sepal_fs_XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-  }
-  ~PosixWorld() override { std::filesystem::remove_all(root_); }
-  FileSystem* file_system() override { return FileSystem::Posix(); }
-  std::string root() override { return root_; }
-
- private:
-  std::string root_;
-};
-
-class MemoryWorld final : public World {
- public:
-  FileSystem* file_system() override { return &memory_; }
-
- private:
-  MemoryFileSystem memory_;
-};
-
-class FaultWorld final : public World {
- public:
-  FileSystem* file_system() override { return &fault_; }
-
- private:
-  MemoryFileSystem memory_;
-  FaultFileSystem fault_{&memory_};
-};
-
-class CWorld final : public World {
- public:
-  FileSystem* file_system() override { return through_c_.get(); }
-
- private:
-  MemoryFileSystem memory_;
-  FileSystemThroughC through_c_{&memory_};
-};
-
-struct WorldKind {
-  const char* name;
-  std::unique_ptr<World> (*make)();
-};
-
-void PrintTo(const WorldKind& kind, std::ostream* out) { *out << kind.name; }
-
-class FileSystemConformanceTest : public testing::TestWithParam<WorldKind> {
- protected:
-  FileSystemConformanceTest() : world_(GetParam().make()), directory_(Open("db")) {}
-
-  FileSystem* fs() { return world_->file_system(); }
-  Directory& dir() { return *directory_; }
-  std::string Path(std::string_view name) { return world_->root() + "/" + std::string(name); }
-  std::unique_ptr<Directory> Open(std::string_view name) { return fs()->OpenDirectory(Path(name), true).value(); }
-
-  std::unique_ptr<WritableFile> Create(std::string_view name) {
-    return dir().OpenForWrite(name, WriteMode::kCreateNew).value();
-  }
-  void Write(std::string_view name, std::string_view contents) {
-    std::unique_ptr<WritableFile> file = Create(name);
-    ASSERT_TRUE(file->Append(contents).ok());
-    ASSERT_TRUE(file->Close().ok());
-  }
-  std::string Read(std::string_view name, ReadMode mode = ReadMode::kBuffered) {
-    std::unique_ptr<ReadableFile> file = dir().OpenForRead(name, mode).value();
-    return ReadAt(*file, 0, file->Size().value() + 1);
-  }
-  static std::string ReadAt(const ReadableFile& file, uint64_t offset, size_t length) {
-    std::string buffer(length, '?');
-    buffer.resize(file.Read(offset, length, buffer.data()).value());
-    return buffer;
-  }
-  std::vector<DirectoryEntry> Entries() { return dir().List().value(); }
-  std::vector<std::string> Names() {
-    std::vector<std::string> names;
-    for (const DirectoryEntry& entry : Entries()) names.push_back(entry.name);
-    return names;
-  }
-  // The code is right and the message names the thing.
-  static void ExpectError(const absl::Status& status, absl::StatusCode code, std::string_view name) {
-    EXPECT_EQ(status.code(), code) << status.ToString();
-    EXPECT_THAT(std::string(ToStd(status.message())), HasSubstr(std::string(name)));
-  }
-
- private:
-  std::unique_ptr<World> world_;
-  std::unique_ptr<Directory> directory_;
-};
-
-INSTANTIATE_TEST_SUITE_P(
-    All, FileSystemConformanceTest,
-    testing::Values(WorldKind{"Posix", []() -> std::unique_ptr<World> { return std::make_unique<PosixWorld>(); }},
-                    WorldKind{"Memory", []() -> std::unique_ptr<World> { return std::make_unique<MemoryWorld>(); }},
-                    WorldKind{"ThroughC", []() -> std::unique_ptr<World> { return std::make_unique<CWorld>(); }},
-                    WorldKind{"Fault", []() -> std::unique_ptr<World> { return std::make_unique<FaultWorld>(); }}),
-    [](const testing::TestParamInfo<WorldKind>& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, FileSystemConformanceTest, AllWorlds(), NameOfWorld);
 
 TEST_P(FileSystemConformanceTest, OpeningAMissingDirectoryWithoutCreateIsNotFoundAndMakesNothing) {
   ExpectError(fs()->OpenDirectory(Path("no"), false).status(), absl::StatusCode::kNotFound, Path("no"));
@@ -470,53 +358,6 @@ TEST_P(FileSystemConformanceTest, AClosedFileRefusesEveryCall) {
         file->Truncate(0), file->Close(), file->Map(0, 4096).status()}) {
     ExpectError(status, absl::StatusCode::kFailedPrecondition, "db/f");
   }
-}
-
-TEST_P(FileSystemConformanceTest, ASecondLockOnTheSameDirectoryIsUnavailableAndSaysWhatToDo) {
-  std::unique_ptr<DirectoryLock> lock = dir().Lock("LOCK").value();
-  EXPECT_TRUE(lock->Check().ok());
-  ExpectError(dir().Lock("LOCK").status(), absl::StatusCode::kUnavailable, "read-only");
-  std::unique_ptr<Directory> again = Open("db");
-  ExpectError(again->Lock("LOCK").status(), absl::StatusCode::kUnavailable, Path("db"));
-  ExpectError(again->Lock("LOCK").status(), absl::StatusCode::kUnavailable, std::to_string(::getpid()));
-  EXPECT_TRUE(lock->Check().ok());
-}
-
-TEST_P(FileSystemConformanceTest, ALockIsFreeOnceItsHolderIsDestroyedAndItsFileStays) {
-  dir().Lock("LOCK").value().reset();
-  EXPECT_THAT(Names(), UnorderedElementsAre("LOCK"));
-  EXPECT_TRUE(dir().Lock("LOCK").ok());
-}
-
-TEST_P(FileSystemConformanceTest, LocksInDifferentDirectoriesDoNotMeet) {
-  std::unique_ptr<Directory> other = Open("other");
-  std::unique_ptr<DirectoryLock> lock = dir().Lock("LOCK").value();
-  EXPECT_TRUE(other->Lock("LOCK").ok());
-}
-
-TEST_P(FileSystemConformanceTest, ALockNoticesThatItsFileWasReplaced) {
-  std::unique_ptr<DirectoryLock> lock = dir().Lock("LOCK").value();
-  ASSERT_TRUE(dir().Remove("LOCK").ok());
-  EXPECT_FALSE(lock->Check().ok());
-  std::unique_ptr<DirectoryLock> second = dir().Lock("LOCK").value();
-  EXPECT_FALSE(lock->Check().ok());
-  EXPECT_TRUE(second->Check().ok());
-}
-
-TEST_P(FileSystemConformanceTest, AForkedChildDoesNotHoldItsParentsLock) {
-  std::unique_ptr<DirectoryLock> lock = dir().Lock("LOCK").value();
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    const bool refused = absl::IsFailedPrecondition(lock->Check());
-    lock.reset();  // Lets nothing go that is the parent's.
-    ::_exit(refused ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  EXPECT_TRUE(lock->Check().ok());
-  EXPECT_TRUE(absl::IsUnavailable(dir().Lock("LOCK").status()));
 }
 
 TEST_P(FileSystemConformanceTest, FreeBytesIsAPlausibleNumber) { EXPECT_GT(dir().FreeBytes().value(), 1u << 20); }

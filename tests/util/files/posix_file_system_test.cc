@@ -16,7 +16,6 @@
 #include <iostream>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -102,7 +101,7 @@ TEST_F(PosixFileSystemTest, ARenamedDirectoryIsStillTheOneThatWasOpened) {
   EXPECT_TRUE(std::filesystem::exists(root_ + "/moved/f"));
 }
 
-TEST(MayBeMappedTest, NotWhereAStoreMayNeedSpaceThatWasNotReservedOrANetwork) {
+TEST(MayBeMappedTest, FilesAreNotMappedWhereAStoreMayNeedSpaceOrANetwork) {
   for (const int64_t kind : {0xef53, 0x58465342, 0x01021994, 0x794c7630}) EXPECT_TRUE(MayBeMapped(kind)) << kind;
   for (const int64_t kind : std::initializer_list<int64_t>{0x9123683e, 0xca451a4e, 0x2fc12fc1, 0x6969})
     EXPECT_FALSE(MayBeMapped(kind)) << kind;
@@ -276,19 +275,6 @@ TEST_F(PosixFileSystemTest, ADirectoryWithoutPermissionSaysSoAndNamesIt) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(WEXITSTATUS(status), 0);
-}
-
-TEST(PosixErrorTest, EveryErrorHasTheCodeThatTheContractNames) {
-  const auto code = [](int error) { return PosixError(error, "/db/f", "write").code(); };
-  EXPECT_EQ(code(ENOENT), absl::StatusCode::kNotFound);
-  EXPECT_EQ(code(EEXIST), absl::StatusCode::kAlreadyExists);
-  for (const int error : {EACCES, EPERM, EROFS}) EXPECT_EQ(code(error), absl::StatusCode::kPermissionDenied);
-  for (const int error : {ENOSPC, EDQUOT, EMFILE, ENFILE}) {
-    EXPECT_EQ(code(error), absl::StatusCode::kResourceExhausted);
-  }
-  EXPECT_EQ(code(EOPNOTSUPP), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(code(EIO), absl::StatusCode::kInternal);
-  EXPECT_EQ(PosixError(ENOSPC, "/db/f", "write").message(), "/db/f: write: No space left on device");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kStep = size_t{64} << 10;
 
-TEST(AppendBufferTest, KeepsWhatWasAppendedWhileItGrows) {
+TEST(AppendBufferTest, AnAppendBufferKeepsWhatWasAppendedWhileItGrows) {
   MemoryBudget budget(size_t{64} << 20);
   ReadyPages pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
   for (ReadyPages* const from : {static_cast<ReadyPages*>(nullptr), &pool}) {
@@ -48,7 +48,7 @@ TEST(AppendBufferTest, AnotherOneOfThePoolHasTheMemoryOfTheLast) {
   EXPECT_EQ(budget.used(MemoryPart::kCompaction), 0u);
 }
 
-TEST(AppendBufferTest, WhatItOutgrowsOrClearsGoesBack) {
+TEST(AppendBufferTest, WhatAnAppendBufferOutgrowsOrClearsGoesBack) {
   MemoryBudget budget(size_t{64} << 20);
   ReadyPages pool(size_t{8} << 20, &budget, MemoryPart::kCompaction);
   AppendBuffer buffer(&pool);

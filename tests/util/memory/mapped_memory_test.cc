@@ -14,7 +14,7 @@
 namespace sepal {
 namespace {
 
-TEST(MappedMemoryTest, IsZeroAndWritableFromEndToEnd) {
+TEST(MappedMemoryTest, MappedMemoryIsZeroAndWritableFromEndToEnd) {
   for (const size_t size : {size_t{1}, size_t{5000}, MappedMemory::kHugePageBytes - 1, MappedMemory::kHugePageBytes,
                             3 * MappedMemory::kHugePageBytes + 4097}) {
     const MappedMemory memory(size);
@@ -33,7 +33,7 @@ TEST(MappedMemoryTest, LargeMemoryBeginsAtAHugePage) {
   }
 }
 
-TEST(MappedMemoryTest, MovingHandsTheMemoryOn) {
+TEST(MappedMemoryTest, MovingMappedMemoryHandsItOn) {
   MappedMemory first(4096);
   char* const data = first.data();
   data[0] = 'a';

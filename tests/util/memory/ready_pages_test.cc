@@ -40,7 +40,7 @@ TEST(ReadyPagesTest, WhatWasGivenBackComesAgainAndIsChargedInBetween) {
   EXPECT_EQ(budget.used(MemoryPart::kMemtables), 0u);
 }
 
-TEST(ReadyPagesTest, KeepsNoMoreThanItMayAndNothingOnceCleared) {
+TEST(ReadyPagesTest, ReadyPagesKeepNoMoreThanTheyMayAndNothingOnceCleared) {
   MemoryBudget budget(kChunk * 10);
   ReadyPages pool(kChunk * 2 + 1, &budget, MemoryPart::kMemtables);
   pool.Give(TakeChunks(&pool, 5));

@@ -68,7 +68,7 @@ TEST_F(InfoLogTest, ARotationThatFailsIsTriedAgainOnceASecondAndKeepsTheOldLog) 
   EXPECT_THAT(Text(kOldInfoLogFileName), HasSubstr(" old\n"));
 }
 
-TEST_F(InfoLogTest, OneThatCannotBePutAsideStaysAndIsTriedAgain) {
+TEST_F(InfoLogTest, AnInfoLogThatCannotBePutAsideStaysAndIsTriedAgain) {
   faults_.Inject({.fault = Fault::kIoError, .op = FileOp::kRename, .sticky = true});
   for (int i = 0; i < 100; ++i) log_.Write(std::string(100, 'x'));
   EXPECT_LE(Text().size(), 1000u);

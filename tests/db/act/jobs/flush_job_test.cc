@@ -113,7 +113,7 @@ class HelpedFlushTest : public FlushJobTest {
   HeldExecutor executor_;
 };
 
-TEST_F(HelpedFlushTest, OneThatIsAllowedOneThreadAsksForNoHelpAndWritesOneTable) {
+TEST_F(HelpedFlushTest, AFlushThatIsAllowedOneThreadAsksForNoHelpAndWritesOneTable) {
   Fill(5000);
   const auto tables = FlushWithHelp([] { return 1; });
   ASSERT_TRUE(tables.ok()) << tables.status();

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,13 +135,6 @@ class LogDamageTest : public testing::Test {
   LogPosition header_durable_;
   std::vector<Place> places_;
 };
-
-TEST_F(LogDamageTest, AnUndamagedLogIsReplayedWhole) {
-  const Outcome outcome = RecoverFrom(files_, {.closed = closed_});
-  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
-  EXPECT_EQ(outcome.sequences, UpTo(7));
-  EXPECT_TRUE(outcome.contents_right);
-}
 
 TEST_F(LogDamageTest, EveryFlippedBitIsDataLossIfItWasKnownToBeDurableAndElseCutsTheEndOff) {
   int losses = 0;
@@ -285,16 +276,6 @@ TEST_F(LogDamageTest, ZerosAndRemainsOfAnotherLogBehindTheEndAreNotRead) {
   EXPECT_EQ(outcome.sequences, UpTo(7));
 }
 
-TEST_F(LogDamageTest, RecordsOfALogInAnotherPlaceDoNotPass) {
-  Files files = files_;
-  const Place& last = places_[7];
-  const std::string record = files["000002.log"].substr(last.begin, last.end - last.begin);
-  files["000002.log"].append(record);
-  const Outcome outcome = RecoverFrom(files);
-  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
-  EXPECT_EQ(outcome.sequences, UpTo(7));
-}
-
 TEST_F(LogDamageTest, AFileWithoutAHeaderAndWithoutRecordsIsALeftover) {
   for (const std::string& bytes : {std::string(), std::string(100, 'x'), std::string(5000, '\0')}) {
     Files files = files_;
@@ -338,92 +319,6 @@ TEST_F(LogDamageTest, AnErrorOfTheSinkEndsTheRecovery) {
       });
   EXPECT_TRUE(absl::IsCancelled(recovery.status()));
   EXPECT_EQ(calls, 1);
-}
-
-// A life with a fault in its k-th file operation and a crash behind it, in every way.
-class LogCrashTest : public testing::Test {
- protected:
-  struct Life {
-    uint64_t appended = 0;  // acknowledged
-    uint64_t synced = 0;
-  };
-
-  static Life Run(FileSystem* file_system, LogStart start, uint64_t count) {
-    Life life{start.last_sequence.value(), 0};
-    auto directory = file_system->OpenDirectory("db", true);
-    if (!directory.ok()) return life;
-    auto log = WriteAheadLog::Create(directory->get(), Options(), start);
-    uint64_t number = start.number.value();
-    for (uint64_t i = life.appended + 1; log.ok() && i <= start.last_sequence.value() + count; ++i) {
-      if (i % 4 == 0 && !(*log)->Rotate(FileNumber(++number), {}).ok()) break;
-      const auto end = (*log)->Append(SequenceNumber(i), Batch(TextOf(i)));
-      if (!end.ok()) break;
-      life.appended = i;
-      if (i % 3 == 0) {
-        if (!(*log)->Sync(*end).ok()) break;
-        life.synced = i;
-      }
-    }
-    return life;
-  }
-
-  static void Check(MemoryFileSystem* memory, const Life& life, bool killed, uint64_t started,
-                    const std::string& what) {
-    auto directory = memory->OpenDirectory("db", true);
-    ASSERT_TRUE(directory.ok());
-    const Outcome outcome = RecoverFrom(directory->get(), {});
-    ASSERT_TRUE(outcome.status.ok()) << what << " " << outcome.status;
-    ASSERT_TRUE(outcome.contents_right) << what;
-    ASSERT_EQ(outcome.sequences, UpTo(outcome.sequences.size())) << what << ": a hole";
-    ASSERT_GE(outcome.sequences.size(), life.synced) << what;
-    ASSERT_LE(outcome.sequences.size(), started) << what;
-    if (killed) {
-      ASSERT_GE(outcome.sequences.size(), life.appended) << what;
-    }
-    // Recovery goes on in a new log; a second crash before that is made the minimum changes nothing for the worse.
-    uint64_t number = 0;
-    const std::vector<DirectoryEntry> entries = (*directory)->List().value();
-    for (const DirectoryEntry& entry : entries) number = std::max(number, ParseFileName(entry.name)->number.value());
-    const LogStart next = outcome.recovery.Next(FileNumber(number + 1), SequenceNumber(0), {});
-    ASSERT_TRUE(WriteAheadLog::Create(directory->get(), Options(), next).ok()) << what;
-    directory->reset();
-    memory->Crash(CrashMode::kAnySubset, number);
-    directory = memory->OpenDirectory("db", true);
-    const Outcome again = RecoverFrom(directory->get(), {});
-    ASSERT_TRUE(again.status.ok()) << what << " again: " << again.status;
-    ASSERT_EQ(again.sequences, UpTo(again.sequences.size())) << what;
-    ASSERT_GE(again.sequences.size(), life.synced) << what;
-    ASSERT_LE(again.sequences.size(), outcome.sequences.size()) << what;
-  }
-};
-
-TEST_F(LogCrashTest, AfterEveryFaultAndCrashAPrefixIsThereUpToTheLastSyncAtLeast) {
-  const LogStart start{.number = FileNumber(1)};
-  constexpr uint64_t kCount = 13;
-  uint64_t calls = 0;
-  {
-    MemoryFileSystem memory;
-    FaultFileSystem faults(&memory);
-    EXPECT_EQ(Run(&faults, start, kCount).appended, kCount);
-    calls = faults.CallCount();
-  }
-  for (uint64_t k = 0; k <= calls; ++k) {
-    for (const Fault fault : {Fault::kIoError, Fault::kShortWrite, Fault::kFailAfter}) {
-      for (uint64_t seed = 0; seed < 5; ++seed) {
-        const CrashMode mode = seed == 0   ? CrashMode::kKillProcess
-                               : seed == 1 ? CrashMode::kLoseUnsynced
-                                           : CrashMode::kAnySubset;
-        MemoryFileSystem memory;
-        FaultFileSystem faults(&memory);
-        if (k < calls) faults.Inject({.fault = fault, .skip = k});
-        const Life life = Run(&faults, start, kCount);
-        memory.Crash(mode, seed);
-        Check(&memory, life, mode == CrashMode::kKillProcess, kCount,
-              absl::StrFormat("fault %d at call %u, seed %u", static_cast<int>(fault), k, seed));
-        if (HasFatalFailure()) return;
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST_F(LogRingLapTest, AClockThatGoesBackHoldsNothingUp) {
 }
 
 // They are larger than a piece of the ring, and end where they happen to.
-TEST_F(LogRingLapTest, AlsoWhereRecordsThatGoRoundTheRingTakeItFromOneLapToTheNext) {
+TEST_F(LogRingLapTest, PagesAreMadeReadyWhereRecordsGoRoundTheRingFromOneLapToTheNext) {
   CreateCounted();
   uint64_t laps = 0;  // in which something was stored
   while (Lap() < 20) {

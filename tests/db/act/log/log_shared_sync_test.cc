@@ -80,7 +80,7 @@ class SharedSyncTest : public SharedSyncFixture, public testing::WithParamInterf
   SharedSyncTest() { Create(GetParam() ? Clock::System() : nullptr); }
 };
 
-TEST_P(SharedSyncTest, EachIsCovered) {
+TEST_P(SharedSyncTest, EveryCallerOfASharedSyncIsCovered) {
   SyncsTake(Clock::System(), [] { return 100; });
   Write(/*rotate_every=*/100);
   ExpectAllDurable();
@@ -93,7 +93,7 @@ TEST_P(SharedSyncTest, ASyncThatTakesMuchLongerThanOthersHoldsNobodyBackForGood)
   ExpectAllDurable();
 }
 
-TEST_P(SharedSyncTest, AFailureIsToldToAll) {
+TEST_P(SharedSyncTest, AFailedSharedSyncIsToldToAllItsCallers) {
   std::atomic<int> syncs{0};
   faults_.SetDecider([&](const FileCall& call) {
     if (call.op != FileOp::kSync) return Fault::kNone;

@@ -206,20 +206,6 @@ TEST_F(LogTest, AFailedSyncIsFinal) {
   EXPECT_EQ(log->Failure(), status);
 }
 
-TEST_F(LogTest, AFailedAppendIsFinalAndWhatWasSyncedBeforeStays) {
-  auto log = Create(FirstLog());
-  ASSERT_TRUE(log->Sync(Append(log.get(), 1, "a")).ok());
-  faults_.Inject({.fault = Fault::kShortWrite, .op = FileOp::kAppend});
-  const absl::Status status = log->Append(SequenceNumber(2), Batch("b")).status();
-  EXPECT_FALSE(status.ok());
-  EXPECT_EQ(log->Append(SequenceNumber(3), Batch("c")).status(), status);
-  EXPECT_EQ(log->Sync(log->End()), status);
-  const auto recovery = Recover();
-  ASSERT_TRUE(recovery.ok()) << recovery.status();
-  EXPECT_EQ(delivered_, std::vector<std::string>{Delivered(1, "a")});
-  EXPECT_GT(recovery->dropped_bytes, 0u);
-}
-
 TEST_F(LogTest, AFailedFragmentIsFinalAndNothingOfItsBatchIsDelivered) {
   for (const uint64_t skip : {0, 1, 2}) {
     RemoveAll();

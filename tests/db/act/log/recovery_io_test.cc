@@ -1,8 +1,6 @@
 // Recovery and salvage on a disk whose calls fail, and on files of good checksums that no writer of ours would make.
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <optional>
 #include <vector>
 
 #include "db/act/log/log_salvage.h"
@@ -11,69 +9,12 @@
 #include "db/act/manifest/manifest_writer.h"
 #include "db/format/file_names.h"
 #include "tests/db/act/log/recovery_fixture.h"
-#include "util/base/coding.h"
 #include "util/base/status.h"
 
 namespace sepal {
 namespace {
 
-class RecoveryIoTest : public RecoveryFixture {
- protected:
-  // Two logs of which the last ends torn, a log without records, one without a header, and a file that is none.
-  void MakeLogs() {
-    auto log = WriteAheadLog::Create(directory_.get(), Options(), FirstLog()).value();
-    ASSERT_TRUE(log->Append(SequenceNumber(1), Batch("one")).ok());
-    ASSERT_TRUE(log->Rotate(FileNumber(2), {}).ok());
-    ASSERT_TRUE(log->Append(SequenceNumber(2), Batch("two")).ok());
-    const LogPosition end = log->Append(SequenceNumber(3), Batch(std::string(3000, 'x'))).value();
-    ASSERT_GT(end.value(), 3000u);
-    log.reset();
-    std::string bytes = memory_.ReadFileContents("db/000002.log").value();
-    bytes[kLogHeaderBytes + 150] ^= 1;  // within the last record
-    bytes.resize(std::max<size_t>(bytes.size(), 200'000));
-    WriteFile("000002.log", bytes);
-    WriteFile("000007.log", std::string(300, '\0'));
-    WriteFile("000003.sst", "no log");
-  }
-};
-
-TEST_F(RecoveryIoTest, EveryFailedCallEndsTheRecoveryOfTheLogs) {
-  MakeLogs();
-  FailEachCall([&] { return Recover().status(); });
-  ASSERT_TRUE(Recover().ok());
-  EXPECT_EQ(delivered_.size(), 2u);
-}
-
-TEST_F(RecoveryIoTest, EveryFailedCallEndsTheSalvageOfTheLogs) {
-  MakeLogs();
-  FailEachCall([&] {
-    std::vector<LogGap> gaps;
-    return Salvage(&gaps);
-  });
-  std::vector<LogGap> gaps;
-  ASSERT_TRUE(Salvage(&gaps).ok());
-  EXPECT_EQ(delivered_.size(), 2u);
-  EXPECT_FALSE(gaps.empty());
-}
-
-TEST_F(RecoveryIoTest, EveryFailedCallEndsTheRecoveryAndTheSalvageOfTheManifest) {
-  VersionEdit edit;
-  edit.database_id = 1;
-  edit.last_sequence = SequenceNumber(7);
-  const std::vector<VersionEdit> snapshot = {edit};
-  auto first = ManifestWriter::Create(directory_.get(), FileNumber(1), 1, snapshot, nullptr).value();
-  ASSERT_TRUE(first->AddEdit(edit).ok());
-  auto second = ManifestWriter::Create(directory_.get(), FileNumber(2), 1, snapshot, first.get()).value();
-  ASSERT_TRUE(second->AddEdit(edit).ok());
-  ASSERT_TRUE(second->Close().ok());
-  WriteFile("MANIFEST-000002", memory_.ReadFileContents("db/MANIFEST-000002").value() + "torn");
-  WriteFile("MANIFEST-000005", "SPALMANI");  // was never sealed
-  const auto recover = [&] {
-    return RecoverManifest(directory_.get(), {}, true, [](const VersionEdit&) { return absl::OkStatus(); }).status();
-  };
-  FailEachCall(recover);
-  FailEachCallSoftly([&] { return SalvageManifest(directory_.get()).status(); });
-}
+using RecoveryIoTest = RecoveryFixture;
 
 TEST_F(RecoveryIoTest, RecordsOutOfOrderAreDataLossThoughTheirChecksumsAreGood) {
   const std::string batch = Batch("a");
@@ -91,47 +32,12 @@ TEST_F(RecoveryIoTest, RecordsOutOfOrderAreDataLossThoughTheirChecksumsAreGood) 
   EXPECT_TRUE(RecoverOne({{1, LogRecordKind::kFull, WriteBatch().bytes()}}).ok()) << "an empty batch harms nothing";
 }
 
-TEST_F(RecoveryIoTest, ABatchWithoutItsLastFragmentIsATornEnd) {
-  std::string bytes = LogOf(Header(1), {{1, LogRecordKind::kFull, Batch("a")}, {2, LogRecordKind::kFirst, "begin"}});
-  WriteFile("000001.log", bytes);
-  absl::StatusOr<LogRecovery> recovered = Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  EXPECT_NE(recovered->torn, "");
-  EXPECT_EQ(delivered_.size(), 1u);
-  WriteFile("000001.log", bytes + std::string(1000, '\0'));
-  recovered = Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  EXPECT_NE(recovered->torn, "");
-  WriteFile("000001.log", bytes + std::string(10, '\0'));
-  EXPECT_TRUE(Recover().ok()) << "less than a record's header";
-}
-
-TEST_F(RecoveryIoTest, ALogOfANewerFormatIsRefusedAsSuch) {
-  std::string bytes = LogOf(Header(1), {});
-  EncodeFixed32(bytes.data() + 8, kLogFormatVersion + 1);
-  EncodeFixed64(bytes.data() + 504, Checksum64(std::string_view(bytes).substr(0, 504), 0));
-  WriteFile("000001.log", bytes);
-  EXPECT_TRUE(absl::IsFailedPrecondition(Recover().status())) << Recover().status();
-  EXPECT_EQ(NewestManifest(ListLogs(directory_.get()).value()).number, FileNumber(0));
-}
-
 TEST_F(RecoveryIoTest, ADamagedLogBelowTheMinimumIsNotNeeded) {
   WriteFile("000001.log", std::string(600, 'x'));
   WriteFile("000002.log", LogOf(Header(2), {{1, LogRecordKind::kFull, Batch("a")}}));
   EXPECT_TRUE(absl::IsDataLoss(Recover().status()));
   const absl::StatusOr<LogRecovery> recovered = Recover({.minimum = FileNumber(2)});
   EXPECT_TRUE(recovered.ok()) << recovered.status();
-}
-
-TEST_F(RecoveryIoTest, AMinimumOrAPredecessorThatIsMissingIsDataLoss) {
-  LogHeader header = Header(4);
-  WriteFile("000004.log", LogOf(header, {{1, LogRecordKind::kFull, Batch("a")}}));
-  EXPECT_TRUE(absl::IsDataLoss(Recover({.minimum = FileNumber(3)}).status()));
-  WriteFile("000002.log", LogOf(Header(2), {{1, LogRecordKind::kFull, Batch("a")}}));
-  header.predecessor = {FileNumber(3), 5, 600};
-  header.start = LogPosition(600);
-  WriteFile("000004.log", LogOf(header, {{2, LogRecordKind::kFull, Batch("a")}}));
-  EXPECT_TRUE(absl::IsDataLoss(Recover().status())) << "the one before it is neither there nor the one that is";
 }
 
 TEST_F(RecoveryIoTest, SalvageTakesWhatIsWholeAndTellsOfEachGap) {
@@ -334,16 +240,6 @@ TEST_F(RecoveryIoTest, ManifestRecordsOutOfPlaceAreDataLossThoughTheirChecksumsA
   EXPECT_TRUE(absl::IsDataLoss(recover(ManifestRecords(1).Edit().Seal().Add(Kind::kSynced, "x"))));
   EXPECT_TRUE(absl::IsDataLoss(recover(ManifestRecords(1).Edit().Seal().Add(Kind::kEdit, "\xff\xff"))));
   EXPECT_TRUE(absl::IsDataLoss(recover(ManifestRecords(1).Edit().Seal().Add(static_cast<Kind>(77), ""))));
-}
-
-TEST_F(RecoveryIoTest, AManifestOfANewerFormatIsRefusedAsSuch) {
-  std::string bytes = ManifestRecords(1).Edit().Seal().bytes();
-  EncodeFixed32(bytes.data() + 8, 99);
-  EncodeFixed64(bytes.data() + 32, Checksum64(std::string_view(bytes).substr(0, 32), 0));
-  WriteFile("MANIFEST-000001", bytes);
-  const absl::Status status =
-      RecoverManifest(directory_.get(), {}, true, [](const VersionEdit&) { return absl::OkStatus(); }).status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
 }
 
 TEST_F(RecoveryIoTest, ASuccessorOfAnotherDatabaseIsDataLoss) {

@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <utility>
-
 #include "tests/db/act/log/log_ring_fixture.h"
 
 namespace sepal {
@@ -36,7 +33,7 @@ class UnusedLogsTest : public LogRingFixture {
   }
 };
 
-TEST_F(UnusedLogsTest, TheirRemovalMayEndAtAnyCall) {
+TEST_F(UnusedLogsTest, TheRemovalOfUnusedLogsMayEndAtAnyCall) {
   for (const CrashMode mode : {CrashMode::kKillProcess, CrashMode::kLoseUnsynced}) {
     bool whole = false;
     for (uint64_t ends_at = 1; !whole; ++ends_at) {
@@ -64,7 +61,7 @@ TEST_F(UnusedLogsTest, TheirRemovalMayEndAtAnyCall) {
   }
 }
 
-TEST_F(UnusedLogsTest, OneThatFailedToBeginKeepsTheRingThatItNames) {
+TEST_F(UnusedLogsTest, ALogThatFailedToBeginKeepsTheRingThatItNames) {
   ASSERT_NO_FATAL_FAILURE(CloseInFile(1));
   const auto recovery = Recover();
   ASSERT_TRUE(recovery.ok()) << recovery.status();
@@ -78,7 +75,7 @@ TEST_F(UnusedLogsTest, OneThatFailedToBeginKeepsTheRingThatItNames) {
 }
 
 // Without a file nothing names the ring, whose space a log without a ring may need.
-TEST_F(UnusedLogsTest, OneThatFoundNoSpaceLeavesNoRing) {
+TEST_F(UnusedLogsTest, ALogThatFoundNoSpaceLeavesNoRing) {
   faults_.SetDecider([](const FileCall& call) {
     return call.op == FileOp::kAllocate && call.name.ends_with(".log") ? Fault::kNoSpace : Fault::kNone;
   });

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_format.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/act/manifest/manifest_writer.h"
 #include "db/format/file_names.h"
@@ -420,100 +419,6 @@ TEST_F(ManifestTest, AManifestOfGarbageBesideAnythingElseIsDamage) {
   EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(garbage, {}, /*other_files=*/true).status));
   EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(garbage, {FileNumber(1), 0}, /*other_files=*/false).status));
   EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(Files{{"MANIFEST-000002", bytes}}, {}, false).status));
-}
-
-// A life of a database with a fault in its k-th file operation and a crash behind it.
-class ManifestCrashTest : public testing::Test {
- protected:
-  struct Life {
-    uint64_t acknowledged = 0;  // the state; 0: no database
-    uint64_t attempted = 0;
-  };
-
-  // What opening a database does, then some edits and a roll.
-  static void Run(FileSystem* file_system, Life* life) {
-    auto directory = file_system->OpenDirectory("db", true);
-    if (!directory.ok()) return;
-    const ManifestOutcome outcome = RecoverManifestFrom(directory->get());
-    if (!outcome.status.ok()) return;
-    auto entries = (*directory)->List();
-    if (!entries.ok()) return;
-    uint64_t number = 0;
-    for (const DirectoryEntry& entry : *entries) {
-      number = std::max(number, ParseFileName(entry.name)->number.value());
-    }
-    if (!RemoveDurably(directory->get(), outcome.recovery.leftovers).ok()) return;
-    std::unique_ptr<ManifestWriter> manifest;
-    if (outcome.recovery.found) {
-      auto reopened = ManifestWriter::Reopen(directory->get(), outcome.recovery);
-      if (!reopened.ok()) return;
-      manifest = *std::move(reopened);
-    }
-    uint64_t state = std::max<uint64_t>(outcome.state, 1);
-    if (!Roll(directory->get(), ++number, state, &manifest, life)) return;
-    if (!RemoveManifestsBefore(directory->get(), FileNumber(number)).ok()) return;
-    for (int i = 0; i < 4; ++i) {
-      if (i == 2 && !Roll(directory->get(), ++number, state, &manifest, life)) return;
-      life->attempted = ++state;
-      if (!manifest->AddEdit(State(state)).ok()) return;
-      life->acknowledged = state;
-    }
-    (void)RemoveManifestsBefore(directory->get(), FileNumber(number));
-  }
-
-  static bool Roll(Directory* directory, uint64_t number, uint64_t state, std::unique_ptr<ManifestWriter>* manifest,
-                   Life* life) {
-    life->attempted = std::max(life->attempted, state);
-    const std::vector<VersionEdit> snapshot = {State(state)};
-    auto next = ManifestWriter::Create(directory, FileNumber(number), kManifestDatabase, snapshot, manifest->get());
-    if (!next.ok()) return false;
-    *manifest = *std::move(next);
-    life->acknowledged = std::max(life->acknowledged, state);
-    return true;
-  }
-
-  static void Check(MemoryFileSystem* memory, Life* life, const std::string& what) {
-    auto directory = memory->OpenDirectory("db", true);
-    ASSERT_TRUE(directory.ok());
-    const ManifestOutcome outcome = RecoverManifestFrom(directory->get());
-    ASSERT_TRUE(outcome.status.ok()) << what << " " << outcome.status;
-    if (life->acknowledged > 0) {
-      ASSERT_TRUE(outcome.recovery.found) << what;
-    }
-    ASSERT_GE(outcome.state, life->acknowledged) << what;
-    ASSERT_LE(outcome.state, life->attempted) << what;
-  }
-
-  static uint64_t CallsOf(MemoryFileSystem* memory) {
-    FaultFileSystem faults(memory);
-    Life life;
-    Run(&faults, &life);
-    return faults.CallCount();
-  }
-};
-
-TEST_F(ManifestCrashTest, AfterEveryPairOfFaultsAndCrashesTheAcknowledgedStateIsThere) {
-  MemoryFileSystem dry;
-  const uint64_t first_calls = CallsOf(&dry);
-  const uint64_t second_calls = CallsOf(&dry);
-  for (uint64_t k = 0; k <= first_calls; ++k) {
-    for (uint64_t j = 0; j <= second_calls; ++j) {
-      const uint64_t seed = k * 1000 + j;
-      const Fault fault = seed % 3 == 0 ? Fault::kIoError : seed % 3 == 1 ? Fault::kShortWrite : Fault::kFailAfter;
-      const CrashMode mode = seed % 4 == 0 ? CrashMode::kKillProcess : CrashMode::kAnySubset;
-      const std::string what = absl::StrFormat("faults at %u and %u", k, j);
-      MemoryFileSystem memory;
-      Life life;
-      for (const uint64_t skip : {k, j}) {
-        FaultFileSystem faults(&memory);
-        faults.Inject({.fault = fault, .skip = skip});
-        Run(&faults, &life);
-        memory.Crash(mode, seed);
-        Check(&memory, &life, what);
-        if (HasFatalFailure()) return;
-      }
-    }
-  }
 }
 
 }  // namespace

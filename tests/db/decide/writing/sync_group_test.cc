@@ -65,7 +65,7 @@ TEST_F(SyncGroupTest, AWriterThatJoinsTheSyncUnderWayIsExpectedAgain) {
   EXPECT_EQ(group_.WaitMicros(now_), 50u);
 }
 
-TEST_F(SyncGroupTest, TheTimeFollowsTheSyncs) {
+TEST_F(SyncGroupTest, TheTimeThatASyncGroupWaitsFollowsTheSyncs) {
   Arrive(1);
   Sync(100, 1);
   EXPECT_EQ(group_.WaitMicros(now_), 50u);
@@ -140,7 +140,7 @@ TEST_F(SyncGroupTest, ADiskThatHangsForOnceIsNoReasonToWait) {
   EXPECT_LE(group_.WaitMicros(now_), SyncGroup::kMostMicros);
 }
 
-TEST_F(SyncGroupTest, AWaitCanBeStopped) {
+TEST_F(SyncGroupTest, AWaitOfASyncGroupCanBeStopped) {
   Arrive(2);
   Sync(100);
   Arrive(1);

@@ -165,7 +165,7 @@ TEST_F(HeldBackTest, ACompactRangeThatWaitedComesBeforeWhatBecameDueMeanwhile) {
   EXPECT_THAT(holder->reasons[2], HasSubstr("level 0"));
 }
 
-TEST_F(HeldBackTest, OneThatIsEndedWhileItWaitsLetsOthersBegin) {
+TEST_F(HeldBackTest, ACompactRangeThatIsEndedWhileItWaitsLetsOthersBegin) {
   bool piled_up = false;
   SpawnCompactRange([&](const CompactionProgress&) {
     if (!piled_up) return true;
@@ -220,24 +220,6 @@ TEST(CalmBackgroundTest, AFlushRemovesTheLogItself) {
 
 // --- pauses ---
 
-TEST_F(BackgroundControlTest, NothingIsFlushedOrCompactedWhilePaused) {
-  Fill(0, 1000);
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  ASSERT_OK(db()->PauseBackgroundWork());
-  const std::string before = FilesPerLevel(db());
-  const int jobs = counter->jobs;
-  Fill(1000, 1100);
-  ASSERT_OK(db()->Flush({.wait = false}));
-  database.world->RunUntilIdle();
-  EXPECT_EQ(FilesPerLevel(db()), before);
-  EXPECT_EQ(counter->jobs, jobs);
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1100u);
-  ASSERT_OK(db()->ContinueBackgroundWork());
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  EXPECT_GT(counter->jobs, jobs);
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1100u);
-}
-
 TEST_F(BackgroundControlTest, PausesAreCounted) {
   EXPECT_EQ(db()->ContinueBackgroundWork().code(), absl::StatusCode::kFailedPrecondition);
   ASSERT_OK(db()->PauseBackgroundWork());
@@ -254,7 +236,7 @@ TEST_F(BackgroundControlTest, PausesAreCounted) {
 }
 
 // Pauses at every stage of whatever runs: once Pause has returned the directory does not change any more.
-TEST(BackgroundPauseTest, OnceItHasReturnedNoTableComesOrGrows) {
+TEST(BackgroundPauseTest, AfterPauseHasReturnedNoTableComesOrGrows) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     TestDatabase database(Threads::kSimulated, seed, 2);
     ASSERT_OK(database.Open());
@@ -428,28 +410,6 @@ TEST_F(BackgroundControlTest, AProgressCallbackMayPauseBackgroundWork) {
 }
 
 // --- the space bound ---
-
-TEST_F(BackgroundControlTest, UniversalCompactionKeepsTheSpaceBoundAndAllData) {
-  database.options.family.compaction_style = CompactionStyle::kUniversal;
-  database.options.family.max_space_amplification = 1.5;
-  ASSERT_OK(database.Reopen());
-  for (int round = 0; round < 8; ++round) Fill(0, 1500);
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1500u);
-  ASSERT_OK(db()->CheckConsistency());
-  const uint64_t bytes = NumberProperty(db(), "sepal.total-table-bytes");
-  ASSERT_OK(db()->CompactRange());
-  EXPECT_LE(bytes, NumberProperty(db(), "sepal.total-table-bytes") * 8 / 5);
-  EXPECT_THAT(db()->GetProperty("sepal.options").value_or(""), HasSubstr("universal"));
-}
-
-TEST_F(BackgroundControlTest, ASpaceBoundBelowOneIsRefused) {
-  database.options.family.max_space_amplification = 0.9;
-  const absl::Status opened = database.Reopen();
-  EXPECT_EQ(opened.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(opened.ToString(), HasSubstr("max_space_amplification"));
-}
 
 }  // namespace
 }  // namespace sepal

@@ -88,7 +88,7 @@ TEST_F(DamagedCompactionTest, DamagePutsOffTheCompactionThatMeetsItAndWritingGoe
   ASSERT_OK(db()->CheckConsistency());
 }
 
-TEST_F(DamagedCompactionTest, OtherRangesAreCompacted) {
+TEST_F(DamagedCompactionTest, RangesBesideDamageAreCompacted) {
   Settle(0, 500);
   DamageTheNewestTable();
   PileUp(0, 500);
@@ -102,7 +102,7 @@ TEST_F(DamagedCompactionTest, OtherRangesAreCompacted) {
   for (uint64_t i = 1000; i < 1500; ++i) EXPECT_OK(db()->Get(NumberedKey(i)).status());
 }
 
-TEST_F(DamagedCompactionTest, ACompactRangeThatNeedsThemReturnsTheDamageAndEndsNothing) {
+TEST_F(DamagedCompactionTest, ACompactRangeThatNeedsDamagedTablesReturnsTheDamageAndEndsNothing) {
   Settle(0, 500);
   DamageTheNewestTable();
   Fill(0, 1);

@@ -35,7 +35,7 @@ class EarlyFlushTest : public EngineTest {
   uint64_t next_ = 0;
 };
 
-TEST_F(EarlyFlushTest, TheFirstComesEarlyAndSlowWritersFillMemtablesThen) {
+TEST_F(EarlyFlushTest, TheFirstFlushComesEarlyAndSlowWritersFillMemtablesThen) {
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.2));
   EXPECT_EQ(Flushes(), 1u);
   // As slow as can be: each waits for what the one before has set off.
@@ -45,7 +45,7 @@ TEST_F(EarlyFlushTest, TheFirstComesEarlyAndSlowWritersFillMemtablesThen) {
   }
 }
 
-TEST_F(EarlyFlushTest, WritersThatAreFasterThanFlushesHaveTheNextOneAtHalfAMemtable) {
+TEST_F(EarlyFlushTest, WritersThatAreFasterThanFlushesHaveTheNextFlushAtHalfAMemtable) {
   ASSERT_OK(db()->PauseBackgroundWork());
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.5));
   EXPECT_EQ(database.Metrics().ImmutableMemtables(), 1) << "nothing more is sealed while that waits";
@@ -56,7 +56,7 @@ TEST_F(EarlyFlushTest, WritersThatAreFasterThanFlushesHaveTheNextOneAtHalfAMemta
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), next_);
 }
 
-TEST_F(EarlyFlushTest, WaitsWhereANewLogHasNoSpaceAndWritesGoOnInTheOldOne) {
+TEST_F(EarlyFlushTest, AnEarlyFlushWaitsWhereANewLogHasNoSpaceAndWritesGoOnInTheOldLog) {
   for (const bool with_log : {true, false}) {
     next_ = 0;
     ASSERT_OK(database.Reopen());
@@ -95,7 +95,7 @@ TEST_F(EarlyFlushTest, SeveralFamiliesFillMemtables) {
   EXPECT_EQ(Flushes(), 0u);
 }
 
-TEST_F(EarlyFlushTest, ComesToTheOnlyFamilyThatIsWrittenWhicheverThatIs) {
+TEST_F(EarlyFlushTest, AnEarlyFlushComesToTheOnlyFamilyThatIsWrittenWhicheverThatIs) {
   const std::shared_ptr<const ColumnFamily> other = db()->CreateColumnFamily("other", {}).value();
   ASSERT_NO_FATAL_FAILURE(PutInOrder(0.2, other.get()));
   EXPECT_EQ(Flushes(), 1u);

@@ -92,7 +92,7 @@ class FlushTest : public ::testing::Test {
   }
 };
 
-TEST_F(FlushTest, TheNewerOneIsInstalledBehindTheOlder) {
+TEST_F(FlushTest, TheNewerOfTwoFlushesIsInstalledBehindTheOlder) {
   std::vector<bool> overtaken;
   for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
@@ -110,7 +110,7 @@ TEST_F(FlushTest, TheNewerOneIsInstalledBehindTheOlder) {
   EXPECT_THAT(overtaken, Contains(true)) << "no schedule had them run side by side";
 }
 
-TEST_F(FlushTest, WhereTheOlderOneHasNoSpaceNothingOfTheNewerStays) {
+TEST_F(FlushTest, WhereTheOlderOfTwoFlushesHasNoSpaceNothingOfTheNewerStays) {
   std::vector<bool> written_again;
   for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
@@ -129,7 +129,7 @@ TEST_F(FlushTest, WhereTheOlderOneHasNoSpaceNothingOfTheNewerStays) {
 }
 
 // It is written again, in a run of a higher number, and may be there before the newer one has ended.
-TEST_F(FlushTest, WhereTheOlderOneIsInALaterRunTheNewerIsWrittenAgain) {
+TEST_F(FlushTest, WhereTheOlderOfTwoFlushesIsInALaterRunTheNewerIsWrittenAgain) {
   WriteBatch newer;
   for (uint64_t i = 0; i < 3 * kEntries; ++i) newer.Put(NumberedKey(i), "newer" + Old(i));
   std::vector<bool> later;
@@ -160,7 +160,7 @@ TEST_F(FlushTest, WhereTheOlderOneIsInALaterRunTheNewerIsWrittenAgain) {
   EXPECT_THAT(later, Contains(true)) << "no schedule had the newer one run while the older was written again";
 }
 
-TEST_F(FlushTest, WhereTheOlderOneFailsForGoodTheNewerIsNotInstalled) {
+TEST_F(FlushTest, WhereTheOlderOfTwoFlushesFailsForGoodTheNewerIsNotInstalled) {
   std::vector<bool> overtaken;
   for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
@@ -180,7 +180,7 @@ TEST_F(FlushTest, WhereTheOlderOneFailsForGoodTheNewerIsNotInstalled) {
   EXPECT_THAT(overtaken, Contains(true)) << "no schedule had the newer one wait when the older failed";
 }
 
-TEST_F(FlushTest, APauseEndsThoughOneWaitsForTheOther) {
+TEST_F(FlushTest, APauseEndsThoughOneFlushWaitsForAnother) {
   for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TableFiles tables;
@@ -204,7 +204,7 @@ TEST_F(FlushTest, APauseEndsThoughOneWaitsForTheOther) {
   }
 }
 
-TEST_F(FlushTest, ADroppedFamilyEndsBoth) {
+TEST_F(FlushTest, TwoFlushesOfADroppedFamilyBothEnd) {
   for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TableFiles tables;
@@ -222,7 +222,7 @@ TEST_F(FlushTest, ADroppedFamilyEndsBoth) {
   }
 }
 
-TEST_F(FlushTest, ClosingWaitsForBoth) {
+TEST_F(FlushTest, ClosingWaitsForTwoFlushes) {
   for (uint64_t seed = 1; seed <= kFlushSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TableFiles tables;

@@ -47,13 +47,13 @@ class GoneTablesTest : public EngineTest {
   }
 };
 
-TEST_F(GoneTablesTest, TheirBlocksLeaveTheCacheWithTheJobThatReplacedThem) {
+TEST_F(GoneTablesTest, BlocksOfTablesLeaveTheCacheWithTheMergeThatReplacesThem) {
   ASSERT_NO_FATAL_FAILURE(FillAndRead());
   ASSERT_NO_FATAL_FAILURE(DeleteAll());
   EXPECT_EQ(CachedBytes(), 0u);
 }
 
-TEST_F(GoneTablesTest, TheirBlocksLeaveTheCacheOnceTheLastReaderLetsThemGo) {
+TEST_F(GoneTablesTest, BlocksOfMergedTablesLeaveTheCacheOnceTheLastReaderLetsThemGo) {
   ASSERT_NO_FATAL_FAILURE(FillAndRead());
   std::unique_ptr<Iterator> iterator = db()->NewIterator();
   iterator->SeekToFirst();
@@ -106,36 +106,28 @@ int LiveTables(DB* db) {
 }
 
 // Of a merge that ended while it held them.
-TEST_F(GoneTablesTest, TablesGoWithTheCheckpointThatHeldThem) {
-  Fill(0, kKeys, 100);
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  bool merged = false;
-  const CheckpointOptions slow{.progress = [&](uint64_t, uint64_t) {
-    if (std::exchange(merged, true)) return;
-    ASSERT_OK(db()->CompactRange());
+TEST_F(GoneTablesTest, TablesGoWithTheCheckpointOrTheVerificationThatHeldThem) {
+  for (const bool checkpoint : {true, false}) {
+    SCOPED_TRACE(checkpoint ? "checkpoint" : "verification");
+    Fill(0, kKeys, 100);
+    ASSERT_OK(db()->Flush());
     ASSERT_OK(db()->WaitForBackgroundWork());
-  }};
-  ASSERT_OK(db()->Checkpoint("/checkpoint", slow));
-  EXPECT_TRUE(merged);
-  database.world->RunUntilIdle();
-  EXPECT_EQ(TablesIn(&database), LiveTables(db()));
-}
-
-TEST_F(GoneTablesTest, TablesGoWithTheVerificationThatHeldThem) {
-  Fill(0, kKeys, 100);
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  bool merged = false;
-  ASSERT_OK(db()->VerifyChecksums({.progress = [&](const VerifyProgress&) {
-    if (std::exchange(merged, true)) return true;
-    EXPECT_OK(db()->CompactRange());
-    EXPECT_OK(db()->WaitForBackgroundWork());
-    return true;
-  }}));
-  EXPECT_TRUE(merged);
-  database.world->RunUntilIdle();
-  EXPECT_EQ(TablesIn(&database), LiveTables(db()));
+    bool merged = false;
+    const auto merge_once = [&] {
+      if (std::exchange(merged, true)) return true;
+      EXPECT_OK(db()->CompactRange());
+      EXPECT_OK(db()->WaitForBackgroundWork());
+      return true;
+    };
+    if (checkpoint) {
+      ASSERT_OK(db()->Checkpoint("/checkpoint", {.progress = [&](uint64_t, uint64_t) { merge_once(); }}));
+    } else {
+      ASSERT_OK(db()->VerifyChecksums({.progress = [&](const VerifyProgress&) { return merge_once(); }}));
+    }
+    EXPECT_TRUE(merged);
+    database.world->RunUntilIdle();
+    EXPECT_EQ(TablesIn(&database), LiveTables(db()));
+  }
 }
 
 TEST_F(GoneTablesTest, AValueInAMemtableHoldsNoTables) {
@@ -175,7 +167,7 @@ class SlowComparator final : public Comparator {
 };
 
 // Nothing else is read, and no job ends.
-TEST(GoneTablesBehindAReaderTest, AreRemovedOnceItLeaves) {
+TEST(GoneTablesBehindAReaderTest, TablesOfADroppedFamilyAreRemovedOnceTheLastReaderLeaves) {
   TestDatabase database;
   SlowComparator comparator(&database);
   database.options.family.comparator = &comparator;

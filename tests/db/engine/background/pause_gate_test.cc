@@ -93,7 +93,7 @@ TEST_F(PauseGateTest, APauseWaitsForAFlushThatGoesFirstAndHoldsBothBack) {
   ends_ = true;
 }
 
-TEST_F(PauseGateTest, ClosingEndsTheWait) {
+TEST_F(PauseGateTest, ClosingEndsTheWaitAtThePauseGate) {
   BeginCompaction();
   const PauseGate::Section flush(&gate_, PauseGate::Work::kFirstFlush);
   world_.SleepMicros(100);

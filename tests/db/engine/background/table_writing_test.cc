@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,22 +102,6 @@ class TableWritingTest : public ::testing::Test {
   TestDatabase database{Threads::kSimulated, /*seed=*/1, /*switch_one_in=*/1};
 };
 
-TEST_F(TableWritingTest, ALargeFlushIsWrittenInTwoPartsSideBySide) {
-  OpenWithoutOtherJobs();
-  Fill(0, 1000);
-  ASSERT_OK(db()->Flush());
-  EXPECT_EQ(writes->most_of_flush(), 2u);
-  EXPECT_EQ(EntryCount(), 1000u);
-}
-
-TEST_F(TableWritingTest, ASmallFlushIsWrittenInOnePart) {
-  OpenWithoutOtherJobs();
-  Fill(0, 20);
-  ASSERT_OK(db()->Flush());
-  EXPECT_EQ(writes->most_of_flush(), 1u);
-  EXPECT_EQ(EntryCount(), 20u);
-}
-
 TEST_F(TableWritingTest, ALargeCompactRangeIsWrittenInTwoPartsSideBySide) {
   OpenWithoutOtherJobs();
   // Runs that begin and end at different places.
@@ -133,25 +116,6 @@ TEST_F(TableWritingTest, ALargeCompactRangeIsWrittenInTwoPartsSideBySide) {
   EXPECT_EQ(writes->most_of_compaction(), 2u);
   EXPECT_EQ(NumberProperty(db(), "sepal.num-runs"), 1u);
   EXPECT_EQ(EntryCount(), 1200u);
-}
-
-// One table each, so that their ends are no places to cut at.
-TEST_F(TableWritingTest, AMergeOfTablesThatSpanTheSameKeysIsCutInTwoHalves) {
-  database.tuning.part_bytes = uint64_t{48} << 10;
-  database.tuning.table_bytes = size_t{1} << 20;
-  OpenWithoutOtherJobs();
-  for (uint64_t run = 0; run < 3; ++run) {
-    Fill(run, 3000, /*step=*/3);
-    ASSERT_OK(db()->Flush());
-  }
-  ASSERT_EQ(FilesPerLevel(db()), "3") << db()->GetProperty("sepal.levels").value();
-  ASSERT_OK(db()->CompactRange());
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  EXPECT_EQ(writes->most_of_compaction(), 2u);
-  const std::vector<uint64_t> sizes = TableSizes();
-  ASSERT_EQ(sizes.size(), 2u);
-  EXPECT_NEAR(static_cast<double>(sizes[0]) / static_cast<double>(sizes[1]), 1, 0.1);
-  EXPECT_EQ(EntryCount(), 3000u);
 }
 
 // Three runs are merged; `unread` more may wait for readers. Writing takes its time, so that the background is not
@@ -217,32 +181,6 @@ TEST_F(CompactionThreadsTest, ReadersThatComeToManyRunsHaveThemMergedByAll) {
   for (uint64_t i = 0; i < 1000; ++i) (void)Value(db(), NumberedKey(i) + "x");
   while (NumberProperty(db(), "sepal.num-runs") > 1) database.world->SleepMicros(100);
   EXPECT_EQ(writes->most_of_compaction(), 2u);
-}
-
-TEST_F(TableWritingTest, AThreadOfAMergeThatIsHeldUpLeavesItsKeysToTheOther) {
-  constexpr uint64_t kEntries = 40'000;
-  database.tuning.part_bytes = uint64_t{48} << 10;
-  database.tuning.table_bytes = size_t{64} << 20;
-  OpenWithoutOtherJobs();
-  for (uint64_t run = 0; run < 3; ++run) {
-    Fill(run, kEntries, /*step=*/3);
-    ASSERT_OK(db()->Flush());
-  }
-  int tellings = 0;
-  const auto hold_the_first_that_tells = [&](const CompactionProgress&) {
-    // The call itself tells once before that.
-    if (++tellings == 2) database.world->SleepMicros(10'000'000);
-    return true;
-  };
-  ASSERT_OK(db()->CompactRange({.progress = hold_the_first_that_tells}));
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  ASSERT_GE(tellings, 2);
-  // Of 16 slices it has one; the other thread the eight of its own half, then four, two and one.
-  const std::vector<uint64_t> sizes = TableSizes();
-  EXPECT_EQ(sizes.size(), 5u);
-  EXPECT_LT(*std::min_element(sizes.begin(), sizes.end()),
-            std::accumulate(sizes.begin(), sizes.end(), uint64_t{0}) / 12);
-  EXPECT_EQ(EntryCount(), kEntries);
 }
 
 TEST_F(TableWritingTest, AMergeReadsTheLastLevelFromTheCacheWhereThatHasIt) {

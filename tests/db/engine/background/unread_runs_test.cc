@@ -1,8 +1,6 @@
 // Merges of level 0 that wait until somebody reads.
 #include <gtest/gtest.h>
 
-#include <atomic>
-
 #include "sepal/event_listener.h"
 #include "tests/db/engine/engine_fixture.h"
 
@@ -49,27 +47,12 @@ class UnreadRunsTest : public EngineTest {
   uint64_t next_ = 0;
 };
 
-TEST_F(UnreadRunsTest, WhileNobodyReadsRunsPileUpToTheirMost) {
-  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + kUnreadRuns - 1));
-  EXPECT_EQ(Level0Runs(), kRunsPerLevel + kUnreadRuns - 1) << Levels();
-  EXPECT_EQ(NumberProperty(db(), "sepal.compaction-debt-bytes"), 0u);
-  ASSERT_NO_FATAL_FAILURE(FlushOnce());
-  EXPECT_EQ(Level0Runs(), 0) << Levels();
-}
-
-TEST_F(UnreadRunsTest, GetsThatMeetThemHaveThemMerged) {
+TEST_F(UnreadRunsTest, GetsThatMeetUnreadRunsHaveThemMerged) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
   ASSERT_EQ(Level0Runs(), kRunsPerLevel + 1) << Levels();
   // Nothing is written any more: the readers themselves are heard.
   for (uint64_t i = 0; i < 600; ++i) EXPECT_EQ(Value(db(), NumberedKey(i) + "x"), "NOT_FOUND");
   ExpectMerged();
-}
-
-TEST_F(UnreadRunsTest, AFewGetsHaveNothingMerged) {
-  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
-  for (uint64_t i = 0; i < 5; ++i) (void)Value(db(), NumberedKey(i));
-  ASSERT_NO_FATAL_FAILURE(FlushOnce());
-  EXPECT_EQ(Level0Runs(), kRunsPerLevel + 2) << Levels();
 }
 
 TEST_F(UnreadRunsTest, GetsThatMemtablesAnswerHaveNothingMerged) {
@@ -79,7 +62,7 @@ TEST_F(UnreadRunsTest, GetsThatMemtablesAnswerHaveNothingMerged) {
   EXPECT_EQ(Level0Runs(), kRunsPerLevel + 2) << Levels();
 }
 
-TEST_F(UnreadRunsTest, ManyKeysAtOnceHaveThemMerged) {
+TEST_F(UnreadRunsTest, MultiGetsThatMeetUnreadRunsHaveThemMerged) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
   std::vector<std::string> keys;
   for (uint64_t i = 0; i < 64; ++i) keys.push_back(NumberedKey(i));
@@ -92,7 +75,7 @@ TEST_F(UnreadRunsTest, ManyKeysAtOnceHaveThemMerged) {
   ExpectMerged();
 }
 
-TEST_F(UnreadRunsTest, SeeksHaveThemMerged) {
+TEST_F(UnreadRunsTest, SeeksThatMeetUnreadRunsHaveThemMerged) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
   for (uint64_t i = 0; i < 10; ++i) {
     const std::unique_ptr<Iterator> iterator = db()->NewIterator();
@@ -102,7 +85,7 @@ TEST_F(UnreadRunsTest, SeeksHaveThemMerged) {
   ExpectMerged();
 }
 
-TEST_F(UnreadRunsTest, AScanHasThemMerged) {
+TEST_F(UnreadRunsTest, AScanOfUnreadRunsHasThemMerged) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
   EXPECT_GT(ReadAll(db()->NewIterator().get()).size(), kEntries);
   (void)db()->NewIterator();
@@ -110,74 +93,13 @@ TEST_F(UnreadRunsTest, AScanHasThemMerged) {
 }
 
 // Who finishes a load, closes and opens to read finds what he would have found before.
-TEST_F(UnreadRunsTest, AnOpeningMergesThem) {
+TEST_F(UnreadRunsTest, AnOpeningMergesUnreadRuns) {
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
   ASSERT_EQ(Level0Runs(), kRunsPerLevel + 1) << Levels();
   ASSERT_OK(database.Reopen());
   ExpectMerged();
   ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel));
   EXPECT_GE(Level0Runs(), kRunsPerLevel) << "and waits again: " << Levels();
-}
-
-TEST_F(UnreadRunsTest, ReadsOfBeforeDoNotCount) {
-  ASSERT_NO_FATAL_FAILURE(FlushRuns(1));
-  for (uint64_t i = 0; i < 5000; ++i) (void)Value(db(), NumberedKey(i));
-  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel));
-  EXPECT_EQ(Level0Runs(), kRunsPerLevel + 1) << Levels();
-}
-
-TEST_F(UnreadRunsTest, CountsThatAreSetBackToZeroDoNotKeepReadersWaiting) {
-  for (uint64_t i = 0; i < 10'000; ++i) (void)Value(db(), NumberedKey(i));
-  ASSERT_NO_FATAL_FAILURE(FlushRuns(1));
-  for (uint64_t i = 0; i < 10'000; ++i) (void)Value(db(), NumberedKey(i));
-  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel));
-  ASSERT_EQ(Level0Runs(), kRunsPerLevel + 1) << Levels();
-  db()->statistics().Reset();
-  for (uint64_t i = 0; i < 1200; ++i) (void)Value(db(), NumberedKey(i));
-  ExpectMerged();
-}
-
-TEST_F(UnreadRunsTest, AfterACompactionReadsAreCountedAnew) {
-  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
-  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i) + "x");
-  ExpectMerged();
-  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
-  EXPECT_GE(Level0Runs(), kRunsPerLevel + 1) << Levels();
-}
-
-// Holds the first compaction until it is told to go on.
-class HeldCompaction final : public EventListener {
- public:
-  explicit HeldCompaction(SimulatedWorld* simulated_world) : world_(simulated_world) {}
-  void OnCompactionBegin(const CompactionEvent&) override {
-    begun = true;
-    while (!goes_on) world_->SleepMicros(100);
-  }
-  std::atomic<bool> begun{false};
-  std::atomic<bool> goes_on{false};
-
- private:
-  SimulatedWorld* const world_;
-};
-
-// Though level 0 has never had few since.
-TEST_F(UnreadRunsTest, RunsThatCameDuringAMergeWaitForReadersOfTheirOwn) {
-  const auto held = std::make_shared<HeldCompaction>(database.world.get());
-  database.options.listeners = {held};
-  ASSERT_OK(database.Reopen());
-  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel + 1));
-  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i) + "x");
-  while (!held->begun) database.world->SleepMicros(100);
-  for (int run = 0; run < kRunsPerLevel + 1; ++run) {
-    for (uint64_t i = 0; i < kEntries; ++i) ASSERT_OK(db()->Put(NumberedKey(next_++ * 7919 % 999'983), "value"));
-    ASSERT_OK(db()->Flush());
-    ASSERT_OK(db()->Put("last", "value"));
-  }
-  held->goes_on = true;
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  EXPECT_GE(Level0Runs(), kRunsPerLevel) << Levels();
-  for (uint64_t i = 0; i < 600; ++i) (void)Value(db(), NumberedKey(i) + "x");
-  ExpectMerged();
 }
 
 TEST_F(UnreadRunsTest, WhatIsAskedForInAPauseIsDoneAfterIt) {
@@ -215,13 +137,6 @@ TEST_F(UnreadRunsTest, RunsThatMayBeThereSlowNobodyDown) {
   EXPECT_EQ(Level0Runs(), 5 * kRunsPerLevel) << Levels();
   EXPECT_EQ(throttles->reason, "");
   EXPECT_EQ(db()->statistics().Get(Ticker::kThrottledWrites), 0u);
-}
-
-TEST_F(UnreadRunsTest, LeveledDoesNotWait) {
-  database.options.family.compaction_style = CompactionStyle::kLeveled;
-  ASSERT_OK(database.Reopen());
-  ASSERT_NO_FATAL_FAILURE(FlushRuns(kRunsPerLevel));
-  EXPECT_EQ(Level0Runs(), 0) << Levels();
 }
 
 TEST_F(UnreadRunsTest, ReadersOfADatabaseThatIsClosedOrOnlyReadAreNoTrouble) {

@@ -60,7 +60,7 @@ std::vector<VersionEdit> Expected(const std::vector<CatalogSnapshot::Family>& fa
   return edits;
 }
 
-TEST(CatalogSnapshotTest, GivesTheHeadAndOfEachFamilyItsDescriptionAndAllOfItsTables) {
+TEST(CatalogSnapshotTest, ACatalogSnapshotGivesTheHeadAndOfEachFamilyItsDescriptionAndAllOfItsTables) {
   const std::vector<std::vector<size_t>> cases = {
       {},
       {0},

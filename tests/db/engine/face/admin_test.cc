@@ -6,7 +6,6 @@
 #include <map>
 
 #include "db/c/c_types.h"
-#include "db/format/file_names.h"
 #include "sepal/c.h"
 #include "sepal/event_listener.h"
 #include "tests/db/engine/engine_fixture.h"
@@ -23,13 +22,6 @@ using Kind = ExplainedSource::Kind;
 
 class AdminTest : public EngineTest {
  protected:
-  std::string LastTable() {
-    std::string last;
-    for (const std::string& name : FilesIn(&database.memory, "/db")) {
-      if (name.ends_with(".sst")) last = name;
-    }
-    return "/db/" + last;
-  }
   GetExplanation Explain(std::string_view key) {
     absl::StatusOr<GetExplanation> explanation = db()->ExplainGet(key);
     EXPECT_OK(explanation.status());
@@ -38,23 +30,6 @@ class AdminTest : public EngineTest {
 };
 
 // --- consistency, sizes, properties ---
-
-TEST_F(AdminTest, ATableThatIsMissingOrHasAnotherSizeIsToldByName) {
-  Fill(0, 50);
-  ASSERT_OK(db()->Flush());
-  ASSERT_OK(db()->CheckConsistency());
-  const std::string table = LastTable();
-  const std::string bytes = database.memory.ReadFileContents(table).value();
-  ASSERT_OK(database.memory.WriteFileContents(table, bytes + "x"));
-  absl::Status status = db()->CheckConsistency();
-  EXPECT_TRUE(absl::IsDataLoss(status));
-  EXPECT_THAT(status.ToString(), HasSubstr(table + ": offset 0: size of the table"));
-  const std::unique_ptr<Directory> directory = database.memory.OpenDirectory("/db", false).value();
-  ASSERT_OK(directory->Remove(table.substr(4)));
-  status = db()->CheckConsistency();
-  EXPECT_TRUE(absl::IsDataLoss(status));
-  EXPECT_THAT(status.ToString(), HasSubstr(table + ": offset 0: the table is missing"));
-}
 
 TEST_F(AdminTest, SizesAreOfMemoryAndOfThePartsOfTablesThatARangeMeets) {
   Fill(0, 300);
@@ -68,9 +43,8 @@ TEST_F(AdminTest, SizesAreOfMemoryAndOfThePartsOfTablesThatARangeMeets) {
   EXPECT_GT(all, 1000u);
   EXPECT_EQ(size("z", ""), 0u);
   EXPECT_EQ(size("a", "b"), 0u);
-  const uint64_t part = size(NumberedKey(10), NumberedKey(150));
-  EXPECT_GT(part, 0u);
-  EXPECT_LT(part, all);
+  EXPECT_NEAR(static_cast<double>(size(NumberedKey(10), NumberedKey(160))), static_cast<double>(all) / 2,
+              0.3 * static_cast<double>(all));
   EXPECT_EQ(size(NumberedKey(10), NumberedKey(10) + "0"), 0u) << "within one block";
   EXPECT_EQ(db()->GetApproximateSizes({}).value().size(), 0u);
   // Memtables that wait for their flush count.
@@ -96,15 +70,6 @@ TEST_F(AdminTest, SizesNeedTheTablesThatTheyCutThrough) {
   }
   ASSERT_OK(sizes().status());
   EXPECT_GT(sizes()->front(), 0u);
-}
-
-TEST_F(AdminTest, PropertiesOfLevelsThatDoNotExistAreNone) {
-  EXPECT_EQ(db()->GetProperty("sepal.num-files-at-level0"), "0");
-  for (const char* level : {"-1", "99", "x", ""}) {
-    EXPECT_EQ(db()->GetProperty(std::string("sepal.num-files-at-level") + level), std::nullopt) << level;
-  }
-  EXPECT_EQ(db()->GetProperty("sepal.none"), std::nullopt);
-  EXPECT_EQ(db()->GetProperty("none"), std::nullopt);
 }
 
 // --- destroying and listing ---
@@ -146,18 +111,6 @@ TEST_F(AdminTest, ADestroyThatFailsIsToldAndAnotherOneEndsIt) {
     ASSERT_OK(DB::Destroy(made.options, "/db"));
     EXPECT_THAT(FilesIn(&made.memory, "/db"), IsEmpty());
   }
-}
-
-TEST_F(AdminTest, WhatLiesBesideADatabaseIsNotDestroyedAndADirectoryWithoutOneIsLeftAlone) {
-  ASSERT_OK(db()->Close());
-  database.db.reset();
-  ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "theirs"));
-  ASSERT_OK(DB::Destroy(database.options, "/db"));
-  EXPECT_THAT(FilesIn(&database.memory, "/db"), ElementsAre("notes.txt"));
-  ASSERT_OK(DB::Destroy(database.options, "/db"));
-  EXPECT_THAT(FilesIn(&database.memory, "/db"), ElementsAre("notes.txt"));
-  EXPECT_TRUE(absl::IsNotFound(DB::ListColumnFamilies(database.options, "/db").status()));
-  EXPECT_TRUE(absl::IsNotFound(DB::ListColumnFamilies(database.options, "/nowhere").status()));
 }
 
 // --- explanations ---

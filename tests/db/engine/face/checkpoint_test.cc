@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenTarget(const TestDatabase& database, boo
 class CheckpointTest : public EngineTest {};
 
 // As after a client's timeout, which tries again.
-TEST(CheckpointTwiceTest, OneThatWasAcknowledgedOpensWhateverAnotherToTheSamePlaceDoes) {
+TEST(CheckpointTwiceTest, ACheckpointThatWasAcknowledgedOpensWhateverAnotherToTheSamePlaceDoes) {
   int refused = 0;
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);
@@ -54,7 +54,7 @@ TEST(CheckpointTwiceTest, OneThatWasAcknowledgedOpensWhateverAnotherToTheSamePla
   EXPECT_GT(refused, 0) << "none met another";
 }
 
-TEST_F(CheckpointTest, TheTwoGoTheirOwnWays) {
+TEST_F(CheckpointTest, ADatabaseAndItsCheckpointGoTheirOwnWays) {
   Fill(0, 1000);
   ASSERT_OK(db()->Checkpoint(kTarget));
   absl::StatusOr<std::unique_ptr<DB>> copy = OpenTarget(database);
@@ -71,7 +71,7 @@ TEST_F(CheckpointTest, TheTwoGoTheirOwnWays) {
   ASSERT_OK(db()->VerifyChecksums());
 }
 
-TEST_F(CheckpointTest, LinksTablesAndHasNoLog) {
+TEST_F(CheckpointTest, ACheckpointLinksTablesAndHasNoLog) {
   Fill(0, 1000);
   ASSERT_OK(db()->WaitForBackgroundWork());
   database.files.SetTracing(true);
@@ -109,18 +109,7 @@ TEST_F(CheckpointTest, TheTablesAreInTheDirectoryForGoodBeforeThereIsAManifest) 
   }
 }
 
-TEST_F(CheckpointTest, ADirectoryThatHoldsAnythingIsRefusedAndLeftAlone) {
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(database.memory.WriteFileContents("/target/mine", "text"));
-  const absl::Status refused = db()->Checkpoint(kTarget);
-  EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("mine"));
-  EXPECT_THAT(FilesIn(&database.memory, kTarget), testing::ElementsAre("mine"));
-  EXPECT_TRUE(absl::IsAlreadyExists(db()->Checkpoint(database.path)));
-  EXPECT_EQ(Value(db(), "k"), "v");
-}
-
-TEST_F(CheckpointTest, OfAReadOnlyViewWhoseTablesAreGoneIsAbortedAndLeavesNothing) {
+TEST_F(CheckpointTest, ACheckpointOfAReadOnlyViewWhoseTablesAreGoneIsAbortedAndLeavesNothing) {
   Fill(0, 2000);
   absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
   ASSERT_OK(reader.status());
@@ -150,7 +139,7 @@ class BackupTest : public EngineTest {
   }
 };
 
-TEST_F(BackupTest, BringsOverOnlyTablesThatTheBaseLacks) {
+TEST_F(BackupTest, ABackupBringsOverOnlyTablesThatTheBaseLacks) {
   Fill(0, 2000);
   ASSERT_OK(db()->CompactRange());
   database.files.SetTracing(true);
@@ -175,7 +164,7 @@ TEST_F(BackupTest, BringsOverOnlyTablesThatTheBaseLacks) {
   EXPECT_EQ(ReadAll((*second)->NewIterator().get()).size(), 2010u);
 }
 
-TEST_F(BackupTest, OfACheckpointIsARestoredDatabase) {
+TEST_F(BackupTest, ACheckpointOfABackupIsARestoredDatabase) {
   Fill(0, 1000);
   ASSERT_OK(db()->Checkpoint("/backup", Incremental()));
   Fill(0, 100, 60);
@@ -212,7 +201,7 @@ TEST_F(BackupTest, DamageInTheSourceIsFoundWhileItIsCopied) {
   EXPECT_TRUE(FilesIn(&database.memory, kTarget).empty());
 }
 
-TEST_F(BackupTest, TellsHowFarItIs) {
+TEST_F(BackupTest, ABackupTellsHowFarItIs) {
   Fill(0, 2000);
   ASSERT_OK(db()->CompactRange());
   std::vector<uint64_t> done;
@@ -314,49 +303,8 @@ TEST_P(CheckpointFaultTest, AnyCallMayFailOnceAndTheTargetIsWholeOrRefused) {
   }
 }
 
-TEST_P(CheckpointFaultTest, AFailureInTheWriterHarmsNothingThatWasAcknowledged) {
-  for (uint64_t number = 1, failed = 1; failed > 0; ++number) {
-    SCOPED_TRACE(testing::Message() << "call " << number);
-    TestDatabase database;
-    FillForFaults(&database);
-    const uint64_t faults = database.files.FaultCount();
-    FailCall(&database, number, GetParam(), /*sticky=*/false);
-    const absl::Status status = database.db->Checkpoint(kTarget);
-    failed = database.files.FaultCount() - faults;
-    database.files.SetDecider(nullptr);
-    CheckTarget(database, /*must_open=*/status.ok());
-    CheckSource(&database);
-    if (testing::Test::HasFailure()) return;
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Faults, CheckpointFaultTest,
                          testing::Values(Fault::kIoError, Fault::kNoSpace, Fault::kFailAfter));
-
-TEST(CheckpointCrashTest, PowerMayBeLostAtAnyCallAndTheTargetIsWholeOrRefused) {
-  bool done = false;
-  for (uint64_t number = 1; !done; ++number) {
-    SCOPED_TRACE(testing::Message() << "call " << number);
-    TestDatabase database;
-    FillForFaults(&database);
-    absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
-    ASSERT_OK(reader.status());
-    FailCall(&database, number, Fault::kIoError, /*sticky=*/true);
-    done = (*reader)->Checkpoint(kTarget).ok();
-    database.files.SetDecider(nullptr);
-    reader->reset();
-    database.db.reset();
-    database.memory.Crash(CrashMode::kAnySubset, number);
-    CheckTarget(database, /*must_open=*/done);
-    // Nor is an empty database made where half of one lies.
-    const bool some_table = testing::Value(FilesIn(&database.memory, kTarget), Contains(EndsWith(".sst")));
-    if (some_table && !OpenTarget(database).ok()) {
-      EXPECT_FALSE(OpenTarget(database, /*create=*/true).ok());
-    }
-    CheckSource(&database);
-    if (testing::Test::HasFailure()) return;
-  }
-}
 
 // Two families always written together: a checkpoint that tears a batch would show it.
 TEST(CheckpointConcurrentTest, BesideWritersEveryCheckpointHoldsWholeBatchesOnly) {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <map>
 
 #include "tests/db/engine/engine_fixture.h"
 #include "util/base/random.h"
@@ -43,43 +42,6 @@ class ConcurrentTest : public ::testing::TestWithParam<Threads> {
 
 constexpr int kRounds = 400;
 
-TEST_P(ConcurrentTest, ReadersSeeEachKeyGrowAndNeverGoBack) {
-  std::atomic<int> writing{2};
-  Crew crew(&database);
-  for (int writer = 0; writer < 2; ++writer) {
-    crew.Start([&, writer] {
-      for (int i = 1; i <= kRounds; ++i) {
-        for (int key = 0; key < 3; ++key) {
-          ASSERT_OK(db()->Put(std::to_string(writer) + NumberedKey(static_cast<uint64_t>(key)), std::to_string(i),
-                              {.sync = i % 100 == 0}));
-        }
-      }
-      --writing;
-    });
-  }
-  for (int reader = 0; reader < 2; ++reader) {
-    crew.Start([&, reader] {
-      std::map<std::string, int> seen;
-      Random random(static_cast<uint64_t>(reader));
-      for (int reads = 0; writing > 0 && reads < 20 * kRounds; ++reads) {
-        const std::string key = std::to_string(random.Uniform(2)) + NumberedKey(random.Uniform(3));
-        const absl::StatusOr<std::string> value = db()->Get(key);
-        const int now = value.ok() ? std::stoi(*value) : 0;
-        EXPECT_TRUE(value.ok() || absl::IsNotFound(value.status())) << value.status();
-        EXPECT_GE(now, seen[key]);
-        seen[key] = now;
-      }
-    });
-  }
-  crew.Start([&] {
-    for (int i = 0; i < 10; ++i) EXPECT_OK(i % 3 == 0 ? db()->CompactRange() : db()->Flush());
-  });
-  crew.Join();
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  ASSERT_OK(db()->CheckConsistency());
-  EXPECT_EQ(Value(db(), "1" + NumberedKey(2)), std::to_string(kRounds));
-}
-
 TEST_P(ConcurrentTest, ABatchIsSeenWholeByGetsIteratorsAndSnapshots) {
   std::atomic<bool> writing{true};
   Crew crew(&database);
@@ -107,35 +69,6 @@ TEST_P(ConcurrentTest, ABatchIsSeenWholeByGetsIteratorsAndSnapshots) {
   }
   crew.Start([&] {
     for (int i = 0; i < 6; ++i) EXPECT_OK(db()->CompactRange());
-  });
-  crew.Join();
-}
-
-TEST_P(ConcurrentTest, MultiGetSeesOneMoment) {
-  std::atomic<bool> writing{true};
-  Crew crew(&database);
-  crew.Start([&] {
-    for (int i = 1; i <= kRounds; ++i) {
-      WriteBatch batch;
-      for (uint64_t key = 0; key < 5; ++key) batch.Put(NumberedKey(key), std::to_string(i) + std::string(100, 'v'));
-      ASSERT_OK(db()->Write(batch));
-    }
-    writing = false;
-  });
-  crew.Start([&] {
-    constexpr size_t kAsked = 150;  // so many that they are looked for in several groups
-    std::vector<std::string> keys;
-    for (uint64_t i = 0; i < kAsked; ++i) keys.push_back(NumberedKey(i % 5));
-    const std::vector<std::string_view> views(keys.begin(), keys.end());
-    std::vector<PinnedValue> values(kAsked);
-    std::vector<absl::Status> statuses(kAsked);
-    for (int reads = 0; writing && reads < 5 * kRounds; ++reads) {
-      db()->MultiGet(views, values, statuses).IgnoreError();
-      for (size_t i = 0; i < kAsked; ++i) {
-        EXPECT_EQ(statuses[i].code(), statuses[0].code());
-        EXPECT_EQ(values[i].value(), values[0].value());
-      }
-    }
   });
   crew.Join();
 }
@@ -238,33 +171,6 @@ std::string KindOfThreads(const ::testing::TestParamInfo<Threads>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Schedules, ConcurrentTest, ::testing::Values(Threads::kSimulated, Threads::kReal),
                          KindOfThreads);
-
-// The file calls of a busy minute.
-std::string TraceOf(uint64_t seed) {
-  TestDatabase database(Threads::kSimulated, seed);
-  database.files.SetTracing(true);
-  EXPECT_OK(database.Open());
-  Crew crew(&database);
-  for (int writer = 0; writer < 3; ++writer) {
-    crew.Start([&database, writer] {
-      for (uint64_t i = 0; i < 200; ++i) {
-        EXPECT_OK(database.db->Put(NumberedKey(i * 3 + static_cast<uint64_t>(writer)), std::string(80, 'v'),
-                                   {.sync = i % 40 == 0}));
-      }
-    });
-  }
-  crew.Join();
-  EXPECT_OK(database.db->CompactRange());
-  EXPECT_OK(database.db->Close());
-  return database.files.TakeTrace();
-}
-
-TEST(SimulationTest, TheSameSeedMakesTheSameFileCallsAndAnotherSeedOthers) {
-  const std::string first = TraceOf(5);
-  EXPECT_GT(first.size(), 1000u);
-  EXPECT_EQ(TraceOf(5), first);
-  EXPECT_NE(TraceOf(6), first);
-}
 
 }  // namespace
 }  // namespace sepal

@@ -122,16 +122,6 @@ TEST_F(PropertyTest, MemtableBytesGrowWithWritesAndFallWithTheFlush) {
   EXPECT_LT(NumberProperty(db(), "sepal.memtable-bytes"), filled);
 }
 
-TEST_F(PropertyTest, EntriesAndLastSequenceCountWrites) {
-  EXPECT_EQ(NumberProperty(db(), "sepal.num-entries"), 0u);
-  const uint64_t before = NumberProperty(db(), "sepal.last-sequence");
-  Fill(0, 30);
-  EXPECT_EQ(NumberProperty(db(), "sepal.last-sequence"), before + 30);
-  EXPECT_EQ(NumberProperty(db(), "sepal.num-entries"), 30u);
-  ASSERT_OK(db()->Flush());
-  EXPECT_EQ(NumberProperty(db(), "sepal.num-entries"), 30u);
-}
-
 TEST_F(PropertyTest, BlockCacheBytesGrowWithReads) {
   Fill(0, 200);
   ASSERT_OK(database.Reopen());
@@ -161,26 +151,6 @@ TEST_F(PropertyTest, OptionsStatsAndFiltersSayWhatIsSetAndDone) {
   EXPECT_EQ(db()->GetProperty("sepal.background-error").value(), "OK");
 }
 
-TEST_F(PropertyTest, AfterAManualCompactionOnlyTheTreesTablesLieOnDisk) {
-  for (int round = 0; round < 3; ++round) {
-    Fill(0, 300);
-    ASSERT_OK(db()->Flush());
-  }
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  ASSERT_OK(db()->CompactRange());
-  int in_tree = 0;
-  for (int level = 0; level < kMaxLevels; ++level) {
-    in_tree += std::stoi(*db()->GetProperty("sepal.num-files-at-level" + std::to_string(level)));
-  }
-  absl::StatusOr<std::unique_ptr<Directory>> directory = database.files.OpenDirectory(database.path, false);
-  ASSERT_OK(directory.status());
-  absl::StatusOr<std::vector<DirectoryEntry>> listing = (*directory)->List();
-  ASSERT_OK(listing.status());
-  const auto on_disk = std::count_if(listing->begin(), listing->end(),
-                                     [](const DirectoryEntry& entry) { return entry.name.ends_with(".sst"); });
-  EXPECT_EQ(on_disk, in_tree);
-}
-
 TEST_F(PropertyTest, CompactionDebtIsThereWhileCompactionsAreOwed) {
   EXPECT_EQ(NumberProperty(db(), "sepal.compaction-debt-bytes"), 0u);
   // Compactions do not run until this thread waits.
@@ -194,27 +164,6 @@ TEST_F(PropertyTest, CompactionDebtIsThereWhileCompactionsAreOwed) {
 }
 
 using EstimateTest = EngineTest;
-
-TEST_F(EstimateTest, ApproximateSizesFollowTheRangeInTablesAndMemtables) {
-  Fill(0, 2000, 100);
-  ASSERT_OK(db()->CompactRange());
-  const auto size = [&](uint64_t begin, uint64_t end) {
-    const std::string from = NumberedKey(begin);
-    const std::string to = NumberedKey(end);
-    const Range range{from, to};
-    return db()->GetApproximateSizes({&range, 1}).value().front();
-  };
-  const uint64_t total = NumberProperty(db(), "sepal.total-table-bytes");
-  EXPECT_NEAR(static_cast<double>(size(0, 2000)), static_cast<double>(total), 0.3 * static_cast<double>(total));
-  EXPECT_NEAR(static_cast<double>(size(0, 1000)), static_cast<double>(total) / 2, 0.3 * static_cast<double>(total));
-  EXPECT_LT(size(0, 100), size(0, 1000));
-  EXPECT_LT(size(0, 1000), size(0, 2000));
-  EXPECT_EQ(size(5000, 6000), 0u);
-  EXPECT_EQ(size(7, 7), 0u);
-  EXPECT_EQ(size(10, 5), 0u);
-  Fill(5000, 5050, 100);
-  EXPECT_GT(size(5000, 6000), 4000u);
-}
 
 TEST_F(EstimateTest, KeyMayExistIsCertainOfAbsenceAndMakesNoFileCall) {
   Fill(0, 1000);

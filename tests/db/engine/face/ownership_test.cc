@@ -1,6 +1,5 @@
 // Who may write: the process that opened the database, as long as the lock file is the one that it locked. And a log
 // that proves the manifest to lack its end.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,8 +22,6 @@
 namespace sepal {
 namespace {
 
-using ::testing::HasSubstr;
-
 using OwnershipTest = EngineTest;
 
 // Whether the child ended well by itself. One that hangs is killed.
@@ -36,35 +33,6 @@ bool EndsWell(pid_t child) {
     Thread::SleepMicros(1000);
   }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-TEST_F(OwnershipTest, AReplacedLockFileEndsWritingAtTheNextEditAndReadsGoOn) {
-  for (const bool replaced : {false, true}) {
-    ASSERT_OK(db()->Put("k", "1"));
-    auto directory = database.memory.OpenDirectory("/db", false);
-    ASSERT_OK(directory.status());
-    ASSERT_OK((*directory)->Remove("LOCK"));
-    if (replaced) ASSERT_OK(database.memory.WriteFileContents("/db/LOCK", ""));
-    const std::vector<std::string> before = FilesIn(&database.memory, "/db");
-    const absl::Status flushed = db()->Flush();
-    EXPECT_TRUE(absl::IsFailedPrecondition(flushed)) << flushed;
-    EXPECT_THAT(flushed.ToString(), HasSubstr("LOCK"));
-    EXPECT_EQ(FilesIn(&database.memory, "/db"), before);
-    EXPECT_TRUE(absl::IsFailedPrecondition(db()->Put("k", "2")));
-    EXPECT_EQ(Value(db(), "k"), "1");
-    EXPECT_THAT(db()->GetProperty("sepal.background-error").value(), HasSubstr("LOCK"));
-    EXPECT_FALSE(db()->Close().ok());
-    ASSERT_OK(database.Open());
-    EXPECT_EQ(Value(db(), "k"), "1");
-  }
-}
-
-TEST_F(OwnershipTest, AnEditIsRefusedOnceTheLockFileIsReplaced) {
-  auto directory = database.memory.OpenDirectory("/db", false);
-  ASSERT_OK(directory.status());
-  ASSERT_OK((*directory)->Remove("LOCK"));
-  EXPECT_TRUE(absl::IsFailedPrecondition(db()->CreateColumnFamily("f").status()));
-  EXPECT_FALSE(db()->Close().ok());
 }
 
 TEST(ForkTest, AForkedChildCanNeitherWriteNorCloseAndHarmsNothing) {
@@ -304,32 +272,6 @@ TEST(ForkTest, WhatAForkedChildLetsGoOfStaysOpen) {
   EXPECT_GE(closed_files(), 1);
   ASSERT_OK((*db)->Close());
   ASSERT_OK(DB::Destroy(options, path));
-}
-
-TEST_F(OwnershipTest, ALogWithUpdatesOfAFamilyThatTheManifestLacksIsDataLoss) {
-  const std::vector<std::string> files = FilesIn(&database.memory, "/db");
-  std::string manifest;
-  for (const std::string& name : files) manifest = name.starts_with("MANIFEST") ? "/db/" + name : manifest;
-  const std::string before = database.memory.ReadFileContents(manifest).value();
-  const auto family = db()->CreateColumnFamily("f");
-  ASSERT_OK(family.status());
-  ASSERT_OK(db()->Put(**family, "k", "v", {.sync = true}));
-  database.memory.Crash(CrashMode::kKillProcess);
-  database.db.reset();
-  ASSERT_OK(database.memory.WriteFileContents(manifest, before));
-  const absl::Status opened = database.Open();
-  EXPECT_TRUE(absl::IsDataLoss(opened)) << opened;
-  EXPECT_THAT(opened.ToString(), HasSubstr("column family"));
-}
-
-TEST_F(OwnershipTest, UpdatesOfADroppedFamilyInTheLogArePassedOver) {
-  const auto family = db()->CreateColumnFamily("f");
-  ASSERT_OK(family.status());
-  ASSERT_OK(db()->Put(**family, "k", "v"));
-  ASSERT_OK(db()->Put("kept", "1"));
-  ASSERT_OK(db()->DropColumnFamily(**family));
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
-  EXPECT_EQ(Value(db(), "kept"), "1");
 }
 
 }  // namespace

@@ -251,7 +251,7 @@ class PerfContextTest : public EngineTest {
   }
 };
 
-TEST_F(PerfContextTest, SaysWhatOneGetDid) {
+TEST_F(PerfContextTest, APerfContextSaysWhatOneGetDid) {
   PerfContext perf(*db());
   EXPECT_EQ(perf.ToString(), "");
   Value(db(), NumberedKey(5));
@@ -285,7 +285,7 @@ TEST_F(PerfContextTest, SaysWhatOneGetDid) {
   EXPECT_EQ(perf.GetFilter(-1).lookups + perf.GetFilter(kMaxLevels).lookups, 0u);
 }
 
-TEST_F(PerfContextTest, SaysWhatASyncedWriteAndASeekDid) {
+TEST_F(PerfContextTest, APerfContextSaysWhatASyncedWriteAndASeekDid) {
   PerfContext perf(*db());
   ASSERT_OK(db()->Put("k", "v", {.sync = true}));
   EXPECT_EQ(perf.Get(Ticker::kWrites), 1u);
@@ -320,7 +320,7 @@ TEST_F(PerfContextTest, ContextsNestAndKnowTheirOwnThreadOnly) {
   EXPECT_EQ(db()->statistics().Get(Ticker::kGets), 53u);
 }
 
-TEST_F(PerfContextTest, OnceItIsGoneNothingIsMeasured) {
+TEST_F(PerfContextTest, OnceAPerfContextIsGoneNothingIsMeasured) {
   { const PerfContext perf(*db()); }
   Value(db(), NumberedKey(5));
   const uint64_t before = database.world->micros();

@@ -57,23 +57,6 @@ TEST_F(PressureTest, WritersThatOutrunFlushesWaitAndGoOn) {
   EXPECT_TRUE(slowed);
 }
 
-TEST_F(PressureTest, NoSlowdownGivesUnavailableInsteadOfWaiting) {
-  // Nothing can be flushed, so that memtables fill up.
-  FillDisk(&database.memory);
-  absl::Status status;
-  uint64_t taken = 0;
-  for (; taken < 5000 && status.ok(); ++taken) {
-    status = db()->Put(NumberedKey(taken), std::string(100, 'v'), {.no_slowdown = true});
-    database.world->RunUntilIdle();
-  }
-  EXPECT_FALSE(status.ok());
-  EXPECT_TRUE(absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) << status;
-  database.memory.SetCapacity(UINT64_MAX);
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(db()->WaitForBackgroundWork());
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), taken);
-}
-
 TEST_F(PressureTest, NoSlowdownGivesUnavailableWhileWritersAreSlowedAndNotStopped) {
   database.tuning.memtable_limit_bytes = size_t{192} << 10;
   database.tuning.log_limit_bytes = uint64_t{4} << 20;
@@ -192,25 +175,6 @@ TEST_F(PressureTest, ADroppedFamilysSpaceIsThereThoughNoJobEnds) {
   ASSERT_OK(db()->ContinueBackgroundWork());
 }
 
-TEST_F(PressureTest, AFullDiskDuringCompactionIsWaitedOutToo) {
-  ASSERT_NO_FATAL_FAILURE(FillBelowLevel0(1000));
-  FillDisk(&database.memory);
-  bool compacted = false;
-  database.world->Spawn([&] {
-    EXPECT_OK(db()->CompactRange());
-    compacted = true;
-  });
-  database.world->SleepMicros(20 * database.tuning.space_retry_micros);
-  EXPECT_FALSE(compacted);
-  EXPECT_FALSE(recorder->errors.empty());
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1000u);
-  database.memory.SetCapacity(UINT64_MAX);
-  database.world->RunUntilIdle();
-  EXPECT_TRUE(compacted);
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 1000u);
-  ASSERT_OK(db()->CheckConsistency());
-}
-
 TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
   database.tuning.memtable_limit_bytes = size_t{16} << 10;
   database.tuning.space_retry_micros = 10;
@@ -236,7 +200,7 @@ TEST_F(PressureTest, AMergeWithoutSpaceDoesNotRefuseWritersWhoseFlushesHaveIt) {
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 8000u);
 }
 
-TEST(PressureOfLogsTest, OldOnesGoThoughAMergeWaitsForSpaceAndNoOtherMayRun) {
+TEST(PressureOfLogsTest, OldLogsGoThoughAMergeWaitsForSpaceAndNoOtherMayRun) {
   TestDatabase database(Threads::kSimulated, {.seed = 1, .compaction_workers = 1}, MemoryFileSystem());
   ASSERT_OK(database.Open());
   const auto put = [&](uint64_t i) { return database.db->Put(NumberedKey(i * 7919 % 8000), std::string(100, 'v')); };
@@ -294,18 +258,6 @@ TEST_F(PressureTest, ClosingWhileTheDiskIsFullDoesNotHangAndKeepsWhatWasAcknowle
   database.memory.SetCapacity(UINT64_MAX);
   ASSERT_OK(database.Open());
   EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), taken);
-}
-
-TEST_F(PressureTest, OpeningOnAFullDiskFailsClearlyAndLosesNothing) {
-  Fill(0, 200);
-  database.memory.Crash(CrashMode::kKillProcess);
-  database.db.reset();
-  FillDisk(&database.memory);
-  const absl::Status refused = database.Open();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
-  database.memory.SetCapacity(UINT64_MAX);
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(ReadAll(db()->NewIterator().get()).size(), 200u);
 }
 
 }  // namespace

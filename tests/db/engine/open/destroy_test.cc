@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,6 @@
 namespace sepal {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -25,23 +23,8 @@ class DestroyTest : public ::testing::Test {
   TestDatabase database;
 };
 
-TEST_F(DestroyTest, RemovesTheDatabaseAndNothingElse) {
-  ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "mine"));
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(db()->Flush());
-  const absl::Status refused = DB::Destroy(database.options, "/db");
-  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-  EXPECT_THAT(refused.ToString(), HasSubstr("/db"));
-  EXPECT_EQ(Value(db(), "k"), "v");
-  ASSERT_OK(db()->Close());
-  database.db.reset();
-  ASSERT_OK(DB::Destroy(database.options, "/db"));
-  EXPECT_THAT(FilesIn(&database.memory, "/db"), ElementsAre("notes.txt"));
-}
-
 // What a repair has put aside is the database's.
-TEST_F(DestroyTest, RemovesWhatARepairHasPutAside) {
+TEST_F(DestroyTest, DestroyRemovesWhatARepairHasPutAside) {
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->Close());
   database.db.reset();
@@ -61,7 +44,7 @@ TEST_F(DestroyTest, RemovesWhatARepairHasPutAside) {
   EXPECT_THAT(FilesIn(&with_notes, "/db/lost"), SizeIs(4));
 }
 
-TEST_F(DestroyTest, LeavesWhatOnlyHasTheNameOfWhatARepairPutsAside) {
+TEST_F(DestroyTest, DestroyLeavesWhatOnlyHasTheNameOfWhatARepairPutsAside) {
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->Close());
   database.db.reset();
@@ -80,7 +63,7 @@ TEST_F(DestroyTest, LeavesWhatOnlyHasTheNameOfWhatARepairPutsAside) {
 }
 
 // Which would pass for a database that has lost its tables.
-TEST_F(DestroyTest, OneThatDiesLeavesNoManifestWithoutTables) {
+TEST_F(DestroyTest, ADestroyThatDiesLeavesNoManifestWithoutTables) {
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->Put("k", "v"));
   ASSERT_OK(db()->Flush());
@@ -111,17 +94,8 @@ TEST_F(DestroyTest, OneThatDiesLeavesNoManifestWithoutTables) {
   }
 }
 
-TEST_F(DestroyTest, RemovesADirectoryThatIsLeftEmpty) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Close());
-  database.db.reset();
-  ASSERT_OK(DB::Destroy(database.options, "/db"));
-  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_OK(DB::Destroy(database.options, "/db"));
-}
-
 // The directory goes between its making and its locking.
-TEST_F(DestroyTest, BesideOpeningsThatMakeItNoneIsToldThatItIsMissing) {
+TEST_F(DestroyTest, NoOpeningBesideADestroyIsToldThatTheDirectoryIsMissing) {
   char directory[] = "/tmp/sepal_destroy_XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);
   const std::string path = std::string(directory) + "/db";

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <ostream>
 #include <string>
 
@@ -77,7 +76,7 @@ class EarlierVersionsTest : public testing::TestWithParam<Kept> {
   TestDatabase database;
 };
 
-TEST_P(EarlierVersionsTest, IsOpenedAndReadAndOpenedAgain) {
+TEST_P(EarlierVersionsTest, ADatabaseOfAnEarlierVersionIsOpenedAndReadAndOpenedAgain) {
   const absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
   ASSERT_OK(reader.status());
   EXPECT_EQ(ReadAllOf(reader->get()), Expected());
@@ -89,7 +88,7 @@ TEST_P(EarlierVersionsTest, IsOpenedAndReadAndOpenedAgain) {
   EXPECT_TRUE(KeptFamilies(&database.files, "/db", "").value().empty());
 }
 
-TEST_P(EarlierVersionsTest, IsWrittenToAndCompacted) {
+TEST_P(EarlierVersionsTest, ADatabaseOfAnEarlierVersionIsWrittenToAndCompacted) {
   ASSERT_OK(database.Open());
   ASSERT_OK(database.db->Put("new", "value"));
   for (const std::string& name : database.db->ColumnFamilyNames()) {
@@ -102,7 +101,7 @@ TEST_P(EarlierVersionsTest, IsWrittenToAndCompacted) {
   EXPECT_EQ(ReadAllOf(database.db.get()), expected);
 }
 
-TEST_P(EarlierVersionsTest, IsRepairedWithoutItsManifest) {
+TEST_P(EarlierVersionsTest, ADatabaseOfAnEarlierVersionIsRepairedWithoutItsManifest) {
   RepairReport report;
   ASSERT_OK(RepairTo(&report, database.options, "/db"));
   EXPECT_FALSE(report.changed) << report.ToString();

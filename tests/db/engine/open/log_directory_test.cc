@@ -19,7 +19,6 @@ namespace sepal {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -53,7 +52,7 @@ class LogDirectoryTest : public EngineTest {
   }
 };
 
-TEST_F(LogDirectoryTest, OneThatHoldsAnotherDatabaseIsRefusedBeforeAnythingIsWritten) {
+TEST_F(LogDirectoryTest, ALogDirectoryThatHoldsAnotherDatabaseIsRefusedBeforeAnythingIsWritten) {
   Fill(0, 300);
   ASSERT_OK(db()->Checkpoint("/backup"));
   const auto backup = Contents("/backup");
@@ -69,28 +68,6 @@ TEST_F(LogDirectoryTest, OneThatHoldsAnotherDatabaseIsRefusedBeforeAnythingIsWri
   const auto opened = Engine::Open(database.options, database.tuning, "/backup");
   ASSERT_OK(opened.status());
   EXPECT_EQ(ReadAll((*opened)->NewIterator().get()).size(), 300u);
-}
-
-TEST_F(LogDirectoryTest, OneTableOrManifestIsEnough) {
-  for (const std::string name : {"000077.sst", "MANIFEST-000001"}) {
-    SCOPED_TRACE(name);
-    ASSERT_OK(database.memory.OpenDirectory("/logs" + name, true).status());
-    ASSERT_OK(database.memory.WriteFileContents("/logs" + name + "/" + name, "theirs"));
-    ExpectRefusal(OpenOther("/logs" + name), "/logs" + name);
-    ASSERT_OK(database.memory.OpenDirectory("/logs" + name, false).value()->Remove(name));
-    ASSERT_OK(database.memory.WriteFileContents("/logs" + name + "/notes.txt", "theirs"));
-    ASSERT_OK(OpenOther("/logs" + name, "/other" + name));
-    EXPECT_THAT(FilesIn(&database.memory, "/logs" + name), Contains("notes.txt"));
-  }
-}
-
-TEST_F(LogDirectoryTest, TheDatabasesOwnDirectoryIsNone) {
-  for (const std::string same : {"/db", "/db/"}) {
-    ASSERT_OK(db()->Put("k", same));
-    database.options.log_directory = same;
-    ASSERT_OK(database.Reopen());
-    EXPECT_EQ(Value(db(), "k"), same);
-  }
 }
 
 TEST_F(LogDirectoryTest, LogsOfAnotherDatabaseStay) {
@@ -384,17 +361,7 @@ TEST_F(LogDirectoryTest, WhateverChangesTheLogsLocksTheirDirectory) {
   EXPECT_EQ((*holder)->Get("k").value_or("absent"), "v");
 }
 
-TEST_F(LogDirectoryTest, ALockThatIsRefusedForAnotherReasonSaysOfWhichDirectory) {
-  int locks = 0;
-  database.files.SetDecider([&locks](const FileCall& call) {
-    return call.op == FileOp::kLock && ++locks == 2 ? Fault::kIoError : Fault::kNone;
-  });
-  const absl::Status status = OpenOther("/logs");
-  EXPECT_TRUE(absl::IsInternal(status)) << status;
-  EXPECT_THAT(status.ToString(), HasSubstr("log_directory /logs"));
-}
-
-TEST_F(LogDirectoryTest, ALockFileThatIsReplacedThereEndsWritingToo) {
+TEST_F(LogDirectoryTest, ALockFileThatIsReplacedInTheLogDirectoryEndsWritingToo) {
   const auto opened = Engine::Open(Elsewhere("/logs"), database.tuning, "/other");
   ASSERT_OK(opened.status());
   ASSERT_OK((*opened)->Put("k", "1"));

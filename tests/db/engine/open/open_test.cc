@@ -21,12 +21,9 @@
 namespace sepal {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 class OpenTest : public ::testing::Test {
@@ -54,20 +51,6 @@ class OpenTest : public ::testing::Test {
     EXPECT_EQ(status_.code(), absl::StatusCode::expected_code) << status_; \
     EXPECT_THAT(status_.ToString(), HasSubstr(part));                      \
   } while (false)
-
-TEST_F(OpenTest, ErrorIfExistsRefusesAnExistingDatabaseAndLeavesItWhole) {
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("k", "v"));
-  ASSERT_OK(db()->Close());
-  const std::string log = database.memory.ReadFileContents("/db/LOG").value();
-  database.options.error_if_exists = true;
-  EXPECT_ERROR(database.Open(), kAlreadyExists, "/db");
-  EXPECT_EQ(database.memory.ReadFileContents("/db/LOG").value(), log);
-  EXPECT_THAT(FilesIn(&database.memory, "/db"), Not(Contains("LOG.old")));
-  database.options.error_if_exists = false;
-  ASSERT_OK(database.Open());
-  EXPECT_EQ(Value(db(), "k"), "v");
-}
 
 TEST_F(OpenTest, ASecondWriterIsRefusedUntilTheFirstCloses) {
   ASSERT_OK(database.Open());
@@ -139,19 +122,6 @@ TEST_F(OpenTest, ANewerLogFormatIsRefused) {
   EXPECT_ERROR(RepairTo(&report, database.options, "/db"), kFailedPrecondition, "99");
 }
 
-TEST_F(OpenTest, ReadOnlyWithoutADatabaseIsNotFoundAndCreatesNothing) {
-  EXPECT_ERROR(database.OpenReadOnly().status(), kNotFound, "/db");
-  EXPECT_EQ(database.memory.OpenDirectory("/db", false).status().code(), absl::StatusCode::kNotFound);
-}
-
-TEST_F(OpenTest, BlockSizesAndFilterBitsOutOfRangeAreRefused) {
-  database.options.family.block_bytes = 255;
-  EXPECT_ERROR(database.Open(), kInvalidArgument, "block_bytes");
-  database.options.family.block_bytes = 4096;
-  database.options.family.filter_policy.lane_bits_per_key = 65;
-  EXPECT_ERROR(database.Open(), kInvalidArgument, "filter_policy");
-}
-
 // Runs `body` in a process that has no privileges; true if it returned true there.
 bool HoldsWithoutPrivileges(const std::function<bool()>& body) {
   const pid_t child = ::fork();
@@ -174,21 +144,6 @@ TEST_F(OpenTest, DirectoriesWithoutPermissionAreRefusedByPath) {
   }));
   EXPECT_TRUE(std::filesystem::is_empty(path));
   std::filesystem::remove_all(path);
-}
-
-TEST_F(OpenTest, ALogDirectoryHoldsTheLogsAndALockAndNothingElse) {
-  database.options.log_directory = "/logs";
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->Put("k", "v", {.sync = true}));
-  for (const std::string& name : FilesIn(&database.memory, "/logs")) {
-    EXPECT_THAT(name, AnyOf(HasSubstr(".log"), HasSubstr(".ring"), "LOCK"));
-  }
-  EXPECT_THAT(FilesIn(&database.memory, "/logs"), Not(IsEmpty()));
-  for (const std::string& name : FilesIn(&database.memory, "/db")) {
-    EXPECT_THAT(name, AllOf(Not(HasSubstr(".log")), Not(HasSubstr(".ring"))));
-  }
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
-  EXPECT_EQ(Value(db(), "k"), "v");
 }
 
 TEST_F(OpenTest, OpeningsThatFailLeaveNoRingsBehind) {
@@ -227,26 +182,6 @@ TEST_F(OpenTest, NumbersThatARingNamesAreNotUsedAgain) {
       EXPECT_GT(parsed->number, FileNumber(70));
     }
   }
-}
-
-TEST_F(OpenTest, AClosedLogIsKnownHoweverSmallTheManifestIs) {
-  database.tuning.manifest_limit_bytes = 1;
-  ASSERT_OK(database.Open());
-  for (int i = 0; i < 100; ++i) ASSERT_OK(db()->Put(NumberedKey(static_cast<uint64_t>(i)), "v"));
-  ASSERT_OK(db()->Close());
-  ASSERT_OK(database.Reopen());
-  EXPECT_EQ(Value(db(), NumberedKey(99)), "v");
-}
-
-TEST_F(OpenTest, ListColumnFamiliesNamesThoseOfAClosedDatabase) {
-  EXPECT_FALSE(DB::ListColumnFamilies(database.options, "/db").ok());
-  ASSERT_OK(database.Open());
-  ASSERT_OK(db()->CreateColumnFamily("one").status());
-  auto two = db()->CreateColumnFamily("two");
-  ASSERT_OK(two.status());
-  ASSERT_OK(db()->DropColumnFamily(**two));
-  ASSERT_OK(db()->Close());
-  EXPECT_THAT(DB::ListColumnFamilies(database.options, "/db").value(), ElementsAre("default", "one"));
 }
 
 TEST_F(OpenTest, ATornManifestIsToldToTheInfoLog) {

@@ -2,7 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <climits>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
@@ -214,6 +215,11 @@ TEST_F(OpeningFaultTest, OptionsOutOfRangeAreRefusedByName) {
   };
   const std::vector<std::pair<std::string, std::function<void(Options*)>>> changes = {
       {"memory_limit", [](Options* o) { o->memory_limit = 1; }},
+      {"memory_limit of 18446744073709551615", [](Options* o) { o->memory_limit = SIZE_MAX; }},
+      {"memory_limit of 70368744177665", [](Options* o) { o->memory_limit = (size_t{1} << 46) + 1; }},
+      {"background_threads of -1", [](Options* o) { o->background_threads = -1; }},
+      {"background_threads of 1025", [](Options* o) { o->background_threads = 1025; }},
+      {"background_threads of 2147483647", [](Options* o) { o->background_threads = INT_MAX; }},
       {"memtable_bytes", [](Options* o) { o->memtable_bytes = o->memory_limit; }},
       {"memtable_bytes of 64 is too small", [](Options* o) { o->memtable_bytes = 64; }},  // meant as MiB
       {"compaction_style", [](Options* o) { o->family.compaction_style = static_cast<CompactionStyle>(3); }},
@@ -244,14 +250,6 @@ TEST_F(OpeningFaultTest, OptionsOutOfRangeAreRefusedByName) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << i << ": " << status;
     EXPECT_THAT(std::string(ToStd(status.message())), testing::HasSubstr(changes[i].first)) << i;
   }
-}
-
-TEST_F(OpeningFaultTest, ADirectoryWithoutADatabaseIsNotFoundUnlessOneIsToBeMade) {
-  TestDatabase database;
-  ASSERT_OK(database.memory.WriteFileContents("/db/notes.txt", "x"));
-  database.options.create_if_missing = false;
-  EXPECT_TRUE(absl::IsNotFound(database.Open()));
-  EXPECT_TRUE(absl::IsNotFound(RepairTo(nullptr, database.options, "/db")));
 }
 
 // What a failed sync of a manifest has lost, an edit or the link to the next one, is still read by the next opening. So

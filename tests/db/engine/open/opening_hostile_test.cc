@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "absl/strings/match.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/act/manifest/manifest_writer.h"
@@ -21,7 +19,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -334,16 +331,6 @@ TEST_F(OpeningHostileTest, LogsOfAnOrderWithoutHashesAreReadReadOnlyToo) {
   ASSERT_OK(reader.status());
   EXPECT_THAT(ReadAll((*reader)->NewIterator().get()), SizeIs(50));
   EXPECT_EQ(Value(reader->get(), NumberedKey(7)), "v");
-}
-
-TEST_F(OpeningHostileTest, LogsWhoseUpdatesCancelEachOtherMakeNoTable) {
-  TestDatabase database;
-  ASSERT_OK(database.Open());
-  ASSERT_OK(database.db->Put("k", "v"));
-  ASSERT_OK(database.db->SingleDelete("k"));
-  ASSERT_OK(database.CrashAndReopen(CrashMode::kKillProcess));
-  EXPECT_EQ(FilesPerLevel(database.db.get()), "");
-  EXPECT_EQ(Value(database.db.get(), "k"), "NOT_FOUND");
 }
 
 TEST_F(OpeningHostileTest, WhereSpaceIsNotReservedTheLogIsNotMapped) {

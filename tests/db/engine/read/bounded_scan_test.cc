@@ -11,7 +11,7 @@ namespace sepal {
 namespace {
 
 // Deleted keys, and keys that a snapshot does not see, behind the upper bound.
-TEST(BoundedScanTest, EndsAtItsBoundWhateverLiesBehind) {
+TEST(BoundedScanTest, AScanEndsAtItsBoundWhateverLiesBehind) {
   const CountingComparator comparator;
   TestDatabase database;
   database.options.family.comparator = &comparator;

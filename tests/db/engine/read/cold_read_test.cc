@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "tests/db/engine/engine_fixture.h"
-#include "util/base/random.h"
 
 namespace sepal {
 namespace {
@@ -68,20 +67,6 @@ class ColdReadTest : public ReadCountTest {
   }
 };
 
-TEST_F(ColdReadTest, AnAbsentKeyHardlyEverReadsAndAPresentOneReadsOnce) {
-  WarmMetadata();
-  const uint64_t absent = Reads([&] {
-    for (uint64_t i = 0; i < kKeys; ++i) {
-      EXPECT_TRUE(absl::IsNotFound(db()->Get(NumberedKey(2 * i) + "x", {.fill_cache = false}).status()));
-    }
-  });
-  EXPECT_LE(absent, kKeys * 5 / 1000);
-  const uint64_t present = Reads([&] {
-    for (uint64_t i = 0; i < kKeys; i += 10) EXPECT_OK(db()->Get(NumberedKey(2 * i), {.fill_cache = false}).status());
-  });
-  EXPECT_EQ(present, kKeys / 10);
-}
-
 // The file system of the tests does not tell what it has in memory: each read is one that waited.
 TEST_F(ColdReadTest, LookupsThatFindSomethingAskForWhatLiesAroundAndChecksOfWholeTablesDoNot) {
   EXPECT_EQ(Calls("ask-for ", [&] { EXPECT_OK(db()->VerifyChecksums()); }), 0u);
@@ -130,20 +115,6 @@ TEST_F(ColdReadTest, AMultiGetReadsABlockOnceForAllItsKeysAndNeighboursTogether)
   EXPECT_LE(reads, 2u);
   for (const absl::Status& status : statuses) EXPECT_OK(status);
   EXPECT_EQ(Reads([&] { MultiGet(keys); }), 0u);
-}
-
-TEST_F(ColdReadTest, AMultiGetThatKeepsNothingFindsTheSame) {
-  Random random(3);
-  for (int round = 0; round < 20; ++round) {
-    std::vector<std::string> keys;
-    for (int i = 0; i < 150; ++i) keys.push_back(NumberedKey(random.Uniform(2 * kKeys)));
-    MultiGet(keys, {.fill_cache = false});
-    for (size_t i = 0; i < keys.size(); ++i) {
-      const bool present = std::stoull(keys[i].substr(3)) % 2 == 0;
-      ASSERT_EQ(statuses[i].code(), present ? absl::StatusCode::kOk : absl::StatusCode::kNotFound) << keys[i];
-      ASSERT_EQ(values[i], present ? std::string(60, 'v') : "");
-    }
-  }
 }
 
 TEST_F(ColdReadTest, DamageInABlockFailsTheKeysOfThatBlockAlone) {

@@ -64,7 +64,7 @@ class DamagedLaneTest : public EngineTest {
   std::vector<std::string> lost_present, lost_absent, sound_present, sound_absent;
 };
 
-TEST_F(DamagedLaneTest, AGetOfAKeyThatComesToThemIsDataLossAndOthersAreAnswered) {
+TEST_F(DamagedLaneTest, AGetOfAKeyThatComesToADamagedLaneIsDataLossAndOthersAreAnswered) {
   ReopenWithBlankLanes();
   for (int round = 0; round < 2; ++round) {
     for (const std::string& key : lost_absent) EXPECT_EQ(CodeOf(key), absl::StatusCode::kDataLoss) << key;
@@ -74,7 +74,7 @@ TEST_F(DamagedLaneTest, AGetOfAKeyThatComesToThemIsDataLossAndOthersAreAnswered)
   }
 }
 
-TEST_F(DamagedLaneTest, AMultiGetTellsOfDataLossForTheKeysThatComeToThemAlone) {
+TEST_F(DamagedLaneTest, AMultiGetTellsOfDataLossForTheKeysThatComeToADamagedLaneAlone) {
   struct Expected {
     std::string key;
     absl::StatusCode code;
@@ -102,7 +102,7 @@ TEST_F(DamagedLaneTest, AMultiGetTellsOfDataLossForTheKeysThatComeToThemAlone) {
   }
 }
 
-TEST_F(DamagedLaneTest, KeyMayExistDoesNotDenyAKeyThatComesToThem) {
+TEST_F(DamagedLaneTest, KeyMayExistDoesNotDenyAKeyThatComesToADamagedLane) {
   ReopenWithBlankLanes();
   for (const std::string& key : lost_absent) EXPECT_TRUE(db()->KeyMayExist(key)) << key;
   for (const std::vector<std::string>* keys : {&lost_absent, &lost_present}) {

@@ -8,7 +8,6 @@
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction/compaction_policy.h"
 #include "tests/db/engine/engine_fixture.h"
-#include "util/base/random.h"
 
 namespace sepal {
 namespace {
@@ -55,15 +54,6 @@ TEST_F(IterationTest, ATargetMayLieInTheEntryThatIsShown) {
   }
 }
 
-TEST_F(IterationTest, BoundsAreCopied) {
-  for (const char* key : {"a", "b", "c"}) ASSERT_OK(db()->Put(key, key));
-  std::string bound = "b";
-  const std::unique_ptr<Iterator> it = db()->NewIterator({.lower_bound = bound});
-  bound = "z";
-  it->SeekToFirst();
-  EXPECT_EQ(At(it.get()), "b");
-}
-
 TEST_F(IterationTest, TablesOutsideTheBoundsAreNotOpened) {
   Fill(0, 2000);
   ASSERT_OK(db()->CompactRange());
@@ -88,54 +78,6 @@ TEST_F(IterationTest, TablesOutsideTheBoundsAreNotOpened) {
   EXPECT_GE(opened.load(), 1);
   EXPECT_LE(opened.load(), 2) << "more tables than the bounds can touch";
   database.files.Clear();
-}
-
-// One random walk through versions, tombstones and runs, beside an ordered map.
-TEST_F(IterationTest, AWalkBackAndForthSeesWhatAnOrderedMapHolds) {
-  Random random(11);
-  std::map<std::string, std::string> now;
-  std::vector<std::pair<std::shared_ptr<const Snapshot>, std::map<std::string, std::string>>> moments;
-  for (int i = 0; i < 6'000; ++i) {
-    const std::string key = absl::StrFormat("key%04d", random.Uniform(700));
-    if (random.OneIn(4)) {
-      ASSERT_OK(db()->Delete(key));
-      now.erase(key);
-    } else {
-      ASSERT_OK(db()->Put(key, std::to_string(i)));
-      now[key] = std::to_string(i);
-    }
-    if (i % 1'500 == 1'499) moments.emplace_back(db()->GetSnapshot(), now);
-    if (i % 2'000 == 1'999) ASSERT_OK(db()->Flush());
-    if (i == 4'200) ASSERT_OK(db()->CompactRange());
-  }
-  for (const auto& [snapshot, entries] : moments) {
-    for (const bool bounded : {false, true}) {
-      std::map<std::string, std::string> expected = entries;
-      ReadOptions options{.snapshot = snapshot.get()};
-      if (bounded) {
-        options.lower_bound = "key0100";
-        options.upper_bound = "key0600";
-        expected = {entries.lower_bound("key0100"), entries.lower_bound("key0600")};
-      }
-      const std::unique_ptr<Iterator> it = db()->NewIterator(options);
-      it->SeekToFirst();
-      auto at = expected.begin();
-      for (int leg = 0; leg < 200; ++leg) {
-        const bool forward = random.OneIn(2);
-        for (uint64_t steps = random.OneIn(3) ? 1 : random.Uniform(60); steps > 0; --steps) {
-          ASSERT_EQ(At(it.get()), at->first);
-          ASSERT_EQ(it->value(), at->second);
-          if (at == (forward ? std::prev(expected.end()) : expected.begin())) break;
-          forward ? it->Next() : it->Prev();
-          forward ? ++at : --at;
-        }
-      }
-      size_t left = 0;
-      for (it->SeekToLast(); it->Valid(); it->Prev()) ++left;
-      EXPECT_EQ(left, expected.size());
-      ASSERT_OK(it->status());
-    }
-  }
 }
 
 // In blocks as merges into the last level leave them, beneath a few newer entries.
@@ -172,18 +114,6 @@ TEST_F(IterationTest, WalksThroughMergedBlocksKeepBoundsAndSeeWhatIsNewer) {
       }
     }
   }
-}
-
-TEST_F(IterationTest, AStepInAMergedBlockOfAClosedDatabaseLeadsNowhere) {
-  Fill(0, 100);
-  ASSERT_OK(db()->CompactRange());
-  const std::unique_ptr<Iterator> it = db()->NewIterator();
-  it->SeekToFirst();
-  it->Next();
-  EXPECT_EQ(At(it.get()), NumberedKey(1));
-  ASSERT_OK(db()->Close());
-  it->Next();
-  EXPECT_EQ(At(it.get()), "error");
 }
 
 // They come to the last level under snapshots, and nothing is written any more when those go.
@@ -256,14 +186,6 @@ TEST(SnapshotReleaseTest, BesideACompactionWhatOnlyTheSnapshotSawGoesToo) {
   }
 }
 
-TEST_F(IterationTest, ASnapshotOfAnotherDatabaseIsRefused) {
-  auto other = Engine::Open(database.options, database.tuning, "/other");
-  ASSERT_OK(other.status());
-  const std::shared_ptr<const Snapshot> foreign = (*other)->GetSnapshot();
-  EXPECT_EQ(db()->Get("k", {.snapshot = foreign.get()}).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(db()->NewIterator({.snapshot = foreign.get()})->status().code(), absl::StatusCode::kInvalidArgument);
-}
-
 class OutlivingTest : public EngineTest {
  protected:
   // In the memtable, in the block cache, and too large for it.
@@ -293,6 +215,23 @@ TEST_F(OutlivingTest, PinnedValuesOutliveFlushesCompactionsAndTheDatabase) {
   PinnedValue moved = std::move(memtable);
   EXPECT_EQ(moved.value(), std::string(200, 'm'));
   EXPECT_EQ(memtable.value(), "");
+}
+
+TEST_F(OutlivingTest, LongValuesOfAMultiGetStayReadableAfterTheDatabaseIsGone) {
+  Fill(0, 40, 2000);
+  ASSERT_OK(db()->CompactRange());
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < 40; ++i) keys.push_back(NumberedKey(i));
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  std::vector<PinnedValue> values(keys.size());
+  std::vector<absl::Status> statuses(keys.size());
+  db()->MultiGet(views, values, statuses).IgnoreError();
+  ASSERT_OK(db()->Close());
+  database.db.reset();
+  for (uint64_t i = 0; i < 40; ++i) {
+    EXPECT_EQ(values[i].value().size(), 2000u);
+    EXPECT_TRUE(values[i].value().starts_with(std::to_string(i) + ":"));
+  }
 }
 
 TEST_F(OutlivingTest, WhatTheLastIteratorKeptIsRemovedThoughNothingElseIsDone) {

@@ -60,14 +60,14 @@ class StaleHintTest : public EngineTest {
   std::map<std::string, std::string> model_;
 };
 
-TEST_F(StaleHintTest, AGetFindsItsOwnValue) {
+TEST_F(StaleHintTest, AGetWithAStaleHintFindsItsOwnValue) {
   ReadAllInTurns([&](uint64_t number) {
     const absl::StatusOr<std::string> value = db()->Get(NumberedKey(number));
     ExpectFound(number, value.status(), value.ok() ? std::string_view(*value) : "");
   });
 }
 
-TEST_F(StaleHintTest, AMultiGetFindsItsOwnValues) {
+TEST_F(StaleHintTest, AMultiGetWithStaleHintsFindsItsOwnValues) {
   Random random(9);
   ReadAllInTurns([&](uint64_t number) {
     const uint64_t other = random.Uniform(kNumbers);
@@ -82,7 +82,7 @@ TEST_F(StaleHintTest, AMultiGetFindsItsOwnValues) {
 }
 
 // One iterator keeps its tables open, and with them the hints of all their blocks.
-TEST_F(StaleHintTest, AnIteratorStandsWhereItSeeks) {
+TEST_F(StaleHintTest, AnIteratorWithAStaleHintStandsWhereItSeeks) {
   const std::unique_ptr<Iterator> iterator = db()->NewIterator();
   ReadAllInTurns([&](uint64_t number) {
     iterator->Seek(NumberedKey(number));

@@ -45,7 +45,7 @@ TEST_F(DisableWalTest, ClosingNeedsSpaceForTheTableAlone) {
   for (uint64_t i = 0; i < 10; ++i) EXPECT_EQ(Value(db(), NumberedKey(i)), "v");
 }
 
-TEST_F(DisableWalTest, ClosingTriesEveryFamily) {
+TEST_F(DisableWalTest, ClosingTriesToFlushEveryFamily) {
   auto large = db()->CreateColumnFamily("large");
   ASSERT_OK(large.status());
   auto small = db()->CreateColumnFamily("small");
@@ -91,7 +91,7 @@ TEST_F(DisableWalTest, ABatchWhoseOtherFamilyComesFarBehindIsRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(db()->Write(one, kUnlogged)));
 }
 
-TEST_F(DisableWalTest, ACheckpointHoldsIt) {
+TEST_F(DisableWalTest, ACheckpointHoldsUnloggedWrites) {
   ASSERT_OK(db()->Put("k", "v", kUnlogged));
   ASSERT_OK(db()->Checkpoint("/copy"));
   ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));

@@ -1,7 +1,6 @@
 #include "db/state/memtable/memtable.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
 #include <map>
 #include <memory>
@@ -15,45 +14,14 @@
 
 #include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
+#include "tests/db/state/memtable/memtable_fixture.h"
 #include "tests/table/iterate/iterator_conformance.h"
 #include "util/base/hash.h"
 #include "util/base/random.h"
 #include "util/memory/memory_budget.h"
-#include "util/thread/sync.h"
 
 namespace sepal {
 namespace {
-
-constexpr uint64_t kSeed = 0x5ea1;
-
-// Letters of either case are the same; so equal keys may differ in bytes.
-class CaseInsensitiveComparator final : public Comparator {
- public:
-  int Compare(std::string_view a, std::string_view b) const override { return Lower(a).compare(Lower(b)); }
-  std::string_view Name() const override { return "test.case-insensitive"; }
-
- private:
-  static std::string Lower(std::string_view s) {
-    std::string lower(s);
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return lower;
-  }
-};
-
-const Comparator* CaseInsensitive() {
-  static const CaseInsensitiveComparator comparator;
-  return &comparator;
-}
-
-void Add(MemTable* table, uint64_t sequence, std::string_view key, std::string_view value,
-         ValueKind kind = ValueKind::kPut) {
-  table->Add(SequenceNumber(sequence), kind, key, value, HashKey(key, table->hash_seed()));
-}
-
-std::optional<MemTable::Found> Find(const MemTable& table, std::string_view key,
-                                    uint64_t visible = kMaxSequenceNumber.value()) {
-  return table.Lookup(key, HashKey(key, table.hash_seed()), SequenceNumber(visible));
-}
 
 // "value@sequence", or "none".
 std::string FoundAs(const MemTable& table, std::string_view key, uint64_t visible = kMaxSequenceNumber.value()) {
@@ -67,7 +35,7 @@ class MemTableSource {
  public:
   static constexpr bool kHistory = true;
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
-    table_ = std::make_unique<MemTable>(order, kSeed, 64 << 10, MemTable::Memory{});
+    table_ = std::make_unique<MemTable>(order, kMemTableSeed, 64 << 10, MemTable::Memory{});
     std::vector<TestEntry> history = entries;
     std::sort(history.begin(), history.end(),
               [](const TestEntry& a, const TestEntry& b) { return a.trailer < b.trailer; });
@@ -90,7 +58,7 @@ class CollectedMemTableSource {
  public:
   static constexpr bool kHistory = true;
   void Build(KeyOrder order, const std::vector<TestEntry>& entries) {
-    table_ = std::make_unique<MemTable>(order, kSeed, 64 << 10, MemTable::Memory{}, /*indexed=*/false);
+    table_ = std::make_unique<MemTable>(order, kMemTableSeed, 64 << 10, MemTable::Memory{}, /*indexed=*/false);
     std::vector<TestEntry> history = entries;
     std::sort(history.begin(), history.end(),
               [](const TestEntry& a, const TestEntry& b) { return a.trailer < b.trailer; });
@@ -114,7 +82,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(TwiceCollectedMemTable, IteratorConformance, Coll
 
 TEST(MemTableTest, CollectedEntriesAreInOrderAfterArrange) {
   MemoryBudget budget(64 << 20);
-  MemTable table(KeyOrder(), kSeed, 1 << 20, {.budget = &budget}, /*indexed=*/false);
+  MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {.budget = &budget}, /*indexed=*/false);
   Random random(5);
   std::map<std::string, uint64_t> newest;
   for (uint64_t sequence = 1; sequence <= 20'000; ++sequence) {
@@ -135,8 +103,8 @@ TEST(MemTableTest, CollectedEntriesAreInOrderAfterArrange) {
   }
 }
 
-TEST(MemTableTest, IsEmptyAtFirst) {
-  const MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+TEST(MemTableTest, AMemTableIsEmptyAtFirst) {
+  const MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
   EXPECT_TRUE(table.empty());
   EXPECT_EQ(table.EntryCount(), 0u);
   EXPECT_EQ(table.DataBytes(), 0u);
@@ -146,7 +114,7 @@ TEST(MemTableTest, IsEmptyAtFirst) {
 }
 
 TEST(MemTableTest, FindsTheNewestUpdateThatASnapshotSees) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+  MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
   Add(&table, 10, "k", "ten");
   Add(&table, 15, "other", "x");
   Add(&table, 20, "k", "", ValueKind::kDelete);
@@ -164,10 +132,10 @@ TEST(MemTableTest, FindsTheNewestUpdateThatASnapshotSees) {
 TEST(MemTableTest, KnowsWhetherItsEntriesCameInOrder) {
   // With what was found out ahead about the place of an entry, and without.
   for (const bool aimed : {false, true}) {
-    MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+    MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
     uint64_t sequence = 0;
     const auto add = [&](const std::string& key) {
-      const uint64_t hash = HashKey(key, kSeed);
+      const uint64_t hash = HashKey(key, kMemTableSeed);
       const InsertHint hint = aimed ? table.PrefetchAdd(key, hash) : InsertHint{};
       table.Add(SequenceNumber(++sequence), ValueKind::kPut, key, "value", hash, hint);
     };
@@ -181,8 +149,8 @@ TEST(MemTableTest, KnowsWhetherItsEntriesCameInOrder) {
   }
 }
 
-TEST(MemTableTest, CountsWhatItHolds) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+TEST(MemTableTest, AMemTableCountsWhatItHolds) {
+  MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
   Add(&table, 7, "key", "value");
   Add(&table, 8, "key", "", ValueKind::kDelete);
   Add(&table, 9, "other", "", ValueKind::kSingleDelete);
@@ -192,11 +160,11 @@ TEST(MemTableTest, CountsWhatItHolds) {
   EXPECT_EQ(table.DataBytes(), 3u + 5 + 3 + 5);
   EXPECT_EQ(table.FirstSequence(), SequenceNumber(7));
   EXPECT_EQ(table.LastSequence(), SequenceNumber(9));
-  EXPECT_EQ(table.hash_seed(), kSeed);
+  EXPECT_EQ(table.hash_seed(), kMemTableSeed);
 }
 
 TEST(MemTableTest, KeysAndValuesAreAnyBytesAndAnyLength) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+  MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
   const std::string zero(1, '\0');
   const std::string long_key(65536, '\xff');
   const std::string large_value(3 << 20, 'v');
@@ -215,7 +183,7 @@ TEST(MemTableTest, KeysAndValuesAreAnyBytesAndAnyLength) {
 }
 
 TEST(MemTableTest, ValuesLiveAsLongAsTheTable) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+  MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
   Add(&table, 1, "k", "first");
   const std::string_view value = Find(table, "k")->value;
   const auto it = table.NewIterator();
@@ -227,7 +195,7 @@ TEST(MemTableTest, ValuesLiveAsLongAsTheTable) {
 }
 
 TEST(MemTableTest, ManyVersionsOfOneKeyAreFoundBySnapshotAndOrderedNewestFirst) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+  MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
   Add(&table, 1, "a", "");
   Add(&table, 2, "c", "");
   for (uint64_t i = 3; i <= 3000; ++i) Add(&table, i, "b", std::to_string(i));
@@ -271,7 +239,7 @@ class MemTableFillTest : public testing::TestWithParam<int> {
 };
 
 TEST_P(MemTableFillTest, AgreesWithAnOrderedMap) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+  MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
   std::map<std::string, uint64_t> newest;
   for (uint64_t i = 1; i <= kEntries; ++i) {
     const std::string key = Key(i);
@@ -306,7 +274,7 @@ TEST_P(MemTableFillTest, AgreesWithAnOrderedMap) {
 INSTANTIATE_TEST_SUITE_P(Keys, MemTableFillTest, testing::Range(0, 6));
 
 TEST(MemTableTest, ACustomOrderIsKeptAndLookedUpByHash) {
-  MemTable table(KeyOrder(ReverseComparatorForTest()), kSeed, 1 << 20, {});
+  MemTable table(KeyOrder(ReverseComparatorForTest()), kMemTableSeed, 1 << 20, {});
   for (uint64_t i = 1; i <= 2000; ++i) Add(&table, i, absl::StrFormat("%05d", Mix64(i) % 1500), std::to_string(i));
   EXPECT_TRUE(table.Check().ok()) << table.Check();
   const auto it = table.NewIterator();
@@ -321,7 +289,7 @@ TEST(MemTableTest, ACustomOrderIsKeptAndLookedUpByHash) {
 }
 
 TEST(MemTableTest, WhereEqualKeysMayDifferInBytesALookupGoesByTheOrder) {
-  MemTable table(KeyOrder(CaseInsensitive()), kSeed, 1 << 20, {});
+  MemTable table(KeyOrder(CaseInsensitive()), kMemTableSeed, 1 << 20, {});
   Add(&table, 1, "Apple", "1");
   Add(&table, 2, "banana", "2");
   Add(&table, 3, "APPLE", "3");
@@ -338,7 +306,7 @@ TEST(MemTableTest, WhereEqualKeysMayDifferInBytesALookupGoesByTheOrder) {
 }
 
 TEST(MemTableTest, AFullIndexStillFindsEverything) {
-  MemTable table(KeyOrder(), kSeed, 0, {});  // 16 buckets
+  MemTable table(KeyOrder(), kMemTableSeed, 0, {});  // 16 buckets
   for (uint64_t i = 1; i <= 3000; ++i) Add(&table, i, std::to_string(i), "v");
   for (uint64_t i = 1; i <= 3000; ++i) ASSERT_EQ(FoundAs(table, std::to_string(i)), absl::StrFormat("v@%u", i));
   EXPECT_EQ(FoundAs(table, "3001"), "none");
@@ -348,7 +316,7 @@ TEST(MemTableTest, AFullIndexStillFindsEverything) {
 TEST(MemTableTest, ChargesTheBudgetWithAllItTakesAndGivesItBack) {
   MemoryBudget budget(64 << 20);
   {
-    MemTable table(KeyOrder(), kSeed, 1 << 20, {.budget = &budget});
+    MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {.budget = &budget});
     EXPECT_EQ(budget.used(MemoryPart::kMemtables), table.MemoryBytes());
     EXPECT_LT(table.MemoryBytes(), 128u << 10) << "an empty table is small";
     for (uint64_t i = 1; i <= 20000; ++i) {
@@ -365,7 +333,7 @@ TEST(MemTableTest, ChargesTheBudgetWithAllItTakesAndGivesItBack) {
 
 TEST(MemTableTest, EstimatesTheBytesOfARange) {
   for (const bool ascending : {true, false}) {
-    MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+    MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
     constexpr uint64_t kEntries = 20000;
     const auto key = [](uint64_t i) { return absl::StrFormat("%08d", i); };
     for (uint64_t i = 0; i < kEntries; ++i) {
@@ -390,7 +358,7 @@ TEST(MemTableTest, EstimatesTheBytesOfARange) {
 
 TEST(MemTableTest, CutKeysCutTheEntriesIntoAboutEqualParts) {
   for (const uint64_t entries : {0, 1, 2, 29, 400, 20000}) {
-    MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+    MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
     Random random(entries);
     std::set<std::string> keys;
     for (uint64_t i = 1; i <= entries; ++i) {
@@ -413,22 +381,22 @@ TEST(MemTableTest, CutKeysCutTheEntriesIntoAboutEqualParts) {
 }
 
 TEST(MemTableTest, OneKeyOfManyVersionsIsNotCut) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+  MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
   for (uint64_t i = 1; i <= 500; ++i) Add(&table, i, "key", "");
   EXPECT_LE(table.CutKeys(8).size(), 1u);  // in front of it all
 }
 
 TEST(MemTableTest, CheckNoticesAHashThatIsNotTheKeys) {
-  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+  MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
   Add(&table, 1, "good", "");
   ASSERT_TRUE(table.Check().ok());
-  table.Add(SequenceNumber(2), ValueKind::kPut, "bad", "", HashKey("bad", kSeed + 1));
+  table.Add(SequenceNumber(2), ValueKind::kPut, "bad", "", HashKey("bad", kMemTableSeed + 1));
   EXPECT_FALSE(table.Check().ok());
 }
 
 TEST(MemTableDeathTest, SequenceNumbersMustAscend) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+  MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
   Add(&table, 2, "a", "");
   EXPECT_DEATH(Add(&table, 2, "b", ""), "sequence");
 }
@@ -436,7 +404,7 @@ TEST(MemTableDeathTest, SequenceNumbersMustAscend) {
 // An iterator that stands somewhere while the table grows around it.
 TEST(MemTableTest, AnIteratorGivesWhatWasThereOnceThoughItsLeavesSplit) {
   for (const bool forward : {true, false}) {
-    MemTable table(KeyOrder(), kSeed, 1 << 20, {});
+    MemTable table(KeyOrder(), kMemTableSeed, 1 << 20, {});
     uint64_t sequence = 0;
     constexpr uint64_t kOld = 1000;
     for (uint64_t i = 0; i < kOld; ++i) Add(&table, ++sequence, absl::StrFormat("%06d", i * 100), "");
@@ -467,112 +435,6 @@ TEST(MemTableTest, AnIteratorGivesWhatWasThereOnceThoughItsLeavesSplit) {
     EXPECT_TRUE(table.Check().ok()) << table.Check();
   }
 }
-
-enum class Keys { kAscending, kScattered, kFew };
-
-// One writer and readers beside it.
-class ConcurrentMemTableTest : public testing::TestWithParam<std::tuple<const Comparator*, Keys>> {
- protected:
-  static constexpr uint64_t kEntries = 12000;
-
-  static std::string KeyOf(uint64_t sequence) {
-    switch (std::get<1>(GetParam())) {
-      case Keys::kAscending:
-        return absl::StrFormat("%09d", sequence / 2);
-      case Keys::kScattered:
-        return absl::StrFormat("%09d", sequence * 7919 % kEntries / 2);
-      case Keys::kFew:
-        return absl::StrFormat("%d", sequence * 7919 % 10);
-    }
-    return "";
-  }
-  void Write() {
-    for (uint64_t s = 1; s <= kEntries; ++s) {
-      Add(&table_, s, KeyOf(s), std::to_string(s));
-      published_.store(s, std::memory_order_release);
-    }
-  }
-  void Read(uint64_t seed) {
-    Random random(seed);
-    uint64_t visible = 0;
-    for (int round = 0; visible < kEntries; ++round) {
-      visible = published_.load(std::memory_order_acquire);
-      if (visible == 0) continue;
-      LookUp(&random, visible);
-      if (round % 50 == 0) Scan(visible, round % 100 == 0);
-      SeekSomewhere(&random, visible);
-      if (HasFailure()) return;
-    }
-  }
-  void LookUp(Random* random, uint64_t visible) {
-    const uint64_t sequence = 1 + random->Uniform(visible);
-    const std::string key = KeyOf(sequence);
-    const auto found = Find(table_, key, visible);
-    ASSERT_TRUE(found.has_value()) << key;
-    const uint64_t got = TrailerSequence(found->trailer).value();
-    ASSERT_GE(got, sequence);
-    ASSERT_LE(got, visible);
-    ASSERT_EQ(KeyOf(got), key);
-    ASSERT_EQ(found->value, std::to_string(got));
-  }
-  void Scan(uint64_t visible, bool forward) {
-    const auto it = table_.NewIterator();
-    uint64_t seen = 0;
-    std::string last;
-    Trailer last_trailer = 0;
-    bool first = true;
-    for (forward ? it->SeekToFirst() : it->SeekToLast(); it->Valid(); forward ? it->Next() : it->Prev()) {
-      const InternalKeyView last_key = {last, last_trailer};
-      ASSERT_TRUE(first || (forward ? order_.Less(last_key, it->key()) : order_.Less(it->key(), last_key)));
-      first = false;
-      last = it->key().user_key;
-      last_trailer = it->key().trailer;
-      const uint64_t sequence = it->key().sequence().value();
-      ASSERT_EQ(last, KeyOf(sequence));
-      ASSERT_EQ(it->value(), std::to_string(sequence));
-      if (sequence <= visible) ++seen;
-    }
-    ASSERT_EQ(seen, visible);  // they ascend, so each was there once
-  }
-  void SeekSomewhere(Random* random, uint64_t visible) {
-    const uint64_t sequence = 1 + random->Uniform(visible);
-    const std::string key = KeyOf(sequence);
-    const InternalKeyView target{key, PackTrailer(SequenceNumber(sequence), ValueKind::kPut)};
-    const auto it = table_.NewIterator();
-    it->Seek(target);
-    ASSERT_TRUE(it->Valid());
-    ASSERT_EQ(it->key(), target);
-    it->SeekBefore(target);
-    if (!it->Valid()) return;
-    ASSERT_TRUE(order_.Less(it->key(), target));
-    // Newcomers may lie between.
-    do {
-      it->Next();
-      ASSERT_TRUE(it->Valid());
-    } while (order_.Less(it->key(), target));
-    ASSERT_EQ(it->key(), target);
-  }
-
-  const KeyOrder order_{std::get<0>(GetParam())};
-  MemTable table_{order_, kSeed, 256 << 10, {}};
-  std::atomic<uint64_t> published_{0};
-};
-
-TEST_P(ConcurrentMemTableTest, ReadersFindAllThatWasPublishedInOrderAndOnce) {
-  {
-    Thread reader1([this] { Read(1); });
-    Thread reader2([this] { Read(2); });
-    Write();
-  }
-  EXPECT_TRUE(table_.Check().ok()) << table_.Check();
-  Scan(kEntries, true);
-  Scan(kEntries, false);
-}
-
-INSTANTIATE_TEST_SUITE_P(Orders, ConcurrentMemTableTest,
-                         testing::Combine(testing::Values(BytewiseComparator(), ReverseComparatorForTest(),
-                                                          CaseInsensitive()),
-                                          testing::Values(Keys::kAscending, Keys::kScattered, Keys::kFew)));
 
 }  // namespace
 }  // namespace sepal

@@ -246,7 +246,7 @@ class OrderWithoutHash : public Comparator {
   std::string_view Name() const override { return "test.without_hash"; }
 };
 
-TEST_F(KeySumsTest, WhatHasNoSketchesIsSettled) {
+TEST_F(KeySumsTest, ATableWithoutSketchesIsSettled) {
   const OrderWithoutHash order;
   ASSERT_FALSE(KeyOrder(&order).hashable());
   version_ = std::make_shared<const Version>(KeyOrder(&order));
