@@ -197,8 +197,8 @@ absl::Status Compact(BenchThread& thread) {
 // last level, as by CompactRange.
 absl::Status CompactLevel0(BenchThread& thread) {
   for (const ColumnFamily* family : thread.shared().families) {
-    if (thread.db()->GetProperty(family, "sepal.num-files-at-level0").value_or("0") == "0") continue;
-    RETURN_IF_ERROR(thread.db()->CompactRange(family));
+    if (thread.db()->GetProperty(*family, "sepal.num-files-at-level0").value_or("0") == "0") continue;
+    RETURN_IF_ERROR(thread.db()->CompactRange(*family));
   }
   thread.Finished(1, 0);
   return absl::OkStatus();

@@ -134,7 +134,7 @@ void ShellSession::Print(const std::string& text, nlohmann::json line) const {
 
 absl::Status ShellSession::Get(const Words& words) {
   ASSIGN_OR_RETURN(ColumnFamily* const family, Family());
-  absl::StatusOr<std::string> value = db_->Get(family, words[0], Reading());
+  absl::StatusOr<std::string> value = db_->Get(*family, words[0], Reading());
   if (absl::IsNotFound(value.status()))
     return absl::NotFoundError(absl::StrFormat("key %s not found", ShownKey(words[0])));
   RETURN_IF_ERROR(value.status());
@@ -144,15 +144,15 @@ absl::Status ShellSession::Get(const Words& words) {
 
 absl::Status ShellSession::Put(const Words& words) {
   ASSIGN_OR_RETURN(ColumnFamily* const family, Family());
-  if (!batch_.has_value()) return WithMemoryRemedy(db_->Put(family, words[0], words[1], write_options_));
-  batch_->Put(family, words[0], words[1]);
+  if (!batch_.has_value()) return WithMemoryRemedy(db_->Put(*family, words[0], words[1], write_options_));
+  batch_->Put(*family, words[0], words[1]);
   return absl::OkStatus();
 }
 
 absl::Status ShellSession::Delete(const Words& words) {
   ASSIGN_OR_RETURN(ColumnFamily* const family, Family());
-  if (!batch_.has_value()) return db_->Delete(family, words[0], write_options_);
-  batch_->Delete(family, words[0]);
+  if (!batch_.has_value()) return db_->Delete(*family, words[0], write_options_);
+  batch_->Delete(*family, words[0]);
   return absl::OkStatus();
 }
 
@@ -188,7 +188,7 @@ absl::Status ShellSession::Scan(const Words& words) {
   if (!from.empty()) options.lower_bound = from;
   if (!beyond.empty()) options.upper_bound = beyond;
   ASSIGN_OR_RETURN(ColumnFamily* const family, Family());
-  const std::unique_ptr<Iterator> it = db_->NewIterator(family, options);
+  const std::unique_ptr<Iterator> it = db_->NewIterator(*family, options);
   reverse ? it->SeekToLast() : it->SeekToFirst();
   for (; it->Valid() && limit > 0 && io_.out; reverse ? it->Prev() : it->Next(), --limit) {
     nlohmann::json line = {{"key", BytesJson(it->key())}};
@@ -220,7 +220,7 @@ absl::Status ShellSession::Batch(const Words& words) {
     return absl::InvalidArgumentError("batch takes begin, commit or cancel");
   }
   if (!batch_.has_value()) return absl::FailedPreconditionError("there is no batch; batch begin begins one");
-  if (what == "commit") RETURN_IF_ERROR(WithMemoryRemedy(db_->Write(&*batch_, write_options_)));
+  if (what == "commit") RETURN_IF_ERROR(WithMemoryRemedy(db_->Write(*batch_, write_options_)));
   batch_.reset();
   return absl::OkStatus();
 }
@@ -269,7 +269,7 @@ absl::Status ShellSession::Stats(const Words&) { return Property({"sepal.stats"}
 absl::Status ShellSession::Property(const Words& words) {
   ASSIGN_OR_RETURN(ColumnFamily* const family, Family());
   const std::string name = (words[0].starts_with("sepal.") ? "" : "sepal.") + words[0];
-  const std::optional<std::string> value = db_->GetProperty(family, name);
+  const std::optional<std::string> value = db_->GetProperty(*family, name);
   if (!value.has_value()) {
     return absl::NotFoundError(
         absl::StrFormat("there is no property %s; sepal db property DIR lists them", Escaped(name)));

@@ -32,7 +32,7 @@ TEST(ReadAheadTest, ABlockLargerThanAUnitMayBeIsNotReadAndTakesNoMemory) {
   table.source.emplace(
       BlockSource::Context{.name = "test.sst", .file = &watched, .file_size = kFileBytes, .order = KeyOrder()});
   table.options.budget = &budget;
-  ReadAhead ahead(table, 1000, 2000);
+  ReadAhead ahead(table, 1000, 2000, ReadAhead::For::kUser);
   const BlockHandle block{0, kMaxUnitBytes + 1};
   ahead.Fill(block, Travel::kForward, kFileBytes / 2);
   EXPECT_EQ(ahead.Find(block), "");

@@ -89,7 +89,8 @@ class DumpVerb final : public Verb {
     uint64_t total = 0;
     for (const std::string& family_name : names) {
       ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_name));
-      total += NumberProperty(db, family.get(), "sepal.num-entries");
+      ASSIGN_OR_RETURN(const Properties properties, db->GetProperties(*family));
+      total += properties.entries;
     }
     *begun = true;
     DumpWriter writer(format_ == "binary" ? DumpFormat::kBinary : DumpFormat::kText, out);

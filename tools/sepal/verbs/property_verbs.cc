@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "sepal/write_batch.h"
@@ -130,7 +131,7 @@ class SizeVerb final : public Verb {
       if (!family_.empty()) names = {family_};
       for (const std::string& family_name : names) {
         ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db, family_name));
-        ASSIGN_OR_RETURN(const uint64_t bytes, BytesOf(db, family.get()));
+        ASSIGN_OR_RETURN(const uint64_t bytes, BytesOf(db, *family));
         families.push_back({{"name", BytesJson(family_name)}, {"bytes", bytes}});
         total += bytes;
       }
@@ -148,13 +149,12 @@ class SizeVerb final : public Verb {
   }
 
  private:
-  absl::StatusOr<uint64_t> BytesOf(DB* db, const ColumnFamily* family) const {
+  absl::StatusOr<uint64_t> BytesOf(DB* db, const ColumnFamily& family) const {
     // No key lies beyond the largest that there can be.
     const std::string end = range_.beyond().value_or(std::string(kMaxKeyBytes, '\xff'));
     const Range range{.begin = range_.first(), .end = end};
-    uint64_t bytes = 0;
-    RETURN_IF_ERROR(db->GetApproximateSizes(family, {&range, 1}, {&bytes, 1}));
-    return bytes;
+    ASSIGN_OR_RETURN(const std::vector<uint64_t> bytes, db->GetApproximateSizes(family, {&range, 1}));
+    return bytes[0];
   }
 
   Place place_;

@@ -62,7 +62,12 @@ const ForkedCall kForkedCalls[] = {
     {"synced Put", [](BeforeFork* it) { return Refused(it->db->Put("k", "v", {.sync = true})); }},
     {"Delete", [](BeforeFork* it) { return Refused(it->db->Delete(*it->family, "k")); }},
     {"SingleDelete", [](BeforeFork* it) { return Refused(it->db->SingleDelete("k")); }},
-    {"Write", [](BeforeFork* it) { return Refused(it->db->Write(nullptr)); }},
+    {"Write",
+     [](BeforeFork* it) {
+       WriteBatch batch;
+       batch.Put("k", "v");
+       return Refused(it->db->Write(batch));
+     }},
     {"Get", [](BeforeFork* it) { return Refused(it->db->Get("k").status()); }},
     {"Get of a family", [](BeforeFork* it) { return Refused(it->db->Get(*it->family, "k").status()); }},
     {"Get with a snapshot",
@@ -76,6 +81,11 @@ const ForkedCall kForkedCalls[] = {
        std::vector<absl::Status> statuses(2);
        it->db->MultiGet(keys, values, statuses).IgnoreError();
        return Refused(statuses[0]) && Refused(statuses[1]);
+     }},
+    {"MultiGet of copies",
+     [](BeforeFork* it) {
+       const std::vector<std::string_view> keys = {"k"};
+       return Refused(it->db->MultiGet(keys)[0].status());
      }},
     {"KeyMayExist", [](BeforeFork* it) { return it->db->KeyMayExist("is not there"); }},
     {"NewIterator",
@@ -108,7 +118,7 @@ const ForkedCall kForkedCalls[] = {
      }},
     {"Snapshot's release", [](BeforeFork* it) { return it->snapshot.reset(), true; }},
     {"PinnedValue", [](BeforeFork* it) { return it->value.value() == std::string(5000, 'v'); }},
-    {"DefaultColumnFamily", [](BeforeFork* it) { return it->db->DefaultColumnFamily()->name() == "default"; }},
+    {"DefaultColumnFamily", [](BeforeFork* it) { return it->db->DefaultColumnFamily().name() == "default"; }},
     {"ColumnFamily::name", [](BeforeFork* it) { return it->family->name() == "family"; }},
     {"CreateColumnFamily", [](BeforeFork* it) { return Refused(it->db->CreateColumnFamily("new").status()); }},
     {"DropColumnFamily", [](BeforeFork* it) { return Refused(it->db->DropColumnFamily(*it->family)); }},
@@ -133,12 +143,12 @@ const ForkedCall kForkedCalls[] = {
     {"GetProperty", [](BeforeFork* it) { return !it->db->GetProperty("sepal.stats").has_value(); }},
     {"GetProperty of a log", [](BeforeFork* it) { return !it->db->GetProperty("sepal.log").has_value(); }},
     {"GetProperty for Prometheus", [](BeforeFork* it) { return !it->db->GetProperty("sepal.prometheus").has_value(); }},
+    {"GetProperties", [](BeforeFork* it) { return Refused(it->db->GetProperties().status()); }},
     {"ExplainGet", [](BeforeFork* it) { return Refused(it->db->ExplainGet("k").status()); }},
     {"GetApproximateSizes",
      [](BeforeFork* it) {
        const Range range = {"a", "z"};
-       uint64_t bytes = 0;
-       return Refused(it->db->GetApproximateSizes({&range, 1}, {&bytes, 1}));
+       return Refused(it->db->GetApproximateSizes({&range, 1}).status());
      }},
     {"statistics",
      [](BeforeFork* it) {
@@ -244,7 +254,7 @@ TEST_P(ForkedCallTest, EveryCallInAForkedChildRefusesAndNoneWaits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfADatabase, ForkedCallTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "ReadOnly" : "Writable"; });
+                         [](const auto& tested) { return tested.param ? "ReadOnly" : "Writable"; });
 
 }  // namespace
 }  // namespace sepal

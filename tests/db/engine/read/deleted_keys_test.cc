@@ -187,7 +187,7 @@ class DeletedKeysModel {
   }
   void Keep() {
     if (kept_.size() > 4) kept_.erase(kept_.begin() + static_cast<ptrdiff_t>(random_.Uniform(kept_.size())));
-    Kept kept{.state = state_};
+    Kept kept{.state = state_, .snapshot = nullptr, .iterator = nullptr};
     if (random_.OneIn(2)) {
       kept.snapshot = database_.db->GetSnapshot();
     } else {

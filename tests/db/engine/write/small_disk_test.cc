@@ -61,7 +61,7 @@ TEST_F(SmallDiskTest, LogsAndRingStayWithinTwiceTheMemtables) {
     ASSERT_OK(family.status());
     uint64_t most = 0;
     for (uint64_t i = 0; i * (value_bytes + 20) < 8 * kMemtableBytes; ++i) {
-      ASSERT_OK(db()->Put(i % 7 == 0 ? family->get() : nullptr, NumberedKey(i * 7919 % 100'000),
+      ASSERT_OK(db()->Put(i % 7 == 0 ? **family : db()->DefaultColumnFamily(), NumberedKey(i * 7919 % 100'000),
                           std::string(value_bytes, 'v')));
       if (i % 64 == 0) most = std::max(most, LogBytes());
     }
