@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bench/temporary_directory.h"
-#include "db/act/log/log_writer.h"
+#include "db/act/log/write_ahead_log.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
 #include "util/base/check.h"

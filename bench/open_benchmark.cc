@@ -19,7 +19,7 @@ namespace sepal {
 namespace {
 
 constexpr uint64_t kDatabaseId = 7;
-constexpr size_t kTablesPerEdit = 4096;  // as CatalogSnapshot
+constexpr size_t kTablesPerEdit = 4096;  // as ManifestContents
 
 // Two runs: a twentieth in level 1, the rest in level 2, with keys of 16 bytes.
 AddedTable TableNumbered(uint64_t i, uint64_t count, ColumnFamilyId family) {

@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<ColumnFamilyDescriptor>> KeptFamilies(FileSystem* fil
                   }).status());
   for (const auto& [id, family] : state.families) {
     if (family.kept_options.empty()) continue;
-    families.push_back({.name = family.creation.name, .options = GivenOrKept({}, family.kept_options)});
+    families.push_back({.name = family.creation.name, .options = OptionsGivenOrKept({}, family.kept_options)});
   }
   return families;
 }

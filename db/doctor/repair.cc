@@ -95,15 +95,15 @@ absl::Status Repairing::Foresee() {
 
 absl::Status Repairing::OpenDirectories() {
   ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory, world_.file_system->OpenDirectory(path_, /*create=*/false));
-  directory_ = std::make_unique<LatchingDirectory>(std::make_unique<ReopeningDirectory>(
-      std::move(directory), ReopeningDirectory::ShareOf(world_.file_system->MaxOpenFiles()),
+  directory_ = std::make_unique<SyncFailureLatchDirectory>(std::make_unique<FdLimitedDirectory>(
+      std::move(directory), FdLimitedDirectory::ShareOf(world_.file_system->MaxOpenFiles()),
       /*beside_a_writer=*/dry_run_));
   ASSIGN_OR_RETURN(const bool elsewhere, LogsLieElsewhere(world_.file_system, options_, path_));
   if (elsewhere) {
     ASSIGN_OR_RETURN(directory, world_.file_system->OpenDirectory(options_.log_directory, /*create=*/false));
     ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
     RETURN_IF_ERROR(CheckHoldsNoDatabase(listing, options_.log_directory));
-    log_directory_ = std::make_unique<LatchingDirectory>(std::move(directory));
+    log_directory_ = std::make_unique<SyncFailureLatchDirectory>(std::move(directory));
   }
   return absl::OkStatus();
 }
@@ -324,7 +324,7 @@ absl::Status Repairing::MadeWith(std::string_view comparator, const FamilyState&
 
 absl::Status Repairing::Resolve(FamilyState* family) const {
   ASSIGN_OR_RETURN(const ColumnFamilyOptions given, OptionsFor(options_, path_, family->creation));
-  family->options = GivenOrKept(given, family->kept_options);
+  family->options = OptionsGivenOrKept(given, family->kept_options);
   family->order = KeyOrder(family->options.comparator);
   return absl::OkStatus();
 }
@@ -343,7 +343,7 @@ absl::Status Repairing::PutAside() {
 
 // A copy, not a link: what a disk has begun to lose is better written once more. An earlier one of the name stays.
 absl::Status Repairing::CopyAside(Directory* from, const std::string& name, Directory* lost) {
-  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(from, name));
+  ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(from, name));
   std::string target = name;
   absl::StatusOr<std::unique_ptr<WritableFile>> file = lost->OpenForWrite(target, WriteMode::kCreateNew);
   for (int copy = 1; absl::IsAlreadyExists(file.status()); ++copy) {
@@ -362,8 +362,8 @@ absl::Status Repairing::CopyAside(Directory* from, const std::string& name, Dire
   return absl::OkStatus();
 }
 
-CatalogSnapshot Repairing::Snapshot(FileNumber log) {
-  std::vector<CatalogSnapshot::Family> families;
+ManifestContents Repairing::Snapshot(FileNumber log) {
+  std::vector<ManifestContents::Family> families;
   for (const auto& [id, family] : families_) {
     families.push_back({.id = id,
                         .description = DescribeFamily(family.creation, family.options, family.flushed_through),
@@ -390,7 +390,7 @@ CatalogSnapshot Repairing::Snapshot(FileNumber log) {
 absl::StatusOr<FileNumber> Repairing::WriteState() {
   const FileNumber log = NewFileNumber();
   const FileNumber number = NewFileNumber();
-  CatalogSnapshot snapshot = Snapshot(log);
+  ManifestContents snapshot = Snapshot(log);
   LogOptions log_options;
   log_options.database_id = database_id_;
   log_options.random_seed = world_.random_seed;

@@ -35,7 +35,7 @@
 #include "db/act/jobs/table_output.h"
 #include "db/act/log/log_recovery.h"
 #include "db/act/log/replay.h"
-#include "db/engine/catalog/catalog_snapshot.h"
+#include "db/engine/catalog/manifest_contents.h"
 #include "db/engine/core/core.h"
 #include "db/format/version_edit.h"
 #include "db/state/memtable/memtable.h"
@@ -121,7 +121,7 @@ class Repairing {
   // In its place in a dry run.
   absl::Status Foresee();
   // As long as `families_` stays as it is.
-  CatalogSnapshot Snapshot(FileNumber log);
+  ManifestContents Snapshot(FileNumber log);
   void RemoveOldFiles(FileNumber log);
 
   TableOutputContext OutputContext(const FamilyState& family);

@@ -152,6 +152,16 @@ absl::Status TakeLogDirectory(Decoder* in, VersionEdit* edit) {
   return SkipFields("log directory", in);
 }
 
+FlushedThrough TakeFlushedThrough(Decoder* in) {
+  const ColumnFamilyId family = TakeFamily(in);
+  return {family, TakeSequence(in)};
+}
+
+ClosedLog TakeClosedLog(Decoder* in) {
+  const FileNumber number = TakeFileNumber(in);
+  return {number, in->Varint()};
+}
+
 // Returns false for an unknown tag.
 absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
   switch (tag) {
@@ -176,11 +186,9 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
     case kFamilyDropped:
       edit->dropped_families.push_back(TakeFamily(in));
       return true;
-    case kFlushedThrough: {
-      const ColumnFamilyId family = TakeFamily(in);
-      edit->flushed_through.push_back({family, TakeSequence(in)});
+    case kFlushedThrough:
+      edit->flushed_through.push_back(TakeFlushedThrough(in));
       return true;
-    }
     case kTableAdded:
       edit->added_tables.push_back(TakeTable(in));
       return true;
@@ -190,11 +198,9 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
       edit->removed_tables.push_back({family, level, TakeFileNumber(in)});
       return true;
     }
-    case kLogClosed: {
-      const FileNumber number = TakeFileNumber(in);
-      SetOnce(&edit->closed_log, ClosedLog{number, in->Varint()}, in);
+    case kLogClosed:
+      SetOnce(&edit->closed_log, TakeClosedLog(in), in);
       return true;
-    }
     case kFeatures:
       RETURN_IF_ERROR(CheckFeatures(in->Varint()));
       return true;

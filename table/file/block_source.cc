@@ -104,9 +104,9 @@ bool BlockSource::Keeps(uint64_t bytes) const {
 
 CachePin BlockSource::Keep(BlockHandle handle, UnitKind kind, BlockBuffer buffer, bool fill_cache,
                            HintWord* hint) const {
-  if (context_.cache == nullptr) return pin_cache_->PinAlone(std::move(buffer));
+  if (context_.cache == nullptr) return pin_cache_->PinUncached(std::move(buffer));
   const bool lone_value = kind == UnitKind::kDataBlock && buffer.size() > kLoneValueBytes;
-  if (!fill_cache || lone_value || !Keeps(buffer.size())) return context_.cache->PinAlone(std::move(buffer));
+  if (!fill_cache || lone_value || !Keeps(buffer.size())) return context_.cache->PinUncached(std::move(buffer));
   CachePin pin = context_.cache->Insert({cache_file_, handle.offset}, std::move(buffer), PartOf(kind));
   if (hint != nullptr) hint->store(pin.hint().word, std::memory_order_relaxed);
   return pin;

@@ -154,7 +154,7 @@ bool ConcurrentHistory::OneOperation(Random* random, std::vector<Held>* held) {
   if (drawn < 60) return Get(random);
   if (flushes_often_ && drawn < 68) return Check(db->Flush(Handle(static_cast<int>(drawn % 2))), "flush");
   if (drawn < 75) return Look(random, held);
-  if (drawn < 84) return held->empty() || LookAgain((*held)[random->Uniform(held->size())]);
+  if (drawn < 84) return held->empty() || RetryBesideWriter((*held)[random->Uniform(held->size())]);
   if (drawn < 87) return held->clear(), true;
   const ColumnFamily& family = Handle(static_cast<int>(random->Uniform(2)));
   if (drawn < 94) return Check(db->Flush(family), "flush");
@@ -228,10 +228,10 @@ bool ConcurrentHistory::Look(Random* random, std::vector<Held>* held) {
   Check(*view, from, to, "a snapshot");
   if (families_pass_ && !CheckPassing(passing_.Check(snapshot.get(), view->batches), "a snapshot")) return false;
   if (held->size() < 3 || random->OneIn(2)) held->push_back({std::move(snapshot), *view});
-  return LookAgain(held->back());
+  return RetryBesideWriter(held->back());
 }
 
-bool ConcurrentHistory::LookAgain(const Held& held) {
+bool ConcurrentHistory::RetryBesideWriter(const Held& held) {
   const absl::StatusOr<View> again = Read(held.snapshot.get());
   if (!Check(again.status(), "read again")) return false;
   if (*again != held.view) Fail("a snapshot read again is not the same");

@@ -71,7 +71,7 @@ class ConcurrentHistory {
   bool Write(Random* random);
   bool Look(Random* random, std::vector<Held>* held);
   bool Get(Random* random);
-  bool LookAgain(const Held& held);
+  bool RetryBesideWriter(const Held& held);
   void Recover();
 
   absl::StatusOr<View> Read(const Snapshot* snapshot);

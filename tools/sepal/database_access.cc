@@ -331,7 +331,7 @@ std::vector<AddedTable> Tree::Tables() const {
 
 absl::StatusOr<Tree> ReadTree(const Place& place, const EditVisitor& visit) {
   std::vector<VersionEdit> edits;
-  absl::StatusOr<Tree> tree = LookAgain([&] {
+  absl::StatusOr<Tree> tree = RetryBesideWriter([&] {
     edits.clear();
     return ReadTreeOnce(place, &edits);
   });

@@ -70,7 +70,7 @@ void CacheFrame::RaiseClock(uint64_t seen, uint64_t clock) {
 
 size_t BlockCache::TableBytes(size_t limit_bytes, size_t expected_block_bytes) {
   const size_t blocks = limit_bytes / Impl::ChargeFor(expected_block_bytes);
-  return Impl::FramesFor(blocks) * sizeof(CacheFrame) + blocks * CacheAdmission::kBytesPerBlock;
+  return Impl::FramesFor(blocks) * sizeof(CacheFrame) + blocks * EvictionPolicy::kBytesPerBlock;
 }
 
 BlockCache::~BlockCache() {
@@ -148,11 +148,11 @@ CachePin BlockCache::Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart 
   if (CachePin present = Lookup(key)) return present;
   const bool is_data = part == MemoryPart::kDataBlocks;
   const bool on_probation = is_data && !impl_->admission.Trusts(Impl::HashOf(key));
-  if (!impl_->Reserve(part, buffer.size())) return PinAlone(std::move(buffer));
+  if (!impl_->Reserve(part, buffer.size())) return PinUncached(std::move(buffer));
   CacheFrame* const frame = impl_->Claim(impl_->HomeOf(key));
   if (frame == nullptr) {
     impl_->Unreserve(part, buffer.size());
-    return PinAlone(std::move(buffer));
+    return PinUncached(std::move(buffer));
   }
   frame->file.store(key.file, std::memory_order_release);
   frame->offset.store(key.offset, std::memory_order_release);
@@ -176,7 +176,7 @@ bool BlockCache::InsertWhereFree(const CacheKey& key, std::string_view bytes, Me
   return true;
 }
 
-CachePin BlockCache::PinAlone(BlockBuffer buffer) {
+CachePin BlockCache::PinUncached(BlockBuffer buffer) {
   impl_->budget->Charge(MemoryPart::kPins, buffer.charge() + sizeof(CacheFrame));
   if (buffer.size() >= kLargePin) impl_->sweep_limit.none() ? impl_->budget->Relieve() : (void)impl_->MakeRoom();
   auto frame = std::make_unique<CacheFrame>();

@@ -212,13 +212,13 @@ class BlockCache {
 
   // Puts a block in and pins it. If another thread put the same key in first, pins that one and drops `buffer`. `part`
   // must be kDataBlocks, kLeafPages or kGuards; the latter two are kept longer than data blocks. A data block that is
-  // new goes before those that were found again (util/cache/admission.h).
+  // new goes before those that were found again (util/cache/eviction_policy.h).
   CachePin Insert(const CacheKey& key, BlockBuffer buffer, MemoryPart part);
   // Copies a block in that is likely to be read soon, if there is memory that nobody uses: nothing is evicted for it,
   // and a quarter of the cache stays free. Whether it did.
   bool InsertWhereFree(const CacheKey& key, std::string_view bytes, MemoryPart part);
   // Makes a pin for a block that is not kept: charged to kPins until released.
-  CachePin PinAlone(BlockBuffer buffer);
+  CachePin PinUncached(BlockBuffer buffer);
   // Notes that a file is gone, and drops no block yet: that takes a look at all blocks, one for all files together. Who
   // lets go of files calls EraseGone afterwards. Where nobody does, one note in so many does it: no more notes are kept
   // than there are groups of frames, and a note costs a look at one group in the long run. Takes a short lock; may be

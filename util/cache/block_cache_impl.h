@@ -46,9 +46,9 @@
 // Evictions leave free pieces in every chunk of the block heap. Once they are many, Shrink moves blocks out of chunks
 // of which least is used, so that these go back to the system (docs/internals/decisions/0031).
 //
-// The hand goes over the frames in one of two ways (util/cache/admission.h). While too many blocks are on probation, it
-// evicts those, or trusts those that were found, and passes by all others. Else it ages and evicts the others, and
-// evicts none on probation.
+// The hand goes over the frames in one of two ways (util/cache/eviction_policy.h). While too many blocks are on
+// probation, it evicts those, or trusts those that were found, and passes by all others. Else it ages and evicts the
+// others, and evicts none on probation.
 //
 // The public functions stand in block_cache.cc, evictions in block_eviction.cc.
 #pragma once
@@ -60,9 +60,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "util/cache/admission.h"
 #include "util/cache/block_cache.h"
 #include "util/cache/eviction_limits.h"
+#include "util/cache/eviction_policy.h"
 #include "util/cache/retired_blocks.h"
 #include "util/memory/block_heap.h"
 #include "util/memory/mapped_memory.h"
@@ -95,7 +95,7 @@ struct BlockCache::Impl {
         retired(domain) {}
 
   static size_t ChargeFor(size_t block_size) {
-    return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock + CacheAdmission::kBytesPerBlock;
+    return BlockBuffer::ChargeFor(block_size) + kTableBytesPerBlock + EvictionPolicy::kBytesPerBlock;
   }
   // A power of two.
   static size_t FramesFor(size_t blocks) { return std::bit_ceil(std::clamp(2 * blocks, kFewestFrames, kMostFrames)); }
@@ -145,7 +145,7 @@ struct BlockCache::Impl {
   CacheFrame* const frames;
   std::atomic<uint64_t> next_file{uint64_t{1} << 63};
   ClaimedFrames claimed;
-  CacheAdmission admission;
+  EvictionPolicy admission;
   // Frames that are not empty, and those that inserts are about to claim.
   alignas(64) std::atomic<size_t> blocks{0};
   alignas(64) std::atomic<size_t> hand{0};

@@ -12,18 +12,18 @@ constexpr int kBitsOfPlace = 9;  // within a line of 512 bits
 
 }  // namespace
 
-RecentKeys::RecentKeys(size_t capacity)
+GhostFilter::GhostFilter(size_t capacity)
     : lines_(LinesFor(capacity)),
       most_added_(std::max<size_t>(capacity / 2, 1)),
       memory_(MemoryBytes(capacity)),
       words_(reinterpret_cast<Word*>(memory_.data())) {}  // zero bytes are atomics of 0
 
 // The high bits of the hash choose the line, the low ones the bits in it.
-RecentKeys::Word* RecentKeys::LineOf(unsigned generation, uint64_t hash) const {
+GhostFilter::Word* GhostFilter::LineOf(unsigned generation, uint64_t hash) const {
   return words_ + (generation * lines_ + ReduceRange(hash, lines_)) * kWordsPerLine;
 }
 
-bool RecentKeys::Has(unsigned generation, uint64_t hash) const {
+bool GhostFilter::Has(unsigned generation, uint64_t hash) const {
   const Word* const line = LineOf(generation, hash);
   for (int i = 0; i < kBitsSet; ++i, hash >>= kBitsOfPlace) {
     if ((line[hash / 64 % kWordsPerLine].load(std::memory_order_relaxed) >> (hash % 64) & 1) == 0) return false;
@@ -31,9 +31,9 @@ bool RecentKeys::Has(unsigned generation, uint64_t hash) const {
   return true;
 }
 
-bool RecentKeys::Remembers(uint64_t hash) const { return Has(0, hash) || Has(1, hash); }
+bool GhostFilter::Remembers(uint64_t hash) const { return Has(0, hash) || Has(1, hash); }
 
-void RecentKeys::Add(uint64_t hash) {
+void GhostFilter::Add(uint64_t hash) {
   const unsigned younger = younger_.load(std::memory_order_relaxed);
   Word* const line = LineOf(younger, hash);
   uint64_t places = hash;

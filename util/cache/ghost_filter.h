@@ -17,14 +17,14 @@
 
 namespace sepal {
 
-class RecentKeys {
+class GhostFilter {
  public:
-  explicit RecentKeys(size_t capacity);
+  explicit GhostFilter(size_t capacity);
   // Both take a well-mixed hash of the key.
   void Add(uint64_t hash);
   bool Remembers(uint64_t hash) const;
 
-  // What RecentKeys(capacity) takes of memory.
+  // What GhostFilter(capacity) takes of memory.
   static constexpr size_t MemoryBytes(size_t capacity) { return 2 * LinesFor(capacity) * kLineBytes; }
 
  private:

@@ -12,7 +12,7 @@ namespace sepal {
 // result on which the last two looks agree is returned. If they never agree, the writer changed the files every time:
 // `Aborted`.
 template <typename Look>
-auto LookAgain(Look look) -> decltype(look()) {
+auto RetryBesideWriter(Look look) -> decltype(look()) {
   constexpr int kLooks = 8;
   absl::Status before;
   for (int looks = 1;; ++looks) {

@@ -18,7 +18,7 @@ inline uint64_t ForkGeneration() { return fork_internal::generation.load(std::me
 // Leaks `owner` and what it holds, on purpose. For a child made by `fork`: a thread of the parent may have held one of
 // its locks or have been changing it, and that thread does not exist in the child.
 template <typename Owner>
-void KeepForGood(Owner owner) {
+void LeakAfterFork(Owner owner) {
   (void)new Owner(std::move(owner));
 }
 

@@ -8,23 +8,25 @@
 
 namespace sepal {
 
-absl::StatusOr<FileWindow> FileWindow::Open(Directory* directory, std::string_view name, size_t window_bytes) {
+absl::StatusOr<BufferedFileReader> BufferedFileReader::Open(Directory* directory, std::string_view name,
+                                                            size_t window_bytes) {
   ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, directory->OpenForRead(name));
   ASSIGN_OR_RETURN(const uint64_t size, file->Size());
   file->Advise(AccessPattern::kSequential);
-  return FileWindow(std::move(file), absl::StrFormat("%s/%s", directory->path(), name), size, window_bytes);
+  return BufferedFileReader(std::move(file), absl::StrFormat("%s/%s", directory->path(), name), size, window_bytes);
 }
 
-FileWindow::FileWindow(std::unique_ptr<ReadableFile> file, std::string path, uint64_t size, size_t window_bytes)
+BufferedFileReader::BufferedFileReader(std::unique_ptr<ReadableFile> file, std::string path, uint64_t size,
+                                       size_t window_bytes)
     : file_(std::move(file)), path_(std::move(path)), size_(size), window_bytes_(window_bytes) {}
 
-absl::Status FileWindow::LookAgain() {
+absl::Status BufferedFileReader::RetryBesideWriter() {
   buffer_.clear();
   ASSIGN_OR_RETURN(size_, file_->Size());
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string_view> FileWindow::Fill(uint64_t offset, uint64_t length) {
+absl::StatusOr<std::string_view> BufferedFileReader::Fill(uint64_t offset, uint64_t length) {
   const uint64_t available = offset < size_ ? size_ - offset : 0;
   length = std::min(length, available);
   if (length == 0) return std::string_view();

@@ -13,17 +13,17 @@
 
 namespace sepal {
 
-class FileWindow {
+class BufferedFileReader {
  public:
-  static absl::StatusOr<FileWindow> Open(Directory* directory, std::string_view name,
-                                         size_t window_bytes = size_t{1} << 20);
+  static absl::StatusOr<BufferedFileReader> Open(Directory* directory, std::string_view name,
+                                                 size_t window_bytes = size_t{1} << 20);
 
   uint64_t size() const { return size_; }
   // The path, for messages.
   const std::string& path() const { return path_; }
 
   // Reads the size again and drops the buffer.
-  absl::Status LookAgain();
+  absl::Status RetryBesideWriter();
 
   // Returns the bytes [offset, offset + length), or as many as the file has. Valid until the next call.
   absl::StatusOr<std::string_view> At(uint64_t offset, uint64_t length) {
@@ -34,7 +34,7 @@ class FileWindow {
   }
 
  private:
-  FileWindow(std::unique_ptr<ReadableFile> file, std::string path, uint64_t size, size_t window_bytes);
+  BufferedFileReader(std::unique_ptr<ReadableFile> file, std::string path, uint64_t size, size_t window_bytes);
   absl::StatusOr<std::string_view> Fill(uint64_t offset, uint64_t length);
 
   std::unique_ptr<ReadableFile> file_;

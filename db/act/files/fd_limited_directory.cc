@@ -25,9 +25,9 @@ bool IsTable(std::string_view name) {
 }  // namespace
 
 // `open_` and `place_` belong to the directory and are guarded by its lock.
-class ReopeningDirectory::File final : public ReadableFile {
+class FdLimitedDirectory::File final : public ReadableFile {
  public:
-  File(ReopeningDirectory* directory, std::string_view name, ReadMode mode)
+  File(FdLimitedDirectory* directory, std::string_view name, ReadMode mode)
       : directory_(directory), name_(name), mode_(mode) {
     directory_->files_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -58,8 +58,8 @@ class ReopeningDirectory::File final : public ReadableFile {
   }
 
  private:
-  friend class ReopeningDirectory;
-  ReopeningDirectory* const directory_;
+  friend class FdLimitedDirectory;
+  FdLimitedDirectory* const directory_;
   const std::string name_;
   const ReadMode mode_;
   bool was_open_ = false;  // set before another thread can see the file
@@ -70,16 +70,16 @@ class ReopeningDirectory::File final : public ReadableFile {
   mutable std::list<const File*>::iterator place_;  // only while the file is open
 };
 
-ReopeningDirectory::~ReopeningDirectory() { SEPAL_CHECK(files_.load(std::memory_order_relaxed) == 0); }
+FdLimitedDirectory::~FdLimitedDirectory() { SEPAL_CHECK(files_.load(std::memory_order_relaxed) == 0); }
 
-size_t ReopeningDirectory::ShareOf(size_t max_open_files) { return std::max(max_open_files / 2, kFewestOpen); }
+size_t FdLimitedDirectory::ShareOf(size_t max_open_files) { return std::max(max_open_files / 2, kFewestOpen); }
 
-size_t ReopeningDirectory::open_tables() const {
+size_t FdLimitedDirectory::open_tables() const {
   MutexLock lock(&mutex_);
   return open_.size();
 }
 
-absl::StatusOr<std::unique_ptr<ReadableFile>> ReopeningDirectory::OpenForRead(std::string_view name, ReadMode mode) {
+absl::StatusOr<std::unique_ptr<ReadableFile>> FdLimitedDirectory::OpenForRead(std::string_view name, ReadMode mode) {
   if (!IsTable(name)) {
     return WithRoom([&] { return base_->OpenForRead(name, mode); });
   }
@@ -91,7 +91,7 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> ReopeningDirectory::OpenForRead(st
 
 // Requests for tables are passed on with the files that they need open, and these stay open until the last request is
 // read. So they are passed on in limited numbers, because several threads may do this at once.
-void ReopeningDirectory::ReadMany(std::span<ReadRequest> requests,
+void FdLimitedDirectory::ReadMany(std::span<ReadRequest> requests,
                                   const std::function<void(ReadRequest&)>& done) const {
   const size_t most_borrowed = std::max<size_t>(most_open_ / 4, 1);
   std::vector<ReadRequest> passed;
@@ -130,7 +130,7 @@ void ReopeningDirectory::ReadMany(std::span<ReadRequest> requests,
   if (!passed.empty()) pass_on();
 }
 
-absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::Borrow(const File* file) const {
+absl::StatusOr<FdLimitedDirectory::Shared> FdLimitedDirectory::Borrow(const File* file) const {
   {
     MutexLock lock(&mutex_);
     if (file->open_ != nullptr) {
@@ -150,7 +150,7 @@ absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::Borrow(const File
   return opened;
 }
 
-absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::OpenNow(const File* file) const {
+absl::StatusOr<FdLimitedDirectory::Shared> FdLimitedDirectory::OpenNow(const File* file) const {
   absl::StatusOr<std::unique_ptr<ReadableFile>> opened =
       WithRoom([&] { return base_->OpenForRead(file->name_, file->mode_); });
   if (absl::IsResourceExhausted(opened.status()) && !IsNoMemory(opened.status())) {
@@ -163,7 +163,7 @@ absl::StatusOr<ReopeningDirectory::Shared> ReopeningDirectory::OpenNow(const Fil
   return Shared(std::move(opened).value());
 }
 
-absl::Status ReopeningDirectory::Vanished(const File& file) const {
+absl::Status FdLimitedDirectory::Vanished(const File& file) const {
   if (beside_a_writer_) {
     return absl::AbortedError(absl::StrFormat(
         "%s/%s: the writer has removed the table since this view was opened; open it again", path(), file.name_));
@@ -172,7 +172,7 @@ absl::Status ReopeningDirectory::Vanished(const File& file) const {
       absl::StrFormat("%s/%s: the table is missing; restore it from a backup", path(), file.name_));
 }
 
-void ReopeningDirectory::CloseAllBut(size_t count) const {
+void FdLimitedDirectory::CloseAllBut(size_t count) const {
   std::vector<Shared> closed;  // closed after the lock is released
   MutexLock lock(&mutex_);
   while (open_.size() > count) {
@@ -181,7 +181,7 @@ void ReopeningDirectory::CloseAllBut(size_t count) const {
   }
 }
 
-void ReopeningDirectory::LetGo(const File* file) {
+void FdLimitedDirectory::LetGo(const File* file) {
   MutexLock lock(&mutex_);
   if (file->open_ != nullptr) open_.erase(file->place_);
 }

@@ -26,14 +26,14 @@
 
 namespace sepal {
 
-class ReopeningDirectory final : public Directory {
+class FdLimitedDirectory final : public Directory {
  public:
   // `beside_a_writer`: a table that is missing when it is opened again gives `Aborted` rather than DataLoss.
-  ReopeningDirectory(std::unique_ptr<Directory> base, size_t most_open, bool beside_a_writer)
+  FdLimitedDirectory(std::unique_ptr<Directory> base, size_t most_open, bool beside_a_writer)
       : base_(std::move(base)), most_open_(most_open), beside_a_writer_(beside_a_writer) {}
 
   // Requires that no file that it returned is left.
-  ~ReopeningDirectory() override;
+  ~FdLimitedDirectory() override;
 
   // The number of tables to keep open in a process that may have this many open files: half of them. The rest is for
   // logs, for files that are being written, and for the rest of the program.

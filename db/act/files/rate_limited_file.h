@@ -20,10 +20,10 @@ struct Pacing {
 };
 
 // Passes everything on; an append waits first. Not safe for concurrent use.
-class PacedFile final : public WritableFile {
+class RateLimitedFile final : public WritableFile {
  public:
   // Requires a limiter.
-  PacedFile(std::unique_ptr<WritableFile> base, const Pacing& pacing) : base_(std::move(base)), pacing_(pacing) {}
+  RateLimitedFile(std::unique_ptr<WritableFile> base, const Pacing& pacing) : base_(std::move(base)), pacing_(pacing) {}
 
   absl::Status Append(std::string_view bytes) override {
     const uint64_t waited_micros = pacing_.limiter->Take(bytes.size(), pacing_.priority);

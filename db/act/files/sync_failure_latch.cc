@@ -4,7 +4,7 @@
 
 namespace sepal {
 
-absl::Status LatchingDirectory::Sync() {
+absl::Status SyncFailureLatchDirectory::Sync() {
   MutexLock lock(&mutex_);
   RETURN_IF_ERROR(failure_);
   const absl::Status status = base_->Sync();

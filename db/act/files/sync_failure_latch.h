@@ -17,9 +17,9 @@
 
 namespace sepal {
 
-class LatchingDirectory final : public Directory {
+class SyncFailureLatchDirectory final : public Directory {
  public:
-  explicit LatchingDirectory(std::unique_ptr<Directory> base) : base_(std::move(base)) {}
+  explicit SyncFailureLatchDirectory(std::unique_ptr<Directory> base) : base_(std::move(base)) {}
 
   Capabilities capabilities() const override { return base_->capabilities(); }
   const std::string& path() const override { return base_->path(); }

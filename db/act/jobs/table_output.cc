@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<TableOutput>> TableOutput::Create(const TableOutp
   const FileNumber number = context.new_file_number();
   ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file,
                    context.directory->OpenForWrite(TableFileName(number), WriteMode::kCreateNew));
-  if (context.pacing.limiter != nullptr) file = std::make_unique<PacedFile>(std::move(file), context.pacing);
+  if (context.pacing.limiter != nullptr) file = std::make_unique<RateLimitedFile>(std::move(file), context.pacing);
   return std::unique_ptr<TableOutput>(new TableOutput(context, number, context.new_table_id(), std::move(file), level));
 }
 

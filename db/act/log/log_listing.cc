@@ -23,7 +23,7 @@ absl::StatusOr<bool> GoesThroughARing(Directory* directory, FileNumber number) {
 }  // namespace
 
 absl::StatusOr<LogFile> ReadLogHeader(Directory* directory, const std::string& name, FileNumber named) {
-  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, name, kLogHeaderBytes));
+  ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(directory, name, kLogHeaderBytes));
   ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kLogHeaderBytes));
   absl::StatusOr<LogHeader> header = LogHeader::Decode(bytes, window.path());
   LogFile log{.name = name, .named = named, .header = std::nullopt, .problem = header.status()};
@@ -32,7 +32,7 @@ absl::StatusOr<LogFile> ReadLogHeader(Directory* directory, const std::string& n
 }
 
 absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
-  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));
+  ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(directory, log.name));
   constexpr uint64_t kStep = 4096;
   for (uint64_t offset = kLogHeaderBytes; offset < window.size(); offset += kStep) {
     ASSIGN_OR_RETURN(const std::string_view bytes, window.At(offset, kStep));
@@ -47,7 +47,7 @@ absl::StatusOr<bool> HoldsNoRecord(Directory* directory, const LogFile& log) {
   ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory, log.name, *log.header));
   ASSIGN_OR_RETURN(std::optional<LogRecord> first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
   if (!first.has_value()) {  // a live writer may just have moved it
-    RETURN_IF_ERROR(reader.LookAgain());
+    RETURN_IF_ERROR(reader.RetryBesideWriter());
     ASSIGN_OR_RETURN(first, reader.At(kLogHeaderBytes, std::nullopt, nullptr));
   }
   return !first.has_value();
@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<RingFile>> ListRings(Directory* directory, std::span<
   for (const DirectoryEntry& entry : listing) {
     const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
     if (!parsed.has_value() || parsed->kind != FileKind::kLogRing) continue;
-    absl::StatusOr<FileWindow> window = FileWindow::Open(directory, entry.name, kRingHeaderBytes);
+    absl::StatusOr<BufferedFileReader> window = BufferedFileReader::Open(directory, entry.name, kRingHeaderBytes);
     if (absl::IsNotFound(window.status())) continue;  // a live writer has removed it
     RETURN_IF_ERROR(window.status());
     ASSIGN_OR_RETURN(const std::string_view bytes, window->At(0, kRingHeaderBytes));

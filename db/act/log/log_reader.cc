@@ -13,15 +13,15 @@
 namespace sepal {
 
 absl::StatusOr<LogReader> LogReader::Open(Directory* directory, std::string_view name, const LogHeader& header) {
-  ASSIGN_OR_RETURN(FileWindow file, FileWindow::Open(directory, name));
+  ASSIGN_OR_RETURN(BufferedFileReader file, BufferedFileReader::Open(directory, name));
   return LogReader(directory, header, std::move(file));
 }
 
 // Reads the ring first: a record that is missing in it because it was overwritten was in the file by then.
-absl::Status LogReader::LookAgain() {
+absl::Status LogReader::RetryBesideWriter() {
   ring_.reset();
   if (header_.ring.bytes > 0) RETURN_IF_ERROR(ReadRing());
-  return file_.LookAgain();
+  return file_.RetryBesideWriter();
 }
 
 absl::StatusOr<std::optional<LogRecord>> LogReader::At(uint64_t offset, std::optional<uint64_t> limit, BadPlace* bad) {

@@ -2,7 +2,7 @@
 // (db/format/log_format.h).
 //
 // Beside a live writer a record moves: it is in the ring until it is in the file. A record that is found in neither may
-// have moved between the two reads; `LookAgain` drops what was read of both.
+// have moved between the two reads; `RetryBesideWriter` drops what was read of both.
 //
 // Not safe for concurrent use. Memory: a window of 1 MiB and, once a record is not found in the file, the ring.
 #pragma once
@@ -41,7 +41,7 @@ class LogReader {
   // Returns the record that begins at `offset` and ends at or before `limit`, if that is known. If there is none,
   // `bad`, unless it is null, says why. Its bytes are valid until the next call.
   absl::StatusOr<std::optional<LogRecord>> At(uint64_t offset, std::optional<uint64_t> limit, BadPlace* bad);
-  absl::Status LookAgain();
+  absl::Status RetryBesideWriter();
   // Finds headers of records in the ring, at `offset` or less than a lap after it. Looks at every byte.
   struct RingRecords {
     LogPosition durable;  // the greatest one among these records
@@ -50,7 +50,7 @@ class LogReader {
   absl::StatusOr<RingRecords> InRingBehind(uint64_t offset);
 
   // The window on the log's file.
-  FileWindow* file() { return &file_; }
+  BufferedFileReader* file() { return &file_; }
   // The size of the ring; 0 if it was not read or does not exist.
   uint64_t ring_bytes() const { return ring_.has_value() ? ring_->size() : 0; }
   // Whether the header names a ring whose file is missing, or was cut short by anything but a loss of power. A database
@@ -58,7 +58,7 @@ class LogReader {
   absl::StatusOr<bool> RingIsMissing();
 
  private:
-  LogReader(Directory* directory, const LogHeader& header, FileWindow file)
+  LogReader(Directory* directory, const LogHeader& header, BufferedFileReader file)
       : directory_(directory), header_(header), file_(std::move(file)) {}
   absl::StatusOr<std::optional<LogRecord>> InFile(uint64_t offset, uint64_t limit, BadPlace* bad);
   absl::StatusOr<std::optional<LogRecord>> InRing(uint64_t offset, uint64_t limit);
@@ -69,7 +69,7 @@ class LogReader {
 
   Directory* directory_;
   LogHeader header_;
-  FileWindow file_;
+  BufferedFileReader file_;
   bool ring_missing_ = false;
   std::optional<std::string> ring_;
   std::string wrapped_;

@@ -255,7 +255,7 @@ class LineReader {
       } else if (log.ring.bytes > 0 && looked != offset && looks++ < kMostLooks) {
         // A record that a live writer moved from the ring to the file may have been missed in both.
         looked = offset;
-        RETURN_IF_ERROR(reader.LookAgain());
+        RETURN_IF_ERROR(reader.RetryBesideWriter());
       } else {
         RETURN_IF_ERROR(CheckRing(i, offset, &reader));
         const bool at_end = IsLast(i) && log.ring.bytes == 0 && offset >= reader.file()->size();
@@ -382,7 +382,7 @@ class LineReader {
   // Looks at every byte for records whose watermark is after the hole, and counts what is dropped.
   absl::Status LookBehind(size_t i) {
     const LogHeader& log = *line_[i].header;
-    ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory_, line_[i].name));
+    ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(directory_, line_[i].name));
     const uint64_t begin = i == hole_->log ? hole_->offset : kLogHeaderBytes;
     uint64_t used_end = begin;  // the offset after the last byte that is not zero
     for (uint64_t offset = begin; offset < window.size();) {

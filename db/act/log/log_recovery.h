@@ -29,7 +29,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "db/act/log/log_listing.h"
-#include "db/act/log/log_writer.h"
+#include "db/act/log/write_ahead_log.h"
 #include "db/format/log_format.h"
 #include "sepal/file_system.h"
 #include "util/base/numbers.h"

@@ -59,7 +59,7 @@ uint64_t LogRing::OffsetIn(const Segment& segment, uint64_t position) {
   return kLogHeaderBytes + position - segment.begin;
 }
 
-void LogRing::GoOnIn(FileNumber number, std::shared_ptr<LogOutput> output) {
+void LogRing::SwitchToLogFile(FileNumber number, std::shared_ptr<LogOutput> output) {
   const uint64_t end = end_.load(std::memory_order_relaxed);
   const bool begun = output->begun();
   bool sealed = false;

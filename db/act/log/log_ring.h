@@ -23,8 +23,8 @@
 // no
 //   space that others need. Its successor's header states that end, so recovery needs no length for it.
 //
-// Thread-safety: `GoOnIn`, `Append` and `Reserve` are called by one thread at a time; everything else by any thread,
-// also concurrently with them.
+// Thread-safety: `SwitchToLogFile`, `Append` and `Reserve` are called by one thread at a time; everything else by any
+// thread, also concurrently with them.
 #pragma once
 
 #include <array>
@@ -83,7 +83,7 @@ class LogRing {
 
   // Records from the end on belong to log `number` and go to `output`; if that one is not begun, a task begins it. The
   // previous log is begun already.
-  void GoOnIn(FileNumber number, std::shared_ptr<LogOutput> output) ABSL_LOCKS_EXCLUDED(mutex_);
+  void SwitchToLogFile(FileNumber number, std::shared_ptr<LogOutput> output) ABSL_LOCKS_EXCLUDED(mutex_);
   // Makes the header of the last log durable, unless it already is.
   absl::Status Begin() ABSL_LOCKS_EXCLUDED(mutex_);
   // Appends a record for which its file has space. An error is final.

@@ -23,7 +23,7 @@ class LogSalvage {
   // Reads the records of one log; they end at or before `limit`, if it is known.
   absl::Status Read(const LogFile& log, std::optional<uint64_t> limit) {
     ASSIGN_OR_RETURN(LogReader reader, LogReader::Open(directory_, log.name, *log.header));
-    FileWindow* const window = reader.file();
+    BufferedFileReader* const window = reader.file();
     name_ = log.name;
     any_new_ = false;
     uint64_t offset = kLogHeaderBytes;
@@ -76,7 +76,7 @@ class LogSalvage {
     gaps_->push_back({lost.name, lost.offset, lost.offset + lost.bytes.size(), std::move(reason)});
   }
   // Zeros at the end of the last log are space that was never used.
-  absl::Status DropEnd(FileWindow* window, uint64_t begin, uint64_t end, bool known_end) {
+  absl::Status DropEnd(BufferedFileReader* window, uint64_t begin, uint64_t end, bool known_end) {
     constexpr uint64_t kStep = 4096;
     uint64_t used = begin;
     for (uint64_t offset = begin; offset < end; offset += kStep) {
@@ -173,7 +173,7 @@ absl::Status SalvageLogs(Directory* directory, const std::vector<LogFile>& logs,
       // It was created but never used.
       ASSIGN_OR_RETURN(const bool unused, HoldsNoRecord(directory, log));
       if (unused) continue;
-      ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, log.name));
+      ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(directory, log.name));
       gaps->push_back({log.name, 0, window.size(), std::string(ToStd(log.problem.message()))});
     } else if (log.header->number >= minimum && (database_id == 0 || log.header->database_id == database_id)) {
       line.push_back(log);

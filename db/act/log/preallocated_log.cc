@@ -11,7 +11,7 @@
 
 namespace sepal {
 
-absl::StatusOr<NextLogFile::Made> NextLogFile::Create(Directory* directory, FileNumber number, uint64_t bytes) {
+absl::StatusOr<PreallocatedLog::Made> PreallocatedLog::Create(Directory* directory, FileNumber number, uint64_t bytes) {
   Made made{.number = number, .file = nullptr, .space_bytes = bytes};
   ASSIGN_OR_RETURN(made.file, directory->OpenForWrite(LogFileName(number), WriteMode::kCreateNew));
   absl::Status status = made.file->Allocate(0, bytes);
@@ -25,8 +25,8 @@ absl::StatusOr<NextLogFile::Made> NextLogFile::Create(Directory* directory, File
   return Annotate(status, absl::StrFormat("no %s for a new write-ahead log", IsNoMemory(status) ? "memory" : "space"));
 }
 
-absl::StatusOr<NextLogFile::Made> NextLogFile::Make(Directory* directory, FileNumber number, uint64_t bytes,
-                                                    bool extend) {
+absl::StatusOr<PreallocatedLog::Made> PreallocatedLog::Make(Directory* directory, FileNumber number, uint64_t bytes,
+                                                            bool extend) {
   ASSIGN_OR_RETURN(Made made, Create(directory, number, bytes));
   absl::Status status = made.file->Append(std::string(kLogHeaderBytes, '\0'));
   if (status.ok() && extend) made.file->Truncate(made.space_bytes).IgnoreError();  // writes would extend it, too
@@ -39,11 +39,11 @@ absl::StatusOr<NextLogFile::Made> NextLogFile::Make(Directory* directory, FileNu
 }
 
 // If the file remains nevertheless, it is zero, and recovery removes it.
-void NextLogFile::Remove(Directory* directory, FileNumber number) {
+void PreallocatedLog::Remove(Directory* directory, FileNumber number) {
   directory->Remove(LogFileName(number)).IgnoreError();
 }
 
-void NextLogFile::Prepare(FileNumber number) {
+void PreallocatedLog::Prepare(FileNumber number) {
   if (!wanted()) return;
   auto ahead = std::make_shared<Ahead>(number);
   const bool runs = tasks_->Run([ahead, directory = directory_, bytes = bytes_, extend = extend_] {
@@ -65,7 +65,7 @@ void NextLogFile::Prepare(FileNumber number) {
   if (runs) ahead_ = std::move(ahead);
 }
 
-std::optional<NextLogFile::Made> NextLogFile::Take() {
+std::optional<PreallocatedLog::Made> PreallocatedLog::Take() {
   if (ahead_ == nullptr) return std::nullopt;
   const std::shared_ptr<Ahead> ahead = std::exchange(ahead_, nullptr);
   MutexLock lock(&ahead->mutex);
@@ -73,7 +73,7 @@ std::optional<NextLogFile::Made> NextLogFile::Take() {
   return std::move(ahead->made);
 }
 
-void NextLogFile::Discard() {
+void PreallocatedLog::Discard() {
   std::optional<Made> made = Take();
   if (!made.has_value()) return;
   made->file.reset();

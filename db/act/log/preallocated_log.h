@@ -18,7 +18,7 @@
 
 namespace sepal {
 
-class NextLogFile {
+class PreallocatedLog {
  public:
   struct Made {
     FileNumber number;
@@ -29,12 +29,12 @@ class NextLogFile {
   // Creates files with space for `bytes`, at least a header, and of that length if `extend`. They are created in
   // `tasks`; null: none is created ahead. Both must outlive this object; `tasks` must be closed before the directory is
   // destroyed.
-  NextLogFile(Directory* directory, uint64_t bytes, bool extend, TaskGroup* tasks)
+  PreallocatedLog(Directory* directory, uint64_t bytes, bool extend, TaskGroup* tasks)
       : directory_(directory), bytes_(bytes), extend_(extend), tasks_(tasks) {}
   // Leaves an existing file to recovery, because in a forked child it belongs to the parent.
-  ~NextLogFile() = default;
-  NextLogFile(const NextLogFile&) = delete;
-  NextLogFile& operator=(const NextLogFile&) = delete;
+  ~PreallocatedLog() = default;
+  PreallocatedLog(const PreallocatedLog&) = delete;
+  PreallocatedLog& operator=(const PreallocatedLog&) = delete;
 
   // Whether Prepare would create a file: none exists or is being created.
   bool wanted() const { return tasks_ != nullptr && ahead_ == nullptr; }

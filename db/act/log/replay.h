@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "db/act/log/log_writer.h"
+#include "db/act/log/write_ahead_log.h"
 #include "db/format/batch_format.h"
 #include "db/state/memtable/memtable.h"
 #include "db/state/version/version.h"

@@ -48,7 +48,7 @@ struct Record {
 // Reads records in order and verifies the chain of checksums.
 class RecordReader {
  public:
-  RecordReader(FileWindow* window, uint64_t header_checksum) : window_(window), checksum_(header_checksum) {}
+  RecordReader(BufferedFileReader* window, uint64_t header_checksum) : window_(window), checksum_(header_checksum) {}
 
   uint64_t offset() const { return offset_; }
   uint64_t checksum() const { return checksum_; }
@@ -85,7 +85,7 @@ class RecordReader {
   }
 
  private:
-  FileWindow* const window_;
+  BufferedFileReader* const window_;
   uint64_t offset_ = kManifestHeaderBytes;
   uint64_t checksum_;
   bool at_end_ = false;
@@ -136,7 +136,7 @@ bool IsSeal(std::string_view record) {
 }
 
 // Looks for control records and a seal from `begin` on, at every byte.
-absl::Status FindWitnesses(FileWindow* window, uint64_t begin, uint64_t header_checksum, Examined* m) {
+absl::Status FindWitnesses(BufferedFileReader* window, uint64_t begin, uint64_t header_checksum, Examined* m) {
   constexpr uint64_t kBytes = kManifestRecordHeaderBytes + kManifestControlBytes;
   for (uint64_t offset = begin; offset + kBytes <= window->size(); ++offset) {
     ASSIGN_OR_RETURN(const std::string_view bytes, window->At(offset, kBytes));
@@ -157,7 +157,7 @@ absl::Status FindWitnesses(FileWindow* window, uint64_t begin, uint64_t header_c
   return absl::OkStatus();
 }
 
-absl::Status ReadRecords(FileWindow* window, Examined* m) {
+absl::Status ReadRecords(BufferedFileReader* window, Examined* m) {
   RecordReader reader(window, m->header_checksum);
   Record record;
   for (uint64_t records = 0;; ++records) {
@@ -183,7 +183,7 @@ bool IsForeign(std::string_view head) {
 }
 
 absl::StatusOr<Examined> Examine(Directory* directory, FileNumber number) {
-  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, ManifestFileName(number)));
+  ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(directory, ManifestFileName(number)));
   ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kManifestHeaderBytes));
   const std::string head(bytes);
   Examined m;
@@ -354,7 +354,7 @@ class ChainFinder {
 };
 
 absl::Status DeliverEdits(Directory* directory, const Examined& m, ManifestRecovery* result, const EditSink& sink) {
-  ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, ManifestFileName(m.header->number)));
+  ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(directory, ManifestFileName(m.header->number)));
   RecordReader reader(&window, m.header_checksum);
   while (reader.offset() < m.length_bytes) {
     Record record;

@@ -16,7 +16,7 @@ namespace {
 
 class ManifestSalvage {
  public:
-  ManifestSalvage(FileWindow* window, std::string_view header)
+  ManifestSalvage(BufferedFileReader* window, std::string_view header)
       : window_(window),
         header_checksum_(ManifestHeaderChecksum(header)),
         computed_(Checksum64(header.substr(0, kManifestHeaderBytes - 8), 0)) {}
@@ -88,7 +88,7 @@ class ManifestSalvage {
     return std::nullopt;
   }
 
-  FileWindow* const window_;
+  BufferedFileReader* const window_;
   const uint64_t header_checksum_;
   const uint64_t computed_;
   std::vector<VersionEdit> edits_;
@@ -115,7 +115,7 @@ absl::StatusOr<SalvagedManifest> SalvageManifest(Directory* directory) {
   std::sort(numbers.begin(), numbers.end());
   if (!numbers.empty()) result.highest = numbers.back();
   for (const FileNumber number : numbers) {
-    ASSIGN_OR_RETURN(FileWindow window, FileWindow::Open(directory, ManifestFileName(number)));
+    ASSIGN_OR_RETURN(BufferedFileReader window, BufferedFileReader::Open(directory, ManifestFileName(number)));
     ASSIGN_OR_RETURN(const std::string_view bytes, window.At(0, kManifestHeaderBytes));
     const std::string header(bytes);
     if (header.size() < kManifestHeaderBytes) continue;

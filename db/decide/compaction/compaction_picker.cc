@@ -7,7 +7,8 @@ namespace sepal {
 CompactionPlan PickCompaction(const PickerInput& input) {
   const BusyTables busy(input);
   using Choice = CompactionPlan (*)(const PickerInput&, const BusyTables&);
-  constexpr Choice kChoices[] = {MoveLastLevelDown, ReduceSpace, StepDown, CompactDense, CompactAtRest, RewriteTable};
+  constexpr Choice kChoices[] = {MoveLastLevelDown, ReduceSpace,   StepDown,
+                                 CompactTombstones, CompactAtRest, RewriteTable};
   for (const Choice choose : kChoices) {
     if (CompactionPlan plan = choose(input, busy); !plan.nothing()) return plan;
   }

@@ -150,7 +150,7 @@ absl::flat_hash_set<FileNumber> PlanDraft::TablesApart() const {
 
 // What shares keys with no other input need not be read: it travels as it is. All of it is a move. Few bytes that
 // travel beside a rewrite would only cut its output into small tables.
-void PlanDraft::SpareWhatLiesApart(bool may_move) {
+void PlanDraft::CarryNonOverlappingTables(bool may_move) {
   const absl::flat_hash_set<FileNumber> apart = TablesApart();
   const bool travels = may_move && !OverlapsTooMuchBelow();
   const auto in_output = [this](const CompactionInput& in) {
@@ -200,7 +200,7 @@ CompactionPlan PlanDraft::Finish(std::string reason, bool may_move) && {
   plan_.bottommost = IsBottommost();
   CollectGrandparents();
   plan_.kind = CompactionPlan::Kind::kRewrite;
-  SpareWhatLiesApart(may_move);
+  CarryNonOverlappingTables(may_move);
   return std::move(plan_);
 }
 

@@ -64,7 +64,7 @@ class PlanDraft {
   bool OverlapsTooMuchBelow() const;
   // Inputs that share keys with no other input.
   absl::flat_hash_set<FileNumber> TablesApart() const;
-  void SpareWhatLiesApart(bool may_move);
+  void CarryNonOverlappingTables(bool may_move);
   void CollectGrandparents();
 
   const PickerInput* input_;
@@ -93,7 +93,7 @@ CompactionPlan StepDown(const PickerInput& input, const BusyTables& busy);
 // A level, or a table, that is mostly tombstones goes down early, unless it would rewrite many times as many live
 // entries: into the next level; where the last level has several runs, of which the oldest alone can drop tombstones,
 // with all that lies between into that one.
-CompactionPlan CompactDense(const PickerInput& input, const BusyTables& busy);
+CompactionPlan CompactTombstones(const PickerInput& input, const BusyTables& busy);
 // Nothing is written and everything is in tables, so what lies above the level that is to be one run goes down into it,
 // if it is enough to be worth rewriting what it meets.
 CompactionPlan CompactAtRest(const PickerInput& input, const BusyTables& busy);

@@ -4,7 +4,7 @@
 
 namespace sepal {
 
-Meaning MeaningOfOther(ValueKind kind) {
+Meaning MeaningOfNonPut(ValueKind kind) {
   switch (kind) {
     case ValueKind::kPut:
       return Meaning::kValue;

@@ -29,12 +29,12 @@ enum class Meaning : uint8_t {
 };
 
 // MeaningOf every kind but a put.
-Meaning MeaningOfOther(ValueKind kind);
+Meaning MeaningOfNonPut(ValueKind kind);
 // What an update means to a reader that sees it and none newer of its key.
 inline Meaning MeaningOf(Trailer trailer) {
   if (TrailerKind(trailer) == ValueKind::kPut) [[likely]]
     return Meaning::kValue;
-  return MeaningOfOther(TrailerKind(trailer));
+  return MeaningOfNonPut(TrailerKind(trailer));
 }
 
 // Takes the updates of one key, newest first, until they say what the key is to a reader.

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "db/act/log/log_writer.h"
+#include "db/act/log/write_ahead_log.h"
 #include "db/engine/background/compaction_runner.h"
 #include "db/engine/background/flush_runner.h"
 #include "db/engine/background/job_scheduler.h"

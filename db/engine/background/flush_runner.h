@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "db/act/log/log_writer.h"
+#include "db/act/log/write_ahead_log.h"
 #include "db/engine/background/job_slots.h"
 #include "db/engine/background/pause_gate.h"
 #include "db/engine/background/snapshot_watch.h"

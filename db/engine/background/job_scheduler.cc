@@ -78,7 +78,7 @@ void JobScheduler::StartCompactions(const Look& look) {
   }
 }
 
-void JobScheduler::HearReaders(uint64_t reads) {
+void JobScheduler::OnReads(uint64_t reads) {
   const uint64_t before = heard_.fetch_add(reads, std::memory_order_relaxed);
   if (before / kReadsPerLook == (before + reads) / kReadsPerLook) return;
   const uint64_t now = state_->ReadDemandNow();

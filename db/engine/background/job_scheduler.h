@@ -32,7 +32,7 @@ class JobScheduler final : public JobSource {
   // So many reads have come meanwhile. The demand of all is looked at once for each `kReadsPerLook`, and what is due is
   // scheduled.
   static constexpr uint64_t kReadsPerLook = 256;
-  void HearReaders(uint64_t reads) EXCLUDES_STATE_LOCK;
+  void OnReads(uint64_t reads) EXCLUDES_STATE_LOCK;
 
   // Returns when nothing runs and nothing is due, or with the error that ended writing.
   absl::Status WaitUntilIdle() EXCLUDES_STATE_LOCK;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "db/act/log/log_writer.h"
+#include "db/act/log/write_ahead_log.h"
 #include "db/decide/pacing/background_pace.h"
 #include "db/engine/background/range_progress.h"
 #include "db/engine/core/database_state.h"

@@ -46,7 +46,7 @@ TableRef Catalog::MakeTable(TableMetadata metadata) const {
   return std::make_shared<const TableFile>(std::move(metadata), state_->core->deleter);
 }
 
-CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
+ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   VersionEdit head;
   head.database_id = identity_.database_id;
   head.hash_seed = identity_.hash_seed;
@@ -54,7 +54,7 @@ CatalogSnapshot Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   head.last_sequence = state_->VisibleSequence();
   head.min_log_number = min_log;
   head.log_directory = identity_.log_directory;
-  std::vector<CatalogSnapshot::Family> families;
+  std::vector<ManifestContents::Family> families;
   for (const FamilyRef& family : state_->Families()) {
     families.push_back({.id = family->id,
                         .description = DescribeFamily(*family, family->flushed_through()),
@@ -129,7 +129,7 @@ absl::Status Catalog::RollIfLarge() {
   const uint64_t limit = std::max(state_->core->tuning.manifest_limit_bytes, 4 * snapshot_bytes_);
   if (manifest_->size_bytes() <= limit) return absl::OkStatus();
   const FileNumber number = NewFileNumber();
-  CatalogSnapshot snapshot = [this, min_log = min_log_] {
+  ManifestContents snapshot = [this, min_log = min_log_] {
     StateLock lock(state_);
     return Snapshot(min_log);
   }();

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "db/act/jobs/table_output.h"
 #include "db/act/manifest/manifest_writer.h"
-#include "db/engine/catalog/catalog_snapshot.h"
+#include "db/engine/catalog/manifest_contents.h"
 #include "db/engine/core/database_state.h"
 #include "db/format/version_edit.h"
 #include "util/thread/sync.h"
@@ -53,7 +53,7 @@ class Catalog {
                      const std::function<void()>& install) noexcept ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
   // All of it, for a new manifest. An unset `min_log`: there is no log yet.
-  CatalogSnapshot Snapshot(std::optional<FileNumber> min_log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  ManifestContents Snapshot(std::optional<FileNumber> min_log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   absl::Status Close() ABSL_LOCKS_EXCLUDED(edit_mutex_);
 

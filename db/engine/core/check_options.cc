@@ -88,7 +88,7 @@ absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
   return CheckFilterPolicy(family.filter_policy);
 }
 
-ColumnFamilyOptions GivenOrKept(const ColumnFamilyOptions& given, std::string_view kept_fields) {
+ColumnFamilyOptions OptionsGivenOrKept(const ColumnFamilyOptions& given, std::string_view kept_fields) {
   if (kept_fields.empty() || !EncodeKeptOptions(given).empty()) return given;
   absl::StatusOr<ColumnFamilyOptions> kept = DecodeKeptOptions(kept_fields);
   if (!kept.ok() || !CheckFamilyOptions(*kept).ok()) return given;

@@ -15,6 +15,6 @@ absl::Status CheckOptions(const Options& options);
 
 // `given`, unless it consists of the defaults and the manifest keeps options (db/format/kept_options.h) that this
 // version of the library accepts: then those. The comparator is always the given one.
-ColumnFamilyOptions GivenOrKept(const ColumnFamilyOptions& given, std::string_view kept_fields);
+ColumnFamilyOptions OptionsGivenOrKept(const ColumnFamilyOptions& given, std::string_view kept_fields);
 
 }  // namespace sepal

@@ -34,9 +34,10 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       tuning(t),
       read_only(options.read_only),
       read_mode(options.direct_reads ? ReadMode::kDirect : ReadMode::kBuffered),
-      directory(std::make_unique<LatchingDirectory>(std::make_unique<ReopeningDirectory>(
-          std::move(dir), ReopeningDirectory::ShareOf(world.file_system->MaxOpenFiles()), options.read_only))),
-      separate_log_directory(log_dir != nullptr ? std::make_unique<LatchingDirectory>(std::move(log_dir)) : nullptr),
+      directory(std::make_unique<SyncFailureLatchDirectory>(std::make_unique<FdLimitedDirectory>(
+          std::move(dir), FdLimitedDirectory::ShareOf(world.file_system->MaxOpenFiles()), options.read_only))),
+      separate_log_directory(log_dir != nullptr ? std::make_unique<SyncFailureLatchDirectory>(std::move(log_dir))
+                                                : nullptr),
       path(directory->path()),
       budget(options.memory_limit),
       memtable_chunks(tuning.memtable_bytes, &budget, MemoryPart::kMemtables),
@@ -47,7 +48,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       rate_limiter(options.background_bytes_per_second, world.clock),
       calls(options, w.clock, &statistics, &info_log),
       cache(&budget, tuning.cached_block_bytes, &epochs, tuning.drains_heap_in_simulation),
-      deleter(std::make_shared<FileDeleter>(directory.get(), &cache)) {}
+      deleter(std::make_shared<ObsoleteTableDeleter>(directory.get(), &cache)) {}
 
 BlockCache* PinKeeper::cache() const { return &core_->cache; }
 

@@ -12,8 +12,8 @@
 #include <memory>
 #include <string>
 
-#include "db/act/files/file_deleter.h"
 #include "db/act/files/info_log.h"
+#include "db/act/files/obsolete_table_deleter.h"
 #include "db/act/files/rate_limited_file.h"
 #include "db/act/files/table_files.h"
 #include "db/engine/core/call_timing.h"
@@ -147,7 +147,7 @@ class Core : public std::enable_shared_from_this<Core> {
   CallWatch calls;
   EpochDomain epochs;
   BlockCache cache;
-  const std::shared_ptr<FileDeleter> deleter;
+  const std::shared_ptr<ObsoleteTableDeleter> deleter;
   // Every call is refused where this says that the database is not open.
   OpenMark open_mark;
   // The commit pipeline's: one batch at a time. It lies here for iterators, which outlive the pipeline.

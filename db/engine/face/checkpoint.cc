@@ -11,7 +11,7 @@
 #include "db/act/log/log_recovery.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/act/manifest/manifest_writer.h"
-#include "db/engine/catalog/catalog_snapshot.h"
+#include "db/engine/catalog/manifest_contents.h"
 #include "db/engine/catalog/manifest_families.h"
 #include "db/format/file_names.h"
 #include "util/base/status.h"
@@ -73,7 +73,7 @@ class CheckpointWriter {
     }
     RETURN_IF_ERROR(target_->Sync());
     const FileNumber manifest = source_.new_file_number();
-    CatalogSnapshot snapshot = Snapshot(manifest.next(), flushed);
+    ManifestContents snapshot = Snapshot(manifest.next(), flushed);
     // One that cannot be made removes itself.
     ASSIGN_OR_RETURN(const std::unique_ptr<ManifestWriter> writer,
                      ManifestWriter::Create(target_.get(), manifest, source_.database_id, &snapshot, /*old=*/nullptr));
@@ -82,13 +82,13 @@ class CheckpointWriter {
   }
 
   // `flushed`: of each family's memtables; it must outlive the snapshot.
-  CatalogSnapshot Snapshot(FileNumber next_file_number, const std::vector<std::vector<AddedTable>>& flushed) const {
+  ManifestContents Snapshot(FileNumber next_file_number, const std::vector<std::vector<AddedTable>>& flushed) const {
     VersionEdit head;
     head.database_id = source_.database_id;
     head.hash_seed = source_.hash_seed;
     head.last_sequence = source_.last;
     head.next_file_number = next_file_number;
-    std::vector<CatalogSnapshot::Family> families;
+    std::vector<ManifestContents::Family> families;
     for (size_t i = 0; i < source_.families.size(); ++i) {
       const Family& family = *source_.families[i].family;
       families.push_back({.id = family.id,

@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<DB>> Engine::Open(const Options& options, const T
     }
     return Opening(there, tuning, directory).Run();
   };
-  ASSIGN_OR_RETURN(DatabaseParts parts, options.read_only ? LookAgain(open) : open());
+  ASSIGN_OR_RETURN(DatabaseParts parts, options.read_only ? RetryBesideWriter(open) : open());
   return std::make_unique<Engine>(std::move(parts));
 }
 
@@ -185,7 +185,7 @@ absl::Status DB::Destroy(const Options& given, std::string_view path) {
 
 absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& options, std::string_view path) {
   const World world = World::From(options.env);
-  return LookAgain([&]() -> absl::StatusOr<std::vector<std::string>> {
+  return RetryBesideWriter([&]() -> absl::StatusOr<std::vector<std::string>> {
     ASSIGN_OR_RETURN(const std::unique_ptr<Directory> directory,
                      world.file_system->OpenDirectory(path, /*create=*/false));
     RETURN_IF_ERROR(CheckNotForeign(directory.get(), path));

@@ -57,9 +57,9 @@ Engine::~Engine() {
 // is shared as long as the child has its file open.
 void Engine::LetGoInChild() {
   state_->directory_lock.reset();
-  KeepForGood(std::tuple(std::move(gate_), std::move(background_), std::move(pipeline_), std::move(own_executor_),
-                         std::move(preparing_), std::move(catalog_), std::move(log_), std::move(default_handle_),
-                         std::move(state_), core_));
+  LeakAfterFork(std::tuple(std::move(gate_), std::move(background_), std::move(pipeline_), std::move(own_executor_),
+                           std::move(preparing_), std::move(catalog_), std::move(log_), std::move(default_handle_),
+                           std::move(state_), core_));
 }
 
 // --- who may call ---

@@ -25,7 +25,7 @@ class FamilyHandle final : public OwnedFamily {
   FamilyHandle(std::shared_ptr<Core> core, uint64_t database_id, FamilyRef family)
       : OwnedFamily(family->id, database_id, core->path), core_(std::move(core)), family_(std::move(family)) {}
   ~FamilyHandle() override {
-    if (core_->Forked()) KeepForGood(std::pair(core_, family_));
+    if (core_->Forked()) LeakAfterFork(std::pair(core_, family_));
     family_.reset();
   }
   std::string_view name() const override { return family_->name; }

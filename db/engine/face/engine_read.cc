@@ -57,7 +57,7 @@ struct HeldMemTable {
   HeldMemTable(std::shared_ptr<Core> its_core, std::shared_ptr<const MemTable> held)
       : core(std::move(its_core)), memtable(std::move(held)) {}
   ~HeldMemTable() {
-    if (core->Forked()) KeepForGood(std::pair(core, memtable));
+    if (core->Forked()) LeakAfterFork(std::pair(core, memtable));
   }
   HeldMemTable(const HeldMemTable&) = delete;
   HeldMemTable& operator=(const HeldMemTable&) = delete;
@@ -80,7 +80,7 @@ absl::Status Engine::CheckSnapshot(const ReadOptions& options) const {
   return absl::InvalidArgumentError("the snapshot belongs to another database");
 }
 
-void Engine::HearReads(uint64_t reads) { background_->scheduler()->HearReaders(reads); }
+void Engine::HearReads(uint64_t reads) { background_->scheduler()->OnReads(reads); }
 
 LookupKey Engine::MakeLookupKey(const Family& family, std::string_view key, SequenceNumber visible) const {
   const uint64_t seed = catalog_->identity().hash_seed;

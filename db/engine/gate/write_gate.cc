@@ -87,7 +87,7 @@ void WriteGate::PublishRate() {
   rate_.store(large_goes_first_ ? 0 : decided_.bytes_per_second, std::memory_order_relaxed);
 }
 
-void WriteGate::LookAgain() {
+void WriteGate::RetryBesideWriter() {
   if (decided_.unlimited() || decided_.stopped()) return;
   if (state_->core->world.clock->MonotonicMicros() < looked_at_micros_ + kLookAgainMicros) return;
   const ThrottleRate next = Decide();
@@ -178,7 +178,7 @@ bool WriteGate::EntersAtOnce(Writer* writer) {
     Count(writer);
     return true;
   }
-  LookAgain();
+  RetryBesideWriter();
   if (writer->bytes >= large_bytes_) large_waiting_.push_back(writer->turn.emplace(++last_turn_));
   return false;
 }

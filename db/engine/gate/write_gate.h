@@ -147,7 +147,7 @@ class WriteGate {
   void PublishRate() REQUIRES_STATE_LOCK;
   // For writers that are slowed: what held them back may be gone long before a job ends. Never to a lower rate: what
   // one writer sees of a moment's memory is no reason to hold back all of them until then.
-  void LookAgain() REQUIRES_STATE_LOCK;
+  void RetryBesideWriter() REQUIRES_STATE_LOCK;
 
   EngineState* const state_;
   // From here on a batch is large: a small part of a memtable.

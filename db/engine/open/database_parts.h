@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "db/act/log/log_writer.h"
+#include "db/act/log/write_ahead_log.h"
 #include "db/engine/catalog/catalog.h"
 #include "db/engine/core/core.h"
 #include "db/engine/core/database_state.h"

@@ -246,7 +246,7 @@ absl::Status Opening::MakeFamilies() {
     if (families_.contains(id)) continue;
     ASSIGN_OR_RETURN(ColumnFamilyOptions options, OptionsFor(options_, path_, described.creation));
     // A reader does not decide how the family is kept; a checkpoint that it makes is kept as the database is.
-    if (options_.read_only) options = GivenOrKept(options, described.kept_options);
+    if (options_.read_only) options = OptionsGivenOrKept(options, described.kept_options);
     const CompactionPolicy policy = PolicyFor(options, tuning_);
     const auto family = std::make_shared<Family>(id, described.creation.name, std::move(options), policy);
     described.tables.OrderBy(family->order);

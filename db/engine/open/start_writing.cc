@@ -4,7 +4,7 @@
 
 #include "db/act/log/remove_unused.h"
 #include "db/act/log/resync_header.h"
-#include "db/decide/pacing/obsolete_files.h"
+#include "db/decide/pacing/stray_files.h"
 #include "db/decide/writing/log_space.h"
 #include "db/engine/open/opening.h"
 #include "db/format/file_names.h"
@@ -62,7 +62,7 @@ absl::Status Opening::StartNew() {
   EngineState& state = *parts_.state;
   RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
   RETURN_IF_ERROR(RemoveLeftOverLogs());
-  CatalogSnapshot snapshot = [&] {
+  ManifestContents snapshot = [&] {
     StateLock lock(&state);
     return parts_.catalog->Snapshot(/*min_log=*/std::nullopt);
   }();
@@ -95,7 +95,7 @@ absl::Status Opening::StartExisting() {
   const FileNumber log = parts_.catalog->NewFileNumber();
   RETURN_IF_ERROR(StartLog(log, old->Reference()));
   const FileNumber number = parts_.catalog->NewFileNumber();
-  CatalogSnapshot snapshot = [&] {
+  ManifestContents snapshot = [&] {
     StateLock lock(&state);
     StartFamiliesAt(log);
     return parts_.catalog->Snapshot(log);

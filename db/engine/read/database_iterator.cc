@@ -27,7 +27,7 @@ class DatabaseIterator final : public Iterator {
         dead_run_(options_.source),
         entries_(std::move(entries)) {}
   ~DatabaseIterator() override {
-    if (options_.open_mark->IsForked()) KeepForGood(std::pair(std::move(entries_), options_.owner));
+    if (options_.open_mark->IsForked()) LeakAfterFork(std::pair(std::move(entries_), options_.owner));
     CountSteps();
     entries_.reset();
   }

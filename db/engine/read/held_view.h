@@ -17,7 +17,7 @@ class HeldView {
       : core_(std::move(core)), view_(std::move(view)) {}
   ~HeldView() {
     if (view_ == nullptr) return;
-    if (core_->Forked()) KeepForGood(std::pair(core_, view_));
+    if (core_->Forked()) LeakAfterFork(std::pair(core_, view_));
     view_.reset();
     if (core_->deleter->HasWork()) core_->AskToRemoveUnusedFiles();
   }

@@ -25,7 +25,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "db/act/log/log_writer.h"
+#include "db/act/log/write_ahead_log.h"
 #include "db/engine/background/job_scheduler.h"
 #include "db/engine/catalog/catalog.h"
 #include "db/engine/core/database_state.h"

@@ -12,7 +12,7 @@ class SnapshotList::Held final : public Snapshot {
       : list_(std::move(list)), sequence_(sequence), owner_(std::move(owner)) {}
   ~Held() override {
     if (ForkGeneration() != list_->fork_generation_) {
-      KeepForGood(std::pair(std::move(list_), std::move(owner_)));
+      LeakAfterFork(std::pair(std::move(list_), std::move(owner_)));
     } else {
       list_->Release(sequence_);
     }

@@ -147,11 +147,11 @@ INSTANTIATE_TEST_SUITE_P(OptionsGiven, KeptFamiliesRepairTest, ::testing::Bool()
 TEST_F(KeptFamiliesTest, WhatThisLibraryDoesNotTakeIsNotGoneBy) {
   ColumnFamilyOptions large;
   large.block_bytes = size_t{1} << 30;
-  EXPECT_EQ(GivenOrKept({}, EncodeKeptOptions(large)).block_bytes, ColumnFamilyOptions().block_bytes);
-  EXPECT_EQ(GivenOrKept({}, "\x01\x01\x09").compression, CompressionKind::kSnappy);
-  EXPECT_EQ(GivenOrKept({}, "\x01").compression, CompressionKind::kSnappy);
-  EXPECT_EQ(GivenOrKept({}, EncodeKeptOptions(Own())).block_bytes, 1024u);
-  EXPECT_EQ(GivenOrKept(large, EncodeKeptOptions(Own())).block_bytes, large.block_bytes);
+  EXPECT_EQ(OptionsGivenOrKept({}, EncodeKeptOptions(large)).block_bytes, ColumnFamilyOptions().block_bytes);
+  EXPECT_EQ(OptionsGivenOrKept({}, "\x01\x01\x09").compression, CompressionKind::kSnappy);
+  EXPECT_EQ(OptionsGivenOrKept({}, "\x01").compression, CompressionKind::kSnappy);
+  EXPECT_EQ(OptionsGivenOrKept({}, EncodeKeptOptions(Own())).block_bytes, 1024u);
+  EXPECT_EQ(OptionsGivenOrKept(large, EncodeKeptOptions(Own())).block_bytes, large.block_bytes);
 }
 
 }  // namespace

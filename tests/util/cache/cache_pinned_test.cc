@@ -53,15 +53,15 @@ TEST_F(CachePinnedTest, ALargePinAsksForReliefOrMakesRoomItselfAfterAWalkInVain)
   uint64_t asked = 0;
   budget_.RelieveBy([&asked] { ++asked; });
   for (uint64_t i = 0; i < 60000; ++i) Insert({2, i});
-  (void)cache_.PinAlone(BlockBuffer(kLarge));
+  (void)cache_.PinUncached(BlockBuffer(kLarge));
   EXPECT_EQ(asked, 1u);
   PinAll(1);
   EXPECT_FALSE(IsKept(Insert({3, 0})));
   pins_.clear();
-  const CachePin large = cache_.PinAlone(BlockBuffer(kLarge));
+  const CachePin large = cache_.PinUncached(BlockBuffer(kLarge));
   for (uint64_t i = 0; budget_.total() > budget_.limit_bytes(); ++i) {
     ASSERT_LT(i, 100u);
-    (void)cache_.PinAlone(BlockBuffer(size_t{64} << 10));
+    (void)cache_.PinUncached(BlockBuffer(size_t{64} << 10));
   }
   EXPECT_EQ(asked, 1u);
 }

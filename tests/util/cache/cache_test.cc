@@ -108,7 +108,7 @@ TEST_F(BlockCacheTest, WhenAllIsPinnedAnInsertBelongsToItsPinAlone) {
 
 TEST_F(BlockCacheTest, ABlockPinnedAloneIsChargedUntilItsPinGoes) {
   MakeCache(20);
-  CachePin pin = cache_->PinAlone(CacheBuffer("alone"));
+  CachePin pin = cache_->PinUncached(CacheBuffer("alone"));
   EXPECT_EQ(pin.bytes(), "alone");
   EXPECT_GE(budget_->used(MemoryPart::kPins), 5u);
   EXPECT_EQ(Held(), 0u);
@@ -121,7 +121,7 @@ TEST_F(BlockCacheTest, ABlockPinnedAloneIsChargedUntilItsPinGoes) {
 
 TEST_F(BlockCacheTest, ADetachedPinIsReleasedByHand) {
   MakeCache(20);
-  auto [cache, frame] = cache_->PinAlone(CacheBuffer("alone")).Detach();
+  auto [cache, frame] = cache_->PinUncached(CacheBuffer("alone")).Detach();
   EXPECT_GT(budget_->used(MemoryPart::kPins), 0u);
   cache->Unpin(frame);
   EXPECT_EQ(budget_->total(), 0u);
@@ -129,9 +129,9 @@ TEST_F(BlockCacheTest, ADetachedPinIsReleasedByHand) {
 
 TEST_F(BlockCacheTest, AssigningToAPinReleasesWhatItHeld) {
   MakeCache(20);
-  CachePin pin = cache_->PinAlone(CacheBuffer("one"));
+  CachePin pin = cache_->PinUncached(CacheBuffer("one"));
   const size_t one = budget_->total();
-  pin = cache_->PinAlone(CacheBuffer("two"));
+  pin = cache_->PinUncached(CacheBuffer("two"));
   EXPECT_EQ(pin.bytes(), "two");
   EXPECT_EQ(budget_->total(), one);
 }

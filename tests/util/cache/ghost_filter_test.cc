@@ -14,9 +14,9 @@ namespace {
 // The hash of the i-th key.
 uint64_t EvictedHash(uint64_t i) { return Mix64(i + 1); }
 
-TEST(RecentKeysTest, WhatWasAddedIsRememberedUntilHalfTheCapacityIsAddedAfterIt) {
+TEST(GhostFilterTest, WhatWasAddedIsRememberedUntilHalfTheCapacityIsAddedAfterIt) {
   constexpr uint64_t kCapacity = 1000;
-  RecentKeys keys(kCapacity);
+  GhostFilter keys(kCapacity);
   for (uint64_t i = 0; i < 10 * kCapacity; ++i) {
     keys.Add(EvictedHash(i));
     EXPECT_TRUE(keys.Remembers(EvictedHash(i)));
@@ -26,25 +26,25 @@ TEST(RecentKeysTest, WhatWasAddedIsRememberedUntilHalfTheCapacityIsAddedAfterIt)
   }
 }
 
-TEST(RecentKeysTest, WhatWasAddedLongerAgoThanTheCapacityIsForgottenButForFewErrors) {
+TEST(GhostFilterTest, WhatWasAddedLongerAgoThanTheCapacityIsForgottenButForFewErrors) {
   constexpr uint64_t kCapacity = 10'000;
-  RecentKeys keys(kCapacity);
+  GhostFilter keys(kCapacity);
   for (uint64_t i = 0; i < 10 * kCapacity; ++i) keys.Add(EvictedHash(i));
   int remembered = 0;
   for (uint64_t i = 0; i < 8 * kCapacity; ++i) remembered += keys.Remembers(EvictedHash(i)) ? 1 : 0;
   EXPECT_LT(remembered, 8 * 100) << "more than 1 %";
 }
 
-TEST(RecentKeysTest, TheSmallestGhostFilterRemembersTheLastKey) {
-  RecentKeys keys(0);
+TEST(GhostFilterTest, TheSmallestGhostFilterRemembersTheLastKey) {
+  GhostFilter keys(0);
   EXPECT_FALSE(keys.Remembers(EvictedHash(1)));
   keys.Add(EvictedHash(1));
   EXPECT_TRUE(keys.Remembers(EvictedHash(1)));
 }
 
-TEST(RecentKeysTest, ThreadsThatAddAtOnceFindTheirKeysAndEndWithFewOthers) {
+TEST(GhostFilterTest, ThreadsThatAddAtOnceFindTheirKeysAndEndWithFewOthers) {
   constexpr uint64_t kCapacity = 4000;
-  RecentKeys keys(kCapacity);
+  GhostFilter keys(kCapacity);
   std::atomic<int> lost{0};
   {
     std::vector<Thread> threads;

@@ -17,29 +17,29 @@ struct Answers {
   size_t looks = 0;
 
   absl::StatusOr<int> Ask() {
-    return LookAgain([&] { return answers[std::min(looks++, answers.size() - 1)]; });
+    return RetryBesideWriter([&] { return answers[std::min(looks++, answers.size() - 1)]; });
   }
 };
 
-TEST(LookAgainTest, WhatIsSeenIsTakenAtOnce) {
+TEST(RetryBesideWriterTest, WhatIsSeenIsTakenAtOnce) {
   Answers found{{42}};
   EXPECT_EQ(found.Ask().value(), 42);
   EXPECT_EQ(found.looks, 1u);
 }
 
-TEST(LookAgainTest, WhatAWriterCannotHaveDoneIsToldAtOnce) {
+TEST(RetryBesideWriterTest, WhatAWriterCannotHaveDoneIsToldAtOnce) {
   Answers refused{{absl::PermissionDeniedError("no")}};
   EXPECT_TRUE(absl::IsPermissionDenied(refused.Ask().status()));
   EXPECT_EQ(refused.looks, 1u);
 }
 
-TEST(LookAgainTest, AfterLooksThatWereOvertakenTheNextOneCounts) {
+TEST(RetryBesideWriterTest, AfterLooksThatWereOvertakenTheNextOneCounts) {
   Answers overtaken{{absl::DataLossError("a"), absl::NotFoundError("b"), absl::AbortedError("c"), 42}};
   EXPECT_EQ(overtaken.Ask().value(), 42);
   EXPECT_EQ(overtaken.looks, 4u);
 }
 
-TEST(LookAgainTest, DamageAndAbsenceThatStayAreToldAsTheyAre) {
+TEST(RetryBesideWriterTest, DamageAndAbsenceThatStayAreToldAsTheyAre) {
   for (const absl::Status& status : {absl::DataLossError("damaged"), absl::NotFoundError("no database")}) {
     Answers lasting{{absl::AbortedError("by chance"), status}};
     EXPECT_EQ(lasting.Ask().status(), status);
@@ -47,7 +47,7 @@ TEST(LookAgainTest, DamageAndAbsenceThatStayAreToldAsTheyAre) {
   }
 }
 
-TEST(LookAgainTest, WhatChangesFromLookToLookIsNoDamage) {
+TEST(RetryBesideWriterTest, WhatChangesFromLookToLookIsNoDamage) {
   Answers changing;
   for (int i = 0; i < 20; ++i) changing.answers.emplace_back(absl::DataLossError(absl::StrFormat("log %d", i)));
   EXPECT_EQ(changing.Ask().status(),

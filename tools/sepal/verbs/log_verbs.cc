@@ -166,7 +166,7 @@ class WalDumpVerb final : public Verb {
     // Beside a live writer logs are flushed, removed and used again: what is left is looked at anew, without what was
     // printed already. Damage stays what it is.
     SequenceNumber next;
-    const absl::StatusOr<LogRecovery> logs = LookAgain([&] { return Dump(io.out, &next); });
+    const absl::StatusOr<LogRecovery> logs = RetryBesideWriter([&] { return Dump(io.out, &next); });
     if (absl::IsAborted(logs.status())) return Overtaken(logs.status(), place_);
     RETURN_IF_ERROR(logs.status());
     PrintSummary(*logs, io.out);

@@ -62,7 +62,7 @@ class LsmTreeVerb final : public Verb {
     std::map<ColumnFamilyId, Unflushed> unflushed;
     bool tree_read = false;
     // Beside a live writer logs are flushed, removed and used again.
-    const absl::Status read = LookAgain([&]() -> absl::StatusOr<bool> {
+    const absl::Status read = RetryBesideWriter([&]() -> absl::StatusOr<bool> {
                                 tree_read = false;
                                 unflushed.clear();
                                 ASSIGN_OR_RETURN(tree, ReadTree(place_));

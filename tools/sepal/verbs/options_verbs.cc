@@ -47,7 +47,7 @@ class ShowOptionsVerb final : public Verb {
     for (const auto& [id, family] : tree.families) {
       if (!family_.empty() && family.created.name != family_) continue;
       const std::string section =
-          FamilyOptionsToText({.name = family.created.name, .options = GivenOrKept({}, family.kept_options)});
+          FamilyOptionsToText({.name = family.created.name, .options = OptionsGivenOrKept({}, family.kept_options)});
       if (text.tellp() > 0) text << "\n";
       if (family.version == nullptr) text << "# comparator: " << Escaped(family.created.comparator_name) << "\n";
       text << section;

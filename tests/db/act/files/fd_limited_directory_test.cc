@@ -22,12 +22,12 @@ constexpr size_t kManyTables = 20;
 std::string NameOfTable(size_t i) { return TableFileName(FileNumber(i + 1)); }
 std::string ContentsOfTable(size_t i) { return "contents " + std::to_string(i); }
 
-class ReopeningDirectoryTest : public testing::Test {
+class FdLimitedDirectoryTest : public testing::Test {
  protected:
   // Keeps so many tables open.
   void Open(size_t most_open, bool beside_a_writer = false) {
     files_.clear();
-    directory_ = std::make_unique<ReopeningDirectory>(memory_.OpenDirectory("/db", /*create=*/true).value(), most_open,
+    directory_ = std::make_unique<FdLimitedDirectory>(memory_.OpenDirectory("/db", /*create=*/true).value(), most_open,
                                                       beside_a_writer);
     for (size_t i = 0; i < kManyTables; ++i) {
       ASSERT_TRUE(memory_.WriteFileContents("/db/" + NameOfTable(i), ContentsOfTable(i)).ok());
@@ -47,11 +47,11 @@ class ReopeningDirectoryTest : public testing::Test {
   }
 
   MemoryFileSystem memory_;
-  std::unique_ptr<ReopeningDirectory> directory_;
+  std::unique_ptr<FdLimitedDirectory> directory_;
   std::vector<std::unique_ptr<ReadableFile>> files_;
 };
 
-TEST_F(ReopeningDirectoryTest, MoreTablesThanMayBeOpenAreAllReadable) {
+TEST_F(FdLimitedDirectoryTest, MoreTablesThanMayBeOpenAreAllReadable) {
   Open(3);
   OpenTables();
   EXPECT_EQ(directory_->open_tables(), 3u);
@@ -64,7 +64,7 @@ TEST_F(ReopeningDirectoryTest, MoreTablesThanMayBeOpenAreAllReadable) {
   }
 }
 
-TEST_F(ReopeningDirectoryTest, ABatchReadsFromMoreTablesThanMayBeOpen) {
+TEST_F(FdLimitedDirectoryTest, ABatchReadsFromMoreTablesThanMayBeOpen) {
   Open(3);
   OpenTables();
   ASSERT_TRUE(directory_->Remove(NameOfTable(5)).ok());
@@ -87,7 +87,7 @@ TEST_F(ReopeningDirectoryTest, ABatchReadsFromMoreTablesThanMayBeOpen) {
   EXPECT_LE(directory_->open_tables(), 3u);
 }
 
-TEST_F(ReopeningDirectoryTest, TheTableThatWasNotReadForLongestIsClosed) {
+TEST_F(FdLimitedDirectoryTest, TheTableThatWasNotReadForLongestIsClosed) {
   Open(2);
   const auto a = directory_->OpenForRead(NameOfTable(1), ReadMode::kBuffered).value();
   const auto b = directory_->OpenForRead(NameOfTable(2), ReadMode::kBuffered).value();
@@ -101,7 +101,7 @@ TEST_F(ReopeningDirectoryTest, TheTableThatWasNotReadForLongestIsClosed) {
   EXPECT_THAT(Contents(*b), HasSubstr(NameOfTable(2)));
 }
 
-TEST_F(ReopeningDirectoryTest, AFileThatGoesGivesItsPlaceBack) {
+TEST_F(FdLimitedDirectoryTest, AFileThatGoesGivesItsPlaceBack) {
   Open(4);
   for (size_t i = 0; i < kManyTables; ++i) {
     const auto file = directory_->OpenForRead(NameOfTable(i), ReadMode::kBuffered).value();
@@ -110,7 +110,7 @@ TEST_F(ReopeningDirectoryTest, AFileThatGoesGivesItsPlaceBack) {
   EXPECT_EQ(directory_->open_tables(), 0u);
 }
 
-TEST_F(ReopeningDirectoryTest, ATableThatIsMissingFromTheStartIsNotFoundAndLaterBesideAWriterAborted) {
+TEST_F(FdLimitedDirectoryTest, ATableThatIsMissingFromTheStartIsNotFoundAndLaterBesideAWriterAborted) {
   Open(1, /*beside_a_writer=*/true);
   EXPECT_TRUE(absl::IsNotFound(directory_->OpenForRead("999999.sst", ReadMode::kBuffered).status()));
   OpenTables();
@@ -118,7 +118,7 @@ TEST_F(ReopeningDirectoryTest, ATableThatIsMissingFromTheStartIsNotFoundAndLater
   EXPECT_THAT(Contents(*files_[1]), HasSubstr("ABORTED"));
 }
 
-TEST_F(ReopeningDirectoryTest, FilesThatAreNoTablesStayOpen) {
+TEST_F(FdLimitedDirectoryTest, FilesThatAreNoTablesStayOpen) {
   Open(1);
   ASSERT_TRUE(memory_.WriteFileContents("/db/000001.log", "log").ok());
   const auto log = directory_->OpenForRead("000001.log", ReadMode::kBuffered).value();
@@ -128,9 +128,9 @@ TEST_F(ReopeningDirectoryTest, FilesThatAreNoTablesStayOpen) {
   EXPECT_EQ(directory_->open_tables(), 1u);
 }
 
-TEST_F(ReopeningDirectoryTest, WhereOthersHaveTakenAllDescriptorsTablesGiveBackTheirsToWhateverIsOpened) {
+TEST_F(FdLimitedDirectoryTest, WhereOthersHaveTakenAllDescriptorsTablesGiveBackTheirsToWhateverIsOpened) {
   FaultFileSystem files(&memory_);
-  directory_ = std::make_unique<ReopeningDirectory>(files.OpenDirectory("/db", /*create=*/true).value(), kManyTables,
+  directory_ = std::make_unique<FdLimitedDirectory>(files.OpenDirectory("/db", /*create=*/true).value(), kManyTables,
                                                     /*beside_a_writer=*/false);
   for (size_t i = 0; i < kManyTables; ++i) {
     ASSERT_TRUE(memory_.WriteFileContents("/db/" + NameOfTable(i), ContentsOfTable(i)).ok());
@@ -155,13 +155,13 @@ TEST_F(ReopeningDirectoryTest, WhereOthersHaveTakenAllDescriptorsTablesGiveBackT
   directory_.reset();
 }
 
-TEST_F(ReopeningDirectoryTest, HalfOfWhatTheProcessMayOpenIsForTables) {
-  EXPECT_EQ(ReopeningDirectory::ShareOf(64), 32u);
-  EXPECT_EQ(ReopeningDirectory::ShareOf(1024), 512u);
-  EXPECT_GE(ReopeningDirectory::ShareOf(0), 1u);
+TEST_F(FdLimitedDirectoryTest, HalfOfWhatTheProcessMayOpenIsForTables) {
+  EXPECT_EQ(FdLimitedDirectory::ShareOf(64), 32u);
+  EXPECT_EQ(FdLimitedDirectory::ShareOf(1024), 512u);
+  EXPECT_GE(FdLimitedDirectory::ShareOf(0), 1u);
 }
 
-TEST_F(ReopeningDirectoryTest, ThreadsThatReadAtOnceAllReadTheRightTables) {
+TEST_F(FdLimitedDirectoryTest, ThreadsThatReadAtOnceAllReadTheRightTables) {
   Open(2);
   OpenTables();
   std::atomic<int> wrong{0};

@@ -13,7 +13,7 @@ class LatchingDirectoryTest : public ::testing::Test {
  protected:
   MemoryFileSystem memory;
   FaultFileSystem files{&memory};
-  LatchingDirectory directory{files.OpenDirectory("/d", /*create=*/true).value()};
+  SyncFailureLatchDirectory directory{files.OpenDirectory("/d", /*create=*/true).value()};
 };
 
 TEST_F(LatchingDirectoryTest, ASyncThatSucceedsIsPassedOn) {

@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_format.h"
 #include "db/act/log/log_recovery.h"
-#include "db/act/log/log_writer.h"
-#include "sepal/write_batch.h"
+#include "db/act/log/write_ahead_log.h"
 #include "sepal/simulation/fault_file_system.h"
 #include "sepal/simulation/memory_file_system.h"
+#include "sepal/write_batch.h"
 
 namespace sepal {
 

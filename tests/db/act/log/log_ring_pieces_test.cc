@@ -64,7 +64,7 @@ TEST_F(LogRingPiecesTest, NothingThatIsInTheFileIsZeroedAhead) {
   std::shared_ptr<WritableFile> file = directory_->OpenForWrite("000001.log", WriteMode::kCreateNew).value();
   ASSERT_TRUE(file->Append(std::string(kLogHeaderBytes, 'h')).ok());
   ASSERT_TRUE(file->Truncate(1 << 20).ok());
-  ring->GoOnIn(FileNumber(1), std::make_shared<LogOutput>(file, 1 << 20, true, 4096, /*begun=*/true));
+  ring->SwitchToLogFile(FileNumber(1), std::make_shared<LogOutput>(file, 1 << 20, true, 4096, /*begun=*/true));
   uint64_t end = 0;
   for (int i = 0; i < 3; ++i, end += 1400) ASSERT_TRUE(ring->Append("header", std::string(1394, 'x')).ok());
   executor_.RunAll();  // to 4608, where the third record begins before 4096

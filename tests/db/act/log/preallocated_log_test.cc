@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-class NextLogFileTest : public LogFixture {
+class PreallocatedLogTest : public LogFixture {
  protected:
   void TearDown() override { End(); }
 
@@ -93,7 +93,7 @@ class NextLogFileTest : public LogFixture {
   uint64_t sequence_ = 1;
 };
 
-TEST_F(NextLogFileTest, TheLogGoesOnInTheFileThatWasMadeAhead) {
+TEST_F(PreallocatedLogTest, TheLogGoesOnInTheFileThatWasMadeAhead) {
   Create(16 << 10);
   Append(10);
   ASSERT_TRUE(log_->WantsNextFile());
@@ -114,7 +114,7 @@ TEST_F(NextLogFileTest, TheLogGoesOnInTheFileThatWasMadeAhead) {
   ExpectAllAfterTheProcessDied();
 }
 
-TEST_F(NextLogFileTest, WhatIsMadeTooLateIsNeverUsed) {
+TEST_F(PreallocatedLogTest, WhatIsMadeTooLateIsNeverUsed) {
   Create(16 << 10);
   Append(10);
   log_->PrepareNextFile(FileNumber(2));
@@ -135,7 +135,7 @@ class ThreadExecutor final : public Executor {
   std::vector<Thread> threads_;
 };
 
-TEST_F(NextLogFileTest, OfFilesThatAreMadeBesideTheWriterThoseInUseAreLeft) {
+TEST_F(PreallocatedLogTest, OfFilesThatAreMadeBesideTheWriterThoseInUseAreLeft) {
   ThreadExecutor threads;
   TaskGroup tasks(&threads, Executor::Priority::kFlush);
   LogOptions options = Options();
@@ -157,7 +157,7 @@ TEST_F(NextLogFileTest, OfFilesThatAreMadeBesideTheWriterThoseInUseAreLeft) {
 }
 
 // With power lost at every moment of its making, and before and after it is taken.
-TEST_F(NextLogFileTest, AFileInWhichNothingWasWrittenHoldsNothing) {
+TEST_F(PreallocatedLogTest, AFileInWhichNothingWasWrittenHoldsNothing) {
   const auto prepare_and_use = [this](uint64_t last_call) {
     RemoveAll();
     Create(16 << 10);
@@ -194,7 +194,7 @@ TEST_F(NextLogFileTest, AFileInWhichNothingWasWrittenHoldsNothing) {
   }
 }
 
-TEST_F(NextLogFileTest, AFailureToMakeItAheadIsNoneOfTheLog) {
+TEST_F(PreallocatedLogTest, AFailureToMakeItAheadIsNoneOfTheLog) {
   for (const FileOp op :
        {FileOp::kOpenWrite, FileOp::kAllocate, FileOp::kAppend, FileOp::kSync, FileOp::kDirectorySync}) {
     RemoveAll();
@@ -211,7 +211,7 @@ TEST_F(NextLogFileTest, AFailureToMakeItAheadIsNoneOfTheLog) {
   }
 }
 
-TEST_F(NextLogFileTest, AFailureToWriteItsHeaderIsFinal) {
+TEST_F(PreallocatedLogTest, AFailureToWriteItsHeaderIsFinal) {
   CreateAndPrepare();
   faults_.Inject({.op = FileOp::kWriteAt});
   EXPECT_FALSE(log_->Rotate(FileNumber(3), {}).ok());
@@ -220,7 +220,7 @@ TEST_F(NextLogFileTest, AFailureToWriteItsHeaderIsFinal) {
   ExpectAllAfterTheProcessDied();
 }
 
-TEST_F(NextLogFileTest, TheHeaderOfTheNextLogIsMadeDurableBesideTheWriter) {
+TEST_F(PreallocatedLogTest, TheHeaderOfTheNextLogIsMadeDurableBesideTheWriter) {
   CreateAndPrepare();
   uint64_t syncs = 0;
   uint64_t writes = 0;
@@ -242,7 +242,7 @@ TEST_F(NextLogFileTest, TheHeaderOfTheNextLogIsMadeDurableBesideTheWriter) {
   ExpectAllAfterTheProcessDied();
 }
 
-TEST_F(NextLogFileTest, AFailureToMakeItsHeaderDurableIsFinalAndIsNotTriedAgain) {
+TEST_F(PreallocatedLogTest, AFailureToMakeItsHeaderDurableIsFinalAndIsNotTriedAgain) {
   CreateAndPrepare();
   faults_.Inject({.op = FileOp::kSync});
   EXPECT_EQ(Rotate(3), 2u);
@@ -259,7 +259,7 @@ TEST_F(NextLogFileTest, AFailureToMakeItsHeaderDurableIsFinalAndIsNotTriedAgain)
 
 // Until then it could be lost, and what rests on it waits: records in the file, the next header, a closing, and what an
 // edit says of logs.
-TEST_F(NextLogFileTest, WhatRestsOnItsHeaderMakesThatDurable) {
+TEST_F(PreallocatedLogTest, WhatRestsOnItsHeaderMakesThatDurable) {
   const std::vector<std::function<absl::Status()>> rests_on_it = {
       [this] { return log_->Sync(log_->End()); },
       [this] { return log_->Rotate(FileNumber(5), {}).status(); },
@@ -299,7 +299,7 @@ TEST_F(NextLogFileTest, WhatRestsOnItsHeaderMakesThatDurable) {
 }
 
 // Else two could be under way at once, of which one is not told that it failed.
-TEST_F(NextLogFileTest, ASyncOfTheRecordsBeforeItLeavesItsHeaderToThoseWhoNeedIt) {
+TEST_F(PreallocatedLogTest, ASyncOfTheRecordsBeforeItLeavesItsHeaderToThoseWhoNeedIt) {
   CreateAndPrepare();
   uint64_t syncs = 0;
   faults_.SetDecider([&](const FileCall& call) {
@@ -316,7 +316,7 @@ TEST_F(NextLogFileTest, ASyncOfTheRecordsBeforeItLeavesItsHeaderToThoseWhoNeedIt
 
 // The process dies before the header is durable, and the power goes after a new opening's first log, which names that
 // one, was made.
-TEST_F(NextLogFileTest, AnOpeningMakesTheLastHeaderDurableBeforeItsOwnLogNamesIt) {
+TEST_F(PreallocatedLogTest, AnOpeningMakesTheLastHeaderDurableBeforeItsOwnLogNamesIt) {
   for (const bool made_durable : {true, false}) {
     CreateAndPrepare();
     ASSERT_TRUE(log_->Sync(log_->End()).ok());
@@ -348,7 +348,7 @@ TEST_F(NextLogFileTest, AnOpeningMakesTheLastHeaderDurableBeforeItsOwnLogNamesIt
   }
 }
 
-TEST_F(NextLogFileTest, AHeaderThatWasLostWithThePowerTakesNothingWithItThatWasSynced) {
+TEST_F(PreallocatedLogTest, AHeaderThatWasLostWithThePowerTakesNothingWithItThatWasSynced) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     CreateAndPrepare();
@@ -365,7 +365,7 @@ TEST_F(NextLogFileTest, AHeaderThatWasLostWithThePowerTakesNothingWithItThatWasS
   }
 }
 
-TEST_F(NextLogFileTest, ALogThatDoesNotGoOnLeavesNone) {
+TEST_F(PreallocatedLogTest, ALogThatDoesNotGoOnLeavesNone) {
   Create(16 << 10);
   Append(10);
   log_->PrepareNextFile(FileNumber(2));
@@ -376,7 +376,7 @@ TEST_F(NextLogFileTest, ALogThatDoesNotGoOnLeavesNone) {
   ASSERT_TRUE(log_->Close().ok());
 }
 
-TEST_F(NextLogFileTest, WithoutTasksNoNextLogIsMade) {
+TEST_F(PreallocatedLogTest, WithoutTasksNoNextLogIsMade) {
   log_ = WriteAheadLog::Create(directory_.get(), Options(), FirstLog()).value();
   EXPECT_FALSE(log_->WantsNextFile());
   log_->PrepareNextFile(FileNumber(2));

@@ -246,7 +246,7 @@ TEST_F(RecoveryLongFileTest, AWindowGivesAnyPieceOfAFileAndNothingBehindItsEnd) 
   std::string bytes;
   for (int i = 0; i < 300; ++i) bytes += static_cast<char>(i);
   WriteFile("f", bytes);
-  FileWindow window = FileWindow::Open(directory_.get(), "f", /*window_bytes=*/16).value();
+  BufferedFileReader window = BufferedFileReader::Open(directory_.get(), "f", /*window_bytes=*/16).value();
   EXPECT_EQ(window.size(), 300u);
   for (uint64_t offset = 0; offset < 310; ++offset) {
     for (const uint64_t length : {uint64_t{0}, uint64_t{1}, uint64_t{16}, uint64_t{100}, ~uint64_t{0}}) {
@@ -259,7 +259,7 @@ TEST_F(RecoveryLongFileTest, AWindowGivesAnyPieceOfAFileAndNothingBehindItsEnd) 
 
 TEST_F(RecoveryLongFileTest, AWindowWhoseReadFailedReadsAgain) {
   WriteFile("f", std::string(100, 'f'));
-  FileWindow window = FileWindow::Open(directory_.get(), "f", /*window_bytes=*/16).value();
+  BufferedFileReader window = BufferedFileReader::Open(directory_.get(), "f", /*window_bytes=*/16).value();
   ASSERT_EQ(window.At(0, 4).value(), "ffff");
   faults_.Inject({.fault = Fault::kIoError, .op = FileOp::kRead});
   EXPECT_TRUE(absl::IsInternal(window.At(50, 4).status()));

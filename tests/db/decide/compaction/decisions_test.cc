@@ -3,7 +3,7 @@
 
 #include "db/decide/compaction/level_targets.h"
 #include "db/decide/pacing/background_pace.h"
-#include "db/decide/pacing/obsolete_files.h"
+#include "db/decide/pacing/stray_files.h"
 #include "db/decide/pacing/throttle.h"
 #include "db/decide/writing/flush_splitter.h"
 #include "db/decide/writing/output_splitter.h"

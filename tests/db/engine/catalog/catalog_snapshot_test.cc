@@ -1,6 +1,4 @@
 // What a new manifest begins with: the edits, one after another, against the versions that they describe.
-#include "db/engine/catalog/catalog_snapshot.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "db/engine/catalog/manifest_contents.h"
 #include "db/state/version/version_builder.h"
 #include "tests/db/version_text.h"
 
@@ -48,9 +47,9 @@ VersionEdit Head() {
 }
 
 // As they would be if they were made at once.
-std::vector<VersionEdit> Expected(const std::vector<CatalogSnapshot::Family>& families) {
+std::vector<VersionEdit> Expected(const std::vector<ManifestContents::Family>& families) {
   std::vector<VersionEdit> edits = {Head()};
-  for (const CatalogSnapshot::Family& family : families) {
+  for (const ManifestContents::Family& family : families) {
     edits.push_back(family.description);
     for (const AddedTable& added : family.version->Contents(family.id)) {
       if (edits.back().added_tables.size() == kFull) edits.emplace_back();
@@ -60,7 +59,7 @@ std::vector<VersionEdit> Expected(const std::vector<CatalogSnapshot::Family>& fa
   return edits;
 }
 
-TEST(CatalogSnapshotTest, ACatalogSnapshotGivesTheHeadAndOfEachFamilyItsDescriptionAndAllOfItsTables) {
+TEST(ManifestContentsTest, ACatalogSnapshotGivesTheHeadAndOfEachFamilyItsDescriptionAndAllOfItsTables) {
   const std::vector<std::vector<size_t>> cases = {
       {},
       {0},
@@ -77,7 +76,7 @@ TEST(CatalogSnapshotTest, ACatalogSnapshotGivesTheHeadAndOfEachFamilyItsDescript
       {2 * kFull + 3, 4, kFull + 1},
   };
   for (const std::vector<size_t>& sizes : cases) {
-    std::vector<CatalogSnapshot::Family> families;
+    std::vector<ManifestContents::Family> families;
     uint64_t number = 1;
     for (size_t i = 0; i < sizes.size(); ++i) {
       const auto id = ColumnFamilyId(static_cast<uint32_t>(i));
@@ -85,7 +84,7 @@ TEST(CatalogSnapshotTest, ACatalogSnapshotGivesTheHeadAndOfEachFamilyItsDescript
       number += sizes[i];
     }
     const std::vector<VersionEdit> expected = Expected(families);
-    CatalogSnapshot snapshot(Head(), families);
+    ManifestContents snapshot(Head(), families);
     for (size_t i = 0; i < expected.size(); ++i) {
       const VersionEdit* const edit = snapshot.Next();
       ASSERT_NE(edit, nullptr) << "edit " << i << " of " << expected.size();
@@ -97,13 +96,13 @@ TEST(CatalogSnapshotTest, ACatalogSnapshotGivesTheHeadAndOfEachFamilyItsDescript
 }
 
 // As those of a checkpoint's memtables.
-TEST(CatalogSnapshotTest, TablesBesideTheVersionComeBehindItsOwn) {
+TEST(ManifestContentsTest, TablesBesideTheVersionComeBehindItsOwn) {
   const ColumnFamilyId id(3);
   for (const size_t own : {size_t{0}, kFull - 1, kFull, kFull + 1}) {
     for (const size_t beside : {size_t{0}, size_t{1}, kFull + 1}) {
       const VersionRef version = VersionOf(id, own, 1);
       const std::vector<AddedTable> others = VersionOf(id, beside, 1'000'000)->Contents(id);
-      CatalogSnapshot snapshot(
+      ManifestContents snapshot(
           Head(), {{.id = id, .description = DescriptionOf(id), .version = version, .tables = others},
                    {.id = ColumnFamilyId(4), .description = DescriptionOf(ColumnFamilyId(4)), .version = version}});
       std::vector<AddedTable> given;
@@ -124,7 +123,7 @@ TEST(CatalogSnapshotTest, TablesBesideTheVersionComeBehindItsOwn) {
 }
 
 // A manifest's writer and its readers hold a whole edit.
-TEST(CatalogSnapshotTest, WithLongKeysAnEditHasFewTables) {
+TEST(ManifestContentsTest, WithLongKeysAnEditHasFewTables) {
   constexpr size_t kTables = 100;
   constexpr size_t kKeyBytes = 60'000;
   const ColumnFamilyId id(0);
@@ -135,7 +134,7 @@ TEST(CatalogSnapshotTest, WithLongKeysAnEditHasFewTables) {
   }
   VersionBuilder builder(MakeTable);
   ASSERT_TRUE(builder.Apply(id, edit).ok());
-  CatalogSnapshot snapshot(Head(), {{.id = id, .description = DescriptionOf(id), .version = builder.Build().value()}});
+  ManifestContents snapshot(Head(), {{.id = id, .description = DescriptionOf(id), .version = builder.Build().value()}});
   std::vector<AddedTable> tables;
   while (const VersionEdit* const given = snapshot.Next()) {
     EXPECT_LE(given->Encode().size(), size_t{2} << 20);
@@ -145,7 +144,7 @@ TEST(CatalogSnapshotTest, WithLongKeysAnEditHasFewTables) {
 }
 
 // What an edit has depends on the moved table's run, not on the one where it was first added.
-TEST(CatalogSnapshotTest, ATableIsInTheRunThatListsIt) {
+TEST(ManifestContentsTest, ATableIsInTheRunThatListsIt) {
   const ColumnFamilyId id(0);
   VersionBuilder moving(VersionOf(id, 1, 1), MakeTable);
   VersionEdit edit;
@@ -154,7 +153,7 @@ TEST(CatalogSnapshotTest, ATableIsInTheRunThatListsIt) {
   edit.added_tables.front().level = 2;
   edit.added_tables.front().table.run = RunNumber(42);
   ASSERT_TRUE(moving.Apply(id, edit).ok());
-  CatalogSnapshot snapshot(Head(), {{.id = id, .description = DescriptionOf(id), .version = moving.Build().value()}});
+  ManifestContents snapshot(Head(), {{.id = id, .description = DescriptionOf(id), .version = moving.Build().value()}});
   snapshot.Next();
   const VersionEdit* const given = snapshot.Next();
   ASSERT_NE(given, nullptr);

@@ -1,4 +1,4 @@
-#include "util/cache/admission.h"
+#include "util/cache/eviction_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kCachedBytes = 256;
 
-class CacheAdmissionTest : public testing::Test {
+class EvictionPolicyTest : public testing::Test {
  protected:
   void MakeCache(size_t blocks) {
     cache_ = nullptr;  // before its budget
@@ -49,14 +49,14 @@ class CacheAdmissionTest : public testing::Test {
   std::unique_ptr<BlockCache> cache_;
 };
 
-TEST_F(CacheAdmissionTest, AScanOfTenTimesTheCacheDoesNotPushOutAHotSet) {
+TEST_F(EvictionPolicyTest, AScanOfTenTimesTheCacheDoesNotPushOutAHotSet) {
   MakeCache(1000);
   for (int round = 0; round < 3; ++round) AccessAll(1, 600);
   AccessAll(2, 10'000);
   EXPECT_GE(AccessAll(1, 600), 590u);
 }
 
-TEST_F(CacheAdmissionTest, AScanBesideReadsOfAHotSetLeavesItInTheCache) {
+TEST_F(EvictionPolicyTest, AScanBesideReadsOfAHotSetLeavesItInTheCache) {
   MakeCache(1000);
   for (int round = 0; round < 3; ++round) AccessAll(1, 800);
   Random random(5);
@@ -68,7 +68,7 @@ TEST_F(CacheAdmissionTest, AScanBesideReadsOfAHotSetLeavesItInTheCache) {
   EXPECT_GE(hits, 19'500u);
 }
 
-TEST_F(CacheAdmissionTest, ANewHotSetIsInTheCacheAfterAFewRounds) {
+TEST_F(EvictionPolicyTest, ANewHotSetIsInTheCacheAfterAFewRounds) {
   MakeCache(1000);
   for (int round = 0; round < 20; ++round) AccessAll(1, 800);
   for (int round = 0; round < 5; ++round) AccessAll(2, 800);
@@ -77,7 +77,7 @@ TEST_F(CacheAdmissionTest, ANewHotSetIsInTheCacheAfterAFewRounds) {
   EXPECT_GE(AccessAll(3, 800), 760u);
 }
 
-TEST_F(CacheAdmissionTest, ALoopALittleLongerThanTheCacheIsMostlyServed) {
+TEST_F(EvictionPolicyTest, ALoopALittleLongerThanTheCacheIsMostlyServed) {
   MakeCache(1000);
   for (int round = 0; round < 10; ++round) AccessAll(1, 1100);
   size_t hits = 0;
@@ -85,7 +85,7 @@ TEST_F(CacheAdmissionTest, ALoopALittleLongerThanTheCacheIsMostlyServed) {
   EXPECT_GE(hits, 5'500u);
 }
 
-TEST_F(CacheAdmissionTest, EveryInsertPinsItsBlockAndKeepsItWhilePinned) {
+TEST_F(EvictionPolicyTest, EveryInsertPinsItsBlockAndKeepsItWhilePinned) {
   MakeCache(100);
   for (int round = 0; round < 3; ++round) AccessAll(1, 100);
   for (uint64_t i = 0; i < 1000; ++i) {
@@ -96,7 +96,7 @@ TEST_F(CacheAdmissionTest, EveryInsertPinsItsBlockAndKeepsItWhilePinned) {
   }
 }
 
-TEST_F(CacheAdmissionTest, PinnedBlocksOnProbationDoNotKeepTrustedOnesFromGoing) {
+TEST_F(EvictionPolicyTest, PinnedBlocksOnProbationDoNotKeepTrustedOnesFromGoing) {
   MakeCache(100);
   std::vector<CachePin> pins;
   for (uint64_t i = 0; i < 60; ++i) {
@@ -110,7 +110,7 @@ TEST_F(CacheAdmissionTest, PinnedBlocksOnProbationDoNotKeepTrustedOnesFromGoing)
   }
 }
 
-TEST_F(CacheAdmissionTest, LeafPagesAndGuardsInUseOutliveAnyScanOfDataBlocks) {
+TEST_F(EvictionPolicyTest, LeafPagesAndGuardsInUseOutliveAnyScanOfDataBlocks) {
   MakeCache(1000);
   for (int round = 0; round < 3; ++round) {
     AccessAll(1, 100, MemoryPart::kLeafPages);
@@ -122,14 +122,14 @@ TEST_F(CacheAdmissionTest, LeafPagesAndGuardsInUseOutliveAnyScanOfDataBlocks) {
   EXPECT_EQ(AccessAll(2, 20, MemoryPart::kGuards), 20u);
 }
 
-TEST_F(CacheAdmissionTest, MetadataThatNobodyAsksForGivesWay) {
+TEST_F(EvictionPolicyTest, MetadataThatNobodyAsksForGivesWay) {
   MakeCache(1000);
   AccessAll(1, 900, MemoryPart::kLeafPages);
   for (int round = 0; round < 30; ++round) AccessAll(2, 500);
   EXPECT_GE(AccessAll(2, 500), 450u);
 }
 
-TEST_F(CacheAdmissionTest, TheSameAccessesGiveTheSameHits) {
+TEST_F(EvictionPolicyTest, TheSameAccessesGiveTheSameHits) {
   size_t hits[2] = {};
   for (size_t& run : hits) {
     MakeCache(500);
@@ -143,15 +143,15 @@ TEST_F(CacheAdmissionTest, TheSameAccessesGiveTheSameHits) {
   EXPECT_GT(hits[0], 0u);
 }
 
-TEST_F(CacheAdmissionTest, WhatItTakesToRememberIsChargedWithTheBlocks) {
+TEST_F(EvictionPolicyTest, WhatItTakesToRememberIsChargedWithTheBlocks) {
   constexpr size_t kBlocks = 100'000;
-  EXPECT_LE(2 * RecentKeys::MemoryBytes(kBlocks), kBlocks * CacheAdmission::kBytesPerBlock);
+  EXPECT_LE(2 * GhostFilter::MemoryBytes(kBlocks), kBlocks * EvictionPolicy::kBytesPerBlock);
   MakeCache(1000);
   AccessAll(1, 1);
-  EXPECT_GE(budget_->total(), BlockBuffer::ChargeFor(kCachedBytes) + CacheAdmission::kBytesPerBlock);
+  EXPECT_GE(budget_->total(), BlockBuffer::ChargeFor(kCachedBytes) + EvictionPolicy::kBytesPerBlock);
 }
 
-TEST_F(CacheAdmissionTest, ThreadsThatReadAHotSetBesideScansFindIt) {
+TEST_F(EvictionPolicyTest, ThreadsThatReadAHotSetBesideScansFindIt) {
   MakeCache(1000);
   for (int round = 0; round < 3; ++round) AccessAll(1, 500);
   std::atomic<size_t> hits{0};
@@ -173,7 +173,7 @@ TEST_F(CacheAdmissionTest, ThreadsThatReadAHotSetBesideScansFindIt) {
 
 // Without a cache around it.
 TEST(CacheAdmissionShareTest, BlocksThatComeBackFromProbationMakeItsShareGrowAndTrustedOnesMakeItShrink) {
-  CacheAdmission admission(1000);
+  EvictionPolicy admission(1000);
   const auto hash = [](uint64_t i) { return Mix64(i + 1); };
   for (uint64_t i = 0; i < 1000; ++i) admission.Inserted(/*on_probation=*/i < 300);
   ASSERT_TRUE(admission.ProbationIsOverFull());

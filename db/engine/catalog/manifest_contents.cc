@@ -1,4 +1,4 @@
-#include "db/engine/catalog/catalog_snapshot.h"
+#include "db/engine/catalog/manifest_contents.h"
 
 #include <utility>
 
@@ -11,12 +11,12 @@ constexpr size_t kKeyBytesPerEdit = size_t{1} << 20;
 
 }  // namespace
 
-CatalogSnapshot::CatalogSnapshot(VersionEdit head, std::vector<Family> families)
+ManifestContents::ManifestContents(VersionEdit head, std::vector<Family> families)
     : head_(std::move(head)), families_(std::move(families)) {
   EnterFamily(0);
 }
 
-const VersionEdit* CatalogSnapshot::Next() {
+const VersionEdit* ManifestContents::Next() {
   if (!std::exchange(head_taken_, true)) return &head_;
   if (family_ == families_.size()) return nullptr;
   Family& family = families_[family_];
@@ -28,20 +28,20 @@ const VersionEdit* CatalogSnapshot::Next() {
   return &edit_;
 }
 
-void CatalogSnapshot::EnterFamily(size_t family) {
+void ManifestContents::EnterFamily(size_t family) {
   family_ = family;
   beside_ = 0;
   if (family_ < families_.size()) EnterRun(0);
 }
 
-void CatalogSnapshot::EnterRun(size_t run) {
+void ManifestContents::EnterRun(size_t run) {
   run_ = run;
   const std::span<const LevelRun> runs = families_[family_].version->runs();
   if (run_ < runs.size()) table_ = runs[run_].run->tables().begin();
 }
 
 // The keys go where those of the edit before were.
-void CatalogSnapshot::TakeTables(const Family& family) {
+void ManifestContents::TakeTables(const Family& family) {
   std::vector<AddedTable>& tables = edit_.added_tables;
   size_t taken = 0;
   size_t key_bytes = 0;
@@ -54,7 +54,7 @@ void CatalogSnapshot::TakeTables(const Family& family) {
   tables.resize(taken);
 }
 
-void CatalogSnapshot::TakeTable(const Family& family, AddedTable* table) {
+void ManifestContents::TakeTable(const Family& family, AddedTable* table) {
   const std::span<const LevelRun> runs = family.version->runs();
   if (run_ == runs.size()) {
     *table = family.tables[beside_++];

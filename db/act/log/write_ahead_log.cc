@@ -1,4 +1,4 @@
-#include "db/act/log/log_writer.h"
+#include "db/act/log/write_ahead_log.h"
 
 #include <algorithm>
 #include <utility>
@@ -224,10 +224,10 @@ absl::StatusOr<FileNumber> WriteAheadLog::BeginFile() {
 // Recovery knows that a file which is empty or zero throughout holds no records. Once the header may be there,
 // continuing in the old file would contradict it, so that failure is final. If there is a ring, a file that was created
 // ahead takes records some time later, and its header is synced concurrently with the writer.
-absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optional<NextLogFile::Made> made) {
+absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optional<PreallocatedLog::Made> made) {
   const bool ahead = made.has_value();
   if (!ahead) {
-    ASSIGN_OR_RETURN(made, NextLogFile::Create(directory_, header.number, FirstAllocation(options_)));
+    ASSIGN_OR_RETURN(made, PreallocatedLog::Create(directory_, header.number, FirstAllocation(options_)));
   }
   header.number = made->number;
   if (ring_ != nullptr) header.ring = {ring_->number(), ring_->bytes(), /*length_is_durable=*/true};
@@ -247,7 +247,7 @@ absl::StatusOr<FileNumber> WriteAheadLog::StartFile(LogHeader header, std::optio
   const std::shared_ptr<LogOutput> closed_outside_the_lock = std::exchange(output_, output);
   header_ = header;
   offset_ = kLogHeaderBytes;
-  if (ring_ != nullptr) ring_->GoOnIn(header.number, std::move(output));
+  if (ring_ != nullptr) ring_->SwitchToLogFile(header.number, std::move(output));
   MutexLock lock(&mutex_);
   const SequenceNumber last_sequence(last_sequence_.load(std::memory_order_relaxed));
   if (!logs_.empty()) {

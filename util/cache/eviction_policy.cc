@@ -1,4 +1,4 @@
-#include "util/cache/admission.h"
+#include "util/cache/eviction_policy.h"
 
 #include <algorithm>
 
@@ -13,20 +13,20 @@ constexpr int64_t kGrowth = 1;
 constexpr int64_t kShrinkage = 2;
 
 constexpr size_t kManyBlocks = 100'000;
-static_assert(2 * RecentKeys::MemoryBytes(kManyBlocks) <= CacheAdmission::kBytesPerBlock * kManyBlocks);
+static_assert(2 * GhostFilter::MemoryBytes(kManyBlocks) <= EvictionPolicy::kBytesPerBlock * kManyBlocks);
 
 }  // namespace
 
-int64_t CacheAdmission::HalfShare() const {
+int64_t EvictionPolicy::HalfShare() const {
   const int64_t halves = 2 * data_blocks_.load(std::memory_order_relaxed);
   return std::clamp(half_share_.load(std::memory_order_relaxed), halves * kLeastShare / 20, halves * kMostShare / 20);
 }
 
-bool CacheAdmission::ProbationIsOverFull() const {
+bool EvictionPolicy::ProbationIsOverFull() const {
   return 2 * on_probation_.load(std::memory_order_relaxed) > HalfShare();
 }
 
-bool CacheAdmission::Trusts(uint64_t hash) {
+bool EvictionPolicy::Trusts(uint64_t hash) {
   const bool was_trusted = evicted_trusted_.Remembers(hash);
   const bool came_back = was_trusted || evicted_on_probation_.Remembers(hash);
   if (came_back) half_share_.store(HalfShare() + (was_trusted ? -kShrinkage : kGrowth), std::memory_order_relaxed);

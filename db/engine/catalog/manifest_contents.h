@@ -17,7 +17,7 @@
 
 namespace sepal {
 
-class CatalogSnapshot final : public EditSource {
+class ManifestContents final : public EditSource {
  public:
   struct Family {
     ColumnFamilyId id;
@@ -26,7 +26,7 @@ class CatalogSnapshot final : public EditSource {
     std::span<const AddedTable> tables = {};  // beside those of the version; to outlive the snapshot
   };
 
-  CatalogSnapshot(VersionEdit head, std::vector<Family> families);
+  ManifestContents(VersionEdit head, std::vector<Family> families);
 
   // The head; then of each family its description, with the first of its tables, and the others.
   const VersionEdit* Next() override;

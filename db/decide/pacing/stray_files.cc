@@ -1,4 +1,4 @@
-#include "db/decide/pacing/obsolete_files.h"
+#include "db/decide/pacing/stray_files.h"
 
 #include "db/format/file_names.h"
 

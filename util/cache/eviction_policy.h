@@ -22,10 +22,10 @@
 
 namespace sepal {
 
-class CacheAdmission {
+class EvictionPolicy {
  public:
   // `blocks`: how many the cache holds when it is full.
-  explicit CacheAdmission(size_t blocks) : evicted_on_probation_(blocks), evicted_trusted_(blocks) {}
+  explicit EvictionPolicy(size_t blocks) : evicted_on_probation_(blocks), evicted_trusted_(blocks) {}
 
   // What a cache of one block more takes for this.
   static constexpr size_t kBytesPerBlock = 4;
@@ -52,8 +52,8 @@ class CacheAdmission {
  private:
   int64_t HalfShare() const;
 
-  RecentKeys evicted_on_probation_;
-  RecentKeys evicted_trusted_;
+  GhostFilter evicted_on_probation_;
+  GhostFilter evicted_trusted_;
   std::atomic<int64_t> data_blocks_{0};
   std::atomic<int64_t> on_probation_{0};
   // The share in halves of a block; used within bounds that depend on `data_blocks_`.

@@ -1,4 +1,4 @@
-#include "db/act/files/file_deleter.h"
+#include "db/act/files/obsolete_table_deleter.h"
 
 #include <utility>
 
@@ -6,19 +6,19 @@
 
 namespace sepal {
 
-void FileDeleter::OnLastRelease(FileNumber number) {
+void ObsoleteTableDeleter::OnLastRelease(FileNumber number) {
   cache_->NoteGone(number.value());
   Keep(number);
 }
 
-void FileDeleter::Keep(FileNumber number) {
+void ObsoleteTableDeleter::Keep(FileNumber number) {
   MutexLock lock(&mutex_);
   if (stopped_) return;
   pending_.push_back(number);
   has_work_.store(true, std::memory_order_release);
 }
 
-void FileDeleter::Run() {
+void ObsoleteTableDeleter::Run() {
   std::vector<FileNumber> numbers;
   {
     MutexLock lock(&mutex_);
@@ -32,7 +32,7 @@ void FileDeleter::Run() {
   }
 }
 
-void FileDeleter::Stop() {
+void ObsoleteTableDeleter::Stop() {
   MutexLock lock(&mutex_);
   stopped_ = true;
   pending_.clear();

@@ -44,7 +44,7 @@ CompactionPlan CompactDenseTable(const PickerInput& input, const BusyTables& bus
 
 }  // namespace
 
-CompactionPlan CompactDense(const PickerInput& input, const BusyTables& busy) {
+CompactionPlan CompactTombstones(const PickerInput& input, const BusyTables& busy) {
   switch (ShapeOf(input.policy).step) {
     case CompactionStep::kWholeLevel:
       return CompactDenseLevel(input, busy);

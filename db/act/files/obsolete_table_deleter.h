@@ -19,9 +19,9 @@
 
 namespace sepal {
 
-class FileDeleter final : public ObsoleteTableSink {
+class ObsoleteTableDeleter final : public ObsoleteTableSink {
  public:
-  FileDeleter(Directory* directory, BlockCache* cache) : directory_(directory), cache_(cache) {}
+  ObsoleteTableDeleter(Directory* directory, BlockCache* cache) : directory_(directory), cache_(cache) {}
 
   // Receives a table that an edit removed and that has no reader any more.
   void OnLastRelease(FileNumber number) override;

@@ -191,7 +191,7 @@ class WriteAheadLog {
   static absl::StatusOr<std::unique_ptr<WriteAheadLog>> CreateOnce(Directory* directory, LogOptions options,
                                                                    const LogStart& start);
   // Continues in `made`, else in a new file; returns the number.
-  absl::StatusOr<FileNumber> StartFile(LogHeader header, std::optional<NextLogFile::Made> made);
+  absl::StatusOr<FileNumber> StartFile(LogHeader header, std::optional<PreallocatedLog::Made> made);
   // Begins the log with `start.carried`, synced.
   absl::Status Carry(const LogStart& start) ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns null, and sets `why_no_ring_`, if there can be no ring.
@@ -227,7 +227,7 @@ class WriteAheadLog {
   Random random_;
   absl::Status why_no_ring_;
   const std::unique_ptr<LogRing> ring_;  // null: records are written at once
-  NextLogFile next_file_;
+  PreallocatedLog next_file_;
   std::shared_ptr<LogOutput> output_;
   LogHeader header_;
   uint64_t offset_ = 0;  // the offset of the next record
