@@ -57,7 +57,7 @@ class Builder {
     absl::StatusOr<std::unique_ptr<DB>> db = Engine::Open(options, subject_->tuning, kDirectory);
     Must(db.status());
     db_ = std::move(db).value();
-    families_["default"] = nullptr;
+    families_["default"] = db_->FindColumnFamily("default").value();
     for (const std::string_view name : kFamilies) MakeFamily(name);
   }
 

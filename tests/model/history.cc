@@ -116,8 +116,14 @@ void History::Start() {
     }
     return Fault::kNone;
   });
-  Succeeded(database_.Open(), "the first open");
-  handles_["default"] = nullptr;
+  if (Succeeded(database_.Open(), "the first open")) FindFamily("default");
+}
+
+bool History::FindFamily(const std::string& name) {
+  auto handle = database_.db->FindColumnFamily(name);
+  if (!Succeeded(handle.status(), "find family")) return false;
+  handles_[name] = std::move(handle).value();
+  return true;
 }
 
 bool History::Succeeded(const absl::Status& status, std::string_view what) {
@@ -204,13 +210,7 @@ void History::Settle() {
   std::sort(sorted.begin(), sorted.end());
   Expect(sorted == model_.FamilyNames(), "the column families are not those of the model");
   for (const std::string& name : names) {
-    if (name == "default") {
-      handles_[name] = nullptr;
-      continue;
-    }
-    auto handle = database_.db->FindColumnFamily(name);
-    if (!Succeeded(handle.status(), "find family")) return;
-    handles_[name] = std::move(handle).value();
+    if (!FindFamily(name)) return;
   }
   const uint64_t survivors = FindSurvivors(power_lost_ ? synced_ : acknowledged_, model_.latest());
   if (failed() || crashed_) return;

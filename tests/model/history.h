@@ -80,6 +80,7 @@ class History {
   absl::StatusOr<Entries> Dump(const std::string& family);
   void DropHandles();
   // Whether the operation went well; if not, it is a mistake unless a crash explains it.
+  bool FindFamily(const std::string& name);
   bool Succeeded(const absl::Status& status, std::string_view what);
   void VerifyAll();
 

@@ -38,7 +38,7 @@ class DumpVerbsTest : public SepalCommandTest {
     for (int i = 0; i < 2000; ++i) {
       std::string bytes(random() % 40, '\0');
       for (char& byte : bytes) byte = static_cast<char>(random());
-      ASSERT_TRUE(db->Put(i % 2 == 0 ? nullptr : odd.get(), bytes, kOdd + bytes).ok());
+      ASSERT_TRUE(db->Put(i % 2 == 0 ? db->DefaultColumnFamily() : *odd, bytes, kOdd + bytes).ok());
     }
     ASSERT_TRUE(db->Put("", "").ok());
     ASSERT_TRUE(db->Put(kOdd, std::string(300'000, 'x')).ok());

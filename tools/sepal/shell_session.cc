@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/sepal/database_access.h"
 #include "tools/terminal/cli.h"
@@ -282,8 +283,9 @@ absl::Status ShellSession::Help(const Words&) {
   std::string text;
   for (const Command& command : Commands()) {
     const std::string usage = absl::StrFormat("%s %s", command.name, command.arguments);
-    text += absl::StrFormat(usage.size() > 40 ? "%s\n%-40s  %s\n" : "%s%-40s  %s\n", usage.size() > 40 ? usage : "",
-                            usage.size() > 40 ? "" : usage, command.summary);
+    const bool fits = usage.size() <= 40;
+    if (!fits) absl::StrAppend(&text, usage, "\n");
+    absl::StrAppendFormat(&text, "%-40s  %s\n", fits ? usage : "", command.summary);
   }
   text += "Words stand between blanks or in \"quotes\"; \\xNN stands for a byte, \\x5c for \\ and \\x22 for \".\n";
   Print(text, {{"text", text}});

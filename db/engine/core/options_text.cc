@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "db/engine/core/check_options.h"
 #include "util/base/compression.h"
@@ -412,8 +413,10 @@ absl::StatusOr<Options> OptionsFromFile(std::string_view path, const Options& ba
 std::string OptionsToText(const Options& options) {
   std::string text;
   ForEachDatabaseOption([&](std::string_view name, auto field) { text += LineOf(name, TextOf(field(options))); });
-  text += "\n" + SectionOf("[family]", options.family);
-  for (const ColumnFamilyDescriptor& family : options.column_families) text += "\n" + FamilyOptionsToText(family);
+  absl::StrAppend(&text, "\n", SectionOf("[family]", options.family));
+  for (const ColumnFamilyDescriptor& family : options.column_families) {
+    absl::StrAppend(&text, "\n", FamilyOptionsToText(family));
+  }
   return text;
 }
 

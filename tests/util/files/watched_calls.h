@@ -20,6 +20,8 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "util/files/posix_status.h"
@@ -34,6 +36,15 @@ struct CallAnswer {
 };
 // Nothing: the call goes on to the kernel.
 using CallJudge = std::function<std::optional<CallAnswer>(const seccomp_data&)>;
+
+// Whether a call's first argument is the descriptor of a log's ring. A log whose ring's length cannot be synced does
+// without a ring, and no later promise rests on that sync.
+inline bool IsOfARing(const seccomp_data& call) {
+  char path[4096];
+  const std::string link = "/proc/self/fd/" + std::to_string(call.args[0]);
+  const ssize_t length = ::readlink(link.c_str(), path, sizeof(path));
+  return length > 0 && std::string_view(path, static_cast<size_t>(length)).ends_with(".ring");
+}
 
 namespace watched_calls_internal {
 

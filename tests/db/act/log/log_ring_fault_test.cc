@@ -31,7 +31,7 @@ TEST_F(LogRingFaultTest, WhereThereCanBeNoRingRecordsAreWritten) {
 }
 
 TEST_F(LogRingFaultTest, WhereTheDiskHasRoomForALogAndNotForARingToo) {
-  memory_.SetCapacity(memory_.UsedBytes() + 20'000);
+  memory_.SetCapacity(memory_.UsedBytes() + 10'000);
   Create();
   EXPECT_EQ(log_->RingNumber(), FileNumber(0));
   EXPECT_FALSE(memory_.ReadFileContents(kRingFile).ok());
