@@ -1,3 +1,5 @@
+#include <cerrno>
+#include <cstring>
 #include <leveldb/cache.h>
 #include <leveldb/comparator.h>
 #include <leveldb/db.h>
@@ -20,7 +22,10 @@ leveldb::Slice LevelSlice(std::string_view view) { return {view.data(), view.siz
 absl::Status FromLevelDb(const leveldb::Status& status) {
   if (status.ok()) return absl::OkStatus();
   if (status.IsCorruption()) return absl::DataLossError("LevelDB says: " + status.ToString());
-  return absl::InternalError("LevelDB says: " + status.ToString());
+  const std::string text = "LevelDB says: " + status.ToString();
+  // Its statuses have no code for a full disk.
+  if (status.IsIOError() && text.find(std::strerror(ENOSPC)) != text.npos) return absl::ResourceExhaustedError(text);
+  return absl::InternalError(text);
 }
 
 // LevelDB has no opening for reading alone. This lets it believe that it writes to `source`: what it writes lies in
