@@ -71,10 +71,10 @@ absl::Status Engine::CheckOpen() const {
 }
 
 absl::Status Engine::NotOpen() const {
+  if (!core_->Forked())
+    return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", core_->path));
   return absl::FailedPreconditionError(absl::StrFormat(
-      core_->Forked() ? "the database in %s was opened by the process that forked this one: open it after the fork"
-                      : "the database in %s is closed",
-      core_->path));
+      "the database in %s was opened by the process that forked this one: open it after the fork", core_->path));
 }
 
 absl::Status Engine::CheckWritable() const {
