@@ -118,7 +118,8 @@ TEST_F(OptionsVerbsTest, PropertiesArePrintedAndListed) {
   MakeDatabase();
   const Outcome list = RunSepal({"db", "property", db_});
   EXPECT_EQ(list.exit, kExitOk);
-  for (const nlohmann::json& property : LastJson(RunSepal({"db", "property", db_, "--json"}).out).at("properties")) {
+  const nlohmann::json listed = LastJson(RunSepal({"db", "property", db_, "--json"}).out);
+  for (const nlohmann::json& property : listed.at("properties")) {
     std::string name = property.at("name");
     EXPECT_TRUE(Has(list.out, name)) << name;
     if (name.ends_with("<N>")) name.replace(name.size() - 3, 3, "0");
