@@ -54,7 +54,7 @@ class WindowPool {
 
     WindowPool* const pool_;
     std::atomic<bool> held_{false};
-    MappedMemory memory_;  // for whoever holds it
+    MappedMemory memory_;  // for the thread that holds the window
     bool listed_ = false;  // for the window's thread; what stands at `place_` is the window
     std::list<Window*>::iterator place_;
   };

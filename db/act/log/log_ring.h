@@ -20,8 +20,7 @@
 //   may have to wait for that sync.
 // - A failed write is not tried again: what was not in a file by then stays in the ring, for recovery to find.
 // - A file that takes no more records is cut to their end once they are all in it, usually by a task, so that it holds
-// no
-//   space that others need. Its successor's header states that end, so recovery needs no length for it.
+//   no space that others need. Its successor's header states that end, so recovery needs no length for it.
 //
 // Thread-safety: `SwitchToLogFile`, `Append` and `Reserve` are called by one thread at a time; everything else by any
 // thread, also concurrently with them.

@@ -1,5 +1,7 @@
 // What the updates of a key mean to a reader. No other code decides it: what else compares kinds of updates encodes,
-// validates or counts them (tools/house_check.sh holds that).
+// validates or counts them (tools/house_check.sh holds that). The newest update that a reader sees is found where
+// updates are ordered: table/block/block_view.cc, db/state/memtable/memtable_index.cc and
+// db/engine/read/database_iterator.cc compare sequence numbers as ReadPoint::Sees does.
 //
 // Laws:
 //   1. Of one key, updates are taken newest first from the read point down, and the first that is seen decides.

@@ -109,7 +109,7 @@ void CompactionRunner::End(Family* family, const PlanRef& plan, const absl::Stat
   StateLock lock(state_);
   family->EndCompaction(plan, state_->ReadDemandNow(), of_range);
   // A CompactRange may be asked for again, with another range.
-  if (absl::IsDataLoss(status) && !of_range && !family->dropped()) family->DeferCompactions(plan, status);
+  if (absl::IsDataLoss(status) && !of_range && !family->dropped()) family->DeferCompaction(plan, status);
 }
 
 void CompactionRunner::Tell(const CompactionEvent& event) const {

@@ -156,7 +156,7 @@ void Family::EndCompaction(const PlanRef& plan, uint64_t demand, bool of_range) 
   need_.reset();
 }
 
-void Family::DeferCompactions(PlanRef plan, absl::Status damage) {
+void Family::DeferCompaction(PlanRef plan, absl::Status damage) {
   put_off_.push_back({std::move(plan), std::move(damage)});
   need_.reset();
 }

@@ -131,7 +131,7 @@ class Family {
   // `of_range`: of a CompactRange, not of the background's own. `demand`: what readers have asked for by now.
   void BeginCompaction(PlanRef plan, bool of_range) REQUIRES_STATE_LOCK;
   void EndCompaction(const PlanRef& plan, uint64_t demand, bool of_range) REQUIRES_STATE_LOCK;
-  void DeferCompactions(PlanRef plan, absl::Status damage) REQUIRES_STATE_LOCK;
+  void DeferCompaction(PlanRef plan, absl::Status damage) REQUIRES_STATE_LOCK;
   // A CompactRange waits for plans to end, or waits no more.
   void BeginRangeWait() REQUIRES_STATE_LOCK { ++ranges_.waiting; }
   void EndRangeWait() REQUIRES_STATE_LOCK;

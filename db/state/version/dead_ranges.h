@@ -10,8 +10,8 @@
 // a reader that is n keys behind has about 3n to walk over, and a range is made of about as many parts as its number of
 // keys has digits.
 //
-// `Add` and `Cut` require the commit mutex: whoever adds knows that no update is on its way, and a put cuts before it
-// is visible, so that a reader which could see the put no longer finds the range. All others may be called from any
+// `Add` and `Cut` require the commit mutex: a call that adds knows that no update is on its way, and a put cuts before
+// it is visible, so that a reader which could see the put no longer finds the range. All others may be called from any
 // thread at any time. Cost: a reader or writer of a family without ranges pays one relaxed load; else a lock and a
 // binary search.
 #pragma once

@@ -55,7 +55,7 @@ class DamagedCompactionTest : public EngineTest {
     ASSERT_OK(database.memory.FlipBit(database.path + "/" + newest, 100, 3));
     ASSERT_OK(database.Open());
   }
-  std::string DeferCompactions() { return db()->GetProperty("sepal.compactions-put-off").value_or("?"); }
+  std::string PutOffCompactions() { return db()->GetProperty("sepal.compactions-put-off").value_or("?"); }
   std::string AtLevel(int level) {
     return db()->GetProperty("sepal.num-files-at-level" + std::to_string(level)).value_or("?");
   }
@@ -72,9 +72,9 @@ class DamagedCompactionTest : public EngineTest {
 TEST_F(DamagedCompactionTest, DamagePutsOffTheCompactionThatMeetsItAndWritingGoesOn) {
   Settle(0, 500);
   DamageTheNewestTable();
-  EXPECT_EQ(DeferCompactions(), "");
+  EXPECT_EQ(PutOffCompactions(), "");
   PileUp(0, 500);
-  EXPECT_THAT(DeferCompactions(), HasSubstr("DATA_LOSS"));
+  EXPECT_THAT(PutOffCompactions(), HasSubstr("DATA_LOSS"));
   ASSERT_EQ(errors->told.size(), 1u);
   EXPECT_THAT(errors->told.front(), HasSubstr("put off"));
   ExpectWritesGoOn();
@@ -92,7 +92,7 @@ TEST_F(DamagedCompactionTest, RangesBesideDamageAreCompacted) {
   Settle(0, 500);
   DamageTheNewestTable();
   PileUp(0, 500);
-  ASSERT_NE(DeferCompactions(), "");
+  ASSERT_NE(PutOffCompactions(), "");
   const std::string waiting = AtLevel(0);
   const std::string settled = AtLevel(1);
   PileUp(1000, 1500);
@@ -108,10 +108,10 @@ TEST_F(DamagedCompactionTest, ACompactRangeThatNeedsDamagedTablesReturnsTheDamag
   Fill(0, 1);
   FillAndFlush(499, 500);
   EXPECT_TRUE(absl::IsDataLoss(db()->CompactRange()));
-  EXPECT_EQ(DeferCompactions(), "") << "it may be asked for again";
+  EXPECT_EQ(PutOffCompactions(), "") << "it may be asked for again";
   ExpectWritesGoOn();
   PileUp(0, 500);
-  ASSERT_NE(DeferCompactions(), "");
+  ASSERT_NE(PutOffCompactions(), "");
   EXPECT_TRUE(absl::IsDataLoss(db()->CompactRange())) << "rather than to wait for what is put off";
   ExpectWritesGoOn();
 }
@@ -120,7 +120,7 @@ TEST_F(DamagedCompactionTest, AfterARepairCompactionsGoOn) {
   Settle(0, 500);
   DamageTheNewestTable();
   PileUp(0, 500);
-  ASSERT_NE(DeferCompactions(), "");
+  ASSERT_NE(PutOffCompactions(), "");
   database.db.reset();
   RepairReport report;
   ASSERT_OK(RepairTo(&report, database.options, database.path));
@@ -128,7 +128,7 @@ TEST_F(DamagedCompactionTest, AfterARepairCompactionsGoOn) {
   ASSERT_OK(database.Open());
   ASSERT_OK(db()->CompactRange());
   EXPECT_EQ(AtLevel(0), "0");
-  EXPECT_EQ(DeferCompactions(), "");
+  EXPECT_EQ(PutOffCompactions(), "");
   for (uint64_t i = 0; i < 500; ++i) EXPECT_OK(db()->Get(NumberedKey(i)).status());
 }
 

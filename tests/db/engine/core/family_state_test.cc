@@ -61,7 +61,7 @@ TEST_F(FamilyStateTest, EveryChangeThatANeedFollowsFromDropsIt) {
   drops("SetVersion", [&]() REQUIRES_STATE_LOCK { family_.SetVersion(family_.version(), &epochs_); });
   drops("BeginCompaction", [&]() REQUIRES_STATE_LOCK { family_.BeginCompaction(plan, false); });
   drops("EndCompaction", [&]() REQUIRES_STATE_LOCK { family_.EndCompaction(plan, 0, false); });
-  drops("DeferCompactions", [&]() REQUIRES_STATE_LOCK { family_.DeferCompactions(plan, absl::DataLossError("")); });
+  drops("DeferCompaction", [&]() REQUIRES_STATE_LOCK { family_.DeferCompaction(plan, absl::DataLossError("")); });
   drops("BeginSketches", [&]() REQUIRES_STATE_LOCK { family_.BeginSketches(); });
   drops("EndSketches", [&]() REQUIRES_STATE_LOCK { family_.EndSketches(); });
 }

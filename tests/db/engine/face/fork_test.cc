@@ -4,32 +4,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "sepal/event_listener.h"
 #include "tests/child_exit.h"
 #include "tests/db/engine/engine_fixture.h"
-#include "util/thread/sync.h"
+#include "tests/db/engine/face/held_flush.h"
 
 namespace sepal {
 namespace {
-
-// A flush in the middle of which the process forks.
-class FlushAtTheFork final : public EventListener {
- public:
-  void OnFlushBegin(const FlushEvent&) override {
-    if (!holds.load()) return;
-    begun.Notify();
-    go_on.WaitForNotification();
-  }
-  std::atomic<bool> holds{false};
-  Notification begun, go_on;
-};
 
 // What the parent had when it forked.
 struct BeforeFork {
@@ -220,7 +206,7 @@ class ForkedCallTest : public ::testing::TestWithParam<bool> {
   char root_[sizeof "/tmp/sepal_fork_test_XXXXXX"] = "/tmp/sepal_fork_test_XXXXXX";
   Options options_;
   std::string path_;
-  const std::shared_ptr<FlushAtTheFork> flush_ = std::make_shared<FlushAtTheFork>();
+  const std::shared_ptr<HeldFlush> flush_ = std::make_shared<HeldFlush>();
   std::unique_ptr<DB> writer_;
 };
 

@@ -16,6 +16,7 @@
 #include "sepal/event_listener.h"
 #include "tests/child_exit.h"
 #include "tests/db/engine/engine_fixture.h"
+#include "tests/db/engine/face/held_flush.h"
 #include "util/base/random.h"
 #include "util/thread/sync.h"
 
@@ -92,18 +93,6 @@ TEST(ForkTest, AForkedChildLetsGoOfASnapshotBehindItsDatabase) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_EQ(NumberProperty(database.db.get(), "sepal.num-entries"), 1000u);
 }
-
-// Holds a flush until it is told to go on.
-class HeldFlush final : public EventListener {
- public:
-  void OnFlushBegin(const FlushEvent&) override {
-    if (!holds.load()) return;
-    begun.Notify();
-    go_on.WaitForNotification();
-  }
-  std::atomic<bool> holds{false};
-  Notification begun, go_on;
-};
 
 // The job and what it holds are the parent's.
 TEST(ForkTest, AForkedChildLetsGoOfADatabaseWithAJobUnderWay) {
