@@ -65,7 +65,7 @@ check_sources() {
       count = split("include/sepal include/sepal/simulation util/base util/thread util/memory util/cache util/files util/stats sim " \
         "table/key table/block table/filter table/index table/iterate table/file " \
         "db/format db/state/memtable db/state/version " \
-        "db/decide/visibility db/decide/compaction db/decide/writing db/decide/pacing " \
+        "db/decide/merge db/decide/visibility db/decide/compaction db/decide/writing db/decide/pacing " \
         "db/act/files db/act/manifest db/act/log db/act/jobs " \
         "db/engine/core db/engine/gate db/engine/catalog db/engine/background db/engine/write db/engine/read " \
         "db/engine/open db/engine/face db/doctor db/c " \

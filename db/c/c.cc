@@ -70,7 +70,11 @@ struct BatchCalls final : sepal::WriteBatch::Handler {
   absl::Status SingleDelete(uint32_t family, std::string_view key) override {
     return single_deleted(family, key), absl::OkStatus();
   }
-  std::function<void(uint32_t, std::string_view, std::string_view)> put;
+  absl::Status Merge(uint32_t family, std::string_view key, std::string_view operand) override {
+    if (merged) merged(family, key, operand);
+    return absl::OkStatus();
+  }
+  std::function<void(uint32_t, std::string_view, std::string_view)> put, merged;
   std::function<void(uint32_t, std::string_view)> deleted, single_deleted;
 };
 
@@ -124,6 +128,17 @@ void sepal_singledelete(sepal_t* db, const sepal_writeoptions_t* options, const 
 void sepal_singledelete_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family,
                            const char* key, size_t keylen, char** errptr) {
   SaveError(errptr, db->rep->SingleDelete(FamilyOf(db, family), BytesOf(key, keylen), options->rep));
+}
+
+void sepal_merge(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen, const char* operand,
+                 size_t operandlen, char** errptr) {
+  sepal_merge_cf(db, options, nullptr, key, keylen, operand, operandlen, errptr);
+}
+
+void sepal_merge_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family, const char* key,
+                    size_t keylen, const char* operand, size_t operandlen, char** errptr) {
+  SaveError(errptr,
+            db->rep->Merge(FamilyOf(db, family), BytesOf(key, keylen), BytesOf(operand, operandlen), options->rep));
 }
 
 void sepal_write(sepal_t* db, const sepal_writeoptions_t* options, sepal_writebatch_t* batch, char** errptr) {
@@ -380,6 +395,14 @@ void sepal_writebatch_singledelete_cf(sepal_writebatch_t* batch, sepal_column_fa
   if (family == nullptr) return sepal_writebatch_singledelete(batch, key, klen);
   batch->rep.SingleDelete(*family->rep, BytesOf(key, klen));
 }
+void sepal_writebatch_merge(sepal_writebatch_t* batch, const char* key, size_t klen, const char* operand, size_t olen) {
+  batch->rep.Merge(BytesOf(key, klen), BytesOf(operand, olen));
+}
+void sepal_writebatch_merge_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key, size_t klen,
+                               const char* operand, size_t olen) {
+  if (family == nullptr) return sepal_writebatch_merge(batch, key, klen, operand, olen);
+  batch->rep.Merge(*family->rep, BytesOf(key, klen), BytesOf(operand, olen));
+}
 
 void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
                               void (*put)(void*, const char* k, size_t klen, const char* v, size_t vlen),
@@ -398,7 +421,9 @@ void sepal_writebatch_iterate_cf(const sepal_writebatch_t* batch, void* state,
                                  void (*put)(void*, uint32_t family, const char* k, size_t klen, const char* v,
                                              size_t vlen),
                                  void (*deleted)(void*, uint32_t family, const char* k, size_t klen),
-                                 void (*singledeleted)(void*, uint32_t family, const char* k, size_t klen)) {
+                                 void (*singledeleted)(void*, uint32_t family, const char* k, size_t klen),
+                                 void (*merged)(void*, uint32_t family, const char* k, size_t klen, const char* operand,
+                                                size_t olen)) {
   BatchCalls calls;
   calls.put = [=](uint32_t family, std::string_view key, std::string_view value) {
     put(state, family, key.data(), key.size(), value.data(), value.size());
@@ -406,6 +431,9 @@ void sepal_writebatch_iterate_cf(const sepal_writebatch_t* batch, void* state,
   calls.deleted = [=](uint32_t family, std::string_view key) { deleted(state, family, key.data(), key.size()); };
   calls.single_deleted = [=](uint32_t family, std::string_view key) {
     singledeleted(state, family, key.data(), key.size());
+  };
+  calls.merged = [=](uint32_t family, std::string_view key, std::string_view operand) {
+    merged(state, family, key.data(), key.size(), operand.data(), operand.size());
   };
   batch->rep.Iterate(calls).IgnoreError();
 }

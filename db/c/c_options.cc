@@ -183,6 +183,10 @@ void sepal_options_set_max_space_amplification(sepal_options_t* options, double 
   options->rep.family.max_space_amplification = most;
 }
 
+void sepal_options_set_merge_operator(sepal_options_t* options, const sepal_mergeoperator_t* merge) {
+  options->rep.family.merge_operator = merge->rep;
+}
+
 sepal_comparator_t* sepal_comparator_create(void* state, void (*destructor)(void*),
                                             int (*compare)(void*, const char* a, size_t alen, const char* b,
                                                            size_t blen),

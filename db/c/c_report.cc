@@ -29,6 +29,7 @@ sepal_repair_report_t* Repair(const sepal_options_t* options, const char* name, 
 
 static_assert(static_cast<int>(sepal::ExplainedSource::Kind::kTable) == sepal_in_table);
 static_assert(static_cast<int>(sepal::ExplainedSource::Answer::kLaneSaysNo) == sepal_lane_says_no);
+static_assert(static_cast<int>(sepal::ExplainedSource::Answer::kOperand) == sepal_explained_operand);
 
 }  // namespace
 
@@ -126,7 +127,8 @@ void sepal_explanation_get(const sepal_explanation_t* explanation, sepal_explain
                                        .runs_without_file = e.runs_without_file,
                                        .sources = e.sources.size(),
                                        .bytes_read = e.bytes_read,
-                                       .micros = e.micros};
+                                       .micros = e.micros,
+                                       .merge_operands = e.merge_operands};
   sepal::ToCaller(whole, get, size);
 }
 

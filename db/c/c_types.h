@@ -85,6 +85,9 @@ struct sepal_comparator_t final : sepal::Comparator {
   const char* (*name)(void*) = nullptr;
   bool equal_means_identical = false;
 };
+struct sepal_mergeoperator_t {
+  std::shared_ptr<const sepal::MergeOperator> rep;
+};
 
 namespace sepal {
 

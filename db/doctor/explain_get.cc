@@ -1,8 +1,10 @@
 // ExplainGet asks the sources that a Get asks (point_lookup.cc), in its order, and reports what each answers; in a
 // table it takes the very steps of a Get (table/file/table_explain.cc).
 #include "absl/strings/str_format.h"
+#include "db/decide/visibility/operands.h"
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/face/engine.h"
+#include "db/engine/read/point_lookup.h"
 #include "db/format/file_names.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
@@ -29,17 +31,20 @@ class Explainer {
  private:
   absl::Status Ask(const ReadView& view) {
     out_->runs = view.version->runs().size();
-    if (AskMemTable(*view.active, ExplainedSource::Kind::kActiveMemtable)) return absl::OkStatus();
+    AskMemTable(*view.active, ExplainedSource::Kind::kActiveMemtable);
     for (const auto& memtable : view.immutables) {
-      if (AskMemTable(*memtable, ExplainedSource::Kind::kImmutableMemtable)) return absl::OkStatus();
+      if (!decided_) AskMemTable(*memtable, ExplainedSource::Kind::kImmutableMemtable);
     }
+    if (decided_) return absl::OkStatus();
     for (const LevelRun& level_run : view.version->runs()) {
       const TableFile* file = level_run.run->Find(key_.user_key);
       if (file == nullptr) {
         ++out_->runs_without_file;
         continue;
       }
-      RETURN_IF_ERROR(AskTable(level_run, *file));
+      for (bool more = true; more;) {
+        ASSIGN_OR_RETURN(more, AskTable(level_run, *file));
+      }
       if (decided_) return absl::OkStatus();
     }
     return absl::OkStatus();
@@ -48,27 +53,48 @@ class Explainer {
   // The newest visible update of the key that the source has; its value is left where it lies.
   void Take(Trailer trailer, ExplainedSource* source) {
     decided_ = resolver_.Add(trailer, {});
-    out_->found = resolver_.meaning() == Meaning::kValue;
-    if (out_->found) out_->value_bytes = source->value_bytes;
-    source->answer = out_->found ? Answer::kFound : Answer::kDeleted;
+    out_->found = resolver_.meaning() != Meaning::kAbsent;
+    out_->merge_operands = resolver_.operands();
+    out_->value_bytes = out_->found ? source->value_bytes : 0;
+    switch (MeaningOf(trailer)) {
+      case Meaning::kValue:
+        source->answer = Answer::kFound;
+        break;
+      case Meaning::kAbsent:
+        source->answer = Answer::kDeleted;
+        break;
+      case Meaning::kOperand:
+        source->answer = Answer::kOperand;
+        break;
+    }
     source->sequence = TrailerSequence(trailer).value();
   }
 
-  // Whether the lookup ends there.
-  bool AskMemTable(const MemTable& memtable, ExplainedSource::Kind kind) {
-    const uint64_t began = core_->world.clock->MonotonicMicros();
-    ExplainedSource& source = out_->sources.emplace_back();
-    source.kind = kind;
-    const std::optional<MemTable::Found> found = memtable.Lookup(key_.user_key, key_.hash, key_.visible);
-    if (found.has_value()) {
-      source.value_bytes = found->value.size();
-      Take(found->trailer, &source);
+  void AskMemTable(const MemTable& memtable, ExplainedSource::Kind kind) {
+    for (bool more = true; more;) {
+      const uint64_t began = core_->world.clock->MonotonicMicros();
+      ExplainedSource& source = out_->sources.emplace_back();
+      source.kind = kind;
+      const std::optional<MemTable::Found> found = memtable.Lookup(key_.user_key, key_.hash, key_.visible);
+      if (found.has_value()) {
+        source.value_bytes = found->value.size();
+        Take(found->trailer, &source);
+      }
+      source.micros = core_->world.clock->MonotonicMicros() - began;
+      more = GoesOn(source) && LooksBelow(OperandOf(found->trailer, found->value).oldest);
     }
-    source.micros = core_->world.clock->MonotonicMicros() - began;
-    return decided_;
   }
 
-  absl::Status AskTable(const LevelRun& level_run, const TableFile& file) {
+  bool GoesOn(const ExplainedSource& source) const { return source.answer == Answer::kOperand && !decided_; }
+  // Whether anything is below that number, where the lookup goes on.
+  bool LooksBelow(SequenceNumber sequence) {
+    if (sequence == SequenceNumber(0)) return false;
+    key_.visible = SequenceNumber(sequence.value() - 1);
+    return true;
+  }
+
+  // Whether the table is to be asked again.
+  absl::StatusOr<bool> AskTable(const LevelRun& level_run, const TableFile& file) {
     const uint64_t began = core_->world.clock->MonotonicMicros();
     ExplainedSource& source = out_->sources.emplace_back();
     source.kind = ExplainedSource::Kind::kTable;
@@ -82,12 +108,12 @@ class Explainer {
     ASSIGN_OR_RETURN(const std::optional<Trailer> found, reader->Explain(key_, &source));
     if (found.has_value()) Take(*found, &source);
     source.micros = core_->world.clock->MonotonicMicros() - began;
-    return absl::OkStatus();
+    return GoesOn(source) && LooksBelow(SequenceNumber(source.sequence));
   }
 
   Core* const core_;
   const Family& family_;
-  const LookupKey& key_;
+  LookupKey key_;  // `visible` falls below the operands that were met
   GetExplanation* const out_;
   Resolver resolver_;
   bool decided_ = false;
@@ -99,6 +125,8 @@ std::string_view AnswerText(Answer answer) {
       return "found";
     case Answer::kDeleted:
       return "deleted";
+    case Answer::kOperand:
+      return "merge operand";
     case Answer::kAbsent:
       return "not there";
     case Answer::kGuardSaysNo:
@@ -157,16 +185,27 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
   explanation.column_family = family->name;
   explanation.visible_sequence = visible.value();
   RETURN_IF_ERROR(Explainer(core_.get(), *family, lookup, &explanation).Run(*view));
+  if (explanation.merge_operands > 0) {
+    const EpochDomain::Guard guard(&core_->epochs);
+    StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
+    PointResult result;
+    RETURN_IF_ERROR(LookUp(*family, *view, lookup, {}, core_.get(), &counters, &result));
+    explanation.found = result.kind == PointResult::Kind::kFound;
+    explanation.value_bytes = result.value.size();
+  }
   return explanation;
 }
 
 std::string GetExplanation::ToString() const {
   std::string text =
       absl::StrFormat("key '%s' in family %s, as of sequence %u: ", Printable(key), column_family, visible_sequence);
-  text += found ? absl::StrFormat("found, %u bytes\n", value_bytes) : std::string("not found\n");
+  text += found ? absl::StrFormat("found, %u bytes", value_bytes) : std::string("not found");
+  if (merge_operands > 0) absl::StrAppendFormat(&text, ", made of %u merge operands", merge_operands);
+  text += "\n";
   for (const ExplainedSource& source : sources) {
     absl::StrAppendFormat(&text, "  %s: %s", SourceName(source), AnswerText(source.answer));
-    const bool has_entry = source.answer == Answer::kFound || source.answer == Answer::kDeleted;
+    const bool has_entry =
+        source.answer == Answer::kFound || source.answer == Answer::kDeleted || source.answer == Answer::kOperand;
     if (has_entry) absl::StrAppendFormat(&text, " at sequence %u", source.sequence);
     text += "\n";
     if (source.kind != ExplainedSource::Kind::kTable) continue;

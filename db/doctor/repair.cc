@@ -162,6 +162,7 @@ absl::Status Repairing::TakeManifest() {
     AddFamily(described.creation);
     FamilyState& family = families_.at(id);
     family.kept_options = described.kept_options;
+    family.merge_operator = described.merge_operator;
     family.flushed_through = described.flushed_through;
     RETURN_IF_ERROR(Resolve(&family));
     described.tables.OrderBy(family.order);
@@ -236,6 +237,10 @@ void Repairing::SalvageEdit(const VersionEdit& edit) {
   for (const KeptOptions& kept : edit.kept_options) {
     const auto it = families_.find(kept.family);
     if (it != families_.end()) it->second.kept_options = kept.fields;
+  }
+  for (const FamilySchema& schema : edit.schemas) {
+    const auto it = families_.find(schema.family);
+    if (it != families_.end()) it->second.merge_operator = schema.merge_operator;
   }
   for (const ColumnFamilyId id : edit.dropped_families) DropFamily(id);
   for (const RemovedTable& table : edit.removed_tables) {
@@ -323,7 +328,8 @@ absl::Status Repairing::MadeWith(std::string_view comparator, const FamilyState&
 }
 
 absl::Status Repairing::Resolve(FamilyState* family) const {
-  ASSIGN_OR_RETURN(const ColumnFamilyOptions given, OptionsFor(options_, path_, family->creation));
+  ASSIGN_OR_RETURN(const ColumnFamilyOptions given,
+                   OptionsFor(options_, path_, family->creation, family->merge_operator));
   family->options = OptionsGivenOrKept(given, family->kept_options);
   family->order = KeyOrder(family->options.comparator);
   return absl::OkStatus();
@@ -366,7 +372,9 @@ ManifestContents Repairing::Snapshot(FileNumber log) {
   std::vector<ManifestContents::Family> families;
   for (const auto& [id, family] : families_) {
     families.push_back({.id = id,
-                        .description = DescribeFamily(family.creation, family.options, family.flushed_through),
+                        .description = DescribeFamily(family.creation, family.options,
+                                                      MergeOperatorName(family.options, family.merge_operator),
+                                                      family.flushed_through),
                         .version = std::make_shared<const Version>(family.order),
                         .tables = family.tables});
     for (const AddedTable& added : family.tables) {

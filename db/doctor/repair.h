@@ -63,7 +63,8 @@ class Repairing {
  private:
   struct FamilyState {
     ColumnFamilyCreation creation;
-    std::string kept_options;  // db/format/kept_options.h
+    std::string kept_options;    // db/format/kept_options.h
+    std::string merge_operator;  // its name, as the manifest has it; empty: none
     ColumnFamilyOptions options;
     KeyOrder order;
     SequenceNumber flushed_through;

@@ -4,10 +4,10 @@
 // |--------|--------|--------------------------------------------------------------------------------|
 // | 0      | 4      | number of entries                                                              |
 // | 4      |        | the entries, without gaps:                                                     |
-// |        | 1      | ValueKind: delete, put or single delete                                        |
+// |        | 1      | ValueKind: delete, put, single delete or merge                                 |
 // |        | 1 to 5 | column family id, varint32                                                     |
 // |        |        | key: length as varint, bytes                                                   |
-// |        |        | put only: value: length as varint, bytes                                       |
+// |        |        | put and merge: value or operand: length as varint, bytes                       |
 //
 // Entry i of a batch with sequence number s has sequence number s + i. Bytes are a valid batch if exactly the stated
 // number of entries fills them.
@@ -28,13 +28,15 @@ namespace sepal {
 inline constexpr size_t kBatchHeaderBytes = 4;
 
 // Whether an entry of that kind has a value behind its key.
-inline constexpr bool HasValue(ValueKind kind) { return kind == ValueKind::kPut; }
+inline constexpr bool HasValue(ValueKind kind) { return kind == ValueKind::kPut || kind == ValueKind::kMerge; }
+// Whether it may only be written to a family that has a merge operator.
+inline constexpr bool NeedsMergeOperator(ValueKind kind) { return kind == ValueKind::kMerge; }
 
 struct BatchEntry {
   ValueKind kind = ValueKind::kPut;
   ColumnFamilyId family;
   std::string_view key;
-  std::string_view value;  // empty for deletions
+  std::string_view value;  // or operand; empty for deletions
 };
 
 // Reads the entries of a batch that may be hostile. Allocates nothing unless it fails. The entries point into `bytes`.
@@ -76,7 +78,7 @@ inline absl::Status CheckEntrySize(size_t key_bytes, size_t value_bytes) {
   return EntryTooLarge(key_bytes, value_bytes);
 }
 
-// Adds an entry to `batch`, which must be a valid batch, and counts it. `value` is for puts only.
+// Adds an entry to `batch`, which must be a valid batch, and counts it. `value` is for puts and merges only.
 void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
                       std::string_view value);
 

@@ -32,7 +32,10 @@ enum Tag : uint32_t {
   kLogDirectory = 29,
 };
 
-constexpr uint64_t kKnownFeatures = 0;
+constexpr uint64_t kMergesFeature = 1;
+constexpr uint64_t kKnownFeatures = kMergesFeature;
+
+enum SchemaTag : uint32_t { kMergeOperator = 2 };
 
 void PutInternalKey(std::string* out, const InternalKey& key) {
   PutVarint(out, key.user_key.size() + kTrailerBytes);
@@ -144,6 +147,18 @@ KeptOptions TakeKeptOptions(Decoder* in) {
   return kept;
 }
 
+absl::Status TakeSchema(Decoder* in, VersionEdit* edit) {
+  FamilySchema schema{.family = TakeFamily(in)};
+  RETURN_IF_ERROR(TakeFields("schema of a column family", in->Bytes(in->remaining()),
+                             [&](uint32_t tag, Decoder* field) -> absl::StatusOr<bool> {
+                               if (tag != kMergeOperator) return false;
+                               schema.merge_operator = field->Bytes(field->remaining());
+                               return true;
+                             }));
+  if (!schema.merge_operator.empty()) edit->schemas.push_back(std::move(schema));
+  return absl::OkStatus();
+}
+
 absl::Status TakeLogDirectory(Decoder* in, VersionEdit* edit) {
   KeptLogDirectory kept;
   kept.logs = in->LengthPrefixed();
@@ -213,8 +228,7 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
       RETURN_IF_ERROR(DecodeKeptOptions(edit->kept_options.back().fields).status());
       return true;
     case kFamilySchema:
-      TakeFamily(in);
-      RETURN_IF_ERROR(SkipFields("schema of a column family", in));
+      RETURN_IF_ERROR(TakeSchema(in, edit));
       return true;
     case kLogDirectory:
       RETURN_IF_ERROR(TakeLogDirectory(in, edit));
@@ -244,6 +258,13 @@ void VersionEdit::EncodeTo(std::string* out) const {
     w.Field(kKeptOptions, [&](std::string* f) {
       PutVarint(f, kept.family.value());
       *f += kept.fields;
+    });
+  }
+  if (!schemas.empty()) w.Field(kFeatures, [](std::string* f) { PutVarint(f, kMergesFeature); });
+  for (const FamilySchema& schema : schemas) {
+    w.Field(kFamilySchema, [&](std::string* f) {
+      PutVarint(f, schema.family.value());
+      FieldWriter(f).Field(kMergeOperator, [&](std::string* name) { *name += schema.merge_operator; });
     });
   }
   for (const ColumnFamilyId dropped : dropped_families) {
@@ -307,6 +328,10 @@ std::string ToString(const VersionEdit& edit) {
   for (const KeptOptions& kept : edit.kept_options) {
     s += absl::StrFormat("family %u is kept with options of its own, %u bytes\n", kept.family.value(),
                          kept.fields.size());
+  }
+  for (const FamilySchema& schema : edit.schemas) {
+    s += absl::StrFormat("family %u has merge operator \"%s\"\n", schema.family.value(),
+                         Printable(schema.merge_operator));
   }
   for (const ColumnFamilyId dropped : edit.dropped_families) {
     s += absl::StrFormat("drop column family %u\n", dropped.value());

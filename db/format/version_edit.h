@@ -19,12 +19,13 @@
 // | 20  | table removed        | id varint32, level, number                                                         |
 // | 22  | log closed           | number, length in bytes: the log was closed cleanly and synced up to that length   |
 // | 24  | features             | a set of bits: the features that the database uses. A reader refuses a bit that it |
-// |     |                      | does not know; this library knows none. A bit is written before its first use      |
+// |     |                      | does not know. A bit is written before its first use. 1: merges                    |
 // | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
 // |     |                      | fields. Known is 1, which may be skipped: the range of keys that have entries of   |
 // |     |                      | their own (two internal keys, bytes), if it differs. Written only with fields      |
 // | 27  | kept options         | id varint32, fields (kept_options.h); written only if there are any                |
-// | 28  | column family schema | id varint32, fields: the meaning of its data. None is known, and none is written   |
+// | 28  | column family schema | id varint32, fields: the meaning of its data. Known is 2, bytes: the name of the   |
+// |     |                      | merge operator. Written only if there are any                                      |
 // | 29  | log directory        | bytes: where the logs lie; bytes: where the database lay then; fields, of which    |
 // |     |                      | none is known. Written only if the logs do not lie beside the tables. Each         |
 // |     |                      | manifest has it in its first edit, or not at all                                   |
@@ -88,6 +89,13 @@ struct KeptOptions {
   friend bool operator==(const KeptOptions&, const KeptOptions&) = default;
 };
 
+// What the data of a family means, beyond its order.
+struct FamilySchema {
+  ColumnFamilyId family;
+  std::string merge_operator = {};  // its name
+  friend bool operator==(const FamilySchema&, const FamilySchema&) = default;
+};
+
 // Where the logs of a database lie that has them elsewhere, so that nobody need say it again. The second path tells a
 // database that was copied or moved: what lies at the first may be the logs of the original.
 struct KeptLogDirectory {
@@ -104,6 +112,7 @@ struct VersionEdit {
   std::optional<FileNumber> min_log_number;
   std::vector<ColumnFamilyCreation> created_families;
   std::vector<KeptOptions> kept_options;
+  std::vector<FamilySchema> schemas;  // with any, the edit says that the database uses merges
   std::vector<ColumnFamilyId> dropped_families;
   std::vector<FlushedThrough> flushed_through;
   std::vector<AddedTable> added_tables;

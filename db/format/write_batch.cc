@@ -42,6 +42,18 @@ void WriteBatch::SingleDelete(const ColumnFamily& family, std::string_view key) 
   AppendBatchEntry(&bytes_, ValueKind::kSingleDelete, BatchOrigin::Note(family, this), key, {});
 }
 
+void WriteBatch::Merge(std::string_view key, std::string_view operand) {
+  AppendBatchEntry(&bytes_, ValueKind::kMerge, kDefaultFamily, key, operand);
+}
+
+void WriteBatch::Merge(const ColumnFamily& family, std::string_view key, std::string_view operand) {
+  AppendBatchEntry(&bytes_, ValueKind::kMerge, BatchOrigin::Note(family, this), key, operand);
+}
+
+absl::Status WriteBatch::Handler::Merge(uint32_t, std::string_view, std::string_view) {
+  return absl::UnimplementedError("the batch has a merge, and its handler does not take any");
+}
+
 void WriteBatch::Append(const WriteBatch& other) {
   const uint64_t count = uint64_t{Count()} + other.Count();
   SEPAL_CHECK(count <= std::numeric_limits<uint32_t>::max());
@@ -73,6 +85,11 @@ absl::Status WriteBatch::Iterate(Handler& handler) const {
       case ValueKind::kSingleDelete:
         RETURN_IF_ERROR(handler.SingleDelete(family, entry.key));
         break;
+      case ValueKind::kMerge:
+        RETURN_IF_ERROR(handler.Merge(family, entry.key, entry.value));
+        break;
+      case ValueKind::kFoldedMerge:
+        return absl::InternalError("a batch cannot have a folded merge");
     }
   }
   return reader.status();

@@ -43,6 +43,7 @@ extern "C" {
 typedef struct sepal_t sepal_t;
 typedef struct sepal_column_family_t sepal_column_family_t;
 typedef struct sepal_comparator_t sepal_comparator_t;
+typedef struct sepal_mergeoperator_t sepal_mergeoperator_t;
 typedef struct sepal_env_t sepal_env_t;
 typedef struct sepal_explanation_t sepal_explanation_t;
 typedef struct sepal_filterpolicy_t sepal_filterpolicy_t;
@@ -88,6 +89,11 @@ SEPAL_C_EXPORT void sepal_singledelete(sepal_t* db, const sepal_writeoptions_t* 
                                        char** errptr);
 SEPAL_C_EXPORT void sepal_singledelete_cf(sepal_t* db, const sepal_writeoptions_t* options,
                                           sepal_column_family_t* family, const char* key, size_t keylen, char** errptr);
+SEPAL_C_EXPORT void sepal_merge(sepal_t* db, const sepal_writeoptions_t* options, const char* key, size_t keylen,
+                                const char* operand, size_t operandlen, char** errptr);
+SEPAL_C_EXPORT void sepal_merge_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family,
+                                   const char* key, size_t keylen, const char* operand, size_t operandlen,
+                                   char** errptr);
 SEPAL_C_EXPORT void sepal_write(sepal_t* db, const sepal_writeoptions_t* options, sepal_writebatch_t* batch,
                                 char** errptr);
 
@@ -219,17 +225,22 @@ SEPAL_C_EXPORT void sepal_writebatch_delete_cf(sepal_writebatch_t* batch, sepal_
 SEPAL_C_EXPORT void sepal_writebatch_singledelete(sepal_writebatch_t* batch, const char* key, size_t klen);
 SEPAL_C_EXPORT void sepal_writebatch_singledelete_cf(sepal_writebatch_t* batch, sepal_column_family_t* family,
                                                      const char* key, size_t klen);
-/* Reports single deletions as deletions, and does not report families. */
+SEPAL_C_EXPORT void sepal_writebatch_merge(sepal_writebatch_t* batch, const char* key, size_t klen, const char* operand,
+                                           size_t olen);
+SEPAL_C_EXPORT void sepal_writebatch_merge_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key,
+                                              size_t klen, const char* operand, size_t olen);
+/* Reports single deletions as deletions, and reports neither merges nor families. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
                                              void (*put)(void* state, const char* k, size_t klen, const char* v,
                                                          size_t vlen),
                                              void (*deleted)(void* state, const char* k, size_t klen));
-/* The same, reporting families and single deletions. */
+/* Reports everything. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate_cf(
     const sepal_writebatch_t* batch, void* state,
     void (*put)(void* state, uint32_t family, const char* k, size_t klen, const char* v, size_t vlen),
     void (*deleted)(void* state, uint32_t family, const char* k, size_t klen),
-    void (*singledeleted)(void* state, uint32_t family, const char* k, size_t klen));
+    void (*singledeleted)(void* state, uint32_t family, const char* k, size_t klen),
+    void (*merged)(void* state, uint32_t family, const char* k, size_t klen, const char* operand, size_t olen));
 SEPAL_C_EXPORT void sepal_writebatch_append(sepal_writebatch_t* destination, const sepal_writebatch_t* source);
 /* The batch as bytes, valid until it changes. */
 SEPAL_C_EXPORT const char* sepal_writebatch_data(const sepal_writebatch_t* batch, size_t* size);
@@ -291,7 +302,8 @@ enum {
   sepal_answer_deleted = 1,
   sepal_answer_absent = 2,
   sepal_guard_says_no = 3,
-  sepal_lane_says_no = 4
+  sepal_lane_says_no = 4,
+  sepal_explained_operand = 5
 };
 /* The strings live as long as the explanation. */
 typedef struct sepal_explained_get_t {
@@ -302,6 +314,7 @@ typedef struct sepal_explained_get_t {
   uint64_t value_bytes, visible_sequence, runs, runs_without_file;
   size_t sources; /* the number of entries below */
   uint64_t bytes_read, micros;
+  uint64_t merge_operands;
 } sepal_explained_get_t;
 typedef struct sepal_explained_source_t {
   int kind, answer;
@@ -365,6 +378,8 @@ SEPAL_C_EXPORT void sepal_options_add_column_family(sepal_options_t* options, co
                                                     const sepal_options_t* family_options);
 /* The options of a column family: */
 SEPAL_C_EXPORT void sepal_options_set_comparator(sepal_options_t* options, sepal_comparator_t* comparator);
+/* The options share the operator: it may be destroyed at any time. */
+SEPAL_C_EXPORT void sepal_options_set_merge_operator(sepal_options_t* options, const sepal_mergeoperator_t* merge);
 SEPAL_C_EXPORT void sepal_options_set_compression(sepal_options_t* options, int compression);
 /* From the first level on; deeper levels use the last entry. */
 SEPAL_C_EXPORT void sepal_options_set_compression_per_level(sepal_options_t* options, const int* compressions,
@@ -384,6 +399,27 @@ SEPAL_C_EXPORT sepal_comparator_t* sepal_comparator_create(void* state, void (*d
    opening, and never change it. */
 SEPAL_C_EXPORT void sepal_comparator_set_equal_means_identical(sepal_comparator_t* comparator, unsigned char value);
 SEPAL_C_EXPORT void sepal_comparator_destroy(sepal_comparator_t* comparator);
+
+/* --- merge operators (sepal/merge_operator.h) --- */
+
+/* `merge` returns the value, its size in `*size`, in memory of malloc, which the library frees; NULL if the operands
+   cannot be merged. `base` is NULL if there is no value; operands come oldest first. `combine` does the same to make
+   one operand of several; it may be NULL, and return NULL. */
+SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create(
+    void* state, void (*destructor)(void* state),
+    char* (*merge)(void* state, const char* key, size_t klen, const char* base, size_t blen,
+                   const char* const* operands, const size_t* operand_sizes, size_t count, size_t* size),
+    char* (*combine)(void* state, const char* key, size_t klen, const char* const* operands,
+                     const size_t* operand_sizes, size_t count, size_t* size),
+    const char* (*name)(void* state));
+SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_add64(void);
+SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_append(const char* separator, size_t size);
+SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_max(void);
+SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_min(void);
+SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_json_merge_patch(void);
+/* Returns NULL if no built-in operator has that name. */
+SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_by_name(const char* name, size_t size);
+SEPAL_C_EXPORT void sepal_mergeoperator_destroy(sepal_mergeoperator_t* merge);
 
 /* --- filters --- */
 

@@ -70,6 +70,7 @@
 #include "sepal/explanation.h"
 #include "sepal/export.h"
 #include "sepal/iterator.h"
+#include "sepal/merge_operator.h"
 #include "sepal/options.h"
 #include "sepal/perf_context.h"
 #include "sepal/properties.h"
@@ -173,6 +174,10 @@ class SEPAL_EXPORT DB {
   // See WriteBatch::SingleDelete.
   virtual absl::Status SingleDelete(const ColumnFamily& family, std::string_view key,
                                     const WriteOptions& options = {}) = 0;
+  // Merges `operand` into the value of `key` (sepal/merge_operator.h), without reading it. InvalidArgument if the
+  // family has no merge operator.
+  virtual absl::Status Merge(const ColumnFamily& family, std::string_view key, std::string_view operand,
+                             const WriteOptions& options = {}) = 0;
   // Does not change `batch`. If the batch is refused, nothing of it is written.
   virtual absl::Status Write(const WriteBatch& batch, const WriteOptions& options = {}) = 0;
 
@@ -306,6 +311,9 @@ class SEPAL_EXPORT DB {
   }
   absl::Status SingleDelete(std::string_view key, const WriteOptions& options = {}) {
     return SingleDelete(DefaultColumnFamily(), key, options);
+  }
+  absl::Status Merge(std::string_view key, std::string_view operand, const WriteOptions& options = {}) {
+    return Merge(DefaultColumnFamily(), key, operand, options);
   }
   absl::Status Get(std::string_view key, PinnedValue& value, const ReadOptions& options = kDefaultReadOptions) {
     return Get(DefaultColumnFamily(), key, value, options);

@@ -30,14 +30,15 @@ struct ExplainedBlock {
   bool key_present = false;  // whether the block holds an entry of the key; if not, the filters gave a false positive
 };
 
-// A memtable or a table file, in the order in which they were searched.
+// A memtable or a table file, in the order in which they were searched. One that answered with a merge operand is
+// searched again, for what is older.
 struct ExplainedSource {
   enum class Kind : uint8_t { kActiveMemtable, kImmutableMemtable, kTable };
-  enum class Answer : uint8_t { kFound, kDeleted, kAbsent, kGuardSaysNo, kLaneSaysNo };
+  enum class Answer : uint8_t { kFound, kDeleted, kAbsent, kGuardSaysNo, kLaneSaysNo, kOperand };
 
   Kind kind = Kind::kActiveMemtable;
   Answer answer = Answer::kAbsent;
-  // The entry's, if an entry was found, a tombstone included.
+  // The entry's, if an entry was found, a tombstone or a merge operand included.
   uint64_t sequence = 0;
   uint64_t value_bytes = 0;
 
@@ -61,6 +62,8 @@ struct SEPAL_EXPORT GetExplanation {
   std::string column_family = {};
   bool found = false;
   uint64_t value_bytes = 0;
+  // That the value was made of; one of a memtable may stand for several.
+  uint64_t merge_operands = 0;
   uint64_t visible_sequence = 0;
   // The number of sorted runs of tables, and how many of them have no file that spans the key. Runs after the one with
   // the answer were not searched.

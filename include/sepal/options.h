@@ -22,6 +22,7 @@
 namespace sepal {
 
 class EventListener;
+class MergeOperator;
 
 // A compression codec, as stored on disk.
 enum class CompressionKind : uint8_t { kNone = 0, kSnappy = 1, kLz4 = 2, kZstd = 3 };
@@ -44,6 +45,10 @@ enum class CompactionStyle : uint8_t {
 struct ColumnFamilyOptions {
   // The order of keys. Must be the one that the family was created with.
   const Comparator* comparator = BytewiseComparator();
+  // What DB::Merge does to values (sepal/merge_operator.h); null: DB::Merge is refused. Must have the name of the one
+  // that the family was first opened with, if it ever was with any. Null for such a family: built-in operators are
+  // found by that name; without any other, the family opens, and reads of keys with merge operands fail.
+  std::shared_ptr<const MergeOperator> merge_operator = nullptr;
   // The codec of data blocks. A block that shrinks by less than an eighth is stored uncompressed.
   CompressionKind compression = CompressionKind::kSnappy;
   // The codec of each level, from the first; deeper levels use the last entry. Empty: `compression` everywhere. A table

@@ -35,6 +35,8 @@ class SEPAL_EXPORT WriteBatch {
     virtual absl::Status Put(uint32_t family, std::string_view key, std::string_view value) = 0;
     virtual absl::Status Delete(uint32_t family, std::string_view key) = 0;
     virtual absl::Status SingleDelete(uint32_t family, std::string_view key) = 0;
+    // Unimplemented unless it is overridden: a handler that knows no merges must not pass over them.
+    virtual absl::Status Merge(uint32_t family, std::string_view key, std::string_view operand);
   };
 
   WriteBatch();
@@ -46,11 +48,16 @@ class SEPAL_EXPORT WriteBatch {
   // Cheaper to compact away than `Delete`. With any other history an older value may reappear.
   void SingleDelete(std::string_view key);
 
+  // Merges `operand` into the value of `key` (sepal/merge_operator.h). DB::Write refuses the batch (InvalidArgument) if
+  // the family has no merge operator. Not for keys that are deleted with SingleDelete.
+  void Merge(std::string_view key, std::string_view operand);
+
   // The same for a column family of the database that the batch is written to: DB::Write refuses a batch that names one
   // of another database (InvalidArgument). The batch keeps the family's id and not the handle.
   void Put(const ColumnFamily& family, std::string_view key, std::string_view value);
   void Delete(const ColumnFamily& family, std::string_view key);
   void SingleDelete(const ColumnFamily& family, std::string_view key);
+  void Merge(const ColumnFamily& family, std::string_view key, std::string_view operand);
 
   // Appends all updates of `other`. Together the batches must have fewer than 2^32 updates.
   void Append(const WriteBatch& other);

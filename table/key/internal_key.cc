@@ -11,6 +11,10 @@ std::string_view Name(ValueKind kind) {
       return "delete";
     case ValueKind::kPut:
       return "put";
+    case ValueKind::kMerge:
+      return "merge";
+    case ValueKind::kFoldedMerge:
+      return "folded merge";
     case ValueKind::kSingleDelete:
       return "single-delete";
   }

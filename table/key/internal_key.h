@@ -25,8 +25,12 @@ enum class ValueKind : uint8_t {
   kDelete = 0,
   kPut = 1,
   kSingleDelete = 2,
+  kMerge = 3,
+  // In memtables only, never on disk: an operand together with older ones (db/decide/visibility/operands.h).
+  kFoldedMerge = 7,
 };
-inline constexpr uint8_t kMaxValueKind = 2;
+// On disk.
+inline constexpr uint8_t kMaxValueKind = 3;
 
 // For statistics only.
 inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }

@@ -7,11 +7,43 @@ namespace sepal::model {
 
 namespace {
 
-// A quarter of the keys are only ever deleted by single deletions, and put once between them: the contract.
-bool IsForSingleDeletes(std::string_view key) {
+uint32_t GroupOf(std::string_view key) {
   uint32_t sum = 0;
   for (const char c : key) sum += static_cast<uint8_t>(c) | 0x20u;
-  return sum % 4 == 0;
+  return sum % 4;
+}
+// A quarter of the keys are only ever deleted by single deletions, and put once between them: the contract.
+bool IsForSingleDeletes(std::string_view key) { return GroupOf(key) == 0; }
+// Another quarter are merged as well as put and deleted.
+bool IsForMerges(std::string_view key) { return GroupOf(key) == 1; }
+
+void AddTo(WriteBatch* batch, const ColumnFamily& family, const Update& update) {
+  switch (update.kind) {
+    case ValueKind::kPut:
+      return batch->Put(family, update.key, update.value);
+    case ValueKind::kDelete:
+      return batch->Delete(family, update.key);
+    case ValueKind::kSingleDelete:
+      return batch->SingleDelete(family, update.key);
+    case ValueKind::kMerge:
+    case ValueKind::kFoldedMerge:
+      return batch->Merge(family, update.key, update.value);
+  }
+}
+
+absl::Status WriteTo(DB* db, const ColumnFamily& family, const Update& update, const WriteOptions& options) {
+  switch (update.kind) {
+    case ValueKind::kPut:
+      return db->Put(family, update.key, update.value, options);
+    case ValueKind::kDelete:
+      return db->Delete(family, update.key, options);
+    case ValueKind::kSingleDelete:
+      return db->SingleDelete(family, update.key, options);
+    case ValueKind::kMerge:
+    case ValueKind::kFoldedMerge:
+      break;
+  }
+  return db->Merge(family, update.key, update.value, options);
 }
 
 }  // namespace
@@ -61,10 +93,12 @@ Update History::RandomUpdate(const std::string& family) {
   Update update{.family = family, .kind = ValueKind::kPut, .key = RandomKey(), .value = {}};
   if (IsForSingleDeletes(update.key)) {
     if (model_.PutsSinceDeletion(family, update.key) == 1) update.kind = ValueKind::kSingleDelete;
+  } else if (IsForMerges(update.key) && !random_.OneIn(5)) {
+    update.kind = ValueKind::kMerge;
   } else if (random_.OneIn(4)) {
     update.kind = ValueKind::kDelete;
   }
-  if (update.kind == ValueKind::kPut) update.value = RandomValue();
+  if (!IsTombstone(update.kind)) update.value = RandomValue();
   return update;
 }
 
@@ -74,23 +108,10 @@ void History::Write(const std::vector<Update>& batch, bool as_batch) {
   absl::Status written;
   if (as_batch) {
     WriteBatch all;
-    for (const Update& update : batch) {
-      const ColumnFamily& family = Handle(update.family);
-      if (update.kind == ValueKind::kPut) {
-        all.Put(family, update.key, update.value);
-      } else if (update.kind == ValueKind::kDelete) {
-        all.Delete(family, update.key);
-      } else {
-        all.SingleDelete(family, update.key);
-      }
-    }
+    for (const Update& update : batch) AddTo(&all, Handle(update.family), update);
     written = database_.db->Write(all, options);
-  } else if (first.kind == ValueKind::kPut) {
-    written = database_.db->Put(Handle(first.family), first.key, first.value, options);
-  } else if (first.kind == ValueKind::kDelete) {
-    written = database_.db->Delete(Handle(first.family), first.key, options);
   } else {
-    written = database_.db->SingleDelete(Handle(first.family), first.key, options);
+    written = WriteTo(database_.db.get(), Handle(first.family), first, options);
   }
   // A write that a crash cut off may have come about.
   model_.Apply(batch);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "db/decide/visibility/visibility.h"
-
 namespace sepal::model {
 
 void Model::CreateFamily(const std::string& name, const Comparator* comparator) {
@@ -36,22 +34,27 @@ void Model::TruncateAfter(uint64_t batch) {
   latest_ = batch;
 }
 
-const Model::Version* Model::VersionAt(const std::vector<Version>& versions, uint64_t batch) {
-  const auto after = std::upper_bound(versions.begin(), versions.end(), batch,
-                                      [](uint64_t wanted, const Version& version) { return wanted < version.batch; });
-  Resolver resolver({SequenceNumber(batch)});
-  for (auto version = std::make_reverse_iterator(after); version != versions.rend(); ++version) {
-    if (!resolver.Add(PackTrailer(SequenceNumber(version->batch), version->kind), version->value)) continue;
-    return resolver.meaning() == Meaning::kValue ? &*version : nullptr;
+std::optional<std::pair<std::string, std::string>> Model::EntryAt(const std::vector<Version>& versions,
+                                                                  uint64_t batch) {
+  std::optional<std::pair<std::string, std::string>> entry;
+  for (const Version& version : versions) {
+    if (version.batch > batch) break;
+    if (version.kind == ValueKind::kMerge) {
+      const std::string before = entry.has_value() ? entry->second + ";" : "";
+      entry = {version.key, before + version.value};
+    } else if (IsTombstone(version.kind)) {
+      entry.reset();
+    } else {
+      entry = {version.key, version.value};
+    }
   }
-  return nullptr;
+  return entry;
 }
 
 Entries Model::Contents(const std::string& family, uint64_t batch) const {
   Entries entries;
   for (const auto& [key, versions] : families_.at(family).keys) {
-    const Version* version = VersionAt(versions, batch);
-    if (version != nullptr) entries.emplace_back(version->key, version->value);
+    if (auto entry = EntryAt(versions, batch)) entries.push_back(*std::move(entry));
   }
   return entries;
 }
@@ -59,8 +62,8 @@ Entries Model::Contents(const std::string& family, uint64_t batch) const {
 std::optional<std::string> Model::Get(const std::string& family, const std::string& key, uint64_t batch) const {
   const auto& keys = families_.at(family).keys;
   const auto it = keys.find(key);
-  const Version* version = it == keys.end() ? nullptr : VersionAt(it->second, batch);
-  return version == nullptr ? std::nullopt : std::optional<std::string>(version->value);
+  const auto entry = it == keys.end() ? std::nullopt : EntryAt(it->second, batch);
+  return entry.has_value() ? std::optional<std::string>(entry->second) : std::nullopt;
 }
 
 int Model::PutsSinceDeletion(const std::string& family, const std::string& key) const {

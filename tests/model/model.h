@@ -1,4 +1,5 @@
-// What a database should hold: every version of every key of every column family, in plain maps.
+// What a database should hold: every version of every key of every column family, in plain maps. Merges append, with
+// ";" between.
 //
 // Time is counted in batches; batch 0 is the empty database. Not safe for concurrent use.
 #pragma once
@@ -63,7 +64,9 @@ class Model {
     const Comparator* comparator;
     std::map<std::string, std::vector<Version>, Less> keys;
   };
-  static const Version* VersionAt(const std::vector<Version>& versions, uint64_t batch);
+  // The key, as the version that decides spells it, and its value.
+  static std::optional<std::pair<std::string, std::string>> EntryAt(const std::vector<Version>& versions,
+                                                                    uint64_t batch);
 
   uint64_t latest_ = 0;
   std::map<std::string, Family> families_;

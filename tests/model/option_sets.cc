@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/decide/compaction/compaction_policy.h"
+#include "sepal/merge_operator.h"
 #include "tests/db/engine/test_database.h"
 #include "util/base/hash.h"
 
@@ -30,6 +31,19 @@ class CaselessComparator final : public Comparator {
   }
 };
 
+// Appends as the library's operator does, and cannot combine operands.
+class AppendApart final : public MergeOperator {
+ public:
+  std::string_view Name() const override { return append_->Name(); }
+  absl::Status Merge(std::string_view key, std::optional<std::string_view> base,
+                     std::span<const std::string_view> operands, std::string* value) const override {
+    return append_->Merge(key, base, operands, value);
+  }
+
+ private:
+  const std::shared_ptr<const MergeOperator> append_ = MergeOperators::Append(";");
+};
+
 template <class T, size_t n>
 T Choose(Random* random, const T (&choices)[n]) {
   return choices[random->Uniform(n)];
@@ -48,6 +62,10 @@ const Comparator* RandomComparator(Random* random) {
 }
 
 void RandomizeFamily(Random* random, ColumnFamilyOptions* options) {
+  static const std::shared_ptr<const MergeOperator> merges[] = {MergeOperators::Append(";"),
+                                                                std::make_shared<AppendApart>()};
+  // Both have one name: what one has folded the other reads.
+  options->merge_operator = Choose(random, merges);
   options->compaction_style =
       Choose(random, {CompactionStyle::kLazyLeveling, CompactionStyle::kLeveled, CompactionStyle::kUniversal});
   options->max_space_amplification = Choose(random, {1.0, 1.5, 2.0, 100.0});

@@ -102,6 +102,12 @@ std::string SingleDelete(ScriptRunner* runner, ScriptLine* line) {
   return Told(*line, runner->db()->SingleDelete(runner->Named(*line), line->Word(0), options));
 }
 
+std::string Merge(ScriptRunner* runner, ScriptLine* line) {
+  const WriteOptions options = TakeWriteOptions(line);
+  runner->written.emplace(line->family, line->Word(0));
+  return Told(*line, runner->db()->Merge(runner->Named(*line), line->Word(0), line->Word(1), options));
+}
+
 void AddToBatch(ScriptRunner* runner, const ScriptLine& line, WriteBatch* batch) {
   const ColumnFamily& family = runner->Named(line);
   if (line.name == "put") {
@@ -111,6 +117,9 @@ void AddToBatch(ScriptRunner* runner, const ScriptLine& line, WriteBatch* batch)
     batch->Delete(family, line.Word(0));
   } else if (line.name == "single-delete") {
     batch->SingleDelete(family, line.Word(0));
+  } else if (line.name == "merge") {
+    runner->written.emplace(line.family, line.Word(0));
+    batch->Merge(family, line.Word(0), line.Word(1));
   } else {
     ADD_FAILURE() << "a batch does not take: " << line.text;
   }
@@ -422,6 +431,7 @@ constexpr EngineCommand kCommands[] = {
     {"put", CommandKind::kWrite, Put},
     {"delete", CommandKind::kWrite, Delete},
     {"single-delete", CommandKind::kWrite, SingleDelete},
+    {"merge", CommandKind::kWrite, Merge},
     {"batch", CommandKind::kWrite, Batch},
     {"fill", CommandKind::kWrite, Fill},
     {"erase", CommandKind::kWrite, Erase},

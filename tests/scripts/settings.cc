@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "sepal/merge_operator.h"
 
 namespace sepal {
 
@@ -29,6 +30,10 @@ absl::Status SetFamilyOption(std::string_view setting, ColumnFamilyOptions* opti
     options->compression = value == "none"   ? CompressionKind::kNone
                            : value == "zstd" ? CompressionKind::kZstd
                                              : CompressionKind::kSnappy;
+  } else if (name == "merge") {
+    options->merge_operator = value == "none"  ? nullptr
+                              : value == "add" ? MergeOperators::Add64()
+                                               : MergeOperators::Append(value);
   } else if (name == "filter") {
     options->filter_policy = value == "none" ? FilterPolicy::None() : FilterPolicy();
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sepal/merge_operator.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
 #include "util/thread/sync.h"
@@ -40,6 +41,17 @@ absl::Status BenchThread::Write(uint64_t number, size_t value_bytes, uint64_t* b
 absl::Status BenchThread::Put(uint64_t number, size_t value_bytes) {
   uint64_t bytes = 0;
   RETURN_IF_ERROR(Write(number, value_bytes, &bytes));
+  Finished(1, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status BenchThread::Merge(uint64_t number) {
+  static const std::string one = MergeOperators::EncodeInt64(1);
+  const std::string_view key = key_.Format(number);
+  const std::string_view operand = options().MergeOperatorName() == "uint64add" ? one : Value(options().ValueSize());
+  RETURN_IF_ERROR(db()->Merge(FamilyOf(number), key, operand, HowToWrite(options().sync)));
+  const uint64_t bytes = key.size() + operand.size();
+  Pace(1, bytes);
   Finished(1, bytes);
   return absl::OkStatus();
 }

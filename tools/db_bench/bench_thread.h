@@ -67,6 +67,8 @@ class BenchThread {
   // One operation each, counted but for Write: of the entry with that number.
   absl::Status Get(uint64_t number, PinnedValue& value);
   absl::Status Put(uint64_t number, size_t value_bytes);
+  // Merges an operand: 1 for the operator that adds, else a value's bytes.
+  absl::Status Merge(uint64_t number);
   // Puts an entry without counting it as an operation. The bytes of key and value go to `bytes`.
   absl::Status Write(uint64_t number, size_t value_bytes, uint64_t* bytes);
 

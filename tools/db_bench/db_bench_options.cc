@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "sepal/merge_operator.h"
 #include "sepal/options_text.h"
 #include "tools/db_bench/db_bench_workloads.h"
 #include "tools/terminal/cli.h"
@@ -136,6 +138,13 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   } else if (bloom_bits > 0) {
     options.family.filter_policy = FilterPolicy::FromBitsPerKey(bloom_bits);
   }
+  if (const std::string_view name = MergeOperatorName(); name == "uint64add") {
+    options.family.merge_operator = MergeOperators::Add64();
+  } else if (name == "stringappend") {
+    options.family.merge_operator = MergeOperators::Append();
+  } else if (name == "max") {
+    options.family.merge_operator = MergeOperators::Max();
+  }
   options.background_bytes_per_second = rate_limiter_bytes_per_sec;
   if (compaction_style == "leveled" || compaction_style == "0") {
     options.family.compaction_style = CompactionStyle::kLeveled;
@@ -149,6 +158,13 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
   return options_file.empty() ? options : OptionsFromFile(options_file, options);
 }
 
+std::string_view DbBenchOptions::MergeOperatorName() const {
+  if (!merge_operator.empty()) return merge_operator;
+  const bool merges = std::any_of(benchmarks.begin(), benchmarks.end(),
+                                  [](const std::string& name) { return name.find("merge") != std::string::npos; });
+  return merges ? "uint64add" : "";
+}
+
 void DbBenchOptions::AddFlags(CLI::App* app) {
   AddChoices(AddList(app, "--benchmarks", &benchmarks, "Benchmarks, in order")->capture_default_str(),
              absl::StrSplit(BenchmarkNames(), ' '));
@@ -156,6 +172,13 @@ void DbBenchOptions::AddFlags(CLI::App* app) {
   app->add_option("--readwritepercent", readwritepercent, "Share of reads in readrandomwriterandom")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
+  app->add_option("--mergereadpercent", mergereadpercent, "Share of merges in readrandommergerandom")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  AddCount(app, "--merge_keys", &merge_keys, "Keys that mergerandom merges; 0: --num");
+  app->add_option("--merge_operator", merge_operator,
+                  "uint64add (the default where a benchmark merges), stringappend or max")
+      ->check(CLI::IsMember({"uint64add", "stringappend", "max"}));
   app->add_option("--mix_get_ratio", mix_get_ratio, "Share of gets in mixgraph")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();

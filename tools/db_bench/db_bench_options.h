@@ -55,6 +55,9 @@ struct DbBenchOptions {
   bool statistics = false;
   bool json = false;
   int readwritepercent = 90;
+  int mergereadpercent = 70;
+  uint64_t merge_keys = 0;          // 0: num
+  std::string merge_operator = {};  // empty: as the benchmarks need
   double mix_get_ratio = 0.83, mix_put_ratio = 0.14, mix_seek_ratio = 0.03;
   int seek_nexts = 0;
   bool reverse_iterator = false;
@@ -62,6 +65,8 @@ struct DbBenchOptions {
   std::string report_file = {};  // empty: none
   double report_interval_seconds = 0.25;
 
+  // The operator, uint64add where a benchmark merges and none is named; empty: none.
+  std::string_view MergeOperatorName() const;
   uint64_t Reads() const { return reads < 0 ? num : static_cast<uint64_t>(reads); }
   size_t ValueSize() const { return static_cast<size_t>(value_size); }
   // Bytes of the prefix that prefixscanrandom scans by.

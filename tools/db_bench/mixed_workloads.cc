@@ -48,6 +48,30 @@ absl::Status UpdateRandom(BenchThread& thread) {
   return absl::OkStatus();
 }
 
+uint64_t MergedNumber(BenchThread& thread) {
+  const uint64_t keys = thread.options().merge_keys;
+  const uint64_t number = thread.RandomNumber();
+  return keys > 0 ? number % keys : number;
+}
+
+absl::Status MergeRandom(BenchThread& thread) {
+  while (thread.More()) RETURN_IF_ERROR(thread.Merge(MergedNumber(thread)));
+  return absl::OkStatus();
+}
+
+absl::Status ReadRandomMergeRandom(BenchThread& thread) {
+  PinnedValue value;
+  while (thread.More()) {
+    const uint64_t number = MergedNumber(thread);
+    if (thread.random().Uniform(100) < static_cast<uint64_t>(thread.options().mergereadpercent)) {
+      RETURN_IF_ERROR(thread.Merge(number));
+    } else {
+      RETURN_IF_ERROR(thread.Get(number, value));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Up to `most` entries from the one with that number on, as one operation.
 absl::Status ScanFrom(BenchThread& thread, uint64_t number, uint64_t most) {
   const std::unique_ptr<Iterator> it = thread.db()->NewIterator(thread.FamilyOf(number));
@@ -176,6 +200,8 @@ constexpr Workload kWorkloads[] = {
     {.name = "seekrandomwhilewriting", .run = WhileWriting<SeekRandom>, .limit = Reads, .extra_thread = true},
     {.name = "readrandomwriterandom", .run = ReadRandomWriteRandom, .limit = Reads},
     {.name = "updaterandom", .run = UpdateRandom, .limit = Writes},
+    {.name = "mergerandom", .run = MergeRandom, .limit = Writes},
+    {.name = "readrandommergerandom", .run = ReadRandomMergeRandom, .limit = Reads},
     {.name = "mixgraph", .run = MixGraph, .limit = Reads},
     {.name = "ycsba", .run = Ycsb<kA>, .limit = Reads, .zipfian = true},
     {.name = "ycsbb", .run = Ycsb<kB>, .limit = Reads, .zipfian = true},

@@ -64,7 +64,10 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
                      CompactionResult* result) {
   const TableOutputContext& context = input.context;
   const std::unique_ptr<InternalIterator> entries = OpenInputs(input, window_bytes);
-  Retention retention({.order = context.order, .snapshots = input.snapshots, .bottommost = input.plan->bottommost});
+  Retention retention({.order = context.order,
+                       .snapshots = input.snapshots,
+                       .bottommost = input.plan->bottommost,
+                       .merge = context.options->merge_operator.get()});
   OutputSplitter splitter(
       MakeSplitterOptions(*input.plan, context.tuning.table_bytes, context.tuning.table_bytes * 10, context.order));
   TableSeries tables(context, input.plan->output_level, input.output_run);
@@ -126,6 +129,7 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
   total->hidden_dropped += part.hidden_dropped;
   total->tombstones_dropped += part.tombstones_dropped;
   total->zeroed += part.zeroed;
+  total->operands_folded += part.operands_folded;
 }
 
 }  // namespace

@@ -40,6 +40,9 @@ Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueK
     case ValueKind::kDelete:
     case ValueKind::kSingleDelete:
       return Meeting::kDropHeld;  // what follows says the same
+    case ValueKind::kMerge:
+    case ValueKind::kFoldedMerge:
+      break;
   }
   return Meeting::kRelease;
 }
@@ -62,6 +65,9 @@ Retention::Fate Retention::FateOf(const InternalKeyView& key) {
       return Fate::kDrop;
     case ValueKind::kSingleDelete:
       return cover_ == Cover::kEntry && seen_by_all ? Hidden() : Fate::kHold;
+    case ValueKind::kMerge:
+    case ValueKind::kFoldedMerge:
+      break;
   }
   return Fate::kKeep;
 }

@@ -7,7 +7,9 @@
 //   - a single delete and the put that it meets next in its stripe go together; one that meets nothing of its key is
 //     dropped when `bottommost`; otherwise it is kept, even under a newer entry: its put may lie deeper, and would come
 //     back if a later single delete took that newer entry away;
-//   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it.
+//   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it;
+//   - the operands of a stripe are folded (operand_fold.h): with the put or delete below them into a put, also when
+//     `bottommost` and nothing is below; else into one operand, if the operator can do that. Where it fails they stay.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //
@@ -16,6 +18,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +26,8 @@
 
 #include "absl/base/attributes.h"
 #include "absl/status/status.h"
+#include "db/decide/visibility/operand_fold.h"
+#include "db/decide/visibility/visibility.h"
 #include "table/key/internal_key.h"
 #include "util/base/status.h"
 
@@ -35,6 +40,8 @@ struct RetentionOptions {
   std::vector<SequenceNumber> snapshots = {};
   // See CompactionPlan::bottommost. Never for a flush: tables of level 0 keep their sequence numbers.
   bool bottommost = false;
+  // Null: operands stay as they are.
+  const MergeOperator* merge = nullptr;
   // What a single delete meets may lie elsewhere as well, so that the two must not go together.
   bool keeps_single_deletes = false;
   // The bytes of the keys stay where they are as long as this does, as those of memtables do.
@@ -47,6 +54,7 @@ struct RetentionCounts {
   uint64_t hidden_dropped = 0;      // under a newer entry
   uint64_t tombstones_dropped = 0;  // single deletes with their puts count once
   uint64_t zeroed = 0;
+  uint64_t operands_folded = 0;  // into others, or a put
 };
 
 class Retention {
@@ -58,6 +66,22 @@ class Retention {
   // of a user key (where a new table may begin). Stops at emit's first error.
   template <class Emit>
   absl::Status Add(const InternalKeyView& key, std::string_view value, Emit&& emit) {
+    if (fold_ != nullptr || MeaningOf(key.trailer) == Meaning::kOperand) [[unlikely]]
+      return AddToFold(key, value, emit);
+    return AddEntry(key, value, emit);
+  }
+  // After the last entry.
+  template <class Emit>
+  absl::Status Finish(Emit&& emit) {
+    if (fold_ != nullptr) RETURN_IF_ERROR(EndFold(/*key_ends=*/true, emit));
+    return FinishHeld() ? EmitHeld(emit) : absl::OkStatus();
+  }
+
+  const RetentionCounts& counts() const { return counts_; }
+
+ private:
+  template <class Emit>
+  absl::Status AddEntry(const InternalKeyView& key, std::string_view value, Emit&& emit) {
     const Step step = Next(key);
     if (step.release_held) RETURN_IF_ERROR(EmitHeld(emit));
     if (step.begins_key) BeginKey(key.user_key);
@@ -74,15 +98,81 @@ class Retention {
     }
     return absl::OkStatus();
   }
-  // After the last entry.
+
+  // The entry is an operand, or follows one of its key.
   template <class Emit>
-  absl::Status Finish(Emit&& emit) {
-    return FinishHeld() ? EmitHeld(emit) : absl::OkStatus();
+  ABSL_ATTRIBUTE_NOINLINE absl::Status AddToFold(const InternalKeyView& key, std::string_view value, Emit& emit) {
+    const size_t stripe = StripeOf(key.sequence());
+    const bool begins_key = !in_key_ || !options_.order.Equal(user_key_, key.user_key);
+    if (fold_ != nullptr) {
+      if (begins_key || stripe != stripe_) RETURN_IF_ERROR(EndFold(begins_key, emit));
+      if (fold_ != nullptr && fold_->Covers(key.sequence())) {
+        ++counts_.entries_in;
+        ++counts_.operands_folded;
+        return absl::OkStatus();
+      }
+    }
+    if (MeaningOf(key.trailer) != Meaning::kOperand) return AddBelowOperands(key, value, emit);
+    ++counts_.entries_in;
+    if (begins_key || stripe != stripe_) cover_ = Cover::kNone;
+    if (held_ != 0 && (!begins_key || FinishHeld())) RETURN_IF_ERROR(EmitHeld(emit));
+    if (begins_key) BeginKey(key.user_key);
+    stripe_ = stripe;
+    if (cover_ == Cover::kEntry) {
+      Hidden();
+      return absl::OkStatus();
+    }
+    if (fold_ == nullptr) fold_ = std::make_unique<OperandFold>(options_.merge);
+    fold_->Add(user_key_, key.trailer, value, StripeBegin());
+    return fold_->IsFull() ? EmitOperands(emit) : absl::OkStatus();
+  }
+  // A put or a delete under operands of its key and stripe, if there are any left.
+  template <class Emit>
+  absl::Status AddBelowOperands(const InternalKeyView& key, std::string_view value, Emit& emit) {
+    if (fold_ == nullptr || fold_->empty()) return AddEntry(key, value, emit);
+    const bool ends_chain = fold_->Resolve(user_key_, key.trailer, value);
+    if (!ends_chain) {
+      RETURN_IF_ERROR(EmitOperands(emit));
+      return AddEntry(key, value, emit);
+    }
+    ++counts_.entries_in;
+    return EmitValue(emit);
+  }
+  // The stripe, or the key, has no more entries.
+  template <class Emit>
+  absl::Status EndFold(bool key_ends, Emit& emit) {
+    absl::Status status;
+    if (!fold_->empty()) {
+      const bool all_here = key_ends && options_.bottommost && stripe_ == 0;
+      status = all_here && fold_->ResolveWithoutBase(user_key_) ? EmitValue(emit) : EmitOperands(emit);
+    }
+    // Behind it, entries of the key that a folded merge stands for may follow.
+    if (key_ends) fold_.reset();
+    return status;
+  }
+  // The put that was made of operands, and hides what is below.
+  template <class Emit>
+  absl::Status EmitValue(Emit& emit) {
+    cover_ = Cover::kEntry;
+    counts_.operands_folded += fold_->added();
+    const bool zero = options_.bottommost && stripe_ == 0;
+    counts_.zeroed += zero ? 1 : 0;
+    const SequenceNumber sequence = zero ? SequenceNumber(0) : fold_->newest();
+    const absl::Status status = EmitEntry({user_key_, PackTrailer(sequence, ValueKind::kPut)}, fold_->value(), emit);
+    fold_->Clear();
+    return status;
+  }
+  template <class Emit>
+  absl::Status EmitOperands(Emit& emit) {
+    fold_->Combine(user_key_);
+    counts_.operands_folded += fold_->added() - fold_->entries().size();
+    for (const OperandFold::Entry& entry : fold_->entries()) {
+      RETURN_IF_ERROR(EmitEntry({user_key_, entry.trailer}, entry.operand, emit));
+    }
+    fold_->Clear();
+    return absl::OkStatus();
   }
 
-  const RetentionCounts& counts() const { return counts_; }
-
- private:
   enum class Fate : uint8_t { kKeep, kKeepZeroed, kDrop, kHold };
   struct Step {
     bool release_held;  // pass the held single delete on, before this entry
@@ -122,6 +212,10 @@ class Retention {
     const auto it = std::lower_bound(options_.snapshots.begin(), options_.snapshots.end(), sequence);
     return static_cast<size_t>(it - options_.snapshots.begin());
   }
+  // The lowest sequence number of the stripe.
+  SequenceNumber StripeBegin() const {
+    return stripe_ == 0 ? SequenceNumber(0) : options_.snapshots[stripe_ - 1].next();
+  }
   // What stands over the entries that follow in the stripe.
   enum class Cover : uint8_t {
     kNone,
@@ -139,6 +233,8 @@ class Retention {
   Cover cover_ = Cover::kNone;
   // The trailer of the single delete that waits for what follows; 0: none.
   Trailer held_ = 0;
+  // Of the key; null: it has had no operands so far.
+  std::unique_ptr<OperandFold> fold_;
 };
 
 inline Retention::Step Retention::Next(const InternalKeyView& key) {

@@ -11,6 +11,9 @@ Meaning MeaningOfNonPut(ValueKind kind) {
     case ValueKind::kDelete:
     case ValueKind::kSingleDelete:
       return Meaning::kAbsent;
+    case ValueKind::kMerge:
+    case ValueKind::kFoldedMerge:
+      return Meaning::kOperand;
   }
   // Every reader of files refuses other kinds.
   SEPAL_CHECK(false);

@@ -6,7 +6,10 @@
 // Laws:
 //   1. Of one key, updates are taken newest first from the read point down, and the first that is seen decides.
 //   2. An absence hides: a deletion hides older updates as a put does.
-//   3. A flush or a compaction drops (retention.h) only what no present or future read point can tell.
+//   3. An operand of a merge decides nothing: what is older is taken too, down to a value or an absence, and the
+//   operator
+//      makes the value of all of it (operands.h).
+//   4. A flush or a compaction drops (retention.h) only what no present or future read point can tell.
 //
 // Pure. Cost: one compare for a put.
 #pragma once
@@ -26,8 +29,9 @@ struct ReadPoint {
 };
 
 enum class Meaning : uint8_t {
-  kAbsent,  // the key is not there
-  kValue,   // the update's bytes are the key's value
+  kAbsent,   // the key is not there
+  kValue,    // the update's bytes are the key's value
+  kOperand,  // the update's bytes change what the older ones say: they are needed too
 };
 
 // MeaningOf every kind but a put.
@@ -39,7 +43,8 @@ inline Meaning MeaningOf(Trailer trailer) {
   return MeaningOfNonPut(TrailerKind(trailer));
 }
 
-// Takes the updates of one key, newest first, until they say what the key is to a reader.
+// Takes the updates of one key, newest first, until they say what the key is to a reader. Operands are counted here;
+// for the value that they make see operands.h.
 class Resolver {
  public:
   explicit Resolver(ReadPoint point) : point_(point) {}
@@ -49,10 +54,13 @@ class Resolver {
     if (!point_.Sees(trailer)) return false;
     meaning_ = MeaningOf(trailer);
     if (meaning_ == Meaning::kValue) value_ = payload;
-    return true;
+    operands_ += meaning_ == Meaning::kOperand ? 1 : 0;
+    return meaning_ != Meaning::kOperand;
   }
-  // A key without an update that decides is absent.
-  Meaning meaning() const { return meaning_; }
+  // A key without an update that decides is absent. With operands it is there, if the operator does not fail.
+  Meaning meaning() const { return operands_ > 0 ? Meaning::kOperand : meaning_; }
+  // Of those that were taken; of a memtable's some stand for several.
+  uint64_t operands() const { return operands_; }
   // Borrowed from the update that decided.
   std::string_view value() const { return value_; }
 
@@ -60,6 +68,7 @@ class Resolver {
   const ReadPoint point_;
   Meaning meaning_ = Meaning::kAbsent;
   std::string_view value_;
+  uint64_t operands_ = 0;
 };
 
 }  // namespace sepal

@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_format.h"
 #include "db/format/kept_options.h"
+#include "sepal/merge_operator.h"
 #include "util/base/status.h"
+#include "util/base/strings.h"
 
 namespace sepal {
 
@@ -18,12 +20,15 @@ ColumnFamilyCreation CreationOf(ColumnFamilyId id, std::string_view name, const 
 }
 
 VersionEdit DescribeFamily(ColumnFamilyCreation creation, const ColumnFamilyOptions& options,
-                           SequenceNumber flushed_through) {
+                           std::string_view merge_operator, SequenceNumber flushed_through) {
   VersionEdit description;
   const ColumnFamilyId id = creation.id;
   description.created_families.push_back(std::move(creation));
   if (std::string kept = EncodeKeptOptions(options); !kept.empty()) {
     description.kept_options.push_back({.family = id, .fields = std::move(kept)});
+  }
+  if (!merge_operator.empty()) {
+    description.schemas.push_back({.family = id, .merge_operator = std::string(merge_operator)});
   }
   description.flushed_through.push_back({.family = id, .sequence = flushed_through});
   return description;
@@ -31,7 +36,7 @@ VersionEdit DescribeFamily(ColumnFamilyCreation creation, const ColumnFamilyOpti
 
 VersionEdit DescribeFamily(const Family& family, SequenceNumber flushed_through) {
   return DescribeFamily(CreationOf(family.id, family.name, *family.order.comparator()), family.options,
-                        flushed_through);
+                        family.merge_operator_name, flushed_through);
 }
 
 const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_view family) {
@@ -41,8 +46,8 @@ const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_vie
 }
 
 absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& all, std::string_view path,
-                                               const ColumnFamilyCreation& family) {
-  const ColumnFamilyOptions& options = OptionsByName(all, family.name);
+                                               const ColumnFamilyCreation& family, std::string_view merge_operator) {
+  ColumnFamilyOptions options = OptionsByName(all, family.name);
   if (options.comparator->Name() != family.comparator_name) {
     return absl::InvalidArgumentError(
         absl::StrFormat("column family \"%s\" in %s was created with comparator \"%s\", not \"%s\": use that one",
@@ -54,7 +59,19 @@ absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& all, std::string_v
         "needs a new name and a new database",
         family.name, path, family.comparator_name));
   }
+  if (merge_operator.empty()) return options;
+  if (options.merge_operator == nullptr) {
+    options.merge_operator = MergeOperators::ByName(merge_operator);
+  } else if (options.merge_operator->Name() != merge_operator) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("column family \"%s\" in %s has merge operator \"%s\", not \"%s\": use that one", family.name,
+                        path, Printable(merge_operator), Printable(options.merge_operator->Name())));
+  }
   return options;
+}
+
+std::string MergeOperatorName(const ColumnFamilyOptions& options, std::string_view before) {
+  return std::string(options.merge_operator != nullptr ? options.merge_operator->Name() : before);
 }
 
 std::vector<ColumnFamilyDescriptor> MissingFamilies(const Options& options,

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/format/kept_options.h"
+#include "sepal/merge_operator.h"
 #include "util/base/compression.h"
 #include "util/base/status.h"
 
@@ -84,6 +85,9 @@ absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
         "max_space_amplification of %g is out of range: it must be at least 1, the space of the live data itself",
         family.max_space_amplification));
   }
+  if (family.merge_operator != nullptr && family.merge_operator->Name().empty()) {
+    return absl::InvalidArgumentError("merge_operator: the operator has no name, by which the database would know it");
+  }
   RETURN_IF_ERROR(CheckEnumerations(family));
   return CheckFilterPolicy(family.filter_policy);
 }
@@ -93,6 +97,7 @@ ColumnFamilyOptions OptionsGivenOrKept(const ColumnFamilyOptions& given, std::st
   absl::StatusOr<ColumnFamilyOptions> kept = DecodeKeptOptions(kept_fields);
   if (!kept.ok() || !CheckFamilyOptions(*kept).ok()) return given;
   kept->comparator = given.comparator;
+  kept->merge_operator = given.merge_operator;
   return *std::move(kept);
 }
 

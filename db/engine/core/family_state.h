@@ -44,11 +44,13 @@ struct ImmutableMemTable {
 
 class Family {
  public:
+  // `merge_operator`: the name of the one that the family has (FamilySchema), which the options may lack.
   Family(ColumnFamilyId family_id, std::string family_name, ColumnFamilyOptions family_options,
-         CompactionPolicy compaction_policy)
+         CompactionPolicy compaction_policy, std::string merge_operator)
       : id(family_id),
         name(std::move(family_name)),
         options(std::move(family_options)),
+        merge_operator_name(std::move(merge_operator)),
         order(options.comparator),
         policy(compaction_policy),
         dead_ranges(order) {}
@@ -56,6 +58,7 @@ class Family {
   const ColumnFamilyId id;
   const std::string name;
   const ColumnFamilyOptions options;
+  const std::string merge_operator_name;  // empty: the family has no merges
   const KeyOrder order;
   const CompactionPolicy policy;
   // Where nothing is visible to new readers.

@@ -79,6 +79,7 @@ constexpr std::pair<std::string_view, std::string_view> kNotInText[] = {
     {"error_if_exists", "how the database is opened is up to the program"},
     {"read_only", "how the database is opened is up to the program"},
     {"comparator", "the program has the comparator"},
+    {"merge_operator", "the program has the operator, and the database has its name"},
     {"listeners", "the program has the listeners"},
     {"env", "the program has the environment"},
     {"filter_policy", "it is two here, filter_lane_bits_per_key and filter_guard_bits_per_key"},

@@ -162,6 +162,11 @@ absl::Status Engine::SingleDelete(const ColumnFamily& family, std::string_view k
   return WriteOne(family, ValueKind::kSingleDelete, key, {}, options);
 }
 
+absl::Status Engine::Merge(const ColumnFamily& family, std::string_view key, std::string_view operand,
+                           const WriteOptions& options) {
+  return WriteOne(family, ValueKind::kMerge, key, operand, options);
+}
+
 absl::Status Engine::Write(const WriteBatch& batch, const WriteOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   RETURN_IF_ERROR(BatchOrigin::Check(batch, catalog_->identity().database_id, core_->path));
@@ -223,7 +228,8 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
     return absl::AlreadyExistsError(absl::StrFormat("column family \"%s\" already exists", name));
   }
   ASSIGN_OR_RETURN(const ColumnFamilyId id, catalog_->NewFamilyId());
-  auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning));
+  auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning),
+                                         MergeOperatorName(options, {}));
   {
     StateLock lock(state_.get());
     family->Open(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),

@@ -95,6 +95,10 @@ absl::Status Engine::HandOver(StatisticsImpl::ThreadCounters* counters, PointRes
   counters->Add(Ticker::kGetHits);
   if (result->value.size() <= core_->tuning.copy_value_bytes) {
     PinnedValueAccess::Copy(result->value, value);
+  } else if (result->made != nullptr) {
+    PinnedValueAccess::Pin(
+        result->value, [](void* owner, void*) { delete static_cast<std::string*>(owner); }, result->made.release(),
+        nullptr, value);
   } else if (result->memtable != nullptr) {
     auto* held = new HeldMemTable(core_, result->memtable->shared_from_this());
     PinnedValueAccess::Pin(

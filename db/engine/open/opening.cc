@@ -244,11 +244,14 @@ absl::Status Opening::AddFamily(ColumnFamilyId id, std::string_view name, const 
 absl::Status Opening::MakeFamilies() {
   for (auto& [id, described] : state_.families) {
     if (families_.contains(id)) continue;
-    ASSIGN_OR_RETURN(ColumnFamilyOptions options, OptionsFor(options_, path_, described.creation));
+    ASSIGN_OR_RETURN(ColumnFamilyOptions options,
+                     OptionsFor(options_, path_, described.creation, described.merge_operator));
     // A reader does not decide how the family is kept; a checkpoint that it makes is kept as the database is.
     if (options_.read_only) options = OptionsGivenOrKept(options, described.kept_options);
     const CompactionPolicy policy = PolicyFor(options, tuning_);
-    const auto family = std::make_shared<Family>(id, described.creation.name, std::move(options), policy);
+    std::string merge_operator = MergeOperatorName(options, described.merge_operator);
+    const auto family =
+        std::make_shared<Family>(id, described.creation.name, std::move(options), policy, std::move(merge_operator));
     described.tables.OrderBy(family->order);
     families_.emplace(id, family);
   }

@@ -4,6 +4,7 @@
 
 #include "absl/base/attributes.h"
 #include "db/decide/visibility/visibility.h"
+#include "db/engine/read/merged_lookup.h"
 #include "util/base/check.h"
 #include "util/thread/fork.h"
 
@@ -15,9 +16,32 @@ constexpr CallWatch::Kind kSeekCall = {.name = "seek", .histogram = Histogram::k
 constexpr CallWatch::Kind kNextCall = {.name = "next"};
 constexpr CallWatch::Kind kPrevCall = {.name = "prev"};
 
-// Going forward, `entries_` stands at the entry that is shown. Going backward, it does so where the entry is plainly
-// the only version of its key; else it stands before all versions of the key that is shown, and `key_buffer_` and
-// `value_buffer_` hold what is shown.
+absl::Status NotOpen(const OpenMark& mark) {
+  return absl::FailedPreconditionError(
+      mark.IsForked()
+          ? "the database of this iterator was opened by the process that forked this one: open it after the fork"
+          : "the database of this iterator is closed");
+}
+
+// Takes `entries` from the oldest version of `*key` to before all of them. What they mean; of a value, `*key` is as its
+// version spells it.
+Meaning TakeBackward(SequenceNumber visible, const KeyOrder& order, InternalIterator* entries, std::string* key,
+                     std::string* value) {
+  Meaning meaning = Meaning::kAbsent;
+  for (; entries->Valid() && order.Equal(entries->key().user_key, *key); entries->Retreat()) {
+    if (entries->key().sequence() > visible) continue;
+    meaning = MeaningOf(entries->key().trailer);
+    if (meaning != Meaning::kValue) continue;
+    key->assign(entries->key().user_key);
+    value->assign(entries->value());
+  }
+  return meaning;
+}
+
+// Going forward, `entries_` stands at the entry that is shown; behind it, if the value was made of merge operands,
+// among the versions of its key or after them, and `key_buffer_` and `value_buffer_` hold what is shown. Going
+// backward, it stands at the entry where that is plainly the only version of its key; else before all versions of the
+// key that is shown, which the buffers hold.
 class DatabaseIterator final : public Iterator {
  public:
   DatabaseIterator(DatabaseIteratorOptions options, std::unique_ptr<InternalIterator> entries)
@@ -36,11 +60,8 @@ class DatabaseIterator final : public Iterator {
   std::string_view key() const override { return at_entry_ ? entries_->key().user_key : std::string_view(key_buffer_); }
   std::string_view value() const override { return at_entry_ ? entries_->value() : std::string_view(value_buffer_); }
   absl::Status status() const override {
-    if (!Closed()) return entries_->status();
-    return absl::FailedPreconditionError(
-        options_.open_mark->IsForked()
-            ? "the database of this iterator was opened by the process that forked this one: open it after the fork"
-            : "the database of this iterator is closed");
+    if (!Closed()) return merge_status_.ok() ? entries_->status() : merge_status_;
+    return NotOpen(*options_.open_mark);
   }
 
   // What a closed database was given, a comparator, a clock or a listener, may be gone.
@@ -154,7 +175,7 @@ class DatabaseIterator final : public Iterator {
       key_buffer_.assign(entries_->key().user_key);
       // Where keys may be told by their bytes, there is nothing more in the block that was lent.
       hashable_ ? entries_->Next() : entries_->Advance();
-    } else {
+    } else if (direction_ == Direction::kBackward) {
       // Back to the versions of the key that was shown; the skip below passes them.
       entries_->Seek({key_buffer_, kFirstTrailer});
     }
@@ -171,10 +192,8 @@ class DatabaseIterator final : public Iterator {
       return Hide();
     const WatchedCall call(options_.calls, kPrevCall, [this] { return AStep(); });
     if (!Begin(Ticker::kPrevs)) return;
-    if (at_entry_) {
-      key_buffer_.assign(entries_->key().user_key);
-      GoBefore(key_buffer_);
-    }
+    if (at_entry_) key_buffer_.assign(entries_->key().user_key);
+    if (at_entry_ || direction_ == Direction::kForward) GoBefore();
     FindPreviousVisible();
   }
 
@@ -191,6 +210,7 @@ class DatabaseIterator final : public Iterator {
 
   bool Begin(Ticker ticker) {
     Hide();
+    merge_status_ = absl::OkStatus();
     if (Closed()) [[unlikely]]
       return false;
     options_.statistics->Add(ticker);
@@ -223,20 +243,35 @@ class DatabaseIterator final : public Iterator {
     return options_.upper_bound.has_value() && !order_.Less(user_key, *options_.upper_bound);
   }
 
-  // From the entry that is shown to the last before all versions of its key, which `user_key` is a copy of.
-  void GoBefore(std::string_view user_key) {
-    if (direction_ == Direction::kForward) return entries_->SeekBefore({user_key, kFirstTrailer});
+  // From the entry that is shown to the last before all versions of its key, which is in `key_buffer_`.
+  void GoBefore() {
+    if (direction_ == Direction::kForward) return entries_->SeekBefore({key_buffer_, kFirstTrailer});
     do {
       entries_->Retreat();
-    } while (entries_->Valid() && order_.Equal(entries_->key().user_key, user_key));
+    } while (entries_->Valid() && order_.Equal(entries_->key().user_key, key_buffer_));
   }
 
   // From where `entries_` stands, to the first entry to be shown. With `skip_key`, versions of the key in `key_buffer_`
   // are passed over.
   void FindNextVisible(bool skip_key) {
     dead_run_.Begin(DeadRun::Direction::kForward);
-    if (PassDeleted(skip_key)) ShowEntry();
+    const bool found = PassDeleted(skip_key);
     dead_run_.End(key_buffer_, /*after=*/true);
+    if (!found) return;
+    MeaningOf(entries_->key().trailer) == Meaning::kValue ? ShowEntry() : MergeForward();
+  }
+  // Shows what the operands make that begin where `entries_` stands.
+  ABSL_ATTRIBUTE_NOINLINE void MergeForward() {
+    key_buffer_.assign(entries_->key().user_key);
+    absl::StatusOr<std::string> value =
+        MergeVersions(*options_.source.family, options_.visible, key_buffer_, entries_.get());
+    at_entry_ = false;
+    valid_ = value.ok();
+    if (valid_) {
+      value_buffer_ = *std::move(value);
+    } else {
+      merge_status_ = std::move(value).status();
+    }
   }
   bool PassDeleted(bool skip_key) {
     while (entries_->Valid()) {
@@ -244,7 +279,7 @@ class DatabaseIterator final : public Iterator {
       const bool passed = skip_key && key.sequence() <= options_.visible && order_.Equal(key.user_key, key_buffer_);
       if (!passed && IsBehind(key.user_key)) return false;
       if (!passed && key.sequence() <= options_.visible) {
-        if (MeaningOf(key.trailer) == Meaning::kValue) return true;
+        if (MeaningOf(key.trailer) != Meaning::kAbsent) return true;
         key_buffer_.assign(key.user_key);
         skip_key = true;
         if (dead_run_.Pass(key_buffer_)) {
@@ -270,25 +305,26 @@ class DatabaseIterator final : public Iterator {
         break;
       }
       key_buffer_.assign(entries_->key().user_key);
-      bool found = false;
-      while (entries_->Valid() && order_.Equal(entries_->key().user_key, key_buffer_)) {
-        if (entries_->key().sequence() <= options_.visible) {
-          found = MeaningOf(entries_->key().trailer) == Meaning::kValue;
-          if (found) {
-            key_buffer_.assign(entries_->key().user_key);
-            value_buffer_.assign(entries_->value());
-          }
-        }
-        entries_->Retreat();
-      }
+      const Meaning meaning = TakeBackward(options_.visible, order_, entries_.get(), &key_buffer_, &value_buffer_);
       if (!entries_->status().ok()) return;
-      if (found) {
+      if (meaning != Meaning::kAbsent) {
         valid_ = true;
+        if (meaning == Meaning::kOperand) ShowMergedBackward();
         return dead_run_.End(key_buffer_, /*after=*/true);
       }
       if (dead_run_.Pass(key_buffer_)) entries_->SeekBefore(dead_run_.target());
     }
     dead_run_.End(key_buffer_, /*after=*/false);
+  }
+
+  // Shows the key in `key_buffer_`, whose newest version is an operand; `entries_` stands before all of them
+  // afterwards.
+  ABSL_ATTRIBUTE_NOINLINE void ShowMergedBackward() {
+    Hide();
+    entries_->Seek({key_buffer_, SeekTrailer(options_.visible)});
+    MergeForward();
+    entries_->SeekBefore({key_buffer_, kFirstTrailer});
+    if (!entries_->status().ok()) valid_ = false;
   }
 
   const DatabaseIteratorOptions options_;
@@ -306,6 +342,7 @@ class DatabaseIterator final : public Iterator {
   std::string key_buffer_;
   std::string target_buffer_;
   std::string value_buffer_;
+  absl::Status merge_status_;  // of the key at which the last call ended
 };
 
 class ErrorIterator final : public Iterator {

@@ -71,7 +71,7 @@ bool DeadRun::AnyNewerValue(const MemTable& active, const KeyPosition& begin, co
   for (entries->Seek(begin.view()); entries->Valid() && order.Less(entries->key(), end.view()); entries->Next()) {
     if (--left == 0) return true;
     const InternalKeyView& key = entries->key();
-    if (key.sequence() > source_.visible && MeaningOf(key.trailer) == Meaning::kValue) return true;
+    if (key.sequence() > source_.visible && MeaningOf(key.trailer) != Meaning::kAbsent) return true;
   }
   return false;
 }

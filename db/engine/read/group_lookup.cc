@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "db/engine/read/merged_lookup.h"
 #include "util/base/check.h"
 
 namespace sepal {
@@ -15,9 +16,19 @@ void GroupLookup::Run(std::span<const LookupKey> keys, std::span<PointResult> re
   statuses_ = statuses;
   AskMemTables();
   for (const LevelRun& run : view_.version->runs()) {
-    if (wanted_count_ == 0) return;
+    if (wanted_count_ == 0) break;
     AskRun(run);
   }
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (results_[i].kind == PointResult::Kind::kOperand) [[unlikely]]
+      ResolveMerges(i);
+  }
+}
+
+// Alone: after the first operand a key goes its own way.
+void GroupLookup::ResolveMerges(size_t i) {
+  StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
+  statuses_[i] = LookUpMerged(family_, view_, keys_[i], options_, core_, &counters, &results_[i]);
 }
 
 void GroupLookup::AskMemTables() {

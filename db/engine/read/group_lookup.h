@@ -37,6 +37,7 @@ class GroupLookup {
   };
 
   void AskMemTables();
+  void ResolveMerges(size_t i);
   void AskRun(const LevelRun& run);
   // Steps of all, until each has ended or waits for something to be read.
   void StepAll();

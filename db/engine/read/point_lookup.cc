@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "db/decide/visibility/visibility.h"
+#include "db/engine/read/merged_lookup.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -20,11 +21,12 @@ constexpr size_t kRound = 32;
 
 // What the newest visible update of the key says.
 void Take(Trailer trailer, std::string_view value, PointResult* result) {
-  if (MeaningOf(trailer) == Meaning::kValue) [[likely]] {
+  const Meaning meaning = MeaningOf(trailer);
+  if (meaning == Meaning::kValue) [[likely]] {
     result->kind = PointResult::Kind::kFound;
     result->value = value;
   } else {
-    result->kind = PointResult::Kind::kAbsent;
+    result->kind = meaning == Meaning::kOperand ? PointResult::Kind::kOperand : PointResult::Kind::kAbsent;
   }
 }
 
@@ -113,10 +115,10 @@ absl::StatusOr<bool> LookInTable(const Candidate& candidate, bool guard_asked, c
   return TakeHit(&hit, result);
 }
 
-}  // namespace
-
-absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
-                    Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result) {
+// The key's newest visible entry.
+absl::Status FindNewest(const Family& family, const ReadView& view, const LookupKey& key,
+                        const TableLookupOptions& options, Core* core, StatisticsImpl::ThreadCounters* counters,
+                        PointResult* result) {
   PrefetchMemTables(view, key);
   const std::span<const LevelRun> runs = view.version->runs();
   std::array<Candidate, kRound> candidates;
@@ -142,6 +144,16 @@ absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey&
     }
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
+                    Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result) {
+  RETURN_IF_ERROR(FindNewest(family, view, key, options, core, counters, result));
+  if (result->kind != PointResult::Kind::kOperand) [[likely]]
+    return absl::OkStatus();
+  return LookUpMerged(family, view, key, options, core, counters, result);
 }
 
 }  // namespace sepal

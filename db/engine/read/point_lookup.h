@@ -4,6 +4,8 @@
 // cache misses overlap, and those of the memtables' indexes; then they are asked one after another.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -16,15 +18,18 @@
 namespace sepal {
 
 struct PointResult {
-  enum class Kind : uint8_t { kAbsent, kFound, kMaybe };
+  enum class Kind : uint8_t { kAbsent, kFound, kMaybe, kOperand };
   Kind kind = Kind::kAbsent;
   // Where the entry was met, and the value lies; null: in a table, and a cached block.
   const MemTable* memtable = nullptr;
   std::string_view value = {};
   CachePin pin = {};
   CachePeek peek = {};
+  // What a merge operator made: `value` lies there.
+  std::unique_ptr<std::string> made = nullptr;
 };
 
+// The value of the key, or that it is absent (or `kMaybe`), its merges resolved (merged_lookup.h).
 // `view` must be held by the caller (an epoch guard, or a reference). `counters`: the calling thread's, of the core.
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result);
@@ -32,7 +37,7 @@ absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey&
 // Starts to fetch what LookInMemTables touches first.
 void PrefetchMemTables(const ReadView& view, const LookupKey& key);
 // The parts of it, for lookups that go their own way. Each bool: whether the key's newest visible entry was met, or
-// cannot be told from memory alone.
+// cannot be told from memory alone. An operand (`kOperand`) is only the beginning of the answer.
 bool LookInMemTables(const ReadView& view, const LookupKey& key, PointResult* result);
 bool TakeHit(TableHit* hit, PointResult* result);
 // Opens the table where need be; null where memory alone may be asked and it is not open.

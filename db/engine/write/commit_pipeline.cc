@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/decide/visibility/visibility.h"
+#include "db/engine/write/fold_into_memtable.h"
 #include "db/format/batch_format.h"
 #include "sepal/db.h"
 #include "util/base/hash.h"
@@ -24,6 +25,13 @@ absl::Status NotWholeWithoutLog() {
   return absl::InvalidArgumentError(
       "disable_wal: the batch has updates of several column families, and only the log can keep it atomic: split it, "
       "or write it with the log; nothing was written");
+}
+
+absl::Status HasNoMergeOperator(const Family& family) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("column family \"%s\" has no merge operator: open it with ColumnFamilyOptions::merge_operator; "
+                      "nothing was written",
+                      family.name));
 }
 
 absl::Status NoSequenceNumbersLeft(SequenceNumber last) {
@@ -77,6 +85,8 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
     }
     RETURN_IF_ERROR(CheckEntrySize(entry.key.size(), entry.value.size()));
     Target* const target = &it->second;
+    if (NeedsMergeOperator(entry.kind) && target->family->merge_operator_name.empty()) [[unlikely]]
+      return HasNoMergeOperator(*target->family);
     several_families_ |= prepared_count_ > 0 && prepared_.front().target != target;
     const uint64_t hash = target->family->order.hashable() ? HashKey(entry.key, seed) : 0;
     if (prepared_count_ == kMostPrepared) {
@@ -152,9 +162,13 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
   uint64_t user_bytes = 0;
   const auto insert = [&](const BatchEntry& entry, const Target& target, uint64_t hash, const InsertHint& hint) {
     DeadRanges& dead_ranges = target.family->dead_ranges;
-    if (dead_ranges.any() && MeaningOf(PackTrailer(sequence, entry.kind)) == Meaning::kValue) [[unlikely]]
+    if (dead_ranges.any() && MeaningOf(PackTrailer(sequence, entry.kind)) != Meaning::kAbsent) [[unlikely]]
       dead_ranges.Cut(entry.key);
-    target.active->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
+    if (NeedsMergeOperator(entry.kind)) [[unlikely]] {
+      AddOperand(target, sequence, entry, hash, hint);
+    } else {
+      target.active->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
+    }
     sequence = sequence.next();
     user_bytes += entry.key.size() + entry.value.size();
   };
@@ -169,6 +183,13 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
     }
   }
   state_->core->statistics.Add(Ticker::kBytesWritten, user_bytes);
+}
+
+void CommitPipeline::AddOperand(const Target& target, SequenceNumber sequence, const BatchEntry& entry, uint64_t hash,
+                                const InsertHint& hint) {
+  const FoldedWrite write = FoldIntoMemTable(*target.active, target.family->options.merge_operator.get(), sequence,
+                                             entry.key, entry.value, hash);
+  target.active->Add(sequence, write.kind, entry.key, write.made.has_value() ? *write.made : entry.value, hash, hint);
 }
 
 absl::Status CommitPipeline::SyncThrough(LogPosition position) noexcept {

@@ -20,6 +20,10 @@ absl::Status ManifestState::Take(VersionEdit&& edit) {
     const auto it = families.find(kept.family);
     if (it != families.end()) it->second.kept_options = std::move(kept.fields);
   }
+  for (FamilySchema& schema : edit.schemas) {
+    const auto it = families.find(schema.family);
+    if (it != families.end()) it->second.merge_operator = std::move(schema.merge_operator);
+  }
   for (const ColumnFamilyId id : edit.dropped_families) families.erase(id);
   for (const FlushedThrough& flushed : edit.flushed_through) {
     const auto it = families.find(flushed.family);
@@ -48,10 +52,11 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
 }
 
 absl::Status ManifestState::CreateFamily(const ColumnFamilyCreation& creation) {
-  const auto [it, added] = families.emplace(
-      creation.id,
-      ManifestFamily{
-          .creation = creation, .kept_options = {}, .flushed_through = {}, .tables = VersionBuilder(make_table_)});
+  const auto [it, added] = families.emplace(creation.id, ManifestFamily{.creation = creation,
+                                                                        .kept_options = {},
+                                                                        .merge_operator = {},
+                                                                        .flushed_through = {},
+                                                                        .tables = VersionBuilder(make_table_)});
   if (added) return absl::OkStatus();
   return absl::DataLossError(absl::StrFormat("the manifest creates column family %u twice, as \"%s\" and as \"%s\"",
                                              creation.id.value(), it->second.creation.name, creation.name));

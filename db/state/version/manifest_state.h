@@ -21,7 +21,8 @@ namespace sepal {
 
 struct ManifestFamily {
   ColumnFamilyCreation creation;
-  std::string kept_options;  // db/format/kept_options.h
+  std::string kept_options;    // db/format/kept_options.h
+  std::string merge_operator;  // its name; empty: none
   SequenceNumber flushed_through;
   VersionBuilder tables;
 };

@@ -59,7 +59,7 @@ void check_at(sepal_iterator_t* iter, const char* key, const char* value) {
 }
 
 struct counts {
-  int puts, deletes, single_deletes;
+  int puts, deletes, single_deletes, merges;
   uint32_t families;
 };
 static void count_put(void* state, const char* k, size_t klen, const char* v, size_t vlen) {
@@ -85,6 +85,11 @@ static void count_single_delete_cf(void* state, uint32_t family, const char* k, 
   (void)k;
   CHECK(family == 0 && klen > 0);
   ++((struct counts*)state)->single_deletes;
+}
+static void count_merge_cf(void* state, uint32_t family, const char* k, size_t klen, const char* operand, size_t olen) {
+  (void)k, (void)family;
+  CHECK(klen == 3 && olen == 7 && memcmp(operand, "operand", 7) == 0);
+  ++((struct counts*)state)->merges;
 }
 
 static void test_reads_and_writes(sepal_t* db, const sepal_readoptions_t* ro, sepal_writeoptions_t* wo) {
@@ -139,12 +144,21 @@ static void test_batches(sepal_t* db, const sepal_readoptions_t* ro, const sepal
   sepal_writebatch_append(batch, more);
   sepal_writebatch_destroy(more);
   CHECK(sepal_writebatch_count(batch) == 4);
-  struct counts counts = {0, 0, 0, 0};
+  struct counts counts = {0, 0, 0, 0, 0};
   sepal_writebatch_iterate(batch, &counts, count_put, count_delete);
   CHECK(counts.puts == 2 && counts.deletes == 2);
   memset(&counts, 0, sizeof counts);
-  sepal_writebatch_iterate_cf(batch, &counts, count_put_cf, count_delete_cf, count_single_delete_cf);
+  sepal_writebatch_iterate_cf(batch, &counts, count_put_cf, count_delete_cf, count_single_delete_cf, count_merge_cf);
   CHECK(counts.puts == 2 && counts.deletes == 1 && counts.single_deletes == 1 && counts.families == 1);
+  CHECK(counts.merges == 0);
+  sepal_writebatch_t* merges = sepal_writebatch_create();
+  sepal_writebatch_merge(merges, "foo", 3, "operand", 7);
+  sepal_writebatch_iterate(merges, &counts, count_put, count_delete);
+  sepal_writebatch_iterate_cf(merges, &counts, count_put_cf, count_delete_cf, count_single_delete_cf, count_merge_cf);
+  CHECK(counts.merges == 1 && counts.puts == 2);
+  sepal_write(db, wo, merges, &error);
+  expect_error("INVALID_ARGUMENT");
+  sepal_writebatch_destroy(merges);
   size_t size = 0;
   const char* data = sepal_writebatch_data(batch, &size);
   sepal_writebatch_t* again = sepal_writebatch_create_from(data, size, &error);
@@ -628,6 +642,7 @@ int main(void) {
   test_repair(options, checkpoint, ro);
   test_numbers_out_of_range(other);
   test_comparator_and_listener(other, ro, wo);
+  test_merges(other, ro, wo);
   test_env(other, ro, wo);
   test_env_changes(other, ro, wo);
   test_file_system(other, copy, ro, wo);

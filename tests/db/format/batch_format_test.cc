@@ -32,6 +32,9 @@ class Recorder final : public WriteBatch::Handler {
   absl::Status SingleDelete(uint32_t family, std::string_view key) override {
     return Note(absl::StrFormat("single-delete %u %s", family, key));
   }
+  absl::Status Merge(uint32_t family, std::string_view key, std::string_view operand) override {
+    return Note(absl::StrFormat("merge %u %s+%s", family, key, operand));
+  }
 
   std::vector<std::string> updates;
   size_t stop_after = 1000;
@@ -144,8 +147,37 @@ TEST(BatchFormatTest, ABatchKnowsWhoseFamiliesItNames) {
   }
 }
 
+class KnowsNoMerges final : public WriteBatch::Handler {
+ public:
+  absl::Status Put(uint32_t, std::string_view, std::string_view) override { return absl::OkStatus(); }
+  absl::Status Delete(uint32_t, std::string_view) override { return absl::OkStatus(); }
+  absl::Status SingleDelete(uint32_t, std::string_view) override { return absl::OkStatus(); }
+};
+
+TEST(BatchFormatTest, MergesHaveOperands) {
+  const NamedFamily family(300);
+  WriteBatch batch;
+  batch.Merge("k", "+1");
+  batch.Merge(family, "l", "");
+  EXPECT_EQ(ToHex(batch.bytes()),
+            "02000000"
+            "03"
+            "00"
+            "016b"
+            "022b31"
+            "03"
+            "ac02"
+            "016c"
+            "00");
+  Recorder recorder;
+  EXPECT_TRUE(batch.Iterate(recorder).ok());
+  EXPECT_EQ(recorder.updates, (std::vector<std::string>{"merge 0 k++1", "merge 300 l+"}));
+  KnowsNoMerges knows_none;
+  EXPECT_TRUE(absl::IsUnimplemented(batch.Iterate(knows_none))) << "none is passed over";
+}
+
 TEST(BatchFormatTest, UnknownKindsAreRefused) {
-  for (int kind = 3; kind < 256; ++kind) {
+  for (int kind = kMaxValueKind + 1; kind < 256; ++kind) {
     std::string bytes = Sample().bytes();
     bytes[kBatchHeaderBytes] = static_cast<char>(kind);
     EXPECT_TRUE(absl::IsDataLoss(CheckBatch(bytes))) << kind;

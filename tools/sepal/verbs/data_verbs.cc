@@ -1,11 +1,13 @@
-// sepal db get|scan|put|delete: keys and values.
+// sepal db get|scan|put|delete|merge: keys and values.
 #include <CLI/CLI.hpp>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "sepal/merge_operator.h"
 #include "tools/sepal/database_access.h"
 #include "tools/sepal/key_range.h"
 #include "tools/sepal/new_place.h"
@@ -200,6 +202,40 @@ class DeleteVerb final : public KeyVerb {
   std::string key_;
 };
 
+class MergeVerb final : public KeyVerb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    AddCommonFlags(app, /*writes=*/true);
+    app->add_option("KEY", key_, "The key")->required();
+    app->add_option("OPERAND", operand_, "What is merged into the value")->required();
+    app->add_flag("--number", number_, "OPERAND is a decimal number, for the operator that adds 64-bit numbers");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    ASSIGN_OR_RETURN(const std::string key, BytesFrom(key_, hex_));
+    std::string operand;
+    if (number_) {
+      int64_t number;
+      if (!absl::SimpleAtoi(operand_, &number)) {
+        return absl::CancelledError(absl::StrFormat("%s is no 64-bit number", Printable(operand_)));
+      }
+      operand = MergeOperators::EncodeInt64(number);
+    } else {
+      ASSIGN_OR_RETURN(operand, BytesFrom(operand_, hex_));
+    }
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
+    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
+    RETURN_IF_ERROR(db->Merge(*family, key, operand, {.sync = true}));
+    RETURN_IF_ERROR(db->Close());
+    if (json) io.out << ToLine(JsonHead()) << "\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string key_, operand_;
+  bool number_ = false;
+};
+
 }  // namespace
 
 std::vector<VerbEntry> DataVerbs() {
@@ -209,6 +245,8 @@ std::vector<VerbEntry> DataVerbs() {
       {"db put", "write a value and sync it; creates the database if it does not exist",
        "db put /var/lib/app user:1 Ada", MakeVerb<PutVerb>},
       {"db delete", "delete a key and sync", "db delete /var/lib/app user:1", MakeVerb<DeleteVerb>},
+      {"db merge", "merge an operand into a value and sync; the family needs a merge operator",
+       "db merge /var/lib/app --family counters visits 1 --number", MakeVerb<MergeVerb>},
   };
 }
 

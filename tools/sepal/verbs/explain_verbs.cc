@@ -32,6 +32,8 @@ std::string_view Name(ExplainedSource::Answer answer) {
       return "found";
     case ExplainedSource::Answer::kDeleted:
       return "deleted";
+    case ExplainedSource::Answer::kOperand:
+      return "merge_operand";
     case ExplainedSource::Answer::kAbsent:
       return "absent";
     case ExplainedSource::Answer::kGuardSaysNo:
@@ -56,7 +58,8 @@ nlohmann::json BlockJson(const ExplainedBlock& block) {
 
 nlohmann::json SourceJson(const ExplainedSource& source) {
   nlohmann::json json = {{"kind", Name(source.kind)}, {"answer", Name(source.answer)}, {"micros", source.micros}};
-  if (source.answer == ExplainedSource::Answer::kFound || source.answer == ExplainedSource::Answer::kDeleted) {
+  if (source.answer == ExplainedSource::Answer::kFound || source.answer == ExplainedSource::Answer::kDeleted ||
+      source.answer == ExplainedSource::Answer::kOperand) {
     json["sequence"] = source.sequence;
   }
   if (source.kind != ExplainedSource::Kind::kTable) return json;

@@ -42,6 +42,7 @@ class CreateFamilyVerb final : public FamilyVerb {
                     "File of options, as sepal options show prints it: those of the section of that name, or else of "
                     "[family]")
         ->check(CLI::ExistingFile);
+    app->add_option("--merge-operator", merge_operator_, "For db merge: add64, append:SEPARATOR, max, min or json");
   }
 
   absl::Status Run(const Streams& io) override {
@@ -54,6 +55,13 @@ class CreateFamilyVerb final : public FamilyVerb {
     for (const ColumnFamilyDescriptor& descriptor : options.column_families) {
       if (descriptor.name == family_) own = descriptor.options;
     }
+    if (!merge_operator_.empty()) {
+      own.merge_operator = OperatorOf(merge_operator_);
+      if (own.merge_operator == nullptr) {
+        return absl::CancelledError(absl::StrFormat(
+            "--merge-operator %s: there are add64, append:SEPARATOR, max, min and json", Printable(merge_operator_)));
+      }
+    }
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
     RETURN_IF_ERROR(db->CreateColumnFamily(family_, own).status());
     RETURN_IF_ERROR(db->Close());
@@ -62,7 +70,17 @@ class CreateFamilyVerb final : public FamilyVerb {
   }
 
  private:
-  std::string options_file_;
+  static std::shared_ptr<const MergeOperator> OperatorOf(std::string_view name) {
+    constexpr std::string_view kAppend = "append:";
+    if (name == "add64") return MergeOperators::Add64();
+    if (name == "max") return MergeOperators::Max();
+    if (name == "min") return MergeOperators::Min();
+    if (name == "json") return MergeOperators::JsonMergePatch();
+    if (name.starts_with(kAppend)) return MergeOperators::Append(name.substr(kAppend.size()));
+    return nullptr;
+  }
+
+  std::string options_file_, merge_operator_;
 };
 
 class DropFamilyVerb final : public FamilyVerb {

@@ -32,6 +32,10 @@ nlohmann::json EditJson(const VersionEdit& edit) {
                                                {"comparator", created.comparator_name},
                                                {"equal_means_identical", created.equal_means_identical}});
   }
+  for (const FamilySchema& schema : edit.schemas) {
+    line["schemas"].push_back(
+        {{"column_family_id", schema.family.value()}, {"merge_operator", BytesJson(schema.merge_operator)}});
+  }
   for (const KeptOptions& kept : edit.kept_options) {
     line["kept_options"].push_back({{"column_family_id", kept.family.value()}, {"fields", ToHex(kept.fields)}});
   }

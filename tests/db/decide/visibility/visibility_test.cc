@@ -9,16 +9,29 @@
 namespace sepal {
 namespace {
 
+// Those that decide.
 constexpr ValueKind kKinds[] = {ValueKind::kDelete, ValueKind::kPut, ValueKind::kSingleDelete};
 
 Trailer Update(uint64_t sequence, ValueKind kind) { return PackTrailer(SequenceNumber(sequence), kind); }
 
 TEST(VisibilityTest, PutsAreValuesAndDeletionsAbsences) {
-  EXPECT_EQ(std::size(kKinds), size_t{kMaxValueKind} + 1);
+  EXPECT_EQ(std::size(kKinds), size_t{kMaxValueKind}) << "and merges, which decide nothing";
   EXPECT_EQ(MeaningOf(Update(0, ValueKind::kPut)), Meaning::kValue);
   EXPECT_EQ(MeaningOf(Update(kMaxSequenceNumber.value(), ValueKind::kPut)), Meaning::kValue);
   EXPECT_EQ(MeaningOf(Update(7, ValueKind::kDelete)), Meaning::kAbsent);
   EXPECT_EQ(MeaningOf(Update(7, ValueKind::kSingleDelete)), Meaning::kAbsent);
+}
+
+TEST(VisibilityTest, AnOperandNeedsWhatIsOlder) {
+  Resolver resolver({SequenceNumber(5)});
+  EXPECT_FALSE(resolver.Add(Update(6, ValueKind::kMerge), "not seen"));
+  EXPECT_EQ(resolver.operands(), 0);
+  EXPECT_FALSE(resolver.Add(Update(5, ValueKind::kMerge), "b"));
+  EXPECT_EQ(resolver.meaning(), Meaning::kOperand) << "also over nothing";
+  EXPECT_FALSE(resolver.Add(Update(4, ValueKind::kFoldedMerge), "a"));
+  EXPECT_TRUE(resolver.Add(Update(3, ValueKind::kDelete), ""));
+  EXPECT_EQ(resolver.meaning(), Meaning::kOperand);
+  EXPECT_EQ(resolver.operands(), 2);
 }
 
 TEST(VisibilityTest, AReadPointSeesUpToItself) {

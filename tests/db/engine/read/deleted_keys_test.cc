@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sepal/merge_operator.h"
 #include "sepal/write_batch.h"
 #include "tests/db/engine/engine_fixture.h"
 #include "tests/db/engine/read/counting_comparator.h"
@@ -117,6 +118,17 @@ TEST_F(DeletedKeysTest, OlderReadersSeeWhatWasDeletedLater) {
   EXPECT_EQ(older->key(), NumberedKey(1000));
   older->Prev();
   EXPECT_EQ(older->key(), NumberedKey(999));
+}
+
+TEST_F(DeletedKeysTest, AMergeInARunIsSeen) {
+  database.options.family.merge_operator = MergeOperators::Append(",");
+  ASSERT_OK(database.Reopen());
+  PutRange(0, 1000);
+  DeleteRange(0, 999);
+  EXPECT_EQ(First(), NumberedKey(999));
+  ASSERT_OK(db()->Merge(NumberedKey(500), "merged"));
+  EXPECT_EQ(First(), NumberedKey(500));
+  EXPECT_EQ(*db()->Get(NumberedKey(500)), "merged");
 }
 
 TEST_F(DeletedKeysTest, APutInARunIsSeen) {

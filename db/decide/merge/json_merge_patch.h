@@ -1,0 +1,22 @@
+// JSON merge patches (RFC 7386), for the merge operator of that name.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace sepal {
+
+// Appends to `*result` the text of `base` (absent: of no value) after `patches`, oldest first. InvalidArgument for what
+// is no JSON text, or is nested deeper than 256 levels.
+absl::Status ApplyJsonMergePatches(std::optional<std::string_view> base, std::span<const std::string_view> patches,
+                                   std::string* result);
+// Appends the one patch that does what `patches`, at least two, do one after the other, and returns true; false: there
+// is none. The same errors.
+absl::StatusOr<bool> CombineJsonMergePatches(std::span<const std::string_view> patches, std::string* result);
+
+}  // namespace sepal

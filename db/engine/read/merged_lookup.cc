@@ -1,0 +1,125 @@
+#include "db/engine/read/merged_lookup.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "db/decide/merge/fold.h"
+#include "db/decide/visibility/operands.h"
+#include "util/base/status.h"
+
+namespace sepal {
+
+namespace {
+
+absl::StatusOr<std::optional<std::string>> Resolve(const Family& family, std::string_view key, OperandChain* chain) {
+  const MergeOperator* const merge = family.options.merge_operator.get();
+  if (merge == nullptr) return NoMergeOperator(family.name, family.merge_operator_name);
+  return chain->Resolve(*merge, key);
+}
+
+class MergedLookup {
+ public:
+  MergedLookup(const Family& family, const LookupKey& key, const TableLookupOptions& options, Core* core,
+               StatisticsImpl::ThreadCounters* counters)
+      : family_(family), key_(key), options_(options), core_(core), counters_(counters) {}
+
+  // Whether all updates that are needed were taken; false: not from memory alone.
+  absl::StatusOr<bool> TakeAll(const ReadView& view) {
+    if (TakeFrom(*view.active)) return true;
+    for (const std::shared_ptr<const MemTable>& memtable : view.immutables) {
+      if (TakeFrom(*memtable)) return true;
+    }
+    for (const LevelRun& run : view.version->runs()) {
+      const TableFile* const file = run.run->Find(key_.user_key);
+      if (file == nullptr) continue;
+      ASSIGN_OR_RETURN(const TableReader* const reader, ReaderOf(*file, family_, options_, core_));
+      if (reader == nullptr) return false;
+      ASSIGN_OR_RETURN(const TableHit::Kind last, TakeFrom(*reader, run.level));
+      if (last != TableHit::Kind::kAbsent) return last == TableHit::Kind::kFound;
+    }
+    return true;
+  }
+
+  absl::Status Resolve(PointResult* result) {
+    ASSIGN_OR_RETURN(std::optional<std::string> value, sepal::Resolve(family_, key_.user_key, &chain_));
+    if (!value.has_value()) return absl::OkStatus();
+    result->kind = PointResult::Kind::kFound;
+    result->made = std::make_unique<std::string>(*std::move(value));
+    result->value = *result->made;
+    return absl::OkStatus();
+  }
+
+ private:
+  // Whether the chain ends there.
+  bool Take(Trailer trailer, std::string_view payload) {
+    const std::optional<SequenceNumber> next = chain_.Take(trailer, payload);
+    if (next.has_value()) key_.visible = *next;
+    return !next.has_value();
+  }
+
+  // The versions of a key stand side by side in a memtable's order; in its hash index each search would begin anew.
+  bool TakeFrom(const MemTable& memtable) {
+    if (memtable.empty()) return false;
+    const std::unique_ptr<InternalIterator> entries = memtable.NewIterator();
+    entries->Seek({key_.user_key, SeekTrailer(key_.visible)});
+    while (entries->Valid() && family_.order.Equal(entries->key().user_key, key_.user_key)) {
+      const SequenceNumber taken = entries->key().sequence();
+      if (Take(entries->key().trailer, entries->value())) return true;
+      if (key_.visible.next() == taken) {
+        entries->Next();
+      } else {
+        entries->Seek({key_.user_key, SeekTrailer(key_.visible)});
+      }
+    }
+    return false;
+  }
+
+  // kFound: the chain ends there.
+  absl::StatusOr<TableHit::Kind> TakeFrom(const TableReader& reader, int level) {
+    for (;;) {
+      TableHit hit;
+      LevelFilterStatistics filters;
+      const absl::Status status = reader.Lookup(key_, options_, &filters, &hit);
+      counters_->AddFilter(level, filters);
+      RETURN_IF_ERROR(status);
+      if (hit.kind != TableHit::Kind::kFound || Take(hit.trailer, hit.value)) return hit.kind;
+    }
+  }
+
+  const Family& family_;
+  LookupKey key_;  // `visible` falls
+  const TableLookupOptions& options_;
+  Core* const core_;
+  StatisticsImpl::ThreadCounters* const counters_;
+  OperandChain chain_;
+};
+
+}  // namespace
+
+absl::Status LookUpMerged(const Family& family, const ReadView& view, const LookupKey& key,
+                          const TableLookupOptions& options, Core* core, StatisticsImpl::ThreadCounters* counters,
+                          PointResult* result) {
+  *result = {};
+  MergedLookup lookup(family, key, options, core, counters);
+  ASSIGN_OR_RETURN(const bool all, lookup.TakeAll(view));
+  if (all) return lookup.Resolve(result);
+  result->kind = PointResult::Kind::kMaybe;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> MergeVersions(const Family& family, SequenceNumber visible, std::string_view key,
+                                          InternalIterator* entries) {
+  OperandChain chain;
+  std::optional<SequenceNumber> bound = visible;
+  for (; bound.has_value() && entries->Valid() && family.order.Equal(entries->key().user_key, key);
+       entries->Advance()) {
+    if (entries->key().sequence() <= *bound) bound = chain.Take(entries->key().trailer, entries->value());
+  }
+  RETURN_IF_ERROR(entries->status());
+  ASSIGN_OR_RETURN(std::optional<std::string> value, Resolve(family, key, &chain));
+  return *std::move(value);
+}
+
+}  // namespace sepal
