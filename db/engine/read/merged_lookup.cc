@@ -119,7 +119,7 @@ absl::StatusOr<std::string> MergeVersions(const Family& family, SequenceNumber v
   }
   RETURN_IF_ERROR(entries->status());
   ASSIGN_OR_RETURN(std::optional<std::string> value, Resolve(family, key, &chain));
-  return *std::move(value);
+  return std::move(value).value_or("");  // an operand makes one
 }
 
 }  // namespace sepal
