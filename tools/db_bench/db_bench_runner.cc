@@ -72,7 +72,6 @@ class DbBench {
     absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(engine_options_, options_.db);
     if (!db.ok()) return db.status();
     db_ = std::move(*db);
-    families_.assign(1, db_->FindColumnFamily(kDefaultColumnFamilyName).value());
     for (int i = 1; i < options_.num_column_families; ++i) {
       const std::string name = absl::StrFormat("family%d", i);
       absl::StatusOr<std::shared_ptr<ColumnFamily>> family = db_->FindColumnFamily(name);
@@ -131,6 +130,7 @@ class DbBench {
     BenchShared shared;
     shared.db = db_.get();
     shared.options = &options_;
+    shared.families.push_back(&db_->DefaultColumnFamily());
     for (const std::shared_ptr<ColumnFamily>& family : families_) shared.families.push_back(family.get());
     shared.seed = SeedOf(options_.seed, workload.name, place_++);
     shared.measured_left = measured;
@@ -209,7 +209,7 @@ class DbBench {
   static constexpr double kYcsbTheta = 0.99;
 
   std::unique_ptr<DB> db_;
-  std::vector<std::shared_ptr<ColumnFamily>> families_;
+  std::vector<std::shared_ptr<ColumnFamily>> families_;  // but the default one
   uint64_t place_ = 0;                       // of the next benchmark among those that are measured
   std::unique_ptr<BenchRecorder> recorder_;  // null: the run is not recorded
 };

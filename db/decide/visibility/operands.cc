@@ -55,7 +55,7 @@ void OperandChain::Clear() {
 
 absl::StatusOr<std::optional<std::string>> OperandChain::Resolve(const MergeOperator& merge, std::string_view key) {
   if (operands_.empty()) return std::move(base_);
-  const std::vector<std::string_view> oldest_first(operands_.rbegin(), operands_.rend());
+  const absl::InlinedVector<std::string_view, 4> oldest_first(operands_.rbegin(), operands_.rend());
   std::string value;
   RETURN_IF_ERROR(MergeValue(merge, key, base_, oldest_first, &value));
   return value;

@@ -20,8 +20,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "sepal/merge_operator.h"
 #include "table/key/internal_key.h"
@@ -55,7 +55,7 @@ class OperandChain {
   absl::StatusOr<std::optional<std::string>> Resolve(const MergeOperator& merge, std::string_view key);
 
  private:
-  std::vector<std::string> operands_;  // newest first
+  absl::InlinedVector<std::string, 2> operands_;  // newest first
   std::optional<std::string> base_;
 };
 

@@ -52,6 +52,8 @@ class MergedLookup {
   }
 
  private:
+  static constexpr int kFewOperands = 4;
+
   // Whether the chain ends there.
   bool Take(Trailer trailer, std::string_view payload) {
     const std::optional<SequenceNumber> next = chain_.Take(trailer, payload);
@@ -59,9 +61,18 @@ class MergedLookup {
     return !next.has_value();
   }
 
-  // The versions of a key stand side by side in a memtable's order; in its hash index each search would begin anew.
   bool TakeFrom(const MemTable& memtable) {
     if (memtable.empty()) return false;
+    for (int taken = 0; taken < kFewOperands; ++taken) {
+      const std::optional<MemTable::Found> found = memtable.Lookup(key_.user_key, key_.hash, key_.visible);
+      if (!found.has_value()) return false;
+      if (Take(found->trailer, found->value)) return true;
+    }
+    return TakeMany(memtable);
+  }
+
+  // The versions of a key stand side by side in a memtable's order; in its hash index each search would begin anew.
+  bool TakeMany(const MemTable& memtable) {
     const std::unique_ptr<InternalIterator> entries = memtable.NewIterator();
     entries->Seek({key_.user_key, SeekTrailer(key_.visible)});
     while (entries->Valid() && family_.order.Equal(entries->key().user_key, key_.user_key)) {

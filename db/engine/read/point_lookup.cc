@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/read/merged_lookup.h"
 #include "util/base/status.h"
@@ -115,16 +116,26 @@ absl::StatusOr<bool> LookInTable(const Candidate& candidate, bool guard_asked, c
   return TakeHit(&hit, result);
 }
 
-// The key's newest visible entry.
-absl::Status FindNewest(const Family& family, const ReadView& view, const LookupKey& key,
-                        const TableLookupOptions& options, Core* core, StatisticsImpl::ThreadCounters* counters,
-                        PointResult* result) {
+// The key's newest visible entry was met: an operand is only the beginning.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Finish(const Family& family, const ReadView& view,
+                                                        const LookupKey& key, const TableLookupOptions& options,
+                                                        Core* core, StatisticsImpl::ThreadCounters* counters,
+                                                        PointResult* result) {
+  if (result->kind == PointResult::Kind::kOperand) [[unlikely]]
+    return LookUpMerged(family, view, key, options, core, counters, result);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
+                    Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result) {
   PrefetchMemTables(view, key);
   const std::span<const LevelRun> runs = view.version->runs();
   std::array<Candidate, kRound> candidates;
   size_t next = 0;
   size_t count = FindCandidates(runs, key, &next, &candidates);
-  if (LookInMemTables(view, key, result)) return absl::OkStatus();
+  if (LookInMemTables(view, key, result)) return Finish(family, view, key, options, core, counters, result);
   for (; count > 0; count = FindCandidates(runs, key, &next, &candidates)) {
     for (size_t i = 0; i < count; ++i) {
       const Candidate& candidate = candidates[i];
@@ -140,20 +151,10 @@ absl::Status FindNewest(const Family& family, const ReadView& view, const Lookup
       }
       ASSIGN_OR_RETURN(const bool done,
                        LookInTable(candidate, guard_asked, family, key, options, core, counters, result));
-      if (done) return absl::OkStatus();
+      if (done) return Finish(family, view, key, options, core, counters, result);
     }
   }
   return absl::OkStatus();
-}
-
-}  // namespace
-
-absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
-                    Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result) {
-  RETURN_IF_ERROR(FindNewest(family, view, key, options, core, counters, result));
-  if (result->kind != PointResult::Kind::kOperand) [[likely]]
-    return absl::OkStatus();
-  return LookUpMerged(family, view, key, options, core, counters, result);
 }
 
 }  // namespace sepal

@@ -34,6 +34,13 @@ absl::Status HasNoMergeOperator(const Family& family) {
                       family.name));
 }
 
+void AddOperand(const Family& family, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry,
+                uint64_t hash, const InsertHint& hint) {
+  const FoldedWrite write =
+      FoldIntoMemTable(*memtable, family.options.merge_operator.get(), sequence, entry.key, entry.value, hash);
+  memtable->Add(sequence, write.kind, entry.key, write.made.has_value() ? *write.made : entry.value, hash, hint);
+}
+
 absl::Status NoSequenceNumbersLeft(SequenceNumber last) {
   return absl::ResourceExhaustedError(
       absl::StrFormat("the last sequence number is %u of at most %u, and the batch needs more than are left: copy the "
@@ -165,7 +172,7 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
     if (dead_ranges.any() && MeaningOf(PackTrailer(sequence, entry.kind)) != Meaning::kAbsent) [[unlikely]]
       dead_ranges.Cut(entry.key);
     if (NeedsMergeOperator(entry.kind)) [[unlikely]] {
-      AddOperand(target, sequence, entry, hash, hint);
+      AddOperand(*target.family, target.active.get(), sequence, entry, hash, hint);
     } else {
       target.active->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
     }
@@ -183,13 +190,6 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
     }
   }
   state_->core->statistics.Add(Ticker::kBytesWritten, user_bytes);
-}
-
-void CommitPipeline::AddOperand(const Target& target, SequenceNumber sequence, const BatchEntry& entry, uint64_t hash,
-                                const InsertHint& hint) {
-  const FoldedWrite write = FoldIntoMemTable(*target.active, target.family->options.merge_operator.get(), sequence,
-                                             entry.key, entry.value, hash);
-  target.active->Add(sequence, write.kind, entry.key, write.made.has_value() ? *write.made : entry.value, hash, hint);
 }
 
 absl::Status CommitPipeline::SyncThrough(LogPosition position) noexcept {

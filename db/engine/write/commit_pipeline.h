@@ -77,10 +77,6 @@ class CommitPipeline {
     bool unlogged = false;  // `active` holds what no log holds
   };
 
-  // Inserts a merge.
-  void AddOperand(const Target& target, SequenceNumber sequence, const BatchEntry& entry, uint64_t hash,
-                  const InsertHint& hint) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-
   // An entry of the batch in hand, ready to be inserted.
   struct Prepared {
     BatchEntry entry;
