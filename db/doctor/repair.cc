@@ -70,6 +70,7 @@ absl::Status Repairing::Run() {
   }
   CountTables();
   RETURN_IF_ERROR(certain_ ? CheckListedTables() : FindTables());
+  if (!dry_run_) RETURN_IF_ERROR(EnsureGuard(directory_.get(), path_));
   if (certain_ && logs_whole_ && damaged_tables_.empty() && report_->dropped.empty()) return absl::OkStatus();
   report_->changed = true;
   if (dry_run_) return Foresee();

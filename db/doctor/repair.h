@@ -1,7 +1,7 @@
 // Making a database whole again out of what can be read (DB::Repair).
 //
 // Order, and why:
-//   1. manifest, tables and logs are read; if nothing is wrong, that is all;
+//   1. manifest, tables and logs are read, and the guard is made where there is none; if nothing is wrong, that is all;
 //   2. what must be written anew goes into new tables, synced with their names: the parts of damaged tables that can be
 //      read (in the same level and run), and what the logs hold;
 //   3. every damaged file, and the manifests, are copied or linked into `lost`, synced: from here on nothing is only

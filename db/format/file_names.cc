@@ -44,6 +44,7 @@ std::optional<ParsedFileName> ParseFileName(std::string_view name) {
   if (name == kLockFileName) return ParsedFileName{FileKind::kLock, FileNumber()};
   if (name == kInfoLogFileName) return ParsedFileName{FileKind::kInfoLog, FileNumber()};
   if (name == kOldInfoLogFileName) return ParsedFileName{FileKind::kOldInfoLog, FileNumber()};
+  if (name == kGuardFileName) return ParsedFileName{FileKind::kGuard, FileNumber()};
   if (name.starts_with(kManifestPrefix)) return Numbered(FileKind::kManifest, name.substr(kManifestPrefix.size()));
   if (name.ends_with(kTableSuffix)) return Numbered(FileKind::kTable, name.substr(0, name.size() - 4));
   if (name.ends_with(kLogSuffix)) return Numbered(FileKind::kLog, name.substr(0, name.size() - 4));

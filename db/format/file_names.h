@@ -9,6 +9,7 @@
 // | MANIFEST-NNNNNN | manifest                                            |
 // | LOCK            | locked while a writer has the database open         |
 // | LOG, LOG.old    | decisions and errors, for people                    |
+// | CURRENT         | the guard (guard.h): keeps LevelDB and RocksDB away |
 #pragma once
 
 #include <cstdint>
@@ -23,13 +24,14 @@ namespace sepal {
 inline constexpr std::string_view kLockFileName = "LOCK";
 inline constexpr std::string_view kInfoLogFileName = "LOG";
 inline constexpr std::string_view kOldInfoLogFileName = "LOG.old";
+inline constexpr std::string_view kGuardFileName = "CURRENT";
 // The directory into which a repair moves what it takes out of use.
 inline constexpr std::string_view kLostDirectoryName = "lost";
 
 // Files with this number or a larger one do not belong to the database.
 inline constexpr uint64_t kFileNumbersEnd = uint64_t{1} << 48;
 
-enum class FileKind : uint8_t { kTable, kLog, kLogRing, kManifest, kLock, kInfoLog, kOldInfoLog };
+enum class FileKind : uint8_t { kTable, kLog, kLogRing, kManifest, kLock, kInfoLog, kOldInfoLog, kGuard };
 
 struct ParsedFileName {
   FileKind kind = FileKind::kTable;

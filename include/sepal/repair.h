@@ -38,7 +38,7 @@ struct RepairOptions {
 };
 
 struct RepairReport {
-  // False: the database was undamaged and was not touched.
+  // False: the database was undamaged and was not touched, but for a file CURRENT that was missing.
   bool changed = false;
   // True: nothing was touched, and the rest says what a repair would do.
   bool dry_run = false;

@@ -35,6 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case FileKind::kOldInfoLog:
       SEPAL_CHECK(name == kOldInfoLogFileName);
       break;
+    case FileKind::kGuard:
+      SEPAL_CHECK(name == kGuardFileName);
+      break;
   }
   return 0;
 }

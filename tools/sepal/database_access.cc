@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_format.h"
+#include "db/act/files/guard.h"
 #include "db/doctor/kept_families.h"
 #include "db/engine/core/check_options.h"
+#include "db/engine/open/other_engines.h"
 #include "db/format/file_names.h"
 #include "db/state/version/manifest_state.h"
 #include "sepal/options_text.h"
@@ -63,6 +65,22 @@ std::string NearDatabase(const std::filesystem::path& path) {
   return absl::StrFormat("; did you mean %s?", path.has_parent_path() ? (parent / nearest).string() : nearest);
 }
 
+// Not ok: CURRENT is there, and is or may be another engine's, rather than the guard.
+absl::Status WhyForeign(const std::string& directory) {
+  const auto opened = FileSystem::Posix()->OpenDirectory(directory, /*create=*/false);
+  if (!opened.ok()) return absl::OkStatus();
+  const absl::Status whose = CheckNotForeign(opened->get(), directory);
+  if (!absl::IsFailedPrecondition(whose)) return absl::OkStatus();
+  const absl::StatusOr<GuardState> guard = ReadGuard(opened->get());
+  if (!guard.ok() || *guard != GuardState::kForeign) return absl::NotFoundError(whose.message());
+  return absl::NotFoundError(
+      absl::StrFormat("%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal does not open; "
+                      "sepal import NEW %s copies its contents into a new Sepal database",
+                      directory, directory));
+}
+
+bool IsForeign(const std::string& directory) { return !WhyForeign(directory).ok(); }
+
 // What is wrong with a directory that holds no database, and what to do.
 absl::Status NoDatabase(const std::string& directory) {
   std::error_code error;
@@ -75,12 +93,7 @@ absl::Status NoDatabase(const std::string& directory) {
     return absl::NotFoundError(
         absl::StrFormat("%s is a file; a database is a directory (for one table file: sepal sst show)", directory));
   }
-  if (std::filesystem::exists(path / "CURRENT", error)) {
-    return absl::NotFoundError(
-        absl::StrFormat("%s holds a LevelDB or RocksDB database (it has a file CURRENT), which Sepal does not open; "
-                        "sepal import NEW %s copies its contents into a new Sepal database",
-                        directory, directory));
-  }
+  RETURN_IF_ERROR(WhyForeign(directory));
   const Contents contents = Look(path);
   if (!contents.database.empty()) {
     return absl::NotFoundError(absl::StrFormat("%s is not a database, but %s is", directory, contents.database));
@@ -133,8 +146,7 @@ absl::StatusOr<Tree> ReadTreeOnce(const Place& place, std::vector<VersionEdit>* 
   absl::StatusOr<std::vector<LogFile>> logs = LogsOf(place, directory->get());
   if (!logs.ok()) return WithRemedy(logs.status(), place);
   tree.logs = *std::move(logs);
-  std::error_code error;
-  if (std::filesystem::exists(std::filesystem::path(path) / "CURRENT", error)) return NoDatabase(path);
+  if (IsForeign(path)) return NoDatabase(path);
   ManifestState state;
   absl::StatusOr<ManifestRecovery> manifest =
       RecoverManifest(directory->get(), NewestManifest(tree.logs), /*other_files=*/false, [&](VersionEdit&& edit) {
@@ -191,8 +203,7 @@ absl::Status WithRemedy(const absl::Status& status, const Place& place) {
     return absl::NotFoundError(absl::StrFormat("%s does not exist; --log-directory names where the logs of %s lie",
                                                place.log_directory, directory));
   }
-  const bool foreign = std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error);
-  if (absl::IsNotFound(status) || foreign || !std::filesystem::is_directory(directory, error))
+  if (absl::IsNotFound(status) || IsForeign(directory) || !std::filesystem::is_directory(directory, error))
     return NoDatabase(directory);
   if (absl::IsUnavailable(status)) {
     // The engine's advice is for programs.
@@ -231,9 +242,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenToRead(const Place& place) {
 absl::StatusOr<std::unique_ptr<DB>> OpenToWrite(const Place& place, bool create, uint64_t memory_limit) {
   std::error_code error;
   if (create) {
-    if (std::filesystem::exists(std::filesystem::path(place.directory) / "CURRENT", error)) {
-      return NoDatabase(place.directory);
-    }
+    if (IsForeign(place.directory)) return NoDatabase(place.directory);
     RETURN_IF_ERROR(CheckPlaceForDatabase(place.directory));
   }
   const bool was_there = std::filesystem::exists(place.directory, error);

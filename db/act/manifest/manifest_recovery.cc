@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/act/files/buffered_file_reader.h"
+#include "db/act/files/guard.h"
 #include "db/format/file_names.h"
 #include "db/format/manifest_format.h"
 #include "util/base/coding.h"
@@ -279,8 +280,12 @@ class ChainFinder {
 
   // Whether a file without a manifest's beginning, in a directory without tables or logs, may be what a power loss left
   // of a database's first manifest: if nothing was synced, the disk may hold anything. Manifests of other programs come
-  // with files that Sepal never creates.
-  bool MayBeFirst(FileNumber number) const { return number == kFirstManifest && manifests_.size() == 1 && !strangers_; }
+  // with files that Sepal never creates, or with another CURRENT.
+  bool MayBeFirst(FileNumber number) const {
+    if (number != kFirstManifest || manifests_.size() != 1 || strangers_) return false;
+    const absl::StatusOr<GuardState> guard = ReadGuard(directory_);
+    return guard.ok() && *guard != GuardState::kForeign;
+  }
 
   absl::StatusOr<const Examined*> Successor(FileNumber own_number, const Examined& m) {
     const FileNumber number = *m.continued_in;

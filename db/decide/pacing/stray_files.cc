@@ -19,6 +19,7 @@ bool IsObsolete(const ParsedFileName& file, const LiveFiles& live) {
     case FileKind::kLock:
     case FileKind::kInfoLog:
     case FileKind::kOldInfoLog:
+    case FileKind::kGuard:
       return false;
   }
   return false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/act/files/guard.h"
 #include "db/act/files/table_files.h"
 #include "db/act/jobs/flush_job.h"
 #include "db/act/log/log_recovery.h"
@@ -65,6 +66,8 @@ class CheckpointWriter {
   }
 
   absl::Status Write() {
+    RETURN_IF_ERROR(WriteGuard(target_.get()));
+    made_.push_back(std::string(kGuardFileName));
     for (const CheckpointFamily& part : source_.families) total_bytes_ += part.version->Bytes();
     std::vector<std::vector<AddedTable>> flushed;
     for (const CheckpointFamily& part : source_.families) {

@@ -87,19 +87,20 @@ absl::Status RemoveLogsElsewhere(FileSystem* files, const Options& options, Dire
   return (*log_directory)->Sync();
 }
 
-// With the lock, whose file goes last. Who had it before may have made and removed files until then. Without a
-// manifest, what a crash leaves of it is no database that lacks tables.
+// With the lock, whose file goes last, after the guard. Who had it before may have made and removed files until then.
+// Without a manifest, what a crash leaves of it is no database that lacks tables.
 absl::Status RemoveDatabaseFiles(Directory* directory) {
   ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> listing, directory->List());
   for (const bool manifests : {true, false}) {
     for (const DirectoryEntry& entry : listing) {
       const std::optional<ParsedFileName> parsed = ParseFileName(entry.name);
-      if (!parsed.has_value() || parsed->kind == FileKind::kLock) continue;
+      if (!parsed.has_value() || parsed->kind == FileKind::kLock || parsed->kind == FileKind::kGuard) continue;
       if ((parsed->kind == FileKind::kManifest) != manifests) continue;
       RETURN_IF_ERROR(RemoveIfThere(directory, entry.name));
     }
     RETURN_IF_ERROR(directory->Sync());
   }
+  RETURN_IF_ERROR(RemoveIfThere(directory, kGuardFileName));
   RETURN_IF_ERROR(RemoveIfThere(directory, kLockFileName));
   return directory->Sync();
 }
@@ -137,6 +138,7 @@ absl::StatusOr<PutAside> FindWhatIsPutAside(FileSystem* files, const std::string
       case FileKind::kLock:
       case FileKind::kInfoLog:
       case FileKind::kOldInfoLog:
+      case FileKind::kGuard:
         return PutAside();
     }
   }

@@ -120,9 +120,14 @@ absl::Status Opening::TakeLock() {
 }
 
 // Once it is certain that this opening is not refused for what it finds: the `LOG` of a refused one's owner stays.
-void Opening::StartInfoLog() {
-  if (!options_.info_log || options_.read_only) return;
-  parts_.core->info_log.Start(parts_.core->directory.get(), world_.clock, tuning_.info_log_bytes);
+absl::Status Opening::GuardAndStartInfoLog() {
+  if (options_.read_only) return absl::OkStatus();
+  // Before anything else is written.
+  RETURN_IF_ERROR(EnsureGuard(parts_.core->directory.get(), path_));
+  if (options_.info_log) {
+    parts_.core->info_log.Start(parts_.core->directory.get(), world_.clock, tuning_.info_log_bytes);
+  }
+  return absl::OkStatus();
 }
 
 // --- what the manifest says ---
@@ -152,7 +157,7 @@ absl::Status Opening::RecoverCatalog() {
     identity_.database_id = manifest_.database_id;
     identity_.hash_seed = state_.hash_seed;
     RETURN_IF_ERROR(CheckPlaceOfLogs());
-    StartInfoLog();
+    RETURN_IF_ERROR(GuardAndStartInfoLog());
     if (!manifest_.torn.empty()) {
       parts_.core->info_log.Write("the manifest has a torn end; what was never acknowledged is dropped: %s",
                                   manifest_.torn);
@@ -162,9 +167,11 @@ absl::Status Opening::RecoverCatalog() {
       return absl::NotFoundError(
           absl::StrFormat("there is no database in %s; set create_if_missing to create one", path_));
     }
-    StartInfoLog();
+    // What is left over of another making is removed for good before anything is made: numbers begin anew. And before
+    // the guard: one that is unfinished is Sepal's where nothing is that may be another engine's.
+    RETURN_IF_ERROR(RemoveDurably(directory, manifest_.leftovers));
+    RETURN_IF_ERROR(GuardAndStartInfoLog());
     RETURN_IF_ERROR(DescribeNew());
-    // What is left over of another making is removed for good before anything is made: numbers begin anew.
     parts_.catalog = std::make_unique<Catalog>(parts_.state.get(), identity_, kFirstManifest);
     return absl::OkStatus();
   }

@@ -1,4 +1,4 @@
-// Opening a database: lock, manifest, logs, tables of what was replayed, a new manifest, a new log.
+// Opening a database: lock, guard, manifest, logs, tables of what was replayed, a new manifest, a new log.
 //
 // Order, and why:
 //   1. the logs' headers are listed before the manifest is read: what they say of it is older than they are;
@@ -10,6 +10,7 @@
 //   5. only then are old manifests, logs and stray tables removed, and writes taken.
 // A crash between any two steps leaves a database that opens to the same contents: until 4 the logs hold some batches
 // twice, with the same sequence numbers (log_recovery.h). An opening that fails before 4 removes its tables.
+// Before 2 the guard is made, where a new or an older database has none (guard.h).
 //
 // Read-only, nothing is written: what the logs hold stays in memtables.
 #pragma once
@@ -53,7 +54,7 @@ class Opening {
   absl::Status OpenAndLock();
   absl::Status OpenDirectories();
   absl::Status TakeLock();
-  void StartInfoLog();
+  absl::Status GuardAndStartInfoLog();
   absl::Status RecoverCatalog();
   absl::Status CheckPlaceOfLogs();
   absl::Status PassNumbersOfFiles();

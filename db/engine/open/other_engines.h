@@ -1,6 +1,6 @@
 // Whose a directory is. LevelDB and RocksDB name their files as Sepal does; what is theirs is told by the file CURRENT,
-// which they always have and Sepal never, and is left alone. So is a database where only logs are to lie, and another
-// database's logs.
+// which they always have and in which Sepal has other bytes (guard.h), and is left alone. So is a database where only
+// logs are to lie, and another database's logs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,12 @@
 
 namespace sepal {
 
+// Writes nothing. A CURRENT that may be an unfinished guard is one where a manifest of Sepal's is, or where no file is
+// that another engine would miss.
 absl::Status CheckNotForeign(Directory* directory, std::string_view path);
+// The same under the lock, for a caller that is going to write: afterwards there is a guard, and it is durable. Syncs
+// nothing where it was there.
+absl::Status EnsureGuard(Directory* directory, std::string_view path);
 
 // Of a separate log directory.
 absl::Status CheckHoldsNoDatabase(const std::vector<DirectoryEntry>& listing, std::string_view path);

@@ -60,7 +60,6 @@ absl::Status Opening::RemoveLeftOverRings() const {
 absl::Status Opening::StartNew() {
   Core& core = *parts_.core;
   EngineState& state = *parts_.state;
-  RETURN_IF_ERROR(RemoveDurably(core.directory.get(), manifest_.leftovers));
   RETURN_IF_ERROR(RemoveLeftOverLogs());
   ManifestContents snapshot = [&] {
     StateLock lock(&state);

@@ -25,13 +25,15 @@ TEST(FileNamesTest, EveryMadeNameIsParsedBack) {
   EXPECT_EQ(ParseFileName("LOCK"), (ParsedFileName{FileKind::kLock, FileNumber()}));
   EXPECT_EQ(ParseFileName("LOG"), (ParsedFileName{FileKind::kInfoLog, FileNumber()}));
   EXPECT_EQ(ParseFileName("LOG.old"), (ParsedFileName{FileKind::kOldInfoLog, FileNumber()}));
+  EXPECT_EQ(ParseFileName("CURRENT"), (ParsedFileName{FileKind::kGuard, FileNumber()}));
 }
 
 TEST(FileNamesTest, ForeignNamesAreRefused) {
   for (const char* name : {"",
                            ".",
                            "..",
-                           "CURRENT",
+                           "CURRENT.dbtmp",
+                           "current",
                            "lock",
                            "LOG.older",
                            "MANIFEST",

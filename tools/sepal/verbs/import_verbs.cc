@@ -11,6 +11,7 @@
 #include <ostream>
 
 #include "absl/strings/str_format.h"
+#include "db/act/files/guard.h"
 #include "db/format/file_names.h"
 #include "tools/foreign/foreign_database.h"
 #include "tools/sepal/database_access.h"
@@ -47,6 +48,13 @@ absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenForeign(const std::string& 
       absl::StrFormat("this sepal was built without %s: install lib%s-dev and build it again", engine, engine));
 }
 
+bool HasWholeGuard(const std::string& path) {
+  const auto directory = FileSystem::Posix()->OpenDirectory(path, /*create=*/false);
+  if (!directory.ok()) return false;
+  const absl::StatusOr<GuardState> guard = ReadGuard(directory->get());
+  return guard.ok() && *guard == GuardState::kWhole;
+}
+
 // The engine of the database in `path`, by its files.
 absl::StatusOr<std::string> EngineOf(const std::string& path) {
   std::error_code error;
@@ -54,11 +62,17 @@ absl::StatusOr<std::string> EngineOf(const std::string& path) {
     return absl::NotFoundError(
         absl::StrFormat("%s does not exist; the new directory comes first: sepal import NEW SOURCE", path));
   }
-  if (!fs::exists(fs::path(path) / "CURRENT", error)) {
+  if (fs::exists(fs::path(path) / kGuardFileName, error) ? HasWholeGuard(path) : HoldsDatabase(path)) {
     return absl::NotFoundError(
-        absl::StrFormat("%s holds no LevelDB or RocksDB database (there is no file CURRENT)%s", path,
-                        HoldsDatabase(path) ? ": it is a database of Sepal's, which db restore and db checkpoint copy"
-                                            : "; the new directory comes first: sepal import NEW SOURCE"));
+        absl::StrFormat("%s holds no LevelDB or RocksDB database: it is a database of Sepal's, which db restore and "
+                        "db checkpoint copy",
+                        path));
+  }
+  if (!fs::exists(fs::path(path) / kGuardFileName, error)) {
+    return absl::NotFoundError(
+        absl::StrFormat("%s holds no LevelDB or RocksDB database (there is no file CURRENT); the new directory comes "
+                        "first: sepal import NEW SOURCE",
+                        path));
   }
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
     const std::string file = it->path().filename();

@@ -80,7 +80,9 @@ TEST_P(EarlierVersionsTest, ADatabaseOfAnEarlierVersionIsOpenedAndReadAndOpenedA
   const absl::StatusOr<std::unique_ptr<DB>> reader = database.OpenReadOnly();
   ASSERT_OK(reader.status());
   EXPECT_EQ(ReadAllOf(reader->get()), Expected());
+  EXPECT_TRUE(absl::IsNotFound(database.memory.ReadFileContents("/db/CURRENT").status()));
   ASSERT_OK(database.Open());
+  EXPECT_EQ(database.memory.ReadFileContents("/db/CURRENT").value_or("none"), "Sepal");
   EXPECT_EQ(ReadAllOf(database.db.get()), Expected());
   ASSERT_OK(database.db->VerifyChecksums());
   ASSERT_OK(database.Reopen());
