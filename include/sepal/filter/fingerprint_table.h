@@ -4,14 +4,14 @@
 //
 // Slots stand in buckets of seven, each with a counter of the keys that found it full and went on to the next one, so
 // that a search knows where to end, and a removal leaves nothing behind (N. Bronson, X. Shi, "Open-sourcing F14", 2019,
-// has such counters). Searching for an absent key compares about 6 fingerprints of b bits at full load, and each agrees
+// has such counters). Searching for an absent key compares about 9 fingerprints of b bits at full load, and each agrees
 // by chance once in 2^b - 1 times. Beside a Bloom filter of as many bits a key:
 //
 // | bits | keys of the capacity | bits a key | rate     | Bloom's rate |
 // |------|----------------------|------------|----------|--------------|
-// | 8    | all                  | 12.2       | 2.5 %    | 0.29 %       |
-// | 8    | half                 | 24.4       | 1.1 %    | 0.0008 %     |
-// | 16   | all                  | 24.4       | 0.0095 % | 0.0008 %     |
+// | 8    | all                  | 12.2       | 3.2 %    | 0.29 %       |
+// | 8    | half                 | 24.4       | 1.0 %    | 0.0008 %     |
+// | 16   | all                  | 24.4       | 0.013 %  | 0.0008 %     |
 //
 // So it is for sets that change: where keys are only added, BloomFilter takes fewer bits.
 //
