@@ -25,6 +25,18 @@ inline uint64_t CountSetBits(const char* bits, uint64_t size) {
 // Bytes of whole 64-bit words for `bits` bits.
 inline uint64_t WordBytes(uint64_t bits) { return (bits / 64 + (bits % 64 != 0)) * 8; }
 
+// Cell i of cells of 8 or 16 bits.
+inline unsigned ReadCell(const char* cells, int bits, uint64_t i) {
+  return bits == 8 ? static_cast<unsigned char>(cells[i]) : DecodeFixed16(cells + 2 * i);
+}
+inline void WriteCell(char* cells, int bits, uint64_t i, unsigned value) {
+  if (bits == 8) {
+    cells[i] = static_cast<char>(value);
+  } else {
+    EncodeFixed16(cells + 2 * i, static_cast<uint16_t>(value));
+  }
+}
+
 // Probes of a key, each in [0, range): a multiplicative generator whose high bits are reduced to the range (its
 // multiplier is of G. Steele, S. Vigna, "Computationally easy, spectrally good multipliers", 2021).
 class ProbeSequence {

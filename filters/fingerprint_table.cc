@@ -37,17 +37,9 @@ absl::StatusOr<FingerprintTable> FingerprintTable::ForKeys(uint64_t keys, int fi
   return table;
 }
 
-unsigned FingerprintTable::Cell(uint64_t i) const {
-  return fingerprint_bits_ == 8 ? static_cast<unsigned char>(bytes_.data()[i]) : DecodeFixed16(bytes_.data() + 2 * i);
-}
+unsigned FingerprintTable::Cell(uint64_t i) const { return ReadCell(bytes_.data(), fingerprint_bits_, i); }
 
-void FingerprintTable::SetCell(uint64_t i, unsigned value) {
-  if (fingerprint_bits_ == 8) {
-    bytes_.data()[i] = static_cast<char>(value);
-  } else {
-    EncodeFixed16(bytes_.data() + 2 * i, static_cast<uint16_t>(value));
-  }
-}
+void FingerprintTable::SetCell(uint64_t i, unsigned value) { WriteCell(bytes_.data(), fingerprint_bits_, i, value); }
 
 unsigned FingerprintTable::FingerprintOf(uint64_t hash) const {
   return static_cast<unsigned>(1 + ReduceRange(Mix64(hash), most()));

@@ -134,17 +134,9 @@ bool StaticFilter::MayContain(std::string_view key) const {
   return (Slot(places.slot[0]) ^ Slot(places.slot[1]) ^ Slot(places.slot[2])) == places.fingerprint;
 }
 
-unsigned StaticFilter::Slot(uint64_t i) const {
-  return fingerprint_bits_ == 8 ? static_cast<unsigned char>(bytes_.data()[i]) : DecodeFixed16(bytes_.data() + 2 * i);
-}
+unsigned StaticFilter::Slot(uint64_t i) const { return ReadCell(bytes_.data(), fingerprint_bits_, i); }
 
-void StaticFilter::SetSlot(uint64_t i, unsigned value) {
-  if (fingerprint_bits_ == 8) {
-    bytes_.data()[i] = static_cast<char>(value);
-  } else {
-    EncodeFixed16(bytes_.data() + 2 * i, static_cast<uint16_t>(value));
-  }
-}
+void StaticFilter::SetSlot(uint64_t i, unsigned value) { WriteCell(bytes_.data(), fingerprint_bits_, i, value); }
 
 double StaticFilter::CurrentRate() const { return std::pow(2, -fingerprint_bits_); }
 
