@@ -24,8 +24,10 @@ install(FILES "${PROJECT_BINARY_DIR}/sepalConfig.cmake" "${PROJECT_BINARY_DIR}/s
   DESTINATION "${sepal_cmake_dir}" COMPONENT devel)
 
 file(RELATIVE_PATH SEPAL_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-configure_file("${CMAKE_CURRENT_LIST_DIR}/sepal.pc.in" "${PROJECT_BINARY_DIR}/sepal.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/sepal.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT devel)
+foreach(module sepal sepal-filter)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/${module}.pc.in" "${PROJECT_BINARY_DIR}/${module}.pc" @ONLY)
+endforeach()
+install(FILES "${PROJECT_BINARY_DIR}/sepal.pc" "${PROJECT_BINARY_DIR}/sepal-filter.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT devel)
 
 if(TARGET sepal)
   install(PROGRAMS $<TARGET_FILE:sepal> DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)

@@ -63,13 +63,16 @@ set(SEPAL_PRIVATE_LIBRARIES Snappy::snappy PkgConfig::SEPAL_LZ4 PkgConfig::SEPAL
 
 set(SEPAL_FLOORS "")
 
-# sepal_floor(DIRECTORY [TOGETHER "file file ..." ...]): an object library of all sources in the directory and its rooms.
-# The files of one string, none of them on the way of a read or write, are compiled as one; CMAKE_UNITY_BUILD=ON of the
+# sepal_floor(DIRECTORY [EXCEPT DIRECTORY] [TOGETHER "file file ..." ...]): an object library of all sources in the
+# directory and its rooms, but for one room that is a floor of its own. The files of one string, none of them on the way of a read or write, are compiled as one; CMAKE_UNITY_BUILD=ON of the
 # project that builds takes its place.
 macro(sepal_floor directory)
-  cmake_parse_arguments(FLOOR "" "" "TOGETHER" ${ARGN})
+  cmake_parse_arguments(FLOOR "" "EXCEPT" "TOGETHER" ${ARGN})
   string(REPLACE "/" "_" floor_name "sepal_${directory}")
   file(GLOB_RECURSE floor_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${directory}/*.cc")
+  if(FLOOR_EXCEPT)
+    list(FILTER floor_sources EXCLUDE REGEX "/${FLOOR_EXCEPT}/")
+  endif()
   add_library(${floor_name} OBJECT ${floor_sources})
   set_target_properties(${floor_name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
@@ -124,6 +127,23 @@ macro(sepal_library)
     add_library(sepal::sepal-shared ALIAS sepal_shared)
   endif()
   add_library(sepal::sepal ALIAS sepal_static)
+endmacro()
+
+# sepal::filter, the filters without the engine. Its objects are those of the library proper, so that a program may link
+# both.
+macro(sepal_filter_library)
+  add_library(sepal_filter STATIC $<TARGET_OBJECTS:sepal_util_base> $<TARGET_OBJECTS:sepal_filters>)
+  list(APPEND SEPAL_LIBRARIES sepal_filter)
+  target_compile_features(sepal_filter PUBLIC cxx_std_20)
+  target_include_directories(sepal_filter PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  target_link_libraries(sepal_filter PUBLIC absl::status absl::statusor
+    PRIVATE absl::strings absl::str_format PkgConfig::SEPAL_XXHASH)
+  set_target_properties(sepal_filter PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME filter)
+  if(SEPAL_SANITIZE)
+    target_link_options(sepal_filter PUBLIC -fsanitize=${SEPAL_SANITIZE})
+  endif()
+  add_library(sepal::filter ALIAS sepal_filter)
 endmacro()
 
 # sepal::simulation, over the static library.

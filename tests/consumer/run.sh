@@ -18,11 +18,21 @@ for kind in sepal sepal-static sepal-shared; do
 done
 
 "$work/build/consumer_simulated"
+"$work/build/consumer_filter"
+"$work/build/consumer_filter_both"
+if nm -C "$work/build/consumer_filter" | grep -q 'sepal::DB::'; then
+  echo "sepal::filter brings the engine with it"
+  exit 1
+fi
 
 # Plain compilers with pkg-config: shared, static with the private libraries, and from C.
 pc=$(find "$prefix" -name sepal.pc)
 export PKG_CONFIG_PATH=${pc%/*}
 libraries=$(dirname "${pc%/*}")
+read -r -a compile <<<"$(pkg-config --cflags sepal-filter)"
+read -r -a link <<<"$(pkg-config --libs sepal-filter)"
+"$compiler" -std=c++20 "${compile[@]}" "$source/filtered.cc" -o "$work/filter_pc" "${link[@]}"
+"$work/filter_pc"
 read -r -a compile <<<"$(pkg-config --cflags sepal)"
 read -r -a link <<<"$(pkg-config --libs sepal)"
 "$compiler" -std=c++20 "${compile[@]}" "$source/consumer.cc" -o "$work/consumer_pc" "${link[@]}" -Wl,-rpath,"$libraries"
@@ -58,7 +68,7 @@ if [ "$hidden" -ne 0 ]; then
 fi
 strip --strip-unneeded -o "$work/stripped.so" "$library"
 bytes=$(stat -c %s "$work/stripped.so")
-if [ "$bytes" -ge 2500000 ]; then
-  echo "the shared library has $bytes bytes when stripped; at most 2.5 MB"
+if [ "$bytes" -ge 2700000 ]; then
+  echo "the shared library has $bytes bytes when stripped; at most 2.7 MB"
   exit 1
 fi

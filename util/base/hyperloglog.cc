@@ -1,52 +1,16 @@
 #include "util/base/hyperloglog.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+
+#include "util/base/cardinality.h"
 
 namespace sepal {
-namespace {
-
-// Ertl's sigma and tau: the contributions of empty and of full registers.
-double Sigma(double x) {
-  if (x == 1) return std::numeric_limits<double>::infinity();
-  double sum = x, weight = 1, last;
-  do {
-    x *= x;
-    last = sum;
-    sum += x * weight;
-    weight += weight;
-  } while (sum != last);
-  return sum;
-}
-
-double Tau(double x) {
-  if (x == 0 || x == 1) return 0;
-  double sum = 1 - x, weight = 1, last;
-  do {
-    x = std::sqrt(x);
-    last = sum;
-    weight *= 0.5;
-    sum -= (1 - x) * (1 - x) * weight;
-  } while (sum != last);
-  return sum / 3;
-}
-
-}  // namespace
 
 void HyperLogLog::Merge(const HyperLogLog& other) {
   for (size_t i = 0; i < kRegisters; ++i) registers_[i] = std::max(registers_[i], other.registers_[i]);
 }
 
-double HyperLogLog::Estimate() const {
-  std::array<int, kMaxRank + 1> counts{};
-  for (const uint8_t rank : registers_) ++counts[rank];
-  constexpr double m = kRegisters;
-  double z = m * Tau(1 - counts[kMaxRank] / m);
-  for (size_t rank = kMaxRank - 1; rank >= 1; --rank) z = 0.5 * (z + counts[rank]);
-  z += m * Sigma(counts[0] / m);
-  return m * m / (2 * std::log(2.0) * z);
-}
+double HyperLogLog::Estimate() const { return HyperLogLogEstimate(registers_, kPrecision); }
 
 std::string HyperLogLog::ToBytes() const {
   std::string bytes(1, static_cast<char>(kPrecision));

@@ -646,6 +646,7 @@ int main(void) {
   test_env(other, ro, wo);
   test_env_changes(other, ro, wo);
   test_file_system(other, copy, ro, wo);
+  test_filters();
 
   begin("destroy");
   sepal_destroy_db(options, directory, &error);

@@ -44,3 +44,6 @@ void test_merges(const char* directory, const sepal_readoptions_t* ro, const sep
 /* c_file_system_test.c */
 void test_file_system(const char* directory, const char* checkpoint, const sepal_readoptions_t* ro,
                       const sepal_writeoptions_t* wo);
+
+/* c_filter_test.c */
+void test_filters(void);

@@ -1,0 +1,230 @@
+// The filter library over bits a key and keys: nanoseconds of adding and asking, bits a key, and the observed rate of
+// false positives beside theory. Beside libbloom, where Debian's libbloom-dev is installed.
+//
+// Keys are 16 bytes. A query is of an absent key, and the next does not wait for its answer.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sepal/filter.h"
+#include "util/base/random.h"
+
+#ifdef SEPAL_WITH_LIBBLOOM
+#include <bloom.h>
+#endif
+
+namespace sepal::filters {
+namespace {
+
+constexpr uint64_t kAbsent = uint64_t{1} << 62;
+constexpr size_t kBatch = 64;
+
+struct BenchKey {
+  explicit BenchKey(uint64_t number) {
+    const uint64_t words[2] = {number, Random(number).Next()};
+    std::memcpy(bytes.data(), words, sizeof words);
+  }
+  std::string_view view() const { return {bytes.data(), bytes.size()}; }
+  std::array<char, 16> bytes;
+};
+
+BloomFilter Built(BloomLayout layout, uint64_t keys, uint64_t bits_per_key) {
+  BloomFilter filter = BloomFilter::Create(BloomShape::OfBits(keys, keys * bits_per_key, layout).value()).value();
+  for (uint64_t i = 0; i < keys; ++i) filter.Add(BenchKey(i).view());
+  return filter;
+}
+
+// A large filter is built once for the benchmarks that follow one another.
+const BloomFilter& Kept(BloomLayout layout, uint64_t keys, uint64_t bits_per_key) {
+  static std::map<std::array<uint64_t, 3>, BloomFilter> kept;
+  const std::array<uint64_t, 3> name = {static_cast<uint64_t>(layout), keys, bits_per_key};
+  if (!kept.contains(name)) {
+    kept.clear();
+    kept.emplace(name, Built(layout, keys, bits_per_key));
+  }
+  return kept.at(name);
+}
+
+// As many queries as give 10'000 false positives, within bounds of time.
+template <class Asks>
+double ObservedRate(const Asks& asks, double theory) {
+  const auto queries = static_cast<uint64_t>(std::min(2e7, std::max(1e6, 1e4 / theory)));
+  uint64_t maybe = 0;
+  for (uint64_t i = 0; i < queries; ++i) maybe += asks(BenchKey(kAbsent + i).view());
+  return static_cast<double>(maybe) / static_cast<double>(queries);
+}
+
+void Report(benchmark::State& state, uint64_t memory_bytes, uint64_t keys, double observed, double theory) {
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()));
+  state.counters["bits_per_key"] = static_cast<double>(memory_bytes) * 8 / static_cast<double>(keys);
+  state.counters["observed_rate"] = observed;
+  state.counters["theory_rate"] = theory;
+}
+
+// Arguments of all: bits a key, keys.
+template <BloomLayout layout>
+void BloomQuery(benchmark::State& state) {
+  const auto keys = static_cast<uint64_t>(state.range(1));
+  const BloomFilter& filter = Kept(layout, keys, static_cast<uint64_t>(state.range(0)));
+  uint64_t i = kAbsent;
+  for (auto _ : state) benchmark::DoNotOptimize(filter.MayContain(BenchKey(i++).view()));
+  const double theory = filter.shape().RateAt(keys);
+  const double observed = ObservedRate([&](std::string_view key) { return filter.MayContain(key); }, theory);
+  Report(state, filter.MemoryBytes(), keys, observed, theory);
+}
+
+// An item is a key of a batch of 64.
+template <BloomLayout layout>
+void BloomQueryMany(benchmark::State& state) {
+  const auto keys = static_cast<uint64_t>(state.range(1));
+  const BloomFilter& filter = Kept(layout, keys, static_cast<uint64_t>(state.range(0)));
+  uint64_t next = kAbsent;
+  std::vector<BenchKey> batch(kBatch, BenchKey(0));
+  std::array<std::string_view, kBatch> views;
+  std::array<bool, kBatch> maybe;
+  while (state.KeepRunningBatch(kBatch)) {
+    for (size_t i = 0; i < kBatch; ++i) {
+      batch[i] = BenchKey(next++);
+      views[i] = batch[i].view();
+    }
+    filter.MayContainMany(views, maybe);
+    benchmark::DoNotOptimize(maybe);
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()));
+}
+
+template <BloomLayout layout>
+void BloomAdd(benchmark::State& state) {
+  const auto keys = static_cast<uint64_t>(state.range(1));
+  const auto bits = static_cast<uint64_t>(state.range(0));
+  BloomFilter filter = BloomFilter::Create(BloomShape::OfBits(keys, keys * bits, layout).value()).value();
+  uint64_t i = 0;
+  for (auto _ : state) filter.Add(BenchKey(i++).view());
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()));
+}
+
+void BloomShapes(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"bits", "keys"});
+  for (const int bits : {4, 8, 12, 16, 24}) b->Args({bits, 100'000});
+  for (const int64_t keys : {1'000, 1'000'000, 10'000'000}) b->Args({10, keys});
+}
+BENCHMARK_TEMPLATE(BloomQuery, BloomLayout::kBlocked)->Apply(BloomShapes);
+BENCHMARK_TEMPLATE(BloomQuery, BloomLayout::kClassic)->Apply(BloomShapes);
+BENCHMARK_TEMPLATE(BloomQuery, BloomLayout::kPartitioned)->Apply(BloomShapes);
+BENCHMARK_TEMPLATE(BloomQueryMany, BloomLayout::kBlocked)->Apply(BloomShapes);
+BENCHMARK_TEMPLATE(BloomQueryMany, BloomLayout::kClassic)->Apply(BloomShapes);
+BENCHMARK_TEMPLATE(BloomAdd, BloomLayout::kBlocked)->Apply(BloomShapes);
+BENCHMARK_TEMPLATE(BloomAdd, BloomLayout::kClassic)->Apply(BloomShapes);
+
+#ifdef SEPAL_WITH_LIBBLOOM
+// libbloom is given the rate that as many bits have.
+void LibbloomQuery(benchmark::State& state) {
+  const auto keys = static_cast<uint64_t>(state.range(1));
+  const BloomShape shape =
+      BloomShape::OfBits(keys, keys * static_cast<uint64_t>(state.range(0)), BloomLayout::kClassic).value();
+  struct bloom filter;
+  if (bloom_init(&filter, static_cast<int>(keys), shape.RateAt(keys)) != 0) {
+    state.SkipWithError("libbloom takes no such filter");
+    return;
+  }
+  for (uint64_t i = 0; i < keys; ++i) bloom_add(&filter, BenchKey(i).bytes.data(), sizeof(BenchKey));
+  uint64_t i = kAbsent;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(bloom_check(&filter, BenchKey(i++).bytes.data(), sizeof(BenchKey)));
+  }
+  const auto ask = [&](std::string_view key) {
+    return bloom_check(&filter, key.data(), static_cast<int>(key.size())) == 1;
+  };
+  Report(state, filter.bytes, keys, ObservedRate(ask, filter.error), filter.error);
+  bloom_free(&filter);
+}
+BENCHMARK(LibbloomQuery)->Apply(BloomShapes);
+#endif
+
+void StaticQuery(benchmark::State& state) {
+  const auto keys = static_cast<uint64_t>(state.range(1));
+  std::vector<uint64_t> hashes;
+  for (uint64_t i = 0; i < keys; ++i) hashes.push_back(KeyHash(BenchKey(i).view(), 0));
+  const StaticFilter filter =
+      StaticFilter::BuildFromHashes(std::move(hashes), static_cast<int>(state.range(0))).value();
+  uint64_t i = kAbsent;
+  for (auto _ : state) benchmark::DoNotOptimize(filter.MayContain(BenchKey(i++).view()));
+  const double observed =
+      ObservedRate([&](std::string_view key) { return filter.MayContain(key); }, filter.CurrentRate());
+  Report(state, filter.MemoryBytes(), keys, observed, filter.CurrentRate());
+}
+BENCHMARK(StaticQuery)
+    ->ArgsProduct({{8, 16}, {1'000, 100'000, 1'000'000, 10'000'000}})
+    ->ArgNames({"fingerprint", "keys"});
+
+// An item is a key of the set.
+void StaticBuild(benchmark::State& state) {
+  const auto keys = static_cast<uint64_t>(state.range(0));
+  std::vector<uint64_t> hashes;
+  for (uint64_t i = 0; i < keys; ++i) hashes.push_back(KeyHash(BenchKey(i).view(), 0));
+  for (auto _ : state) benchmark::DoNotOptimize(StaticFilter::BuildFromHashes(hashes).ok());
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * state.range(0));
+}
+BENCHMARK(StaticBuild)->Arg(100'000)->Arg(1'000'000)->ArgName("keys");
+
+void FingerprintQuery(benchmark::State& state) {
+  const auto keys = static_cast<uint64_t>(state.range(1));
+  FingerprintTable filter = FingerprintTable::ForKeys(keys, static_cast<int>(state.range(0))).value();
+  const uint64_t added = keys * static_cast<uint64_t>(state.range(2)) / 100;
+  for (uint64_t i = 0; i < added; ++i) static_cast<void>(filter.Add(BenchKey(i).view()));
+  uint64_t i = kAbsent;
+  for (auto _ : state) benchmark::DoNotOptimize(filter.MayContain(BenchKey(i++).view()));
+  const double theory = filter.CurrentRate();
+  const double observed = ObservedRate([&](std::string_view key) { return filter.MayContain(key); }, theory);
+  Report(state, filter.MemoryBytes(), added, observed, theory);
+}
+BENCHMARK(FingerprintQuery)
+    ->ArgsProduct({{8, 16}, {1'000'000}, {50, 100}})
+    ->ArgNames({"fingerprint", "keys", "percent"});
+
+void CountingAddAndRemove(benchmark::State& state) {
+  CountingBloomFilter filter = CountingBloomFilter::ForKeys(1'000'000, 0.01).value();
+  uint64_t i = 0;
+  for (auto _ : state) {
+    const BenchKey key(i++);
+    filter.Add(key.view());
+    benchmark::DoNotOptimize(filter.Remove(key.view()).ok());
+  }
+}
+BENCHMARK(CountingAddAndRemove);
+
+// A stream of new keys, after 100 times the capacity.
+template <class Filter>
+void Stream(benchmark::State& state) {
+  Filter filter = Filter::ForKeys(100'000, 0.01).value();
+  uint64_t i = 0;
+  for (; i < 10'000'000; ++i) filter.AddAndTest(BenchKey(i).view());
+  for (auto _ : state) benchmark::DoNotOptimize(filter.AddAndTest(BenchKey(i++).view()));
+  const double observed = ObservedRate([&](std::string_view key) { return filter.MayContain(key); }, 0.01);
+  Report(state, filter.MemoryBytes(), 100'000, observed, filter.CurrentRate());
+}
+BENCHMARK_TEMPLATE(Stream, AgeingFilter);
+BENCHMARK_TEMPLATE(Stream, TwoGenerationFilter);
+
+void CountMinAdd(benchmark::State& state) {
+  CountMinSketch sketch = CountMinSketch::ForError(0.0001, 0.01).value();
+  uint64_t i = 0;
+  for (auto _ : state) sketch.Add(BenchKey(i++).view());
+}
+BENCHMARK(CountMinAdd);
+
+void HyperLogLogAdd(benchmark::State& state) {
+  HyperLogLog sketch = HyperLogLog::Create().value();
+  uint64_t i = 0;
+  for (auto _ : state) sketch.Add(BenchKey(i++).view());
+}
+BENCHMARK(HyperLogLogAdd);
+
+}  // namespace
+}  // namespace sepal::filters

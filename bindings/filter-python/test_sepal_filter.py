@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""The reader against files that the C++ library wrote: test_sepal_filter.py DIRECTORY, tests/data/filters."""
+
+import json
+import pathlib
+import sys
+
+import sepal_filter
+
+
+def golden_key(i):
+    size = i if i < 300 else 1000 + i * 37
+    return bytes((i * 131 + j * 7 + (j >> 8)) & 255 for j in range(size))
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"failed: {what}")
+
+
+def check_damage(name, data):
+    for at in [*range(0, 64, 3), len(data) // 2, len(data) - 1]:
+        damaged = bytearray(data)
+        damaged[at] ^= 16
+        try:
+            sepal_filter.loads(bytes(damaged), name)
+            check(False, f"{name}: byte {at} may be damaged")
+        except sepal_filter.FilterError as error:
+            check(name in str(error), str(error))
+    for size in (0, 7, 63, 64, len(data) - 1):
+        try:
+            sepal_filter.loads(data[:size], name)
+            check(False, f"{name}: may be cut to {size} bytes")
+        except sepal_filter.FilterError:
+            pass
+
+
+def main(directory):
+    golden = json.loads((directory / "answers.json").read_text())
+    keys = [golden_key(i) for i in range(320)]
+    hashes = golden.pop("hashes")
+    for key, expected in zip(keys, hashes):
+        check(f"{sepal_filter.xxh3_64(key, 0x123456789abcdef0):016x}" == expected, f"the hash of {len(key)} bytes")
+    asked = keys + [f"absent{i}" for i in range(680)]
+    for name, expected in golden.items():
+        path = directory / f"{name}.filter"
+        read = sepal_filter.load(path)
+        check(read.kind == expected["kind"], f"{name}: {read.kind}")
+        check_damage(name, path.read_bytes())
+        if read.kind == "hyperloglog":
+            continue
+        counts = read.kind in ("counting", "count-min")
+        answers = "".join(str(int(read.estimate_count(key) if counts else key in read)) for key in asked)
+        check(answers == expected["answers"], f"{name}: the answers")
+    print(f"{len(hashes)} hashes and {len(golden)} files are read as the C++ library does")
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))

@@ -1,0 +1,101 @@
+#include "sepal/filter/scalable_bloom.h"
+
+#include <bit>
+#include <utility>
+
+#include "filters/filter_file.h"
+#include "filters/rates.h"
+#include "util/base/status.h"
+
+namespace sepal::filters {
+namespace {
+
+constexpr uint64_t kGrowth = 2;      // of the keys of a part over those of the one before
+constexpr double kTightening = 0.5;  // of its rate
+
+}  // namespace
+
+absl::StatusOr<ScalableBloomFilter> ScalableBloomFilter::Create(uint64_t first_keys, double rate, uint64_t seed) {
+  RETURN_IF_ERROR(CheckKeysAndRate(first_keys, rate));
+  ScalableBloomFilter filter(first_keys, rate, seed);
+  RETURN_IF_ERROR(filter.Grow());
+  return filter;
+}
+
+absl::Status ScalableBloomFilter::Grow() {
+  uint64_t keys = first_keys_;
+  double rate = rate_ * (1 - kTightening);
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    keys *= kGrowth;
+    rate *= kTightening;
+  }
+  ASSIGN_OR_RETURN(BloomFilter part, BloomFilter::ForKeys(keys, rate, BloomLayout::kClassic, seed_));
+  parts_.push_back(std::move(part));
+  room_ = keys;
+  return absl::OkStatus();
+}
+
+absl::Status ScalableBloomFilter::Add(std::string_view key) {
+  const uint64_t hash = KeyHash(key, seed_);
+  if (MayContainHash(hash)) return absl::OkStatus();
+  if (parts_.back().keys() >= room_) RETURN_IF_ERROR(Grow());
+  parts_.back().AddHash(hash);
+  return absl::OkStatus();
+}
+
+bool ScalableBloomFilter::MayContain(std::string_view key) const { return MayContainHash(KeyHash(key, seed_)); }
+
+// The last part is the largest.
+bool ScalableBloomFilter::MayContainHash(uint64_t hash) const {
+  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
+    if (part->MayContainHash(hash)) return true;
+  }
+  return false;
+}
+
+double ScalableBloomFilter::CurrentRate() const {
+  double none = 1;
+  for (const BloomFilter& part : parts_) none *= 1 - part.CurrentRate();
+  return 1 - none;
+}
+
+double ScalableBloomFilter::EstimateKeys() const {
+  double keys = 0;
+  for (const BloomFilter& part : parts_) keys += part.EstimateKeys();
+  return keys;
+}
+
+uint64_t ScalableBloomFilter::keys() const {
+  uint64_t keys = 0;
+  for (const BloomFilter& part : parts_) keys += part.keys();
+  return keys;
+}
+
+uint64_t ScalableBloomFilter::MemoryBytes() const {
+  uint64_t bytes = 0;
+  for (const BloomFilter& part : parts_) bytes += part.MemoryBytes();
+  return bytes;
+}
+
+std::string ScalableBloomFilter::Serialize() const {
+  std::string body;
+  for (const BloomFilter& part : parts_) body += part.Serialize();
+  return EncodeFile({.kind = FilterKind::kScalableBloom,
+                     .seed = seed_,
+                     .keys = keys(),
+                     .size = first_keys_,
+                     .extra = std::bit_cast<uint64_t>(rate_)},
+                    body);
+}
+
+absl::StatusOr<ScalableBloomFilter> ScalableBloomFilter::FromFile(const FileHeader& header, std::string_view body) {
+  const double rate = std::bit_cast<double>(header.extra);
+  if (!CheckKeysAndRate(header.size, rate).ok()) return BadField(header, "rate", "a number in (0, 1)", header.extra);
+  ScalableBloomFilter filter(header.size, rate, header.seed);
+  ASSIGN_OR_RETURN(filter.parts_, PartsOf(header, body));
+  filter.room_ = header.size;
+  for (size_t i = 1; i < filter.parts_.size(); ++i) filter.room_ *= kGrowth;
+  return filter;
+}
+
+}  // namespace sepal::filters

@@ -1,0 +1,57 @@
+// A Bloom filter for a number of keys that nobody knows beforehand (P. Almeida, C. Baquero, N. Preguica, D. Hutchison,
+// "Scalable Bloom filters", 2007): classic filters of growing size. A full one is followed by one for twice the keys at
+// half of the rate, the first having half of the rate that was asked for, so that all rates together stay below it.
+//
+// It asks all of its filters, about log2(keys / first keys), and takes a fifth to a half more bits a key than a filter
+// of the right size: where the number of keys is known, BloomFilter is better.
+//
+// A value that can be moved. Not safe for concurrent use while it is changed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sepal/filter/bloom.h"
+
+namespace sepal::filters {
+
+class SEPAL_EXPORT ScalableBloomFilter {
+ public:
+  // `first_keys`: what the first filter holds.
+  static absl::StatusOr<ScalableBloomFilter> Create(uint64_t first_keys, double rate, uint64_t seed = 0);
+
+  // Fails, and adds nothing, if there is no memory to grow. A key that may be there already is not added again.
+  absl::Status Add(std::string_view key);
+  bool MayContain(std::string_view key) const;
+
+  // That all filters together have now.
+  double CurrentRate() const;
+  double EstimateKeys() const;
+  // Different keys that were added, but for false positives.
+  uint64_t keys() const;
+  uint64_t seed() const { return seed_; }
+  double rate() const { return rate_; }
+  const std::vector<BloomFilter>& parts() const { return parts_; }
+  uint64_t MemoryBytes() const;
+
+  std::string Serialize() const;
+  static absl::StatusOr<ScalableBloomFilter> FromFile(const FileHeader& header, std::string_view body);
+
+ private:
+  ScalableBloomFilter(uint64_t first_keys, double rate, uint64_t seed)
+      : first_keys_(first_keys), rate_(rate), seed_(seed) {}
+  absl::Status Grow();
+  bool MayContainHash(uint64_t hash) const;
+
+  uint64_t first_keys_;
+  double rate_;
+  uint64_t seed_;
+  uint64_t room_ = 0;  // keys that the last part holds
+  std::vector<BloomFilter> parts_;
+};
+
+}  // namespace sepal::filters
