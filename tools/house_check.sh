@@ -68,7 +68,7 @@ check_sources() {
         "db/decide/merge db/decide/visibility db/decide/compaction db/decide/writing db/decide/pacing " \
         "db/act/files db/act/manifest db/act/log db/act/jobs " \
         "db/engine/core db/engine/gate db/engine/catalog db/engine/background db/engine/write db/engine/read " \
-        "db/engine/open db/engine/face db/doctor db/c " \
+        "db/engine/open db/engine/face db/doctor db/c bindings/python/src " \
         "tools/terminal tools/sst_dump tools/db_bench tools/name_lookup tools/foreign " \
         "tools/sepal tools/sepal/pictures tools/sepal/verbs tools bench tests", rooms, " ")
       for (i = 1; i <= count; i++) ranks[rooms[i]] = i
@@ -90,7 +90,7 @@ check_sources() {
         path ~ /^db\/format\/(batch_format|write_batch)\./ ||
         path ~ /^(db\/state\/memtable\/memtable|table\/block\/block_builder|table\/file\/table_verify)\./
     }
-    function product(path) { return path ~ /^(util|filters|table|db)\// }
+    function product(path) { return path ~ /^(util|filters|table|db|bindings)\// }
     function report(rule, message) { print FILENAME "\t" rule "\t" message }
     function end_file(most) {
       if (name == "") return
@@ -140,7 +140,7 @@ check_sources() {
 }
 
 check_exceptions
-mapfile -t sources < <(find include util filters sim table db tools bench tests \( -name '*.h' -o -name '*.cc' \) -type f 2>/dev/null |
+mapfile -t sources < <(find include util filters sim table db bindings tools bench tests \( -name '*.h' -o -name '*.cc' \) -type f 2>/dev/null |
   sort)
 if [ ${#sources[@]} -gt 0 ]; then
   while IFS=$'\t' read -r path rule message; do

@@ -22,7 +22,7 @@ for file in "${changed[@]}"; do
   clang-format-14 --dry-run --Werror "$file" || status=1
 done
 cmake -G Ninja -S . -B build/lint -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++-14 \
-  -DSEPAL_WERROR=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DSEPAL_COMPILE_APART=ON >/dev/null
+  -DSEPAL_WERROR=ON -DSEPAL_BUILD_PYTHON=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DSEPAL_COMPILE_APART=ON >/dev/null
 # Headers are seen through the sources that include them (HeaderFilterRegex in .clang-tidy).
 for file in "${changed[@]}"; do
   if [[ $file == *.cc ]] && grep -q "$PWD/$file\"" build/lint/compile_commands.json; then

@@ -9,6 +9,7 @@ An example is a fenced block. What its language says:
     bash      commands that end with status 0
     console   commands behind "$ ", with what they print: compared, but for numbers and the width of spaces
     cmake, json, text   not an example (tests/consumer has the ones for CMake)
+    python    run by bindings/python/tests/test_guide.py
 A comment alone on the line before the block changes that:
     <!-- fragment of DIR -->     C++ that stands in `absl::Status Fragment(sepal::DB& db)`, with DIR open as `db`
     <!-- output differs -->      what a console prints is not compared
@@ -23,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 
-LANGUAGES = {"cpp", "c", "bash", "console", "cmake", "json", "text"}
+LANGUAGES = {"cpp", "c", "bash", "console", "cmake", "json", "python", "text"}
 HEADERS = ("iostream", "memory", "string", "string_view", "vector")
 
 

@@ -1,0 +1,19 @@
+#include "src/python.h"
+
+namespace sepal_python {
+
+Database::~Database() {
+  if (db == nullptr || closed) return;
+  // Objects die while an exception is on its way, too.
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  (void)Close();
+  PyErr_Restore(type, value, trace);
+}
+
+absl::Status Database::Close() {
+  closed = true;
+  return WithoutGil(*this, [this] { return db->Close(); });
+}
+
+}  // namespace sepal_python
