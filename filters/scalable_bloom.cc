@@ -13,6 +13,24 @@ namespace {
 constexpr uint64_t kGrowth = 2;      // of the keys of a part over those of the one before
 constexpr double kTightening = 0.5;  // of its rate
 
+// What a part is made for.
+struct PartPlan {
+  PartPlan(uint64_t first_keys, double whole_rate) : keys(first_keys), rate(whole_rate * (1 - kTightening)) {}
+  void Next() {
+    keys *= kGrowth;
+    rate *= kTightening;
+  }
+  // Bits are rounded up when a filter is made.
+  bool Fits(const BloomShape& shape) const {
+    const absl::StatusOr<BloomShape> wanted = BloomShape::For(keys, rate, BloomLayout::kClassic);
+    return wanted.ok() && shape.probes == wanted->probes && shape.bits >= wanted->bits &&
+           shape.bits - wanted->bits < 512;
+  }
+
+  uint64_t keys;
+  double rate;
+};
+
 }  // namespace
 
 absl::StatusOr<ScalableBloomFilter> ScalableBloomFilter::Create(uint64_t first_keys, double rate, uint64_t seed) {
@@ -23,15 +41,11 @@ absl::StatusOr<ScalableBloomFilter> ScalableBloomFilter::Create(uint64_t first_k
 }
 
 absl::Status ScalableBloomFilter::Grow() {
-  uint64_t keys = first_keys_;
-  double rate = rate_ * (1 - kTightening);
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    keys *= kGrowth;
-    rate *= kTightening;
-  }
-  ASSIGN_OR_RETURN(BloomFilter part, BloomFilter::ForKeys(keys, rate, BloomLayout::kClassic, seed_));
+  PartPlan plan(first_keys_, rate_);
+  for (size_t i = 0; i < parts_.size(); ++i) plan.Next();
+  ASSIGN_OR_RETURN(BloomFilter part, BloomFilter::ForKeys(plan.keys, plan.rate, BloomLayout::kClassic, seed_));
   parts_.push_back(std::move(part));
-  room_ = keys;
+  room_ = plan.keys;
   return absl::OkStatus();
 }
 
@@ -93,8 +107,14 @@ absl::StatusOr<ScalableBloomFilter> ScalableBloomFilter::FromFile(const FileHead
   if (!CheckKeysAndRate(header.size, rate).ok()) return BadField(header, "rate", "a number in (0, 1)", header.extra);
   ScalableBloomFilter filter(header.size, rate, header.seed);
   ASSIGN_OR_RETURN(filter.parts_, PartsOf(header, body));
-  filter.room_ = header.size;
-  for (size_t i = 1; i < filter.parts_.size(); ++i) filter.room_ *= kGrowth;
+  PartPlan plan(header.size, rate);
+  for (size_t i = 0; i < filter.parts_.size(); ++i) {
+    if (i > 0) plan.Next();
+    if (!plan.Fits(filter.parts_[i].shape())) {
+      return BadField(header, "bits of a part", "as many as its keys need", filter.parts_[i].shape().bits);
+    }
+  }
+  filter.room_ = plan.keys;
   return filter;
 }
 

@@ -182,6 +182,20 @@ TEST(FilterFileTest, FieldsThatCannotBeAreDamage) {
   }
 }
 
+// With the first key too many it would ask for memory that its file does not account for.
+TEST(FilterFileTest, PartsOfAScalableFilterHaveTheSizesThatItsKeysNeed) {
+  ScalableBloomFilter filter = ScalableBloomFilter::Create(100, 0.01, 1).value();
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(filter.Add("key" + std::to_string(i)).ok());
+  ASSERT_GT(filter.parts().size(), 2);
+  const DecodedFile file = DecodeFile(filter.Serialize(), "f").value();
+  EXPECT_TRUE(ParseFilter(EncodeFile(file.header, file.body), "f").ok());
+  for (const uint64_t first_keys : {uint64_t{1}, uint64_t{1} << 32, uint64_t{1} << 63}) {
+    FileHeader header = file.header;
+    header.size = first_keys;
+    EXPECT_TRUE(absl::IsDataLoss(ParseFilter(EncodeFile(header, file.body), "f").status())) << first_keys;
+  }
+}
+
 TEST(FilterFileTest, KindsAndHashesOfLaterVersionsAreNamed) {
   const std::string bytes = Serialize(AnyFilter(BloomFilter::ForKeys(10, 0.1).value()));
   for (const size_t at : {size_t{9}, size_t{10}}) {
