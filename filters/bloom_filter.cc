@@ -24,7 +24,7 @@ uint64_t RoundedBits(const BloomShape& shape) {
     case BloomLayout::kClassic:
       return shape.bits;
     case BloomLayout::kBlocked:
-      return (shape.bits + kLineBits - 1) / kLineBits * kLineBits;
+      return (shape.bits + kBloomLineBits - 1) / kBloomLineBits * kBloomLineBits;
     case BloomLayout::kPartitioned:
       return (shape.bits + probes - 1) / probes * probes;
   }
@@ -33,7 +33,7 @@ uint64_t RoundedBits(const BloomShape& shape) {
 
 // What a probe is reduced to: the bits, the lines, or the bits of a slice.
 uint64_t RangeOf(const BloomShape& rounded) {
-  if (rounded.layout == BloomLayout::kBlocked) return rounded.bits / kLineBits;
+  if (rounded.layout == BloomLayout::kBlocked) return rounded.bits / kBloomLineBits;
   if (rounded.layout == BloomLayout::kPartitioned) return rounded.bits / static_cast<uint64_t>(rounded.probes);
   return rounded.bits;
 }
@@ -134,7 +134,7 @@ absl::StatusOr<BloomFilter> BloomFilter::ForKeys(uint64_t keys, double rate, Blo
 void BloomFilter::AddHash(uint64_t hash) {
   ++keys_;
   if (shape_.layout == BloomLayout::kBlocked) {
-    AddToLine(bits_.data() + ReduceRange(hash, range_) * kLineBytes, hash, shape_.probes);
+    AddToLine(bits_.data() + ReduceRange(hash, range_) * kBloomLineBytes, hash, shape_.probes);
   } else {
     AddBits(LayoutOf(shape_, range_, bits_), hash);
   }
@@ -142,7 +142,7 @@ void BloomFilter::AddHash(uint64_t hash) {
 
 bool BloomFilter::MayContainHash(uint64_t hash) const {
   if (shape_.layout == BloomLayout::kBlocked) {
-    return LineMayContain(bits_.data() + ReduceRange(hash, range_) * kLineBytes, hash, shape_.probes);
+    return LineMayContain(bits_.data() + ReduceRange(hash, range_) * kBloomLineBytes, hash, shape_.probes);
   }
   return HasBits(LayoutOf(shape_, range_, bits_), hash);
 }
@@ -209,7 +209,7 @@ double BloomFilter::EstimateKeys() const {
       return BallsOfFill(Fill(), range);
     case BloomLayout::kBlocked:
       // A line of Poisson-distributed keys, mean u, has the expected fill 1 - e^(-u (1 - (1 - 1/512)^k)).
-      return range * -std::log1p(-Fill()) / -std::expm1(k * std::log1p(-1.0 / kLineBits));
+      return range * -std::log1p(-Fill()) / -std::expm1(k * std::log1p(-1.0 / kBloomLineBits));
   }
   return 0;
 }
@@ -217,8 +217,9 @@ double BloomFilter::EstimateKeys() const {
 double BloomFilter::CurrentRate() const {
   if (shape_.layout != BloomLayout::kBlocked) return std::pow(Fill(), shape_.probes);
   double sum = 0;
-  for (uint64_t i = 0; i < bits_.size(); i += kLineBytes) {
-    sum += std::pow(static_cast<double>(CountSetBits(bits_.data() + i, kLineBytes)) / kLineBits, shape_.probes);
+  for (uint64_t i = 0; i < bits_.size(); i += kBloomLineBytes) {
+    sum +=
+        std::pow(static_cast<double>(CountSetBits(bits_.data() + i, kBloomLineBytes)) / kBloomLineBits, shape_.probes);
   }
   return sum / static_cast<double>(range_);
 }

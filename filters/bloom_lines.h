@@ -11,15 +11,15 @@
 
 namespace sepal::filters {
 
-inline constexpr uint64_t kLineBytes = 64;
-inline constexpr uint64_t kLineBits = kLineBytes * 8;
+inline constexpr uint64_t kBloomLineBytes = 64;
+inline constexpr uint64_t kBloomLineBits = kBloomLineBytes * 8;
 
 struct BloomLines {
   const char* first;
   uint64_t count;
   int probes;  // 1 to 8
 
-  const char* Of(uint64_t hash) const { return first + ReduceRange(hash, count) * kLineBytes; }
+  const char* Of(uint64_t hash) const { return first + ReduceRange(hash, count) * kBloomLineBytes; }
 };
 
 void AddToLine(char* line, uint64_t hash, int probes);

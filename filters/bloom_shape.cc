@@ -20,7 +20,7 @@ int MostProbes(BloomLayout layout) { return layout == BloomLayout::kBlocked ? kM
 // Of a line of `keys` keys: the mean of (set bits / 512)^k. The share of set bits varies between lines of as many keys
 // too, which the second term brings in.
 double LineRate(double keys, int probes) {
-  constexpr double m = kLineBits;
+  constexpr double m = kBloomLineBits;
   const double balls = keys * probes;
   const double empty = std::pow(1 - 1 / m, balls);
   const double fill = 1 - empty;
@@ -32,7 +32,7 @@ double LineRate(double keys, int probes) {
 
 // The keys of a line are Poisson-distributed.
 double BlockedRate(double keys_per_line, int probes) {
-  if (keys_per_line > 20 * kLineBits) return 1;  // but for one in a million
+  if (keys_per_line > 20 * kBloomLineBits) return 1;  // but for one in a million
   const double spread = 12 * std::sqrt(keys_per_line) + 30;
   const double first = std::max(0.0, std::floor(keys_per_line - spread));
   double rate = 0;
@@ -69,7 +69,7 @@ BloomShape ClassicShape(double keys, double rate, BloomLayout layout) {
 
 // Lines that hold `keys` at `rate` with that many probes; infinite if none do within kMostBitsPerKey.
 double BlockedLines(double keys, double rate, int probes) {
-  double too_few = 0, enough = std::ceil(keys * kMostBitsPerKey / kLineBits);
+  double too_few = 0, enough = std::ceil(keys * kMostBitsPerKey / kBloomLineBits);
   if (BlockedRate(keys / enough, probes) > rate) return std::numeric_limits<double>::infinity();
   while (enough - too_few > std::max(0.5, enough * 1e-9)) {
     const double middle = (too_few + enough) / 2;
@@ -91,7 +91,7 @@ absl::StatusOr<BloomShape> BlockedShape(double keys, double rate) {
     return absl::InvalidArgumentError(
         absl::StrFormat("a blocked filter does not reach the rate %g; take the classic layout", rate));
   }
-  best.bits = static_cast<uint64_t>(least) * kLineBits;
+  best.bits = static_cast<uint64_t>(least) * kBloomLineBits;
   return best;
 }
 
@@ -147,7 +147,7 @@ double BloomShape::RateAt(uint64_t keys) const {
     case BloomLayout::kClassic:
       return ClassicRate(n, m, probes);
     case BloomLayout::kBlocked:
-      return BlockedRate(n / std::max(1.0, m / kLineBits), probes);
+      return BlockedRate(n / std::max(1.0, m / kBloomLineBits), probes);
     case BloomLayout::kPartitioned:
       return std::pow(-std::expm1(n * std::log1p(-std::min(1.0, probes / m))), probes);
   }

@@ -11,7 +11,7 @@
 namespace sepal::filters {
 namespace {
 
-constexpr uint64_t kLineBytes = 64;
+constexpr uint64_t kCacheLineBytes = 64;
 constexpr uint64_t kHugePageBytes = uint64_t{2} << 20;
 
 uint64_t RoundUp(uint64_t size, uint64_t unit) { return (size + unit - 1) / unit * unit; }
@@ -24,7 +24,7 @@ absl::StatusOr<FilterBytes> FilterBytes::Zeroed(uint64_t size) {
         absl::StrFormat("a filter of %u bytes is too large: at most %u", size, kMostFilterBytes));
   }
   const bool large = size >= kHugePageBytes;
-  const uint64_t alignment = large ? kHugePageBytes : kLineBytes;
+  const uint64_t alignment = large ? kHugePageBytes : kCacheLineBytes;
   const uint64_t room = RoundUp(std::max<uint64_t>(size, 1), alignment);
   FilterBytes bytes;
   bytes.data_.reset(static_cast<char*>(std::aligned_alloc(alignment, room)));

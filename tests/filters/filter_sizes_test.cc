@@ -113,7 +113,7 @@ TEST(FilterErrorsTest, ARateThatTheKindDoesNotReachIsTold) {
 TEST(BloomLinesTest, EveryLevelOfVectorsGivesTheSameAnswers) {
   Random random(1);
   for (int probes = 1; probes <= kMostBlockedProbes; ++probes) {
-    alignas(64) char bytes[16 * kLineBytes] = {};
+    alignas(64) char bytes[16 * kBloomLineBytes] = {};
     const BloomLines lines{bytes, 16, probes};
     for (int i = 0; i < 16 * 40; ++i) {
       const uint64_t hash = random.Next();

@@ -74,7 +74,8 @@ TEST_F(PaperVerbsTest, BashCompletesFamiliesBenchmarksAndSisterPrograms) {
   EXPECT_EQ(Completed({"sepal", "bench", "run", "/db", "--benchmarks", "ycsb"}),
             "ycsba ycsbb ycsbc ycsbd ycsbe ycsbf\n");
   EXPECT_EQ(Completed({"db_bench", "--benchmarks", "=", "fillseq,readr"}, "_sepal_db_bench"),
-            "fillseq,readrandom fillseq,readreverse fillseq,readrandomwriterandom\n");
+            "fillseq,readrandom fillseq,readreverse fillseq,readrandomwriterandom "
+            "fillseq,readrandommergerandom\n");
   EXPECT_EQ(Completed({"db_bench", "--use_e"}, "_sepal_db_bench"), "--use_existing_db\n");
   EXPECT_EQ(Completed({"sst_dump", "--command", "=", ""}, "_sepal_sst_dump"),
             "check filters identify layout none raw recompress scan verify\n");
