@@ -187,7 +187,8 @@ TEST(FilterFileTest, PartsOfAScalableFilterHaveTheSizesThatItsKeysNeed) {
   ScalableBloomFilter filter = ScalableBloomFilter::Create(100, 0.01, 1).value();
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(filter.Add("key" + std::to_string(i)).ok());
   ASSERT_GT(filter.parts().size(), 2);
-  const DecodedFile file = DecodeFile(filter.Serialize(), "f").value();
+  const std::string bytes = filter.Serialize();
+  const DecodedFile file = DecodeFile(bytes, "f").value();
   EXPECT_TRUE(ParseFilter(EncodeFile(file.header, file.body), "f").ok());
   for (const uint64_t first_keys : {uint64_t{1}, uint64_t{1} << 32, uint64_t{1} << 63}) {
     FileHeader header = file.header;
