@@ -236,6 +236,8 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   auto owner = std::make_shared<IteratorOwner>();
   owner->core = core_;
   owner->family = *resolved;
+  // Before the view, which then has everything up to it.
+  const SequenceNumber complete = VisibleTo(options);
   {
     const EpochDomain::Guard guard(&core_->epochs);
     const ReadView* const view = owner->family->view();
@@ -249,6 +251,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
                      .family = owner->family.get(),
                      .view = &**owner->view,
                      .visible = iterator.visible,
+                     .complete = complete,
                      .adds = options.snapshot == nullptr};
   iterator.lower_bound = std::move(bounds->lower);
   iterator.upper_bound = std::move(bounds->upper);

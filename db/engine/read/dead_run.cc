@@ -18,7 +18,7 @@ bool DeadRun::Look(std::string_view key) {
   const bool forward = direction_ == Direction::kForward;
   if (ranges.any()) {
     std::optional<KeyPosition> next =
-        forward ? ranges.EndFrom(key, source_.visible) : ranges.BeginFrom(key, source_.visible);
+        forward ? ranges.EndFrom(key, source_.complete) : ranges.BeginFrom(key, source_.complete);
     if (next.has_value()) {
       AddLast(key, /*after=*/forward);
       far_ = *std::move(next);

@@ -25,6 +25,9 @@ class DeadRun {
     Family* family = nullptr;
     const ReadView* view = nullptr;
     SequenceNumber visible;
+    // `view` has all updates up to here. It may lack those behind it, even if they are visible: a memtable that began
+    // between the two loads has them. A range that follows from such an update must not be skipped.
+    SequenceNumber complete;
     bool adds = false;  // the iterator reads the newest state
   };
 

@@ -1,8 +1,8 @@
 // Ranges of keys of one column family in which nothing is visible, so that iterators go over many tombstones at once.
 //
 // A range says: as of sequence number S every key in it is deleted or absent, and no value has been put in it since.
-// So a reader at or after S may skip it, whichever memtables and tables the tombstones lie in; an older reader must
-// not. Iterators add what they have walked over (db/engine/read/dead_run.h); a put of a key cuts the range around it.
+// So a reader whose view has all updates up to S may skip it, whichever memtables and tables the tombstones lie in; an
+// older reader must not, nor one that reads as of S or later and whose view was loaded before the updates. Iterators add what they have walked over (db/engine/read/dead_run.h); a put of a key cuts the range around it.
 // Nothing is on disk: a database that was just opened knows no ranges.
 //
 // Ranges do not overlap. Two that adjoin are merged once twice as many keys lie in younger ranges beside them; the
