@@ -2,8 +2,9 @@
 //
 // A range says: as of sequence number S every key in it is deleted or absent, and no value has been put in it since.
 // So a reader whose view has all updates up to S may skip it, whichever memtables and tables the tombstones lie in; an
-// older reader must not, nor one that reads as of S or later and whose view was loaded before the updates. Iterators add what they have walked over (db/engine/read/dead_run.h); a put of a key cuts the range around it.
-// Nothing is on disk: a database that was just opened knows no ranges.
+// older reader must not, nor one that reads as of S or later and whose view was loaded before the updates. Iterators
+// add what they have walked over (db/engine/read/dead_run.h); a put of a key cuts the range around it. Nothing is on
+// disk: a database that was just opened knows no ranges.
 //
 // Ranges do not overlap. Two that adjoin are merged once twice as many keys lie in younger ranges beside them; the
 // merged range is as young as the younger of the two. So where deleted keys grow at one end, as at the head of a queue,
