@@ -145,7 +145,7 @@ def run_console(block, work, environment):
 
 
 def run_block(block, work, programs, environment):
-    if block.directive.startswith("not run") or block.language in ("cmake", "json", "text"):
+    if block.directive.startswith("not run") or block.language in ("cmake", "json", "python", "text"):
         return 0
     if block.language == "console":
         run_console(block, work, environment)
