@@ -64,8 +64,8 @@ set(SEPAL_PRIVATE_LIBRARIES Snappy::snappy PkgConfig::SEPAL_LZ4 PkgConfig::SEPAL
 set(SEPAL_FLOORS "")
 
 # sepal_floor(DIRECTORY [EXCEPT DIRECTORY] [TOGETHER "file file ..." ...]): an object library of all sources in the
-# directory and its rooms, but for one room that is a floor of its own. The files of one string, none of them on the way of a read or write, are compiled as one; CMAKE_UNITY_BUILD=ON of the
-# project that builds takes its place.
+# directory and its rooms, but for one room that is a floor of its own. The files of one string, none of them on the way of
+# a read or write, are compiled as one; CMAKE_UNITY_BUILD=ON of the project that builds takes its place.
 macro(sepal_floor directory)
   cmake_parse_arguments(FLOOR "" "EXCEPT" "TOGETHER" ${ARGN})
   string(REPLACE "/" "_" floor_name "sepal_${directory}")

@@ -5,12 +5,12 @@
 //   ...
 //   db->Merge("visits", sepal::MergeOperators::EncodeInt64(1));
 //
-// DB::Merge writes an *operand*. Whoever reads the key gets what the operator makes of the last value that was put
-// before (the *base*, if there is one) and of all operands after it, oldest first. The engine folds operands as it
+// DB::Merge writes an *operand*. A read of the key returns what the operator makes of the last value that was put before
+// (the *base*, if there is one) and of all operands after it, oldest first. The engine folds operands as it
 // keeps them, in memory and in compactions, so that a read meets few of them however many were written.
 //
-// The name of its operator is part of a column family for good, like that of its comparator: it is stored at the first
-// opening or creation with one, later openings must give an operator of that name, or none. Without it the family
+// The name of its operator belongs to a column family for good, as that of its comparator does: it is stored when the
+// family is first created or opened with an operator, and later openings must give one of that name, or none. Without it the family
 // opens, and reads of keys with operands fail with FailedPrecondition; built-in operators are found by their names.
 // Versions of the library without merges refuse to open a database that has a family with an operator.
 #pragma once
@@ -48,7 +48,7 @@ class SEPAL_EXPORT MergeOperator {
 
   // Sets `*operand`, which is empty, to one operand that does to any base what `operands` (at least two, oldest first)
   // do one after the other, and returns true. False: there is none; they stay as they are, and a read meets all of
-  // them. So does an error, which nobody is told.
+  // them. An error means the same, and is not reported.
   virtual absl::StatusOr<bool> Combine(std::string_view key, std::span<const std::string_view> operands,
                                        std::string* operand) const;
 };
