@@ -8,10 +8,10 @@
 // durable (a "synced" record after it, or the header of a log), or that a later manifest took over, this is `DataLoss`;
 // otherwise it is the torn end of an edit that was never acknowledged.
 //
-// Files that are not part of the chain are leftovers of a crash during the creation of a manifest; if one of them took
-// edits, that is `DataLoss`. A database that has no other file yet may consist of a first manifest of which nothing can
-// be read; that is a leftover too, unless files of other programs are beside it. Damage in a manifest that was
-// continued elsewhere does no harm.
+// Files that are not part of the chain are leftovers of a crash during the creation of a manifest, or superseded ones
+// whose removal was not durable; if another one took edits, that is `DataLoss`. A database that has no other file yet
+// may consist of a first manifest of which nothing can be read; that is a leftover too, unless files of other programs
+// are beside it. Damage in a manifest that was continued elsewhere does no harm.
 //
 // Nothing is written. Beside a live writer a manifest may disappear; the caller then starts again.
 #pragma once

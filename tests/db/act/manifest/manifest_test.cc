@@ -350,6 +350,29 @@ TEST_F(ManifestTest, AnOldManifestThatComesBackAfterItsSuccessorIsGoneHidesNothi
   EXPECT_TRUE(absl::IsDataLoss(RecoverManifestFrom(files).status));
 }
 
+// A power loss after a failed sync may bring back any of the manifests that were removed.
+TEST_F(ManifestTest, WhicheverOldManifestsComeBackTheLastOneIsTheState) {
+  std::unique_ptr<ManifestWriter> last;
+  for (const uint64_t number : {1, 4, 6, 9}) {
+    auto next = Create(number, 10 * number, last.get());
+    ASSERT_TRUE(next->AddEdit(State(10 * number + 1)).ok());
+    last = std::move(next);
+  }
+  const Files all = Contents();
+  const std::vector<std::string> old = {"MANIFEST-000001", "MANIFEST-000004", "MANIFEST-000006"};
+  for (size_t subset = 0; subset < 1u << old.size(); ++subset) {
+    Files files = all;
+    for (size_t i = 0; i < old.size(); ++i) {
+      if ((subset >> i & 1) == 0) files.erase(old[i]);
+    }
+    const ManifestOutcome outcome = RecoverManifestFrom(files);
+    ASSERT_TRUE(outcome.status.ok()) << subset << ": " << outcome.status;
+    EXPECT_EQ(outcome.recovery.number, FileNumber(9)) << subset;
+    EXPECT_EQ(outcome.state, 91u) << subset;
+    EXPECT_EQ(outcome.recovery.older.size() + outcome.recovery.leftovers.size() + 1, files.size()) << subset;
+  }
+}
+
 TEST_F(ManifestTest, AnUnsealedManifestAboveTheChainIsALeftover) {
   auto manifest = Create(3, 10);
   Files files = Contents();
