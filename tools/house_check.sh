@@ -64,7 +64,7 @@ check_sources() {
       # From the ground up: a file includes its own room and those that stand before it.
       count = split("include/sepal include/sepal/simulation util/base util/thread util/memory util/cache util/files util/stats filters sim " \
         "table/key table/block table/filter table/index table/iterate table/file " \
-        "db/format db/state/memtable db/state/version " \
+        "db/format db/state/ranges db/state/memtable db/state/version " \
         "db/decide/merge db/decide/visibility db/decide/compaction db/decide/writing db/decide/pacing " \
         "db/act/files db/act/manifest db/act/log db/act/jobs " \
         "db/engine/core db/engine/gate db/engine/catalog db/engine/background db/engine/write db/engine/read " \

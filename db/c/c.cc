@@ -62,6 +62,10 @@ char** NewList(const std::vector<std::string>& names, size_t* length) {
 
 char* CopyOrNull(const std::optional<std::string>& text) { return text.has_value() ? NewCopy(*text) : nullptr; }
 
+std::optional<std::string_view> EndOfRange(const char* end, size_t size) {
+  return end == nullptr ? std::nullopt : std::optional(BytesOf(end, size));
+}
+
 struct BatchCalls final : sepal::WriteBatch::Handler {
   absl::Status Put(uint32_t family, std::string_view key, std::string_view value) override {
     return put(family, key, value), absl::OkStatus();
@@ -74,7 +78,12 @@ struct BatchCalls final : sepal::WriteBatch::Handler {
     if (merged) merged(family, key, operand);
     return absl::OkStatus();
   }
+  absl::Status DeleteRange(uint32_t family, std::string_view begin, std::optional<std::string_view> end) override {
+    if (range_deleted) range_deleted(family, begin, end);
+    return absl::OkStatus();
+  }
   std::function<void(uint32_t, std::string_view, std::string_view)> put, merged;
+  std::function<void(uint32_t, std::string_view, std::optional<std::string_view>)> range_deleted;
   std::function<void(uint32_t, std::string_view)> deleted, single_deleted;
 };
 
@@ -139,6 +148,17 @@ void sepal_merge_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_colu
                     size_t keylen, const char* operand, size_t operandlen, char** errptr) {
   SaveError(errptr,
             db->rep->Merge(FamilyOf(db, family), BytesOf(key, keylen), BytesOf(operand, operandlen), options->rep));
+}
+
+void sepal_delete_range(sepal_t* db, const sepal_writeoptions_t* options, const char* begin, size_t beginlen,
+                        const char* end, size_t endlen, char** errptr) {
+  sepal_delete_range_cf(db, options, nullptr, begin, beginlen, end, endlen, errptr);
+}
+
+void sepal_delete_range_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family,
+                           const char* begin, size_t beginlen, const char* end, size_t endlen, char** errptr) {
+  SaveError(errptr, db->rep->DeleteRange(FamilyOf(db, family), BytesOf(begin, beginlen), EndOfRange(end, endlen),
+                                         options->rep));
 }
 
 void sepal_write(sepal_t* db, const sepal_writeoptions_t* options, sepal_writebatch_t* batch, char** errptr) {
@@ -404,6 +424,16 @@ void sepal_writebatch_merge_cf(sepal_writebatch_t* batch, sepal_column_family_t*
   batch->rep.Merge(*family->rep, BytesOf(key, klen), BytesOf(operand, olen));
 }
 
+void sepal_writebatch_delete_range(sepal_writebatch_t* batch, const char* begin, size_t blen, const char* end,
+                                   size_t elen) {
+  batch->rep.DeleteRange(BytesOf(begin, blen), EndOfRange(end, elen));
+}
+void sepal_writebatch_delete_range_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* begin,
+                                      size_t blen, const char* end, size_t elen) {
+  if (family == nullptr) return sepal_writebatch_delete_range(batch, begin, blen, end, elen);
+  batch->rep.DeleteRange(*family->rep, BytesOf(begin, blen), EndOfRange(end, elen));
+}
+
 void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
                               void (*put)(void*, const char* k, size_t klen, const char* v, size_t vlen),
                               void (*deleted)(void*, const char* k, size_t klen)) {
@@ -417,13 +447,13 @@ void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
   batch->rep.Iterate(calls).IgnoreError();
 }
 
-void sepal_writebatch_iterate_cf(const sepal_writebatch_t* batch, void* state,
-                                 void (*put)(void*, uint32_t family, const char* k, size_t klen, const char* v,
-                                             size_t vlen),
-                                 void (*deleted)(void*, uint32_t family, const char* k, size_t klen),
-                                 void (*singledeleted)(void*, uint32_t family, const char* k, size_t klen),
-                                 void (*merged)(void*, uint32_t family, const char* k, size_t klen, const char* operand,
-                                                size_t olen)) {
+void sepal_writebatch_iterate_cf(
+    const sepal_writebatch_t* batch, void* state,
+    void (*put)(void*, uint32_t family, const char* k, size_t klen, const char* v, size_t vlen),
+    void (*deleted)(void*, uint32_t family, const char* k, size_t klen),
+    void (*singledeleted)(void*, uint32_t family, const char* k, size_t klen),
+    void (*merged)(void*, uint32_t family, const char* k, size_t klen, const char* operand, size_t olen),
+    void (*range_deleted)(void*, uint32_t family, const char* begin, size_t blen, const char* end, size_t elen)) {
   BatchCalls calls;
   calls.put = [=](uint32_t family, std::string_view key, std::string_view value) {
     put(state, family, key.data(), key.size(), value.data(), value.size());
@@ -434,6 +464,10 @@ void sepal_writebatch_iterate_cf(const sepal_writebatch_t* batch, void* state,
   };
   calls.merged = [=](uint32_t family, std::string_view key, std::string_view operand) {
     merged(state, family, key.data(), key.size(), operand.data(), operand.size());
+  };
+  calls.range_deleted = [=](uint32_t family, std::string_view begin, std::optional<std::string_view> end) {
+    const std::string_view bytes = end.value_or("");
+    range_deleted(state, family, begin.data(), begin.size(), end.has_value() ? bytes.data() : nullptr, bytes.size());
   };
   batch->rep.Iterate(calls).IgnoreError();
 }

@@ -128,7 +128,8 @@ void sepal_explanation_get(const sepal_explanation_t* explanation, sepal_explain
                                        .sources = e.sources.size(),
                                        .bytes_read = e.bytes_read,
                                        .micros = e.micros,
-                                       .merge_operands = e.merge_operands};
+                                       .merge_operands = e.merge_operands,
+                                       .range_deleted_at = e.range_deleted_at};
   sepal::ToCaller(whole, get, size);
 }
 

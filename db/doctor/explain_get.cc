@@ -5,6 +5,7 @@
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/face/engine.h"
 #include "db/engine/read/point_lookup.h"
+#include "db/engine/read/range_cover.h"
 #include "db/format/file_names.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
@@ -166,6 +167,14 @@ std::string BlockText(const ExplainedBlock& block) {
   return text;
 }
 
+// What was found is there only if it is newer.
+void HideCovered(SequenceNumber covered_by, GetExplanation* explanation) {
+  explanation->range_deleted_at = covered_by.value();
+  if (!explanation->found || explanation->sources.back().sequence >= covered_by.value()) return;
+  explanation->found = false;
+  explanation->value_bytes = 0;
+}
+
 }  // namespace
 
 absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, std::string_view key,
@@ -185,6 +194,10 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
   explanation.column_family = family->name;
   explanation.visible_sequence = visible.value();
   RETURN_IF_ERROR(Explainer(core_.get(), *family, lookup, &explanation).Run(*view));
+  if (family->range_deletes.any()) {
+    const EpochDomain::Guard guard(&core_->epochs);
+    HideCovered(CoveringIn(*view, family->order, key, visible), &explanation);
+  }
   if (explanation.merge_operands > 0) {
     const EpochDomain::Guard guard(&core_->epochs);
     StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
@@ -201,6 +214,7 @@ std::string GetExplanation::ToString() const {
       absl::StrFormat("key '%s' in family %s, as of sequence %u: ", Printable(key), column_family, visible_sequence);
   text += found ? absl::StrFormat("found, %u bytes", value_bytes) : std::string("not found");
   if (merge_operands > 0) absl::StrAppendFormat(&text, ", made of %u merge operands", merge_operands);
+  if (range_deleted_at > 0) absl::StrAppendFormat(&text, "; a range with the key was deleted at %u", range_deleted_at);
   text += "\n";
   for (const ExplainedSource& source : sources) {
     absl::StrAppendFormat(&text, "  %s: %s", SourceName(source), AnswerText(source.answer));

@@ -384,6 +384,11 @@ ManifestContents Repairing::Snapshot(FileNumber log) {
     manifest_.last_sequence = std::max(manifest_.last_sequence, family.flushed_through);
   }
   VersionEdit head;
+  head.range_deletes = manifest_.range_deletes;
+  for (const auto& [id, family] : families_) {
+    head.range_deletes |= std::any_of(family.tables.begin(), family.tables.end(),
+                                      [](const AddedTable& added) { return HoldsRangeTombstones(added.table); });
+  }
   head.database_id = database_id_;
   head.hash_seed = manifest_.hash_seed;
   head.next_file_number = FileNumber(next_file_number_);

@@ -105,6 +105,14 @@ class Repairing {
   FileNumber RankOf(const TableMetadata& table) const;
   absl::Status FindTables();
   absl::Status FindTable(FileNumber number);
+  // A table of range tombstones, in memory.
+  struct RangeTable {
+    FileNumber number;
+    RangeTombstonesRef tombstones;
+  };
+  absl::StatusOr<std::vector<RangeTable>> TakeRanges(const FamilyState& family, std::vector<AddedTable>* tables);
+  static bool IsCovered(const std::vector<RangeTable>& ranges, const KeyOrder& order, const InternalKeyView& key,
+                        FileNumber table);
   absl::Status MergeTables(FamilyState* family);
   // What the logs hold.
   LogRecoveryOptions HowToReadLogs() const;

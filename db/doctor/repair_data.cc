@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "db/act/jobs/flush_job.h"
+#include "db/act/jobs/range_table.h"
 #include "db/act/jobs/table_series.h"
 #include "db/act/log/log_salvage.h"
 #include "db/decide/visibility/retention.h"
@@ -75,6 +75,8 @@ class TablesInOrder {
     }
     return first_.has_value() ? reading_[*first_].entries.get() : nullptr;
   }
+  // Of the table whose entry was given last.
+  FileNumber rank() const { return reading_[*first_].rank; }
 
  private:
   struct Reading {
@@ -313,8 +315,33 @@ absl::Status Repairing::FindTable(FileNumber number) {
   return Rewrite(&family, found, **reader);
 }
 
+// Takes the tables of range tombstones out of `tables`.
+absl::StatusOr<std::vector<Repairing::RangeTable>> Repairing::TakeRanges(const FamilyState& family,
+                                                                         std::vector<AddedTable>* tables) {
+  std::vector<RangeTable> ranges;
+  for (const AddedTable& added : *tables) {
+    if (!HoldsRangeTombstones(added.table)) continue;
+    ASSIGN_OR_RETURN(std::shared_ptr<TableReader> reader, OpenTable(added.table.number, family.order, nullptr));
+    ASSIGN_OR_RETURN(RangeTombstonesRef tombstones, ReadRangeTable(family.order, std::move(reader)));
+    ranges.push_back({RankOf(added.table), std::move(tombstones)});
+  }
+  std::erase_if(*tables, [](const AddedTable& added) { return HoldsRangeTombstones(added.table); });
+  return ranges;
+}
+
+// Whether a delete of a range hides the entry, which was met in `table`. A number is set to 0 only where no range
+// tombstone that is in a table covers the key: one in a table with a greater number came afterwards. One in an older
+// table may have been removed by then, and its file found again: the entry is kept.
+bool Repairing::IsCovered(const std::vector<RangeTable>& ranges, const KeyOrder& order, const InternalKeyView& key,
+                          FileNumber table) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](const RangeTable& range) {
+    if (key.sequence() == SequenceNumber(0) && range.number < table) return false;
+    return range.tombstones->Covering(order, key.user_key, kMaxSequenceNumber) > key.sequence();
+  });
+}
+
 // All tables, and those that the logs have become, into one run of the last level, by sequence number. Of equal
-// entries, that of the newest table counts.
+// entries, that of the newest table counts. What range tombstones cover is left out, and then so are they.
 absl::Status Repairing::MergeTables(FamilyState* family) {
   SequenceNumber highest = family->flushed_through;
   uint64_t bytes = 0, entries = 0, seen = 0;
@@ -324,6 +351,7 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
     highest = std::max(highest, input.table.highest_sequence);
   }
   family->flushed_through = highest;
+  ASSIGN_OR_RETURN(const std::vector<RangeTable> ranges, TakeRanges(*family, &family->tables));
   TablesInOrder inputs(
       std::exchange(family->tables, {}), family->order,
       [&](FileNumber number) { return OpenTable(number, family->order, nullptr); },
@@ -337,10 +365,15 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
     return series.Add(key, value);
   };
   std::optional<InternalKey> last;
+  std::optional<std::string> covered_key;
   while (true) {
     ASSIGN_OR_RETURN(const InternalIterator* const first, inputs.Next());
     if (first == nullptr) break;
-    if (!last.has_value() || family->order.Less(last->view(), first->key())) {
+    // What is older than a covered entry of its key is covered too, whatever its number has become.
+    const bool covered = (covered_key.has_value() && family->order.Equal(*covered_key, first->key().user_key)) ||
+                         IsCovered(ranges, family->order, first->key(), inputs.rank());
+    if (covered) covered_key = first->key().user_key;
+    if (!covered && (!last.has_value() || family->order.Less(last->view(), first->key()))) {
       RETURN_IF_ERROR(retention.Add(first->key(), first->value(), emit));
       last = InternalKey(first->key());
     }
@@ -448,10 +481,12 @@ absl::Status Repairing::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<c
   FamilyState& family = families_.at(id);
   // Where the manifest is not whole, a put of the log may be in a table too: only their merge sees all that a single
   // delete is to take away.
-  ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables, FlushMemTables({.context = OutputContext(family),
-                                                                            .memtables = {&memtable, 1},
-                                                                            .snapshots = {memtable->LastSequence()},
-                                                                            .keeps_single_deletes = !certain_}));
+  const TableOutputContext context = OutputContext(family);
+  ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
+                   FlushMemTablesAndRanges({.context = context,
+                                            .memtables = {&memtable, 1},
+                                            .snapshots = {memtable->LastSequence()},
+                                            .keeps_single_deletes = !certain_}));
   for (const TableMetadata& table : tables) family.tables.push_back({.family = id, .level = 0, .table = table});
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_format.h"
+#include "db/format/range_end.h"
 #include "util/base/check.h"
 
 namespace sepal {
@@ -29,6 +30,10 @@ bool BatchReader::Next(BatchEntry* entry) {
   entry->value = HasValue(entry->kind) ? decoder_.LengthPrefixed() : std::string_view();
   if (!decoder_.ok()) {
     problem_ = "an entry is truncated";
+    return false;
+  }
+  if (IsRangeDelete(entry->kind) && !DecodeRangeEnd(entry->value).has_value()) [[unlikely]] {
+    problem_ = "a range delete without an end";
     return false;
   }
   ++read_;

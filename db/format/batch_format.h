@@ -4,10 +4,11 @@
 // |--------|--------|--------------------------------------------------------------------------------|
 // | 0      | 4      | number of entries                                                              |
 // | 4      |        | the entries, without gaps:                                                     |
-// |        | 1      | ValueKind: delete, put, single delete or merge                                 |
+// |        | 1      | ValueKind: delete, put, single delete, merge or range delete                   |
 // |        | 1 to 5 | column family id, varint32                                                     |
 // |        |        | key: length as varint, bytes                                                   |
 // |        |        | put and merge: value or operand: length as varint, bytes                       |
+// |        |        | range delete: its end: length as varint, bytes (range_end.h)                   |
 //
 // Entry i of a batch with sequence number s has sequence number s + i. Bytes are a valid batch if exactly the stated
 // number of entries fills them.
@@ -28,7 +29,10 @@ namespace sepal {
 inline constexpr size_t kBatchHeaderBytes = 4;
 
 // Whether an entry of that kind has a value behind its key.
-inline constexpr bool HasValue(ValueKind kind) { return kind == ValueKind::kPut || kind == ValueKind::kMerge; }
+inline constexpr bool HasValue(ValueKind kind) {
+  return kind == ValueKind::kPut || kind == ValueKind::kMerge || kind == ValueKind::kRangeDelete;
+}
+inline constexpr bool IsRangeDelete(ValueKind kind) { return kind == ValueKind::kRangeDelete; }
 // Whether it may only be written to a family that has a merge operator.
 inline constexpr bool NeedsMergeOperator(ValueKind kind) { return kind == ValueKind::kMerge; }
 
@@ -36,7 +40,7 @@ struct BatchEntry {
   ValueKind kind = ValueKind::kPut;
   ColumnFamilyId family;
   std::string_view key;
-  std::string_view value;  // or operand; empty for deletions
+  std::string_view value;  // or operand, or end of a range (range_end.h); empty for other deletions
 };
 
 // Reads the entries of a batch that may be hostile. Allocates nothing unless it fails. The entries point into `bytes`.

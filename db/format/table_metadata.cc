@@ -6,10 +6,14 @@
 namespace sepal {
 
 std::string ToString(const TableMetadata& table) {
-  return absl::StrFormat("table %06u run %u, %s, %u entries (%u tombstones), %s .. %s, sequences %u .. %u",
-                         table.number.value(), table.run.value(), HumanBytes(table.size_bytes), table.entries,
-                         table.tombstones, ToString(table.smallest.view()), ToString(table.largest.view()),
-                         table.lowest_sequence.value(), table.highest_sequence.value());
+  std::string text = absl::StrFormat(
+      "table %06u run %u, %s, %u entries (%u tombstones), %s .. %s, sequences %u .. %u", table.number.value(),
+      table.run.value(), HumanBytes(table.size_bytes), table.entries, table.tombstones, ToString(table.smallest.view()),
+      ToString(table.largest.view()), table.lowest_sequence.value(), table.highest_sequence.value());
+  if (table.swept_through > SequenceNumber(0)) {
+    absl::StrAppendFormat(&text, ", swept through %u", table.swept_through.value());
+  }
+  return text;
 }
 
 }  // namespace sepal

@@ -11,6 +11,8 @@
 
 namespace sepal {
 
+class RangeTombstones;
+
 struct TableMetadata {
   FileNumber number;
   RunNumber run;
@@ -25,11 +27,20 @@ struct TableMetadata {
   uint64_t tombstones = 0;
   uint64_t raw_bytes = 0;  // keys and values before compression
   uint64_t creation_unix_micros = 0;
+  // Range tombstones at or below this number hide nothing in the table that no newer one hides.
+  SequenceNumber swept_through = {};
   // The sketch of the user keys. Not in the manifest: null for a table of an earlier opening, and if keys are not
   // hashed.
   std::shared_ptr<const HyperLogLog> key_sketch = nullptr;
+  // What a table of range tombstones holds. Not in the manifest: null for a table of an earlier opening.
+  std::shared_ptr<const RangeTombstones> range_tombstones = nullptr;
   friend bool operator==(const TableMetadata&, const TableMetadata&) = default;
 };
+
+// Whether the table holds range tombstones, and nothing else: then it is part of no run.
+inline bool HoldsRangeTombstones(const TableMetadata& table) {
+  return TrailerKind(table.smallest.trailer) == ValueKind::kRangeDelete;
+}
 
 // Returns one line for people to read.
 std::string ToString(const TableMetadata& table);

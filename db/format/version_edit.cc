@@ -33,9 +33,11 @@ enum Tag : uint32_t {
 };
 
 constexpr uint64_t kMergesFeature = 1;
-constexpr uint64_t kKnownFeatures = kMergesFeature;
+constexpr uint64_t kRangeDeletesFeature = 2;
+constexpr uint64_t kKnownFeatures = kMergesFeature | kRangeDeletesFeature;
 
 enum SchemaTag : uint32_t { kMergeOperator = 2 };
+enum TableTag : uint32_t { kSweptThrough = 2 };
 
 void PutInternalKey(std::string* out, const InternalKey& key) {
   PutVarint(out, key.user_key.size() + kTrailerBytes);
@@ -134,6 +136,22 @@ absl::Status CheckFeatures(uint64_t features) {
                       std::countr_zero(unknown)));
 }
 
+absl::StatusOr<AddedTable> TakeTableWithFields(Decoder* in) {
+  AddedTable added = TakeTable(in);
+  RETURN_IF_ERROR(
+      TakeFields("added table", in->Bytes(in->remaining()), [&](uint32_t tag, Decoder* field) -> absl::StatusOr<bool> {
+        if (tag != kSweptThrough) return false;
+        added.table.swept_through = TakeSequence(field);
+        return true;
+      }));
+  return added;
+}
+
+void PutTableWithFields(std::string* out, const AddedTable& added) {
+  PutTable(out, added);
+  FieldWriter(out).Field(kSweptThrough, [&](std::string* f) { PutVarint(f, added.table.swept_through.value()); });
+}
+
 // Reads the rest of a field: fields of which none need be known.
 absl::Status SkipFields(std::string_view whole, Decoder* in) {
   return TakeFields(whole, in->Bytes(in->remaining()),
@@ -216,13 +234,17 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
     case kLogClosed:
       SetOnce(&edit->closed_log, TakeClosedLog(in), in);
       return true;
-    case kFeatures:
-      RETURN_IF_ERROR(CheckFeatures(in->Varint()));
+    case kFeatures: {
+      const uint64_t features = in->Varint();
+      RETURN_IF_ERROR(CheckFeatures(features));
+      edit->range_deletes |= (features & kRangeDeletesFeature) != 0;
       return true;
-    case kTableAddedWithFields:
-      edit->added_tables.push_back(TakeTable(in));
-      RETURN_IF_ERROR(SkipFields("added table", in));
+    }
+    case kTableAddedWithFields: {
+      ASSIGN_OR_RETURN(AddedTable added, TakeTableWithFields(in));
+      edit->added_tables.push_back(std::move(added));
       return true;
+    }
     case kKeptOptions:
       edit->kept_options.push_back(TakeKeptOptions(in));
       RETURN_IF_ERROR(DecodeKeptOptions(edit->kept_options.back().fields).status());
@@ -260,7 +282,8 @@ void VersionEdit::EncodeTo(std::string* out) const {
       *f += kept.fields;
     });
   }
-  if (!schemas.empty()) w.Field(kFeatures, [](std::string* f) { PutVarint(f, kMergesFeature); });
+  const uint64_t features = (schemas.empty() ? 0 : kMergesFeature) | (range_deletes ? kRangeDeletesFeature : 0);
+  if (features != 0) w.Field(kFeatures, [&](std::string* f) { PutVarint(f, features); });
   for (const FamilySchema& schema : schemas) {
     w.Field(kFamilySchema, [&](std::string* f) {
       PutVarint(f, schema.family.value());
@@ -277,7 +300,11 @@ void VersionEdit::EncodeTo(std::string* out) const {
     });
   }
   for (const AddedTable& added : added_tables) {
-    w.Field(kTableAdded, [&](std::string* f) { PutTable(f, added); });
+    if (added.table.swept_through > SequenceNumber(0)) {
+      w.Field(kTableAddedWithFields, [&](std::string* f) { PutTableWithFields(f, added); });
+    } else {
+      w.Field(kTableAdded, [&](std::string* f) { PutTable(f, added); });
+    }
   }
   for (const RemovedTable& removed : removed_tables) {
     w.Field(kTableRemoved, [&](std::string* f) {
@@ -329,6 +356,7 @@ std::string ToString(const VersionEdit& edit) {
     s += absl::StrFormat("family %u is kept with options of its own, %u bytes\n", kept.family.value(),
                          kept.fields.size());
   }
+  if (edit.range_deletes) s += "uses range deletes\n";
   for (const FamilySchema& schema : edit.schemas) {
     s += absl::StrFormat("family %u has merge operator \"%s\"\n", schema.family.value(),
                          Printable(schema.merge_operator));

@@ -19,10 +19,11 @@
 // | 20  | table removed        | id varint32, level, number                                                         |
 // | 22  | log closed           | number, length in bytes: the log was closed cleanly and synced up to that length   |
 // | 24  | features             | a set of bits: the features that the database uses. A reader refuses a bit that it |
-// |     |                      | does not know. A bit is written before its first use. 1: merges                    |
+// |     |                      | does not know. A bit is written before its first use. 1: merges, 2: range deletes  |
 // | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
-// |     |                      | fields. Known is 1, which may be skipped: the range of keys that have entries of   |
-// |     |                      | their own (two internal keys, bytes), if it differs. Written only with fields      |
+// |     |                      | fields. Known are 1, which may be skipped: the range of keys that have entries of  |
+// |     |                      | their own (two internal keys, bytes), if it differs; and 2: a sequence number up   |
+// |     |                      | to which no range tombstone covers anything in it. Written only with fields        |
 // | 27  | kept options         | id varint32, fields (kept_options.h); written only if there are any                |
 // | 28  | column family schema | id varint32, fields: the meaning of its data. Known is 2, bytes: the name of the   |
 // |     |                      | merge operator. Written only if there are any                                      |
@@ -113,6 +114,7 @@ struct VersionEdit {
   std::vector<ColumnFamilyCreation> created_families;
   std::vector<KeptOptions> kept_options;
   std::vector<FamilySchema> schemas;  // with any, the edit says that the database uses merges
+  bool range_deletes = false;         // the database uses them
   std::vector<ColumnFamilyId> dropped_families;
   std::vector<FlushedThrough> flushed_through;
   std::vector<AddedTable> added_tables;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "db/format/batch_format.h"
 #include "db/format/owned_family.h"
+#include "db/format/range_end.h"
 #include "util/base/check.h"
 #include "util/base/status.h"
 
@@ -50,6 +51,18 @@ void WriteBatch::Merge(const ColumnFamily& family, std::string_view key, std::st
   AppendBatchEntry(&bytes_, ValueKind::kMerge, BatchOrigin::Note(family, this), key, operand);
 }
 
+void WriteBatch::DeleteRange(std::string_view begin, std::optional<std::string_view> end) {
+  AppendBatchEntry(&bytes_, ValueKind::kRangeDelete, kDefaultFamily, begin, EncodeRangeEnd(end));
+}
+
+void WriteBatch::DeleteRange(const ColumnFamily& family, std::string_view begin, std::optional<std::string_view> end) {
+  AppendBatchEntry(&bytes_, ValueKind::kRangeDelete, BatchOrigin::Note(family, this), begin, EncodeRangeEnd(end));
+}
+
+absl::Status WriteBatch::Handler::DeleteRange(uint32_t, std::string_view, std::optional<std::string_view>) {
+  return absl::UnimplementedError("the batch deletes a range, and its handler does not take any");
+}
+
 absl::Status WriteBatch::Handler::Merge(uint32_t, std::string_view, std::string_view) {
   return absl::UnimplementedError("the batch has a merge, and its handler does not take any");
 }
@@ -87,6 +100,9 @@ absl::Status WriteBatch::Iterate(Handler& handler) const {
         break;
       case ValueKind::kMerge:
         RETURN_IF_ERROR(handler.Merge(family, entry.key, entry.value));
+        break;
+      case ValueKind::kRangeDelete:
+        RETURN_IF_ERROR(handler.DeleteRange(family, entry.key, DecodeRangeEnd(entry.value)->key));
         break;
       case ValueKind::kFoldedMerge:
         return absl::InternalError("a batch cannot have a folded merge");

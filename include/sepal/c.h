@@ -94,6 +94,12 @@ SEPAL_C_EXPORT void sepal_merge(sepal_t* db, const sepal_writeoptions_t* options
 SEPAL_C_EXPORT void sepal_merge_cf(sepal_t* db, const sepal_writeoptions_t* options, sepal_column_family_t* family,
                                    const char* key, size_t keylen, const char* operand, size_t operandlen,
                                    char** errptr);
+/* Deletes all keys in [begin, end); `end` NULL: up to the last key. */
+SEPAL_C_EXPORT void sepal_delete_range(sepal_t* db, const sepal_writeoptions_t* options, const char* begin,
+                                       size_t beginlen, const char* end, size_t endlen, char** errptr);
+SEPAL_C_EXPORT void sepal_delete_range_cf(sepal_t* db, const sepal_writeoptions_t* options,
+                                          sepal_column_family_t* family, const char* begin, size_t beginlen,
+                                          const char* end, size_t endlen, char** errptr);
 SEPAL_C_EXPORT void sepal_write(sepal_t* db, const sepal_writeoptions_t* options, sepal_writebatch_t* batch,
                                 char** errptr);
 
@@ -229,18 +235,23 @@ SEPAL_C_EXPORT void sepal_writebatch_merge(sepal_writebatch_t* batch, const char
                                            size_t olen);
 SEPAL_C_EXPORT void sepal_writebatch_merge_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key,
                                               size_t klen, const char* operand, size_t olen);
-/* Reports single deletions as deletions, and reports neither merges nor families. */
+SEPAL_C_EXPORT void sepal_writebatch_delete_range(sepal_writebatch_t* batch, const char* begin, size_t blen,
+                                                  const char* end, size_t elen);
+SEPAL_C_EXPORT void sepal_writebatch_delete_range_cf(sepal_writebatch_t* batch, sepal_column_family_t* family,
+                                                     const char* begin, size_t blen, const char* end, size_t elen);
+/* Reports single deletions as deletions, and reports neither merges nor ranges nor families. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
                                              void (*put)(void* state, const char* k, size_t klen, const char* v,
                                                          size_t vlen),
                                              void (*deleted)(void* state, const char* k, size_t klen));
-/* Reports everything. */
+/* Reports everything. Of a range that goes up to the last key, `end` is NULL. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate_cf(
     const sepal_writebatch_t* batch, void* state,
     void (*put)(void* state, uint32_t family, const char* k, size_t klen, const char* v, size_t vlen),
     void (*deleted)(void* state, uint32_t family, const char* k, size_t klen),
     void (*singledeleted)(void* state, uint32_t family, const char* k, size_t klen),
-    void (*merged)(void* state, uint32_t family, const char* k, size_t klen, const char* operand, size_t olen));
+    void (*merged)(void* state, uint32_t family, const char* k, size_t klen, const char* operand, size_t olen),
+    void (*range_deleted)(void* state, uint32_t family, const char* begin, size_t blen, const char* end, size_t elen));
 SEPAL_C_EXPORT void sepal_writebatch_append(sepal_writebatch_t* destination, const sepal_writebatch_t* source);
 /* The batch as bytes, valid until it changes. */
 SEPAL_C_EXPORT const char* sepal_writebatch_data(const sepal_writebatch_t* batch, size_t* size);
@@ -315,6 +326,8 @@ typedef struct sepal_explained_get_t {
   size_t sources; /* the number of entries below */
   uint64_t bytes_read, micros;
   uint64_t merge_operands;
+  /* The sequence number of the newest delete of a range that covers the key; 0: there is none. */
+  uint64_t range_deleted_at;
 } sepal_explained_get_t;
 typedef struct sepal_explained_source_t {
   int kind, answer;

@@ -178,6 +178,12 @@ class SEPAL_EXPORT DB {
   // family has no merge operator.
   virtual absl::Status Merge(const ColumnFamily& family, std::string_view key, std::string_view operand,
                              const WriteOptions& options = {}) = 0;
+  // Deletes all keys in [begin, end), or from `begin` up to the last key if there is no end, as one update: its cost
+  // does not depend on the number of keys. Reads of deleted keys cost no more than those of absent ones, and iterators
+  // go over the range at once. Compactions give the space back. InvalidArgument if `end` sorts before `begin`; if they
+  // are equal, nothing is deleted. The first one of a database makes it one that versions before 0.2 do not open.
+  virtual absl::Status DeleteRange(const ColumnFamily& family, std::string_view begin,
+                                   std::optional<std::string_view> end, const WriteOptions& options = {}) = 0;
   // Does not change `batch`. If the batch is refused, nothing of it is written.
   virtual absl::Status Write(const WriteBatch& batch, const WriteOptions& options = {}) = 0;
 
@@ -314,6 +320,10 @@ class SEPAL_EXPORT DB {
   }
   absl::Status Merge(std::string_view key, std::string_view operand, const WriteOptions& options = {}) {
     return Merge(DefaultColumnFamily(), key, operand, options);
+  }
+  absl::Status DeleteRange(std::string_view begin, std::optional<std::string_view> end,
+                           const WriteOptions& options = {}) {
+    return DeleteRange(DefaultColumnFamily(), begin, end, options);
   }
   absl::Status Get(std::string_view key, PinnedValue& value, const ReadOptions& options = kDefaultReadOptions) {
     return Get(DefaultColumnFamily(), key, value, options);

@@ -64,6 +64,9 @@ struct SEPAL_EXPORT GetExplanation {
   uint64_t value_bytes = 0;
   // That the value was made of; one of a memtable may stand for several.
   uint64_t merge_operands = 0;
+  // The sequence number of the newest delete of a range that covers the key, as far as the read sees; 0: there is none.
+  // What has a lower one is hidden by it.
+  uint64_t range_deleted_at = 0;
   uint64_t visible_sequence = 0;
   // The number of sorted runs of tables, and how many of them have no file that spans the key. Runs after the one with
   // the answer were not searched.

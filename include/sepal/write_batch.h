@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,8 @@ class SEPAL_EXPORT WriteBatch {
     virtual absl::Status SingleDelete(uint32_t family, std::string_view key) = 0;
     // Unimplemented unless it is overridden: a handler that knows no merges must not pass over them.
     virtual absl::Status Merge(uint32_t family, std::string_view key, std::string_view operand);
+    // [begin, end); without an end, up to the last key. Unimplemented unless it is overridden, for the same reason.
+    virtual absl::Status DeleteRange(uint32_t family, std::string_view begin, std::optional<std::string_view> end);
   };
 
   WriteBatch();
@@ -52,12 +55,18 @@ class SEPAL_EXPORT WriteBatch {
   // the family has no merge operator. Not for keys that are deleted with SingleDelete.
   void Merge(std::string_view key, std::string_view operand);
 
+  // Deletes all keys in [begin, end), or from `begin` up to the last key if there is no end, at the cost of one update,
+  // however many they are. DB::Write refuses the batch (InvalidArgument) if `end` sorts before `begin`; if they are
+  // equal, nothing is deleted. Keys that the batch puts there afterwards are there.
+  void DeleteRange(std::string_view begin, std::optional<std::string_view> end);
+
   // The same for a column family of the database that the batch is written to: DB::Write refuses a batch that names one
   // of another database (InvalidArgument). The batch keeps the family's id and not the handle.
   void Put(const ColumnFamily& family, std::string_view key, std::string_view value);
   void Delete(const ColumnFamily& family, std::string_view key);
   void SingleDelete(const ColumnFamily& family, std::string_view key);
   void Merge(const ColumnFamily& family, std::string_view key, std::string_view operand);
+  void DeleteRange(const ColumnFamily& family, std::string_view begin, std::optional<std::string_view> end);
 
   // Appends all updates of `other`. Together the batches must have fewer than 2^32 updates.
   void Append(const WriteBatch& other);

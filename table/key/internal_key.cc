@@ -13,6 +13,8 @@ std::string_view Name(ValueKind kind) {
       return "put";
     case ValueKind::kMerge:
       return "merge";
+    case ValueKind::kRangeDelete:
+      return "range-delete";
     case ValueKind::kFoldedMerge:
       return "folded merge";
     case ValueKind::kSingleDelete:

@@ -26,11 +26,13 @@ enum class ValueKind : uint8_t {
   kPut = 1,
   kSingleDelete = 2,
   kMerge = 3,
+  // In batches, and in tables that hold nothing else: of all keys from this one up to the end that the value says.
+  kRangeDelete = 4,
   // In memtables only, never on disk: an operand together with older ones (db/decide/visibility/operands.h).
   kFoldedMerge = 7,
 };
 // On disk.
-inline constexpr uint8_t kMaxValueKind = 3;
+inline constexpr uint8_t kMaxValueKind = 4;
 
 // For statistics only.
 inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }

@@ -86,6 +86,7 @@ class History {
 
   // history_writes.cc: what changes the database.
   Update RandomUpdate(const std::string& family);
+  Update RandomRangeDelete(const std::string& family);
   std::string RandomKey();
   std::string RandomValue();
   std::string RandomFamily();
@@ -116,6 +117,7 @@ class History {
   std::function<void(DB* db, uint32_t step)> sabotage_;
   std::string failure_;
   Random random_;
+  const bool deletes_ranges_ = seed_ % 3 != 0;
   Model model_;
   std::map<std::string, std::shared_ptr<ColumnFamily>> handles_;
   std::vector<HeldSnapshot> snapshots_;

@@ -25,6 +25,8 @@ void AddTo(WriteBatch* batch, const ColumnFamily& family, const Update& update) 
       return batch->Delete(family, update.key);
     case ValueKind::kSingleDelete:
       return batch->SingleDelete(family, update.key);
+    case ValueKind::kRangeDelete:
+      return batch->DeleteRange(family, update.key, update.end);
     case ValueKind::kMerge:
     case ValueKind::kFoldedMerge:
       return batch->Merge(family, update.key, update.value);
@@ -39,6 +41,8 @@ absl::Status WriteTo(DB* db, const ColumnFamily& family, const Update& update, c
       return db->Delete(family, update.key, options);
     case ValueKind::kSingleDelete:
       return db->SingleDelete(family, update.key, options);
+    case ValueKind::kRangeDelete:
+      return db->DeleteRange(family, update.key, update.end, options);
     case ValueKind::kMerge:
     case ValueKind::kFoldedMerge:
       break;
@@ -89,7 +93,18 @@ std::string History::RandomFamily() {
 
 const ColumnFamily& History::Handle(const std::string& family) { return *handles_.at(family); }
 
+Update History::RandomRangeDelete(const std::string& family) {
+  Update update{.family = family, .kind = ValueKind::kRangeDelete, .key = RandomKey(), .value = {}};
+  if (random_.OneIn(10)) return update;
+  update.end = RandomKey();
+  // Short ones mostly, so that not everything is always deleted.
+  if (!random_.OneIn(4)) update.end = update.key + std::string(1 + random_.Uniform(2), 'z');
+  if (model_.comparator(family)->Compare(*update.end, update.key) < 0) std::swap(update.key, *update.end);
+  return update;
+}
+
 Update History::RandomUpdate(const std::string& family) {
+  if (deletes_ranges_ && random_.OneIn(12)) return RandomRangeDelete(family);
   Update update{.family = family, .kind = ValueKind::kPut, .key = RandomKey(), .value = {}};
   if (IsForSingleDeletes(update.key)) {
     if (model_.PutsSinceDeletion(family, update.key) == 1) update.kind = ValueKind::kSingleDelete;

@@ -19,6 +19,14 @@ void Model::Apply(const std::vector<Update>& batch) {
   for (const Update& update : batch) {
     const auto family = families_.find(update.family);
     if (family == families_.end()) continue;
+    if (update.kind == ValueKind::kRangeDelete) {
+      auto& keys = family->second.keys;
+      const auto end = update.end.has_value() ? keys.lower_bound(*update.end) : keys.end();
+      for (auto it = keys.lower_bound(update.key); it != end; ++it) {
+        it->second.push_back({latest_, ValueKind::kDelete, it->first, ""});
+      }
+      continue;
+    }
     family->second.keys[update.key].push_back({latest_, update.kind, update.key, update.value});
   }
 }

@@ -1,5 +1,5 @@
 // What a database should hold: every version of every key of every column family, in plain maps. Merges append, with
-// ";" between.
+// ";" between. A delete of a range is a delete of each key in it.
 //
 // Time is counted in batches; batch 0 is the empty database. Not safe for concurrent use.
 #pragma once
@@ -22,6 +22,7 @@ struct Update {
   ValueKind kind = ValueKind::kPut;
   std::string key;
   std::string value;
+  std::optional<std::string> end = std::nullopt;  // of a range that is deleted; none: up to the last key
 };
 
 using Entries = std::vector<std::pair<std::string, std::string>>;

@@ -14,6 +14,8 @@ namespace sepal::reliability {
 namespace {
 
 constexpr uint64_t kKeys = 30;
+// Of a range that is deleted, where no end is said.
+constexpr uint64_t kRangeKeys = 6;
 
 class Parser {
  public:
@@ -86,6 +88,8 @@ class Parser {
       update.kind = ValueKind::kDelete;
     } else if (Eat(word, "s")) {
       update.kind = ValueKind::kSingleDelete;
+    } else if (Eat(word, "r")) {
+      update.kind = ValueKind::kRangeDelete;
     } else {
       return Wrong("no update");
     }
@@ -95,6 +99,10 @@ class Parser {
       update.key = random_.Uniform(kKeys);
     } else if (!Number(word, &update.key)) {
       return Wrong("no key");
+    }
+    if (update.kind == ValueKind::kRangeDelete) {
+      update.end = update.key + kRangeKeys;
+      if (Eat(word, "-") && !Number(word, &update.end)) return Wrong("no end");
     }
     if (Eat(word, "*")) {
       uint64_t bytes = 0;

@@ -1,6 +1,7 @@
 // Short texts that say what a program does with a database.
 //
 //   p3 p3*300 p3!        put key 3; with a value of 300 bytes; synced        p+ puts the next key, p? any key
+//   r3-8                 delete keys 3 to 7 as a range
 //   d3 s900              delete; single-delete (only keys from 900 on, put once between deletions)
 //   f/p3                 in column family f
 //   [p1 d2 f/p3]!        a batch
@@ -58,6 +59,7 @@ struct Op {
     std::string family = {};  // empty: the default one
     uint64_t key = 0;
     size_t value_bytes = 24;
+    uint64_t end = 0;  // of a range that is deleted
   };
 
   Kind kind = Kind::kRead;

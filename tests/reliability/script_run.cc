@@ -133,6 +133,11 @@ void ScriptRun::Write(const Op& op) {
         (oracle_->HasUnknownWrite() || !oracle_->MayRead(family, key, std::nullopt))) {
       continue;
     }
+    if (update.kind == ValueKind::kRangeDelete) {
+      batch.DeleteRange(Handle(family), key, NumberedKey(update.end));
+      for (uint64_t i = update.key; i < update.end; ++i) updates.push_back({family, NumberedKey(i), std::nullopt});
+      continue;
+    }
     std::optional<std::string> value;
     if (update.kind == ValueKind::kPut) {
       value.emplace(update.value_bytes == 0 ? "" : absl::StrFormat("%u.", ++values_));
@@ -154,6 +159,8 @@ void ScriptRun::Write(const Op& op) {
     status = db()->Write(batch, options);
   } else if (first.value.has_value()) {
     status = db()->Put(Handle(first.family), first.key, *first.value, options);
+  } else if (op.updates.front().kind == ValueKind::kRangeDelete) {
+    status = db()->DeleteRange(Handle(first.family), first.key, NumberedKey(op.updates.front().end), options);
   } else if (op.updates.front().kind == ValueKind::kDelete) {
     status = db()->Delete(Handle(first.family), first.key, options);
   } else {

@@ -57,6 +57,13 @@ constexpr const char* kScripts[][3] = {
     {"rolling-manifest", "roll logged", "10{ p? p? flush } reopen 5{ p? flush } compact read"},
     {"short-logs", "shortlog tiny", "60{ p?*150 } p?! read 30{ p?*150 } reopen read"},
     {"large-values", "onefile", "p1*5000 p2*9000! flush p1*9000 p3*100 [p1*4000 p2*4000]! compact read kill read"},
+    {"range-deletes", "tiny logged",
+     "fill:0-20*60 flush r3-9 p5 flush r0-4! p2 compact read r10-12 power read r1-30 flush wait read reopen p3! read"},
+    {"range-deletes-snapshots", "tiny leveled",
+     "fill:0-20*60 compact snap r2-8 p4 flush read compact read unsnap r5-9! flush compact read kill r0-99 read"},
+    {"range-deletes-batches", "roll",
+     "create:f 4{ [p? f/p? r?] [f/r2-9 f/p3 p?]! p?*90 } flush f/r? flush:f read kill [r0-5 p1]! power read compact "
+     "read"},
     {"range-compactions", "tiny",
      "fill:0-30*80 flush fill:5-15*80 flush compact:0-10 compact:8-20 fill:0-4 "
      "compact:2-3 read compact"},
@@ -87,11 +94,11 @@ Script RandomScript(uint64_t seed, int operations) {
                                               "tiny bare", "logdir",         "roll tiny",           "shortlog",
                                               "lz4 roll",  "none tiny roll", "leveled logdir tiny", "onefile zstd"};
   static constexpr const char* kWords[] = {
-      "p?",           "p?",          "p?*150",   "p?!",    "d?",       "p+",      "p+*90",
-      "[p? d? p?]",   "[p? p?*80]!", "p?*700!",  "f/p?",   "f/p?*100", "f/d?",    "[p? f/p?]",
-      "[f/p? d?]!",   "flush",       "flush:f",  "sync",   "wait",     "compact", "compact:f",
-      "compact:3-17", "snap",        "unsnap",   "iter",   "uniter",   "read",    "reopen",
-      "kill",         "power",       "create:f", "drop:f", "verify",
+      "p?",        "p?",           "p?*150",      "p?!",      "d?",     "r?",       "p+",
+      "p+*90",     "[p? d? p?]",   "[p? p?*80]!", "p?*700!",  "f/p?",   "f/p?*100", "f/d?",
+      "[p? f/p?]", "[f/p? d?]!",   "flush",       "flush:f",  "sync",   "wait",     "compact",
+      "compact:f", "compact:3-17", "snap",        "unsnap",   "iter",   "uniter",   "read",
+      "reopen",    "kill",         "power",       "create:f", "drop:f", "verify",
   };
   Random random(seed);
   Script script{.name = absl::StrFormat("random-%u", seed),
@@ -101,7 +108,7 @@ Script RandomScript(uint64_t seed, int operations) {
   if (Random(Mix64(seed + 1)).OneIn(3)) script.settings += " unmapped";
   for (int i = 0; i < operations; ++i) {
     // Half of all are plain writes.
-    const size_t word = random.OneIn(2) ? random.Uniform(15) : random.Uniform(std::size(kWords));
+    const size_t word = random.OneIn(2) ? random.Uniform(16) : random.Uniform(std::size(kWords));
     script.text += std::string(" ") + kWords[word];
   }
   return script;

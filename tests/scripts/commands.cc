@@ -102,6 +102,13 @@ std::string SingleDelete(ScriptRunner* runner, ScriptLine* line) {
   return Told(*line, runner->db()->SingleDelete(runner->Named(*line), line->Word(0), options));
 }
 
+std::string DeleteRange(ScriptRunner* runner, ScriptLine* line) {
+  const WriteOptions options = TakeWriteOptions(line);
+  std::optional<std::string> end;
+  if (line->words.size() > 1) end = line->Word(1);
+  return Told(*line, runner->db()->DeleteRange(runner->Named(*line), line->Word(0), end, options));
+}
+
 std::string Merge(ScriptRunner* runner, ScriptLine* line) {
   const WriteOptions options = TakeWriteOptions(line);
   runner->written.emplace(line->family, line->Word(0));
@@ -432,6 +439,7 @@ constexpr EngineCommand kCommands[] = {
     {"delete", CommandKind::kWrite, Delete},
     {"single-delete", CommandKind::kWrite, SingleDelete},
     {"merge", CommandKind::kWrite, Merge},
+    {"delete-range", CommandKind::kWrite, DeleteRange},
     {"batch", CommandKind::kWrite, Batch},
     {"fill", CommandKind::kWrite, Fill},
     {"erase", CommandKind::kWrite, Erase},

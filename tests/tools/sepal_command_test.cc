@@ -68,12 +68,19 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
   MakeDatabase();
   const std::string table = Files(".sst").front();
   std::map<std::string, std::vector<std::string>> arguments = {
-      {"db get", {db_, "key0001"}},   {"db put", {db_, "k", "v"}},
-      {"db delete", {db_, "k"}},      {"db merge", {db_, "k", "1", "--number", "--family", "counters"}},
-      {"db compact", {db_, "--yes"}}, {"db repair", {db_, "--yes"}},
-      {"options explain", {}},        {"explain get", {db_, "key0001"}},
-      {"completion", {"bash"}},       {"man", {}},
-      {"family create", {db_, "a"}},  {"family drop", {db_, "a", "--yes"}},
+      {"db get", {db_, "key0001"}},
+      {"db put", {db_, "k", "v"}},
+      {"db delete", {db_, "k"}},
+      {"db merge", {db_, "k", "1", "--number", "--family", "counters"}},
+      {"db compact", {db_, "--yes"}},
+      {"db repair", {db_, "--yes"}},
+      {"options explain", {}},
+      {"explain get", {db_, "key0001"}},
+      {"db delete-range", {db_, "--prefix", "k"}},
+      {"completion", {"bash"}},
+      {"man", {}},
+      {"family create", {db_, "a"}},
+      {"family drop", {db_, "a", "--yes"}},
   };
   const std::string dump = directory_.File("dump");
   arguments["dump"] = {db_, "--output", dump};
@@ -83,8 +90,9 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
   // What changes the database comes last.
   std::vector<VerbEntry> verbs = Verbs();
   std::stable_partition(verbs.begin(), verbs.end(), [](const VerbEntry& verb) {
-    return verb.name != "db put" && verb.name != "db delete" && verb.name != "db merge" && verb.name != "db compact" &&
-           verb.name != "db repair" && verb.name != "db open" && verb.name != "db destroy";
+    return verb.name != "db put" && verb.name != "db delete" && verb.name != "db delete-range" &&
+           verb.name != "db merge" && verb.name != "db compact" && verb.name != "db repair" && verb.name != "db open" &&
+           verb.name != "db destroy";
   });
   for (const VerbEntry& verb : verbs) {
     std::vector<std::string> words = WordsOf(verb);

@@ -67,7 +67,8 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
   Retention retention({.order = context.order,
                        .snapshots = input.snapshots,
                        .bottommost = input.plan->bottommost,
-                       .merge = context.options->merge_operator.get()});
+                       .merge = context.options->merge_operator.get(),
+                       .ranges = input.ranges.get()});
   OutputSplitter splitter(
       MakeSplitterOptions(*input.plan, context.tuning.table_bytes, context.tuning.table_bytes * 10, context.order));
   TableSeries tables(context, input.plan->output_level, input.output_run);
@@ -80,7 +81,10 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
   if (status.ok()) status = tables.EndTable();
   result->counts = retention.counts();
   result->outputs = tables.TakeTables();
-  for (const TableMetadata& table : result->outputs) result->bytes_written += table.size_bytes;
+  for (TableMetadata& table : result->outputs) {
+    table.swept_through = retention.SweptThrough();
+    result->bytes_written += table.size_bytes;
+  }
   return status;
 }
 
@@ -130,6 +134,7 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
   total->tombstones_dropped += part.tombstones_dropped;
   total->zeroed += part.zeroed;
   total->operands_folded += part.operands_folded;
+  total->covered_dropped += part.covered_dropped;
 }
 
 }  // namespace

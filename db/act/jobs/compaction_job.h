@@ -41,6 +41,8 @@ struct CompactionJobInput {
   TableOpener* opener = nullptr;
   // As for Retention.
   std::vector<SequenceNumber> snapshots;
+  // As for Retention: those of the version; null: there are none.
+  RangeTombstonesRef ranges = nullptr;
   RunNumber output_run;
   int max_threads = 1;
   // The memory in which all threads together read ahead.

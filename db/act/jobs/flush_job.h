@@ -19,6 +19,8 @@ struct FlushInput {
   // As for Retention.
   const std::vector<SequenceNumber>& snapshots;
   bool keeps_single_deletes = false;
+  // Those of the memtables; null: there are none. The caller writes them (range_table.h).
+  const RangeTombstones* ranges = nullptr;
   // Set: cut by keys into slices of at least Tuning::part_bytes, which up to `max_threads` threads share out, as many
   // as `threads` says now. That may grow; null: all. Each thread writes tables of its own.
   Executor* executor = nullptr;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/format/range_end.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
 
@@ -83,7 +84,11 @@ absl::Status Replay::Insert(SequenceNumber first, std::string_view batch) {
       return;
     }
     if (family->memtable == nullptr) family->memtable = options_.new_memtable(family->order);
-    family->memtable->Collect(sequence, entry.kind, entry.key, entry.value);
+    if (IsRangeDelete(entry.kind)) {
+      InsertRange(sequence, entry, *family);
+    } else {
+      family->memtable->Collect(sequence, entry.kind, entry.key, entry.value);
+    }
     if (touched.empty() || touched.back().second != family) touched.emplace_back(id, family);
   });
   for (const auto& [id, family] : touched) {
@@ -93,9 +98,17 @@ absl::Status Replay::Insert(SequenceNumber first, std::string_view batch) {
   return absl::OkStatus();
 }
 
+// Nobody reads yet, and all who will stand above.
+void Replay::InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) {
+  const std::optional<std::string_view> end = DecodeRangeEnd(entry.value)->key;
+  if (end.has_value() && !family.order.Less(entry.key, *end)) return;
+  family.memtable->AddRangeTombstone({.begin = entry.key, .end = end, .sequence = sequence}, {&kMaxSequenceNumber, 1});
+}
+
 void Replay::InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable,
                           Family* family) {
   if (family->memtable == nullptr) family->memtable = new_memtable(family->order);
+  if (IsRangeDelete(entry.kind)) return InsertRange(sequence, entry, *family);
   const uint64_t hash = family->order.hashable() ? HashKey(entry.key, options_.hash_seed) : 0;
   family->memtable->Add(sequence, entry.kind, entry.key, entry.value, hash);
 }
@@ -116,6 +129,10 @@ absl::Status Replay::Flush() {
 
 absl::Status Replay::FlushFamily(ColumnFamilyId id, Family* family) {
   if (family->memtable == nullptr) return absl::OkStatus();
+  if (family->memtable->empty()) {  // nothing but ranges of no keys
+    family->memtable = nullptr;
+    return absl::OkStatus();
+  }
   family->memtable->Arrange();
   const std::shared_ptr<const MemTable> memtable = std::exchange(family->memtable, nullptr);
   RETURN_IF_ERROR(options_.flush(id, memtable));

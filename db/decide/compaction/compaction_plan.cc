@@ -89,6 +89,9 @@ std::string ToString(const CompactionPlan& plan) {
     case CompactionPlan::Kind::kRewrite:
       text = "rewrite";
       break;
+    case CompactionPlan::Kind::kDrop:
+      text = "drop";
+      break;
   }
   AppendTables(&text, plan.inputs);
   if (!plan.carried.empty()) text += ", carry";
@@ -227,6 +230,7 @@ absl::Status CheckPlan(const Version& version, const CompactionPlan& plan, bool 
   if (plan.inputs.empty()) return Bad(plan, "no inputs");
   if (plan.output_level < 0 || plan.output_level >= kMaxLevels) return Bad(plan, "no such output level");
   RETURN_IF_ERROR(CheckInputs(version, plan, plan.inputs));
+  if (plan.kind == CompactionPlan::Kind::kDrop) return absl::OkStatus();
   RETURN_IF_ERROR(CheckInputs(version, plan, plan.carried));
   RETURN_IF_ERROR(CheckCarried(version, plan));
   Held held;

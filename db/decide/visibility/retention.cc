@@ -6,9 +6,33 @@
 
 namespace sepal {
 
-Retention::Retention(RetentionOptions options) : options_(std::move(options)) {
+Retention::Retention(RetentionOptions options)
+    : options_(std::move(options)), ranges_(options_.order, options_.ranges) {
   SEPAL_CHECK(!options_.snapshots.empty());
   SEPAL_CHECK(std::is_sorted(options_.snapshots.begin(), options_.snapshots.end()));
+}
+
+bool Retention::IsCovered(const InternalKeyView& key) {
+  const std::span<const SequenceNumber> deletes = ranges_.Covering(key.user_key);
+  under_range_ = !deletes.empty();
+  const auto above = std::find_if(deletes.rbegin(), deletes.rend(),
+                                  [&](SequenceNumber sequence) { return sequence > key.sequence(); });
+  if (above == deletes.rend()) return false;
+  // The next delete above it; if that one is of another stripe, so are those above.
+  const Stripes stripes = options_.snapshots;
+  const size_t stripe = sepal::StripeOf(stripes, key.sequence());
+  if (stripe == stripes.size() || stripe != sepal::StripeOf(stripes, *above)) {
+    kept_under_ = std::min(kept_under_.value_or(*above), *above);
+    return false;
+  }
+  ++counts_.entries_in;
+  ++counts_.covered_dropped;
+  return true;
+}
+
+SequenceNumber Retention::SweptThrough() const {
+  if (options_.ranges == nullptr) return SequenceNumber(0);
+  return kept_under_.has_value() ? SequenceNumber(kept_under_->value() - 1) : options_.ranges->highest_sequence();
 }
 
 // What comes of the held entry. True: it and the next entry are gone.
@@ -42,6 +66,7 @@ Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueK
       return Meeting::kDropHeld;  // what follows says the same
     case ValueKind::kMerge:
     case ValueKind::kFoldedMerge:
+    case ValueKind::kRangeDelete:
       break;
   }
   return Meeting::kRelease;
@@ -54,7 +79,7 @@ Retention::Fate Retention::FateOf(const InternalKeyView& key) {
     case ValueKind::kPut:
       if (cover_ != Cover::kNone) return Hidden();
       cover_ = Cover::kEntry;
-      if (!seen_by_all || key.sequence() == SequenceNumber(0)) return Fate::kKeep;
+      if (!seen_by_all || under_range_ || key.sequence() == SequenceNumber(0)) return Fate::kKeep;
       ++counts_.zeroed;
       return Fate::kKeepZeroed;
     case ValueKind::kDelete:
@@ -67,6 +92,7 @@ Retention::Fate Retention::FateOf(const InternalKeyView& key) {
       return cover_ == Cover::kEntry && seen_by_all ? Hidden() : Fate::kHold;
     case ValueKind::kMerge:
     case ValueKind::kFoldedMerge:
+    case ValueKind::kRangeDelete:  // in tables of their own
       break;
   }
   return Fate::kKeep;

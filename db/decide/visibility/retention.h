@@ -9,7 +9,10 @@
 //     back if a later single delete took that newer entry away;
 //   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it;
 //   - the operands of a stripe are folded (operand_fold.h): with the put or delete below them into a put, also when
-//     `bottommost` and nothing is below; else into one operand, if the operator can do that. Where it fails they stay.
+//     `bottommost` and nothing is below; else into one operand, if the operator can do that. Where it fails they stay;
+//   - an entry that a range tombstone of its stripe covers is dropped, whatever it is and at any level. A key under any
+//     range tombstone keeps its sequence numbers: with number 0 a put would be covered by a delete that it came after.
+//     The range tombstones must be durable, or become so with what is written here.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //
@@ -19,6 +22,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +32,7 @@
 #include "absl/status/status.h"
 #include "db/decide/visibility/operand_fold.h"
 #include "db/decide/visibility/visibility.h"
+#include "db/state/ranges/range_tombstones.h"
 #include "table/key/internal_key.h"
 #include "util/base/status.h"
 
@@ -44,6 +49,8 @@ struct RetentionOptions {
   const MergeOperator* merge = nullptr;
   // What a single delete meets may lie elsewhere as well, so that the two must not go together.
   bool keeps_single_deletes = false;
+  // Of the family, as far as they are durable; null: none. To outlive the retention.
+  const RangeTombstones* ranges = nullptr;
   // The bytes of the keys stay where they are as long as this does, as those of memtables do.
   bool keys_stay = false;
 };
@@ -55,6 +62,7 @@ struct RetentionCounts {
   uint64_t tombstones_dropped = 0;  // single deletes with their puts count once
   uint64_t zeroed = 0;
   uint64_t operands_folded = 0;  // into others, or a put
+  uint64_t covered_dropped = 0;  // by range tombstones
 };
 
 class Retention {
@@ -66,6 +74,8 @@ class Retention {
   // of a user key (where a new table may begin). Stops at emit's first error.
   template <class Emit>
   absl::Status Add(const InternalKeyView& key, std::string_view value, Emit&& emit) {
+    if (options_.ranges != nullptr && IsCovered(key)) [[unlikely]]
+      return absl::OkStatus();
     if (fold_ != nullptr || MeaningOf(key.trailer) == Meaning::kOperand) [[unlikely]]
       return AddToFold(key, value, emit);
     return AddEntry(key, value, emit);
@@ -78,6 +88,8 @@ class Retention {
   }
 
   const RetentionCounts& counts() const { return counts_; }
+  // Of what was passed on, see TableMetadata::swept_through.
+  SequenceNumber SweptThrough() const;
 
  private:
   template <class Emit>
@@ -155,7 +167,7 @@ class Retention {
   absl::Status EmitValue(Emit& emit) {
     cover_ = Cover::kEntry;
     counts_.operands_folded += fold_->added();
-    const bool zero = options_.bottommost && stripe_ == 0;
+    const bool zero = options_.bottommost && stripe_ == 0 && !key_under_range_;
     counts_.zeroed += zero ? 1 : 0;
     const SequenceNumber sequence = zero ? SequenceNumber(0) : fold_->newest();
     const absl::Status status = EmitEntry({user_key_, PackTrailer(sequence, ValueKind::kPut)}, fold_->value(), emit);
@@ -186,12 +198,15 @@ class Retention {
   Meeting MeetHeld(bool begins_key, bool same_stripe, ValueKind kind) const;
   bool EndHeld(bool begins_key, bool same_stripe, ValueKind kind, bool* release);
   Fate FateOf(const InternalKeyView& key);
+  // Whether a range tombstone hides the entry from all readers; it is counted then.
+  bool IsCovered(const InternalKeyView& key);
   Fate Hidden();
   bool FinishHeld();
   void BeginKey(std::string_view user_key) {
     user_key_ = options_.keys_stay ? user_key : std::string_view(copy_.assign(user_key));
     in_key_ = true;
     nothing_emitted_of_key_ = true;
+    key_under_range_ = under_range_;
   }
 
   template <class Emit>
@@ -233,6 +248,11 @@ class Retention {
   Cover cover_ = Cover::kNone;
   // The trailer of the single delete that waits for what follows; 0: none.
   Trailer held_ = 0;
+  RangeTombstoneCursor ranges_;
+  bool under_range_ = false;      // the entry in hand: some range tombstone covers its key
+  bool key_under_range_ = false;  // the same of `user_key_`
+  // The lowest number of a range tombstone that covers something that was kept for a snapshot.
+  std::optional<SequenceNumber> kept_under_;
   // Of the key; null: it has had no operands so far.
   std::unique_ptr<OperandFold> fold_;
 };

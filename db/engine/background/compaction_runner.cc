@@ -95,6 +95,7 @@ absl::Status CompactionRunner::Run(const FamilyRef& family, const PlanRef& plan,
   event.entries_in = result.counts.entries_in;
   event.entries_out = result.counts.entries_out;
   End(family.get(), plan, event.status, /*of_range=*/progress != nullptr);
+  if (event.status.ok()) covered_space_.GiveBack(family);
   Tell(event);
   if (!absl::IsDataLoss(event.status)) {
     slots_->Judge(*family, event.status, "compaction");
@@ -150,6 +151,7 @@ CompactionRunner::Outcome CompactionRunner::Compact(const Family& family, const 
   return {std::move(applied), std::move(result)};
 }
 
+// The version is the one before the plan's edit, or a later one: what is durable in range tombstones by then.
 absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family, const PlanRef& plan, RunNumber run,
                                                            RangeProgress* progress) {
   Core& core = *state_->core;
@@ -161,10 +163,13 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
       GuardBitsOfCompaction(family.options.filter_policy.guard_bits_per_key, *state_->VersionOf(family), *plan);
   // What nothing lies below is not rewritten soon, and readers of what it replaces find it in memory.
   if (plan->bottommost) context.cache = &core.cache;
+  std::vector<SequenceNumber> snapshots = snapshots_->ForJob();
+  RangeTombstonesRef ranges = state_->VersionOf(family)->range_tombstones().Merged(family.order, snapshots);
   return RunCompaction({.context = std::move(context),
                         .plan = plan,
                         .opener = &opener,
-                        .snapshots = snapshots_->ForJob(),
+                        .snapshots = std::move(snapshots),
+                        .ranges = std::move(ranges),
                         .output_run = run,
                         .max_threads = slots_->executor()->CompactionConcurrency(),
                         .read_ahead_bytes = core.budget.limit_bytes() / kReadAheadPart,

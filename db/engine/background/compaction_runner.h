@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "db/act/jobs/compaction_job.h"
+#include "db/engine/background/covered_space.h"
 #include "db/engine/background/job_slots.h"
 #include "db/engine/background/pause_gate.h"
 #include "db/engine/background/range_progress.h"
@@ -17,7 +18,12 @@ namespace sepal {
 class CompactionRunner {
  public:
   CompactionRunner(EngineState* state, Catalog* catalog, JobSlots* slots, PauseGate* pause, SnapshotWatch* snapshots)
-      : state_(state), catalog_(catalog), slots_(slots), pause_(pause), snapshots_(snapshots) {}
+      : state_(state),
+        catalog_(catalog),
+        slots_(slots),
+        pause_(pause),
+        snapshots_(snapshots),
+        covered_space_(state, catalog, pause, snapshots) {}
 
   // Has a worker carry out a plan.
   void Start(const FamilyRef& family, PlanRef plan) REQUIRES_STATE_LOCK;
@@ -52,6 +58,7 @@ class CompactionRunner {
   JobSlots* const slots_;
   PauseGate* const pause_;
   SnapshotWatch* const snapshots_;
+  CoveredSpace covered_space_;
 };
 
 }  // namespace sepal

@@ -6,13 +6,39 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "db/act/jobs/flush_job.h"
+#include "db/act/jobs/range_table.h"
 #include "db/act/jobs/table_output.h"
+#include "db/decide/compaction/covered_tables.h"
 #include "db/decide/writing/guard_budget.h"
 #include "db/format/file_names.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
 namespace sepal {
+
+namespace {
+
+// Together with those of tables that hold less than twice as many, so that there is a logarithmic number of tables, and
+// each delete is written as often.
+RangeTombstonesRef MergeWithTables(const KeyOrder& order, const Version& version, RangeTombstonesRef ranges,
+                                   Stripes stripes, std::vector<TableRef>* merged) {
+  std::vector<TableRef> tables = version.range_tables();
+  std::sort(tables.begin(), tables.end(), [](const TableRef& a, const TableRef& b) {
+    return a->range_tombstones()->deletes() < b->range_tombstones()->deletes();
+  });
+  for (const TableRef& table : tables) {
+    if (table->range_tombstones()->deletes() >= 2 * ranges->deletes()) break;
+    ranges = RangeTombstones::Merge(order, *table->range_tombstones(), *ranges, stripes);
+    merged->push_back(table);
+  }
+  return ranges;
+}
+
+bool Lists(const std::vector<TableRef>& tables, const TableRef& table) {
+  return std::find(tables.begin(), tables.end(), table) != tables.end();
+}
+
+}  // namespace
 
 // After the try they are in tables, or wait again.
 class FlushRunner::Taken {
@@ -84,6 +110,7 @@ absl::Status FlushRunner::Run(const FamilyRef& family) {
     family->EndFlush(wrote ? std::optional(flushed.volume) : std::nullopt);
     if (wrote) slots_->pace().EndFlush(event.micros, flushed.threads);
   }
+  if (event.status.ok()) covered_space_.GiveBack(family);
   slots_->Judge(*family, event.status, "flush");
   return event.status;
 }
@@ -110,8 +137,11 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::Flush(const FamilyRef& family,
     RemoveTables(state_->core->directory.get(), nullptr, flushed.tables);
     return Flushed{.overtaken = true};
   }
-  const absl::StatusOr<uint64_t> behind = turn.ok() ? Install(family, taken, flushed.tables) : turn.status();
+  absl::Status ready = turn.status();
+  if (ready.ok()) ready = WriteRanges(*family, &flushed);
+  const absl::StatusOr<uint64_t> behind = ready.ok() ? Install(family, taken, flushed) : ready;
   slots_->DiscardIfRefused(behind.status(), flushed.tables);
+  if (flushed.range_table.has_value()) slots_->DiscardIfRefused(behind.status(), {*flushed.range_table});
   ASSIGN_OR_RETURN(flushed.volume.data_bytes_behind, behind);
   return flushed;
 }
@@ -121,12 +151,14 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::WriteTables(const FamilyRef& f
   std::vector<std::shared_ptr<const MemTable>> memtables;
   uint64_t entries = 0;
   bool early = true;
+  flushed.snapshots = snapshots_->ForJob();
   for (const ImmutableMemTable& immutable : taken.immutables) {
     memtables.push_back(immutable.memtable);
     entries += immutable.memtable->EntryCount();
     flushed.volume.data_bytes += immutable.memtable->DataBytes();
     early = early && immutable.early;
   }
+  flushed.ranges = RangesOf(family->order, memtables, flushed.snapshots);
   const ImmutableMemTable& last = taken.immutables.back();
   bool others_wait = false;
   int most_threads = 1;
@@ -147,7 +179,8 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::WriteTables(const FamilyRef& f
   const auto threads = [&] { return early ? slots_->early_flush_threads() : most_threads; };
   ASSIGN_OR_RETURN(flushed.tables, FlushMemTables({.context = context,
                                                    .memtables = memtables,
-                                                   .snapshots = snapshots_->ForJob(),
+                                                   .snapshots = flushed.snapshots,
+                                                   .ranges = flushed.ranges.get(),
                                                    .executor = slots_->executor(),
                                                    .max_threads = most_threads,
                                                    .threads = threads}));
@@ -162,6 +195,21 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::WriteTables(const FamilyRef& f
   return flushed;
 }
 
+absl::Status FlushRunner::WriteRanges(const Family& family, Flushed* flushed) {
+  if (flushed->ranges == nullptr) return absl::OkStatus();
+  const VersionRef version = state_->VersionOf(family);
+  RangeTombstonesRef all =
+      MergeWithTables(family.order, *version, flushed->ranges, flushed->snapshots, &flushed->merged_range_tables);
+  all = RangeTombstones::Filter(family.order, *all, [&](const auto& fragment, SequenceNumber sequence) {
+    return !CoversNothing(*version, fragment, sequence, flushed->tables);
+  });
+  if (all == nullptr) return absl::OkStatus();
+  TableOutputContext context = catalog_->OutputContext(family);
+  context.pacing = state_->core->PacingFor(Executor::Priority::kFlush);
+  ASSIGN_OR_RETURN(flushed->range_table, WriteRangeTable(context, all));
+  return state_->core->directory->Sync();
+}
+
 absl::StatusOr<bool> FlushRunner::AwaitTurn(const Family& family, RunNumber run) {
   StateLock lock(state_);
   const std::deque<ImmutableMemTable>& all = family.immutables();
@@ -171,11 +219,13 @@ absl::StatusOr<bool> FlushRunner::AwaitTurn(const Family& family, RunNumber run)
   return all.front().run == run && run > family.newest_flushed();
 }
 
-absl::StatusOr<uint64_t> FlushRunner::Install(const FamilyRef& family, const Taken& taken,
-                                              const std::vector<TableMetadata>& tables) {
+absl::StatusOr<uint64_t> FlushRunner::Install(const FamilyRef& family, const Taken& taken, const Flushed& flushed) {
   VersionEdit edit;
-  for (const TableMetadata& table : tables) {
+  for (const TableMetadata& table : flushed.tables) {
     edit.added_tables.push_back({.family = family->id, .level = 0, .table = table});
+  }
+  if (flushed.range_table.has_value()) {
+    edit.added_tables.push_back({.family = family->id, .level = 0, .table = *flushed.range_table});
   }
   const SequenceNumber through = taken.immutables.back().memtable->LastSequence();
   edit.flushed_through.push_back({.family = family->id, .sequence = through});
@@ -193,6 +243,10 @@ absl::StatusOr<uint64_t> FlushRunner::Install(const FamilyRef& family, const Tak
         for (const ImmutableMemTable& immutable : taken.immutables) pins.push_back(immutable.first_log);
         minimum = std::min(state_->log_pins.OldestWithout(pins), newest_log);
         complete->min_log_number = minimum;
+        for (const TableRef& table : flushed.merged_range_tables) {
+          if (!Lists(family->version()->range_tables(), table)) continue;  // it covered nothing, and was removed
+          complete->removed_tables.push_back({.family = family->id, .level = 0, .number = table->number()});
+        }
       },
       [&] {
         database_mutex.AssertHeld();

@@ -2,11 +2,13 @@
 // age.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "db/act/log/write_ahead_log.h"
+#include "db/engine/background/covered_space.h"
 #include "db/engine/background/job_slots.h"
 #include "db/engine/background/pause_gate.h"
 #include "db/engine/background/snapshot_watch.h"
@@ -19,7 +21,14 @@ class FlushRunner {
  public:
   FlushRunner(EngineState* state, WriteGate* gate, Catalog* catalog, WriteAheadLog* log, JobSlots* slots,
               PauseGate* pause, SnapshotWatch* snapshots)
-      : state_(state), gate_(gate), catalog_(catalog), log_(log), slots_(slots), pause_(pause), snapshots_(snapshots) {}
+      : state_(state),
+        gate_(gate),
+        catalog_(catalog),
+        log_(log),
+        slots_(slots),
+        pause_(pause),
+        snapshots_(snapshots),
+        covered_space_(state, catalog, pause, snapshots) {}
 
   // Has a worker flush the memtables that wait.
   void Start(const FamilyRef& family) REQUIRES_STATE_LOCK;
@@ -33,6 +42,12 @@ class FlushRunner {
   // What a try has brought about.
   struct Flushed {
     std::vector<TableMetadata> tables = {};
+    // The memtables' range tombstones, and where readers could stand; null: they have none.
+    RangeTombstonesRef ranges = nullptr;
+    std::vector<SequenceNumber> snapshots = {};
+    // Of range tombstones: the table of those, and the ones that it takes the place of.
+    std::optional<TableMetadata> range_table = std::nullopt;
+    std::vector<TableRef> merged_range_tables = {};
     int threads = 1;
     LastFlush volume = {};
     bool overtaken = false;  // older memtables wait again, and come first; nothing was installed
@@ -48,7 +63,10 @@ class FlushRunner {
   absl::StatusOr<bool> AwaitTurn(const Family& family, RunNumber run) EXCLUDES_STATE_LOCK;
   // Returns the bytes of keys and values in memtables that are still in memory then.
   absl::StatusOr<uint64_t> Install(const FamilyRef& family, const Taken& taken,
-                                   const std::vector<TableMetadata>& tables) EXCLUDES_STATE_LOCK;
+                                   const Flushed& flushed) EXCLUDES_STATE_LOCK;
+  // Writes the memtables' range tombstones, together with those of tables that do not hold many more, and without those
+  // that cover nothing any more. Once it is the flush's turn: no other changes the family's tables of them meanwhile.
+  absl::Status WriteRanges(const Family& family, Flushed* flushed) EXCLUDES_STATE_LOCK;
   // Whether another family has an update at or before `through` that is in no table yet.
   bool OthersWaitBefore(const Family& family, SequenceNumber through) const REQUIRES_STATE_LOCK;
   // In a job of its own: the operating system takes its time to give back a file's pages, and the next flush need not
@@ -64,6 +82,7 @@ class FlushRunner {
   JobSlots* const slots_;
   PauseGate* const pause_;
   SnapshotWatch* const snapshots_;
+  CoveredSpace covered_space_;
 };
 
 }  // namespace sepal

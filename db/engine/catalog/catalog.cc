@@ -54,6 +54,7 @@ ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   head.last_sequence = state_->VisibleSequence();
   head.min_log_number = min_log;
   head.log_directory = identity_.log_directory;
+  head.range_deletes = range_deletes();
   std::vector<ManifestContents::Family> families;
   for (const FamilyRef& family : state_->Families()) {
     families.push_back({.id = family->id,
@@ -114,6 +115,13 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
   }
   // A snapshot does not say that the log was closed, and nothing comes after that.
   return edit.closed_log.has_value() ? absl::OkStatus() : RollIfLarge();
+}
+
+absl::Status Catalog::EnableRangeDeletes() {
+  if (range_deletes()) return absl::OkStatus();
+  VersionEdit edit;
+  edit.range_deletes = true;
+  return Apply(std::move(edit), nullptr, [this] { range_deletes_.store(true, std::memory_order_release); });
 }
 
 absl::Status Catalog::Write(const VersionEdit& edit) {

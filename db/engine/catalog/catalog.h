@@ -29,9 +29,13 @@ class Catalog {
     uint64_t database_id = 0;
     uint64_t hash_seed = 0;
     std::optional<KeptLogDirectory> log_directory = {};
+    bool range_deletes = false;  // the database uses them
   };
   Catalog(EngineState* state, Identity identity, FileNumber next_file_number)
-      : state_(state), identity_(std::move(identity)), next_file_number_(next_file_number.value()) {}
+      : state_(state),
+        identity_(std::move(identity)),
+        next_file_number_(next_file_number.value()),
+        range_deletes_(identity_.range_deletes) {}
 
   const Identity& identity() const { return identity_; }
   // Never returns a number twice, over all openings. Safe for concurrent use.
@@ -54,6 +58,11 @@ class Catalog {
 
   // All of it, for a new manifest. An unset `min_log`: there is no log yet.
   ManifestContents Snapshot(std::optional<FileNumber> min_log) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // Whether the manifest says that the database uses range deletes. No log may hold one before that.
+  bool range_deletes() const { return range_deletes_.load(std::memory_order_acquire); }
+  // Makes it say so; a no-op if it does.
+  absl::Status EnableRangeDeletes() ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
   absl::Status Close() ABSL_LOCKS_EXCLUDED(edit_mutex_);
 
@@ -78,6 +87,7 @@ class Catalog {
   EngineState* const state_;
   const Identity identity_;
   std::atomic<uint64_t> next_file_number_;
+  std::atomic<bool> range_deletes_;
 
   mutable Mutex edit_mutex_;
   std::unique_ptr<ManifestWriter> manifest_ ABSL_GUARDED_BY(edit_mutex_);

@@ -57,7 +57,13 @@ void ManifestContents::TakeTables(const Family& family) {
 void ManifestContents::TakeTable(const Family& family, AddedTable* table) {
   const std::span<const LevelRun> runs = family.version->runs();
   if (run_ == runs.size()) {
-    *table = family.tables[beside_++];
+    const std::vector<TableRef>& range_tables = family.version->range_tables();
+    if (beside_ < range_tables.size()) {
+      *table = {.family = family.id, .level = 0, .table = range_tables[beside_]->metadata()};
+    } else {
+      *table = family.tables[beside_ - range_tables.size()];
+    }
+    ++beside_;
     return;
   }
   table->family = family.id;

@@ -37,13 +37,15 @@ class ManifestContents final : public EditSource {
   void TakeTables(const Family& family);
   void TakeTable(const Family& family, AddedTable* table);
   bool HasMore(const Family& family) const {
-    return run_ < family.version->runs().size() || beside_ < family.tables.size();
+    return run_ < family.version->runs().size() ||
+           beside_ < family.version->range_tables().size() + family.tables.size();
   }
 
   VersionEdit head_;
   std::vector<Family> families_;
   bool head_taken_ = false;
-  // Of the next edit; `run_` and `table_` of the next table, behind the last run `beside_`.
+  // Of the next edit; `run_` and `table_` of the next table, behind the last run `beside_`,
+  // first among those of range tombstones.
   size_t family_ = 0;
   size_t run_ = 0;
   TableRange::Iterator table_;

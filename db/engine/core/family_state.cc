@@ -25,6 +25,7 @@ absl::Status Family::CheckThere() const {
 void Family::Open(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version,
                   SequenceNumber flushed_through, EpochDomain* epochs) {
   flushed_through_ = flushed_through;
+  if (active->range_tombstones() != nullptr || !version->range_tombstones().empty()) range_deletes.Begin();
   Publish(std::move(active), std::move(version), epochs);
 }
 

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,28 @@ struct ImmutableMemTable {
   std::optional<RunNumber> run = {};
 };
 
+// Of one family: whether range tombstones may cover its entries, and which of them every reader sees.
+class RangeDeletes {
+ public:
+  // Set before the first one is visible, and for good.
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+  void Begin() { any_.store(true, std::memory_order_relaxed); }
+  // Every reader that is inside an epoch guard, or enters one, sees all updates up to here.
+  SequenceNumber settled() const { return SequenceNumber(settled_->load(std::memory_order_acquire)); }
+  // For the epochs to call once no reader is inside that began before `published` was visible.
+  std::function<void()> Settler(SequenceNumber published) const {
+    return [settled = settled_, published] {
+      uint64_t before = settled->load(std::memory_order_relaxed);
+      while (before < published.value() && !settled->compare_exchange_weak(before, published.value())) {
+      }
+    };
+  }
+
+ private:
+  std::atomic<bool> any_{false};
+  const std::shared_ptr<std::atomic<uint64_t>> settled_ = std::make_shared<std::atomic<uint64_t>>(0);
+};
+
 class Family {
  public:
   // `merge_operator`: the name of the one that the family has (FamilySchema), which the options may lack.
@@ -63,6 +86,7 @@ class Family {
   const CompactionPolicy policy;
   // Where nothing is visible to new readers.
   DeadRanges dead_ranges;
+  RangeDeletes range_deletes;
 
   // Its drop is durable, and it has left EngineState::families.
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }

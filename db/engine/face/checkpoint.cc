@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "db/act/files/guard.h"
 #include "db/act/files/table_files.h"
-#include "db/act/jobs/flush_job.h"
+#include "db/act/jobs/range_table.h"
 #include "db/act/log/log_recovery.h"
 #include "db/act/manifest/manifest_recovery.h"
 #include "db/act/manifest/manifest_writer.h"
@@ -68,7 +68,9 @@ class CheckpointWriter {
   absl::Status Write() {
     RETURN_IF_ERROR(WriteGuard(target_.get()));
     made_.push_back(std::string(kGuardFileName));
-    for (const CheckpointFamily& part : source_.families) total_bytes_ += part.version->Bytes();
+    for (const CheckpointFamily& part : source_.families) {
+      for (const TableRef& table : part.version->Tables()) total_bytes_ += table->metadata().size_bytes;
+    }
     std::vector<std::vector<AddedTable>> flushed;
     for (const CheckpointFamily& part : source_.families) {
       RETURN_IF_ERROR(TakeTables(part));
@@ -91,6 +93,7 @@ class CheckpointWriter {
     head.hash_seed = source_.hash_seed;
     head.last_sequence = source_.last;
     head.next_file_number = next_file_number;
+    head.range_deletes = source_.range_deletes;
     std::vector<ManifestContents::Family> families;
     for (size_t i = 0; i < source_.families.size(); ++i) {
       const Family& family = *source_.families[i].family;
@@ -103,12 +106,10 @@ class CheckpointWriter {
   }
 
   absl::Status TakeTables(const CheckpointFamily& part) {
-    for (const LevelRun& run : part.version->runs()) {
-      for (const TableRef& table : run.run->tables()) {
-        RETURN_IF_ERROR(TakeTable(*part.family, table->metadata()));
-        done_bytes_ += table->metadata().size_bytes;
-        if (options_.progress) options_.progress(done_bytes_, total_bytes_);
-      }
+    for (const TableRef& table : part.version->Tables()) {
+      RETURN_IF_ERROR(TakeTable(*part.family, table->metadata()));
+      done_bytes_ += table->metadata().size_bytes;
+      if (options_.progress) options_.progress(done_bytes_, total_bytes_);
     }
     return absl::OkStatus();
   }
@@ -120,8 +121,9 @@ class CheckpointWriter {
     TableOutputContext context = source_.output_context(family);
     context.directory = target_.get();
     // A table that is not finished removes itself.
-    ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
-                     FlushMemTables({.context = context, .memtables = part.memtables, .snapshots = {source_.last}}));
+    ASSIGN_OR_RETURN(
+        const std::vector<TableMetadata> tables,
+        FlushMemTablesAndRanges({.context = context, .memtables = part.memtables, .snapshots = {source_.last}}));
     for (const TableMetadata& table : tables) {
       made_.push_back(TableFileName(table.number));
       flushed.push_back({.family = family.id, .level = 0, .table = table});

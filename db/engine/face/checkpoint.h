@@ -33,6 +33,7 @@ struct CheckpointFamily {
 struct CheckpointSource {
   Core* core = nullptr;
   uint64_t database_id = 0;
+  bool range_deletes = false;
   uint64_t hash_seed = 0;
   // Every entry of the families is at or below it.
   SequenceNumber last;

@@ -8,6 +8,7 @@
 #include "db/engine/catalog/manifest_families.h"
 #include "db/engine/core/check_options.h"
 #include "db/format/batch_format.h"
+#include "db/format/range_end.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -165,6 +166,11 @@ absl::Status Engine::SingleDelete(const ColumnFamily& family, std::string_view k
 absl::Status Engine::Merge(const ColumnFamily& family, std::string_view key, std::string_view operand,
                            const WriteOptions& options) {
   return WriteOne(family, ValueKind::kMerge, key, operand, options);
+}
+
+absl::Status Engine::DeleteRange(const ColumnFamily& family, std::string_view begin,
+                                 std::optional<std::string_view> end, const WriteOptions& options) {
+  return WriteOne(family, ValueKind::kRangeDelete, begin, EncodeRangeEnd(end), options);
 }
 
 absl::Status Engine::Write(const WriteBatch& batch, const WriteOptions& options) {

@@ -50,6 +50,8 @@ class Engine final : public DB {
                    const WriteOptions& options) override;
   absl::Status Delete(const ColumnFamily& family, std::string_view key, const WriteOptions& options) override;
   absl::Status SingleDelete(const ColumnFamily& family, std::string_view key, const WriteOptions& options) override;
+  absl::Status DeleteRange(const ColumnFamily& family, std::string_view begin, std::optional<std::string_view> end,
+                           const WriteOptions& options) override;
   absl::Status Merge(const ColumnFamily& family, std::string_view key, std::string_view operand,
                      const WriteOptions& options) override;
   absl::Status Write(const WriteBatch& batch, const WriteOptions& options) override;

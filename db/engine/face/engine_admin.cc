@@ -105,6 +105,7 @@ uint64_t EntriesEstimate(const ReadView& view) {
   for (const auto& memtable : view.immutables) entries += memtable->EntryCount();
   for (const TableRef& table : view.version->Tables()) {
     const TableMetadata& metadata = table->metadata();
+    if (HoldsRangeTombstones(metadata)) continue;
     entries += metadata.entries - std::min(metadata.entries, 2 * metadata.tombstones);
   }
   return entries;
@@ -277,8 +278,10 @@ absl::Status Engine::VerifyChecksums(const VerifyChecksumsOptions& options) {
   const std::vector<std::pair<FamilyRef, HeldView>> views = HoldAll();
   VerifyProgress progress;
   for (const auto& [family, view] : views) {
-    progress.tables += static_cast<uint64_t>(view->version->NumTables());
-    progress.bytes += view->version->Bytes();
+    for (const TableRef& table : view->version->Tables()) {
+      ++progress.tables;
+      progress.bytes += table->metadata().size_bytes;
+    }
   }
   absl::Status first;
   for (const auto& [family, view] : views) {

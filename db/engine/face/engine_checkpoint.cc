@@ -11,6 +11,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
   source.core = core_.get();
   source.database_id = catalog_->identity().database_id;
   source.hash_seed = catalog_->identity().hash_seed;
+  source.range_deletes = catalog_->range_deletes();
   source.new_file_number = [this] { return catalog_->NewFileNumber(); };
   source.output_context = [this](const Family& family) { return catalog_->OutputContext(family); };
   const auto look = [&](SequenceNumber last) {

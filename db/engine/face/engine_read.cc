@@ -71,6 +71,7 @@ struct IteratorOwner {
   std::shared_ptr<Core> core;
   FamilyRef family;
   std::optional<HeldView> view;
+  std::optional<RangeCover> cover;  // of the view's range tombstones, if there are any
 };
 
 }  // namespace
@@ -162,6 +163,7 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
   counters.Add(Ticker::kMultiGetKeys, keys.size());
   // Each group has a guard of its own, so that what the ones before it evicted can be freed; one view serves them all.
   std::optional<HeldView> held;
+  std::optional<RangeCover> cover;
   const ReadView* view = nullptr;
   SequenceNumber visible;
   absl::Status first;
@@ -172,6 +174,7 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
       if (view == nullptr) return refuse((*resolved)->CheckThere());
       if (keys.size() > GroupLookup::kMostKeys) held.emplace(core_, view->shared_from_this());
       visible = VisibleTo(options);
+      if ((*resolved)->range_deletes.any()) cover.emplace(*view, (*resolved)->order, visible);
     }
     const size_t count = std::min(GroupLookup::kMostKeys, keys.size() - begin);
     std::array<LookupKey, GroupLookup::kMostKeys> lookups;
@@ -179,7 +182,8 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
     for (size_t i = 0; i < count; ++i) lookups[i] = MakeLookupKey(**resolved, keys[begin + i], visible);
     const std::span<absl::Status> group = statuses.subspan(begin, count);
     std::fill(group.begin(), group.end(), absl::OkStatus());
-    GroupLookup(**resolved, *view, {.fill_cache = options.fill_cache}, core_.get())
+    GroupLookup(**resolved, *view, cover.has_value() ? &*cover : nullptr, {.fill_cache = options.fill_cache},
+                core_.get())
         .Run(std::span(lookups).first(count), std::span(results).first(count), group);
     for (size_t i = 0; i < count; ++i) {
       values[begin + i].Reset();
@@ -238,15 +242,18 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   owner->family = *resolved;
   // Before the view, which then has everything up to it.
   const SequenceNumber complete = VisibleTo(options);
+  SequenceNumber visible;
   {
     const EpochDomain::Guard guard(&core_->epochs);
     const ReadView* const view = owner->family->view();
     if (view == nullptr) return NewErrorIterator(owner->family->CheckThere());
     owner->view.emplace(core_, view->shared_from_this());
+    visible = VisibleTo(options);
+    if (owner->family->range_deletes.any()) owner->cover.emplace(*view, owner->family->order, visible);
   }
   DatabaseIteratorOptions iterator;
   iterator.order = owner->family->order;
-  iterator.visible = VisibleTo(options);
+  iterator.visible = visible;
   iterator.source = {.core = core_.get(),
                      .family = owner->family.get(),
                      .view = &**owner->view,
@@ -261,6 +268,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   iterator.family_name = owner->family->name;
   std::unique_ptr<InternalIterator> entries =
       NewViewIterator(core_.get(), *owner->family, **owner->view,
+                      owner->cover.has_value() && !owner->cover->empty() ? &*owner->cover : nullptr,
                       {.begin = iterator.lower_bound, .end = iterator.upper_bound}, options.fill_cache);
   iterator.owner = std::move(owner);
   return NewDatabaseIterator(std::move(iterator), std::move(entries));

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "db/act/jobs/flush_job.h"
+#include "db/act/jobs/range_table.h"
 #include "db/engine/catalog/manifest_families.h"
 #include "db/engine/core/check_options.h"
 #include "db/engine/open/database_lock.h"
@@ -156,6 +156,7 @@ absl::Status Opening::RecoverCatalog() {
     }
     identity_.database_id = manifest_.database_id;
     identity_.hash_seed = state_.hash_seed;
+    identity_.range_deletes = state_.range_deletes;
     RETURN_IF_ERROR(CheckPlaceOfLogs());
     RETURN_IF_ERROR(GuardAndStartInfoLog());
     if (!manifest_.torn.empty()) {
@@ -290,8 +291,9 @@ absl::Status Opening::CheckTables() {
   std::vector<bool> named(listing_.tables.size());
   replay_.emplace(HowToReplay());
   for (auto& [id, described] : state_.families) {
-    ASSIGN_OR_RETURN(const VersionRef version, described.tables.Build());
+    ASSIGN_OR_RETURN(VersionRef version, described.tables.Build());
     RETURN_IF_ERROR(CheckTablesOf(*version, &named));
+    ASSIGN_OR_RETURN(version, LoadRangeTombstones(std::move(version)));
     replay_->AddFamily(id, families_.at(id)->order, described.flushed_through, version.get());
     // What the logs bring goes on from here.
     described.tables = VersionBuilder(version, MakeTable());
@@ -300,6 +302,25 @@ absl::Status Opening::CheckTables() {
     if (!named[i]) stray_tables_.push_back(listing_.tables[i].number);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<VersionRef> Opening::LoadRangeTombstones(VersionRef version) const {
+  if (version->range_tables().empty()) return version;
+  FamilyTableOpener opener = parts_.core->Opener(version->order());
+  for (const TableRef& table : version->range_tables()) {
+    absl::StatusOr<std::shared_ptr<const TableReader>> reader = table->ShareReader(&opener);
+    if (options_.read_only && absl::IsNotFound(reader.status())) {
+      return absl::AbortedError(absl::StrFormat("%s: the writer has removed %s meanwhile; open it again", path_,
+                                                TableFileName(table->number())));
+    }
+    RETURN_IF_ERROR(reader.status());
+    absl::StatusOr<RangeTombstonesRef> tombstones = ReadRangeTable(version->order(), *std::move(reader));
+    if (!tombstones.ok()) {
+      return Annotate(tombstones.status(), absl::StrFormat("%s/%s", path_, TableFileName(table->number())));
+    }
+    table->SetRangeTombstones(*std::move(tombstones));
+  }
+  return version->WithRangeTombstones();
 }
 
 absl::Status Opening::CheckTablesOf(const Version& version, std::vector<bool>* named) const {
@@ -384,11 +405,11 @@ absl::Status Opening::ReplayLogs() {
 absl::Status Opening::FlushReplayed(ColumnFamilyId id, const std::shared_ptr<const MemTable>& memtable) {
   const TableOutputContext context = parts_.catalog->OutputContext(*families_.at(id));
   ASSIGN_OR_RETURN(const std::vector<TableMetadata> tables,
-                   FlushMemTables({.context = context,
-                                   .memtables = {&memtable, 1},
-                                   .snapshots = {memtable->LastSequence()},
-                                   .executor = parts_.executor,
-                                   .max_threads = parts_.executor->CompactionConcurrency()}));
+                   FlushMemTablesAndRanges({.context = context,
+                                            .memtables = {&memtable, 1},
+                                            .snapshots = {memtable->LastSequence()},
+                                            .executor = parts_.executor,
+                                            .max_threads = parts_.executor->CompactionConcurrency()}));
   VersionEdit edit;
   for (const TableMetadata& table : tables) {
     new_tables_.push_back(table.number);

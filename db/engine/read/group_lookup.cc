@@ -20,6 +20,8 @@ void GroupLookup::Run(std::span<const LookupKey> keys, std::span<PointResult> re
     AskRun(run);
   }
   for (size_t i = 0; i < keys_.size(); ++i) {
+    if (cover_ != nullptr) [[unlikely]]
+      HideIfCovered(CoveredBy(i), &results_[i]);
     if (results_[i].kind == PointResult::Kind::kOperand) [[unlikely]]
       ResolveMerges(i);
   }
@@ -28,7 +30,7 @@ void GroupLookup::Run(std::span<const LookupKey> keys, std::span<PointResult> re
 // Alone: after the first operand a key goes its own way.
 void GroupLookup::ResolveMerges(size_t i) {
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
-  statuses_[i] = LookUpMerged(family_, view_, keys_[i], options_, core_, &counters, &results_[i]);
+  statuses_[i] = LookUpMerged(family_, view_, keys_[i], CoveredBy(i), options_, core_, &counters, &results_[i]);
 }
 
 void GroupLookup::AskMemTables() {

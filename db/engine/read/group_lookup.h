@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "db/engine/read/point_lookup.h"
+#include "db/engine/read/range_cover.h"
 #include "table/file/table_search.h"
 
 namespace sepal {
@@ -22,8 +23,10 @@ class GroupLookup {
   static constexpr size_t kMostKeys = 64;
 
   // All must outlive the lookup; `results` as made. The view must be held by the caller's epoch guard.
-  GroupLookup(const Family& family, const ReadView& view, const TableLookupOptions& options, Core* core)
-      : family_(family), view_(view), options_(options), core_(core) {}
+  // `cover`: of the view; null if the family has no range deletes.
+  GroupLookup(const Family& family, const ReadView& view, const RangeCover* cover, const TableLookupOptions& options,
+              Core* core)
+      : family_(family), view_(view), cover_(cover), options_(options), core_(core) {}
 
   // Once. At most kMostKeys keys, and as many results and statuses.
   void Run(std::span<const LookupKey> keys, std::span<PointResult> results, std::span<absl::Status> statuses);
@@ -36,6 +39,10 @@ class GroupLookup {
     TableHit hit;
   };
 
+  // The newest range tombstone that covers the key, or 0.
+  SequenceNumber CoveredBy(size_t i) const {
+    return cover_ != nullptr ? cover_->Covering(keys_[i].user_key) : SequenceNumber(0);
+  }
   void AskMemTables();
   void ResolveMerges(size_t i);
   void AskRun(const LevelRun& run);
@@ -48,6 +55,7 @@ class GroupLookup {
 
   const Family& family_;
   const ReadView& view_;
+  const RangeCover* const cover_;
   const TableLookupOptions options_;
   Core* const core_;
   std::span<const LookupKey> keys_;

@@ -21,9 +21,9 @@ absl::StatusOr<std::optional<std::string>> Resolve(const Family& family, std::st
 
 class MergedLookup {
  public:
-  MergedLookup(const Family& family, const LookupKey& key, const TableLookupOptions& options, Core* core,
-               StatisticsImpl::ThreadCounters* counters)
-      : family_(family), key_(key), options_(options), core_(core), counters_(counters) {}
+  MergedLookup(const Family& family, const LookupKey& key, SequenceNumber covered_by, const TableLookupOptions& options,
+               Core* core, StatisticsImpl::ThreadCounters* counters)
+      : family_(family), key_(key), covered_by_(covered_by), options_(options), core_(core), counters_(counters) {}
 
   // Whether all updates that are needed were taken; false: not from memory alone.
   absl::StatusOr<bool> TakeAll(const ReadView& view) {
@@ -56,6 +56,7 @@ class MergedLookup {
 
   // Whether the chain ends there.
   bool Take(Trailer trailer, std::string_view payload) {
+    if (TrailerSequence(trailer) < covered_by_) return true;  // it is absent, and so is what is older
     const std::optional<SequenceNumber> next = chain_.Take(trailer, payload);
     if (next.has_value()) key_.visible = *next;
     return !next.has_value();
@@ -101,6 +102,7 @@ class MergedLookup {
 
   const Family& family_;
   LookupKey key_;  // `visible` falls
+  const SequenceNumber covered_by_;
   const TableLookupOptions& options_;
   Core* const core_;
   StatisticsImpl::ThreadCounters* const counters_;
@@ -109,11 +111,11 @@ class MergedLookup {
 
 }  // namespace
 
-absl::Status LookUpMerged(const Family& family, const ReadView& view, const LookupKey& key,
+absl::Status LookUpMerged(const Family& family, const ReadView& view, const LookupKey& key, SequenceNumber covered_by,
                           const TableLookupOptions& options, Core* core, StatisticsImpl::ThreadCounters* counters,
                           PointResult* result) {
   *result = {};
-  MergedLookup lookup(family, key, options, core, counters);
+  MergedLookup lookup(family, key, covered_by, options, core, counters);
   ASSIGN_OR_RETURN(const bool all, lookup.TakeAll(view));
   if (all) return lookup.Resolve(result);
   result->kind = PointResult::Kind::kMaybe;

@@ -13,8 +13,9 @@
 
 namespace sepal {
 
-// As LookUp. FailedPrecondition: the family's merge operator is not at hand; other errors may be the operator's.
-absl::Status LookUpMerged(const Family& family, const ReadView& view, const LookupKey& key,
+// As LookUp. `covered_by`: the newest range tombstone that covers the key (range_cover.h); what is older is absent.
+// FailedPrecondition: the family's merge operator is not at hand; other errors may be the operator's.
+absl::Status LookUpMerged(const Family& family, const ReadView& view, const LookupKey& key, SequenceNumber covered_by,
                           const TableLookupOptions& options, Core* core, StatisticsImpl::ThreadCounters* counters,
                           PointResult* result);
 

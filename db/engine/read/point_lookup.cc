@@ -6,6 +6,7 @@
 #include "absl/base/attributes.h"
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/read/merged_lookup.h"
+#include "db/engine/read/range_cover.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -23,6 +24,7 @@ constexpr size_t kRound = 32;
 // What the newest visible update of the key says.
 void Take(Trailer trailer, std::string_view value, PointResult* result) {
   const Meaning meaning = MeaningOf(trailer);
+  result->sequence = TrailerSequence(trailer);
   if (meaning == Meaning::kValue) [[likely]] {
     result->kind = PointResult::Kind::kFound;
     result->value = value;
@@ -82,11 +84,14 @@ bool TakeHit(TableHit* hit, PointResult* result) {
 namespace {
 
 // The tables from `runs[*next]` on that may hold the key, as many as one round takes. Their guards are being fetched.
-size_t FindCandidates(std::span<const LevelRun> runs, const LookupKey& key, size_t* next,
+// With `kCovered`, runs that are older than `covered_by` are left out.
+template <bool kCovered>
+size_t FindCandidates(std::span<const LevelRun> runs, const LookupKey& key, SequenceNumber covered_by, size_t* next,
                       std::array<Candidate, kRound>* candidates) {
   size_t count = 0;
   for (; *next < runs.size() && count < kRound; ++*next) {
     const LevelRun& run = runs[*next];
+    if (kCovered && run.run->highest_sequence() < covered_by) continue;
     const TableFile* file = run.run->Find(key.user_key);
     if (file == nullptr) continue;
     const TableReader* reader = file->reader();
@@ -118,25 +123,29 @@ absl::StatusOr<bool> LookInTable(const Candidate& candidate, bool guard_asked, c
 
 // The key's newest visible entry was met: an operand is only the beginning.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Finish(const Family& family, const ReadView& view,
-                                                        const LookupKey& key, const TableLookupOptions& options,
-                                                        Core* core, StatisticsImpl::ThreadCounters* counters,
-                                                        PointResult* result) {
+                                                        const LookupKey& key, SequenceNumber covered_by,
+                                                        const TableLookupOptions& options, Core* core,
+                                                        StatisticsImpl::ThreadCounters* counters, PointResult* result) {
+  HideIfCovered(covered_by, result);
   if (result->kind == PointResult::Kind::kOperand) [[unlikely]]
-    return LookUpMerged(family, view, key, options, core, counters, result);
+    return LookUpMerged(family, view, key, covered_by, options, core, counters, result);
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
-                    Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result) {
+// `covered_by`: 0 without `kCovered`.
+template <bool kCovered>
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status LookUpIn(const Family& family, const ReadView& view,
+                                                          const LookupKey& key, SequenceNumber covered_by,
+                                                          const TableLookupOptions& options, Core* core,
+                                                          StatisticsImpl::ThreadCounters* counters,
+                                                          PointResult* result) {
   PrefetchMemTables(view, key);
   const std::span<const LevelRun> runs = view.version->runs();
   std::array<Candidate, kRound> candidates;
   size_t next = 0;
-  size_t count = FindCandidates(runs, key, &next, &candidates);
-  if (LookInMemTables(view, key, result)) return Finish(family, view, key, options, core, counters, result);
-  for (; count > 0; count = FindCandidates(runs, key, &next, &candidates)) {
+  size_t count = FindCandidates<kCovered>(runs, key, covered_by, &next, &candidates);
+  if (LookInMemTables(view, key, result)) return Finish(family, view, key, covered_by, options, core, counters, result);
+  for (; count > 0; count = FindCandidates<kCovered>(runs, key, covered_by, &next, &candidates)) {
     for (size_t i = 0; i < count; ++i) {
       const Candidate& candidate = candidates[i];
       bool guard_asked = false;
@@ -151,10 +160,26 @@ absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey&
       }
       ASSIGN_OR_RETURN(const bool done,
                        LookInTable(candidate, guard_asked, family, key, options, core, counters, result));
-      if (done) return Finish(family, view, key, options, core, counters, result);
+      if (done) return Finish(family, view, key, covered_by, options, core, counters, result);
     }
   }
   return absl::OkStatus();
+}
+
+ABSL_ATTRIBUTE_NOINLINE absl::Status LookUpUnderRanges(const Family& family, const ReadView& view, const LookupKey& key,
+                                                       const TableLookupOptions& options, Core* core,
+                                                       StatisticsImpl::ThreadCounters* counters, PointResult* result) {
+  const SequenceNumber covered_by = CoveringIn(view, family.order, key.user_key, key.visible);
+  return LookUpIn<true>(family, view, key, covered_by, options, core, counters, result);
+}
+
+}  // namespace
+
+absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
+                    Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result) {
+  if (family.range_deletes.any()) [[unlikely]]
+    return LookUpUnderRanges(family, view, key, options, core, counters, result);
+  return LookUpIn<false>(family, view, key, SequenceNumber(0), options, core, counters, result);
 }
 
 }  // namespace sepal

@@ -23,6 +23,7 @@ struct PointResult {
   // Where the entry was met, and the value lies; null: in a table, and a cached block.
   const MemTable* memtable = nullptr;
   std::string_view value = {};
+  SequenceNumber sequence = {};  // of the entry that was met
   CachePin pin = {};
   CachePeek peek = {};
   // What a merge operator made: `value` lies there.
@@ -33,6 +34,12 @@ struct PointResult {
 // `view` must be held by the caller (an epoch guard, or a reference). `counters`: the calling thread's, of the core.
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result);
+
+// What was met is absent if a range tombstone covers it.
+inline void HideIfCovered(SequenceNumber covered_by, PointResult* result) {
+  const bool met = result->kind == PointResult::Kind::kFound || result->kind == PointResult::Kind::kOperand;
+  if (met && result->sequence < covered_by) *result = {};
+}
 
 // Starts to fetch what LookInMemTables touches first.
 void PrefetchMemTables(const ReadView& view, const LookupKey& key);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "db/engine/read/covered_source.h"
 #include "table/iterate/merging_iterator.h"
 #include "table/key/compare_bytes.h"
 
@@ -20,8 +21,9 @@ constexpr size_t kTablesKept = 32;
 class RunTables final : public ConcatenationSources {
  public:
   // `tables`: some of the run's.
-  RunTables(Core* core, const Run* run, TableRange tables, KeyOrder order, bool fill_cache)
+  RunTables(Core* core, const Run* run, TableRange tables, KeyOrder order, const RangeCover* cover, bool fill_cache)
       : opener_(core->Opener(order)),
+        cover_(cover),
         run_(run),
         tables_(tables),
         order_(order),
@@ -36,10 +38,18 @@ class RunTables final : public ConcatenationSources {
   std::unique_ptr<InternalIterator> Open(size_t index) override {
     absl::StatusOr<std::shared_ptr<const TableReader>> reader = tables_[index]->ShareReader(&opener_);
     if (!reader.ok()) return NewEmptyIterator(reader.status());
-    return TableReader::NewIterator(std::move(reader).value(), kind_);
+    std::unique_ptr<InternalIterator> entries = TableReader::NewIterator(std::move(reader).value(), kind_);
+    const TableMetadata& m = tables_[index]->metadata();
+    if (!MayBeCovered(m)) return entries;
+    return WithoutCovered(cover_, order_, m.highest_sequence, std::move(entries));
   }
 
  private:
+  bool MayBeCovered(const TableMetadata& m) const {
+    if (cover_ == nullptr) return false;
+    const SequenceNumber bare = std::max(m.lowest_sequence, m.swept_through);
+    return bare < cover_->newest() && cover_->AnyIn(m.smallest.user_key, m.largest.user_key, bare);
+  }
   // Of a table that does not end before the target's user key: its last entry may be a newer version of that very key.
   bool EndsBefore(const TableFile& table, InternalKeyView target) const {
     const InternalKeyView largest = table.metadata().largest.view();
@@ -48,6 +58,7 @@ class RunTables final : public ConcatenationSources {
   }
 
   FamilyTableOpener opener_;
+  const RangeCover* const cover_;
   const Run* const run_;
   const TableRange tables_;
   const KeyOrder order_;
@@ -57,17 +68,24 @@ class RunTables final : public ConcatenationSources {
 }  // namespace
 
 std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
-                                                  const KeyRange& bounds, bool fill_cache) {
+                                                  const RangeCover* cover, const KeyRange& bounds, bool fill_cache) {
   std::vector<std::unique_ptr<InternalIterator>> sources;
-  if (!view.active->empty()) sources.push_back(view.active->NewIterator());
-  for (const std::shared_ptr<const MemTable>& memtable : view.immutables) sources.push_back(memtable->NewIterator());
+  const auto add_memtable = [&](const MemTable& memtable) {
+    if (memtable.empty()) return;
+    std::unique_ptr<InternalIterator> entries = memtable.NewIterator();
+    const bool may_be_covered = cover != nullptr && memtable.FirstSequence() < cover->newest();
+    sources.push_back(may_be_covered ? WithoutCovered(cover, family.order, memtable.LastSequence(), std::move(entries))
+                                     : std::move(entries));
+  };
+  add_memtable(*view.active);
+  for (const std::shared_ptr<const MemTable>& memtable : view.immutables) add_memtable(*memtable);
   std::optional<std::string> prefix;
   for (const LevelRun& level_run : view.version->runs()) {
     const TableRange tables = level_run.run->Overlapping(bounds);
     if (tables.empty()) continue;
     NarrowToCommonPrefix(*tables.front(), *tables.back(), &prefix);
     sources.push_back(NewConcatenatingIterator(
-        std::make_unique<RunTables>(core, level_run.run, tables, family.order, fill_cache), kTablesKept));
+        std::make_unique<RunTables>(core, level_run.run, tables, family.order, cover, fill_cache), kTablesKept));
   }
   return NewMergingIterator(family.order, std::move(sources), prefix.value_or(""));
 }

@@ -5,6 +5,7 @@
 
 #include "db/engine/core/core.h"
 #include "db/engine/core/family_state.h"
+#include "db/engine/read/range_cover.h"
 #include "db/state/version/read_view.h"
 #include "table/iterate/iterator.h"
 
@@ -12,8 +13,9 @@ namespace sepal {
 
 // Core and view must outlive the iterator. A memtable that is empty now is left out: what is added to it later is newer
 // than any sequence number that the caller may ask for. So are tables that hold no key of `bounds` (both inclusive); of
-// what lies outside, the iterator shows some, or nothing.
+// what lies outside, the iterator shows some, or nothing. What `cover` covers, which must outlive it too, is not shown;
+// null: nothing is covered.
 std::unique_ptr<InternalIterator> NewViewIterator(Core* core, const Family& family, const ReadView& view,
-                                                  const KeyRange& bounds, bool fill_cache);
+                                                  const RangeCover* cover, const KeyRange& bounds, bool fill_cache);
 
 }  // namespace sepal

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/decide/visibility/visibility.h"
+#include "db/engine/write/delete_range_in_memtable.h"
 #include "db/engine/write/fold_into_memtable.h"
 #include "db/format/batch_format.h"
 #include "sepal/db.h"
@@ -36,8 +37,11 @@ absl::Status HasNoMergeOperator(const Family& family) {
 
 void AddOperand(const Family& family, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry,
                 uint64_t hash, const InsertHint& hint) {
-  const FoldedWrite write =
-      FoldIntoMemTable(*memtable, family.options.merge_operator.get(), sequence, entry.key, entry.value, hash);
+  const RangeTombstoneSet* const ranges = memtable->range_tombstones();
+  const SequenceNumber covered_by =
+      ranges != nullptr ? ranges->Covering(family.order, entry.key, sequence) : SequenceNumber();
+  const FoldedWrite write = FoldIntoMemTable(*memtable, family.options.merge_operator.get(), sequence, entry.key,
+                                             entry.value, hash, covered_by);
   memtable->Add(sequence, write.kind, entry.key, write.made.has_value() ? *write.made : entry.value, hash, hint);
 }
 
@@ -82,6 +86,7 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
   const uint64_t seed = catalog_->identity().hash_seed;
   prepared_count_ = 0;
   several_families_ = false;
+  deletes_range_ = false;
   BatchReader reader(batch);
   for (Prepared* next = prepared_.data(); reader.Next(&next->entry); next = &prepared_[prepared_count_]) {
     const BatchEntry& entry = next->entry;
@@ -94,6 +99,10 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
     Target* const target = &it->second;
     if (NeedsMergeOperator(entry.kind) && target->family->merge_operator_name.empty()) [[unlikely]]
       return HasNoMergeOperator(*target->family);
+    if (IsRangeDelete(entry.kind)) [[unlikely]] {
+      deletes_range_ = true;
+      RETURN_IF_ERROR(CheckRange(*target->family, entry));
+    }
     several_families_ |= prepared_count_ > 0 && prepared_.front().target != target;
     const uint64_t hash = target->family->order.hashable() ? HashKey(entry.key, seed) : 0;
     if (prepared_count_ == kMostPrepared) {
@@ -113,33 +122,48 @@ absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& o
   if (BatchCount(batch) == 0) [[unlikely]]
     return WriteNothing(options.sync);
   LogPosition end;
-  {
-    TimedMutexLock lock(commit_mutex_);
-    if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
-      return state_->Error();
-    if (closed_) return Closed();
-    RETURN_IF_ERROR(Prepare(batch));
-    const uint32_t count = BatchCount(batch);
-    if (count > kMaxSequenceNumber.value() - last_.value()) return NoSequenceNumbersLeft(last_);
-    if (options.disable_wal && several_families_) return NotWholeWithoutLog();
-    RETURN_IF_ERROR(MakeRoom(batch.size()));
-    const SequenceNumber first = last_.next();
-    if (options.disable_wal) {
-      prepared_.front().target->unlogged = true;
-    } else {
-      ASSIGN_OR_RETURN(end, Append(first, batch));
-    }
-    Insert(batch, first);
-    last_ = SequenceNumber(last_.value() + count);
-    state_->visible.store(last_.value(), std::memory_order_release);
-    SchedulePoint(&state_->visible);
-    StatisticsImpl& statistics = state_->core->statistics;
-    statistics.Add(Ticker::kWriteBatches);
-    statistics.Add(Ticker::kWrites, count);
+  Ranges ranges = Ranges::kNone;
+  RETURN_IF_ERROR(Commit(batch, options, &end, &ranges));
+  if (ranges == Ranges::kRefused) [[unlikely]] {
+    RETURN_IF_ERROR(catalog_->EnableRangeDeletes());
+    return Write(batch, options, pass);
   }
+  if (ranges == Ranges::kDeleted) [[unlikely]]
+    state_->core->epochs.Collect();
   if (!options.sync) return absl::OkStatus();
   pass->End();  // others need not wait for the disk too
   return SyncThrough(end);
+}
+
+absl::Status CommitPipeline::Commit(std::string_view batch, const WriteOptions& options, LogPosition* end,
+                                    Ranges* ranges) {
+  TimedMutexLock lock(commit_mutex_);
+  if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
+    return state_->Error();
+  if (closed_) return Closed();
+  RETURN_IF_ERROR(Prepare(batch));
+  if (deletes_range_) [[unlikely]] {
+    *ranges = catalog_->range_deletes() ? Ranges::kDeleted : Ranges::kRefused;
+    if (*ranges == Ranges::kRefused) return absl::OkStatus();
+  }
+  const uint32_t count = BatchCount(batch);
+  if (count > kMaxSequenceNumber.value() - last_.value()) return NoSequenceNumbersLeft(last_);
+  if (options.disable_wal && several_families_) return NotWholeWithoutLog();
+  RETURN_IF_ERROR(MakeRoom(batch.size()));
+  const SequenceNumber first = last_.next();
+  if (options.disable_wal) {
+    prepared_.front().target->unlogged = true;
+  } else {
+    ASSIGN_OR_RETURN(*end, Append(first, batch));
+  }
+  Insert(batch, first);
+  last_ = SequenceNumber(last_.value() + count);
+  state_->visible.store(last_.value(), std::memory_order_release);
+  SchedulePoint(&state_->visible);
+  StatisticsImpl& statistics = state_->core->statistics;
+  statistics.Add(Ticker::kWriteBatches);
+  statistics.Add(Ticker::kWrites, count);
+  return absl::OkStatus();
 }
 
 absl::Status CommitPipeline::WriteNothing(bool sync) noexcept {
@@ -173,6 +197,8 @@ void CommitPipeline::Insert(std::string_view batch, SequenceNumber first) {
       dead_ranges.Cut(entry.key);
     if (NeedsMergeOperator(entry.kind)) [[unlikely]] {
       AddOperand(*target.family, target.active.get(), sequence, entry, hash, hint);
+    } else if (IsRangeDelete(entry.kind)) [[unlikely]] {
+      DeleteRangeInMemTable(state_, target.family.get(), target.active.get(), sequence, entry);
     } else {
       target.active->Add(sequence, entry.kind, entry.key, entry.value, hash, hint);
     }

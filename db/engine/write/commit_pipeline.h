@@ -66,6 +66,15 @@ class CommitPipeline {
 
  private:
   absl::Status Closed() const;
+  // What a batch asks of its writer after its commit.
+  enum class Ranges : uint8_t {
+    kNone,     // nothing
+    kDeleted,  // what its range tombstones took the place of is to be freed
+    kRefused,  // nothing was written: the manifest must say first that the database has range deletes
+  };
+  // Everything but the sync. `end` is that of the batch in the log.
+  absl::Status Commit(std::string_view batch, const WriteOptions& options, LogPosition* end, Ranges* ranges)
+      ABSL_LOCKS_EXCLUDED(commit_mutex_);
   absl::Status WriteNothing(bool sync) noexcept ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Checks a batch before anything of it is written.
   absl::Status Prepare(std::string_view batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
@@ -133,6 +142,8 @@ class CommitPipeline {
   // entries that are looked at and read again.
   std::array<Prepared, kMostPrepared + 1> prepared_ ABSL_GUARDED_BY(commit_mutex_);
   size_t prepared_count_ ABSL_GUARDED_BY(commit_mutex_) = 0;
+  // Whether the batch in hand deletes a range.
+  bool deletes_range_ ABSL_GUARDED_BY(commit_mutex_) = false;
   // Whether the batch in hand has entries of several.
   bool several_families_ ABSL_GUARDED_BY(commit_mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(commit_mutex_) = false;

@@ -37,7 +37,7 @@ bool Carries(uint64_t older_bytes, uint64_t newer_bytes) {
 
 FoldedWrite FoldIntoOperands(const MemTable& memtable, const MergeOperator& merge, SequenceNumber sequence,
                              std::string_view key, std::string_view operand, uint64_t hash,
-                             const MemTable::Found& newest) {
+                             const MemTable::Found& newest, SequenceNumber covered_by) {
   Operand older = OperandOf(newest.trailer, newest.value);
   Operand folded{.oldest = sequence, .own = operand, .all = operand, .next_older_bytes = older.all.size()};
   std::string all;
@@ -50,6 +50,7 @@ FoldedWrite FoldIntoOperands(const MemTable& memtable, const MergeOperator& merg
     if (folded.next_older_bytes == 0) break;
     const std::optional<MemTable::Found> next = NewestBelow(memtable, folded.oldest, key, hash);
     if (!next.has_value() || MeaningOf(next->trailer) != Meaning::kOperand) break;
+    if (TrailerSequence(next->trailer) < covered_by) break;
     older = OperandOf(next->trailer, next->value);
   }
   return {.kind = ValueKind::kFoldedMerge, .made = FoldedPayload(sequence, folded)};
@@ -58,9 +59,11 @@ FoldedWrite FoldIntoOperands(const MemTable& memtable, const MergeOperator& merg
 }  // namespace
 
 FoldedWrite FoldIntoMemTable(const MemTable& memtable, const MergeOperator* merge, SequenceNumber sequence,
-                             std::string_view key, std::string_view operand, uint64_t hash) {
+                             std::string_view key, std::string_view operand, uint64_t hash, SequenceNumber covered_by) {
   if (merge == nullptr || operand.size() > kMostBytes) return {};
   const std::optional<MemTable::Found> newest = NewestBelow(memtable, sequence, key, hash);
+  const bool all_covered = !newest.has_value() || TrailerSequence(newest->trailer) < covered_by;
+  if (all_covered && covered_by > SequenceNumber(0)) return FoldIntoValue(*merge, key, std::nullopt, operand);
   if (!newest.has_value()) return {};
   switch (MeaningOf(newest->trailer)) {
     case Meaning::kValue:
@@ -68,7 +71,7 @@ FoldedWrite FoldIntoMemTable(const MemTable& memtable, const MergeOperator* merg
     case Meaning::kAbsent:
       return FoldIntoValue(*merge, key, std::nullopt, operand);
     case Meaning::kOperand:
-      return FoldIntoOperands(memtable, *merge, sequence, key, operand, hash, *newest);
+      return FoldIntoOperands(memtable, *merge, sequence, key, operand, hash, *newest, covered_by);
   }
   return {};
 }

@@ -24,8 +24,10 @@ struct FoldedWrite {
   std::optional<std::string> made = {};  // none: the operand itself
 };
 
-// For the memtable's writer; the memtable's entries are older than `sequence`. `merge` may be null.
+// For the memtable's writer; the memtable's entries are older than `sequence`. `merge` may be null. `covered_by`: the
+// newest of the memtable's range tombstones that covers the key, or 0; what is older is absent.
 FoldedWrite FoldIntoMemTable(const MemTable& memtable, const MergeOperator* merge, SequenceNumber sequence,
-                             std::string_view key, std::string_view operand, uint64_t hash);
+                             std::string_view key, std::string_view operand, uint64_t hash,
+                             SequenceNumber covered_by = {});
 
 }  // namespace sepal

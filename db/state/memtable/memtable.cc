@@ -47,7 +47,7 @@ struct MemTable::Impl {
     if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, sizeof(Impl));
   }
   ~Impl() {
-    if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Impl));
+    if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Impl) + range_bytes.value());
   }
   // Creates an entry that is not published yet.
   MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
@@ -72,6 +72,10 @@ struct MemTable::Impl {
   Counter tombstones;
   Counter first_sequence;
   Counter last_sequence;
+  Counter range_tombstones;  // how many were added
+  Counter range_bytes;       // that the set takes
+  std::shared_ptr<const RangeTombstoneSet> owned_ranges;
+  std::atomic<const RangeTombstoneSet*> ranges = nullptr;
 
   alignas(64) MemTableTree tree;
 };
@@ -151,6 +155,31 @@ void MemTable::Collect(SequenceNumber sequence, ValueKind kind, std::string_view
   m.Count(sequence, kind, entry->data_bytes());
 }
 
+std::shared_ptr<const RangeTombstoneSet> MemTable::AddRangeTombstone(const RangeTombstone& tombstone, Stripes stripes) {
+  Impl& m = *impl_;
+  SEPAL_CHECK(m.entries.value() == 0 || tombstone.sequence.value() > m.last_sequence.value());
+  RangeTombstone kept{.begin = m.arena.Copy(tombstone.begin), .end = std::nullopt, .sequence = tombstone.sequence};
+  if (tombstone.end.has_value()) kept.end = m.arena.Copy(*tombstone.end);
+  RangeTombstonesRef list = RangeTombstones::Of(m.order, kept, /*owner=*/nullptr);
+  std::shared_ptr<const RangeTombstoneSet> next =
+      m.owned_ranges != nullptr ? m.owned_ranges->With(m.order, std::move(list), stripes)
+                                : std::make_shared<const RangeTombstoneSet>(std::vector{std::move(list)});
+  const size_t bytes = next->MemoryBytes();
+  if (m.budget != nullptr) {
+    m.budget->Charge(MemoryPart::kMemtables, bytes);
+    m.budget->Release(MemoryPart::kMemtables, m.range_bytes.value());
+  }
+  m.range_bytes.Set(bytes);
+  m.ranges.store(next.get(), std::memory_order_release);
+  std::shared_ptr<const RangeTombstoneSet> before = std::exchange(m.owned_ranges, std::move(next));
+  m.range_tombstones.Add(1);
+  m.Count(tombstone.sequence, ValueKind::kRangeDelete,
+          tombstone.begin.size() + tombstone.end.value_or(std::string_view()).size());
+  return before;
+}
+
+const RangeTombstoneSet* MemTable::range_tombstones() const { return impl_->ranges.load(std::memory_order_acquire); }
+
 void MemTable::Arrange() {
   Impl& m = *impl_;
   const uint64_t count = std::exchange(m.collected_entries, 0);
@@ -179,7 +208,8 @@ void MemTable::PrefetchLookup(uint64_t hash) const {
 std::unique_ptr<InternalIterator> MemTable::NewIterator() const { return impl_->tree.NewIterator(); }
 
 size_t MemTable::MemoryBytes() const {
-  return sizeof(Impl) + (impl_->index.has_value() ? impl_->index->memory_bytes() : 0) + impl_->arena.memory_bytes();
+  return sizeof(Impl) + (impl_->index.has_value() ? impl_->index->memory_bytes() : 0) + impl_->arena.memory_bytes() +
+         impl_->range_bytes.value();
 }
 size_t MemTable::DataBytes() const { return impl_->data_bytes.value(); }
 uint64_t MemTable::EntryCount() const { return impl_->entries.value(); }
@@ -222,7 +252,8 @@ absl::Status MemTable::Check() const {
   uint64_t tree_entries;
   uint64_t tree_fingerprint;
   RETURN_IF_ERROR(m.tree.Check(&tree_entries, &tree_fingerprint));
-  if (tree_entries != EntryCount()) return absl::InternalError("memtable: the tree and the counter disagree");
+  if (tree_entries + m.range_tombstones.value() != EntryCount())
+    return absl::InternalError("memtable: the tree and the counter disagree");
   if (!m.index.has_value()) return absl::OkStatus();
   uint64_t index_entries;
   uint64_t index_fingerprint;

@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "db/format/batch_format.h"
 #include "db/state/memtable/insert_hint.h"
+#include "db/state/ranges/range_tombstones.h"
 #include "table/iterate/iterator.h"
 #include "table/key/internal_key.h"
 #include "util/memory/memory_budget.h"
@@ -66,6 +67,13 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   // Temporarily takes 16 bytes of memory for each collected entry.
   void Arrange();
 
+  // Adds a delete of a range, which counts as an entry but stands among no others. Requires what Add requires, and
+  // begin < end. Returns the set that it replaces, null at first: readers may still look at it, and the caller lets it
+  // go once none does.
+  std::shared_ptr<const RangeTombstoneSet> AddRangeTombstone(const RangeTombstone& tombstone, Stripes stripes);
+  // Null: there are none. Never changes; another set takes its place with the next range tombstone.
+  const RangeTombstoneSet* range_tombstones() const;
+
   struct Found {
     Trailer trailer;
     std::string_view value;  // valid as long as the memtable
@@ -80,9 +88,9 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   std::unique_ptr<InternalIterator> NewIterator() const;
 
   // May be read from any thread; exact while no Add runs.
-  size_t MemoryBytes() const;  // all memory in use
-  size_t DataBytes() const;    // of keys and values
-  uint64_t EntryCount() const;
+  size_t MemoryBytes() const;   // all memory in use
+  size_t DataBytes() const;     // of keys and values
+  uint64_t EntryCount() const;  // range tombstones included
   uint64_t TombstoneCount() const;
   bool empty() const { return EntryCount() == 0; }
   // Whether all entries were added in key order. For the writer only.

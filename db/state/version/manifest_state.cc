@@ -43,6 +43,7 @@ absl::Status ManifestState::Take(VersionEdit&& edit) {
 // A number that no file can have is ignored.
 void ManifestState::TakeNumbers(const VersionEdit& edit) {
   hash_seed = edit.hash_seed.value_or(hash_seed);
+  range_deletes |= edit.range_deletes;
   if (edit.next_file_number.has_value() && edit.next_file_number->value() < kFileNumbersEnd) {
     next_file_number = std::max(next_file_number, *edit.next_file_number);
   }

@@ -41,6 +41,7 @@ class ManifestState {
   absl::Status CreateFamily(const ColumnFamilyCreation& creation);
 
   uint64_t hash_seed = 0;
+  bool range_deletes = false;  // VersionEdit::range_deletes
   FileNumber next_file_number{1};
   SequenceNumber last_sequence;
   FileNumber min_log_number;

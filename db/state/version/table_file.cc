@@ -10,7 +10,8 @@ TableFile::TableFile(TableMetadata metadata, std::shared_ptr<ObsoleteTableSink> 
     : metadata_(std::move(metadata)),
       sink_(std::move(sink)),
       sketch_(metadata_.key_sketch.get()),
-      settled_(metadata_.key_sketch != nullptr) {}
+      settled_(metadata_.key_sketch != nullptr),
+      range_tombstones_(metadata_.range_tombstones) {}
 
 TableFile::~TableFile() {
   {

@@ -10,9 +10,11 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "db/format/table_metadata.h"
+#include "db/state/ranges/range_tombstones.h"
 #include "db/state/version/key_sums.h"
 #include "table/file/table_reader.h"
 #include "util/base/hyperloglog.h"
@@ -74,6 +76,10 @@ class TableFile {
   // settled then, even after a failure. The table is open only for this call, unless it was open already.
   absl::Status LearnSketch(TableOpener* opener) const;
 
+  // What a table of range tombstones holds (HoldsRangeTombstones). Set before a version that is to be read lists it.
+  void SetRangeTombstones(RangeTombstonesRef tombstones) const { range_tombstones_ = std::move(tombstones); }
+  const RangeTombstonesRef& range_tombstones() const { return range_tombstones_; }
+
   // An edit that removes the file is durable: the file is deleted when its last owner releases it.
   void MarkObsolete() const { obsolete_.store(true, std::memory_order_release); }
   bool obsolete() const { return obsolete_.load(std::memory_order_acquire); }
@@ -94,6 +100,7 @@ class TableFile {
   // Set once, after `sketch_`; readers load it before `sketch_`.
   mutable std::atomic<bool> settled_;
   mutable std::atomic<double> entries_per_key_ = 0;  // 0: not known yet
+  mutable RangeTombstonesRef range_tombstones_;
   // Allocated separately, because it is four times as large as all the rest, and most tables have none.
   mutable std::unique_ptr<const HyperLogLog> learned_sketch_ ABSL_GUARDED_BY(open_mutex_);
 };

@@ -54,8 +54,18 @@ absl::Status CheckChunkSizes(int level, const Run& run) {
   return absl::OkStatus();
 }
 
-std::vector<TableNumbers::Entry> EntriesOf(std::span<const LevelRun> runs) {
+std::shared_ptr<const RangeTombstoneSet> GatherRangeTombstones(std::span<const TableRef> tables) {
+  if (tables.empty()) return NoRangeTombstones();
+  std::vector<RangeTombstonesRef> lists;
+  for (const TableRef& table : tables) {
+    if (table->range_tombstones() != nullptr) lists.push_back(table->range_tombstones());
+  }
+  return std::make_shared<const RangeTombstoneSet>(std::move(lists));
+}
+
+std::vector<TableNumbers::Entry> EntriesOf(std::span<const LevelRun> runs, std::span<const TableRef> range_tables) {
   std::vector<TableNumbers::Entry> entries;
+  for (const TableRef& table : range_tables) entries.push_back({table->number(), table.get()});
   for (const LevelRun& r : runs) {
     for (const TableRef& table : r.run->tables()) entries.push_back({table->number(), table.get()});
   }
@@ -66,14 +76,23 @@ std::vector<TableNumbers::Entry> EntriesOf(std::span<const LevelRun> runs) {
 
 Version::Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels)
     : Version(order, std::move(levels), TableNumbers()) {
-  numbers_ = TableNumbers().Edited({}, EntriesOf(runs_));
+  numbers_ = TableNumbers().Edited({}, EntriesOf(runs_, {}));
 }
 
-Version::Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels, TableNumbers numbers)
-    : order_(order), levels_(std::move(levels)), numbers_(std::move(numbers)) {
+Version::Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels, TableNumbers numbers,
+                 std::vector<TableRef> range_tables)
+    : order_(order),
+      levels_(std::move(levels)),
+      numbers_(std::move(numbers)),
+      range_tables_(std::move(range_tables)),
+      range_tombstones_(GatherRangeTombstones(range_tables_)) {
   for (int level = 0; level < kMaxLevels; ++level) {
     for (const RunRef& run : levels_[level]) runs_.push_back({level, run.get()});
   }
+}
+
+std::shared_ptr<const Version> Version::WithRangeTombstones() const {
+  return std::make_shared<const Version>(order_, levels_, numbers_, range_tables_);
 }
 
 int Version::NumTables(int level) const {
@@ -133,6 +152,7 @@ std::vector<TableRef> Version::Tables() const {
   for (const LevelRun& r : runs_) {
     for (const TableRef& table : r.run->tables()) tables.push_back(table);
   }
+  tables.insert(tables.end(), range_tables_.begin(), range_tables_.end());
   return tables;
 }
 
@@ -141,6 +161,7 @@ std::vector<AddedTable> Version::Contents(ColumnFamilyId family) const {
   for (const LevelRun& r : runs_) {
     for (const TableRef& table : r.run->tables()) contents.push_back({family, r.level, r.run->MetadataOf(*table)});
   }
+  for (const TableRef& table : range_tables_) contents.push_back({family, 0, table->metadata()});
   return contents;
 }
 
@@ -149,7 +170,7 @@ absl::Status Version::Check() const {
     for (size_t i = 0; i < r.run->chunks().size(); ++i) RETURN_IF_ERROR(CheckChunk(order_, r.level, *r.run, i));
     RETURN_IF_ERROR(CheckChunkSizes(r.level, *r.run));
   }
-  const TableNumbers numbers = TableNumbers().Edited({}, EntriesOf(runs_));
+  const TableNumbers numbers = TableNumbers().Edited({}, EntriesOf(runs_, range_tables_));
   RETURN_IF_ERROR(CheckNumbers(numbers));
   if (numbers.Entries() != numbers_.Entries()) return absl::DataLossError("version: the numbers are not the tables'");
   return CheckRuns();
@@ -207,6 +228,11 @@ std::string Version::ToString() const {
                             Printable(m.largest.user_key));
     }
     text += '\n';
+  }
+  for (const TableRef& table : range_tables_) {
+    const TableMetadata& m = table->metadata();
+    absl::StrAppendFormat(&text, "range tombstones: %d[%s..%s]\n", m.number.value(), Printable(m.smallest.user_key),
+                          Printable(m.largest.user_key));
   }
   return text;
 }

@@ -13,6 +13,8 @@
 //      sees.
 //   4. Tables of level 0 keep their sequence numbers, and a newer run's are all above an older run's.
 //   5. The last level that can exist (kMaxLevels - 1) has one run at most. A file number occurs once.
+// Tables of range tombstones are part of no run. They are asked by sequence number alone, and no law above speaks of
+// them.
 //
 // Thread-safety: immutable after construction. Ownership: shared. Versions share runs, runs share chunks of tables
 // (run.h), and the index of tables by number (table_numbers.h) is in chunks as well. So an edit costs what it changes,
@@ -48,7 +50,9 @@ class Version {
   // `levels[i]` lists the newest run first. Cost: linear in the tables.
   Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels);
   // The same for a caller that knows the numbers of these tables. Cost: linear in the runs.
-  Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels, TableNumbers numbers);
+  // `range_tables`: those of range tombstones, in any order.
+  Version(KeyOrder order, std::array<std::vector<RunRef>, kMaxLevels> levels, TableNumbers numbers,
+          std::vector<TableRef> range_tables = {});
 
   KeyOrder order() const { return order_; }
   const std::vector<RunRef>& level(int level) const { return levels_[level]; }
@@ -69,7 +73,13 @@ class Version {
   int DeepestLevel() const;
   // Null if no run of that level has the number.
   const Run* FindRun(int level, RunNumber number) const;
-  const TableNumbers& numbers() const { return numbers_; }
+  const TableNumbers& numbers() const { return numbers_; }  // of tables of range tombstones, too
+  const std::vector<TableRef>& range_tables() const { return range_tables_; }
+  // What they hold, as far as it is in memory (TableFile::SetRangeTombstones).
+  const RangeTombstoneSet& range_tombstones() const { return *range_tombstones_; }
+  // The same tables, once the range tombstones are in memory.
+  std::shared_ptr<const Version> WithRangeTombstones() const;
+  // Those of runs, then those of range tombstones.
   std::vector<TableRef> Tables() const;
   // All tables, as an edit of a new manifest lists them.
   std::vector<AddedTable> Contents(ColumnFamilyId family) const;
@@ -90,6 +100,8 @@ class Version {
   std::array<std::vector<RunRef>, kMaxLevels> levels_ = {};
   std::vector<LevelRun> runs_;
   TableNumbers numbers_;
+  std::vector<TableRef> range_tables_;
+  std::shared_ptr<const RangeTombstoneSet> range_tombstones_ = NoRangeTombstones();
 };
 
 using VersionRef = std::shared_ptr<const Version>;

@@ -101,10 +101,54 @@ absl::Status VersionBuilder::Apply(ColumnFamilyId family, const VersionEdit& edi
 
 absl::Status VersionBuilder::Remove(const RemovedTable& removed) {
   if (removed.level < 0 || removed.level >= kMaxLevels) return BadEdit("no such level", removed.level, removed.number);
-  TableRef table = RemoveFrom(removed.level, removed.number);
+  TableRef table = RemoveRangeTable(removed.number);
+  if (table == nullptr) table = RemoveFrom(removed.level, removed.number);
   if (table == nullptr) return BadEdit("removes a table that is not there once", removed.level, removed.number);
   gone_.emplace(removed.number, std::move(table));
   return absl::OkStatus();
+}
+
+TableRef VersionBuilder::RemoveRangeTable(FileNumber number) {
+  const auto is_it = [number](const TableRef& table) { return table->number() == number; };
+  const std::vector<TableRef>& base = base_->range_tables();
+  if (StandsInBase(number)) {
+    const auto it = std::find_if(base.begin(), base.end(), is_it);
+    if (it == base.end()) return nullptr;
+    if (!range_tables_.has_value()) range_tables_.emplace();
+    range_tables_->removed.push_back(number);
+    taken_.insert(number);
+    return *it;
+  }
+  if (!range_tables_.has_value()) return nullptr;
+  const auto it = std::find_if(range_tables_->added.begin(), range_tables_->added.end(), is_it);
+  if (it == range_tables_->added.end()) return nullptr;
+  TableRef table = std::move(*it);
+  range_tables_->added.erase(it);
+  return table;
+}
+
+absl::Status VersionBuilder::AddRangeTable(AddedTable added) {
+  const FileNumber number = added.table.number;
+  if (!range_tables_.has_value()) range_tables_.emplace();
+  std::vector<TableRef>& tables = range_tables_->added;
+  const bool twice =
+      std::any_of(tables.begin(), tables.end(), [number](const TableRef& table) { return table->number() == number; });
+  if (twice || StandsInBase(number) || gone_.contains(number)) {
+    return BadEdit("adds a table of range tombstones that is there already", added.level, number);
+  }
+  tables.push_back(factory_(std::move(added.table)));
+  return absl::OkStatus();
+}
+
+std::vector<TableRef> VersionBuilder::BuildRangeTables() const {
+  std::vector<TableRef> tables = base_->range_tables();
+  if (!range_tables_.has_value()) return tables;
+  std::erase_if(tables, [this](const TableRef& table) {
+    const std::vector<FileNumber>& removed = range_tables_->removed;
+    return std::find(removed.begin(), removed.end(), table->number()) != removed.end();
+  });
+  tables.insert(tables.end(), range_tables_->added.begin(), range_tables_->added.end());
+  return tables;
 }
 
 TableRef VersionBuilder::RemoveFrom(int level, FileNumber number) {
@@ -124,6 +168,7 @@ TableRef VersionBuilder::RemoveFrom(int level, FileNumber number) {
 absl::Status VersionBuilder::Add(AddedTable added) {
   const FileNumber number = added.table.number;
   if (added.level < 0 || added.level >= kMaxLevels) return BadEdit("no such level", added.level, number);
+  if (HoldsRangeTombstones(added.table)) return AddRangeTable(std::move(added));
   const RunNumber run = added.table.run;
   TableRef table;
   const auto moved = gone_.find(number);
@@ -212,6 +257,9 @@ absl::StatusOr<TableNumbers> VersionBuilder::BuildNumbers() const {
       added.push_back({place.table->number(), place.table.get()});
     }
   }
+  if (range_tables_.has_value()) {
+    for (const TableRef& table : range_tables_->added) added.push_back({table->number(), table.get()});
+  }
   std::vector<TableNumbers::Entry> removed;
   for (const FileNumber number : left) removed.push_back({number, base_->numbers().Find(number)});
   TableNumbers numbers = base_->numbers().Edited(std::move(removed), std::move(added));
@@ -220,13 +268,16 @@ absl::StatusOr<TableNumbers> VersionBuilder::BuildNumbers() const {
 }
 
 absl::StatusOr<VersionRef> VersionBuilder::Build() {
-  if (std::none_of(levels_.begin(), levels_.end(), [](const auto& level) { return level.has_value(); })) return base_;
+  const bool any_level =
+      std::any_of(levels_.begin(), levels_.end(), [](const auto& level) { return level.has_value(); });
+  if (!any_level && !range_tables_.has_value()) return base_;
   std::array<std::vector<RunRef>, kMaxLevels> levels;
   for (int level = 0; level < kMaxLevels; ++level) {
     ASSIGN_OR_RETURN(levels[level], BuildLevel(level));
   }
   ASSIGN_OR_RETURN(TableNumbers numbers, BuildNumbers());
-  auto version = std::make_shared<const Version>(base_->order(), std::move(levels), std::move(numbers));
+  auto version =
+      std::make_shared<const Version>(base_->order(), std::move(levels), std::move(numbers), BuildRangeTables());
   RETURN_IF_ERROR(version->CheckRuns());
   SEPAL_DCHECK(version->Check().ok());
   return version;
@@ -241,6 +292,9 @@ std::vector<AddedTable> VersionBuilder::Added(ColumnFamilyId family) const {
       all.push_back({.family = family, .level = level, .table = place.table->metadata()});
       all.back().table.run = place.run;
     }
+  }
+  if (range_tables_.has_value()) {
+    for (const TableRef& table : range_tables_->added) all.push_back({.family = family, .table = table->metadata()});
   }
   return all;
 }

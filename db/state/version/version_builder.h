@@ -86,8 +86,17 @@ class VersionBuilder {
     std::vector<TableRef> added;
     std::vector<TableRef> removed;
   };
+  // Of tables of range tombstones.
+  struct RangeTableChange {
+    std::vector<TableRef> added;
+    std::vector<FileNumber> removed;  // from the base
+  };
   using RunChanges = std::map<RunNumber, RunChange, std::greater<>>;
 
+  absl::Status AddRangeTable(AddedTable added);
+  // Returns null if there is no such table of range tombstones.
+  TableRef RemoveRangeTable(FileNumber number);
+  std::vector<TableRef> BuildRangeTables() const;
   // Returns null if the level has no such table.
   TableRef RemoveFrom(int level, FileNumber number);
   // Whether the base has the table, and no edit removed it.
@@ -103,6 +112,7 @@ class VersionBuilder {
   TableFactory factory_;
   // Only of the levels that an edit touched.
   std::array<std::optional<LevelChange>, kMaxLevels> levels_;
+  std::optional<RangeTableChange> range_tables_;  // where an edit touched them
   // By number: tables that were removed and not added again.
   absl::flat_hash_map<FileNumber, TableRef> gone_;
   // Tables that were removed from the level where the base has them, even if they were added again.

@@ -60,6 +60,7 @@ void check_at(sepal_iterator_t* iter, const char* key, const char* value) {
 
 struct counts {
   int puts, deletes, single_deletes, merges;
+  int ranges[2];  // with an end, and without
   uint32_t families;
 };
 static void count_put(void* state, const char* k, size_t klen, const char* v, size_t vlen) {
@@ -90,6 +91,36 @@ static void count_merge_cf(void* state, uint32_t family, const char* k, size_t k
   (void)k, (void)family;
   CHECK(klen == 3 && olen == 7 && memcmp(operand, "operand", 7) == 0);
   ++((struct counts*)state)->merges;
+}
+
+static void count_range_cf(void* state, uint32_t family, const char* begin, size_t blen, const char* end, size_t elen) {
+  (void)family;
+  CHECK(blen == 1 && begin[0] == 'r' && (end == NULL || (elen == 1 && end[0] == 's')));
+  ++((struct counts*)state)->ranges[end == NULL];
+}
+
+static void test_delete_range(sepal_t* db, const sepal_readoptions_t* ro, sepal_writeoptions_t* wo) {
+  begin("delete_range");
+  put(db, wo, "r1", "1");
+  put(db, wo, "s1", "1");
+  sepal_delete_range(db, wo, "r", 1, "s", 1, &error);
+  CHECK_OK();
+  check_get(db, ro, "r1", NULL);
+  check_get(db, ro, "s1", "1");
+  sepal_delete_range(db, wo, "s", 1, "r", 1, &error);
+  expect_error("INVALID_ARGUMENT");
+  sepal_writebatch_t* batch = sepal_writebatch_create();
+  sepal_writebatch_delete_range(batch, "r", 1, NULL, 0);
+  sepal_writebatch_delete_range_cf(batch, NULL, "r", 1, "s", 1);
+  struct counts counts = {0};
+  sepal_writebatch_iterate(batch, &counts, count_put, count_delete);
+  sepal_writebatch_iterate_cf(batch, &counts, count_put_cf, count_delete_cf, count_single_delete_cf, count_merge_cf,
+                              count_range_cf);
+  CHECK(counts.ranges[0] == 1 && counts.ranges[1] == 1 && counts.puts == 0 && counts.deletes == 0);
+  sepal_write(db, wo, batch, &error);
+  CHECK_OK();
+  sepal_writebatch_destroy(batch);
+  check_get(db, ro, "s1", NULL);
 }
 
 static void test_reads_and_writes(sepal_t* db, const sepal_readoptions_t* ro, sepal_writeoptions_t* wo) {
@@ -144,17 +175,19 @@ static void test_batches(sepal_t* db, const sepal_readoptions_t* ro, const sepal
   sepal_writebatch_append(batch, more);
   sepal_writebatch_destroy(more);
   CHECK(sepal_writebatch_count(batch) == 4);
-  struct counts counts = {0, 0, 0, 0, 0};
+  struct counts counts = {0};
   sepal_writebatch_iterate(batch, &counts, count_put, count_delete);
   CHECK(counts.puts == 2 && counts.deletes == 2);
   memset(&counts, 0, sizeof counts);
-  sepal_writebatch_iterate_cf(batch, &counts, count_put_cf, count_delete_cf, count_single_delete_cf, count_merge_cf);
+  sepal_writebatch_iterate_cf(batch, &counts, count_put_cf, count_delete_cf, count_single_delete_cf, count_merge_cf,
+                              count_range_cf);
   CHECK(counts.puts == 2 && counts.deletes == 1 && counts.single_deletes == 1 && counts.families == 1);
   CHECK(counts.merges == 0);
   sepal_writebatch_t* merges = sepal_writebatch_create();
   sepal_writebatch_merge(merges, "foo", 3, "operand", 7);
   sepal_writebatch_iterate(merges, &counts, count_put, count_delete);
-  sepal_writebatch_iterate_cf(merges, &counts, count_put_cf, count_delete_cf, count_single_delete_cf, count_merge_cf);
+  sepal_writebatch_iterate_cf(merges, &counts, count_put_cf, count_delete_cf, count_single_delete_cf, count_merge_cf,
+                              count_range_cf);
   CHECK(counts.merges == 1 && counts.puts == 2);
   sepal_write(db, wo, merges, &error);
   expect_error("INVALID_ARGUMENT");
@@ -617,6 +650,7 @@ int main(void) {
   sepal_options_set_error_if_exists(options, 0);
 
   test_reads_and_writes(db, ro, wo);
+  test_delete_range(db, ro, wo);
   test_batches(db, ro, wo);
   test_iteration(db, ro);
   test_snapshot(db, ro, wo);

@@ -1,4 +1,4 @@
-// sepal db get|scan|put|delete|merge: keys and values.
+// sepal db get|scan|put|delete|delete-range|merge: keys and values.
 #include <CLI/CLI.hpp>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -202,6 +202,32 @@ class DeleteVerb final : public KeyVerb {
   std::string key_;
 };
 
+class DeleteRangeVerb final : public KeyVerb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    AddCommonFlags(app, /*writes=*/true);
+    range_.AddFlags(app);
+    app->add_flag("--all", all_, "Every key of the family, where no range is given");
+  }
+
+  absl::Status Run(const Streams& io) override {
+    RETURN_IF_ERROR(range_.Resolve(hex_));
+    if (range_.whole() && !all_) {
+      return absl::CancelledError("no range is given: name one with --from, --to or --prefix, or say --all");
+    }
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
+    ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
+    RETURN_IF_ERROR(db->DeleteRange(*family, range_.first(), range_.beyond(), {.sync = true}));
+    RETURN_IF_ERROR(db->Close());
+    if (json) io.out << ToLine(JsonHead()) << "\n";
+    return absl::OkStatus();
+  }
+
+ private:
+  KeyRange range_;
+  bool all_ = false;
+};
+
 class MergeVerb final : public KeyVerb {
  public:
   void AddFlags(CLI::App* app) override {
@@ -245,6 +271,8 @@ std::vector<VerbEntry> DataVerbs() {
       {"db put", "write a value and sync it; creates the database if it does not exist",
        "db put /var/lib/app user:1 Ada", MakeVerb<PutVerb>},
       {"db delete", "delete a key and sync", "db delete /var/lib/app user:1", MakeVerb<DeleteVerb>},
+      {"db delete-range", "delete all keys of a range, as one update, and sync",
+       "db delete-range /var/lib/app --prefix session:", MakeVerb<DeleteRangeVerb>},
       {"db merge", "merge an operand into a value and sync; the family needs a merge operator",
        "db merge /var/lib/app --family counters visits 1 --number", MakeVerb<MergeVerb>},
   };

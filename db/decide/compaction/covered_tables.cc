@@ -1,0 +1,106 @@
+#include "db/decide/compaction/covered_tables.h"
+
+#include <algorithm>
+
+namespace sepal {
+
+namespace {
+
+bool IsBare(const TableMetadata& table, SequenceNumber sequence) {
+  return table.lowest_sequence > sequence || table.swept_through >= sequence;
+}
+
+bool SharesKeys(const KeyOrder& order, const TableMetadata& table, const RangeTombstones::Fragment& fragment) {
+  if (order.Less(table.largest.user_key, fragment.begin)) return false;
+  return !fragment.end.has_value() || order.Less(table.smallest.user_key, *fragment.end);
+}
+
+// Whether one delete of the fragment hides all of the table's entries from every reader, as far as keys go.
+bool Hides(const RangeTombstones::Fragment& fragment, const TableMetadata& table, Stripes stripes) {
+  return std::any_of(fragment.sequences.begin(), fragment.sequences.end(), [&](SequenceNumber sequence) {
+    if (sequence <= table.highest_sequence) return false;
+    const size_t stripe = StripeOf(stripes, table.lowest_sequence);
+    return stripe < stripes.size() && stripe == StripeOf(stripes, sequence);
+  });
+}
+
+// Fragments that lie side by side, from the table's first key to its last.
+bool HidesAll(const KeyOrder& order, const RangeTombstones& list, const TableMetadata& table, Stripes stripes) {
+  if (list.highest_sequence() <= table.highest_sequence) return false;
+  std::string_view key = table.smallest.user_key;
+  for (size_t i = list.FindAtOrAfter(order, key); i < list.size(); ++i) {
+    const RangeTombstones::Fragment fragment = list[i];
+    if (order.Less(key, fragment.begin) || !Hides(fragment, table, stripes)) return false;
+    if (!fragment.end.has_value() || order.Less(table.largest.user_key, *fragment.end)) return true;
+    key = *fragment.end;
+  }
+  return false;
+}
+
+void AddInput(const LevelRun& run, const TableRef& table, const KeyOrder& order, CompactionPlan* plan) {
+  const TableMetadata& m = table->metadata();
+  std::vector<CompactionInput>& inputs = plan->inputs;
+  if (inputs.empty() || order.Less(m.smallest.user_key, plan->smallest_user_key)) {
+    plan->smallest_user_key = m.smallest.user_key;
+  }
+  if (inputs.empty() || order.Less(plan->largest_user_key, m.largest.user_key)) {
+    plan->largest_user_key = m.largest.user_key;
+  }
+  if (inputs.empty() || inputs.back().run != run.run->number() || inputs.back().level != run.level) {
+    inputs.push_back({.level = run.level, .run = run.run->number(), .tables = {}});
+  }
+  inputs.back().tables.push_back(table);
+  plan->output_level = run.level;
+}
+
+}  // namespace
+
+bool CoversNothing(const Version& version, const RangeTombstones::Fragment& fragment, SequenceNumber sequence,
+                   std::span<const TableMetadata> beside) {
+  const KeyOrder order = version.order();
+  const auto bare = [&](const TableMetadata& table) {
+    return IsBare(table, sequence) || !SharesKeys(order, table, fragment);
+  };
+  if (!std::all_of(beside.begin(), beside.end(), bare)) return false;
+  const KeyRange range{.begin = fragment.begin, .end = fragment.end};
+  for (const LevelRun& run : version.runs()) {
+    for (const TableRef& table : run.run->Overlapping(range)) {
+      if (!bare(table->metadata())) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<TableRef> RangeTablesToRemove(const Version& version) {
+  std::vector<TableRef> done;
+  for (const TableRef& table : version.range_tables()) {
+    const RangeTombstones* const list = table->range_tombstones().get();
+    if (list == nullptr) continue;
+    bool any_covers = false;
+    for (size_t i = 0; i < list->size() && !any_covers; ++i) {
+      const RangeTombstones::Fragment fragment = (*list)[i];
+      any_covers = std::any_of(fragment.sequences.begin(), fragment.sequences.end(),
+                               [&](SequenceNumber sequence) { return !CoversNothing(version, fragment, sequence); });
+    }
+    if (!any_covers) done.push_back(table);
+  }
+  return done;
+}
+
+CompactionPlan PlanDrop(const Version& version, Stripes stripes, const std::function<bool(const TableFile&)>& held) {
+  CompactionPlan plan;
+  const KeyOrder order = version.order();
+  const RangeTombstonesRef all = version.range_tombstones().Merged(order, {});
+  if (all == nullptr) return plan;
+  for (const LevelRun& run : version.runs()) {
+    for (const TableRef& table : run.run->tables()) {
+      if (!held(*table) && HidesAll(order, *all, table->metadata(), stripes)) AddInput(run, table, order, &plan);
+    }
+  }
+  if (plan.inputs.empty()) return plan;
+  plan.kind = CompactionPlan::Kind::kDrop;
+  plan.reason = "deleted ranges cover the tables";
+  return plan;
+}
+
+}  // namespace sepal

@@ -1,0 +1,30 @@
+// What range tombstones make superfluous: tables of which they cover everything, and range tombstones that cover
+// nothing any more. Pure.
+//
+// Law: a range tombstone may go once every table that shares keys with it is newer than it, or is swept through it. By
+// then nothing is in any table that it hides, and what is not in tables yet is newer than any range tombstone that is.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "db/decide/compaction/compaction_plan.h"
+#include "db/state/ranges/range_tombstones.h"
+#include "db/state/version/version.h"
+
+namespace sepal {
+
+// Whether the delete with that number covers nothing in the tables of `version`, nor in those `beside`, which are about
+// to join it. Cost: the tables that share keys with the fragment.
+bool CoversNothing(const Version& version, const RangeTombstones::Fragment& fragment, SequenceNumber sequence,
+                   std::span<const TableMetadata> beside = {});
+
+// The tables of range tombstones that cover nothing any more.
+std::vector<TableRef> RangeTablesToRemove(const Version& version);
+
+// A plan that drops the tables of which range tombstones that are in tables hide everything from every reader, without
+// those that are `held`; or no plan. `stripes`: where readers may stand.
+CompactionPlan PlanDrop(const Version& version, Stripes stripes, const std::function<bool(const TableFile&)>& held);
+
+}  // namespace sepal

@@ -1,0 +1,78 @@
+#include "db/engine/background/covered_space.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "db/decide/compaction/covered_tables.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal {
+
+namespace {
+
+// Whether a plan that runs, or was put off, has the table.
+bool IsHeld(const Family& family, const TableFile& table) REQUIRES_STATE_LOCK {
+  bool held = false;
+  const auto look = [&](const CompactionInput& in) {
+    held =
+        held || std::any_of(in.tables.begin(), in.tables.end(), [&](const TableRef& t) { return t.get() == &table; });
+  };
+  for (const PlanRef& plan : family.running()) plan->ForEachHeld(look);
+  for (const CompactionPutOff& put_off : family.put_off()) put_off.plan->ForEachHeld(look);
+  return held;
+}
+
+}  // namespace
+
+void CoveredSpace::GiveBack(const FamilyRef& family) {
+  if (!family->range_deletes.any() || state_->VersionOf(*family)->range_tables().empty()) return;
+  const PauseGate::Section section(pause_);
+  absl::Status status = DropTables(family);
+  if (status.ok()) status = RemoveRangeTables(*family);
+  if (status.ok()) return;
+  state_->core->info_log.Write("the space of deleted ranges of %s could not be given back: %s", Printable(family->name),
+                               status.ToString());
+}
+
+absl::Status CoveredSpace::DropTables(const FamilyRef& family) {
+  const std::vector<SequenceNumber> snapshots = snapshots_->ForJob();
+  PlanRef plan;
+  {
+    StateLock lock(state_);
+    if (state_->closing || !state_->error.ok() || family->dropped()) return absl::OkStatus();
+    const auto held = [&](const TableFile& table) {
+      database_mutex.AssertHeld();
+      return IsHeld(*family, table);
+    };
+    CompactionPlan drop = PlanDrop(*family->version(), snapshots, held);
+    if (drop.nothing()) return absl::OkStatus();
+    plan = std::make_shared<const CompactionPlan>(std::move(drop));
+    family->BeginCompaction(plan, /*of_range=*/false);
+  }
+  state_->core->info_log.Write("compaction of %s: %s", Printable(family->name), ToString(*plan));
+  absl::Status status = catalog_->Apply(EditOf(*plan, family->id, RunNumber(0), {}), nullptr, nullptr);
+  StateLock lock(state_);
+  family->EndCompaction(plan, state_->ReadDemandNow(), /*of_range=*/false);
+  state_->NotifyChanged();
+  return status;
+}
+
+absl::Status CoveredSpace::RemoveRangeTables(const Family& family) {
+  const std::vector<TableRef> done = RangeTablesToRemove(*state_->VersionOf(family));
+  if (done.empty() || family.dropped()) return absl::OkStatus();
+  // A flush may take some of them over meanwhile.
+  const auto complete = [&](VersionEdit* edit) {
+    database_mutex.AssertHeld();
+    const std::vector<TableRef>& listed = family.version()->range_tables();
+    for (const TableRef& table : done) {
+      if (std::find(listed.begin(), listed.end(), table) == listed.end()) continue;
+      edit->removed_tables.push_back({.family = family.id, .level = 0, .number = table->number()});
+    }
+  };
+  return catalog_->Apply({}, complete, nullptr);
+}
+
+}  // namespace sepal
