@@ -22,6 +22,7 @@ text { font:11px system-ui,sans-serif; fill:var(--dim) } .title { font-size:13px
 .back { fill:var(--bg) } .grid { stroke:var(--line); stroke-width:1 } .theory { stroke-width:1.75 }
 .blocked { stroke:var(--blocked); fill:var(--blocked) } .bloom { stroke:var(--bloom); fill:var(--bloom) }
 .partitioned { stroke:var(--partitioned); fill:var(--partitioned) } path.theory { fill:none }
+path.partitioned { stroke-dasharray:6 5 } circle { r:4px } circle.bloom { r:3.2px } circle.partitioned { r:2.4px }
 </style>
 )style";
 
@@ -79,6 +80,7 @@ class Chart {
     std::string svg;
     for (const RatePoint& point : points) {
       if (point.axis != axis_ || point.false_positives < kLeastFalsePositives) continue;
+      if (point.Observed() < std::pow(10, -decades_)) continue;
       absl::StrAppendFormat(
           &svg,
           "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%s, %g %s: %.4g measured, %.4g "
@@ -122,10 +124,12 @@ class Chart {
   const double most_;  // at the end of the axis
 };
 
-// How deep the deepest line goes.
+// How deep the charts go. Filters of few keys, at the left of the first chart, would make the others flat.
 int DecadesOf(const std::vector<RatePoint>& theory) {
   double least = 0.1;
-  for (const RatePoint& point : theory) least = std::min(least, point.theory);
+  for (const RatePoint& point : theory) {
+    if (point.axis != RateAxis::kKeys) least = std::min(least, point.theory);
+  }
   return static_cast<int>(std::ceil(-std::log10(std::max(least, kLeastRate)) - 1e-9));
 }
 

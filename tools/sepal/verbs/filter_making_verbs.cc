@@ -53,7 +53,7 @@ class FilterSizeVerb final : public Verb {
     bytes_flag_ = AddBytes(app, "--bytes", &bytes_, "How much memory the filter may take");
     AddCount(app, "--hashes", &hashes_, "How many hashes (default: the best number)",
              {.least = 1, .most = filters::kMostProbes});
-    app->add_option("--kind", kind_, "Only this kind (default: all whose size can be chosen)")
+    app->add_option("--kind", kind_, "Only this kind: blocked, bloom, partitioned or counting (default: all four)")
         ->check(CLI::IsMember(BloomKinds()));
     AddCount(app, "--counter-bits", &counter_bits_, "Of a counting filter: 4 or 8")
         ->check(CLI::IsMember({4, 8}))
@@ -197,7 +197,7 @@ class FilterBuilder {
       const absl::Status added = filters::Add(&*filter_, key);
       if (!absl::IsResourceExhausted(added) || wanted_.kind != FilterKind::kFingerprintTable) return added;
       return absl::ResourceExhaustedError(
-          absl::StrFormat("more than %u keys came, which is what the table holds; give --keys", taken_ - 1));
+          absl::StrFormat("more keys came than the %u that the table holds; give --keys", taken_ - 1));
     };
     RETURN_IF_ERROR(source.ForEach("added", err, add));
     return taken_ == 0 ? NoKeys(source) : absl::OkStatus();
@@ -256,7 +256,7 @@ class FilterBuilder {
       case FilterKind::kPartitionedBloom:
         return AsUsage(MakeOfShape(keys));
       case FilterKind::kScalableBloom:
-        return AsUsage(Take(filters::ScalableBloomFilter::Create(keys, wanted_.rate, wanted_.seed)));
+        return AsUsage(MakeScalable(keys));
       case FilterKind::kFingerprintTable: {
         ASSIGN_OR_RETURN(const int width, WidthFor(kRateOf8Bits, kRateOf16Bits));
         RETURN_IF_ERROR(CheckMemory(keys / 3 * 4 * static_cast<uint64_t>(width / 8)));
@@ -280,6 +280,13 @@ class FilterBuilder {
     }
     RETURN_IF_ERROR(CheckMemory(shape.bits / 8 * static_cast<uint64_t>(wanted_.counter_bits)));
     return Take(filters::CountingBloomFilter::Create(shape.bits, shape.probes, wanted_.counter_bits, wanted_.seed));
+  }
+
+  // Its first part has half of the rate.
+  absl::Status MakeScalable(uint64_t keys) {
+    ASSIGN_OR_RETURN(const BloomShape part, BloomShape::For(keys, wanted_.rate / 2, BloomLayout::kClassic));
+    RETURN_IF_ERROR(CheckMemory(part.bits / 8));
+    return Take(filters::ScalableBloomFilter::Create(keys, wanted_.rate, wanted_.seed));
   }
 
   template <class Filter>
@@ -322,7 +329,7 @@ class FilterBuildVerb final : public Verb {
     AddRate(app, "--rate", &parameters_.rate, "The rate of false positives that is allowed")->capture_default_str();
     keys_flag_ = AddCount(app, "--keys", &parameters_.keys, "How many keys it is made for (default: those that come)",
                           {.least = 1});
-    app->add_option("--kind", kind_, "What filter it is")
+    app->add_option("--kind", kind_, "blocked, bloom, partitioned, counting, scalable, fingerprints, or static")
         ->check(CLI::IsMember({"blocked", "bloom", "partitioned", "counting", "scalable", "fingerprints", "static"}))
         ->capture_default_str();
     counter_bits_flag_ =

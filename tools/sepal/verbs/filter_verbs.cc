@@ -179,7 +179,7 @@ class FilterPlotVerb final : public Verb {
     AddCount(app, "--keys", &keys_, "How many keys the filters are made for", {.least = 1, .most = 100'000'000})
         ->capture_default_str();
     AddRate(app, "--rate", &rate_, "Their rate of false positives at so many keys")->capture_default_str();
-    app->add_option("--kind", kind_, "Only this kind (default: all three)")
+    app->add_option("--kind", kind_, "Only this kind: blocked, bloom or partitioned (default: all three)")
         ->check(CLI::IsMember({"blocked", "bloom", "partitioned"}));
     AddCount(app, "--lookups", &lookups_, "How many absent keys each filter is asked for", {.least = 1000})
         ->capture_default_str();
