@@ -87,6 +87,13 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
   arguments["load"] = {directory_.File("loaded"), dump};
   arguments["db destroy"] = {directory_.File("loaded"), "--yes"};
   ASSERT_EQ(RunSepal({"family", "create", db_, "counters", "--merge-operator", "add64"}).exit, kExitOk);
+  const std::string filter = directory_.File("filter");
+  arguments["filter size"] = {"--keys", "1M", "--rate", "0.01"};
+  arguments["filter build"] = {"--from-db", db_, "--output", filter};
+  arguments["filter test"] = {filter, "/dev/null"};
+  arguments["filter info"] = {filter};
+  arguments["filter merge"] = {filter, filter, "--output", directory_.File("merged")};
+  arguments["filter plot"] = {"--output", directory_.File("plot.svg"), "--keys", "100", "--lookups", "1000"};
   // What changes the database comes last.
   std::vector<VerbEntry> verbs = Verbs();
   std::stable_partition(verbs.begin(), verbs.end(), [](const VerbEntry& verb) {
@@ -152,6 +159,7 @@ TEST_F(SepalCommandTest, WhatOnlyLooksWritesNothingAndWorksBesideAWriter) {
                                              {"wal", "dump", db_},
                                              {"lsm", "tree", db_},
                                              {"db", "stats", db_, "--watch", "--count", "1"},
+                                             {"filter", "build", "--from-db", db_, "-o", directory_.File("filter")},
                                              {"explain", "get", db_, "beside"}}) {
     const Outcome outcome = RunSepal(looks);
     EXPECT_EQ(outcome.exit, kExitOk) << looks[0] << " " << looks[1] << ": " << outcome.err;

@@ -303,6 +303,15 @@ TEST_F(FailedSyncTest, AFailedSyncIsToldByEveryVerbThatMakesADatabase) {
   ExpectEachToMatter({"db", "restore", backups + "/000001", copy}, [&] { fs::remove_all(copy); });
 }
 
+TEST_F(FailedSyncTest, AFailedSyncIsToldByEveryVerbThatWritesAFile) {
+  MakeDatabase();
+  const std::string file = directory_.File("file");
+  ExpectEachToMatter({"filter", "build", "--from-db", db_, "--output", file});
+  ExpectEachToMatter({"filter", "merge", file, file, "--output", file});
+  ExpectEachToMatter({"lsm", "html", db_, "--output", file});
+  EXPECT_FALSE(fs::exists(file + ".tmp"));
+}
+
 TEST_F(FailedSyncTest, AFailedSyncIsToldByABenchmark) {
   ExpectEachToMatter({"bench", "run", db_, "--num=20", "--benchmarks=fillseq,fillsync,flush,compact", "--yes"});
   ExpectEachToMatter({"bench", "run", db_, "--num=4", "--sync", "--batch_size=2", "--yes",

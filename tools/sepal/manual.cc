@@ -147,7 +147,7 @@ std::string SepalPage() {
       "\\fIVERB\\fR [\\fIARGUMENT\\fR ...] [\\fIFLAG\\fR ...]\n"
       ".SH DESCRIPTION\n"
       "The command line tool of the Sepal key-value engine.\n"
-      "The first argument of a verb is the directory of the database.\n"
+      "The first argument of a verb on a database is its directory.\n"
       "Read-only verbs take no lock, never write, and are safe while a program has the database open.\n"
       "Verbs that rewrite or replace much data ask for confirmation, or need \\fB\\-\\-yes\\fR where nobody can be "
       "asked.\n"

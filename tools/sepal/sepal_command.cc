@@ -147,8 +147,9 @@ constexpr std::string_view kLogDirectoryOption = "Options::log_directory";
 std::string DamageRemedy(const CLI::App& app, const std::string& message) {
   if (message.find(kOnDamage) != std::string::npos || message.find(kDamagedDump) != std::string::npos) return "";
   const CLI::Option* directory = app.get_option_no_throw("DIR");
+  if (directory == nullptr) directory = app.get_option_no_throw("--from-db");
   // The damage may be in another engine's database.
-  if (directory == nullptr || app.get_option_no_throw("SOURCE") != nullptr) return "";
+  if (directory == nullptr || directory->count() == 0 || app.get_option_no_throw("SOURCE") != nullptr) return "";
   const CLI::Option* logs = app.get_option_no_throw("--log-directory");
   const bool elsewhere = logs != nullptr && logs->count() > 0;
   const Place place{directory->results().front(), elsewhere ? logs->results().back() : ""};

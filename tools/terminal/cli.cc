@@ -1,5 +1,8 @@
 #include "tools/terminal/cli.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -229,7 +232,7 @@ void AddIgnored(CLI::App* app, const std::string& names, std::ostream& err) {
 std::string Counted(uint64_t count, std::string_view noun) {
   std::string text = std::to_string(count) + " ";
   if (count == 1) return text.append(noun);
-  if (noun.ends_with("y")) return text.append(noun.substr(0, noun.size() - 1)) + "ies";
+  if (noun.ends_with("y") && !noun.ends_with("ey")) return text.append(noun.substr(0, noun.size() - 1)) + "ies";
   return text.append(noun) + (noun.ends_with("ch") || noun.ends_with("s") ? "es" : "s");
 }
 
@@ -268,19 +271,42 @@ int ExitOfOutput(int exit, std::string_view program, std::ostream& out, std::ost
   return exit == kExitOk ? static_cast<int>(kExitError) : exit;
 }
 
+namespace {
+
+// Makes a file, or the names in a directory, durable; 0 or the reason why not.
+int SyncPath(const std::string& path, int flags) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+  if (fd < 0) return errno;
+  const int reason = fsync(fd) == 0 ? 0 : errno;
+  close(fd);
+  return reason;
+}
+
+// All of WriteWhole but what is done when it fails.
+int WriteAndRename(const std::string& temporary, const std::string& path, const std::string& contents) {
+  errno = 0;
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file << contents;
+  file.close();
+  if (!file) return errno == 0 ? EIO : errno;
+  if (const int reason = SyncPath(temporary, 0); reason != 0) return reason;
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return errno;
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  return SyncPath(parent.empty() ? "." : parent.string(), O_DIRECTORY);
+}
+
+}  // namespace
+
 absl::Status WriteWhole(const std::string& path, const std::string& contents) {
   const std::string temporary = path + ".tmp";
-  int reason = 0;
-  {
-    errno = 0;
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    file << contents;
-    file.close();
-    if (!file) reason = errno == 0 ? EIO : errno;
-  }
-  if (reason == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
-  if (reason == 0) return absl::OkStatus();
   std::error_code unused;
+  const std::filesystem::file_status there = std::filesystem::status(path, unused);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("%s is no regular file, and cannot be written; choose another file with --output", path));
+  }
+  const int reason = WriteAndRename(temporary, path, contents);
+  if (reason == 0) return absl::OkStatus();
   std::filesystem::remove(temporary, unused);
   return absl::ErrnoToStatus(reason, absl::StrFormat("%s cannot be written; choose another file with --output", path));
 }

@@ -78,7 +78,7 @@ std::optional<std::string> FromHex(std::string_view hex);
 // full disk.
 int ExitOfOutput(int exit, std::string_view program, std::ostream& out, std::ostream& err);
 
-// Writes a file whole or not at all, over one that is there. Errors are with remedy.
+// Writes a file whole or not at all, over one that is there, and makes it durable. Errors are with remedy.
 absl::Status WriteWhole(const std::string& path, const std::string& contents);
 
 }  // namespace sepal::tools

@@ -72,6 +72,8 @@ std::vector<VerbEntry> TableVerbs();
 std::vector<VerbEntry> LogVerbs();
 std::vector<VerbEntry> ShapeVerbs();
 std::vector<VerbEntry> StatsVerbs();
+std::vector<VerbEntry> FilterMakingVerbs();
+std::vector<VerbEntry> FilterVerbs();
 std::vector<VerbEntry> BenchVerbs();
 std::vector<VerbEntry> DumpVerbs();
 std::vector<VerbEntry> ShellVerbs();

@@ -1,0 +1,142 @@
+// sepal filter, where a command script cannot tell: many keys, large filters, pictures, damaged databases.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "sepal/filter/any_filter.h"
+#include "tests/tools/sepal_command_fixture.h"
+
+namespace sepal::tools {
+namespace {
+
+class FilterVerbsTest : public SepalCommandTest {
+ protected:
+  std::string WriteWords(const std::string& name, int from, int to) const {
+    const std::string path = directory_.File(name);
+    std::ofstream file(path);
+    for (int i = from; i < to; ++i) file << Key(i) << "\n";
+    return path;
+  }
+
+  const std::string filter_ = directory_.File("filter");
+};
+
+TEST_F(FilterVerbsTest, EveryKindKnowsAllItsKeysAndHoldsItsRate) {
+  const std::string words = WriteWords("words", 0, 5000), others = WriteWords("others", 5000, 9000);
+  for (const std::string kind : {"blocked", "bloom", "partitioned", "counting", "scalable", "fingerprints", "static"}) {
+    const double rate = 0.04;
+    const Outcome built =
+        RunSepal({"filter", "build", words, "-o", filter_, "--kind", kind, "--rate", "0.04", "--json"});
+    ASSERT_EQ(built.exit, kExitOk) << kind << built.err;
+    EXPECT_EQ(LastJson(built.out).at("kind"), kind);
+    EXPECT_EQ(LastJson(built.out).at("keys_read"), 5000) << kind;
+    EXPECT_EQ(LastJson(RunSepal({"filter", "test", filter_, words, "--json"}).out).at("absent"), 0) << kind;
+    const nlohmann::json asked = LastJson(RunSepal({"filter", "test", filter_, others, "--json"}).out);
+    EXPECT_EQ(asked.at("maybe").get<int>() + asked.at("absent").get<int>(), 4000) << kind;
+    // Five standard deviations.
+    EXPECT_LE(asked.at("maybe").get<double>() / 4000, rate + 5 * std::sqrt(rate / 4000)) << kind;
+    EXPECT_GT(asked.at("maybe").get<int>(), 0) << kind;
+  }
+}
+
+TEST_F(FilterVerbsTest, StandardInputAndAFileGiveTheSameFilter) {
+  const std::string words = WriteWords("words", 0, 3000);
+  ASSERT_EQ(RunSepal({"filter", "build", words, "-o", filter_}).exit, kExitOk);
+  const std::string of_file = Slurp(filter_);
+  ASSERT_EQ(RunSepal({"filter", "build", "-o", filter_}, Slurp(words)).exit, kExitOk);
+  EXPECT_EQ(Slurp(filter_), of_file);
+}
+
+TEST_F(FilterVerbsTest, AMergedFilterIsThatOfAllKeys) {
+  const std::string one = directory_.File("one"), two = directory_.File("two"), all = directory_.File("all");
+  const auto build = [&](const std::string& words, const std::string& output) {
+    ASSERT_EQ(RunSepal({"filter", "build", words, "-o", output, "--keys", "4000"}).exit, kExitOk);
+  };
+  build(WriteWords("words1", 0, 1000), one);
+  build(WriteWords("words2", 1000, 4000), two);
+  build(WriteWords("words", 0, 4000), all);
+  ASSERT_EQ(RunSepal({"filter", "merge", one, two, "-o", filter_}).exit, kExitOk);
+  EXPECT_EQ(Slurp(filter_), Slurp(all));
+  // The output may be one of what is merged.
+  ASSERT_EQ(RunSepal({"filter", "merge", one, two, "-o", one}).exit, kExitOk);
+  EXPECT_EQ(Slurp(one), Slurp(all));
+}
+
+TEST_F(FilterVerbsTest, AFilterThatIsOverfilledIsToldOf) {
+  const Outcome overfull = RunSepal({"filter", "build", WriteWords("words", 0, 3000), "-o", filter_, "--keys", "1000"});
+  EXPECT_EQ(overfull.exit, kExitOk);
+  EXPECT_TRUE(Has(overfull.err, "note: 3000 keys came, and --keys is 1000: the rate of false positives is 0."))
+      << overfull.err;
+  EXPECT_TRUE(Has(overfull.err, "and not 0.01")) << overfull.err;
+  EXPECT_EQ(RunSepal({"filter", "build", WriteWords("few", 0, 900), "-o", filter_, "--keys", "1000"}).err, "");
+}
+
+TEST_F(FilterVerbsTest, AFilterThatTheMachineCannotHoldIsRefusedBeforeItIsMade) {
+  const auto memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (memory > uint64_t{400} << 30) GTEST_SKIP() << "this machine can";
+  for (const char* kind : {"blocked", "counting", "fingerprints", "scalable"}) {
+    const Outcome refused =
+        RunSepal({"filter", "build", "-o", filter_, "--kind", kind, "--keys", "180G", "--rate", "0.01"}, "a\n");
+    EXPECT_NE(refused.exit, kExitOk) << kind;
+    EXPECT_TRUE(Has(refused.err, "is too large") || Has(refused.err, "but the machine has")) << kind << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(filter_)) << kind;
+  }
+}
+
+TEST_F(FilterVerbsTest, ASketchIsDescribedAndNotAsked) {
+  filters::AnyFilter sketch = filters::HyperLogLog::Create().value();
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(filters::Add(&sketch, Key(i)).ok());
+  std::ofstream(filter_, std::ios::binary) << filters::Serialize(sketch);
+  const nlohmann::json info = LastJson(RunSepal({"filter", "info", filter_, "--json"}).out);
+  EXPECT_NEAR(info.at("estimated_keys").get<double>(), 1000, 50);
+  EXPECT_FALSE(info.contains("rate"));
+  EXPECT_TRUE(Has(RunSepal({"filter", "info", filter_}).out, "precision       14\n"));
+  const Outcome asked = RunSepal({"filter", "test", filter_}, "key0001\n");
+  EXPECT_EQ(asked.exit, kExitError);
+  EXPECT_EQ(asked.out, "");
+  EXPECT_TRUE(Has(asked.err, "cannot say which keys it has seen; sepal filter info")) << asked.err;
+  EXPECT_EQ(RunSepal({"filter", "merge", filter_, filter_, "-o", filter_}).exit, kExitOk);
+}
+
+TEST_F(FilterVerbsTest, ADamagedDatabaseGivesNoFilterAndSaysWhatToDo) {
+  MakeDatabase();
+  FlipByte(Files(".sst").front(), 0.3);
+  const Outcome damaged = RunSepal({"filter", "build", "--from-db", db_, "-o", filter_});
+  EXPECT_EQ(damaged.exit, kExitDamage);
+  EXPECT_TRUE(Has(damaged.err, "sepal db repair " + db_ + " --dry-run")) << damaged.err;
+  EXPECT_FALSE(std::filesystem::exists(filter_));
+}
+
+TEST_F(FilterVerbsTest, ThePlotHasWhatWasMeasuredBesideTheory) {
+  const std::string picture = directory_.File("plot.svg");
+  const Outcome plotted = RunSepal({"filter", "plot", "-o", picture, "--keys", "2000", "--lookups", "50000", "--json"});
+  ASSERT_EQ(plotted.exit, kExitOk) << plotted.err;
+  const nlohmann::json result = LastJson(plotted.out);
+  size_t compared = 0;
+  for (const nlohmann::json& point : result.at("points")) {
+    const double expected = point.at("theory").get<double>() * 50000;
+    // Chance, that of which keys are in the filter, too, and what the formula leaves out.
+    EXPECT_NEAR(point.at("false_positives").get<double>(), expected, 6 * std::sqrt(expected) + 0.1 * expected + 3)
+        << point;
+    compared += expected > 1000;
+  }
+  EXPECT_GT(compared, 20u);
+  const std::string svg = Slurp(picture);
+  for (const char* part : {"<svg xmlns=", "class=\"theory blocked\"", "class=\"theory bloom\"",
+                           "class=\"theory partitioned\"", "hashes: 0.", "</svg>"}) {
+    EXPECT_TRUE(Has(svg, part)) << part;
+  }
+  EXPECT_FALSE(Has(svg, "nan") || Has(svg, "inf")) << svg;
+  const Outcome one =
+      RunSepal({"filter", "plot", "-o", picture, "--kind", "bloom", "--lookups", "1000", "--keys", "1"});
+  EXPECT_EQ(one.exit, kExitOk) << one.err;
+  EXPECT_FALSE(Has(Slurp(picture), "theory blocked"));
+}
+
+}  // namespace
+}  // namespace sepal::tools

@@ -1,0 +1,102 @@
+// What the verbs on filters have in common: their files, their kinds, and keys to fill them with or to ask for, which
+// are lines of a file or of standard input, or the keys of a column family.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sepal/db.h"
+#include "sepal/filter/any_filter.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace sepal::tools {
+
+using TakeKey = std::function<absl::Status(std::string_view key)>;
+
+class KeySource {
+ public:
+  virtual ~KeySource() = default;
+  // "words.txt", for messages.
+  virtual std::string Name() const = 0;
+  // Whether ForEach can be called more than once, and gives the same keys again.
+  virtual bool Repeatable() const = 0;
+  // Stops at the first error of `take`. Progress goes to `err`, as "<verb> keys: ..." or "<verb> bytes: ...".
+  virtual absl::Status ForEach(std::string_view verb, std::ostream& err, const TakeKey& take) const = 0;
+};
+
+// Each line is a key, without its newline; an empty line is the empty key. A last line needs no newline.
+class KeyLines final : public KeySource {
+ public:
+  // `path` empty or "-": `in`. With `hex`, a line has the key's digits. NotFound, or InvalidArgument for a directory.
+  static absl::StatusOr<KeyLines> Open(const std::string& path, bool hex, std::istream& in);
+
+  std::string Name() const override { return from_file_ ? path_ : "standard input"; }
+  bool Repeatable() const override { return repeatable_; }
+  absl::Status ForEach(std::string_view verb, std::ostream& err, const TakeKey& take) const override;
+  // Without progress, and with the line as it came: for answers that are printed as the lines come.
+  using TakeLine = std::function<absl::Status(std::string_view line, std::string_view key)>;
+  absl::Status ForEachLine(const TakeLine& take) const;
+
+ private:
+  KeyLines(const std::string& path, bool hex, std::istream& in);
+  absl::Status Read(std::istream& from, const std::function<void(uint64_t lines, uint64_t bytes)>& tell,
+                    const TakeLine& take) const;
+
+  std::string path_;
+  bool hex_;
+  bool from_file_;
+  bool repeatable_ = false;
+  uint64_t file_bytes_ = 0;
+  std::istream* in_;
+};
+
+// The keys of a family that begin with `prefix`, as of when the database was opened.
+class DatabaseKeys final : public KeySource {
+ public:
+  DatabaseKeys(DB* db, std::shared_ptr<ColumnFamily> family, std::string prefix, std::string name);
+
+  std::string Name() const override { return name_; }
+  bool Repeatable() const override { return true; }
+  absl::Status ForEach(std::string_view verb, std::ostream& err, const TakeKey& take) const override;
+
+ private:
+  DB* const db_;
+  const std::shared_ptr<ColumnFamily> family_;
+  const std::string prefix_;
+  const std::string name_;
+};
+
+// Reads a filter of any kind. Errors are with remedy: InvalidArgument for what is no filter, DataLoss for a damaged
+// one.
+absl::StatusOr<filters::AnyFilter> ReadFilter(const std::string& path);
+
+// The kind of that name, which must be one.
+filters::FilterKind KindNamed(std::string_view name);
+// What the size of such a filter is counted in: "bits".
+std::string_view UnitOf(filters::FilterKind kind);
+// Whether it is a set, which has a rate of false positives; the others are sketches.
+inline bool AnswersQuestions(filters::FilterKind kind) {
+  return kind != filters::FilterKind::kCountMin && kind != filters::FilterKind::kHyperLogLog;
+}
+// A rate of false positives, in (0, 1).
+CLI::Option* AddRate(CLI::App* app, const std::string& name, double* rate, const std::string& description);
+// An error of parameters that cannot be, as a usage error, with the remedy in the words of the command.
+absl::Status AsUsage(const absl::Status& status);
+// The fields that --json prints of a filter.
+nlohmann::json InfoJson(const filters::FilterInfo& info);
+
+// Before long work: whether a file can be made there.
+absl::Status CheckOutput(const std::string& path);
+
+}  // namespace sepal::tools
