@@ -87,7 +87,7 @@ check_sources() {
     # Where kinds of entries are named or validated, encoded, or counted.
     function tells_kinds(path) {
       return path ~ /^db\/decide\/visibility\// || path ~ /^table\/(key\/internal_key|block\/block_view)\./ ||
-        path ~ /^db\/format\/(batch_format|write_batch)\./ ||
+        path ~ /^db\/format\/(batch_format|write_batch|table_metadata)\./ || path ~ /^db\/act\/jobs\/range_table\./ ||
         path ~ /^(db\/state\/memtable\/memtable|table\/block\/block_builder|table\/file\/table_verify)\./
     }
     function product(path) { return path ~ /^(util|filters|table|db|bindings)\// }

@@ -136,15 +136,20 @@ absl::Status CheckFeatures(uint64_t features) {
                       std::countr_zero(unknown)));
 }
 
-absl::StatusOr<AddedTable> TakeTableWithFields(Decoder* in) {
-  AddedTable added = TakeTable(in);
-  RETURN_IF_ERROR(
-      TakeFields("added table", in->Bytes(in->remaining()), [&](uint32_t tag, Decoder* field) -> absl::StatusOr<bool> {
-        if (tag != kSweptThrough) return false;
-        added.table.swept_through = TakeSequence(field);
-        return true;
-      }));
-  return added;
+absl::Status TakeFeatures(Decoder* in, VersionEdit* edit) {
+  const uint64_t features = in->Varint();
+  edit->range_deletes |= (features & kRangeDeletesFeature) != 0;
+  return CheckFeatures(features);
+}
+
+absl::Status TakeTableWithFields(Decoder* in, VersionEdit* edit) {
+  AddedTable& added = edit->added_tables.emplace_back(TakeTable(in));
+  return TakeFields("added table", in->Bytes(in->remaining()),
+                    [&](uint32_t tag, Decoder* field) -> absl::StatusOr<bool> {
+                      if (tag != kSweptThrough) return false;
+                      added.table.swept_through = TakeSequence(field);
+                      return true;
+                    });
 }
 
 void PutTableWithFields(std::string* out, const AddedTable& added) {
@@ -234,17 +239,12 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
     case kLogClosed:
       SetOnce(&edit->closed_log, TakeClosedLog(in), in);
       return true;
-    case kFeatures: {
-      const uint64_t features = in->Varint();
-      RETURN_IF_ERROR(CheckFeatures(features));
-      edit->range_deletes |= (features & kRangeDeletesFeature) != 0;
+    case kFeatures:
+      RETURN_IF_ERROR(TakeFeatures(in, edit));
       return true;
-    }
-    case kTableAddedWithFields: {
-      ASSIGN_OR_RETURN(AddedTable added, TakeTableWithFields(in));
-      edit->added_tables.push_back(std::move(added));
+    case kTableAddedWithFields:
+      RETURN_IF_ERROR(TakeTableWithFields(in, edit));
       return true;
-    }
     case kKeptOptions:
       edit->kept_options.push_back(TakeKeptOptions(in));
       RETURN_IF_ERROR(DecodeKeptOptions(edit->kept_options.back().fields).status());
@@ -257,6 +257,19 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
       return true;
   }
   return false;
+}
+
+// What data means: the features that the database uses, and schemas of families.
+void PutMeaning(const VersionEdit& edit, FieldWriter* w) {
+  const uint64_t features =
+      (edit.schemas.empty() ? 0 : kMergesFeature) | (edit.range_deletes ? kRangeDeletesFeature : 0);
+  if (features != 0) w->Field(kFeatures, [&](std::string* f) { PutVarint(f, features); });
+  for (const FamilySchema& schema : edit.schemas) {
+    w->Field(kFamilySchema, [&](std::string* f) {
+      PutVarint(f, schema.family.value());
+      FieldWriter(f).Field(kMergeOperator, [&](std::string* name) { *name += schema.merge_operator; });
+    });
+  }
 }
 
 }  // namespace
@@ -282,14 +295,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
       *f += kept.fields;
     });
   }
-  const uint64_t features = (schemas.empty() ? 0 : kMergesFeature) | (range_deletes ? kRangeDeletesFeature : 0);
-  if (features != 0) w.Field(kFeatures, [&](std::string* f) { PutVarint(f, features); });
-  for (const FamilySchema& schema : schemas) {
-    w.Field(kFamilySchema, [&](std::string* f) {
-      PutVarint(f, schema.family.value());
-      FieldWriter(f).Field(kMergeOperator, [&](std::string* name) { *name += schema.merge_operator; });
-    });
-  }
+  PutMeaning(*this, &w);
   for (const ColumnFamilyId dropped : dropped_families) {
     w.Field(kFamilyDropped, [&](std::string* f) { PutVarint(f, dropped.value()); });
   }

@@ -95,11 +95,11 @@ SEPAL_C_EXPORT void sepal_merge_cf(sepal_t* db, const sepal_writeoptions_t* opti
                                    const char* key, size_t keylen, const char* operand, size_t operandlen,
                                    char** errptr);
 /* Deletes all keys in [begin, end); `end` NULL: up to the last key. */
-SEPAL_C_EXPORT void sepal_delete_range(sepal_t* db, const sepal_writeoptions_t* options, const char* begin,
-                                       size_t beginlen, const char* end, size_t endlen, char** errptr);
+SEPAL_C_EXPORT void sepal_delete_range(sepal_t* db, const sepal_writeoptions_t* options, const char* begin, size_t blen,
+                                       const char* end, size_t elen, char** errptr);
 SEPAL_C_EXPORT void sepal_delete_range_cf(sepal_t* db, const sepal_writeoptions_t* options,
-                                          sepal_column_family_t* family, const char* begin, size_t beginlen,
-                                          const char* end, size_t endlen, char** errptr);
+                                          sepal_column_family_t* family, const char* begin, size_t blen,
+                                          const char* end, size_t elen, char** errptr);
 SEPAL_C_EXPORT void sepal_write(sepal_t* db, const sepal_writeoptions_t* options, sepal_writebatch_t* batch,
                                 char** errptr);
 
@@ -324,10 +324,8 @@ typedef struct sepal_explained_get_t {
   unsigned char found;
   uint64_t value_bytes, visible_sequence, runs, runs_without_file;
   size_t sources; /* the number of entries below */
-  uint64_t bytes_read, micros;
-  uint64_t merge_operands;
-  /* The sequence number of the newest delete of a range that covers the key; 0: there is none. */
-  uint64_t range_deleted_at;
+  uint64_t bytes_read, micros, merge_operands;
+  uint64_t range_deleted_at; /* by the newest delete of a range with the key; 0: by none */
 } sepal_explained_get_t;
 typedef struct sepal_explained_source_t {
   int kind, answer;

@@ -107,7 +107,7 @@ static void test_delete_range(sepal_t* db, const sepal_readoptions_t* ro, sepal_
   CHECK_OK();
   check_get(db, ro, "r1", NULL);
   check_get(db, ro, "s1", "1");
-  sepal_delete_range(db, wo, "s", 1, "r", 1, &error);
+  sepal_delete_range_cf(db, wo, NULL, "s", 1, "r", 1, &error);
   expect_error("INVALID_ARGUMENT");
   sepal_writebatch_t* batch = sepal_writebatch_create();
   sepal_writebatch_delete_range(batch, "r", 1, NULL, 0);
