@@ -1,0 +1,222 @@
+// Deletes of ranges: what they cost, when their space comes back, and what the manifest says. What they mean is in
+// tests/scripts/range_deletes.txt.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "db/act/manifest/manifest_recovery.h"
+#include "tests/db/engine/engine_fixture.h"
+
+namespace sepal {
+namespace {
+
+class DeleteRangeTest : public EngineTest {
+ protected:
+  uint64_t Tables() {
+    uint64_t tables = 0;
+    const Properties properties = db()->GetProperties().value();
+    for (const LevelProperties& level : properties.levels) tables += level.tables;
+    return tables;
+  }
+  // Files of tables, those of range tombstones included.
+  size_t TableFiles() {
+    size_t files = 0;
+    const std::vector<DirectoryEntry> listing =
+        database.files.OpenDirectory(database.path, false).value()->List().value();
+    for (const DirectoryEntry& entry : listing) {
+      files += entry.name.ends_with(".sst") ? 1 : 0;
+    }
+    return files;
+  }
+  // All in the last level.
+  void FillAndCompact(uint64_t keys) {
+    Fill(0, keys);
+    ASSERT_OK(db()->CompactRange());
+  }
+  size_t Visible(const ReadOptions& options = {}) {
+    size_t count = 0;
+    const std::unique_ptr<Iterator> it = db()->NewIterator(options);
+    for (it->SeekToFirst(); it->Valid(); it->Next()) ++count;
+    EXPECT_OK(it->status());
+    size_t backward = 0;
+    for (it->SeekToLast(); it->Valid(); it->Prev()) ++backward;
+    EXPECT_EQ(count, backward);
+    return count;
+  }
+  bool SaysThatItHasRangeDeletes() {
+    bool says = false;
+    const auto directory = database.files.OpenDirectory(database.path, false).value();
+    const auto recovered = RecoverManifest(directory.get(), {}, false, [&](const VersionEdit& edit) {
+      says |= edit.range_deletes;
+      return absl::OkStatus();
+    });
+    EXPECT_OK(recovered.status());
+    return says;
+  }
+};
+
+TEST_F(DeleteRangeTest, TheManifestSaysSoBeforeTheFirstOneAndKeepsSayingIt) {
+  Fill(0, 10);
+  ASSERT_OK(db()->Flush());
+  EXPECT_FALSE(SaysThatItHasRangeDeletes());
+  ASSERT_OK(db()->DeleteRange(NumberedKey(2), NumberedKey(4)));
+  EXPECT_TRUE(SaysThatItHasRangeDeletes());
+  ASSERT_OK(database.Reopen());
+  EXPECT_TRUE(SaysThatItHasRangeDeletes());
+  EXPECT_EQ(Visible(), 8u);
+}
+
+TEST_F(DeleteRangeTest, ARangeThatEndsBeforeItBeginsIsRefusedWithAllOfItsBatch) {
+  Fill(0, 4);
+  const absl::Status refused = db()->DeleteRange(NumberedKey(3), NumberedKey(1));
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  WriteBatch batch;
+  batch.Delete(NumberedKey(0));
+  batch.DeleteRange(NumberedKey(3), NumberedKey(1));
+  EXPECT_TRUE(absl::IsInvalidArgument(db()->Write(batch)));
+  EXPECT_EQ(Visible(), 4u);
+  EXPECT_FALSE(SaysThatItHasRangeDeletes());
+}
+
+TEST_F(DeleteRangeTest, TablesThatAreCoveredGoWithoutBeingReadAndTheRangeTombstonesWithThem) {
+  FillAndCompact(2000);
+  ASSERT_GT(Tables(), 3u);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  const TestMetrics before = database.Metrics();
+  ASSERT_OK(db()->DeleteRange("", std::nullopt));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(Tables(), 0u);
+  const TestMetrics after = database.Metrics();
+  EXPECT_EQ(after.Sample("sepal_compaction_read_bytes_total"), before.Sample("sepal_compaction_read_bytes_total"));
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(TableFiles(), 0u);
+  EXPECT_EQ(Visible(), 0u);
+  ASSERT_OK(db()->CheckConsistency());
+}
+
+TEST_F(DeleteRangeTest, ASnapshotKeepsWhatItSeesUntilItIsReleased) {
+  FillAndCompact(500);
+  std::shared_ptr<const Snapshot> snapshot = db()->GetSnapshot();
+  ASSERT_OK(db()->DeleteRange(NumberedKey(100), NumberedKey(400)));
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(Visible(), 200u);
+  EXPECT_EQ(Visible({.snapshot = snapshot.get()}), 500u);
+  ASSERT_OK(database.db->VerifyChecksums());
+  snapshot.reset();
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(Visible(), 200u);
+  uint64_t entries = 0;
+  const Properties properties = db()->GetProperties().value();
+  for (const LevelProperties& level : properties.levels) entries += level.entries;
+  EXPECT_EQ(entries, 200u);
+}
+
+TEST_F(DeleteRangeTest, KeysThatComeBackUnderARangeTombstoneStayThroughCompactionsAndOpenings) {
+  FillAndCompact(300);
+  ASSERT_OK(db()->DeleteRange(NumberedKey(50), NumberedKey(250)));
+  ASSERT_OK(db()->Flush());
+  Fill(100, 120);
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(Visible(), 120u);
+  ASSERT_OK(database.Reopen());
+  ASSERT_OK(db()->DeleteRange(NumberedKey(110), NumberedKey(115)));
+  ASSERT_OK(db()->CompactRange());
+  ASSERT_OK(db()->CompactRange());
+  EXPECT_EQ(Visible(), 115u);
+  ASSERT_OK(database.CrashAndReopen(CrashMode::kLoseUnsynced));
+  EXPECT_EQ(Visible(), 115u);
+  ASSERT_OK(db()->CheckConsistency());
+}
+
+TEST_F(DeleteRangeTest, AnIteratorFromBeforeSeesWhatItSaw) {
+  Fill(0, 100);
+  const std::unique_ptr<Iterator> before = db()->NewIterator();
+  ASSERT_OK(db()->DeleteRange("", std::nullopt));
+  ASSERT_OK(db()->CompactRange());
+  size_t count = 0;
+  for (before->SeekToFirst(); before->Valid(); before->Next()) ++count;
+  EXPECT_EQ(count, 100u);
+  EXPECT_EQ(Visible(), 0u);
+}
+
+TEST_F(DeleteRangeTest, ManyDeletesOfOneRangeTakeTheMemoryOfFew) {
+  Fill(0, 10);
+  ASSERT_OK(db()->DeleteRange(NumberedKey(0), NumberedKey(5)));
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_OK(db()->DeleteRange(NumberedKey(0), NumberedKey(5 + i % 3)));
+    ASSERT_OK(db()->Put(NumberedKey(2), std::to_string(i)));
+    ASSERT_EQ(*db()->Get(NumberedKey(2)), std::to_string(i));
+  }
+  EXPECT_EQ(Visible(), 4u);
+}
+
+TEST_F(DeleteRangeTest, ExplainSaysThatARangeWithTheKeyWasDeleted) {
+  Fill(0, 5);
+  ASSERT_OK(db()->DeleteRange(NumberedKey(1), NumberedKey(3)));
+  const GetExplanation hidden = db()->ExplainGet(NumberedKey(2)).value();
+  EXPECT_FALSE(hidden.found);
+  EXPECT_EQ(hidden.range_deleted_at, 6u);
+  EXPECT_NE(hidden.ToString().find("deleted at 6"), std::string::npos) << hidden.ToString();
+  const GetExplanation there = db()->ExplainGet(NumberedKey(3)).value();
+  EXPECT_TRUE(there.found);
+  EXPECT_EQ(there.range_deleted_at, 0u);
+}
+
+TEST_F(DeleteRangeTest, AReaderOfTheFilesAndACheckpointHaveThem) {
+  FillAndCompact(200);
+  ASSERT_OK(db()->DeleteRange(NumberedKey(10), NumberedKey(20)));
+  ASSERT_OK(db()->Flush());
+  ASSERT_OK(db()->DeleteRange(NumberedKey(30), NumberedKey(50)));
+  ASSERT_OK(db()->Sync());
+  ASSERT_OK(db()->Checkpoint("/copy"));
+  for (const std::string directory : {std::string("/db"), std::string("/copy")}) {
+    const auto reader = database.OpenReadOnly(directory);
+    ASSERT_OK(reader.status());
+    EXPECT_TRUE(absl::IsNotFound((*reader)->Get(NumberedKey(15)).status())) << directory;
+    EXPECT_TRUE(absl::IsNotFound((*reader)->Get(NumberedKey(40)).status())) << directory;
+    EXPECT_OK((*reader)->Get(NumberedKey(20)).status());
+  }
+}
+
+// Batches move all keys of a range from one half to the other; a reader sees one half or the other, whole.
+TEST(DeleteRangeThreadsTest, ReadersSeeABatchWithARangeDeleteWholeOrNotAtAll) {
+  TestDatabase database(Threads::kReal);
+  ASSERT_OK(database.Open());
+  DB* const db = database.db.get();
+  constexpr uint64_t kKeys = 20;
+  const auto move = [&](uint64_t round) {
+    const bool low = round % 2 == 0;
+    WriteBatch batch;
+    low ? batch.DeleteRange("b", std::nullopt) : batch.DeleteRange("a", "b");
+    for (uint64_t i = 0; i < kKeys; ++i) batch.Put((low ? "a" : "b") + NumberedKey(i), std::to_string(round));
+    return db->Write(batch);
+  };
+  ASSERT_OK(move(0));
+  std::atomic<bool> done{false};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&, i] {
+      while (!done.load()) {
+        const std::shared_ptr<const Snapshot> snapshot = i == 0 ? db->GetSnapshot() : nullptr;
+        const std::unique_ptr<Iterator> it = db->NewIterator({.snapshot = snapshot.get()});
+        std::map<std::string, uint64_t> rounds;
+        for (it->SeekToFirst(); it->Valid(); it->Next()) ++rounds[std::string(it->value())];
+        EXPECT_OK(it->status());
+        EXPECT_EQ(rounds.size(), 1u);
+        for (const auto& [round, keys] : rounds) EXPECT_EQ(keys, kKeys) << round;
+      }
+    });
+  }
+  for (uint64_t round = 1; round < 600; ++round) EXPECT_OK(move(round));
+  done.store(true);
+  for (std::thread& reader : readers) reader.join();
+}
+
+}  // namespace
+}  // namespace sepal
