@@ -36,6 +36,7 @@ using sepal::BytesOf;
 using sepal::FamilyOf;
 using sepal::NewCopy;
 using sepal::SaveError;
+using sepal::TimeOfMillis;
 
 static_assert(sepal::kMaxKeyBytes == SEPAL_MAX_KEY_BYTES && sepal::kMaxValueBytes == SEPAL_MAX_VALUE_BYTES);
 static_assert(sepal::kMaxLevels == SEPAL_MAX_LEVELS);
@@ -65,6 +66,10 @@ char* CopyOrNull(const std::optional<std::string>& text) { return text.has_value
 struct BatchCalls final : sepal::WriteBatch::Handler {
   absl::Status Put(uint32_t family, std::string_view key, std::string_view value) override {
     return put(family, key, value), absl::OkStatus();
+  }
+  absl::Status PutExpiring(uint32_t family, std::string_view key, std::string_view value,
+                           std::chrono::system_clock::time_point) override {
+    return Put(family, key, value);
   }
   absl::Status Delete(uint32_t family, std::string_view key) override { return deleted(family, key), absl::OkStatus(); }
   absl::Status SingleDelete(uint32_t family, std::string_view key) override {
@@ -373,6 +378,12 @@ uint32_t sepal_writebatch_count(const sepal_writebatch_t* batch) { return batch-
 
 void sepal_writebatch_put(sepal_writebatch_t* batch, const char* key, size_t klen, const char* val, size_t vlen) {
   batch->rep.Put(BytesOf(key, klen), BytesOf(val, vlen));
+}
+void sepal_writebatch_put_expiring(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key,
+                                   size_t klen, const char* val, size_t vlen, uint64_t expires_at) {
+  const auto time = TimeOfMillis(expires_at);
+  if (family == nullptr) return batch->rep.Put(BytesOf(key, klen), BytesOf(val, vlen), time);
+  batch->rep.Put(*family->rep, BytesOf(key, klen), BytesOf(val, vlen), time);
 }
 void sepal_writebatch_put_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key, size_t klen,
                              const char* val, size_t vlen) {

@@ -30,6 +30,7 @@ sepal_repair_report_t* Repair(const sepal_options_t* options, const char* name, 
 static_assert(static_cast<int>(sepal::ExplainedSource::Kind::kTable) == sepal_in_table);
 static_assert(static_cast<int>(sepal::ExplainedSource::Answer::kLaneSaysNo) == sepal_lane_says_no);
 static_assert(static_cast<int>(sepal::ExplainedSource::Answer::kOperand) == sepal_explained_operand);
+static_assert(static_cast<int>(sepal::ExplainedSource::Answer::kExpired) == sepal_explained_expired);
 
 }  // namespace
 
@@ -128,7 +129,8 @@ void sepal_explanation_get(const sepal_explanation_t* explanation, sepal_explain
                                        .sources = e.sources.size(),
                                        .bytes_read = e.bytes_read,
                                        .micros = e.micros,
-                                       .merge_operands = e.merge_operands};
+                                       .merge_operands = e.merge_operands,
+                                       .expires = e.expires};
   sepal::ToCaller(whole, get, size);
 }
 

@@ -341,6 +341,7 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
     ASSIGN_OR_RETURN(const InternalIterator* const first, inputs.Next());
     if (first == nullptr) break;
     if (!last.has_value() || family->order.Less(last->view(), first->key())) {
+      manifest_.expires |= MeaningOf(first->key().trailer) == Meaning::kExpiring;
       RETURN_IF_ERROR(retention.Add(first->key(), first->value(), emit));
       last = InternalKey(first->key());
     }

@@ -217,6 +217,9 @@ SEPAL_C_EXPORT void sepal_writebatch_clear(sepal_writebatch_t* batch);
 SEPAL_C_EXPORT uint32_t sepal_writebatch_count(const sepal_writebatch_t* batch);
 SEPAL_C_EXPORT void sepal_writebatch_put(sepal_writebatch_t* batch, const char* key, size_t klen, const char* val,
                                          size_t vlen);
+SEPAL_C_EXPORT void sepal_writebatch_put_expiring(sepal_writebatch_t* batch, sepal_column_family_t* family,
+                                                  const char* key, size_t klen, const char* val, size_t vlen,
+                                                  uint64_t unix_millis);
 SEPAL_C_EXPORT void sepal_writebatch_put_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key,
                                             size_t klen, const char* val, size_t vlen);
 SEPAL_C_EXPORT void sepal_writebatch_delete(sepal_writebatch_t* batch, const char* key, size_t klen);
@@ -229,12 +232,12 @@ SEPAL_C_EXPORT void sepal_writebatch_merge(sepal_writebatch_t* batch, const char
                                            size_t olen);
 SEPAL_C_EXPORT void sepal_writebatch_merge_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key,
                                               size_t klen, const char* operand, size_t olen);
-/* Reports single deletions as deletions, and reports neither merges nor families. */
+/* Reports single deletions as deletions and puts that expire as puts; neither merges nor families. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
                                              void (*put)(void* state, const char* k, size_t klen, const char* v,
                                                          size_t vlen),
                                              void (*deleted)(void* state, const char* k, size_t klen));
-/* Reports everything. */
+/* Reports everything, but no times: puts that expire as puts. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate_cf(
     const sepal_writebatch_t* batch, void* state,
     void (*put)(void* state, uint32_t family, const char* k, size_t klen, const char* v, size_t vlen),
@@ -303,7 +306,8 @@ enum {
   sepal_answer_absent = 2,
   sepal_guard_says_no = 3,
   sepal_lane_says_no = 4,
-  sepal_explained_operand = 5
+  sepal_explained_operand = 5,
+  sepal_explained_expired = 6
 };
 /* The strings live as long as the explanation. */
 typedef struct sepal_explained_get_t {
@@ -315,6 +319,7 @@ typedef struct sepal_explained_get_t {
   size_t sources; /* the number of entries below */
   uint64_t bytes_read, micros;
   uint64_t merge_operands;
+  unsigned char expires;
 } sepal_explained_get_t;
 typedef struct sepal_explained_source_t {
   int kind, answer;
@@ -379,6 +384,8 @@ SEPAL_C_EXPORT void sepal_options_add_column_family(sepal_options_t* options, co
 /* The options of a column family: */
 SEPAL_C_EXPORT void sepal_options_set_comparator(sepal_options_t* options, sepal_comparator_t* comparator);
 /* The options share the operator: it may be destroyed at any time. */
+/* Milliseconds that puts of the family live; 0: they do not expire. */
+SEPAL_C_EXPORT void sepal_options_set_ttl(sepal_options_t* options, int64_t milliseconds);
 SEPAL_C_EXPORT void sepal_options_set_merge_operator(sepal_options_t* options, const sepal_mergeoperator_t* merge);
 SEPAL_C_EXPORT void sepal_options_set_compression(sepal_options_t* options, int compression);
 /* From the first level on; deeper levels use the last entry. */
@@ -456,6 +463,9 @@ SEPAL_C_EXPORT void sepal_writeoptions_destroy(sepal_writeoptions_t* options);
 SEPAL_C_EXPORT void sepal_writeoptions_set_sync(sepal_writeoptions_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_writeoptions_set_disable_wal(sepal_writeoptions_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_writeoptions_set_no_slowdown(sepal_writeoptions_t* options, unsigned char value);
+/* For puts alone, and one of the two: milliseconds from now, and milliseconds since 1970. */
+SEPAL_C_EXPORT void sepal_writeoptions_set_ttl(sepal_writeoptions_t* options, int64_t milliseconds);
+SEPAL_C_EXPORT void sepal_writeoptions_set_expires_at(sepal_writeoptions_t* options, uint64_t milliseconds);
 
 /* --- statistics and events --- */
 

@@ -34,11 +34,11 @@ struct ExplainedBlock {
 // searched again, for what is older.
 struct ExplainedSource {
   enum class Kind : uint8_t { kActiveMemtable, kImmutableMemtable, kTable };
-  enum class Answer : uint8_t { kFound, kDeleted, kAbsent, kGuardSaysNo, kLaneSaysNo, kOperand };
+  enum class Answer : uint8_t { kFound, kDeleted, kAbsent, kGuardSaysNo, kLaneSaysNo, kOperand, kExpired };
 
   Kind kind = Kind::kActiveMemtable;
   Answer answer = Answer::kAbsent;
-  // The entry's, if an entry was found, a tombstone or a merge operand included.
+  // The entry's, if an entry was found, a tombstone, a merge operand or an expired put included.
   uint64_t sequence = 0;
   uint64_t value_bytes = 0;
 
@@ -64,6 +64,8 @@ struct SEPAL_EXPORT GetExplanation {
   uint64_t value_bytes = 0;
   // That the value was made of; one of a memtable may stand for several.
   uint64_t merge_operands = 0;
+  // A put that expires was met (DB::Put with WriteOptions::ttl): as of the time of the call.
+  bool expires = false;
   uint64_t visible_sequence = 0;
   // The number of sorted runs of tables, and how many of them have no file that spans the key. Runs after the one with
   // the answer were not searched.

@@ -26,11 +26,19 @@ enum class ValueKind : uint8_t {
   kPut = 1,
   kSingleDelete = 2,
   kMerge = 3,
+  // A put until a time: db/format/expiring_value.h has its value.
+  kExpiringPut = 6,
   // In memtables only, never on disk: an operand together with older ones (db/decide/visibility/operands.h).
   kFoldedMerge = 7,
 };
-// On disk.
+// On disk: those up to kMaxValueKind, and expiring puts.
 inline constexpr uint8_t kMaxValueKind = 3;
+inline constexpr bool IsKindOnDisk(uint8_t kind) {
+  return kind <= kMaxValueKind || kind == static_cast<uint8_t>(ValueKind::kExpiringPut);
+}
+// An expiring put's value begins with its expiry, of so many bytes; one that is shorter is damaged.
+inline constexpr size_t kExpiryBytes = 6;
+inline constexpr size_t LeastValueBytes(ValueKind kind) { return kind == ValueKind::kExpiringPut ? kExpiryBytes : 0; }
 
 // For statistics only.
 inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }
@@ -43,7 +51,7 @@ inline constexpr Trailer PackTrailer(SequenceNumber sequence, ValueKind kind) {
 inline constexpr SequenceNumber TrailerSequence(Trailer trailer) { return SequenceNumber(trailer >> 8); }
 // Only for trailers whose kind byte is known to be valid.
 inline constexpr ValueKind TrailerKind(Trailer trailer) { return static_cast<ValueKind>(trailer & 0xff); }
-inline constexpr bool IsValidTrailer(Trailer trailer) { return (trailer & 0xff) <= kMaxValueKind; }
+inline constexpr bool IsValidTrailer(Trailer trailer) { return IsKindOnDisk(trailer & 0xff); }
 
 // Sorts before every update of its user key that is visible at `sequence`, and after all newer ones.
 inline constexpr Trailer SeekTrailer(SequenceNumber sequence) { return (sequence.value() << 8) | 0xff; }

@@ -22,6 +22,7 @@ struct Update {
   ValueKind kind = ValueKind::kPut;
   std::string key;
   std::string value;
+  uint64_t expiry_millis = 0;  // of an expiring put
 };
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
@@ -29,6 +30,9 @@ using Entries = std::vector<std::pair<std::string, std::string>>;
 class Model {
  public:
   uint64_t latest() const { return latest_; }
+  // The time, by which puts have expired at every batch.
+  uint64_t now_millis() const { return now_millis_; }
+  void AdvanceTo(uint64_t now_millis) { now_millis_ = now_millis; }
 
   void CreateFamily(const std::string& name, const Comparator* comparator);
   void DropFamily(const std::string& name) { families_.erase(name); }
@@ -55,6 +59,7 @@ class Model {
     ValueKind kind;
     std::string key;
     std::string value;
+    uint64_t expiry_millis;
   };
   struct Less {
     const Comparator* comparator;
@@ -65,10 +70,11 @@ class Model {
     std::map<std::string, std::vector<Version>, Less> keys;
   };
   // The key, as the version that decides spells it, and its value.
-  static std::optional<std::pair<std::string, std::string>> EntryAt(const std::vector<Version>& versions,
-                                                                    uint64_t batch);
+  std::optional<std::pair<std::string, std::string>> EntryAt(const std::vector<Version>& versions,
+                                                             uint64_t batch) const;
 
   uint64_t latest_ = 0;
+  uint64_t now_millis_ = 0;
   std::map<std::string, Family> families_;
 };
 

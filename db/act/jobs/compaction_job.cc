@@ -67,6 +67,7 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
   Retention retention({.order = context.order,
                        .snapshots = input.snapshots,
                        .bottommost = input.plan->bottommost,
+                       .expired_through_millis = context.expired_through_millis,
                        .merge = context.options->merge_operator.get()});
   OutputSplitter splitter(
       MakeSplitterOptions(*input.plan, context.tuning.table_bytes, context.tuning.table_bytes * 10, context.order));
@@ -130,6 +131,7 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
   total->tombstones_dropped += part.tombstones_dropped;
   total->zeroed += part.zeroed;
   total->operands_folded += part.operands_folded;
+  total->expired += part.expired;
 }
 
 }  // namespace

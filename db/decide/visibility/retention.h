@@ -9,7 +9,10 @@
 //     back if a later single delete took that newer entry away;
 //   - a put that is kept gets sequence number 0 when `bottommost` and every snapshot sees it;
 //   - the operands of a stripe are folded (operand_fold.h): with the put or delete below them into a put, also when
-//     `bottommost` and nothing is below; else into one operand, if the operator can do that. Where it fails they stay.
+//     `bottommost` and nothing is below; else into one operand, if the operator can do that. Where it fails they stay;
+//   - an expiring put is as a put, but no operand is folded into it; once it has expired, up to `expired_through`, it
+//   is
+//     a delete of its sequence number. One with number 0, under which nothing is, is dropped then.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //
@@ -40,6 +43,9 @@ struct RetentionOptions {
   std::vector<SequenceNumber> snapshots = {};
   // See CompactionPlan::bottommost. Never for a flush: tables of level 0 keep their sequence numbers.
   bool bottommost = false;
+  // The time, in milliseconds since 1970, by which what expires has gone for good. It must become durable with what is
+  // made of the entries at the latest.
+  uint64_t expired_through_millis = 0;
   // Null: operands stay as they are.
   const MergeOperator* merge = nullptr;
   // What a single delete meets may lie elsewhere as well, so that the two must not go together.
@@ -55,6 +61,7 @@ struct RetentionCounts {
   uint64_t tombstones_dropped = 0;  // single deletes with their puts count once
   uint64_t zeroed = 0;
   uint64_t operands_folded = 0;  // into others, or a put
+  uint64_t expired = 0;          // made deletes, or dropped
 };
 
 class Retention {
@@ -66,7 +73,10 @@ class Retention {
   // of a user key (where a new table may begin). Stops at emit's first error.
   template <class Emit>
   absl::Status Add(const InternalKeyView& key, std::string_view value, Emit&& emit) {
-    if (fold_ != nullptr || MeaningOf(key.trailer) == Meaning::kOperand) [[unlikely]]
+    const Meaning meaning = MeaningOf(key.trailer);
+    if (meaning == Meaning::kExpiring) [[unlikely]]
+      return AddExpiring(key, value, emit);
+    if (fold_ != nullptr || meaning == Meaning::kOperand) [[unlikely]]
       return AddToFold(key, value, emit);
     return AddEntry(key, value, emit);
   }
@@ -80,6 +90,19 @@ class Retention {
   const RetentionCounts& counts() const { return counts_; }
 
  private:
+  template <class Emit>
+  ABSL_ATTRIBUTE_NOINLINE absl::Status AddExpiring(const InternalKeyView& key, std::string_view value, Emit& emit) {
+    if (ParseExpiringValue(value).expiry_millis > options_.expired_through_millis) {
+      return fold_ != nullptr ? AddToFold(key, value, emit) : AddEntry(key, value, emit);
+    }
+    ++counts_.expired;
+    if (key.sequence() == SequenceNumber(0)) {
+      ++counts_.entries_in;
+      return absl::OkStatus();
+    }
+    const InternalKeyView gone{key.user_key, PackTrailer(key.sequence(), ValueKind::kDelete)};
+    return fold_ != nullptr ? AddToFold(gone, {}, emit) : AddEntry(gone, {}, emit);
+  }
   template <class Emit>
   absl::Status AddEntry(const InternalKeyView& key, std::string_view value, Emit&& emit) {
     const Step step = Next(key);

@@ -22,6 +22,8 @@ void GroupLookup::Run(std::span<const LookupKey> keys, std::span<PointResult> re
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (results_[i].kind == PointResult::Kind::kOperand) [[unlikely]]
       ResolveMerges(i);
+    if (results_[i].kind == PointResult::Kind::kExpiring) [[unlikely]]
+      Expire(core_, &results_[i]);
   }
 }
 
