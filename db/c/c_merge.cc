@@ -1,4 +1,6 @@
 // The C interface: merge operators.
+#include "sepal/c_merge.h"
+
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "db/c/c_types.h"
-#include "sepal/c.h"
 #include "sepal/merge_operator.h"
 
 namespace {

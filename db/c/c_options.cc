@@ -11,6 +11,7 @@
 namespace {
 
 using sepal::BytesOf;
+using sepal::TimeOfMillis;
 
 // Converts C's number to an enumerator; a number that does not fit becomes an invalid one, so that opening refuses it.
 template <class Enum>
@@ -183,6 +184,9 @@ void sepal_options_set_max_space_amplification(sepal_options_t* options, double 
   options->rep.family.max_space_amplification = most;
 }
 
+void sepal_options_set_ttl(sepal_options_t* options, int64_t milliseconds) {
+  options->rep.family.ttl = std::chrono::milliseconds(milliseconds);
+}
 void sepal_options_set_merge_operator(sepal_options_t* options, const sepal_mergeoperator_t* merge) {
   options->rep.family.merge_operator = merge->rep;
 }
@@ -259,6 +263,12 @@ void sepal_writeoptions_set_disable_wal(sepal_writeoptions_t* options, unsigned 
 }
 void sepal_writeoptions_set_no_slowdown(sepal_writeoptions_t* options, unsigned char value) {
   options->rep.no_slowdown = value != 0;
+}
+void sepal_writeoptions_set_ttl(sepal_writeoptions_t* options, int64_t milliseconds) {
+  options->rep.ttl = std::chrono::milliseconds(milliseconds);
+}
+void sepal_writeoptions_set_expires_at(sepal_writeoptions_t* options, uint64_t milliseconds) {
+  options->rep.expires_at = TimeOfMillis(milliseconds);
 }
 
 }  // extern "C"

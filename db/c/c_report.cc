@@ -30,6 +30,7 @@ sepal_repair_report_t* Repair(const sepal_options_t* options, const char* name, 
 static_assert(static_cast<int>(sepal::ExplainedSource::Kind::kTable) == sepal_in_table);
 static_assert(static_cast<int>(sepal::ExplainedSource::Answer::kLaneSaysNo) == sepal_lane_says_no);
 static_assert(static_cast<int>(sepal::ExplainedSource::Answer::kOperand) == sepal_explained_operand);
+static_assert(static_cast<int>(sepal::ExplainedSource::Answer::kExpired) == sepal_explained_expired);
 
 }  // namespace
 
@@ -129,7 +130,8 @@ void sepal_explanation_get(const sepal_explanation_t* explanation, sepal_explain
                                        .bytes_read = e.bytes_read,
                                        .micros = e.micros,
                                        .merge_operands = e.merge_operands,
-                                       .range_deleted_at = e.range_deleted_at};
+                                       .range_deleted_at = e.range_deleted_at,
+                                       .expires = e.expires};
   sepal::ToCaller(whole, get, size);
 }
 

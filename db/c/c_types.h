@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -100,9 +101,20 @@ inline const ColumnFamily& FamilyOf(const sepal_t* db, const sepal_column_family
   return family == nullptr ? db->rep->DefaultColumnFamily() : *family->rep;
 }
 
+// A time that the clock cannot show is the last that it can.
+inline std::chrono::system_clock::time_point TimeOfMillis(uint64_t since_1970) {
+  using Wall = std::chrono::system_clock;
+  const auto most = std::chrono::floor<std::chrono::milliseconds>(Wall::time_point::max().time_since_epoch()).count();
+  return Wall::time_point(std::chrono::milliseconds(std::min(since_1970, static_cast<uint64_t>(most))));
+}
 // Null stands for no bytes.
 inline std::string_view BytesOf(const char* bytes, size_t size) {
   return size == 0 ? std::string_view("") : std::string_view(bytes, size);
+}
+// Null stands for no end.
+inline std::optional<std::string_view> EndOfRange(const char* end, size_t size) {
+  if (end == nullptr) return std::nullopt;
+  return BytesOf(end, size);
 }
 
 // Copies between a struct of this library and that of a caller whose compiler knew `size` bytes of it.

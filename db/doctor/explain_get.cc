@@ -67,6 +67,10 @@ class Explainer {
       case Meaning::kOperand:
         source->answer = Answer::kOperand;
         break;
+      case Meaning::kExpiring:
+        source->answer = Answer::kFound;
+        out_->expires = true;
+        break;
     }
     source->sequence = TrailerSequence(trailer).value();
   }
@@ -128,6 +132,8 @@ std::string_view AnswerText(Answer answer) {
       return "deleted";
     case Answer::kOperand:
       return "merge operand";
+    case Answer::kExpired:
+      return "expired";
     case Answer::kAbsent:
       return "not there";
     case Answer::kGuardSaysNo:
@@ -198,13 +204,14 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
     const EpochDomain::Guard guard(&core_->epochs);
     HideCovered(CoveringIn(*view, family->order, key, visible), &explanation);
   }
-  if (explanation.merge_operands > 0) {
+  if (explanation.merge_operands > 0 || explanation.expires) {
     const EpochDomain::Guard guard(&core_->epochs);
     StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
     PointResult result;
     RETURN_IF_ERROR(LookUp(*family, *view, lookup, {}, core_.get(), &counters, &result));
     explanation.found = result.kind == PointResult::Kind::kFound;
     explanation.value_bytes = result.value.size();
+    if (explanation.expires && !explanation.found) explanation.sources.back().answer = Answer::kExpired;
   }
   return explanation;
 }
@@ -213,13 +220,14 @@ std::string GetExplanation::ToString() const {
   std::string text =
       absl::StrFormat("key '%s' in family %s, as of sequence %u: ", Printable(key), column_family, visible_sequence);
   text += found ? absl::StrFormat("found, %u bytes", value_bytes) : std::string("not found");
+  if (found && expires) text += ", which expire";
   if (merge_operands > 0) absl::StrAppendFormat(&text, ", made of %u merge operands", merge_operands);
   if (range_deleted_at > 0) absl::StrAppendFormat(&text, "; a range with the key was deleted at %u", range_deleted_at);
   text += "\n";
   for (const ExplainedSource& source : sources) {
     absl::StrAppendFormat(&text, "  %s: %s", SourceName(source), AnswerText(source.answer));
-    const bool has_entry =
-        source.answer == Answer::kFound || source.answer == Answer::kDeleted || source.answer == Answer::kOperand;
+    const bool has_entry = source.answer == Answer::kFound || source.answer == Answer::kDeleted ||
+                           source.answer == Answer::kOperand || source.answer == Answer::kExpired;
     if (has_entry) absl::StrAppendFormat(&text, " at sequence %u", source.sequence);
     text += "\n";
     if (source.kind != ExplainedSource::Kind::kTable) continue;

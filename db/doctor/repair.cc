@@ -164,6 +164,7 @@ absl::Status Repairing::TakeManifest() {
     FamilyState& family = families_.at(id);
     family.kept_options = described.kept_options;
     family.merge_operator = described.merge_operator;
+    family.ttl_millis = described.ttl_millis;
     family.flushed_through = described.flushed_through;
     RETURN_IF_ERROR(Resolve(&family));
     described.tables.OrderBy(family.order);
@@ -241,7 +242,9 @@ void Repairing::SalvageEdit(const VersionEdit& edit) {
   }
   for (const FamilySchema& schema : edit.schemas) {
     const auto it = families_.find(schema.family);
-    if (it != families_.end()) it->second.merge_operator = schema.merge_operator;
+    if (it == families_.end()) continue;
+    it->second.merge_operator = schema.merge_operator;
+    it->second.ttl_millis = schema.ttl_millis;
   }
   for (const ColumnFamilyId id : edit.dropped_families) DropFamily(id);
   for (const RemovedTable& table : edit.removed_tables) {
@@ -330,7 +333,7 @@ absl::Status Repairing::MadeWith(std::string_view comparator, const FamilyState&
 
 absl::Status Repairing::Resolve(FamilyState* family) const {
   ASSIGN_OR_RETURN(const ColumnFamilyOptions given,
-                   OptionsFor(options_, path_, family->creation, family->merge_operator));
+                   OptionsFor(options_, path_, family->creation, family->merge_operator, family->ttl_millis));
   family->options = OptionsGivenOrKept(given, family->kept_options);
   family->order = KeyOrder(family->options.comparator);
   return absl::OkStatus();
@@ -394,6 +397,8 @@ ManifestContents Repairing::Snapshot(FileNumber log) {
   head.next_file_number = FileNumber(next_file_number_);
   head.last_sequence = manifest_.last_sequence;
   head.min_log_number = log;
+  head.expires = manifest_.expires;
+  if (manifest_.expires) head.clock_floor = manifest_.clock_floor;
   if (log_directory_ != nullptr) {
     head.log_directory = PlacesToKeep(world_.file_system, options_.log_directory, path_);
   }

@@ -65,6 +65,7 @@ class Repairing {
     ColumnFamilyCreation creation;
     std::string kept_options;    // db/format/kept_options.h
     std::string merge_operator;  // its name, as the manifest has it; empty: none
+    uint64_t ttl_millis = 0;     // likewise
     ColumnFamilyOptions options;
     KeyOrder order;
     SequenceNumber flushed_through;

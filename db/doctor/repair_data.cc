@@ -374,6 +374,7 @@ absl::Status Repairing::MergeTables(FamilyState* family) {
                          IsCovered(ranges, family->order, first->key(), inputs.rank());
     if (covered) covered_key = first->key().user_key;
     if (!covered && (!last.has_value() || family->order.Less(last->view(), first->key()))) {
+      manifest_.expires |= MeaningOf(first->key().trailer) == Meaning::kExpiring;
       RETURN_IF_ERROR(retention.Add(first->key(), first->value(), emit));
       last = InternalKey(first->key());
     }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_format.h"
+#include "db/format/expiring_value.h"
 #include "db/format/range_end.h"
 #include "util/base/check.h"
 
@@ -20,7 +21,7 @@ bool BatchReader::Next(BatchEntry* entry) {
     return false;
   }
   const uint8_t kind = decoder_.Byte();
-  if (kind > kMaxValueKind) {
+  if (!IsKindOnDisk(kind)) {
     problem_ = "unknown kind of entry";
     return false;
   }
@@ -36,6 +37,10 @@ bool BatchReader::Next(BatchEntry* entry) {
     problem_ = "a range delete without an end";
     return false;
   }
+  if (entry->value.size() < LeastValueBytes(entry->kind)) {
+    problem_ = "an expiring put without its expiry";
+    return false;
+  }
   ++read_;
   return true;
 }
@@ -46,11 +51,18 @@ absl::Status BatchReader::status() const {
                                              total_bytes_ - decoder_.remaining(), problem_, read_, count_));
 }
 
-absl::Status CheckBatch(std::string_view bytes) {
+std::optional<uint64_t> TakeExpiry(ValueKind kind, std::string_view* value) {
+  if (!Expires(kind)) return std::nullopt;
+  const ExpiringValue expiring = ParseExpiringValue(*value);
+  *value = expiring.value;
+  return expiring.expiry_millis;
+}
+
+absl::Status CheckBatch(std::string_view bytes, bool* expires) {
+  *expires = false;
   BatchReader reader(bytes);
   BatchEntry entry;
-  while (reader.Next(&entry)) {
-  }
+  while (reader.Next(&entry)) *expires |= Expires(entry.kind);
   return reader.status();
 }
 

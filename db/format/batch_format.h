@@ -4,17 +4,19 @@
 // |--------|--------|--------------------------------------------------------------------------------|
 // | 0      | 4      | number of entries                                                              |
 // | 4      |        | the entries, without gaps:                                                     |
-// |        | 1      | ValueKind: delete, put, single delete, merge or range delete                   |
+// |        | 1      | ValueKind: delete, put, single delete, merge, range delete or expiring put     |
 // |        | 1 to 5 | column family id, varint32                                                     |
 // |        |        | key: length as varint, bytes                                                   |
-// |        |        | put and merge: value or operand: length as varint, bytes                       |
+// |        |        | put, merge: value or operand: length as varint, bytes                          |
 // |        |        | range delete: its end: length as varint, bytes (range_end.h)                   |
+// |        |        | expiring put: length as varint, expiry and value (expiring_value.h)            |
 //
 // Entry i of a batch with sequence number s has sequence number s + i. Bytes are a valid batch if exactly the stated
 // number of entries fills them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,9 +32,15 @@ inline constexpr size_t kBatchHeaderBytes = 4;
 
 // Whether an entry of that kind has a value behind its key.
 inline constexpr bool HasValue(ValueKind kind) {
-  return kind == ValueKind::kPut || kind == ValueKind::kMerge || kind == ValueKind::kRangeDelete;
+  return kind == ValueKind::kPut || kind == ValueKind::kMerge || kind == ValueKind::kRangeDelete ||
+         kind == ValueKind::kExpiringPut;
 }
 inline constexpr bool IsRangeDelete(ValueKind kind) { return kind == ValueKind::kRangeDelete; }
+// Whether the entry expires, and whether it is a put that a family's time to live makes expire.
+inline constexpr bool Expires(ValueKind kind) { return kind == ValueKind::kExpiringPut; }
+// Of one that expires, its time; `*value` becomes what is behind that. nullopt: it does not.
+std::optional<uint64_t> TakeExpiry(ValueKind kind, std::string_view* value);
+inline constexpr bool TakesTimeToLive(ValueKind kind) { return kind == ValueKind::kPut; }
 // Whether it may only be written to a family that has a merge operator.
 inline constexpr bool NeedsMergeOperator(ValueKind kind) { return kind == ValueKind::kMerge; }
 
@@ -68,8 +76,12 @@ class BatchReader {
   const char* problem_ = nullptr;
 };
 
-// Reads the whole batch; ok if it is valid.
-absl::Status CheckBatch(std::string_view bytes);
+// Reads the whole batch; ok if it is valid. `*expires`: whether any entry does.
+absl::Status CheckBatch(std::string_view bytes, bool* expires);
+inline absl::Status CheckBatch(std::string_view bytes) {
+  bool expires;
+  return CheckBatch(bytes, &expires);
+}
 
 // The number of entries that `bytes`, at least kBatchHeaderBytes of them, state.
 inline uint32_t BatchCount(std::string_view bytes) { return DecodeFixed32(bytes.data()); }
@@ -82,7 +94,8 @@ inline absl::Status CheckEntrySize(size_t key_bytes, size_t value_bytes) {
   return EntryTooLarge(key_bytes, value_bytes);
 }
 
-// Adds an entry to `batch`, which must be a valid batch, and counts it. `value` is for puts and merges only.
+// Adds an entry to `batch`, which must be a valid batch, and counts it. `value` is for puts and merges only; an
+// expiring put's is as expiring_value.h says.
 void AppendBatchEntry(std::string* batch, ValueKind kind, ColumnFamilyId family, std::string_view key,
                       std::string_view value);
 

@@ -35,6 +35,8 @@ class BatchOrigin {
   // The same for all families that `other` names.
   static void NoteAll(const WriteBatch& other, WriteBatch* batch);
   static void Clear(WriteBatch* batch);
+  // Whether a put of the batch expires.
+  static bool Expires(const WriteBatch& batch) { return batch.expires_; }
   // InvalidArgument if `batch` names a family of any database but the one with that id in that directory: a copy of its
   // files has the same id.
   static absl::Status Check(const WriteBatch& batch, uint64_t database_id, std::string_view directory);

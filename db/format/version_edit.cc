@@ -30,13 +30,15 @@ enum Tag : uint32_t {
   kKeptOptions = 27,
   kFamilySchema = 28,
   kLogDirectory = 29,
+  kClockFloor = 36,
 };
 
 constexpr uint64_t kMergesFeature = 1;
 constexpr uint64_t kRangeDeletesFeature = 2;
-constexpr uint64_t kKnownFeatures = kMergesFeature | kRangeDeletesFeature;
+constexpr uint64_t kExpiryFeature = 4;
+constexpr uint64_t kKnownFeatures = kMergesFeature | kRangeDeletesFeature | kExpiryFeature;
 
-enum SchemaTag : uint32_t { kMergeOperator = 2 };
+enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4 };
 enum TableTag : uint32_t { kSweptThrough = 2 };
 
 void PutInternalKey(std::string* out, const InternalKey& key) {
@@ -136,12 +138,6 @@ absl::Status CheckFeatures(uint64_t features) {
                       std::countr_zero(unknown)));
 }
 
-absl::Status TakeFeatures(Decoder* in, VersionEdit* edit) {
-  const uint64_t features = in->Varint();
-  edit->range_deletes |= (features & kRangeDeletesFeature) != 0;
-  return CheckFeatures(features);
-}
-
 absl::Status TakeTableWithFields(Decoder* in, VersionEdit* edit) {
   AddedTable& added = edit->added_tables.emplace_back(TakeTable(in));
   return TakeFields("added table", in->Bytes(in->remaining()),
@@ -174,11 +170,17 @@ absl::Status TakeSchema(Decoder* in, VersionEdit* edit) {
   FamilySchema schema{.family = TakeFamily(in)};
   RETURN_IF_ERROR(TakeFields("schema of a column family", in->Bytes(in->remaining()),
                              [&](uint32_t tag, Decoder* field) -> absl::StatusOr<bool> {
-                               if (tag != kMergeOperator) return false;
-                               schema.merge_operator = field->Bytes(field->remaining());
-                               return true;
+                               switch (tag) {
+                                 case kMergeOperator:
+                                   schema.merge_operator = field->Bytes(field->remaining());
+                                   return true;
+                                 case kTtl:
+                                   schema.ttl_millis = field->Varint();
+                                   return true;
+                               }
+                               return false;
                              }));
-  if (!schema.merge_operator.empty()) edit->schemas.push_back(std::move(schema));
+  if (!schema.merge_operator.empty() || schema.ttl_millis > 0) edit->schemas.push_back(std::move(schema));
   return absl::OkStatus();
 }
 
@@ -188,6 +190,35 @@ absl::Status TakeLogDirectory(Decoder* in, VersionEdit* edit) {
   kept.database = in->LengthPrefixed();
   SetOnce(&edit->log_directory, std::move(kept), in);
   return SkipFields("log directory", in);
+}
+
+RemovedTable TakeRemovedTable(Decoder* in) {
+  const ColumnFamilyId family = TakeFamily(in);
+  const int level = TakeLevel(in);
+  return {family, level, TakeFileNumber(in)};
+}
+
+absl::Status TakeFeatures(Decoder* in, VersionEdit* edit) {
+  const uint64_t features = in->Varint();
+  RETURN_IF_ERROR(CheckFeatures(features));
+  edit->range_deletes |= (features & kRangeDeletesFeature) != 0;
+  edit->expires |= (features & kExpiryFeature) != 0;
+  return absl::OkStatus();
+}
+
+ClockFloor TakeClockFloor(Decoder* in) {
+  const uint64_t now = in->Varint();
+  return {now, in->Varint()};
+}
+
+// What readers of the edit must know.
+uint64_t FeaturesOf(const VersionEdit& edit) {
+  uint64_t features = (edit.range_deletes ? kRangeDeletesFeature : 0) | (edit.expires ? kExpiryFeature : 0);
+  for (const FamilySchema& schema : edit.schemas) {
+    if (!schema.merge_operator.empty()) features |= kMergesFeature;
+    if (schema.ttl_millis > 0) features |= kExpiryFeature;
+  }
+  return features;
 }
 
 FlushedThrough TakeFlushedThrough(Decoder* in) {
@@ -230,12 +261,9 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
     case kTableAdded:
       edit->added_tables.push_back(TakeTable(in));
       return true;
-    case kTableRemoved: {
-      const ColumnFamilyId family = TakeFamily(in);
-      const int level = TakeLevel(in);
-      edit->removed_tables.push_back({family, level, TakeFileNumber(in)});
+    case kTableRemoved:
+      edit->removed_tables.push_back(TakeRemovedTable(in));
       return true;
-    }
     case kLogClosed:
       SetOnce(&edit->closed_log, TakeClosedLog(in), in);
       return true;
@@ -255,19 +283,32 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
     case kLogDirectory:
       RETURN_IF_ERROR(TakeLogDirectory(in, edit));
       return true;
+    case kClockFloor:
+      SetOnce(&edit->clock_floor, TakeClockFloor(in), in);
+      return true;
   }
   return false;
 }
 
-// What data means: the features that the database uses, and schemas of families.
+// What data means: features, the clock and schemas.
 void PutMeaning(const VersionEdit& edit, FieldWriter* w) {
-  const uint64_t features =
-      (edit.schemas.empty() ? 0 : kMergesFeature) | (edit.range_deletes ? kRangeDeletesFeature : 0);
-  if (features != 0) w->Field(kFeatures, [&](std::string* f) { PutVarint(f, features); });
+  if (const uint64_t features = FeaturesOf(edit); features != 0) {
+    w->Field(kFeatures, [&](std::string* f) { PutVarint(f, features); });
+  }
+  if (edit.clock_floor) {
+    w->Field(kClockFloor, [&](std::string* f) {
+      PutVarint(f, edit.clock_floor->now_millis);
+      PutVarint(f, edit.clock_floor->removed_millis);
+    });
+  }
   for (const FamilySchema& schema : edit.schemas) {
     w->Field(kFamilySchema, [&](std::string* f) {
       PutVarint(f, schema.family.value());
-      FieldWriter(f).Field(kMergeOperator, [&](std::string* name) { *name += schema.merge_operator; });
+      FieldWriter fields(f);
+      if (!schema.merge_operator.empty()) {
+        fields.Field(kMergeOperator, [&](std::string* name) { *name += schema.merge_operator; });
+      }
+      if (schema.ttl_millis > 0) fields.Field(kTtl, [&](std::string* ttl) { PutVarint(ttl, schema.ttl_millis); });
     });
   }
 }
@@ -353,6 +394,11 @@ std::string ToString(const VersionEdit& edit) {
   if (edit.next_file_number) s += absl::StrFormat("next file number %u\n", edit.next_file_number->value());
   if (edit.last_sequence) s += absl::StrFormat("last sequence %u\n", edit.last_sequence->value());
   if (edit.min_log_number) s += absl::StrFormat("minimum log number %u\n", edit.min_log_number->value());
+  if (edit.expires) s += "puts may expire\n";
+  if (edit.clock_floor) {
+    s += absl::StrFormat("clock at %u ms or later; removed what had expired by %u ms\n", edit.clock_floor->now_millis,
+                         edit.clock_floor->removed_millis);
+  }
   for (const ColumnFamilyCreation& created : edit.created_families) {
     s += absl::StrFormat("create column family %u \"%s\", comparator %s%s\n", created.id.value(),
                          Printable(created.name), Printable(created.comparator_name),
@@ -364,8 +410,13 @@ std::string ToString(const VersionEdit& edit) {
   }
   if (edit.range_deletes) s += "uses range deletes\n";
   for (const FamilySchema& schema : edit.schemas) {
-    s += absl::StrFormat("family %u has merge operator \"%s\"\n", schema.family.value(),
-                         Printable(schema.merge_operator));
+    if (!schema.merge_operator.empty()) {
+      s += absl::StrFormat("family %u has merge operator \"%s\"\n", schema.family.value(),
+                           Printable(schema.merge_operator));
+    }
+    if (schema.ttl_millis > 0) {
+      s += absl::StrFormat("puts of family %u expire after %u ms\n", schema.family.value(), schema.ttl_millis);
+    }
   }
   for (const ColumnFamilyId dropped : edit.dropped_families) {
     s += absl::StrFormat("drop column family %u\n", dropped.value());

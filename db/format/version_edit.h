@@ -19,20 +19,25 @@
 // | 20  | table removed        | id varint32, level, number                                                         |
 // | 22  | log closed           | number, length in bytes: the log was closed cleanly and synced up to that length   |
 // | 24  | features             | a set of bits: the features that the database uses. A reader refuses a bit that it |
-// |     |                      | does not know. A bit is written before its first use. 1: merges, 2: range deletes  |
+// |     |                      | does not know. A bit is written before its first use. 1: merges, 2: range deletes, |
+// |     |                      | 4: expiring puts                                                                   |
 // | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
 // |     |                      | fields. Known are 1, which may be skipped: the range of keys that have entries of  |
 // |     |                      | their own (two internal keys, bytes), if it differs; and 2: a sequence number up   |
 // |     |                      | to which no range tombstone covers anything in it. Written only with fields        |
 // | 27  | kept options         | id varint32, fields (kept_options.h); written only if there are any                |
 // | 28  | column family schema | id varint32, fields: the meaning of its data. Known is 2, bytes: the name of the   |
-// |     |                      | merge operator. Written only if there are any                                      |
+// |     |                      | merge operator; and 4: the time to live in milliseconds. Written only if there are |
+// |     |                      | any                                                                                |
 // | 29  | log directory        | bytes: where the logs lie; bytes: where the database lay then; fields, of which    |
 // |     |                      | none is known. Written only if the logs do not lie beside the tables. Each         |
 // |     |                      | manifest has it in its first edit, or not at all                                   |
+// | 36  | clock floor          | two times in milliseconds since 1970: the greatest that anybody took for now, and  |
+// |     |                      | the greatest up to which jobs removed what had expired. Written only with          |
+// |     |                      | expiring puts                                                                      |
 //
-// Levels are 0 .. kMaxLevels - 1 (sepal/statistics.h). Tags 2 to 10, 22 and 29 occur at most once in an edit. Removals
-// of an edit apply before its additions, so that a table may move between levels.
+// Levels are 0 .. kMaxLevels - 1 (sepal/statistics.h). Tags 2 to 10, 22, 29 and 36 occur at most once in an edit.
+// Removals of an edit apply before its additions, so that a table may move between levels.
 #pragma once
 
 #include <cstdint>
@@ -93,7 +98,8 @@ struct KeptOptions {
 // What the data of a family means, beyond its order.
 struct FamilySchema {
   ColumnFamilyId family;
-  std::string merge_operator = {};  // its name
+  std::string merge_operator = {};  // its name; empty: none
+  uint64_t ttl_millis = 0;          // of its puts; 0: they do not expire
   friend bool operator==(const FamilySchema&, const FamilySchema&) = default;
 };
 
@@ -105,6 +111,13 @@ struct KeptLogDirectory {
   friend bool operator==(const KeptLogDirectory&, const KeptLogDirectory&) = default;
 };
 
+// How far the clock by which puts expire has come, in milliseconds since 1970; it never goes back.
+struct ClockFloor {
+  uint64_t now_millis = 0;      // the greatest time that was taken for now
+  uint64_t removed_millis = 0;  // what expired later was never removed
+  friend bool operator==(const ClockFloor&, const ClockFloor&) = default;
+};
+
 struct VersionEdit {
   std::optional<uint64_t> database_id;
   std::optional<uint64_t> hash_seed;
@@ -113,8 +126,10 @@ struct VersionEdit {
   std::optional<FileNumber> min_log_number;
   std::vector<ColumnFamilyCreation> created_families;
   std::vector<KeptOptions> kept_options;
-  std::vector<FamilySchema> schemas;  // with any, the edit says that the database uses merges
+  std::vector<FamilySchema> schemas;  // the edit says which features they need
   bool range_deletes = false;         // the database uses them
+  bool expires = false;               // the database has, or is to have, puts that expire
+  std::optional<ClockFloor> clock_floor;
   std::vector<ColumnFamilyId> dropped_families;
   std::vector<FlushedThrough> flushed_through;
   std::vector<AddedTable> added_tables;

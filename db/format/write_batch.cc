@@ -1,9 +1,11 @@
 #include "sepal/write_batch.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_format.h"
 #include "db/format/batch_format.h"
+#include "db/format/expiring_value.h"
 #include "db/format/owned_family.h"
 #include "db/format/range_end.h"
 #include "util/base/check.h"
@@ -14,6 +16,20 @@ namespace sepal {
 namespace {
 
 constexpr ColumnFamilyId kDefaultFamily(0);
+
+using TimePoint = std::chrono::system_clock::time_point;
+
+// A time before 1970 is 1970: both have passed.
+uint64_t MillisOf(TimePoint time) {
+  const auto millis = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  return millis < 0 ? 0 : static_cast<uint64_t>(millis);
+}
+// Of one that the format has.
+TimePoint TimeOf(uint64_t millis) {
+  const auto most = std::chrono::floor<std::chrono::milliseconds>(TimePoint::max().time_since_epoch()).count();
+  const auto bounded = std::min(millis, static_cast<uint64_t>(most));
+  return TimePoint(std::chrono::milliseconds(bounded));
+}
 
 }  // namespace
 
@@ -67,10 +83,27 @@ absl::Status WriteBatch::Handler::Merge(uint32_t, std::string_view, std::string_
   return absl::UnimplementedError("the batch has a merge, and its handler does not take any");
 }
 
+void WriteBatch::Put(std::string_view key, std::string_view value, TimePoint expires_at) {
+  AppendBatchEntry(&bytes_, ValueKind::kExpiringPut, kDefaultFamily, key,
+                   EncodeExpiringValue(MillisOf(expires_at), value));
+  expires_ = true;
+}
+
+void WriteBatch::Put(const ColumnFamily& family, std::string_view key, std::string_view value, TimePoint expires_at) {
+  AppendBatchEntry(&bytes_, ValueKind::kExpiringPut, BatchOrigin::Note(family, this), key,
+                   EncodeExpiringValue(MillisOf(expires_at), value));
+  expires_ = true;
+}
+
+absl::Status WriteBatch::Handler::PutExpiring(uint32_t, std::string_view, std::string_view, TimePoint) {
+  return absl::UnimplementedError("the batch has a put that expires, and its handler does not take any");
+}
+
 void WriteBatch::Append(const WriteBatch& other) {
   const uint64_t count = uint64_t{Count()} + other.Count();
   SEPAL_CHECK(count <= std::numeric_limits<uint32_t>::max());
   BatchOrigin::NoteAll(other, this);
+  expires_ |= other.expires_;
   // Appends by position, so that a batch may be appended to itself.
   bytes_.append(other.bytes_, kBatchHeaderBytes);
   EncodeFixed32(bytes_.data(), static_cast<uint32_t>(count));
@@ -78,6 +111,7 @@ void WriteBatch::Append(const WriteBatch& other) {
 
 void WriteBatch::Clear() {
   bytes_.assign(kBatchHeaderBytes, '\0');
+  expires_ = false;
   BatchOrigin::Clear(this);
 }
 
@@ -104,6 +138,11 @@ absl::Status WriteBatch::Iterate(Handler& handler) const {
       case ValueKind::kRangeDelete:
         RETURN_IF_ERROR(handler.DeleteRange(family, entry.key, DecodeRangeEnd(entry.value)->key));
         break;
+      case ValueKind::kExpiringPut: {
+        const ExpiringValue expiring = ParseExpiringValue(entry.value);
+        RETURN_IF_ERROR(handler.PutExpiring(family, entry.key, expiring.value, TimeOf(expiring.expiry_millis)));
+        break;
+      }
       case ValueKind::kFoldedMerge:
         return absl::InternalError("a batch cannot have a folded merge");
     }
@@ -112,8 +151,8 @@ absl::Status WriteBatch::Iterate(Handler& handler) const {
 }
 
 absl::StatusOr<WriteBatch> WriteBatch::FromBytes(std::string_view bytes) {
-  RETURN_IF_ERROR(CheckBatch(bytes));
   WriteBatch batch;
+  RETURN_IF_ERROR(CheckBatch(bytes, &batch.expires_));
   batch.bytes_ = bytes;
   return batch;
 }

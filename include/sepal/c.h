@@ -223,6 +223,9 @@ SEPAL_C_EXPORT void sepal_writebatch_clear(sepal_writebatch_t* batch);
 SEPAL_C_EXPORT uint32_t sepal_writebatch_count(const sepal_writebatch_t* batch);
 SEPAL_C_EXPORT void sepal_writebatch_put(sepal_writebatch_t* batch, const char* key, size_t klen, const char* val,
                                          size_t vlen);
+SEPAL_C_EXPORT void sepal_writebatch_put_expiring(sepal_writebatch_t* batch, sepal_column_family_t* family,
+                                                  const char* key, size_t klen, const char* val, size_t vlen,
+                                                  uint64_t unix_millis);
 SEPAL_C_EXPORT void sepal_writebatch_put_cf(sepal_writebatch_t* batch, sepal_column_family_t* family, const char* key,
                                             size_t klen, const char* val, size_t vlen);
 SEPAL_C_EXPORT void sepal_writebatch_delete(sepal_writebatch_t* batch, const char* key, size_t klen);
@@ -239,12 +242,12 @@ SEPAL_C_EXPORT void sepal_writebatch_delete_range(sepal_writebatch_t* batch, con
                                                   const char* end, size_t elen);
 SEPAL_C_EXPORT void sepal_writebatch_delete_range_cf(sepal_writebatch_t* batch, sepal_column_family_t* family,
                                                      const char* begin, size_t blen, const char* end, size_t elen);
-/* Reports single deletions as deletions, and reports neither merges nor ranges nor families. */
+/* Reports single deletions as deletions and puts that expire as puts; neither merges nor ranges nor families. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate(const sepal_writebatch_t* batch, void* state,
                                              void (*put)(void* state, const char* k, size_t klen, const char* v,
                                                          size_t vlen),
                                              void (*deleted)(void* state, const char* k, size_t klen));
-/* Reports everything. Of a range that goes up to the last key, `end` is NULL. */
+/* Reports everything, but no times: puts that expire as puts. Of a range up to the last key, `end` is NULL. */
 SEPAL_C_EXPORT void sepal_writebatch_iterate_cf(
     const sepal_writebatch_t* batch, void* state,
     void (*put)(void* state, uint32_t family, const char* k, size_t klen, const char* v, size_t vlen),
@@ -314,7 +317,8 @@ enum {
   sepal_answer_absent = 2,
   sepal_guard_says_no = 3,
   sepal_lane_says_no = 4,
-  sepal_explained_operand = 5
+  sepal_explained_operand = 5,
+  sepal_explained_expired = 6
 };
 /* The strings live as long as the explanation. */
 typedef struct sepal_explained_get_t {
@@ -326,6 +330,7 @@ typedef struct sepal_explained_get_t {
   size_t sources; /* the number of entries below */
   uint64_t bytes_read, micros, merge_operands;
   uint64_t range_deleted_at; /* by the newest delete of a range with the key; 0: by none */
+  unsigned char expires;
 } sepal_explained_get_t;
 typedef struct sepal_explained_source_t {
   int kind, answer;
@@ -390,6 +395,8 @@ SEPAL_C_EXPORT void sepal_options_add_column_family(sepal_options_t* options, co
 /* The options of a column family: */
 SEPAL_C_EXPORT void sepal_options_set_comparator(sepal_options_t* options, sepal_comparator_t* comparator);
 /* The options share the operator: it may be destroyed at any time. */
+/* Milliseconds that puts of the family live; 0: they do not expire. */
+SEPAL_C_EXPORT void sepal_options_set_ttl(sepal_options_t* options, int64_t milliseconds);
 SEPAL_C_EXPORT void sepal_options_set_merge_operator(sepal_options_t* options, const sepal_mergeoperator_t* merge);
 SEPAL_C_EXPORT void sepal_options_set_compression(sepal_options_t* options, int compression);
 /* From the first level on; deeper levels use the last entry. */
@@ -410,27 +417,6 @@ SEPAL_C_EXPORT sepal_comparator_t* sepal_comparator_create(void* state, void (*d
    opening, and never change it. */
 SEPAL_C_EXPORT void sepal_comparator_set_equal_means_identical(sepal_comparator_t* comparator, unsigned char value);
 SEPAL_C_EXPORT void sepal_comparator_destroy(sepal_comparator_t* comparator);
-
-/* --- merge operators (sepal/merge_operator.h) --- */
-
-/* `merge` returns the value, its size in `*size`, in memory of malloc, which the library frees; NULL if the operands
-   cannot be merged. `base` is NULL if there is no value; operands come oldest first. `combine` does the same to make
-   one operand of several; it may be NULL, and return NULL. */
-SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create(
-    void* state, void (*destructor)(void* state),
-    char* (*merge)(void* state, const char* key, size_t klen, const char* base, size_t blen,
-                   const char* const* operands, const size_t* operand_sizes, size_t count, size_t* size),
-    char* (*combine)(void* state, const char* key, size_t klen, const char* const* operands,
-                     const size_t* operand_sizes, size_t count, size_t* size),
-    const char* (*name)(void* state));
-SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_add64(void);
-SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_append(const char* separator, size_t size);
-SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_max(void);
-SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_min(void);
-SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_json_merge_patch(void);
-/* Returns NULL if no built-in operator has that name. */
-SEPAL_C_EXPORT sepal_mergeoperator_t* sepal_mergeoperator_create_by_name(const char* name, size_t size);
-SEPAL_C_EXPORT void sepal_mergeoperator_destroy(sepal_mergeoperator_t* merge);
 
 /* --- filters --- */
 
@@ -467,6 +453,9 @@ SEPAL_C_EXPORT void sepal_writeoptions_destroy(sepal_writeoptions_t* options);
 SEPAL_C_EXPORT void sepal_writeoptions_set_sync(sepal_writeoptions_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_writeoptions_set_disable_wal(sepal_writeoptions_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_writeoptions_set_no_slowdown(sepal_writeoptions_t* options, unsigned char value);
+/* For puts alone, and one of the two: milliseconds from now, and milliseconds since 1970. */
+SEPAL_C_EXPORT void sepal_writeoptions_set_ttl(sepal_writeoptions_t* options, int64_t milliseconds);
+SEPAL_C_EXPORT void sepal_writeoptions_set_expires_at(sepal_writeoptions_t* options, uint64_t milliseconds);
 
 /* --- statistics and events --- */
 

@@ -17,7 +17,7 @@ class SEPAL_EXPORT Clock {
   virtual ~Clock() = default;
   // Microseconds of a clock that never goes back, since an arbitrary start.
   virtual uint64_t MonotonicMicros() = 0;
-  // Microseconds since 1970, for display and for file properties; may jump.
+  // Microseconds since 1970, for display, for file properties and for puts that expire; may jump.
   virtual uint64_t UnixMicros() = 0;
   // Blocks the calling thread.
   virtual void SleepMicros(uint64_t micros) = 0;

@@ -34,11 +34,11 @@ struct ExplainedBlock {
 // searched again, for what is older.
 struct ExplainedSource {
   enum class Kind : uint8_t { kActiveMemtable, kImmutableMemtable, kTable };
-  enum class Answer : uint8_t { kFound, kDeleted, kAbsent, kGuardSaysNo, kLaneSaysNo, kOperand };
+  enum class Answer : uint8_t { kFound, kDeleted, kAbsent, kGuardSaysNo, kLaneSaysNo, kOperand, kExpired };
 
   Kind kind = Kind::kActiveMemtable;
   Answer answer = Answer::kAbsent;
-  // The entry's, if an entry was found, a tombstone or a merge operand included.
+  // The entry's, if an entry was found, a tombstone, a merge operand or an expired put included.
   uint64_t sequence = 0;
   uint64_t value_bytes = 0;
 
@@ -67,6 +67,8 @@ struct SEPAL_EXPORT GetExplanation {
   // The sequence number of the newest delete of a range that covers the key, as far as the read sees; 0: there is none.
   // What has a lower one is hidden by it.
   uint64_t range_deleted_at = 0;
+  // A put that expires was met (DB::Put with WriteOptions::ttl): as of the time of the call.
+  bool expires = false;
   uint64_t visible_sequence = 0;
   // The number of sorted runs of tables, and how many of them have no file that spans the key. Runs after the one with
   // the answer were not searched.

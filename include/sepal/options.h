@@ -3,6 +3,7 @@
 // but never changes its result.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -49,6 +50,10 @@ struct ColumnFamilyOptions {
   // that the family was first opened with, if it ever was with any. Null for such a family: built-in operators are
   // found by that name; without any other, the family opens, and reads of keys with merge operands fail.
   std::shared_ptr<const MergeOperator> merge_operator = nullptr;
+  // How long puts of this family live that say nothing themselves (WriteOptions::ttl, WriteBatch::Put); 0: they do not
+  // expire. Not negative, and at most a million days. The database keeps it: 0 is what the family had before, and
+  // another than that is refused (InvalidArgument). A family that had none gets it for the puts to come.
+  std::chrono::milliseconds ttl = std::chrono::milliseconds(0);
   // The codec of data blocks. A block that shrinks by less than an eighth is stored uncompressed.
   CompressionKind compression = CompressionKind::kSnappy;
   // The codec of each level, from the first; deeper levels use the last entry. Empty: `compression` everywhere. A table
@@ -177,6 +182,13 @@ struct WriteOptions {
   // lie in one column family. Cannot be combined with `sync`. Do not use it where losing one write breaks the contract
   // of another (SingleDelete).
   bool disable_wal = false;
+
+  // For DB::Put alone, and at most one of the two; with any other write InvalidArgument. The key is not there any more
+  // once that much time has passed, or that time has come, by the wall clock of `Env::clock`: as if it had been deleted
+  // then, for reads of snapshots too. Milliseconds count. InvalidArgument if `ttl` is not positive, or `expires_at` has
+  // passed, or the time is too late for the format (in the year 10889).
+  std::optional<std::chrono::milliseconds> ttl = {};
+  std::optional<std::chrono::system_clock::time_point> expires_at = {};
 };
 
 struct FlushOptions {

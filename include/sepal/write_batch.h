@@ -13,6 +13,7 @@
 // value), or if it names a family that was dropped or never created, or one of another database.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -40,12 +41,18 @@ class SEPAL_EXPORT WriteBatch {
     virtual absl::Status Merge(uint32_t family, std::string_view key, std::string_view operand);
     // [begin, end); without an end, up to the last key. Unimplemented unless it is overridden, for the same reason.
     virtual absl::Status DeleteRange(uint32_t family, std::string_view begin, std::optional<std::string_view> end);
+    // Likewise, of a put that expires.
+    virtual absl::Status PutExpiring(uint32_t family, std::string_view key, std::string_view value,
+                                     std::chrono::system_clock::time_point expires_at);
   };
 
   WriteBatch();
 
   // Updates of the default column family.
   void Put(std::string_view key, std::string_view value);
+  // The value is there until `expires_at`, of which milliseconds count; from then on the key is not there, as if it had
+  // been deleted (docs/guide/expiry.md). DB::Write refuses the batch (InvalidArgument) if that time has passed.
+  void Put(std::string_view key, std::string_view value, std::chrono::system_clock::time_point expires_at);
   void Delete(std::string_view key);
   // Deletes a key that was put exactly once since its last single deletion, and that is never deleted with `Delete`.
   // Cheaper to compact away than `Delete`. With any other history an older value may reappear.
@@ -63,6 +70,8 @@ class SEPAL_EXPORT WriteBatch {
   // The same for a column family of the database that the batch is written to: DB::Write refuses a batch that names one
   // of another database (InvalidArgument). The batch keeps the family's id and not the handle.
   void Put(const ColumnFamily& family, std::string_view key, std::string_view value);
+  void Put(const ColumnFamily& family, std::string_view key, std::string_view value,
+           std::chrono::system_clock::time_point expires_at);
   void Delete(const ColumnFamily& family, std::string_view key);
   void SingleDelete(const ColumnFamily& family, std::string_view key);
   void Merge(const ColumnFamily& family, std::string_view key, std::string_view operand);
@@ -88,6 +97,7 @@ class SEPAL_EXPORT WriteBatch {
   friend class BatchOrigin;
 
   std::string bytes_;
+  bool expires_ = false;  // it has a put that does
   // The database whose families the batch names. 0: it names none, or only the default one without a handle.
   uint64_t database_id_ = 0;
   std::string directory_;

@@ -222,7 +222,7 @@ bool BlockView::Validate(std::string_view bytes, KeyOrder order, std::string* wh
   if (n == 0) return fail("block without entries");
   if (flags >= 64 || header[27] != 0) return fail("unknown flags in the block header");
   if (sequence_width > 7) return fail("width of sequence numbers");
-  if (uniform_kind > (has(kBlockUniformKind) ? kMaxValueKind : 0)) return fail("uniform kind");
+  if (has(kBlockUniformKind) ? !IsKindOnDisk(uniform_kind) : uniform_kind != 0) return fail("uniform kind");
   if (prefix_size > kMaxKeyBytes) return fail("length of the key prefix");
   if (has(kBlockWideValues) != (values_bytes > UINT16_MAX)) return fail("width of value begins");
   const bool uniform = has(kBlockUniformKeySize);
@@ -262,6 +262,7 @@ bool BlockView::ValidateEntries(KeyOrder order, std::string* why) const {
     if (delta > kMaxSequenceNumber.value() - base_sequence_) return fail("sequence number", i);
     const Trailer trailer = this->trailer(i);
     if (!IsValidTrailer(trailer)) return fail("kind", i);
+    if (ValueEnd(i) - ValueBegin(i) < LeastValueBytes(TrailerKind(trailer))) return fail("expiry", i);
 
     const uint64_t prefix = PaddedPrefix(suffix.data(), suffix.size());
     if (i > 0) {

@@ -19,6 +19,8 @@ std::string_view Name(ValueKind kind) {
       return "folded merge";
     case ValueKind::kSingleDelete:
       return "single-delete";
+    case ValueKind::kExpiringPut:
+      return "expiring put";
   }
   return "unknown";
 }

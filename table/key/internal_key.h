@@ -28,11 +28,19 @@ enum class ValueKind : uint8_t {
   kMerge = 3,
   // In batches, and in tables that hold nothing else: of all keys from this one up to the end that the value says.
   kRangeDelete = 4,
+  // A put until a time: db/format/expiring_value.h has its value.
+  kExpiringPut = 6,
   // In memtables only, never on disk: an operand together with older ones (db/decide/visibility/operands.h).
   kFoldedMerge = 7,
 };
-// On disk.
+// On disk: those up to kMaxValueKind, and expiring puts.
 inline constexpr uint8_t kMaxValueKind = 4;
+inline constexpr bool IsKindOnDisk(uint8_t kind) {
+  return kind <= kMaxValueKind || kind == static_cast<uint8_t>(ValueKind::kExpiringPut);
+}
+// An expiring put's value begins with its expiry, of so many bytes; one that is shorter is damaged.
+inline constexpr size_t kExpiryBytes = 6;
+inline constexpr size_t LeastValueBytes(ValueKind kind) { return kind == ValueKind::kExpiringPut ? kExpiryBytes : 0; }
 
 // For statistics only.
 inline bool IsTombstone(ValueKind kind) { return kind == ValueKind::kDelete || kind == ValueKind::kSingleDelete; }
@@ -45,7 +53,7 @@ inline constexpr Trailer PackTrailer(SequenceNumber sequence, ValueKind kind) {
 inline constexpr SequenceNumber TrailerSequence(Trailer trailer) { return SequenceNumber(trailer >> 8); }
 // Only for trailers whose kind byte is known to be valid.
 inline constexpr ValueKind TrailerKind(Trailer trailer) { return static_cast<ValueKind>(trailer & 0xff); }
-inline constexpr bool IsValidTrailer(Trailer trailer) { return (trailer & 0xff) <= kMaxValueKind; }
+inline constexpr bool IsValidTrailer(Trailer trailer) { return IsKindOnDisk(trailer & 0xff); }
 
 // Sorts before every update of its user key that is visible at `sequence`, and after all newer ones.
 inline constexpr Trailer SeekTrailer(SequenceNumber sequence) { return (sequence.value() << 8) | 0xff; }

@@ -28,6 +28,7 @@ History::History(uint64_t seed, Threads threads, reliability::Parts kept)
   database_.options.family.comparator = RandomComparator(&random_);
   RandomizeFamily(&random_, &database_.options.family);
   database_.tuning = RandomTuning(&random_);
+  if (database_.clock != nullptr) model_.AdvanceTo(database_.clock->UnixMicros() / 1000);
   model_.CreateFamily("default", database_.options.family.comparator);
 }
 
@@ -80,6 +81,7 @@ void History::Step() {
       {15, "sync", &History::Sync},
       {6, "compact", &History::Compact},
       {10, "maintain", &History::Maintain},
+      {6, "clock", &History::AdvanceClock},
       {6, "create family", &History::CreateFamily},
       {4, "drop family", &History::DropFamily},
       {5, "reopen", &History::Reopen},

@@ -100,6 +100,7 @@ class History {
   void Sync();
   void Compact();
   void Maintain();
+  void AdvanceClock();
 
   // history_reads.cc: what looks at it.
   Moment RandomMoment();

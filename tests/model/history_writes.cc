@@ -17,10 +17,19 @@ bool IsForSingleDeletes(std::string_view key) { return GroupOf(key) == 0; }
 // Another quarter are merged as well as put and deleted.
 bool IsForMerges(std::string_view key) { return GroupOf(key) == 1; }
 
+// Less than the hour by which the clock may jump and be believed.
+constexpr uint64_t kClockStepMillis = 50 * 60 * 1000;
+
+std::chrono::system_clock::time_point TimeOfUpdate(const Update& update) {
+  return std::chrono::system_clock::time_point(std::chrono::milliseconds(update.expiry_millis));
+}
+
 void AddTo(WriteBatch* batch, const ColumnFamily& family, const Update& update) {
   switch (update.kind) {
     case ValueKind::kPut:
       return batch->Put(family, update.key, update.value);
+    case ValueKind::kExpiringPut:
+      return batch->Put(family, update.key, update.value, TimeOfUpdate(update));
     case ValueKind::kDelete:
       return batch->Delete(family, update.key);
     case ValueKind::kSingleDelete:
@@ -37,6 +46,11 @@ absl::Status WriteTo(DB* db, const ColumnFamily& family, const Update& update, c
   switch (update.kind) {
     case ValueKind::kPut:
       return db->Put(family, update.key, update.value, options);
+    case ValueKind::kExpiringPut: {
+      WriteOptions expiring = options;
+      expiring.expires_at = TimeOfUpdate(update);
+      return db->Put(family, update.key, update.value, expiring);
+    }
     case ValueKind::kDelete:
       return db->Delete(family, update.key, options);
     case ValueKind::kSingleDelete:
@@ -113,8 +127,26 @@ Update History::RandomUpdate(const std::string& family) {
   } else if (random_.OneIn(4)) {
     update.kind = ValueKind::kDelete;
   }
+  if (update.kind == ValueKind::kPut && !IsForSingleDeletes(update.key) && database_.clock != nullptr &&
+      random_.OneIn(4)) {
+    update.kind = ValueKind::kExpiringPut;
+    update.expiry_millis = model_.now_millis() + kClockStepMillis * (1 + random_.Uniform(3));
+  }
   if (!IsTombstone(update.kind)) update.value = RandomValue();
+  // What a crash has left is told by its values.
+  if (update.kind == ValueKind::kExpiringPut) update.value += "until" + std::to_string(++values_);
   return update;
+}
+
+// Expiries are at whole steps of the clock, and what passes by itself between two of them is short.
+void History::AdvanceClock() {
+  if (database_.clock == nullptr) return;
+  const uint64_t passed = database_.clock->UnixMicros() / 1000 - model_.now_millis();
+  Expect(passed < kClockStepMillis / 2, "simulated time passes too fast for the model");
+  database_.clock->Jump(static_cast<int64_t>(kClockStepMillis));
+  model_.AdvanceTo(model_.now_millis() + kClockStepMillis);
+  // They go on showing what they stand at.
+  iterators_.clear();
 }
 
 void History::Write(const std::vector<Update>& batch, bool as_batch) {

@@ -27,7 +27,7 @@ void Model::Apply(const std::vector<Update>& batch) {
       }
       continue;
     }
-    family->second.keys[update.key].push_back({latest_, update.kind, update.key, update.value});
+    family->second.keys[update.key].push_back({latest_, update.kind, update.key, update.value, update.expiry_millis});
   }
 }
 
@@ -43,14 +43,15 @@ void Model::TruncateAfter(uint64_t batch) {
 }
 
 std::optional<std::pair<std::string, std::string>> Model::EntryAt(const std::vector<Version>& versions,
-                                                                  uint64_t batch) {
+                                                                  uint64_t batch) const {
   std::optional<std::pair<std::string, std::string>> entry;
   for (const Version& version : versions) {
     if (version.batch > batch) break;
     if (version.kind == ValueKind::kMerge) {
       const std::string before = entry.has_value() ? entry->second + ";" : "";
       entry = {version.key, before + version.value};
-    } else if (IsTombstone(version.kind)) {
+    } else if (IsTombstone(version.kind) ||
+               (version.kind == ValueKind::kExpiringPut && version.expiry_millis <= now_millis_)) {
       entry.reset();
     } else {
       entry = {version.key, version.value};

@@ -23,6 +23,7 @@ struct Update {
   std::string key;
   std::string value;
   std::optional<std::string> end = std::nullopt;  // of a range that is deleted; none: up to the last key
+  uint64_t expiry_millis = 0;                     // of an expiring put
 };
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
@@ -30,6 +31,9 @@ using Entries = std::vector<std::pair<std::string, std::string>>;
 class Model {
  public:
   uint64_t latest() const { return latest_; }
+  // The time, by which puts have expired at every batch.
+  uint64_t now_millis() const { return now_millis_; }
+  void AdvanceTo(uint64_t now_millis) { now_millis_ = now_millis; }
 
   void CreateFamily(const std::string& name, const Comparator* comparator);
   void DropFamily(const std::string& name) { families_.erase(name); }
@@ -56,6 +60,7 @@ class Model {
     ValueKind kind;
     std::string key;
     std::string value;
+    uint64_t expiry_millis;
   };
   struct Less {
     const Comparator* comparator;
@@ -66,10 +71,11 @@ class Model {
     std::map<std::string, std::vector<Version>, Less> keys;
   };
   // The key, as the version that decides spells it, and its value.
-  static std::optional<std::pair<std::string, std::string>> EntryAt(const std::vector<Version>& versions,
-                                                                    uint64_t batch);
+  std::optional<std::pair<std::string, std::string>> EntryAt(const std::vector<Version>& versions,
+                                                             uint64_t batch) const;
 
   uint64_t latest_ = 0;
+  uint64_t now_millis_ = 0;
   std::map<std::string, Family> families_;
 };
 

@@ -87,8 +87,9 @@ void TakeReadPoint(ScriptRunner* runner, ScriptLine* line, ReadPoint* point) {
 // --- writes ---
 
 std::string Put(ScriptRunner* runner, ScriptLine* line) {
-  const WriteOptions options = TakeWriteOptions(line);
+  WriteOptions options = TakeWriteOptions(line);
   runner->written.emplace(line->family, line->Word(0));
+  if (const auto ttl = line->TakePair("ttl")) options.ttl = std::chrono::milliseconds(std::stoll(*ttl));
   return Told(*line, runner->db()->Put(runner->Named(*line), line->Word(0), line->Word(1), options));
 }
 
@@ -115,11 +116,16 @@ std::string Merge(ScriptRunner* runner, ScriptLine* line) {
   return Told(*line, runner->db()->Merge(runner->Named(*line), line->Word(0), line->Word(1), options));
 }
 
+std::chrono::milliseconds MillisOf(const std::string& word) { return std::chrono::milliseconds(std::stoll(word)); }
+
 void AddToBatch(ScriptRunner* runner, const ScriptLine& line, WriteBatch* batch) {
   const ColumnFamily& family = runner->Named(line);
   if (line.name == "put") {
     runner->written.emplace(line.family, line.Word(0));
     batch->Put(family, line.Word(0), line.Word(1));
+  } else if (line.name == "put-until") {
+    runner->written.emplace(line.family, line.Word(0));
+    batch->Put(family, line.Word(0), line.Word(1), std::chrono::system_clock::time_point(MillisOf(line.Word(2))));
   } else if (line.name == "delete") {
     batch->Delete(family, line.Word(0));
   } else if (line.name == "single-delete") {
@@ -166,6 +172,13 @@ std::string Erase(ScriptRunner* runner, ScriptLine* line) {
     status = runner->db()->Delete(runner->Named(*line), NumberedKey(i));
   }
   return Told(*line, status);
+}
+
+std::string JumpClock(ScriptRunner* runner, ScriptLine* line) {
+  runner->MoveToPlace();
+  runner->EndSnapshots();  // what has expired is absent there too
+  runner->database.clock->Jump(std::stoll(line->Word(0)));
+  return "";
 }
 
 // --- reads ---
@@ -440,6 +453,7 @@ constexpr EngineCommand kCommands[] = {
     {"single-delete", CommandKind::kWrite, SingleDelete},
     {"merge", CommandKind::kWrite, Merge},
     {"delete-range", CommandKind::kWrite, DeleteRange},
+    {"clock", CommandKind::kOther, JumpClock},
     {"batch", CommandKind::kWrite, Batch},
     {"fill", CommandKind::kWrite, Fill},
     {"erase", CommandKind::kWrite, Erase},

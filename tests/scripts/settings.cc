@@ -34,6 +34,8 @@ absl::Status SetFamilyOption(std::string_view setting, ColumnFamilyOptions* opti
     options->merge_operator = value == "none"  ? nullptr
                               : value == "add" ? MergeOperators::Add64()
                                                : MergeOperators::Append(value);
+  } else if (name == "ttl") {
+    options->ttl = std::chrono::milliseconds(std::stoll(std::string(value)));
   } else if (name == "filter") {
     options->filter_policy = value == "none" ? FilterPolicy::None() : FilterPolicy();
   } else {

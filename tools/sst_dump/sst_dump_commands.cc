@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "db/format/batch_format.h"
 #include "sepal/file_system.h"
 #include "table/file/table_writer.h"
 #include "tools/terminal/cli.h"
@@ -95,8 +96,10 @@ absl::Status Check(const std::string& path, const std::shared_ptr<TableReader>& 
 }
 
 void PrintEntry(const InternalKeyView& key, std::string_view value, bool hex, std::ostream& out) {
-  out << Quoted(key.user_key, hex) << " seq:" << key.sequence().value() << ", type:" << Name(key.kind()) << " => "
-      << Quoted(value, hex) << "\n";
+  const auto expiry = TakeExpiry(key.kind(), &value);
+  out << Quoted(key.user_key, hex) << " seq:" << key.sequence().value() << ", type:" << Name(key.kind());
+  if (expiry.has_value()) out << " until " << *expiry << " ms";
+  out << " => " << Quoted(value, hex) << "\n";
 }
 
 absl::Status Scan(const std::string& path, const std::shared_ptr<TableReader>& reader, const SstDumpOptions& options,
@@ -108,6 +111,7 @@ absl::Status Scan(const std::string& path, const std::shared_ptr<TableReader>& r
       line["key"] = BytesJson(key.user_key);
       line["sequence"] = key.sequence().value();
       line["kind"] = std::string(Name(key.kind()));
+      if (const auto expiry = TakeExpiry(key.kind(), &value)) line["expires_at_millis"] = *expiry;
       line["value"] = BytesJson(value);
       out << ToLine(line) << "\n";
     } else {

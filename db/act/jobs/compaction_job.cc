@@ -67,6 +67,7 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
   Retention retention({.order = context.order,
                        .snapshots = input.snapshots,
                        .bottommost = input.plan->bottommost,
+                       .expired_through_millis = context.expired_through_millis,
                        .merge = context.options->merge_operator.get(),
                        .ranges = input.ranges.get()});
   OutputSplitter splitter(
@@ -135,6 +136,7 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
   total->zeroed += part.zeroed;
   total->operands_folded += part.operands_folded;
   total->covered_dropped += part.covered_dropped;
+  total->expired += part.expired;
 }
 
 }  // namespace

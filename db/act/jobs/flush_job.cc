@@ -55,6 +55,7 @@ absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, st
   Retention retention({.order = order,
                        .snapshots = input.snapshots,
                        .bottommost = false,
+                       .expired_through_millis = input.context.expired_through_millis,
                        .merge = input.context.options->merge_operator.get(),
                        .keeps_single_deletes = input.keeps_single_deletes,
                        .ranges = input.ranges,

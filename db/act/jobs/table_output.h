@@ -40,6 +40,8 @@ struct TableOutputContext {
   uint64_t database_id = 0;
   uint64_t hash_seed = 0;
   uint64_t now_unix_micros = 0;
+  // As for Retention.
+  uint64_t expired_through_millis = 0;
   // Both safe for concurrent use: subcompactions call them side by side.
   std::function<FileNumber()> new_file_number;
   std::function<uint64_t()> new_table_id;

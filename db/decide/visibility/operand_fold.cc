@@ -24,7 +24,9 @@ void OperandFold::Add(std::string_view key, Trailer trailer, std::string_view pa
 bool OperandFold::Resolve(std::string_view key, Trailer trailer, std::string_view payload) {
   // A single delete goes with the put that it meets: not with what was made of it.
   if (TrailerKind(trailer) == ValueKind::kSingleDelete) return false;
-  const bool there = MeaningOf(trailer) == Meaning::kValue;
+  const Meaning below = MeaningOf(trailer);
+  if (below == Meaning::kExpiring) return false;
+  const bool there = below == Meaning::kValue;
   return Resolve(key, there ? std::optional(payload) : std::nullopt);
 }
 

@@ -33,7 +33,9 @@ class OperandFold {
   bool Covers(SequenceNumber sequence) const { return sequence >= covered_from_; }
   bool IsFull() const { return bytes_ > kMostBytes; }
 
-  // Makes one value of the operands and the put or delete below them. False: that cannot be, and nothing changes.
+  // Makes one value of the operands and the put or delete below them. False: that cannot be, and nothing changes. So it
+  // is over an expiring put: its value goes when its time comes, and the operands stay.
+
   bool Resolve(std::string_view key, Trailer trailer, std::string_view payload);
   // The same with nothing below them.
   bool ResolveWithoutBase(std::string_view key);

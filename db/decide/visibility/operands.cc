@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "db/decide/merge/fold.h"
-#include "db/decide/visibility/visibility.h"
 #include "util/base/check.h"
 #include "util/base/coding.h"
 #include "util/base/status.h"
@@ -33,11 +32,12 @@ std::string FoldedPayload(SequenceNumber sequence, const Operand& operand) {
 }
 
 std::optional<SequenceNumber> OperandChain::Take(Trailer trailer, std::string_view payload) {
-  switch (MeaningOf(trailer)) {
+  switch (MeaningNow(trailer, &payload, clock_)) {
     case Meaning::kValue:
       base_ = payload;
       return std::nullopt;
     case Meaning::kAbsent:
+    case Meaning::kExpiring:
       return std::nullopt;
     case Meaning::kOperand:
       break;

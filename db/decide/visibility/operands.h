@@ -23,6 +23,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
+#include "db/decide/visibility/visibility.h"
 #include "sepal/merge_operator.h"
 #include "table/key/internal_key.h"
 #include "util/base/numbers.h"
@@ -43,6 +44,9 @@ std::string FoldedPayload(SequenceNumber sequence, const Operand& operand);
 
 class OperandChain {
  public:
+  // `clock` is asked where operands, or nothing, stand over an expiring put.
+  explicit OperandChain(ReadClock* clock) : clock_(clock) {}
+
   // Takes the newest update of the key at or below the last bound. Returns the bound of the next one that is needed;
   // nullopt: none is. `payload` is copied.
   std::optional<SequenceNumber> Take(Trailer trailer, std::string_view payload);
@@ -55,6 +59,7 @@ class OperandChain {
   absl::StatusOr<std::optional<std::string>> Resolve(const MergeOperator& merge, std::string_view key);
 
  private:
+  ReadClock* const clock_;
   absl::InlinedVector<std::string, 2> operands_;  // newest first
   std::optional<std::string> base_;
 };

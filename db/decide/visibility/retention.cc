@@ -60,6 +60,7 @@ Retention::Meeting Retention::MeetHeld(bool begins_key, bool same_stripe, ValueK
   if (!same_stripe) return Meeting::kRelease;
   switch (kind) {
     case ValueKind::kPut:
+    case ValueKind::kExpiringPut:
       return Meeting::kDropBoth;
     case ValueKind::kDelete:
     case ValueKind::kSingleDelete:
@@ -77,6 +78,7 @@ Retention::Fate Retention::FateOf(const InternalKeyView& key) {
   const bool seen_by_all = options_.bottommost && stripe_ == 0;
   switch (key.kind()) {
     case ValueKind::kPut:
+    case ValueKind::kExpiringPut:
       if (cover_ != Cover::kNone) return Hidden();
       cover_ = Cover::kEntry;
       if (!seen_by_all || under_range_ || key.sequence() == SequenceNumber(0)) return Fate::kKeep;

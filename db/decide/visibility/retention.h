@@ -13,6 +13,9 @@
 //   - an entry that a range tombstone of its stripe covers is dropped, whatever it is and at any level. A key under any
 //     range tombstone keeps its sequence numbers: with number 0 a put would be covered by a delete that it came after.
 //     The range tombstones must be durable, or become so with what is written here.
+//   - an expiring put is as a put, but no operand is folded into it; once it has expired, up to `expired_through`, it
+//   is
+//     a delete of its sequence number. One with number 0, under which nothing is, is dropped then.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //
@@ -45,6 +48,9 @@ struct RetentionOptions {
   std::vector<SequenceNumber> snapshots = {};
   // See CompactionPlan::bottommost. Never for a flush: tables of level 0 keep their sequence numbers.
   bool bottommost = false;
+  // The time, in milliseconds since 1970, by which what expires has gone for good. It must become durable with what is
+  // made of the entries at the latest.
+  uint64_t expired_through_millis = 0;
   // Null: operands stay as they are.
   const MergeOperator* merge = nullptr;
   // What a single delete meets may lie elsewhere as well, so that the two must not go together.
@@ -63,6 +69,7 @@ struct RetentionCounts {
   uint64_t zeroed = 0;
   uint64_t operands_folded = 0;  // into others, or a put
   uint64_t covered_dropped = 0;  // by range tombstones
+  uint64_t expired = 0;          // made deletes, or dropped
 };
 
 class Retention {
@@ -76,7 +83,10 @@ class Retention {
   absl::Status Add(const InternalKeyView& key, std::string_view value, Emit&& emit) {
     if (options_.ranges != nullptr && IsCovered(key)) [[unlikely]]
       return absl::OkStatus();
-    if (fold_ != nullptr || MeaningOf(key.trailer) == Meaning::kOperand) [[unlikely]]
+    const Meaning meaning = MeaningOf(key.trailer);
+    if (meaning == Meaning::kExpiring) [[unlikely]]
+      return AddExpiring(key, value, emit);
+    if (fold_ != nullptr || meaning == Meaning::kOperand) [[unlikely]]
       return AddToFold(key, value, emit);
     return AddEntry(key, value, emit);
   }
@@ -92,6 +102,19 @@ class Retention {
   SequenceNumber SweptThrough() const;
 
  private:
+  template <class Emit>
+  ABSL_ATTRIBUTE_NOINLINE absl::Status AddExpiring(const InternalKeyView& key, std::string_view value, Emit& emit) {
+    if (ParseExpiringValue(value).expiry_millis > options_.expired_through_millis) {
+      return fold_ != nullptr ? AddToFold(key, value, emit) : AddEntry(key, value, emit);
+    }
+    ++counts_.expired;
+    if (key.sequence() == SequenceNumber(0)) {
+      ++counts_.entries_in;
+      return absl::OkStatus();
+    }
+    const InternalKeyView gone{key.user_key, PackTrailer(key.sequence(), ValueKind::kDelete)};
+    return fold_ != nullptr ? AddToFold(gone, {}, emit) : AddEntry(gone, {}, emit);
+  }
   template <class Emit>
   absl::Status AddEntry(const InternalKeyView& key, std::string_view value, Emit&& emit) {
     const Step step = Next(key);

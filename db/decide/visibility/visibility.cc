@@ -15,9 +15,20 @@ Meaning MeaningOfNonPut(ValueKind kind) {
     case ValueKind::kMerge:
     case ValueKind::kFoldedMerge:
       return Meaning::kOperand;
+    case ValueKind::kExpiringPut:
+      return Meaning::kExpiring;
   }
   // Every reader of files refuses other kinds.
   SEPAL_CHECK(false);
+}
+
+Meaning MeaningNow(Trailer trailer, std::string_view* payload, ReadClock* clock) {
+  const Meaning meaning = MeaningOf(trailer);
+  if (meaning != Meaning::kExpiring) return meaning;
+  const ExpiringValue expiring = ParseExpiringValue(*payload);
+  if (clock->NowMillis() >= expiring.expiry_millis) return Meaning::kAbsent;
+  *payload = expiring.value;
+  return Meaning::kValue;
 }
 
 }  // namespace sepal

@@ -9,7 +9,9 @@
 //   3. An operand of a merge decides nothing: what is older is taken too, down to a value or an absence, and the
 //   operator
 //      makes the value of all of it (operands.h).
-//   4. A flush or a compaction drops (retention.h) only what no present or future read point can tell.
+//   4. An expiring put is a value before its expiry and an absence from then on, at every read point: it hides older
+//   updates, and operands over it begin from nothing then.
+//   5. A flush or a compaction drops (retention.h) only what no present or future read point can tell.
 //
 // Pure. Cost: one compare for a put.
 #pragma once
@@ -17,6 +19,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "db/format/expiring_value.h"
 #include "table/key/internal_key.h"
 #include "util/base/numbers.h"
 
@@ -29,9 +32,18 @@ struct ReadPoint {
 };
 
 enum class Meaning : uint8_t {
-  kAbsent,   // the key is not there
-  kValue,    // the update's bytes are the key's value
-  kOperand,  // the update's bytes change what the older ones say: they are needed too
+  kAbsent,    // the key is not there
+  kValue,     // the update's bytes are the key's value
+  kOperand,   // the update's bytes change what the older ones say: they are needed too
+  kExpiring,  // a value or an absence, which the clock decides (MeaningNow)
+};
+
+// What readers take for now. Asked only where an expiring put is met.
+class ReadClock {
+ public:
+  virtual ~ReadClock() = default;
+  // Milliseconds since 1970. Never less than any that it returned before.
+  virtual uint64_t NowMillis() = 0;
 };
 
 // MeaningOf every kind but a put.
@@ -42,6 +54,9 @@ inline Meaning MeaningOf(Trailer trailer) {
     return Meaning::kValue;
   return MeaningOfNonPut(TrailerKind(trailer));
 }
+
+// The same with the clock's word: never kExpiring. Of a value, `*payload`, the update's bytes, becomes the value.
+Meaning MeaningNow(Trailer trailer, std::string_view* payload, ReadClock* clock);
 
 // Takes the updates of one key, newest first, until they say what the key is to a reader. Operands are counted here;
 // for the value that they make see operands.h.
@@ -57,7 +72,8 @@ class Resolver {
     operands_ += meaning_ == Meaning::kOperand ? 1 : 0;
     return meaning_ != Meaning::kOperand;
   }
-  // A key without an update that decides is absent. With operands it is there, if the operator does not fail.
+  // A key without an update that decides is absent. Of an expiring put, kExpiring: the clock is not asked.
+  // With operands it is there, if the operator does not fail.
   Meaning meaning() const { return operands_ > 0 ? Meaning::kOperand : meaning_; }
   // Of those that were taken; of a memtable's some stand for several.
   uint64_t operands() const { return operands_; }

@@ -55,6 +55,7 @@ ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   head.min_log_number = min_log;
   head.log_directory = identity_.log_directory;
   head.range_deletes = range_deletes();
+  KeepClock(&head);
   std::vector<ManifestContents::Family> families;
   for (const FamilyRef& family : state_->Families()) {
     families.push_back({.id = family->id,
@@ -62,6 +63,12 @@ ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
                         .version = family->version()});
   }
   return {std::move(head), std::move(families)};
+}
+
+void Catalog::KeepClock(VersionEdit* edit) const {
+  ExpiryClock& expiry = state_->core->expiry;
+  edit->expires |= expiry.in_use();
+  if (edit->expires) edit->clock_floor = expiry.Floor();
 }
 
 absl::StatusOr<std::vector<Catalog::Change>> Catalog::BuildVersions(const VersionEdit& edit) const {
@@ -101,6 +108,7 @@ absl::Status Catalog::Apply(VersionEdit edit, const std::function<void(VersionEd
   }
   edit.next_file_number = FileNumber(next_file_number_.load(std::memory_order_relaxed));
   edit.last_sequence = state_->VisibleSequence();
+  KeepClock(&edit);
   ASSIGN_OR_RETURN(std::vector<Change> changes, BuildVersions(edit));
   RETURN_IF_ERROR(Write(edit));
   min_log_ = edit.min_log_number.value_or(min_log_);
@@ -170,6 +178,7 @@ TableOutputContext Catalog::OutputContext(const Family& family) {
   context.database_id = identity_.database_id;
   context.hash_seed = identity_.hash_seed;
   context.now_unix_micros = core.world.clock->UnixMicros();
+  context.expired_through_millis = core.expiry.RemovalMillis();
   context.new_file_number = [this] { return NewFileNumber(); };
   // Drawn with a number that is never used twice, so that no two tables share an id even under a fixed seed.
   context.new_table_id = [this] {

@@ -80,6 +80,8 @@ class Catalog {
   };
   absl::StatusOr<std::vector<Change>> BuildVersions(const VersionEdit& edit) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(edit_mutex_);
+  // Where puts may expire, the edit says so, and how far the clock is.
+  void KeepClock(VersionEdit* edit) const;
   absl::Status Write(const VersionEdit& edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(edit_mutex_);
   void NoteReference() ABSL_EXCLUSIVE_LOCKS_REQUIRED(edit_mutex_);
   absl::Status RollIfLarge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(edit_mutex_);

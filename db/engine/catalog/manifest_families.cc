@@ -27,8 +27,11 @@ VersionEdit DescribeFamily(ColumnFamilyCreation creation, const ColumnFamilyOpti
   if (std::string kept = EncodeKeptOptions(options); !kept.empty()) {
     description.kept_options.push_back({.family = id, .fields = std::move(kept)});
   }
-  if (!merge_operator.empty()) {
-    description.schemas.push_back({.family = id, .merge_operator = std::string(merge_operator)});
+  const auto ttl_millis = static_cast<uint64_t>(options.ttl.count());
+  if (!merge_operator.empty() || ttl_millis > 0) {
+    description.schemas.push_back(
+        {.family = id, .merge_operator = std::string(merge_operator), .ttl_millis = ttl_millis});
+    description.expires = ttl_millis > 0;
   }
   description.flushed_through.push_back({.family = id, .sequence = flushed_through});
   return description;
@@ -46,7 +49,8 @@ const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_vie
 }
 
 absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& all, std::string_view path,
-                                               const ColumnFamilyCreation& family, std::string_view merge_operator) {
+                                               const ColumnFamilyCreation& family, std::string_view merge_operator,
+                                               uint64_t ttl_millis) {
   ColumnFamilyOptions options = OptionsByName(all, family.name);
   if (options.comparator->Name() != family.comparator_name) {
     return absl::InvalidArgumentError(
@@ -59,6 +63,13 @@ absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& all, std::string_v
         "needs a new name and a new database",
         family.name, path, family.comparator_name));
   }
+  const auto ttl = std::chrono::milliseconds(ttl_millis);
+  if (ttl_millis > 0 && options.ttl.count() != 0 && options.ttl != ttl) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("column family \"%s\" in %s has a ttl of %d ms, not %d ms: use that one", family.name, path,
+                        ttl.count(), options.ttl.count()));
+  }
+  if (ttl_millis > 0) options.ttl = ttl;
   if (merge_operator.empty()) return options;
   if (options.merge_operator == nullptr) {
     options.merge_operator = MergeOperators::ByName(merge_operator);

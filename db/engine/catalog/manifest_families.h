@@ -22,10 +22,12 @@ VersionEdit DescribeFamily(const Family& family, SequenceNumber flushed_through)
 // The last that `options` have for a family of that name; else those for families in general. Lives as `options` do.
 const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_view family);
 // The same for a family of the database in `path`, which the manifest says to have the merge operator of that name, or
-// none. InvalidArgument: they have another comparator than it was made with, or another operator. Where they have no
-// operator, a built-in one is found by its name.
+// none, and that time to live, or 0. InvalidArgument: they have another comparator than it was made with, another
+// operator or another time to live. Where they have no operator, a built-in one is found by its name; where they have
+// no time to live, they get the family's.
 absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& options, std::string_view path,
-                                               const ColumnFamilyCreation& family, std::string_view merge_operator);
+                                               const ColumnFamilyCreation& family, std::string_view merge_operator,
+                                               uint64_t ttl_millis);
 // The name of the merge operator of a family with these options, which had `before`, or none.
 std::string MergeOperatorName(const ColumnFamilyOptions& options, std::string_view before);
 // Families that the options name and that are not there, each once.

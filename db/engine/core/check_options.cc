@@ -12,6 +12,8 @@ namespace sepal {
 
 namespace {
 
+constexpr std::chrono::milliseconds kMostTtl = std::chrono::hours(24) * 1'000'000;
+
 constexpr size_t kSmallestMemoryLimit = size_t{8} << 20;
 constexpr size_t kLargestMemoryLimit = size_t{1} << 46;
 // With less every few hundred writes make a log and a table. LevelDB and RocksDB go no lower either.
@@ -85,6 +87,12 @@ absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
         "max_space_amplification of %g is out of range: it must be at least 1, the space of the live data itself",
         family.max_space_amplification));
   }
+  if (family.ttl.count() < 0 || family.ttl > kMostTtl) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("ttl of %d ms is out of range: it must be 0, for puts that do not expire, or at most %d ms, a "
+                        "million days",
+                        family.ttl.count(), kMostTtl.count()));
+  }
   if (family.merge_operator != nullptr && family.merge_operator->Name().empty()) {
     return absl::InvalidArgumentError("merge_operator: the operator has no name, by which the database would know it");
   }
@@ -98,6 +106,7 @@ ColumnFamilyOptions OptionsGivenOrKept(const ColumnFamilyOptions& given, std::st
   if (!kept.ok() || !CheckFamilyOptions(*kept).ok()) return given;
   kept->comparator = given.comparator;
   kept->merge_operator = given.merge_operator;
+  kept->ttl = given.ttl;
   return *std::move(kept);
 }
 

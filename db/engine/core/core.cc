@@ -31,6 +31,7 @@ void PinKeeper::Drop() {
 Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_ptr<Directory> dir,
            std::unique_ptr<Directory> log_dir)
     : world(w),
+      expiry(w.clock),
       tuning(t),
       read_only(options.read_only),
       read_mode(options.direct_reads ? ReadMode::kDirect : ReadMode::kBuffered),

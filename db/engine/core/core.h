@@ -17,6 +17,7 @@
 #include "db/act/files/rate_limited_file.h"
 #include "db/act/files/table_files.h"
 #include "db/engine/core/call_timing.h"
+#include "db/engine/core/expiry_clock.h"
 #include "db/engine/core/open_mark.h"
 #include "db/state/memtable/memtable.h"
 #include "db/state/version/tuning.h"
@@ -123,6 +124,7 @@ class Core : public std::enable_shared_from_this<Core> {
   }
 
   const World world;
+  ExpiryClock expiry;
   const Tuning tuning;
   const bool read_only;
   const ReadMode read_mode;  // of tables

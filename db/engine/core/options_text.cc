@@ -79,6 +79,7 @@ constexpr std::pair<std::string_view, std::string_view> kNotInText[] = {
     {"error_if_exists", "how the database is opened is up to the program"},
     {"read_only", "how the database is opened is up to the program"},
     {"comparator", "the program has the comparator"},
+    {"ttl", "the database has it"},
     {"merge_operator", "the program has the operator, and the database has its name"},
     {"listeners", "the program has the listeners"},
     {"env", "the program has the environment"},

@@ -94,6 +94,10 @@ class CheckpointWriter {
     head.last_sequence = source_.last;
     head.next_file_number = next_file_number;
     head.range_deletes = source_.range_deletes;
+    if (source_.core->expiry.in_use()) {
+      head.expires = true;
+      head.clock_floor = source_.core->expiry.Floor();
+    }
     std::vector<ManifestContents::Family> families;
     for (size_t i = 0; i < source_.families.size(); ++i) {
       const Family& family = *source_.families[i].family;

@@ -121,6 +121,10 @@ absl::Status Engine::Commit(std::string_view batch, const WriteOptions& options)
     return absl::InvalidArgumentError(
         "disable_wal cannot be combined with sync; call Flush to make unlogged writes durable");
   }
+  if (options.ttl.has_value() || options.expires_at.has_value()) [[unlikely]] {
+    return absl::InvalidArgumentError(
+        "ttl and expires_at are for DB::Put alone: in a batch, give the time to WriteBatch::Put; nothing was written");
+  }
   const WatchedCall call(&core_->calls, {.name = "write", .histogram = Histogram::kWriteMicros, .rare = options.sync},
                          [&] { return CallWatch::Subject{.batch = batch}; });
   WriteGate::Pass pass(gate_.get());
@@ -152,6 +156,8 @@ absl::Status Engine::WriteOne(const ColumnFamily& family, ValueKind kind, std::s
 
 absl::Status Engine::Put(const ColumnFamily& family, std::string_view key, std::string_view value,
                          const WriteOptions& options) {
+  if (options.ttl.has_value() || options.expires_at.has_value() || core_->expiry.any_ttl()) [[unlikely]]
+    return PutExpiring(family, key, value, options);
   return WriteOne(family, ValueKind::kPut, key, value, options);
 }
 
@@ -176,6 +182,8 @@ absl::Status Engine::DeleteRange(const ColumnFamily& family, std::string_view be
 absl::Status Engine::Write(const WriteBatch& batch, const WriteOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   RETURN_IF_ERROR(BatchOrigin::Check(batch, catalog_->identity().database_id, core_->path));
+  if (BatchOrigin::Expires(batch) || core_->expiry.any_ttl()) [[unlikely]]
+    return CommitExpiring(batch.bytes(), options);
   return Commit(batch.bytes(), options);
 }
 
@@ -241,6 +249,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
     family->Open(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
                  std::make_shared<const Version>(family->order), SequenceNumber(), &core_->epochs);
   }
+  if (options.ttl.count() > 0) core_->expiry.NoteTtl();
   pipeline_->AddFamily(family);  // first: who finds it may write to it
   VersionEdit edit = DescribeFamily(*family, SequenceNumber(0));
   edit.flushed_through.clear();  // of nothing

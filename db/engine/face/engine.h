@@ -107,6 +107,13 @@ class Engine final : public DB {
   absl::Status Refusal(const ColumnFamily& family) const;
   absl::StatusOr<Family*> Resolve(const ColumnFamily& family) const;
   absl::StatusOr<FamilyRef> ResolveShared(const ColumnFamily& family) const;
+  // Writes of puts that expire (engine_expiry.cc).
+  absl::Status PutExpiring(const ColumnFamily& family, std::string_view key, std::string_view value,
+                           const WriteOptions& options);
+  absl::Status CommitExpiring(std::string_view batch, const WriteOptions& options);
+  absl::StatusOr<uint64_t> ExpiryOf(const Family& family, const WriteOptions& options);
+  // Has the manifest say that puts may expire, if it does not yet.
+  absl::Status AllowExpiry();
   // The view as of now, beyond the call; of all families, together.
   absl::StatusOr<HeldView> Hold(const Family& family) const EXCLUDES_STATE_LOCK;
   std::vector<std::pair<FamilyRef, HeldView>> HoldAll() const EXCLUDES_STATE_LOCK;

@@ -157,6 +157,7 @@ absl::Status Opening::RecoverCatalog() {
     identity_.database_id = manifest_.database_id;
     identity_.hash_seed = state_.hash_seed;
     identity_.range_deletes = state_.range_deletes;
+    if (state_.expires) parts_.core->expiry.Restore(state_.clock_floor);
     RETURN_IF_ERROR(CheckPlaceOfLogs());
     RETURN_IF_ERROR(GuardAndStartInfoLog());
     if (!manifest_.torn.empty()) {
@@ -253,9 +254,10 @@ absl::Status Opening::MakeFamilies() {
   for (auto& [id, described] : state_.families) {
     if (families_.contains(id)) continue;
     ASSIGN_OR_RETURN(ColumnFamilyOptions options,
-                     OptionsFor(options_, path_, described.creation, described.merge_operator));
+                     OptionsFor(options_, path_, described.creation, described.merge_operator, described.ttl_millis));
     // A reader does not decide how the family is kept; a checkpoint that it makes is kept as the database is.
     if (options_.read_only) options = OptionsGivenOrKept(options, described.kept_options);
+    if (options.ttl.count() > 0) parts_.core->expiry.NoteTtl();
     const CompactionPolicy policy = PolicyFor(options, tuning_);
     std::string merge_operator = MergeOperatorName(options, described.merge_operator);
     const auto family =

@@ -6,6 +6,7 @@
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/read/merged_lookup.h"
 #include "util/base/check.h"
+#include "util/base/status.h"
 #include "util/thread/fork.h"
 
 namespace sepal {
@@ -25,23 +26,49 @@ absl::Status NotOpen(const OpenMark& mark) {
 
 // Takes `entries` from the oldest version of `*key` to before all of them. What they mean; of a value, `*key` is as its
 // version spells it.
-Meaning TakeBackward(SequenceNumber visible, const KeyOrder& order, InternalIterator* entries, std::string* key,
-                     std::string* value) {
+Meaning TakeBackward(SequenceNumber visible, const KeyOrder& order, ReadClock* clock, InternalIterator* entries,
+                     std::string* key, std::string* value) {
   Meaning meaning = Meaning::kAbsent;
   for (; entries->Valid() && order.Equal(entries->key().user_key, *key); entries->Retreat()) {
     if (entries->key().sequence() > visible) continue;
-    meaning = MeaningOf(entries->key().trailer);
+    std::string_view payload = entries->value();
+    meaning = MeaningNow(entries->key().trailer, &payload, clock);
     if (meaning != Meaning::kValue) continue;
     key->assign(entries->key().user_key);
-    value->assign(entries->value());
+    value->assign(payload);
   }
   return meaning;
 }
 
-// Going forward, `entries_` stands at the entry that is shown; behind it, if the value was made of merge operands,
-// among the versions of its key or after them, and `key_buffer_` and `value_buffer_` hold what is shown. Going
-// backward, it stands at the entry where that is plainly the only version of its key; else before all versions of the
-// key that is shown, which the buffers hold.
+ReadClock* ClockOf(const DatabaseIteratorOptions& options) { return &options.source.core->expiry; }
+
+ABSL_ATTRIBUTE_NOINLINE bool HasExpired(InternalIterator* entries, ReadClock* clock) {
+  return clock->NowMillis() >= ParseExpiringValue(entries->value()).expiry_millis;
+}
+// Of the entry where `entries` stands.
+bool IsAbsent(InternalIterator* entries, ReadClock* clock) {
+  const Meaning meaning = MeaningOf(entries->key().trailer);
+  if (meaning == Meaning::kExpiring) [[unlikely]]
+    return HasExpired(entries, clock);
+  return meaning == Meaning::kAbsent;
+}
+
+// The key where `entries` stands, and its value: one that expires and has not done so yet, or what operands make.
+absl::Status MakeShown(const DatabaseIteratorOptions& options, Meaning meaning, InternalIterator* entries,
+                       std::string* key, std::string* value) {
+  key->assign(entries->key().user_key);
+  if (meaning == Meaning::kExpiring) {
+    value->assign(ParseExpiringValue(entries->value()).value);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(*value, MergeVersions(*options.source.family, options.visible, *key, ClockOf(options), entries));
+  return absl::OkStatus();
+}
+
+// Going forward, `entries_` stands at the entry that is shown; behind it, if the value was made of merge operands
+// or expires, among the versions of its key or after them, and `key_buffer_` and `value_buffer_` hold what is shown.
+// Going backward, it stands at the entry where that is plainly the only version of its key; else before all versions of
+// the key that is shown, which the buffers hold.
 class DatabaseIterator final : public Iterator {
  public:
   DatabaseIterator(DatabaseIteratorOptions options, std::unique_ptr<InternalIterator> entries)
@@ -258,20 +285,14 @@ class DatabaseIterator final : public Iterator {
     const bool found = PassDeleted(skip_key);
     dead_run_.End(key_buffer_, /*after=*/true);
     if (!found) return;
-    MeaningOf(entries_->key().trailer) == Meaning::kValue ? ShowEntry() : MergeForward();
+    const Meaning meaning = MeaningOf(entries_->key().trailer);
+    meaning == Meaning::kValue ? ShowEntry() : ShowMade(meaning);
   }
-  // Shows what the operands make that begin where `entries_` stands.
-  ABSL_ATTRIBUTE_NOINLINE void MergeForward() {
-    key_buffer_.assign(entries_->key().user_key);
-    absl::StatusOr<std::string> value =
-        MergeVersions(*options_.source.family, options_.visible, key_buffer_, entries_.get());
+  // Shows what is made of what begins where `entries_` stands: operands, or a value that expires.
+  ABSL_ATTRIBUTE_NOINLINE void ShowMade(Meaning meaning) {
+    merge_status_ = MakeShown(options_, meaning, entries_.get(), &key_buffer_, &value_buffer_);
     at_entry_ = false;
-    valid_ = value.ok();
-    if (valid_) {
-      value_buffer_ = *std::move(value);
-    } else {
-      merge_status_ = std::move(value).status();
-    }
+    valid_ = merge_status_.ok();
   }
   bool PassDeleted(bool skip_key) {
     while (entries_->Valid()) {
@@ -279,7 +300,7 @@ class DatabaseIterator final : public Iterator {
       const bool passed = skip_key && key.sequence() <= options_.visible && order_.Equal(key.user_key, key_buffer_);
       if (!passed && IsBehind(key.user_key)) return false;
       if (!passed && key.sequence() <= options_.visible) {
-        if (MeaningOf(key.trailer) != Meaning::kAbsent) return true;
+        if (!IsAbsent(entries_.get(), ClockOf(options_))) return true;
         key_buffer_.assign(key.user_key);
         skip_key = true;
         if (dead_run_.Pass(key_buffer_)) {
@@ -305,7 +326,8 @@ class DatabaseIterator final : public Iterator {
         break;
       }
       key_buffer_.assign(entries_->key().user_key);
-      const Meaning meaning = TakeBackward(options_.visible, order_, entries_.get(), &key_buffer_, &value_buffer_);
+      const Meaning meaning =
+          TakeBackward(options_.visible, order_, ClockOf(options_), entries_.get(), &key_buffer_, &value_buffer_);
       if (!entries_->status().ok()) return;
       if (meaning != Meaning::kAbsent) {
         valid_ = true;
@@ -322,7 +344,7 @@ class DatabaseIterator final : public Iterator {
   ABSL_ATTRIBUTE_NOINLINE void ShowMergedBackward() {
     Hide();
     entries_->Seek({key_buffer_, SeekTrailer(options_.visible)});
-    MergeForward();
+    ShowMade(Meaning::kOperand);
     entries_->SeekBefore({key_buffer_, kFirstTrailer});
     if (!entries_->status().ok()) valid_ = false;
   }

@@ -24,6 +24,8 @@ void GroupLookup::Run(std::span<const LookupKey> keys, std::span<PointResult> re
       HideIfCovered(CoveredBy(i), &results_[i]);
     if (results_[i].kind == PointResult::Kind::kOperand) [[unlikely]]
       ResolveMerges(i);
+    if (results_[i].kind == PointResult::Kind::kExpiring) [[unlikely]]
+      Expire(core_, &results_[i]);
   }
 }
 

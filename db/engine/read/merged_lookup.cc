@@ -23,7 +23,13 @@ class MergedLookup {
  public:
   MergedLookup(const Family& family, const LookupKey& key, SequenceNumber covered_by, const TableLookupOptions& options,
                Core* core, StatisticsImpl::ThreadCounters* counters)
-      : family_(family), key_(key), covered_by_(covered_by), options_(options), core_(core), counters_(counters) {}
+      : family_(family),
+        key_(key),
+        covered_by_(covered_by),
+        options_(options),
+        core_(core),
+        counters_(counters),
+        chain_(&core->expiry) {}
 
   // Whether all updates that are needed were taken; false: not from memory alone.
   absl::StatusOr<bool> TakeAll(const ReadView& view) {
@@ -123,8 +129,8 @@ absl::Status LookUpMerged(const Family& family, const ReadView& view, const Look
 }
 
 absl::StatusOr<std::string> MergeVersions(const Family& family, SequenceNumber visible, std::string_view key,
-                                          InternalIterator* entries) {
-  OperandChain chain;
+                                          ReadClock* clock, InternalIterator* entries) {
+  OperandChain chain(clock);
   std::optional<SequenceNumber> bound = visible;
   for (; bound.has_value() && entries->Valid() && family.order.Equal(entries->key().user_key, key);
        entries->Advance()) {

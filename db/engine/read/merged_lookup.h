@@ -19,9 +19,9 @@ absl::Status LookUpMerged(const Family& family, const ReadView& view, const Look
                           const TableLookupOptions& options, Core* core, StatisticsImpl::ThreadCounters* counters,
                           PointResult* result);
 
-// The value that the versions of `key` make which `entries`, in order, stands at the newest visible of, an operand.
-// Leaves it among the others, or behind them. The same errors, and those of `entries`.
+// The value that the versions of `key`, at the clock's time, make which `entries`, in order, stands at the newest
+// visible of, an operand. Leaves it among the others, or behind them. The same errors, and those of `entries`.
 absl::StatusOr<std::string> MergeVersions(const Family& family, SequenceNumber visible, std::string_view key,
-                                          InternalIterator* entries);
+                                          ReadClock* clock, InternalIterator* entries);
 
 }  // namespace sepal

@@ -21,6 +21,22 @@ struct Candidate {
 // More runs than this are asked in several rounds.
 constexpr size_t kRound = 32;
 
+void TakeOther(Meaning meaning, std::string_view value, PointResult* result) {
+  switch (meaning) {
+    case Meaning::kValue:
+    case Meaning::kAbsent:
+      result->kind = PointResult::Kind::kAbsent;
+      break;
+    case Meaning::kOperand:
+      result->kind = PointResult::Kind::kOperand;
+      break;
+    case Meaning::kExpiring:
+      result->kind = PointResult::Kind::kExpiring;
+      result->value = value;
+      break;
+  }
+}
+
 // What the newest visible update of the key says.
 void Take(Trailer trailer, std::string_view value, PointResult* result) {
   const Meaning meaning = MeaningOf(trailer);
@@ -29,7 +45,7 @@ void Take(Trailer trailer, std::string_view value, PointResult* result) {
     result->kind = PointResult::Kind::kFound;
     result->value = value;
   } else {
-    result->kind = meaning == Meaning::kOperand ? PointResult::Kind::kOperand : PointResult::Kind::kAbsent;
+    TakeOther(meaning, value, result);
   }
 }
 
@@ -81,6 +97,13 @@ bool TakeHit(TableHit* hit, PointResult* result) {
   return true;
 }
 
+void Expire(Core* core, PointResult* result) {
+  const ExpiringValue expiring = ParseExpiringValue(result->value);
+  const bool there = core->expiry.NowMillis() < expiring.expiry_millis;
+  result->kind = there ? PointResult::Kind::kFound : PointResult::Kind::kAbsent;
+  result->value = there ? expiring.value : std::string_view();
+}
+
 namespace {
 
 // The tables from `runs[*next]` on that may hold the key, as many as one round takes. Their guards are being fetched.
@@ -127,8 +150,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Finish(const Family& family, co
                                                         const TableLookupOptions& options, Core* core,
                                                         StatisticsImpl::ThreadCounters* counters, PointResult* result) {
   HideIfCovered(covered_by, result);
-  if (result->kind == PointResult::Kind::kOperand) [[unlikely]]
-    return LookUpMerged(family, view, key, covered_by, options, core, counters, result);
+  if (result->kind >= PointResult::Kind::kOperand) [[unlikely]] {
+    if (result->kind == PointResult::Kind::kOperand) {
+      return LookUpMerged(family, view, key, covered_by, options, core, counters, result);
+    }
+    Expire(core, result);
+  }
   return absl::OkStatus();
 }
 

@@ -18,7 +18,7 @@
 namespace sepal {
 
 struct PointResult {
-  enum class Kind : uint8_t { kAbsent, kFound, kMaybe, kOperand };
+  enum class Kind : uint8_t { kAbsent, kFound, kMaybe, kOperand, kExpiring };
   Kind kind = Kind::kAbsent;
   // Where the entry was met, and the value lies; null: in a table, and a cached block.
   const MemTable* memtable = nullptr;
@@ -37,16 +37,19 @@ absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey&
 
 // What was met is absent if a range tombstone covers it.
 inline void HideIfCovered(SequenceNumber covered_by, PointResult* result) {
-  const bool met = result->kind == PointResult::Kind::kFound || result->kind == PointResult::Kind::kOperand;
+  const bool met = result->kind != PointResult::Kind::kAbsent && result->kind != PointResult::Kind::kMaybe;
   if (met && result->sequence < covered_by) *result = {};
 }
 
 // Starts to fetch what LookInMemTables touches first.
 void PrefetchMemTables(const ReadView& view, const LookupKey& key);
 // The parts of it, for lookups that go their own way. Each bool: whether the key's newest visible entry was met, or
-// cannot be told from memory alone. An operand (`kOperand`) is only the beginning of the answer.
+// cannot be told from memory alone. An operand (`kOperand`) is only the beginning of the answer, and an expiring put
+// (`kExpiring`, with its bytes as the value) waits for Expire.
 bool LookInMemTables(const ReadView& view, const LookupKey& key, PointResult* result);
 bool TakeHit(TableHit* hit, PointResult* result);
+// What a result of kExpiring is now.
+void Expire(Core* core, PointResult* result);
 // Opens the table where need be; null where memory alone may be asked and it is not open.
 absl::StatusOr<const TableReader*> ReaderOf(const TableFile& file, const Family& family,
                                             const TableLookupOptions& options, Core* core);

@@ -68,6 +68,8 @@ FoldedWrite FoldIntoMemTable(const MemTable& memtable, const MergeOperator* merg
   switch (MeaningOf(newest->trailer)) {
     case Meaning::kValue:
       return FoldIntoValue(*merge, key, newest->value, operand);
+    case Meaning::kExpiring:
+      return {};  // the operand outlives the value
     case Meaning::kAbsent:
       return FoldIntoValue(*merge, key, std::nullopt, operand);
     case Meaning::kOperand:

@@ -7,7 +7,8 @@
 //     with the next older one while that is not much longer. So a key has a number of operands that grows with the
 //     logarithm of what was appended to it, and a byte is copied as often. Short ones, as of counters, always become
 //     one. None grows beyond some KiB.
-//   - Else the operand as it is; also where the operator fails, which readers are told.
+//   - Else the operand as it is; so it is over a value that expires, and also where the operator fails, which readers
+//   are told.
 #pragma once
 
 #include <optional>

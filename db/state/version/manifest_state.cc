@@ -22,7 +22,9 @@ absl::Status ManifestState::Take(VersionEdit&& edit) {
   }
   for (FamilySchema& schema : edit.schemas) {
     const auto it = families.find(schema.family);
-    if (it != families.end()) it->second.merge_operator = std::move(schema.merge_operator);
+    if (it == families.end()) continue;
+    it->second.merge_operator = std::move(schema.merge_operator);
+    it->second.ttl_millis = schema.ttl_millis;
   }
   for (const ColumnFamilyId id : edit.dropped_families) families.erase(id);
   for (const FlushedThrough& flushed : edit.flushed_through) {
@@ -50,12 +52,18 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
   last_sequence = std::max(last_sequence, edit.last_sequence.value_or(last_sequence));
   min_log_number = edit.min_log_number.value_or(min_log_number);
   if (edit.closed_log.has_value()) closed_log = edit.closed_log;
+  expires |= edit.expires;
+  if (edit.clock_floor.has_value()) {
+    clock_floor.now_millis = std::max(clock_floor.now_millis, edit.clock_floor->now_millis);
+    clock_floor.removed_millis = std::max(clock_floor.removed_millis, edit.clock_floor->removed_millis);
+  }
 }
 
 absl::Status ManifestState::CreateFamily(const ColumnFamilyCreation& creation) {
   const auto [it, added] = families.emplace(creation.id, ManifestFamily{.creation = creation,
                                                                         .kept_options = {},
                                                                         .merge_operator = {},
+                                                                        .ttl_millis = 0,
                                                                         .flushed_through = {},
                                                                         .tables = VersionBuilder(make_table_)});
   if (added) return absl::OkStatus();

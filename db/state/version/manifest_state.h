@@ -23,6 +23,7 @@ struct ManifestFamily {
   ColumnFamilyCreation creation;
   std::string kept_options;    // db/format/kept_options.h
   std::string merge_operator;  // its name; empty: none
+  uint64_t ttl_millis = 0;     // of its puts; 0: none
   SequenceNumber flushed_through;
   VersionBuilder tables;
 };
@@ -46,6 +47,8 @@ class ManifestState {
   SequenceNumber last_sequence;
   FileNumber min_log_number;
   std::optional<ClosedLog> closed_log;
+  bool expires = false;  // there may be puts that expire
+  ClockFloor clock_floor;
   std::map<ColumnFamilyId, ManifestFamily> families;
 
  private:

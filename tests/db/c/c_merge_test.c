@@ -1,4 +1,6 @@
 /* Merges, from C: the built-in operators, and one of the program's own. */
+#include "sepal/c_merge.h"
+
 #include "c_test.h"
 
 /* Keeps the longest; cannot take an operand "!". */

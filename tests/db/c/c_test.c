@@ -677,6 +677,7 @@ int main(void) {
   test_numbers_out_of_range(other);
   test_comparator_and_listener(other, ro, wo);
   test_merges(other, ro, wo);
+  test_expiry(other, ro, wo);
   test_env(other, ro, wo);
   test_env_changes(other, ro, wo);
   test_file_system(other, copy, ro, wo);

@@ -18,6 +18,7 @@
 #include "sepal/simulation/fault_file_system.h"
 #include "sepal/simulation/memory_file_system.h"
 #include "sepal/simulation/simulated_world.h"
+#include "tests/db/engine/jumping_clock.h"
 #include "tests/db/engine/test_metrics.h"
 
 namespace sepal {
@@ -56,12 +57,15 @@ class TestDatabase {
   // On a disk that may hold something.
   TestDatabase(Threads threads, SimulationOptions simulation, MemoryFileSystem disk)
       : memory(std::move(disk)), files(&memory) {
-    if (threads == Threads::kSimulated) world = std::make_unique<SimulatedWorld>(simulation);
+    if (threads == Threads::kSimulated) {
+      world = std::make_unique<SimulatedWorld>(simulation);
+      clock = std::make_unique<JumpingClock>(world.get());
+    }
     options.create_if_missing = true;
     options.memory_limit = size_t{8} << 20;
     options.family.block_bytes = 256;
     options.env = {
-        .file_system = &files, .clock = world.get(), .executor = world.get(), .random_seed = simulation.seed};
+        .file_system = &files, .clock = clock.get(), .executor = world.get(), .random_seed = simulation.seed};
   }
   ~TestDatabase() { db.reset(); }
 
@@ -95,6 +99,7 @@ class TestDatabase {
   MemoryFileSystem memory;
   FaultFileSystem files;
   std::unique_ptr<SimulatedWorld> world;  // null with real threads
+  std::unique_ptr<JumpingClock> clock;    // likewise
   Options options;
   Tuning tuning = SmallTuning();
   const std::string path = "/db";

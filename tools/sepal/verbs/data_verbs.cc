@@ -1,5 +1,7 @@
 // sepal db get|scan|put|delete|delete-range|merge: keys and values.
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -147,11 +149,14 @@ class PutVerb final : public KeyVerb {
     AddCommonFlags(app, /*writes=*/true);
     app->add_option("KEY", key_, "The key")->required();
     app->add_option("VALUE", value_, "The value; - reads it from standard input, every byte")->required();
+    ttl_ = AddSeconds(app, "--ttl", &ttl_seconds_, "How long the key is there (default: as its family says)");
     AddMemoryLimit(app, &memory_limit_);
   }
 
   absl::Status Run(const Streams& io) override {
     ASSIGN_OR_RETURN(const std::string key, BytesFrom(key_, hex_));
+    WriteOptions options{.sync = true};
+    if (ttl_->count() > 0) options.ttl = std::chrono::milliseconds(std::llround(ttl_seconds_ * 1000));
     std::string value;
     if (value_ == "-") {
       value.assign(std::istreambuf_iterator<char>(io.in), std::istreambuf_iterator<char>());
@@ -165,7 +170,7 @@ class PutVerb final : public KeyVerb {
     const bool is_new = !HoldsDatabase(place_.directory);
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/true, memory_limit_));
     ASSIGN_OR_RETURN(const std::shared_ptr<ColumnFamily> family, FamilyNamed(db.get(), family_));
-    RETURN_IF_ERROR(WithMemoryRemedy(db->Put(*family, key, value, {.sync = true})));
+    RETURN_IF_ERROR(WithMemoryRemedy(db->Put(*family, key, value, options)));
     RETURN_IF_ERROR(db->Close());
     if (is_new) io.err << "note: created a new database in " << place_.directory << "\n";
     if (json) {
@@ -178,6 +183,8 @@ class PutVerb final : public KeyVerb {
 
  private:
   std::string key_, value_;
+  CLI::Option* ttl_ = nullptr;
+  double ttl_seconds_ = 0;
   uint64_t memory_limit_ = Options().memory_limit;
 };
 

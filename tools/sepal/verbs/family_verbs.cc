@@ -1,5 +1,7 @@
 // sepal family create|drop: column families come and go. `sepal db families` lists them.
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -43,6 +45,7 @@ class CreateFamilyVerb final : public FamilyVerb {
                     "[family]")
         ->check(CLI::ExistingFile);
     app->add_option("--merge-operator", merge_operator_, "For db merge: add64, append:SEPARATOR, max, min or json");
+    AddSeconds(app, "--ttl", &ttl_seconds_, "How long keys are there that are put without a ttl; 0: for ever");
   }
 
   absl::Status Run(const Streams& io) override {
@@ -62,6 +65,7 @@ class CreateFamilyVerb final : public FamilyVerb {
             "--merge-operator %s: there are add64, append:SEPARATOR, max, min and json", Printable(merge_operator_)));
       }
     }
+    own.ttl = std::chrono::milliseconds(std::llround(ttl_seconds_ * 1000));
     ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false));
     RETURN_IF_ERROR(db->CreateColumnFamily(family_, own).status());
     RETURN_IF_ERROR(db->Close());
@@ -81,6 +85,7 @@ class CreateFamilyVerb final : public FamilyVerb {
   }
 
   std::string options_file_, merge_operator_;
+  double ttl_seconds_ = 0;
 };
 
 class DropFamilyVerb final : public FamilyVerb {

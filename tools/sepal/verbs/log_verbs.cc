@@ -32,9 +32,16 @@ nlohmann::json EditJson(const VersionEdit& edit) {
                                                {"comparator", created.comparator_name},
                                                {"equal_means_identical", created.equal_means_identical}});
   }
+  if (edit.expires) line["expires"] = true;
+  if (edit.clock_floor) {
+    line["clock_floor"] = {{"now_millis", edit.clock_floor->now_millis},
+                           {"removed_millis", edit.clock_floor->removed_millis}};
+  }
   for (const FamilySchema& schema : edit.schemas) {
-    line["schemas"].push_back(
-        {{"column_family_id", schema.family.value()}, {"merge_operator", BytesJson(schema.merge_operator)}});
+    nlohmann::json row = {{"column_family_id", schema.family.value()}};
+    if (!schema.merge_operator.empty()) row["merge_operator"] = BytesJson(schema.merge_operator);
+    if (schema.ttl_millis > 0) row["ttl_millis"] = schema.ttl_millis;
+    line["schemas"].push_back(std::move(row));
   }
   for (const KeptOptions& kept : edit.kept_options) {
     line["kept_options"].push_back({{"column_family_id", kept.family.value()}, {"fields", ToHex(kept.fields)}});
@@ -214,8 +221,10 @@ class WalDumpVerb final : public Verb {
     const auto shown = [&](std::string_view bytes) { return hex_ ? ToHex(bytes) : Escaped(bytes); };
     out << absl::StrFormat("seq:%d, family:%d, type:%s '%s'", sequence.value(), entry.family.value(), Name(entry.kind),
                            shown(entry.key));
+    std::string_view value = entry.value;
+    if (const auto expiry = TakeExpiry(entry.kind, &value)) out << absl::StrFormat(" until %d ms", *expiry);
     if (HasValue(entry.kind)) {
-      out << (values_ ? " => '" + shown(entry.value) + "'" : absl::StrFormat(" (%d bytes)", entry.value.size()));
+      out << (values_ ? " => '" + shown(value) + "'" : absl::StrFormat(" (%d bytes)", value.size()));
     }
     out << "\n";
   }
@@ -226,8 +235,10 @@ class WalDumpVerb final : public Verb {
     line["column_family_id"] = entry.family.value();
     line["kind"] = std::string(Name(entry.kind));
     line["key"] = BytesJson(entry.key);
-    line["value_bytes"] = entry.value.size();
-    if (values_ && HasValue(entry.kind)) line["value"] = BytesJson(entry.value);
+    std::string_view value = entry.value;
+    if (const auto expiry = TakeExpiry(entry.kind, &value)) line["expires_at_millis"] = *expiry;
+    line["value_bytes"] = value.size();
+    if (values_ && HasValue(entry.kind)) line["value"] = BytesJson(value);
     out << ToLine(line) << "\n";
   }
 

@@ -24,7 +24,7 @@ Version Made(uint64_t sequence, ValueKind kind, std::string payload) {
 
 // What a reader at `visible` finds, each version being asked for as a Get does.
 std::optional<std::string> ReadAt(const Versions& versions, uint64_t visible, const MergeOperator& merge) {
-  OperandChain chain;
+  OperandChain chain(/*clock=*/nullptr);
   std::optional<SequenceNumber> bound = SequenceNumber(visible);
   while (bound.has_value()) {
     const auto next = std::find_if(versions.begin(), versions.end(),

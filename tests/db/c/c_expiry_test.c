@@ -1,0 +1,76 @@
+/* Keys that expire, from C, under a clock of the program's own. */
+#include "c_test.h"
+
+static uint64_t now_micros;
+static uint64_t micros(void* state) {
+  (void)state;
+  return now_micros;
+}
+static void sleep_micros(void* state, uint64_t time) {
+  (void)state;
+  (void)time;
+}
+
+static void check_absent(sepal_t* db, const sepal_readoptions_t* ro, const char* key) {
+  size_t length;
+  CHECK(sepal_get(db, ro, key, strlen(key), &length, &error) == NULL);
+  CHECK_OK();
+}
+
+void test_expiry(const char* directory, const sepal_readoptions_t* ro, const sepal_writeoptions_t* wo) {
+  begin("expiry");
+  now_micros = 1000000;
+  sepal_env_t* env = sepal_create_default_env();
+  sepal_env_set_clock(env, NULL, micros, micros, sleep_micros);
+  sepal_options_t* options = sepal_options_create();
+  sepal_options_set_create_if_missing(options, 1);
+  sepal_options_set_env(options, env);
+  sepal_options_set_ttl(options, 60000);
+  sepal_t* db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  put(db, wo, "of the family", "1");
+
+  sepal_writeoptions_t* expiring = sepal_writeoptions_create();
+  sepal_writeoptions_set_ttl(expiring, 5000);
+  put(db, expiring, "ttl", "2");
+  sepal_writeoptions_set_ttl(expiring, 0);
+  sepal_put(db, expiring, "bad", 3, "", 0, &error);
+  expect_error("INVALID_ARGUMENT");
+  sepal_writeoptions_destroy(expiring);
+  expiring = sepal_writeoptions_create();
+  sepal_writeoptions_set_expires_at(expiring, 9000);
+  put(db, expiring, "at", "3");
+  sepal_writeoptions_destroy(expiring);
+
+  sepal_writebatch_t* batch = sepal_writebatch_create();
+  sepal_writebatch_put_expiring(batch, NULL, "batch", 5, "4", 1, 9000);
+  sepal_writebatch_put_expiring(batch, NULL, "late", 4, "5", 1, UINT64_MAX);
+  sepal_write(db, wo, batch, &error);
+  CHECK_OK();
+  sepal_writebatch_destroy(batch);
+
+  check_get(db, ro, "ttl", "2");
+  check_get(db, ro, "at", "3");
+  check_get(db, ro, "batch", "4");
+  now_micros = 6000000;
+  check_absent(db, ro, "ttl");
+  check_get(db, ro, "at", "3");
+  sepal_explanation_t* explanation = sepal_explanation_create(db, ro, NULL, "ttl", 3, &error);
+  CHECK_OK();
+  sepal_explained_get_t explained;
+  sepal_explanation_get(explanation, &explained, sizeof explained);
+  CHECK(explained.expires && !explained.found);
+  sepal_explanation_destroy(explanation);
+  now_micros = 9000000;
+  check_absent(db, ro, "at");
+  check_absent(db, ro, "batch");
+  check_get(db, ro, "of the family", "1");
+  now_micros = 61000000;
+  check_absent(db, ro, "of the family");
+  check_get(db, ro, "late", "5");
+  sepal_close(db);
+  sepal_destroy_db(options, directory, &error);
+  CHECK_OK();
+  sepal_options_destroy(options);
+  sepal_env_destroy(env);
+}
