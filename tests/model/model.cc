@@ -23,7 +23,7 @@ void Model::Apply(const std::vector<Update>& batch) {
       auto& keys = family->second.keys;
       const auto end = update.end.has_value() ? keys.lower_bound(*update.end) : keys.end();
       for (auto it = keys.lower_bound(update.key); it != end; ++it) {
-        it->second.push_back({latest_, ValueKind::kDelete, it->first, ""});
+        it->second.push_back({latest_, ValueKind::kDelete, it->first, "", 0});
       }
       continue;
     }

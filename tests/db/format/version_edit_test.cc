@@ -127,7 +127,8 @@ TEST(VersionEditTest, AnAddedTableMayHaveFieldsOfItsOwn) {
                                                        "\x01\x05\0\0\0\0\0\0",
                                                        20));
   EXPECT_EQ(*VersionEdit::Decode(Field(26, table + points + Field(77, "whatever"))), edit);
-  EXPECT_TRUE(absl::IsFailedPrecondition(VersionEdit::Decode(Field(26, table + Field(2, ""))).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(VersionEdit::Decode(Field(26, table + Field(4, ""))).status()));
+  EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(26, table + Field(2, ""))).status()));
   EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(26, table + "\x01\x05")).status()));
   EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(26, table.substr(0, table.size() - 3))).status()));
   EXPECT_TRUE(absl::IsDataLoss(VersionEdit::Decode(Field(18, table + points)).status()));

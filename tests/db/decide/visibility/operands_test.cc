@@ -11,14 +11,14 @@
 namespace sepal {
 namespace {
 
-struct Version {
+struct KeyVersion {
   Trailer trailer;
   std::string payload;
 };
 // Of one key, newest first.
-using Versions = std::vector<Version>;
+using Versions = std::vector<KeyVersion>;
 
-Version Made(uint64_t sequence, ValueKind kind, std::string payload) {
+KeyVersion Made(uint64_t sequence, ValueKind kind, std::string payload) {
   return {PackTrailer(SequenceNumber(sequence), kind), std::move(payload)};
 }
 
@@ -28,7 +28,7 @@ std::optional<std::string> ReadAt(const Versions& versions, uint64_t visible, co
   std::optional<SequenceNumber> bound = SequenceNumber(visible);
   while (bound.has_value()) {
     const auto next = std::find_if(versions.begin(), versions.end(),
-                                   [&](const Version& v) { return TrailerSequence(v.trailer) <= *bound; });
+                                   [&](const KeyVersion& v) { return TrailerSequence(v.trailer) <= *bound; });
     if (next == versions.end()) break;
     bound = chain.Take(next->trailer, next->payload);
   }
@@ -48,7 +48,7 @@ Versions Retained(const Versions& in, const std::vector<uint64_t>& snapshots, bo
     out.push_back({key.trailer, std::string(value)});
     return absl::OkStatus();
   };
-  for (const Version& v : in) EXPECT_TRUE(retention.Add({"k", v.trailer}, v.payload, emit).ok());
+  for (const KeyVersion& v : in) EXPECT_TRUE(retention.Add({"k", v.trailer}, v.payload, emit).ok());
   EXPECT_TRUE(retention.Finish(emit).ok());
   EXPECT_EQ(retention.counts().entries_in, in.size());
   EXPECT_EQ(retention.counts().entries_out, out.size());
@@ -57,7 +57,7 @@ Versions Retained(const Versions& in, const std::vector<uint64_t>& snapshots, bo
 
 std::string Text(const Versions& versions) {
   std::string text;
-  for (const Version& v : versions) {
+  for (const KeyVersion& v : versions) {
     text += (text.empty() ? "" : " ") + std::to_string(TrailerSequence(v.trailer).value()) + ":" +
             std::string(Name(TrailerKind(v.trailer))) + "=" + v.payload;
   }

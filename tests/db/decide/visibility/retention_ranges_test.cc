@@ -182,7 +182,7 @@ class StretchTree {
   // By the tree: entries in order of age, and range tombstones by number.
   std::optional<std::string> Found(uint64_t key, uint64_t visible) const {
     const uint64_t covered = NewestRange(key, visible);
-    OperandChain chain;
+    OperandChain chain(/*clock=*/nullptr);
     std::optional<SequenceNumber> bound = SequenceNumber(visible);
     while (bound.has_value()) {
       const StretchEntry* const next = FirstThrough(key, bound->value());

@@ -5,26 +5,26 @@
 namespace sepal {
 namespace {
 
-constexpr uint64_t kKiB = 1024;
-constexpr LogSpace kWanted{.ring_bytes = 4096 * kKiB, .step_bytes = 4096 * kKiB};
+constexpr uint64_t kLogKiB = 1024;
+constexpr LogSpace kWanted{.ring_bytes = 4096 * kLogKiB, .step_bytes = 4096 * kLogKiB};
 
 TEST(LogSpaceTest, OnALargeDiskTheLogGetsWhatItWants) {
   EXPECT_EQ(FitLogSpace(kWanted, uint64_t{1} << 40, 512), kWanted);
-  EXPECT_EQ(FitLogSpace(kWanted, 64 * 1024 * kKiB, 512), kWanted);
+  EXPECT_EQ(FitLogSpace(kWanted, 64 * 1024 * kLogKiB, 512), kWanted);
 }
 
 TEST(LogSpaceTest, OnASmallDiskItTakesASixteenthEach) {
-  EXPECT_EQ(FitLogSpace(kWanted, 16 * 1000 * kKiB, 512),
-            (LogSpace{.ring_bytes = 992 * kKiB, .step_bytes = 1000 * kKiB}));
+  EXPECT_EQ(FitLogSpace(kWanted, 16 * 1000 * kLogKiB, 512),
+            (LogSpace{.ring_bytes = 992 * kLogKiB, .step_bytes = 1000 * kLogKiB}));
 }
 
 TEST(LogSpaceTest, ThereIsNoRingWithoutSpaceForOne) {
-  EXPECT_EQ(FitLogSpace(kWanted, 511 * kKiB, 512), (LogSpace{.ring_bytes = 0, .step_bytes = 511 * kKiB / 16}));
+  EXPECT_EQ(FitLogSpace(kWanted, 511 * kLogKiB, 512), (LogSpace{.ring_bytes = 0, .step_bytes = 511 * kLogKiB / 16}));
 }
 
 TEST(LogSpaceTest, ASmallRingThatFitsStaysAsItIs) {
-  const LogSpace wanted{.ring_bytes = 4 * kKiB, .step_bytes = 16 * kKiB};
-  EXPECT_EQ(FitLogSpace(wanted, 300 * kKiB, 512), wanted);
+  const LogSpace wanted{.ring_bytes = 4 * kLogKiB, .step_bytes = 16 * kLogKiB};
+  EXPECT_EQ(FitLogSpace(wanted, 300 * kLogKiB, 512), wanted);
 }
 
 TEST(LogSpaceTest, TheStepNeverFallsBelowTheLeast) {

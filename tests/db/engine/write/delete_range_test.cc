@@ -175,7 +175,7 @@ TEST_F(DeleteRangeTest, AReaderOfTheFilesAndACheckpointHaveThem) {
   ASSERT_OK(db()->DeleteRange(NumberedKey(30), NumberedKey(50)));
   ASSERT_OK(db()->Sync());
   ASSERT_OK(db()->Checkpoint("/copy"));
-  for (const std::string directory : {std::string("/db"), std::string("/copy")}) {
+  for (const char* directory : {"/db", "/copy"}) {
     const auto reader = database.OpenReadOnly(directory);
     ASSERT_OK(reader.status());
     EXPECT_TRUE(absl::IsNotFound((*reader)->Get(NumberedKey(15)).status())) << directory;
