@@ -71,6 +71,18 @@ bool CoversNothing(const Version& version, const RangeTombstones::Fragment& frag
   return true;
 }
 
+bool MayHoldCovered(const Version& version, const TableMetadata& table) {
+  const KeyOrder order = version.order();
+  for (const RangeTombstonesRef& list : version.range_tombstones().lists()) {
+    for (size_t i = list->FindAtOrAfter(order, table.smallest.user_key); i < list->size(); ++i) {
+      const RangeTombstones::Fragment fragment = (*list)[i];
+      if (!SharesKeys(order, table, fragment)) break;
+      if (!IsBare(table, fragment.sequences.front())) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<TableRef> RangeTablesToRemove(const Version& version) {
   std::vector<TableRef> done;
   for (const TableRef& table : version.range_tables()) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "db/decide/compaction/covered_tables.h"
 #include "db/decide/compaction/level_targets.h"
 #include "db/decide/compaction/plan_draft.h"
 
@@ -37,11 +38,12 @@ PlanDraft BringDown(const PickerInput& input, std::span<const LevelRun> runs, Ke
   return draft;
 }
 
-// The first neighbouring tables of before the call that hold what no snapshot needs.
+// The first neighbouring tables of before the call that hold what no snapshot needs, or what deleted ranges cover.
 std::vector<TableRef> FirstWorthRewriting(const PickerInput& input, const RangeCall& call, const Run& run) {
   const auto worth = [&](const TableRef& table) {
     const TableMetadata& m = table->metadata();
-    return m.number < call.first_new_file && m.highest_sequence > SequenceNumber(0) &&
+    return m.number < call.first_new_file &&
+           (m.highest_sequence > SequenceNumber(0) || MayHoldCovered(*input.version, m)) &&
            m.lowest_sequence <= std::min(input.oldest_snapshot, call.last_sequence);
   };
   const TableRange tables = run.Overlapping(call.keys);

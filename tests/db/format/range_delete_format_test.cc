@@ -65,7 +65,7 @@ TEST(RangeDeleteFormatTest, ATableSaysHowFarItIsSwept) {
   edit.added_tables.push_back(added);
   const std::string bytes = edit.Encode();
   EXPECT_EQ(ToHex(bytes),
-            "1a31"
+            "1a33"
             "0302070605"
             "0400000000000000"
             "0300000000000000"

@@ -15,11 +15,13 @@ constexpr ValueKind kKinds[] = {ValueKind::kDelete, ValueKind::kPut, ValueKind::
 Trailer Update(uint64_t sequence, ValueKind kind) { return PackTrailer(SequenceNumber(sequence), kind); }
 
 TEST(VisibilityTest, PutsAreValuesAndDeletionsAbsences) {
-  EXPECT_EQ(std::size(kKinds), size_t{kMaxValueKind}) << "and merges, which decide nothing, and expiring puts";
+  EXPECT_EQ(std::size(kKinds) + 1, size_t{kMaxValueKind})
+      << "and merges, which decide nothing, range deletes, which stand apart, and expiring puts";
   EXPECT_EQ(MeaningOf(Update(0, ValueKind::kPut)), Meaning::kValue);
   EXPECT_EQ(MeaningOf(Update(kMaxSequenceNumber.value(), ValueKind::kPut)), Meaning::kValue);
   EXPECT_EQ(MeaningOf(Update(7, ValueKind::kDelete)), Meaning::kAbsent);
   EXPECT_EQ(MeaningOf(Update(7, ValueKind::kSingleDelete)), Meaning::kAbsent);
+  EXPECT_EQ(MeaningOf(Update(7, ValueKind::kRangeDelete)), Meaning::kAbsent) << "of its first key";
 }
 
 TEST(VisibilityTest, AnOperandNeedsWhatIsOlder) {

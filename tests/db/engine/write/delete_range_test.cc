@@ -4,12 +4,13 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "db/act/manifest/manifest_recovery.h"
 #include "tests/db/engine/engine_fixture.h"
+#include "util/thread/sync.h"
 
 namespace sepal {
 namespace {
@@ -199,9 +200,9 @@ TEST(DeleteRangeThreadsTest, ReadersSeeABatchWithARangeDeleteWholeOrNotAtAll) {
   };
   ASSERT_OK(move(0));
   std::atomic<bool> done{false};
-  std::vector<std::thread> readers;
+  std::vector<std::unique_ptr<Thread>> readers;
   for (int i = 0; i < 2; ++i) {
-    readers.emplace_back([&, i] {
+    readers.push_back(std::make_unique<Thread>([&, i] {
       while (!done.load()) {
         const std::shared_ptr<const Snapshot> snapshot = i == 0 ? db->GetSnapshot() : nullptr;
         const std::unique_ptr<Iterator> it = db->NewIterator({.snapshot = snapshot.get()});
@@ -211,11 +212,11 @@ TEST(DeleteRangeThreadsTest, ReadersSeeABatchWithARangeDeleteWholeOrNotAtAll) {
         EXPECT_EQ(rounds.size(), 1u);
         for (const auto& [round, keys] : rounds) EXPECT_EQ(keys, kKeys) << round;
       }
-    });
+    }));
   }
   for (uint64_t round = 1; round < 600; ++round) EXPECT_OK(move(round));
   done.store(true);
-  for (std::thread& reader : readers) reader.join();
+  for (const std::unique_ptr<Thread>& reader : readers) reader->Join();
 }
 
 }  // namespace
