@@ -1,5 +1,5 @@
-/* Merge operators in C (sepal/merge_operator.h). sepal/c.h has the calls that use them, and the rules for errors, strings
-   and structs. */
+/* Merge operators in C (sepal/merge_operator.h). sepal/c.h has the calls that use them, and the rules for errors,
+   strings and structs. */
 #pragma once
 
 #include "sepal/c.h"

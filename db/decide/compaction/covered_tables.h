@@ -20,7 +20,8 @@ namespace sepal {
 bool CoversNothing(const Version& version, const RangeTombstones::Fragment& fragment, SequenceNumber sequence,
                    std::span<const TableMetadata> beside = {});
 
-// Whether a range tombstone of the version may hide something in the table. Cost: the fragments that share keys with it.
+// Whether a range tombstone of the version may hide something in the table. Cost: the fragments that share keys with
+// it.
 bool MayHoldCovered(const Version& version, const TableMetadata& table);
 
 // The tables of range tombstones that cover nothing any more.

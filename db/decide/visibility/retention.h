@@ -12,10 +12,9 @@
 //     `bottommost` and nothing is below; else into one operand, if the operator can do that. Where it fails they stay;
 //   - an entry that a range tombstone of its stripe covers is dropped, whatever it is and at any level. A key under any
 //     range tombstone keeps its sequence numbers: with number 0 a put would be covered by a delete that it came after.
-//     The range tombstones must be durable, or become so with what is written here.
-//   - an expiring put is as a put, but no operand is folded into it; once it has expired, up to `expired_through`, it
-//   is
-//     a delete of its sequence number. One with number 0, under which nothing is, is dropped then.
+//     The range tombstones must be durable, or become so with what is written here;
+//   - an expiring put is as a put, but no operand is folded into it. Once it has expired (`expired_through_millis`), it
+//     is a delete of its sequence number. One with number 0, under which nothing is, is dropped then.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //
