@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "db/decide/compaction/plan_draft.h"
+
 namespace sepal {
 
 namespace {
@@ -99,14 +101,17 @@ std::vector<TableRef> RangeTablesToRemove(const Version& version) {
   return done;
 }
 
-CompactionPlan PlanDrop(const Version& version, Stripes stripes, const std::function<bool(const TableFile&)>& held) {
+CompactionPlan PlanDrop(const PickerInput& input, Stripes stripes) {
   CompactionPlan plan;
+  const Version& version = *input.version;
   const KeyOrder order = version.order();
+  const BusyTables busy(input);
   const RangeTombstonesRef all = version.range_tombstones().Merged(order, {});
   if (all == nullptr) return plan;
   for (const LevelRun& run : version.runs()) {
     for (const TableRef& table : run.run->tables()) {
-      if (!held(*table) && HidesAll(order, *all, table->metadata(), stripes)) AddInput(run, table, order, &plan);
+      if (!HidesAll(order, *all, table->metadata(), stripes)) continue;
+      if (!busy.HasAny(run.level, run.run->number(), {&table, 1})) AddInput(run, table, order, &plan);
     }
   }
   if (plan.inputs.empty()) return plan;

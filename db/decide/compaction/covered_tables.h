@@ -5,11 +5,10 @@
 // then nothing is in any table that it hides, and what is not in tables yet is newer than any range tombstone that is.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
-#include "db/decide/compaction/compaction_plan.h"
+#include "db/decide/compaction/compaction_picker.h"
 #include "db/state/ranges/range_tombstones.h"
 #include "db/state/version/version.h"
 
@@ -28,7 +27,7 @@ bool MayHoldCovered(const Version& version, const TableMetadata& table);
 std::vector<TableRef> RangeTablesToRemove(const Version& version);
 
 // A plan that drops the tables of which range tombstones that are in tables hide everything from every reader, without
-// those that are `held`; or no plan. `stripes`: where readers may stand.
-CompactionPlan PlanDrop(const Version& version, Stripes stripes, const std::function<bool(const TableFile&)>& held);
+// those of running plans; or no plan. `stripes`: where readers may stand.
+CompactionPlan PlanDrop(const PickerInput& input, Stripes stripes);
 
 }  // namespace sepal

@@ -19,9 +19,8 @@ bool Retention::IsCovered(const InternalKeyView& key) {
                                   [&](SequenceNumber sequence) { return sequence > key.sequence(); });
   if (above == deletes.rend()) return false;
   // The next delete above it; if that one is of another stripe, so are those above.
-  const Stripes stripes = options_.snapshots;
-  const size_t stripe = sepal::StripeOf(stripes, key.sequence());
-  if (stripe == stripes.size() || stripe != sepal::StripeOf(stripes, *above)) {
+  const size_t stripe = StripeOf(key.sequence());
+  if (stripe == options_.snapshots.size() || stripe != StripeOf(*above)) {
     kept_under_ = std::min(kept_under_.value_or(*above), *above);
     return false;
   }

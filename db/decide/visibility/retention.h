@@ -246,8 +246,7 @@ class Retention {
   size_t StripeOf(SequenceNumber sequence) const {
     if (sequence <= options_.snapshots.front()) [[likely]]
       return 0;
-    const auto it = std::lower_bound(options_.snapshots.begin(), options_.snapshots.end(), sequence);
-    return static_cast<size_t>(it - options_.snapshots.begin());
+    return sepal::StripeOf(options_.snapshots, sequence);
   }
   // The lowest sequence number of the stripe.
   SequenceNumber StripeBegin() const {

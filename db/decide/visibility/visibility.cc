@@ -10,7 +10,7 @@ Meaning MeaningOfNonPut(ValueKind kind) {
       return Meaning::kValue;
     case ValueKind::kDelete:
     case ValueKind::kSingleDelete:
-    case ValueKind::kRangeDelete:  // of its first key; for the others see covered.h
+    case ValueKind::kRangeDelete:  // of its first key; for the others see db/state/ranges
       return Meaning::kAbsent;
     case ValueKind::kMerge:
     case ValueKind::kFoldedMerge:

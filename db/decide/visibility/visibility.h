@@ -9,7 +9,7 @@
 //   3. An operand of a merge decides nothing: what is older is taken too, down to a value or an absence, and the
 //      operator makes the value of all of it (operands.h).
 //   4. An expiring put is a value before its expiry and an absence from then on, at every read point: it hides older
-//   updates, and operands over it begin from nothing then.
+//      updates, and operands over it begin from nothing then.
 //   5. A flush or a compaction drops (retention.h) only what no present or future read point can tell.
 //
 // Pure. Cost: one compare for a put.

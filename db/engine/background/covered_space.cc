@@ -11,22 +11,6 @@
 
 namespace sepal {
 
-namespace {
-
-// Whether a plan that runs, or was put off, has the table.
-bool IsHeld(const Family& family, const TableFile& table) REQUIRES_STATE_LOCK {
-  bool held = false;
-  const auto look = [&](const CompactionInput& in) {
-    held =
-        held || std::any_of(in.tables.begin(), in.tables.end(), [&](const TableRef& t) { return t.get() == &table; });
-  };
-  for (const PlanRef& plan : family.running()) plan->ForEachHeld(look);
-  for (const CompactionPutOff& put_off : family.put_off()) put_off.plan->ForEachHeld(look);
-  return held;
-}
-
-}  // namespace
-
 void CoveredSpace::GiveBack(const FamilyRef& family) {
   if (!family->range_deletes.any() || state_->VersionOf(*family)->range_tables().empty()) return;
   const PauseGate::Section section(pause_);
@@ -43,11 +27,8 @@ absl::Status CoveredSpace::DropTables(const FamilyRef& family) {
   {
     StateLock lock(state_);
     if (state_->closing || !state_->error.ok() || family->dropped()) return absl::OkStatus();
-    const auto held = [&](const TableFile& table) {
-      database_mutex.AssertHeld();
-      return IsHeld(*family, table);
-    };
-    CompactionPlan drop = PlanDrop(*family->version(), snapshots, held);
+    std::vector<const CompactionPlan*> held;
+    CompactionPlan drop = PlanDrop(MakePickerInput(family->Facts(), state_->OldestSnapshot(), &held), snapshots);
     if (drop.nothing()) return absl::OkStatus();
     plan = std::make_shared<const CompactionPlan>(std::move(drop));
     family->BeginCompaction(plan, /*of_range=*/false);

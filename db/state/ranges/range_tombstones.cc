@@ -6,6 +6,7 @@
 #include "table/key/compare_bytes.h"
 #include "util/base/check.h"
 #include "util/base/coding.h"
+#include "util/base/strings.h"
 
 namespace sepal {
 
@@ -13,14 +14,6 @@ namespace {
 
 // A list that is added is merged into those before it that are not so many times as large.
 constexpr size_t kGrowth = 2;
-
-size_t CommonPrefix(std::string_view a, std::string_view b) {
-  const size_t most = std::min(a.size(), b.size());
-  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(most), b.begin()).first -
-                             a.begin());
-}
-
-uint64_t PrefixBehind(std::string_view key, size_t skip) { return BigEndianPrefix(key.substr(skip)); }
 
 // What is left of a fragment while two lists are gone through.
 struct Rest {
@@ -101,9 +94,9 @@ void RangeTombstones::Finish(const KeyOrder& order) {
   lowest_ = *lowest;
   highest_ = *highest;
   if (!order.bytewise()) return;
-  prefix_ = begins_.front().substr(0, CommonPrefix(begins_.front(), begins_.back()));
+  prefix_ = begins_.front().substr(0, CommonPrefixSize(begins_.front(), begins_.back()));
   prefixes_.reserve(begins_.size());
-  for (const std::string_view begin : begins_) prefixes_.push_back(PrefixBehind(begin, prefix_.size()));
+  for (const std::string_view begin : begins_) prefixes_.push_back(BigEndianPrefix(begin.substr(prefix_.size())));
 }
 
 RangeTombstones::Fragment RangeTombstones::operator[](size_t i) const {
@@ -232,7 +225,7 @@ size_t RangeTombstones::BeginningThrough(const KeyOrder& order, std::string_view
   };
   if (prefixes_.empty()) return by_order(0, begins_.size());
   if (const int c = key.substr(0, prefix_.size()).compare(prefix_); c != 0) return c < 0 ? 0 : begins_.size();
-  const uint64_t prefix = PrefixBehind(key, prefix_.size());
+  const uint64_t prefix = BigEndianPrefix(key.substr(prefix_.size()));
   const auto [from, to] = std::equal_range(prefixes_.begin(), prefixes_.end(), prefix);
   return by_order(static_cast<size_t>(from - prefixes_.begin()), static_cast<size_t>(to - prefixes_.begin()));
 }

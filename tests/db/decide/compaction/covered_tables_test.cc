@@ -129,10 +129,15 @@ class SmallTree {
   }
   // The tables of `running` are left alone.
   void Drop(const Job* running = nullptr) {
-    const CompactionPlan plan = PlanDrop(*version_, Readers(), [&](const TableFile& table) {
-      return running != nullptr && std::any_of(running->inputs.begin(), running->inputs.end(),
-                                               [&](const auto& input) { return input.second.get() == &table; });
-    });
+    CompactionPlan held;
+    std::vector<const CompactionPlan*> plans;
+    if (running != nullptr) {
+      for (const auto& [level, table] : running->inputs) {
+        held.inputs.push_back({.level = level, .run = table->metadata().run, .tables = {table}});
+      }
+      plans.push_back(&held);
+    }
+    const CompactionPlan plan = PlanDrop({.version = version_.get(), .running = plans}, Readers());
     if (plan.nothing()) return;
     ++drops_;
     ASSERT_EQ(plan.kind, CompactionPlan::Kind::kDrop);

@@ -10,6 +10,7 @@
 #include "db/decide/visibility/removal_time.h"
 #include "db/decide/visibility/retention.h"
 #include "db/format/expiring_value.h"
+#include "tests/db/decide/visibility/key_versions.h"
 #include "util/base/random.h"
 
 namespace sepal {
@@ -25,15 +26,6 @@ class SetClock final : public ReadClock {
   const uint64_t now_;
 };
 
-struct KeyVersion {
-  Trailer trailer;
-  std::string payload;
-};
-using KeyVersions = std::vector<KeyVersion>;
-
-KeyVersion VersionOf(uint64_t sequence, ValueKind kind, std::string payload) {
-  return {PackTrailer(SequenceNumber(sequence), kind), std::move(payload)};
-}
 KeyVersion ExpiringAt(uint64_t sequence, uint64_t expiry, std::string_view value) {
   return VersionOf(sequence, ValueKind::kExpiringPut, EncodeExpiringValue(expiry, value));
 }
@@ -42,15 +34,7 @@ const std::shared_ptr<const MergeOperator> kJoin = MergeOperators::Append(",");
 
 std::optional<std::string> SeenAt(const KeyVersions& versions, uint64_t visible, uint64_t now) {
   SetClock clock(now);
-  OperandChain chain(&clock);
-  std::optional<SequenceNumber> bound = SequenceNumber(visible);
-  while (bound.has_value()) {
-    const auto next = std::find_if(versions.begin(), versions.end(),
-                                   [&](const KeyVersion& v) { return TrailerSequence(v.trailer) <= *bound; });
-    if (next == versions.end()) break;
-    bound = chain.Take(next->trailer, next->payload);
-  }
-  return chain.Resolve(*kJoin, "k").value();
+  return SeenAt(versions, visible, *kJoin, &clock);
 }
 
 KeyVersions KeptOf(const KeyVersions& in, RetentionOptions options, RetentionCounts* counts = nullptr) {

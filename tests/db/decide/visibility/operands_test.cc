@@ -6,33 +6,16 @@
 #include <map>
 
 #include "db/decide/visibility/retention.h"
+#include "tests/db/decide/visibility/key_versions.h"
 #include "util/base/random.h"
 
 namespace sepal {
 namespace {
 
-struct KeyVersion {
-  Trailer trailer;
-  std::string payload;
-};
-// Of one key, newest first.
-using Versions = std::vector<KeyVersion>;
+using Versions = KeyVersions;
 
-KeyVersion Made(uint64_t sequence, ValueKind kind, std::string payload) {
-  return {PackTrailer(SequenceNumber(sequence), kind), std::move(payload)};
-}
-
-// What a reader at `visible` finds, each version being asked for as a Get does.
 std::optional<std::string> ReadAt(const Versions& versions, uint64_t visible, const MergeOperator& merge) {
-  OperandChain chain(/*clock=*/nullptr);
-  std::optional<SequenceNumber> bound = SequenceNumber(visible);
-  while (bound.has_value()) {
-    const auto next = std::find_if(versions.begin(), versions.end(),
-                                   [&](const KeyVersion& v) { return TrailerSequence(v.trailer) <= *bound; });
-    if (next == versions.end()) break;
-    bound = chain.Take(next->trailer, next->payload);
-  }
-  return chain.Resolve(merge, "k").value();
+  return SeenAt(versions, visible, merge, /*clock=*/nullptr);
 }
 
 Versions Retained(const Versions& in, const std::vector<uint64_t>& snapshots, bool bottommost,
@@ -80,8 +63,8 @@ TEST(OperandsTest, AFoldedMergeSaysWhatItStandsFor) {
 }
 
 TEST(OperandsTest, OperandsAndTheValueBelowThemBecomeAPut) {
-  const Versions in = {Made(5, ValueKind::kMerge, "b"), Made(4, ValueKind::kMerge, "a"), Made(3, ValueKind::kPut, "v"),
-                       Made(2, ValueKind::kMerge, "hidden")};
+  const Versions in = {VersionOf(5, ValueKind::kMerge, "b"), VersionOf(4, ValueKind::kMerge, "a"),
+                       VersionOf(3, ValueKind::kPut, "v"), VersionOf(2, ValueKind::kMerge, "hidden")};
   EXPECT_EQ(Text(Retained(in, {9}, false, kAppend.get())), "5:put=v,a,b");
   EXPECT_EQ(Text(Retained(in, {9}, true, kAppend.get())), "0:put=v,a,b");
   EXPECT_EQ(Text(Retained(in, {3, 9}, false, kAppend.get())), "5:merge=a,b 3:put=v");
@@ -89,18 +72,18 @@ TEST(OperandsTest, OperandsAndTheValueBelowThemBecomeAPut) {
 }
 
 TEST(OperandsTest, OperandsOverNothingBecomeAPutOnlyWhereNothingCanBeBelow) {
-  const Versions in = {Made(5, ValueKind::kMerge, "b"), Made(4, ValueKind::kMerge, "a")};
+  const Versions in = {VersionOf(5, ValueKind::kMerge, "b"), VersionOf(4, ValueKind::kMerge, "a")};
   EXPECT_EQ(Text(Retained(in, {9}, false, kAppend.get())), "5:merge=a,b");
   EXPECT_EQ(Text(Retained(in, {9}, true, kAppend.get())), "0:put=a,b");
   EXPECT_EQ(Text(Retained(in, {4, 9}, true, kAppend.get())), "5:merge=b 0:put=a");
-  const Versions deleted = {Made(5, ValueKind::kMerge, "b"), Made(4, ValueKind::kDelete, "")};
+  const Versions deleted = {VersionOf(5, ValueKind::kMerge, "b"), VersionOf(4, ValueKind::kDelete, "")};
   EXPECT_EQ(Text(Retained(deleted, {9}, false, kAppend.get())), "5:put=b");
 }
 
 TEST(OperandsTest, ASnapshotWithinAFoldedMergeKeepsItsOperands) {
   const Operand folded{.oldest = SequenceNumber(3), .own = "c", .all = "a,b,c"};
-  const Versions in = {Made(5, ValueKind::kFoldedMerge, FoldedPayload(SequenceNumber(5), folded)),
-                       Made(4, ValueKind::kMerge, "b"), Made(3, ValueKind::kMerge, "a")};
+  const Versions in = {VersionOf(5, ValueKind::kFoldedMerge, FoldedPayload(SequenceNumber(5), folded)),
+                       VersionOf(4, ValueKind::kMerge, "b"), VersionOf(3, ValueKind::kMerge, "a")};
   EXPECT_EQ(Text(Retained(in, {9}, false, kAppend.get())), "5:merge=a,b,c");
   EXPECT_EQ(Text(Retained(in, {4, 9}, false, kAppend.get())), "5:merge=c 4:merge=a,b");
   EXPECT_EQ(Text(Retained(in, {9}, false, nullptr)), "5:merge=a,b,c");
@@ -108,8 +91,8 @@ TEST(OperandsTest, ASnapshotWithinAFoldedMergeKeepsItsOperands) {
 
 TEST(OperandsTest, OperandsThatCannotBeMergedStay) {
   const auto add = MergeOperators::Add64();
-  const Versions in = {Made(5, ValueKind::kMerge, "no number"), Made(4, ValueKind::kMerge, "nor this"),
-                       Made(3, ValueKind::kPut, "value"), Made(2, ValueKind::kPut, "hidden")};
+  const Versions in = {VersionOf(5, ValueKind::kMerge, "no number"), VersionOf(4, ValueKind::kMerge, "nor this"),
+                       VersionOf(3, ValueKind::kPut, "value"), VersionOf(2, ValueKind::kPut, "hidden")};
   EXPECT_EQ(Text(Retained(in, {9}, false, add.get())), "5:merge=no number 4:merge=nor this 3:put=value");
   EXPECT_EQ(Text(Retained(in, {9}, true, add.get())), "5:merge=no number 4:merge=nor this 0:put=value");
 }
@@ -166,13 +149,13 @@ TEST(OperandsTest, NoViewChangesInAnyHistory) {
       const std::string name(1, static_cast<char>('a' + sequence));
       switch (random.Uniform(4)) {
         case 0:
-          in.push_back(Made(sequence, ValueKind::kPut, name));
+          in.push_back(VersionOf(sequence, ValueKind::kPut, name));
           break;
         case 1:
-          in.push_back(Made(sequence, ValueKind::kDelete, ""));
+          in.push_back(VersionOf(sequence, ValueKind::kDelete, ""));
           break;
         case 2:
-          in.push_back(Made(sequence, ValueKind::kMerge, name));
+          in.push_back(VersionOf(sequence, ValueKind::kMerge, name));
           break;
         default: {
           // Folded with the operand just below, whatever that is folded with.
@@ -184,8 +167,8 @@ TEST(OperandsTest, NoViewChangesInAnyHistory) {
             all = std::string(older.all) + "," + name;
             oldest = older.oldest;
           }
-          in.push_back(Made(sequence, ValueKind::kFoldedMerge,
-                            FoldedPayload(SequenceNumber(sequence), {.oldest = oldest, .own = name, .all = all})));
+          in.push_back(VersionOf(sequence, ValueKind::kFoldedMerge,
+                                 FoldedPayload(SequenceNumber(sequence), {.oldest = oldest, .own = name, .all = all})));
         }
       }
     }
