@@ -189,7 +189,13 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
   RETURN_IF_ERROR(CheckSnapshot(options));
   ASSIGN_OR_RETURN(const HeldView view, Hold(*family));
   // After the view: see read_view.h.
-  const SequenceNumber visible = VisibleTo(options);
+  SequenceNumber visible;
+  std::shared_ptr<const void> standing;
+  {
+    const EpochDomain::Guard guard(&core_->epochs);
+    visible = VisibleTo(options);
+    standing = family->range_deletes.Stand(visible);
+  }
   const uint64_t seed = catalog_->identity().hash_seed;
   const LookupKey lookup{.user_key = key,
                          .hash = family->order.hashable() ? HashKey(key, seed) : 0,

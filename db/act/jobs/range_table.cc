@@ -33,7 +33,7 @@ RangeTombstonesRef WithOwnKeys(const KeyOrder& order, const RangeTombstones& ran
       deletes.push_back(own);
     }
   }
-  return RangeTombstones::OfFragments(order, deletes, keys);
+  return RangeTombstones::OfFragments(order, deletes, {}, keys);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ absl::StatusOr<RangeTombstonesRef> ReadRangeTable(const KeyOrder& order, std::sh
     tombstones.push_back(tombstone);
   }
   RETURN_IF_ERROR(entries->status());
-  RangeTombstonesRef all = RangeTombstones::OfFragments(order, tombstones, keys);
+  RangeTombstonesRef all = RangeTombstones::OfFragments(order, tombstones, {}, keys);
   if (all == nullptr) return absl::DataLossError("a table of range tombstones holds none, or such as overlap");
   return all;
 }
@@ -83,8 +83,8 @@ RangeTombstonesRef RangesOf(const KeyOrder& order, std::span<const std::shared_p
                             Stripes stripes) {
   std::vector<RangeTombstonesRef> lists;
   for (const std::shared_ptr<const MemTable>& memtable : memtables) {
-    const RangeTombstoneSet* const set = memtable->range_tombstones();
-    if (set != nullptr) lists.push_back(set->Merged(order, stripes));
+    if (const RangeTombstoneMap* const map = memtable->range_tombstones(); map != nullptr)
+      lists.push_back(map->ToList(stripes));
   }
   return MergeAll(order, std::move(lists), stripes);
 }

@@ -102,7 +102,8 @@ absl::Status Replay::Insert(SequenceNumber first, std::string_view batch) {
 void Replay::InsertRange(SequenceNumber sequence, const BatchEntry& entry, const Family& family) {
   const std::optional<std::string_view> end = DecodeRangeEnd(entry.value)->key;
   if (end.has_value() && !family.order.Less(entry.key, *end)) return;
-  family.memtable->AddRangeTombstone({.begin = entry.key, .end = end, .sequence = sequence}, {&kMaxSequenceNumber, 1});
+  family.memtable->AddRangeTombstone({.begin = entry.key, .end = end, .sequence = sequence},
+                                     [] { return Stripes(&kMaxSequenceNumber, 1); });
 }
 
 void Replay::InsertToRead(SequenceNumber sequence, const BatchEntry& entry, const NewMemTable& new_memtable,

@@ -19,6 +19,7 @@
 #include "db/decide/writing/early_flush.h"
 #include "db/engine/core/database_mutex.h"
 #include "db/engine/core/log_pins.h"
+#include "db/engine/core/range_deletes.h"
 #include "db/state/version/dead_ranges.h"
 #include "db/state/version/read_view.h"
 #include "db/state/version/tuning.h"
@@ -41,28 +42,6 @@ struct ImmutableMemTable {
   bool early = false;         // it was switched before memtables were full
   // The run that it becomes; none: no flush has taken it.
   std::optional<RunNumber> run = {};
-};
-
-// Of one family: whether range tombstones may cover its entries, and which of them every reader sees.
-class RangeDeletes {
- public:
-  // Set before the first one is visible, and for good.
-  bool any() const { return any_.load(std::memory_order_relaxed); }
-  void Begin() { any_.store(true, std::memory_order_relaxed); }
-  // Every reader that is inside an epoch guard, or enters one, sees all updates up to here.
-  SequenceNumber settled() const { return SequenceNumber(settled_->load(std::memory_order_acquire)); }
-  // For the epochs to call once no reader is inside that began before `published` was visible.
-  std::function<void()> Settler(SequenceNumber published) const {
-    return [settled = settled_, published] {
-      uint64_t before = settled->load(std::memory_order_relaxed);
-      while (before < published.value() && !settled->compare_exchange_weak(before, published.value())) {
-      }
-    };
-  }
-
- private:
-  std::atomic<bool> any_{false};
-  const std::shared_ptr<std::atomic<uint64_t>> settled_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
 
 class Family {

@@ -72,6 +72,7 @@ struct IteratorOwner {
   FamilyRef family;
   std::optional<HeldView> view;
   std::optional<RangeCover> cover;  // of the view's range tombstones, if there are any
+  std::shared_ptr<const void> standing;
 };
 
 }  // namespace
@@ -164,6 +165,7 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
   // Each group has a guard of its own, so that what the ones before it evicted can be freed; one view serves them all.
   std::optional<HeldView> held;
   std::optional<RangeCover> cover;
+  std::shared_ptr<const void> standing;
   const ReadView* view = nullptr;
   SequenceNumber visible;
   absl::Status first;
@@ -174,7 +176,10 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
       if (view == nullptr) return refuse((*resolved)->CheckThere());
       if (keys.size() > GroupLookup::kMostKeys) held.emplace(core_, view->shared_from_this());
       visible = VisibleTo(options);
-      if ((*resolved)->range_deletes.any()) cover.emplace(*view, (*resolved)->order, visible);
+      if ((*resolved)->range_deletes.any()) {
+        cover.emplace(*view, (*resolved)->order, visible);
+        if (held.has_value()) standing = (*resolved)->range_deletes.Stand(visible);
+      }
     }
     const size_t count = std::min(GroupLookup::kMostKeys, keys.size() - begin);
     std::array<LookupKey, GroupLookup::kMostKeys> lookups;
@@ -249,7 +254,10 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
     if (view == nullptr) return NewErrorIterator(owner->family->CheckThere());
     owner->view.emplace(core_, view->shared_from_this());
     visible = VisibleTo(options);
-    if (owner->family->range_deletes.any()) owner->cover.emplace(*view, owner->family->order, visible);
+    if (owner->family->range_deletes.any()) {
+      owner->cover.emplace(*view, owner->family->order, visible);
+      owner->standing = owner->family->range_deletes.Stand(visible);
+    }
   }
   DatabaseIteratorOptions iterator;
   iterator.order = owner->family->order;

@@ -89,7 +89,7 @@ class CoveredSource final : public InternalIterator {
   const KeyOrder order_;
   const SequenceNumber highest_;
   const std::unique_ptr<InternalIterator> source_;
-  RangeCover::Stretch stretch_;
+  RangeStretch stretch_;
   bool known_ = false;
 };
 

@@ -159,19 +159,20 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status Finish(const Family& family, co
   return absl::OkStatus();
 }
 
-// `covered_by`: 0 without `kCovered`.
+// `covered_by`: 0 without `kCovered`. With it, the memtables have been asked.
 template <bool kCovered>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status LookUpIn(const Family& family, const ReadView& view,
                                                           const LookupKey& key, SequenceNumber covered_by,
                                                           const TableLookupOptions& options, Core* core,
                                                           StatisticsImpl::ThreadCounters* counters,
                                                           PointResult* result) {
-  PrefetchMemTables(view, key);
+  if (!kCovered) PrefetchMemTables(view, key);
   const std::span<const LevelRun> runs = view.version->runs();
   std::array<Candidate, kRound> candidates;
   size_t next = 0;
   size_t count = FindCandidates<kCovered>(runs, key, covered_by, &next, &candidates);
-  if (LookInMemTables(view, key, result)) return Finish(family, view, key, covered_by, options, core, counters, result);
+  if (!kCovered && LookInMemTables(view, key, result))
+    return Finish(family, view, key, covered_by, options, core, counters, result);
   for (; count > 0; count = FindCandidates<kCovered>(runs, key, covered_by, &next, &candidates)) {
     for (size_t i = 0; i < count; ++i) {
       const Candidate& candidate = candidates[i];
@@ -193,10 +194,17 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status LookUpIn(const Family& family, 
   return absl::OkStatus();
 }
 
+// An update of a memtable is asked about just those range tombstones that are newer, and mostly there are none; what is
+// older than an operand has to be asked about all of them.
 ABSL_ATTRIBUTE_NOINLINE absl::Status LookUpUnderRanges(const Family& family, const ReadView& view, const LookupKey& key,
                                                        const TableLookupOptions& options, Core* core,
                                                        StatisticsImpl::ThreadCounters* counters, PointResult* result) {
-  const SequenceNumber covered_by = CoveringIn(view, family.order, key.user_key, key.visible);
+  PrefetchMemTables(view, key);
+  const bool met = LookInMemTables(view, key, result);
+  const bool ends = met && result->kind != PointResult::Kind::kOperand;
+  const SequenceNumber covered_by = CoveringIn(view, family.order, key.user_key, key.visible,
+                                               ends ? result->sequence : SequenceNumber());
+  if (met) return Finish(family, view, key, covered_by, options, core, counters, result);
   return LookUpIn<true>(family, view, key, covered_by, options, core, counters, result);
 }
 

@@ -48,7 +48,7 @@ class RunTables final : public ConcatenationSources {
   bool MayBeCovered(const TableMetadata& m) const {
     if (cover_ == nullptr) return false;
     const SequenceNumber bare = std::max(m.lowest_sequence, m.swept_through);
-    return bare < cover_->newest() && cover_->AnyIn(m.smallest.user_key, m.largest.user_key, bare);
+    return bare < cover_->newest() && cover_->MayCoverAny(m.smallest.user_key, m.largest.user_key, bare);
   }
   // Of a table that does not end before the target's user key: its last entry may be a newer version of that very key.
   bool EndsBefore(const TableFile& table, InternalKeyView target) const {

@@ -37,9 +37,8 @@ absl::Status HasNoMergeOperator(const Family& family) {
 
 void AddOperand(const Family& family, MemTable* memtable, SequenceNumber sequence, const BatchEntry& entry,
                 uint64_t hash, const InsertHint& hint) {
-  const RangeTombstoneSet* const ranges = memtable->range_tombstones();
-  const SequenceNumber covered_by =
-      ranges != nullptr ? ranges->Covering(family.order, entry.key, sequence) : SequenceNumber();
+  const RangeTombstoneMap* const ranges = memtable->range_tombstones();
+  const SequenceNumber covered_by = ranges != nullptr ? ranges->Covering(entry.key, sequence) : SequenceNumber();
   const FoldedWrite write = FoldIntoMemTable(*memtable, family.options.merge_operator.get(), sequence, entry.key,
                                              entry.value, hash, covered_by);
   memtable->Add(sequence, write.kind, entry.key, write.made.has_value() ? *write.made : entry.value, hash, hint);

@@ -1,7 +1,6 @@
 #include "db/engine/write/delete_range_in_memtable.h"
 
-#include <memory>
-#include <utility>
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -18,15 +17,17 @@ RangeTombstone TombstoneOf(const BatchEntry& entry, SequenceNumber sequence) {
 
 // Where readers may stand. A snapshot that is being taken has been added to the list once the database mutex is free,
 // or stands at what is settled or above.
-std::vector<SequenceNumber> StripesNow(EngineState* state, const RangeDeletes& deletes) {
-  const SequenceNumber settled = deletes.settled();
-  std::vector<SequenceNumber> stripes;
+std::vector<SequenceNumber> StripesNow(EngineState* state, RangeDeletes* deletes) {
+  std::vector<SequenceNumber> stripes = deletes->Standing(&state->core->epochs, state->VisibleSequence());
+  const SequenceNumber settled = stripes.back();
+  std::vector<SequenceNumber> snapshots;
   {
     StateLock lock(state);
-    stripes = state->snapshots->Sequences();
+    snapshots = state->snapshots->Sequences();
   }
-  while (!stripes.empty() && stripes.back() >= settled) stripes.pop_back();
-  stripes.push_back(settled);
+  if (snapshots.empty()) return stripes;
+  stripes.insert(stripes.end(), snapshots.begin(), std::lower_bound(snapshots.begin(), snapshots.end(), settled));
+  std::sort(stripes.begin(), stripes.end());
   return stripes;
 }
 
@@ -44,14 +45,11 @@ void DeleteRangeInMemTable(EngineState* state, Family* family, MemTable* active,
                            const BatchEntry& entry) {
   const RangeTombstone tombstone = TombstoneOf(entry, sequence);
   if (tombstone.end.has_value() && !family->order.Less(tombstone.begin, *tombstone.end)) return;
-  RangeDeletes& deletes = family->range_deletes;
-  deletes.Begin();
-  const SequenceNumber published = state->VisibleSequence();
-  std::shared_ptr<const RangeTombstoneSet> before = active->AddRangeTombstone(tombstone, StripesNow(state, deletes));
-  // Once all readers of now have left, those that are there see all that is published now.
-  state->core->epochs.Defer([settle = deletes.Settler(published), before = std::move(before)]() mutable {
-    settle();
-    before.reset();
+  family->range_deletes.Begin();
+  std::vector<SequenceNumber> stripes;
+  active->AddRangeTombstone(tombstone, [&]() -> Stripes {
+    stripes = StripesNow(state, &family->range_deletes);
+    return stripes;
   });
 }
 

@@ -47,7 +47,7 @@ struct MemTable::Impl {
     if (budget != nullptr) budget->Charge(MemoryPart::kMemtables, sizeof(Impl));
   }
   ~Impl() {
-    if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Impl) + range_bytes.value());
+    if (budget != nullptr) budget->Release(MemoryPart::kMemtables, sizeof(Impl));
   }
   // Creates an entry that is not published yet.
   MemTableEntry* Make(Trailer trailer, std::string_view user_key, std::string_view value, uint32_t short_hash) {
@@ -73,9 +73,8 @@ struct MemTable::Impl {
   Counter first_sequence;
   Counter last_sequence;
   Counter range_tombstones;  // how many were added
-  Counter range_bytes;       // that the set takes
-  std::shared_ptr<const RangeTombstoneSet> owned_ranges;
-  std::atomic<const RangeTombstoneSet*> ranges = nullptr;
+  std::unique_ptr<RangeTombstoneMap> owned_ranges;
+  std::atomic<const RangeTombstoneMap*> ranges = nullptr;
 
   alignas(64) MemTableTree tree;
 };
@@ -155,30 +154,18 @@ void MemTable::Collect(SequenceNumber sequence, ValueKind kind, std::string_view
   m.Count(sequence, kind, entry->data_bytes());
 }
 
-std::shared_ptr<const RangeTombstoneSet> MemTable::AddRangeTombstone(const RangeTombstone& tombstone, Stripes stripes) {
+void MemTable::AddRangeTombstone(const RangeTombstone& tombstone, RangeTombstoneMap::StripesNow stripes) {
   Impl& m = *impl_;
   SEPAL_CHECK(m.entries.value() == 0 || tombstone.sequence.value() > m.last_sequence.value());
-  RangeTombstone kept{.begin = m.arena.Copy(tombstone.begin), .end = std::nullopt, .sequence = tombstone.sequence};
-  if (tombstone.end.has_value()) kept.end = m.arena.Copy(*tombstone.end);
-  RangeTombstonesRef list = RangeTombstones::Of(m.order, kept, /*owner=*/nullptr);
-  std::shared_ptr<const RangeTombstoneSet> next =
-      m.owned_ranges != nullptr ? m.owned_ranges->With(m.order, std::move(list), stripes)
-                                : std::make_shared<const RangeTombstoneSet>(std::vector{std::move(list)});
-  const size_t bytes = next->MemoryBytes();
-  if (m.budget != nullptr) {
-    m.budget->Charge(MemoryPart::kMemtables, bytes);
-    m.budget->Release(MemoryPart::kMemtables, m.range_bytes.value());
-  }
-  m.range_bytes.Set(bytes);
-  m.ranges.store(next.get(), std::memory_order_release);
-  std::shared_ptr<const RangeTombstoneSet> before = std::exchange(m.owned_ranges, std::move(next));
+  if (m.owned_ranges == nullptr) m.owned_ranges = std::make_unique<RangeTombstoneMap>(m.order, &m.arena);
+  m.owned_ranges->Add(tombstone, stripes);
+  m.ranges.store(m.owned_ranges.get(), std::memory_order_release);
   m.range_tombstones.Add(1);
   m.Count(tombstone.sequence, ValueKind::kRangeDelete,
           tombstone.begin.size() + tombstone.end.value_or(std::string_view()).size());
-  return before;
 }
 
-const RangeTombstoneSet* MemTable::range_tombstones() const { return impl_->ranges.load(std::memory_order_acquire); }
+const RangeTombstoneMap* MemTable::range_tombstones() const { return impl_->ranges.load(std::memory_order_acquire); }
 
 void MemTable::Arrange() {
   Impl& m = *impl_;
@@ -208,8 +195,7 @@ void MemTable::PrefetchLookup(uint64_t hash) const {
 std::unique_ptr<InternalIterator> MemTable::NewIterator() const { return impl_->tree.NewIterator(); }
 
 size_t MemTable::MemoryBytes() const {
-  return sizeof(Impl) + (impl_->index.has_value() ? impl_->index->memory_bytes() : 0) + impl_->arena.memory_bytes() +
-         impl_->range_bytes.value();
+  return sizeof(Impl) + (impl_->index.has_value() ? impl_->index->memory_bytes() : 0) + impl_->arena.memory_bytes();
 }
 size_t MemTable::DataBytes() const { return impl_->data_bytes.value(); }
 uint64_t MemTable::EntryCount() const { return impl_->entries.value(); }

@@ -22,7 +22,7 @@
 #include "absl/status/status.h"
 #include "db/format/batch_format.h"
 #include "db/state/memtable/insert_hint.h"
-#include "db/state/ranges/range_tombstones.h"
+#include "db/state/ranges/range_tombstone_map.h"
 #include "table/iterate/iterator.h"
 #include "table/key/internal_key.h"
 #include "util/memory/memory_budget.h"
@@ -68,11 +68,10 @@ class MemTable : public std::enable_shared_from_this<MemTable> {
   void Arrange();
 
   // Adds a delete of a range, which counts as an entry but stands among no others. Requires what Add requires, and
-  // begin < end. Returns the set that it replaces, null at first: readers may still look at it, and the caller lets it
-  // go once none does.
-  std::shared_ptr<const RangeTombstoneSet> AddRangeTombstone(const RangeTombstone& tombstone, Stripes stripes);
-  // Null: there are none. Never changes; another set takes its place with the next range tombstone.
-  const RangeTombstoneSet* range_tombstones() const;
+  // begin < end (RangeTombstoneMap::Add).
+  void AddRangeTombstone(const RangeTombstone& tombstone, RangeTombstoneMap::StripesNow stripes);
+  // Null: there are none.
+  const RangeTombstoneMap* range_tombstones() const;
 
   struct Found {
     Trailer trailer;

@@ -12,9 +12,6 @@ namespace sepal {
 
 namespace {
 
-// A list that is added is merged into those before it that are not so many times as large.
-constexpr size_t kGrowth = 2;
-
 // What is left of a fragment while two lists are gone through.
 struct Rest {
   std::string_view begin;
@@ -96,7 +93,13 @@ void RangeTombstones::Finish(const KeyOrder& order) {
   if (!order.bytewise()) return;
   prefix_ = begins_.front().substr(0, CommonPrefixSize(begins_.front(), begins_.back()));
   prefixes_.reserve(begins_.size());
-  for (const std::string_view begin : begins_) prefixes_.push_back(BigEndianPrefix(begin.substr(prefix_.size())));
+  end_prefixes_.reserve(begins_.size());
+  for (size_t i = 0; i < begins_.size(); ++i) {
+    const bool alike = ends_[i].substr(0, prefix_.size()) == prefix_ && (i + 1 < begins_.size() || !unbounded_);
+    prefixes_.push_back(BigEndianPrefix(begins_[i].substr(prefix_.size())));
+    end_prefixes_.push_back(alike ? BigEndianPrefix(ends_[i].substr(prefix_.size())) : UINT64_MAX);
+    if (i % kStride == 0) strides_.push_back(prefixes_.back());
+  }
 }
 
 RangeTombstones::Fragment RangeTombstones::operator[](size_t i) const {
@@ -111,7 +114,8 @@ RangeTombstones::Fragment RangeTombstones::operator[](size_t i) const {
 size_t RangeTombstones::MemoryBytes() const {
   return sizeof(*this) + begins_.capacity() * sizeof(begins_[0]) + ends_.capacity() * sizeof(ends_[0]) +
          first_.capacity() * sizeof(first_[0]) + sequences_.capacity() * sizeof(sequences_[0]) +
-         prefixes_.capacity() * sizeof(prefixes_[0]) + owners_.capacity() * sizeof(Owner);
+         2 * prefixes_.capacity() * sizeof(prefixes_[0]) + strides_.capacity() * sizeof(strides_[0]) +
+         owners_.capacity() * sizeof(Owner);
 }
 
 RangeTombstonesRef RangeTombstones::Of(const KeyOrder& order, const RangeTombstone& tombstone, Owner owner) {
@@ -196,8 +200,8 @@ RangeTombstonesRef RangeTombstones::Filter(const KeyOrder& order, const RangeTom
 }
 
 RangeTombstonesRef RangeTombstones::OfFragments(const KeyOrder& order, std::span<const RangeTombstone> deletes,
-                                                Owner owner) {
-  Builder builder(order, {});
+                                                Stripes stripes, Owner owner) {
+  Builder builder(order, stripes);
   builder.Keep(owner);
   std::vector<SequenceNumber> sequences;
   for (size_t i = 0; i < deletes.size();) {
@@ -226,54 +230,61 @@ size_t RangeTombstones::BeginningThrough(const KeyOrder& order, std::string_view
   if (prefixes_.empty()) return by_order(0, begins_.size());
   if (const int c = key.substr(0, prefix_.size()).compare(prefix_); c != 0) return c < 0 ? 0 : begins_.size();
   const uint64_t prefix = BigEndianPrefix(key.substr(prefix_.size()));
-  const auto [from, to] = std::equal_range(prefixes_.begin(), prefixes_.end(), prefix);
-  return by_order(static_cast<size_t>(from - prefixes_.begin()), static_cast<size_t>(to - prefixes_.begin()));
+  const auto stride = std::lower_bound(strides_.begin(), strides_.end(), prefix) - strides_.begin();
+  // The first that does not begin below the prefix is in the stride before the first stride that does not.
+  size_t low = stride == 0 ? 0 : (static_cast<size_t>(stride) - 1) * kStride;
+  // All lines of the stride, and where the fragment will probably end, come at once.
+  for (size_t at = 0; at < kStride * sizeof(uint64_t); at += 64) {
+    __builtin_prefetch(reinterpret_cast<const char*>(prefixes_.data() + low) + at);
+    __builtin_prefetch(reinterpret_cast<const char*>(end_prefixes_.data() + low) + at);
+  }
+  for (size_t left = std::min(kStride, prefixes_.size() - low); left > 0;) {
+    const size_t half = (left + 1) / 2;
+    low = prefixes_[low + half - 1] < prefix ? low + half : low;
+    left -= half;
+  }
+  size_t high = low;
+  while (high < prefixes_.size() && prefixes_[high] == prefix) ++high;
+  return by_order(low, high);
+}
+
+bool RangeTombstones::IsBehind(const KeyOrder& order, std::string_view key, size_t i) const {
+  if (!prefixes_.empty() && key.substr(0, prefix_.size()) == prefix_) {
+    const uint64_t prefix = BigEndianPrefix(key.substr(prefix_.size()));
+    if (prefix != end_prefixes_[i]) return prefix > end_prefixes_[i];
+  }
+  if (unbounded_ && i + 1 == begins_.size()) return false;
+  return !order.Less(key, ends_[i]);
 }
 
 SequenceNumber RangeTombstones::Covering(const KeyOrder& order, std::string_view key, SequenceNumber visible) const {
   if (lowest_ > visible) return SequenceNumber(0);
   const size_t through = BeginningThrough(order, key);
-  if (through == 0) return SequenceNumber(0);
-  const Fragment fragment = (*this)[through - 1];
-  if (fragment.end.has_value() && !order.Less(key, *fragment.end)) return SequenceNumber(0);
-  return NewestThrough(fragment.sequences, visible);
+  if (through == 0 || IsBehind(order, key, through - 1)) return SequenceNumber(0);
+  return NewestThrough((*this)[through - 1].sequences, visible);
 }
 
 size_t RangeTombstones::FindAtOrAfter(const KeyOrder& order, std::string_view key) const {
   const size_t through = BeginningThrough(order, key);
   if (through == 0) return 0;
-  const Fragment fragment = (*this)[through - 1];
-  return fragment.end.has_value() && !order.Less(key, *fragment.end) ? through : through - 1;
+  return IsBehind(order, key, through - 1) ? through : through - 1;
 }
 
-std::shared_ptr<const RangeTombstoneSet> RangeTombstoneSet::With(const KeyOrder& order, RangeTombstonesRef list,
-                                                                 Stripes stripes) const {
-  std::vector<RangeTombstonesRef> lists = lists_;
-  while (!lists.empty() && lists.back()->deletes() < kGrowth * list->deletes()) {
-    list = RangeTombstones::Merge(order, *lists.back(), *list, stripes);
-    lists.pop_back();
+RangeStretch RangeTombstones::StretchAt(const KeyOrder& order, std::string_view key, SequenceNumber visible) const {
+  RangeStretch stretch;
+  const size_t at = FindAtOrAfter(order, key);
+  if (at > 0) stretch.begin = *(*this)[at - 1].end;
+  if (at == size()) return stretch;
+  const Fragment fragment = (*this)[at];
+  if (order.Less(key, fragment.begin)) {
+    stretch.end = fragment.begin;
+    return stretch;
   }
-  lists.push_back(std::move(list));
-  return std::make_shared<const RangeTombstoneSet>(std::move(lists));
-}
-
-SequenceNumber RangeTombstoneSet::Covering(const KeyOrder& order, std::string_view key, SequenceNumber visible) const {
-  SequenceNumber newest;
-  for (const RangeTombstonesRef& list : lists_) {
-    if (list->highest_sequence() <= newest) continue;
-    newest = std::max(newest, list->Covering(order, key, visible));
-  }
-  return newest;
+  return {.begin = fragment.begin, .end = fragment.end, .newest = NewestThrough(fragment.sequences, visible)};
 }
 
 RangeTombstonesRef RangeTombstoneSet::Merged(const KeyOrder& order, Stripes stripes) const {
   return MergeAll(order, lists_, stripes);
-}
-
-size_t RangeTombstoneSet::MemoryBytes() const {
-  size_t bytes = sizeof(*this) + lists_.capacity() * sizeof(RangeTombstonesRef);
-  for (const RangeTombstonesRef& list : lists_) bytes += list->MemoryBytes();
-  return bytes;
 }
 
 const std::shared_ptr<const RangeTombstoneSet>& NoRangeTombstones() {

@@ -31,6 +31,13 @@ struct RangeTombstone {
   SequenceNumber sequence;
 };
 
+// Keys of which all are covered by the same newest delete, or by none.
+struct RangeStretch {
+  std::optional<std::string_view> begin;  // none: from the first key on
+  std::optional<std::string_view> end;    // none: up to the last key
+  SequenceNumber newest;
+};
+
 // The sequence numbers, ascending, at which readers may stand: those of snapshots, and at the end one that no reader to
 // come will stand below. Deletes above the last are all kept.
 using Stripes = std::span<const SequenceNumber>;
@@ -57,7 +64,8 @@ class RangeTombstones {
   // All deletes of all fragments of a list, in order and those of one fragment by falling numbers. Null for none, and
   // if they are not such a list's.
   static std::shared_ptr<const RangeTombstones> OfFragments(const KeyOrder& order,
-                                                            std::span<const RangeTombstone> deletes, Owner owner);
+                                                            std::span<const RangeTombstone> deletes, Stripes stripes,
+                                                            Owner owner);
 
   size_t size() const { return begins_.size(); }
   Fragment operator[](size_t i) const;
@@ -69,6 +77,8 @@ class RangeTombstones {
 
   // The newest delete at or below `visible` that covers `key`; 0 if there is none. Cost: a binary search by 8 bytes.
   SequenceNumber Covering(const KeyOrder& order, std::string_view key, SequenceNumber visible) const;
+  // The fragment that `key` lies in, or the stretch between two.
+  RangeStretch StretchAt(const KeyOrder& order, std::string_view key, SequenceNumber visible) const;
   // The first fragment that does not end at or before `key`; size() if there is none.
   size_t FindAtOrAfter(const KeyOrder& order, std::string_view key) const;
 
@@ -78,6 +88,8 @@ class RangeTombstones {
   void Finish(const KeyOrder& order);
   // The number of fragments that begin at or before `key`.
   size_t BeginningThrough(const KeyOrder& order, std::string_view key) const;
+  // Whether `key`, which is not before fragment `i`, is behind it.
+  bool IsBehind(const KeyOrder& order, std::string_view key, size_t i) const;
 
   std::vector<std::string_view> begins_;
   std::vector<std::string_view> ends_;  // of the last one, nothing if it is unbounded
@@ -85,31 +97,28 @@ class RangeTombstones {
   std::vector<uint32_t> first_;  // of each fragment, in `sequences_`; and the end
   std::vector<SequenceNumber> sequences_;
   std::vector<Owner> owners_;
-  // Bytewise orders: the begins' common prefix, and 8 bytes after it.
+  // Bytewise orders: the begins' common prefix, and of each fragment's begin and end the 8 bytes after it; UINT64_MAX
+  // for an end that has another prefix, or none. A search begins with every kStride-th fragment.
+  static constexpr size_t kStride = 64;
   std::string_view prefix_;
   std::vector<uint64_t> prefixes_;
+  std::vector<uint64_t> end_prefixes_;
+  std::vector<uint64_t> strides_;
   SequenceNumber lowest_;
   SequenceNumber highest_;
 };
 
 using RangeTombstonesRef = std::shared_ptr<const RangeTombstones>;
 
-// Several lists, of which small ones are merged as others are added: there are never more than the logarithm of the
-// number of deletes. Owned by shared pointers.
+// Several lists. Owned by shared pointers.
 class RangeTombstoneSet : public std::enable_shared_from_this<RangeTombstoneSet> {
  public:
   explicit RangeTombstoneSet(std::vector<RangeTombstonesRef> lists) : lists_(std::move(lists)) {}
-
-  // The same with one more list, which is newer than all of it. Amortised cost of n lists of one delete each: the
-  // logarithm of n.
-  std::shared_ptr<const RangeTombstoneSet> With(const KeyOrder& order, RangeTombstonesRef list, Stripes stripes) const;
 
   std::span<const RangeTombstonesRef> lists() const { return lists_; }
   bool empty() const { return lists_.empty(); }
   // All lists as one; null if there are none (MergeAll).
   RangeTombstonesRef Merged(const KeyOrder& order, Stripes stripes) const;
-  SequenceNumber Covering(const KeyOrder& order, std::string_view key, SequenceNumber visible) const;
-  size_t MemoryBytes() const;
 
  private:
   std::vector<RangeTombstonesRef> lists_;
