@@ -10,6 +10,7 @@ std::string ToString(const TableMetadata& table) {
       "table %06u run %u, %s, %u entries (%u tombstones), %s .. %s, sequences %u .. %u", table.number.value(),
       table.run.value(), HumanBytes(table.size_bytes), table.entries, table.tombstones, ToString(table.smallest.view()),
       ToString(table.largest.view()), table.lowest_sequence.value(), table.highest_sequence.value());
+  if (table.expired_at_millis > 0) absl::StrAppendFormat(&text, ", expired at %u ms", table.expired_at_millis);
   if (table.swept_through > SequenceNumber(0)) {
     absl::StrAppendFormat(&text, ", swept through %u", table.swept_through.value());
   }

@@ -29,6 +29,8 @@ struct TableMetadata {
   uint64_t creation_unix_micros = 0;
   // Range tombstones at or below this number hide nothing in the table that no newer one hides.
   SequenceNumber swept_through = {};
+  // All entries are puts that have expired by then (milliseconds since 1970), or tombstones; 0: others are among them.
+  uint64_t expired_at_millis = 0;
   // The sketch of the user keys. Not in the manifest: null for a table of an earlier opening, and if keys are not
   // hashed.
   std::shared_ptr<const HyperLogLog> key_sketch = nullptr;

@@ -39,7 +39,7 @@ constexpr uint64_t kExpiryFeature = 4;
 constexpr uint64_t kKnownFeatures = kMergesFeature | kRangeDeletesFeature | kExpiryFeature;
 
 enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4 };
-enum TableTag : uint32_t { kSweptThrough = 2 };
+enum TableTag : uint32_t { kSweptThrough = 2, kExpiredAt = 3 };
 
 void PutInternalKey(std::string* out, const InternalKey& key) {
   PutVarint(out, key.user_key.size() + kTrailerBytes);
@@ -142,15 +142,26 @@ absl::Status TakeTableWithFields(Decoder* in, VersionEdit* edit) {
   AddedTable& added = edit->added_tables.emplace_back(TakeTable(in));
   return TakeFields("added table", in->Bytes(in->remaining()),
                     [&](uint32_t tag, Decoder* field) -> absl::StatusOr<bool> {
-                      if (tag != kSweptThrough) return false;
-                      added.table.swept_through = TakeSequence(field);
-                      return true;
+                      switch (tag) {
+                        case kSweptThrough:
+                          added.table.swept_through = TakeSequence(field);
+                          return true;
+                        case kExpiredAt:
+                          added.table.expired_at_millis = field->Varint64();
+                          return true;
+                        default:
+                          return false;
+                      }
                     });
 }
 
 void PutTableWithFields(std::string* out, const AddedTable& added) {
   PutTable(out, added);
-  FieldWriter(out).Field(kSweptThrough, [&](std::string* f) { PutVarint(f, added.table.swept_through.value()); });
+  FieldWriter w(out);
+  const TableMetadata& table = added.table;
+  if (table.swept_through > SequenceNumber(0))
+    w.Field(kSweptThrough, [&](std::string* f) { PutVarint(f, table.swept_through.value()); });
+  if (table.expired_at_millis > 0) w.Field(kExpiredAt, [&](std::string* f) { PutVarint(f, table.expired_at_millis); });
 }
 
 // Reads the rest of a field: fields of which none need be known.
@@ -347,7 +358,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
     });
   }
   for (const AddedTable& added : added_tables) {
-    if (added.table.swept_through > SequenceNumber(0)) {
+    if (added.table.swept_through > SequenceNumber(0) || added.table.expired_at_millis > 0) {
       w.Field(kTableAddedWithFields, [&](std::string* f) { PutTableWithFields(f, added); });
     } else {
       w.Field(kTableAdded, [&](std::string* f) { PutTable(f, added); });

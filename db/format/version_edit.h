@@ -23,9 +23,10 @@
 // |     |                      | 4: expiring puts                                                                   |
 // | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
 // |     |                      | fields. Known are 1, which may be skipped: the range of keys that have entries of  |
-// |     |                      | their own (two internal keys, bytes), if it differs; and 2: a sequence number. What|
-// |     |                      | a range tombstone at or below it hides in the table, a newer one hides too. Written|
-// |     |                      | only with fields                                                                   |
+// |     |                      | their own (two internal keys, bytes), if it differs; 2: a sequence number. What a  |
+// |     |                      | range tombstone at or below it hides in the table, a newer one hides too; and 3,   |
+// |     |                      | which may be skipped: a time in milliseconds since 1970 by which all its puts have |
+// |     |                      | expired. Written only with fields                                                  |
 // | 27  | kept options         | id varint32, fields (kept_options.h); written only if there are any                |
 // | 28  | column family schema | id varint32, fields: the meaning of its data. Known is 2, bytes: the name of the   |
 // |     |                      | merge operator; and 4: the time to live in milliseconds. Written only if there are |

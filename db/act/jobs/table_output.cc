@@ -85,6 +85,7 @@ absl::StatusOr<TableMetadata> TableOutput::Finish(RunNumber run) {
   table.highest_sequence = properties.highest_sequence;
   table.entries = properties.entries;
   table.tombstones = properties.tombstones;
+  if (!any_stays_ && last_expiry_millis_ < kNoExpiryMillis) table.expired_at_millis = last_expiry_millis_;
   table.raw_bytes = properties.raw_key_bytes + properties.raw_value_bytes;
   table.creation_unix_micros = created_unix_micros_;
   if (const HyperLogLog* const sketch = writer_->key_sketch(); sketch != nullptr) {

@@ -3,6 +3,7 @@
 // Law: the metadata that Finish returns may only go into an edit after the directory was synced as well.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,11 +12,14 @@
 
 #include "absl/status/statusor.h"
 #include "db/act/files/rate_limited_file.h"
+#include "db/decide/visibility/visibility.h"
+#include "db/format/expiring_value.h"
 #include "db/format/table_metadata.h"
 #include "db/state/version/tuning.h"
 #include "sepal/file_system.h"
 #include "sepal/options.h"
 #include "table/file/table_writer.h"
+#include "table/key/internal_key.h"
 #include "util/cache/block_cache.h"
 #include "util/memory/memory_budget.h"
 
@@ -54,7 +58,10 @@ class TableOutput {
   static absl::StatusOr<std::unique_ptr<TableOutput>> Create(const TableOutputContext& context, int level);
   ~TableOutput();
 
-  absl::Status Add(const InternalKeyView& key, std::string_view value) { return writer_->Add(key, value); }
+  absl::Status Add(const InternalKeyView& key, std::string_view value) {
+    NoteExpiry(MeaningOf(key.trailer), value);
+    return writer_->Add(key, value);
+  }
   uint64_t EstimatedBytes() const { return writer_->EstimatedFileSize(); }
   // Writes the rest and syncs the file. Requires at least one entry.
   absl::StatusOr<TableMetadata> Finish(RunNumber run);
@@ -63,6 +70,14 @@ class TableOutput {
   TableOutput(const TableOutputContext& context, FileNumber number, uint64_t table_id,
               std::unique_ptr<WritableFile> file, int level);
 
+  void NoteExpiry(Meaning meaning, std::string_view value) {
+    if (meaning == Meaning::kExpiring) {
+      last_expiry_millis_ = std::max(last_expiry_millis_, ParseExpiringValue(value).expiry_millis);
+    } else if (meaning != Meaning::kAbsent) {
+      any_stays_ = true;
+    }
+  }
+
   Directory* const directory_;
   BlockCache* const cache_;
   const FileNumber number_;
@@ -70,6 +85,8 @@ class TableOutput {
   const uint64_t created_unix_micros_;
   std::unique_ptr<WritableFile> file_;
   std::unique_ptr<TableWriter> writer_;
+  uint64_t last_expiry_millis_ = 0;
+  bool any_stays_ = false;  // an entry that does not expire
   bool finished_ = false;
 };
 

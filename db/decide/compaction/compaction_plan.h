@@ -31,7 +31,7 @@ struct CompactionPlan {
     kNothing,
     kMove,     // the edit removes the inputs and adds the same tables in the output level; nothing is read or written
     kRewrite,  // the inputs are read in key order and written into new tables
-    kDrop,     // the edit removes the inputs (covered_tables.h); nothing is read or written
+    kDrop,     // the edit removes the inputs (droppable_tables.h); nothing is read or written
   };
   Kind kind = Kind::kNothing;
   // Why: a few words for people.

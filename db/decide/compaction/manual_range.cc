@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "db/decide/compaction/covered_tables.h"
+#include "db/decide/compaction/droppable_tables.h"
 #include "db/decide/compaction/level_targets.h"
 #include "db/decide/compaction/plan_draft.h"
 

@@ -13,6 +13,7 @@ Background::Background(EngineState* state, WriteGate* gate, Catalog* catalog, Wr
       snapshots_(state, &slots_),
       flushes_(state, gate, catalog, log, &slots_, &pause_, &snapshots_),
       compactions_(state, catalog, &slots_, &pause_, &snapshots_),
+      table_dropper_(state, catalog, &pause_, &snapshots_),
       scheduler_(state, gate, &slots_, &flushes_, &compactions_),
       scrubber_(MakeScrubber(state, &pause_, executor)) {}
 
@@ -25,6 +26,15 @@ absl::Status Background::Continue() {
   RETURN_IF_ERROR(pause_.Continue());
   scheduler_.Schedule();
   return absl::OkStatus();
+}
+
+void Background::DropTables() {
+  std::vector<FamilyRef> families;
+  {
+    StateLock lock(state_);
+    families = state_->Families();
+  }
+  for (const FamilyRef& family : families) table_dropper_.Drop(family);
 }
 
 void Background::Close() {

@@ -15,6 +15,7 @@
 #include "db/engine/background/pause_gate.h"
 #include "db/engine/background/periodic_task.h"
 #include "db/engine/background/snapshot_watch.h"
+#include "db/engine/background/table_dropper.h"
 #include "db/engine/catalog/catalog.h"
 #include "db/engine/core/database_state.h"
 #include "db/engine/gate/write_gate.h"
@@ -35,6 +36,8 @@ class Background {
   absl::Status Continue() EXCLUDES_STATE_LOCK;
   // Returns when no job runs; none is started any more.
   void Close() EXCLUDES_STATE_LOCK;
+  // Drops the tables of which nothing is seen any more.
+  void DropTables() EXCLUDES_STATE_LOCK;
   // After Close (FlushRunner).
   absl::Status FlushUnlogged() { return flushes_.FlushUnlogged(); }
 
@@ -46,6 +49,7 @@ class Background {
   SnapshotWatch snapshots_;
   FlushRunner flushes_;
   CompactionRunner compactions_;
+  TableDropper table_dropper_;
   JobScheduler scheduler_;
   const std::unique_ptr<PeriodicTask> scrubber_;
 };

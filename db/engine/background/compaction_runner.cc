@@ -95,7 +95,7 @@ absl::Status CompactionRunner::Run(const FamilyRef& family, const PlanRef& plan,
   event.entries_in = result.counts.entries_in;
   event.entries_out = result.counts.entries_out;
   End(family.get(), plan, event.status, /*of_range=*/progress != nullptr);
-  if (event.status.ok()) covered_space_.GiveBack(family);
+  if (event.status.ok()) table_dropper_.Drop(family);
   Tell(event);
   if (!absl::IsDataLoss(event.status)) {
     slots_->Judge(*family, event.status, "compaction");

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "db/act/jobs/compaction_job.h"
-#include "db/engine/background/covered_space.h"
+#include "db/engine/background/table_dropper.h"
 #include "db/engine/background/job_slots.h"
 #include "db/engine/background/pause_gate.h"
 #include "db/engine/background/range_progress.h"
@@ -23,7 +23,7 @@ class CompactionRunner {
         slots_(slots),
         pause_(pause),
         snapshots_(snapshots),
-        covered_space_(state, catalog, pause, snapshots) {}
+        table_dropper_(state, catalog, pause, snapshots) {}
 
   // Has a worker carry out a plan.
   void Start(const FamilyRef& family, PlanRef plan) REQUIRES_STATE_LOCK;
@@ -58,7 +58,7 @@ class CompactionRunner {
   JobSlots* const slots_;
   PauseGate* const pause_;
   SnapshotWatch* const snapshots_;
-  CoveredSpace covered_space_;
+  TableDropper table_dropper_;
 };
 
 }  // namespace sepal

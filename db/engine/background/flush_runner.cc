@@ -8,7 +8,7 @@
 #include "db/act/jobs/flush_job.h"
 #include "db/act/jobs/range_table.h"
 #include "db/act/jobs/table_output.h"
-#include "db/decide/compaction/covered_tables.h"
+#include "db/decide/compaction/droppable_tables.h"
 #include "db/decide/writing/guard_budget.h"
 #include "db/format/file_names.h"
 #include "util/base/status.h"
@@ -110,7 +110,7 @@ absl::Status FlushRunner::Run(const FamilyRef& family) {
     family->EndFlush(wrote ? std::optional(flushed.volume) : std::nullopt);
     if (wrote) slots_->pace().EndFlush(event.micros, flushed.threads);
   }
-  if (event.status.ok()) covered_space_.GiveBack(family);
+  if (event.status.ok()) table_dropper_.Drop(family);
   slots_->Judge(*family, event.status, "flush");
   return event.status;
 }

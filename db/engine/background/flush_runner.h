@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "db/act/log/write_ahead_log.h"
-#include "db/engine/background/covered_space.h"
+#include "db/engine/background/table_dropper.h"
 #include "db/engine/background/job_slots.h"
 #include "db/engine/background/pause_gate.h"
 #include "db/engine/background/snapshot_watch.h"
@@ -28,7 +28,7 @@ class FlushRunner {
         slots_(slots),
         pause_(pause),
         snapshots_(snapshots),
-        covered_space_(state, catalog, pause, snapshots) {}
+        table_dropper_(state, catalog, pause, snapshots) {}
 
   // Has a worker flush the memtables that wait.
   void Start(const FamilyRef& family) REQUIRES_STATE_LOCK;
@@ -82,7 +82,7 @@ class FlushRunner {
   JobSlots* const slots_;
   PauseGate* const pause_;
   SnapshotWatch* const snapshots_;
-  CoveredSpace covered_space_;
+  TableDropper table_dropper_;
 };
 
 }  // namespace sepal

@@ -215,7 +215,9 @@ absl::Status Engine::CompactRange(const ColumnFamily& family, const CompactRange
 
 absl::Status Engine::WaitForBackgroundWork() {
   RETURN_IF_ERROR(CheckWritable());
-  return background_->scheduler()->WaitUntilIdle();
+  RETURN_IF_ERROR(background_->scheduler()->WaitUntilIdle());
+  background_->DropTables();
+  return absl::OkStatus();
 }
 
 absl::Status Engine::PauseBackgroundWork() {

@@ -117,5 +117,31 @@ TEST(ExpiringValueTest, TheManifestSaysThatPutsExpireAndHowFarTheClockIs) {
   EXPECT_EQ(VersionEdit().Encode(), "") << "a database without them has no bytes for them";
 }
 
+TEST(ExpiringValueTest, ATableSaysWhenAllInItHasExpired) {
+  AddedTable added{.family = ColumnFamilyId(3), .level = 2, .table = {}};
+  added.table.number = FileNumber(7);
+  added.table.run = RunNumber(6);
+  added.table.smallest = InternalKey("a", PackTrailer(SequenceNumber(1), ValueKind::kExpiringPut));
+  added.table.largest = InternalKey("b", PackTrailer(SequenceNumber(2), ValueKind::kExpiringPut));
+  added.table.expired_at_millis = 300;
+  VersionEdit edit;
+  edit.added_tables.push_back(added);
+  const std::string bytes = edit.Encode();
+  EXPECT_EQ(ToHex(bytes),
+            "1a33"
+            "0302070600"
+            "0000000000000000"
+            "0000000000000000"
+            "09610601000000000000"
+            "09620602000000000000"
+            "000000000000"
+            "0302ac02");
+  const absl::StatusOr<VersionEdit> decoded = VersionEdit::Decode(bytes);
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(*decoded, edit);
+  edit.added_tables.front().table.expired_at_millis = 0;
+  EXPECT_EQ(edit.Encode().front(), 18) << "as version 0.1.0 reads it";
+}
+
 }  // namespace
 }  // namespace sepal

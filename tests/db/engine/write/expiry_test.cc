@@ -119,6 +119,46 @@ TEST_F(ExpiringPutTest, CompactionsGiveTheSpaceBack) {
   EXPECT_EQ(Read("stays"), "w");
 }
 
+TEST_F(ExpiringPutTest, TablesOfWhichAllHasExpiredGoUnreadUnlessTheyHideSomething) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(db()->PauseBackgroundWork());
+  ASSERT_OK(db()->ContinueBackgroundWork());
+  const auto flushed = [&](const std::string& prefix, int64_t ttl) {
+    for (int i = 0; i < 50; ++i) ASSERT_OK(PutFor(prefix + std::to_string(i), "v", ttl));
+    ASSERT_OK(db()->Flush());
+  };
+  ASSERT_OK(db()->Put("b7", "older"));
+  ASSERT_OK(db()->Flush());
+  ASSERT_NO_FATAL_FAILURE(flushed("a", kMinute));
+  ASSERT_NO_FATAL_FAILURE(flushed("b", kMinute));
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  const uint64_t read = db()->statistics().Get(Ticker::kCompactionReadBytes);
+  const uint64_t entries = EntriesInTables();
+  ASSERT_GE(entries, 101u);
+  Jump(kMinute);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(db()->statistics().Get(Ticker::kCompactionReadBytes), read) << "nothing is read";
+  EXPECT_EQ(Read("a7"), "absent");
+  EXPECT_EQ(Read("b7"), "absent") << "what it hides stays hidden";
+  EXPECT_EQ(EntriesInTables(), entries - 50) << "those of a";
+  ASSERT_OK(database.Reopen());
+  EXPECT_EQ(Read("a7"), "absent");
+  EXPECT_EQ(Read("b7"), "absent");
+  EXPECT_EQ(EntriesInTables(), entries - 50);
+  Compact();
+  EXPECT_EQ(EntriesInTables(), 0);
+}
+
+TEST_F(ExpiringPutTest, NoTableIsDroppedBeforeAJumpIsBelieved) {
+  ASSERT_OK(database.Open());
+  ASSERT_OK(PutFor("k", "v", kYear));
+  ASSERT_OK(db()->Flush());
+  Jump(10 * kYear);
+  ASSERT_OK(db()->WaitForBackgroundWork());
+  EXPECT_EQ(Read("k"), "absent");
+  EXPECT_EQ(EntriesInTables(), 1u);
+}
+
 // A clock that a machine got wrong by years, and that is set right minutes later.
 TEST_F(ExpiringPutTest, AClockThatJumpsHidesAtOnceAndDestroysNothing) {
   ASSERT_OK(database.Open());

@@ -1,10 +1,15 @@
-// What range tombstones make superfluous: tables of which they cover everything, and range tombstones that cover
-// nothing any more. Pure.
+// What can go by an edit alone: tables of which range tombstones cover everything, tables of which everything has
+// expired, and range tombstones that cover nothing any more. Pure.
 //
-// Law: a range tombstone may go once every table that shares keys with it is newer than it, or is swept through it. By
+// Laws: What has expired hides what is older of its key, and so does a tombstone: a table of such entries may go once
+// no table that stays has older entries of its keys. Snapshots make no difference, since what has expired is absent at
+// each.
+//
+// A range tombstone may go once every table that shares keys with it is newer than it, or is swept through it. By
 // then nothing is in any table that it hides, and what is not in tables yet is newer than any range tombstone that is.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -26,8 +31,10 @@ bool MayHoldCovered(const Version& version, const TableMetadata& table);
 // The tables of range tombstones that cover nothing any more.
 std::vector<TableRef> RangeTablesToRemove(const Version& version);
 
-// A plan that drops the tables of which range tombstones that are in tables hide everything from every reader, without
-// those of running plans; or no plan. `stripes`: where readers may stand.
-CompactionPlan PlanDrop(const PickerInput& input, Stripes stripes);
+// A plan that drops the tables of which range tombstones that are in tables hide everything from every reader, and
+// those of which everything has expired by `expired_through_millis`, without those of running plans; or no plan.
+// `stripes`: where readers may stand. Cost: all tables, if there are range tombstones in tables, or any of the tables
+// can expire.
+CompactionPlan PlanDrop(const PickerInput& input, Stripes stripes, uint64_t expired_through_millis);
 
 }  // namespace sepal

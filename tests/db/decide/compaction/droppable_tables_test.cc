@@ -1,6 +1,6 @@
 // All small histories of puts, deletes and range tombstones, as tables: whatever flushes, compactions, drops and
 // removals do, readers find what the history says.
-#include "db/decide/compaction/covered_tables.h"
+#include "db/decide/compaction/droppable_tables.h"
 
 #include <gtest/gtest.h>
 
@@ -137,7 +137,7 @@ class SmallTree {
       }
       plans.push_back(&held);
     }
-    const CompactionPlan plan = PlanDrop({.version = version_.get(), .running = plans}, Readers());
+    const CompactionPlan plan = PlanDrop({.version = version_.get(), .running = plans}, Readers(), 0);
     if (plan.nothing()) return;
     ++drops_;
     ASSERT_EQ(plan.kind, CompactionPlan::Kind::kDrop);

@@ -1,34 +1,36 @@
-#include "db/engine/background/covered_space.h"
+#include "db/engine/background/table_dropper.h"
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "db/decide/compaction/covered_tables.h"
+#include "db/decide/compaction/droppable_tables.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
 namespace sepal {
 
-void CoveredSpace::GiveBack(const FamilyRef& family) {
-  if (!family->range_deletes.any() || state_->VersionOf(*family)->range_tables().empty()) return;
+void TableDropper::Drop(const FamilyRef& family) {
+  const bool has_ranges = family->range_deletes.any() && !state_->VersionOf(*family)->range_tables().empty();
+  const uint64_t expired_through = state_->core->expiry.RemovalMillis();
+  if (!has_ranges && expired_through == 0) return;
   const PauseGate::Section section(pause_);
-  absl::Status status = DropTables(family);
-  if (status.ok()) status = RemoveRangeTables(*family);
+  absl::Status status = DropTables(family, expired_through);
+  if (status.ok() && has_ranges) status = RemoveRangeTables(*family);
   if (status.ok()) return;
-  state_->core->info_log.Write("the space of deleted ranges of %s could not be given back: %s", Printable(family->name),
-                               status.ToString());
+  state_->core->info_log.Write("tables of %s could not be dropped: %s", Printable(family->name), status.ToString());
 }
 
-absl::Status CoveredSpace::DropTables(const FamilyRef& family) {
+absl::Status TableDropper::DropTables(const FamilyRef& family, uint64_t expired_through_millis) {
   const std::vector<SequenceNumber> snapshots = snapshots_->ForJob();
   PlanRef plan;
   {
     StateLock lock(state_);
     if (state_->closing || !state_->error.ok() || family->dropped()) return absl::OkStatus();
     std::vector<const CompactionPlan*> held;
-    CompactionPlan drop = PlanDrop(MakePickerInput(family->Facts(), state_->OldestSnapshot(), &held), snapshots);
+    CompactionPlan drop =
+        PlanDrop(MakePickerInput(family->Facts(), state_->OldestSnapshot(), &held), snapshots, expired_through_millis);
     if (drop.nothing()) return absl::OkStatus();
     plan = std::make_shared<const CompactionPlan>(std::move(drop));
     family->BeginCompaction(plan, /*of_range=*/false);
@@ -41,7 +43,7 @@ absl::Status CoveredSpace::DropTables(const FamilyRef& family) {
   return status;
 }
 
-absl::Status CoveredSpace::RemoveRangeTables(const Family& family) {
+absl::Status TableDropper::RemoveRangeTables(const Family& family) {
   const std::vector<TableRef> done = RangeTablesToRemove(*state_->VersionOf(family));
   if (done.empty() || family.dropped()) return absl::OkStatus();
   // A flush may take some of them over meanwhile.

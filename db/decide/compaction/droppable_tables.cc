@@ -1,7 +1,9 @@
-#include "db/decide/compaction/covered_tables.h"
+#include "db/decide/compaction/droppable_tables.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "db/decide/compaction/plan_draft.h"
 
 namespace sepal {
@@ -37,6 +39,19 @@ bool HidesAll(const KeyOrder& order, const RangeTombstones& list, const TableMet
     key = *fragment.end;
   }
   return false;
+}
+
+// Whether these runs have a table with keys of `table` that was not dropped.
+bool AnyStays(const KeyOrder& order, std::span<const LevelRun> older, const TableMetadata& table,
+              const absl::flat_hash_set<const TableFile*>& dropped) {
+  const KeyRange keys{.begin = table.smallest.user_key, .end = std::nullopt};
+  return std::any_of(older.begin(), older.end(), [&](const LevelRun& run) {
+    for (const TableRef& other : run.run->Overlapping(keys)) {
+      if (order.Less(table.largest.user_key, other->metadata().smallest.user_key)) return false;
+      if (!dropped.contains(other.get())) return true;
+    }
+    return false;
+  });
 }
 
 void AddInput(const LevelRun& run, const TableRef& table, const KeyOrder& order, CompactionPlan* plan) {
@@ -101,22 +116,32 @@ std::vector<TableRef> RangeTablesToRemove(const Version& version) {
   return done;
 }
 
-CompactionPlan PlanDrop(const PickerInput& input, Stripes stripes) {
-  CompactionPlan plan;
+CompactionPlan PlanDrop(const PickerInput& input, Stripes stripes, uint64_t expired_through_millis) {
   const Version& version = *input.version;
   const KeyOrder order = version.order();
   const BusyTables busy(input);
   const RangeTombstonesRef all = version.range_tombstones().Merged(order, {});
-  if (all == nullptr) return plan;
-  for (const LevelRun& run : version.runs()) {
+  absl::flat_hash_set<const TableFile*> dropped;
+  const std::span<const LevelRun> runs = version.runs();
+  for (size_t i = runs.size(); i-- > 0;) {  // the oldest first
+    const LevelRun& run = runs[i];
     for (const TableRef& table : run.run->tables()) {
-      if (!HidesAll(order, *all, table->metadata(), stripes)) continue;
-      if (!busy.HasAny(run.level, run.run->number(), {&table, 1})) AddInput(run, table, order, &plan);
+      const TableMetadata& m = table->metadata();
+      const bool expired = m.expired_at_millis > 0 && m.expired_at_millis <= expired_through_millis &&
+                           !AnyStays(order, runs.subspan(i + 1), m, dropped);
+      if (!expired && (all == nullptr || !HidesAll(order, *all, m, stripes))) continue;
+      if (!busy.HasAny(run.level, run.run->number(), {&table, 1})) dropped.insert(table.get());
     }
   }
-  if (plan.inputs.empty()) return plan;
+  CompactionPlan plan;
+  if (dropped.empty()) return plan;
+  for (const LevelRun& run : runs) {
+    for (const TableRef& table : run.run->tables()) {
+      if (dropped.contains(table.get())) AddInput(run, table, order, &plan);
+    }
+  }
   plan.kind = CompactionPlan::Kind::kDrop;
-  plan.reason = "deleted ranges cover the tables";
+  plan.reason = "deleted ranges cover the tables, or all in them has expired";
   return plan;
 }
 

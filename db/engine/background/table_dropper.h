@@ -1,7 +1,7 @@
-// Gives back what range tombstones make superfluous (db/decide/compaction/covered_tables.h), by edits alone: tables of
-// which they cover everything, and then range tombstones that cover nothing.
+// Drops, by edits alone, tables of which nothing is seen any more, and then range tombstones that cover nothing
+// (db/decide/compaction/droppable_tables.h).
 //
-// After each job of a family that has range tombstones in tables. Safe for concurrent use.
+// After each job of a family, and where a caller waits for background work. Safe for concurrent use.
 #pragma once
 
 #include "db/engine/background/pause_gate.h"
@@ -11,16 +11,16 @@
 
 namespace sepal {
 
-class CoveredSpace {
+class TableDropper {
  public:
-  CoveredSpace(EngineState* state, Catalog* catalog, PauseGate* pause, SnapshotWatch* snapshots)
+  TableDropper(EngineState* state, Catalog* catalog, PauseGate* pause, SnapshotWatch* snapshots)
       : state_(state), catalog_(catalog), pause_(pause), snapshots_(snapshots) {}
 
   // What fails is tried again after the next job; a failure that ends writing is told by the catalog.
-  void GiveBack(const FamilyRef& family) EXCLUDES_STATE_LOCK;
+  void Drop(const FamilyRef& family) EXCLUDES_STATE_LOCK;
 
  private:
-  absl::Status DropTables(const FamilyRef& family) EXCLUDES_STATE_LOCK;
+  absl::Status DropTables(const FamilyRef& family, uint64_t expired_through_millis) EXCLUDES_STATE_LOCK;
   absl::Status RemoveRangeTables(const Family& family) EXCLUDES_STATE_LOCK;
 
   EngineState* const state_;
