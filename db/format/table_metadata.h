@@ -29,6 +29,9 @@ struct TableMetadata {
   uint64_t creation_unix_micros = 0;
   // Range tombstones at or below this number hide nothing in the table that no newer one hides.
   SequenceNumber swept_through = {};
+  // What the filter of the family refuses at the epoch that is in force at this number is not in the table; 0: not
+  // known.
+  SequenceNumber filtered_through = {};
   // The sketch of the user keys. Not in the manifest: null for a table of an earlier opening, and if keys are not
   // hashed.
   std::shared_ptr<const HyperLogLog> key_sketch = nullptr;

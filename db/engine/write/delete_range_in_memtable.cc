@@ -44,8 +44,8 @@ void DeleteRangeInMemTable(EngineState* state, Family* family, MemTable* active,
                            const BatchEntry& entry) {
   const RangeTombstone tombstone = TombstoneOf(entry, sequence);
   if (tombstone.end.has_value() && !family->order.Less(tombstone.begin, *tombstone.end)) return;
-  RangeDeletes& deletes = family->range_deletes;
-  deletes.Begin();
+  family->BeginRangeDeletes();
+  const RangeDeletes& deletes = family->range_deletes;
   const SequenceNumber published = state->VisibleSequence();
   std::shared_ptr<const RangeTombstoneSet> before = active->AddRangeTombstone(tombstone, StripesNow(state, deletes));
   // Once all readers of now have left, those that are there see all that is published now.
