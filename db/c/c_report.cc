@@ -131,7 +131,10 @@ void sepal_explanation_get(const sepal_explanation_t* explanation, sepal_explain
                                        .micros = e.micros,
                                        .merge_operands = e.merge_operands,
                                        .range_deleted_at = e.range_deleted_at,
-                                       .expires = e.expires};
+                                       .expires = e.expires,
+                                       .refused = e.refused,
+                                       .filter_epoch = e.filter_epoch.c_str(),
+                                       .filter_epoch_len = e.filter_epoch.size()};
   sepal::ToCaller(whole, get, size);
 }
 

@@ -6,6 +6,7 @@
 #include "db/engine/face/engine.h"
 #include "db/engine/read/point_lookup.h"
 #include "db/engine/read/range_cover.h"
+#include "db/engine/read/read_filter.h"
 #include "db/format/file_names.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
@@ -134,6 +135,8 @@ std::string_view AnswerText(Answer answer) {
       return "merge operand";
     case Answer::kExpired:
       return "expired";
+    case Answer::kRefused:
+      return "refused by the filter";
     case Answer::kAbsent:
       return "not there";
     case Answer::kGuardSaysNo:
@@ -190,12 +193,17 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
   ASSIGN_OR_RETURN(const HeldView view, Hold(*family));
   // After the view: see read_view.h.
   SequenceNumber visible;
+  std::optional<ReadFilter> filter;
   std::shared_ptr<const void> standing;
   {
     const EpochDomain::Guard guard(&core_->epochs);
     visible = VisibleTo(options);
-    standing = family->range_deletes.Stand(visible);
+    if (family->reads_ask_more()) {
+      filter.emplace(*family, visible);
+      standing = family->range_deletes.Stand(visible);
+    }
   }
+  const bool filtered = filter.has_value() && filter->epoch() != nullptr;
   const uint64_t seed = catalog_->identity().hash_seed;
   const LookupKey lookup{.user_key = key,
                          .hash = family->order.hashable() ? HashKey(key, seed) : 0,
@@ -210,14 +218,21 @@ absl::StatusOr<GetExplanation> Engine::ExplainGet(const ColumnFamily& handle, st
     const EpochDomain::Guard guard(&core_->epochs);
     HideCovered(CoveringIn(*view, family->order, key, visible), &explanation);
   }
-  if (explanation.merge_operands > 0 || explanation.expires) {
+  if (explanation.merge_operands > 0 || explanation.expires || (filtered && explanation.found)) {
     const EpochDomain::Guard guard(&core_->epochs);
     StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
     PointResult result;
     RETURN_IF_ERROR(LookUp(*family, *view, lookup, {}, core_.get(), &counters, &result));
+    if (filtered) RETURN_IF_ERROR(filter->HideIfRefused(key, &result));
     explanation.found = result.kind == PointResult::Kind::kFound;
+    explanation.refused = result.kind == PointResult::Kind::kRefused;
     explanation.value_bytes = result.value.size();
-    if (explanation.expires && !explanation.found) explanation.sources.back().answer = Answer::kExpired;
+    if (explanation.refused) {
+      explanation.filter_epoch = filter->epoch()->epoch;
+      explanation.sources.back().answer = Answer::kRefused;
+    } else if (explanation.expires && !explanation.found) {
+      explanation.sources.back().answer = Answer::kExpired;
+    }
   }
   return explanation;
 }
@@ -226,6 +241,7 @@ std::string GetExplanation::ToString() const {
   std::string text =
       absl::StrFormat("key '%s' in family %s, as of sequence %u: ", Printable(key), column_family, visible_sequence);
   text += found ? absl::StrFormat("found, %u bytes", value_bytes) : std::string("not found");
+  if (refused) absl::StrAppendFormat(&text, ", refused by the filter at epoch '%s'", Printable(filter_epoch));
   if (found && expires) text += ", which expire";
   if (merge_operands > 0) absl::StrAppendFormat(&text, ", made of %u merge operands", merge_operands);
   if (range_deleted_at > 0) absl::StrAppendFormat(&text, "; a range with the key was deleted at %u", range_deleted_at);
@@ -233,7 +249,8 @@ std::string GetExplanation::ToString() const {
   for (const ExplainedSource& source : sources) {
     absl::StrAppendFormat(&text, "  %s: %s", SourceName(source), AnswerText(source.answer));
     const bool has_entry = source.answer == Answer::kFound || source.answer == Answer::kDeleted ||
-                           source.answer == Answer::kOperand || source.answer == Answer::kExpired;
+                           source.answer == Answer::kOperand || source.answer == Answer::kExpired ||
+                           source.answer == Answer::kRefused;
     if (has_entry) absl::StrAppendFormat(&text, " at sequence %u", source.sequence);
     text += "\n";
     if (source.kind != ExplainedSource::Kind::kTable) continue;

@@ -163,8 +163,7 @@ absl::Status Repairing::TakeManifest() {
     AddFamily(described.creation);
     FamilyState& family = families_.at(id);
     family.kept_options = described.kept_options;
-    family.merge_operator = described.merge_operator;
-    family.ttl_millis = described.ttl_millis;
+    family.schema = described.schema;
     family.flushed_through = described.flushed_through;
     RETURN_IF_ERROR(Resolve(&family));
     described.tables.OrderBy(family.order);
@@ -243,8 +242,7 @@ void Repairing::SalvageEdit(const VersionEdit& edit) {
   for (const FamilySchema& schema : edit.schemas) {
     const auto it = families_.find(schema.family);
     if (it == families_.end()) continue;
-    it->second.merge_operator = schema.merge_operator;
-    it->second.ttl_millis = schema.ttl_millis;
+    it->second.schema = schema;
   }
   for (const ColumnFamilyId id : edit.dropped_families) DropFamily(id);
   for (const RemovedTable& table : edit.removed_tables) {
@@ -332,8 +330,7 @@ absl::Status Repairing::MadeWith(std::string_view comparator, const FamilyState&
 }
 
 absl::Status Repairing::Resolve(FamilyState* family) const {
-  ASSIGN_OR_RETURN(const ColumnFamilyOptions given,
-                   OptionsFor(options_, path_, family->creation, family->merge_operator, family->ttl_millis));
+  ASSIGN_OR_RETURN(const ColumnFamilyOptions given, OptionsFor(options_, path_, family->creation, family->schema));
   family->options = OptionsGivenOrKept(given, family->kept_options);
   family->order = KeyOrder(family->options.comparator);
   return absl::OkStatus();
@@ -375,12 +372,12 @@ absl::Status Repairing::CopyAside(Directory* from, const std::string& name, Dire
 ManifestContents Repairing::Snapshot(FileNumber log) {
   std::vector<ManifestContents::Family> families;
   for (const auto& [id, family] : families_) {
-    families.push_back({.id = id,
-                        .description = DescribeFamily(family.creation, family.options,
-                                                      MergeOperatorName(family.options, family.merge_operator),
-                                                      family.flushed_through),
-                        .version = std::make_shared<const Version>(family.order),
-                        .tables = family.tables});
+    families.push_back(
+        {.id = id,
+         .description = DescribeFamily(family.creation, family.options, MakeSchema(family.options, family.schema),
+                                       family.flushed_through),
+         .version = std::make_shared<const Version>(family.order),
+         .tables = family.tables});
     for (const AddedTable& added : family.tables) {
       manifest_.last_sequence = std::max(manifest_.last_sequence, added.table.highest_sequence);
     }

@@ -63,9 +63,8 @@ class Repairing {
  private:
   struct FamilyState {
     ColumnFamilyCreation creation;
-    std::string kept_options;    // db/format/kept_options.h
-    std::string merge_operator;  // its name, as the manifest has it; empty: none
-    uint64_t ttl_millis = 0;     // likewise
+    std::string kept_options;  // db/format/kept_options.h
+    FamilySchema schema;       // as the manifest has it
     ColumnFamilyOptions options;
     KeyOrder order;
     SequenceNumber flushed_through;

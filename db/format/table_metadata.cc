@@ -14,6 +14,9 @@ std::string ToString(const TableMetadata& table) {
   if (table.swept_through > SequenceNumber(0)) {
     absl::StrAppendFormat(&text, ", swept through %u", table.swept_through.value());
   }
+  if (table.filtered_through > SequenceNumber(0)) {
+    absl::StrAppendFormat(&text, ", filtered through %u", table.filtered_through.value());
+  }
   return text;
 }
 

@@ -31,6 +31,9 @@ struct TableMetadata {
   SequenceNumber swept_through = {};
   // All entries are puts that have expired by then (milliseconds since 1970), or tombstones; 0: others are among them.
   uint64_t expired_at_millis = 0;
+  // What the filter of the family refuses at the epoch that is in force at this number is not in the table; 0: not
+  // known.
+  SequenceNumber filtered_through = {};
   // The sketch of the user keys. Not in the manifest: null for a table of an earlier opening, and if keys are not
   // hashed.
   std::shared_ptr<const HyperLogLog> key_sketch = nullptr;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "db/format/fields.h"
 #include "db/format/kept_options.h"
+#include "sepal/compaction_filter.h"
 #include "util/base/coding.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
@@ -36,10 +37,11 @@ enum Tag : uint32_t {
 constexpr uint64_t kMergesFeature = 1;
 constexpr uint64_t kRangeDeletesFeature = 2;
 constexpr uint64_t kExpiryFeature = 4;
-constexpr uint64_t kKnownFeatures = kMergesFeature | kRangeDeletesFeature | kExpiryFeature;
+constexpr uint64_t kFilterFeature = 8;
+constexpr uint64_t kKnownFeatures = kMergesFeature | kRangeDeletesFeature | kExpiryFeature | kFilterFeature;
 
-enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4 };
-enum TableTag : uint32_t { kSweptThrough = 2, kExpiredAt = 3 };
+enum SchemaTag : uint32_t { kMergeOperator = 2, kTtl = 4, kFilter = 6, kFilterEpochs = 8 };
+enum TableTag : uint32_t { kSweptThrough = 2, kFilteredThrough = 3, kExpiredAt = 5 };
 
 void PutInternalKey(std::string* out, const InternalKey& key) {
   PutVarint(out, key.user_key.size() + kTrailerBytes);
@@ -142,26 +144,29 @@ absl::Status TakeTableWithFields(Decoder* in, VersionEdit* edit) {
   AddedTable& added = edit->added_tables.emplace_back(TakeTable(in));
   return TakeFields("added table", in->Bytes(in->remaining()),
                     [&](uint32_t tag, Decoder* field) -> absl::StatusOr<bool> {
-                      switch (tag) {
-                        case kSweptThrough:
-                          added.table.swept_through = TakeSequence(field);
-                          return true;
-                        case kExpiredAt:
-                          added.table.expired_at_millis = field->Varint64();
-                          return true;
-                        default:
-                          return false;
-                      }
+                      SequenceNumber* const into = tag == kSweptThrough      ? &added.table.swept_through
+                                                   : tag == kFilteredThrough ? &added.table.filtered_through
+                                                                             : nullptr;
+                      if (into != nullptr) *into = TakeSequence(field);
+                      if (tag == kExpiredAt) added.table.expired_at_millis = field->Varint();
+                      return into != nullptr || tag == kExpiredAt;
                     });
+}
+
+bool HasFields(const TableMetadata& table) {
+  return table.swept_through > SequenceNumber(0) || table.filtered_through > SequenceNumber(0) ||
+         table.expired_at_millis > 0;
 }
 
 void PutTableWithFields(std::string* out, const AddedTable& added) {
   PutTable(out, added);
-  FieldWriter w(out);
-  const TableMetadata& table = added.table;
-  if (table.swept_through > SequenceNumber(0))
-    w.Field(kSweptThrough, [&](std::string* f) { PutVarint(f, table.swept_through.value()); });
-  if (table.expired_at_millis > 0) w.Field(kExpiredAt, [&](std::string* f) { PutVarint(f, table.expired_at_millis); });
+  FieldWriter fields(out);
+  const TableMetadata& t = added.table;
+  if (t.swept_through > SequenceNumber(0))
+    fields.Field(kSweptThrough, [&](std::string* f) { PutVarint(f, t.swept_through.value()); });
+  if (t.filtered_through > SequenceNumber(0))
+    fields.Field(kFilteredThrough, [&](std::string* f) { PutVarint(f, t.filtered_through.value()); });
+  if (t.expired_at_millis > 0) fields.Field(kExpiredAt, [&](std::string* f) { PutVarint(f, t.expired_at_millis); });
 }
 
 // Reads the rest of a field: fields of which none need be known.
@@ -177,6 +182,18 @@ KeptOptions TakeKeptOptions(Decoder* in) {
   return kept;
 }
 
+std::vector<FilterEpoch> TakeFilterEpochs(Decoder* in) {
+  std::vector<FilterEpoch> epochs;
+  while (in->ok() && in->remaining() > 0) {
+    FilterEpoch& epoch = epochs.emplace_back();
+    epoch.sequence = TakeSequence(in);
+    epoch.epoch = in->LengthPrefixed();
+    const bool ascends = epochs.size() == 1 || epochs[epochs.size() - 2].sequence < epoch.sequence;
+    if (!ascends || epoch.epoch.size() > kMaxFilterEpochBytes) in->Fail();
+  }
+  return epochs;
+}
+
 absl::Status TakeSchema(Decoder* in, VersionEdit* edit) {
   FamilySchema schema{.family = TakeFamily(in)};
   RETURN_IF_ERROR(TakeFields("schema of a column family", in->Bytes(in->remaining()),
@@ -188,10 +205,16 @@ absl::Status TakeSchema(Decoder* in, VersionEdit* edit) {
                                  case kTtl:
                                    schema.ttl_millis = field->Varint();
                                    return true;
+                                 case kFilter:
+                                   schema.filter = field->Bytes(field->remaining());
+                                   return true;
+                                 case kFilterEpochs:
+                                   schema.filter_epochs = TakeFilterEpochs(field);
+                                   return true;
                                }
                                return false;
                              }));
-  if (!schema.merge_operator.empty() || schema.ttl_millis > 0) edit->schemas.push_back(std::move(schema));
+  if (!schema.empty()) edit->schemas.push_back(std::move(schema));
   return absl::OkStatus();
 }
 
@@ -228,6 +251,7 @@ uint64_t FeaturesOf(const VersionEdit& edit) {
   for (const FamilySchema& schema : edit.schemas) {
     if (!schema.merge_operator.empty()) features |= kMergesFeature;
     if (schema.ttl_millis > 0) features |= kExpiryFeature;
+    if (!schema.filter.empty()) features |= kFilterFeature;
   }
   return features;
 }
@@ -301,6 +325,40 @@ absl::StatusOr<bool> TakeField(uint32_t tag, Decoder* in, VersionEdit* edit) {
   return false;
 }
 
+void PutSchema(std::string* out, const FamilySchema& schema) {
+  PutVarint(out, schema.family.value());
+  FieldWriter fields(out);
+  if (!schema.merge_operator.empty()) {
+    fields.Field(kMergeOperator, [&](std::string* name) { *name += schema.merge_operator; });
+  }
+  if (schema.ttl_millis > 0) fields.Field(kTtl, [&](std::string* ttl) { PutVarint(ttl, schema.ttl_millis); });
+  if (!schema.filter.empty()) fields.Field(kFilter, [&](std::string* name) { *name += schema.filter; });
+  if (schema.filter_epochs.empty()) return;
+  fields.Field(kFilterEpochs, [&](std::string* f) {
+    for (const FilterEpoch& epoch : schema.filter_epochs) {
+      PutVarint(f, epoch.sequence.value());
+      PutLengthPrefixed(f, epoch.epoch);
+    }
+  });
+}
+
+std::string SchemaText(const FamilySchema& schema) {
+  const uint32_t family = schema.family.value();
+  std::string s;
+  if (!schema.merge_operator.empty()) {
+    s += absl::StrFormat("family %u has merge operator \"%s\"\n", family, Printable(schema.merge_operator));
+  }
+  if (schema.ttl_millis > 0) s += absl::StrFormat("puts of family %u expire after %u ms\n", family, schema.ttl_millis);
+  if (!schema.filter.empty()) {
+    s += absl::StrFormat("family %u has filter \"%s\"\n", family, Printable(schema.filter));
+  }
+  for (const FilterEpoch& epoch : schema.filter_epochs) {
+    s += absl::StrFormat("the filter of family %u is at epoch \"%s\" from sequence %u on\n", family,
+                         Printable(epoch.epoch), epoch.sequence.value());
+  }
+  return s;
+}
+
 // What data means: features, the clock and schemas.
 void PutMeaning(const VersionEdit& edit, FieldWriter* w) {
   if (const uint64_t features = FeaturesOf(edit); features != 0) {
@@ -313,14 +371,7 @@ void PutMeaning(const VersionEdit& edit, FieldWriter* w) {
     });
   }
   for (const FamilySchema& schema : edit.schemas) {
-    w->Field(kFamilySchema, [&](std::string* f) {
-      PutVarint(f, schema.family.value());
-      FieldWriter fields(f);
-      if (!schema.merge_operator.empty()) {
-        fields.Field(kMergeOperator, [&](std::string* name) { *name += schema.merge_operator; });
-      }
-      if (schema.ttl_millis > 0) fields.Field(kTtl, [&](std::string* ttl) { PutVarint(ttl, schema.ttl_millis); });
-    });
+    w->Field(kFamilySchema, [&](std::string* f) { PutSchema(f, schema); });
   }
 }
 
@@ -358,7 +409,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
     });
   }
   for (const AddedTable& added : added_tables) {
-    if (added.table.swept_through > SequenceNumber(0) || added.table.expired_at_millis > 0) {
+    if (HasFields(added.table)) {
       w.Field(kTableAddedWithFields, [&](std::string* f) { PutTableWithFields(f, added); });
     } else {
       w.Field(kTableAdded, [&](std::string* f) { PutTable(f, added); });
@@ -420,15 +471,7 @@ std::string ToString(const VersionEdit& edit) {
                          kept.fields.size());
   }
   if (edit.range_deletes) s += "uses range deletes\n";
-  for (const FamilySchema& schema : edit.schemas) {
-    if (!schema.merge_operator.empty()) {
-      s += absl::StrFormat("family %u has merge operator \"%s\"\n", schema.family.value(),
-                           Printable(schema.merge_operator));
-    }
-    if (schema.ttl_millis > 0) {
-      s += absl::StrFormat("puts of family %u expire after %u ms\n", schema.family.value(), schema.ttl_millis);
-    }
-  }
+  for (const FamilySchema& schema : edit.schemas) s += SchemaText(schema);
   for (const ColumnFamilyId dropped : edit.dropped_families) {
     s += absl::StrFormat("drop column family %u\n", dropped.value());
   }

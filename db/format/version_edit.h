@@ -20,17 +20,20 @@
 // | 22  | log closed           | number, length in bytes: the log was closed cleanly and synced up to that length   |
 // | 24  | features             | a set of bits: the features that the database uses. A reader refuses a bit that it |
 // |     |                      | does not know. A bit is written before its first use. 1: merges, 2: range deletes, |
-// |     |                      | 4: expiring puts                                                                   |
+// |     |                      | 4: expiring puts, 8: filters of compactions                                        |
 // | 26  | table added          | as in 18, where the two keys are the range of everything in the table; then        |
 // |     |                      | fields. Known are 1, which may be skipped: the range of keys that have entries of  |
 // |     |                      | their own (two internal keys, bytes), if it differs; 2: a sequence number. What a  |
-// |     |                      | range tombstone at or below it hides in the table, a newer one hides too; and 3,   |
-// |     |                      | which may be skipped: a time in milliseconds since 1970 by which all its puts have |
-// |     |                      | expired. Written only with fields                                                  |
+// |     |                      | range tombstone at or below it hides in the table, a newer one hides too; 3, which |
+// |     |                      | may be skipped: a sequence number. What the family's filter refuses at the epoch   |
+// |     |                      | then is not in the table; and 5, which may be skipped: a time in milliseconds since|
+// |     |                      | 1970 by which all puts of the table have expired. Written only with fields         |
 // | 27  | kept options         | id varint32, fields (kept_options.h); written only if there are any                |
 // | 28  | column family schema | id varint32, fields: the meaning of its data. Known is 2, bytes: the name of the   |
-// |     |                      | merge operator; and 4: the time to live in milliseconds. Written only if there are |
-// |     |                      | any                                                                                |
+// |     |                      | merge operator; 4: the time to live in milliseconds; 6, bytes: the name of the     |
+// |     |                      | filter; and 8: its epochs, from the oldest: for each a sequence number, more than  |
+// |     |                      | the one before and at most kMaxSequenceNumber, and at most 64 bytes. Written only  |
+// |     |                      | if there are any                                                                   |
 // | 29  | log directory        | bytes: where the logs lie; bytes: where the database lay then; fields, of which    |
 // |     |                      | none is known. Written only if the logs do not lie beside the tables. Each         |
 // |     |                      | manifest has it in its first edit, or not at all                                   |
@@ -97,11 +100,22 @@ struct KeptOptions {
   friend bool operator==(const KeptOptions&, const KeptOptions&) = default;
 };
 
+// From its sequence number on, a family's filter is asked with this epoch (sepal/compaction_filter.h).
+struct FilterEpoch {
+  SequenceNumber sequence;
+  std::string epoch;
+  friend bool operator==(const FilterEpoch&, const FilterEpoch&) = default;
+};
+
 // What the data of a family means, beyond its order.
 struct FamilySchema {
   ColumnFamilyId family;
   std::string merge_operator = {};  // its name; empty: none
   uint64_t ttl_millis = 0;          // of its puts; 0: they do not expire
+  std::string filter = {};          // its name; empty: none
+  // Ascending; none: the filter has refused nothing so far. Those that no reader needs any more are left out.
+  std::vector<FilterEpoch> filter_epochs = {};
+  bool empty() const { return merge_operator.empty() && ttl_millis == 0 && filter.empty(); }
   friend bool operator==(const FamilySchema&, const FamilySchema&) = default;
 };
 

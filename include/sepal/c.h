@@ -318,7 +318,8 @@ enum {
   sepal_guard_says_no = 3,
   sepal_lane_says_no = 4,
   sepal_explained_operand = 5,
-  sepal_explained_expired = 6
+  sepal_explained_expired = 6,
+  sepal_explained_refused = 7
 };
 /* The strings live as long as the explanation. */
 typedef struct sepal_explained_get_t {
@@ -331,6 +332,9 @@ typedef struct sepal_explained_get_t {
   uint64_t bytes_read, micros, merge_operands;
   uint64_t range_deleted_at; /* by the newest delete of a range with the key; 0: by none */
   unsigned char expires;
+  unsigned char refused;    /* by the family's filter (sepal/c_compaction_filter.h) */
+  const char* filter_epoch; /* at which it is */
+  size_t filter_epoch_len;
 } sepal_explained_get_t;
 typedef struct sepal_explained_source_t {
   int kind, answer;

@@ -66,6 +66,7 @@
 #include "absl/status/statusor.h"
 #include "sepal/abi.h"
 #include "sepal/column_family.h"
+#include "sepal/compaction_filter.h"
 #include "sepal/comparator.h"
 #include "sepal/explanation.h"
 #include "sepal/export.h"
@@ -184,6 +185,12 @@ class SEPAL_EXPORT DB {
   // are equal, nothing is deleted. The first one of a database makes it one that versions before 0.2 do not open.
   virtual absl::Status DeleteRange(const ColumnFamily& family, std::string_view begin,
                                    std::optional<std::string_view> end, const WriteOptions& options = {}) = 0;
+  // From now on the family's filter (sepal/compaction_filter.h) is asked with `epoch`, by reads at once, but for those
+  // of snapshots and iterators from before. Durable, and with it all logged writes before it, when the call returns; a
+  // crash during the call leaves the epoch before or this one. Returns InvalidArgument if the family has no filter, or
+  // `epoch` is longer than kMaxFilterEpochBytes. Removes nothing by itself: compactions to come do, and CompactRange
+  // does. Cost: two syncs, for which writers wait.
+  virtual absl::Status SetFilterEpoch(const ColumnFamily& family, std::string_view epoch) = 0;
   // Does not change `batch`. If the batch is refused, nothing of it is written.
   virtual absl::Status Write(const WriteBatch& batch, const WriteOptions& options = {}) = 0;
 
@@ -284,6 +291,7 @@ class SEPAL_EXPORT DB {
   //   an earlier opening whose key sketches were not needed, and so not loaded, yet),
   //   sepal.memtable-bytes, sepal.block-cache-bytes, sepal.compaction-debt-bytes, sepal.last-sequence,
   //   sepal.background-error, sepal.compactions-put-off (those that met damage: the plan and the damage, a line each)
+  //   sepal.filter-epoch: the bytes of the epoch that was set last (SetFilterEpoch); empty: none was
   //   sepal.prometheus: statistics, levels and memory of the whole database in Prometheus' text format
   virtual std::optional<std::string> GetProperty(const ColumnFamily& family, std::string_view name) = 0;
   // Returns the properties that are numbers, as of one moment, except for what changes in the background meanwhile.
@@ -325,6 +333,7 @@ class SEPAL_EXPORT DB {
                            const WriteOptions& options = {}) {
     return DeleteRange(DefaultColumnFamily(), begin, end, options);
   }
+  absl::Status SetFilterEpoch(std::string_view epoch) { return SetFilterEpoch(DefaultColumnFamily(), epoch); }
   absl::Status Get(std::string_view key, PinnedValue& value, const ReadOptions& options = kDefaultReadOptions) {
     return Get(DefaultColumnFamily(), key, value, options);
   }

@@ -34,11 +34,11 @@ struct ExplainedBlock {
 // searched again, for what is older.
 struct ExplainedSource {
   enum class Kind : uint8_t { kActiveMemtable, kImmutableMemtable, kTable };
-  enum class Answer : uint8_t { kFound, kDeleted, kAbsent, kGuardSaysNo, kLaneSaysNo, kOperand, kExpired };
+  enum class Answer : uint8_t { kFound, kDeleted, kAbsent, kGuardSaysNo, kLaneSaysNo, kOperand, kExpired, kRefused };
 
   Kind kind = Kind::kActiveMemtable;
   Answer answer = Answer::kAbsent;
-  // The entry's, if an entry was found, a tombstone, a merge operand or an expired put included.
+  // The entry's, if an entry was found, a tombstone, a merge operand, an expired or a refused put included.
   uint64_t sequence = 0;
   uint64_t value_bytes = 0;
 
@@ -69,6 +69,10 @@ struct SEPAL_EXPORT GetExplanation {
   uint64_t range_deleted_at = 0;
   // A put that expires was met (DB::Put with WriteOptions::ttl): as of the time of the call.
   bool expires = false;
+  // The key has a value that the family's filter refuses (sepal/compaction_filter.h) at `filter_epoch`, the epoch that
+  // is in force for the read.
+  bool refused = false;
+  std::string filter_epoch = {};
   uint64_t visible_sequence = 0;
   // The number of sorted runs of tables, and how many of them have no file that spans the key. Runs after the one with
   // the answer were not searched.

@@ -24,6 +24,7 @@ namespace sepal {
 
 class EventListener;
 class MergeOperator;
+class PureFilter;
 
 // A compression codec, as stored on disk.
 enum class CompressionKind : uint8_t { kNone = 0, kSnappy = 1, kLz4 = 2, kZstd = 3 };
@@ -50,6 +51,10 @@ struct ColumnFamilyOptions {
   // that the family was first opened with, if it ever was with any. Null for such a family: built-in operators are
   // found by that name; without any other, the family opens, and reads of keys with merge operands fail.
   std::shared_ptr<const MergeOperator> merge_operator = nullptr;
+  // Which entries are there at all (sepal/compaction_filter.h); null: all. Must have the name of the one that the
+  // family was first opened with, if it ever was with any. Null for such a family: it opens, and reads of what the
+  // filter would have to decide fail.
+  std::shared_ptr<const PureFilter> compaction_filter = nullptr;
   // How long puts of this family live that say nothing themselves (WriteOptions::ttl, WriteBatch::Put); 0: they do not
   // expire. Not negative, and at most a million days. The database keeps it: 0 is what the family had before, and
   // another than that is refused (InvalidArgument). A family that had none gets it for the puts to come.

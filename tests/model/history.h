@@ -75,6 +75,7 @@ class History {
   void ArmCrash();
   void Recover();
   void Settle();
+  void RandomizeOptions();
   uint64_t FindSurvivors(uint64_t lowest, uint64_t highest);
   bool Matches(const std::string& family, uint64_t batch, const Entries& contents) const;
   absl::StatusOr<Entries> Dump(const std::string& family);
@@ -101,6 +102,7 @@ class History {
   void Compact();
   void Maintain();
   void AdvanceClock();
+  void SetEpoch();
 
   // history_reads.cc: what looks at it.
   Moment RandomMoment();
@@ -119,6 +121,8 @@ class History {
   std::string failure_;
   Random random_;
   const bool deletes_ranges_ = seed_ % 3 != 0;
+  // Without merges: what a crash has left is told by what is shown, and operands would build on what is not.
+  const bool filters_ = seed_ % 4 == 1;
   Model model_;
   std::map<std::string, std::shared_ptr<ColumnFamily>> handles_;
   std::vector<HeldSnapshot> snapshots_;

@@ -122,7 +122,7 @@ Update History::RandomUpdate(const std::string& family) {
   Update update{.family = family, .kind = ValueKind::kPut, .key = RandomKey(), .value = {}};
   if (IsForSingleDeletes(update.key)) {
     if (model_.PutsSinceDeletion(family, update.key) == 1) update.kind = ValueKind::kSingleDelete;
-  } else if (IsForMerges(update.key) && !random_.OneIn(5)) {
+  } else if (!filters_ && IsForMerges(update.key) && !random_.OneIn(5)) {
     update.kind = ValueKind::kMerge;
   } else if (random_.OneIn(4)) {
     update.kind = ValueKind::kDelete;
@@ -147,6 +147,21 @@ void History::AdvanceClock() {
   model_.AdvanceTo(model_.now_millis() + kClockStepMillis);
   // They go on showing what they stand at.
   iterators_.clear();
+}
+
+// Values begin with digits.
+void History::SetEpoch() {
+  if (!filters_) return;
+  constexpr size_t kMostLetters = 6;
+  const std::string family = RandomFamily();
+  std::string epoch = model_.EpochAt(family, model_.latest());
+  const char letter = static_cast<char>('1' + random_.Uniform(9));
+  if (epoch.find(letter) == std::string::npos && epoch.size() < kMostLetters) epoch += letter;
+  const absl::Status set = database_.db->SetFilterEpoch(Handle(family), epoch);
+  // One that a crash cut off may have come about.
+  model_.SetEpoch(family, epoch);
+  if (!Succeeded(set, "epoch") || crashed_) return;
+  acknowledged_ = synced_ = model_.latest();
 }
 
 void History::Write(const std::vector<Update>& batch, bool as_batch) {

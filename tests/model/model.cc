@@ -5,7 +5,8 @@
 namespace sepal::model {
 
 void Model::CreateFamily(const std::string& name, const Comparator* comparator) {
-  families_.insert_or_assign(name, Family{comparator, std::map<std::string, std::vector<Version>, Less>({comparator})});
+  families_.insert_or_assign(name,
+                             Family{comparator, std::map<std::string, std::vector<Version>, Less>({comparator}), {}});
 }
 
 std::vector<std::string> Model::FamilyNames() const {
@@ -33,6 +34,7 @@ void Model::Apply(const std::vector<Update>& batch) {
 
 void Model::TruncateAfter(uint64_t batch) {
   for (auto& [name, family] : families_) {
+    family.epochs.erase(family.epochs.upper_bound(batch), family.epochs.end());
     for (auto it = family.keys.begin(); it != family.keys.end();) {
       std::vector<Version>& versions = it->second;
       while (!versions.empty() && versions.back().batch > batch) versions.pop_back();
@@ -60,18 +62,40 @@ std::optional<std::pair<std::string, std::string>> Model::EntryAt(const std::vec
   return entry;
 }
 
+void Model::SetEpoch(const std::string& family, const std::string& epoch) {
+  families_.at(family).epochs[++latest_] = epoch;
+}
+
+std::string Model::EpochAt(const std::string& family, uint64_t batch) const {
+  const auto& epochs = families_.at(family).epochs;
+  const auto above = epochs.upper_bound(batch);
+  return above == epochs.begin() ? std::string() : std::prev(above)->second;
+}
+
+std::optional<std::pair<std::string, std::string>> Model::ShownAt(const Family& family,
+                                                                  const std::vector<Version>& versions,
+                                                                  uint64_t batch) const {
+  auto entry = EntryAt(versions, batch);
+  if (!entry.has_value() || entry->second.empty()) return entry;
+  const auto above = family.epochs.upper_bound(batch);
+  const bool refused =
+      above != family.epochs.begin() && std::prev(above)->second.find(entry->second.front()) != std::string::npos;
+  return refused ? std::nullopt : entry;
+}
+
 Entries Model::Contents(const std::string& family, uint64_t batch) const {
   Entries entries;
-  for (const auto& [key, versions] : families_.at(family).keys) {
-    if (auto entry = EntryAt(versions, batch)) entries.push_back(*std::move(entry));
+  const Family& shown = families_.at(family);
+  for (const auto& [key, versions] : shown.keys) {
+    if (auto entry = ShownAt(shown, versions, batch)) entries.push_back(*std::move(entry));
   }
   return entries;
 }
 
 std::optional<std::string> Model::Get(const std::string& family, const std::string& key, uint64_t batch) const {
-  const auto& keys = families_.at(family).keys;
-  const auto it = keys.find(key);
-  const auto entry = it == keys.end() ? std::nullopt : EntryAt(it->second, batch);
+  const Family& shown = families_.at(family);
+  const auto it = shown.keys.find(key);
+  const auto entry = it == shown.keys.end() ? std::nullopt : ShownAt(shown, it->second, batch);
   return entry.has_value() ? std::optional<std::string>(entry->second) : std::nullopt;
 }
 

@@ -1,6 +1,8 @@
 // What a database should hold: every version of every key of every column family, in plain maps. Merges append, with
 // ";" between. A delete of a range is a delete of each key in it.
 //
+// A value whose first letter is in the epoch of its family (FirstLetterFilter) is not there, nor what it hides.
+//
 // Time is counted in batches; batch 0 is the empty database. Not safe for concurrent use.
 #pragma once
 
@@ -43,6 +45,9 @@ class Model {
 
   // One batch; updates of families that do not exist are left out.
   void Apply(const std::vector<Update>& batch);
+  // As a batch of its own: the family's epoch from then on.
+  void SetEpoch(const std::string& family, const std::string& epoch);
+  std::string EpochAt(const std::string& family, uint64_t batch) const;
   // Forgets every batch after this one.
   void TruncateAfter(uint64_t batch);
 
@@ -69,7 +74,11 @@ class Model {
   struct Family {
     const Comparator* comparator;
     std::map<std::string, std::vector<Version>, Less> keys;
+    std::map<uint64_t, std::string> epochs = {};  // by their batch
   };
+  // As EntryAt, with the filter's word on it.
+  std::optional<std::pair<std::string, std::string>> ShownAt(const Family& family, const std::vector<Version>& versions,
+                                                             uint64_t batch) const;
   // The key, as the version that decides spells it, and its value.
   std::optional<std::pair<std::string, std::string>> EntryAt(const std::vector<Version>& versions,
                                                              uint64_t batch) const;

@@ -110,6 +110,10 @@ std::string DeleteRange(ScriptRunner* runner, ScriptLine* line) {
   return Told(*line, runner->db()->DeleteRange(runner->Named(*line), line->Word(0), end, options));
 }
 
+std::string SetEpoch(ScriptRunner* runner, ScriptLine* line) {
+  return Told(*line, runner->db()->SetFilterEpoch(runner->Named(*line), line->Word(0)));
+}
+
 std::string Merge(ScriptRunner* runner, ScriptLine* line) {
   const WriteOptions options = TakeWriteOptions(line);
   runner->written.emplace(line->family, line->Word(0));
@@ -453,6 +457,7 @@ constexpr EngineCommand kCommands[] = {
     {"single-delete", CommandKind::kWrite, SingleDelete},
     {"merge", CommandKind::kWrite, Merge},
     {"delete-range", CommandKind::kWrite, DeleteRange},
+    {"epoch", CommandKind::kWrite, SetEpoch},
     {"clock", CommandKind::kOther, JumpClock},
     {"batch", CommandKind::kWrite, Batch},
     {"fill", CommandKind::kWrite, Fill},

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "sepal/merge_operator.h"
+#include "tests/db/engine/first_letter_filter.h"
 
 namespace sepal {
 
@@ -34,6 +35,10 @@ absl::Status SetFamilyOption(std::string_view setting, ColumnFamilyOptions* opti
     options->merge_operator = value == "none"  ? nullptr
                               : value == "add" ? MergeOperators::Add64()
                                                : MergeOperators::Append(value);
+  } else if (name == "refuses") {
+    options->compaction_filter = value == "none"    ? nullptr
+                                 : value == "other" ? std::make_shared<FirstLetterFilter>("test.other")
+                                                    : std::make_shared<FirstLetterFilter>();
   } else if (name == "ttl") {
     options->ttl = std::chrono::milliseconds(std::stoll(std::string(value)));
   } else if (name == "filter") {

@@ -69,7 +69,8 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
                        .bottommost = input.plan->bottommost,
                        .expired_through_millis = context.expired_through_millis,
                        .merge = context.options->merge_operator.get(),
-                       .ranges = input.ranges.get()});
+                       .ranges = input.ranges.get(),
+                       .filter = input.filter.get()});
   OutputSplitter splitter(
       MakeSplitterOptions(*input.plan, context.tuning.table_bytes, context.tuning.table_bytes * 10, context.order));
   TableSeries tables(context, input.plan->output_level, input.output_run);
@@ -84,6 +85,7 @@ absl::Status RunPart(const CompactionJobInput& input, uint64_t window_bytes, Sli
   result->outputs = tables.TakeTables();
   for (TableMetadata& table : result->outputs) {
     table.swept_through = retention.SweptThrough();
+    table.filtered_through = retention.FilteredThrough();
     result->bytes_written += table.size_bytes;
   }
   return status;
@@ -137,6 +139,7 @@ void AddCounts(RetentionCounts* total, const RetentionCounts& part) {
   total->operands_folded += part.operands_folded;
   total->covered_dropped += part.covered_dropped;
   total->expired += part.expired;
+  total->refused += part.refused;
 }
 
 }  // namespace

@@ -43,6 +43,8 @@ struct CompactionJobInput {
   std::vector<SequenceNumber> snapshots;
   // As for Retention: those of the version; null: there are none.
   RangeTombstonesRef ranges = nullptr;
+  // As for Retention.
+  std::shared_ptr<const StripeFilter> filter = nullptr;
   RunNumber output_run;
   int max_threads = 1;
   // The memory in which all threads together read ahead.

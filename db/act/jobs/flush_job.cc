@@ -59,6 +59,7 @@ absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, st
                        .merge = input.context.options->merge_operator.get(),
                        .keeps_single_deletes = input.keeps_single_deletes,
                        .ranges = input.ranges,
+                       .filter = input.filter,
                        .keys_stay = true});
   const auto bytes = [&] { return series.EstimatedBytes(); };
   const auto emit = [&](const InternalKeyView& key, std::string_view value, bool first_of_key) -> absl::Status {
@@ -68,7 +69,10 @@ absl::Status FlushPart(const FlushInput& input, SlicedJob* job, size_t slice, st
   absl::Status status = RetainSlices(job, slice, entries.get(), &retention, emit, [](uint64_t) { return true; });
   if (status.ok()) status = series.EndTable();
   *tables = series.TakeTables();
-  for (TableMetadata& table : *tables) table.swept_through = retention.SweptThrough();
+  for (TableMetadata& table : *tables) {
+    table.swept_through = retention.SweptThrough();
+    table.filtered_through = retention.FilteredThrough();
+  }
   return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "db/act/jobs/table_output.h"
+#include "db/decide/visibility/entry_filter.h"
 #include "db/state/memtable/memtable.h"
 #include "sepal/env.h"
 
@@ -21,6 +22,8 @@ struct FlushInput {
   bool keeps_single_deletes = false;
   // Those of the memtables; null: there are none. The caller writes them (range_table.h).
   const RangeTombstones* ranges = nullptr;
+  // As for Retention.
+  const StripeFilter* filter = nullptr;
   // Set: cut by keys into slices of at least Tuning::part_bytes, which up to `max_threads` threads share out, as many
   // as `threads` says now. That may grow; null: all. Each thread writes tables of its own.
   Executor* executor = nullptr;

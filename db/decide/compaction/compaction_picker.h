@@ -42,6 +42,9 @@ struct RangeCall {
   // their contents' sake, newer data is not waited for.
   FileNumber first_new_file = {};
   SequenceNumber last_sequence = {};
+  // The number of the newest epoch by which the family's filter can remove something; 0: there is none. Tables that are
+  // not filtered through it are rewritten.
+  SequenceNumber filter_epoch = {};
   // A step was carried out: nothing of before is above the last level any more. What
   // compactions beside the call bring to the upper levels later may look as old, and is left to the picker.
   bool brought_down = false;

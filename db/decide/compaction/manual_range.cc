@@ -38,12 +38,14 @@ PlanDraft BringDown(const PickerInput& input, std::span<const LevelRun> runs, Ke
   return draft;
 }
 
-// The first neighbouring tables of before the call that hold what no snapshot needs, or what deleted ranges cover.
+// The first neighbouring tables of before the call that hold what no snapshot needs, or may hold what deleted ranges
+// cover or the filter refuses.
 std::vector<TableRef> FirstWorthRewriting(const PickerInput& input, const RangeCall& call, const Run& run) {
   const auto worth = [&](const TableRef& table) {
     const TableMetadata& m = table->metadata();
     return m.number < call.first_new_file &&
-           (m.highest_sequence > SequenceNumber(0) || MayHoldCovered(*input.version, m)) &&
+           (m.highest_sequence > SequenceNumber(0) || m.filtered_through < call.filter_epoch ||
+            MayHoldCovered(*input.version, m)) &&
            m.lowest_sequence <= std::min(input.oldest_snapshot, call.last_sequence);
   };
   const TableRange tables = run.Overlapping(call.keys);

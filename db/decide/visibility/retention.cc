@@ -7,7 +7,9 @@
 namespace sepal {
 
 Retention::Retention(RetentionOptions options)
-    : options_(std::move(options)), ranges_(options_.order, options_.ranges) {
+    : options_(std::move(options)),
+      asks_more_(options_.ranges != nullptr || options_.filter != nullptr),
+      ranges_(options_.order, options_.ranges) {
   SEPAL_CHECK(!options_.snapshots.empty());
   SEPAL_CHECK(std::is_sorted(options_.snapshots.begin(), options_.snapshots.end()));
 }
@@ -32,6 +34,29 @@ bool Retention::IsCovered(const InternalKeyView& key) {
 SequenceNumber Retention::SweptThrough() const {
   if (options_.ranges == nullptr) return SequenceNumber(0);
   return kept_under_.has_value() ? SequenceNumber(kept_under_->value() - 1) : options_.ranges->highest_sequence();
+}
+
+bool Retention::Refuses(Fate fate, const InternalKeyView& key, std::string_view value) {
+  if (fate != Fate::kKeep && fate != Fate::kKeepZeroed) return false;
+  switch (MeaningOf(key.trailer)) {
+    case Meaning::kAbsent:
+    case Meaning::kOperand:
+      return false;
+    case Meaning::kExpiring:
+      value = ParseExpiringValue(value).value;
+      break;
+    case Meaning::kValue:
+      break;
+  }
+  if (options_.filter->Refuses(stripe_, key.user_key, value)) return true;
+  const SequenceNumber through = options_.filter->EpochOf(stripe_);
+  kept_through_ = std::min(kept_through_.value_or(through), through);
+  return false;
+}
+
+SequenceNumber Retention::FilteredThrough() const {
+  if (options_.filter == nullptr) return SequenceNumber(0);
+  return kept_through_.value_or(options_.filter->newest());
 }
 
 // What comes of the held entry. True: it and the next entry are gone.

@@ -14,7 +14,9 @@
 //     range tombstone keeps its sequence numbers: with number 0 a put would be covered by a delete that it came after.
 //     The range tombstones must be durable, or become so with what is written here;
 //   - an expiring put is as a put, but no operand is folded into it. Once it has expired (`expired_through_millis`), it
-//     is a delete of its sequence number. One with number 0, under which nothing is, is dropped then.
+//     is a delete of its sequence number. One with number 0, under which nothing is, is dropped then;
+//   - a put that is kept, but that the family's filter refuses to all who see it (entry_filter.h), becomes a delete of
+//     its sequence number, or is dropped where a delete would be.
 // No view of any snapshot, and no later view, changes. Single deletes are promised this only under their contract:
 // between two of them a key is put once, and not deleted otherwise.
 //
@@ -32,6 +34,7 @@
 
 #include "absl/base/attributes.h"
 #include "absl/status/status.h"
+#include "db/decide/visibility/entry_filter.h"
 #include "db/decide/visibility/operand_fold.h"
 #include "db/decide/visibility/visibility.h"
 #include "db/state/ranges/range_tombstones.h"
@@ -56,6 +59,8 @@ struct RetentionOptions {
   bool keeps_single_deletes = false;
   // Of the family, as far as they are durable; null: none. To outlive the retention.
   const RangeTombstones* ranges = nullptr;
+  // Null: nothing is refused; so where the family has merges. To outlive the retention.
+  const StripeFilter* filter = nullptr;
   // The bytes of the keys stay where they are as long as this does, as those of memtables do.
   bool keys_stay = false;
 };
@@ -69,6 +74,7 @@ struct RetentionCounts {
   uint64_t operands_folded = 0;  // into others, or a put
   uint64_t covered_dropped = 0;  // by range tombstones
   uint64_t expired = 0;          // made deletes, or dropped
+  uint64_t refused = 0;          // by the filter: likewise
 };
 
 class Retention {
@@ -80,8 +86,10 @@ class Retention {
   // of a user key (where a new table may begin). Stops at emit's first error.
   template <class Emit>
   absl::Status Add(const InternalKeyView& key, std::string_view value, Emit&& emit) {
-    if (options_.ranges != nullptr && IsCovered(key)) [[unlikely]]
-      return absl::OkStatus();
+    if (asks_more_) [[unlikely]] {
+      if (options_.ranges != nullptr && IsCovered(key)) return absl::OkStatus();
+      if (options_.filter != nullptr) return AddFiltered(key, value, emit);
+    }
     const Meaning meaning = MeaningOf(key.trailer);
     if (meaning == Meaning::kExpiring) [[unlikely]]
       return AddExpiring(key, value, emit);
@@ -99,8 +107,23 @@ class Retention {
   const RetentionCounts& counts() const { return counts_; }
   // Of what was passed on, see TableMetadata::swept_through.
   SequenceNumber SweptThrough() const;
+  // Likewise TableMetadata::filtered_through.
+  SequenceNumber FilteredThrough() const;
 
  private:
+  // As Add, where the filter has a say.
+  template <class Emit>
+  ABSL_ATTRIBUTE_NOINLINE absl::Status AddFiltered(const InternalKeyView& key, std::string_view value, Emit& emit) {
+    const Meaning meaning = MeaningOf(key.trailer);
+    if (meaning == Meaning::kOperand || fold_ != nullptr) {
+      kept_through_ = SequenceNumber(0);  // what it makes is not judged
+      return AddToFold(key, value, emit);
+    }
+    if (meaning == Meaning::kExpiring && ParseExpiringValue(value).expiry_millis <= options_.expired_through_millis) {
+      return AddExpiring(key, value, emit);
+    }
+    return AddEntry</*kFiltered=*/true>(key, value, emit);
+  }
   template <class Emit>
   ABSL_ATTRIBUTE_NOINLINE absl::Status AddExpiring(const InternalKeyView& key, std::string_view value, Emit& emit) {
     if (ParseExpiringValue(value).expiry_millis > options_.expired_through_millis) {
@@ -114,11 +137,14 @@ class Retention {
     const InternalKeyView gone{key.user_key, PackTrailer(key.sequence(), ValueKind::kDelete)};
     return fold_ != nullptr ? AddToFold(gone, {}, emit) : AddEntry(gone, {}, emit);
   }
-  template <class Emit>
+  template <bool kFiltered = false, class Emit>
   absl::Status AddEntry(const InternalKeyView& key, std::string_view value, Emit&& emit) {
     const Step step = Next(key);
     if (step.release_held) RETURN_IF_ERROR(EmitHeld(emit));
     if (step.begins_key) BeginKey(key.user_key);
+    if constexpr (kFiltered) {
+      if (Refuses(step.fate, key, value)) return EmitRefused(step.fate, key, emit);
+    }
     switch (step.fate) {
       case Fate::kKeep:
         return EmitEntry(key, value, emit);
@@ -223,6 +249,16 @@ class Retention {
   // Whether a range tombstone hides the entry from all readers; it is counted then.
   bool IsCovered(const InternalKeyView& key);
   Fate Hidden();
+  // Whether what is kept is refused to all who see it. If it is not, what holds it is filtered no further.
+  bool Refuses(Fate fate, const InternalKeyView& key, std::string_view value);
+  // A delete takes the place of what was refused, unless nothing is below it.
+  template <class Emit>
+  absl::Status EmitRefused(Fate fate, const InternalKeyView& key, Emit& emit) {
+    ++counts_.refused;
+    counts_.zeroed -= fate == Fate::kKeepZeroed ? 1 : 0;
+    if (key.sequence() == SequenceNumber(0) || (options_.bottommost && stripe_ == 0)) return absl::OkStatus();
+    return EmitEntry({key.user_key, PackTrailer(key.sequence(), ValueKind::kDelete)}, {}, emit);
+  }
   bool FinishHeld();
   void BeginKey(std::string_view user_key) {
     user_key_ = options_.keys_stay ? user_key : std::string_view(copy_.assign(user_key));
@@ -260,6 +296,7 @@ class Retention {
   };
 
   const RetentionOptions options_;
+  const bool asks_more_;  // there are range tombstones, or a filter
   RetentionCounts counts_;
   std::string_view user_key_;
   std::string copy_;  // of it, unless keys stay
@@ -274,6 +311,8 @@ class Retention {
   bool key_under_range_ = false;  // the same of `user_key_`
   // The lowest number of a range tombstone that covers something that was kept for a snapshot.
   std::optional<SequenceNumber> kept_under_;
+  // The epochs at which everything that was kept has been judged, through this number; none: nothing was kept.
+  std::optional<SequenceNumber> kept_through_;
   // Of the key; null: it has had no operands so far.
   std::unique_ptr<OperandFold> fold_;
 };

@@ -165,11 +165,17 @@ absl::StatusOr<CompactionResult> CompactionRunner::Rewrite(const Family& family,
   if (plan->bottommost) context.cache = &core.cache;
   std::vector<SequenceNumber> snapshots = snapshots_->ForJob();
   RangeTombstonesRef ranges = state_->VersionOf(family)->range_tombstones().Merged(family.order, snapshots);
+  std::shared_ptr<const StripeFilter> filter;
+  {
+    StateLock lock(state_);
+    filter = family.FilterForJob(snapshots);
+  }
   return RunCompaction({.context = std::move(context),
                         .plan = plan,
                         .opener = &opener,
                         .snapshots = std::move(snapshots),
                         .ranges = std::move(ranges),
+                        .filter = std::move(filter),
                         .output_run = run,
                         .max_threads = slots_->executor()->CompactionConcurrency(),
                         .read_ahead_bytes = core.budget.limit_bytes() / kReadAheadPart,

@@ -162,10 +162,12 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::WriteTables(const FamilyRef& f
   const ImmutableMemTable& last = taken.immutables.back();
   bool others_wait = false;
   int most_threads = 1;
+  std::unique_ptr<const StripeFilter> filter;
   {
     StateLock lock(state_);
     // Not up to the memtables' own last entry: its batch may go on in another family.
     others_wait = OthersWaitBefore(*family, last.log_last);
+    filter = family->FilterForJob(flushed.snapshots);
     most_threads = slots_->pace().threads();
     flushed.threads = early ? slots_->pace().early_flush_threads() : most_threads;
   }
@@ -181,6 +183,7 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::WriteTables(const FamilyRef& f
                                                    .memtables = memtables,
                                                    .snapshots = flushed.snapshots,
                                                    .ranges = flushed.ranges.get(),
+                                                   .filter = filter.get(),
                                                    .executor = slots_->executor(),
                                                    .max_threads = most_threads,
                                                    .threads = threads}));

@@ -24,6 +24,13 @@ uint64_t BytesIn(const Version& version, const KeyRange& range) {
   return bytes;
 }
 
+SequenceNumber FilterEpochOf(const EngineState* state, const Family& family) {
+  StateLock lock(state);
+  const SequenceNumber oldest = state->OldestSnapshot();
+  const std::unique_ptr<const StripeFilter> filter = family.FilterForJob({&oldest, 1});
+  return filter != nullptr ? filter->newest() : SequenceNumber(0);
+}
+
 class ManualCompaction {
  public:
   ManualCompaction(EngineState* state, JobSlots* slots, CompactionRunner* compactions, FamilyRef family,
@@ -34,7 +41,8 @@ class ManualCompaction {
         family_(std::move(family)),
         call_{.keys = {options.begin, options.end},
               .first_new_file = first_new_file,
-              .last_sequence = state->VisibleSequence()},
+              .last_sequence = state->VisibleSequence(),
+              .filter_epoch = FilterEpochOf(state, *family_)},
         progress_(options.progress, BytesIn(*state->VersionOf(*family_), call_.keys), state->core->world.clock) {}
   ManualCompaction(const ManualCompaction&) = delete;
   ManualCompaction& operator=(const ManualCompaction&) = delete;

@@ -59,7 +59,7 @@ ManifestContents Catalog::Snapshot(std::optional<FileNumber> min_log) const {
   std::vector<ManifestContents::Family> families;
   for (const FamilyRef& family : state_->Families()) {
     families.push_back({.id = family->id,
-                        .description = DescribeFamily(*family, family->flushed_through()),
+                        .description = DescribeFamily(*family, family->Schema(), family->flushed_through()),
                         .version = family->version()});
   }
   return {std::move(head), std::move(families)};
@@ -130,6 +130,25 @@ absl::Status Catalog::EnableRangeDeletes() {
   VersionEdit edit;
   edit.range_deletes = true;
   return Apply(std::move(edit), nullptr, [this] { range_deletes_.store(true, std::memory_order_release); });
+}
+
+absl::Status Catalog::SetFilterEpoch(Family* family, SequenceNumber sequence, std::string_view epoch) {
+  std::vector<FilterEpoch> epochs;
+  return Apply(
+      VersionEdit{},
+      [&](VersionEdit* edit) {
+        database_mutex.AssertHeld();
+        FamilySchema schema = family->Schema();
+        const SequenceNumber settled = family->filter_history.settled();
+        schema.filter_epochs = WithEpoch(schema.filter_epochs, std::min(settled, state_->OldestSnapshot()),
+                                         {sequence, std::string(epoch)});
+        epochs = schema.filter_epochs;
+        edit->schemas.push_back(std::move(schema));
+      },
+      [&] {
+        database_mutex.AssertHeld();
+        family->SetFilterEpochs(std::move(epochs), &state_->core->epochs);
+      });
 }
 
 absl::Status Catalog::Write(const VersionEdit& edit) {

@@ -64,6 +64,11 @@ class Catalog {
   // Makes it say so; a no-op if it does.
   absl::Status EnableRangeDeletes() ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
 
+  // From `sequence` on, which nothing has and nobody sees yet, the family's filter is asked with `epoch`. With the
+  // commit mutex held.
+  absl::Status SetFilterEpoch(Family* family, SequenceNumber sequence, std::string_view epoch)
+      ABSL_LOCKS_EXCLUDED(edit_mutex_, database_mutex);
+
   absl::Status Close() ABSL_LOCKS_EXCLUDED(edit_mutex_);
 
   // What tables of `family` are written with. It must outlive the context.

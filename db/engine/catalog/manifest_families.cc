@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/format/kept_options.h"
+#include "sepal/compaction_filter.h"
 #include "sepal/merge_operator.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
@@ -19,28 +20,38 @@ ColumnFamilyCreation CreationOf(ColumnFamilyId id, std::string_view name, const 
           .equal_means_identical = comparator.EqualMeansIdentical()};
 }
 
-VersionEdit DescribeFamily(ColumnFamilyCreation creation, const ColumnFamilyOptions& options,
-                           std::string_view merge_operator, SequenceNumber flushed_through) {
+VersionEdit DescribeFamily(ColumnFamilyCreation creation, const ColumnFamilyOptions& options, FamilySchema schema,
+                           SequenceNumber flushed_through) {
   VersionEdit description;
   const ColumnFamilyId id = creation.id;
   description.created_families.push_back(std::move(creation));
   if (std::string kept = EncodeKeptOptions(options); !kept.empty()) {
     description.kept_options.push_back({.family = id, .fields = std::move(kept)});
   }
-  const auto ttl_millis = static_cast<uint64_t>(options.ttl.count());
-  if (!merge_operator.empty() || ttl_millis > 0) {
-    description.schemas.push_back(
-        {.family = id, .merge_operator = std::string(merge_operator), .ttl_millis = ttl_millis});
-    description.expires = ttl_millis > 0;
-  }
+  schema.family = id;
+  description.expires = schema.ttl_millis > 0;
+  if (!schema.empty()) description.schemas.push_back(std::move(schema));
   description.flushed_through.push_back({.family = id, .sequence = flushed_through});
   return description;
 }
 
-VersionEdit DescribeFamily(const Family& family, SequenceNumber flushed_through) {
+VersionEdit DescribeFamily(const Family& family, FamilySchema schema, SequenceNumber flushed_through) {
   return DescribeFamily(CreationOf(family.id, family.name, *family.order.comparator()), family.options,
-                        family.merge_operator_name, flushed_through);
+                        std::move(schema), flushed_through);
 }
+
+namespace {
+
+// A name that the family has for good, beside the one that is given.
+absl::Status CheckName(std::string_view family, std::string_view path, std::string_view what, std::string_view has,
+                       std::string_view given) {
+  if (has.empty() || has == given) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("column family \"%s\" in %s has %s \"%s\", not \"%s\": use that one", family, path, what,
+                      Printable(has), Printable(given)));
+}
+
+}  // namespace
 
 const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_view family) {
   const auto& named = options.column_families;
@@ -49,8 +60,7 @@ const ColumnFamilyOptions& OptionsByName(const Options& options, std::string_vie
 }
 
 absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& all, std::string_view path,
-                                               const ColumnFamilyCreation& family, std::string_view merge_operator,
-                                               uint64_t ttl_millis) {
+                                               const ColumnFamilyCreation& family, const FamilySchema& schema) {
   ColumnFamilyOptions options = OptionsByName(all, family.name);
   if (options.comparator->Name() != family.comparator_name) {
     return absl::InvalidArgumentError(
@@ -63,26 +73,30 @@ absl::StatusOr<ColumnFamilyOptions> OptionsFor(const Options& all, std::string_v
         "needs a new name and a new database",
         family.name, path, family.comparator_name));
   }
-  const auto ttl = std::chrono::milliseconds(ttl_millis);
-  if (ttl_millis > 0 && options.ttl.count() != 0 && options.ttl != ttl) {
+  const auto ttl = std::chrono::milliseconds(schema.ttl_millis);
+  if (ttl.count() > 0 && options.ttl.count() != 0 && options.ttl != ttl) {
     return absl::InvalidArgumentError(
         absl::StrFormat("column family \"%s\" in %s has a ttl of %d ms, not %d ms: use that one", family.name, path,
                         ttl.count(), options.ttl.count()));
   }
-  if (ttl_millis > 0) options.ttl = ttl;
-  if (merge_operator.empty()) return options;
-  if (options.merge_operator == nullptr) {
-    options.merge_operator = MergeOperators::ByName(merge_operator);
-  } else if (options.merge_operator->Name() != merge_operator) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("column family \"%s\" in %s has merge operator \"%s\", not \"%s\": use that one", family.name,
-                        path, Printable(merge_operator), Printable(options.merge_operator->Name())));
+  if (ttl.count() > 0) options.ttl = ttl;
+  if (options.compaction_filter != nullptr) {
+    RETURN_IF_ERROR(CheckName(family.name, path, "filter", schema.filter, options.compaction_filter->Name()));
+  }
+  if (options.merge_operator != nullptr) {
+    RETURN_IF_ERROR(
+        CheckName(family.name, path, "merge operator", schema.merge_operator, options.merge_operator->Name()));
+  } else if (!schema.merge_operator.empty()) {
+    options.merge_operator = MergeOperators::ByName(schema.merge_operator);
   }
   return options;
 }
 
-std::string MergeOperatorName(const ColumnFamilyOptions& options, std::string_view before) {
-  return std::string(options.merge_operator != nullptr ? options.merge_operator->Name() : before);
+FamilySchema MakeSchema(const ColumnFamilyOptions& options, FamilySchema before) {
+  if (options.merge_operator != nullptr) before.merge_operator = options.merge_operator->Name();
+  if (options.compaction_filter != nullptr) before.filter = options.compaction_filter->Name();
+  before.ttl_millis = static_cast<uint64_t>(options.ttl.count());
+  return before;
 }
 
 std::vector<ColumnFamilyDescriptor> MissingFamilies(const Options& options,

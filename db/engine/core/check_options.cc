@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "db/format/kept_options.h"
+#include "sepal/compaction_filter.h"
 #include "sepal/merge_operator.h"
 #include "util/base/compression.h"
 #include "util/base/status.h"
@@ -96,6 +97,9 @@ absl::Status CheckFamilyOptions(const ColumnFamilyOptions& family) {
   if (family.merge_operator != nullptr && family.merge_operator->Name().empty()) {
     return absl::InvalidArgumentError("merge_operator: the operator has no name, by which the database would know it");
   }
+  if (family.compaction_filter != nullptr && family.compaction_filter->Name().empty()) {
+    return absl::InvalidArgumentError("compaction_filter: the filter has no name, by which the database would know it");
+  }
   RETURN_IF_ERROR(CheckEnumerations(family));
   return CheckFilterPolicy(family.filter_policy);
 }
@@ -106,6 +110,7 @@ ColumnFamilyOptions OptionsGivenOrKept(const ColumnFamilyOptions& given, std::st
   if (!kept.ok() || !CheckFamilyOptions(*kept).ok()) return given;
   kept->comparator = given.comparator;
   kept->merge_operator = given.merge_operator;
+  kept->compaction_filter = given.compaction_filter;
   kept->ttl = given.ttl;
   return *std::move(kept);
 }

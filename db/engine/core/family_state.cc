@@ -20,12 +20,33 @@ absl::Status Family::CheckThere() const {
   return absl::FailedPreconditionError(absl::StrFormat("column family \"%s\" was dropped", name));
 }
 
+void Family::SetFilterEpochs(std::vector<FilterEpoch> epochs, EpochDomain* domain) {
+  filter_history.Publish(std::make_shared<const FilterEpochs>(std::move(epochs)), domain);
+  reads_ask_more_.store(true, std::memory_order_relaxed);
+}
+
+std::unique_ptr<const StripeFilter> Family::FilterForJob(std::span<const SequenceNumber> snapshots) const {
+  if (options.compaction_filter == nullptr || !merge_operator_name.empty()) return nullptr;
+  const FilterEpochsRef& epochs = filter_history.current();
+  if (epochs == nullptr) return nullptr;
+  return std::make_unique<const StripeFilter>(options.compaction_filter, epochs, snapshots);
+}
+
+FamilySchema Family::Schema() const {
+  FamilySchema schema{.family = id,
+                      .merge_operator = merge_operator_name,
+                      .ttl_millis = static_cast<uint64_t>(options.ttl.count()),
+                      .filter = filter_name};
+  if (filter_history.current() != nullptr) schema.filter_epochs = filter_history.current()->list;
+  return schema;
+}
+
 // --- memtables and tables ---
 
 void Family::Open(std::shared_ptr<MemTable> active, std::shared_ptr<const Version> version,
                   SequenceNumber flushed_through, EpochDomain* epochs) {
   flushed_through_ = flushed_through;
-  if (active->range_tombstones() != nullptr || !version->range_tombstones().empty()) range_deletes.Begin();
+  if (active->range_tombstones() != nullptr || !version->range_tombstones().empty()) BeginRangeDeletes();
   Publish(std::move(active), std::move(version), epochs);
 }
 

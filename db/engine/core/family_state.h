@@ -10,12 +10,15 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "db/decide/pacing/read_demand.h"
 #include "db/decide/pacing/schedule.h"
+#include "db/decide/visibility/entry_filter.h"
 #include "db/decide/writing/early_flush.h"
 #include "db/engine/core/database_mutex.h"
 #include "db/engine/core/log_pins.h"
@@ -44,15 +47,53 @@ struct ImmutableMemTable {
   std::optional<RunNumber> run = {};
 };
 
+// Up to where all readers see.
+class SettledReaders {
+ public:
+  // Every reader that is inside an epoch guard, or enters one, sees all updates up to here.
+  SequenceNumber settled() const { return SequenceNumber(settled_->load(std::memory_order_acquire)); }
+  // For the epochs to call once no reader is inside that began before `published` was visible.
+  std::function<void()> Settler(SequenceNumber published) const {
+    return [settled = settled_, published] {
+      uint64_t before = settled->load(std::memory_order_relaxed);
+      while (before < published.value() && !settled->compare_exchange_weak(before, published.value())) {
+      }
+    };
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<uint64_t>> settled_ = std::make_shared<std::atomic<uint64_t>>(0);
+};
+
+// Of one family: the epochs of its filter, all of them durable.
+class FilterHistory : public SettledReaders {
+ public:
+  // Null: none was set. Inside an epoch guard only, and no longer than it, after the sequence number was loaded that
+  // the reader reads at.
+  const FilterEpochs* now() const { return now_.load(std::memory_order_seq_cst); }
+  const FilterEpochsRef& current() const REQUIRES_STATE_LOCK { return current_; }
+  // Before the newest of them is visible.
+  void Publish(FilterEpochsRef epochs, EpochDomain* domain) REQUIRES_STATE_LOCK {
+    now_.store(epochs.get(), std::memory_order_seq_cst);
+    FilterEpochsRef old = std::exchange(current_, std::move(epochs));
+    if (old != nullptr) domain->Defer([old = std::move(old)]() mutable { old.reset(); });
+  }
+
+ private:
+  std::atomic<const FilterEpochs*> now_{nullptr};
+  FilterEpochsRef current_ ABSL_GUARDED_BY(database_mutex);
+};
+
 class Family {
  public:
-  // `merge_operator`: the name of the one that the family has (FamilySchema), which the options may lack.
+  // `schema`: as MakeSchema makes it. The options may lack what it names.
   Family(ColumnFamilyId family_id, std::string family_name, ColumnFamilyOptions family_options,
-         CompactionPolicy compaction_policy, std::string merge_operator)
+         CompactionPolicy compaction_policy, const FamilySchema& schema)
       : id(family_id),
         name(std::move(family_name)),
         options(std::move(family_options)),
-        merge_operator_name(std::move(merge_operator)),
+        merge_operator_name(schema.merge_operator),
+        filter_name(schema.filter),
         order(options.comparator),
         policy(compaction_policy),
         dead_ranges(order) {}
@@ -61,11 +102,26 @@ class Family {
   const std::string name;
   const ColumnFamilyOptions options;
   const std::string merge_operator_name;  // empty: the family has no merges
+  const std::string filter_name;          // empty: it has no filter
   const KeyOrder order;
   const CompactionPolicy policy;
   // Where nothing is visible to new readers.
   DeadRanges dead_ranges;
   RangeDeletes range_deletes;
+  FilterHistory filter_history;
+
+  // Whether a read must ask for more than a key's newest update: for range tombstones, or the filter's word. Set before
+  // the first of either is visible, and for good.
+  bool reads_ask_more() const { return reads_ask_more_.load(std::memory_order_relaxed); }
+  void BeginRangeDeletes() {
+    range_deletes.Begin();
+    reads_ask_more_.store(true, std::memory_order_relaxed);
+  }
+  // Not empty; all of them durable, and the newest not visible yet.
+  void SetFilterEpochs(std::vector<FilterEpoch> epochs, EpochDomain* domain) REQUIRES_STATE_LOCK;
+  // What a job asks that has taken `snapshots` (RetentionOptions): null if nothing is refused for good.
+  std::unique_ptr<const StripeFilter> FilterForJob(std::span<const SequenceNumber> snapshots) const REQUIRES_STATE_LOCK;
+  FamilySchema Schema() const REQUIRES_STATE_LOCK;
 
   // Its drop is durable, and it has left EngineState::families.
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }
@@ -166,6 +222,7 @@ class Family {
   void Replace(std::shared_ptr<const ReadView> next, const ReadView* seen, EpochDomain* epochs) REQUIRES_STATE_LOCK;
 
   std::atomic<bool> dropped_{false};
+  std::atomic<bool> reads_ask_more_{false};
   std::atomic<const ReadView*> view_{nullptr};
   std::shared_ptr<const ReadView> current_ ABSL_GUARDED_BY(database_mutex);
   std::deque<ImmutableMemTable> immutables_ ABSL_GUARDED_BY(database_mutex);

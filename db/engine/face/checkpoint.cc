@@ -102,7 +102,7 @@ class CheckpointWriter {
     for (size_t i = 0; i < source_.families.size(); ++i) {
       const Family& family = *source_.families[i].family;
       families.push_back({.id = family.id,
-                          .description = DescribeFamily(family, source_.last),
+                          .description = DescribeFamily(family, source_.families[i].schema, source_.last),
                           .version = source_.families[i].version,
                           .tables = flushed[i]});
     }

@@ -28,6 +28,7 @@ struct CheckpointFamily {
   FamilyRef family;
   VersionRef version;
   std::vector<std::shared_ptr<const MemTable>> memtables;
+  FamilySchema schema;
 };
 
 struct CheckpointSource {

@@ -179,6 +179,20 @@ absl::Status Engine::DeleteRange(const ColumnFamily& family, std::string_view be
   return WriteOne(family, ValueKind::kRangeDelete, begin, EncodeRangeEnd(end), options);
 }
 
+absl::Status Engine::SetFilterEpoch(const ColumnFamily& family, std::string_view epoch) {
+  RETURN_IF_ERROR(CheckWritable());
+  ASSIGN_OR_RETURN(const FamilyRef resolved, ResolveShared(family));
+  if (epoch.size() > kMaxFilterEpochBytes) {
+    return absl::InvalidArgumentError(absl::StrFormat("an epoch of %d bytes is too long: it must have at most %d",
+                                                      epoch.size(), kMaxFilterEpochBytes));
+  }
+  if (resolved->options.compaction_filter == nullptr) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "column family \"%s\" has no filter: open it with ColumnFamilyOptions::compaction_filter", resolved->name));
+  }
+  return pipeline_->SetFilterEpoch(resolved, epoch);
+}
+
 absl::Status Engine::Write(const WriteBatch& batch, const WriteOptions& options) {
   RETURN_IF_ERROR(CheckWritable());
   RETURN_IF_ERROR(BatchOrigin::Check(batch, catalog_->identity().database_id, core_->path));
@@ -245,7 +259,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
   }
   ASSIGN_OR_RETURN(const ColumnFamilyId id, catalog_->NewFamilyId());
   auto family = std::make_shared<Family>(id, std::string(name), options, PolicyFor(options, core_->tuning),
-                                         MergeOperatorName(options, {}));
+                                         MakeSchema(options, {.family = id}));
   {
     StateLock lock(state_.get());
     family->Open(core_->NewMemTable(family->order, catalog_->identity().hash_seed, state_->families.size() + 1),
@@ -253,7 +267,7 @@ absl::StatusOr<std::shared_ptr<ColumnFamily>> Engine::CreateColumnFamily(std::st
   }
   if (options.ttl.count() > 0) core_->expiry.NoteTtl();
   pipeline_->AddFamily(family);  // first: who finds it may write to it
-  VersionEdit edit = DescribeFamily(*family, SequenceNumber(0));
+  VersionEdit edit = DescribeFamily(*family, MakeSchema(options, {.family = id}), SequenceNumber(0));
   edit.flushed_through.clear();  // of nothing
   const absl::Status created = catalog_->Apply(std::move(edit), nullptr, [&] {
     database_mutex.AssertHeld();

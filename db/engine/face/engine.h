@@ -54,6 +54,7 @@ class Engine final : public DB {
                            const WriteOptions& options) override;
   absl::Status Merge(const ColumnFamily& family, std::string_view key, std::string_view operand,
                      const WriteOptions& options) override;
+  absl::Status SetFilterEpoch(const ColumnFamily& family, std::string_view epoch) override;
   absl::Status Write(const WriteBatch& batch, const WriteOptions& options) override;
 
   absl::Status Get(const ColumnFamily& family, std::string_view key, PinnedValue& value,

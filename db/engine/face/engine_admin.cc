@@ -197,6 +197,10 @@ std::optional<std::string> Engine::PropertyOfState(const Family& family, std::st
   if (name == "log") return log_ == nullptr ? std::string() : LogText(*log_);
   if (name == "options") return OptionsText(family, *core_);
   if (name == "snapshots") return state_->snapshots->ToString();
+  if (name == "filter-epoch") {
+    const FilterEpochsRef& epochs = family.filter_history.current();
+    return epochs == nullptr ? std::string() : epochs->list.back().epoch;
+  }
   if (name == "memtable-bytes") return std::to_string(family.ImmutableBytes() + family.active()->MemoryBytes());
   if (name == "last-sequence") return ToString(state_->VisibleSequence());
   if (name == "background-error") return state_->error.ToString();

@@ -21,6 +21,7 @@ absl::Status Engine::Checkpoint(std::string_view directory, const CheckpointOpti
       CheckpointFamily& part = source.families.emplace_back();
       part.family = family;
       part.version = family->version();
+      part.schema = family->Schema();
       for (const ImmutableMemTable& immutable : family->immutables()) part.memtables.push_back(immutable.memtable);
       // Read-only: what the logs hold. Else the active memtables have just been switched.
       if (!family->active()->empty()) part.memtables.push_back(family->active());

@@ -9,6 +9,7 @@
 #include "db/engine/read/group_lookup.h"
 #include "db/engine/read/held_view.h"
 #include "db/engine/read/point_lookup.h"
+#include "db/engine/read/read_filter.h"
 #include "db/engine/read/view_iterator.h"
 #include "util/base/check.h"
 #include "util/base/hash.h"
@@ -72,7 +73,6 @@ struct IteratorOwner {
   FamilyRef family;
   std::optional<HeldView> view;
   std::optional<RangeCover> cover;  // of the view's range tombstones, if there are any
-  std::shared_ptr<const void> standing;
 };
 
 }  // namespace
@@ -165,7 +165,7 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
   // Each group has a guard of its own, so that what the ones before it evicted can be freed; one view serves them all.
   std::optional<HeldView> held;
   std::optional<RangeCover> cover;
-  std::shared_ptr<const void> standing;
+  std::optional<ReadFilter> filter;
   const ReadView* view = nullptr;
   SequenceNumber visible;
   absl::Status first;
@@ -176,9 +176,9 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
       if (view == nullptr) return refuse((*resolved)->CheckThere());
       if (keys.size() > GroupLookup::kMostKeys) held.emplace(core_, view->shared_from_this());
       visible = VisibleTo(options);
-      if ((*resolved)->range_deletes.any()) {
-        cover.emplace(*view, (*resolved)->order, visible);
-        if (held.has_value()) standing = (*resolved)->range_deletes.Stand(visible);
+      if ((*resolved)->reads_ask_more()) {
+        cover.emplace(*view, (*resolved)->order, visible, (*resolved)->range_deletes.Stand(visible));
+        filter.emplace(**resolved, visible);
       }
     }
     const size_t count = std::min(GroupLookup::kMostKeys, keys.size() - begin);
@@ -187,8 +187,8 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
     for (size_t i = 0; i < count; ++i) lookups[i] = MakeLookupKey(**resolved, keys[begin + i], visible);
     const std::span<absl::Status> group = statuses.subspan(begin, count);
     std::fill(group.begin(), group.end(), absl::OkStatus());
-    GroupLookup(**resolved, *view, cover.has_value() ? &*cover : nullptr, {.fill_cache = options.fill_cache},
-                core_.get())
+    GroupLookup(**resolved, *view, cover.has_value() ? &*cover : nullptr, filter.has_value() ? &*filter : nullptr,
+                {.fill_cache = options.fill_cache}, core_.get())
         .Run(std::span(lookups).first(count), std::span(results).first(count), group);
     for (size_t i = 0; i < count; ++i) {
       values[begin + i].Reset();
@@ -231,7 +231,8 @@ bool Engine::KeyMayExist(const ColumnFamily& family, std::string_view key, const
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
   PointResult result;
   const absl::Status status = LookUp(**resolved, *view, lookup, {.cached_only = true}, core_.get(), &counters, &result);
-  return !status.ok() || result.kind != PointResult::Kind::kAbsent;
+  const bool absent = result.kind == PointResult::Kind::kAbsent || result.kind == PointResult::Kind::kRefused;
+  return !status.ok() || !absent;
 }
 
 std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const ReadOptions& options) {
@@ -248,15 +249,16 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   // Before the view, which then has everything up to it.
   const SequenceNumber complete = VisibleTo(options);
   SequenceNumber visible;
+  std::optional<ReadFilter> filter;
   {
     const EpochDomain::Guard guard(&core_->epochs);
     const ReadView* const view = owner->family->view();
     if (view == nullptr) return NewErrorIterator(owner->family->CheckThere());
     owner->view.emplace(core_, view->shared_from_this());
     visible = VisibleTo(options);
-    if (owner->family->range_deletes.any()) {
-      owner->cover.emplace(*view, owner->family->order, visible);
-      owner->standing = owner->family->range_deletes.Stand(visible);
+    if (owner->family->reads_ask_more()) {
+      owner->cover.emplace(*view, owner->family->order, visible, owner->family->range_deletes.Stand(visible));
+      filter.emplace(*owner->family, visible);
     }
   }
   DatabaseIteratorOptions iterator;
@@ -279,7 +281,10 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
                       owner->cover.has_value() && !owner->cover->empty() ? &*owner->cover : nullptr,
                       {.begin = iterator.lower_bound, .end = iterator.upper_bound}, options.fill_cache);
   iterator.owner = std::move(owner);
-  return NewDatabaseIterator(std::move(iterator), std::move(entries));
+  std::unique_ptr<Iterator> all = NewDatabaseIterator(std::move(iterator), std::move(entries));
+  if (!filter.has_value() || filter->epoch() == nullptr) [[likely]]
+    return all;
+  return NewFilteredIterator(std::move(all), *std::move(filter));
 }
 
 std::shared_ptr<const Snapshot> Engine::GetSnapshot() {

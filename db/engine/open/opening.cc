@@ -253,15 +253,13 @@ absl::Status Opening::AddFamily(ColumnFamilyId id, std::string_view name, const 
 absl::Status Opening::MakeFamilies() {
   for (auto& [id, described] : state_.families) {
     if (families_.contains(id)) continue;
-    ASSIGN_OR_RETURN(ColumnFamilyOptions options,
-                     OptionsFor(options_, path_, described.creation, described.merge_operator, described.ttl_millis));
+    ASSIGN_OR_RETURN(ColumnFamilyOptions options, OptionsFor(options_, path_, described.creation, described.schema));
     // A reader does not decide how the family is kept; a checkpoint that it makes is kept as the database is.
     if (options_.read_only) options = OptionsGivenOrKept(options, described.kept_options);
     if (options.ttl.count() > 0) parts_.core->expiry.NoteTtl();
     const CompactionPolicy policy = PolicyFor(options, tuning_);
-    std::string merge_operator = MergeOperatorName(options, described.merge_operator);
-    const auto family =
-        std::make_shared<Family>(id, described.creation.name, std::move(options), policy, std::move(merge_operator));
+    const FamilySchema schema = MakeSchema(options, described.schema);
+    const auto family = std::make_shared<Family>(id, described.creation.name, std::move(options), policy, schema);
     described.tables.OrderBy(family->order);
     families_.emplace(id, family);
   }
@@ -441,6 +439,8 @@ absl::Status Opening::PublishFamilies() {
     if (active == nullptr) active = NewMemTable(family->order);
     const SequenceNumber flushed_through = made ? SequenceNumber() : replayed->second.flushed_through;
     family->Open(std::move(active), std::move(version), flushed_through, &parts_.core->epochs);
+    std::vector<FilterEpoch>& epochs = state_.families.at(id).schema.filter_epochs;
+    if (!epochs.empty()) family->SetFilterEpochs(std::move(epochs), &parts_.core->epochs);
     state.families[id.value()] = family;
   }
   parts_.last_sequence = LastSequence();

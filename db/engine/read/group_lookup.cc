@@ -27,6 +27,14 @@ void GroupLookup::Run(std::span<const LookupKey> keys, std::span<PointResult> re
     if (results_[i].kind == PointResult::Kind::kExpiring) [[unlikely]]
       Expire(core_, &results_[i]);
   }
+  if (filter_ != nullptr) [[unlikely]]
+    HideRefused();
+}
+
+void GroupLookup::HideRefused() {
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (statuses_[i].ok()) statuses_[i] = filter_->HideIfRefused(keys_[i].user_key, &results_[i]);
+  }
 }
 
 // Alone: after the first operand a key goes its own way.

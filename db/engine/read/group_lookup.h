@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "db/engine/read/point_lookup.h"
 #include "db/engine/read/range_cover.h"
+#include "db/engine/read/read_filter.h"
 #include "table/file/table_search.h"
 
 namespace sepal {
@@ -23,10 +24,10 @@ class GroupLookup {
   static constexpr size_t kMostKeys = 64;
 
   // All must outlive the lookup; `results` as made. The view must be held by the caller's epoch guard.
-  // `cover`: of the view; null if the family has no range deletes.
-  GroupLookup(const Family& family, const ReadView& view, const RangeCover* cover, const TableLookupOptions& options,
-              Core* core)
-      : family_(family), view_(view), cover_(cover), options_(options), core_(core) {}
+  // `cover`: of the view; null if the family has no range deletes. `filter`: likewise, or null.
+  GroupLookup(const Family& family, const ReadView& view, const RangeCover* cover, const ReadFilter* filter,
+              const TableLookupOptions& options, Core* core)
+      : family_(family), view_(view), cover_(cover), filter_(filter), options_(options), core_(core) {}
 
   // Once. At most kMostKeys keys, and as many results and statuses.
   void Run(std::span<const LookupKey> keys, std::span<PointResult> results, std::span<absl::Status> statuses);
@@ -45,6 +46,7 @@ class GroupLookup {
   }
   void AskMemTables();
   void ResolveMerges(size_t i);
+  void HideRefused();
   void AskRun(const LevelRun& run);
   // Steps of all, until each has ended or waits for something to be read.
   void StepAll();
@@ -56,6 +58,7 @@ class GroupLookup {
   const Family& family_;
   const ReadView& view_;
   const RangeCover* const cover_;
+  const ReadFilter* const filter_;
   const TableLookupOptions options_;
   Core* const core_;
   std::span<const LookupKey> keys_;

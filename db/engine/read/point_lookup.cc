@@ -7,6 +7,7 @@
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/read/merged_lookup.h"
 #include "db/engine/read/range_cover.h"
+#include "db/engine/read/read_filter.h"
 #include "util/base/status.h"
 
 namespace sepal {
@@ -194,26 +195,27 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status LookUpIn(const Family& family, 
   return absl::OkStatus();
 }
 
-// An update of a memtable is asked about just those range tombstones that are newer, and mostly there are none; what is
-// older than an operand has to be asked about all of them.
-ABSL_ATTRIBUTE_NOINLINE absl::Status LookUpUnderRanges(const Family& family, const ReadView& view, const LookupKey& key,
-                                                       const TableLookupOptions& options, Core* core,
-                                                       StatisticsImpl::ThreadCounters* counters, PointResult* result) {
+// Under range tombstones, or a filter. An update of a memtable is asked about just those range tombstones that are
+// newer, and mostly there are none; what is older than an operand has to be asked about all of them.
+ABSL_ATTRIBUTE_NOINLINE absl::Status LookUpFully(const Family& family, const ReadView& view, const LookupKey& key,
+                                                 const TableLookupOptions& options, Core* core,
+                                                 StatisticsImpl::ThreadCounters* counters, PointResult* result) {
   PrefetchMemTables(view, key);
   const bool met = LookInMemTables(view, key, result);
   const bool ends = met && result->kind != PointResult::Kind::kOperand;
-  const SequenceNumber covered_by = CoveringIn(view, family.order, key.user_key, key.visible,
-                                               ends ? result->sequence : SequenceNumber());
-  if (met) return Finish(family, view, key, covered_by, options, core, counters, result);
-  return LookUpIn<true>(family, view, key, covered_by, options, core, counters, result);
+  const SequenceNumber covered_by =
+      CoveringIn(view, family.order, key.user_key, key.visible, ends ? result->sequence : SequenceNumber());
+  RETURN_IF_ERROR(met ? Finish(family, view, key, covered_by, options, core, counters, result)
+                      : LookUpIn<true>(family, view, key, covered_by, options, core, counters, result));
+  return HideIfRefused(family, key.user_key, key.visible, result);
 }
 
 }  // namespace
 
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result) {
-  if (family.range_deletes.any()) [[unlikely]]
-    return LookUpUnderRanges(family, view, key, options, core, counters, result);
+  if (family.reads_ask_more()) [[unlikely]]
+    return LookUpFully(family, view, key, options, core, counters, result);
   return LookUpIn<false>(family, view, key, SequenceNumber(0), options, core, counters, result);
 }
 

@@ -18,7 +18,7 @@
 namespace sepal {
 
 struct PointResult {
-  enum class Kind : uint8_t { kAbsent, kFound, kMaybe, kOperand, kExpiring };
+  enum class Kind : uint8_t { kAbsent, kFound, kMaybe, kRefused, kOperand, kExpiring };
   Kind kind = Kind::kAbsent;
   // Where the entry was met, and the value lies; null: in a table, and a cached block.
   const MemTable* memtable = nullptr;
@@ -30,7 +30,8 @@ struct PointResult {
   std::unique_ptr<std::string> made = nullptr;
 };
 
-// The value of the key, or that it is absent (or `kMaybe`), its merges resolved (merged_lookup.h).
+// The value of the key, or that it is absent (or `kMaybe`, or `kRefused`, by the family's filter), its merges resolved
+// (merged_lookup.h).
 // `view` must be held by the caller (an epoch guard, or a reference). `counters`: the calling thread's, of the core.
 absl::Status LookUp(const Family& family, const ReadView& view, const LookupKey& key, const TableLookupOptions& options,
                     Core* core, StatisticsImpl::ThreadCounters* counters, PointResult* result);

@@ -1,6 +1,7 @@
 #include "db/engine/read/range_cover.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sepal {
 
@@ -39,8 +40,9 @@ SequenceNumber CoveringIn(const ReadView& view, const KeyOrder& order, std::stri
   return newest;
 }
 
-RangeCover::RangeCover(const ReadView& view, KeyOrder order, SequenceNumber visible)
-    : order_(order), visible_(visible) {
+RangeCover::RangeCover(const ReadView& view, KeyOrder order, SequenceNumber visible,
+                       std::shared_ptr<const void> standing)
+    : order_(order), visible_(visible), standing_(std::move(standing)) {
   ForEachMap(view, [&](const RangeTombstoneMap& map) {
     maps_.push_back(&map);
     newest_ = std::max(newest_, std::min(visible, map.newest()));

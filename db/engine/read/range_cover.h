@@ -1,6 +1,7 @@
 // Which range tombstones of a view cover a key.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -16,10 +17,10 @@ namespace sepal {
 SequenceNumber CoveringIn(const ReadView& view, const KeyOrder& order, std::string_view key, SequenceNumber visible,
                           SequenceNumber known = {});
 
-// The same for many keys, of a reader that stands at `visible`. The view must outlive it.
+// The same for many keys, of a reader that stands at `visible` (RangeDeletes::Stand). The view must outlive it.
 class RangeCover {
  public:
-  RangeCover(const ReadView& view, KeyOrder order, SequenceNumber visible);
+  RangeCover(const ReadView& view, KeyOrder order, SequenceNumber visible, std::shared_ptr<const void> standing);
 
   bool empty() const { return lists_.empty() && maps_.empty(); }
   SequenceNumber visible() const { return visible_; }
@@ -35,6 +36,7 @@ class RangeCover {
  private:
   const KeyOrder order_;
   const SequenceNumber visible_;
+  const std::shared_ptr<const void> standing_;
   std::vector<const RangeTombstoneMap*> maps_;  // of memtables
   std::vector<const RangeTombstones*> lists_;   // of tables
   SequenceNumber newest_;

@@ -224,6 +224,26 @@ absl::Status CommitPipeline::SyncThrough(LogPosition position) noexcept {
   return status;
 }
 
+absl::Status CommitPipeline::SetFilterEpoch(const FamilyRef& family, std::string_view epoch) noexcept {
+  // Most of it, while others write.
+  RETURN_IF_ERROR(Sync());
+  MutexLock lock(commit_mutex_);
+  if (state_->stopped.load(std::memory_order_acquire)) return state_->Error();
+  if (closed_) return Closed();
+  RETURN_IF_ERROR(family->CheckThere());
+  if (last_ == kMaxSequenceNumber) return NoSequenceNumbersLeft(last_);
+  // Of the history no part may be lost before what is kept of it.
+  RETURN_IF_ERROR(Sync());
+  const SequenceNumber sequence = last_.next();
+  RETURN_IF_ERROR(catalog_->SetFilterEpoch(family.get(), sequence, epoch));
+  last_ = sequence;
+  state_->visible.store(last_.value(), std::memory_order_release);
+  SchedulePoint(&state_->visible);
+  state_->core->epochs.Defer(family->filter_history.Settler(sequence));
+  state_->core->epochs.Collect();
+  return absl::OkStatus();
+}
+
 absl::Status CommitPipeline::Sync() noexcept { return SyncThrough(log_->End()); }
 
 absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {

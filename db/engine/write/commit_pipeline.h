@@ -48,6 +48,9 @@ class CommitPipeline {
   // empty batch of just that. Ends the `pass` before it.
   absl::Status Write(std::string_view batch, const WriteOptions& options, WriteGate::Pass* pass) noexcept
       ABSL_LOCKS_EXCLUDED(commit_mutex_);
+  // DB::SetFilterEpoch: at a sequence number of its own, to which everything before it is durable.
+  absl::Status SetFilterEpoch(const FamilyRef& family, std::string_view epoch) noexcept
+      ABSL_LOCKS_EXCLUDED(commit_mutex_);
   // Makes everything written before durable.
   absl::Status Sync() noexcept;
   // Makes the log durable through `position`.

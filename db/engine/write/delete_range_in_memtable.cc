@@ -45,7 +45,7 @@ void DeleteRangeInMemTable(EngineState* state, Family* family, MemTable* active,
                            const BatchEntry& entry) {
   const RangeTombstone tombstone = TombstoneOf(entry, sequence);
   if (tombstone.end.has_value() && !family->order.Less(tombstone.begin, *tombstone.end)) return;
-  family->range_deletes.Begin();
+  family->BeginRangeDeletes();
   std::vector<SequenceNumber> stripes;
   active->AddRangeTombstone(tombstone, [&]() -> Stripes {
     stripes = StripesNow(state, &family->range_deletes);

@@ -23,8 +23,7 @@ absl::Status ManifestState::Take(VersionEdit&& edit) {
   for (FamilySchema& schema : edit.schemas) {
     const auto it = families.find(schema.family);
     if (it == families.end()) continue;
-    it->second.merge_operator = std::move(schema.merge_operator);
-    it->second.ttl_millis = schema.ttl_millis;
+    it->second.schema = std::move(schema);
   }
   for (const ColumnFamilyId id : edit.dropped_families) families.erase(id);
   for (const FlushedThrough& flushed : edit.flushed_through) {
@@ -50,6 +49,10 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
     next_file_number = std::max(next_file_number, *edit.next_file_number);
   }
   last_sequence = std::max(last_sequence, edit.last_sequence.value_or(last_sequence));
+  for (const FamilySchema& schema : edit.schemas) {
+    // An epoch takes a number of its own, which no log has.
+    if (!schema.filter_epochs.empty()) last_sequence = std::max(last_sequence, schema.filter_epochs.back().sequence);
+  }
   min_log_number = edit.min_log_number.value_or(min_log_number);
   if (edit.closed_log.has_value()) closed_log = edit.closed_log;
   expires |= edit.expires;
@@ -62,8 +65,7 @@ void ManifestState::TakeNumbers(const VersionEdit& edit) {
 absl::Status ManifestState::CreateFamily(const ColumnFamilyCreation& creation) {
   const auto [it, added] = families.emplace(creation.id, ManifestFamily{.creation = creation,
                                                                         .kept_options = {},
-                                                                        .merge_operator = {},
-                                                                        .ttl_millis = 0,
+                                                                        .schema = {.family = creation.id},
                                                                         .flushed_through = {},
                                                                         .tables = VersionBuilder(make_table_)});
   if (added) return absl::OkStatus();

@@ -21,9 +21,8 @@ namespace sepal {
 
 struct ManifestFamily {
   ColumnFamilyCreation creation;
-  std::string kept_options;    // db/format/kept_options.h
-  std::string merge_operator;  // its name; empty: none
-  uint64_t ttl_millis = 0;     // of its puts; 0: none
+  std::string kept_options;  // db/format/kept_options.h
+  FamilySchema schema;
   SequenceNumber flushed_through;
   VersionBuilder tables;
 };

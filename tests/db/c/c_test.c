@@ -678,6 +678,7 @@ int main(void) {
   test_comparator_and_listener(other, ro, wo);
   test_merges(other, ro, wo);
   test_expiry(other, ro, wo);
+  test_compaction_filter(other, ro, wo);
   test_env(other, ro, wo);
   test_env_changes(other, ro, wo);
   test_file_system(other, copy, ro, wo);

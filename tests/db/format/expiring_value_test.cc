@@ -135,7 +135,7 @@ TEST(ExpiringValueTest, ATableSaysWhenAllInItHasExpired) {
             "09610601000000000000"
             "09620602000000000000"
             "000000000000"
-            "0302ac02");
+            "0502ac02");
   const absl::StatusOr<VersionEdit> decoded = VersionEdit::Decode(bytes);
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_EQ(*decoded, edit);

@@ -36,6 +36,8 @@ std::string_view Name(ExplainedSource::Answer answer) {
       return "merge_operand";
     case ExplainedSource::Answer::kExpired:
       return "expired";
+    case ExplainedSource::Answer::kRefused:
+      return "refused";
     case ExplainedSource::Answer::kAbsent:
       return "absent";
     case ExplainedSource::Answer::kGuardSaysNo:
@@ -61,7 +63,8 @@ nlohmann::json BlockJson(const ExplainedBlock& block) {
 nlohmann::json SourceJson(const ExplainedSource& source) {
   nlohmann::json json = {{"kind", Name(source.kind)}, {"answer", Name(source.answer)}, {"micros", source.micros}};
   if (source.answer == ExplainedSource::Answer::kFound || source.answer == ExplainedSource::Answer::kDeleted ||
-      source.answer == ExplainedSource::Answer::kOperand || source.answer == ExplainedSource::Answer::kExpired) {
+      source.answer == ExplainedSource::Answer::kOperand || source.answer == ExplainedSource::Answer::kExpired ||
+      source.answer == ExplainedSource::Answer::kRefused) {
     json["sequence"] = source.sequence;
   }
   if (source.kind != ExplainedSource::Kind::kTable) return json;

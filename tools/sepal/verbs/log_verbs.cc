@@ -41,6 +41,10 @@ nlohmann::json EditJson(const VersionEdit& edit) {
     nlohmann::json row = {{"column_family_id", schema.family.value()}};
     if (!schema.merge_operator.empty()) row["merge_operator"] = BytesJson(schema.merge_operator);
     if (schema.ttl_millis > 0) row["ttl_millis"] = schema.ttl_millis;
+    if (!schema.filter.empty()) row["filter"] = BytesJson(schema.filter);
+    for (const FilterEpoch& epoch : schema.filter_epochs) {
+      row["filter_epochs"].push_back({{"sequence", epoch.sequence.value()}, {"epoch", BytesJson(epoch.epoch)}});
+    }
     line["schemas"].push_back(std::move(row));
   }
   for (const KeptOptions& kept : edit.kept_options) {

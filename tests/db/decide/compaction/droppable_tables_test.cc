@@ -277,7 +277,10 @@ class SmallTree {
       if (updates_[s - 1].Concerns(key)) return updates_[s - 1].kind == ValueKind::kPut ? s : 0;
     }
     const std::string_view name = kSmallKeyNames[key];
-    const SequenceNumber covered = version_->range_tombstones().Covering(order_, name, SequenceNumber(visible));
+    SequenceNumber covered;
+    for (const RangeTombstonesRef& list : version_->range_tombstones().lists()) {
+      covered = std::max(covered, list->Covering(order_, name, SequenceNumber(visible)));
+    }
     for (const LevelRun& run : version_->runs()) {
       const TableFile* const table = run.run->Find(name);
       if (table == nullptr) continue;

@@ -37,7 +37,7 @@ class FamilyStateTest : public testing::Test {
   EngineState state_{nullptr, Options()};
   EpochDomain epochs_;
   LogPins pins_;
-  Family family_{ColumnFamilyId(0), "family", ColumnFamilyOptions(), CompactionPolicy(), ""};
+  Family family_{ColumnFamilyId(0), "family", ColumnFamilyOptions(), CompactionPolicy(), FamilySchema()};
   uint64_t sequence_ = 0;
   uint64_t log_ = 1;
 };

@@ -97,7 +97,7 @@ TEST(RangeCoverTest, AReaderIsToldOfTheNewestDeleteOfAllMemtablesAndTables) {
   for (int round = 0; round < 500; ++round) {
     const CoverWorld world(&random);
     for (uint64_t visible = 0; visible <= world.last(); ++visible) {
-      const RangeCover cover(world.view(), KeyOrder(), SequenceNumber(visible));
+      const RangeCover cover(world.view(), KeyOrder(), SequenceNumber(visible), nullptr);
       uint64_t newest = 0;
       for (const std::string& key : CoverKeys()) {
         const SequenceNumber wanted(world.Covering(key, visible));
@@ -117,7 +117,7 @@ TEST(RangeCoverTest, AllKeysOfAStretchAreCoveredAlike) {
   for (int round = 0; round < 500; ++round) {
     const CoverWorld world(&random);
     const uint64_t visible = random.Uniform(world.last() + 1);
-    const RangeCover cover(world.view(), KeyOrder(), SequenceNumber(visible));
+    const RangeCover cover(world.view(), KeyOrder(), SequenceNumber(visible), nullptr);
     for (const std::string& key : CoverKeys()) {
       const RangeStretch stretch = cover.StretchAt(key);
       const auto is_in = [&](const std::string& k) {
@@ -140,7 +140,7 @@ TEST(RangeCoverTest, NoDeleteIsOverlooked) {
   for (int round = 0; round < 500; ++round) {
     const CoverWorld world(&random);
     const uint64_t visible = random.Uniform(world.last() + 1);
-    const RangeCover cover(world.view(), KeyOrder(), SequenceNumber(visible));
+    const RangeCover cover(world.view(), KeyOrder(), SequenceNumber(visible), nullptr);
     for (const std::string& smallest : CoverKeys()) {
       for (const std::string& largest : CoverKeys()) {
         if (largest < smallest) continue;
@@ -245,7 +245,7 @@ TEST_F(CoveredSourceTest, EveryMoveShowsJustWhatIsNotCovered) {
   for (int round = 0; round < 1000; ++round) {
     const CoverWorld world(&random);
     visible = random.Uniform(world.last() + 1);
-    const RangeCover cover(world.view(), KeyOrder(), SequenceNumber(visible));
+    const RangeCover cover(world.view(), KeyOrder(), SequenceNumber(visible), nullptr);
     // Of an old source, whole stretches are passed by a seek.
     const std::vector<TestEntry> entries = RandomSource(&random, 1 + random.Uniform(world.last()));
     wanted.clear();
@@ -267,7 +267,7 @@ TEST_F(CoveredSourceTest, EveryMoveShowsJustWhatIsNotCovered) {
 TEST_F(CoveredSourceTest, AFailureOfTheSourceIsPassedOn) {
   Random random(35);
   const CoverWorld world(&random);
-  const RangeCover cover(world.view(), KeyOrder(), SequenceNumber(0));
+  const RangeCover cover(world.view(), KeyOrder(), SequenceNumber(0), nullptr);
   const std::vector<TestEntry> entries = RandomSource(&random, 30);
   auto failing = std::make_unique<VectorIterator>(KeyOrder(), &entries);
   failing->FailAt(0, absl::DataLossError("damaged"));

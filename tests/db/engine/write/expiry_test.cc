@@ -121,14 +121,12 @@ TEST_F(ExpiringPutTest, CompactionsGiveTheSpaceBack) {
 
 TEST_F(ExpiringPutTest, TablesOfWhichAllHasExpiredGoUnreadUnlessTheyHideSomething) {
   ASSERT_OK(database.Open());
-  ASSERT_OK(db()->PauseBackgroundWork());
-  ASSERT_OK(db()->ContinueBackgroundWork());
   const auto flushed = [&](const std::string& prefix, int64_t ttl) {
     for (int i = 0; i < 50; ++i) ASSERT_OK(PutFor(prefix + std::to_string(i), "v", ttl));
     ASSERT_OK(db()->Flush());
   };
   ASSERT_OK(db()->Put("b7", "older"));
-  ASSERT_OK(db()->Flush());
+  Compact();
   ASSERT_NO_FATAL_FAILURE(flushed("a", kMinute));
   ASSERT_NO_FATAL_FAILURE(flushed("b", kMinute));
   ASSERT_OK(db()->WaitForBackgroundWork());
