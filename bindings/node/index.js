@@ -55,26 +55,23 @@ class SepalLevel extends AbstractLevel {
   }
 
   async _get (key, options) {
-    return binding.get(this[kHandle], key, FORMS[options.valueEncoding], options.fillCache !== false,
-      options.snapshot?.[kHandle])
+    return binding.get(this[kHandle], key, readForm(options), options.snapshot?.[kHandle])
   }
 
   _getSync (key, options) {
-    return binding.getSync(this[kHandle], key, FORMS[options.valueEncoding], options.fillCache !== false,
-      options.snapshot?.[kHandle])
+    return binding.getSync(this[kHandle], key, readForm(options), options.snapshot?.[kHandle])
   }
 
   async _getMany (keys, options) {
-    return binding.getMany(this[kHandle], keys, FORMS[options.valueEncoding], options.fillCache !== false,
-      options.snapshot?.[kHandle])
+    return binding.getMany(this[kHandle], keys, readForm(options), options.snapshot?.[kHandle])
   }
 
   async _has (key, options) {
-    return binding.has(this[kHandle], key, FORMS.utf8, options.fillCache !== false, options.snapshot?.[kHandle])
+    return binding.has(this[kHandle], key, readForm(options), options.snapshot?.[kHandle])
   }
 
   async _hasMany (keys, options) {
-    return binding.hasMany(this[kHandle], keys, FORMS.utf8, options.fillCache !== false, options.snapshot?.[kHandle])
+    return binding.hasMany(this[kHandle], keys, readForm(options), options.snapshot?.[kHandle])
   }
 
   async _batch (operations, options) {
@@ -168,6 +165,11 @@ class Snapshot extends AbstractSnapshot {
   async _close () {
     binding.closeSnapshot(this[kHandle])
   }
+}
+
+// The encoding of values and whether blocks that are read stay in the cache, as one number. Reads without values have none.
+function readForm (options) {
+  return (FORMS[options.valueEncoding] ?? FORMS.utf8) | (options.fillCache === false ? 0 : 4)
 }
 
 function assertLocation (location) {

@@ -140,7 +140,7 @@ napi_value NewHandle(napi_env env, napi_callback_info) { return Hold(env, Handle
 // open(handle, location, options)
 napi_value Open(napi_env env, napi_callback_info info) {
   const Arguments<3> arguments(env, info);
-  std::shared_ptr<Handle> handle = Take<Handle>(env, arguments[0]);
+  std::shared_ptr<Handle> handle = TakeShared<Handle>(env, arguments[0]);
   OpenRequest request;
   if (handle == nullptr || !TakeText(env, arguments[1], &request.location) ||
       !TakeOpenRequest(env, arguments[2], &request)) {
@@ -153,7 +153,7 @@ napi_value Open(napi_env env, napi_callback_info info) {
 // close(handle)
 napi_value Close(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
-  const std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   return handle == nullptr ? nullptr : handle->Close(env);
 }
 

@@ -234,8 +234,8 @@ void Handle::JobEnds(napi_env env) {
   if (Job::Start(env, std::move(job))) database_ = nullptr;
 }
 
-std::shared_ptr<Handle> TakeOpen(napi_env env, napi_value value) {
-  std::shared_ptr<Handle> handle = Take<Handle>(env, value);
+Handle* TakeOpen(napi_env env, napi_value value) {
+  Handle* const handle = Take<Handle>(env, value);
   if (handle == nullptr) return nullptr;
   if (handle->db() == nullptr || handle->closing()) return ThrowClosed(env);
   return handle;

@@ -135,6 +135,6 @@ class Handle : public std::enable_shared_from_this<Handle> {
 };
 
 // The handle of an argument if it is open; null with an exception.
-std::shared_ptr<Handle> TakeOpen(napi_env env, napi_value value);
+Handle* TakeOpen(napi_env env, napi_value value);
 
 }  // namespace sepal_node

@@ -109,7 +109,7 @@ class ChunkJob : public PromiseJob {
 // newIterator(handle, options, keyForm, valueForm, snapshot)
 napi_value NewIterator(napi_env env, napi_callback_info info) {
   const Arguments<5> arguments(env, info);
-  const std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   auto state = std::make_shared<IteratorState>();
   bool fill_cache = true;
   std::shared_ptr<const sepal::Snapshot> snapshot;
@@ -135,7 +135,7 @@ napi_value NewIterator(napi_env env, napi_callback_info info) {
 
 // Null with an exception if it is closed or reads.
 std::shared_ptr<IteratorState> TakeIdle(napi_env env, napi_value value) {
-  std::shared_ptr<IteratorState> state = Take<IteratorState>(env, value);
+  std::shared_ptr<IteratorState> state = TakeShared<IteratorState>(env, value);
   if (state == nullptr) return nullptr;
   if (state->entries == nullptr) {
     napi_throw_error(env, "LEVEL_ITERATOR_NOT_OPEN", "Iterator is not open");
@@ -151,7 +151,7 @@ std::shared_ptr<IteratorState> TakeIdle(napi_env env, napi_value value) {
 // iteratorNext(handle, iterator, size, bytes): at most so many entries, and few more bytes
 napi_value IteratorNext(napi_env env, napi_callback_info info) {
   const Arguments<4> arguments(env, info);
-  std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   if (handle == nullptr) return nullptr;
   std::shared_ptr<IteratorState> state = TakeIdle(env, arguments[1]);
   size_t most = 0, most_bytes = 0;
@@ -160,7 +160,7 @@ napi_value IteratorNext(napi_env env, napi_callback_info info) {
   }
   IteratorState& reading = *state;
   const napi_value promise = PromiseJob::Start(
-      env, std::make_unique<ChunkJob>(std::move(handle), std::move(state), std::min<size_t>(most, INT32_MAX), most_bytes));
+      env, std::make_unique<ChunkJob>(handle->shared_from_this(), std::move(state), std::min<size_t>(most, INT32_MAX), most_bytes));
   reading.busy = promise != nullptr;
   return promise;
 }
@@ -180,7 +180,7 @@ napi_value IteratorSeek(napi_env env, napi_callback_info info) {
 // iteratorAbort(iterator): a chunk that is being read ends with LEVEL_ABORTED
 napi_value IteratorAbort(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
-  const auto state = Take<IteratorState>(env, arguments[0]);
+  auto* const state = Take<IteratorState>(env, arguments[0]);
   if (state != nullptr) state->aborted.store(true, std::memory_order_relaxed);
   return nullptr;
 }

@@ -44,11 +44,11 @@ class CompactJob : public PromiseJob {
 template <class RangeJob>
 napi_value StartOnRange(napi_env env, napi_callback_info info) {
   const Arguments<3> arguments(env, info);
-  std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   Bytes begin, end;
   if (handle == nullptr || !begin.Take(env, arguments[1]) || !end.Take(env, arguments[2])) return nullptr;
   return PromiseJob::Start(
-      env, std::make_unique<RangeJob>(std::move(handle), std::string(begin.view()), std::string(end.view())));
+      env, std::make_unique<RangeJob>(handle->shared_from_this(), std::string(begin.view()), std::string(end.view())));
 }
 
 // approximateSize(handle, start, end), compactRange(handle, start, end)
@@ -58,7 +58,7 @@ napi_value CompactRange(napi_env env, napi_callback_info info) { return StartOnR
 // getProperty(handle, name): '' for one that is not known
 napi_value GetProperty(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
-  const std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   std::string name;
   if (handle == nullptr || !TakeText(env, arguments[1], &name)) return nullptr;
   constexpr std::string_view kLevelDb = "leveldb.";

@@ -103,6 +103,19 @@ bool TakeForm(napi_env env, napi_value value, Form* form) {
   return true;
 }
 
+bool TakeReadForm(napi_env env, napi_value value, Form* form, bool* fill_cache) {
+  uint32_t number = 0;
+  constexpr uint32_t kFillCache = 4;
+  if (napi_get_value_uint32(env, value, &number) != napi_ok ||
+      (number & ~kFillCache) > static_cast<uint32_t>(Form::kView)) {
+    ThrowType(env, "Expected the number of an encoding");
+    return false;
+  }
+  *form = static_cast<Form>(number & ~kFillCache);
+  *fill_cache = (number & kFillCache) != 0;
+  return true;
+}
+
 bool TakeCount(napi_env env, napi_value value, size_t* count) {
   double number = 0;
   constexpr double kMost = 9007199254740991;  // Number.MAX_SAFE_INTEGER
@@ -206,17 +219,17 @@ napi_value Hold(napi_env env, Kind kind, std::shared_ptr<void> object) {
   return external;
 }
 
-std::shared_ptr<void> TakeHeld(napi_env env, napi_value value, Kind kind) {
+const std::shared_ptr<void>* TakeHeld(napi_env env, napi_value value, Kind kind) {
   void* data = nullptr;
-  if (TypeIs(env, value, napi_external)) napi_get_value_external(env, value, &data);
+  if (napi_get_value_external(env, value, &data) != napi_ok) data = nullptr;
   const auto* const held = static_cast<const Held*>(data);
-  if (held != nullptr && held->kind == kind) return held->object;
+  if (held != nullptr && held->kind == kind) return &held->object;
   return ThrowType(env, "Expected an object of the addon's");
 }
 
 bool TakeSnapshot(napi_env env, napi_value value, std::shared_ptr<const sepal::Snapshot>* snapshot) {
   if (!IsSet(env, value)) return true;
-  const auto state = Take<SnapshotState>(env, value);
+  const auto* const state = Take<SnapshotState>(env, value);
   if (state == nullptr) return false;
   *snapshot = state->snapshot;
   if (*snapshot != nullptr) return true;

@@ -59,6 +59,8 @@ bool IsSet(napi_env env, napi_value value);  // neither undefined nor null
 bool TakeText(napi_env env, napi_value value, std::string* text);
 bool TakeFlag(napi_env env, napi_value value, bool* flag);
 bool TakeForm(napi_env env, napi_value value, Form* form);
+// A form and, in the bit above it, whether blocks that are read stay in the cache.
+bool TakeReadForm(napi_env env, napi_value value, Form* form, bool* fill_cache);
 bool TakeCount(napi_env env, napi_value value, size_t* count);  // what is negative or no number is refused
 
 // The member of an object; null with an exception. Of one that is not set: undefined.
@@ -85,11 +87,19 @@ struct Held {
 };
 
 napi_value Hold(napi_env env, Kind kind, std::shared_ptr<void> object);
-std::shared_ptr<void> TakeHeld(napi_env env, napi_value value, Kind kind);
+// Null with an exception if it is no such object.
+const std::shared_ptr<void>* TakeHeld(napi_env env, napi_value value, Kind kind);
 
 template <class Object>
-std::shared_ptr<Object> Take(napi_env env, napi_value value) {
-  return std::static_pointer_cast<Object>(TakeHeld(env, value, Object::kKind));
+std::shared_ptr<Object> TakeShared(napi_env env, napi_value value) {
+  const std::shared_ptr<void>* const object = TakeHeld(env, value, Object::kKind);
+  return object == nullptr ? nullptr : std::static_pointer_cast<Object>(*object);
+}
+// JavaScript keeps the object during the call.
+template <class Object>
+Object* Take(napi_env env, napi_value value) {
+  const std::shared_ptr<void>* const object = TakeHeld(env, value, Object::kKind);
+  return object == nullptr ? nullptr : static_cast<Object*>(object->get());
 }
 
 struct SnapshotState {

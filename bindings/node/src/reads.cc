@@ -23,9 +23,9 @@ struct ReadRequest {
   bool plain() const { return fill_cache && snapshot == nullptr; }
 };
 
-// What follows the handle and the key or keys: form, fillCache, snapshot.
-bool TakeReadRequest(napi_env env, napi_value form, napi_value fill_cache, napi_value snapshot, ReadRequest* request) {
-  return TakeForm(env, form, &request->form) && TakeFlag(env, fill_cache, &request->fill_cache) &&
+// What follows the handle and the key or keys.
+bool TakeReadRequest(napi_env env, napi_value form, napi_value snapshot, ReadRequest* request) {
+  return TakeReadForm(env, form, &request->form, &request->fill_cache) &&
          TakeSnapshot(env, snapshot, &request->snapshot);
 }
 
@@ -57,33 +57,33 @@ class GetJob : public PromiseJob {
 };
 
 napi_value StartGet(napi_env env, napi_callback_info info, bool exists_only) {
-  const Arguments<5> arguments(env, info);
-  std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  const Arguments<4> arguments(env, info);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   Bytes key;
   ReadRequest request{.exists_only = exists_only, .snapshot = nullptr};
   if (handle == nullptr || !key.Take(env, arguments[1]) ||
-      !TakeReadRequest(env, arguments[2], arguments[3], arguments[4], &request)) {
+      !TakeReadRequest(env, arguments[2], arguments[3], &request)) {
     return nullptr;
   }
   if (request.plain()) {
     return handle->Add(env, QueuedRead{exists_only, request.form, std::string(key.view()), nullptr});
   }
   return PromiseJob::Start(
-      env, std::make_unique<GetJob>(std::move(handle), std::string(key.view()), std::move(request)));
+      env, std::make_unique<GetJob>(handle->shared_from_this(), std::string(key.view()), std::move(request)));
 }
 
-// get(handle, key, form, fillCache, snapshot), and has
+// get(handle, key, form, snapshot), and has
 napi_value Get(napi_env env, napi_callback_info info) { return StartGet(env, info, false); }
 napi_value Has(napi_env env, napi_callback_info info) { return StartGet(env, info, true); }
 
-// getSync(handle, key, form, fillCache, snapshot)
+// getSync(handle, key, form, snapshot)
 napi_value GetSync(napi_env env, napi_callback_info info) {
-  const Arguments<5> arguments(env, info);
-  const std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  const Arguments<4> arguments(env, info);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   Bytes key;
   ReadRequest request;
   if (handle == nullptr || !key.Take(env, arguments[1]) ||
-      !TakeReadRequest(env, arguments[2], arguments[3], arguments[4], &request)) {
+      !TakeReadRequest(env, arguments[2], arguments[3], &request)) {
     return nullptr;
   }
   sepal::PinnedValue value;
@@ -172,25 +172,25 @@ class MultiGetJob : public PromiseJob {
 };
 
 napi_value StartMultiGet(napi_env env, napi_callback_info info, bool exists_only) {
-  const Arguments<5> arguments(env, info);
-  std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  const Arguments<4> arguments(env, info);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   Keys keys;
   ReadRequest request{.exists_only = exists_only, .snapshot = nullptr};
   if (handle == nullptr || !keys.Take(env, arguments[1]) ||
-      !TakeReadRequest(env, arguments[2], arguments[3], arguments[4], &request)) {
+      !TakeReadRequest(env, arguments[2], arguments[3], &request)) {
     return nullptr;
   }
-  return PromiseJob::Start(env, std::make_unique<MultiGetJob>(std::move(handle), std::move(keys), std::move(request)));
+  return PromiseJob::Start(env, std::make_unique<MultiGetJob>(handle->shared_from_this(), std::move(keys), std::move(request)));
 }
 
-// getMany(handle, keys, form, fillCache, snapshot), and hasMany
+// getMany(handle, keys, form, snapshot), and hasMany
 napi_value GetMany(napi_env env, napi_callback_info info) { return StartMultiGet(env, info, false); }
 napi_value HasMany(napi_env env, napi_callback_info info) { return StartMultiGet(env, info, true); }
 
 // newSnapshot(handle)
 napi_value NewSnapshot(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
-  const std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   if (handle == nullptr) return nullptr;
   return Hold(env, SnapshotState::kKind,
               std::make_shared<SnapshotState>(SnapshotState{handle->db()->GetSnapshot()}));
@@ -199,7 +199,7 @@ napi_value NewSnapshot(napi_env env, napi_callback_info info) {
 // closeSnapshot(snapshot)
 napi_value CloseSnapshot(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
-  const auto state = Take<SnapshotState>(env, arguments[0]);
+  auto* const state = Take<SnapshotState>(env, arguments[0]);
   if (state == nullptr) return nullptr;
   state->snapshot = nullptr;
   return Undefined(env);

@@ -11,7 +11,7 @@ namespace {
 // put(handle, key, value, sync)
 napi_value Put(napi_env env, napi_callback_info info) {
   const Arguments<4> arguments(env, info);
-  const std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   Bytes key, value;
   QueuedWrite write;
   if (handle == nullptr || !key.Take(env, arguments[1]) || !value.Take(env, arguments[2]) ||
@@ -26,7 +26,7 @@ napi_value Put(napi_env env, napi_callback_info info) {
 // del(handle, key, sync)
 napi_value Del(napi_env env, napi_callback_info info) {
   const Arguments<3> arguments(env, info);
-  const std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   Bytes key;
   QueuedWrite write{.what = QueuedWrite::What::kDelete};
   if (handle == nullptr || !key.Take(env, arguments[1]) || !TakeFlag(env, arguments[2], &write.sync)) return nullptr;
@@ -43,7 +43,7 @@ napi_value NewBatch(napi_env env, napi_callback_info) {
 // batchPut(batch, key, value)
 napi_value BatchPut(napi_env env, napi_callback_info info) {
   const Arguments<3> arguments(env, info);
-  const auto state = Take<BatchState>(env, arguments[0]);
+  auto* const state = Take<BatchState>(env, arguments[0]);
   Bytes key, value;
   if (state == nullptr || !key.Take(env, arguments[1]) || !value.Take(env, arguments[2])) return nullptr;
   state->batch.Put(key.view(), value.view());
@@ -53,7 +53,7 @@ napi_value BatchPut(napi_env env, napi_callback_info info) {
 // batchDel(batch, key)
 napi_value BatchDel(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
-  const auto state = Take<BatchState>(env, arguments[0]);
+  auto* const state = Take<BatchState>(env, arguments[0]);
   Bytes key;
   if (state == nullptr || !key.Take(env, arguments[1])) return nullptr;
   state->batch.Delete(key.view());
@@ -63,7 +63,7 @@ napi_value BatchDel(napi_env env, napi_callback_info info) {
 // batchClear(batch)
 napi_value BatchClear(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
-  const auto state = Take<BatchState>(env, arguments[0]);
+  auto* const state = Take<BatchState>(env, arguments[0]);
   if (state != nullptr) state->batch.Clear();
   return nullptr;
 }
@@ -71,10 +71,10 @@ napi_value BatchClear(napi_env env, napi_callback_info info) {
 // batchWrite(handle, batch, sync): the batch must not change until the promise is settled
 napi_value BatchWrite(napi_env env, napi_callback_info info) {
   const Arguments<3> arguments(env, info);
-  const std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   if (handle == nullptr) return nullptr;
   QueuedWrite write{.what = QueuedWrite::What::kBatch};
-  write.batch = Take<BatchState>(env, arguments[1]);
+  write.batch = TakeShared<BatchState>(env, arguments[1]);
   if (write.batch == nullptr || !TakeFlag(env, arguments[2], &write.sync)) return nullptr;
   return handle->Add(env, std::move(write));
 }
@@ -127,7 +127,7 @@ class ClearJob : public PromiseJob {
 // clear(handle, range, reverse, limit, snapshot): a limit of undefined is none
 napi_value Clear(napi_env env, napi_callback_info info) {
   const Arguments<5> arguments(env, info);
-  std::shared_ptr<Handle> handle = TakeOpen(env, arguments[0]);
+  Handle* const handle = TakeOpen(env, arguments[0]);
   ClearJob::Request request;
   request.limited = IsSet(env, arguments[3]);
   if (handle == nullptr || !TakeRange(env, arguments[1], &request.range) ||
@@ -139,7 +139,7 @@ napi_value Clear(napi_env env, napi_callback_info info) {
   const bool bounds_fit = (!request.range.begin || request.range.begin->size() <= sepal::kMaxKeyBytes) &&
                           (!request.range.end || request.range.end->size() <= sepal::kMaxKeyBytes);
   if (request.limited || request.snapshot != nullptr || !bounds_fit || request.range.empty()) {
-    return PromiseJob::Start(env, std::make_unique<ClearJob>(std::move(handle), std::move(request)));
+    return PromiseJob::Start(env, std::make_unique<ClearJob>(handle->shared_from_this(), std::move(request)));
   }
   QueuedWrite write{.what = QueuedWrite::What::kDeleteRange};
   write.key = request.range.begin.value_or("");
