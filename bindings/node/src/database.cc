@@ -91,9 +91,9 @@ bool TakeCompression(napi_env env, napi_value object, sepal::CompressionKind* ki
     return true;
   }
   constexpr std::pair<std::string_view, sepal::CompressionKind> kKinds[] = {{"none", sepal::CompressionKind::kNone},
-                                                                           {"snappy", sepal::CompressionKind::kSnappy},
-                                                                           {"lz4", sepal::CompressionKind::kLz4},
-                                                                           {"zstd", sepal::CompressionKind::kZstd}};
+                                                                            {"snappy", sepal::CompressionKind::kSnappy},
+                                                                            {"lz4", sepal::CompressionKind::kLz4},
+                                                                            {"zstd", sepal::CompressionKind::kZstd}};
   Bytes name;
   if (!name.Take(env, value)) return false;
   for (const auto& [known, codec] : kKinds) {

@@ -50,9 +50,7 @@ napi_value PromiseJob::Start(napi_env env, std::unique_ptr<PromiseJob> job) {
   return Job::Start(env, std::move(job)) ? promise : nullptr;
 }
 
-void PromiseJob::Finish(napi_env env) {
-  Settle(env, deferred_, status_, status_.ok() ? Result(env) : nullptr);
-}
+void PromiseJob::Finish(napi_env env) { Settle(env, deferred_, status_, status_.ok() ? Result(env) : nullptr); }
 
 // --- turns of queued writes and reads ---
 

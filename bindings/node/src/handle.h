@@ -1,8 +1,8 @@
 // A SepalLevel object's part in the addon, and the work that it has on libuv's thread pool.
 //
-// Writes and reads of single keys queue up: while some are at work, those that come meanwhile wait for the next turn, in
-// which one job takes them all. So a program that has many in flight pays for few changes of threads, writes keep their
-// order, and one sync serves all writes of a turn. Everything here but Job::Run is for the thread of JavaScript.
+// Writes and reads of single keys queue up: while some are at work, those that come meanwhile wait for the next turn,
+// in which one job takes them all. So a program that has many in flight pays for few changes of threads, writes keep
+// their order, and one sync serves all writes of a turn. Everything here but Job::Run is for the thread of JavaScript.
 #pragma once
 
 #include <deque>
@@ -78,8 +78,8 @@ struct QueuedWrite {
   enum class What : uint8_t { kPut, kDelete, kBatch, kDeleteRange };
   What what = What::kPut;
   bool sync = false;
-  bool has_end = false;  // of a range
-  std::string key = {};  // or the first of a range
+  bool has_end = false;    // of a range
+  std::string key = {};    // or the first of a range
   std::string value = {};  // or the end of a range
   std::shared_ptr<const BatchState> batch = nullptr;
   napi_deferred deferred = nullptr;

@@ -159,8 +159,9 @@ napi_value IteratorNext(napi_env env, napi_callback_info info) {
     return nullptr;
   }
   IteratorState& reading = *state;
-  const napi_value promise = PromiseJob::Start(
-      env, std::make_unique<ChunkJob>(handle->shared_from_this(), std::move(state), std::min<size_t>(most, INT32_MAX), most_bytes));
+  const napi_value promise =
+      PromiseJob::Start(env, std::make_unique<ChunkJob>(handle->shared_from_this(), std::move(state),
+                                                        std::min<size_t>(most, INT32_MAX), most_bytes));
   reading.busy = promise != nullptr;
   return promise;
 }
@@ -172,8 +173,7 @@ napi_value IteratorSeek(napi_env env, napi_callback_info info) {
   Bytes target;
   if (state == nullptr || !target.Take(env, arguments[1])) return nullptr;
   state->target = target.view();
-  state->place =
-      state->range.Contains(target.view()) ? IteratorState::Place::kTarget : IteratorState::Place::kEnd;
+  state->place = state->range.Contains(target.view()) ? IteratorState::Place::kTarget : IteratorState::Place::kEnd;
   return nullptr;
 }
 

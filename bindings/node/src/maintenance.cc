@@ -111,8 +111,11 @@ napi_value Repair(napi_env env, napi_callback_info info) { return StartOnLocatio
 
 void ExportMaintenance(napi_env env, napi_value exports) {
   constexpr NamedFunction kFunctions[] = {
-      {"approximateSize", ApproximateSize}, {"compactRange", CompactRange}, {"getProperty", GetProperty},
-      {"destroy", Destroy},                 {"repair", Repair},
+      {"approximateSize", ApproximateSize},
+      {"compactRange", CompactRange},
+      {"getProperty", GetProperty},
+      {"destroy", Destroy},
+      {"repair", Repair},
   };
   Export(env, exports, kFunctions, std::size(kFunctions));
 }

@@ -1,7 +1,7 @@
 // What the parts of the addon share: arguments of JavaScript's, results for it, and errors.
 //
-// A function that returns bool and fails leaves an exception pending; a napi_value that is null says the same. Calls into
-// Node fail while a worker thread is being ended: then nothing is there to receive a result, and it is dropped.
+// A function that returns bool and fails leaves an exception pending; a napi_value that is null says the same. Calls
+// into Node fail while a worker thread is being ended: then nothing is there to receive a result, and it is dropped.
 #pragma once
 
 #include <array>

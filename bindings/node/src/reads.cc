@@ -157,8 +157,7 @@ class MultiGetJob : public PromiseJob {
       } else if (statuses_[i].ok()) {
         element = ToJs(env, values_[i].value(), request_.form);
       }
-      const bool set =
-          element != nullptr && napi_set_element(env, array, static_cast<uint32_t>(i), element) == napi_ok;
+      const bool set = element != nullptr && napi_set_element(env, array, static_cast<uint32_t>(i), element) == napi_ok;
       napi_close_handle_scope(env, scope);
       if (!set) return nullptr;
     }
@@ -180,7 +179,8 @@ napi_value StartMultiGet(napi_env env, napi_callback_info info, bool exists_only
       !TakeReadRequest(env, arguments[2], arguments[3], &request)) {
     return nullptr;
   }
-  return PromiseJob::Start(env, std::make_unique<MultiGetJob>(handle->shared_from_this(), std::move(keys), std::move(request)));
+  return PromiseJob::Start(
+      env, std::make_unique<MultiGetJob>(handle->shared_from_this(), std::move(keys), std::move(request)));
 }
 
 // getMany(handle, keys, form, snapshot), and hasMany
@@ -192,8 +192,7 @@ napi_value NewSnapshot(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
   Handle* const handle = TakeOpen(env, arguments[0]);
   if (handle == nullptr) return nullptr;
-  return Hold(env, SnapshotState::kKind,
-              std::make_shared<SnapshotState>(SnapshotState{handle->db()->GetSnapshot()}));
+  return Hold(env, SnapshotState::kKind, std::make_shared<SnapshotState>(SnapshotState{handle->db()->GetSnapshot()}));
 }
 
 // closeSnapshot(snapshot)
@@ -209,8 +208,13 @@ napi_value CloseSnapshot(napi_env env, napi_callback_info info) {
 
 void ExportReads(napi_env env, napi_value exports) {
   constexpr NamedFunction kFunctions[] = {
-      {"get", Get},         {"has", Has},         {"getSync", GetSync},         {"getMany", GetMany},
-      {"hasMany", HasMany}, {"newSnapshot", NewSnapshot}, {"closeSnapshot", CloseSnapshot},
+      {"get", Get},
+      {"has", Has},
+      {"getSync", GetSync},
+      {"getMany", GetMany},
+      {"hasMany", HasMany},
+      {"newSnapshot", NewSnapshot},
+      {"closeSnapshot", CloseSnapshot},
   };
   Export(env, exports, kFunctions, std::size(kFunctions));
 }

@@ -20,7 +20,8 @@ Registry& TheRegistry() {
 
 std::string Canonical(const std::string& location) {
   std::error_code error;
-  const std::filesystem::path path = std::filesystem::weakly_canonical(std::filesystem::absolute(location, error), error);
+  const std::filesystem::path path =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(location, error), error);
   return error ? location : path.string();
 }
 

@@ -1,10 +1,10 @@
 // A database and those that have it open in this process.
 #pragma once
 
+#include <uv.h>
+
 #include <memory>
 #include <string>
-
-#include <uv.h>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

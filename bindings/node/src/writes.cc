@@ -172,8 +172,14 @@ bool TakeRange(napi_env env, napi_value object, KeyRange* range) {
 
 void ExportWrites(napi_env env, napi_value exports) {
   constexpr NamedFunction kFunctions[] = {
-      {"put", Put},           {"del", Del},               {"newBatch", NewBatch},     {"batchPut", BatchPut},
-      {"batchDel", BatchDel}, {"batchClear", BatchClear}, {"batchWrite", BatchWrite}, {"clear", Clear},
+      {"put", Put},
+      {"del", Del},
+      {"newBatch", NewBatch},
+      {"batchPut", BatchPut},
+      {"batchDel", BatchDel},
+      {"batchClear", BatchClear},
+      {"batchWrite", BatchWrite},
+      {"clear", Clear},
   };
   Export(env, exports, kFunctions, std::size(kFunctions));
 }

@@ -5,7 +5,7 @@
 const test = require('tape')
 const suite = require('abstract-level/test')
 const { SepalLevel } = require('..')
-const { temporary } = require('./directory')
+const { temporary } = require('./helpers')
 
 suite({
   test,

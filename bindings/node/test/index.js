@@ -1,0 +1,7 @@
+'use strict'
+
+require('./suite')
+require('./own')
+require('./errors')
+require('./threads')
+require('./types')
