@@ -1,11 +1,13 @@
 package sepal_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"sepal"
 )
@@ -49,18 +51,56 @@ func Example() {
 	// <nil>
 }
 
-func TestTheExampleIsTheREADMEs(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+// The guide's example.
+func Example_families() {
+	directory, _ := os.MkdirTemp("", "sepal-go-")
+	defer os.RemoveAll(directory)
+	db, err := sepal.Open(directory, sepal.Options{CreateIfMissing: true})
 	if err != nil {
-		t.Fatal(err)
+		log.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(readme), "```go\n")
-	example, _, _ := strings.Cut(rest, "```")
+	defer db.Close()
+
+	mail, err := db.CreateFamily("mail", sepal.FamilyOptions{Compression: sepal.Zstd})
+	if err != nil {
+		log.Fatal(err)
+	}
+	batch := sepal.NewBatch()
+	batch.PutCF(mail, []byte("1"), []byte("hello"))
+	batch.Put([]byte("mails"), []byte("1"))
+	db.WriteWith(batch, sepal.WriteOptions{Sync: true})
+	db.PutWith([]byte("session"), []byte("of an hour"), sepal.WriteOptions{TTL: time.Hour})
+
+	snapshot, err := db.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer snapshot.Close()
+	mail.DeleteRange([]byte("0"), nil)
+	was, err := mail.GetWith([]byte("1"), sepal.ReadOptions{Snapshot: snapshot})
+	fmt.Println(string(was), err)
+
+	_, err = db.Family("post")
+	fmt.Println(errors.Is(err, sepal.NotFound))
+	// Output:
+	// hello <nil>
+	// true
+}
+
+func TestTheExamplesAreThoseOfTheDocuments(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if example == "" || !strings.Contains(strings.ReplaceAll(string(source), "\n\t", "\n"), example) {
-		t.Error("the README has another example")
+	for _, path := range []string{"README.md", "../../docs/guide/go.md"} {
+		document, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(document), "```go\n")
+		example, _, _ := strings.Cut(rest, "```")
+		if example == "" || !strings.Contains(strings.ReplaceAll(string(source), "\n\t", "\n"), example) {
+			t.Errorf("%s has another example", path)
+		}
 	}
 }

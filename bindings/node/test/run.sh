@@ -11,6 +11,7 @@ export PATH=$(dirname "$node"):$PATH
 mkdir -p "$package"
 find "$package" -mindepth 1 -maxdepth 1 ! -name node_modules ! -name installed ! -name log -exec rm -rf {} +
 cp -r "$source"/*.js "$source"/*.json "$source/index.d.ts" "$source/test" "$package"
+cp "$source/../../docs/guide/node.md" "$package/test/guide.md"
 cd "$package"
 if ! cmp -s package-lock.json installed; then
   if ! "$npm" ci --ignore-scripts --prefer-offline --no-audit --no-fund >log 2>&1; then

@@ -17,3 +17,8 @@ pub use options::{Compression, MergeOperator, Options, ReadOptions, WriteOptions
 pub fn version() -> &'static str {
     unsafe { std::ffi::CStr::from_ptr(ffi::sepal_version_string()) }.to_str().unwrap_or("")
 }
+
+// The example of the guide is a test, where the guide is there.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/rust.md")]
+struct Guide;
