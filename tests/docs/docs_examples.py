@@ -8,8 +8,10 @@ An example is a fenced block. What its language says:
     cpp, c    a program, that ends with status 0; or part of one, see below
     bash      commands that end with status 0
     console   commands behind "$ ", with what they print: compared, but for numbers and the width of spaces
-    cmake, json, text   not an example (tests/consumer has the ones for CMake)
+    cmake, json, toml, text   not an example (tests/consumer has the ones for CMake)
     python    run by bindings/python/tests/test_guide.py
+    js        run by bindings/node/test/guide.js
+    rust, go  run by the tests of bindings/rust and bindings/go
 A comment alone on the line before the block changes that:
     <!-- fragment of DIR -->     C++ that stands in `absl::Status Fragment(sepal::DB& db)`, with DIR open as `db`
     <!-- output differs -->      what a console prints is not compared
@@ -24,7 +26,8 @@ import subprocess
 import sys
 import tempfile
 
-LANGUAGES = {"cpp", "c", "bash", "console", "cmake", "json", "python", "text"}
+ELSEWHERE = {"cmake", "json", "toml", "text", "python", "js", "rust", "go"}  # not run here
+LANGUAGES = {"cpp", "c", "bash", "console"} | ELSEWHERE
 HEADERS = ("iostream", "memory", "string", "string_view", "vector")
 
 
@@ -145,7 +148,7 @@ def run_console(block, work, environment):
 
 
 def run_block(block, work, programs, environment):
-    if block.directive.startswith("not run") or block.language in ("cmake", "json", "python", "text"):
+    if block.directive.startswith("not run") or block.language in ELSEWHERE:
         return 0
     if block.language == "console":
         run_console(block, work, environment)

@@ -1,0 +1,3 @@
+module sepal
+
+go 1.19
