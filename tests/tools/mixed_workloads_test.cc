@@ -167,5 +167,30 @@ TEST_F(MixedWorkloadsTest, Compact0LeavesNothingInLevel0AndDoesNothingWhereNothi
   EXPECT_EQ(db->GetProperty("sepal.num-runs").value_or(""), "1");
 }
 
+TEST_F(MixedWorkloadsTest, RangesAreDeletedBesidePutsAndByThemselves) {
+  const Outcome fill = Run({"--benchmarks=fillseq", "--num=1000", "--writes_per_range_tombstone=100",
+                            "--range_tombstone_width=20", "--max_num_range_tombstones=3", "--json"});
+  EXPECT_EQ(Results(fill).at("fillseq").at("operations"), 1000);
+  const auto left = [&] {
+    const std::unique_ptr<DB> db = DB::Open(Options(), path_).value();
+    const std::unique_ptr<Iterator> it = db->NewIterator();
+    int count = 0;
+    for (it->SeekToFirst(); it->Valid(); it->Next()) ++count;
+    EXPECT_TRUE(it->status().ok());
+    return count;
+  };
+  const int beside = left();
+  EXPECT_LT(beside, 1000);
+  EXPECT_GE(beside, 940);
+  const Outcome ranges =
+      Run({"--benchmarks=deleterangerandom", "--use_existing_db", "--num=1000", "--writes=50", "--json"});
+  EXPECT_EQ(Results(ranges).at("deleterangerandom").at("operations"), 50);
+  EXPECT_LT(left(), beside / 2);
+  const Outcome expanded = Run({"--benchmarks=fillseq", "--num=1000", "--writes_per_range_tombstone=100",
+                                "--expand_range_tombstones", "--ttl_seconds=3600", "--json"});
+  EXPECT_EQ(Results(expanded).at("fillseq").at("operations"), 1000);
+  EXPECT_LT(left(), 1000);
+}
+
 }  // namespace
 }  // namespace sepal::tools

@@ -56,6 +56,32 @@ absl::Status BenchThread::Merge(uint64_t number) {
   return absl::OkStatus();
 }
 
+absl::Status BenchThread::DeleteRange() {
+  const uint64_t begin = RandomNumber();
+  const uint64_t end = begin + options().range_tombstone_width;
+  if (options().expand_range_tombstones) {
+    for (uint64_t number = begin; number < end; ++number) {
+      RETURN_IF_ERROR(db()->Delete(FamilyOf(number), key_.Format(number), HowToWrite(options().sync)));
+    }
+    return absl::OkStatus();
+  }
+  const std::string first(key_.Format(begin));
+  for (const ColumnFamily* family : shared_->families) {
+    RETURN_IF_ERROR(db()->DeleteRange(*family, first, key_.Format(end), HowToWrite(options().sync)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BenchThread::DeleteRangeIfDue(uint64_t entries) {
+  const uint64_t every = options().writes_per_range_tombstone, most = options().max_num_range_tombstones;
+  if (every == 0 || (most > 0 && deleted_ranges_ == most)) return absl::OkStatus();
+  entries_since_range_ += entries;
+  if (entries_since_range_ < every) return absl::OkStatus();
+  entries_since_range_ = 0;
+  ++deleted_ranges_;
+  return DeleteRange();
+}
+
 bool BenchThread::More() {
   const uint64_t done = done_.load(std::memory_order_relaxed);
   if (options().duration_seconds <= 0) return done < limit_;

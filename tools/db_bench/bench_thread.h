@@ -69,6 +69,10 @@ class BenchThread {
   absl::Status Put(uint64_t number, size_t value_bytes);
   // Merges an operand: 1 for the operator that adds, else a value's bytes.
   absl::Status Merge(uint64_t number);
+  // Deletes a random range of --range_tombstone_width numbers, of every family.
+  absl::Status DeleteRange();
+  // Deletes a range if so many more entries make one due (--writes_per_range_tombstone). It counts as no operation.
+  absl::Status DeleteRangeIfDue(uint64_t entries);
   // Puts an entry without counting it as an operation. The bytes of key and value go to `bytes`.
   absl::Status Write(uint64_t number, size_t value_bytes, uint64_t* bytes);
 
@@ -106,6 +110,8 @@ class BenchThread {
   uint64_t bytes_ = 0;
   uint64_t found_ = 0;
   uint64_t asked_ = 0;
+  uint64_t entries_since_range_ = 0;
+  uint64_t deleted_ranges_ = 0;
   uint64_t begin_nanos_ = 0;
   uint64_t last_nanos_ = 0;
   LatencyHistogram latencies_;

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 
@@ -152,6 +153,7 @@ absl::StatusOr<Options> DbBenchOptions::EngineOptions() const {
     options.family.compaction_style = CompactionStyle::kUniversal;
   }
   options.family.max_space_amplification = max_space_amplification;
+  options.family.ttl = std::chrono::milliseconds(static_cast<int64_t>(ttl_seconds * 1000));
   const std::optional<CompressionKind> compression = CompressionFromName(Codec());
   if (!compression.has_value()) return absl::InvalidArgumentError(absl::StrCat("unknown codec ", compression_type));
   options.family.compression = *compression;
@@ -179,6 +181,15 @@ void DbBenchOptions::AddFlags(CLI::App* app) {
   app->add_option("--merge_operator", merge_operator,
                   "uint64add (the default where a benchmark merges), stringappend or max")
       ->check(CLI::IsMember({"uint64add", "stringappend", "max"}));
+  AddCount(app, "--writes_per_range_tombstone", &writes_per_range_tombstone,
+           "Delete a range after so many entries that fill* and overwrite put; 0: never");
+  AddCount(app, "--range_tombstone_width", &range_tombstone_width, "Keys of a range that is deleted", {.least = 1})
+      ->capture_default_str();
+  AddCount(app, "--max_num_range_tombstones", &max_num_range_tombstones,
+           "Ranges that each thread deletes beside its puts; 0: no limit");
+  app->add_flag("--expand_range_tombstones", expand_range_tombstones,
+                "Delete the keys of a range one by one, rather than the range");
+  AddSeconds(app, "--ttl_seconds", &ttl_seconds, "Puts expire after this; 0: never");
   app->add_option("--mix_get_ratio", mix_get_ratio, "Share of gets in mixgraph")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();

@@ -50,6 +50,7 @@ absl::Status PutEntries(BenchThread& thread, uint64_t per_batch, bool sync, size
       }
       RETURN_IF_ERROR(thread.db()->Write(batch, write_options));
     }
+    RETURN_IF_ERROR(thread.DeleteRangeIfDue(entries));
     thread.Finished(entries, bytes);
     thread.Pace(entries, bytes);
   }
@@ -184,6 +185,14 @@ absl::Status DeleteSeq(BenchThread& thread) {
   const uint64_t num = thread.options().num;
   return DeleteEntries(thread, [num](uint64_t i) { return i % num; });
 }
+absl::Status DeleteRangeRandom(BenchThread& thread) {
+  while (thread.More()) {
+    RETURN_IF_ERROR(thread.DeleteRange());
+    thread.Finished(1, 0);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status DeleteRandom(BenchThread& thread) {
   return DeleteEntries(thread, [&](uint64_t) { return thread.RandomNumber(); });
 }
@@ -246,6 +255,7 @@ constexpr Workload kWorkloads[] = {
     {.name = "multireadrandom", .run = MultiReadRandom, .limit = Reads},
     {.name = "deleteseq", .run = DeleteSeq, .limit = Writes},
     {.name = "deleterandom", .run = DeleteRandom, .limit = Writes},
+    {.name = "deleterangerandom", .run = DeleteRangeRandom, .limit = Writes},
     {.name = "compact", .run = Compact, .once = true},
     {.name = "compactall", .run = Compact, .once = true},
     {.name = "compact0", .run = CompactLevel0, .once = true},
