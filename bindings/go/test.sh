@@ -3,7 +3,7 @@
 #   test.sh BUILD_DIRECTORY GO
 set -euo pipefail
 cd "$(dirname "$0")"
-build=$1 go=$2
+build=$(realpath "$1") go=$2
 export CGO_CFLAGS="-I$PWD/../../include -O1 -Wall -Werror" CGO_LDFLAGS=-L$build LD_LIBRARY_PATH=$build
 export GOCACHE=$build/go GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local GO111MODULE=on
 unformatted=$("$(dirname "$go")/gofmt" -l . 2>/dev/null || true)

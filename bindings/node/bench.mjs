@@ -30,7 +30,7 @@ function digits () {
   return String(state % 10_000_000_000_000_000n).padStart(16, '0')
 }
 const keys = Array.from({ length: entries }, digits)
-const some = keys.slice(0, Math.ceil(entries / 4))
+const some = keys.slice(0, Math.ceil(entries / 10))
 const shuffled = keys.map((key, i) => [BigInt(key) * 2654435761n % 1000003n, i]).sort((a, b) => Number(a[0] - b[0]))
   .map(([, i]) => keys[i])
 const value = 'v'.repeat(100)

@@ -3,7 +3,7 @@
 #   test.sh BUILD_DIRECTORY CARGO
 set -euo pipefail
 source=$(cd "$(dirname "$0")" && pwd)
-build=$1 cargo=$2
+build=$(realpath "$1") cargo=$2
 export PATH=$(dirname "$cargo"):$PATH SEPAL_LIB_DIR=$build LD_LIBRARY_PATH=$build
 export RUSTFLAGS=-Dwarnings
 exec "$cargo" test --quiet --offline --locked --manifest-path "$source/Cargo.toml" --target-dir "$build/rust"

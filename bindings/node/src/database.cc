@@ -153,8 +153,11 @@ napi_value Open(napi_env env, napi_callback_info info) {
 // close(handle)
 napi_value Close(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
-  Handle* const handle = TakeOpen(env, arguments[0]);
-  return handle == nullptr ? nullptr : handle->Close(env);
+  Handle* const handle = Take<Handle>(env, arguments[0]);
+  if (handle == nullptr) return nullptr;
+  if (handle->closing()) return ThrowClosed(env);
+  // After an attempt that failed, it is closed nevertheless.
+  return handle->db() == nullptr ? Undefined(env) : handle->Close(env);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #   npm.sh BUILD_DIRECTORY CMAKE NODE NPM         exit status 77: skipped
 set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
-build=$1 cmake=$2 node=$3 npm=$4
+build=$(realpath "$1") cmake=$2 node=$3 npm=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PATH=$(dirname "$cmake"):$(dirname "$node"):$PATH
