@@ -58,7 +58,8 @@ TEST_F(RemedyTest, OnAFullDiskNothingIsLeftOfAPageOrANewDatabase) {
   EXPECT_NE(std::system(("head -c 100k /dev/zero > " + disk + "/filler 2>/dev/null").c_str()), 0);
   for (const char* const line :
        {"db put DIR/disk/new k v", "db open DIR/disk/new --create", "lsm html DB --output DIR/disk/lsm.html",
-        "filter build --from-db DB --output DIR/disk/f", "filter plot --keys 100 --lookups 1000 --output DIR/disk/p"}) {
+        "filter build --from-db DB --output DIR/disk/f", "filter page DB --output DIR/disk/p",
+        "filter plot --keys 100 --lookups 1000 --output DIR/disk/p"}) {
     const Outcome full = RunLine(line);
     EXPECT_EQ(full.exit, kExitError) << line;
     EXPECT_TRUE(Has(full.err, "No space left")) << full.err;

@@ -5,6 +5,7 @@
 #include "db/doctor/kept_families.h"
 #include "db/format/manifest_format.h"
 #include "db/state/version/tuning.h"
+#include "tests/tools/browser.h"
 #include "tests/tools/sepal_command_fixture.h"
 #include "tools/db_bench/db_bench_runner.h"
 #include "util/base/coding.h"
@@ -94,6 +95,7 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
   arguments["filter info"] = {filter};
   arguments["filter merge"] = {filter, filter, "--output", directory_.File("merged")};
   arguments["filter plot"] = {"--output", directory_.File("plot.svg"), "--keys", "100", "--lookups", "1000"};
+  arguments["filter page"] = {filter, "--output", directory_.File("filter.html")};
   // What changes the database comes last.
   std::vector<VerbEntry> verbs = Verbs();
   std::stable_partition(verbs.begin(), verbs.end(), [](const VerbEntry& verb) {
@@ -265,17 +267,6 @@ TEST_F(SepalCommandTest, LsmHtmlIsOneFileThatNeedsNoNetwork) {
   EXPECT_EQ(RunSepal({"lsm", "html", db_, "--output", directory_.File("none/lsm.html")}).exit, kExitError);
 }
 
-// What a browser makes of a page. The user of the browser prefers dark pages, or light ones.
-std::string Rendered(const std::string& page, const std::string& profile, bool dark = false) {
-  const std::string dom = page + ".dom";
-  const std::string command =
-      "timeout 60 chromium --headless=new --no-sandbox --disable-gpu --user-data-dir=" + profile +
-      " --blink-settings=preferredColorScheme=" + (dark ? "0" : "1") + " --dump-dom file://" + page + " >" + dom +
-      " 2>/dev/null";
-  EXPECT_EQ(std::system(command.c_str()), 0);
-  return Slurp(dom);
-}
-
 TEST_F(SepalCommandTest, LsmHtmlDrawsEveryTableInABrowser) {
   if (!HaveProgram("chromium")) GTEST_SKIP() << "there is no chromium";
   MakeDatabase();
@@ -320,7 +311,7 @@ state.color = getComputedStyle(document.body).backgroundColor;
     EXPECT_TRUE(Has(light, expected)) << expected << light.substr(light.find("<body"), 300);
   }
   EXPECT_TRUE(Has(light, "data-color=\"rgb(255, 255, 255)\""));
-  EXPECT_TRUE(Has(Rendered(page, directory_.File("profile"), /*dark=*/true), "data-color=\"rgb(17, 17, 19)\""));
+  EXPECT_TRUE(Has(Rendered(page, directory_.File("profile"), {.dark = true}), "data-color=\"rgb(17, 17, 19)\""));
 }
 
 TEST_F(SepalCommandTest, BenchReportDrawsWhatDbBenchRecorded) {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
@@ -148,8 +149,12 @@ std::string DamageRemedy(const CLI::App& app, const std::string& message) {
   if (message.find(kOnDamage) != std::string::npos || message.find(kDamagedDump) != std::string::npos) return "";
   const CLI::Option* directory = app.get_option_no_throw("DIR");
   if (directory == nullptr) directory = app.get_option_no_throw("--from-db");
+  if (directory == nullptr) directory = app.get_option_no_throw("SHOWN");
   // The damage may be in another engine's database.
   if (directory == nullptr || directory->count() == 0 || app.get_option_no_throw("SOURCE") != nullptr) return "";
+  // It may be in a filter.
+  std::error_code error;
+  if (!std::filesystem::is_directory(directory->results().front(), error)) return "";
   const CLI::Option* logs = app.get_option_no_throw("--log-directory");
   const bool elsewhere = logs != nullptr && logs->count() > 0;
   const Place place{directory->results().front(), elsewhere ? logs->results().back() : ""};

@@ -39,7 +39,7 @@ const std::vector<VerbEntry>& Verbs() {
     std::vector<VerbEntry> all;
     for (auto part : {DataVerbs, CareVerbs, PropertyVerbs, CopyVerbs, FamilyVerbs, ShellVerbs, DumpVerbs, ImportVerbs,
                       ExplainVerbs, TableVerbs, LogVerbs, ShapeVerbs, OptionsVerbs, StatsVerbs, FilterMakingVerbs,
-                      FilterVerbs, BenchVerbs, PaperVerbs}) {
+                      FilterVerbs, FilterPageVerbs, BenchVerbs, PaperVerbs}) {
       const std::vector<VerbEntry> some = part();
       all.insert(all.end(), some.begin(), some.end());
     }

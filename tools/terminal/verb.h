@@ -74,6 +74,7 @@ std::vector<VerbEntry> ShapeVerbs();
 std::vector<VerbEntry> StatsVerbs();
 std::vector<VerbEntry> FilterMakingVerbs();
 std::vector<VerbEntry> FilterVerbs();
+std::vector<VerbEntry> FilterPageVerbs();
 std::vector<VerbEntry> BenchVerbs();
 std::vector<VerbEntry> DumpVerbs();
 std::vector<VerbEntry> ShellVerbs();
