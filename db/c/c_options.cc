@@ -135,6 +135,9 @@ void sepal_options_set_memory_limit(sepal_options_t* options, size_t bytes) { op
 void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes) {
   options->rep.memtable_bytes = bytes;
 }
+void sepal_options_set_large_batches(sepal_options_t* options, unsigned char value) {
+  options->rep.large_batches = value != 0;
+}
 void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value) {
   options->rep.direct_reads = value != 0;
 }

@@ -84,6 +84,8 @@ inline constexpr size_t kLogHeaderBytes = 512;
 inline constexpr size_t kRingHeaderBytes = 4096;
 inline constexpr size_t kLogRecordHeaderBytes = 28;
 inline constexpr uint64_t kMaxLogPosition = uint64_t{1} << 62;
+// Of one batch: a record's length has four bytes.
+inline constexpr size_t kMaxLoggedBatchBytes = (size_t{1} << 32) - (size_t{64} << 10);
 
 enum class LogRecordKind : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 

@@ -380,6 +380,7 @@ SEPAL_C_EXPORT void sepal_options_set_read_only(sepal_options_t* options, unsign
 SEPAL_C_EXPORT void sepal_options_set_memory_limit(sepal_options_t* options, size_t bytes);
 /* LevelDB's name for memtable_bytes, the size of all active memtables together. */
 SEPAL_C_EXPORT void sepal_options_set_write_buffer_size(sepal_options_t* options, size_t bytes);
+SEPAL_C_EXPORT void sepal_options_set_large_batches(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_direct_reads(sepal_options_t* options, unsigned char value);
 SEPAL_C_EXPORT void sepal_options_set_background_threads(sepal_options_t* options, int threads);
 SEPAL_C_EXPORT void sepal_options_set_background_bytes_per_second(sepal_options_t* options, uint64_t bytes);

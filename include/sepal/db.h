@@ -12,7 +12,8 @@
 //
 // Keys and values are arbitrary bytes. A key has at most 64 KiB and a value at most 1 GiB. A batch (and likewise a
 // single write) may take at most a quarter of `memory_limit`, counting about 64 bytes for each update besides its key
-// and value. A larger write is refused with InvalidArgument, and nothing of it is written.
+// and value. A larger write is refused with InvalidArgument, and nothing of it is written
+// (`Options::large_batches` lets it in).
 //
 // Every method may be called from any number of threads at once, except that no other call may run concurrently with
 // the destructor. No method throws. Calls without a column family are about the default one. Errors:

@@ -102,6 +102,12 @@ struct Options {
   // flushes may hold as much again. When they are full, the memtable that needs the oldest log is flushed; keys that
   // are written in ascending order may be flushed earlier. 0: derived, a quarter of the memory limit, at most 64 MiB.
   size_t memtable_bytes = 0;
+  // Take batches of any size up to 4 GiB, rather than refuse those over a quarter of `memory_limit`. Such a batch goes
+  // in alone: it waits until memtables are flushed, other large batches wait for it, and where it passes the limit all
+  // writes wait until it is flushed. Meanwhile the database takes as much more than its limit as the batch takes in
+  // memtables (its keys and values and about 64 bytes for each update); a single Put copies its value once more. An
+  // opening that finds the batch in the log takes that and the batch itself.
+  bool large_batches = false;
   // Read table files past the operating system's page cache (O_DIRECT), so that a block is in memory only once and
   // `memory_limit` covers all the memory that the database uses. Opening fails with Unimplemented if the file system
   // does not support it.

@@ -10,7 +10,7 @@
 //
 // Nothing is checked while a batch is filled. DB::Write refuses the whole batch if a key or value is too long, if the
 // batch takes more than a quarter of `memory_limit` (counting about 64 bytes for each update besides its key and
-// value), or if it names a family that was dropped or never created, or one of another database.
+// value) and `Options::large_batches` is off, or if it names a family that was dropped or never created, or one of another database.
 #pragma once
 
 #include <chrono>

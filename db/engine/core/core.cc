@@ -35,6 +35,7 @@ Core::Core(const World& w, const Options& options, const Tuning& t, std::unique_
       tuning(t),
       read_only(options.read_only),
       read_mode(options.direct_reads ? ReadMode::kDirect : ReadMode::kBuffered),
+      large_batches(options.large_batches),
       directory(std::make_unique<SyncFailureLatchDirectory>(std::make_unique<FdLimitedDirectory>(
           std::move(dir), FdLimitedDirectory::ShareOf(world.file_system->MaxOpenFiles()), options.read_only))),
       separate_log_directory(log_dir != nullptr ? std::make_unique<SyncFailureLatchDirectory>(std::move(log_dir))

@@ -128,6 +128,7 @@ class Core : public std::enable_shared_from_this<Core> {
   const Tuning tuning;
   const bool read_only;
   const ReadMode read_mode;  // of tables
+  const bool large_batches;
   const std::unique_ptr<Directory> directory;
   // Null: the logs lie in `directory`.
   const std::unique_ptr<Directory> separate_log_directory;

@@ -38,6 +38,8 @@ void ForEachDatabaseOption(Visit visit) {
   visit(
       "memtable_bytes", [](auto& o) -> auto& { return o.memtable_bytes; });
   visit(
+      "large_batches", [](auto& o) -> auto& { return o.large_batches; });
+  visit(
       "direct_reads", [](auto& o) -> auto& { return o.direct_reads; });
   visit(
       "background_threads", [](auto& o) -> auto& { return o.background_threads; });

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/format/log_format.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 #include "util/stats/perf_times.h"
@@ -24,6 +25,8 @@ constexpr uint64_t kPatienceMicros = 1'000'000;
 constexpr size_t kShortMemoryPercent = 90;
 // A large batch is this part of a memtable or more. As often the pipeline looks whether one is full.
 constexpr size_t kLargePart = 64;
+// However large memtables are: what a record of the log cannot hold must be noticed.
+constexpr size_t kLargeAnyway = size_t{1} << 30;
 
 // The parts of memory that cannot be reclaimed, and how much of the limit each holds.
 std::string HoldersText(const MemoryBudget& budget) {
@@ -40,7 +43,7 @@ std::string HoldersText(const MemoryBudget& budget) {
 
 WriteGate::WriteGate(EngineState* state, std::function<absl::Status()> flush)
     : state_(state),
-      large_bytes_(std::max<size_t>(state->core->tuning.memtable_bytes / kLargePart, 1)),
+      large_bytes_(std::clamp<size_t>(state->core->tuning.memtable_bytes / kLargePart, 1, kLargeAnyway)),
       flush_(std::move(flush)) {}
 
 bool WriteGate::MemoryIsShort() const {
@@ -132,9 +135,12 @@ bool WriteGate::MemoryFits(size_t bytes) const {
   return budget.unreclaimable() + let_in_bytes_ + bytes <= budget.limit_bytes();
 }
 
+bool WriteGate::IsOversized(size_t bytes) const { return bytes > state_->core->budget.limit_bytes() / 4; }
+
 bool WriteGate::HasRoomFor(size_t bytes, bool looked) const {
   const MemoryBudget& budget = state_->core->budget;
   const size_t allowance = state_->core->tuning.memtable_limit_bytes;
+  if (IsOversized(bytes) && let_in_bytes_ > 0) return false;
   const size_t coming = let_in_bytes_ + bytes;
   const bool memory_fits = MemoryFits(bytes);
   // All that was charged is no less than the sum, which is mostly not needed.
@@ -279,13 +285,16 @@ absl::Status WriteGate::Refusal() const {
 }
 
 absl::Status WriteGate::CheckSize(uint32_t entries, size_t batch_bytes) const {
+  if (batch_bytes > kMaxLoggedBatchBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("a batch of %u bytes: the log takes at most %u; split it", batch_bytes, kMaxLoggedBatchBytes));
+  }
   const size_t bytes = MemTable::BytesOfBatch(entries, batch_bytes);
-  const size_t limit = state_->core->budget.limit_bytes();
-  if (bytes <= limit / 4) return absl::OkStatus();
+  if (state_->core->large_batches || !IsOversized(bytes)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
       "a batch of %u entries and %u bytes takes about %u bytes of memory, which is over a quarter of memory_limit (%u "
-      "bytes): split it, or raise the limit",
-      entries, batch_bytes, bytes, limit));
+      "bytes): split it, raise the limit, or open the database with large_batches",
+      entries, batch_bytes, bytes, state_->core->budget.limit_bytes()));
 }
 
 void WriteGate::Count(Writer* writer) {

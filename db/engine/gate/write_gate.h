@@ -29,7 +29,10 @@ enum class BackgroundWork : uint8_t { kFlush, kCompaction };
 //   - large batches are counted from here until they lie in memtables, so that many at a time do not pass a limit that
 //     each of them keeps. What counts is what they will take there, which of small entries is several times the batch.
 //     They go in in the order in which they came. Where the first does not fit into the limit, memtables are flushed,
-//     and until it is in small batches wait too; otherwise it could starve.
+//     and until it is in small batches wait too; otherwise it could starve;
+//   - with Options::large_batches, one that takes over a quarter of the limit goes in while no other large one is on
+//   its
+//     way.
 class WriteGate {
  public:
   // `flush` switches all memtables that hold anything. It is called by writers, with no lock held.
@@ -43,7 +46,7 @@ class WriteGate {
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
-    // Once. Returns when `batch` may be written. InvalidArgument if it takes over a quarter of the memory limit. With
+    // Once. Returns when `batch` may be written. InvalidArgument if it is too large (CheckSize). With
     // `no_slowdown`, Unavailable instead of any wait. ResourceExhausted when nothing makes room: there is no space for
     // a flush, or what holds the memory limit cannot be flushed. Call with no lock held.
     absl::Status Enter(std::string_view batch, bool no_slowdown) {
@@ -63,7 +66,8 @@ class WriteGate {
     size_t counted_bytes_ = 0;
   };
 
-  // InvalidArgument: no batch of that size is let in, whatever else there is.
+  // InvalidArgument: no batch of that size is let in, whatever else there is. Such a one takes over a quarter of the
+  // memory limit, unless large batches are allowed, or does not fit into a record of the log.
   absl::Status CheckSize(uint32_t entries, size_t batch_bytes) const;
 
   // To be called after each small part of a memtable that was filled: writers that outrun a flush are slowed down
@@ -124,6 +128,8 @@ class WriteGate {
   // Memtables hold what no flush is taking away.
   bool AnythingToFlush() const REQUIRES_STATE_LOCK;
   bool MemoryFits(size_t bytes) const REQUIRES_STATE_LOCK;
+  // Whether a batch is refused without large_batches.
+  bool IsOversized(size_t bytes) const;
   // Whether a large batch may join what is there and was let in. `looked`: for memory, just now.
   bool HasRoomFor(size_t bytes, bool looked) const REQUIRES_STATE_LOCK;
   // Whether it is this one's turn, and no other is on its way.

@@ -159,6 +159,7 @@ absl::Status CommitPipeline::Commit(std::string_view batch, const WriteOptions& 
   last_ = SequenceNumber(last_.value() + count);
   state_->visible.store(last_.value(), std::memory_order_release);
   SchedulePoint(&state_->visible);
+  FlushBehind(batch.size());
   StatisticsImpl& statistics = state_->core->statistics;
   statistics.Add(Ticker::kWriteBatches);
   statistics.Add(Ticker::kWrites, count);
@@ -253,6 +254,15 @@ absl::Status CommitPipeline::MakeRoom(size_t batch_bytes) {
   RETURN_IF_ERROR(SwitchWhatIsFull());
   unchecked_bytes_ = 0;  // after a failure the next write looks again, so that none outgrows the limits
   return absl::OkStatus();
+}
+
+// What may be several memtables' worth is not kept until others write.
+void CommitPipeline::FlushBehind(size_t batch_bytes) {
+  const Core& core = *state_->core;
+  if (!core.large_batches || batch_bytes < core.tuning.memtable_bytes / 4) [[likely]]
+    return;
+  // The batch is written. After a failure the next write looks again, and tells.
+  unchecked_bytes_ = SwitchWhatIsFull().ok() ? 0 : batch_bytes;
 }
 
 // The active memtables share one budget. Over it, those that need the oldest logs are switched until half of it is

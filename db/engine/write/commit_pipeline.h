@@ -115,6 +115,8 @@ class CommitPipeline {
   // Whether it is time for a switch though no memtable is full (db/decide/writing/early_flush.h).
   EarlySwitch WhetherEarly() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status MakeRoom(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // With Options::large_batches, behind a large one.
+  void FlushBehind(size_t batch_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status SwitchWhatIsFull() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // With one new log for all of them. `early`: before memtables are full.
   absl::Status Switch(std::span<Target* const> targets, bool early = false)

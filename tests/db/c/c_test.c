@@ -466,6 +466,7 @@ static void test_comparator_and_listener(const char* directory, const sepal_read
   sepal_options_set_create_if_missing(options, 1);
   sepal_options_set_memory_limit(options, 16 << 20);
   sepal_options_set_write_buffer_size(options, 1 << 20);
+  sepal_options_set_large_batches(options, 1);
   sepal_options_set_direct_reads(options, 0);
   sepal_options_set_background_threads(options, 1);
   sepal_options_set_info_log(options, 0);

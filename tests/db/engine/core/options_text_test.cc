@@ -30,6 +30,7 @@ TEST(OptionsTextTest, EveryOptionComesBackFromItsText) {
   const std::vector<std::pair<std::string, std::function<void(Options*)>>> changes = {
       {"memory_limit = 8388608", [](Options* o) { o->memory_limit = size_t{8} << 20; }},
       {"memtable_bytes = 65536", [](Options* o) { o->memtable_bytes = 65536; }},
+      {"large_batches = true", [](Options* o) { o->large_batches = true; }},
       {"direct_reads = true", [](Options* o) { o->direct_reads = true; }},
       {"background_threads = 3", [](Options* o) { o->background_threads = 3; }},
       {"background_bytes_per_second = 18446744073709551615",
@@ -77,6 +78,7 @@ TEST(OptionsTextTest, TheTextIsAsDocumented) {
   EXPECT_EQ(OptionsToText(options),
             "memory_limit = 268435456\n"
             "memtable_bytes = 0\n"
+            "large_batches = false\n"
             "direct_reads = false\n"
             "background_threads = 0\n"
             "background_bytes_per_second = 0\n"
