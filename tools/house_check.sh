@@ -68,7 +68,7 @@ check_sources() {
         "db/decide/merge db/decide/visibility db/decide/compaction db/decide/writing db/decide/pacing " \
         "db/act/files db/act/manifest db/act/log db/act/jobs " \
         "db/engine/core db/engine/gate db/engine/catalog db/engine/background db/engine/write db/engine/read " \
-        "db/engine/open db/engine/face db/doctor db/c bindings/python/src bindings/node/src " \
+        "db/engine/open db/engine/face db/doctor db/c bindings/python/src bindings/node/src compat/leveldb " \
         "tools/terminal tools/sst_dump tools/db_bench tools/name_lookup tools/foreign " \
         "tools/sepal tools/sepal/pictures tools/sepal/verbs tools bench tests", rooms, " ")
       for (i = 1; i <= count; i++) ranks[rooms[i]] = i
@@ -140,7 +140,7 @@ check_sources() {
 }
 
 check_exceptions
-mapfile -t sources < <(find include util filters sim table db bindings tools bench tests \( -name '*.h' -o -name '*.cc' \) -type f 2>/dev/null |
+mapfile -t sources < <(find include util filters sim table db bindings compat tools bench tests \( -name '*.h' -o -name '*.cc' \) -type f 2>/dev/null |
   sort)
 if [ ${#sources[@]} -gt 0 ]; then
   while IFS=$'\t' read -r path rule message; do

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -35,6 +36,8 @@ class BatchOrigin {
   // The same for all families that `other` names.
   static void NoteAll(const WriteBatch& other, WriteBatch* batch);
   static void Clear(WriteBatch* batch);
+  // Swaps the updates of a batch that names no family; `bytes` are a batch without a put that expires (batch_format.h).
+  static void SwapBytes(WriteBatch* batch, std::string* bytes) { batch->bytes_.swap(*bytes); }
   // Whether a put of the batch expires.
   static bool Expires(const WriteBatch& batch) { return batch.expires_; }
   // InvalidArgument if `batch` names a family of any database but the one with that id in that directory: a copy of its

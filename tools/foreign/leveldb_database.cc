@@ -1,15 +1,17 @@
-#include <cerrno>
-#include <cstring>
+#include <dlfcn.h>
 #include <leveldb/cache.h>
 #include <leveldb/comparator.h>
 #include <leveldb/db.h>
 #include <leveldb/env.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <set>
 
 #include "absl/strings/str_format.h"
 #include "tools/foreign/foreign_database.h"
+#include "util/base/status.h"
 #include "util/base/strings.h"
 #include "util/thread/sync.h"
 
@@ -165,9 +167,21 @@ class LevelDb final : public ForeignDatabase {
   const std::vector<std::string> families_ = {"default"};
 };
 
+// The library that was loaded may be Sepal's own (`sepal run`), which reads no database of LevelDB's.
+absl::Status CheckTrueLevelDb() {
+  Dl_info library = {};
+  void* const function = ::dlsym(RTLD_DEFAULT, "leveldb_open");
+  if (function == nullptr || ::dladdr(function, &library) == 0 || library.dli_fname == nullptr) return absl::OkStatus();
+  if (std::string_view(library.dli_fname).find("/sepal/leveldb/") == std::string_view::npos) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "an import needs LevelDB itself, and %s is Sepal's: unset LD_LIBRARY_PATH, and do not use sepal run",
+      library.dli_fname));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ForeignDatabase>> OpenLevelDb(const ForeignPlace& place) {
+  RETURN_IF_ERROR(CheckTrueLevelDb());
   const leveldb::Status made = leveldb::Env::Default()->CreateDir(place.scratch);
   if (!made.ok()) return FromLevelDb(made);
   auto database = std::make_unique<LevelDb>(place.directory, place.scratch);

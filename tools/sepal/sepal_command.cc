@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "sepal/version.h"
 #include "tools/sepal/database_access.h"
+#include "tools/sepal/run_program.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/terminal_color.h"
 #include "tools/terminal/verb.h"
@@ -256,7 +257,9 @@ int Run(int argc, const char* const* argv, std::istream& in, std::ostream& out, 
     return kExitOk;
   }
   if (const VerbEntry* verb = FindVerb(words[0])) {
-    return RunVerb(*verb, {words.begin() + 1, words.end()}, io);
+    std::vector<std::string> arguments(words.begin() + 1, words.end());
+    if (verb->name == kRunVerb) EndFlagsAtProgram({"--memory-limit", "--color"}, &arguments);
+    return RunVerb(*verb, std::move(arguments), io);
   }
   if (words.size() == 1 || words[1].starts_with("-")) {
     if (!IsGroup(words[0])) return UnknownVerb(words[0], json, io);

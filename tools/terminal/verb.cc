@@ -38,8 +38,8 @@ const std::vector<VerbEntry>& Verbs() {
   static const std::vector<VerbEntry> verbs = [] {
     std::vector<VerbEntry> all;
     for (auto part : {DataVerbs, CareVerbs, PropertyVerbs, CopyVerbs, FamilyVerbs, ShellVerbs, DumpVerbs, ImportVerbs,
-                      ExplainVerbs, TableVerbs, LogVerbs, ShapeVerbs, OptionsVerbs, StatsVerbs, FilterMakingVerbs,
-                      FilterVerbs, FilterPageVerbs, BenchVerbs, PaperVerbs}) {
+                      ProgramVerbs, ExplainVerbs, TableVerbs, LogVerbs, ShapeVerbs, OptionsVerbs, StatsVerbs,
+                      FilterMakingVerbs, FilterVerbs, FilterPageVerbs, BenchVerbs, PaperVerbs}) {
       const std::vector<VerbEntry> some = part();
       all.insert(all.end(), some.begin(), some.end());
     }

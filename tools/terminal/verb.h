@@ -79,6 +79,7 @@ std::vector<VerbEntry> BenchVerbs();
 std::vector<VerbEntry> DumpVerbs();
 std::vector<VerbEntry> ShellVerbs();
 std::vector<VerbEntry> ImportVerbs();
+std::vector<VerbEntry> ProgramVerbs();
 std::vector<VerbEntry> PaperVerbs();
 
 // The flags and arguments of `verb`, which `entry` has made: for parsing, and for what is generated from them.

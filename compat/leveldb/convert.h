@@ -1,0 +1,35 @@
+// Slices and statuses of LevelDB's, and what Sepal has for them.
+#pragma once
+
+#include <leveldb/slice.h>
+#include <leveldb/status.h>
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "util/base/strings.h"
+
+namespace sepal::compat {
+
+inline std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
+inline leveldb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+// What an operating system's error is in LevelDB: a missing file is NotFound, all else an IOError.
+leveldb::Status PosixError(std::string_view context, int error);
+
+// | Sepal                          | LevelDB         |
+// |--------------------------------|-----------------|
+// | NotFound                       | NotFound        |
+// | DataLoss                       | Corruption      |
+// | Unimplemented                  | NotSupported    |
+// | InvalidArgument, AlreadyExists | InvalidArgument |
+// | all others                     | IOError         |
+leveldb::Status FailureOf(const absl::Status& status);
+inline leveldb::Status ToStatus(const absl::Status& status) {
+  if (status.ok()) [[likely]]
+    return leveldb::Status();
+  return FailureOf(status);
+}
+
+}  // namespace sepal::compat
