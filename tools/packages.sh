@@ -7,7 +7,7 @@ sepal_packages_build=(build-essential g++ cmake ninja-build pkg-config libabsl-d
 sepal_packages_test=(ccache libgtest-dev libgmock-dev libbenchmark-dev clang-14 libclang-rt-14-dev llvm-14 lld-14
   chromium doxygen dpkg-dev file fish mandoc python3 python3-dev python3-venv zsh libleveldb-dev
   librocksdb-dev libsqlite3-dev)
-sepal_packages_peers=(libleveldb-dev librocksdb-dev liblmdb-dev libbenchmark-dev)
+sepal_packages_peers=(libleveldb-dev librocksdb-dev liblmdb-dev libbenchmark-dev libbloom-dev)
 sepal_packages_lint=(clang-14 clang-tidy-14 clang-format-14 git)
 sepal_packages_docs=(doxygen)
 sepal_packages_disk=(fio)
