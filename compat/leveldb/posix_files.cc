@@ -101,7 +101,8 @@ class WritablePosixFile final : public leveldb::WritableFile {
     return flushed.ok() ? closed : flushed;
   }
   Status Flush() override {
-    const std::string bytes = std::exchange(buffer_, {});
+    std::string bytes;
+    bytes.swap(buffer_);
     for (size_t done = 0; done < bytes.size();) {
       const ssize_t wrote =
           OpenFile::Retry([&] { return ::write(file_.get(), bytes.data() + done, bytes.size() - done); });
