@@ -101,15 +101,18 @@ class WritablePosixFile final : public leveldb::WritableFile {
     return flushed.ok() ? closed : flushed;
   }
   Status Flush() override {
-    std::string bytes;
-    bytes.swap(buffer_);
-    for (size_t done = 0; done < bytes.size();) {
+    Status result;
+    for (size_t done = 0; done < buffer_.size() && result.ok();) {
       const ssize_t wrote =
-          OpenFile::Retry([&] { return ::write(file_.get(), bytes.data() + done, bytes.size() - done); });
-      if (wrote < 0) return file_.Failure();
-      done += static_cast<size_t>(wrote);
+          OpenFile::Retry([&] { return ::write(file_.get(), buffer_.data() + done, buffer_.size() - done); });
+      if (wrote < 0) {
+        result = file_.Failure();
+      } else {
+        done += static_cast<size_t>(wrote);
+      }
     }
-    return Status();
+    buffer_.clear();  // also of what failed: it is not written twice
+    return result;
   }
   Status Sync() override {
     Status flushed = Flush();
