@@ -146,7 +146,8 @@ void History::Check(const HeldIterator& held, std::string_view move) {
          absl::StrFormat("whether an iterator is valid after %s in %s", move, held.family));
   if (!valid || !held.iterator->Valid()) return;
   Expect(held.iterator->key() == held.expected[held.place].first,
-         absl::StrFormat("an iterator's key after %s in %s", move, held.family));
+         absl::StrFormat("an iterator's key after %s in %s: %s, not %s", move, held.family, held.iterator->key(),
+                         held.expected[held.place].first));
   Expect(held.iterator->value() == held.expected[held.place].second,
          absl::StrFormat("an iterator's value after %s in %s", move, held.family));
 }

@@ -5,11 +5,11 @@
 
 #include "absl/status/statusor.h"
 #include "db/act/jobs/compaction_job.h"
-#include "db/engine/background/table_dropper.h"
 #include "db/engine/background/job_slots.h"
 #include "db/engine/background/pause_gate.h"
 #include "db/engine/background/range_progress.h"
 #include "db/engine/background/snapshot_watch.h"
+#include "db/engine/background/table_dropper.h"
 #include "db/engine/catalog/catalog.h"
 #include "db/engine/core/database_state.h"
 

@@ -137,9 +137,7 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::Flush(const FamilyRef& family,
     RemoveTables(state_->core->directory.get(), nullptr, flushed.tables);
     return Flushed{.overtaken = true};
   }
-  absl::Status ready = turn.status();
-  if (ready.ok()) ready = WriteRanges(*family, &flushed);
-  const absl::StatusOr<uint64_t> behind = ready.ok() ? Install(family, taken, flushed) : ready;
+  const absl::StatusOr<uint64_t> behind = turn.ok() ? Finish(family, taken, &flushed) : turn.status();
   slots_->DiscardIfRefused(behind.status(), flushed.tables);
   if (flushed.range_table.has_value()) slots_->DiscardIfRefused(behind.status(), {*flushed.range_table});
   ASSIGN_OR_RETURN(flushed.volume.data_bytes_behind, behind);
@@ -222,6 +220,12 @@ absl::StatusOr<bool> FlushRunner::AwaitTurn(const Family& family, RunNumber run)
   return all.front().run == run && run > family.newest_flushed();
 }
 
+absl::StatusOr<uint64_t> FlushRunner::Finish(const FamilyRef& family, const Taken& taken, Flushed* flushed) {
+  const MutexLock lock(family->range_deletes.tables_mutex());
+  RETURN_IF_ERROR(WriteRanges(*family, flushed));
+  return Install(family, taken, *flushed);
+}
+
 absl::StatusOr<uint64_t> FlushRunner::Install(const FamilyRef& family, const Taken& taken, const Flushed& flushed) {
   VersionEdit edit;
   for (const TableMetadata& table : flushed.tables) {
@@ -247,7 +251,7 @@ absl::StatusOr<uint64_t> FlushRunner::Install(const FamilyRef& family, const Tak
         minimum = std::min(state_->log_pins.OldestWithout(pins), newest_log);
         complete->min_log_number = minimum;
         for (const TableRef& table : flushed.merged_range_tables) {
-          if (!Lists(family->version()->range_tables(), table)) continue;  // it covered nothing, and was removed
+          if (!Lists(family->version()->range_tables(), table)) continue;  // the family is being dropped
           complete->removed_tables.push_back({.family = family->id, .level = 0, .number = table->number()});
         }
       },

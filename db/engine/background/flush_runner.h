@@ -8,10 +8,10 @@
 
 #include "absl/status/statusor.h"
 #include "db/act/log/write_ahead_log.h"
-#include "db/engine/background/table_dropper.h"
 #include "db/engine/background/job_slots.h"
 #include "db/engine/background/pause_gate.h"
 #include "db/engine/background/snapshot_watch.h"
+#include "db/engine/background/table_dropper.h"
 #include "db/engine/catalog/catalog.h"
 #include "db/engine/core/database_state.h"
 
@@ -61,7 +61,8 @@ class FlushRunner {
   absl::StatusOr<Flushed> WriteTables(const FamilyRef& family, const Taken& taken) EXCLUDES_STATE_LOCK;
   // Returns when nothing older than `run` is under way: whether all of it is in tables, and none in a newer run.
   absl::StatusOr<bool> AwaitTurn(const Family& family, RunNumber run) EXCLUDES_STATE_LOCK;
-  // Returns the bytes of keys and values in memtables that are still in memory then.
+  // Both return the bytes of keys and values in memtables that are still in memory then.
+  absl::StatusOr<uint64_t> Finish(const FamilyRef& family, const Taken& taken, Flushed* flushed) EXCLUDES_STATE_LOCK;
   absl::StatusOr<uint64_t> Install(const FamilyRef& family, const Taken& taken,
                                    const Flushed& flushed) EXCLUDES_STATE_LOCK;
   // Writes the memtables' range tombstones, together with those of tables that do not hold many more, and without those

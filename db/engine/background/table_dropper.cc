@@ -17,7 +17,7 @@ void TableDropper::Drop(const FamilyRef& family) {
   if (!has_ranges && expired_through == 0) return;
   const PauseGate::Section section(pause_);
   absl::Status status = DropTables(family, expired_through);
-  if (status.ok() && has_ranges) status = RemoveRangeTables(*family);
+  if (status.ok() && has_ranges) status = RemoveRangeTables(family);
   if (status.ok()) return;
   state_->core->info_log.Write("tables of %s could not be dropped: %s", Printable(family->name), status.ToString());
 }
@@ -43,10 +43,19 @@ absl::Status TableDropper::DropTables(const FamilyRef& family, uint64_t expired_
   return status;
 }
 
-absl::Status TableDropper::RemoveRangeTables(const Family& family) {
+// A flush that takes over range tombstones looks itself, once it has ended.
+absl::Status TableDropper::RemoveRangeTables(const FamilyRef& family) {
+  Mutex* const tables = family->range_deletes.tables_mutex();
+  if (!tables->TryLock()) return absl::OkStatus();
+  absl::Status status = RemoveLocked(*family);
+  tables->Unlock();
+  return status;
+}
+
+absl::Status TableDropper::RemoveLocked(const Family& family) {
   const std::vector<TableRef> done = RangeTablesToRemove(*state_->VersionOf(family));
   if (done.empty() || family.dropped()) return absl::OkStatus();
-  // A flush may take some of them over meanwhile.
+  // They may be gone with the family's drop.
   const auto complete = [&](VersionEdit* edit) {
     database_mutex.AssertHeld();
     const std::vector<TableRef>& listed = family.version()->range_tables();

@@ -21,7 +21,8 @@ class TableDropper {
 
  private:
   absl::Status DropTables(const FamilyRef& family, uint64_t expired_through_millis) EXCLUDES_STATE_LOCK;
-  absl::Status RemoveRangeTables(const Family& family) EXCLUDES_STATE_LOCK;
+  absl::Status RemoveRangeTables(const FamilyRef& family) EXCLUDES_STATE_LOCK;
+  absl::Status RemoveLocked(const Family& family) EXCLUDES_STATE_LOCK;
 
   EngineState* const state_;
   Catalog* const catalog_;

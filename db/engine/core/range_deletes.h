@@ -29,6 +29,11 @@ class RangeDeletes {
   bool any() const { return any_.load(std::memory_order_relaxed); }
   void Begin() { any_.store(true, std::memory_order_relaxed); }
 
+  // Held while a flush takes over range tombstones of tables, until they are in its own, and while such tables are
+  // removed because they cover nothing. What was removed in between would come back, and cover what lost its sequence
+  // number meanwhile. Taken before the mutexes of edits and of the database.
+  Mutex* tables_mutex() ABSL_LOCK_RETURNED(tables_mutex_) { return &tables_mutex_; }
+
   // For a reader that goes on beyond the epoch guard under which it loaded `visible`: it stands there until the result
   // goes. Inside that guard. Safe for concurrent use.
   std::shared_ptr<const void> Stand(SequenceNumber visible) const;
@@ -47,6 +52,7 @@ class RangeDeletes {
     uint64_t stamp;  // of the epochs, taken after it was published
   };
 
+  Mutex tables_mutex_;
   std::atomic<bool> any_{false};
   const std::shared_ptr<Readers> readers_ = std::make_shared<Readers>();
   const uint64_t fork_generation_ = WatchForks();
