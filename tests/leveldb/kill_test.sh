@@ -9,6 +9,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/sepal_leveldb.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
 for round in $(seq "$rounds"); do
+  : >"$work/told"
   "$program" write "$work/db$round" >"$work/told" &
   writer=$!
   # Until it has written something, and a little longer.
@@ -20,8 +21,8 @@ for round in $(seq "$rounds"); do
   kill -KILL "$writer"
   wait "$writer" || true
   # The last line may be cut off.
-  least=$(grep -c . "$work/told")
-  least=$(((least - 1) * 8))
+  least=$(grep -c . "$work/told" || true)
+  least=$((least > 1 ? (least - 1) * 8 : 0))
   "$program" check "$work/db$round" "$least"
 done
 

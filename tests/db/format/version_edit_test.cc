@@ -100,9 +100,9 @@ std::string Field(int tag, std::string_view content) {
 TEST(VersionEditTest, AFeatureThatIsNotKnownIsRefusedByName) {
   EXPECT_EQ(*VersionEdit::Decode(Field(24, "\x01")), VersionEdit()) << "merges are known";
   EXPECT_EQ(*VersionEdit::Decode(Field(24, std::string_view("\0", 1))), VersionEdit());
-  const absl::Status refused = VersionEdit::Decode(Field(24, "\x28")).status();  // bits 3 and 5
+  const absl::Status refused = VersionEdit::Decode(Field(24, "\x30")).status();  // bits 4 and 5
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_NE(refused.ToString().find("feature 3"), std::string::npos) << refused;
+  EXPECT_NE(refused.ToString().find("feature 4"), std::string::npos) << refused;
   EXPECT_NE(refused.ToString().find("newer version"), std::string::npos) << refused;
   EXPECT_TRUE(absl::IsFailedPrecondition(
       VersionEdit::Decode(Field(24, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01")).status()));  // bit 63
@@ -136,9 +136,9 @@ TEST(VersionEditTest, AnAddedTableMayHaveFieldsOfItsOwn) {
 
 TEST(VersionEditTest, ASchemaIsRefusedUnlessItsFieldsMayBeSkipped) {
   EXPECT_EQ(*VersionEdit::Decode(Field(28, "\x05" + Field(1, "whatever"))), VersionEdit());
-  const absl::Status refused = VersionEdit::Decode(Field(28, "\x05" + Field(6, "something"))).status();
+  const absl::Status refused = VersionEdit::Decode(Field(28, "\x05" + Field(10, "something"))).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_NE(refused.ToString().find("schema of a column family: unknown field 6"), std::string::npos) << refused;
+  EXPECT_NE(refused.ToString().find("schema of a column family: unknown field 10"), std::string::npos) << refused;
 }
 
 TEST(VersionEditTest, KeptOptionsThatAreNoFieldsAreRefused) {
