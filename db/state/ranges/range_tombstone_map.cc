@@ -78,6 +78,7 @@ struct RangeTombstoneMap::Chunk {
 // Children in order, in three arrays behind the header. Nothing of it changes but the directory's pointers to blocks.
 template <class Child>
 struct RangeTombstoneMap::Index {
+  explicit Index(size_t children_count) : count(children_count) {}
   static size_t Bytes(size_t count) { return sizeof(Index) + 3 * count * sizeof(uint64_t); }
 
   const Key* low() const { return lows()[0]; }
