@@ -197,7 +197,6 @@ absl::StatusOr<FlushRunner::Flushed> FlushRunner::WriteTables(const FamilyRef& f
 }
 
 absl::Status FlushRunner::WriteRanges(const Family& family, Flushed* flushed) {
-  if (flushed->ranges == nullptr) return absl::OkStatus();
   const VersionRef version = state_->VersionOf(family);
   RangeTombstonesRef all =
       MergeWithTables(family.order, *version, flushed->ranges, flushed->snapshots, &flushed->merged_range_tables);
@@ -221,6 +220,7 @@ absl::StatusOr<bool> FlushRunner::AwaitTurn(const Family& family, RunNumber run)
 }
 
 absl::StatusOr<uint64_t> FlushRunner::Finish(const FamilyRef& family, const Taken& taken, Flushed* flushed) {
+  if (flushed->ranges == nullptr) return Install(family, taken, *flushed);
   const MutexLock lock(family->range_deletes.tables_mutex());
   RETURN_IF_ERROR(WriteRanges(*family, flushed));
   return Install(family, taken, *flushed);
