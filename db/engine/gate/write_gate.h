@@ -30,8 +30,8 @@ enum class BackgroundWork : uint8_t { kFlush, kCompaction };
 //     each of them keeps. What counts is what they will take there, which of small entries is several times the batch.
 //     They go in in the order in which they came. Where the first does not fit into the limit, memtables are flushed,
 //     and until it is in small batches wait too; otherwise it could starve;
-//   - with Options::large_batches, one that takes over a quarter of the limit goes in while no other large one is on its
-//     way.
+//   - with Options::large_batches, one that takes over a quarter of the limit goes in while no other large one is on
+//     its way.
 class WriteGate {
  public:
   // `flush` switches all memtables that hold anything. It is called by writers, with no lock held.
