@@ -33,8 +33,7 @@ std::vector<TableRef> RangeTablesToRemove(const Version& version);
 
 // A plan that drops the tables of which range tombstones that are in tables hide everything from every reader, and
 // those of which everything has expired by `expired_through_millis`, without those of running plans; or no plan.
-// `stripes`: where readers may stand. Cost: all tables, if there are range tombstones in tables, or any of the tables
-// can expire.
+// `stripes`: where readers may stand. Cost: all tables.
 CompactionPlan PlanDrop(const PickerInput& input, Stripes stripes, uint64_t expired_through_millis);
 
 }  // namespace sepal

@@ -43,8 +43,8 @@ class RangeTombstoneMap {
   RangeTombstoneMap& operator=(const RangeTombstoneMap&) = delete;
 
   // Requires a number above all others, and begin < end. Deletes that no reader at one of `stripes`, or above the last,
-  // can tell from newer ones may be left out from then on; `stripes` is not called where nothing older is covered. Cost:
-  // a search, and what it takes to visit the borders inside of the range.
+  // can tell from newer ones may be left out from then on; `stripes` is not called where nothing older is covered.
+  // Cost: a search, and what it takes to visit the borders inside of the range.
   using StripesNow = absl::FunctionRef<Stripes()>;
   void Add(const RangeTombstone& tombstone, StripesNow stripes);
 
