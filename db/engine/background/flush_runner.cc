@@ -50,6 +50,8 @@ class FlushRunner::Taken {
     immutables = family_->TakeForFlush(run, /*gives_up=*/!state_->error.ok());
   }
   ~Taken() {
+    // First: as long as a flush runs, a writer that lacks memory waits for what it holds.
+    immutables.clear();
     StateLock lock(state_);
     family_->PutBack(run);
     state_->NotifyChanged();

@@ -208,6 +208,7 @@ absl::StatusOr<WriteGate::Step> WriteGate::AwaitStep(Writer* writer) {
     if (!look && TakesLook(writer)) {
       // What is kept for later goes to the system first.
       writer->gave_back = MemoryIsShort() || !MemoryFits(writer->bytes);
+      writer->flush_ran = state_->AnyFlushRuns();
       if (writer->gave_back) return Step::kGiveBackMemory;
       look = true;
     }
@@ -216,7 +217,7 @@ absl::StatusOr<WriteGate::Step> WriteGate::AwaitStep(Writer* writer) {
     if (state_->closing) {
       return absl::FailedPreconditionError(absl::StrFormat("the database in %s is closed", state_->core->path));
     }
-    if (MayGoIn(*writer, look)) return Step::kGoIn;
+    if (MayGoIn(*writer, look && !writer->flush_ran)) return Step::kGoIn;
     if (flushes_without_space_ > 0 && (decided_.stopped() || IsNext(*writer))) return NoSpaceToFlush();
     if (IsNext(*writer) && !MemoryFits(writer->bytes) && !writer->no_slowdown &&
         !std::exchange(large_goes_first_, true)) {

@@ -103,6 +103,7 @@ class WriteGate {
     std::optional<uint64_t> turn = {};
     bool looked = false;            // for memory, once at least
     bool gave_back = false;         // idle memory, as its last step
+    bool flush_ran = false;         // when it began to give back: what that flush leaves is not given back
     absl::Status flushed = {};      // how its last flush went
     size_t counted_bytes = 0;       // of a large batch that was let in
     uint64_t pacing_micros = 0;     // to be waited once it is let in
@@ -129,7 +130,8 @@ class WriteGate {
   bool MemoryFits(size_t bytes) const REQUIRES_STATE_LOCK;
   // Whether a batch is refused without large_batches.
   bool IsOversized(size_t bytes) const;
-  // Whether a large batch may join what is there and was let in. `looked`: for memory, just now.
+  // Whether a large batch may join what is there and was let in. `looked`: for memory, just now, with no flush running
+  // since before.
   bool HasRoomFor(size_t bytes, bool looked) const REQUIRES_STATE_LOCK;
   // Whether it is this one's turn, and no other is on its way.
   bool IsNext(const Writer& writer) const REQUIRES_STATE_LOCK;
