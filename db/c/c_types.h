@@ -13,6 +13,7 @@
 
 #include "sepal/c.h"
 #include "sepal/db.h"
+#include "sepal/key_filter.h"
 #include "sepal/perf_context.h"
 #include "sepal/repair.h"
 
@@ -69,6 +70,7 @@ struct sepal_writeoptions_t {
 };
 struct sepal_readoptions_t {
   sepal::ReadOptions rep;
+  std::unique_ptr<const sepal::KeyFilter> key_filter;
 };
 struct sepal_comparator_t final : sepal::Comparator {
   ~sepal_comparator_t() override {

@@ -119,6 +119,21 @@ SEPAL_C_EXPORT void sepal_filter_describe(const sepal_filter_t* filter, sepal_fi
 /* "blocked"; empty for no kind. Not to be freed. */
 SEPAL_C_EXPORT const char* sepal_filter_name_of(int kind);
 
+/* The keys of a database: DB::ExportFilter and DB::ApproximateDistinct (sepal/db.h), of the default family where
+   `family` is NULL. NULL and 0 after an error. `kind`: classic, blocked or partitioned Bloom. A start_key and a
+   limit_key of NULL mean no bound; if one is, both must be. */
+SEPAL_C_EXPORT sepal_filter_t* sepal_export_filter(sepal_t* db, const sepal_readoptions_t* options,
+                                                   sepal_column_family_t* family, int kind, double rate, uint64_t seed,
+                                                   char** errptr);
+SEPAL_C_EXPORT double sepal_approximate_distinct(sepal_t* db, sepal_column_family_t* family, const char* start_key,
+                                                 size_t start_key_len, const char* limit_key, size_t limit_key_len,
+                                                 char** errptr);
+/* Keys that the filter says are absent are left out of scans and multi-gets (ReadOptions::key_filter); NULL: none. The
+   filter must outlive the options and the iterators that were made with them, as the options must, and not change
+   meanwhile. Fails for sketches, which know no keys: count-min and HyperLogLog. */
+SEPAL_C_EXPORT void sepal_readoptions_set_key_filter(sepal_readoptions_t* options, const sepal_filter_t* filter,
+                                                     char** errptr);
+
 #ifdef __cplusplus
 }
 #endif

@@ -72,6 +72,7 @@
 #include "sepal/explanation.h"
 #include "sepal/export.h"
 #include "sepal/iterator.h"
+#include "sepal/key_filter.h"
 #include "sepal/merge_operator.h"
 #include "sepal/options.h"
 #include "sepal/perf_context.h"
@@ -305,6 +306,23 @@ class SEPAL_EXPORT DB {
   // few block reads.
   virtual absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(const ColumnFamily& family,
                                                                     std::span<const Range> ranges) = 0;
+  // Estimates how many different keys there are, in the whole family or in a range. Keys in tables are known by
+  // sketches: the standard error of a whole family is 3.3 %, and that of a range, whose ends are guessed from how far
+  // into its table each lies, some percent of a table more. Deleted and expired keys count until compactions have
+  // removed them. Costs a look at each key that is in memory, and 1 KiB of memory reads for each table; the first call
+  // after an opening reads each table's properties. InvalidArgument if the comparator holds different bytes equal: such
+  // keys are in no sketch.
+  virtual absl::StatusOr<double> ApproximateDistinct(const ColumnFamily& family,
+                                                     const std::optional<Range>& range = std::nullopt) = 0;
+  // Returns a Bloom filter of all keys that a scan with `read` shows, as of its snapshot or one moment: what a client
+  // needs to ask only for keys that are perhaps there (BloomFilter::Serialize makes a file of it). Costs a scan of the
+  // keys, and a second one where their number was not known beforehand: `read` has bounds, or the estimate by
+  // ApproximateDistinct was too low, or too high by a quarter.
+  // InvalidArgument as for BloomShape::For; ResourceExhausted if the filter does not fit into what is left of
+  // memory_limit, which holds it until the call returns.
+  virtual absl::StatusOr<filters::BloomFilter> ExportFilter(const ColumnFamily& family,
+                                                            const ExportFilterOptions& options = {},
+                                                            const ReadOptions& read = kDefaultReadOptions) = 0;
   // The statistics of the whole database. Valid as long as this object, also after Close.
   virtual Statistics& statistics() = 0;
 
@@ -369,6 +387,13 @@ class SEPAL_EXPORT DB {
   absl::StatusOr<Properties> GetProperties() { return GetProperties(DefaultColumnFamily()); }
   absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(std::span<const Range> ranges) {
     return GetApproximateSizes(DefaultColumnFamily(), ranges);
+  }
+  absl::StatusOr<double> ApproximateDistinct(const std::optional<Range>& range = std::nullopt) {
+    return ApproximateDistinct(DefaultColumnFamily(), range);
+  }
+  absl::StatusOr<filters::BloomFilter> ExportFilter(const ExportFilterOptions& options = {},
+                                                    const ReadOptions& read = kDefaultReadOptions) {
+    return ExportFilter(DefaultColumnFamily(), options, read);
   }
 
  protected:

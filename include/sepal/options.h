@@ -23,6 +23,7 @@
 namespace sepal {
 
 class EventListener;
+class KeyFilter;
 class MergeOperator;
 class PureFilter;
 
@@ -161,6 +162,11 @@ struct ReadOptions {
   const Snapshot* snapshot = nullptr;
   // Keep blocks that are read in the cache. Turn it off for scans over much more data than fits.
   bool fill_cache = true;
+  // For iterators, scans and MultiGet: what is asked about a key before its value is touched (sepal/key_filter.h);
+  // null: nothing. Keys that it says are absent are left out, or not found. It is asked less, and such keys are shown,
+  // where it leaves out less than one key of 16: then asking costs more than it spares. It must live as long as the
+  // iterator.
+  const KeyFilter* key_filter = nullptr;
 
   // The rest is for iterators and scans only, which show the keys that are within all of it. Tables outside are not
   // read.

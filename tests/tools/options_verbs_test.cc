@@ -149,6 +149,12 @@ TEST_F(OptionsVerbsTest, SizesAreOfRanges) {
   EXPECT_EQ(size({"--hex", "--prefix", "6b6579"}), size({"--prefix", "key"}));
   EXPECT_TRUE(Has(RunSepal({"db", "size", db_}).out, std::to_string(all) + " (about "));
   EXPECT_EQ(RunSepal({"db", "size", db_, "--family", "none"}).exit, kExitError);
+  EXPECT_TRUE(Has(RunSepal({"db", "size", db_, "--distinct"}).out, " different keys, give or take 3 %"));
+  const auto distinct = LastJson(RunSepal({"db", "size", db_, "--distinct", "--json"}).out);
+  uint64_t keys = 0;
+  for (const auto& family : distinct.at("column_families")) keys += family.at("distinct_keys").get<uint64_t>();
+  EXPECT_GT(keys, 0u);
+  EXPECT_EQ(distinct.at("distinct_keys").get<uint64_t>(), keys);
 }
 
 TEST_F(OptionsVerbsTest, ADatabaseIsDestroyedWithItsLogsAndNothingElse) {

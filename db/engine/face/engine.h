@@ -37,6 +37,9 @@ class FamilyHandle final : public OwnedFamily {
   FamilyRef family_;
 };
 
+class GroupLookup;
+class KeyGroup;
+
 class Engine final : public DB {
  public:
   // Opens a database (db/engine/face/db.cc, opening.h).
@@ -91,6 +94,9 @@ class Engine final : public DB {
   absl::StatusOr<Properties> GetProperties(const ColumnFamily& family) override;
   absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(const ColumnFamily& family,
                                                             std::span<const Range> ranges) override;
+  absl::StatusOr<double> ApproximateDistinct(const ColumnFamily& family, const std::optional<Range>& range) override;
+  absl::StatusOr<filters::BloomFilter> ExportFilter(const ColumnFamily& family, const ExportFilterOptions& options,
+                                                    const ReadOptions& read) override;
   Statistics& statistics() override { return core_->statistics; }
   absl::Status CheckConsistency() override;
   absl::Status VerifyChecksums(const VerifyChecksumsOptions& options) override;
@@ -131,6 +137,10 @@ class Engine final : public DB {
   absl::Status CheckWritable() const;
   void LetGoInChild();
   absl::Status CheckSnapshot(const ReadOptions& options) const;
+  // Looks for a part of a MultiGet's keys, and hands over what there is. `first` keeps the first error.
+  void GetGroup(const KeyGroup& group, std::span<const LookupKey> lookups, GroupLookup* lookup,
+                std::span<PinnedValue> values, std::span<absl::Status> statuses,
+                StatisticsImpl::ThreadCounters* counters, absl::Status* first);
   bool MayReadAs(const ReadOptions& options) const {
     return options.snapshot == nullptr || SnapshotList::OwnerOf(options.snapshot) == core_.get();
   }

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_format.h"
 #include "db/engine/core/pinned_value_access.h"
 #include "db/engine/face/engine.h"
 #include "db/engine/read/database_iterator.h"
 #include "db/engine/read/group_lookup.h"
 #include "db/engine/read/held_view.h"
+#include "db/engine/read/key_sieve.h"
 #include "db/engine/read/point_lookup.h"
 #include "db/engine/read/read_filter.h"
 #include "db/engine/read/view_iterator.h"
@@ -32,25 +34,19 @@ absl::Status UnequalSpans(size_t keys, size_t values, size_t statuses) {
       "MultiGet needs a value and a status for each key: %d keys, %d values, %d statuses", keys, values, statuses));
 }
 
-struct Bounds {
-  std::optional<std::string> lower;
-  std::optional<std::string> upper;
-};
-
-// The bounds of the keys that are within everything that `options` say.
-absl::StatusOr<Bounds> BoundsOf(const ReadOptions& options, const KeyOrder& order) {
-  Bounds bounds{.lower = options.lower_bound, .upper = options.upper_bound};
-  if (options.prefix.empty()) return bounds;
-  if (!order.bytewise()) {
+// Narrows the bounds to keys with the prefix that `options` say.
+ABSL_ATTRIBUTE_NOINLINE absl::Status NarrowToPrefix(const ReadOptions& options, DatabaseIteratorOptions* iterator) {
+  if (!iterator->order.bytewise()) {
     return absl::InvalidArgumentError(
         absl::StrFormat("ReadOptions::prefix needs the bytewise order of keys, and the column family has the "
                         "comparator \"%s\": give bounds instead",
-                        order.comparator()->Name()));
+                        iterator->order.comparator()->Name()));
   }
-  if (!bounds.lower.has_value() || *bounds.lower < options.prefix) bounds.lower = options.prefix;
+  std::optional<std::string>&lower = iterator->lower_bound, &upper = iterator->upper_bound;
+  if (!lower.has_value() || *lower < options.prefix) lower = options.prefix;
   std::optional<std::string> end = EndOfPrefix(options.prefix);
-  if (end.has_value() && (!bounds.upper.has_value() || *end < *bounds.upper)) bounds.upper = std::move(end);
-  return bounds;
+  if (end.has_value() && (!upper.has_value() || *end < *upper)) upper = std::move(end);
+  return absl::OkStatus();
 }
 
 // A memtable that a pinned value lies in.
@@ -66,6 +62,52 @@ struct HeldMemTable {
   const std::shared_ptr<Core> core;  // which the memtable's memory is charged to
   const std::shared_ptr<const MemTable> memtable;
 };
+
+}  // namespace
+
+// Keys of a MultiGet that are looked for together: as many as come one after another, but for those that a sieve holds
+// back.
+class KeyGroup {
+ public:
+  // `sieve`: null for none.
+  KeyGroup(std::span<const std::string_view> keys, size_t begin, KeySieve* sieve) : begin_(begin) {
+    if (sieve == nullptr) [[likely]] {
+      count_ = std::min(GroupLookup::kMostKeys, keys.size() - begin);
+      end_ = begin + count_;
+      return;
+    }
+    for (end_ = begin; end_ < keys.size() && count_ < GroupLookup::kMostKeys; ++end_) {
+      if (sieve->Passes(keys[end_])) places_[count_++] = end_;
+    }
+  }
+  size_t begin() const { return begin_; }
+  size_t end() const { return end_; }
+  size_t count() const { return count_; }
+  bool whole() const { return end_ - begin_ == count_; }
+  // Of the i-th of them, in the call.
+  size_t place(size_t i) const { return whole() ? begin_ + i : places_[i]; }
+  // Brings each status from the i-th place on to its own; the others' keys are absent.
+  void Spread(std::span<absl::Status> statuses, std::span<PinnedValue> values) const {
+    size_t i = count_;
+    for (size_t place = end_; place-- > begin_;) {
+      const bool kept = i > 0 && places_[i - 1] == place;
+      if (kept) {
+        statuses[place] = std::exchange(statuses[begin_ + --i], absl::OkStatus());
+      } else {
+        statuses[place] = Absent();
+        values[place].Reset();
+      }
+    }
+  }
+
+ private:
+  const size_t begin_;
+  size_t end_ = 0;
+  size_t count_ = 0;
+  std::array<size_t, GroupLookup::kMostKeys> places_;
+};
+
+namespace {
 
 // What an iterator keeps alive, let go in this order: the view, the family, the core.
 struct IteratorOwner {
@@ -161,17 +203,18 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
   });
   TellOfReads(keys.size());
   StatisticsImpl::ThreadCounters counters = core_->statistics.ForThisThread();
-  counters.Add(Ticker::kMultiGetKeys, keys.size());
   // Each group has a guard of its own, so that what the ones before it evicted can be freed; one view serves them all.
   std::optional<HeldView> held;
   std::optional<RangeCover> cover;
   std::optional<ReadFilter> filter;
+  std::optional<KeySieve> sieve;
+  if (options.key_filter != nullptr) sieve.emplace(options.key_filter);
   const ReadView* view = nullptr;
   SequenceNumber visible;
   absl::Status first;
-  for (size_t begin = 0; begin < keys.size(); begin += GroupLookup::kMostKeys) {
+  for (size_t begin = 0; begin < keys.size();) {
     const EpochDomain::Guard guard(&core_->epochs);
-    if (begin == 0) {
+    if (view == nullptr) {
       view = (*resolved)->view();
       if (view == nullptr) return refuse((*resolved)->CheckThere());
       if (keys.size() > GroupLookup::kMostKeys) held.emplace(core_, view->shared_from_this());
@@ -181,25 +224,38 @@ absl::Status Engine::MultiGet(const ColumnFamily& family, std::span<const std::s
         filter.emplace(**resolved, visible);
       }
     }
-    const size_t count = std::min(GroupLookup::kMostKeys, keys.size() - begin);
+    const KeyGroup group(keys, begin, sieve.has_value() ? &*sieve : nullptr);
+    GroupLookup lookup(**resolved, *view, cover.has_value() ? &*cover : nullptr,
+                       filter.has_value() ? &*filter : nullptr, {.fill_cache = options.fill_cache}, core_.get());
     std::array<LookupKey, GroupLookup::kMostKeys> lookups;
-    std::array<PointResult, GroupLookup::kMostKeys> results;
-    for (size_t i = 0; i < count; ++i) lookups[i] = MakeLookupKey(**resolved, keys[begin + i], visible);
-    const std::span<absl::Status> group = statuses.subspan(begin, count);
-    std::fill(group.begin(), group.end(), absl::OkStatus());
-    GroupLookup(**resolved, *view, cover.has_value() ? &*cover : nullptr, filter.has_value() ? &*filter : nullptr,
-                {.fill_cache = options.fill_cache}, core_.get())
-        .Run(std::span(lookups).first(count), std::span(results).first(count), group);
-    for (size_t i = 0; i < count; ++i) {
-      values[begin + i].Reset();
-      if (group[i].ok()) {
-        group[i] = HandOver(&counters, &results[i], &values[begin + i]);
-      } else {
-        KeepFirst(&first, group[i]);
-      }
-    }
+    for (size_t i = 0; i < group.count(); ++i) lookups[i] = MakeLookupKey(**resolved, keys[group.place(i)], visible);
+    GetGroup(group, std::span(lookups).first(group.count()), &lookup, values, statuses, &counters, &first);
+    begin = group.end();
   }
   return first;
+}
+
+// A key that the sieve holds back is told to be absent once nothing of the group is looked for any more: keys may lie
+// in the values of an earlier call.
+void Engine::GetGroup(const KeyGroup& group, std::span<const LookupKey> lookups, GroupLookup* lookup,
+                      std::span<PinnedValue> values, std::span<absl::Status> statuses,
+                      StatisticsImpl::ThreadCounters* counters, absl::Status* first) {
+  std::array<PointResult, GroupLookup::kMostKeys> results;
+  const std::span<absl::Status> said = statuses.subspan(group.begin(), group.count());
+  std::fill(said.begin(), said.end(), absl::OkStatus());
+  lookup->Run(lookups, std::span(results).first(group.count()), said);
+  counters->Add(Ticker::kMultiGetKeys, group.count());
+  if (!group.whole()) [[unlikely]]
+    group.Spread(statuses, values);
+  for (size_t i = 0; i < group.count(); ++i) {
+    const size_t place = group.place(i);
+    values[place].Reset();
+    if (statuses[place].ok()) {
+      statuses[place] = HandOver(counters, &results[i], &values[place]);
+    } else {
+      KeepFirst(first, statuses[place]);
+    }
+  }
 }
 
 std::vector<absl::StatusOr<std::string>> Engine::MultiGet(const ColumnFamily& family,
@@ -241,11 +297,17 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
   if (absl::Status status = CheckSnapshot(options); !status.ok()) return NewErrorIterator(std::move(status));
   // Seeks go through all runs, so that one iterator is enough to look.
   TellOfReads(JobScheduler::kReadsPerLook);
-  absl::StatusOr<Bounds> bounds = BoundsOf(options, (*resolved)->order);
-  if (!bounds.ok()) return NewErrorIterator(bounds.status());
+  DatabaseIteratorOptions iterator;
+  iterator.order = (*resolved)->order;
+  if (options.lower_bound.has_value()) iterator.lower_bound = options.lower_bound;
+  if (options.upper_bound.has_value()) iterator.upper_bound = options.upper_bound;
+  if (!options.prefix.empty()) {
+    absl::Status narrowed = NarrowToPrefix(options, &iterator);
+    if (!narrowed.ok()) return NewErrorIterator(std::move(narrowed));
+  }
   auto owner = std::make_shared<IteratorOwner>();
   owner->core = core_;
-  owner->family = *resolved;
+  owner->family = *std::move(resolved);
   // Before the view, which then has everything up to it.
   const SequenceNumber complete = VisibleTo(options);
   SequenceNumber visible;
@@ -261,8 +323,6 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
       filter.emplace(*owner->family, visible);
     }
   }
-  DatabaseIteratorOptions iterator;
-  iterator.order = owner->family->order;
   iterator.visible = visible;
   iterator.source = {.core = core_.get(),
                      .family = owner->family.get(),
@@ -270,8 +330,7 @@ std::unique_ptr<Iterator> Engine::NewIterator(const ColumnFamily& family, const 
                      .visible = iterator.visible,
                      .complete = complete,
                      .adds = options.snapshot == nullptr};
-  iterator.lower_bound = std::move(bounds->lower);
-  iterator.upper_bound = std::move(bounds->upper);
+  iterator.key_filter = options.key_filter;
   iterator.open_mark = &core_->open_mark;
   iterator.statistics = &core_->statistics;
   iterator.calls = &core_->calls;

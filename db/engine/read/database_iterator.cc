@@ -4,6 +4,7 @@
 
 #include "absl/base/attributes.h"
 #include "db/decide/visibility/visibility.h"
+#include "db/engine/read/key_sieve.h"
 #include "db/engine/read/merged_lookup.h"
 #include "util/base/check.h"
 #include "util/base/status.h"
@@ -69,7 +70,7 @@ absl::Status MakeShown(const DatabaseIteratorOptions& options, Meaning meaning, 
 // or expires, among the versions of its key or after them, and `key_buffer_` and `value_buffer_` hold what is shown.
 // Going backward, it stands at the entry where that is plainly the only version of its key; else before all versions of
 // the key that is shown, which the buffers hold.
-class DatabaseIterator final : public Iterator {
+class DatabaseIterator : public Iterator {
  public:
   DatabaseIterator(DatabaseIteratorOptions options, std::unique_ptr<InternalIterator> entries)
       : options_(std::move(options)),
@@ -109,7 +110,7 @@ class DatabaseIterator final : public Iterator {
   void Seek(std::string_view target) override {
     if (Closed()) [[unlikely]]
       return Hide();
-    if (IsBefore(target)) return SeekToFirst();
+    if (IsBefore(target)) return DatabaseIterator::SeekToFirst();
     target = Keep(target);
     const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
     if (!Begin(Ticker::kSeeks)) return;
@@ -135,7 +136,7 @@ class DatabaseIterator final : public Iterator {
   void SeekForPrev(std::string_view target) override {
     if (Closed()) [[unlikely]]
       return Hide();
-    if (IsBehind(target)) return SeekToLast();
+    if (IsBehind(target)) return DatabaseIterator::SeekToLast();
     target = Keep(target);
     const WatchedCall call(options_.calls, kSeekCall, [&] { return ASeek(target); });
     if (!Begin(Ticker::kSeeks)) return;
@@ -171,6 +172,9 @@ class DatabaseIterator final : public Iterator {
     }
     PrevElsewhere();
   }
+
+ protected:
+  const DatabaseIteratorOptions& options() const { return options_; }
 
  private:
   bool Closed() const { return !options_.open_mark->IsOpen(); }
@@ -367,6 +371,52 @@ class DatabaseIterator final : public Iterator {
   absl::Status merge_status_;  // of the key at which the last call ended
 };
 
+// One that shows only what a key filter lets pass. What there is to a step stays as it is: a filter costs others
+// nothing.
+class SievingIterator final : public DatabaseIterator {
+ public:
+  SievingIterator(DatabaseIteratorOptions options, std::unique_ptr<InternalIterator> entries)
+      : DatabaseIterator(std::move(options), std::move(entries)), sieve_(this->options().key_filter) {}
+
+  void SeekToFirst() override {
+    DatabaseIterator::SeekToFirst();
+    GoForward();
+  }
+  void Seek(std::string_view target) override {
+    DatabaseIterator::Seek(target);
+    GoForward();
+  }
+  void SeekToLast() override {
+    DatabaseIterator::SeekToLast();
+    GoBackward();
+  }
+  void SeekForPrev(std::string_view target) override {
+    DatabaseIterator::SeekForPrev(target);
+    GoBackward();
+  }
+  void Next() override {
+    DatabaseIterator::Next();
+    GoForward();
+  }
+  void Prev() override {
+    DatabaseIterator::Prev();
+    GoBackward();
+  }
+
+ private:
+  bool StopsHere() {
+    return sieve_.PassesUnasked() || !DatabaseIterator::Valid() || sieve_.Passes(DatabaseIterator::key());
+  }
+  void GoForward() {
+    while (!StopsHere()) DatabaseIterator::Next();
+  }
+  void GoBackward() {
+    while (!StopsHere()) DatabaseIterator::Prev();
+  }
+
+  KeySieve sieve_;
+};
+
 class ErrorIterator final : public Iterator {
  public:
   explicit ErrorIterator(absl::Status status) : status_(std::move(status)) {}
@@ -389,6 +439,7 @@ class ErrorIterator final : public Iterator {
 
 std::unique_ptr<Iterator> NewDatabaseIterator(DatabaseIteratorOptions options,
                                               std::unique_ptr<InternalIterator> entries) {
+  if (options.key_filter != nullptr) return std::make_unique<SievingIterator>(std::move(options), std::move(entries));
   return std::make_unique<DatabaseIterator>(std::move(options), std::move(entries));
 }
 

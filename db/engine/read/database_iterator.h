@@ -25,6 +25,8 @@ struct DatabaseIteratorOptions {
   DeadRun::Source source;
   std::optional<std::string> lower_bound = {};
   std::optional<std::string> upper_bound = {};
+  // Asked about each key; null: none. It must outlive the iterator.
+  const KeyFilter* key_filter = nullptr;
   // Of the database: once it is not open, the iterator does nothing, and in a child made by `fork` it lets go of
   // nothing.
   const OpenMark* open_mark = nullptr;

@@ -134,10 +134,61 @@ static void test_other_calls(void) {
   sepal_filter_destroy(ageing);
 }
 
-void test_filters(void) {
+/* Filters of a database's keys, and reads that ask one. */
+static void test_keys_of_database(const char* directory, const sepal_writeoptions_t* wo) {
+  sepal_options_t* options = sepal_options_create();
+  sepal_options_set_create_if_missing(options, 1);
+  sepal_t* db = sepal_open(options, directory, &error);
+  CHECK_OK();
+  put(db, wo, "blue", "1");
+  put(db, wo, "green", "2");
+  put(db, wo, "red", "3");
+  const double keys = sepal_approximate_distinct(db, NULL, NULL, 0, NULL, 0, &error);
+  CHECK_OK();
+  CHECK(keys > 2.5 && keys < 3.5);
+  const double some = sepal_approximate_distinct(db, NULL, "c", 1, "h", 1, &error);
+  CHECK_OK();
+  CHECK(some > 0.5 && some < 1.5);
+  sepal_approximate_distinct(db, NULL, "c", 1, NULL, 0, &error);
+  expect_error("INVALID_ARGUMENT");
+
+  sepal_readoptions_t* reads = sepal_readoptions_create();
+  sepal_readoptions_set_lower_bound(reads, "c", 1);
+  sepal_filter_t* filter = sepal_export_filter(db, reads, NULL, sepal_filter_blocked_bloom, 0.001, 7, &error);
+  CHECK_OK();
+  CHECK(may_contain(filter, "green") && may_contain(filter, "red") && !may_contain(filter, "blue"));
+  CHECK(sepal_export_filter(db, reads, NULL, sepal_filter_static, 0.001, 7, &error) == NULL);
+  expect_error("INVALID_ARGUMENT");
+  sepal_readoptions_destroy(reads);
+
+  reads = sepal_readoptions_create();
+  sepal_readoptions_set_key_filter(reads, filter, &error);
+  CHECK_OK();
+  sepal_iterator_t* iter = sepal_create_iterator(db, reads);
+  sepal_iter_seek_to_first(iter);
+  check_at(iter, "green", "2");
+  sepal_iter_destroy(iter);
+  sepal_filter_t* sketch = sepal_filter_create_hyperloglog(10, 1, &error);
+  CHECK_OK();
+  sepal_readoptions_set_key_filter(reads, sketch, &error);
+  expect_error("INVALID_ARGUMENT");
+  sepal_filter_destroy(sketch);
+  sepal_readoptions_set_key_filter(reads, NULL, &error);
+  CHECK_OK();
+  check_get(db, reads, "blue", "1");
+  sepal_readoptions_destroy(reads);
+  sepal_filter_destroy(filter);
+  sepal_close(db);
+  sepal_destroy_db(options, directory, &error);
+  CHECK_OK();
+  sepal_options_destroy(options);
+}
+
+void test_filters(const char* directory, const sepal_writeoptions_t* wo) {
   begin("filters");
   test_kinds();
   test_bloom();
   test_sizes();
   test_other_calls();
+  test_keys_of_database(directory, wo);
 }

@@ -683,7 +683,7 @@ int main(void) {
   test_env(other, ro, wo);
   test_env_changes(other, ro, wo);
   test_file_system(other, copy, ro, wo);
-  test_filters();
+  test_filters(other, wo);
 
   begin("destroy");
   sepal_destroy_db(options, directory, &error);

@@ -51,4 +51,4 @@ void test_file_system(const char* directory, const char* checkpoint, const sepal
                       const sepal_writeoptions_t* wo);
 
 /* c_filter_test.c */
-void test_filters(void);
+void test_filters(const char* directory, const sepal_writeoptions_t* wo);

@@ -1,5 +1,6 @@
 // sepal db property|size|destroy: what a database says of itself, how much a range of keys takes, and its end.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <vector>
@@ -119,15 +120,18 @@ class SizeVerb final : public Verb {
     app->add_option("--family", family_, "Column family (default: all)");
     range_.AddFlags(app);
     app->add_flag("--hex", hex_, "The keys are given in hexadecimal");
+    app->add_flag("--distinct", distinct_, "Also about how many different keys there are, from the tables' sketches");
   }
 
   absl::Status Run(const Streams& io) override {
     RETURN_IF_ERROR(range_.Resolve(hex_));
+    double keys = 0;
     nlohmann::json families;
     uint64_t total = 0;
     RETURN_IF_ERROR(LookAt(place_, [&](DB* db) -> absl::Status {
       families = nlohmann::json::array();
       total = 0;
+      keys = 0;
       std::vector<std::string> names = db->ColumnFamilyNames();
       if (!family_.empty()) names = {family_};
       for (const std::string& family_name : names) {
@@ -135,33 +139,46 @@ class SizeVerb final : public Verb {
         ASSIGN_OR_RETURN(const uint64_t bytes, BytesOf(db, *family));
         families.push_back({{"name", BytesJson(family_name)}, {"bytes", bytes}});
         total += bytes;
+        if (!distinct_) continue;
+        ASSIGN_OR_RETURN(const double in_family, DistinctOf(db, *family));
+        families.back()["distinct_keys"] = std::llround(in_family);
+        keys += in_family;
       }
       return absl::OkStatus();
     }));
     if (json) {
       nlohmann::json line = JsonHead();
       line["bytes"] = total;
+      if (distinct_) line["distinct_keys"] = std::llround(keys);
       line["column_families"] = families;
       io.out << ToLine(line) << "\n";
     } else {
       io.out << absl::StrFormat("%d (about %s)\n", total, HumanBytes(total));
+      if (distinct_) io.out << absl::StrFormat("about %d different keys, give or take 3 %%\n", std::llround(keys));
     }
     return absl::OkStatus();
   }
 
  private:
+  // No key lies beyond the largest that there can be.
+  std::string End() const { return range_.beyond().value_or(std::string(kMaxKeyBytes, '\xff')); }
   absl::StatusOr<uint64_t> BytesOf(DB* db, const ColumnFamily& family) const {
-    // No key lies beyond the largest that there can be.
-    const std::string end = range_.beyond().value_or(std::string(kMaxKeyBytes, '\xff'));
+    const std::string end = End();
     const Range range{.begin = range_.first(), .end = end};
     ASSIGN_OR_RETURN(const std::vector<uint64_t> bytes, db->GetApproximateSizes(family, {&range, 1}));
     return bytes[0];
+  }
+  absl::StatusOr<double> DistinctOf(DB* db, const ColumnFamily& family) const {
+    if (!range_.beyond().has_value() && range_.first().empty()) return db->ApproximateDistinct(family);
+    const std::string end = End();
+    return db->ApproximateDistinct(family, Range{.begin = range_.first(), .end = end});
   }
 
   Place place_;
   std::string family_;
   KeyRange range_;
   bool hex_ = false;
+  bool distinct_ = false;
 };
 
 class DestroyVerb final : public Verb {

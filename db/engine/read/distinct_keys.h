@@ -1,0 +1,45 @@
+// Estimates how many different keys a view has, from the key sketches of its tables and a look at each key in memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "db/state/memtable/memtable.h"
+#include "db/state/version/read_view.h"
+#include "db/state/version/table_file.h"
+#include "sepal/db.h"
+#include "table/key/internal_key.h"
+#include "util/base/hyperloglog.h"
+
+namespace sepal {
+
+// Within a range: of a table that lies in it partly, no sketch says which keys those are. As many of the keys that such
+// tables add to the others are counted as the range has of their bytes.
+class DistinctKeys {
+ public:
+  // `range`: nullopt for all keys. `hash_seed`: of the database. The order must be hashable.
+  DistinctKeys(KeyOrder order, uint64_t hash_seed, const std::optional<Range>& range)
+      : order_(order), hash_seed_(hash_seed), range_(range) {}
+
+  absl::Status Add(const ReadView& view, TableOpener* opener);
+  double Estimate() const;
+
+ private:
+  void AddMemTable(const MemTable& memtable);
+  absl::Status AddTable(const TableFile& table, TableOpener* opener);
+  // The part of a table's bytes that lies in the range.
+  absl::StatusOr<double> PartInRange(const TableFile& table, TableOpener* opener) const;
+
+  const KeyOrder order_;
+  const uint64_t hash_seed_;
+  const std::optional<Range> range_;
+  HyperLogLog whole_;   // of what lies in the range
+  HyperLogLog partly_;  // of tables that also have other keys
+  // Of those tables: all their entries, and about how many lie in the range.
+  double entries_ = 0;
+  double entries_in_range_ = 0;
+};
+
+}  // namespace sepal

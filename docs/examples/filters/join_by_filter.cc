@@ -1,0 +1,84 @@
+// A join by filter: orders are kept by customer, and the report is about customers of one town. That town's database
+// exports a filter of its customers, a scan of the orders asks it before it touches an order, and only what is left is
+// looked up for certain.
+//   join_by_filter [DIRECTORY]      where the databases are made, and removed (default: join_by_filter.db)
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "example.h"
+#include "sepal/db.h"
+#include "sepal/key_filter.h"
+
+namespace {
+
+constexpr int kCustomers = 200'000, kOneInTownOf = 100;
+constexpr double kRate = 0.01;
+
+std::string Customer(int number) {
+  char text[24];
+  std::snprintf(text, sizeof(text), "customer%08d", number);
+  return text;
+}
+
+absl::StatusOr<std::unique_ptr<sepal::DB>> Make(const std::string& path, int step) {
+  auto db = sepal::DB::Open({.create_if_missing = true, .memory_limit = size_t{64} << 20}, path);
+  if (!db.ok()) return db;
+  for (int i = 0; i < kCustomers; i += step) {
+    if (absl::Status put = (*db)->Put(Customer(i), std::string(200, 'o')); !put.ok()) return put;
+  }
+  return db;
+}
+
+struct Joined {
+  uint64_t matches = 0, false_positives = 0;
+};
+
+absl::StatusOr<Joined> Join(sepal::DB& orders, sepal::DB& town) {
+  const auto filter = town.ExportFilter({.false_positive_rate = kRate});
+  if (!filter.ok()) return filter.status();
+  const sepal::KeyFilterOf asked(*filter);
+  sepal::ScanRange range = orders.Scan({.key_filter = &asked});
+  Joined joined;
+  sepal::PinnedValue customer;
+  for (const auto& [key, order] : range) {
+    const absl::Status found = town.Get(key, customer);
+    if (!found.ok() && !absl::IsNotFound(found)) return found;
+    ++(found.ok() ? joined.matches : joined.false_positives);
+  }
+  if (!range.status().ok()) return range.status();
+  return joined;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::filesystem::path directory = argc > 1 ? argv[1] : "join_by_filter.db";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  absl::StatusOr<Joined> joined = absl::InternalError("not joined");
+  {
+    const auto orders = Make(directory / "orders", 1), town = Make(directory / "town", kOneInTownOf);
+    if (!orders.ok()) return example::Fail(orders.status().ToString());
+    if (!town.ok()) return example::Fail(town.status().ToString());
+    joined = Join(**orders, **town);
+    if (joined.ok()) {
+      const absl::StatusOr<double> keys = (*town)->ApproximateDistinct();
+      if (!keys.ok()) return example::Fail(keys.status().ToString());
+      std::printf("customers of the town: %d, by the sketches about %.0f\n", kCustomers / kOneInTownOf, *keys);
+    }
+  }
+  std::filesystem::remove_all(directory);
+  if (!joined.ok()) return example::Fail(joined.status().ToString());
+  const uint64_t looked_up = joined->matches + joined->false_positives;
+  std::printf("%d orders, %llu matches; looked up: %llu, which saves %.1f %% of the calls\n", kCustomers,
+              static_cast<unsigned long long>(joined->matches), static_cast<unsigned long long>(looked_up),
+              100.0 * (1 - static_cast<double>(looked_up) / kCustomers));
+  const uint64_t strangers = kCustomers - kCustomers / kOneInTownOf;
+  // The filter was sized by an estimate: at most the rate that was asked for.
+  const double rate = static_cast<double>(joined->false_positives) / static_cast<double>(strangers);
+  std::printf("looked up in vain: %.4g; asked for: at most %.4g\n", rate, kRate);
+  const bool all = joined->matches == kCustomers / kOneInTownOf;
+  return all && rate > kRate / 4 && rate < kRate * 1.15 ? 0 : example::Fail("that is not what theory says");
+}

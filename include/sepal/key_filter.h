@@ -1,0 +1,49 @@
+// Filters between databases: one is exported from the keys of a database (DB::ExportFilter), and reads of the same or
+// of another database leave out what it says is absent (ReadOptions::key_filter): a join by filter.
+//
+//   auto known = customers.ExportFilter(customers.DefaultColumnFamily(), {.false_positive_rate = 0.001});
+//   if (!known.ok()) return known.status();
+//   const sepal::KeyFilterOf asked(*known);
+//   sepal::ScanRange range = orders.Scan({.key_filter = &asked});  // orders are kept by customer
+//   for (auto [customer, order] : range) ...                       // strangers are left out, but for a few
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sepal/abi.h"
+#include "sepal/export.h"
+#include "sepal/filter/bloom.h"
+
+namespace sepal {
+
+// What a read asks about a key before it touches the value.
+class SEPAL_EXPORT KeyFilter {
+ public:
+  virtual ~KeyFilter() = default;
+  // False: the key is certainly not wanted. Called by the thread that reads; by several at once where several read.
+  // Must not throw.
+  virtual bool MayContain(std::string_view key) const = 0;
+};
+
+// What a filter of sepal/filter.h says. It must outlive this object and not change meanwhile.
+template <class Filter>
+class KeyFilterOf final : public KeyFilter {
+ public:
+  explicit KeyFilterOf(const Filter& filter) : filter_(filter) {}
+  bool MayContain(std::string_view key) const override { return filter_.MayContain(key); }
+
+ private:
+  const Filter& filter_;
+};
+
+// Of DB::ExportFilter.
+struct ExportFilterOptions {
+  // In (0, 1).
+  double false_positive_rate = 0.01;
+  filters::BloomLayout layout = filters::BloomLayout::kBlocked;
+  // Of the hash; a secret one where keys may be hostile.
+  uint64_t seed = 0;
+};
+
+}  // namespace sepal
