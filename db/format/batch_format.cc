@@ -14,6 +14,15 @@ BatchReader::BatchReader(std::string_view bytes) : total_bytes_(bytes.size()), d
   if (!decoder_.ok()) problem_ = "shorter than its header";
 }
 
+namespace {
+// Of a value that its kind says something about; null: it is right.
+const char* ProblemOf(const BatchEntry& entry) {
+  if (IsRangeDelete(entry.kind) && !DecodeRangeEnd(entry.value).has_value()) return "a range delete without an end";
+  if (entry.value.size() < LeastValueBytes(entry.kind)) return "an expiring put without its expiry";
+  return nullptr;
+}
+}  // namespace
+
 bool BatchReader::Next(BatchEntry* entry) {
   if (problem_ != nullptr) return false;
   if (read_ == count_) {
@@ -21,26 +30,22 @@ bool BatchReader::Next(BatchEntry* entry) {
     return false;
   }
   const uint8_t kind = decoder_.Byte();
-  if (!IsKindOnDisk(kind)) {
+  const bool put = kind == static_cast<uint8_t>(ValueKind::kPut);
+  if (!put && !IsKindOnDisk(kind)) {
     problem_ = "unknown kind of entry";
     return false;
   }
   entry->kind = static_cast<ValueKind>(kind);
   entry->family = ColumnFamilyId(decoder_.Varint32());
   entry->key = decoder_.LengthPrefixed();
-  entry->value = HasValue(entry->kind) ? decoder_.LengthPrefixed() : std::string_view();
+  entry->value = put || HasValue(entry->kind) ? decoder_.LengthPrefixed() : std::string_view();
   if (!decoder_.ok()) {
     problem_ = "an entry is truncated";
     return false;
   }
-  if (IsRangeDelete(entry->kind) && !DecodeRangeEnd(entry->value).has_value()) [[unlikely]] {
-    problem_ = "a range delete without an end";
+  if (!put) problem_ = ProblemOf(*entry);
+  if (problem_ != nullptr) [[unlikely]]
     return false;
-  }
-  if (entry->value.size() < LeastValueBytes(entry->kind)) {
-    problem_ = "an expiring put without its expiry";
-    return false;
-  }
   ++read_;
   return true;
 }

@@ -13,13 +13,6 @@ uint64_t SeedOf(uint64_t seed, std::string_view benchmark, uint64_t place) {
   return Random(seed ^ Checksum64(benchmark, place)).Next();
 }
 
-std::string_view BenchThread::Value(size_t bytes) {
-  if (!values_.has_value()) {
-    values_.emplace(options().compression_ratio, shared_->seed + static_cast<uint64_t>(index_), bytes);
-  }
-  return values_->Next(bytes);
-}
-
 absl::Status BenchThread::Get(uint64_t number, PinnedValue& value) {
   const std::string_view key = key_.Format(number);
   absl::Status status = db()->Get(FamilyOf(number), key, value);
@@ -72,22 +65,14 @@ absl::Status BenchThread::DeleteRange() {
   return absl::OkStatus();
 }
 
-absl::Status BenchThread::DeleteRangeIfDue(uint64_t entries) {
+absl::Status BenchThread::CountToDeleteRange(uint64_t entries) {
   const uint64_t every = options().writes_per_range_tombstone, most = options().max_num_range_tombstones;
-  if (every == 0 || (most > 0 && deleted_ranges_ == most)) return absl::OkStatus();
+  if (most > 0 && deleted_ranges_ == most) return absl::OkStatus();
   entries_since_range_ += entries;
   if (entries_since_range_ < every) return absl::OkStatus();
   entries_since_range_ = 0;
   ++deleted_ranges_;
   return DeleteRange();
-}
-
-bool BenchThread::More() {
-  const uint64_t done = done_.load(std::memory_order_relaxed);
-  if (options().duration_seconds <= 0) return done < limit_;
-  // The clock is asked once in 64 operations.
-  if (done % 64 != 0) return true;
-  return static_cast<double>(NowNanos() - shared_->begin_nanos) < options().duration_seconds * 1e9;
 }
 
 void BenchThread::Finished(uint64_t operations, uint64_t bytes) {
@@ -100,9 +85,8 @@ void BenchThread::Finished(uint64_t operations, uint64_t bytes) {
   }
 }
 
-void BenchThread::Pace(uint64_t entries, uint64_t bytes) {
+void BenchThread::KeepPace(uint64_t entries, uint64_t bytes) {
   const uint64_t entry_rate = options().writes_per_second, byte_rate = options().benchmark_write_rate_limit;
-  if (entry_rate == 0 && byte_rate == 0) return;
   const auto all_entries = static_cast<double>(shared_->written_entries.fetch_add(entries) + entries);
   const auto all_bytes = static_cast<double>(shared_->written_bytes.fetch_add(bytes) + bytes);
   double due_seconds = 0;

@@ -47,7 +47,9 @@ class BenchThread {
         index_(index),
         limit_(limit),
         random_(shared->seed * 1'000'003 + static_cast<uint64_t>(index)),
-        key_(shared->options->key_size) {}
+        key_(shared->options->key_size),
+        paced_(shared->options->writes_per_second > 0 || shared->options->benchmark_write_rate_limit > 0),
+        deletes_ranges_(shared->options->writes_per_range_tombstone > 0) {}
 
   DB* db() const { return shared_->db; }
   const DbBenchOptions& options() const { return *shared_->options; }
@@ -61,7 +63,11 @@ class BenchThread {
     return *(families.size() == 1 ? families.front() : families[number % families.size()]);
   }
   // A value of so many bytes; valid until the next call.
-  std::string_view Value(size_t bytes);
+  std::string_view Value(size_t bytes) {
+    if (!values_.has_value()) [[unlikely]]
+      values_.emplace(options().compression_ratio, shared_->seed + static_cast<uint64_t>(index_), bytes);
+    return values_->Next(bytes);
+  }
   WriteOptions HowToWrite(bool sync) const { return {.sync = sync, .disable_wal = !sync && options().disable_wal}; }
 
   // One operation each, counted but for Write: of the entry with that number.
@@ -72,17 +78,27 @@ class BenchThread {
   // Deletes a random range of --range_tombstone_width numbers, of every family.
   absl::Status DeleteRange();
   // Deletes a range if so many more entries make one due (--writes_per_range_tombstone). It counts as no operation.
-  absl::Status DeleteRangeIfDue(uint64_t entries);
+  absl::Status DeleteRangeIfDue(uint64_t entries) {
+    return deletes_ranges_ ? CountToDeleteRange(entries) : absl::OkStatus();
+  }
   // Puts an entry without counting it as an operation. The bytes of key and value go to `bytes`.
   absl::Status Write(uint64_t number, size_t value_bytes, uint64_t* bytes);
 
   uint64_t limit() const { return limit_; }
   // Whether there is another operation to do, of the limit or of as many as fit into --duration.
-  bool More();
+  bool More() const {
+    const uint64_t done = this->done();
+    if (options().duration_seconds <= 0) [[likely]]
+      return done < limit_;
+    // The clock is asked once in 64 operations.
+    return done % 64 != 0 || static_cast<double>(NowNanos() - shared_->begin_nanos) < options().duration_seconds * 1e9;
+  }
   // `operations` are done, which moved `bytes` of keys and values.
   void Finished(uint64_t operations, uint64_t bytes);
   // So much was written: waits if that is more than the limits of rates let through by now.
-  void Pace(uint64_t entries, uint64_t bytes);
+  void Pace(uint64_t entries, uint64_t bytes) {
+    if (paced_) KeepPace(entries, bytes);
+  }
   void CountFound(uint64_t found, uint64_t asked) {
     found_ += found;
     asked_ += asked;
@@ -100,11 +116,16 @@ class BenchThread {
   void End() { last_nanos_ = NowNanos(); }
 
  private:
+  absl::Status CountToDeleteRange(uint64_t entries);
+  void KeepPace(uint64_t entries, uint64_t bytes);
+
   BenchShared* const shared_;
   const int index_;
   const uint64_t limit_;
   Random random_;
   KeyBuffer key_;
+  const bool paced_;
+  const bool deletes_ranges_;
   std::optional<ValueGenerator> values_;
   std::atomic<uint64_t> done_ = 0;
   uint64_t bytes_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_format.h"
 #include "db/format/batch_format.h"
 #include "db/format/file_names.h"
@@ -109,6 +110,27 @@ std::string WriteAheadLog::ModeText() const {
   return absl::StrFormat("through %s, a ring of %s", RingFileName(ring_->number()), HumanBytes(ring_->bytes()));
 }
 
+// Inline where batches are appended one by one: 30 instructions of a put.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status WriteAheadLog::WriteBatch(SequenceNumber first, std::string_view batch,
+                                                                           LogPosition durable) {
+  const uint64_t fragments = (batch.size() + options_.max_fragment_bytes - 1) / options_.max_fragment_bytes;
+  RETURN_IF_ERROR(ReserveSpace(batch.size() + fragments * kLogRecordHeaderBytes));
+  if (fragments == 1) {
+    RETURN_IF_ERROR(WriteRecord(first, LogRecordKind::kFull, durable, batch));
+  } else {
+    std::string_view rest = batch;
+    for (uint64_t i = 0; i < fragments; ++i) {
+      const std::string_view fragment = rest.substr(0, options_.max_fragment_bytes);
+      rest.remove_prefix(fragment.size());
+      const LogRecordKind kind = i == 0         ? LogRecordKind::kFirst
+                                 : rest.empty() ? LogRecordKind::kLast
+                                                : LogRecordKind::kMiddle;
+      RETURN_IF_ERROR(WriteRecord(first, kind, durable, fragment));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<LogPosition> WriteAheadLog::Append(SequenceNumber first, std::string_view batch) {
   SEPAL_CHECK(batch.size() >= kBatchHeaderBytes);
   RETURN_IF_ERROR(Usable());
@@ -129,25 +151,6 @@ absl::Status WriteAheadLog::Carry(const LogStart& start) {
   const LogPosition end = header_.PositionAt(offset_);
   end_.store(end.value(), std::memory_order_release);
   return Sync(end);
-}
-
-absl::Status WriteAheadLog::WriteBatch(SequenceNumber first, std::string_view batch, LogPosition durable) {
-  const uint64_t fragments = (batch.size() + options_.max_fragment_bytes - 1) / options_.max_fragment_bytes;
-  RETURN_IF_ERROR(ReserveSpace(batch.size() + fragments * kLogRecordHeaderBytes));
-  if (fragments == 1) {
-    RETURN_IF_ERROR(WriteRecord(first, LogRecordKind::kFull, durable, batch));
-  } else {
-    std::string_view rest = batch;
-    for (uint64_t i = 0; i < fragments; ++i) {
-      const std::string_view fragment = rest.substr(0, options_.max_fragment_bytes);
-      rest.remove_prefix(fragment.size());
-      const LogRecordKind kind = i == 0         ? LogRecordKind::kFirst
-                                 : rest.empty() ? LogRecordKind::kLast
-                                                : LogRecordKind::kMiddle;
-      RETURN_IF_ERROR(WriteRecord(first, kind, durable, fragment));
-    }
-  }
-  return absl::OkStatus();
 }
 
 // If the disk is full, this fails without harm, because nothing has been written.

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_format.h"
 #include "db/decide/visibility/visibility.h"
 #include "db/engine/write/delete_range_in_memtable.h"
@@ -116,26 +117,10 @@ absl::Status CommitPipeline::Prepare(std::string_view batch) {
   return reader.status();
 }
 
-absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options,
-                                   WriteGate::Pass* pass) noexcept {
-  if (BatchCount(batch) == 0) [[unlikely]]
-    return WriteNothing(options.sync);
-  LogPosition end;
-  Ranges ranges = Ranges::kNone;
-  RETURN_IF_ERROR(Commit(batch, options, &end, &ranges));
-  if (ranges == Ranges::kRefused) [[unlikely]] {
-    RETURN_IF_ERROR(catalog_->EnableRangeDeletes());
-    return Write(batch, options, pass);
-  }
-  if (ranges == Ranges::kDeleted) [[unlikely]]
-    state_->core->epochs.Collect();
-  if (!options.sync) return absl::OkStatus();
-  pass->End();  // others need not wait for the disk too
-  return SyncThrough(end);
-}
-
-absl::Status CommitPipeline::Commit(std::string_view batch, const WriteOptions& options, LogPosition* end,
-                                    Ranges* ranges) {
+// Inline in the one caller: 40 instructions of a put.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status CommitPipeline::Commit(std::string_view batch,
+                                                                        const WriteOptions& options, LogPosition* end,
+                                                                        Ranges* ranges) {
   TimedMutexLock lock(commit_mutex_);
   if (state_->stopped.load(std::memory_order_acquire)) [[unlikely]]
     return state_->Error();
@@ -164,6 +149,24 @@ absl::Status CommitPipeline::Commit(std::string_view batch, const WriteOptions& 
   statistics.Add(Ticker::kWriteBatches);
   statistics.Add(Ticker::kWrites, count);
   return absl::OkStatus();
+}
+
+absl::Status CommitPipeline::Write(std::string_view batch, const WriteOptions& options,
+                                   WriteGate::Pass* pass) noexcept {
+  if (BatchCount(batch) == 0) [[unlikely]]
+    return WriteNothing(options.sync);
+  LogPosition end;
+  Ranges ranges = Ranges::kNone;
+  RETURN_IF_ERROR(Commit(batch, options, &end, &ranges));
+  if (ranges == Ranges::kRefused) [[unlikely]] {
+    RETURN_IF_ERROR(catalog_->EnableRangeDeletes());
+    return Write(batch, options, pass);
+  }
+  if (ranges == Ranges::kDeleted) [[unlikely]]
+    state_->core->epochs.Collect();
+  if (!options.sync) return absl::OkStatus();
+  pass->End();  // others need not wait for the disk too
+  return SyncThrough(end);
 }
 
 absl::Status CommitPipeline::WriteNothing(bool sync) noexcept {
