@@ -78,6 +78,7 @@ std::vector<VerbEntry> FilterPageVerbs();
 std::vector<VerbEntry> BenchVerbs();
 std::vector<VerbEntry> DumpVerbs();
 std::vector<VerbEntry> ShellVerbs();
+std::vector<VerbEntry> SyncVerbs();
 std::vector<VerbEntry> ImportVerbs();
 std::vector<VerbEntry> ProgramVerbs();
 std::vector<VerbEntry> PaperVerbs();

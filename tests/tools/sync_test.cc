@@ -1,0 +1,442 @@
+// Two databases that get what the other one has: the bytes of the protocol, what they end as, and bad days.
+#include "util/thread/sync.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sepal/simulation/memory_file_system.h"
+#include "tests/tools/sepal_command_fixture.h"
+#include "tools/sync/sync_session.h"
+#include "util/base/coding.h"
+#include "util/base/hash.h"
+#include "util/base/random.h"
+
+namespace sepal::tools {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Hex(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) text += absl::StrFormat("%02x", static_cast<uint8_t>(c));
+  return text;
+}
+
+using Contents = std::map<std::string, std::string>;
+
+class SyncDatabase {
+ public:
+  SyncDatabase() {
+    Options options;
+    options.create_if_missing = true;
+    options.memory_limit = size_t{16} << 20;
+    options.env.file_system = &files_;
+    db_ = DB::Open(options, "db").value();
+  }
+  DB* db() { return db_.get(); }
+  void Put(const Contents& entries) {
+    for (const auto& [key, value] : entries) ASSERT_TRUE(db_->Put(key, value).ok());
+  }
+  Contents All() { return AllOf(db_->DefaultColumnFamily()); }
+  Contents AllOf(const ColumnFamily& family) {
+    Contents all;
+    const std::unique_ptr<Iterator> it = db_->NewIterator(family);
+    for (it->SeekToFirst(); it->Valid(); it->Next()) all.emplace(it->key(), it->value());
+    EXPECT_TRUE(it->status().ok()) << it->status();
+    return all;
+  }
+
+ private:
+  MemoryFileSystem files_;
+  std::unique_ptr<DB> db_;
+};
+
+// Ends after so many bytes have been written, or flips a bit of the byte before.
+class FaultyStream final : public ByteStream {
+ public:
+  FaultyStream(ByteStream* inner, uint64_t left, bool flips) : inner_(inner), left_(left), flips_(flips) {}
+  absl::Status Read(char* to, size_t size) override {
+    return ended_ ? absl::UnavailableError("cut") : inner_->Read(to, size);
+  }
+  absl::Status Write(std::string_view bytes) override {
+    std::string copy(bytes);
+    if (!ended_ && copy.size() > left_) {
+      if (flips_) {
+        copy[left_] = static_cast<char>(copy[left_] ^ 4);
+        left_ = UINT64_MAX;
+        return inner_->Write(copy);
+      }
+      inner_->Write(std::string_view(copy).substr(0, left_)).IgnoreError();
+      ended_ = true;
+    }
+    if (ended_) return absl::UnavailableError("cut");
+    left_ -= left_ == UINT64_MAX ? 0 : copy.size();
+    return inner_->Write(copy);
+  }
+
+ private:
+  ByteStream* const inner_;
+  uint64_t left_;
+  const bool flips_;
+  bool ended_ = false;
+};
+
+struct Synced {
+  absl::StatusOr<SyncReport> report = absl::InternalError("not run");
+  absl::Status served;
+};
+struct SyncFault {
+  uint64_t after_bytes = UINT64_MAX;
+  bool flips = false;
+  bool of_server = false;
+};
+
+Synced RunBoth(SyncDatabase* a, SyncDatabase* b, ConflictPolicy policy = ConflictPolicy::kReport,
+               const SyncTuning& tuning = {}, uint64_t seed = 1, const SyncFault& fault = {}) {
+  std::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  Synced synced;
+  const auto side = [&](int end, bool faulty, const auto& run) {
+    DescriptorStream plain(end, end);
+    FaultyStream stream(&plain, faulty ? fault.after_bytes : UINT64_MAX, fault.flips);
+    run(&stream);
+    close(end);
+  };
+  Thread server([&] {
+    side(ends[1], fault.of_server, [&](ByteStream* stream) { synced.served = ServeSync(b->db(), stream, tuning); });
+  });
+  side(ends[0], !fault.of_server,
+       [&](ByteStream* stream) { synced.report = BeginSync(a->db(), stream, policy, seed, tuning); });
+  server.Join();
+  return synced;
+}
+
+std::string SyncKey(uint64_t i) { return absl::StrFormat("key%06u", i); }
+
+// Of `numbers` keys each database has most; some have two values.
+void FillPair(Random* random, uint64_t numbers, SyncDatabase* a, SyncDatabase* b) {
+  Contents of_a, of_b;
+  for (uint64_t i = 0; i < numbers; ++i) {
+    const std::string value = "value" + std::to_string(random->Uniform(1000));
+    const uint64_t lot = random->Uniform(100);
+    if (lot != 0) of_a[SyncKey(i)] = value;
+    if (lot != 1) of_b[SyncKey(i)] = lot == 2 ? value + "b" : value;
+  }
+  a->Put(of_a);
+  b->Put(of_b);
+}
+
+TEST(SyncMessagesTest, BytesAreAsDocumented) {
+  EXPECT_EQ(Hex(Encode(SyncHello{.policy = ConflictPolicy::kTheirs, .families = {"default", "f"}})),
+            "5350414c53594e43"
+            "01"
+            "02"
+            "02"
+            "0764656661756c74"
+            "0166");
+  EXPECT_EQ(Hex(Encode(SyncRanges{.seed = 0x0102,
+                                  .ranges = {{.begin = "", .entries = 3, .hash = {1, 2}},
+                                             {.begin = "k", .entries = 1, .hash = {3, 4}}}})),
+            "0201000000000000"
+            "02"
+            "00"
+            "03"
+            "0100000000000000"
+            "0200000000000000"
+            "016b"
+            "01"
+            "0300000000000000"
+            "0400000000000000");
+  EXPECT_EQ(Hex(Encode(
+                SyncDiffering{.ranges = {true, false, true, false, false, false, false, false, true}, .entries = 300})),
+            "ac02"
+            "0501");
+  std::string items;
+  Append({.key = "k", .value = "vv", .sequence = 200}, &items);
+  EXPECT_EQ(Hex(items),
+            "016b"
+            "027676"
+            "c801");
+  EXPECT_EQ(Hex(EncodeKeys({"a", "bc"})),
+            "02"
+            "0161"
+            "026263");
+}
+
+// What was written to a stream, to be read again.
+class TapeStream final : public ByteStream {
+ public:
+  absl::Status Read(char* to, size_t size) override {
+    if (bytes.size() - read < size) return absl::UnavailableError("end");
+    bytes.copy(to, size, read);
+    read += size;
+    return absl::OkStatus();
+  }
+  absl::Status Write(std::string_view more) override {
+    bytes += more;
+    return absl::OkStatus();
+  }
+  std::string bytes;
+  size_t read = 0;
+};
+
+TEST(SyncStreamTest, EachFlippedBitOfAMessageIsSeenAndALengthCostsNothing) {
+  TapeStream tape;
+  ASSERT_TRUE(SyncStream(&tape).Send(SyncMessage::kItems, "abc").ok());
+  EXPECT_EQ(Hex(tape.bytes.substr(0, 5)), "0703000000");
+  EXPECT_EQ(tape.bytes.substr(9, 3), "abc");
+  EXPECT_EQ(tape.bytes.size(), 16u);
+  const std::string good = tape.bytes;
+  for (size_t bit = 0; bit < good.size() * 8; ++bit) {
+    TapeStream bad;
+    bad.bytes = good;
+    bad.bytes[bit / 8] = static_cast<char>(bad.bytes[bit / 8] ^ 1 << bit % 8);
+    std::string payload;
+    EXPECT_FALSE(SyncStream(&bad).Expect(SyncMessage::kItems, &payload).ok()) << bit;
+  }
+  TapeStream long_one;
+  long_one.bytes = std::string("\x07\xff\xff\xff\x3f", 5);
+  PutFixed32(&long_one.bytes, Checksum32(long_one.bytes, 0));
+  std::string payload;
+  EXPECT_TRUE(absl::IsUnavailable(SyncStream(&long_one).Receive(&payload).status()));
+  EXPECT_LT(payload.capacity(), size_t{4} << 20);
+}
+
+TEST(SyncMessagesTest, WhatNoneHasMadeIsRefused) {
+  const std::string hello = Encode(SyncHello{.families = {"default"}});
+  const std::string ranges = Encode(SyncRanges{.ranges = {{.begin = ""}, {.begin = "k"}}});
+  for (size_t cut = 0; cut < hello.size(); ++cut) EXPECT_FALSE(ParseHello(hello.substr(0, cut)).ok()) << cut;
+  for (size_t cut = 0; cut < ranges.size(); ++cut) EXPECT_FALSE(ParseRanges(ranges.substr(0, cut)).ok()) << cut;
+  EXPECT_FALSE(ParseHello(hello + "x").ok());
+  std::string newer = hello;
+  newer[8] = 2;
+  EXPECT_TRUE(absl::IsFailedPrecondition(ParseHello(newer).status()));
+  EXPECT_FALSE(ParseRanges(Encode(SyncRanges{.ranges = {{.begin = "k"}}})).ok()) << "they do not cover all keys";
+  EXPECT_FALSE(ParseRanges(Encode(SyncRanges{.ranges = {{.begin = ""}, {.begin = "k"}, {.begin = "k"}}})).ok());
+  EXPECT_FALSE(ParseDiffering("\x05", 9).ok());
+  EXPECT_FALSE(ParseItems("\x09key").ok());
+  EXPECT_FALSE(ParseKeys("\xff\xff\xff\xff\x0f").ok());
+  for (const std::string& filter :
+       {std::string("\x02"), std::string("\x01garbage"), std::string("\x01"), std::string("\x00hash", 5)}) {
+    EXPECT_FALSE(SyncFilter::Parse(filter).ok()) << Hex(filter);
+  }
+  std::string unsorted(1, '\0');
+  unsorted += std::string(8, '\x02') + std::string(8, '\x01');
+  EXPECT_TRUE(absl::IsDataLoss(SyncFilter::Parse(unsorted).status()));
+}
+
+TEST(SyncTest, RandomPairsEndEqualUnderEachPolicy) {
+  for (uint64_t seed = 1; seed <= 24; ++seed) {
+    Random random(seed);
+    SyncDatabase a, b;
+    ASSERT_NO_FATAL_FAILURE(
+        FillPair(&random, random.Uniform(3) == 0 ? random.Uniform(5) : random.Uniform(4000), &a, &b));
+    const Contents before_a = a.All(), before_b = b.All();
+    const auto policy = static_cast<ConflictPolicy>(seed % 4);
+    // Ranges and filters of all sizes, and false positives in most rounds of some.
+    const SyncTuning tuning{.entries_of_range = 1 + random.Uniform(200),
+                            .false_positive_rate = seed % 3 == 0 ? 0.6 : 0.01,
+                            .exact_entries = seed % 2 == 0 ? uint64_t{0} : uint64_t{100},
+                            .batch_bytes = 1 + random.Uniform(2000)};
+    const Synced synced = RunBoth(&a, &b, policy, tuning, seed);
+    ASSERT_TRUE(synced.report.ok()) << synced.report.status() << ", seed " << seed;
+    ASSERT_TRUE(synced.served.ok()) << synced.served;
+    std::map<std::string, int> conflicts;
+    for (const SyncConflict& conflict : synced.report->conflicts) ++conflicts[conflict.key];
+    Contents expected_a = before_a, expected_b = before_b;
+    for (const auto& [key, value] : before_b) {
+      const auto [it, absent] = expected_a.emplace(key, value);
+      if (absent || it->second == value) continue;
+      if (policy == ConflictPolicy::kTheirs) it->second = value;
+      if (policy == ConflictPolicy::kReport) {
+        EXPECT_EQ(conflicts[key], 1) << key;
+      }
+    }
+    if (policy == ConflictPolicy::kNewerBySequence) {
+      EXPECT_EQ(a.All().size(), expected_a.size());
+    } else {
+      EXPECT_EQ(a.All(), expected_a) << "seed " << seed;
+    }
+    Contents all_b = b.All(), all_a = a.All();
+    for (const auto& [key, times] : conflicts) {
+      EXPECT_EQ(all_b.at(key), before_b.at(key));
+      EXPECT_EQ(all_a.at(key), before_a.at(key));
+      all_a.erase(key);
+      all_b.erase(key);
+    }
+    EXPECT_EQ(all_a, all_b) << "seed " << seed;
+    EXPECT_EQ(synced.report->entries, all_a.size());
+  }
+}
+
+TEST(SyncTest, TheNewerSequenceNumberWins) {
+  SyncDatabase a, b;
+  ASSERT_TRUE(a.db()->Put("k", "older").ok());
+  ASSERT_TRUE(b.db()->Put("other", "first").ok());
+  ASSERT_TRUE(b.db()->Put("k", "newer").ok());
+  ASSERT_TRUE(RunBoth(&a, &b, ConflictPolicy::kNewerBySequence).report.ok());
+  EXPECT_EQ(a.db()->Get("k").value(), "newer");
+  EXPECT_EQ(b.db()->Get("k").value(), "newer");
+}
+
+TEST(SyncTest, EqualDatabasesExchangeSumsAlone) {
+  SyncDatabase a, b;
+  Contents entries;
+  for (uint64_t i = 0; i < 20'000; ++i) entries[SyncKey(i)] = std::string(100, static_cast<char>('a' + i % 26));
+  a.Put(entries);
+  b.Put(entries);
+  const Synced synced = RunBoth(&a, &b);
+  ASSERT_TRUE(synced.report.ok()) << synced.report.status();
+  EXPECT_EQ(synced.report->rounds, 0u);
+  EXPECT_EQ(synced.report->entries, 20'000u);
+  EXPECT_LT(synced.report->sent_bytes + synced.report->received_bytes, 2000u);
+}
+
+TEST(SyncTest, OnePercentOfDifferenceMovesLessThanATenthOfTheData) {
+  SyncDatabase a, b;
+  Contents of_a, of_b;
+  Random random(7);
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < 50'000; ++i) {
+    std::string value(100, '\0');
+    for (char& c : value) c = static_cast<char>(random.Uniform(256));
+    bytes += SyncKey(i).size() + value.size();
+    if (i % 200 != 0) of_a[SyncKey(i)] = value;
+    if (i % 200 != 100) of_b[SyncKey(i)] = value;
+  }
+  a.Put(of_a);
+  b.Put(of_b);
+  const Synced synced = RunBoth(&a, &b);
+  ASSERT_TRUE(synced.report.ok()) << synced.report.status();
+  EXPECT_EQ(a.All(), b.All());
+  EXPECT_EQ(a.All().size(), 50'000u);
+  EXPECT_LT(synced.report->sent_bytes + synced.report->received_bytes, bytes / 10);
+}
+
+TEST(SyncTest, FamiliesAreMadeWhereTheyAreMissing) {
+  SyncDatabase a, b;
+  const auto mail = a.db()->CreateColumnFamily("mail", {}).value();
+  const auto news = b.db()->CreateColumnFamily("news", {}).value();
+  ASSERT_TRUE(a.db()->Put(*mail, "m", "1").ok());
+  ASSERT_TRUE(b.db()->Put(*news, "n", "2").ok());
+  const Synced synced = RunBoth(&a, &b);
+  ASSERT_TRUE(synced.report.ok()) << synced.report.status();
+  EXPECT_EQ(synced.report->families, 3u);
+  EXPECT_EQ(b.AllOf(*b.db()->FindColumnFamily("mail").value()), (Contents{{"m", "1"}}));
+  EXPECT_EQ(a.AllOf(*a.db()->FindColumnFamily("news").value()), (Contents{{"n", "2"}}));
+}
+
+TEST(SyncTest, CutOrDamagedAnywhereBothSidesAreWholeAndItCanBeRunAgain) {
+  for (const bool flips : {false, true}) {
+    for (const bool of_server : {false, true}) {
+      uint64_t faults = 0;
+      for (uint64_t after = 0;; after += 1 + after / 4) {
+        Random random(5);
+        SyncDatabase a, b;
+        ASSERT_NO_FATAL_FAILURE(FillPair(&random, 300, &a, &b));
+        Contents both = a.All();
+        both.merge(b.All());
+        const SyncTuning tuning{.entries_of_range = 16, .batch_bytes = 64};
+        const Synced cut = RunBoth(&a, &b, ConflictPolicy::kOurs, tuning, 1,
+                                   {.after_bytes = after, .flips = flips, .of_server = of_server});
+        if (cut.report.ok() && cut.served.ok()) break;  // more than there was to write
+        ++faults;
+        EXPECT_FALSE(cut.report.ok() && cut.served.ok()) << after;
+        for (SyncDatabase* side : {&a, &b}) {
+          for (const auto& [key, value] : side->All()) {
+            ASSERT_TRUE(both.contains(key)) << key;
+            ASSERT_TRUE(both[key] == value || both[key] + "b" == value) << key;
+          }
+        }
+        const Synced again = RunBoth(&a, &b, ConflictPolicy::kOurs, tuning, 2);
+        ASSERT_TRUE(again.report.ok()) << again.report.status();
+        EXPECT_EQ(a.All(), both) << after;
+        EXPECT_EQ(b.All(), both) << after;
+      }
+      EXPECT_GT(faults, 10u);
+    }
+  }
+}
+
+TEST(SyncTest, TooManyConflictsAreRefusedWithTheRemedy) {
+  SyncDatabase a, b;
+  for (uint64_t i = 0; i < 30; ++i) {
+    ASSERT_TRUE(a.db()->Put(SyncKey(i), "a").ok());
+    ASSERT_TRUE(b.db()->Put(SyncKey(i), "b").ok());
+  }
+  const Synced synced = RunBoth(&a, &b, ConflictPolicy::kReport, {.most_conflicts = 10});
+  EXPECT_TRUE(absl::IsResourceExhausted(synced.report.status())) << synced.report.status();
+  EXPECT_THAT(synced.report.status().ToString(), HasSubstr("--on-conflict"));
+}
+
+class SyncVerbTest : public SepalCommandTest {};
+
+TEST_F(SyncVerbTest, DatabasesOfOneMachineGetWhatTheOtherHas) {
+  const std::string a = directory_.File("a"), b = directory_.File("b");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", a, "both", "x"}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", b, "two", "2"}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", b, "both", "y"}).exit, kExitOk);
+  const Outcome reported = RunSepal({"sync", a, b});
+  EXPECT_EQ(reported.exit, kExitError) << reported.err;
+  EXPECT_TRUE(Has(reported.out, "1 key with two values stayed as they were on both sides")) << reported.out;
+  EXPECT_TRUE(Has(reported.out, "default: 'both'")) << reported.out;
+  EXPECT_EQ(RunSepal({"db", "get", a, "two"}).out, "2");
+  EXPECT_EQ(RunSepal({"db", "get", b, "one"}).out, "1");
+  EXPECT_EQ(RunSepal({"db", "get", b, "both"}).out, "y");
+  const Outcome ours = RunSepal({"sync", a, b, "--on-conflict", "ours", "--json"});
+  EXPECT_EQ(ours.exit, kExitOk) << ours.err;
+  const nlohmann::json line = LastJson(ours.out);
+  EXPECT_EQ(line.at("equal"), true);
+  EXPECT_EQ(line.at("entries"), 3);
+  EXPECT_EQ(RunSepal({"db", "get", b, "both"}).out, "x");
+}
+
+TEST_F(SyncVerbTest, WhatCannotBeSyncedIsRefusedAndNothingIsMade) {
+  const std::string a = directory_.File("a"), b = directory_.File("b"), expiring = directory_.File("expiring");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"sync", a}).exit, kExitUsage);
+  EXPECT_EQ(RunSepal({"sync", a, b}).exit, kExitError);
+  EXPECT_FALSE(std::filesystem::exists(b));
+  ASSERT_EQ(RunSepal({"db", "put", expiring, "one", "1", "--ttl", "1h"}).exit, kExitOk);
+  const Outcome refused = RunSepal({"sync", a, expiring});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "keys that expire")) << refused.err;
+  const Outcome silent = RunSepal({"sync", a, "--over", "true"});
+  EXPECT_EQ(silent.exit, kExitError);
+  EXPECT_TRUE(Has(silent.err, "the other side")) << silent.err;
+  const Outcome talkative = RunSepal({"sync", a, "--over", "echo hello, this is a login shell"});
+  EXPECT_EQ(talkative.exit, kExitDamage);
+  EXPECT_TRUE(Has(talkative.err, "is no sepal sync-server")) << talkative.err;
+}
+
+TEST_F(SyncVerbTest, TheOtherSideIsAProcessAndMayBeKilled) {
+  const std::string a = directory_.File("a"), b = directory_.File("b");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", b, "two", "2"}).exit, kExitOk);
+  const std::string server = absl::StrFormat("'%s' sync-server '%s'", SEPAL_PROGRAM, b);
+  const Outcome killed = RunSepal({"sync", a, "--over", "head -c 30 | " + server});
+  EXPECT_EQ(killed.exit, kExitError) << killed.err;
+  EXPECT_TRUE(Has(killed.err, "the sync can be begun again")) << killed.err;
+  const Outcome synced = RunSepal({"sync", a, "--over", server});
+  EXPECT_EQ(synced.exit, kExitOk) << synced.err;
+  EXPECT_TRUE(Has(synced.out, "hold the same 2 entries")) << synced.out;
+  EXPECT_EQ(RunSepal({"db", "get", a, "two"}).out, "2");
+  EXPECT_EQ(RunSepal({"db", "get", b, "one"}).out, "1");
+  // What is wrong there is told here.
+  const Outcome missing = RunSepal({"sync", a, "--over", server + "-nosuch"});
+  EXPECT_EQ(missing.exit, kExitError);
+  EXPECT_TRUE(Has(missing.err, "the other side: ")) << missing.err;
+}
+
+}  // namespace
+}  // namespace sepal::tools

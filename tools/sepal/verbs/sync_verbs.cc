@@ -1,0 +1,214 @@
+// sepal sync|sync-server: two databases get what the other one has.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <random>
+
+#include "absl/strings/str_format.h"
+#include "tools/sepal/database_access.h"
+#include "tools/sync/sync_process.h"
+#include "tools/sync/sync_session.h"
+#include "tools/terminal/cli.h"
+#include "tools/terminal/verb.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+#include "util/thread/sync.h"
+
+namespace sepal::tools {
+namespace {
+
+constexpr size_t kShownConflicts = 20;
+
+// A write to a side that is gone is an error and no signal.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~WithoutPipeSignal() { std::signal(SIGPIPE, before_); }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
+
+ private:
+  void (*const before_)(int);
+};
+
+// An existing database that a sync can write to. A put that expires would come without its time, and stay for ever.
+absl::StatusOr<std::unique_ptr<DB>> OpenToSync(const Place& place, uint64_t memory_limit) {
+  bool expires = false;
+  RETURN_IF_ERROR(ReadTree(place, [&](const VersionEdit& edit) {
+                    expires = expires || edit.expires;
+                    return absl::OkStatus();
+                  }).status());
+  if (expires) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("%s has had keys that expire, and a sync does not carry their times: copy it with sepal db "
+                        "checkpoint or sepal db backup",
+                        place.directory));
+  }
+  return OpenToWrite(place, /*create=*/false, memory_limit);
+}
+
+class SyncVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    CLI::Option* const other = app->add_option("OTHER", other_.directory, "The other database, on this machine");
+    app->add_option(
+           "--over", command_,
+           "A command whose standard input and output lead to the other side: 'ssh HOST sepal sync-server DIR'")
+        ->excludes(other);
+    app->add_option("--on-conflict", policy_, "Of keys with two values: report both, or take one")
+        ->check(CLI::IsMember({"report", "ours", "theirs", "newer-by-sequence"}))
+        ->capture_default_str();
+    AddMemoryLimit(app, &memory_limit_);
+  }
+
+  absl::Status Run(const Streams& io) override {
+    if (other_.directory.empty() && command_.empty()) {
+      return absl::CancelledError("give the OTHER database, or a command that leads to it with --over");
+    }
+    const WithoutPipeSignal without_signal;
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToSync(place_, memory_limit_));
+    ASSIGN_OR_RETURN(const SyncReport report, command_.empty() ? SyncWithDirectory(db.get()) : SyncOver(db.get()));
+    RETURN_IF_ERROR(WithRemedy(db->Close(), place_));
+    const absl::Status status =
+        report.conflicts.empty()
+            ? absl::OkStatus()
+            : absl::AbortedError(absl::StrFormat("%s with two values", Counted(report.conflicts.size(), "key")));
+    json ? PrintJson(report, status, io.out) : Print(report, io.out);
+    reported = !status.ok();
+    return status;
+  }
+
+ private:
+  ConflictPolicy Policy() const {
+    if (policy_ == "ours") return ConflictPolicy::kOurs;
+    if (policy_ == "theirs") return ConflictPolicy::kTheirs;
+    if (policy_ == "newer-by-sequence") return ConflictPolicy::kNewerBySequence;
+    return ConflictPolicy::kReport;
+  }
+  static uint64_t Seed() {
+    std::random_device random;
+    return uint64_t{random()} << 32 | random();
+  }
+
+  absl::StatusOr<SyncReport> SyncOver(DB* db) const {
+    ASSIGN_OR_RETURN(const std::unique_ptr<SyncProcess> other, SyncProcess::Start(command_));
+    return WithHint(BeginSync(db, other->stream(), Policy(), Seed()));
+  }
+
+  // The other side is a thread of this process.
+  absl::StatusOr<SyncReport> SyncWithDirectory(DB* db) const {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> other, OpenToSync(other_, memory_limit_));
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+      return absl::ErrnoToStatus(errno, "no pair of sockets");
+    }
+    Thread server([&] {
+      DescriptorStream stream(ends[1], ends[1]);
+      ServeSync(other.get(), &stream).IgnoreError();  // this side is told
+      close(ends[1]);
+    });
+    absl::StatusOr<SyncReport> report;
+    {
+      DescriptorStream stream(ends[0], ends[0]);
+      report = WithHint(BeginSync(db, &stream, Policy(), Seed()));
+      close(ends[0]);
+    }
+    server.Join();
+    RETURN_IF_ERROR(WithRemedy(other->Close(), other_));
+    return report;
+  }
+
+  static absl::StatusOr<SyncReport> WithHint(absl::StatusOr<SyncReport> report) {
+    if (report.ok()) return report;
+    return Annotate(WithMemoryRemedy(report.status()),
+                    "the databases are whole, and not equal yet; the sync can be begun again");
+  }
+
+  std::string OtherName() const { return command_.empty() ? other_.directory : "the other side"; }
+
+  void Print(const SyncReport& report, std::ostream& out) const {
+    out << absl::StrFormat("%s and %s hold the same %s of %s%s\n", place_.directory, OtherName(),
+                           Counted(report.entries, "entry"), Counted(report.families, "column family"),
+                           report.conflicts.empty() ? "" : ", but for keys with two values");
+    out << absl::StrFormat("%s; %s came, %u of them over others, and %s went; %s moved\n",
+                           Counted(report.rounds, "round"), Counted(report.written, "entry"), report.overwritten,
+                           Counted(report.sent, "entry"), HumanBytes(report.sent_bytes + report.received_bytes));
+    if (report.conflicts.empty()) return;
+    out << absl::StrFormat("%s with two values stayed as they were on both sides (--on-conflict takes one):\n",
+                           Counted(report.conflicts.size(), "key"));
+    for (size_t i = 0; i < std::min(report.conflicts.size(), kShownConflicts); ++i) {
+      const SyncConflict& conflict = report.conflicts[i];
+      out << absl::StrFormat("  %s: %s\n", Printable(conflict.family), ShownKey(conflict.key));
+    }
+    if (report.conflicts.size() > kShownConflicts) out << "  ...; --json has all of them\n";
+  }
+
+  void PrintJson(const SyncReport& report, const absl::Status& status, std::ostream& out) const {
+    nlohmann::json line = JsonHead(status);
+    line["equal"] = status.ok();
+    line["column_families"] = report.families;
+    line["entries"] = report.entries;
+    line["rounds"] = report.rounds;
+    line["entries_written"] = report.written;
+    line["entries_overwritten"] = report.overwritten;
+    line["entries_sent"] = report.sent;
+    line["bytes_sent"] = report.sent_bytes;
+    line["bytes_received"] = report.received_bytes;
+    line["conflicts"] = nlohmann::json::array();
+    for (const SyncConflict& conflict : report.conflicts) {
+      line["conflicts"].push_back({{"column_family", BytesJson(conflict.family)}, {"key", BytesJson(conflict.key)}});
+    }
+    out << ToLine(line) << "\n";
+  }
+
+  Place place_;
+  Place other_;
+  std::string command_, policy_ = "report";
+  uint64_t memory_limit_ = Options().memory_limit;
+};
+
+class SyncServerVerb final : public Verb {
+ public:
+  void AddFlags(CLI::App* app) override {
+    place_.AddFlags(app);
+    AddMemoryLimit(app, &memory_limit_);
+  }
+
+  absl::Status Run(const Streams&) override {
+    if (isatty(STDIN_FILENO) != 0 || isatty(STDOUT_FILENO) != 0) {
+      return absl::CancelledError(
+          "a sync-server is begun by sepal sync --over and speaks with it, not with a terminal");
+    }
+    const WithoutPipeSignal without_signal;
+    DescriptorStream stream(STDIN_FILENO, STDOUT_FILENO);
+    absl::StatusOr<std::unique_ptr<DB>> db = OpenToSync(place_, memory_limit_);
+    if (!db.ok()) {
+      SyncStream(&stream).SendError(db.status());
+      return db.status();
+    }
+    RETURN_IF_ERROR(ServeSync(db->get(), &stream));
+    return WithRemedy((*db)->Close(), place_);
+  }
+
+ private:
+  Place place_;
+  uint64_t memory_limit_ = Options().memory_limit;
+};
+
+}  // namespace
+
+std::vector<VerbEntry> SyncVerbs() {
+  return {{"sync", "give two databases what the other one has, sending filters and not the data",
+           "sync /data/a /data/b", MakeVerb<SyncVerb>},
+          {"sync-server", "the other side of a sync, over standard input and output", "sync-server /data/b",
+           MakeVerb<SyncServerVerb>}};
+}
+
+}  // namespace sepal::tools

@@ -1,0 +1,139 @@
+#include "tools/sync/sync_messages.h"
+
+#include "absl/strings/str_format.h"
+#include "util/base/coding.h"
+#include "util/base/status.h"
+
+namespace sepal::tools {
+
+namespace {
+
+constexpr std::string_view kMagic = "SPALSYNC";
+
+absl::Status Unreadable(std::string_view what) {
+  return absl::DataLossError(absl::StrFormat("a message with %s that cannot be read", what));
+}
+
+void PutStrings(std::string* out, const std::vector<std::string>& strings) {
+  PutVarint(out, strings.size());
+  for (const std::string& string : strings) PutLengthPrefixed(out, string);
+}
+std::vector<std::string> TakeStrings(Decoder* decoder) {
+  std::vector<std::string> strings;
+  for (uint64_t left = decoder->Varint(); left > 0 && decoder->ok(); --left) {
+    strings.emplace_back(decoder->LengthPrefixed());
+  }
+  return strings;
+}
+
+}  // namespace
+
+std::string Encode(const SyncHello& hello) {
+  std::string bytes(kMagic);
+  PutVarint(&bytes, kSyncVersion);
+  bytes.push_back(static_cast<char>(hello.policy));
+  PutStrings(&bytes, hello.families);
+  return bytes;
+}
+
+absl::StatusOr<SyncHello> ParseHello(std::string_view bytes) {
+  Decoder decoder(bytes);
+  if (decoder.Bytes(kMagic.size()) != kMagic) {
+    return absl::DataLossError("the other side does not begin as a sync does: is it a sepal sync-server?");
+  }
+  const uint64_t version = decoder.Varint();
+  if (decoder.ok() && version != kSyncVersion) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "the other side speaks version %u of the protocol and this one version %u: use the same Sepal on both sides",
+        version, kSyncVersion));
+  }
+  SyncHello hello;
+  hello.policy = static_cast<ConflictPolicy>(decoder.Byte());
+  hello.families = TakeStrings(&decoder);
+  if (!decoder.Done() || hello.policy > ConflictPolicy::kNewerBySequence) return Unreadable("a greeting");
+  return hello;
+}
+
+std::string Encode(const SyncRanges& ranges) {
+  std::string bytes;
+  PutFixed64(&bytes, ranges.seed);
+  PutVarint(&bytes, ranges.ranges.size());
+  for (const RangeSum& range : ranges.ranges) {
+    PutLengthPrefixed(&bytes, range.begin);
+    PutVarint(&bytes, range.entries);
+    PutFixed64(&bytes, range.hash[0]);
+    PutFixed64(&bytes, range.hash[1]);
+  }
+  return bytes;
+}
+
+absl::StatusOr<SyncRanges> ParseRanges(std::string_view bytes) {
+  Decoder decoder(bytes);
+  SyncRanges ranges;
+  ranges.seed = decoder.Fixed64();
+  for (uint64_t left = decoder.Varint(); left > 0 && decoder.ok(); --left) {
+    RangeSum range;
+    range.begin = decoder.LengthPrefixed();
+    range.entries = decoder.Varint();
+    range.hash[0] = decoder.Fixed64();
+    range.hash[1] = decoder.Fixed64();
+    // They cover all keys, in order.
+    const bool first = ranges.ranges.empty();
+    if (first ? !range.begin.empty() : range.begin <= ranges.ranges.back().begin) decoder.Fail();
+    ranges.ranges.push_back(std::move(range));
+  }
+  if (!decoder.Done() || ranges.ranges.empty()) return Unreadable("sums of ranges");
+  return ranges;
+}
+
+std::string Encode(const SyncDiffering& differing) {
+  std::string bytes;
+  PutVarint(&bytes, differing.entries);
+  std::string bits((differing.ranges.size() + 7) / 8, '\0');
+  for (size_t i = 0; i < differing.ranges.size(); ++i) {
+    if (differing.ranges[i]) bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << i % 8);
+  }
+  return bytes + bits;
+}
+
+absl::StatusOr<SyncDiffering> ParseDiffering(std::string_view bytes, size_t count) {
+  Decoder decoder(bytes);
+  SyncDiffering differing;
+  differing.entries = decoder.Varint();
+  const std::string_view bits = decoder.Bytes((count + 7) / 8);
+  if (!decoder.Done()) return Unreadable("ranges that differ");
+  for (size_t i = 0; i < count; ++i) differing.ranges.push_back((bits[i / 8] >> i % 8 & 1) != 0);
+  return differing;
+}
+
+void Append(const SyncItem& item, std::string* items) {
+  PutLengthPrefixed(items, item.key);
+  PutLengthPrefixed(items, item.value);
+  PutVarint(items, item.sequence);
+}
+
+absl::StatusOr<std::vector<SyncItem>> ParseItems(std::string_view bytes) {
+  Decoder decoder(bytes);
+  std::vector<SyncItem> items;
+  while (decoder.ok() && !decoder.empty()) {
+    const std::string_view key = decoder.LengthPrefixed(), value = decoder.LengthPrefixed();
+    items.push_back({.key = key, .value = value, .sequence = decoder.Varint()});
+  }
+  if (!decoder.Done()) return Unreadable("entries");
+  return items;
+}
+
+std::string EncodeKeys(const std::vector<std::string>& keys) {
+  std::string bytes;
+  PutStrings(&bytes, keys);
+  return bytes;
+}
+
+absl::StatusOr<std::vector<std::string>> ParseKeys(std::string_view bytes) {
+  Decoder decoder(bytes);
+  std::vector<std::string> keys = TakeStrings(&decoder);
+  if (!decoder.Done()) return Unreadable("keys");
+  return keys;
+}
+
+}  // namespace sepal::tools

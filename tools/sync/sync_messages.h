@@ -1,0 +1,64 @@
+// What the messages of a sync carry, as bytes. A Parse refuses whatever no Encode has made (DataLoss).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace sepal::tools {
+
+inline constexpr uint64_t kSyncVersion = 1;
+
+// What becomes of a key that has two values.
+enum class ConflictPolicy : uint8_t {
+  kReport = 0,  // both stay
+  kOurs = 1,    // the value of the side that began the sync
+  kTheirs = 2,
+  kNewerBySequence = 3,  // the one with the higher sequence number; both stay where they are equal
+};
+
+struct SyncHello {
+  ConflictPolicy policy = ConflictPolicy::kReport;
+  std::vector<std::string> families = {};
+};
+std::string Encode(const SyncHello& hello);
+absl::StatusOr<SyncHello> ParseHello(std::string_view bytes);
+
+// The entries from `begin` on, up to where the next one begins.
+struct RangeSum {
+  std::string begin = {};  // inclusive; of the first range it is empty
+  uint64_t entries = 0;
+  uint64_t hash[2] = {};
+  friend bool operator==(const RangeSum&, const RangeSum&) = default;
+};
+struct SyncRanges {
+  uint64_t seed = 0;  // of the hashes of this round
+  std::vector<RangeSum> ranges = {};
+};
+std::string Encode(const SyncRanges& ranges);
+absl::StatusOr<SyncRanges> ParseRanges(std::string_view bytes);
+
+struct SyncDiffering {
+  std::vector<bool> ranges = {};  // those that differ
+  uint64_t entries = 0;           // that the answering side has in them
+};
+std::string Encode(const SyncDiffering& differing);
+// `count`: how many ranges there are.
+absl::StatusOr<SyncDiffering> ParseDiffering(std::string_view bytes, size_t count);
+
+struct SyncItem {
+  std::string_view key = {};
+  std::string_view value = {};
+  uint64_t sequence = 0;  // with kNewerBySequence
+};
+void Append(const SyncItem& item, std::string* items);
+// The views are into `bytes`.
+absl::StatusOr<std::vector<SyncItem>> ParseItems(std::string_view bytes);
+
+std::string EncodeKeys(const std::vector<std::string>& keys);
+absl::StatusOr<std::vector<std::string>> ParseKeys(std::string_view bytes);
+
+}  // namespace sepal::tools

@@ -1,0 +1,210 @@
+#include "tools/sync/sync_session.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "util/base/hash.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal::tools {
+
+namespace {
+
+// From this round on hashes are sent in place of filters. False positives of three rounds leave one entry of a million
+// that differ.
+constexpr uint64_t kFirstExactRound = 3;
+constexpr uint64_t kMostRounds = 16;
+
+// Writes what comes until its end.
+absl::Status ApplyAll(SyncStream* stream, SyncSide* side) {
+  std::string payload;
+  for (;;) {
+    ASSIGN_OR_RETURN(const SyncMessage type, stream->Receive(&payload));
+    if (type == SyncMessage::kEnd) return side->Sync();
+    if (type != SyncMessage::kItems) return absl::DataLossError("a message in the middle of entries that are none");
+    RETURN_IF_ERROR(side->Apply(payload));
+  }
+}
+
+absl::Status SendMissing(SyncStream* stream, SyncSide* side, std::string_view their_filter) {
+  ASSIGN_OR_RETURN(const SyncFilter theirs, SyncFilter::Parse(their_filter));
+  RETURN_IF_ERROR(
+      side->Missing(theirs, [&](std::string_view items) { return stream->Send(SyncMessage::kItems, items); }));
+  return stream->Send(SyncMessage::kEnd, {});
+}
+
+class Beginner {
+ public:
+  Beginner(DB* db, SyncStream* stream, ConflictPolicy policy, uint64_t seed, const SyncTuning& tuning)
+      : db_(db), stream_(stream), policy_(policy), seed_(seed), tuning_(tuning), side_(db, policy, true, tuning) {}
+
+  absl::StatusOr<SyncReport> Run() {
+    std::string payload;
+    RETURN_IF_ERROR(
+        stream_->Send(SyncMessage::kHello, Encode({.policy = policy_, .families = db_->ColumnFamilyNames()})));
+    RETURN_IF_ERROR(stream_->Expect(SyncMessage::kHello, &payload));
+    ASSIGN_OR_RETURN(const SyncHello theirs, ParseHello(payload));
+    std::set<std::string> families(theirs.families.begin(), theirs.families.end());
+    for (const std::string& family : db_->ColumnFamilyNames()) families.insert(family);
+    for (const std::string& family : families) RETURN_IF_ERROR(SyncFamily(family));
+    RETURN_IF_ERROR(stream_->Send(SyncMessage::kDone, {}));
+    RETURN_IF_ERROR(stream_->Expect(SyncMessage::kDone, &payload));
+    report_.families = families.size();
+    report_.written = side_.written();
+    report_.overwritten = side_.overwritten();
+    report_.sent = side_.sent();
+    report_.sent_bytes = stream_->sent_bytes();
+    report_.received_bytes = stream_->received_bytes();
+    return std::move(report_);
+  }
+
+ private:
+  absl::Status SyncFamily(const std::string& family) {
+    RETURN_IF_ERROR(stream_->Send(SyncMessage::kFamily, family));
+    RETURN_IF_ERROR(side_.Begin(family));
+    for (uint64_t round = 0; round < kMostRounds; ++round) {
+      ASSIGN_OR_RETURN(const bool equal, Round(family, round));
+      if (!equal) continue;
+      report_.entries += side_.entries();
+      return absl::OkStatus();
+    }
+    return absl::AbortedError(absl::StrFormat(
+        "the column family \"%s\" still differs after %u rounds: does anything else write to one of the databases?",
+        Printable(family), kMostRounds));
+  }
+
+  // Whether both sides are equal.
+  absl::StatusOr<bool> Round(const std::string& family, uint64_t round) {
+    std::string payload;
+    ASSIGN_OR_RETURN(const SyncRanges sums, side_.Sum(Mix64(seed_ + round)));
+    RETURN_IF_ERROR(stream_->Send(SyncMessage::kRanges, Encode(sums)));
+    RETURN_IF_ERROR(stream_->Expect(SyncMessage::kDiffering, &payload));
+    ASSIGN_OR_RETURN(SyncDiffering differing, ParseDiffering(payload, sums.ranges.size()));
+    uint64_t entries = 0;
+    bool equal = true;
+    for (size_t i = 0; i < sums.ranges.size(); ++i) {
+      if (!differing.ranges[i]) continue;
+      equal = false;
+      entries += sums.ranges[i].entries;
+    }
+    if (equal) return true;
+    ++report_.rounds;
+    side_.WorkOn(std::move(differing.ranges));
+    const bool exact = round >= kFirstExactRound || entries + differing.entries <= tuning_.exact_entries;
+    ASSIGN_OR_RETURN(const std::string filter, side_.Filter(entries, exact));
+    RETURN_IF_ERROR(stream_->Send(SyncMessage::kFilter, filter));
+    RETURN_IF_ERROR(ApplyAll(stream_, &side_));
+    const std::vector<std::string> found = side_.TakeConflicts();
+    RETURN_IF_ERROR(stream_->Send(SyncMessage::kConflicts, EncodeKeys(found)));
+    Note(family, found);
+    RETURN_IF_ERROR(stream_->Expect(SyncMessage::kFilter, &payload));
+    RETURN_IF_ERROR(SendMissing(stream_, &side_, payload));
+    RETURN_IF_ERROR(stream_->Expect(SyncMessage::kConflicts, &payload));
+    ASSIGN_OR_RETURN(const std::vector<std::string> theirs, ParseKeys(payload));
+    Note(family, theirs);
+    RETURN_IF_ERROR(side_.AddConflicts(theirs));
+    return false;
+  }
+
+  void Note(const std::string& family, const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) report_.conflicts.push_back({.family = family, .key = key});
+  }
+
+  DB* const db_;
+  SyncStream* const stream_;
+  const ConflictPolicy policy_;
+  const uint64_t seed_;
+  const SyncTuning tuning_;
+  SyncSide side_;
+  SyncReport report_;
+};
+
+class Answerer {
+ public:
+  Answerer(DB* db, SyncStream* stream, const SyncTuning& tuning) : db_(db), stream_(stream), tuning_(tuning) {}
+
+  absl::Status Run() {
+    std::string payload;
+    RETURN_IF_ERROR(stream_->Expect(SyncMessage::kHello, &payload));
+    ASSIGN_OR_RETURN(const SyncHello theirs, ParseHello(payload));
+    RETURN_IF_ERROR(
+        stream_->Send(SyncMessage::kHello, Encode({.policy = theirs.policy, .families = db_->ColumnFamilyNames()})));
+    side_.emplace(db_, theirs.policy, /*begins=*/false, tuning_);
+    for (;;) {
+      ASSIGN_OR_RETURN(const SyncMessage type, stream_->Receive(&payload));
+      if (type == SyncMessage::kDone) return stream_->Send(SyncMessage::kDone, {});
+      RETURN_IF_ERROR(Answer(type, payload));
+    }
+  }
+
+ private:
+  absl::Status Answer(SyncMessage type, const std::string& payload) {
+    if (type == SyncMessage::kFamily) {
+      begun_ = true;
+      differing_.reset();
+      return side_->Begin(payload);
+    }
+    if (type == SyncMessage::kRanges && begun_) {
+      ASSIGN_OR_RETURN(SyncRanges ranges, ParseRanges(payload));
+      ASSIGN_OR_RETURN(differing_, side_->Compare(std::move(ranges)));
+      return stream_->Send(SyncMessage::kDiffering, Encode(*differing_));
+    }
+    if (type == SyncMessage::kFilter && differing_.has_value()) return Exchange(payload);
+    return absl::DataLossError(absl::StrFormat("a message of type %u that was not due", static_cast<uint8_t>(type)));
+  }
+
+  absl::Status Exchange(const std::string& their_filter) {
+    std::string payload;
+    RETURN_IF_ERROR(SendMissing(stream_, &*side_, their_filter));
+    RETURN_IF_ERROR(stream_->Expect(SyncMessage::kConflicts, &payload));
+    ASSIGN_OR_RETURN(const std::vector<std::string> theirs, ParseKeys(payload));
+    RETURN_IF_ERROR(side_->AddConflicts(theirs));
+    const bool exact = !their_filter.empty() && their_filter[0] == 0;  // the form that the other side has chosen
+    ASSIGN_OR_RETURN(const std::string filter, side_->Filter(differing_->entries, exact));
+    RETURN_IF_ERROR(stream_->Send(SyncMessage::kFilter, filter));
+    RETURN_IF_ERROR(ApplyAll(stream_, &*side_));
+    differing_.reset();
+    return stream_->Send(SyncMessage::kConflicts, EncodeKeys(side_->TakeConflicts()));
+  }
+
+  DB* const db_;
+  SyncStream* const stream_;
+  const SyncTuning tuning_;
+  std::optional<SyncSide> side_;
+  bool begun_ = false;
+  std::optional<SyncDiffering> differing_;
+};
+
+// Where the other side is gone, its last word says why, if there is one.
+absl::Status Explained(absl::Status status, SyncStream* stream) {
+  std::string payload;
+  if (!absl::IsUnavailable(status)) {
+    stream->SendError(status);
+    return status;
+  }
+  for (;;) {
+    const absl::StatusOr<SyncMessage> type = stream->Receive(&payload);
+    if (!type.ok()) return absl::IsUnavailable(type.status()) ? status : type.status();
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<SyncReport> BeginSync(DB* db, ByteStream* other, ConflictPolicy policy, uint64_t seed,
+                                     const SyncTuning& tuning) {
+  SyncStream stream(other);
+  absl::StatusOr<SyncReport> report = Beginner(db, &stream, policy, seed, tuning).Run();
+  if (report.ok()) return report;
+  return Explained(report.status(), &stream);
+}
+
+absl::Status ServeSync(DB* db, ByteStream* other, const SyncTuning& tuning) {
+  SyncStream stream(other);
+  const absl::Status status = Answerer(db, &stream, tuning).Run();
+  return status.ok() ? status : Explained(status, &stream);
+}
+
+}  // namespace sepal::tools

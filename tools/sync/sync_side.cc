@@ -1,0 +1,240 @@
+#include "tools/sync/sync_side.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "sepal/explanation.h"
+#include "sepal/write_batch.h"
+#include "util/base/coding.h"
+#include "util/base/hash.h"
+#include "util/base/status.h"
+#include "util/base/strings.h"
+
+namespace sepal::tools {
+
+namespace {
+
+enum class FilterForm : uint8_t { kHashes = 0, kBloom = 1 };
+
+// Chained over the entries of a range, in order.
+void AddTo(RangeSum* range, uint64_t hash) {
+  ++range->entries;
+  range->hash[0] = Mix64(range->hash[0] ^ hash);
+  range->hash[1] = Mix64(range->hash[1] + (hash | 1) * 0x9e3779b97f4a7c15U);
+}
+
+}  // namespace
+
+absl::StatusOr<SyncFilter> SyncFilter::Parse(std::string_view payload) {
+  Decoder decoder(payload);
+  const auto form = static_cast<FilterForm>(decoder.Byte());
+  const std::string_view bytes = decoder.rest();
+  SyncFilter filter;
+  if (form == FilterForm::kBloom) {
+    ASSIGN_OR_RETURN(filters::AnyFilter any, filters::ParseFilter(bytes, "the other side's filter"));
+    auto* const bloom = std::get_if<filters::BloomFilter>(&any);
+    if (bloom == nullptr) return absl::DataLossError("the other side's filter is no Bloom filter");
+    filter.bloom_ = std::move(*bloom);
+    return filter;
+  }
+  if (form != FilterForm::kHashes || bytes.size() % sizeof(uint64_t) != 0) {
+    return absl::DataLossError("a message with a filter that cannot be read");
+  }
+  for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
+    filter.hashes_.push_back(DecodeFixed64(bytes.data() + at));
+  }
+  if (!std::is_sorted(filter.hashes_.begin(), filter.hashes_.end())) {
+    return absl::DataLossError("a message with hashes that are not in order");
+  }
+  return filter;
+}
+
+bool SyncFilter::MayContain(uint64_t hash) const {
+  if (bloom_.has_value()) return bloom_->MayContainHash(hash);
+  return std::binary_search(hashes_.begin(), hashes_.end(), hash);
+}
+
+absl::Status SyncSide::Begin(const std::string& family) {
+  conflicts_.clear();
+  new_conflicts_.clear();
+  absl::StatusOr<std::shared_ptr<ColumnFamily>> found = db_->FindColumnFamily(family);
+  if (absl::IsNotFound(found.status())) found = db_->CreateColumnFamily(family, {});
+  RETURN_IF_ERROR(found.status());
+  family_ = *std::move(found);
+  return absl::OkStatus();
+}
+
+uint64_t SyncSide::HashOf(std::string_view key, std::string_view value) const {
+  return Checksum64(value, Checksum64(key, seed_));
+}
+
+absl::StatusOr<SyncRanges> SyncSide::Sum(uint64_t seed) {
+  seed_ = seed;
+  entries_ = 0;
+  ranges_.assign(1, RangeSum());
+  const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    if (IsInConflict(it->key())) continue;
+    if (ranges_.back().entries == tuning_.entries_of_range) ranges_.push_back({.begin = std::string(it->key())});
+    AddTo(&ranges_.back(), HashOf(it->key(), it->value()));
+    ++entries_;
+  }
+  RETURN_IF_ERROR(it->status());
+  return SyncRanges{.seed = seed, .ranges = ranges_};
+}
+
+absl::StatusOr<SyncDiffering> SyncSide::Compare(SyncRanges theirs) {
+  seed_ = theirs.seed;
+  entries_ = 0;
+  ranges_ = std::move(theirs.ranges);
+  differing_.assign(ranges_.size(), false);
+  SyncDiffering differing;
+  const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
+  it->SeekToFirst();
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    RangeSum here{.begin = ranges_[i].begin};
+    RETURN_IF_ERROR(ScanRange(it.get(), i, [&](std::string_view, std::string_view, uint64_t hash) {
+      AddTo(&here, hash);
+      return absl::OkStatus();
+    }));
+    differing_[i] = !(here == ranges_[i]);
+    if (differing_[i]) differing.entries += here.entries;
+    entries_ += here.entries;
+  }
+  differing.ranges = differing_;
+  return differing;
+}
+
+absl::Status SyncSide::ScanRange(Iterator* it, size_t i, const Visit& visit) const {
+  const bool last = i + 1 == ranges_.size();
+  for (; it->Valid() && (last || it->key() < ranges_[i + 1].begin); it->Next()) {
+    if (IsInConflict(it->key())) continue;
+    RETURN_IF_ERROR(visit(it->key(), it->value(), HashOf(it->key(), it->value())));
+  }
+  return it->status();
+}
+
+absl::Status SyncSide::ScanDiffering(const Visit& visit) const {
+  const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
+  bool there = false;  // at the begin of the range
+  for (size_t i = 0; i < ranges_.size(); there = differing_[i++]) {
+    if (!differing_[i]) continue;
+    if (!there) it->Seek(ranges_[i].begin);
+    RETURN_IF_ERROR(ScanRange(it.get(), i, visit));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> SyncSide::Filter(uint64_t entries, bool exact) {
+  if (exact) {
+    std::vector<uint64_t> hashes;
+    RETURN_IF_ERROR(ScanDiffering([&](std::string_view, std::string_view, uint64_t hash) {
+      hashes.push_back(hash);
+      return absl::OkStatus();
+    }));
+    std::sort(hashes.begin(), hashes.end());
+    std::string payload(1, static_cast<char>(FilterForm::kHashes));
+    for (const uint64_t hash : hashes) PutFixed64(&payload, hash);
+    return payload;
+  }
+  entries = std::max<uint64_t>(entries, 1);
+  ASSIGN_OR_RETURN(filters::BloomShape shape, filters::BloomShape::For(entries, tuning_.false_positive_rate));
+  // A set that is too large for that has a higher rate, and more rounds.
+  if (shape.bits / 8 > tuning_.most_filter_bytes) {
+    ASSIGN_OR_RETURN(shape, filters::BloomShape::OfBits(entries, tuning_.most_filter_bytes * 8));
+  }
+  ASSIGN_OR_RETURN(filters::BloomFilter bloom, filters::BloomFilter::Create(shape));
+  RETURN_IF_ERROR(ScanDiffering([&](std::string_view, std::string_view, uint64_t hash) {
+    bloom.AddHash(hash);
+    return absl::OkStatus();
+  }));
+  return std::string(1, static_cast<char>(FilterForm::kBloom)) + bloom.Serialize();
+}
+
+absl::Status SyncSide::Missing(const SyncFilter& theirs, const std::function<absl::Status(std::string_view)>& send) {
+  std::string items;
+  RETURN_IF_ERROR(ScanDiffering([&](std::string_view key, std::string_view value, uint64_t hash) -> absl::Status {
+    if (theirs.MayContain(hash)) return absl::OkStatus();
+    SyncItem item{.key = key, .value = value};
+    if (policy_ == ConflictPolicy::kNewerBySequence) {
+      ASSIGN_OR_RETURN(item.sequence, SequenceOf(key));
+    }
+    Append(item, &items);
+    ++sent_;
+    if (items.size() < tuning_.batch_bytes) return absl::OkStatus();
+    return send(std::exchange(items, {}));
+  }));
+  return items.empty() ? absl::OkStatus() : send(items);
+}
+
+absl::StatusOr<uint64_t> SyncSide::SequenceOf(std::string_view key) const {
+  ASSIGN_OR_RETURN(const GetExplanation explanation, db_->ExplainGet(*family_, key));
+  uint64_t newest = 0;
+  for (const ExplainedSource& source : explanation.sources) newest = std::max(newest, source.sequence);
+  return newest;
+}
+
+absl::StatusOr<std::optional<bool>> SyncSide::Overwrites(const SyncItem& item) const {
+  switch (policy_) {
+    case ConflictPolicy::kReport:
+      return std::nullopt;
+    case ConflictPolicy::kOurs:
+      return !begins_;
+    case ConflictPolicy::kTheirs:
+      return begins_;
+    case ConflictPolicy::kNewerBySequence:
+      break;
+  }
+  ASSIGN_OR_RETURN(const uint64_t here, SequenceOf(item.key));
+  if (here == item.sequence) return std::nullopt;
+  return here < item.sequence;
+}
+
+absl::Status SyncSide::Apply(std::string_view bytes) {
+  ASSIGN_OR_RETURN(const std::vector<SyncItem> items, ParseItems(bytes));
+  std::vector<std::string_view> keys;
+  for (const SyncItem& item : items) keys.push_back(item.key);
+  std::vector<PinnedValue> values(items.size());
+  std::vector<absl::Status> statuses(items.size());
+  RETURN_IF_ERROR(db_->MultiGet(*family_, keys, values, statuses, {.fill_cache = false}));
+  WriteBatch batch;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const bool there = statuses[i].ok();
+    if (!there && !absl::IsNotFound(statuses[i])) return statuses[i];
+    if (there && values[i].value() == items[i].value) continue;
+    if (IsInConflict(items[i].key)) continue;
+    if (there) {
+      ASSIGN_OR_RETURN(const std::optional<bool> overwrites, Overwrites(items[i]));
+      if (!overwrites.has_value()) RETURN_IF_ERROR(NoteConflict(items[i].key));
+      if (!overwrites.value_or(false)) continue;
+      ++overwritten_;
+    }
+    batch.Put(*family_, items[i].key, items[i].value);
+    ++written_;
+  }
+  return db_->Write(batch);
+}
+
+absl::Status SyncSide::NoteConflict(std::string_view key) {
+  RETURN_IF_ERROR(AddConflict(key));
+  new_conflicts_.emplace_back(key);
+  return absl::OkStatus();
+}
+
+absl::Status SyncSide::AddConflict(std::string_view key) {
+  if (conflicts_.size() >= tuning_.most_conflicts) {
+    return absl::ResourceExhaustedError(absl::StrFormat(
+        "more than %u keys of the column family \"%s\" have two values: choose a policy with --on-conflict",
+        tuning_.most_conflicts, Printable(family_->name())));
+  }
+  conflicts_.emplace(key);
+  return absl::OkStatus();
+}
+
+absl::Status SyncSide::AddConflicts(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) RETURN_IF_ERROR(AddConflict(key));
+  return absl::OkStatus();
+}
+
+}  // namespace sepal::tools

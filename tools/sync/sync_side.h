@@ -1,0 +1,108 @@
+// One side of a sync: a column family that is compared and filled, one round after another.
+//
+// A round covers the key space by ranges, and works on those whose sums differ. An entry is known by a hash of key and
+// value with the round's seed; so what one round's false positives hide, the next one finds. Each call that reads all
+// entries is one scan. Keys that are in conflict and stay so are left out of everything.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sepal/db.h"
+#include "sepal/filter.h"
+#include "tools/sync/sync_messages.h"
+
+namespace sepal::tools {
+
+struct SyncTuning {
+  uint64_t entries_of_range = 1024;
+  // Of the filters: a lower rate is fewer rounds and more bytes.
+  double false_positive_rate = 0.01;
+  uint64_t most_filter_bytes = uint64_t{64} << 20;
+  // Both sides' entries of the ranges that differ: up to here their hashes are sent in place of a filter.
+  uint64_t exact_entries = 4096;
+  size_t batch_bytes = size_t{256} << 10;
+  uint64_t most_conflicts = 1'000'000;
+};
+
+// The entries that a side has: a Bloom filter, or the sorted list of their hashes.
+class SyncFilter {
+ public:
+  static absl::StatusOr<SyncFilter> Parse(std::string_view payload);
+  bool MayContain(uint64_t hash) const;
+
+ private:
+  std::optional<filters::BloomFilter> bloom_;
+  std::vector<uint64_t> hashes_;
+};
+
+class SyncSide {
+ public:
+  // `begins`: whether this side's values are the "ours" of the policy. The database must outlive the side.
+  SyncSide(DB* db, ConflictPolicy policy, bool begins, const SyncTuning& tuning)
+      : db_(db), policy_(policy), begins_(begins), tuning_(tuning) {}
+
+  // The family to work on; it is made where it is missing.
+  absl::Status Begin(const std::string& family);
+
+  // Sums of all entries, in ranges of this side's choice, which are the round's from now on.
+  absl::StatusOr<SyncRanges> Sum(uint64_t seed);
+  // The same ranges here, and which of them differ.
+  absl::StatusOr<SyncDiffering> Compare(SyncRanges theirs);
+  // The round's ranges that differ are those.
+  void WorkOn(std::vector<bool> differing) { differing_ = std::move(differing); }
+
+  // A kFilter payload: of the entries of the differing ranges, which are about so many.
+  absl::StatusOr<std::string> Filter(uint64_t entries, bool exact);
+  // Calls `send` with kItems payloads: the entries of the differing ranges that `theirs` certainly has not.
+  absl::Status Missing(const SyncFilter& theirs, const std::function<absl::Status(std::string_view)>& send);
+  // Writes what is missing here, and decides what is in conflict.
+  absl::Status Apply(std::string_view items);
+  // What was applied is durable when this returns.
+  absl::Status Sync() { return db_->Sync(); }
+
+  // The keys that stay in conflict: those found since the last call; and those that the other side has found.
+  std::vector<std::string> TakeConflicts() { return std::exchange(new_conflicts_, {}); }
+  absl::Status AddConflicts(const std::vector<std::string>& keys);
+
+  uint64_t entries() const { return entries_; }  // as of the last sums
+  uint64_t sent() const { return sent_; }
+  uint64_t written() const { return written_; }
+  uint64_t overwritten() const { return overwritten_; }
+
+ private:
+  using Visit = std::function<absl::Status(std::string_view key, std::string_view value, uint64_t hash)>;
+  // Every entry of range `i` of the round. A prefix of a scan that `it` goes on with.
+  absl::Status ScanRange(Iterator* it, size_t i, const Visit& visit) const;
+  absl::Status ScanDiffering(const Visit& visit) const;
+  uint64_t HashOf(std::string_view key, std::string_view value) const;
+  bool IsInConflict(std::string_view key) const { return !conflicts_.empty() && conflicts_.contains(key); }
+  absl::StatusOr<uint64_t> SequenceOf(std::string_view key) const;
+  // Whether the value that came takes the place of the one that is here; nullopt: both stay.
+  absl::StatusOr<std::optional<bool>> Overwrites(const SyncItem& item) const;
+  absl::Status NoteConflict(std::string_view key);  // that this side has found
+  absl::Status AddConflict(std::string_view key);
+
+  DB* const db_;
+  const ConflictPolicy policy_;
+  const bool begins_;
+  const SyncTuning tuning_;
+  std::shared_ptr<ColumnFamily> family_;
+  uint64_t seed_ = 0;
+  std::vector<RangeSum> ranges_;
+  std::vector<bool> differing_;
+  std::set<std::string, std::less<>> conflicts_;
+  std::vector<std::string> new_conflicts_;
+  uint64_t entries_ = 0, sent_ = 0, written_ = 0, overwritten_ = 0;
+};
+
+}  // namespace sepal::tools

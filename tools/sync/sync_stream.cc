@@ -1,0 +1,132 @@
+#include "tools/sync/sync_stream.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "util/base/coding.h"
+#include "util/base/hash.h"
+#include "util/base/status.h"
+
+namespace sepal::tools {
+
+namespace {
+
+constexpr size_t kLengthEnd = 5;
+constexpr size_t kHeaderBytes = kLengthEnd + 4;
+constexpr size_t kTrailerBytes = 4;
+// A hostile length costs no more memory than what comes.
+constexpr size_t kStepBytes = size_t{1} << 20;
+
+uint32_t ChecksumOf(std::string_view header, std::string_view payload) {
+  return Checksum32(payload, Checksum64(header, 0));
+}
+
+std::string HeaderOf(SyncMessage type, uint32_t size) {
+  std::string header(1, static_cast<char>(type));
+  PutFixed32(&header, size);
+  PutFixed32(&header, Checksum32(header, 0));
+  return header;
+}
+
+absl::Status OfTheOtherSide(std::string_view payload) {
+  Decoder decoder(payload);
+  const auto code = static_cast<absl::StatusCode>(decoder.Byte());
+  const std::string_view text = decoder.LengthPrefixed();
+  if (!decoder.Done() || code == absl::StatusCode::kOk || code > absl::StatusCode::kUnauthenticated) {
+    return absl::DataLossError("the other side sent an error that cannot be read");
+  }
+  return absl::Status(code, absl::StrFormat("the other side: %s", text));
+}
+
+}  // namespace
+
+absl::Status DescriptorStream::Read(char* to, size_t size) {
+  while (size > 0) {
+    const ssize_t got = ::read(in_, to, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return absl::UnavailableError(absl::StrFormat("reading from the other side: %s", strerror(errno)));
+    if (got == 0) return absl::UnavailableError("the other side ended before the two databases were compared");
+    to += got;
+    size -= static_cast<size_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DescriptorStream::Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(out_, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return absl::UnavailableError(absl::StrFormat("writing to the other side: %s", strerror(errno)));
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SyncStream::Send(SyncMessage type, std::string_view payload) {
+  if (payload.size() > kMostPayloadBytes) {
+    return absl::ResourceExhaustedError(absl::StrFormat("a message of %u bytes is too long", payload.size()));
+  }
+  std::string header = HeaderOf(type, static_cast<uint32_t>(payload.size()));
+  std::string trailer;
+  PutFixed32(&trailer, ChecksumOf(header, payload));
+  RETURN_IF_ERROR(stream_->Write(header));
+  RETURN_IF_ERROR(stream_->Write(payload));
+  RETURN_IF_ERROR(stream_->Write(trailer));
+  sent_bytes_ += kHeaderBytes + payload.size() + kTrailerBytes;
+  return absl::OkStatus();
+}
+
+absl::Status SyncStream::ReadPayload(uint32_t size, std::string* payload) {
+  payload->clear();
+  while (payload->size() < size) {
+    const size_t have = payload->size();
+    payload->resize(have + std::min<size_t>(kStepBytes, size - have));
+    RETURN_IF_ERROR(stream_->Read(payload->data() + have, payload->size() - have));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SyncMessage> SyncStream::Receive(std::string* payload) {
+  std::string header(kHeaderBytes, '\0');
+  RETURN_IF_ERROR(stream_->Read(header.data(), header.size()));
+  const auto type = static_cast<uint8_t>(header[0]);
+  const uint32_t size = DecodeFixed32(header.data() + 1);
+  const bool known =
+      type >= static_cast<uint8_t>(SyncMessage::kHello) && type <= static_cast<uint8_t>(SyncMessage::kDone);
+  // A length that is wrong would have both sides wait for each other.
+  const bool whole =
+      DecodeFixed32(header.data() + kLengthEnd) == Checksum32(std::string_view(header).substr(0, kLengthEnd), 0);
+  if (!known || !whole || size > kMostPayloadBytes) {
+    return absl::DataLossError(absl::StrFormat(
+        "a message of type %u and %u bytes: the other side is no sepal sync-server, or prints something before it",
+        type, size));
+  }
+  RETURN_IF_ERROR(ReadPayload(size, payload));
+  char trailer[kTrailerBytes];
+  RETURN_IF_ERROR(stream_->Read(trailer, sizeof trailer));
+  received_bytes_ += kHeaderBytes + size + kTrailerBytes;
+  if (DecodeFixed32(trailer) != ChecksumOf(header, *payload)) {
+    return absl::DataLossError(absl::StrFormat("the checksum of a message of type %u is wrong", type));
+  }
+  if (type == static_cast<uint8_t>(SyncMessage::kError)) return OfTheOtherSide(*payload);
+  return static_cast<SyncMessage>(type);
+}
+
+absl::Status SyncStream::Expect(SyncMessage type, std::string* payload) {
+  ASSIGN_OR_RETURN(const SyncMessage got, Receive(payload));
+  if (got == type) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrFormat("a message of type %u where %u was due", static_cast<uint8_t>(got), static_cast<uint8_t>(type)));
+}
+
+void SyncStream::SendError(const absl::Status& status) {
+  std::string payload(1, static_cast<char>(status.code()));
+  PutLengthPrefixed(&payload, std::string(status.message()));
+  Send(SyncMessage::kError, payload).IgnoreError();
+}
+
+}  // namespace sepal::tools
