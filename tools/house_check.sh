@@ -68,8 +68,8 @@ check_sources() {
         "db/decide/merge db/decide/visibility db/decide/compaction db/decide/writing db/decide/pacing " \
         "db/act/files db/act/manifest db/act/log db/act/jobs " \
         "db/engine/core db/engine/gate db/engine/catalog db/engine/background db/engine/write db/engine/read " \
-        "db/engine/open db/engine/face db/doctor db/c bindings/python/src bindings/node/src compat/leveldb " \
-        "tools/terminal tools/sst_dump tools/db_bench tools/name_lookup tools/foreign tools/sync " \
+        "db/engine/open db/engine/face db/doctor db/sync db/c bindings/python/src bindings/node/src compat/leveldb " \
+        "tools/terminal tools/sst_dump tools/db_bench tools/name_lookup tools/foreign " \
         "tools/sepal tools/sepal/pictures tools/sepal/verbs tools bench tests", rooms, " ")
       for (i = 1; i <= count; i++) ranks[rooms[i]] = i
       ranks["include/sepal/filter"] = ranks["include/sepal"]  # filter.h includes all of it

@@ -4,16 +4,16 @@
 #include <string>
 #include <string_view>
 
-#include "tools/sync/sync_messages.h"
-#include "tools/sync/sync_side.h"
-#include "tools/sync/sync_stream.h"
+#include "db/sync/sync_messages.h"
+#include "db/sync/sync_side.h"
+#include "db/sync/sync_stream.h"
 #include "util/base/check.h"
 
 namespace {
 
-using namespace sepal::tools;
+using namespace sepal;
 
-class FromBytes final : public ByteStream {
+class FromBytes final : public SyncChannel {
  public:
   explicit FromBytes(std::string_view bytes) : bytes_(bytes) {}
   absl::Status Read(char* to, size_t size) override {

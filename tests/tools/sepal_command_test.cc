@@ -119,7 +119,7 @@ TEST_F(SepalCommandTest, EveryVerbGivesJsonWithItsSchemaVersion) {
     } else {
       words.push_back(verb.name.starts_with("sst ") ? table : db_);
     }
-    // These need other engines' libraries: import_verb_test.cc, tests/leveldb. And this one another side: sync_test.cc.
+    // These need other engines' libraries: import_verb_test.cc, tests/leveldb. And this one another side: sync_verbs_test.cc.
     if (verb.name == "import" || verb.name == "run" || verb.name == "sync-server") continue;
     if (verb.name == "bench run") {
       words.back() = directory_.File("bench");

@@ -52,3 +52,7 @@ void test_file_system(const char* directory, const char* checkpoint, const sepal
 
 /* c_filter_test.c */
 void test_filters(const char* directory, const sepal_writeoptions_t* wo);
+
+/* c_sync_test.c */
+void test_sync(const char* directory, const char* other_directory, const sepal_readoptions_t* ro,
+               const sepal_writeoptions_t* wo);

@@ -5,15 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <random>
 
 #include "absl/strings/str_format.h"
+#include "sepal/sync.h"
 #include "tools/sepal/database_access.h"
-#include "tools/sync/sync_process.h"
-#include "tools/sync/sync_session.h"
+#include "tools/sepal/sync_process.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/verb.h"
 #include "util/base/status.h"
@@ -92,14 +90,10 @@ class SyncVerb final : public Verb {
     if (policy_ == "newer-by-sequence") return ConflictPolicy::kNewerBySequence;
     return ConflictPolicy::kReport;
   }
-  static uint64_t Seed() {
-    std::random_device random;
-    return uint64_t{random()} << 32 | random();
-  }
 
   absl::StatusOr<SyncReport> SyncOver(DB* db) const {
     ASSIGN_OR_RETURN(const std::unique_ptr<SyncProcess> other, SyncProcess::Start(command_));
-    return WithHint(BeginSync(db, other->stream(), Policy(), Seed()));
+    return WithHint(BeginSync(*db, *other->stream(), {.policy = Policy()}));
   }
 
   // The other side is a thread of this process.
@@ -111,13 +105,13 @@ class SyncVerb final : public Verb {
     }
     Thread server([&] {
       DescriptorStream stream(ends[1], ends[1]);
-      ServeSync(other.get(), &stream).IgnoreError();  // this side is told
+      ServeSync(*other, stream).IgnoreError();  // this side is told
       close(ends[1]);
     });
     absl::StatusOr<SyncReport> report;
     {
       DescriptorStream stream(ends[0], ends[0]);
-      report = WithHint(BeginSync(db, &stream, Policy(), Seed()));
+      report = WithHint(BeginSync(*db, stream, {.policy = Policy()}));
       close(ends[0]);
     }
     server.Join();
@@ -135,7 +129,7 @@ class SyncVerb final : public Verb {
 
   void Print(const SyncReport& report, std::ostream& out) const {
     out << absl::StrFormat("%s and %s hold the same %s of %s%s\n", place_.directory, OtherName(),
-                           Counted(report.entries, "entry"), Counted(report.families, "column family"),
+                           Counted(report.entries, "entry"), Counted(report.column_families, "column family"),
                            report.conflicts.empty() ? "" : ", but for keys with two values");
     out << absl::StrFormat("%s; %s came, %u of them over others, and %s went; %s moved\n",
                            Counted(report.rounds, "round"), Counted(report.written, "entry"), report.overwritten,
@@ -145,7 +139,7 @@ class SyncVerb final : public Verb {
                            Counted(report.conflicts.size(), "key"));
     for (size_t i = 0; i < std::min(report.conflicts.size(), kShownConflicts); ++i) {
       const SyncConflict& conflict = report.conflicts[i];
-      out << absl::StrFormat("  %s: %s\n", Printable(conflict.family), ShownKey(conflict.key));
+      out << absl::StrFormat("  %s: %s\n", Printable(conflict.column_family), ShownKey(conflict.key));
     }
     if (report.conflicts.size() > kShownConflicts) out << "  ...; --json has all of them\n";
   }
@@ -153,7 +147,7 @@ class SyncVerb final : public Verb {
   void PrintJson(const SyncReport& report, const absl::Status& status, std::ostream& out) const {
     nlohmann::json line = JsonHead(status);
     line["equal"] = status.ok();
-    line["column_families"] = report.families;
+    line["column_families"] = report.column_families;
     line["entries"] = report.entries;
     line["rounds"] = report.rounds;
     line["entries_written"] = report.written;
@@ -163,7 +157,8 @@ class SyncVerb final : public Verb {
     line["bytes_received"] = report.received_bytes;
     line["conflicts"] = nlohmann::json::array();
     for (const SyncConflict& conflict : report.conflicts) {
-      line["conflicts"].push_back({{"column_family", BytesJson(conflict.family)}, {"key", BytesJson(conflict.key)}});
+      line["conflicts"].push_back(
+          {{"column_family", BytesJson(conflict.column_family)}, {"key", BytesJson(conflict.key)}});
     }
     out << ToLine(line) << "\n";
   }
@@ -190,10 +185,10 @@ class SyncServerVerb final : public Verb {
     DescriptorStream stream(STDIN_FILENO, STDOUT_FILENO);
     absl::StatusOr<std::unique_ptr<DB>> db = OpenToSync(place_, memory_limit_);
     if (!db.ok()) {
-      SyncStream(&stream).SendError(db.status());
+      RefuseSync(db.status(), stream);
       return db.status();
     }
-    RETURN_IF_ERROR(ServeSync(db->get(), &stream));
+    RETURN_IF_ERROR(ServeSync(**db, stream));
     return WithRemedy((*db)->Close(), place_);
   }
 

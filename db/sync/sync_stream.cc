@@ -1,17 +1,13 @@
-#include "tools/sync/sync_stream.h"
-
-#include <unistd.h>
+#include "db/sync/sync_stream.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "absl/strings/str_format.h"
 #include "util/base/coding.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
 
-namespace sepal::tools {
+namespace sepal {
 
 namespace {
 
@@ -43,28 +39,6 @@ absl::Status OfTheOtherSide(std::string_view payload) {
 }
 
 }  // namespace
-
-absl::Status DescriptorStream::Read(char* to, size_t size) {
-  while (size > 0) {
-    const ssize_t got = ::read(in_, to, size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return absl::UnavailableError(absl::StrFormat("reading from the other side: %s", strerror(errno)));
-    if (got == 0) return absl::UnavailableError("the other side ended before the two databases were compared");
-    to += got;
-    size -= static_cast<size_t>(got);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status DescriptorStream::Write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(out_, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return absl::UnavailableError(absl::StrFormat("writing to the other side: %s", strerror(errno)));
-    bytes.remove_prefix(static_cast<size_t>(put));
-  }
-  return absl::OkStatus();
-}
 
 absl::Status SyncStream::Send(SyncMessage type, std::string_view payload) {
   if (payload.size() > kMostPayloadBytes) {
@@ -129,4 +103,4 @@ void SyncStream::SendError(const absl::Status& status) {
   Send(SyncMessage::kError, payload).IgnoreError();
 }
 
-}  // namespace sepal::tools
+}  // namespace sepal

@@ -6,20 +6,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_format.h"
+#include "db/sync/sync_messages.h"
+#include "db/sync/sync_session.h"
+#include "db/sync/sync_stream.h"
+#include "sepal/db.h"
 #include "sepal/simulation/memory_file_system.h"
-#include "tests/tools/sepal_command_fixture.h"
-#include "tools/sync/sync_session.h"
 #include "util/base/coding.h"
 #include "util/base/hash.h"
 #include "util/base/random.h"
 
-namespace sepal::tools {
+namespace sepal {
 namespace {
 
 using ::testing::HasSubstr;
@@ -59,10 +61,36 @@ class SyncDatabase {
   std::unique_ptr<DB> db_;
 };
 
-// Ends after so many bytes have been written, or flips a bit of the byte before.
-class FaultyStream final : public ByteStream {
+// Over a socket.
+class SocketChannel final : public SyncChannel {
  public:
-  FaultyStream(ByteStream* inner, uint64_t left, bool flips) : inner_(inner), left_(left), flips_(flips) {}
+  explicit SocketChannel(int end) : end_(end) {}
+  absl::Status Read(char* to, size_t size) override {
+    while (size > 0) {
+      const ssize_t got = ::read(end_, to, size);
+      if (got <= 0) return absl::UnavailableError("end");
+      to += got;
+      size -= static_cast<size_t>(got);
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Write(std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t put = ::send(end_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (put < 0) return absl::UnavailableError("end");
+      bytes.remove_prefix(static_cast<size_t>(put));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const int end_;
+};
+
+// Ends after so many bytes have been written, or flips a bit of the byte before.
+class FaultyStream final : public SyncChannel {
+ public:
+  FaultyStream(SyncChannel* inner, uint64_t left, bool flips) : inner_(inner), left_(left), flips_(flips) {}
   absl::Status Read(char* to, size_t size) override {
     return ended_ ? absl::UnavailableError("cut") : inner_->Read(to, size);
   }
@@ -83,7 +111,7 @@ class FaultyStream final : public ByteStream {
   }
 
  private:
-  ByteStream* const inner_;
+  SyncChannel* const inner_;
   uint64_t left_;
   const bool flips_;
   bool ended_ = false;
@@ -101,21 +129,21 @@ struct SyncFault {
 
 Synced RunBoth(SyncDatabase* a, SyncDatabase* b, ConflictPolicy policy = ConflictPolicy::kReport,
                const SyncTuning& tuning = {}, uint64_t seed = 1, const SyncFault& fault = {}) {
-  std::signal(SIGPIPE, SIG_IGN);
   int ends[2];
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   Synced synced;
   const auto side = [&](int end, bool faulty, const auto& run) {
-    DescriptorStream plain(end, end);
+    SocketChannel plain(end);
     FaultyStream stream(&plain, faulty ? fault.after_bytes : UINT64_MAX, fault.flips);
     run(&stream);
     close(end);
   };
   Thread server([&] {
-    side(ends[1], fault.of_server, [&](ByteStream* stream) { synced.served = ServeSync(b->db(), stream, tuning); });
+    side(ends[1], fault.of_server, [&](SyncChannel* stream) { synced.served = ServeSync(b->db(), stream, tuning); });
   });
-  side(ends[0], !fault.of_server,
-       [&](ByteStream* stream) { synced.report = BeginSync(a->db(), stream, policy, seed, tuning); });
+  side(ends[0], !fault.of_server, [&](SyncChannel* stream) {
+    synced.report = BeginSync(a->db(), stream, {.policy = policy, .seed = seed}, tuning);
+  });
   server.Join();
   return synced;
 }
@@ -173,7 +201,7 @@ TEST(SyncMessagesTest, BytesAreAsDocumented) {
 }
 
 // What was written to a stream, to be read again.
-class TapeStream final : public ByteStream {
+class TapeStream final : public SyncChannel {
  public:
   absl::Status Read(char* to, size_t size) override {
     if (bytes.size() - read < size) return absl::UnavailableError("end");
@@ -330,7 +358,7 @@ TEST(SyncTest, FamiliesAreMadeWhereTheyAreMissing) {
   ASSERT_TRUE(b.db()->Put(*news, "n", "2").ok());
   const Synced synced = RunBoth(&a, &b);
   ASSERT_TRUE(synced.report.ok()) << synced.report.status();
-  EXPECT_EQ(synced.report->families, 3u);
+  EXPECT_EQ(synced.report->column_families, 3u);
   EXPECT_EQ(b.AllOf(*b.db()->FindColumnFamily("mail").value()), (Contents{{"m", "1"}}));
   EXPECT_EQ(a.AllOf(*a.db()->FindColumnFamily("news").value()), (Contents{{"n", "2"}}));
 }
@@ -378,65 +406,5 @@ TEST(SyncTest, TooManyConflictsAreRefusedWithTheRemedy) {
   EXPECT_THAT(synced.report.status().ToString(), HasSubstr("--on-conflict"));
 }
 
-class SyncVerbTest : public SepalCommandTest {};
-
-TEST_F(SyncVerbTest, DatabasesOfOneMachineGetWhatTheOtherHas) {
-  const std::string a = directory_.File("a"), b = directory_.File("b");
-  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
-  ASSERT_EQ(RunSepal({"db", "put", a, "both", "x"}).exit, kExitOk);
-  ASSERT_EQ(RunSepal({"db", "put", b, "two", "2"}).exit, kExitOk);
-  ASSERT_EQ(RunSepal({"db", "put", b, "both", "y"}).exit, kExitOk);
-  const Outcome reported = RunSepal({"sync", a, b});
-  EXPECT_EQ(reported.exit, kExitError) << reported.err;
-  EXPECT_TRUE(Has(reported.out, "1 key with two values stayed as they were on both sides")) << reported.out;
-  EXPECT_TRUE(Has(reported.out, "default: 'both'")) << reported.out;
-  EXPECT_EQ(RunSepal({"db", "get", a, "two"}).out, "2");
-  EXPECT_EQ(RunSepal({"db", "get", b, "one"}).out, "1");
-  EXPECT_EQ(RunSepal({"db", "get", b, "both"}).out, "y");
-  const Outcome ours = RunSepal({"sync", a, b, "--on-conflict", "ours", "--json"});
-  EXPECT_EQ(ours.exit, kExitOk) << ours.err;
-  const nlohmann::json line = LastJson(ours.out);
-  EXPECT_EQ(line.at("equal"), true);
-  EXPECT_EQ(line.at("entries"), 3);
-  EXPECT_EQ(RunSepal({"db", "get", b, "both"}).out, "x");
-}
-
-TEST_F(SyncVerbTest, WhatCannotBeSyncedIsRefusedAndNothingIsMade) {
-  const std::string a = directory_.File("a"), b = directory_.File("b"), expiring = directory_.File("expiring");
-  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
-  EXPECT_EQ(RunSepal({"sync", a}).exit, kExitUsage);
-  EXPECT_EQ(RunSepal({"sync", a, b}).exit, kExitError);
-  EXPECT_FALSE(std::filesystem::exists(b));
-  ASSERT_EQ(RunSepal({"db", "put", expiring, "one", "1", "--ttl", "1h"}).exit, kExitOk);
-  const Outcome refused = RunSepal({"sync", a, expiring});
-  EXPECT_EQ(refused.exit, kExitError);
-  EXPECT_TRUE(Has(refused.err, "keys that expire")) << refused.err;
-  const Outcome silent = RunSepal({"sync", a, "--over", "true"});
-  EXPECT_EQ(silent.exit, kExitError);
-  EXPECT_TRUE(Has(silent.err, "the other side")) << silent.err;
-  const Outcome talkative = RunSepal({"sync", a, "--over", "echo hello, this is a login shell"});
-  EXPECT_EQ(talkative.exit, kExitDamage);
-  EXPECT_TRUE(Has(talkative.err, "is no sepal sync-server")) << talkative.err;
-}
-
-TEST_F(SyncVerbTest, TheOtherSideIsAProcessAndMayBeKilled) {
-  const std::string a = directory_.File("a"), b = directory_.File("b");
-  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
-  ASSERT_EQ(RunSepal({"db", "put", b, "two", "2"}).exit, kExitOk);
-  const std::string server = absl::StrFormat("'%s' sync-server '%s'", SEPAL_PROGRAM, b);
-  const Outcome killed = RunSepal({"sync", a, "--over", "head -c 30 | " + server});
-  EXPECT_EQ(killed.exit, kExitError) << killed.err;
-  EXPECT_TRUE(Has(killed.err, "the sync can be begun again")) << killed.err;
-  const Outcome synced = RunSepal({"sync", a, "--over", server});
-  EXPECT_EQ(synced.exit, kExitOk) << synced.err;
-  EXPECT_TRUE(Has(synced.out, "hold the same 2 entries")) << synced.out;
-  EXPECT_EQ(RunSepal({"db", "get", a, "two"}).out, "2");
-  EXPECT_EQ(RunSepal({"db", "get", b, "one"}).out, "1");
-  // What is wrong there is told here.
-  const Outcome missing = RunSepal({"sync", a, "--over", server + "-nosuch"});
-  EXPECT_EQ(missing.exit, kExitError);
-  EXPECT_TRUE(Has(missing.err, "the other side: ")) << missing.err;
-}
-
 }  // namespace
-}  // namespace sepal::tools
+}  // namespace sepal

@@ -17,11 +17,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "db/sync/sync_messages.h"
 #include "sepal/db.h"
 #include "sepal/filter.h"
-#include "tools/sync/sync_messages.h"
 
-namespace sepal::tools {
+namespace sepal {
 
 struct SyncTuning {
   uint64_t entries_of_range = 1024;
@@ -105,4 +105,4 @@ class SyncSide {
   uint64_t entries_ = 0, sent_ = 0, written_ = 0, overwritten_ = 0;
 };
 
-}  // namespace sepal::tools
+}  // namespace sepal

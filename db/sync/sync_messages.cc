@@ -1,10 +1,10 @@
-#include "tools/sync/sync_messages.h"
+#include "db/sync/sync_messages.h"
 
 #include "absl/strings/str_format.h"
 #include "util/base/coding.h"
 #include "util/base/status.h"
 
-namespace sepal::tools {
+namespace sepal {
 
 namespace {
 
@@ -136,4 +136,4 @@ absl::StatusOr<std::vector<std::string>> ParseKeys(std::string_view bytes) {
   return keys;
 }
 
-}  // namespace sepal::tools
+}  // namespace sepal

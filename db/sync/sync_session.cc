@@ -1,4 +1,4 @@
-#include "tools/sync/sync_session.h"
+#include "db/sync/sync_session.h"
 
 #include <algorithm>
 #include <set>
@@ -6,10 +6,11 @@
 
 #include "absl/strings/str_format.h"
 #include "util/base/hash.h"
+#include "util/base/random.h"
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
-namespace sepal::tools {
+namespace sepal {
 
 namespace {
 
@@ -52,7 +53,7 @@ class Beginner {
     for (const std::string& family : families) RETURN_IF_ERROR(SyncFamily(family));
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kDone, {}));
     RETURN_IF_ERROR(stream_->Expect(SyncMessage::kDone, &payload));
-    report_.families = families.size();
+    report_.column_families = families.size();
     report_.written = side_.written();
     report_.overwritten = side_.overwritten();
     report_.sent = side_.sent();
@@ -110,7 +111,7 @@ class Beginner {
   }
 
   void Note(const std::string& family, const std::vector<std::string>& keys) {
-    for (const std::string& key : keys) report_.conflicts.push_back({.family = family, .key = key});
+    for (const std::string& key : keys) report_.conflicts.push_back({.column_family = family, .key = key});
   }
 
   DB* const db_;
@@ -193,18 +194,27 @@ absl::Status Explained(absl::Status status, SyncStream* stream) {
 
 }  // namespace
 
-absl::StatusOr<SyncReport> BeginSync(DB* db, ByteStream* other, ConflictPolicy policy, uint64_t seed,
-                                     const SyncTuning& tuning) {
+absl::StatusOr<SyncReport> BeginSync(DB* db, SyncChannel* other, const SyncOptions& options, const SyncTuning& tuning) {
   SyncStream stream(other);
-  absl::StatusOr<SyncReport> report = Beginner(db, &stream, policy, seed, tuning).Run();
+  absl::StatusOr<SyncReport> report = Beginner(db, &stream, options.policy, options.seed, tuning).Run();
   if (report.ok()) return report;
   return Explained(report.status(), &stream);
 }
 
-absl::Status ServeSync(DB* db, ByteStream* other, const SyncTuning& tuning) {
+absl::Status ServeSync(DB* db, SyncChannel* other, const SyncTuning& tuning) {
   SyncStream stream(other);
   const absl::Status status = Answerer(db, &stream, tuning).Run();
   return status.ok() ? status : Explained(status, &stream);
 }
 
-}  // namespace sepal::tools
+absl::StatusOr<SyncReport> BeginSync(DB& db, SyncChannel& other, const SyncOptions& options) {
+  SyncOptions seeded = options;
+  if (seeded.seed == 0) seeded.seed = SystemRandomSeed();
+  return BeginSync(&db, &other, seeded, SyncTuning());
+}
+
+void RefuseSync(const absl::Status& why, SyncChannel& other) { SyncStream(&other).SendError(why); }
+
+absl::Status ServeSync(DB& db, SyncChannel& other) { return ServeSync(&db, &other, SyncTuning()); }
+
+}  // namespace sepal

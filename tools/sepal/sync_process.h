@@ -1,16 +1,30 @@
-// The other side of a sync as a process: a shell's command, with a pipe to its standard input and one from its output.
+// Channels of a sync, and the other side as a process: a shell's command, with a pipe to its standard input and one
+// from its output.
 #pragma once
 
 #include <sys/types.h>
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tools/sync/sync_stream.h"
+#include "sepal/sync.h"
 
 namespace sepal::tools {
+
+// Over descriptors, which it does not close. A write to a pipe whose reader is gone needs SIGPIPE to be ignored.
+class DescriptorStream final : public SyncChannel {
+ public:
+  DescriptorStream(int in, int out) : in_(in), out_(out) {}
+  absl::Status Read(char* to, size_t size) override;
+  absl::Status Write(std::string_view bytes) override;
+
+ private:
+  const int in_;
+  const int out_;
+};
 
 class SyncProcess {
  public:
@@ -21,7 +35,7 @@ class SyncProcess {
   SyncProcess(const SyncProcess&) = delete;
   SyncProcess& operator=(const SyncProcess&) = delete;
 
-  ByteStream* stream() { return &stream_; }
+  SyncChannel* stream() { return &stream_; }
 
  private:
   SyncProcess(pid_t pid, int in, int out) : pid_(pid), in_(in), out_(out), stream_(in, out) {}

@@ -1,4 +1,4 @@
-#include "tools/sync/sync_process.h"
+#include "tools/sepal/sync_process.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -11,6 +11,28 @@
 #include "absl/strings/str_format.h"
 
 namespace sepal::tools {
+
+absl::Status DescriptorStream::Read(char* to, size_t size) {
+  while (size > 0) {
+    const ssize_t got = ::read(in_, to, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return absl::UnavailableError(absl::StrFormat("reading from the other side: %s", strerror(errno)));
+    if (got == 0) return absl::UnavailableError("the other side ended before the two databases were compared");
+    to += got;
+    size -= static_cast<size_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DescriptorStream::Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(out_, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return absl::UnavailableError(absl::StrFormat("writing to the other side: %s", strerror(errno)));
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::unique_ptr<SyncProcess>> SyncProcess::Start(const std::string& command) {
   int to[2], from[2];

@@ -1,4 +1,4 @@
-// Messages between two processes, over a pair of pipes or sockets (docs/reference/sync-protocol.md): type and length
+// Messages between the two sides of a sync (docs/reference/sync-protocol.md): type and length
 // with a checksum, the payload, and a checksum of that.
 #pragma once
 
@@ -8,29 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sepal/sync.h"
 
-namespace sepal::tools {
-
-// Bytes both ways, in order. One thread at a time.
-class ByteStream {
- public:
-  virtual ~ByteStream() = default;
-  // Exactly `size` bytes; Unavailable if the other side ends before.
-  virtual absl::Status Read(char* to, size_t size) = 0;
-  virtual absl::Status Write(std::string_view bytes) = 0;
-};
-
-// Over descriptors, which it does not close. A write to a pipe whose reader is gone needs SIGPIPE to be ignored.
-class DescriptorStream final : public ByteStream {
- public:
-  DescriptorStream(int in, int out) : in_(in), out_(out) {}
-  absl::Status Read(char* to, size_t size) override;
-  absl::Status Write(std::string_view bytes) override;
-
- private:
-  const int in_;
-  const int out_;
-};
+namespace sepal {
 
 enum class SyncMessage : uint8_t {
   kHello = 1,
@@ -50,7 +30,7 @@ class SyncStream {
   // No payload is longer: an entry of the largest key and value, and what stands around it.
   static constexpr uint32_t kMostPayloadBytes = (uint32_t{1} << 30) + (uint32_t{1} << 20);
 
-  explicit SyncStream(ByteStream* stream) : stream_(stream) {}
+  explicit SyncStream(SyncChannel* stream) : stream_(stream) {}
 
   absl::Status Send(SyncMessage type, std::string_view payload);
   // Any message; DataLoss for one that is damaged. What the other side says of an error is its status.
@@ -66,9 +46,9 @@ class SyncStream {
  private:
   absl::Status ReadPayload(uint32_t size, std::string* payload);
 
-  ByteStream* const stream_;
+  SyncChannel* const stream_;
   uint64_t sent_bytes_ = 0;
   uint64_t received_bytes_ = 0;
 };
 
-}  // namespace sepal::tools
+}  // namespace sepal

@@ -7,18 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "sepal/sync.h"
 
-namespace sepal::tools {
+namespace sepal {
 
 inline constexpr uint64_t kSyncVersion = 1;
-
-// What becomes of a key that has two values.
-enum class ConflictPolicy : uint8_t {
-  kReport = 0,  // both stay
-  kOurs = 1,    // the value of the side that began the sync
-  kTheirs = 2,
-  kNewerBySequence = 3,  // the one with the higher sequence number; both stay where they are equal
-};
 
 struct SyncHello {
   ConflictPolicy policy = ConflictPolicy::kReport;
@@ -61,4 +54,4 @@ absl::StatusOr<std::vector<SyncItem>> ParseItems(std::string_view bytes);
 std::string EncodeKeys(const std::vector<std::string>& keys);
 absl::StatusOr<std::vector<std::string>> ParseKeys(std::string_view bytes);
 
-}  // namespace sepal::tools
+}  // namespace sepal

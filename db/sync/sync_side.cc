@@ -1,4 +1,4 @@
-#include "tools/sync/sync_side.h"
+#include "db/sync/sync_side.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@
 #include "util/base/status.h"
 #include "util/base/strings.h"
 
-namespace sepal::tools {
+namespace sepal {
 
 namespace {
 
@@ -237,4 +237,4 @@ absl::Status SyncSide::AddConflicts(const std::vector<std::string>& keys) {
   return absl::OkStatus();
 }
 
-}  // namespace sepal::tools
+}  // namespace sepal

@@ -1,0 +1,74 @@
+// sepal sync and sync-server.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "tests/tools/sepal_command_fixture.h"
+
+namespace sepal::tools {
+namespace {
+
+class SyncVerbTest : public SepalCommandTest {};
+
+TEST_F(SyncVerbTest, DatabasesOfOneMachineGetWhatTheOtherHas) {
+  const std::string a = directory_.File("a"), b = directory_.File("b");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", a, "both", "x"}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", b, "two", "2"}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", b, "both", "y"}).exit, kExitOk);
+  const Outcome reported = RunSepal({"sync", a, b});
+  EXPECT_EQ(reported.exit, kExitError) << reported.err;
+  EXPECT_TRUE(Has(reported.out, "1 key with two values stayed as they were on both sides")) << reported.out;
+  EXPECT_TRUE(Has(reported.out, "default: 'both'")) << reported.out;
+  EXPECT_EQ(RunSepal({"db", "get", a, "two"}).out, "2");
+  EXPECT_EQ(RunSepal({"db", "get", b, "one"}).out, "1");
+  EXPECT_EQ(RunSepal({"db", "get", b, "both"}).out, "y");
+  const Outcome ours = RunSepal({"sync", a, b, "--on-conflict", "ours", "--json"});
+  EXPECT_EQ(ours.exit, kExitOk) << ours.err;
+  const nlohmann::json line = LastJson(ours.out);
+  EXPECT_EQ(line.at("equal"), true);
+  EXPECT_EQ(line.at("entries"), 3);
+  EXPECT_EQ(RunSepal({"db", "get", b, "both"}).out, "x");
+}
+
+TEST_F(SyncVerbTest, WhatCannotBeSyncedIsRefusedAndNothingIsMade) {
+  const std::string a = directory_.File("a"), b = directory_.File("b"), expiring = directory_.File("expiring");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  EXPECT_EQ(RunSepal({"sync", a}).exit, kExitUsage);
+  EXPECT_EQ(RunSepal({"sync", a, b}).exit, kExitError);
+  EXPECT_FALSE(std::filesystem::exists(b));
+  ASSERT_EQ(RunSepal({"db", "put", expiring, "one", "1", "--ttl", "1h"}).exit, kExitOk);
+  const Outcome refused = RunSepal({"sync", a, expiring});
+  EXPECT_EQ(refused.exit, kExitError);
+  EXPECT_TRUE(Has(refused.err, "keys that expire")) << refused.err;
+  const Outcome silent = RunSepal({"sync", a, "--over", "true"});
+  EXPECT_EQ(silent.exit, kExitError);
+  EXPECT_TRUE(Has(silent.err, "the other side")) << silent.err;
+  const Outcome talkative = RunSepal({"sync", a, "--over", "echo hello, this is a login shell"});
+  EXPECT_EQ(talkative.exit, kExitDamage);
+  EXPECT_TRUE(Has(talkative.err, "is no sepal sync-server")) << talkative.err;
+}
+
+TEST_F(SyncVerbTest, TheOtherSideIsAProcessAndMayBeKilled) {
+  const std::string a = directory_.File("a"), b = directory_.File("b");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", b, "two", "2"}).exit, kExitOk);
+  const std::string server = absl::StrFormat("'%s' sync-server '%s'", SEPAL_PROGRAM, b);
+  const Outcome killed = RunSepal({"sync", a, "--over", "head -c 30 | " + server});
+  EXPECT_EQ(killed.exit, kExitError) << killed.err;
+  EXPECT_TRUE(Has(killed.err, "the sync can be begun again")) << killed.err;
+  const Outcome synced = RunSepal({"sync", a, "--over", server});
+  EXPECT_EQ(synced.exit, kExitOk) << synced.err;
+  EXPECT_TRUE(Has(synced.out, "hold the same 2 entries")) << synced.out;
+  EXPECT_EQ(RunSepal({"db", "get", a, "two"}).out, "2");
+  EXPECT_EQ(RunSepal({"db", "get", b, "one"}).out, "1");
+  // What is wrong there is told here.
+  const Outcome missing = RunSepal({"sync", a, "--over", server + "-nosuch"});
+  EXPECT_EQ(missing.exit, kExitError);
+  EXPECT_TRUE(Has(missing.err, "the other side: ")) << missing.err;
+}
+
+}  // namespace
+}  // namespace sepal::tools
