@@ -73,8 +73,10 @@ absl::StatusOr<SyncRanges> SyncSide::Sum(uint64_t seed) {
   seed_ = seed;
   entries_ = 0;
   ranges_.assign(1, RangeSum());
+  std::string last;
   const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    RETURN_IF_ERROR(CheckOrder(it->key(), &last));
     if (IsInConflict(it->key())) continue;
     if (ranges_.back().entries == tuning_.entries_of_range) ranges_.push_back({.begin = std::string(it->key())});
     AddTo(&ranges_.back(), HashOf(it->key(), it->value()));
@@ -84,19 +86,32 @@ absl::StatusOr<SyncRanges> SyncSide::Sum(uint64_t seed) {
   return SyncRanges{.seed = seed, .ranges = ranges_};
 }
 
+absl::Status SyncSide::CheckOrder(std::string_view key, std::string* last) const {
+  if (key < *last) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the keys of the column family \"%s\" are not in the bytewise order, by which ranges are "
+                        "compared: it cannot be "
+                        "synced",
+                        Printable(family_->name())));
+  }
+  last->assign(key);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<SyncDiffering> SyncSide::Compare(SyncRanges theirs) {
   seed_ = theirs.seed;
   entries_ = 0;
   ranges_ = std::move(theirs.ranges);
   differing_.assign(ranges_.size(), false);
   SyncDiffering differing;
+  std::string last;
   const std::unique_ptr<Iterator> it = db_->NewIterator(*family_, {.fill_cache = false});
   it->SeekToFirst();
   for (size_t i = 0; i < ranges_.size(); ++i) {
     RangeSum here{.begin = ranges_[i].begin};
-    RETURN_IF_ERROR(ScanRange(it.get(), i, [&](std::string_view, std::string_view, uint64_t hash) {
+    RETURN_IF_ERROR(ScanRange(it.get(), i, [&](std::string_view key, std::string_view, uint64_t hash) {
       AddTo(&here, hash);
-      return absl::OkStatus();
+      return CheckOrder(key, &last);
     }));
     differing_[i] = !(here == ranges_[i]);
     if (differing_[i]) differing.entries += here.entries;

@@ -84,6 +84,8 @@ class SyncSide {
   // Every entry of range `i` of the round. A prefix of a scan that `it` goes on with.
   absl::Status ScanRange(Iterator* it, size_t i, const Visit& visit) const;
   absl::Status ScanDiffering(const Visit& visit) const;
+  // InvalidArgument if `key` stands after `*last` in another order than that of bytes; `*last` becomes `key`.
+  absl::Status CheckOrder(std::string_view key, std::string* last) const;
   uint64_t HashOf(std::string_view key, std::string_view value) const;
   bool IsInConflict(std::string_view key) const { return !conflicts_.empty() && conflicts_.contains(key); }
   absl::StatusOr<uint64_t> SequenceOf(std::string_view key) const;

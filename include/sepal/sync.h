@@ -67,10 +67,14 @@ struct SyncReport {
 // The side that begins; the other one calls ServeSync. Both databases must be open for writing, and nothing else may
 // write meanwhile. When it returns a report, hashes of 128 bits over every entry have shown that both are equal, but
 // for the conflicts; what was written is durable. After an error each side has what it had, and perhaps some of what
-// the other has, every entry whole: begin again. DataLoss: what came is damaged, or no sync. FailedPrecondition:
-// another version of the protocol. ResourceExhausted: more than a million conflicts. Aborted: something else writes to
-// one of the databases. Costs two or three scans a round on each side, and memory for the filter of what differs, at
-// most 64 MiB.
+// the other has, every entry whole: begin again. Errors, of either side:
+//   DataLoss            what came is damaged, or no sync
+//   InvalidArgument     a family has another order of keys than the bytewise one
+//   FailedPrecondition  another version of the protocol
+//   ResourceExhausted   more than a million conflicts
+//   Aborted             something else writes to one of the databases
+//   Unavailable         the other side is gone
+// Costs two or three scans a round on each side, and memory for the filter of what differs, at most 64 MiB.
 SEPAL_EXPORT absl::StatusOr<SyncReport> BeginSync(DB& db, SyncChannel& other, const SyncOptions& options = {});
 // The side that answers, until the other one is done.
 SEPAL_EXPORT absl::Status ServeSync(DB& db, SyncChannel& other);

@@ -395,6 +395,25 @@ TEST(SyncTest, CutOrDamagedAnywhereBothSidesAreWholeAndItCanBeRunAgain) {
   }
 }
 
+class Backward final : public Comparator {
+ public:
+  int Compare(std::string_view a, std::string_view b) const override { return b.compare(a); }
+  std::string_view Name() const override { return "test.backward"; }
+  bool EqualMeansIdentical() const override { return true; }
+};
+
+TEST(SyncTest, AnotherOrderOfKeysIsRefused) {
+  static const Backward backward;
+  SyncDatabase a, b;
+  for (SyncDatabase* side : {&a, &b}) {
+    const auto family = side->db()->CreateColumnFamily("f", {.comparator = &backward}).value();
+    for (uint64_t i = 0; i < 5; ++i) ASSERT_TRUE(side->db()->Put(*family, SyncKey(i), "v").ok());
+  }
+  const Synced synced = RunBoth(&a, &b);
+  EXPECT_TRUE(absl::IsInvalidArgument(synced.report.status())) << synced.report.status();
+  EXPECT_THAT(synced.report.status().ToString(), HasSubstr("\"f\""));
+}
+
 TEST(SyncTest, TooManyConflictsAreRefusedWithTheRemedy) {
   SyncDatabase a, b;
   for (uint64_t i = 0; i < 30; ++i) {
