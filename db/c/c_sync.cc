@@ -48,6 +48,8 @@ void sepal_begin_sync(sepal_t* db, const sepal_sync_channel_t* other, int policy
                                  .written = synced->written,
                                  .overwritten = synced->overwritten,
                                  .sent = synced->sent,
+                                 .written_there = synced->written_there,
+                                 .overwritten_there = synced->overwritten_there,
                                  .sent_bytes = synced->sent_bytes,
                                  .received_bytes = synced->received_bytes,
                                  .conflicts = synced->conflicts.size()};

@@ -123,6 +123,22 @@ absl::StatusOr<std::vector<SyncItem>> ParseItems(std::string_view bytes) {
   return items;
 }
 
+std::string Encode(const SyncDone& done) {
+  std::string bytes;
+  PutVarint(&bytes, done.written);
+  PutVarint(&bytes, done.overwritten);
+  return bytes;
+}
+
+absl::StatusOr<SyncDone> ParseDone(std::string_view bytes) {
+  Decoder decoder(bytes);
+  SyncDone done;
+  done.written = decoder.Varint();
+  done.overwritten = decoder.Varint();
+  if (!decoder.Done()) return Unreadable("an end");
+  return done;
+}
+
 std::string EncodeKeys(const std::vector<std::string>& keys) {
   std::string bytes;
   PutStrings(&bytes, keys);

@@ -51,6 +51,14 @@ void Append(const SyncItem& item, std::string* items);
 // The views are into `bytes`.
 absl::StatusOr<std::vector<SyncItem>> ParseItems(std::string_view bytes);
 
+// What the answering side has written, when all is done.
+struct SyncDone {
+  uint64_t written = 0;
+  uint64_t overwritten = 0;
+};
+std::string Encode(const SyncDone& done);
+absl::StatusOr<SyncDone> ParseDone(std::string_view bytes);
+
 std::string EncodeKeys(const std::vector<std::string>& keys);
 absl::StatusOr<std::vector<std::string>> ParseKeys(std::string_view bytes);
 

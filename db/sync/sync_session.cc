@@ -53,6 +53,9 @@ class Beginner {
     for (const std::string& family : families) RETURN_IF_ERROR(SyncFamily(family));
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kDone, {}));
     RETURN_IF_ERROR(stream_->Expect(SyncMessage::kDone, &payload));
+    ASSIGN_OR_RETURN(const SyncDone done, ParseDone(payload));
+    report_.written_there = done.written;
+    report_.overwritten_there = done.overwritten;
     report_.column_families = families.size();
     report_.written = side_.written();
     report_.overwritten = side_.overwritten();
@@ -136,7 +139,10 @@ class Answerer {
     side_.emplace(db_, theirs.policy, /*begins=*/false, tuning_);
     for (;;) {
       ASSIGN_OR_RETURN(const SyncMessage type, stream_->Receive(&payload));
-      if (type == SyncMessage::kDone) return stream_->Send(SyncMessage::kDone, {});
+      if (type == SyncMessage::kDone) {
+        return stream_->Send(SyncMessage::kDone,
+                             Encode(SyncDone{.written = side_->written(), .overwritten = side_->overwritten()}));
+      }
       RETURN_IF_ERROR(Answer(type, payload));
     }
   }

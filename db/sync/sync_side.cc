@@ -202,7 +202,8 @@ absl::StatusOr<std::optional<bool>> SyncSide::Overwrites(const SyncItem& item) c
       break;
   }
   ASSIGN_OR_RETURN(const uint64_t here, SequenceOf(item.key));
-  if (here == item.sequence) return std::nullopt;
+  // Compactions into the last level set numbers to 0, so that says nothing.
+  if (here == 0 || item.sequence == 0 || here == item.sequence) return std::nullopt;
   return here < item.sequence;
 }
 

@@ -17,6 +17,26 @@ constexpr size_t kTrailerBytes = 4;
 // A hostile length costs no more memory than what comes.
 constexpr size_t kStepBytes = size_t{1} << 20;
 
+// Of small things there are many in a byte, once they are read.
+constexpr uint32_t MostPayloadBytes(SyncMessage type) {
+  switch (type) {
+    case SyncMessage::kHello:
+    case SyncMessage::kError:
+    case SyncMessage::kFamily:
+      return uint32_t{1} << 20;
+    case SyncMessage::kEnd:
+    case SyncMessage::kDone:
+      return 64;
+    case SyncMessage::kRanges:
+    case SyncMessage::kDiffering:
+    case SyncMessage::kFilter:
+    case SyncMessage::kItems:
+    case SyncMessage::kConflicts:
+      break;
+  }
+  return SyncStream::kMostPayloadBytes;
+}
+
 uint32_t ChecksumOf(std::string_view header, std::string_view payload) {
   return Checksum32(payload, Checksum64(header, 0));
 }
@@ -41,7 +61,7 @@ absl::Status OfTheOtherSide(std::string_view payload) {
 }  // namespace
 
 absl::Status SyncStream::Send(SyncMessage type, std::string_view payload) {
-  if (payload.size() > kMostPayloadBytes) {
+  if (payload.size() > MostPayloadBytes(type)) {
     return absl::ResourceExhaustedError(absl::StrFormat("a message of %u bytes is too long", payload.size()));
   }
   std::string header = HeaderOf(type, static_cast<uint32_t>(payload.size()));
@@ -74,7 +94,7 @@ absl::StatusOr<SyncMessage> SyncStream::Receive(std::string* payload) {
   // A length that is wrong would have both sides wait for each other.
   const bool whole =
       DecodeFixed32(header.data() + kLengthEnd) == Checksum32(std::string_view(header).substr(0, kLengthEnd), 0);
-  if (!known || !whole || size > kMostPayloadBytes) {
+  if (!known || !whole || size > MostPayloadBytes(static_cast<SyncMessage>(type))) {
     return absl::DataLossError(absl::StrFormat(
         "a message of type %u and %u bytes: the other side is no sepal sync-server, or prints something before it",
         type, size));

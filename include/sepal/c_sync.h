@@ -21,6 +21,7 @@ enum { sepal_sync_report_conflicts = 0, sepal_sync_ours = 1, sepal_sync_theirs =
 typedef struct {
   uint64_t column_families, entries, rounds;
   uint64_t written, overwritten, sent;
+  uint64_t written_there, overwritten_there;
   uint64_t sent_bytes, received_bytes;
   uint64_t conflicts;
 } sepal_sync_report_t;

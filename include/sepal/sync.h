@@ -38,8 +38,9 @@ enum class ConflictPolicy : uint8_t {
   kReport = 0,  // both stay
   kOurs = 1,    // the value of the side that began the sync
   kTheirs = 2,
-  // The one with the higher sequence number; both stay where they are equal. Sequence numbers count the updates of a
-  // database: they say what is newer where one is a copy of the other, and nothing between any other two.
+  // The one with the higher sequence number; both stay where the numbers are equal, or a compaction has dropped one.
+  // They count the updates of a database, so they say what is newer between a database and its copy, and only until
+  // the first sync of the two: what a sync brings gets the numbers of the database that it comes to.
   kNewerBySequence = 3,
 };
 
@@ -60,21 +61,24 @@ struct SyncReport {
   uint64_t rounds = 0;   // in which anything differed
   // Entries that were written here, those of them that took the place of another value, and entries that were sent.
   uint64_t written = 0, overwritten = 0, sent = 0;
+  // The same of the other side.
+  uint64_t written_there = 0, overwritten_there = 0;
   uint64_t sent_bytes = 0, received_bytes = 0;
   std::vector<SyncConflict> conflicts = {};  // that stay
 };
 
 // The side that begins; the other one calls ServeSync. Both databases must be open for writing, and nothing else may
-// write meanwhile. When it returns a report, hashes of 128 bits over every entry have shown that both are equal, but
-// for the conflicts; what was written is durable. After an error each side has what it had, and perhaps some of what
-// the other has, every entry whole: begin again. Errors, of either side:
+// write meanwhile. When it returns a report, sums of the hashes (of 64 bits) of all entries have shown that both are
+// equal, but for the conflicts; what was written is durable. After an error each side has what it had, and perhaps some
+// of what the other has, every entry whole: begin again. Errors, of either side:
 //   DataLoss            what came is damaged, or no sync
 //   InvalidArgument     a family has another order of keys than the bytewise one
 //   FailedPrecondition  another version of the protocol
 //   ResourceExhausted   more than a million conflicts
 //   Aborted             something else writes to one of the databases
 //   Unavailable         the other side is gone
-// Costs two or three scans a round on each side, and memory for the filter of what differs, at most 64 MiB.
+// Costs two or three scans a round on each side. Memory: the filter of what differs, at most 64 MiB and up to three
+// times while it is sent; a key and 40 bytes for each thousand entries; the keys in conflict.
 SEPAL_EXPORT absl::StatusOr<SyncReport> BeginSync(DB& db, SyncChannel& other, const SyncOptions& options = {});
 // The side that answers, until the other one is done.
 SEPAL_EXPORT absl::Status ServeSync(DB& db, SyncChannel& other);

@@ -194,6 +194,9 @@ TEST(SyncMessagesTest, BytesAreAsDocumented) {
             "016b"
             "027676"
             "c801");
+  EXPECT_EQ(Hex(Encode(SyncDone{.written = 300, .overwritten = 2})),
+            "ac02"
+            "02");
   EXPECT_EQ(Hex(EncodeKeys({"a", "bc"})),
             "02"
             "0161"
@@ -314,6 +317,32 @@ TEST(SyncTest, TheNewerSequenceNumberWins) {
   ASSERT_TRUE(RunBoth(&a, &b, ConflictPolicy::kNewerBySequence).report.ok());
   EXPECT_EQ(a.db()->Get("k").value(), "newer");
   EXPECT_EQ(b.db()->Get("k").value(), "newer");
+}
+
+// A number that a compaction has dropped is not taken for the oldest.
+TEST(SyncTest, WithoutItsSequenceNumberAKeyStaysInConflict) {
+  SyncDatabase a, b;
+  ASSERT_TRUE(a.db()->Put("k", "old").ok());
+  ASSERT_TRUE(b.db()->Put("k", "old").ok());
+  ASSERT_TRUE(b.db()->Put("k", "new").ok());
+  ASSERT_TRUE(b.db()->Flush().ok());
+  ASSERT_TRUE(b.db()->CompactRange().ok());
+  const Synced synced = RunBoth(&a, &b, ConflictPolicy::kNewerBySequence);
+  ASSERT_TRUE(synced.report.ok()) << synced.report.status();
+  EXPECT_EQ(synced.report->conflicts.size(), 1u);
+  EXPECT_EQ(a.db()->Get("k").value(), "old");
+  EXPECT_EQ(b.db()->Get("k").value(), "new");
+}
+
+TEST(SyncTest, WhatIsWrittenThereIsTold) {
+  SyncDatabase a, b;
+  ASSERT_TRUE(a.db()->Put("k", "ours").ok());
+  ASSERT_TRUE(a.db()->Put("l", "more").ok());
+  ASSERT_TRUE(b.db()->Put("k", "theirs").ok());
+  const Synced synced = RunBoth(&a, &b, ConflictPolicy::kOurs);
+  ASSERT_TRUE(synced.report.ok()) << synced.report.status();
+  EXPECT_EQ(synced.report->written_there, 2u);
+  EXPECT_EQ(synced.report->overwritten_there, 1u);
 }
 
 TEST(SyncTest, EqualDatabasesExchangeSumsAlone) {

@@ -131,9 +131,10 @@ class SyncVerb final : public Verb {
     out << absl::StrFormat("%s and %s hold the same %s of %s%s\n", place_.directory, OtherName(),
                            Counted(report.entries, "entry"), Counted(report.column_families, "column family"),
                            report.conflicts.empty() ? "" : ", but for keys with two values");
-    out << absl::StrFormat("%s; %s came, %u of them over others, and %s went; %s moved\n",
+    out << absl::StrFormat("%s; %s came, %u of them over others, and %s went, %u over others; %s moved\n",
                            Counted(report.rounds, "round"), Counted(report.written, "entry"), report.overwritten,
-                           Counted(report.sent, "entry"), HumanBytes(report.sent_bytes + report.received_bytes));
+                           Counted(report.written_there, "entry"), report.overwritten_there,
+                           HumanBytes(report.sent_bytes + report.received_bytes));
     if (report.conflicts.empty()) return;
     out << absl::StrFormat("%s with two values stayed as they were on both sides (--on-conflict takes one):\n",
                            Counted(report.conflicts.size(), "key"));
@@ -153,6 +154,8 @@ class SyncVerb final : public Verb {
     line["entries_written"] = report.written;
     line["entries_overwritten"] = report.overwritten;
     line["entries_sent"] = report.sent;
+    line["entries_written_there"] = report.written_there;
+    line["entries_overwritten_there"] = report.overwritten_there;
     line["bytes_sent"] = report.sent_bytes;
     line["bytes_received"] = report.received_bytes;
     line["conflicts"] = nlohmann::json::array();
