@@ -14,25 +14,17 @@ absl::Status Unreadable(std::string_view what) {
   return absl::DataLossError(absl::StrFormat("a message with %s that cannot be read", what));
 }
 
-void PutStrings(std::string* out, const std::vector<std::string>& strings) {
-  PutVarint(out, strings.size());
-  for (const std::string& string : strings) PutLengthPrefixed(out, string);
-}
-std::vector<std::string> TakeStrings(Decoder* decoder) {
-  std::vector<std::string> strings;
-  for (uint64_t left = decoder->Varint(); left > 0 && decoder->ok(); --left) {
-    strings.emplace_back(decoder->LengthPrefixed());
-  }
-  return strings;
-}
-
 }  // namespace
 
 std::string Encode(const SyncHello& hello) {
   std::string bytes(kMagic);
   PutVarint(&bytes, kSyncVersion);
   bytes.push_back(static_cast<char>(hello.policy));
-  PutStrings(&bytes, hello.families);
+  PutVarint(&bytes, hello.families.size());
+  for (const SyncFamily& family : hello.families) {
+    PutLengthPrefixed(&bytes, family.name);
+    PutLengthPrefixed(&bytes, family.comparator);
+  }
   return bytes;
 }
 
@@ -49,7 +41,11 @@ absl::StatusOr<SyncHello> ParseHello(std::string_view bytes) {
   }
   SyncHello hello;
   hello.policy = static_cast<ConflictPolicy>(decoder.Byte());
-  hello.families = TakeStrings(&decoder);
+  for (uint64_t left = decoder.Varint(); left > 0 && decoder.ok(); --left) {
+    SyncFamily& family = hello.families.emplace_back();
+    family.name = decoder.LengthPrefixed();
+    family.comparator = decoder.LengthPrefixed();
+  }
   if (!decoder.Done() || hello.policy > ConflictPolicy::kNewerBySequence) return Unreadable("a greeting");
   return hello;
 }
@@ -112,10 +108,13 @@ void Append(const SyncItem& item, std::string* items) {
   PutVarint(items, item.sequence);
 }
 
+size_t MostBytesOf(const SyncItem& item) { return item.key.size() + item.value.size() + 3 * kMaxVarint64Bytes; }
+
 absl::StatusOr<std::vector<SyncItem>> ParseItems(std::string_view bytes) {
   Decoder decoder(bytes);
   std::vector<SyncItem> items;
   while (decoder.ok() && !decoder.empty()) {
+    if (!items.empty() && bytes.size() > kMostListBytes) return Unreadable("too many entries");
     const std::string_view key = decoder.LengthPrefixed(), value = decoder.LengthPrefixed();
     items.push_back({.key = key, .value = value, .sequence = decoder.Varint()});
   }
@@ -139,16 +138,13 @@ absl::StatusOr<SyncDone> ParseDone(std::string_view bytes) {
   return done;
 }
 
-std::string EncodeKeys(const std::vector<std::string>& keys) {
-  std::string bytes;
-  PutStrings(&bytes, keys);
-  return bytes;
-}
+void AppendKey(std::string_view key, std::string* keys) { PutLengthPrefixed(keys, key); }
 
 absl::StatusOr<std::vector<std::string>> ParseKeys(std::string_view bytes) {
   Decoder decoder(bytes);
-  std::vector<std::string> keys = TakeStrings(&decoder);
-  if (!decoder.Done()) return Unreadable("keys");
+  std::vector<std::string> keys;
+  while (decoder.ok() && !decoder.empty()) keys.emplace_back(decoder.LengthPrefixed());
+  if (!decoder.Done() || bytes.size() > kMostListBytes) return Unreadable("keys");
   return keys;
 }
 

@@ -11,11 +11,17 @@
 
 namespace sepal {
 
-inline constexpr uint64_t kSyncVersion = 1;
+inline constexpr uint64_t kSyncVersion = 2;
+// Of a message with more than one entry, and of one with keys: once they are read, they take more memory.
+inline constexpr size_t kMostListBytes = size_t{1} << 20;
 
+struct SyncFamily {
+  std::string name = {};
+  std::string comparator = {};  // its name
+};
 struct SyncHello {
   ConflictPolicy policy = ConflictPolicy::kReport;
-  std::vector<std::string> families = {};
+  std::vector<SyncFamily> families = {};
 };
 std::string Encode(const SyncHello& hello);
 absl::StatusOr<SyncHello> ParseHello(std::string_view bytes);
@@ -48,6 +54,8 @@ struct SyncItem {
   uint64_t sequence = 0;  // with kNewerBySequence
 };
 void Append(const SyncItem& item, std::string* items);
+// At most so many bytes are appended.
+size_t MostBytesOf(const SyncItem& item);
 // The views are into `bytes`.
 absl::StatusOr<std::vector<SyncItem>> ParseItems(std::string_view bytes);
 
@@ -59,7 +67,7 @@ struct SyncDone {
 std::string Encode(const SyncDone& done);
 absl::StatusOr<SyncDone> ParseDone(std::string_view bytes);
 
-std::string EncodeKeys(const std::vector<std::string>& keys);
+void AppendKey(std::string_view key, std::string* keys);
 absl::StatusOr<std::vector<std::string>> ParseKeys(std::string_view bytes);
 
 }  // namespace sepal

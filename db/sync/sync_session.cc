@@ -1,10 +1,13 @@
 #include "db/sync/sync_session.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "db/sync/sync_checks.h"
+#include "util/base/coding.h"
 #include "util/base/hash.h"
 #include "util/base/random.h"
 #include "util/base/status.h"
@@ -37,6 +40,32 @@ absl::Status SendMissing(SyncStream* stream, SyncSide* side, std::string_view th
   return stream->Send(SyncMessage::kEnd, {});
 }
 
+absl::Status SendConflicts(SyncStream* stream, const std::vector<std::string>& found) {
+  std::string keys;
+  for (const std::string& key : found) {
+    if (!keys.empty() && keys.size() + key.size() + kMaxVarint64Bytes > kMostListBytes) {
+      RETURN_IF_ERROR(stream->Send(SyncMessage::kConflicts, std::exchange(keys, {})));
+    }
+    AppendKey(key, &keys);
+  }
+  if (!keys.empty()) RETURN_IF_ERROR(stream->Send(SyncMessage::kConflicts, keys));
+  return stream->Send(SyncMessage::kEnd, {});
+}
+
+// Those that the other side has found, until their end.
+absl::Status ReceiveConflicts(SyncStream* stream, SyncSide* side,
+                              const std::function<void(const std::vector<std::string>& keys)>& note) {
+  std::string payload;
+  for (;;) {
+    ASSIGN_OR_RETURN(const SyncMessage type, stream->Receive(&payload));
+    if (type == SyncMessage::kEnd) return absl::OkStatus();
+    if (type != SyncMessage::kConflicts) return absl::DataLossError("a message in the middle of keys that are none");
+    ASSIGN_OR_RETURN(const std::vector<std::string> keys, ParseKeys(payload));
+    RETURN_IF_ERROR(side->AddConflicts(keys));
+    note(keys);
+  }
+}
+
 class Beginner {
  public:
   Beginner(DB* db, SyncStream* stream, ConflictPolicy policy, uint64_t seed, const SyncTuning& tuning)
@@ -44,13 +73,16 @@ class Beginner {
 
   absl::StatusOr<SyncReport> Run() {
     std::string payload;
-    RETURN_IF_ERROR(
-        stream_->Send(SyncMessage::kHello, Encode({.policy = policy_, .families = db_->ColumnFamilyNames()})));
+    RETURN_IF_ERROR(CheckNothingExpires(*db_));
+    ASSIGN_OR_RETURN(const std::vector<SyncFamily> ours, FamiliesToSync(db_));
+    RETURN_IF_ERROR(stream_->Send(SyncMessage::kHello, Encode({.policy = policy_, .families = ours})));
     RETURN_IF_ERROR(stream_->Expect(SyncMessage::kHello, &payload));
     ASSIGN_OR_RETURN(const SyncHello theirs, ParseHello(payload));
-    std::set<std::string> families(theirs.families.begin(), theirs.families.end());
-    for (const std::string& family : db_->ColumnFamilyNames()) families.insert(family);
-    for (const std::string& family : families) RETURN_IF_ERROR(SyncFamily(family));
+    RETURN_IF_ERROR(CheckComparators(ours, theirs.families));
+    std::set<std::string> families;
+    for (const SyncFamily& family : ours) families.insert(family.name);
+    for (const SyncFamily& family : theirs.families) families.insert(family.name);
+    for (const std::string& family : families) RETURN_IF_ERROR(OneFamily(family));
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kDone, {}));
     RETURN_IF_ERROR(stream_->Expect(SyncMessage::kDone, &payload));
     ASSIGN_OR_RETURN(const SyncDone done, ParseDone(payload));
@@ -66,7 +98,7 @@ class Beginner {
   }
 
  private:
-  absl::Status SyncFamily(const std::string& family) {
+  absl::Status OneFamily(const std::string& family) {
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kFamily, family));
     RETURN_IF_ERROR(side_.Begin(family));
     for (uint64_t round = 0; round < kMostRounds; ++round) {
@@ -102,14 +134,12 @@ class Beginner {
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kFilter, filter));
     RETURN_IF_ERROR(ApplyAll(stream_, &side_));
     const std::vector<std::string> found = side_.TakeConflicts();
-    RETURN_IF_ERROR(stream_->Send(SyncMessage::kConflicts, EncodeKeys(found)));
+    RETURN_IF_ERROR(SendConflicts(stream_, found));
     Note(family, found);
     RETURN_IF_ERROR(stream_->Expect(SyncMessage::kFilter, &payload));
     RETURN_IF_ERROR(SendMissing(stream_, &side_, payload));
-    RETURN_IF_ERROR(stream_->Expect(SyncMessage::kConflicts, &payload));
-    ASSIGN_OR_RETURN(const std::vector<std::string> theirs, ParseKeys(payload));
-    Note(family, theirs);
-    RETURN_IF_ERROR(side_.AddConflicts(theirs));
+    RETURN_IF_ERROR(
+        ReceiveConflicts(stream_, &side_, [&](const std::vector<std::string>& theirs) { Note(family, theirs); }));
     return false;
   }
 
@@ -132,10 +162,13 @@ class Answerer {
 
   absl::Status Run() {
     std::string payload;
+    RETURN_IF_ERROR(CheckNothingExpires(*db_));
+    ASSIGN_OR_RETURN(const std::vector<SyncFamily> ours, FamiliesToSync(db_));
     RETURN_IF_ERROR(stream_->Expect(SyncMessage::kHello, &payload));
     ASSIGN_OR_RETURN(const SyncHello theirs, ParseHello(payload));
-    RETURN_IF_ERROR(
-        stream_->Send(SyncMessage::kHello, Encode({.policy = theirs.policy, .families = db_->ColumnFamilyNames()})));
+    RETURN_IF_ERROR(stream_->Send(SyncMessage::kHello, Encode({.policy = theirs.policy, .families = ours})));
+    // After the greeting, so that the other side finds it too, and tells it from where it stands.
+    RETURN_IF_ERROR(CheckComparators(ours, theirs.families));
     side_.emplace(db_, theirs.policy, /*begins=*/false, tuning_);
     for (;;) {
       ASSIGN_OR_RETURN(const SyncMessage type, stream_->Receive(&payload));
@@ -164,17 +197,14 @@ class Answerer {
   }
 
   absl::Status Exchange(const std::string& their_filter) {
-    std::string payload;
     RETURN_IF_ERROR(SendMissing(stream_, &*side_, their_filter));
-    RETURN_IF_ERROR(stream_->Expect(SyncMessage::kConflicts, &payload));
-    ASSIGN_OR_RETURN(const std::vector<std::string> theirs, ParseKeys(payload));
-    RETURN_IF_ERROR(side_->AddConflicts(theirs));
+    RETURN_IF_ERROR(ReceiveConflicts(stream_, &*side_, [](const std::vector<std::string>&) {}));
     const bool exact = !their_filter.empty() && their_filter[0] == 0;  // the form that the other side has chosen
     ASSIGN_OR_RETURN(const std::string filter, side_->Filter(differing_->entries, exact));
     RETURN_IF_ERROR(stream_->Send(SyncMessage::kFilter, filter));
     RETURN_IF_ERROR(ApplyAll(stream_, &*side_));
     differing_.reset();
-    return stream_->Send(SyncMessage::kConflicts, EncodeKeys(side_->TakeConflicts()));
+    return SendConflicts(stream_, side_->TakeConflicts());
   }
 
   DB* const db_;

@@ -169,17 +169,21 @@ absl::StatusOr<std::string> SyncSide::Filter(uint64_t entries, bool exact) {
 
 absl::Status SyncSide::Missing(const SyncFilter& theirs, const std::function<absl::Status(std::string_view)>& send) {
   std::string items;
-  RETURN_IF_ERROR(ScanDiffering([&](std::string_view key, std::string_view value, uint64_t hash) -> absl::Status {
+  const auto visit = [&](std::string_view key, std::string_view value, uint64_t hash) -> absl::Status {
     if (theirs.MayContain(hash)) return absl::OkStatus();
     SyncItem item{.key = key, .value = value};
     if (policy_ == ConflictPolicy::kNewerBySequence) {
       ASSIGN_OR_RETURN(item.sequence, SequenceOf(key));
     }
+    if (!items.empty() && items.size() + MostBytesOf(item) > kMostListBytes) {
+      RETURN_IF_ERROR(send(std::exchange(items, {})));
+    }
     Append(item, &items);
     ++sent_;
     if (items.size() < tuning_.batch_bytes) return absl::OkStatus();
     return send(std::exchange(items, {}));
-  }));
+  };
+  RETURN_IF_ERROR(ScanDiffering(visit));
   return items.empty() ? absl::OkStatus() : send(items);
 }
 
@@ -239,13 +243,17 @@ absl::Status SyncSide::NoteConflict(std::string_view key) {
 }
 
 absl::Status SyncSide::AddConflict(std::string_view key) {
-  if (conflicts_.size() >= tuning_.most_conflicts) {
-    return absl::ResourceExhaustedError(absl::StrFormat(
-        "more than %u keys of the column family \"%s\" have two values: choose a policy with --on-conflict",
-        tuning_.most_conflicts, Printable(family_->name())));
+  if (!conflicts_.emplace(key).second) return absl::OkStatus();
+  ++conflict_count_;
+  conflict_bytes_ += key.size();
+  if (conflict_count_ <= tuning_.most_conflicts && conflict_bytes_ <= tuning_.most_conflict_bytes) {
+    return absl::OkStatus();
   }
-  conflicts_.emplace(key);
-  return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("more than %u keys, or keys of more than %s, up to the column family \"%s\" have two values: "
+                      "choose a policy with "
+                      "--on-conflict",
+                      tuning_.most_conflicts, HumanBytes(tuning_.most_conflict_bytes), Printable(family_->name())));
 }
 
 absl::Status SyncSide::AddConflicts(const std::vector<std::string>& keys) {

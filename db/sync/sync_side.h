@@ -31,7 +31,9 @@ struct SyncTuning {
   // Both sides' entries of the ranges that differ: up to here their hashes are sent in place of a filter.
   uint64_t exact_entries = 4096;
   size_t batch_bytes = size_t{256} << 10;
+  // Of all families together.
   uint64_t most_conflicts = 1'000'000;
+  uint64_t most_conflict_bytes = uint64_t{64} << 20;
 };
 
 // The entries that a side has: a Bloom filter, or the sorted list of their hashes.
@@ -104,6 +106,7 @@ class SyncSide {
   std::vector<bool> differing_;
   std::set<std::string, std::less<>> conflicts_;
   std::vector<std::string> new_conflicts_;
+  uint64_t conflict_count_ = 0, conflict_bytes_ = 0;  // of all families until now
   uint64_t entries_ = 0, sent_ = 0, written_ = 0, overwritten_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "db/sync/sync_messages.h"
 #include "util/base/coding.h"
 #include "util/base/hash.h"
 #include "util/base/status.h"
@@ -24,6 +25,8 @@ constexpr uint32_t MostPayloadBytes(SyncMessage type) {
     case SyncMessage::kError:
     case SyncMessage::kFamily:
       return uint32_t{1} << 20;
+    case SyncMessage::kConflicts:
+      return uint32_t{kMostListBytes};
     case SyncMessage::kEnd:
     case SyncMessage::kDone:
       return 64;
@@ -31,7 +34,6 @@ constexpr uint32_t MostPayloadBytes(SyncMessage type) {
     case SyncMessage::kDiffering:
     case SyncMessage::kFilter:
     case SyncMessage::kItems:
-    case SyncMessage::kConflicts:
       break;
   }
   return SyncStream::kMostPayloadBytes;

@@ -4,10 +4,10 @@
 //   // Here:                                          // There:
 //   auto report = sepal::BeginSync(db, stream, {});   absl::Status served = sepal::ServeSync(db, stream);
 //
-// All column families are compared; one that is missing on a side is made there with default options. What a side has
-// and the other has not is copied, also what was deleted there: a sync knows what there is, and not what was. Values
-// are those that a Get returns. Puts that expire would come without their time: do not sync a database that has had
-// any.
+// All column families are compared; one that is missing on a side is made there with default options, unless it has a
+// comparator of its own: then it must be made there first. What a side has and the other has not is copied, also what
+// was deleted there: a sync knows what there is, and not what was. Values are those that a Get returns. Puts that
+// expire would come without their time: a database that has had any is refused.
 #pragma once
 
 #include <cstdint>
@@ -72,13 +72,14 @@ struct SyncReport {
 // equal, but for the conflicts; what was written is durable. After an error each side has what it had, and perhaps some
 // of what the other has, every entry whole: begin again. Errors, of either side:
 //   DataLoss            what came is damaged, or no sync
-//   InvalidArgument     a family has another order of keys than the bytewise one
-//   FailedPrecondition  another version of the protocol
-//   ResourceExhausted   more than a million conflicts
+//   InvalidArgument     a family has two comparators, or another order of keys than the bytewise one
+//   FailedPrecondition  another version of the protocol; keys that expire
+//   ResourceExhausted   more than a million conflicts, or than 64 MiB of keys that have one
 //   Aborted             something else writes to one of the databases
 //   Unavailable         the other side is gone
 // Costs two or three scans a round on each side. Memory: the filter of what differs, at most 64 MiB and up to three
-// times while it is sent; a key and 40 bytes for each thousand entries; the keys in conflict.
+// times while it is sent; a key and 40 bytes for each thousand entries; the keys in conflict; the largest value, three
+// times, and at most some 50 MB for entries that come.
 SEPAL_EXPORT absl::StatusOr<SyncReport> BeginSync(DB& db, SyncChannel& other, const SyncOptions& options = {});
 // The side that answers, until the other one is done.
 SEPAL_EXPORT absl::Status ServeSync(DB& db, SyncChannel& other);

@@ -64,6 +64,22 @@ static sepal_sync_report_t sync_with(sepal_t* db, sepal_t* other, int policy, in
   return report;
 }
 
+/* From here on `b` has had keys that expire. */
+static void sync_expiring(sepal_t* a, sepal_t* b, const sepal_writeoptions_t* wo) {
+  sepal_writebatch_t* batch = sepal_writebatch_create();
+  sepal_writebatch_put_expiring(batch, NULL, "soon", 4, "4", 1, (uint64_t)1 << 42);
+  sepal_write(b, wo, batch, &error);
+  CHECK_OK();
+  sepal_writebatch_destroy(batch);
+  int conflicts = 0;
+  char* other_error = NULL;
+  sync_with(a, b, sepal_sync_ours, &conflicts, &other_error);
+  CHECK(error != NULL && strstr(error, "has had keys that expire") != NULL);
+  expect_error("FAILED_PRECONDITION");
+  CHECK(other_error != NULL && strstr(other_error, "has had keys that expire") != NULL);
+  sepal_free(other_error);
+}
+
 void test_sync(const char* directory, const char* other_directory, const sepal_readoptions_t* ro,
                const sepal_writeoptions_t* wo) {
   begin("sync");
@@ -94,6 +110,7 @@ void test_sync(const char* directory, const char* other_directory, const sepal_r
   expect_error("INVALID_ARGUMENT");
   CHECK(other_error != NULL); /* nobody spoke with it */
   sepal_free(other_error);
+  sync_expiring(a, b, wo);
   sync_with(a, NULL, sepal_sync_ours, &conflicts, &other_error);
   CHECK(error != NULL && strstr(error, "no database today") != NULL);
   expect_error("UNAVAILABLE");

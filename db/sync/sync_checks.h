@@ -1,0 +1,21 @@
+// What must hold of two databases before a sync of them moves anything.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "db/sync/sync_messages.h"
+#include "sepal/db.h"
+
+namespace sepal {
+
+// The families of a database with their comparators, as its greeting tells them.
+absl::StatusOr<std::vector<SyncFamily>> FamiliesToSync(DB* db);
+// FailedPrecondition if the database has or may get keys that expire: a sync does not carry their times.
+absl::Status CheckNothingExpires(const DB& db);
+// InvalidArgument if a family has another comparator on the other side, or would get another one there or here, where
+// it is missing and will be made with default options.
+absl::Status CheckComparators(const std::vector<SyncFamily>& here, const std::vector<SyncFamily>& there);
+
+}  // namespace sepal
