@@ -43,6 +43,10 @@ TEST_F(SyncVerbTest, WhatCannotBeSyncedIsRefusedAndNothingIsMade) {
   const Outcome refused = RunSepal({"sync", a, expiring});
   EXPECT_EQ(refused.exit, kExitError);
   EXPECT_TRUE(Has(refused.err, "keys that expire")) << refused.err;
+  const Outcome refused_first = RunSepal({"sync", expiring, a});
+  EXPECT_EQ(refused_first.exit, kExitError);
+  EXPECT_TRUE(Has(refused_first.err, expiring + " has had keys that expire")) << refused_first.err;
+  EXPECT_FALSE(Has(refused_first.err, "begun again")) << refused_first.err;
   const Outcome silent = RunSepal({"sync", a, "--over", "true"});
   EXPECT_EQ(silent.exit, kExitError);
   EXPECT_TRUE(Has(silent.err, "the other side")) << silent.err;
@@ -68,6 +72,33 @@ TEST_F(SyncVerbTest, TheOtherSideIsAProcessAndMayBeKilled) {
   const Outcome missing = RunSepal({"sync", a, "--over", server + "-nosuch"});
   EXPECT_EQ(missing.exit, kExitError);
   EXPECT_TRUE(Has(missing.err, "the other side: ")) << missing.err;
+}
+
+TEST_F(SyncVerbTest, HowTheCommandEndsIsTold) {
+  const std::string a = directory_.File("a"), b = directory_.File("b");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  ASSERT_EQ(RunSepal({"db", "put", b, "two", "2"}).exit, kExitOk);
+  const auto over = [&](const std::string& command) { return RunSepal({"sync", a, "--over", command}); };
+  const Outcome absent = over("no-such-program-anywhere");
+  EXPECT_EQ(absent.exit, kExitError);
+  EXPECT_TRUE(Has(absent.err, "\"no-such-program-anywhere\" ended with exit status 127: it was not found"))
+      << absent.err;
+  const Outcome failed = over("exit 9");
+  EXPECT_EQ(failed.exit, kExitError);
+  EXPECT_TRUE(Has(failed.err, "\"exit 9\" ended with exit status 9")) << failed.err;
+  // Also where the sync itself was served.
+  const Outcome served = over(absl::StrFormat("'%s' sync-server '%s'; exit 7", SEPAL_PROGRAM, b));
+  EXPECT_EQ(served.exit, kExitError);
+  EXPECT_TRUE(Has(served.err, "ended with exit status 7")) << served.err;
+  EXPECT_EQ(RunSepal({"db", "get", a, "two"}).out, "2");
+}
+
+TEST_F(SyncVerbTest, TheCommandDoesNotIgnoreThePipeSignal) {
+  const std::string a = directory_.File("a");
+  ASSERT_EQ(RunSepal({"db", "put", a, "one", "1"}).exit, kExitOk);
+  const Outcome signalled = RunSepal({"sync", a, "--over", "kill -PIPE $$"});
+  EXPECT_EQ(signalled.exit, kExitError);
+  EXPECT_TRUE(Has(signalled.err, "was ended by signal 13")) << signalled.err;
 }
 
 }  // namespace

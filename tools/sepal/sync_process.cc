@@ -1,6 +1,7 @@
 #include "tools/sepal/sync_process.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,10 +48,19 @@ absl::StatusOr<std::unique_ptr<SyncProcess>> SyncProcess::Start(const std::strin
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
+  // A sync ignores SIGPIPE, which the command and what it runs would inherit.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   std::string shell = "sh", flag = "-c", text = command;
   char* const arguments[] = {shell.data(), flag.data(), text.data(), nullptr};
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, "/bin/sh", &actions, nullptr, arguments, environ);
+  const int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments, environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(to[0]);
   close(from[1]);
@@ -59,14 +69,28 @@ absl::StatusOr<std::unique_ptr<SyncProcess>> SyncProcess::Start(const std::strin
     close(from[0]);
     return absl::ErrnoToStatus(error, absl::StrFormat("the command \"%s\" cannot be started", command));
   }
-  return std::unique_ptr<SyncProcess>(new SyncProcess(pid, from[0], to[1]));
+  return std::unique_ptr<SyncProcess>(new SyncProcess(command, pid, from[0], to[1]));
 }
 
-SyncProcess::~SyncProcess() {
+absl::Status SyncProcess::Finish() {
+  if (pid_ == 0) return absl::OkStatus();
   close(out_);
   close(in_);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  int status = 0;
+  pid_t waited;
+  while ((waited = waitpid(pid_, &status, 0)) < 0 && errno == EINTR) {
   }
+  pid_ = 0;
+  if (waited < 0) return absl::ErrnoToStatus(errno, absl::StrFormat("waiting for the command \"%s\"", command_));
+  if (WIFSIGNALED(status)) {
+    return absl::UnavailableError(absl::StrFormat("the command \"%s\" was ended by signal %d (%s)", command_,
+                                                  WTERMSIG(status), strsignal(WTERMSIG(status))));
+  }
+  const int exit = WEXITSTATUS(status);
+  if (exit == 0) return absl::OkStatus();
+  // As shells have it.
+  const std::string_view why = exit == 127 ? ": it was not found" : exit == 126 ? ": it cannot be run" : "";
+  return absl::UnavailableError(absl::StrFormat("the command \"%s\" ended with exit status %d%s", command_, exit, why));
 }
 
 }  // namespace sepal::tools

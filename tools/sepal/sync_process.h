@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,17 +31,21 @@ class SyncProcess {
  public:
   // Its standard error is this process's.
   static absl::StatusOr<std::unique_ptr<SyncProcess>> Start(const std::string& command);
-  // Ends the pipes and waits for the process.
-  ~SyncProcess();
+  ~SyncProcess() { Finish().IgnoreError(); }
   SyncProcess(const SyncProcess&) = delete;
   SyncProcess& operator=(const SyncProcess&) = delete;
 
   SyncChannel* stream() { return &stream_; }
+  // Ends the pipes and waits for the process. Unavailable, with the command and how it ended, unless its exit status
+  // is 0. Ok when it is called again.
+  absl::Status Finish();
 
  private:
-  SyncProcess(pid_t pid, int in, int out) : pid_(pid), in_(in), out_(out), stream_(in, out) {}
+  SyncProcess(std::string command, pid_t pid, int in, int out)
+      : command_(std::move(command)), pid_(pid), in_(in), out_(out), stream_(in, out) {}
 
-  const pid_t pid_;
+  const std::string command_;
+  pid_t pid_;  // 0: it has ended
   const int in_;
   const int out_;
   DescriptorStream stream_;

@@ -35,22 +35,6 @@ class WithoutPipeSignal {
   void (*const before_)(int);
 };
 
-// An existing database that a sync can write to. A put that expires would come without its time, and stay for ever.
-absl::StatusOr<std::unique_ptr<DB>> OpenToSync(const Place& place, uint64_t memory_limit) {
-  bool expires = false;
-  RETURN_IF_ERROR(ReadTree(place, [&](const VersionEdit& edit) {
-                    expires = expires || edit.expires;
-                    return absl::OkStatus();
-                  }).status());
-  if (expires) {
-    return absl::FailedPreconditionError(
-        absl::StrFormat("%s has had keys that expire, and a sync does not carry their times: copy it with sepal db "
-                        "checkpoint or sepal db backup",
-                        place.directory));
-  }
-  return OpenToWrite(place, /*create=*/false, memory_limit);
-}
-
 class SyncVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
@@ -71,7 +55,7 @@ class SyncVerb final : public Verb {
       return absl::CancelledError("give the OTHER database, or a command that leads to it with --over");
     }
     const WithoutPipeSignal without_signal;
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToSync(place_, memory_limit_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenToWrite(place_, /*create=*/false, memory_limit_));
     ASSIGN_OR_RETURN(const SyncReport report, command_.empty() ? SyncWithDirectory(db.get()) : SyncOver(db.get()));
     RETURN_IF_ERROR(WithRemedy(db->Close(), place_));
     const absl::Status status =
@@ -93,12 +77,17 @@ class SyncVerb final : public Verb {
 
   absl::StatusOr<SyncReport> SyncOver(DB* db) const {
     ASSIGN_OR_RETURN(const std::unique_ptr<SyncProcess> other, SyncProcess::Start(command_));
-    return WithHint(BeginSync(*db, *other->stream(), {.policy = Policy()}));
+    absl::StatusOr<SyncReport> report = BeginSync(*db, *other->stream(), {.policy = Policy()});
+    const absl::Status ended = other->Finish();
+    if (ended.ok()) return WithHint(std::move(report));
+    if (report.ok()) return Annotate(ended, "the sync has come to its end, but not the other side");
+    return WithHint(
+        absl::Status(report.status().code(), absl::StrFormat("%s; %s", report.status().message(), ended.message())));
   }
 
   // The other side is a thread of this process.
   absl::StatusOr<SyncReport> SyncWithDirectory(DB* db) const {
-    ASSIGN_OR_RETURN(const std::unique_ptr<DB> other, OpenToSync(other_, memory_limit_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<DB> other, OpenToWrite(other_, /*create=*/false, memory_limit_));
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
       return absl::ErrnoToStatus(errno, "no pair of sockets");
@@ -120,7 +109,9 @@ class SyncVerb final : public Verb {
   }
 
   static absl::StatusOr<SyncReport> WithHint(absl::StatusOr<SyncReport> report) {
-    if (report.ok()) return report;
+    // These refuse what cannot be synced, before anything is written.
+    const bool refused = absl::IsFailedPrecondition(report.status()) || absl::IsInvalidArgument(report.status());
+    if (report.ok() || refused) return report;
     return Annotate(WithMemoryRemedy(report.status()),
                     "the databases are whole, and not equal yet; the sync can be begun again");
   }
@@ -186,7 +177,7 @@ class SyncServerVerb final : public Verb {
     }
     const WithoutPipeSignal without_signal;
     DescriptorStream stream(STDIN_FILENO, STDOUT_FILENO);
-    absl::StatusOr<std::unique_ptr<DB>> db = OpenToSync(place_, memory_limit_);
+    absl::StatusOr<std::unique_ptr<DB>> db = OpenToWrite(place_, /*create=*/false, memory_limit_);
     if (!db.ok()) {
       RefuseSync(db.status(), stream);
       return db.status();
