@@ -103,13 +103,30 @@ TEST_F(FilterVerbsTest, ASketchIsDescribedAndNotAsked) {
   EXPECT_EQ(RunSepal({"filter", "merge", filter_, filter_, "-o", filter_}).exit, kExitOk);
 }
 
+TEST_F(FilterVerbsTest, ADatabaseIsKnownWhereFileIsGiven) {
+  MakeDatabase();
+  const std::string other = directory_.File("other.filter"), empty = directory_.File("empty");
+  ASSERT_EQ(RunSepal({"filter", "build", "--from-db", db_, "-o", filter_}).exit, kExitOk);
+  const Outcome built = RunSepal({"filter", "build", db_, "-o", other, "--family", "default"});
+  ASSERT_EQ(built.exit, kExitOk) << built.err;
+  EXPECT_EQ(Slurp(other), Slurp(filter_));
+  // Another directory holds no keys.
+  std::filesystem::create_directory(empty);
+  EXPECT_EQ(RunSepal({"filter", "build", empty, "-o", other}).exit, kExitError);
+  EXPECT_EQ(RunSepal({"filter", "build", empty, "-o", other, "--prefix", "k"}).exit, kExitUsage);
+}
+
 TEST_F(FilterVerbsTest, ADamagedDatabaseGivesNoFilterAndSaysWhatToDo) {
   MakeDatabase();
   FlipByte(Files(".sst").front(), 0.3);
-  const Outcome damaged = RunSepal({"filter", "build", "--from-db", db_, "-o", filter_});
-  EXPECT_EQ(damaged.exit, kExitDamage);
-  EXPECT_TRUE(Has(damaged.err, "sepal db repair " + db_ + " --dry-run")) << damaged.err;
-  EXPECT_FALSE(std::filesystem::exists(filter_));
+  for (const std::vector<std::string>& from : {std::vector<std::string>{"--from-db", db_}, {db_}}) {
+    std::vector<std::string> arguments = {"filter", "build", "-o", filter_};
+    arguments.insert(arguments.end(), from.begin(), from.end());
+    const Outcome damaged = RunSepal(arguments);
+    EXPECT_EQ(damaged.exit, kExitDamage);
+    EXPECT_TRUE(Has(damaged.err, "sepal db repair " + db_ + " --dry-run")) << damaged.err;
+    EXPECT_FALSE(std::filesystem::exists(filter_));
+  }
 }
 
 TEST_F(FilterVerbsTest, ThePlotHasWhatWasMeasuredBesideTheory) {

@@ -150,6 +150,7 @@ std::string DamageRemedy(const CLI::App& app, const std::string& message) {
   if (message.find(kOnDamage) != std::string::npos || message.find(kDamagedDump) != std::string::npos) return "";
   const CLI::Option* directory = app.get_option_no_throw("DIR");
   if (directory == nullptr) directory = app.get_option_no_throw("--from-db");
+  if (directory != nullptr && directory->count() == 0) directory = app.get_option_no_throw("FILE");  // or there
   if (directory == nullptr) directory = app.get_option_no_throw("SHOWN");
   // The damage may be in another engine's database.
   if (directory == nullptr || directory->count() == 0 || app.get_option_no_throw("SOURCE") != nullptr) return "";

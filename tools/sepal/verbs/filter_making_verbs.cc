@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "tools/sepal/database_access.h"
 #include "tools/sepal/filter_access.h"
+#include "tools/sepal/new_place.h"
 #include "tools/terminal/cli.h"
 #include "tools/terminal/verb.h"
 #include "util/base/status.h"
@@ -316,15 +317,14 @@ class FilterBuilder {
 class FilterBuildVerb final : public Verb {
  public:
   void AddFlags(CLI::App* app) override {
-    CLI::Option* const file = app->add_option("FILE", file_, "Keys, one a line (default: standard input, as for -)");
+    CLI::Option* const file = app->add_option(
+        "FILE", file_, "Keys, one a line, or a database that has them (default: standard input, as for -)");
     app->add_option("--output,-o", output_, "The filter to write; it appears once it is whole")->required();
-    CLI::Option* const from_db =
-        app->add_option("--from-db", place_.directory, "Take the keys of this database")->excludes(file);
-    app->add_option("--log-directory", place_.log_directory,
-                    "Directory of its write-ahead logs (default: as it was last opened)")
-        ->needs(from_db);
-    app->add_option("--family", family_, "Its column family (default: default)")->needs(from_db);
-    app->add_option("--prefix", prefix_, "Only keys with this prefix")->needs(from_db);
+    app->add_option("--from-db", place_.directory, "Take the keys of this database")->excludes(file);
+    of_database_ = {app->add_option("--log-directory", place_.log_directory,
+                                    "Directory of its write-ahead logs (default: as it was last opened)"),
+                    app->add_option("--family", family_, "Its column family (default: default)"),
+                    app->add_option("--prefix", prefix_, "Only keys with this prefix")};
     app->add_flag("--hex", hex_, "Lines and the prefix are given in hexadecimal");
     AddRate(app, "--rate", &parameters_.rate, "The rate of false positives that is allowed")->capture_default_str();
     keys_flag_ = AddCount(app, "--keys", &parameters_.keys, "How many keys it is made for (default: those that come)",
@@ -346,6 +346,7 @@ class FilterBuildVerb final : public Verb {
     if (!counter_bits_flag_->empty() && parameters_.kind != FilterKind::kCountingBloom) {
       return absl::CancelledError("--counter-bits needs --kind counting");
     }
+    RETURN_IF_ERROR(FindSource());
     RETURN_IF_ERROR(CheckOutput(output_));
     std::optional<FilterBuilder> builder;
     if (place_.directory.empty()) {
@@ -366,6 +367,17 @@ class FilterBuildVerb final : public Verb {
   }
 
  private:
+  // What FILE is: a database is known by its files.
+  absl::Status FindSource() {
+    if (place_.directory.empty() && HoldsDatabase(file_)) place_.directory = file_;
+    if (!place_.directory.empty()) return absl::OkStatus();
+    for (const CLI::Option* const flag : of_database_) {
+      if (flag->empty()) continue;
+      return absl::CancelledError(absl::StrFormat("%s needs a database, as FILE or with --from-db", flag->get_name()));
+    }
+    return absl::OkStatus();
+  }
+
   void Tell(const FilterBuilder& builder, const Streams& io) const {
     const filters::FilterInfo info = filters::Describe(builder.filter());
     if (info.false_positive_rate > parameters_.rate * 1.1 && parameters_.keys < builder.taken()) {
@@ -391,6 +403,7 @@ class FilterBuildVerb final : public Verb {
   bool hex_ = false;
   FilterBuilder::Parameters parameters_;
   CLI::Option *keys_flag_ = nullptr, *counter_bits_flag_ = nullptr;
+  std::vector<CLI::Option*> of_database_;  // flags that have a meaning for a database alone
 };
 
 }  // namespace
